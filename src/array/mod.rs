@@ -1,0 +1,371 @@
+//! One array: where its elements lie, and the bytes they lie in.
+
+mod create;
+mod lend;
+mod open;
+
+use std::path::Path;
+
+use crate::dtype::DType;
+use crate::error::{ErrorKind, Result};
+use crate::layout::{Layout, Order};
+use crate::map::{Map, MapMut, Place};
+use crate::mode::Mode;
+use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
+
+pub use create::CreateOptions;
+pub use open::{OpenOptions, Opened};
+
+/// One array, used where it lies: in a mapped file, or in any other bytes.
+///
+/// `D` is what holds the bytes: [`Map`] for read-only maps, [`MapMut`] for
+/// writable ones ([`MappedArrayMut`]), or anything that is `AsRef<[u8]>`. What
+/// a `D` hands out is not trusted: each access checks its length.
+///
+/// # Opening
+///
+/// | | NumPy | here |
+/// |---|---|---|
+/// | read-only | `'r'` | [`open`](MappedArray::open) |
+/// | read-write | `'r+'` | [`open_mut`](MappedArray::open_mut) |
+/// | copy-on-write | `'c'` | [`open_copy_on_write`](MappedArray::open_copy_on_write) |
+/// | new file | `'w+'` | [`create`](MappedArray::create) |
+/// | mode known at run time | | [`OpenOptions::open_mode`] |
+/// | files that never change, no `unsafe` | | [`open_immutable`](MappedArray::open_immutable) |
+/// | a copy in memory, no `unsafe` | `numpy.load` | [`OpenOptions::read`] |
+/// | bytes that are there already | | [`from_bytes`](MappedArray::from_bytes) |
+/// | no file | | [`anonymous`](MappedArray::anonymous) |
+///
+/// Opening reads the header with one call and maps the elements alone, so the
+/// header and whatever stands behind the elements may change under a living
+/// array. Nothing of the elements is read until it is used.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, ndarray::Ix2};
+///
+/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
+/// let table = penguins.as_ndarray::<f64, Ix2>()?;
+/// let mean_body_mass = table.column(3).mean().unwrap();
+/// assert_eq!(mean_body_mass.round(), 4202.0);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct MappedArray<D = Map> {
+    layout: Layout,
+    data: D,
+    origin: Option<Origin>,
+}
+
+/// An array whose elements can be written.
+pub type MappedArrayMut = MappedArray<MapMut>;
+
+/// What the header said that the layout doesn't.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    version: Version,
+    order: Order,
+    data_offset: usize,
+}
+
+impl Origin {
+    fn of(header: &Header) -> Origin {
+        Origin { version: header.version, order: header.order, data_offset: header.data_offset }
+    }
+}
+
+impl MappedArray<Map> {
+    /// Opens a `.npy` file read-only.
+    ///
+    /// # Safety
+    ///
+    /// Elements are read as ordinary memory. As long as the array or a clone
+    /// lives, nobody may truncate the file below the end of its elements:
+    /// touching a missing page ends the process with a signal. While anything
+    /// borrowed from it is in use (a slice, a view, a call), nobody may change
+    /// those bytes: no process, no other handle of this one. Appending,
+    /// rewriting the header, renaming and unlinking are allowed at any time.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] and [`ErrorKind::Map`] when the system refuses,
+    /// [`ErrorKind::ShortFile`] when elements are missing, those of
+    /// [`Header::parse`] and [`Layout::new`].
+    #[allow(unsafe_code)]
+    pub unsafe fn open(path: impl AsRef<Path>) -> Result<MappedArray> {
+        // SAFETY: asks for the same promises.
+        unsafe { OpenOptions::new().open(path) }
+    }
+
+    /// Opens a file that the system promises never to change: a memfd sealed
+    /// against writing and shrinking, or a file with fs-verity.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](MappedArray::open), and [`ErrorKind::NotImmutable`] for
+    /// every other file, and on systems without such files.
+    pub fn open_immutable(path: impl AsRef<Path>) -> Result<MappedArray> {
+        OpenOptions::new().open_immutable(path)
+    }
+
+    /// The path it was opened by.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.data.place().path.as_deref()
+    }
+
+    /// Unmaps, if no clone is left, and returns what the system said.
+    /// Dropping does the same and ignores it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Map`].
+    pub fn close(self) -> Result<()> {
+        let path = self.path().map(Path::to_owned);
+        self.data.close().map_err(|error| at(error, path.as_deref()))
+    }
+}
+
+impl MappedArray<MapMut> {
+    /// Opens a `.npy` file read-write: what is stored goes to the file.
+    ///
+    /// # Safety
+    ///
+    /// As [`open`](MappedArray::open); and while elements are borrowed
+    /// mutably, nobody may read them either. Other maps of the same file, in
+    /// this process or another, see what is stored at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](MappedArray::open).
+    #[allow(unsafe_code)]
+    pub unsafe fn open_mut(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
+        // SAFETY: asks for the same promises.
+        unsafe { OpenOptions::new().open_mut(path) }
+    }
+
+    /// Opens a `.npy` file copy-on-write: what is stored stays in memory, and
+    /// the file needn't be writable. It may be larger than memory.
+    ///
+    /// This is no snapshot: pages nobody stored to still are the file's.
+    ///
+    /// # Safety
+    ///
+    /// As [`open`](MappedArray::open).
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](MappedArray::open).
+    #[allow(unsafe_code)]
+    pub unsafe fn open_copy_on_write(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
+        // SAFETY: asks for the same promises.
+        unsafe { OpenOptions::new().open_copy_on_write(path) }
+    }
+
+    /// An array of zeros in page-aligned memory of no file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Layout::new`]; [`ErrorKind::Map`] when there is not enough
+    /// memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{DType, MappedArray};
+    ///
+    /// let mut counts = MappedArray::anonymous(&DType::of::<u32>(), &[2, 3])?;
+    /// counts.as_slice_mut::<u32>()?[5] = 7;
+    /// assert_eq!(counts.as_slice::<u32>()?, [0, 0, 0, 0, 0, 7]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn anonymous(dtype: &DType, shape: &[usize]) -> Result<MappedArrayMut> {
+        let layout = Layout::new(dtype.clone(), shape, Order::C, 0)?;
+        let data = MapMut::anonymous(Place::ANONYMOUS, layout.nbytes())?;
+        Ok(MappedArray { layout, data, origin: None })
+    }
+
+    /// The path it was opened or created by.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.data.place().path.as_deref()
+    }
+
+    /// How it was opened; `None` when it is memory of its own.
+    #[must_use]
+    pub fn mode(&self) -> Option<Mode> {
+        self.data.place().mode
+    }
+
+    /// Makes it read-only; then it can be cloned and shared by threads.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Map`].
+    pub fn into_read_only(self) -> Result<MappedArray> {
+        let path = self.path().map(Path::to_owned);
+        let data = self.data.into_read_only().map_err(|error| at(error, path.as_deref()))?;
+        Ok(MappedArray { layout: self.layout, data, origin: self.origin })
+    }
+
+    /// Waits until what was stored is on the disk, of the whole array. There
+    /// is nothing to do for memory that is not shared with a file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Map`] when the disk refuses.
+    pub fn flush(&self) -> Result<()> {
+        self.data.flush().map_err(|error| at(error, self.path()))
+    }
+
+    /// Flushes and unmaps, and returns what the system said; it is unmapped
+    /// whatever that is. Dropping unmaps without waiting for the disk: what
+    /// was stored survives the process, and failures to write are lost.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Map`].
+    pub fn close(self) -> Result<()> {
+        let path = self.path().map(Path::to_owned);
+        self.data.close().map_err(|error| at(error, path.as_deref()))
+    }
+}
+
+impl<D: AsRef<[u8]>> MappedArray<D> {
+    /// Uses the whole `.npy` that stands in `data`, where it stands. Bytes
+    /// behind the elements are allowed.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ShortBuffer`], those of [`Header::parse`] and
+    /// [`Layout::new`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::MappedArray;
+    ///
+    /// let bytes = std::fs::read("data/penguins.npy")?;
+    /// let array = MappedArray::from_bytes(&bytes)?;
+    /// assert_eq!(array.shape(), [342, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_bytes(data: D) -> Result<MappedArray<D>> {
+        let header = HeaderText::parse(data.as_ref(), MAX_HEADER_LEN)?.header()?;
+        let mut array = MappedArray::from_parts(data, header.layout()?)?;
+        array.origin = Some(Origin::of(&header));
+        Ok(array)
+    }
+
+    /// Uses elements that lie in `data` as `layout` says.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ShortBuffer`] when `data` ends before the last element.
+    pub fn from_parts(data: D, layout: Layout) -> Result<MappedArray<D>> {
+        let array = MappedArray { layout, data, origin: None };
+        array.bytes()?;
+        Ok(array)
+    }
+
+    /// The bytes of the elements.
+    fn bytes(&self) -> Result<&[u8]> {
+        let data = self.data.as_ref();
+        let short =
+            || ErrorKind::ShortBuffer { needed: self.layout.end(), found: data.len() }.into();
+        data.get(self.layout.offset()..self.layout.end()).ok_or_else(short)
+    }
+}
+
+impl<D: AsMut<[u8]>> MappedArray<D> {
+    /// The bytes of the elements.
+    fn bytes_mut(&mut self) -> Result<&mut [u8]> {
+        let data = self.data.as_mut();
+        let short = ErrorKind::ShortBuffer { needed: self.layout.end(), found: data.len() };
+        data.get_mut(self.layout.offset()..self.layout.end()).ok_or_else(|| short.into())
+    }
+}
+
+impl<D> MappedArray<D> {
+    /// Where the elements lie in the bytes of `D`; in a map that is at 0.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// What each element is.
+    #[must_use]
+    pub fn dtype(&self) -> &DType {
+        self.layout.dtype()
+    }
+
+    /// The length of each axis.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// Bytes from one element to the next, along each axis.
+    #[must_use]
+    pub fn byte_strides(&self) -> &[isize] {
+        self.layout.byte_strides()
+    }
+
+    /// The number of axes.
+    #[must_use]
+    pub fn ndim(&self) -> usize {
+        self.layout.ndim()
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.layout.len()
+    }
+
+    /// True when there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.layout.is_empty()
+    }
+
+    /// The bytes of all elements together.
+    #[must_use]
+    pub fn nbytes(&self) -> usize {
+        self.layout.nbytes()
+    }
+
+    /// The header of the file it is from; `None` if there was none.
+    #[must_use]
+    pub fn header(&self) -> Option<Header> {
+        let Origin { version, order, data_offset } = self.origin?;
+        Some(Header {
+            dtype: self.dtype().clone(),
+            shape: self.shape().to_vec(),
+            order,
+            version,
+            data_offset,
+        })
+    }
+
+    /// Where the elements start in the file; `None` if there was none.
+    #[must_use]
+    pub fn data_offset(&self) -> Option<usize> {
+        Some(self.origin?.data_offset)
+    }
+
+    /// Gives back what holds the bytes.
+    pub fn into_data(self) -> D {
+        self.data
+    }
+}
+
+/// Says which file an error is about, if that is known.
+fn at(error: crate::Error, path: Option<&Path>) -> crate::Error {
+    match path {
+        Some(path) => error.at(path),
+        None => error,
+    }
+}

@@ -1,0 +1,323 @@
+//! `descr`: a dtype as the Python literal that stands in a header.
+//!
+//! Reading follows `numpy.lib.format.descr_to_dtype`, writing
+//! `dtype_to_descr` (NumPy 2.4).
+
+use super::{DType, Field, Kind, Repr, typestr};
+use crate::error::{Error, ErrorKind, Result};
+use crate::literal::{self, Reader};
+
+/// Reads the descr that is next. The text's nesting was bounded before, by
+/// [`Reader::skip_value`].
+pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<DType> {
+    match reader.peek() {
+        Some(b'[') => list(reader),
+        Some(b'(') => pair(reader),
+        Some(b'{') => dictionary(reader),
+        Some(b'\'' | b'"' | b'u' | b'U') => typestr::parse(&reader.string()?).map(DType::from),
+        _ => Err(reader.error("a type string, a list of fields, or a pair of type and shape")),
+    }
+}
+
+/// Reads `[(name, descr), (name, descr, shape), …]`.
+fn list(reader: &mut Reader<'_>) -> Result<DType> {
+    let mut fields = Vec::new();
+    let mut end = 0_usize;
+    let Some(mut items) = reader.open(b'[') else { return Err(reader.error("a list of fields")) };
+    while reader.next_item(&mut items)? {
+        let (name, dtype) = item(reader)?;
+        let offset = end;
+        end = end.saturating_add(dtype.itemsize());
+        let unnamed = matches!(&name, Name::Alone(name) if name.is_empty());
+        if unnamed && matches!(dtype.kind(), Kind::Void | Kind::Subarray) {
+            continue;
+        }
+        let (name, title) = match name {
+            Name::Alone(name) => (name, None),
+            Name::Titled(title, name) => (name, title),
+        };
+        fields.push(Field { name, title, offset, dtype });
+    }
+    DType::from_fields(fields, end, 1)
+}
+
+/// How a field is named. An empty name is padding only when it stands alone.
+enum Name {
+    Alone(String),
+    Titled(Option<String>, String),
+}
+
+/// Reads one field: a tuple (or list) of two or three items.
+fn item(reader: &mut Reader<'_>) -> Result<(Name, DType)> {
+    const FIELD: &str = "a field such as ('x', '<f8') or ('x', '<f8', (3,))";
+    let here = *reader;
+    let mut items =
+        reader.open(b'(').or_else(|| reader.open(b'[')).ok_or_else(|| here.error(FIELD))?;
+    if !reader.next_item(&mut items)? {
+        return Err(here.error(FIELD));
+    }
+    let name = field_name(reader)?;
+    if !reader.next_item(&mut items)? {
+        return Err(here.error(FIELD));
+    }
+    let mut dtype = parse(reader)?;
+    if reader.next_item(&mut items)? {
+        dtype = with_shape(dtype, reader)?;
+        if reader.next_item(&mut items)? {
+            return Err(here.error(FIELD));
+        }
+    }
+    Ok((name, dtype))
+}
+
+/// Reads `'name'` or `('title', 'name')`.
+fn field_name(reader: &mut Reader<'_>) -> Result<Name> {
+    const NAME: &str = "a field's name, or a pair of title and name";
+    let here = *reader;
+    let Some(mut items) = reader.open(b'(') else {
+        return match reader.peek() {
+            Some(b'\'' | b'"' | b'u' | b'U') => Ok(Name::Alone(reader.string()?.into_owned())),
+            _ => Err(here.error(NAME)),
+        };
+    };
+    if !reader.next_item(&mut items)? {
+        return Err(here.error(NAME));
+    }
+    let title = title(reader)?;
+    if !reader.next_item(&mut items)? {
+        return Err(here.error(NAME));
+    }
+    let name = reader.string()?.into_owned();
+    if reader.next_item(&mut items)? {
+        Err(here.error(NAME))
+    } else {
+        Ok(Name::Titled(title, name))
+    }
+}
+
+/// Reads `(descr, shape)`.
+fn pair(reader: &mut Reader<'_>) -> Result<DType> {
+    const PAIR: &str = "a pair of type and shape such as ('<f8', (3,))";
+    let here = *reader;
+    let mut items = reader.open(b'(').ok_or_else(|| here.error(PAIR))?;
+    if !reader.next_item(&mut items)? {
+        return Err(here.error(PAIR));
+    }
+    let base = parse(reader)?;
+    if !reader.next_item(&mut items)? {
+        return Err(here.error(PAIR));
+    }
+    let dtype = with_shape(base, reader)?;
+    if reader.next_item(&mut items)? { Err(here.error(PAIR)) } else { Ok(dtype) }
+}
+
+/// Reads a subarray's shape: `(2, 3)`, `[2, 3]` or `3`.
+///
+/// For a base of no bytes NumPy takes the number as the size instead, in
+/// characters: `('|S0', 3)` is `'|S3'`.
+fn with_shape(base: DType, reader: &mut Reader<'_>) -> Result<DType> {
+    let here = *reader;
+    let mut shape = Vec::new();
+    if let Some(mut items) = reader.open(b'(').or_else(|| reader.open(b'[')) {
+        while reader.next_item(&mut items)? {
+            shape.push(dim(reader)?);
+        }
+    } else {
+        shape.push(dim(reader)?);
+    }
+    match (base.scalar(), shape.as_slice()) {
+        (_, []) => Ok(base),
+        (Some(scalar), &[size]) if scalar.itemsize == 0 => {
+            let letter = if scalar.kind == Kind::Unicode { 'U' } else { 'S' };
+            let letter = if scalar.kind == Kind::Void { 'V' } else { letter };
+            let sized = typestr::parse(&format!("{letter}{size}"))?;
+            Ok(DType::from(sized).with_byte_order(scalar.order))
+        }
+        (Some(scalar), _) if scalar.itemsize == 0 => {
+            Err(here.error("one number as the size of an element"))
+        }
+        _ => DType::array(base, &shape),
+    }
+}
+
+fn dim(reader: &mut Reader<'_>) -> Result<usize> {
+    let here = *reader;
+    let dim = reader.integer()?;
+    usize::try_from(dim).map_err(|_| here.error("an axis of a subarray, from 0 to 2147483647"))
+}
+
+/// Reads `{'names': […], 'formats': […], …}`, which NumPy 1.14 and a few
+/// releases after it read; no writer is known to emit it.
+fn dictionary(reader: &mut Reader<'_>) -> Result<DType> {
+    let here = *reader;
+    let (mut names, mut formats, mut offsets, mut titles) = (None, None, None, None);
+    let (mut itemsize, mut align) = (None, false);
+    let Some(mut items) = reader.open(b'{') else { return Err(reader.error("a dictionary")) };
+    while reader.next_item(&mut items)? {
+        let key = reader.string()?;
+        reader.expect(b':', "`:`")?;
+        match &*key {
+            "names" => names = Some(sequence(reader, |r| Ok(r.string()?.into_owned()))?),
+            "formats" => formats = Some(sequence(reader, parse)?),
+            "offsets" => offsets = Some(sequence(reader, dim)?),
+            "titles" => titles = Some(sequence(reader, title)?),
+            "itemsize" => itemsize = Some(dim(reader)?),
+            "aligned" => align = reader.name() == "True",
+            _ => {
+                return Err(here
+                    .error("only the keys names, formats, offsets, titles, itemsize and aligned"));
+            }
+        }
+    }
+    let same = "as many names as formats, offsets and titles";
+    let (Some(names), Some(formats)) = (names, formats) else {
+        return Err(here.error("the keys names and formats"));
+    };
+    let count = names.len();
+    let titles = titles.unwrap_or_else(|| vec![None; count]);
+    let offsets_fit = offsets.as_ref().is_none_or(|offsets| offsets.len() == count);
+    if formats.len() != count || titles.len() != count || !offsets_fit {
+        return Err(here.error(same));
+    }
+    let parts = names
+        .into_iter()
+        .zip(titles)
+        .zip(formats)
+        .map(|((name, title), dtype)| (name, title, dtype));
+    let DType(Repr::Struct(laid)) = DType::consecutive(parts.collect(), align)? else {
+        return Err(here.error(same));
+    };
+    let mut laid = (*laid).clone();
+    if let Some(offsets) = offsets {
+        for (field, offset) in laid.fields.iter_mut().zip(offsets) {
+            field.offset = offset;
+        }
+    }
+    let end =
+        laid.fields.iter().map(|field| field.offset.saturating_add(field.dtype.itemsize())).max();
+    let itemsize = itemsize.unwrap_or(end.unwrap_or(0));
+    if end.is_some_and(|end| end > itemsize) {
+        return Err(here.error("an itemsize that holds all fields"));
+    }
+    DType::from_fields(laid.fields, itemsize, laid.alignment)
+}
+
+/// Reads a title: a string or `None`.
+fn title(reader: &mut Reader<'_>) -> Result<Option<String>> {
+    match reader.peek() {
+        Some(b'N') if reader.name() == "None" => Ok(None),
+        _ => reader.string().map(|title| Some(title.into_owned())),
+    }
+}
+
+fn sequence<'a, T>(
+    reader: &mut Reader<'a>,
+    mut one: impl FnMut(&mut Reader<'a>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let here = *reader;
+    let mut all = Vec::new();
+    let mut items =
+        reader.open(b'[').or_else(|| reader.open(b'(')).ok_or_else(|| here.error("a list"))?;
+    while reader.next_item(&mut items)? {
+        all.push(one(reader)?);
+    }
+    Ok(all)
+}
+
+/// Prints the descr NumPy writes for a dtype.
+///
+/// # Errors
+///
+/// [`ErrorKind::DType`] when fields overlap or are out of order: no descr
+/// says that, and NumPy refuses to save such arrays.
+pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
+    let mut out = String::new();
+    write(dtype, &mut out)?;
+    Ok(out)
+}
+
+/// Prints the descr, or NumPy's dictionary form where there is none.
+pub(super) fn to_text(dtype: &DType) -> String {
+    to_descr(dtype).unwrap_or_else(|_| dictionary_text(dtype))
+}
+
+fn write(dtype: &DType, out: &mut String) -> Result<()> {
+    match &dtype.0 {
+        Repr::Scalar(scalar) => out.push_str(&format!("'{scalar}'")),
+        Repr::Subarray(array) => {
+            out.push('(');
+            write(&array.base, out)?;
+            out.push_str(&format!(", {})", literal::tuple(&array.shape)));
+        }
+        Repr::Struct(fields) => {
+            let mut items = Vec::with_capacity(fields.fields.len());
+            let mut end = 0;
+            for field in &fields.fields {
+                items.extend(padding(
+                    field.offset.checked_sub(end).ok_or_else(|| overlapping(dtype, field))?,
+                ));
+                items.push(field_text(field)?);
+                end = field.offset + field.dtype.itemsize();
+            }
+            items.extend(padding(fields.itemsize.saturating_sub(end)));
+            out.push_str(&format!("[{}]", items.join(", ")));
+        }
+    }
+    Ok(())
+}
+
+/// The field that stands for bytes no other field covers.
+fn padding(bytes: usize) -> Option<String> {
+    (bytes > 0).then(|| format!("('', '|V{bytes}')"))
+}
+
+/// Prints `('name', descr)` or `('name', descr, shape)`.
+fn field_text(field: &Field) -> Result<String> {
+    let mut out = String::from("(");
+    name_text(field, &mut out);
+    out.push_str(", ");
+    match field.dtype.subarray() {
+        Some((base, shape)) => {
+            write(base, &mut out)?;
+            out.push_str(&format!(", {}", literal::tuple(shape)));
+        }
+        None => write(&field.dtype, &mut out)?,
+    }
+    out.push(')');
+    Ok(out)
+}
+
+fn name_text(field: &Field, out: &mut String) {
+    let Some(title) = &field.title else { return literal::quote(&field.name, out) };
+    out.push('(');
+    literal::quote(title, out);
+    out.push_str(", ");
+    literal::quote(&field.name, out);
+    out.push(')');
+}
+
+fn overlapping(dtype: &DType, field: &Field) -> Error {
+    let reason = format!(
+        "field `{}` at byte {} overlaps the one before it or stands out of order, which no .npy header can say: copy the array to fields in order",
+        field.name, field.offset
+    );
+    ErrorKind::DType { descr: dictionary_text(dtype), reason }.into()
+}
+
+/// Prints NumPy's dictionary form, which can say any struct.
+fn dictionary_text(dtype: &DType) -> String {
+    let list = |items: Vec<String>| format!("[{}]", items.join(", "));
+    let quoted = |text: &str| {
+        let mut out = String::new();
+        literal::quote(text, &mut out);
+        out
+    };
+    let fields = dtype.fields();
+    format!(
+        "{{'names': {}, 'formats': {}, 'offsets': {}, 'itemsize': {}}}",
+        list(fields.iter().map(|field| quoted(&field.name)).collect()),
+        list(fields.iter().map(|field| to_text(&field.dtype)).collect()),
+        list(fields.iter().map(|field| field.offset.to_string()).collect()),
+        dtype.itemsize()
+    )
+}

@@ -1,0 +1,439 @@
+//! NumPy's data types: what one element is, and where its parts lie.
+
+mod descr;
+mod typestr;
+mod unit;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::inplace::Typed;
+use crate::literal::Reader;
+
+pub(crate) use descr::{parse as parse_descr, to_descr as descr_text};
+use typestr::MAX_ITEMSIZE;
+pub use unit::{Unit, UnitBase};
+
+/// The order of the bytes of a number, or of each code point of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// Least significant byte first: `<`.
+    Little,
+    /// Most significant byte first: `>`.
+    Big,
+    /// One byte, or bytes that are no number: `|`.
+    NotApplicable,
+}
+
+impl ByteOrder {
+    /// The order this machine computes in.
+    pub const NATIVE: ByteOrder =
+        if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
+}
+
+/// What sort of value an element is; NumPy's `dtype.kind`, with structs and
+/// subarrays told apart from plain void.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A byte, true when not zero: `b`.
+    Bool,
+    /// A signed integer: `i`.
+    Int,
+    /// An unsigned integer: `u`.
+    UInt,
+    /// A float of 2, 4, 8 or 16 bytes: `f`. Sixteen are x86-64's long double.
+    Float,
+    /// Two floats: `c`.
+    Complex,
+    /// A time difference: `m`.
+    TimeDelta,
+    /// A date: `M`.
+    DateTime,
+    /// Bytes, NUL-padded: `S`.
+    Bytes,
+    /// Text of UCS-4 code points, NUL-padded: `U`.
+    Unicode,
+    /// Bytes without a meaning: `V`.
+    Void,
+    /// Named fields.
+    Struct,
+    /// A small array of another type.
+    Subarray,
+}
+
+/// NumPy's `dtype`: what one element of an array is.
+///
+/// Clones share. [`FromStr`] and [`Display`](fmt::Display) speak `descr`, the
+/// Python literal that stands in `.npy` headers; the rules for reading it are
+/// those of `numpy.lib.format.descr_to_dtype`. Two dtypes are equal when
+/// NumPy's are: alignment doesn't count.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{ByteOrder, DType, Kind};
+///
+/// let dtype: DType = ">f8".parse()?;
+/// assert_eq!((dtype.kind(), dtype.byte_order(), dtype.itemsize()), (Kind::Float, ByteOrder::Big, 8));
+///
+/// let event: DType = "[('t', '<M8[ns]'), ('pos', '<f4', (3,))]".parse()?;
+/// assert_eq!(event.itemsize(), 20);
+/// assert_eq!(event.field("pos")?.offset, 8);
+/// assert_eq!(event.to_string(), "[('t', '<M8[ns]'), ('pos', '<f4', (3,))]");
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct DType(Repr);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Repr {
+    Scalar(Scalar),
+    Struct(Arc<Struct>),
+    Subarray(Arc<Subarray>),
+}
+
+/// Everything but structs and subarrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Scalar {
+    kind: Kind,
+    order: ByteOrder,
+    itemsize: usize,
+    unit: Option<Unit>,
+}
+
+#[derive(Clone)]
+struct Struct {
+    fields: Vec<Field>,
+    itemsize: usize,
+    alignment: usize,
+}
+
+impl PartialEq for Struct {
+    fn eq(&self, other: &Struct) -> bool {
+        self.itemsize == other.itemsize && self.fields == other.fields
+    }
+}
+
+impl Eq for Struct {}
+
+impl Hash for Struct {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.itemsize.hash(state);
+        self.fields.hash(state);
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Subarray {
+    base: DType,
+    shape: Vec<usize>,
+    itemsize: usize,
+}
+
+/// A named part of a struct.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Field {
+    /// Its name; NumPy allows the empty one.
+    pub name: String,
+    /// A second name for it.
+    pub title: Option<String>,
+    /// Bytes from the start of the struct.
+    pub offset: usize,
+    /// What it holds.
+    pub dtype: DType,
+}
+
+impl DType {
+    /// The dtype a Rust type stands for, in this machine's byte order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Be, DType};
+    ///
+    /// assert_eq!(DType::of::<u8>().to_string(), "'|u1'");
+    /// assert_eq!(DType::of::<Be<f32>>().to_string(), "'>f4'");
+    /// ```
+    #[must_use]
+    pub fn of<T: Typed>() -> DType {
+        T::dtype()
+    }
+
+    /// A struct whose fields follow each other without padding.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::DType`] when a name occurs twice or the struct takes more
+    /// than 2³¹ − 1 bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::DType;
+    ///
+    /// let dtype = DType::packed([("id", DType::of::<u8>()), ("x", DType::of::<f64>())])?;
+    /// assert_eq!(dtype.itemsize(), 9);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn packed<'a>(fields: impl IntoIterator<Item = (&'a str, DType)>) -> Result<DType> {
+        let fields = fields.into_iter().map(|(name, dtype)| (name.to_owned(), None, dtype));
+        DType::consecutive(fields.collect(), false)
+    }
+
+    /// A struct laid out as a C compiler would, NumPy's `align=True`.
+    ///
+    /// # Errors
+    ///
+    /// As [`packed`](DType::packed).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::DType;
+    ///
+    /// let dtype = DType::aligned([("id", DType::of::<u8>()), ("x", DType::of::<f64>())])?;
+    /// assert_eq!((dtype.itemsize(), dtype.alignment()), (16, 8));
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn aligned<'a>(fields: impl IntoIterator<Item = (&'a str, DType)>) -> Result<DType> {
+        let fields = fields.into_iter().map(|(name, dtype)| (name.to_owned(), None, dtype));
+        DType::consecutive(fields.collect(), true)
+    }
+
+    /// A small array in the place of each element: NumPy's `(base, shape)`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::DType`] when it has more than 64 axes or takes more than
+    /// 2³¹ − 1 bytes.
+    pub fn array(base: DType, shape: &[usize]) -> Result<DType> {
+        let refused = |reason: &str| -> Error {
+            ErrorKind::DType {
+                descr: format!("({base}, {})", crate::literal::tuple(shape)),
+                reason: reason.to_owned(),
+            }
+            .into()
+        };
+        if shape.len() > crate::layout::MAX_NDIM {
+            return Err(refused("at most 64 axes"));
+        }
+        if shape.iter().any(|&dim| dim > MAX_ITEMSIZE) {
+            return Err(refused("axes of at most 2147483647"));
+        }
+        let itemsize = shape.iter().try_fold(base.itemsize(), |bytes, &dim| bytes.checked_mul(dim));
+        match itemsize.filter(|&bytes| bytes <= MAX_ITEMSIZE) {
+            Some(itemsize) => Ok(DType(Repr::Subarray(Arc::new(Subarray {
+                base,
+                shape: shape.to_vec(),
+                itemsize,
+            })))),
+            None => Err(refused("elements have at most 2147483647 bytes")),
+        }
+    }
+
+    /// What sort of value it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match &self.0 {
+            Repr::Scalar(scalar) => scalar.kind,
+            Repr::Struct(_) => Kind::Struct,
+            Repr::Subarray(_) => Kind::Subarray,
+        }
+    }
+
+    /// The order of its bytes; of structs and subarrays, ask their parts.
+    #[must_use]
+    pub fn byte_order(&self) -> ByteOrder {
+        self.scalar().map_or(ByteOrder::NotApplicable, |scalar| scalar.order)
+    }
+
+    /// Bytes of one element, padding included; 0 is possible.
+    #[must_use]
+    pub fn itemsize(&self) -> usize {
+        match &self.0 {
+            Repr::Scalar(scalar) => scalar.itemsize,
+            Repr::Struct(fields) => fields.itemsize,
+            Repr::Subarray(array) => array.itemsize,
+        }
+    }
+
+    /// NumPy's `dtype.alignment` on x86-64, in bytes; 1 for structs unless
+    /// made by [`aligned`](DType::aligned).
+    #[must_use]
+    pub fn alignment(&self) -> usize {
+        match &self.0 {
+            Repr::Scalar(scalar) => match scalar.kind {
+                Kind::Bytes | Kind::Void => 1,
+                Kind::Unicode => 4,
+                Kind::Complex => scalar.itemsize / 2,
+                _ => scalar.itemsize,
+            },
+            Repr::Struct(fields) => fields.alignment,
+            Repr::Subarray(array) => array.base.alignment(),
+        }
+    }
+
+    /// The unit of a date or time difference that has one.
+    #[must_use]
+    pub fn unit(&self) -> Option<Unit> {
+        self.scalar()?.unit
+    }
+
+    /// The fields of a struct, in order; empty for everything else.
+    #[must_use]
+    pub fn fields(&self) -> &[Field] {
+        match &self.0 {
+            Repr::Struct(fields) => &fields.fields,
+            _ => &[],
+        }
+    }
+
+    /// The field of this name or title.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::DType`] when there is none, naming those there are.
+    pub fn field(&self, name: &str) -> Result<&Field> {
+        let named = |field: &&Field| field.name == name || field.title.as_deref() == Some(name);
+        self.fields().iter().find(named).ok_or_else(|| {
+            let names: Vec<_> =
+                self.fields().iter().map(|field| format!("`{}`", field.name)).collect();
+            let reason = match names.as_slice() {
+                [] => format!("has no fields, asked for `{name}`"),
+                _ => format!("no field `{name}`, expected {}", names.join(", ")),
+            };
+            ErrorKind::DType { descr: self.to_string(), reason }.into()
+        })
+    }
+
+    /// The element type and shape of a subarray.
+    #[must_use]
+    pub fn subarray(&self) -> Option<(&DType, &[usize])> {
+        match &self.0 {
+            Repr::Subarray(array) => Some((&array.base, &array.shape)),
+            _ => None,
+        }
+    }
+
+    /// The same type with all its numbers in another byte order; where order
+    /// means nothing, nothing changes.
+    #[must_use]
+    pub fn with_byte_order(&self, order: ByteOrder) -> DType {
+        match &self.0 {
+            Repr::Scalar(scalar) => {
+                let meant =
+                    scalar.order != ByteOrder::NotApplicable && order != ByteOrder::NotApplicable;
+                DType(Repr::Scalar(Scalar {
+                    order: if meant { order } else { scalar.order },
+                    ..*scalar
+                }))
+            }
+            Repr::Struct(fields) => {
+                let mut fields = Struct::clone(fields);
+                for field in &mut fields.fields {
+                    field.dtype = field.dtype.with_byte_order(order);
+                }
+                DType(Repr::Struct(Arc::new(fields)))
+            }
+            Repr::Subarray(array) => {
+                let base = array.base.with_byte_order(order);
+                DType(Repr::Subarray(Arc::new(Subarray { base, ..Subarray::clone(array) })))
+            }
+        }
+    }
+
+    /// A type without parts; sizes are the caller's to get right.
+    pub(crate) const fn of_scalar(kind: Kind, order: ByteOrder, itemsize: usize) -> DType {
+        DType(Repr::Scalar(Scalar { kind, order, itemsize, unit: None }))
+    }
+
+    pub(crate) fn scalar(&self) -> Option<&Scalar> {
+        match &self.0 {
+            Repr::Scalar(scalar) => Some(scalar),
+            _ => None,
+        }
+    }
+
+    /// Lays fields out one after the other, at multiples of their alignment
+    /// when `align`.
+    fn consecutive(fields: Vec<(String, Option<String>, DType)>, align: bool) -> Result<DType> {
+        let mut end = 0_usize;
+        let mut alignment = 1;
+        let mut laid = Vec::with_capacity(fields.len());
+        for (name, title, dtype) in fields {
+            if align {
+                alignment = alignment.max(dtype.alignment());
+                end = end.checked_next_multiple_of(dtype.alignment()).unwrap_or(usize::MAX);
+            }
+            let offset = end;
+            end = end.saturating_add(dtype.itemsize());
+            laid.push(Field { name, title, offset, dtype });
+        }
+        let itemsize = end.checked_next_multiple_of(alignment).unwrap_or(usize::MAX);
+        DType::from_fields(laid, itemsize, alignment)
+    }
+
+    /// Checks names and size, which is all that can be wrong with fields
+    /// whose places are settled.
+    fn from_fields(fields: Vec<Field>, itemsize: usize, alignment: usize) -> Result<DType> {
+        let mut names: Vec<&str> = fields
+            .iter()
+            .flat_map(|f| [Some(f.name.as_str()), f.title.as_deref()])
+            .flatten()
+            .collect();
+        names.sort_unstable();
+        let twice = names.windows(2).find_map(|pair| match pair {
+            [a, b] if a == b => Some((*a).to_owned()),
+            _ => None,
+        });
+        let refused = |reason: String| ErrorKind::DType { descr: "[…]".to_owned(), reason }.into();
+        if let Some(name) = twice {
+            return Err(refused(format!(
+                "`{name}` is the name or title of two fields, expected different ones"
+            )));
+        }
+        if itemsize > MAX_ITEMSIZE || fields.iter().any(|field| field.offset > MAX_ITEMSIZE) {
+            return Err(refused("elements have at most 2147483647 bytes".to_owned()));
+        }
+        Ok(DType(Repr::Struct(Arc::new(Struct { fields, itemsize, alignment }))))
+    }
+}
+
+impl From<Scalar> for DType {
+    fn from(scalar: Scalar) -> DType {
+        DType(Repr::Scalar(scalar))
+    }
+}
+
+impl FromStr for DType {
+    type Err = Error;
+
+    /// Reads a type string (`<f8`) or a descr (`[('x', '<f8')]`).
+    fn from_str(text: &str) -> Result<DType> {
+        if !text.trim_start().starts_with(['[', '(', '{', '\'', '"']) {
+            return typestr::parse(text).map(DType::from);
+        }
+        let mut reader = Reader::new(text, false);
+        Reader::new(text, false).skip_value()?;
+        let dtype = descr::parse(&mut reader)?;
+        reader.end()?;
+        Ok(dtype)
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&descr::to_text(self))
+    }
+}
+
+impl fmt::Debug for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DType({self})")
+    }
+}

@@ -1,0 +1,251 @@
+//! Type strings: `<f8`, `|S10`, `>M8[25s]`, and the other names NumPy takes
+//! for scalar types, as NumPy 2.4 on x86-64 Linux reads them.
+
+use std::fmt;
+
+use super::{ByteOrder, Kind, Scalar, Unit};
+use crate::error::{Error, ErrorKind, Result, excerpt};
+
+/// NumPy's largest element, in bytes: what a C `int` holds.
+pub(crate) const MAX_ITEMSIZE: usize = 0x7fff_ffff;
+
+/// Names and letters that stand for a type string by themselves.
+const NAMES: [(&str, &str); 62] = [
+    ("bool", "b1"),
+    ("bool_", "b1"),
+    ("int8", "i1"),
+    ("int16", "i2"),
+    ("int32", "i4"),
+    ("int64", "i8"),
+    ("uint8", "u1"),
+    ("uint16", "u2"),
+    ("uint32", "u4"),
+    ("uint64", "u8"),
+    ("float16", "f2"),
+    ("float32", "f4"),
+    ("float64", "f8"),
+    ("float128", "f16"),
+    ("complex64", "c8"),
+    ("complex128", "c16"),
+    ("complex256", "c32"),
+    ("datetime64", "M8"),
+    ("timedelta64", "m8"),
+    ("byte", "i1"),
+    ("ubyte", "u1"),
+    ("short", "i2"),
+    ("ushort", "u2"),
+    ("intc", "i4"),
+    ("uintc", "u4"),
+    ("int", "i8"),
+    ("uint", "u8"),
+    ("int_", "i8"),
+    ("intp", "i8"),
+    ("uintp", "u8"),
+    ("long", "i8"),
+    ("ulong", "u8"),
+    ("longlong", "i8"),
+    ("ulonglong", "u8"),
+    ("half", "f2"),
+    ("single", "f4"),
+    ("float", "f8"),
+    ("double", "f8"),
+    ("longdouble", "f16"),
+    ("csingle", "c8"),
+    ("complex", "c16"),
+    ("cdouble", "c16"),
+    ("clongdouble", "c32"),
+    ("str", "U0"),
+    ("str_", "U0"),
+    ("unicode", "U0"),
+    ("bytes", "S0"),
+    ("bytes_", "S0"),
+    ("void", "V0"),
+    ("object", "O8"),
+    ("object_", "O8"),
+    ("i", "i4"),
+    ("b", "i1"),
+    ("l", "i8"),
+    ("L", "u8"),
+    ("n", "i8"),
+    ("p", "i8"),
+    ("q", "i8"),
+    ("N", "u8"),
+    ("P", "u8"),
+    ("Q", "u8"),
+    ("O", "O8"),
+];
+
+/// Letters that may stand behind a byte order without a size.
+const LETTERS: [(&str, &str); 28] = [
+    ("?", "b1"),
+    ("b", "i1"),
+    ("B", "u1"),
+    ("h", "i2"),
+    ("H", "u2"),
+    ("i", "i4"),
+    ("I", "u4"),
+    ("l", "i8"),
+    ("L", "u8"),
+    ("n", "i8"),
+    ("N", "u8"),
+    ("p", "i8"),
+    ("P", "u8"),
+    ("q", "i8"),
+    ("Q", "u8"),
+    ("e", "f2"),
+    ("f", "f4"),
+    ("d", "f8"),
+    ("g", "f16"),
+    ("F", "c8"),
+    ("D", "c16"),
+    ("G", "c32"),
+    ("c", "S1"),
+    ("S", "S0"),
+    ("a", "S0"),
+    ("U", "U0"),
+    ("V", "V0"),
+    ("O", "O8"),
+];
+
+/// Reads a type string. Without `<` or `>` the byte order is this machine's.
+pub(super) fn parse(text: &str) -> Result<Scalar> {
+    let (order, code) = match text.split_at_checked(1) {
+        Some(("<", code)) => (Some(ByteOrder::Little), code),
+        Some((">", code)) => (Some(ByteOrder::Big), code),
+        Some(("=" | "|", code)) => (Some(ByteOrder::NATIVE), code),
+        _ => (None, text),
+    };
+    let short = match (find(&LETTERS, code), order) {
+        (Some(short), _) => short,
+        (None, None) => find(&NAMES, code).unwrap_or(code),
+        (None, Some(_)) => code,
+    };
+    sized(short, order.unwrap_or(ByteOrder::NATIVE)).map_err(|kind| match kind {
+        Refusal::Object => ErrorKind::Object { descr: excerpt(text) }.into(),
+        Refusal::Unit(error) => error,
+        Refusal::Unknown => unknown(text, code),
+    })
+}
+
+fn find(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
+    table.iter().find(|(known, _)| *known == name).map(|&(_, short)| short)
+}
+
+enum Refusal {
+    Unknown,
+    Object,
+    Unit(Error),
+}
+
+/// Reads a letter and a size: `f8`, `S10`, `M8[ns]`.
+fn sized(short: &str, order: ByteOrder) -> Result<Scalar, Refusal> {
+    if let Some((kind, metadata)) = date(short) {
+        let unit = unit(metadata)?;
+        return Ok(Scalar { kind, order, itemsize: 8, unit });
+    }
+    let (letter, digits) = short.split_at_checked(1).ok_or(Refusal::Unknown)?;
+    if !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(Refusal::Unknown);
+    }
+    let size: usize = digits.parse().map_err(|_| Refusal::Unknown)?;
+    let (kind, itemsize) = match (letter, size) {
+        ("b", 1) => (Kind::Bool, 1),
+        ("i", 1 | 2 | 4 | 8) => (Kind::Int, size),
+        ("u", 1 | 2 | 4 | 8) => (Kind::UInt, size),
+        ("f", 2 | 4 | 8 | 16) => (Kind::Float, size),
+        ("c", 8 | 16 | 32) => (Kind::Complex, size),
+        ("S" | "a", 0..=MAX_ITEMSIZE) => (Kind::Bytes, size),
+        ("U", 0..=0x1fff_ffff) => (Kind::Unicode, 4 * size),
+        ("V", 0..=MAX_ITEMSIZE) => (Kind::Void, size),
+        ("O", _) => return Err(Refusal::Object),
+        _ => return Err(Refusal::Unknown),
+    };
+    Ok(Scalar { kind, order: order_of(kind, itemsize, order), itemsize, unit: None })
+}
+
+/// Splits `M8[ns]` and `datetime64[ns]` before the bracket.
+fn date(short: &str) -> Option<(Kind, &str)> {
+    let names = [
+        ("M8", Kind::DateTime),
+        ("m8", Kind::TimeDelta),
+        ("datetime64", Kind::DateTime),
+        ("timedelta64", Kind::TimeDelta),
+    ];
+    let metadata = |(name, kind)| short.strip_prefix(name).map(|metadata| (kind, metadata));
+    match short {
+        "M" => Some((Kind::DateTime, "")),
+        "m" => Some((Kind::TimeDelta, "")),
+        _ => names.into_iter().find_map(metadata),
+    }
+}
+
+fn unit(metadata: &str) -> Result<Option<Unit>, Refusal> {
+    if metadata.is_empty() {
+        return Ok(None);
+    }
+    let inner = metadata
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .ok_or(Refusal::Unknown)?;
+    if inner.trim_start_matches(|c: char| c.is_ascii_digit()) == "generic" {
+        return Ok(None);
+    }
+    inner.parse().map(Some).map_err(Refusal::Unit)
+}
+
+/// A byte order means nothing for bytes.
+fn order_of(kind: Kind, itemsize: usize, order: ByteOrder) -> ByteOrder {
+    match kind {
+        Kind::Bytes | Kind::Void => ByteOrder::NotApplicable,
+        Kind::Unicode => order,
+        _ if itemsize == 1 => ByteOrder::NotApplicable,
+        _ => order,
+    }
+}
+
+fn unknown(text: &str, code: &str) -> Error {
+    let reason = match code.as_bytes() {
+        [] => "no type is named, expected a type string such as '<f8'",
+        _ if text.contains(',') => {
+            "several types in one string, expected a list such as [('x', '<f4'), ('y', '<f4')]"
+        }
+        [b'f' | b'F', b'0'..=b'9', ..] => "floats have 2, 4, 8 or 16 bytes, as in '<f4'",
+        [b'i' | b'u', b'0'..=b'9', ..] => "integers have 1, 2, 4 or 8 bytes, as in '<i4'",
+        [b'c', b'0'..=b'9', ..] => "complex numbers have 8, 16 or 32 bytes, as in '<c8'",
+        [b'b', b'0'..=b'9', ..] => "a bool has one byte, '|b1'",
+        [b'M' | b'm', b'0'..=b'9', ..] => {
+            "dates and time differences have 8 bytes, as in '<M8[ns]'"
+        }
+        [b'S' | b'U' | b'V', b'0'..=b'9', ..] => "elements have at most 2147483647 bytes",
+        _ => "NumPy has no such type, expected a type string such as '<f8', '|S10' or '<M8[ns]'",
+    };
+    ErrorKind::DType { descr: excerpt(text), reason: reason.to_owned() }.into()
+}
+
+impl fmt::Display for Scalar {
+    /// Prints NumPy's `dtype.str`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (letter, size) = match self.kind {
+            Kind::Bool => ('b', self.itemsize),
+            Kind::Int => ('i', self.itemsize),
+            Kind::UInt => ('u', self.itemsize),
+            Kind::Float => ('f', self.itemsize),
+            Kind::Complex => ('c', self.itemsize),
+            Kind::TimeDelta => ('m', self.itemsize),
+            Kind::DateTime => ('M', self.itemsize),
+            Kind::Bytes => ('S', self.itemsize),
+            Kind::Unicode => ('U', self.itemsize / 4),
+            Kind::Void | Kind::Struct | Kind::Subarray => ('V', self.itemsize),
+        };
+        let order = match self.order {
+            ByteOrder::Little => '<',
+            ByteOrder::Big => '>',
+            ByteOrder::NotApplicable => '|',
+        };
+        write!(f, "{order}{letter}{size}")?;
+        match self.unit {
+            Some(unit) => write!(f, "[{unit}]"),
+            None => Ok(()),
+        }
+    }
+}

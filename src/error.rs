@@ -1,0 +1,443 @@
+//! The crate's one error: what went wrong, and with which file.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A result whose error is [`Error`] unless said otherwise.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, and with which file.
+///
+/// One word wide. [`kind`](Error::kind) tells the facts,
+/// [`category`](Error::category) what sort of failure it is.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Category, Header};
+///
+/// let error = Header::parse(b"PK\x03\x04").unwrap_err();
+/// assert_eq!(error.category(), Category::Format);
+/// assert!(error.to_string().contains("zip archive"));
+/// ```
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    path: Option<PathBuf>,
+}
+
+impl Error {
+    /// The facts of the failure.
+    #[must_use]
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The file it happened with, if it was opened by path.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// What sort of failure it is.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        self.0.kind.category()
+    }
+
+    /// The same error, said of `path`.
+    pub(crate) fn at(mut self, path: &Path) -> Error {
+        self.0.path.get_or_insert_with(|| path.to_owned());
+        self
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Error {
+        Error(Box::new(Inner { kind, path: None }))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = self.path() {
+            write!(f, "{}: ", path.display())?;
+        }
+        self.kind().fmt(f)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error").field("kind", self.kind()).field("path", &self.path()).finish()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(self.kind())
+    }
+}
+
+/// What sort of failure an [`Error`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Category {
+    /// The operating system refused to open, read or write the file.
+    Io,
+    /// The operating system refused to map, flush or unmap memory.
+    Map,
+    /// The file's contents are no array this crate can use.
+    Format,
+    /// The call asked for something the array or the format can't give.
+    Use,
+}
+
+/// The facts of a failure.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A file could not be opened, read, written or replaced.
+    #[error("cannot {action}: {source}")]
+    #[non_exhaustive]
+    Io {
+        /// What was tried: `open`, `read the header`, …
+        action: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+
+    /// Memory could not be mapped, flushed or unmapped.
+    #[error("cannot {action} {len} bytes: {source}")]
+    #[non_exhaustive]
+    Map {
+        /// What was tried: `map`, `flush` or `unmap`.
+        action: &'static str,
+        /// How many bytes.
+        len: usize,
+        /// What the operating system said.
+        source: io::Error,
+    },
+
+    /// The path leads to a directory, pipe or device.
+    #[error("is {found}, not a regular file: only those can be mapped")]
+    #[non_exhaustive]
+    NotRegular {
+        /// What the path leads to.
+        found: &'static str,
+    },
+
+    /// The first six bytes are not `\x93NUMPY`.
+    #[error("starts with b\"{}\", expected b\"\\x93NUMPY\"{}", found.escape_ascii(), hint_at(found))]
+    #[non_exhaustive]
+    Magic {
+        /// The first bytes of the file, at most six.
+        found: Vec<u8>,
+    },
+
+    /// The format version is none that NumPy defined.
+    #[error("format version {major}.{minor}, expected 1.0, 2.0 or 3.0")]
+    #[non_exhaustive]
+    Version {
+        /// The seventh byte of the file.
+        major: u8,
+        /// The eighth byte of the file.
+        minor: u8,
+    },
+
+    /// The file ends too early to hold a header.
+    #[error("ends inside the {what}: {found} of {needed} bytes are there")]
+    #[non_exhaustive]
+    Eof {
+        /// What ought to have been there.
+        what: &'static str,
+        /// How many bytes it takes.
+        needed: usize,
+        /// How many there are.
+        found: usize,
+    },
+
+    /// The header is longer than allowed.
+    #[error(
+        "the header has {found} characters and the limit is {limit}: raise it with `max_header_len` if you trust the file"
+    )]
+    #[non_exhaustive]
+    HeaderLimit {
+        /// Its length in characters (bytes, when that alone is too much).
+        found: usize,
+        /// The limit in force, in characters.
+        limit: usize,
+    },
+
+    /// A version 3.0 header is not UTF-8.
+    #[error("the header is not UTF-8 at byte {at}, as version 3.0 requires")]
+    #[non_exhaustive]
+    Utf8 {
+        /// How many bytes of the header are good.
+        at: usize,
+    },
+
+    /// The header (or a dtype's text) is no Python literal.
+    #[error("at character {at}: found {found}, expected {expected}")]
+    #[non_exhaustive]
+    Syntax {
+        /// How many characters stand before the place.
+        at: usize,
+        /// What stands there.
+        found: String,
+        /// What would be accepted there.
+        expected: &'static str,
+    },
+
+    /// The header's dictionary lacks a key, or has one too many.
+    #[error("the header's keys are {found}, expected exactly 'descr', 'fortran_order' and 'shape'")]
+    #[non_exhaustive]
+    Keys {
+        /// The keys that were found.
+        found: String,
+    },
+
+    /// A value in the header is of the wrong kind.
+    #[error("`{key}` is `{found}`, expected {expected}")]
+    #[non_exhaustive]
+    Header {
+        /// The key the value belongs to.
+        key: &'static str,
+        /// The value as it is written, shortened.
+        found: String,
+        /// What would be accepted.
+        expected: &'static str,
+    },
+
+    /// A dtype description that NumPy doesn't have, or that no file can hold.
+    #[error("dtype `{descr}`: {reason}")]
+    #[non_exhaustive]
+    DType {
+        /// The part of the description that is refused.
+        descr: String,
+        /// Why, and what would be accepted.
+        reason: String,
+    },
+
+    /// The array holds Python objects.
+    #[error(
+        "dtype '{descr}' holds Python objects, which are pickled and can't be mapped: load the array with numpy.load(allow_pickle=True) and save it with a dtype of fixed size"
+    )]
+    #[non_exhaustive]
+    Object {
+        /// The type string.
+        descr: String,
+    },
+
+    /// More axes than NumPy has.
+    #[error("{found} axes, NumPy arrays have at most 64")]
+    #[non_exhaustive]
+    Axes {
+        /// How many were asked for.
+        found: usize,
+    },
+
+    /// The elements would not fit into the address space.
+    #[error(
+        "shape {shape} with elements of {itemsize} bytes is more than {} bits can address",
+        usize::BITS
+    )]
+    #[non_exhaustive]
+    Size {
+        /// The shape, as Python prints it.
+        shape: String,
+        /// Bytes of one element.
+        itemsize: usize,
+    },
+
+    /// The file ends before the last element.
+    #[error(
+        "the elements end at byte {needed} and the file at {found}: it was truncated, or is still being written"
+    )]
+    #[non_exhaustive]
+    ShortFile {
+        /// Where the last element ends, in bytes from the start of the file.
+        needed: u64,
+        /// The length of the file in bytes.
+        found: u64,
+    },
+
+    /// The asked format version can't hold this header.
+    #[error(
+        "version {asked} can't hold this header: {reason}; use {works}, or let the version be chosen"
+    )]
+    #[non_exhaustive]
+    Encode {
+        /// The version that was asked for.
+        asked: crate::Version,
+        /// What doesn't fit.
+        reason: &'static str,
+        /// The version that holds it.
+        works: crate::Version,
+    },
+
+    /// Elements of this dtype aren't what the asked type stands for.
+    #[error("stored as {stored}, asked for `{asked}` in place: use `{works}`")]
+    #[non_exhaustive]
+    Fit {
+        /// The dtype, as its descr.
+        stored: String,
+        /// The Rust type that was asked for.
+        asked: String,
+        /// A Rust type that works.
+        works: String,
+    },
+
+    /// The first element lies at an address the asked type can't have.
+    #[error(
+        "elements lie at an address that is no multiple of {align}, asked for `{asked}` in place: use `{works}`"
+    )]
+    #[non_exhaustive]
+    Alignment {
+        /// The alignment the asked type needs, in bytes.
+        align: usize,
+        /// The Rust type that was asked for.
+        asked: String,
+        /// A Rust type that works.
+        works: String,
+    },
+
+    /// The array has another number of axes than asked for.
+    #[error(
+        "shape {shape} has {} axes, asked for {asked}: use `{works}`, or `IxDyn` for any number",
+        ndim
+    )]
+    #[non_exhaustive]
+    Rank {
+        /// The shape, as Python prints it.
+        shape: String,
+        /// The number of axes of the array.
+        ndim: usize,
+        /// The number of axes asked for.
+        asked: usize,
+        /// ndarray's name of a dimension that works.
+        works: String,
+    },
+
+    /// The elements are not one run in C order.
+    #[error(
+        "elements of shape {shape} are in Fortran order, a slice needs C order: use `as_ndarray`"
+    )]
+    #[non_exhaustive]
+    NotContiguous {
+        /// The shape, as Python prints it.
+        shape: String,
+    },
+
+    /// The bytes given to an array end before its last element.
+    #[error("the elements end at byte {needed} and the buffer at {found}")]
+    #[non_exhaustive]
+    ShortBuffer {
+        /// Where the last element ends in the buffer.
+        needed: usize,
+        /// The buffer's length in bytes.
+        found: usize,
+    },
+
+    /// No mode of `numpy.memmap` has this name.
+    #[error(
+        "mode '{found}', expected 'r' or 'readonly', 'r+' or 'readwrite', 'w+' or 'write', 'c' or 'copyonwrite'"
+    )]
+    #[non_exhaustive]
+    Mode {
+        /// The name that was given.
+        found: String,
+    },
+
+    /// Opening in mode `w+` lacks a dtype and a shape.
+    #[error("mode 'w+' makes a new array and needs its dtype and shape: use `MappedArray::create`")]
+    #[non_exhaustive]
+    CreateMode,
+
+    /// A new array would take the place of a file.
+    #[error(
+        "exists: choose another name, or allow it to be replaced with `CreateOptions::overwrite`"
+    )]
+    #[non_exhaustive]
+    Exists,
+
+    /// The operating system can't promise that the file never changes.
+    #[error(
+        "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `OpenOptions::read` for a copy"
+    )]
+    #[non_exhaustive]
+    NotImmutable,
+}
+
+impl ErrorKind {
+    /// What sort of failure it is.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        use ErrorKind::{
+            Alignment, Axes, CreateMode, DType, Encode, Eof, Exists, Fit, Header, HeaderLimit, Io,
+            Keys, Magic, Map, Mode, NotContiguous, NotImmutable, NotRegular, Object, Rank,
+            ShortBuffer, ShortFile, Size, Syntax, Utf8, Version,
+        };
+        match self {
+            Io { .. } => Category::Io,
+            Map { .. } => Category::Map,
+            Magic { .. }
+            | Version { .. }
+            | Eof { .. }
+            | HeaderLimit { .. }
+            | Utf8 { .. }
+            | Syntax { .. }
+            | Keys { .. }
+            | Header { .. }
+            | DType { .. }
+            | Object { .. }
+            | Axes { .. }
+            | Size { .. }
+            | ShortFile { .. } => Category::Format,
+            NotRegular { .. }
+            | Encode { .. }
+            | Fit { .. }
+            | Alignment { .. }
+            | Rank { .. }
+            | NotContiguous { .. }
+            | ShortBuffer { .. }
+            | Mode { .. }
+            | CreateMode
+            | Exists
+            | NotImmutable => Category::Use,
+        }
+    }
+
+    /// Wraps what the operating system said about a file.
+    pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |source| ErrorKind::Io { action, source }.into()
+    }
+
+    /// Wraps what the operating system said about memory.
+    pub(crate) fn map(action: &'static str, len: usize) -> impl FnOnce(io::Error) -> Error {
+        move |source| ErrorKind::Map { action, len, source }.into()
+    }
+}
+
+/// What a file that is no `.npy` seems to be, by its first bytes.
+fn hint_at(found: &[u8]) -> &'static str {
+    match found {
+        [] => ": it is empty",
+        [b'P', b'K', 3 | 5, ..] => ": a zip archive, as .npz files are",
+        [0x80, 2..=5, ..] => ": a Python pickle",
+        [b'~', b'T', b'e', b'n', b'B', b'i', ..] => ": a webdataset .ten file",
+        [0x89, b'H', b'D', b'F', ..] => ": an HDF5 file",
+        [0x1f, 0x8b, ..] => ": compressed with gzip, unpack it first",
+        _ => "",
+    }
+}
+
+/// At most 60 characters of text that stands in a file.
+pub(crate) fn excerpt(text: &str) -> String {
+    let mut short: String = text.chars().take(60).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short.escape_debug().collect::<String>().replace("\\'", "'").replace("\\\"", "\"")
+}

@@ -1,0 +1,89 @@
+//! Opens files and reads them at an offset. What differs by platform in this
+//! stands here.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use crate::error::{ErrorKind, Result};
+
+/// Opens a regular file and tells its length in bytes.
+pub(crate) fn open(path: &Path, write: bool) -> Result<(File, u64)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(write);
+    never_wait(&mut options);
+    let file = options.open(path).map_err(ErrorKind::io("open"))?;
+    let len = len(&file)?;
+    Ok((file, len))
+}
+
+/// The length of a regular file in bytes.
+pub(crate) fn len(file: &File) -> Result<u64> {
+    let metadata = file.metadata().map_err(ErrorKind::io("ask for the length"))?;
+    match irregular(&metadata) {
+        Some(found) => Err(ErrorKind::NotRegular { found }.into()),
+        None => Ok(metadata.len()),
+    }
+}
+
+/// What a path leads to, if not to a regular file.
+pub(crate) fn irregular(metadata: &Metadata) -> Option<&'static str> {
+    match metadata.file_type() {
+        kind if kind.is_file() => None,
+        kind if kind.is_dir() => Some("a directory"),
+        _ => Some("a pipe or device"),
+    }
+}
+
+/// Reads at `offset` until `buffer` is full or the file ends; the file's own
+/// position doesn't matter.
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    let mut at = offset;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match positioned(file, rest, at) {
+            Ok(0) => break,
+            Ok(n) => {
+                filled += n;
+                at += u64::try_from(n).unwrap_or(0);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// Opening a pipe without a writer would wait for one.
+#[cfg(unix)]
+fn never_wait(options: &mut OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    if let Ok(flag) = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()) {
+        options.custom_flags(flag);
+    }
+}
+
+#[cfg(not(unix))]
+fn never_wait(_: &mut OpenOptions) {}
+
+#[cfg(unix)]
+fn positioned(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn positioned(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+/// Gives a new file its length with all its space reserved and zero, so that
+/// a full disk is an error now and not a fault at a store.
+pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, len) {
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
+        done => return done.map_err(io::Error::from),
+    }
+    let at = file.metadata()?.len();
+    io::copy(&mut io::Read::take(io::repeat(0), len.saturating_sub(at)), &mut &*file).map(drop)
+}

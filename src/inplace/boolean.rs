@@ -1,0 +1,84 @@
+//! A stored boolean.
+
+use std::fmt;
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{InPlace, Typed, unfit};
+use crate::dtype::{ByteOrder, DType, Kind};
+use crate::error::Result;
+
+/// One byte, true when not zero: files may hold any byte where NumPy means a
+/// boolean, and Rust's `bool` only 0 and 1.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Bool, MappedArray};
+///
+/// let mut seen = MappedArray::anonymous(&"|b1".parse()?, &[8])?;
+/// seen.as_slice_mut::<Bool>()?[2] = Bool::new(true);
+/// assert!(seen.as_slice::<Bool>()?[2].get());
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Copy, Default, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Bool(u8);
+
+impl Bool {
+    /// Stores 1 or 0, as NumPy does.
+    #[must_use]
+    pub fn new(value: bool) -> Bool {
+        Bool(u8::from(value))
+    }
+
+    /// True when the byte is not zero, as NumPy reads it.
+    #[must_use]
+    pub fn get(self) -> bool {
+        self.0 != 0
+    }
+}
+
+impl From<bool> for Bool {
+    fn from(value: bool) -> Bool {
+        Bool::new(value)
+    }
+}
+
+impl From<Bool> for bool {
+    fn from(value: Bool) -> bool {
+        value.get()
+    }
+}
+
+impl PartialEq for Bool {
+    fn eq(&self, other: &Bool) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for Bool {}
+
+impl fmt::Debug for Bool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.get(), f)
+    }
+}
+
+impl fmt::Display for Bool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.get(), f)
+    }
+}
+
+impl Typed for Bool {
+    fn dtype() -> DType {
+        DType::of_scalar(Kind::Bool, ByteOrder::NotApplicable, 1)
+    }
+}
+
+impl InPlace for Bool {
+    fn check(dtype: &DType) -> Result<()> {
+        if dtype.kind() == Kind::Bool { Ok(()) } else { Err(unfit(dtype, "Bool")) }
+    }
+}

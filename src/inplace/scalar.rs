@@ -1,0 +1,220 @@
+//! Numbers: what is known of them, and the numbers themselves in place.
+
+use std::fmt::Debug;
+
+use bytemuck::{Pod, Zeroable};
+use half::{bf16, f16};
+use num_complex::Complex;
+
+use super::{InPlace, Typed, unfit};
+use crate::dtype::{ByteOrder, DType, Kind};
+use crate::error::Result;
+
+/// A number, or a date's count: what [`Le`](super::Le) and [`Be`](super::Be)
+/// stand for. Sealed.
+pub trait Scalar: Pod + Debug + PartialEq + sealed::Sealed {
+    /// Its bytes, `[u8; N]`.
+    type Bytes: Pod + Debug;
+
+    /// The name to ask for it by.
+    #[doc(hidden)]
+    const NAME: &'static str;
+
+    /// True if a dtype is this number, in whatever byte order.
+    #[doc(hidden)]
+    fn is(dtype: &DType) -> bool;
+
+    /// The number whose least significant byte stands first.
+    #[doc(hidden)]
+    fn from_le(bytes: Self::Bytes) -> Self;
+
+    /// The number whose most significant byte stands first.
+    #[doc(hidden)]
+    fn from_be(bytes: Self::Bytes) -> Self;
+
+    /// Its bytes, the least significant one first.
+    #[doc(hidden)]
+    fn to_le(self) -> Self::Bytes;
+
+    /// Its bytes, the most significant one first.
+    #[doc(hidden)]
+    fn to_be(self) -> Self::Bytes;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A date's or time difference's stored count, without its unit.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, Ticks};
+///
+/// let mut dates = MappedArray::anonymous(&"<M8[D]".parse()?, &[2])?;
+/// dates.as_slice_mut::<Ticks>()?.copy_from_slice(&[Ticks(20_000), Ticks::NAT]);
+/// assert_eq!(dates.as_slice::<Ticks>()?[0].0, 20_000);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Ticks(pub i64);
+
+impl Ticks {
+    /// NumPy's "not a time".
+    pub const NAT: Ticks = Ticks(i64::MIN);
+}
+
+macro_rules! scalar {
+    ($($type:ty, $name:expr, [u8; $bytes:literal], $is:expr;)*) => {$(
+        impl sealed::Sealed for $type {}
+
+        impl Scalar for $type {
+            type Bytes = [u8; $bytes];
+
+            const NAME: &'static str = $name;
+
+            fn is(dtype: &DType) -> bool {
+                let is: fn(&DType) -> bool = $is;
+                is(dtype)
+            }
+
+            fn from_le(bytes: [u8; $bytes]) -> $type {
+                <$type>::from_le_bytes(bytes)
+            }
+
+            fn from_be(bytes: [u8; $bytes]) -> $type {
+                <$type>::from_be_bytes(bytes)
+            }
+
+            fn to_le(self) -> [u8; $bytes] {
+                self.to_le_bytes()
+            }
+
+            fn to_be(self) -> [u8; $bytes] {
+                self.to_be_bytes()
+            }
+        }
+    )*};
+}
+
+macro_rules! number {
+    ($($type:ty, $kind:ident, $bytes:literal;)*) => {
+        scalar! {$($type, stringify!($type), [u8; $bytes], |dtype| is_kind(dtype, Kind::$kind, $bytes);)*}
+
+        $(impl Typed for $type {
+            fn dtype() -> DType {
+                native(Kind::$kind, $bytes)
+            }
+        })*
+    };
+}
+
+number! {
+    i8, Int, 1;
+    i16, Int, 2;
+    i32, Int, 4;
+    i64, Int, 8;
+    u8, UInt, 1;
+    u16, UInt, 2;
+    u32, UInt, 4;
+    u64, UInt, 8;
+    f16, Float, 2;
+    f32, Float, 4;
+    f64, Float, 8;
+}
+
+scalar! {
+    bf16, "bf16", [u8; 2], |dtype| is_kind(dtype, Kind::Void, 2);
+    Ticks, "Ticks", [u8; 8], |dtype| matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta);
+}
+
+macro_rules! complex {
+    ($($part:ty, $name:literal, $bytes:literal;)*) => {$(
+        impl sealed::Sealed for Complex<$part> {}
+
+        impl Scalar for Complex<$part> {
+            type Bytes = [u8; $bytes];
+
+            const NAME: &'static str = $name;
+
+            fn is(dtype: &DType) -> bool {
+                is_kind(dtype, Kind::Complex, $bytes)
+            }
+
+            fn from_le(bytes: [u8; $bytes]) -> Complex<$part> {
+                let [re, im] = bytemuck::cast(bytes);
+                Complex::new(<$part>::from_le_bytes(re), <$part>::from_le_bytes(im))
+            }
+
+            fn from_be(bytes: [u8; $bytes]) -> Complex<$part> {
+                let [re, im] = bytemuck::cast(bytes);
+                Complex::new(<$part>::from_be_bytes(re), <$part>::from_be_bytes(im))
+            }
+
+            fn to_le(self) -> [u8; $bytes] {
+                bytemuck::cast([self.re.to_le_bytes(), self.im.to_le_bytes()])
+            }
+
+            fn to_be(self) -> [u8; $bytes] {
+                bytemuck::cast([self.re.to_be_bytes(), self.im.to_be_bytes()])
+            }
+        }
+
+        impl Typed for Complex<$part> {
+            fn dtype() -> DType {
+                native(Kind::Complex, $bytes)
+            }
+        }
+    )*};
+}
+
+complex! {
+    f32, "Complex<f32>", 8;
+    f64, "Complex<f64>", 16;
+}
+
+/// What `dtype` must be for a number, byte order apart.
+fn is_kind(dtype: &DType, kind: Kind, itemsize: usize) -> bool {
+    dtype.kind() == kind && dtype.itemsize() == itemsize
+}
+
+/// The dtype of a number in this machine's byte order.
+fn native(kind: Kind, itemsize: usize) -> DType {
+    let order = if itemsize == 1 { ByteOrder::NotApplicable } else { ByteOrder::NATIVE };
+    DType::of_scalar(kind, order, itemsize)
+}
+
+impl Ticks {
+    fn from_le_bytes(bytes: [u8; 8]) -> Ticks {
+        Ticks(i64::from_le_bytes(bytes))
+    }
+
+    fn from_be_bytes(bytes: [u8; 8]) -> Ticks {
+        Ticks(i64::from_be_bytes(bytes))
+    }
+
+    fn to_le_bytes(self) -> [u8; 8] {
+        self.0.to_le_bytes()
+    }
+
+    fn to_be_bytes(self) -> [u8; 8] {
+        self.0.to_be_bytes()
+    }
+}
+
+/// True if a dtype is this number in this byte order, or has none.
+pub(super) fn stands_on<T: Scalar>(dtype: &DType, order: ByteOrder) -> bool {
+    T::is(dtype) && [order, ByteOrder::NotApplicable].contains(&dtype.byte_order())
+}
+
+impl<T: Scalar> InPlace for T {
+    fn check(dtype: &DType) -> Result<()> {
+        if stands_on::<T>(dtype, ByteOrder::NATIVE) { Ok(()) } else { Err(unfit(dtype, T::NAME)) }
+    }
+
+    fn unaligned() -> String {
+        format!("{}<{}>", if cfg!(target_endian = "big") { "Be" } else { "Le" }, T::NAME)
+    }
+}

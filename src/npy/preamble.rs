@@ -1,0 +1,226 @@
+//! What stands before the header's text: magic, version and length.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use zerocopy::byteorder::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+use crate::error::{ErrorKind, Result};
+
+pub(super) const MAGIC: [u8; 6] = *b"\x93NUMPY";
+
+/// The version of the format; the minor number is always 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Version {
+    /// 1.0: latin-1, at most 65,535 bytes of header.
+    V1,
+    /// 2.0: latin-1, at most 4 GiB.
+    V2,
+    /// 3.0: UTF-8, at most 4 GiB.
+    V3,
+}
+
+impl Version {
+    /// 1, 2 or 3.
+    #[must_use]
+    pub fn major(self) -> u8 {
+        match self {
+            Version::V1 => 1,
+            Version::V2 => 2,
+            Version::V3 => 3,
+        }
+    }
+
+    /// Always 0.
+    #[must_use]
+    pub fn minor(self) -> u8 {
+        0
+    }
+
+    /// Reads magic and version, the first eight bytes of a file: NumPy's
+    /// `read_magic`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Magic`], [`ErrorKind::Version`], [`ErrorKind::Eof`], and
+    /// [`ErrorKind::Io`] when the reader fails.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::Version;
+    ///
+    /// let version = Version::read(&b"\x93NUMPY\x02\x00"[..])?;
+    /// assert_eq!(version, Version::V2);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn read(mut from: impl Read) -> Result<Version> {
+        let mut bytes = [0; 8];
+        let filled = fill(&mut from, &mut bytes)?;
+        Version::parse(bytes.get(..filled).unwrap_or_default())
+    }
+
+    /// Reads magic and version from the start of a buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Magic`], [`ErrorKind::Version`], [`ErrorKind::Eof`].
+    pub fn parse(bytes: &[u8]) -> Result<Version> {
+        let start = bytes.get(..MAGIC.len()).unwrap_or(bytes);
+        if start.is_empty() || !MAGIC.starts_with(start) {
+            return Err(ErrorKind::Magic { found: start.to_vec() }.into());
+        }
+        let Ok((wire, _)) = Magic::ref_from_prefix(bytes) else {
+            return Err(ErrorKind::Eof {
+                what: "magic and version",
+                needed: 8,
+                found: bytes.len(),
+            }
+            .into());
+        };
+        match (wire.major, wire.minor) {
+            (1, 0) => Ok(Version::V1),
+            (2, 0) => Ok(Version::V2),
+            (3, 0) => Ok(Version::V3),
+            (major, minor) => Err(ErrorKind::Version { major, minor }.into()),
+        }
+    }
+
+    /// Bytes before the header's text: 10 in version 1.0, else 12.
+    pub(super) fn text_offset(self) -> usize {
+        if self == Version::V1 { size_of::<WireV1>() } else { size_of::<WireV2>() }
+    }
+
+    /// The longest header text, in bytes.
+    pub(super) fn max_len(self) -> usize {
+        if self == Version::V1 { 0xffff } else { usize::try_from(u32::MAX).unwrap_or(usize::MAX) }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major(), self.minor())
+    }
+}
+
+#[derive(FromBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct Magic {
+    magic: [u8; 6],
+    major: u8,
+    minor: u8,
+}
+
+#[derive(FromBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct WireV1 {
+    magic: Magic,
+    header_len: U16,
+}
+
+#[derive(FromBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct WireV2 {
+    magic: Magic,
+    header_len: U32,
+}
+
+/// Version and header length: what stands before the header's text.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Preamble, Version};
+///
+/// let preamble = Preamble::parse(b"\x93NUMPY\x01\x00\x76\x00{'descr': ")?;
+/// assert_eq!((preamble.version(), preamble.header_len()), (Version::V1, 118));
+/// assert_eq!((preamble.text_offset(), preamble.data_offset()), (10, 128));
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preamble {
+    version: Version,
+    header_len: u32,
+}
+
+impl Preamble {
+    /// Reads the first 10 or 12 bytes of a file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Version::read`].
+    pub fn read(mut from: impl Read) -> Result<Preamble> {
+        let mut bytes = [0; size_of::<WireV2>()];
+        let (start, _) = bytes.split_at_mut(size_of::<Magic>());
+        let mut filled = fill(&mut from, start)?;
+        let version = Version::parse(bytes.get(..filled).unwrap_or_default())?;
+        let rest = bytes.get_mut(filled..version.text_offset()).unwrap_or_default();
+        filled += fill(&mut from, rest)?;
+        Preamble::parse(bytes.get(..filled).unwrap_or_default())
+    }
+
+    /// Reads the start of a buffer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Version::parse`].
+    pub fn parse(bytes: &[u8]) -> Result<Preamble> {
+        let version = Version::parse(bytes)?;
+        let header_len = match version {
+            Version::V1 => {
+                WireV1::ref_from_prefix(bytes).ok().map(|(wire, _)| u32::from(wire.header_len))
+            }
+            Version::V2 | Version::V3 => {
+                WireV2::ref_from_prefix(bytes).ok().map(|(wire, _)| wire.header_len.get())
+            }
+        };
+        match header_len {
+            Some(header_len) => Ok(Preamble { version, header_len }),
+            None => Err(ErrorKind::Eof {
+                what: "header length",
+                needed: version.text_offset(),
+                found: bytes.len(),
+            }
+            .into()),
+        }
+    }
+
+    /// The version of the format.
+    #[must_use]
+    pub fn version(self) -> Version {
+        self.version
+    }
+
+    /// The length of the header's text in bytes, padding included.
+    #[must_use]
+    pub fn header_len(self) -> u32 {
+        self.header_len
+    }
+
+    /// Where the header's text starts.
+    #[must_use]
+    pub fn text_offset(self) -> usize {
+        self.version.text_offset()
+    }
+
+    /// Where the header ends and the elements start.
+    #[must_use]
+    pub fn data_offset(self) -> u64 {
+        u64::from(self.header_len) + if self.version == Version::V1 { 10 } else { 12 }
+    }
+}
+
+/// Reads until `buffer` is full or the end; interrupted reads go on.
+pub(super) fn fill(from: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match from.read(rest) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(ErrorKind::io("read the header")(error)),
+        }
+    }
+    Ok(filled)
+}
