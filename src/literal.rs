@@ -33,6 +33,11 @@ impl Items {
         self.count
     }
 
+    /// True if the bracket is closed by `close`.
+    pub(crate) fn closes_with(&self, close: u8) -> bool {
+        self.close == close
+    }
+
     /// True if what was read is a tuple: `(3,)`, but not `(3)`.
     pub(crate) fn is_tuple(&self) -> bool {
         self.count != 1 || self.comma
@@ -117,7 +122,7 @@ impl<'a> Reader<'a> {
             match self.byte() {
                 Some(byte) if byte == quote => break,
                 Some(b'\\') => return self.escaped_string(start, quote).map(Cow::Owned),
-                Some(b'\n') | None => return Err(self.error("the string's closing quote")),
+                Some(b'\n' | 0) | None => return Err(self.error("the string's closing quote")),
                 Some(_) => self.at += 1,
             }
         }
@@ -132,7 +137,9 @@ impl<'a> Reader<'a> {
         loop {
             match self.character() {
                 Some('\\') => self.escape(&mut string)?,
-                Some('\n') | None => return Err(self.error("the string's closing quote")),
+                Some('\n' | '\0') | None => {
+                    return Err(self.error("the string's closing quote"));
+                }
                 Some(c) if c == char::from(quote) => return Ok(string),
                 Some(c) => string.push(c),
             }
@@ -204,7 +211,7 @@ impl<'a> Reader<'a> {
             self.at = start;
             return Err(self.error("a plain decimal integer"));
         }
-        if self.longs && matches!(self.byte(), Some(b'L' | b'l')) {
+        if self.longs && self.byte() == Some(b'L') {
             self.at += 1;
         }
         if matches!(self.byte(), Some(b'_' | b'.' | b'a'..=b'z' | b'A'..=b'Z')) {

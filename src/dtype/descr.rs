@@ -113,31 +113,37 @@ fn pair(reader: &mut Reader<'_>) -> Result<DType> {
 
 /// Reads a subarray's shape: `(2, 3)`, `[2, 3]` or `3`.
 ///
-/// For a base of no bytes NumPy takes the number as the size instead, in
+/// For a base of no bytes NumPy takes the number as its size instead, in
 /// characters: `('|S0', 3)` is `'|S3'`.
 fn with_shape(base: DType, reader: &mut Reader<'_>) -> Result<DType> {
     let here = *reader;
+    let sized = base.scalar().is_some_and(|scalar| scalar.itemsize == 0);
+    let Some(mut items) = reader.open(b'(').or_else(|| reader.open(b'[')) else {
+        let size = dim(reader)?;
+        return if sized { with_size(&base, size) } else { DType::array(base, &[size]) };
+    };
+    let is_tuple = items.closes_with(b')');
     let mut shape = Vec::new();
-    if let Some(mut items) = reader.open(b'(').or_else(|| reader.open(b'[')) {
-        while reader.next_item(&mut items)? {
-            shape.push(dim(reader)?);
-        }
-    } else {
+    while reader.next_item(&mut items)? {
         shape.push(dim(reader)?);
     }
-    match (base.scalar(), shape.as_slice()) {
-        (_, []) => Ok(base),
-        (Some(scalar), &[size]) if scalar.itemsize == 0 => {
-            let letter = if scalar.kind == Kind::Unicode { 'U' } else { 'S' };
-            let letter = if scalar.kind == Kind::Void { 'V' } else { letter };
-            let sized = typestr::parse(&format!("{letter}{size}"))?;
-            Ok(DType::from(sized).with_byte_order(scalar.order))
-        }
-        (Some(scalar), _) if scalar.itemsize == 0 => {
-            Err(here.error("one number as the size of an element"))
-        }
+    match (shape.as_slice(), sized) {
+        ([], _) if is_tuple => Ok(base),
+        ([], _) => Err(here.error("a shape such as (2, 3)")),
+        (_, true) => Err(here.error("one number as the size of an element")),
         _ => DType::array(base, &shape),
     }
+}
+
+/// Gives bytes, text or void of no size one.
+fn with_size(base: &DType, size: usize) -> Result<DType> {
+    let letter = match base.kind() {
+        Kind::Unicode => 'U',
+        Kind::Bytes => 'S',
+        _ => 'V',
+    };
+    let sized = typestr::parse(&format!("{letter}{size}"))?;
+    Ok(DType::from(sized).with_byte_order(base.byte_order()))
 }
 
 fn dim(reader: &mut Reader<'_>) -> Result<usize> {

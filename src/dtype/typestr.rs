@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result, excerpt};
 pub(crate) const MAX_ITEMSIZE: usize = 0x7fff_ffff;
 
 /// Names and letters that stand for a type string by themselves.
-const NAMES: [(&str, &str); 62] = [
+const NAMES: [(&str, &str); 52] = [
     ("bool", "b1"),
     ("bool_", "b1"),
     ("int8", "i1"),
@@ -62,21 +62,11 @@ const NAMES: [(&str, &str); 62] = [
     ("void", "V0"),
     ("object", "O8"),
     ("object_", "O8"),
-    ("i", "i4"),
-    ("b", "i1"),
-    ("l", "i8"),
-    ("L", "u8"),
-    ("n", "i8"),
-    ("p", "i8"),
-    ("q", "i8"),
-    ("N", "u8"),
-    ("P", "u8"),
-    ("Q", "u8"),
-    ("O", "O8"),
+    ("a", "S0"),
 ];
 
 /// Letters that may stand behind a byte order without a size.
-const LETTERS: [(&str, &str); 28] = [
+const LETTERS: [(&str, &str); 27] = [
     ("?", "b1"),
     ("b", "i1"),
     ("B", "u1"),
@@ -101,7 +91,6 @@ const LETTERS: [(&str, &str); 28] = [
     ("G", "c32"),
     ("c", "S1"),
     ("S", "S0"),
-    ("a", "S0"),
     ("U", "U0"),
     ("V", "V0"),
     ("O", "O8"),
