@@ -76,6 +76,19 @@ impl OpenOptions {
         on(path.as_ref(), found)
     }
 
+    /// Reads the header's text as it stands in the file, good or bad.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`], and those of [`HeaderText::read`].
+    pub fn header_text(&self, path: impl AsRef<Path>) -> Result<HeaderText<'static>> {
+        let text = |path: &Path| {
+            let (file, _) = file::open(path, false)?;
+            HeaderText::read(Rest { file: &file, at: 0 }, self.max_header_len)
+        };
+        on(path.as_ref(), text)
+    }
+
     /// Opens read-only.
     ///
     /// # Safety
@@ -326,8 +339,7 @@ impl OpenOptions {
         if end <= first.len() || filled < FIRST_READ {
             return HeaderText::parse(first, self.max_header_len)?.header();
         }
-        let rest = Rest { file, at: 0 };
-        HeaderText::read(rest, self.max_header_len)?.header()
+        HeaderText::read(Rest { file, at: 0 }, self.max_header_len)?.header()
     }
 }
 

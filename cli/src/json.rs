@@ -1,0 +1,65 @@
+//! What is said of an array for programs to read: one JSON object a line.
+
+use std::path::Path;
+
+use npymap::{Order, Result};
+use serde::Serialize;
+
+use crate::info::Found;
+
+/// One line of `--json`.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Line {
+    /// An array that can be opened.
+    Array(Array),
+    /// A file that can't.
+    Failure(Failure),
+}
+
+/// What an array is and where it lies.
+#[derive(Debug, Serialize)]
+pub(crate) struct Array {
+    path: String,
+    member: Option<String>,
+    format: &'static str,
+    version: Option<[u8; 2]>,
+    descr: String,
+    shape: Vec<usize>,
+    fortran_order: bool,
+    data_offset: Option<usize>,
+    itemsize: usize,
+    nbytes: usize,
+    mapped: bool,
+}
+
+/// Why a file can't be opened.
+#[derive(Debug, Serialize)]
+pub(crate) struct Failure {
+    path: String,
+    member: Option<String>,
+    error: String,
+}
+
+impl Line {
+    /// The line of a `.npy` file.
+    pub(crate) fn npy(path: &Path, found: &Result<Found>) -> Line {
+        let path = path.to_string_lossy().into_owned();
+        match found {
+            Ok(Found { header, layout }) => Line::Array(Array {
+                path,
+                member: None,
+                format: "npy",
+                version: Some([header.version.major(), header.version.minor()]),
+                descr: header.dtype.to_string(),
+                shape: header.shape.clone(),
+                fortran_order: header.order == Order::F,
+                data_offset: Some(header.data_offset),
+                itemsize: header.dtype.itemsize(),
+                nbytes: layout.nbytes(),
+                mapped: true,
+            }),
+            Err(error) => Line::Failure(Failure { path, member: None, error: error.to_string() }),
+        }
+    }
+}

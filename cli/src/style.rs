@@ -1,0 +1,16 @@
+//! Colours, which only terminals see.
+
+use anstyle::{AnsiColor, Style};
+use clap::builder::Styles;
+
+pub(crate) const HEADING: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const LABEL: Style = Style::new().dimmed();
+pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
+
+/// The colours of help texts.
+pub(crate) const HELP: Styles = Styles::styled()
+    .header(HEADING)
+    .usage(HEADING)
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default())
+    .error(ERROR);

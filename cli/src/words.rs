@@ -1,0 +1,126 @@
+//! What is said of an array for people to read.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, Table};
+use humansize::{BINARY, format_size};
+use npymap::{ByteOrder, DType, Kind, Layout, Order};
+
+use crate::info::Found;
+use crate::style::{ERROR, HEADING, LABEL};
+
+/// Says on standard error what went wrong.
+pub(crate) fn error(message: &dyn Display) {
+    anstream::eprintln!("{ERROR}error:{ERROR:#} {message}");
+}
+
+/// Describes one array in a few lines.
+pub(crate) fn paragraph(out: &mut impl Write, path: &Path, array: &Found) -> io::Result<()> {
+    let Found { header, layout } = array;
+    let lines = [
+        ("dtype", dtype(&header.dtype)),
+        ("shape", format!("{}, {}", shape(&header.shape), order(header.order))),
+        ("size ", size(layout)),
+        ("file ", format!("npy {}, elements from byte {}", header.version, header.data_offset)),
+    ];
+    writeln!(out, "{HEADING}{}{HEADING:#}", path.display())?;
+    for (label, text) in lines {
+        writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
+    }
+    Ok(())
+}
+
+/// Describes several arrays, a row each.
+pub(crate) fn table(out: &mut impl Write, arrays: &[(&Path, Found)]) -> io::Result<()> {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(["file", "dtype", "shape", "order", "size"].map(heading));
+    for (path, Found { header, layout }) in arrays {
+        table.add_row([
+            Cell::new(path.display()),
+            Cell::new(short(&header.dtype)),
+            Cell::new(shape(&header.shape)),
+            Cell::new(order(header.order)),
+            Cell::new(bytes(layout.nbytes())).set_alignment(CellAlignment::Right),
+        ]);
+    }
+    writeln!(out, "{}", table.trim_fmt())
+}
+
+fn heading(text: &str) -> Cell {
+    Cell::new(text).add_attribute(comfy_table::Attribute::Bold)
+}
+
+/// `'<f8', float of 8 bytes, little-endian`
+fn dtype(dtype: &DType) -> String {
+    let order = match dtype.byte_order() {
+        ByteOrder::Little => ", little-endian",
+        ByteOrder::Big => ", big-endian",
+        ByteOrder::NotApplicable => "",
+    };
+    format!("{dtype}, {}{order}", kind(dtype))
+}
+
+/// The dtype, or what it amounts to when it is long.
+fn short(dtype: &DType) -> String {
+    let text = dtype.to_string();
+    if text.len() <= 40 { text } else { kind(dtype).into_owned() }
+}
+
+fn kind(dtype: &DType) -> Cow<'static, str> {
+    let bytes = plural(dtype.itemsize(), "byte");
+    let name = match dtype.kind() {
+        Kind::Bool => return "boolean".into(),
+        Kind::Int => "integer",
+        Kind::UInt => "unsigned integer",
+        Kind::Float => "float",
+        Kind::Complex => "complex",
+        Kind::TimeDelta => return "time difference".into(),
+        Kind::DateTime => return "date".into(),
+        Kind::Bytes => "text",
+        Kind::Unicode => {
+            return format!("text of {}", plural(dtype.itemsize() / 4, "character")).into();
+        }
+        Kind::Struct => {
+            return format!("{} in {bytes}", plural(dtype.fields().len(), "field")).into();
+        }
+        _ => "void",
+    };
+    format!("{name} of {bytes}").into()
+}
+
+/// The shape as Python prints it.
+fn shape(shape: &[usize]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        _ => {
+            let axes: Vec<_> = shape.iter().map(ToString::to_string).collect();
+            format!("({})", axes.join(", "))
+        }
+    }
+}
+
+fn order(order: Order) -> &'static str {
+    match order {
+        Order::C => "C order",
+        Order::F => "Fortran order",
+    }
+}
+
+/// `10.69 KiB: 1368 elements of 8 bytes`
+fn size(layout: &Layout) -> String {
+    let each = plural(layout.dtype().itemsize(), "byte");
+    format!("{}: {} of {each}", bytes(layout.nbytes()), plural(layout.len(), "element"))
+}
+
+fn bytes(count: usize) -> String {
+    format_size(count, BINARY)
+}
+
+fn plural(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
