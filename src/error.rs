@@ -330,6 +330,60 @@ pub enum ErrorKind {
         shape: String,
     },
 
+    /// An index or range reaches outside an axis.
+    #[error("index {asked} of axis {axis} is outside shape {shape}")]
+    #[non_exhaustive]
+    Index {
+        /// The axis.
+        axis: usize,
+        /// What was asked for on it.
+        asked: String,
+        /// The shape, as Python prints it.
+        shape: String,
+    },
+
+    /// An axis that isn't there.
+    #[error("axis {asked} of shape {shape}: axes count from 0")]
+    #[non_exhaustive]
+    Axis {
+        /// The axis asked for.
+        asked: usize,
+        /// The shape, as Python prints it.
+        shape: String,
+    },
+
+    /// An order of axes that doesn't name each of them once.
+    #[error("axes {asked} are no order of {ndim} axes: name each from 0 once")]
+    #[non_exhaustive]
+    Permutation {
+        /// The order asked for.
+        asked: String,
+        /// The number of axes.
+        ndim: usize,
+    },
+
+    /// Elements can't stand under another shape without a copy.
+    #[error("shape {from} is not {to} in place: {reason}")]
+    #[non_exhaustive]
+    Reshape {
+        /// The shape there is.
+        from: String,
+        /// The shape asked for.
+        to: String,
+        /// Why not.
+        reason: &'static str,
+    },
+
+    /// A shape can't be repeated to fill another.
+    #[error("shape {from} does not broadcast to {to}: axes must be equal or 1, from the last on")]
+    #[non_exhaustive]
+    Broadcast {
+        /// The shape there is.
+        from: String,
+        /// The shape asked for.
+        to: String,
+    },
+
     /// The bytes given to an array end before its last element.
     #[error("the elements end at byte {needed} and the buffer at {found}")]
     #[non_exhaustive]
@@ -374,38 +428,39 @@ impl ErrorKind {
     /// What sort of failure it is.
     #[must_use]
     pub fn category(&self) -> Category {
-        use ErrorKind::{
-            Alignment, Axes, CreateMode, DType, Encode, Eof, Exists, Fit, Header, HeaderLimit, Io,
-            Keys, Magic, Map, Mode, NotContiguous, NotImmutable, NotRegular, Object, Rank,
-            ShortBuffer, ShortFile, Size, Syntax, Utf8, Version,
-        };
+        use ErrorKind as E;
         match self {
-            Io { .. } => Category::Io,
-            Map { .. } => Category::Map,
-            Magic { .. }
-            | Version { .. }
-            | Eof { .. }
-            | HeaderLimit { .. }
-            | Utf8 { .. }
-            | Syntax { .. }
-            | Keys { .. }
-            | Header { .. }
-            | DType { .. }
-            | Object { .. }
-            | Axes { .. }
-            | Size { .. }
-            | ShortFile { .. } => Category::Format,
-            NotRegular { .. }
-            | Encode { .. }
-            | Fit { .. }
-            | Alignment { .. }
-            | Rank { .. }
-            | NotContiguous { .. }
-            | ShortBuffer { .. }
-            | Mode { .. }
-            | CreateMode
-            | Exists
-            | NotImmutable => Category::Use,
+            E::Io { .. } => Category::Io,
+            E::Map { .. } => Category::Map,
+            E::Magic { .. }
+            | E::Version { .. }
+            | E::Eof { .. }
+            | E::HeaderLimit { .. }
+            | E::Utf8 { .. }
+            | E::Syntax { .. }
+            | E::Keys { .. }
+            | E::Header { .. }
+            | E::DType { .. }
+            | E::Object { .. }
+            | E::Axes { .. }
+            | E::Size { .. }
+            | E::ShortFile { .. } => Category::Format,
+            E::NotRegular { .. }
+            | E::Encode { .. }
+            | E::Fit { .. }
+            | E::Alignment { .. }
+            | E::Rank { .. }
+            | E::NotContiguous { .. }
+            | E::ShortBuffer { .. }
+            | E::Mode { .. }
+            | E::Index { .. }
+            | E::Axis { .. }
+            | E::Permutation { .. }
+            | E::Reshape { .. }
+            | E::Broadcast { .. }
+            | E::CreateMode
+            | E::Exists
+            | E::NotImmutable => Category::Use,
         }
     }
 

@@ -4,6 +4,7 @@ mod array;
 mod dtype;
 mod error;
 mod file;
+mod geometry;
 mod inplace;
 mod layout;
 mod literal;
