@@ -384,6 +384,66 @@ pub enum ErrorKind {
         to: String,
     },
 
+    /// An element that isn't there.
+    #[error("index {asked} is outside shape {shape}")]
+    #[non_exhaustive]
+    Element {
+        /// The index asked for.
+        asked: String,
+        /// The shape, as Python prints it.
+        shape: String,
+    },
+
+    /// Elements are no whole number of `T` apart, or lie on each other.
+    #[error(
+        "elements lie {strides} bytes apart, which ndarray can't say: use the view, or copy with `to_ndarray`"
+    )]
+    #[non_exhaustive]
+    Strides {
+        /// The byte strides.
+        strides: String,
+    },
+
+    /// Parts whose bytes interleave can't be written apart.
+    #[error(
+        "parts along axis {axis} of shape {shape} interleave in memory: part along the slowest axis"
+    )]
+    #[non_exhaustive]
+    Interleaved {
+        /// The axis asked for.
+        axis: usize,
+        /// The shape, as Python prints it.
+        shape: String,
+    },
+
+    /// A slice has another length than the array.
+    #[error("{found} values for {expected} elements")]
+    #[non_exhaustive]
+    Length {
+        /// The number of values.
+        found: usize,
+        /// The number of elements.
+        expected: usize,
+    },
+
+    /// A value doesn't fit into an element.
+    #[error("{value}: expected {expected}")]
+    #[non_exhaustive]
+    Value {
+        /// The value.
+        value: String,
+        /// What would fit.
+        expected: String,
+    },
+
+    /// Text is no index.
+    #[error("`{found}` is no index: expected an integer, a slice such as `2:8:2`, `...` or `None`")]
+    #[non_exhaustive]
+    Notation {
+        /// The part that isn't.
+        found: String,
+    },
+
     /// The bytes given to an array end before its last element.
     #[error("the elements end at byte {needed} and the buffer at {found}")]
     #[non_exhaustive]
@@ -454,6 +514,12 @@ impl ErrorKind {
             | E::ShortBuffer { .. }
             | E::Mode { .. }
             | E::Index { .. }
+            | E::Element { .. }
+            | E::Strides { .. }
+            | E::Interleaved { .. }
+            | E::Length { .. }
+            | E::Value { .. }
+            | E::Notation { .. }
             | E::Axis { .. }
             | E::Permutation { .. }
             | E::Reshape { .. }

@@ -1,6 +1,8 @@
 //! Shape and byte strides, and what slicing, transposing, reshaping and
 //! broadcasting make of them. Nothing here touches an element.
 
+use std::ops::Range;
+
 use ndarray::SliceInfoElem;
 use smallvec::SmallVec;
 
@@ -45,9 +47,22 @@ impl Geometry {
             if i >= dim {
                 return None;
             }
-            offset = step(offset, i, stride);
+            offset = advance(offset, i, stride);
         }
         Some(offset)
+    }
+
+    /// The bytes from the first to the last element in memory.
+    pub(crate) fn span(&self, itemsize: usize) -> Range<usize> {
+        if self.len() == 0 {
+            return self.offset..self.offset;
+        }
+        let (mut start, mut end) = (self.offset, self.offset);
+        for Axis { dim, stride } in self.axes() {
+            let reach = if stride < 0 { &mut start } else { &mut end };
+            *reach = advance(*reach, dim - 1, stride);
+        }
+        start..end + itemsize
     }
 
     fn axes(&self) -> impl DoubleEndedIterator<Item = Axis> + '_ {
@@ -66,7 +81,7 @@ impl Geometry {
             return Err(self.outside(axis, index));
         }
         let rest = self.axes().enumerate().filter(|(i, _)| *i != axis).map(|(_, axis)| axis);
-        Ok(Geometry::from_axes(step(self.offset, index, stride), rest))
+        Ok(Geometry::from_axes(advance(self.offset, index, stride), rest))
     }
 
     /// Parts an axis in two at an index.
@@ -80,8 +95,24 @@ impl Geometry {
             axes.map(move |(i, own)| if i == axis { Axis { dim: new, ..own } } else { own })
         };
         let low = Geometry::from_axes(self.offset, with_dim(index));
-        let start = if index < dim { step(self.offset, index, stride) } else { self.offset };
+        let start = if index < dim { advance(self.offset, index, stride) } else { self.offset };
         Ok((low, Geometry::from_axes(start, with_dim(dim - index))))
+    }
+
+    /// Parts of `size` along an axis; the last may be shorter.
+    pub(crate) fn chunks(&self, axis: usize, size: usize) -> Result<Vec<Geometry>> {
+        let Axis { dim, .. } = self.axis(axis)?;
+        if size == 0 && dim > 0 {
+            return Err(self.outside(axis, "parts of 0"));
+        }
+        let mut rest = self.clone();
+        let mut parts = Vec::new();
+        while let Some(left) = rest.shape.get(axis).copied().filter(|&left| left > 0) {
+            let (part, after) = rest.split_at(axis, size.min(left))?;
+            parts.push(part);
+            rest = after;
+        }
+        Ok(parts)
     }
 
     /// Puts the axes in another order.
@@ -107,7 +138,7 @@ impl Geometry {
         let mut axes: Axes<Axis> = self.axes().collect();
         for axis in &mut axes {
             if axis.stride < 0 && axis.dim > 0 {
-                offset = step(offset, axis.dim - 1, axis.stride);
+                offset = advance(offset, axis.dim - 1, axis.stride);
             }
             axis.stride = axis.stride.saturating_abs();
         }
@@ -157,7 +188,8 @@ impl Geometry {
             let merged = self.merged();
             let mut rest = new.as_mut_slice();
             for run in merged.axes() {
-                rest = cut(run, rest).ok_or_else(|| refused("the elements do not lie so: copy them"))?;
+                rest = cut(run, rest)
+                    .ok_or_else(|| refused("the elements do not lie so: copy them"))?;
             }
         }
         Ok(Geometry::from_axes(self.offset, new))
@@ -202,11 +234,14 @@ impl Geometry {
                 SliceInfoElem::Index(index) => {
                     let at = wrapped(index, axis.dim).filter(|&at| at < axis.dim);
                     let at = at.ok_or_else(|| self.outside(number, index))?;
-                    offset = step(offset, at, axis.stride);
+                    offset = advance(offset, at, axis.stride);
                 }
                 SliceInfoElem::Slice { start, end, step: by } => {
                     let (start, end) = range(axis.dim, start, end).ok_or_else(|| {
-                        let asked = format!("{start}..{}", end.map_or(String::new(), |end| end.to_string()));
+                        let asked = format!(
+                            "{start}..{}",
+                            end.map_or(String::new(), |end| end.to_string())
+                        );
                         self.outside(number, asked)
                     })?;
                     let (first, dim) = match (end - start, by) {
@@ -214,7 +249,7 @@ impl Geometry {
                         (n, 1..) => (Some(start), n.div_ceil(by.unsigned_abs())),
                         (n, _) => (Some(end - 1), n.div_ceil(by.unsigned_abs())),
                     };
-                    offset = first.map_or(offset, |first| step(offset, first, axis.stride));
+                    offset = first.map_or(offset, |first| advance(offset, first, axis.stride));
                     axes.push(Axis { dim, stride: axis.stride.saturating_mul(by) });
                 }
                 SliceInfoElem::NewAxis => {}
@@ -225,7 +260,8 @@ impl Geometry {
     }
 
     fn too_many(&self, info: &[SliceInfoElem]) -> crate::Error {
-        let asked = info.iter().filter(|element| !matches!(element, SliceInfoElem::NewAxis)).count();
+        let asked =
+            info.iter().filter(|element| !matches!(element, SliceInfoElem::NewAxis)).count();
         ErrorKind::Axis { asked: asked - 1, shape: tuple(&self.shape) }.into()
     }
 
@@ -242,7 +278,7 @@ impl Geometry {
 /// The first byte of the `index`th element of an axis.
 ///
 /// Geometries lead nowhere outside their bytes, so this never wraps.
-fn step(offset: usize, index: usize, stride: isize) -> usize {
+pub(crate) fn advance(offset: usize, index: usize, stride: isize) -> usize {
     let distance = signed(index).wrapping_mul(stride);
     offset.wrapping_add_signed(distance)
 }
@@ -338,7 +374,10 @@ mod tests {
     fn reshapes_are_numpys() {
         let (geometry, array) = bytes(&[4, 6]);
         for shape in [&[24][..], &[2, 2, 6], &[4, 2, 3], &[1, 4, 1, 6, 1], &[8, 3]] {
-            assert_eq!(elements(&geometry.reshaped(shape).unwrap()), array.iter().copied().collect::<Vec<_>>());
+            assert_eq!(
+                elements(&geometry.reshaped(shape).unwrap()),
+                array.iter().copied().collect::<Vec<_>>()
+            );
         }
         let transposed = geometry.reversed_axes();
         assert_eq!(transposed.reshaped(&[3, 2, 4]).unwrap().strides.as_slice(), [2, 1, 6]);
@@ -352,7 +391,8 @@ mod tests {
     #[test]
     fn the_order_of_memory_has_falling_positive_strides() {
         let (geometry, _) = bytes(&[2, 3, 4]);
-        let turned = geometry.permuted(&[2, 0, 1]).unwrap().sliced(s![..;-1, .., ..].as_ref()).unwrap();
+        let turned =
+            geometry.permuted(&[2, 0, 1]).unwrap().sliced(s![..;-1, .., ..].as_ref()).unwrap();
         assert_eq!(turned.memory_order(), geometry);
         assert_eq!(geometry.merged().shape.as_slice(), [24]);
     }

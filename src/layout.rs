@@ -1,10 +1,9 @@
 //! Where the elements of an array lie. All size arithmetic is here, and is
 //! checked here once; what a [`Layout`] says is trusted after.
 
-use smallvec::SmallVec;
-
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
+use crate::geometry::{Axes, Geometry};
 use crate::literal::tuple;
 
 /// NumPy's largest number of axes.
@@ -36,9 +35,7 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     dtype: DType,
-    shape: SmallVec<[usize; 4]>,
-    byte_strides: SmallVec<[isize; 4]>,
-    offset: usize,
+    geometry: Geometry,
     len: usize,
     nbytes: usize,
 }
@@ -59,11 +56,11 @@ impl Layout {
         let itemsize = dtype.itemsize();
         let too_large = || ErrorKind::Size { shape: tuple(shape), itemsize }.into();
         let step = isize::try_from(itemsize).map_err(|_| too_large())?;
-        let mut byte_strides: SmallVec<[isize; 4]> = SmallVec::from_elem(step, shape.len());
-        let axes = byte_strides.iter_mut().zip(shape);
+        let mut strides: Axes<isize> = Axes::from_elem(step, shape.len());
+        let axes = strides.iter_mut().zip(shape);
         let span = match order {
-            Order::C => strides(axes.rev(), step),
-            Order::F => strides(axes, step),
+            Order::C => spread(axes.rev(), step),
+            Order::F => spread(axes, step),
         };
         // Elements of no bytes still have to be counted.
         let count = shape
@@ -76,7 +73,8 @@ impl Layout {
         if offset.checked_add(nbytes).is_none_or(|end| isize::try_from(end).is_err()) {
             return Err(too_large());
         }
-        Ok(Layout { dtype, shape: SmallVec::from_slice(shape), byte_strides, offset, len, nbytes })
+        let geometry = Geometry { offset, shape: Axes::from_slice(shape), strides };
+        Ok(Layout { dtype, geometry, len, nbytes })
     }
 
     /// What each element is.
@@ -88,25 +86,25 @@ impl Layout {
     /// The length of each axis.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
-        &self.shape
+        &self.geometry.shape
     }
 
     /// Bytes from one element to the next, along each axis.
     #[must_use]
     pub fn byte_strides(&self) -> &[isize] {
-        &self.byte_strides
+        &self.geometry.strides
     }
 
     /// Bytes before the first element.
     #[must_use]
     pub fn offset(&self) -> usize {
-        self.offset
+        self.geometry.offset
     }
 
     /// The number of axes.
     #[must_use]
     pub fn ndim(&self) -> usize {
-        self.shape.len()
+        self.geometry.ndim()
     }
 
     /// The number of elements: 1 without axes, 0 if any axis is empty.
@@ -130,42 +128,35 @@ impl Layout {
     /// The offset of the byte after the last element.
     #[must_use]
     pub fn end(&self) -> usize {
-        self.offset + self.nbytes
+        self.geometry.offset + self.nbytes
     }
 
     /// True when the elements in C order are one run of bytes.
     #[must_use]
     pub fn is_c_contiguous(&self) -> bool {
-        self.is_contiguous(self.byte_strides.iter().zip(&self.shape).rev())
+        self.geometry.is_contiguous(self.dtype.itemsize())
     }
 
     /// True when the elements in Fortran order are one run of bytes.
     #[must_use]
     pub fn is_f_contiguous(&self) -> bool {
-        self.is_contiguous(self.byte_strides.iter().zip(&self.shape))
+        self.geometry.reversed_axes().is_contiguous(self.dtype.itemsize())
     }
 
-    /// Axes from the fastest to the slowest; those of length 1 don't matter.
-    fn is_contiguous<'a>(&self, mut axes: impl Iterator<Item = (&'a isize, &'a usize)>) -> bool {
-        let mut expected = self.dtype.itemsize();
-        self.is_empty()
-            || axes.all(|(stride, &dim)| {
-                let fits = dim == 1 || usize::try_from(*stride) == Ok(expected);
-                expected = expected.saturating_mul(dim);
-                fits
-            })
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
     }
 
     /// The same elements at another place.
     pub(crate) fn at(mut self, offset: usize) -> Layout {
-        self.offset = offset;
+        self.geometry.offset = offset;
         self
     }
 }
 
 /// Sets each stride to the span of the axes before it and returns the span of
 /// all; empty axes count as 1, as in NumPy.
-fn strides<'a>(
+fn spread<'a>(
     axes: impl Iterator<Item = (&'a mut isize, &'a usize)>,
     step: isize,
 ) -> Option<isize> {

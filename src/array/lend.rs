@@ -1,15 +1,33 @@
-//! Lends the elements where they lie, as slices and ndarray views.
+//! Lends the elements where they lie, as views, slices and ndarray arrays.
 
-use bytemuck::PodCastError;
-use ndarray::{ArrayView, ArrayViewMut, Dimension, IxDyn, ShapeBuilder as _, StrideShape};
+use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
 use super::MappedArray;
-use crate::error::{Error, ErrorKind, Result};
-use crate::inplace::InPlace;
+use crate::element::{Element, InPlace, short_name, works_for};
+use crate::error::{ErrorKind, Result};
 use crate::layout::Layout;
-use crate::literal::tuple;
+use crate::view::{View, ViewMut};
 
 impl<D: AsRef<[u8]>> MappedArray<D> {
+    /// Views all elements, decoded to `T` as they are read.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fit`] when the elements are no `T`, naming a type that
+    /// works.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let array = npymap::OpenOptions::new().read("data/penguins.npy")?;
+    /// let table = array.view::<f64>()?;
+    /// assert_eq!(table.fold(0.0, f64::max), 6300.0);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn view<T: Element>(&self) -> Result<View<'_, T>> {
+        View::from_bytes(self.data.as_ref(), &self.layout)
+    }
+
     /// Lends all elements as a slice in C order.
     ///
     /// # Errors
@@ -33,8 +51,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn as_slice<T: InPlace>(&self) -> Result<&[T]> {
-        c_order(&self.layout)?;
-        elements(&self.layout, self.bytes()?)
+        exact::<T>(&self.layout)?;
+        self.view::<T>()?.as_slice()
     }
 
     /// Lends all elements as an ndarray view of `N` axes, in C or Fortran
@@ -59,22 +77,29 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn as_ndarray<T: InPlace, N: Dimension>(&self) -> Result<ArrayView<'_, T, N>> {
-        let shape = shape::<N>(&self.layout)?;
-        let elements = elements(&self.layout, self.bytes()?)?;
-        Ok(ArrayView::from_shape(shape, elements).expect("a layout's elements fill its shape"))
+        exact::<T>(&self.layout)?;
+        self.view::<T>()?.as_ndarray()
     }
 }
 
 impl<D: AsMut<[u8]>> MappedArray<D> {
+    /// Views all elements to be written.
+    ///
+    /// # Errors
+    ///
+    /// As [`view`](MappedArray::view).
+    pub fn view_mut<T: Element>(&mut self) -> Result<ViewMut<'_, T>> {
+        ViewMut::from_bytes(self.data.as_mut(), &self.layout)
+    }
+
     /// Lends all elements as a slice in C order, to be written.
     ///
     /// # Errors
     ///
     /// As [`as_slice`](MappedArray::as_slice).
     pub fn as_slice_mut<T: InPlace>(&mut self) -> Result<&mut [T]> {
-        c_order(&self.layout)?;
-        let layout = self.layout.clone();
-        elements_mut(&layout, self.bytes_mut()?)
+        exact::<T>(&self.layout)?;
+        self.view_mut::<T>()?.into_slice()
     }
 
     /// Lends all elements as an ndarray view of `N` axes, to be written.
@@ -94,85 +119,18 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn as_ndarray_mut<T: InPlace, N: Dimension>(&mut self) -> Result<ArrayViewMut<'_, T, N>> {
-        let shape = shape::<N>(&self.layout)?;
-        let layout = self.layout.clone();
-        let elements = elements_mut(&layout, self.bytes_mut()?)?;
-        Ok(ArrayViewMut::from_shape(shape, elements).expect("a layout's elements fill its shape"))
+        exact::<T>(&self.layout)?;
+        self.view_mut::<T>()?.into_ndarray()
     }
 }
 
-fn c_order(layout: &Layout) -> Result<()> {
-    match layout.is_c_contiguous() {
-        true => Ok(()),
-        false => Err(ErrorKind::NotContiguous { shape: tuple(layout.shape()) }.into()),
+/// Checks that elements are values of `T` as they lie, but for their address.
+fn exact<T: InPlace>(layout: &Layout) -> Result<()> {
+    let dtype = layout.dtype();
+    if T::is_exact(&T::codec(dtype)?) {
+        return Ok(());
     }
-}
-
-/// The shape for ndarray, with the order the elements lie in.
-fn shape<N: Dimension>(layout: &Layout) -> Result<StrideShape<N>> {
-    let ndim = layout.ndim();
-    let rank = || {
-        let works = if ndim <= 6 { format!("Ix{ndim}") } else { "IxDyn".to_owned() };
-        ErrorKind::Rank {
-            shape: tuple(layout.shape()),
-            ndim,
-            asked: N::NDIM.unwrap_or(ndim),
-            works,
-        }
-    };
-    let dim = N::from_dimension(&IxDyn(layout.shape())).ok_or_else(rank)?;
-    Ok(dim.set_f(!layout.is_c_contiguous()).into())
-}
-
-fn elements<'a, T: InPlace>(layout: &Layout, bytes: &'a [u8]) -> Result<&'a [T]> {
-    T::check(layout.dtype())?;
-    if size_of::<T>() == 0 {
-        return Ok(Box::leak(empty_elements(layout)));
-    }
-    bytemuck::try_cast_slice(bytes).map_err(|error| refused::<T>(layout, error))
-}
-
-fn elements_mut<'a, T: InPlace>(layout: &Layout, bytes: &'a mut [u8]) -> Result<&'a mut [T]> {
-    T::check(layout.dtype())?;
-    if size_of::<T>() == 0 {
-        return Ok(Box::leak(empty_elements(layout)));
-    }
-    bytemuck::try_cast_slice_mut(bytes).map_err(|error| refused::<T>(layout, error))
-}
-
-/// Elements of no bytes take no memory, so none is leaked with them.
-fn empty_elements<T: InPlace>(layout: &Layout) -> Box<[T]> {
-    bytemuck::zeroed_slice_box(layout.len())
-}
-
-/// What kept bytes from being lent as a type that passed its own check.
-fn refused<T: InPlace>(layout: &Layout, error: PodCastError) -> Error {
-    let asked = short_name::<T>();
-    match error {
-        PodCastError::TargetAlignmentGreaterAndInputNotAligned => {
-            ErrorKind::Alignment { align: align_of::<T>(), asked, works: T::unaligned() }.into()
-        }
-        _ => {
-            let works = format!("[u8; {}]", layout.dtype().itemsize());
-            ErrorKind::Fit { stored: layout.dtype().to_string(), asked, works }.into()
-        }
-    }
-}
-
-/// A type's name without the modules of its parts.
-fn short_name<T>() -> String {
-    let mut name = String::new();
-    let mut word = String::new();
-    for c in std::any::type_name::<T>().chars() {
-        match c {
-            ':' => word.clear(),
-            _ if c.is_alphanumeric() || c == '_' => word.push(c),
-            _ => {
-                name.push_str(&word);
-                name.push(c);
-                word.clear();
-            }
-        }
-    }
-    name + &word
+    let (stored, asked) = (dtype.to_string(), short_name::<T>());
+    let works = format!("{}`, or `view::<{asked}>()", works_for(dtype));
+    Err(ErrorKind::Fit { stored, asked, works }.into())
 }

@@ -279,15 +279,6 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     }
 }
 
-impl<D: AsMut<[u8]>> MappedArray<D> {
-    /// The bytes of the elements.
-    fn bytes_mut(&mut self) -> Result<&mut [u8]> {
-        let data = self.data.as_mut();
-        let short = ErrorKind::ShortBuffer { needed: self.layout.end(), found: data.len() };
-        data.get_mut(self.layout.offset()..self.layout.end()).ok_or_else(|| short.into())
-    }
-}
-
 impl<D> MappedArray<D> {
     /// Where the elements lie in the bytes of `D`; in a map that is at 0.
     #[must_use]

@@ -9,8 +9,8 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::element::Typed;
 use crate::error::{Error, ErrorKind, Result};
-use crate::inplace::Typed;
 use crate::literal::Reader;
 
 pub(crate) use descr::{parse as parse_descr, to_descr as descr_text};

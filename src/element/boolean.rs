@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{InPlace, Typed, unfit};
+use super::{Element, InPlace, Typed, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
 
@@ -77,8 +77,63 @@ impl Typed for Bool {
     }
 }
 
-impl InPlace for Bool {
-    fn check(dtype: &DType) -> Result<()> {
+impl Element for Bool {
+    type Codec = ();
+
+    fn codec(dtype: &DType) -> Result<()> {
         if dtype.kind() == Kind::Bool { Ok(()) } else { Err(unfit(dtype, "Bool")) }
+    }
+
+    fn itemsize((): &()) -> usize {
+        1
+    }
+
+    fn decode((): &(), bytes: &[u8]) -> Bool {
+        Bool(bytes.first().copied().unwrap_or_default())
+    }
+
+    fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
+        bytes.fill(self.0);
+        Ok(())
+    }
+
+    fn is_exact((): &()) -> bool {
+        true
+    }
+
+    fn lend<'a>((): &(), bytes: &'a [u8]) -> Option<&'a [Bool]> {
+        Some(bytemuck::cast_slice(bytes))
+    }
+
+    fn lend_mut<'a>((): &(), bytes: &'a mut [u8]) -> Option<&'a mut [Bool]> {
+        Some(bytemuck::cast_slice_mut(bytes))
+    }
+}
+
+impl InPlace for Bool {}
+
+impl Typed for bool {
+    fn dtype() -> DType {
+        Bool::dtype()
+    }
+}
+
+impl Element for bool {
+    type Codec = ();
+
+    fn codec(dtype: &DType) -> Result<()> {
+        if dtype.kind() == Kind::Bool { Ok(()) } else { Err(unfit(dtype, "bool")) }
+    }
+
+    fn itemsize((): &()) -> usize {
+        1
+    }
+
+    fn decode((): &(), bytes: &[u8]) -> bool {
+        Bool::decode(&(), bytes).get()
+    }
+
+    fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
+        Bool::new(*self).encode(&(), bytes)
     }
 }

@@ -1,18 +1,19 @@
 //! Numbers: what is known of them, and the numbers themselves in place.
 
+use std::any::TypeId;
 use std::fmt::Debug;
 
 use bytemuck::{Pod, Zeroable};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::{InPlace, Typed, unfit};
+use super::{Element, InPlace, Typed, chunks, subarray_codec, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
 
 /// A number, or a date's count: what [`Le`](super::Le) and [`Be`](super::Be)
 /// stand for. Sealed.
-pub trait Scalar: Pod + Debug + PartialEq + sealed::Sealed {
+pub trait Scalar: Pod + Debug + PartialEq + Send + Sync + sealed::Sealed {
     /// Its bytes, `[u8; N]`.
     type Bytes: Pod + Debug;
 
@@ -204,17 +205,102 @@ impl Ticks {
     }
 }
 
-/// True if a dtype is this number in this byte order, or has none.
-pub(super) fn stands_on<T: Scalar>(dtype: &DType, order: ByteOrder) -> bool {
-    T::is(dtype) && [order, ByteOrder::NotApplicable].contains(&dtype.byte_order())
+/// Converts bytes to a number. Wrong lengths, which a layout rules out, give
+/// zero.
+pub(super) fn read<T: Scalar>(order: ByteOrder, bytes: &[u8]) -> T {
+    let Ok(bytes) = bytemuck::try_pod_read_unaligned::<T::Bytes>(bytes) else { return T::zeroed() };
+    if order == ByteOrder::Big { T::from_be(bytes) } else { T::from_le(bytes) }
 }
 
-impl<T: Scalar> InPlace for T {
-    fn check(dtype: &DType) -> Result<()> {
-        if stands_on::<T>(dtype, ByteOrder::NATIVE) { Ok(()) } else { Err(unfit(dtype, T::NAME)) }
+pub(super) fn write<T: Scalar>(value: T, order: ByteOrder, bytes: &mut [u8]) {
+    let stored = if order == ByteOrder::Big { value.to_be() } else { value.to_le() };
+    let stored = bytemuck::bytes_of(&stored);
+    if bytes.len() == stored.len() {
+        bytes.copy_from_slice(stored);
+    }
+}
+
+impl<T: Scalar> Element for T {
+    /// Bytes that have no order, of `bf16` over void, count as little-endian.
+    type Codec = ByteOrder;
+
+    fn codec(dtype: &DType) -> Result<ByteOrder> {
+        if T::is(dtype) { Ok(dtype.byte_order()) } else { Err(unfit(dtype, T::NAME)) }
+    }
+
+    fn itemsize(_: &ByteOrder) -> usize {
+        size_of::<T>()
+    }
+
+    fn decode(order: &ByteOrder, bytes: &[u8]) -> T {
+        read(*order, bytes)
+    }
+
+    fn encode(&self, order: &ByteOrder, bytes: &mut [u8]) -> Result<()> {
+        write(*self, *order, bytes);
+        Ok(())
+    }
+
+    fn is_exact(order: &ByteOrder) -> bool {
+        let order = if *order == ByteOrder::Big { ByteOrder::Big } else { ByteOrder::Little };
+        size_of::<T>() == 1 || order == ByteOrder::NATIVE
+    }
+
+    fn lend<'a>(order: &ByteOrder, bytes: &'a [u8]) -> Option<&'a [T]> {
+        if T::is_exact(order) { bytemuck::try_cast_slice(bytes).ok() } else { None }
+    }
+
+    fn lend_mut<'a>(order: &ByteOrder, bytes: &'a mut [u8]) -> Option<&'a mut [T]> {
+        if T::is_exact(order) { bytemuck::try_cast_slice_mut(bytes).ok() } else { None }
+    }
+
+    fn decode_run(order: &ByteOrder, bytes: &[u8], stride: usize, out: &mut Vec<T>) {
+        let size = size_of::<T>();
+        match (stride == size, *order == ByteOrder::Big) {
+            (true, true) => {
+                out.extend(bytes.chunks_exact(size).map(|chunk| read::<T>(ByteOrder::Big, chunk)))
+            }
+            (true, false) => out
+                .extend(bytes.chunks_exact(size).map(|chunk| read::<T>(ByteOrder::Little, chunk))),
+            (false, true) => out
+                .extend(chunks(bytes, stride, size).map(|chunk| read::<T>(ByteOrder::Big, chunk))),
+            (false, false) => out.extend(
+                chunks(bytes, stride, size).map(|chunk| read::<T>(ByteOrder::Little, chunk)),
+            ),
+        }
+    }
+
+    fn decode_to(order: &ByteOrder, bytes: &[u8], stride: usize, out: &mut [T]) {
+        let into: &mut [u8] = bytemuck::cast_slice_mut(out);
+        if stride == size_of::<T>() && T::is_exact(order) && into.len() == bytes.len() {
+            return into.copy_from_slice(bytes);
+        }
+        match (stride == size_of::<T>(), *order == ByteOrder::Big) {
+            (true, true) => fill(out, bytes.chunks_exact(size_of::<T>()), ByteOrder::Big),
+            (true, false) => fill(out, bytes.chunks_exact(size_of::<T>()), ByteOrder::Little),
+            (false, _) => fill(out, chunks(bytes, stride, size_of::<T>()), *order),
+        }
+    }
+
+    fn array_codec(dtype: &DType, len: usize) -> Result<ByteOrder> {
+        // The bytes of anything are an array of bytes.
+        if TypeId::of::<T>() == TypeId::of::<u8>() && dtype.itemsize() == len {
+            return Ok(ByteOrder::NotApplicable);
+        }
+        subarray_codec::<T>(dtype, len)
+    }
+
+    fn exact_name(order: &ByteOrder) -> String {
+        format!("{}<{}>", if *order == ByteOrder::Big { "Be" } else { "Le" }, T::NAME)
     }
 
     fn unaligned() -> String {
         format!("{}<{}>", if cfg!(target_endian = "big") { "Be" } else { "Le" }, T::NAME)
     }
+}
+
+impl<T: Scalar> InPlace for T {}
+
+fn fill<'a, T: Scalar>(out: &mut [T], chunks: impl Iterator<Item = &'a [u8]>, order: ByteOrder) {
+    out.iter_mut().zip(chunks).for_each(|(to, chunk)| *to = read(order, chunk));
 }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::scalar::{Scalar, stands_on};
-use super::{InPlace, Typed, unfit};
+use super::scalar::{Scalar, write};
+use super::{Element, InPlace, Typed, unfit};
 use crate::dtype::{ByteOrder, DType};
 use crate::error::Result;
 
@@ -84,15 +84,45 @@ macro_rules! stored {
             }
         }
 
-        impl<T: Scalar> InPlace for $name<T> {
-            fn check(dtype: &DType) -> Result<()> {
-                if stands_on::<T>(dtype, ByteOrder::$order) {
+        impl<T: Scalar> Element for $name<T> {
+            type Codec = ();
+
+            fn codec(dtype: &DType) -> Result<()> {
+                let order = [ByteOrder::$order, ByteOrder::NotApplicable];
+                if T::is(dtype) && order.contains(&dtype.byte_order()) {
                     Ok(())
                 } else {
                     Err(unfit(dtype, format!("{}<{}>", stringify!($name), T::NAME)))
                 }
             }
+
+            fn itemsize((): &()) -> usize {
+                size_of::<T>()
+            }
+
+            fn decode((): &(), bytes: &[u8]) -> Self {
+                $name(bytemuck::try_pod_read_unaligned(bytes).unwrap_or(T::Bytes::zeroed()))
+            }
+
+            fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
+                write(self.get(), ByteOrder::$order, bytes);
+                Ok(())
+            }
+
+            fn is_exact((): &()) -> bool {
+                true
+            }
+
+            fn lend<'a>((): &(), bytes: &'a [u8]) -> Option<&'a [Self]> {
+                bytemuck::try_cast_slice(bytes).ok()
+            }
+
+            fn lend_mut<'a>((): &(), bytes: &'a mut [u8]) -> Option<&'a mut [Self]> {
+                bytemuck::try_cast_slice_mut(bytes).ok()
+            }
         }
+
+        impl<T: Scalar> InPlace for $name<T> {}
     };
 }
 

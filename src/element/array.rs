@@ -1,0 +1,50 @@
+//! Subarrays as Rust arrays; `[u8; N]` also as the bytes of anything.
+
+use std::array;
+
+use bytemuck::Pod;
+
+use super::{Element, InPlace};
+use crate::dtype::DType;
+use crate::error::Result;
+
+impl<T: Element, const N: usize> Element for [T; N] {
+    type Codec = T::Codec;
+
+    fn codec(dtype: &DType) -> Result<T::Codec> {
+        T::array_codec(dtype, N)
+    }
+
+    fn itemsize(codec: &T::Codec) -> usize {
+        N * T::itemsize(codec)
+    }
+
+    fn decode(codec: &T::Codec, bytes: &[u8]) -> [T; N] {
+        let size = T::itemsize(codec);
+        array::from_fn(|i| {
+            T::decode(codec, bytes.get(i * size..(i + 1) * size).unwrap_or_default())
+        })
+    }
+
+    fn encode(&self, codec: &T::Codec, bytes: &mut [u8]) -> Result<()> {
+        let size = T::itemsize(codec);
+        let each = self.iter().enumerate();
+        each.take_while(|_| size > 0).try_for_each(|(i, value)| {
+            value.encode(codec, bytes.get_mut(i * size..(i + 1) * size).unwrap_or_default())
+        })
+    }
+
+    fn is_exact(codec: &T::Codec) -> bool {
+        T::is_exact(codec)
+    }
+
+    fn exact_name(codec: &T::Codec) -> String {
+        format!("[{}; {N}]", T::exact_name(codec))
+    }
+
+    fn unaligned() -> String {
+        format!("[{}; {N}]", T::unaligned())
+    }
+}
+
+impl<T: InPlace, const N: usize> InPlace for [T; N] where [T; N]: Pod {}

@@ -1,0 +1,210 @@
+//! Rust types that elements decode to, and those that stand on their bytes.
+
+mod array;
+mod boolean;
+mod endian;
+mod scalar;
+mod text;
+mod tuple;
+
+use std::fmt::Debug;
+
+use bytemuck::Pod;
+
+use crate::dtype::{ByteOrder, DType, Kind};
+use crate::error::{ErrorKind, Result};
+
+pub use boolean::Bool;
+pub use endian::{Be, Le};
+pub use scalar::{Scalar, Ticks};
+
+/// A value that an element of some dtype decodes to and from.
+///
+/// | dtype | types |
+/// |---|---|
+/// | `b1` | `bool`, [`Bool`] |
+/// | `i1` … `i8`, `u1` … `u8` | `i8` … `i64`, `u8` … `u64` |
+/// | `f2`, `f4`, `f8` | [`half::f16`], `f32`, `f64` |
+/// | `c8`, `c16` | [`Complex<f32>`](num_complex::Complex), `Complex<f64>` |
+/// | `M8`, `m8` | [`Ticks`] |
+/// | `V2` written by `ml_dtypes` | [`half::bf16`] |
+/// | `S`, `U` | [`String`] |
+/// | subarrays | `[T; N]` |
+/// | structs, by position | tuples of up to twelve |
+/// | every dtype of `N` bytes | `[u8; N]`, its bytes as they lie |
+/// | every dtype | [`Value`](crate::Value) |
+///
+/// Byte order and alignment don't matter; they are part of what is known at
+/// run time, the [`Codec`](Element::Codec).
+///
+/// It is safe to implement: a wrong implementation gives wrong values, never
+/// undefined behaviour.
+pub trait Element: Sized + 'static {
+    /// What has to be known of a dtype to read and write its elements.
+    type Codec: Clone + Debug + Send + Sync;
+
+    /// Learns what has to be known of a dtype.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fit`] for dtypes that are something else, naming a type
+    /// that works.
+    fn codec(dtype: &DType) -> Result<Self::Codec>;
+
+    /// Bytes of one element.
+    fn itemsize(codec: &Self::Codec) -> usize;
+
+    /// Reads one element from exactly its bytes.
+    fn decode(codec: &Self::Codec, bytes: &[u8]) -> Self;
+
+    /// Writes one element to exactly its bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Encode`] when the value doesn't fit the dtype.
+    fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()>;
+
+    /// Whether elements in memory are values of this type as they lie, but
+    /// for their address.
+    #[doc(hidden)]
+    fn is_exact(_: &Self::Codec) -> bool {
+        false
+    }
+
+    /// Lends a run of elements that are exact and aligned.
+    #[doc(hidden)]
+    fn lend<'a>(_: &Self::Codec, _: &'a [u8]) -> Option<&'a [Self]> {
+        None
+    }
+
+    /// As `lend`.
+    #[doc(hidden)]
+    fn lend_mut<'a>(_: &Self::Codec, _: &'a mut [u8]) -> Option<&'a mut [Self]> {
+        None
+    }
+
+    /// Reads elements `stride` bytes apart, at least `itemsize`, to the end
+    /// of `out`.
+    #[doc(hidden)]
+    fn decode_run(codec: &Self::Codec, bytes: &[u8], stride: usize, out: &mut Vec<Self>) {
+        out.extend(
+            chunks(bytes, stride, Self::itemsize(codec)).map(|chunk| Self::decode(codec, chunk)),
+        );
+    }
+
+    /// Reads elements `stride` bytes apart, at least `itemsize`, over `out`.
+    #[doc(hidden)]
+    fn decode_to(codec: &Self::Codec, bytes: &[u8], stride: usize, out: &mut [Self]) {
+        let chunks = chunks(bytes, stride, Self::itemsize(codec));
+        out.iter_mut().zip(chunks).for_each(|(to, chunk)| *to = Self::decode(codec, chunk));
+    }
+
+    /// The codec of the elements of `[Self; len]`.
+    #[doc(hidden)]
+    fn array_codec(dtype: &DType, len: usize) -> Result<Self::Codec> {
+        subarray_codec::<Self>(dtype, len)
+    }
+
+    /// The type that stands on the bytes as they are.
+    #[doc(hidden)]
+    fn exact_name(_: &Self::Codec) -> String {
+        short_name::<Self>()
+    }
+
+    /// The type to name when elements lie at an address this one can't have.
+    #[doc(hidden)]
+    #[must_use]
+    fn unaligned() -> String {
+        format!("[u8; {}]", size_of::<Self>())
+    }
+}
+
+/// The codec of the elements of a subarray whose first axis has `len`.
+fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
+    let asked = || format!("[{}; {len}]", short_name::<T>());
+    match dtype.subarray() {
+        Some((base, [first])) if *first == len => T::codec(base),
+        Some((base, [first, rest @ ..])) if *first == len => {
+            T::codec(&DType::array(base.clone(), rest)?)
+        }
+        _ => Err(unfit(dtype, asked())),
+    }
+}
+
+/// An element whose values are the bytes in memory, so that references to
+/// them can be lent: all of [`Element`]'s own but `bool`, `String`, tuples and
+/// [`Value`](crate::Value).
+///
+/// Plain numbers need this machine's byte order and an aligned address;
+/// [`Le`] and [`Be`] of them stand at any address. Safe to implement: the
+/// promise is [`Pod`]'s.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Le, MappedArray};
+///
+/// let mut events = MappedArray::anonymous(&"[('id', '<u2'), ('energy', '<f4')]".parse()?, &[10])?;
+/// events.as_slice_mut::<[u8; 6]>()?[3] = [1, 0, 0, 0, 0xc0, 0x3f];
+/// assert_eq!(events.view::<(u16, f32)>()?.at(3), (1, 1.5));
+/// # Ok::<(), npymap::Error>(())
+/// ```
+pub trait InPlace: Element + Pod {}
+
+/// A type that determines its dtype.
+pub trait Typed {
+    /// The dtype, in this machine's byte order unless the type fixes it.
+    fn dtype() -> DType;
+}
+
+/// The error of asking for a type that isn't what is stored.
+fn unfit(dtype: &DType, asked: impl Into<String>) -> crate::Error {
+    ErrorKind::Fit { stored: dtype.to_string(), asked: asked.into(), works: works_for(dtype) }
+        .into()
+}
+
+/// The type that stands on elements of this dtype at any address; the plain
+/// one where that is known to be in this machine's order.
+pub(crate) fn works_for(dtype: &DType) -> String {
+    let bits = 8 * dtype.itemsize();
+    let name = match (dtype.kind(), dtype.itemsize()) {
+        (Kind::Bool, _) => "Bool".to_owned(),
+        (Kind::Int, _) => format!("i{bits}"),
+        (Kind::UInt, _) => format!("u{bits}"),
+        (Kind::Float, 2 | 4 | 8) => format!("f{bits}"),
+        (Kind::Complex, 8 | 16) => format!("Complex<f{}>", bits / 2),
+        (Kind::DateTime | Kind::TimeDelta, _) => "Ticks".to_owned(),
+        (_, itemsize) => return format!("[u8; {itemsize}]"),
+    };
+    match dtype.byte_order() {
+        order if order == ByteOrder::NATIVE || order == ByteOrder::NotApplicable => name,
+        ByteOrder::Big => format!("Be<{name}>"),
+        _ => format!("Le<{name}>"),
+    }
+}
+
+/// A type's name without the modules of its parts.
+pub(crate) fn short_name<T>() -> String {
+    let mut name = String::new();
+    let mut word = String::new();
+    for c in std::any::type_name::<T>().chars() {
+        match c {
+            ':' => word.clear(),
+            _ if c.is_alphanumeric() || c == '_' => word.push(c),
+            _ => {
+                name.push_str(&word);
+                name.push(c);
+                word.clear();
+            }
+        }
+    }
+    name + &word
+}
+
+/// Pieces of `size` bytes whose starts are `stride` bytes apart.
+fn chunks(bytes: &[u8], stride: usize, size: usize) -> impl Iterator<Item = &[u8]> {
+    // The last one needn't be followed by a whole stride.
+    let last = bytes.len() / stride.max(1) * stride;
+    let whole = bytes.chunks_exact(stride.max(1)).filter_map(move |chunk| chunk.get(..size));
+    whole.chain(bytes.get(last..).and_then(|rest| rest.get(..size)).filter(|piece| !piece.is_empty()))
+}

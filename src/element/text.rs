@@ -1,0 +1,72 @@
+//! Bytes and UCS-4 text as `String`.
+
+use super::scalar::{read, write};
+use super::{Element, unfit};
+use crate::dtype::{ByteOrder, DType, Kind};
+use crate::error::{ErrorKind, Result, excerpt};
+
+/// What has to be known of text: its room and how it is encoded.
+#[derive(Clone, Copy, Debug)]
+pub struct Text {
+    itemsize: usize,
+    /// The order of UCS-4 code points; `None` for bytes.
+    points: Option<ByteOrder>,
+}
+
+/// Text without its trailing NULs, as NumPy reads it. Bytes of dtype `S` are
+/// taken as UTF-8; what is no text, in either dtype, becomes U+FFFD.
+impl Element for String {
+    type Codec = Text;
+
+    fn codec(dtype: &DType) -> Result<Text> {
+        let itemsize = dtype.itemsize();
+        match dtype.kind() {
+            Kind::Bytes => Ok(Text { itemsize, points: None }),
+            Kind::Unicode => Ok(Text { itemsize, points: Some(dtype.byte_order()) }),
+            _ => Err(unfit(dtype, "String")),
+        }
+    }
+
+    fn itemsize(text: &Text) -> usize {
+        text.itemsize
+    }
+
+    fn decode(text: &Text, bytes: &[u8]) -> String {
+        let Some(order) = text.points else {
+            return String::from_utf8_lossy(trimmed(bytes)).into_owned();
+        };
+        let points = bytes.chunks_exact(4).map(|point| read::<u32>(order, point));
+        let length = points.clone().rposition(|point| point != 0).map_or(0, |last| last + 1);
+        let character = |point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
+        points.take(length).map(character).collect()
+    }
+
+    /// Refuses text that is too long, where NumPy would cut it off.
+    fn encode(&self, text: &Text, bytes: &mut [u8]) -> Result<()> {
+        let (length, room, unit) = match text.points {
+            None => (self.len(), bytes.len(), "bytes"),
+            Some(_) => (self.chars().count(), bytes.len() / 4, "characters"),
+        };
+        if length > room {
+            let value = format!("'{}' of {length} {unit}", excerpt(self));
+            return Err(
+                ErrorKind::Value { value, expected: format!("at most {room} {unit}") }.into()
+            );
+        }
+        bytes.fill(0);
+        match text.points {
+            None => bytes.iter_mut().zip(self.bytes()).for_each(|(to, byte)| *to = byte),
+            Some(order) => {
+                let points = bytes.chunks_exact_mut(4).zip(self.chars());
+                points.for_each(|(to, c)| write(u32::from(c), order, to));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes without their trailing NULs.
+pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
+    let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    bytes.get(..length).unwrap_or_default()
+}

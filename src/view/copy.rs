@@ -1,0 +1,75 @@
+//! Copies of all elements.
+
+use ndarray::{ArrayD, ArrayViewMut, Dimension, IxDyn};
+
+use super::View;
+use crate::element::Element;
+use crate::error::{ErrorKind, Result};
+use crate::literal::tuple;
+
+impl<T: Element> View<'_, T> {
+    /// Copies all elements in C order.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<T> {
+        let geometry = self.geometry.merged();
+        let mut out = Vec::with_capacity(self.len());
+        for run in geometry.runs() {
+            run.decode_onto(self.bytes, &self.codec, &mut out);
+        }
+        out
+    }
+
+    /// Copies all elements into an array in C order.
+    #[must_use]
+    pub fn to_ndarray(&self) -> ArrayD<T> {
+        let elements = self.to_vec();
+        ArrayD::from_shape_vec(IxDyn(self.shape()), elements)
+            .expect("as many elements as the shape has")
+    }
+
+    /// Copies all elements in C order into memory that is there.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Length`] when it has another length.
+    pub fn copy_to_slice(&self, out: &mut [T]) -> Result<()> {
+        if out.len() != self.len() {
+            return Err(ErrorKind::Length { found: out.len(), expected: self.len() }.into());
+        }
+        let size = self.itemsize();
+        let geometry = self.geometry.merged();
+        let mut rest = out;
+        for run in geometry.runs() {
+            let (own, after) = rest.split_at_mut(run.count);
+            match run.forward(self.bytes, size) {
+                Some((bytes, stride)) => T::decode_to(&self.codec, bytes, stride, own),
+                None => {
+                    let elements = run.elements(self.bytes, size);
+                    own.iter_mut()
+                        .zip(elements)
+                        .for_each(|(to, element)| *to = T::decode(&self.codec, element));
+                }
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Copies all elements into an ndarray array of the same shape, in
+    /// whatever order that is.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Broadcast`] when the shapes differ.
+    pub fn copy_to<D: Dimension>(&self, mut out: ArrayViewMut<'_, T, D>) -> Result<()> {
+        if out.shape() != self.shape() {
+            let (from, to) = (tuple(self.shape()), tuple(out.shape()));
+            return Err(ErrorKind::Broadcast { from, to }.into());
+        }
+        if let Some(slice) = out.as_slice_mut() {
+            return self.copy_to_slice(slice);
+        }
+        out.iter_mut().zip(self).for_each(|(to, value)| *to = value);
+        Ok(())
+    }
+}

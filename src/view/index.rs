@@ -1,0 +1,37 @@
+//! What an element is asked for by.
+
+/// The place of one element: `[i, j]`, `&[usize]`, or `i` of one axis.
+/// Sealed.
+pub trait Index: Copy + sealed::Sealed {
+    /// The index along each axis.
+    #[doc(hidden)]
+    fn axes(&self) -> &[usize];
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for usize {}
+    impl Sealed for &[usize] {}
+    impl<const N: usize> Sealed for [usize; N] {}
+}
+
+impl Index for usize {
+    #[inline]
+    fn axes(&self) -> &[usize] {
+        std::slice::from_ref(self)
+    }
+}
+
+impl Index for &[usize] {
+    #[inline]
+    fn axes(&self) -> &[usize] {
+        self
+    }
+}
+
+impl<const N: usize> Index for [usize; N] {
+    #[inline]
+    fn axes(&self) -> &[usize] {
+        self
+    }
+}

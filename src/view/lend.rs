@@ -1,0 +1,179 @@
+//! Lends elements where they lie.
+
+use std::ops::Range;
+
+use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, ShapeBuilder as _};
+
+use super::{View, ViewMut};
+use crate::element::{InPlace, short_name};
+use crate::error::{Error, ErrorKind, Result};
+use crate::geometry::Geometry;
+use crate::literal::tuple;
+
+impl<'a, T: InPlace> View<'a, T> {
+    /// Lends all elements as a slice, when they are one run in C order.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fit`] when their bytes are no `T` as they lie,
+    /// [`ErrorKind::Alignment`] when their address is none a `T` can have,
+    /// [`ErrorKind::NotContiguous`].
+    pub fn as_slice(&self) -> Result<&'a [T]> {
+        let bytes = self.as_bytes().ok_or_else(|| not_contiguous(&self.geometry))?;
+        lend(bytes, &self.geometry, &self.codec)
+    }
+
+    /// Lends all elements as a slice in the order of memory, when they are
+    /// one run.
+    ///
+    /// # Errors
+    ///
+    /// As [`as_slice`](View::as_slice).
+    pub fn as_slice_memory_order(&self) -> Result<&'a [T]> {
+        self.memory_order().as_slice()
+    }
+
+    /// Lends all elements as an ndarray view of `N` axes, negative strides
+    /// included.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Rank`] when there are other axes; [`ErrorKind::Fit`] and
+    /// [`ErrorKind::Alignment`] as [`as_slice`](View::as_slice);
+    /// [`ErrorKind::Strides`] when elements are no whole number of `T` apart.
+    pub fn as_ndarray<N: Dimension>(&self) -> Result<ArrayView<'a, T, N>> {
+        let placed = Placed::<N>::new::<T>(&self.geometry)?;
+        let bytes = self.bytes.get(placed.start..placed.end).unwrap_or_default();
+        let elements = lend(bytes, &self.geometry, &self.codec)?;
+        let shape = placed.shape.strides(placed.strides);
+        let mut array =
+            ArrayView::from_shape(shape, elements).map_err(|_| strides(&self.geometry))?;
+        placed.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
+        Ok(array)
+    }
+}
+
+impl<'a, T: InPlace> ViewMut<'a, T> {
+    /// Lends all elements as a slice to be written, when they are one run in
+    /// C order.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::as_slice`].
+    pub fn into_slice(self) -> Result<&'a mut [T]> {
+        let (bytes, geometry, codec) = self.into_parts();
+        let size = T::itemsize(&codec);
+        if !geometry.is_contiguous(size) {
+            return Err(not_contiguous(&geometry));
+        }
+        let run = geometry.offset..geometry.offset + size * geometry.len();
+        lend_mut(bytes.get_mut(run).unwrap_or_default(), &geometry, &codec)
+    }
+
+    /// Lends all elements as an ndarray view of `N` axes to be written.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::as_ndarray`].
+    pub fn into_ndarray<N: Dimension>(self) -> Result<ArrayViewMut<'a, T, N>> {
+        let (bytes, geometry, codec) = self.into_parts();
+        let placed = Placed::<N>::new::<T>(&geometry)?;
+        let bytes = bytes.get_mut(placed.start..placed.end).unwrap_or_default();
+        let elements = lend_mut(bytes, &geometry, &codec)?;
+        let shape = placed.shape.strides(placed.strides);
+        let mut array =
+            ArrayViewMut::from_shape(shape, elements).map_err(|_| strides(&geometry))?;
+        placed.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
+        Ok(array)
+    }
+}
+
+/// A geometry as ndarray wants it: strides in elements and positive, and the
+/// bytes from the first to the last element.
+struct Placed<N> {
+    shape: N,
+    strides: N,
+    reversed: Vec<usize>,
+    start: usize,
+    end: usize,
+}
+
+impl<N: Dimension> Placed<N> {
+    fn new<T>(geometry: &Geometry) -> Result<Placed<N>> {
+        let Range { start, end } = geometry.span(size_of::<T>());
+        let shape =
+            N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| rank::<N>(geometry))?;
+        let mut strides = shape.clone();
+        let mut reversed = Vec::new();
+        for (axis, &bytes) in geometry.strides.iter().enumerate() {
+            let size = size_of::<T>();
+            let away = bytes.unsigned_abs();
+            // What lies on an axis of length 1, and of no bytes, doesn't matter.
+            let apart = if size == 0 || geometry.len() == 0 { 0 } else { away / size };
+            if size > 0 && away % size != 0 {
+                return Err(self::strides(geometry));
+            }
+            if let Some(stride) = strides.slice_mut().get_mut(axis) {
+                *stride = apart;
+            }
+            if bytes < 0 && geometry.shape.get(axis).is_some_and(|&dim| dim > 1) {
+                reversed.push(axis);
+            }
+        }
+        Ok(Placed { shape, strides, reversed, start, end })
+    }
+}
+
+fn lend<'a, T: InPlace>(bytes: &'a [u8], geometry: &Geometry, codec: &T::Codec) -> Result<&'a [T]> {
+    if size_of::<T>() == 0 {
+        return Ok(Box::leak(empty_elements(geometry)));
+    }
+    if !T::is_exact(codec) {
+        return Err(unfit::<T>(codec));
+    }
+    bytemuck::try_cast_slice(bytes).map_err(|_| unaligned::<T>())
+}
+
+fn lend_mut<'a, T: InPlace>(
+    bytes: &'a mut [u8],
+    geometry: &Geometry,
+    codec: &T::Codec,
+) -> Result<&'a mut [T]> {
+    if size_of::<T>() == 0 {
+        return Ok(Box::leak(empty_elements(geometry)));
+    }
+    if !T::is_exact(codec) {
+        return Err(unfit::<T>(codec));
+    }
+    bytemuck::try_cast_slice_mut(bytes).map_err(|_| unaligned::<T>())
+}
+
+/// Elements of no bytes take no memory, so none is leaked with them.
+fn empty_elements<T: InPlace>(geometry: &Geometry) -> Box<[T]> {
+    bytemuck::zeroed_slice_box(geometry.len())
+}
+
+fn unfit<T: InPlace>(codec: &T::Codec) -> Error {
+    let works = T::exact_name(codec);
+    ErrorKind::Fit { stored: format!("`{works}`"), asked: short_name::<T>(), works }.into()
+}
+
+fn unaligned<T: InPlace>() -> Error {
+    let (align, asked) = (align_of::<T>(), short_name::<T>());
+    ErrorKind::Alignment { align, asked, works: T::unaligned() }.into()
+}
+
+fn not_contiguous(geometry: &Geometry) -> Error {
+    ErrorKind::NotContiguous { shape: tuple(&geometry.shape) }.into()
+}
+
+fn strides(geometry: &Geometry) -> Error {
+    ErrorKind::Strides { strides: format!("{:?}", geometry.strides) }.into()
+}
+
+fn rank<N: Dimension>(geometry: &Geometry) -> Error {
+    let ndim = geometry.ndim();
+    let works = if ndim <= 6 { format!("Ix{ndim}") } else { "IxDyn".to_owned() };
+    let shape = tuple(&geometry.shape);
+    ErrorKind::Rank { shape, ndim, asked: N::NDIM.unwrap_or(ndim), works }.into()
+}

@@ -1,0 +1,308 @@
+//! Views: elements decoded as they are read, in any byte order, at any
+//! address, at any distance. No unsafe code, and no file format.
+
+mod blocks;
+mod copy;
+mod index;
+mod iter;
+mod lend;
+mod mutable;
+mod runs;
+mod slices;
+
+use std::fmt;
+
+use ndarray::SliceInfoElem;
+
+use crate::element::Element;
+use crate::error::{ErrorKind, Result};
+use crate::geometry::Geometry;
+use crate::layout::Layout;
+
+pub use blocks::Blocks;
+pub use index::Index;
+pub use iter::{IndexedIter, Iter};
+pub use mutable::ViewMut;
+pub use slices::Indices;
+
+/// Elements of type `T`, decoded as they are read.
+///
+/// Any byte order, alignment and strides will do. What changes the geometry
+/// (slices, transposition, reshaping) costs nothing per element and never
+/// copies. Going through all elements is fastest with
+/// [`blocks`](View::blocks).
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, ndarray::s};
+///
+/// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
+/// let table = penguins.view::<f64>()?;
+/// assert_eq!(table.at([0, 3]), 3750.0);
+/// assert_eq!(table.slice(s![..;-1, 2]).iter().next(), Some(198.0));
+/// assert_eq!(table.slice(npymap::Indices::parse("-1, 2", table.shape())?).to_vec(), [198.0]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+pub struct View<'a, T: Element> {
+    bytes: &'a [u8],
+    geometry: Geometry,
+    codec: T::Codec,
+}
+
+impl<'a, T: Element> View<'a, T> {
+    /// Views elements in `bytes` where `layout` says they lie.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fit`] when they are no `T`, naming a type that works;
+    /// [`ErrorKind::ShortBuffer`] when bytes are missing.
+    pub fn from_bytes(bytes: &'a [u8], layout: &Layout) -> Result<View<'a, T>> {
+        let codec = T::codec(layout.dtype())?;
+        let found = bytes.len();
+        let bytes = bytes.get(..layout.end());
+        let bytes = bytes.ok_or(ErrorKind::ShortBuffer { needed: layout.end(), found })?;
+        Ok(View { bytes, geometry: layout.geometry().clone(), codec })
+    }
+
+    pub(crate) fn of(bytes: &'a [u8], geometry: Geometry, codec: T::Codec) -> View<'a, T> {
+        View { bytes, geometry, codec }
+    }
+
+    fn with(&self, geometry: Geometry) -> View<'a, T> {
+        View { bytes: self.bytes, geometry, codec: self.codec.clone() }
+    }
+
+    /// The length of each axis.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.geometry.shape
+    }
+
+    /// Bytes from one element to the next, along each axis.
+    #[must_use]
+    pub fn byte_strides(&self) -> &[isize] {
+        &self.geometry.strides
+    }
+
+    /// The number of axes.
+    #[must_use]
+    pub fn ndim(&self) -> usize {
+        self.geometry.ndim()
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.geometry.len()
+    }
+
+    /// True when there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of one element.
+    #[must_use]
+    pub fn itemsize(&self) -> usize {
+        T::itemsize(&self.codec)
+    }
+
+    /// The bytes of all elements, when they are one run in C order.
+    #[must_use]
+    pub fn as_bytes(&self) -> Option<&'a [u8]> {
+        let size = self.itemsize();
+        if !self.geometry.is_contiguous(size) {
+            return None;
+        }
+        self.bytes.get(self.geometry.offset..self.geometry.offset + size * self.len())
+    }
+
+    /// One element: `[i, j]`, `&[usize]`, or `i` of one axis. `None` out of
+    /// range or with another number of axes.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, index: impl Index) -> Option<T> {
+        let start = self.geometry.at(index.axes())?;
+        let bytes = self.bytes.get(start..start + T::itemsize(&self.codec))?;
+        Some(T::decode(&self.codec, bytes))
+    }
+
+    /// One element, as [`get`](View::get).
+    ///
+    /// # Panics
+    ///
+    /// Where `get` is `None`.
+    #[inline]
+    #[must_use]
+    #[track_caller]
+    pub fn at(&self, index: impl Index) -> T {
+        match self.get(index) {
+            Some(value) => value,
+            None => panic!("index {:?} is outside shape {:?}", index.axes(), self.shape()),
+        }
+    }
+
+    /// Takes what [`ndarray::s!`] or [`Indices`] say; axes they don't mention
+    /// are whole.
+    ///
+    /// # Panics
+    ///
+    /// Out of range, as ndarray does.
+    #[must_use]
+    #[track_caller]
+    pub fn slice(&self, info: impl AsRef<[SliceInfoElem]>) -> View<'a, T> {
+        match self.try_slice(info) {
+            Ok(view) => view,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// As [`slice`](View::slice), without panics.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Index`] out of range, [`ErrorKind::Axis`] for too many
+    /// axes.
+    pub fn try_slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Result<View<'a, T>> {
+        Ok(self.with(self.geometry.sliced(info.as_ref())?))
+    }
+
+    /// Takes one index of an axis, which is gone then.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Index`], [`ErrorKind::Axis`].
+    pub fn index_axis(&self, axis: usize, index: usize) -> Result<View<'a, T>> {
+        Ok(self.with(self.geometry.index_axis(axis, index)?))
+    }
+
+    /// Puts the axes in another order: NumPy's `transpose(axes)`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Permutation`] unless each axis is named once.
+    pub fn permuted_axes(&self, axes: &[usize]) -> Result<View<'a, T>> {
+        Ok(self.with(self.geometry.permuted(axes)?))
+    }
+
+    /// Turns the order of the axes round: NumPy's `T`.
+    #[must_use]
+    pub fn t(&self) -> View<'a, T> {
+        self.with(self.geometry.reversed_axes())
+    }
+
+    /// The same elements in C order under another shape.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Reshape`] when that takes a copy, or another number of
+    /// elements.
+    pub fn reshape(&self, shape: &[usize]) -> Result<View<'a, T>> {
+        Ok(self.with(self.geometry.reshaped(shape)?))
+    }
+
+    /// Repeats axes of length 1, and adds axes before the first, to fill a
+    /// shape.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Broadcast`] when other lengths differ.
+    pub fn broadcast(&self, shape: &[usize]) -> Result<View<'a, T>> {
+        Ok(self.with(self.geometry.broadcast(shape)?))
+    }
+
+    /// The same elements with axes by falling stride, all strides positive.
+    #[must_use]
+    pub fn memory_order(&self) -> View<'a, T> {
+        self.with(self.geometry.memory_order())
+    }
+
+    /// Parts an axis in two at an index.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Index`], [`ErrorKind::Axis`].
+    pub fn split_at(&self, axis: usize, index: usize) -> Result<(View<'a, T>, View<'a, T>)> {
+        let (low, high) = self.geometry.split_at(axis, index)?;
+        Ok((self.with(low), self.with(high)))
+    }
+
+    /// The parts along the first axis; none without axes.
+    pub fn outer_iter(&self) -> impl ExactSizeIterator<Item = View<'a, T>> + '_ {
+        let count = self.shape().first().copied().unwrap_or(0);
+        (0..count).map(|i| self.index_axis(0, i).expect("an index below the axis' length"))
+    }
+
+    /// Parts of `size` along an axis; the last may be shorter.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Axis`] when there is no such axis, [`ErrorKind::Index`]
+    /// when `size` is 0.
+    pub fn axis_chunks(
+        &self,
+        axis: usize,
+        size: usize,
+    ) -> Result<impl ExactSizeIterator<Item = View<'a, T>> + '_> {
+        let parts = self.geometry.chunks(axis, size)?;
+        Ok(parts.into_iter().map(|geometry| self.with(geometry)))
+    }
+
+    /// All elements in C order.
+    #[must_use]
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter::new(self.bytes, &self.geometry, &self.codec)
+    }
+
+    /// All elements in C order with their indices.
+    #[must_use]
+    pub fn indexed_iter(&self) -> IndexedIter<'_, T> {
+        IndexedIter::new(self.iter(), self.shape())
+    }
+
+    /// Folds all elements in C order.
+    pub fn fold<B>(&self, init: B, f: impl FnMut(B, T) -> B) -> B {
+        self.iter().fold(init, f)
+    }
+
+    /// All elements in runs, in the order of memory: the fastest way through.
+    #[must_use]
+    pub fn blocks(&self) -> Blocks<'_, T> {
+        Blocks::new(self.bytes, &self.geometry, &self.codec)
+    }
+
+    /// Calls `f` with all elements in runs, in the order of memory.
+    pub fn for_each_block(&self, mut f: impl FnMut(&[T])) {
+        let mut blocks = self.blocks();
+        while let Some(block) = blocks.next() {
+            f(block);
+        }
+    }
+}
+
+impl<T: Element> Clone for View<'_, T> {
+    fn clone(&self) -> Self {
+        self.with(self.geometry.clone())
+    }
+}
+
+impl<'v, T: Element> IntoIterator for &'v View<'_, T> {
+    type Item = T;
+    type IntoIter = Iter<'v, T>;
+
+    fn into_iter(self) -> Iter<'v, T> {
+        self.iter()
+    }
+}
+
+impl<T: Element> fmt::Debug for View<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View")
+            .field("codec", &self.codec)
+            .field("shape", &self.shape())
+            .field("byte_strides", &self.byte_strides())
+            .finish_non_exhaustive()
+    }
+}

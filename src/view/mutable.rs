@@ -1,0 +1,355 @@
+//! Views that may be written.
+
+use std::fmt;
+
+use ndarray::{ArrayView, Dimension, SliceInfoElem};
+
+use super::{Index, View};
+use crate::element::Element;
+use crate::error::{ErrorKind, Result};
+use crate::geometry::Geometry;
+use crate::layout::Layout;
+use crate::literal::tuple;
+
+/// Elements of type `T` that may be written.
+///
+/// What changes the geometry consumes it; [`reborrow`](ViewMut::reborrow)
+/// keeps the original. Reading is done through
+/// [`as_view`](ViewMut::as_view).
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, ndarray::s};
+///
+/// let mut grid = MappedArray::anonymous(&">i2".parse()?, &[3, 4])?;
+/// let mut view = grid.view_mut::<i16>()?;
+/// view.reborrow().slice(s![1, ..;2]).fill(&7)?;
+/// view.set([2, 3], -1)?;
+/// view.map_inplace(|x| x * 2)?;
+/// assert_eq!(view.as_view().to_vec(), [0, 0, 0, 0, 14, 0, 14, 0, 0, 0, 0, -2]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+pub struct ViewMut<'a, T: Element> {
+    bytes: &'a mut [u8],
+    geometry: Geometry,
+    codec: T::Codec,
+}
+
+impl<'a, T: Element> ViewMut<'a, T> {
+    /// Views elements in `bytes` where `layout` says they lie.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::from_bytes`].
+    pub fn from_bytes(bytes: &'a mut [u8], layout: &Layout) -> Result<ViewMut<'a, T>> {
+        let codec = T::codec(layout.dtype())?;
+        let short = ErrorKind::ShortBuffer { needed: layout.end(), found: bytes.len() };
+        let bytes = bytes.get_mut(..layout.end()).ok_or(short)?;
+        Ok(ViewMut { bytes, geometry: layout.geometry().clone(), codec })
+    }
+
+    pub(crate) fn into_parts(self) -> (&'a mut [u8], Geometry, T::Codec) {
+        (self.bytes, self.geometry, self.codec)
+    }
+
+    fn with(self, geometry: Geometry) -> ViewMut<'a, T> {
+        ViewMut { geometry, ..self }
+    }
+
+    /// The same elements to be read.
+    #[must_use]
+    pub fn as_view(&self) -> View<'_, T> {
+        View::of(self.bytes, self.geometry.clone(), self.codec.clone())
+    }
+
+    /// The same elements for a shorter time.
+    #[must_use]
+    pub fn reborrow(&mut self) -> ViewMut<'_, T> {
+        ViewMut { bytes: self.bytes, geometry: self.geometry.clone(), codec: self.codec.clone() }
+    }
+
+    /// The length of each axis.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.geometry.shape
+    }
+
+    /// Bytes from one element to the next, along each axis.
+    #[must_use]
+    pub fn byte_strides(&self) -> &[isize] {
+        &self.geometry.strides
+    }
+
+    /// The number of axes.
+    #[must_use]
+    pub fn ndim(&self) -> usize {
+        self.geometry.ndim()
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.geometry.len()
+    }
+
+    /// True when there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Stores one element.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Index`] out of range or with another number of axes,
+    /// [`ErrorKind::Value`] when the value doesn't fit the dtype.
+    #[inline]
+    pub fn set(&mut self, index: impl Index, value: T) -> Result<()> {
+        let size = T::itemsize(&self.codec);
+        let start = self.geometry.at(index.axes());
+        match start.and_then(|start| self.bytes.get_mut(start..start + size)) {
+            Some(bytes) => value.encode(&self.codec, bytes),
+            None => Err(self.outside(index.axes())),
+        }
+    }
+
+    #[cold]
+    fn outside(&self, index: &[usize]) -> crate::Error {
+        let shape = tuple(self.shape());
+        ErrorKind::Element { asked: tuple(index), shape }.into()
+    }
+
+    /// Stores a value into every element.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] when it doesn't fit the dtype; nothing is stored
+    /// then.
+    pub fn fill(&mut self, value: &T) -> Result<()> {
+        let mut element = vec![0; T::itemsize(&self.codec)];
+        value.encode(&self.codec, &mut element)?;
+        self.each(|_, bytes| {
+            bytes.copy_from_slice(&element);
+            Ok(())
+        })
+    }
+
+    /// Replaces every element by what `f` makes of it, in the order of
+    /// memory.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] when a result doesn't fit the dtype; elements
+    /// before it are replaced then.
+    pub fn map_inplace(&mut self, mut f: impl FnMut(T) -> T) -> Result<()> {
+        self.each(|codec, bytes| f(T::decode(codec, bytes)).encode(codec, bytes))
+    }
+
+    /// Stores the elements of another view, repeated to fill this one as in
+    /// [`View::broadcast`].
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Broadcast`]; [`ErrorKind::Value`] when an element doesn't
+    /// fit the dtype.
+    pub fn assign(&mut self, from: &View<'_, T>) -> Result<()> {
+        let from = from.broadcast(self.shape())?;
+        self.store(from.iter())
+    }
+
+    /// Stores values in C order.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Length`] unless there are as many as elements;
+    /// [`ErrorKind::Value`] when one doesn't fit the dtype.
+    pub fn copy_from_slice(&mut self, values: &[T]) -> Result<()> {
+        let (found, expected) = (values.len(), self.len());
+        if found != expected {
+            return Err(ErrorKind::Length { found, expected }.into());
+        }
+        self.store(values.iter())
+    }
+
+    /// Stores the elements of an ndarray array of the same shape.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Broadcast`] when the shapes differ, [`ErrorKind::Value`]
+    /// when an element doesn't fit the dtype.
+    pub fn copy_from<D: Dimension>(&mut self, from: ArrayView<'_, T, D>) -> Result<()> {
+        if from.shape() != self.shape() {
+            let (from, to) = (tuple(from.shape()), tuple(self.shape()));
+            return Err(ErrorKind::Broadcast { from, to }.into());
+        }
+        self.store(from.iter())
+    }
+
+    /// Stores values in C order until there are no more.
+    fn store(&mut self, values: impl Iterator<Item = impl std::borrow::Borrow<T>>) -> Result<()> {
+        let size = T::itemsize(&self.codec);
+        let geometry = self.geometry.merged();
+        let mut values = values;
+        for run in geometry.runs() {
+            let mut at = run.start;
+            for value in values.by_ref().take(run.count) {
+                let bytes = self.bytes.get_mut(at..at.wrapping_add(size)).unwrap_or_default();
+                value.borrow().encode(&self.codec, bytes)?;
+                at = at.wrapping_add_signed(run.stride);
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `f` with the bytes of each element, in the order of memory.
+    fn each(&mut self, mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>) -> Result<()> {
+        let size = T::itemsize(&self.codec);
+        let geometry = self.geometry.memory_order().merged();
+        for run in geometry.runs() {
+            let whole = run.start..run.start + run.count * size;
+            match self.bytes.get_mut(whole) {
+                Some(bytes) if usize::try_from(run.stride) == Ok(size) && size > 0 => {
+                    bytes.chunks_exact_mut(size).try_for_each(|bytes| f(&self.codec, bytes))?;
+                }
+                _ => {
+                    let mut at = run.start;
+                    for _ in 0..run.count {
+                        let bytes =
+                            self.bytes.get_mut(at..at.wrapping_add(size)).unwrap_or_default();
+                        f(&self.codec, bytes)?;
+                        at = at.wrapping_add_signed(run.stride);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`View::slice`].
+    ///
+    /// # Panics
+    ///
+    /// Out of range, as ndarray does.
+    #[must_use]
+    #[track_caller]
+    pub fn slice(self, info: impl AsRef<[SliceInfoElem]>) -> ViewMut<'a, T> {
+        match self.try_slice(info) {
+            Ok(view) => view,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// As [`View::try_slice`].
+    ///
+    /// # Errors
+    ///
+    /// As [`View::try_slice`].
+    pub fn try_slice(self, info: impl AsRef<[SliceInfoElem]>) -> Result<ViewMut<'a, T>> {
+        let geometry = self.geometry.sliced(info.as_ref())?;
+        Ok(self.with(geometry))
+    }
+
+    /// As [`View::index_axis`].
+    ///
+    /// # Errors
+    ///
+    /// As [`View::index_axis`].
+    pub fn index_axis(self, axis: usize, index: usize) -> Result<ViewMut<'a, T>> {
+        let geometry = self.geometry.index_axis(axis, index)?;
+        Ok(self.with(geometry))
+    }
+
+    /// As [`View::permuted_axes`].
+    ///
+    /// # Errors
+    ///
+    /// As [`View::permuted_axes`].
+    pub fn permuted_axes(self, axes: &[usize]) -> Result<ViewMut<'a, T>> {
+        let geometry = self.geometry.permuted(axes)?;
+        Ok(self.with(geometry))
+    }
+
+    /// As [`View::t`].
+    #[must_use]
+    pub fn t(self) -> ViewMut<'a, T> {
+        let geometry = self.geometry.reversed_axes();
+        self.with(geometry)
+    }
+
+    /// As [`View::reshape`].
+    ///
+    /// # Errors
+    ///
+    /// As [`View::reshape`].
+    pub fn reshape(self, shape: &[usize]) -> Result<ViewMut<'a, T>> {
+        let geometry = self.geometry.reshaped(shape)?;
+        Ok(self.with(geometry))
+    }
+
+    /// Parts an axis in two at an index, for two threads.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Interleaved`] when the bytes of the two parts interleave:
+    /// in C order only the first axis can be parted, in Fortran order the
+    /// last. [`ErrorKind::Index`], [`ErrorKind::Axis`].
+    pub fn split_at(self, axis: usize, index: usize) -> Result<(ViewMut<'a, T>, ViewMut<'a, T>)> {
+        let (low, high) = self.geometry.split_at(axis, index)?;
+        let size = T::itemsize(&self.codec);
+        let (low_span, high_span) = (low.span(size), high.span(size));
+        if low_span.end <= high_span.start || low.len() == 0 {
+            let (low, high) = self.part(low, high, low_span.end.min(high_span.start));
+            Ok((low, high))
+        } else if high_span.end <= low_span.start || high.len() == 0 {
+            let (high, low) = self.part(high, low, high_span.end.min(low_span.start));
+            Ok((low, high))
+        } else {
+            Err(ErrorKind::Interleaved { axis, shape: tuple(self.shape()) }.into())
+        }
+    }
+
+    /// Parts the bytes `at` a byte, between two geometries of them.
+    fn part(
+        self,
+        first: Geometry,
+        second: Geometry,
+        at: usize,
+    ) -> (ViewMut<'a, T>, ViewMut<'a, T>) {
+        let at = at.min(self.bytes.len());
+        let (before, behind) = self.bytes.split_at_mut(at);
+        let second = Geometry { offset: second.offset.saturating_sub(at), ..second };
+        let codec = self.codec.clone();
+        (
+            ViewMut { bytes: before, geometry: first, codec },
+            ViewMut { bytes: behind, geometry: second, codec: self.codec },
+        )
+    }
+
+    /// Parts of `size` along an axis, for as many threads; the last may be
+    /// shorter.
+    ///
+    /// # Errors
+    ///
+    /// As [`split_at`](ViewMut::split_at); [`ErrorKind::Index`] when `size` is
+    /// 0.
+    pub fn axis_chunks(self, axis: usize, size: usize) -> Result<Vec<ViewMut<'a, T>>> {
+        let count = self.geometry.chunks(axis, size)?.len();
+        let mut parts = Vec::with_capacity(count);
+        let mut rest = self;
+        for _ in 1..count {
+            let (part, after) = rest.split_at(axis, size)?;
+            parts.push(part);
+            rest = after;
+        }
+        parts.extend((count > 0).then_some(rest));
+        Ok(parts)
+    }
+}
+
+impl<T: Element> fmt::Debug for ViewMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ViewMut").field("view", &self.as_view()).finish()
+    }
+}
