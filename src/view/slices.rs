@@ -43,7 +43,7 @@ impl Indices {
         let inner = text.trim();
         let inner =
             inner.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(inner).trim();
-        let inner = inner.strip_suffix(',').unwrap_or(inner);
+        let inner = inner.strip_suffix(',').unwrap_or(inner).trim();
         let items: Vec<&str> =
             if inner.is_empty() { Vec::new() } else { inner.split(',').map(str::trim).collect() };
         let refused = |item: &str| ErrorKind::Notation { found: excerpt(item) };
@@ -142,7 +142,7 @@ mod tests {
             [SliceInfoElem::NewAxis, SliceInfoElem::Index(1)]
         );
         assert_eq!(parse("", &[]).unwrap(), []);
-        for text in ["3", "-4", "1, 1", "x", "::0", "1:2:3:4", "..., ...", "1.0", ",", "1,,"] {
+        for text in ["3", "-4", "1, 1", "x", "::0", "1:2:3:4", "..., ...", "1.0", ", ,", "1,,"] {
             assert!(parse(text, &[3]).is_err(), "{text}");
         }
     }
