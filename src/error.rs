@@ -374,38 +374,34 @@ impl ErrorKind {
     /// What sort of failure it is.
     #[must_use]
     pub fn category(&self) -> Category {
-        use ErrorKind::{
-            Alignment, Axes, CreateMode, DType, Encode, Eof, Exists, Fit, Header, HeaderLimit, Io,
-            Keys, Magic, Map, Mode, NotContiguous, NotImmutable, NotRegular, Object, Rank,
-            ShortBuffer, ShortFile, Size, Syntax, Utf8, Version,
-        };
+        use ErrorKind as E;
         match self {
-            Io { .. } => Category::Io,
-            Map { .. } => Category::Map,
-            Magic { .. }
-            | Version { .. }
-            | Eof { .. }
-            | HeaderLimit { .. }
-            | Utf8 { .. }
-            | Syntax { .. }
-            | Keys { .. }
-            | Header { .. }
-            | DType { .. }
-            | Object { .. }
-            | Axes { .. }
-            | Size { .. }
-            | ShortFile { .. } => Category::Format,
-            NotRegular { .. }
-            | Encode { .. }
-            | Fit { .. }
-            | Alignment { .. }
-            | Rank { .. }
-            | NotContiguous { .. }
-            | ShortBuffer { .. }
-            | Mode { .. }
-            | CreateMode
-            | Exists
-            | NotImmutable => Category::Use,
+            E::Io { .. } => Category::Io,
+            E::Map { .. } => Category::Map,
+            E::Magic { .. }
+            | E::Version { .. }
+            | E::Eof { .. }
+            | E::HeaderLimit { .. }
+            | E::Utf8 { .. }
+            | E::Syntax { .. }
+            | E::Keys { .. }
+            | E::Header { .. }
+            | E::DType { .. }
+            | E::Object { .. }
+            | E::Axes { .. }
+            | E::Size { .. }
+            | E::ShortFile { .. } => Category::Format,
+            E::NotRegular { .. }
+            | E::Encode { .. }
+            | E::Fit { .. }
+            | E::Alignment { .. }
+            | E::Rank { .. }
+            | E::NotContiguous { .. }
+            | E::ShortBuffer { .. }
+            | E::Mode { .. }
+            | E::CreateMode
+            | E::Exists
+            | E::NotImmutable => Category::Use,
         }
     }
 

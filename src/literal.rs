@@ -396,7 +396,7 @@ x'"
 
     #[test]
     fn integers_are_plain_and_never_overflow() {
-        let read = |text, longs| Reader::new(text, longs).integer();
+        let read = |text: &str, longs| Reader::new(text, longs).integer();
         assert_eq!(read(" -3", false).unwrap(), -3);
         assert_eq!(read("+3", false).unwrap(), 3);
         assert_eq!(read("00", false).unwrap(), 0);
