@@ -58,6 +58,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// assert_eq!(table[[0, 3]].get(), 3750.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[expect(clippy::missing_panics_doc, reason = "a layout's elements fill its shape")]
     pub fn as_ndarray<T: InPlace, N: Dimension>(&self) -> Result<ArrayView<'_, T, N>> {
         let shape = shape::<N>(&self.layout)?;
         let elements = elements(&self.layout, self.bytes()?)?;
@@ -93,6 +94,7 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     /// assert_eq!(array.as_slice::<f32>()?.iter().sum::<f32>(), 4.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[expect(clippy::missing_panics_doc, reason = "a layout's elements fill its shape")]
     pub fn as_ndarray_mut<T: InPlace, N: Dimension>(&mut self) -> Result<ArrayViewMut<'_, T, N>> {
         let shape = shape::<N>(&self.layout)?;
         let layout = self.layout.clone();
@@ -102,9 +104,10 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
 }
 
 fn c_order(layout: &Layout) -> Result<()> {
-    match layout.is_c_contiguous() {
-        true => Ok(()),
-        false => Err(ErrorKind::NotContiguous { shape: tuple(layout.shape()) }.into()),
+    if layout.is_c_contiguous() {
+        Ok(())
+    } else {
+        Err(ErrorKind::NotContiguous { shape: tuple(layout.shape()) }.into())
     }
 }
 
@@ -148,15 +151,12 @@ fn empty_elements<T: InPlace>(layout: &Layout) -> Box<[T]> {
 /// What kept bytes from being lent as a type that passed its own check.
 fn refused<T: InPlace>(layout: &Layout, error: PodCastError) -> Error {
     let asked = short_name::<T>();
-    match error {
-        PodCastError::TargetAlignmentGreaterAndInputNotAligned => {
-            ErrorKind::Alignment { align: align_of::<T>(), asked, works: T::unaligned() }.into()
-        }
-        _ => {
-            let works = format!("[u8; {}]", layout.dtype().itemsize());
-            ErrorKind::Fit { stored: layout.dtype().to_string(), asked, works }.into()
-        }
+    if error == PodCastError::TargetAlignmentGreaterAndInputNotAligned {
+        return ErrorKind::Alignment { align: align_of::<T>(), asked, works: T::unaligned() }
+            .into();
     }
+    let works = format!("[u8; {}]", layout.dtype().itemsize());
+    ErrorKind::Fit { stored: layout.dtype().to_string(), asked, works }.into()
 }
 
 /// A type's name without the modules of its parts.
