@@ -314,25 +314,31 @@ impl<'a> Reader<'a> {
 /// Which characters are printed as they are follows Python's
 /// `str.isprintable`: all but those of the Unicode categories C and Z, the
 /// space excepted.
-pub(crate) fn quote(string: &str, out: &mut String) {
+pub(crate) fn quoted(string: &str) -> String {
     let quote = if string.contains('\'') && !string.contains('"') { '"' } else { '\'' };
-    out.push(quote);
+    let mut out = String::from(quote);
     for c in string.chars() {
         match c {
-            '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
+            '\\' => out.push_str("\\\\"),
             _ if c == quote => out.extend(['\\', c]),
             _ if is_printable(c) => out.push(c),
-            _ => match u32::from(c) {
-                code @ 0..=0xff => out.push_str(&format!("\\x{code:02x}")),
-                code @ 0x100..=0xffff => out.push_str(&format!("\\u{code:04x}")),
-                code => out.push_str(&format!("\\U{code:08x}")),
-            },
+            _ => out.push_str(&escaped(c)),
         }
     }
     out.push(quote);
+    out
+}
+
+/// Prints `\x`, `\u` or `\U` and the number of a character.
+fn escaped(c: char) -> String {
+    match u32::from(c) {
+        code @ 0..=0xff => format!("\\x{code:02x}"),
+        code @ 0x100..=0xffff => format!("\\u{code:04x}"),
+        code => format!("\\U{code:08x}"),
+    }
 }
 
 /// Python's `str.isprintable` of one character.
@@ -429,11 +435,6 @@ x'"
 
     #[test]
     fn quotes_are_pythons() {
-        let quoted = |s| {
-            let mut out = String::new();
-            quote(s, &mut out);
-            out
-        };
         assert_eq!(quoted("a"), "'a'");
         assert_eq!(quoted("a'b"), "\"a'b\"");
         assert_eq!(quoted("a'b\"c"), r#"'a\'b"c'"#);

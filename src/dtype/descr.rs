@@ -5,7 +5,7 @@
 
 use super::{DType, Field, Kind, Repr, typestr};
 use crate::error::{Error, ErrorKind, Result};
-use crate::literal::{self, Reader};
+use crate::literal::{self, Reader, quoted};
 
 /// Reads the descr that is next. The text's nesting was bounded before, by
 /// [`Reader::skip_value`].
@@ -237,9 +237,22 @@ fn sequence<'a, T>(
 /// [`ErrorKind::DType`] when fields overlap or are out of order: no descr
 /// says that, and NumPy refuses to save such arrays.
 pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
-    let mut out = String::new();
-    write(dtype, &mut out)?;
-    Ok(out)
+    match &dtype.0 {
+        Repr::Scalar(scalar) => Ok(format!("'{scalar}'")),
+        Repr::Subarray(array) => Ok(format!("({})", with_axes(&array.base, &array.shape)?)),
+        Repr::Struct(fields) => {
+            let mut items = Vec::with_capacity(fields.fields.len());
+            let mut end = 0;
+            for field in &fields.fields {
+                let gap = field.offset.checked_sub(end).ok_or_else(|| overlapping(dtype, field))?;
+                items.extend(padding(gap));
+                items.push(field_text(field)?);
+                end = field.offset + field.dtype.itemsize();
+            }
+            items.extend(padding(fields.itemsize.saturating_sub(end)));
+            Ok(format!("[{}]", items.join(", ")))
+        }
+    }
 }
 
 /// Prints the descr, or NumPy's dictionary form where there is none.
@@ -247,59 +260,32 @@ pub(super) fn to_text(dtype: &DType) -> String {
     to_descr(dtype).unwrap_or_else(|_| dictionary_text(dtype))
 }
 
-fn write(dtype: &DType, out: &mut String) -> Result<()> {
-    match &dtype.0 {
-        Repr::Scalar(scalar) => out.push_str(&format!("'{scalar}'")),
-        Repr::Subarray(array) => {
-            out.push('(');
-            write(&array.base, out)?;
-            out.push_str(&format!(", {})", literal::tuple(&array.shape)));
-        }
-        Repr::Struct(fields) => {
-            let mut items = Vec::with_capacity(fields.fields.len());
-            let mut end = 0;
-            for field in &fields.fields {
-                items.extend(padding(
-                    field.offset.checked_sub(end).ok_or_else(|| overlapping(dtype, field))?,
-                ));
-                items.push(field_text(field)?);
-                end = field.offset + field.dtype.itemsize();
-            }
-            items.extend(padding(fields.itemsize.saturating_sub(end)));
-            out.push_str(&format!("[{}]", items.join(", ")));
-        }
-    }
-    Ok(())
-}
-
 /// The field that stands for bytes no other field covers.
 fn padding(bytes: usize) -> Option<String> {
     (bytes > 0).then(|| format!("('', '|V{bytes}')"))
 }
 
-/// Prints `('name', descr)` or `('name', descr, shape)`.
-fn field_text(field: &Field) -> Result<String> {
-    let mut out = String::from("(");
-    name_text(field, &mut out);
-    out.push_str(", ");
-    match field.dtype.subarray() {
-        Some((base, shape)) => {
-            write(base, &mut out)?;
-            out.push_str(&format!(", {}", literal::tuple(shape)));
-        }
-        None => write(&field.dtype, &mut out)?,
-    }
-    out.push(')');
-    Ok(out)
+/// Prints `descr, shape`.
+fn with_axes(base: &DType, shape: &[usize]) -> Result<String> {
+    Ok(format!("{}, {}", to_descr(base)?, literal::tuple(shape)))
 }
 
-fn name_text(field: &Field, out: &mut String) {
-    let Some(title) = &field.title else { return literal::quote(&field.name, out) };
-    out.push('(');
-    literal::quote(title, out);
-    out.push_str(", ");
-    literal::quote(&field.name, out);
-    out.push(')');
+/// Prints `('name', descr)` or `('name', descr, shape)`.
+fn field_text(field: &Field) -> Result<String> {
+    let descr = match field.dtype.subarray() {
+        Some((base, shape)) => with_axes(base, shape)?,
+        None => to_descr(&field.dtype)?,
+    };
+    Ok(format!("({}, {descr})", name_text(field)))
+}
+
+/// Prints `'name'` or `('title', 'name')`.
+fn name_text(field: &Field) -> String {
+    let name = quoted(&field.name);
+    match &field.title {
+        Some(title) => format!("({}, {name})", quoted(title)),
+        None => name,
+    }
 }
 
 fn overlapping(dtype: &DType, field: &Field) -> Error {
@@ -313,11 +299,6 @@ fn overlapping(dtype: &DType, field: &Field) -> Error {
 /// Prints NumPy's dictionary form, which can say any struct.
 fn dictionary_text(dtype: &DType) -> String {
     let list = |items: Vec<String>| format!("[{}]", items.join(", "));
-    let quoted = |text: &str| {
-        let mut out = String::new();
-        literal::quote(text, &mut out);
-        out
-    };
     let fields = dtype.fields();
     format!(
         "{{'names': {}, 'formats': {}, 'offsets': {}, 'itemsize': {}}}",

@@ -301,11 +301,11 @@ impl DType {
     pub fn field(&self, name: &str) -> Result<&Field> {
         let named = |field: &&Field| field.name == name || field.title.as_deref() == Some(name);
         self.fields().iter().find(named).ok_or_else(|| {
-            let names: Vec<_> =
+            let known: Vec<_> =
                 self.fields().iter().map(|field| format!("`{}`", field.name)).collect();
-            let reason = match names.as_slice() {
+            let reason = match known.as_slice() {
                 [] => format!("has no fields, asked for `{name}`"),
-                _ => format!("no field `{name}`, expected {}", names.join(", ")),
+                _ => format!("no field `{name}`, expected {}", known.join(", ")),
             };
             ErrorKind::DType { descr: self.to_string(), reason }.into()
         })

@@ -1,4 +1,5 @@
 //! Numbers stored in a given byte order, at any address.
+#![expect(clippy::multiple_bound_locations, reason = "bytemuck's derive adds one")]
 
 use std::fmt;
 
