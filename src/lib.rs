@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod array;
+mod dispatch;
 mod dtype;
 mod element;
 mod error;
@@ -12,6 +13,7 @@ mod map;
 mod mode;
 mod npy;
 mod replace;
+mod value;
 mod view;
 
 pub use bytemuck;
@@ -21,10 +23,11 @@ pub use num_complex;
 
 pub use array::{CreateOptions, MappedArray, MappedArrayMut, OpenOptions, Opened};
 pub use dtype::{ByteOrder, DType, Field, Kind, Unit, UnitBase};
-pub use element::{Be, Bool, Element, InPlace, Le, Scalar, Ticks, Typed};
+pub use element::{Be, Bool, Element, InPlace, Le, Real, Scalar, Ticks, Typed};
 pub use error::{Category, Error, ErrorKind, Result};
 pub use layout::{Layout, Order};
 pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
-pub use view::{Blocks, Index, IndexedIter, Indices, Iter, View, ViewMut};
+pub use value::Value;
+pub use view::{Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, View, ViewMut};

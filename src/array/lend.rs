@@ -6,7 +6,7 @@ use super::MappedArray;
 use crate::element::{Element, InPlace, short_name, works_for};
 use crate::error::{ErrorKind, Result};
 use crate::layout::Layout;
-use crate::view::{View, ViewMut};
+use crate::view::{DynView, DynViewMut, View, ViewMut};
 
 impl<D: AsRef<[u8]>> MappedArray<D> {
     /// Views all elements, decoded to `T` as they are read.
@@ -26,6 +26,24 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// ```
     pub fn view<T: Element>(&self) -> Result<View<'_, T>> {
         View::from_bytes(self.data.as_ref(), &self.layout)
+    }
+
+    /// Views all elements, whatever they are.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ShortBuffer`] when what holds the bytes got shorter.
+    pub fn dyn_view(&self) -> Result<DynView<'_>> {
+        self.view()
+    }
+
+    /// Views a field of all elements: `"x"`, or `"pos.z"`.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::field`].
+    pub fn field(&self, path: &str) -> Result<DynView<'_>> {
+        self.dyn_view()?.field(path)
     }
 
     /// Lends all elements as a slice in C order.
@@ -90,6 +108,24 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     /// As [`view`](MappedArray::view).
     pub fn view_mut<T: Element>(&mut self) -> Result<ViewMut<'_, T>> {
         ViewMut::from_bytes(self.data.as_mut(), &self.layout)
+    }
+
+    /// Views all elements, whatever they are, to be written.
+    ///
+    /// # Errors
+    ///
+    /// As [`dyn_view`](MappedArray::dyn_view).
+    pub fn dyn_view_mut(&mut self) -> Result<DynViewMut<'_>> {
+        self.view_mut()
+    }
+
+    /// Views a field of all elements, to be written.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::field`].
+    pub fn field_mut(&mut self, path: &str) -> Result<DynViewMut<'_>> {
+        self.dyn_view_mut()?.into_field(path)
     }
 
     /// Lends all elements as a slice in C order, to be written.

@@ -311,6 +311,18 @@ impl DType {
         })
     }
 
+    /// A struct of some of the fields, by name or title, at their places and
+    /// in elements of the same size: NumPy's `a[['x', 'y']]`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::DType`] when there is no such field, or one is named
+    /// twice.
+    pub fn select(&self, names: &[&str]) -> Result<DType> {
+        let fields = names.iter().map(|name| self.field(name).cloned()).collect::<Result<_>>()?;
+        DType::from_fields(fields, self.itemsize(), self.alignment())
+    }
+
     /// The element type and shape of a subarray.
     #[must_use]
     pub fn subarray(&self) -> Option<(&DType, &[usize])> {

@@ -3,6 +3,7 @@
 mod array;
 mod boolean;
 mod endian;
+mod real;
 mod scalar;
 mod text;
 mod tuple;
@@ -16,7 +17,9 @@ use crate::error::{ErrorKind, Result};
 
 pub use boolean::Bool;
 pub use endian::{Be, Le};
+pub use real::Real;
 pub use scalar::{Scalar, Ticks};
+pub(crate) use text::trimmed;
 
 /// A value that an element of some dtype decodes to and from.
 ///
@@ -206,5 +209,7 @@ fn chunks(bytes: &[u8], stride: usize, size: usize) -> impl Iterator<Item = &[u8
     // The last one needn't be followed by a whole stride.
     let last = bytes.len() / stride.max(1) * stride;
     let whole = bytes.chunks_exact(stride.max(1)).filter_map(move |chunk| chunk.get(..size));
-    whole.chain(bytes.get(last..).and_then(|rest| rest.get(..size)).filter(|piece| !piece.is_empty()))
+    whole.chain(
+        bytes.get(last..).and_then(|rest| rest.get(..size)).filter(|piece| !piece.is_empty()),
+    )
 }

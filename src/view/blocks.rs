@@ -26,7 +26,7 @@ const BLOCK: usize = 16 * 1024;
 /// while let Some(block) = blocks.next() {
 ///     sum += block.iter().sum::<f64>();
 /// }
-/// assert_eq!(sum.round(), 1526980.0);
+/// assert_eq!(sum.round(), 1526600.0);
 /// # Ok::<(), npymap::Error>(())
 /// ```
 pub struct Blocks<'v, T: Element> {

@@ -3,6 +3,7 @@
 
 mod blocks;
 mod copy;
+mod dynamic;
 mod index;
 mod iter;
 mod lend;
@@ -20,6 +21,7 @@ use crate::geometry::Geometry;
 use crate::layout::Layout;
 
 pub use blocks::Blocks;
+pub use dynamic::{DynView, DynViewMut};
 pub use index::Index;
 pub use iter::{IndexedIter, Iter};
 pub use mutable::ViewMut;

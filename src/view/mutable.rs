@@ -31,9 +31,9 @@ use crate::literal::tuple;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 pub struct ViewMut<'a, T: Element> {
-    bytes: &'a mut [u8],
-    geometry: Geometry,
-    codec: T::Codec,
+    pub(super) bytes: &'a mut [u8],
+    pub(super) geometry: Geometry,
+    pub(super) codec: T::Codec,
 }
 
 impl<'a, T: Element> ViewMut<'a, T> {
