@@ -124,12 +124,16 @@ impl<N: Dimension> Placed<N> {
     }
 }
 
-fn lend<'a, T: InPlace>(bytes: &'a [u8], geometry: &Geometry, codec: &T::Codec) -> Result<&'a [T]> {
-    if size_of::<T>() == 0 {
-        return Ok(Box::leak(empty_elements(geometry)));
-    }
+fn lend<'a, T: InPlace>(
+    bytes: &'a [u8],
+    geometry: &Geometry,
+    codec: &T::Codec,
+) -> Result<&'a [T]> {
     if !T::is_exact(codec) {
         return Err(unfit::<T>(codec));
+    }
+    if bytes.is_empty() {
+        return Ok(Box::leak(no_bytes(geometry)));
     }
     bytemuck::try_cast_slice(bytes).map_err(|_| unaligned::<T>())
 }
@@ -139,17 +143,18 @@ fn lend_mut<'a, T: InPlace>(
     geometry: &Geometry,
     codec: &T::Codec,
 ) -> Result<&'a mut [T]> {
-    if size_of::<T>() == 0 {
-        return Ok(Box::leak(empty_elements(geometry)));
-    }
     if !T::is_exact(codec) {
         return Err(unfit::<T>(codec));
+    }
+    if bytes.is_empty() {
+        return Ok(Box::leak(no_bytes(geometry)));
     }
     bytemuck::try_cast_slice_mut(bytes).map_err(|_| unaligned::<T>())
 }
 
-/// Elements of no bytes take no memory, so none is leaked with them.
-fn empty_elements<T: InPlace>(geometry: &Geometry) -> Box<[T]> {
+/// No elements, or elements of no bytes, stand at any address and take no
+/// memory, so none is leaked with them.
+fn no_bytes<T: InPlace>(geometry: &Geometry) -> Box<[T]> {
     bytemuck::zeroed_slice_box(geometry.len())
 }
 
