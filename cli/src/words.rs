@@ -95,13 +95,11 @@ fn kind(dtype: &DType) -> Cow<'static, str> {
 
 /// The shape as Python prints it.
 fn shape(shape: &[usize]) -> String {
-    match shape {
-        [one] => format!("({one},)"),
-        _ => {
-            let axes: Vec<_> = shape.iter().map(ToString::to_string).collect();
-            format!("({})", axes.join(", "))
-        }
+    if let [one] = shape {
+        return format!("({one},)");
     }
+    let axes: Vec<_> = shape.iter().map(ToString::to_string).collect();
+    format!("({})", axes.join(", "))
 }
 
 fn order(order: Order) -> &'static str {

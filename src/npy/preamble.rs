@@ -107,7 +107,7 @@ impl fmt::Display for Version {
 #[derive(FromBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct Magic {
-    magic: [u8; 6],
+    signature: [u8; 6],
     major: u8,
     minor: u8,
 }
