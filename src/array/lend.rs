@@ -129,22 +129,23 @@ fn shape<N: Dimension>(layout: &Layout) -> Result<StrideShape<N>> {
 
 fn elements<'a, T: InPlace>(layout: &Layout, bytes: &'a [u8]) -> Result<&'a [T]> {
     T::check(layout.dtype())?;
-    if size_of::<T>() == 0 {
-        return Ok(Box::leak(empty_elements(layout)));
+    if bytes.is_empty() {
+        return Ok(Box::leak(no_bytes(layout)));
     }
     bytemuck::try_cast_slice(bytes).map_err(|error| refused::<T>(layout, error))
 }
 
 fn elements_mut<'a, T: InPlace>(layout: &Layout, bytes: &'a mut [u8]) -> Result<&'a mut [T]> {
     T::check(layout.dtype())?;
-    if size_of::<T>() == 0 {
-        return Ok(Box::leak(empty_elements(layout)));
+    if bytes.is_empty() {
+        return Ok(Box::leak(no_bytes(layout)));
     }
     bytemuck::try_cast_slice_mut(bytes).map_err(|error| refused::<T>(layout, error))
 }
 
-/// Elements of no bytes take no memory, so none is leaked with them.
-fn empty_elements<T: InPlace>(layout: &Layout) -> Box<[T]> {
+/// No elements, or elements of no bytes, stand at any address and take no
+/// memory, so none is leaked with them.
+fn no_bytes<T: InPlace>(layout: &Layout) -> Box<[T]> {
     bytemuck::zeroed_slice_box(layout.len())
 }
 

@@ -227,7 +227,7 @@ impl OpenOptions {
             Mode::ReadWrite => unsafe { self.open_mut(path) }.map(Opened::Writable),
             // SAFETY: asks for the same promises.
             Mode::CopyOnWrite => unsafe { self.open_copy_on_write(path) }.map(Opened::Writable),
-            Mode::Create => Err(ErrorKind::CreateMode.into()),
+            Mode::Create => on(path.as_ref(), |_| Err(ErrorKind::CreateMode.into())),
         }
     }
 

@@ -206,6 +206,7 @@ impl DType {
     }
 
     /// A small array in the place of each element: NumPy's `(base, shape)`.
+    /// Without axes it is the base itself.
     ///
     /// # Errors
     ///
@@ -219,6 +220,9 @@ impl DType {
             }
             .into()
         };
+        if shape.is_empty() {
+            return Ok(base);
+        }
         if shape.len() > crate::layout::MAX_NDIM {
             return Err(refused("at most 64 axes"));
         }
