@@ -1,4 +1,24 @@
 //! Tests of the public API, a file per behaviour.
-#![allow(unsafe_code, clippy::as_conversions, clippy::indexing_slicing, clippy::unwrap_used)]
+#![allow(
+    unsafe_code,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::indexing_slicing,
+    clippy::unwrap_used
+)]
 
+mod create;
+mod errors;
+mod errors_format;
 mod fixtures;
+mod inplace;
+mod inplace_types;
+mod live_numpy;
+mod modes;
+#[cfg(target_os = "linux")]
+mod modes_linux;
+mod roundtrip;
+mod support;
+mod truncated;

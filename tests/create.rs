@@ -1,0 +1,242 @@
+//! New files hold a header and zeros, and appear whole or not at all.
+
+use std::fs;
+use std::path::Path;
+
+use npymap::{Category, CreateOptions, ErrorKind, Header, Mode, Order, Version};
+use tempfile::TempDir;
+
+use crate::support::{create, directory, file, names, npy, open, open_mut};
+
+/// The options of a version and an order.
+fn options(version: Option<Version>, order: Order) -> CreateOptions {
+    let mut options = CreateOptions::new();
+    options.order(order);
+    version.map(|version| options.version(version));
+    options
+}
+
+fn overwrite() -> CreateOptions {
+    CreateOptions::new().overwrite(true).clone()
+}
+
+/// What a new file should be.
+fn zeros(descr: &str, shape: &[usize], version: Option<Version>, order: Order) -> Vec<u8> {
+    let header = Header::new(descr.parse().unwrap(), shape, order).unwrap();
+    let mut bytes = header.encode(version).unwrap().bytes;
+    let elements = shape.iter().product::<usize>() * header.dtype.itemsize();
+    bytes.resize(bytes.len() + elements, 0);
+    bytes
+}
+
+#[test]
+fn new_files_are_a_header_and_zeros() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    for version in [None, Some(Version::V1), Some(Version::V2), Some(Version::V3)] {
+        for (descr, shape) in [
+            ("<f8", &[3, 4][..]),
+            (">i2", &[]),
+            ("|b1", &[0]),
+            ("<c16", &[3, 0, 2]),
+            ("|V0", &[5]),
+            ("[('a', '|u1'), ('b', '<f4', (3,))]", &[1000, 7]),
+        ] {
+            for order in [Order::C, Order::F] {
+                let array = create(&path, descr, shape, &options(version, order)).unwrap();
+                assert_eq!((array.mode(), array.path()), (Some(Mode::Create), Some(&*path)));
+                assert_eq!(array.header().unwrap().order, order);
+                assert_eq!(array.header().unwrap().version, version.unwrap_or(Version::V1));
+                array.close().unwrap();
+                assert_eq!(fs::read(&path).unwrap(), zeros(descr, shape, version, order));
+                assert_eq!(names(directory.path()), ["a.npy"]);
+                fs::remove_file(&path).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_not_latin1_makes_version_3() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    let array = create(&path, "[('整', '<f8')]", &[2], &CreateOptions::new()).unwrap();
+    assert_eq!(array.header().unwrap().version, Version::V3);
+    assert_eq!(open(&path).unwrap().header(), array.header());
+}
+
+#[test]
+fn what_is_stored_is_in_the_file() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    let mut array = create(&path, "<u2", &[2, 2], &options(None, Order::F)).unwrap();
+    array.as_ndarray_mut::<npymap::Le<u16>, npymap::ndarray::Ix2>().unwrap()[[1, 0]] =
+        0x0102.into();
+    assert_eq!(fs::read(&path).unwrap()[128..], [0, 0, 2, 1, 0, 0, 0, 0]);
+    array.flush().unwrap();
+    drop(array);
+    assert_eq!(fs::read(&path).unwrap()[128..], [0, 0, 2, 1, 0, 0, 0, 0]);
+}
+
+/// A directory with one file, `a.npy`, that holds an array.
+fn with_file() -> (TempDir, std::path::PathBuf, Vec<u8>) {
+    let directory = directory();
+    let bytes = npy("|u1", &[5], Order::C, b"hello");
+    let path = file(&directory, "a.npy", &bytes);
+    (directory, path, bytes)
+}
+
+/// Whether creating fails this way with nothing touched.
+fn fails(
+    path: &Path,
+    descr: &str,
+    shape: &[usize],
+    options: &CreateOptions,
+    kind: fn(&ErrorKind) -> bool,
+) {
+    let directory = path.parent().unwrap();
+    let state = |directory: &Path| {
+        let names = names(directory);
+        let contents: Vec<_> =
+            names.iter().map(|name| fs::read(directory.join(name)).ok()).collect();
+        (names, contents)
+    };
+    let before = state(directory);
+    let error = create(path, descr, shape, options).unwrap_err();
+    assert!(kind(error.kind()), "{error}");
+    assert_eq!(error.path(), Some(path));
+    assert_eq!(state(directory), before, "{error}");
+}
+
+#[test]
+fn wrong_arguments_touch_nothing() {
+    let (_directory, old, _) = with_file();
+    let version = |version| overwrite().version(version).clone();
+    let long = format!("[('{}', '<f8')]", "x".repeat(70_000));
+    let size = |kind: &ErrorKind| matches!(kind, ErrorKind::Size { .. });
+    let axes = |kind: &ErrorKind| matches!(kind, ErrorKind::Axes { .. });
+    let dtype = |kind: &ErrorKind| matches!(kind, ErrorKind::DType { .. });
+    let encode = |kind: &ErrorKind| matches!(kind, ErrorKind::Encode { .. });
+    for path in [&old, &old.with_file_name("new.npy")] {
+        fails(path, "<f8", &[usize::MAX], &overwrite(), size);
+        fails(path, "<f8", &[1 << 40, 1 << 40], &overwrite(), size);
+        fails(path, "<f8", &[1; 65], &overwrite(), axes);
+        fails(path, "('<f8', (3,))", &[1], &overwrite(), dtype);
+        fails(path, "[('整', '<f8')]", &[1], &version(Version::V1), encode);
+        fails(path, "[('整', '<f8')]", &[1], &version(Version::V2), encode);
+        fails(path, &long, &[1], &version(Version::V1), encode);
+    }
+}
+
+#[test]
+fn files_that_exist_are_not_replaced_unless_asked() {
+    let (_directory, path, _) = with_file();
+    let exists = |kind: &ErrorKind| matches!(kind, ErrorKind::Exists { .. });
+    fails(&path, "<f8", &[3], &CreateOptions::new(), exists);
+    fails(&path, "<f8", &[3], CreateOptions::new().overwrite(false), exists);
+}
+
+#[test]
+fn directories_are_not_replaced_and_missing_ones_not_made() {
+    let (directory, path, _) = with_file();
+    let inner = directory.path().join("inner");
+    fs::create_dir(&inner).unwrap();
+    let irregular = |kind: &ErrorKind| matches!(kind, ErrorKind::NotRegular { .. });
+    fails(&inner, "<f8", &[3], &overwrite(), irregular);
+    let error = create(directory.path().join("no/a.npy"), "<f8", &[3], &overwrite()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Io { action: "create", .. }), "{error}");
+    let error = create(path.join("a.npy"), "<f8", &[3], &overwrite()).unwrap_err();
+    assert_eq!(error.category(), Category::Io, "a file is no directory: {error}");
+    assert_eq!(names(directory.path()), ["a.npy", "inner"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn more_than_any_disk_holds_is_an_error_and_leaves_nothing() {
+    let (_directory, old, _) = with_file();
+    for path in [&old, &old.with_file_name("new.npy")] {
+        fails(path, "|u1", &[1 << 60], &overwrite(), |kind| {
+            matches!(kind, ErrorKind::Io { action: "reserve space", .. })
+        });
+    }
+}
+
+#[test]
+fn a_replaced_file_lives_on_where_it_is_in_use() {
+    let (directory, path, bytes) = with_file();
+    let mut old = open_mut(&path).unwrap();
+    let link = directory.path().join("link.npy");
+    fs::hard_link(&path, &link).unwrap();
+    let mut new = create(&path, "<f8", &[3], &overwrite()).unwrap();
+    new.as_slice_mut::<f64>().unwrap()[2] = 1.5;
+    assert_eq!(old.as_slice::<u8>().unwrap(), b"hello");
+    assert_eq!(fs::read(&link).unwrap(), bytes);
+    old.as_slice_mut::<u8>().unwrap()[0] = b'j';
+    old.close().unwrap();
+    assert_eq!(open(&link).unwrap().as_slice::<u8>().unwrap(), b"jello");
+    assert_eq!(open(&path).unwrap().as_slice::<f64>().unwrap(), [0.0, 0.0, 1.5]);
+    assert_eq!(names(directory.path()), ["a.npy", "link.npy"]);
+}
+
+#[test]
+fn any_file_can_be_replaced() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", b"no array at all");
+    drop(create(&path, "<f8", &[1], &overwrite()).unwrap());
+    assert_eq!(fs::read(&path).unwrap(), zeros("<f8", &[1], None, Order::C));
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_are_those_of_the_replaced_file_or_of_any_new_one() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (directory, path, _) = with_file();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let plain = mode(&path);
+    for bits in [0o640, 0o600, 0o444, 0o777] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(bits)).unwrap();
+        drop(create(&path, "<f8", &[1], &overwrite()).unwrap());
+        assert_eq!(mode(&path), bits);
+    }
+    let new = directory.path().join("new.npy");
+    drop(create(&new, "<f8", &[1], &CreateOptions::new()).unwrap());
+    assert_eq!(mode(&new), plain);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed() {
+    let (directory, path, _) = with_file();
+    let elsewhere = self::directory();
+    let link = elsewhere.path().join("link.npy");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let array = create(&link, "<f8", &[1], &overwrite()).unwrap();
+    assert_eq!(array.path(), Some(&*link));
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read(&path).unwrap(), zeros("<f8", &[1], None, Order::C));
+    assert_eq!(
+        (names(directory.path()), names(elsewhere.path())),
+        (vec!["a.npy".into()], vec!["link.npy".into()])
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn space_is_reserved() {
+    use std::os::unix::fs::MetadataExt as _;
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    drop(create(&path, "<f8", &[1 << 20], &CreateOptions::new()).unwrap());
+    let metadata = fs::metadata(&path).unwrap();
+    assert_eq!(metadata.len(), 128 + (8 << 20));
+    assert!(metadata.blocks() * 512 >= metadata.len(), "{} blocks", metadata.blocks());
+}
+
+#[test]
+fn a_path_without_a_directory_is_in_the_current_one() {
+    let name = format!("npymap-test-{}.npy", std::process::id());
+    drop(create(&name, "<f8", &[1], &CreateOptions::new()).unwrap());
+    let bytes = fs::read(&name);
+    fs::remove_file(&name).unwrap();
+    assert_eq!(bytes.unwrap(), zeros("<f8", &[1], None, Order::C));
+}

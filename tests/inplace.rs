@@ -1,0 +1,323 @@
+//! Elements are lent as a type exactly when their bytes are that type's
+//! values, whatever the byte order, axes and address.
+
+use npymap::ndarray::{Ix0, Ix1, Ix2, Ix3, IxDyn};
+use npymap::{Be, DType, ErrorKind, Header, Kind, Layout, Le, MappedArray, Order};
+
+use crate::inplace_types::{Row, rows};
+use crate::support::{directory, file, npy, open, open_mut, raw, text};
+
+/// Every kind and size, byte order apart.
+const SCALARS: [&str; 30] = [
+    "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "f16", "c8", "c16",
+    "c32", "M8", "m8", "M8[ns]", "m8[25s]", "S0", "S1", "S3", "S8", "U0", "U1", "V0", "V2", "V4",
+    "V8",
+];
+
+const STRUCTS: [&str; 5] = [
+    "[('a', '<i2')]",
+    "[('re', '>f4'), ('im', '>f4')]",
+    "[('a', '|u1'), ('b', '<f8')]",
+    "[('a', '<f4', (3,)), ('', '|V4'), ('b', '<f8')]",
+    "[]",
+];
+
+const SHAPES: [&[usize]; 10] = [
+    &[],
+    &[5],
+    &[0],
+    &[2, 3],
+    &[3, 0],
+    &[1, 4],
+    &[2, 3, 4],
+    &[2, 0, 3],
+    &[2, 1, 3, 2],
+    &[0, 0, 0, 0],
+];
+
+/// Every dtype with the descr of its scalar, if it is one.
+fn dtypes() -> Vec<(DType, &'static str, char)> {
+    let scalars = SCALARS.iter().flat_map(|&code| {
+        ['<', '>'].map(|order| (format!("{order}{code}").parse().unwrap(), code, order))
+    });
+    scalars.chain(STRUCTS.map(|descr| (descr.parse().unwrap(), descr, '<'))).collect()
+}
+
+/// Whether a type's values are the bytes of these elements.
+fn stands(row: &Row, dtype: &DType, code: &str, order: char) -> bool {
+    if row.name.starts_with('[') {
+        return row.size == dtype.itemsize();
+    }
+    // Of one byte, and of plain bytes, there is no order.
+    let ordered = dtype.itemsize() != 1 && dtype.kind() != Kind::Void;
+    row.stands_on.contains(&code) && (!ordered || row.order.is_none_or(|own| own == order))
+}
+
+/// The value of one element as a number, from its bytes alone.
+fn number(row: &Row, dtype: &DType, order: char, bytes: &[u8]) -> u128 {
+    let fold = |bytes: &[u8], big: bool| {
+        let join = |number: u128, byte: &u8| number << 8 | u128::from(*byte);
+        if big { bytes.iter().fold(0, join) } else { bytes.iter().rev().fold(0, join) }
+    };
+    let own = row.order.filter(|_| dtype.kind() == Kind::Void).unwrap_or(order);
+    match dtype.kind() {
+        _ if row.name.starts_with('[') => fold(&bytes[..bytes.len().min(16)], false),
+        Kind::Bool => u128::from(bytes[0] != 0),
+        Kind::Complex => {
+            let (re, im) = bytes.split_at(bytes.len() / 2);
+            fold(re, own == '>') << (4 * bytes.len()) | fold(im, own == '>')
+        }
+        _ => fold(bytes, own == '>'),
+    }
+}
+
+/// Where in memory each element lies, in C order of the indices.
+fn places(shape: &[usize], order: Order) -> Vec<usize> {
+    let len: usize = shape.iter().product();
+    let place = |mut rank: usize| {
+        let mut index = vec![0; shape.len()];
+        for (i, dim) in index.iter_mut().zip(shape).rev() {
+            (*i, rank) = (rank % dim, rank / dim);
+        }
+        let axes: Vec<_> = index.into_iter().zip(shape).collect();
+        let step = |place, (i, dim): &(usize, &usize)| place * **dim + i;
+        match order {
+            Order::C => axes.iter().fold(0, step),
+            Order::F => axes.iter().rev().fold(0, step),
+        }
+    };
+    (0..len).map(place).collect()
+}
+
+/// A buffer whose first byte lies at a multiple of 16.
+struct Aligned(Vec<u128>);
+
+impl Aligned {
+    /// Bytes of all sorts, the same each time; some are 0.
+    fn new(len: usize) -> Aligned {
+        let mut buffer = Aligned(vec![0; len.div_ceil(16)]);
+        for (i, byte) in buffer.bytes().iter_mut().enumerate() {
+            *byte = u8::try_from(i * 37 % 251 * (i % 5) % 256).unwrap();
+        }
+        buffer
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        npymap::bytemuck::cast_slice_mut(&mut self.0)
+    }
+}
+
+/// One array to ask of, and the type to ask for.
+struct Case<'a> {
+    row: &'a Row,
+    dtype: &'a DType,
+    order: char,
+    layout: &'a Layout,
+    lies: Order,
+}
+
+impl Case<'_> {
+    fn says(&self) -> String {
+        let Case { row, dtype, layout, lies, .. } = self;
+        format!("{dtype} {:?} {lies:?} at {} as {}", layout.shape(), layout.offset(), row.name)
+    }
+
+    fn element<'b>(&self, bytes: &'b [u8], place: usize) -> &'b [u8] {
+        let size = self.row.size;
+        &bytes[self.layout.offset() + place * size..][..size]
+    }
+
+    fn values(&self, bytes: &[u8]) -> Vec<u128> {
+        places(self.layout.shape(), self.lies)
+            .into_iter()
+            .map(|place| number(self.row, self.dtype, self.order, self.element(bytes, place)))
+            .collect()
+    }
+
+    /// Lends, with the right values, and what is stored gets where it should.
+    fn lends(&self, buffer: &mut Aligned) {
+        let says = self.says();
+        let values = self.values(buffer.bytes());
+        assert_eq!((self.row.ndarray)(buffer.bytes(), self.layout).unwrap(), values, "{says}");
+        let slice = (self.row.slice)(buffer.bytes(), self.layout);
+        if self.layout.is_c_contiguous() {
+            assert_eq!(slice.unwrap(), values, "{says}");
+            (self.row.reverse)(buffer.bytes(), self.layout).unwrap();
+            let reversed: Vec<_> = values.into_iter().rev().collect();
+            assert_eq!(self.values(buffer.bytes()), reversed, "{says}");
+        } else {
+            assert!(matches!(slice.unwrap_err().kind(), ErrorKind::NotContiguous { .. }), "{says}");
+        }
+        self.fills(buffer, &says);
+    }
+
+    fn fills(&self, buffer: &mut Aligned, says: &str) {
+        let before = buffer.bytes().to_vec();
+        (self.row.fill)(buffer.bytes(), self.layout).unwrap();
+        let mut expected = before.clone();
+        if let Some(last) = self.layout.len().checked_sub(1) {
+            let last = self.element(&before, last);
+            let elements = self.layout.offset()..self.layout.end();
+            expected[elements].copy_from_slice(&last.repeat(self.layout.len()));
+        }
+        assert!(buffer.bytes() == expected, "{says}");
+    }
+
+    /// Is refused in every way; returns the name of a type that works.
+    fn refuses(&self, buffer: &mut Aligned) -> String {
+        let says = self.says();
+        let error = (self.row.ndarray)(buffer.bytes(), self.layout).unwrap_err();
+        let fill = (self.row.fill)(buffer.bytes(), self.layout).unwrap_err();
+        assert_eq!(error.to_string(), fill.to_string(), "{says}");
+        if self.layout.is_c_contiguous() {
+            let slice = (self.row.slice)(buffer.bytes(), self.layout).unwrap_err();
+            let reverse = (self.row.reverse)(buffer.bytes(), self.layout).unwrap_err();
+            assert_eq!(
+                [slice, reverse].map(|e| e.to_string()),
+                [(); 2].map(|()| error.to_string())
+            );
+        }
+        match error.kind() {
+            ErrorKind::Fit { stored, asked, works, .. } => {
+                assert_eq!((stored, asked), (&self.dtype.to_string(), &self.row.name), "{says}");
+                works.clone()
+            }
+            ErrorKind::Alignment { align, asked, works, .. } => {
+                assert_eq!((*align, asked), (self.row.align, &self.row.name), "{says}");
+                works.clone()
+            }
+            _ => panic!("{says}: {error}"),
+        }
+    }
+}
+
+/// Asks for each type in turn, at every alignment where it fits.
+fn table(dtype: &DType, code: &str, order: char, rows: &[Row]) {
+    for (shape, lies) in SHAPES.iter().flat_map(|shape| [(*shape, Order::C), (*shape, Order::F)]) {
+        for offset in 0..=8 {
+            let layout = Layout::new(dtype.clone(), shape, lies, offset).unwrap();
+            let mut buffer = Aligned::new(layout.end() + 16);
+            for row in rows {
+                let case = Case { row, dtype, order, layout: &layout, lies };
+                let fits = stands(row, dtype, code, order);
+                // Where nothing lies, any address will do.
+                let aligned = layout.is_empty() || offset % row.align == 0;
+                if fits && aligned {
+                    case.lends(&mut buffer);
+                } else if fits || offset < 2 {
+                    advice(&case, &mut buffer, rows);
+                }
+            }
+        }
+    }
+}
+
+/// A refusal's advice works, or is refused for its address with advice that
+/// works.
+fn advice(case: &Case<'_>, buffer: &mut Aligned, rows: &[Row]) {
+    let named = |name: &str| {
+        rows.iter()
+            .find(|row| row.name == name)
+            .unwrap_or_else(|| panic!("{}: {name}", case.says()))
+    };
+    let mut row = named(&case.refuses(buffer));
+    if !case.layout.is_empty() && case.layout.offset() % row.align != 0 {
+        row = named(&Case { row, ..*case }.refuses(buffer));
+    }
+    Case { row, ..*case }.lends(buffer);
+}
+
+/// Checks every `n`th dtype from `from` on, so that tests share the work.
+fn every(n: usize, from: usize) {
+    let rows = rows();
+    for (dtype, code, order) in dtypes().into_iter().skip(from).step_by(n) {
+        table(&dtype, code, order, &rows);
+    }
+}
+
+#[test]
+fn elements_are_lent_exactly_as_what_they_are_1() {
+    every(2, 0);
+}
+
+#[test]
+fn elements_are_lent_exactly_as_what_they_are_2() {
+    every(2, 1);
+}
+
+#[test]
+fn files_whose_elements_lie_at_odd_offsets_are_lent_at_any_address() {
+    let directory = directory();
+    let elements = [1.5_f64, -2.0, 3.25];
+    for (len, descr) in (58..76).flat_map(|len| [(len, "'<f8'"), (len, "'>f8'")]) {
+        let bytes = match descr {
+            "'<f8'" => elements.map(f64::to_le_bytes).concat(),
+            _ => elements.map(f64::to_be_bytes).concat(),
+        };
+        let path = file(&directory, "a.npy", &raw(&text(descr, "(3,)", Order::C, len), &bytes));
+        let array = open(&path).unwrap();
+        assert_eq!(array.data_offset(), Some(10 + len));
+        if descr == "'<f8'" {
+            let stored = array.as_slice::<Le<f64>>().unwrap();
+            assert_eq!(stored.iter().map(|v| v.get()).collect::<Vec<_>>(), elements);
+            let aligned = (10 + len) % 8 == 0;
+            assert_eq!(array.as_slice::<f64>().is_ok(), aligned && cfg!(target_endian = "little"));
+        } else {
+            let stored = array.as_ndarray::<Be<f64>, Ix1>().unwrap();
+            assert_eq!(stored.iter().map(|v| v.get()).collect::<Vec<_>>(), elements);
+        }
+        open_mut(&path).unwrap().as_slice_mut::<[u8; 8]>().unwrap()[2] = [0; 8];
+        assert_eq!(array.as_slice::<[u8; 8]>().unwrap()[2], [0; 8]);
+    }
+}
+
+#[test]
+fn empty_files_are_lent_as_what_they_would_hold() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("<f8", &[0, 3], Order::C, b""));
+    assert_eq!(open(&path).unwrap().as_slice::<f64>().unwrap(), [0.0; 0]);
+    assert_eq!(open(&path).unwrap().as_ndarray::<f64, Ix2>().unwrap().shape(), [0, 3]);
+    assert!(open(&path).unwrap().as_slice::<f32>().is_err());
+    assert!(open_mut(&path).unwrap().as_slice_mut::<f64>().unwrap().is_empty());
+    let mut anonymous = MappedArray::anonymous(&DType::of::<f64>(), &[0]).unwrap();
+    assert!(anonymous.as_ndarray_mut::<f64, Ix1>().unwrap().is_empty());
+}
+
+#[test]
+fn another_number_of_axes_is_refused_with_the_one_that_works() {
+    let bytes = npy("|u1", &[2, 3], Order::C, b"abcdef");
+    let mut bytes = bytes;
+    let mut array = MappedArray::from_bytes(&mut bytes[..]).unwrap();
+    assert_eq!(array.as_ndarray::<u8, Ix2>().unwrap()[[1, 2]], b'f');
+    assert_eq!(array.as_ndarray::<u8, IxDyn>().unwrap()[[1, 2]], b'f');
+    let works = |error: npymap::Error| match error.kind() {
+        ErrorKind::Rank { works, ndim: 2, asked, .. } => (works.clone(), *asked),
+        _ => panic!("{error}"),
+    };
+    assert_eq!(works(array.as_ndarray::<u8, Ix0>().unwrap_err()), ("Ix2".to_owned(), 0));
+    assert_eq!(works(array.as_ndarray_mut::<u8, Ix3>().unwrap_err()), ("Ix2".to_owned(), 3));
+    let seven = MappedArray::anonymous(&DType::of::<u8>(), &[1; 7]).unwrap();
+    let error = seven.as_ndarray::<u8, Ix1>().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Rank { works, .. } if works == "IxDyn"), "{error}");
+}
+
+#[test]
+fn elements_of_no_bytes_are_lent_however_many_there_are() {
+    let many = isize::MAX.unsigned_abs();
+    for descr in ["|V0", "|S0", "<U0", "[]", "[('a', '<f8', (0,))]"] {
+        for (shape, order) in [(vec![many], Order::C), (vec![many / 3, 3], Order::F)] {
+            let header = Header::new(descr.parse().unwrap(), &shape, order).unwrap();
+            let mut bytes = header.encode(None).unwrap().bytes;
+            let mut array = MappedArray::from_bytes(&mut bytes[..]).unwrap();
+            let len = shape.iter().product::<usize>();
+            assert_eq!((array.len(), array.nbytes()), (len, 0));
+            assert_eq!(array.as_ndarray::<[u8; 0], IxDyn>().unwrap().len(), len, "{descr}");
+            assert_eq!(array.as_ndarray_mut::<[u8; 0], IxDyn>().unwrap().shape(), shape);
+            if order == Order::C {
+                assert_eq!(array.as_slice::<[u8; 0]>().unwrap().len(), len);
+                assert_eq!(array.as_slice_mut::<[u8; 0]>().unwrap().len(), len);
+            }
+            assert!(array.as_ndarray::<u8, IxDyn>().is_err());
+        }
+    }
+}

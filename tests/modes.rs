@@ -1,0 +1,305 @@
+//! What each way to open a file does to the file, and what it says of it.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use npymap::{
+    Category, DType, ErrorKind, Header, MappedArray, MappedArrayMut, Mode, OpenOptions, Opened,
+    Order,
+};
+
+use crate::support::{directory, file, npy, open, open_copy_on_write, open_mode, open_mut};
+
+/// A file of three `u32` with bytes behind them.
+fn three() -> Vec<u8> {
+    let elements = [1_u32, 2, 3].map(u32::to_le_bytes).concat();
+    let mut bytes = npy("<u4", &[3], Order::C, &elements);
+    bytes.extend(b"behind");
+    bytes
+}
+
+/// Edits the middle one of three elements.
+fn edit(array: &mut MappedArrayMut) {
+    array.as_slice_mut::<npymap::Le<u32>>().unwrap()[1] = 0x0a0b_0c0d.into();
+}
+
+/// What `three` is after `edit`, nothing else changed.
+fn edited() -> Vec<u8> {
+    let mut bytes = three();
+    bytes[128 + 4..128 + 8].copy_from_slice(&[0x0d, 0x0c, 0x0b, 0x0a]);
+    bytes
+}
+
+fn values(array: &MappedArray<impl AsRef<[u8]>>) -> Vec<u32> {
+    array.as_slice::<npymap::Le<u32>>().unwrap().iter().map(|value| value.get()).collect()
+}
+
+#[test]
+fn read_write_edits_reach_the_file_and_nothing_else_of_it() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &three());
+    let mut array = open_mut(&path).unwrap();
+    edit(&mut array);
+    assert_eq!(fs::read(&path).unwrap(), edited(), "another reader sees it at once");
+    array.flush().unwrap();
+    array.close().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), edited());
+}
+
+#[test]
+fn dropping_keeps_edits() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &three());
+    edit(&mut open_mut(&path).unwrap());
+    assert_eq!(fs::read(&path).unwrap(), edited());
+}
+
+#[test]
+fn copy_on_write_edits_stay_in_memory() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &three());
+    let mut array = open_copy_on_write(&path).unwrap();
+    edit(&mut array);
+    assert_eq!(values(&array), [1, 0x0a0b_0c0d, 3]);
+    array.flush().unwrap();
+    array.close().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), three());
+}
+
+#[test]
+fn copies_are_not_the_file() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &three());
+    let mut array = OpenOptions::new().read(&path).unwrap();
+    edit(&mut array);
+    assert_eq!(array.mode(), None);
+    array.flush().unwrap();
+    array.close().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), three());
+}
+
+#[test]
+fn files_without_write_permission_open_in_every_mode_that_does_not_store() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &three());
+    let read_only = File::open(&path).unwrap();
+    let options = OpenOptions::new();
+    // SAFETY: the file is the test's own.
+    let mut copy_on_write = unsafe { options.open_copy_on_write_file(&read_only) }.unwrap();
+    edit(&mut copy_on_write);
+    // SAFETY: the file is the test's own.
+    let refused = unsafe { options.open_mut_file(&read_only) }.unwrap_err();
+    assert_eq!(refused.category(), Category::Map);
+    assert!(matches!(refused.kind(), ErrorKind::Map { action: "map", len: 12, .. }), "{refused}");
+    assert_eq!(fs::read(&path).unwrap(), three());
+}
+
+/// Opens an open file in every way and passes each array's values.
+fn every_way(file: &File) -> [Vec<u32>; 4] {
+    let options = OpenOptions::new();
+    // SAFETY: the file is the test's own.
+    let read_only = unsafe { options.open_file(file) }.unwrap();
+    // SAFETY: the file is the test's own.
+    let read_write = unsafe { options.open_mut_file(file) }.unwrap();
+    // SAFETY: the file is the test's own.
+    let copy_on_write = unsafe { options.open_copy_on_write_file(file) }.unwrap();
+    let copy = options.read_file(file).unwrap();
+    assert_eq!(read_write.mode(), Some(Mode::ReadWrite));
+    assert_eq!(copy_on_write.mode(), Some(Mode::CopyOnWrite));
+    assert_eq!((read_only.path(), read_write.path(), copy.path()), (None, None, None));
+    assert_eq!(copy_on_write.path(), None);
+    [values(&read_only), values(&read_write), values(&copy_on_write), values(&copy)]
+}
+
+#[test]
+fn the_position_of_an_open_file_neither_matters_nor_moves() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &three());
+    let mut file = File::options().read(true).write(true).open(path).unwrap();
+    for position in [0, 7, 130, 1 << 40] {
+        file.seek(SeekFrom::Start(position)).unwrap();
+        assert_eq!(every_way(&file), [(); 4].map(|()| vec![1, 2, 3]), "at {position}");
+        assert_eq!(file.stream_position().unwrap(), position);
+    }
+}
+
+#[test]
+fn arrays_outlive_the_open_file_and_its_name() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &three());
+    let file = File::options().read(true).write(true).open(&path).unwrap();
+    // SAFETY: the file is the test's own.
+    let mut array = unsafe { OpenOptions::new().open_mut_file(&file) }.unwrap();
+    drop(file);
+    let mut still = File::open(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    edit(&mut array);
+    array.close().unwrap();
+    let mut bytes = Vec::new();
+    still.read_to_end(&mut bytes).unwrap();
+    assert_eq!(bytes, edited());
+}
+
+#[test]
+fn modes_known_at_run_time_are_numpys() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &three());
+    for (name, mode, expected) in [
+        ("r+", Mode::ReadWrite, edited()),
+        ("readwrite", Mode::ReadWrite, edited()),
+        ("c", Mode::CopyOnWrite, three()),
+        ("copyonwrite", Mode::CopyOnWrite, three()),
+    ] {
+        fs::write(&path, three()).unwrap();
+        let Opened::Writable(mut array) = open_mode(name, &path).unwrap() else {
+            panic!("{name} is writable")
+        };
+        edit(&mut array);
+        assert_eq!(array.mode(), Some(mode));
+        assert_eq!(fs::read(&path).unwrap(), expected, "{name}");
+    }
+    for name in ["r", "readonly"] {
+        assert!(matches!(open_mode(name, &path).unwrap(), Opened::ReadOnly(_)), "{name}");
+    }
+    for name in ["w+", "write"] {
+        let error = open_mode(name, &path).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::CreateMode { .. }), "{error}");
+    }
+    assert!(open_mode("w", &path).is_err());
+    assert_eq!(fs::read(&path).unwrap(), three());
+}
+
+#[test]
+fn arrays_say_where_they_are_from() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &three());
+    let header = OpenOptions::new().header(&path).unwrap();
+    let read_only = open(&path).unwrap();
+    let copy = OpenOptions::new().read(&path).unwrap();
+    assert_eq!((read_only.path(), copy.path()), (Some(&*path), Some(&*path)));
+    assert_eq!((read_only.data_offset(), copy.data_offset()), (Some(128), Some(128)));
+    assert_eq!((read_only.header(), copy.header()), (Some(header.clone()), Some(header.clone())));
+    assert_eq!((read_only.layout().offset(), copy.layout().offset()), (0, 0));
+    let bytes = three();
+    let array = MappedArray::from_bytes(&bytes).unwrap();
+    assert_eq!((array.layout().offset(), array.header()), (128, Some(header)));
+}
+
+#[test]
+fn memory_of_no_file_is_zero_and_from_nowhere() {
+    let dtype: DType = "[('a', '<f8'), ('b', '|u1')]".parse().unwrap();
+    let mut array = MappedArray::anonymous(&dtype, &[2, 3]).unwrap();
+    assert_eq!((array.path(), array.mode(), array.data_offset()), (None, None, None));
+    assert!(array.header().is_none());
+    assert_eq!(array.as_slice::<[u8; 9]>().unwrap(), [[0; 9]; 6]);
+    array.as_slice_mut::<[u8; 9]>().unwrap()[5] = [7; 9];
+    array.flush().unwrap();
+    assert_eq!(array.into_read_only().unwrap().as_slice::<[u8; 9]>().unwrap()[5], [7; 9]);
+}
+
+#[test]
+fn read_only_arrays_share_one_map_between_clones_and_threads() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &three());
+    let mut array = open_mut(&path).unwrap();
+    edit(&mut array);
+    let array = array.into_read_only().unwrap();
+    assert_eq!(array.path(), Some(&*path));
+    let clone = array.clone();
+    let start = array.as_slice::<u32>().unwrap().as_ptr();
+    assert_eq!(clone.as_slice::<u32>().unwrap().as_ptr(), start);
+    array.close().unwrap();
+    let sum = std::thread::spawn(move || values(&clone).iter().sum::<u32>()).join().unwrap();
+    assert_eq!(sum, 1 + 0x0a0b_0c0d + 3);
+    assert_eq!(fs::read(&path).unwrap(), edited());
+}
+
+#[test]
+fn copy_on_write_edits_survive_becoming_read_only() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &three());
+    let mut array = open_copy_on_write(&path).unwrap();
+    edit(&mut array);
+    assert_eq!(values(&array.into_read_only().unwrap()), [1, 0x0a0b_0c0d, 3]);
+    assert_eq!(fs::read(&path).unwrap(), three());
+}
+
+#[test]
+fn the_header_and_what_is_behind_may_change_under_a_living_array() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &three());
+    let array = open(&path).unwrap();
+    let header = Header::new(DType::of::<u8>(), &[1], Order::C).unwrap();
+    let mut bytes = header.encode(None).unwrap().bytes;
+    bytes.resize(128, b' ');
+    let open = File::options().write(true).open(&path).unwrap();
+    open.set_len(128 + 12).unwrap();
+    write_at(&open, &bytes, 0);
+    write_at(&open, b"longer than before", 128 + 12);
+    assert_eq!(values(&array), [1, 2, 3]);
+    assert_eq!(array.dtype().to_string(), "'<u4'");
+}
+
+fn write_at(mut file: &File, bytes: &[u8], at: u64) {
+    use std::io::Write as _;
+    file.seek(SeekFrom::Start(at)).unwrap();
+    file.write_all(bytes).unwrap();
+}
+
+#[test]
+fn empty_arrays_open_in_every_mode_and_close() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("<f8", &[3, 0], Order::C, b""));
+    for mode in ["r", "r+", "c"] {
+        match open_mode(mode, &path).unwrap() {
+            Opened::ReadOnly(array) => {
+                assert_eq!((array.shape(), array.is_empty()), (&[3, 0][..], true));
+                array.close().unwrap();
+            }
+            Opened::Writable(array) => {
+                assert_eq!((array.shape(), array.is_empty()), (&[3, 0][..], true));
+                array.flush().unwrap();
+                array.close().unwrap();
+            }
+        }
+    }
+    assert!(MappedArray::open_immutable(&path).unwrap().is_empty());
+    assert!(OpenOptions::new().read(&path).unwrap().into_read_only().unwrap().is_empty());
+}
+
+/// The errors of opening a path in every way.
+pub(crate) fn refusals(path: &Path) -> Vec<npymap::Error> {
+    let options = OpenOptions::new();
+    vec![
+        options.header(path).unwrap_err(),
+        open(path).unwrap_err(),
+        open_mut(path).unwrap_err(),
+        open_copy_on_write(path).unwrap_err(),
+        options.read(path).unwrap_err(),
+        options.open_immutable(path).unwrap_err(),
+    ]
+}
+
+#[test]
+fn files_that_are_not_there_are_io_errors() {
+    let directory = directory();
+    for error in refusals(&directory.path().join("none.npy")) {
+        assert_eq!(error.category(), Category::Io);
+        let ErrorKind::Io { action: "open", source, .. } = error.kind() else { panic!("{error}") };
+        assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+    }
+}
+
+#[test]
+fn files_that_are_empty_or_no_arrays_are_refused_by_format() {
+    let directory = directory();
+    for (bytes, hint) in [(&b""[..], "empty"), (b"PK\x03\x04", "zip"), (b"hello, world", "NUMPY")] {
+        let path = file(&directory, "a.npy", bytes);
+        for error in refusals(&path) {
+            assert_eq!(error.category(), Category::Format);
+            assert!(matches!(error.kind(), ErrorKind::Magic { .. }), "{error}");
+            assert!(error.to_string().contains(hint), "{error}");
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! What is written is read as the same, and no text makes the reader panic.
+
+use std::io::{self, Read};
+
+use npymap::{DType, ErrorKind, Header, HeaderText, Kind, MAX_HEADER_LEN, Order, Version};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use proptest::strategy::Union;
+
+const CODES: [&str; 28] = [
+    "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "f16", "c8", "c16",
+    "c32", "M8", "m8", "S1", "S17", "U1", "U33", "V1", "V2", "V129", "S0", "U0", "V0",
+];
+
+const UNITS: [&str; 13] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
+
+fn order() -> impl Strategy<Value = Order> {
+    select(vec![Order::C, Order::F])
+}
+
+fn version() -> impl Strategy<Value = Option<Version>> {
+    select(vec![None, Some(Version::V1), Some(Version::V2), Some(Version::V3)])
+}
+
+/// Scalars of all kinds, sizes, orders and units.
+fn scalar() -> impl Strategy<Value = DType> {
+    let plain = (select(vec!['<', '>', '|', '=']), select(&CODES[..]))
+        .prop_map(|(order, code)| format!("{order}{code}"));
+    let date = (select(vec!["<M8", ">M8", "<m8", ">m8"]), 0..i32::MAX, select(&UNITS[..]))
+        .prop_map(|(date, multiple, unit)| match multiple % 3 {
+            0 => format!("{date}[{unit}]"),
+            _ => format!("{date}[{multiple}{unit}]"),
+        });
+    prop_oneof![3 => plain, 1 => date].prop_map(|text| text.parse().unwrap())
+}
+
+/// Characters that are hard to quote, and any others.
+fn name() -> impl Strategy<Value = String> {
+    let hard =
+        "'\"\\\n\r\t\0\x1b\x7f\u{80}\u{a0}\u{ad}éÿĀ整😀\u{2028}\u{e000}\u{fffd}()[]{},: uLx0";
+    let hard: Vec<_> = hard.chars().collect();
+    let character = prop_oneof![2 => select(hard), 1 => "[a-z]".prop_map(|c| c.chars().next().unwrap()), 1 => any::<char>()];
+    prop::collection::vec(character, 0..6).prop_map(String::from_iter)
+}
+
+/// Fields of different names. Without a name, bytes and subarrays are padding.
+fn fields(parts: Vec<(String, DType)>) -> Vec<(String, DType)> {
+    let mut fields: Vec<(String, DType)> = Vec::new();
+    for (name, dtype) in parts {
+        let padding = name.is_empty() && matches!(dtype.kind(), Kind::Void | Kind::Subarray);
+        if !padding && fields.iter().all(|(known, _)| *known != name) {
+            fields.push((name, dtype));
+        }
+    }
+    fields
+}
+
+fn dtype() -> impl Strategy<Value = DType> {
+    scalar().prop_recursive(3, 24, 6, |inner| {
+        let parts = || prop::collection::vec((name(), inner.clone()), 0..6).prop_map(fields);
+        let named = |(name, dtype): &(String, DType)| (name.clone(), dtype.clone());
+        let each = move |parts: &[(String, DType)]| parts.iter().map(named).collect::<Vec<_>>();
+        let packed = parts().prop_map(move |parts| {
+            DType::packed(each(&parts).iter().map(|(n, d)| (n.as_str(), d.clone()))).unwrap()
+        });
+        let aligned = parts().prop_map(move |parts| {
+            DType::aligned(each(&parts).iter().map(|(n, d)| (n.as_str(), d.clone()))).unwrap()
+        });
+        let shape = prop::collection::vec(0_usize..4, 1..4);
+        let array = (inner.clone(), shape).prop_filter_map("sized", |(base, shape)| {
+            let sized = base.itemsize() > 0 || base.kind() == Kind::Struct;
+            sized.then(|| DType::array(base, &shape).unwrap())
+        });
+        Union::new_weighted(vec![(2, packed.boxed()), (2, aligned.boxed()), (1, array.boxed())])
+    })
+}
+
+/// A dtype an array can have.
+fn element() -> impl Strategy<Value = DType> {
+    dtype().prop_filter("no subarray", |dtype| dtype.kind() != Kind::Subarray)
+}
+
+fn shape() -> impl Strategy<Value = Vec<usize>> {
+    prop_oneof![
+        4 => prop::collection::vec(0_usize..100, 0..6),
+        1 => prop::collection::vec(1_usize..1 << 24, 0..3),
+        1 => (0_usize..=64).prop_map(|ndim| vec![1; ndim]),
+    ]
+}
+
+/// Reads one byte at a time and is interrupted before each.
+struct Slow<'a> {
+    bytes: &'a [u8],
+    interrupted: bool,
+}
+
+impl Read for Slow<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.interrupted = !self.interrupted;
+        if self.interrupted {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let len = buffer.len().min(1);
+        self.bytes.read(&mut buffer[..len])
+    }
+}
+
+/// The header for a dtype and shape, unless they are too large together.
+fn header(dtype: DType, shape: &[usize], order: Order) -> Option<Header> {
+    match Header::new(dtype, shape, order) {
+        Ok(header) => Some(header),
+        Err(error) if matches!(error.kind(), ErrorKind::Size { .. }) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn parse(bytes: &[u8]) -> Header {
+    HeaderText::parse(bytes, usize::MAX).unwrap().header().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn dtypes_print_as_what_they_are_read_from(dtype in dtype()) {
+        let text = dtype.to_string();
+        let read: DType = text.parse().unwrap();
+        prop_assert_eq!(&read, &dtype, "{}", text);
+        prop_assert_eq!(read.itemsize(), dtype.itemsize());
+        prop_assert_eq!(read.to_string(), text);
+    }
+
+    #[test]
+    fn headers_are_read_as_they_were_written(
+        (dtype, shape, order, version) in (element(), shape(), order(), version())
+    ) {
+        let Some(mut header) = header(dtype, &shape, order) else { return Ok(()) };
+        let encoded = match header.encode(version) {
+            Ok(encoded) => encoded,
+            Err(error) => {
+                let ErrorKind::Encode { works, .. } = error.kind() else { panic!("{error}") };
+                header.encode(Some(*works)).unwrap()
+            }
+        };
+        prop_assert!(version.is_some() || encoded.version == header.version);
+        header.version = encoded.version;
+        header.data_offset = encoded.bytes.len();
+        prop_assert_eq!(header.data_offset % 64, 0);
+        prop_assert_eq!(parse(&encoded.bytes), header);
+    }
+
+    #[test]
+    fn readers_are_left_at_the_first_element(
+        (dtype, shape, order) in (element(), shape(), order())
+    ) {
+        let Some(header) = header(dtype, &shape, order) else { return Ok(()) };
+        let mut bytes = header.encode(None).unwrap().bytes;
+        bytes.extend(b"elements");
+        let mut slow = Slow { bytes: &bytes, interrupted: false };
+        let text = HeaderText::read(&mut slow, usize::MAX).unwrap();
+        prop_assert_eq!(text.header().unwrap(), header);
+        prop_assert_eq!(slow.bytes, b"elements");
+        prop_assert_eq!(text, HeaderText::parse(&bytes, usize::MAX).unwrap());
+    }
+
+    #[test]
+    fn growing_an_array_leaves_the_header_its_length(
+        (dtype, more) in (element(), 1_usize..1 << 20)
+    ) {
+        let offset = |shape: &[usize], order| {
+            header(dtype.clone(), shape, order).map(|header| header.data_offset)
+        };
+        let Some(grown) = offset(&[more, 2], Order::C) else { return Ok(()) };
+        prop_assert_eq!(Some(grown), offset(&[1, 2], Order::C));
+        prop_assert_eq!(offset(&[2, more], Order::F), offset(&[2, 1], Order::F));
+    }
+
+    #[test]
+    fn fields_lie_where_c_or_nothing_between_puts_them(
+        parts in prop::collection::vec((name(), dtype()), 1..8).prop_map(fields)
+    ) {
+        let parts = || parts.iter().map(|(name, dtype)| (name.as_str(), dtype.clone()));
+        let packed = DType::packed(parts()).unwrap();
+        let sum: usize = parts().map(|(_, dtype)| dtype.itemsize()).sum();
+        prop_assert_eq!(packed.itemsize(), sum);
+        let aligned = DType::aligned(parts()).unwrap();
+        prop_assert_eq!(aligned.itemsize() % aligned.alignment(), 0);
+        for field in aligned.fields() {
+            prop_assert_eq!(field.offset % field.dtype.alignment(), 0);
+            prop_assert_eq!(aligned.field(&field.name).unwrap(), field);
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_as_a_dtype_or_refused(
+        text in r#"[\[\](){}'"<>|=,: \\x0-9a-zA-Z]{0,40}"#
+    ) {
+        agrees(&text);
+    }
+
+    #[test]
+    fn any_descr_is_read_as_a_dtype_or_refused(
+        parts in prop::collection::vec(select(PIECES), 0..16)
+    ) {
+        agrees(&parts.concat());
+    }
+
+    #[test]
+    fn any_bytes_are_read_as_a_header_or_refused(
+        (version, text) in (1_u8..=3, prop::collection::vec(any::<u8>(), 0..200))
+    ) {
+        let len = u8::try_from(text.len()).unwrap();
+        let len = if version == 1 { &[len, 0][..] } else { &[len, 0, 0, 0] };
+        let bytes = [&b"\x93NUMPY"[..], &[version, 0], len, &text].concat();
+        survives(&bytes);
+    }
+
+    #[test]
+    fn damaged_headers_are_read_as_another_or_refused(
+        (dtype, shape, order, version, edits) in (
+            element(),
+            shape(),
+            order(),
+            version(),
+            prop::collection::vec((any::<Index>(), select(PIECES), 0_usize..4), 1..6),
+        )
+    ) {
+        let Some(header) = header(dtype, &shape, order) else { return Ok(()) };
+        let Ok(encoded) = header.encode(version) else { return Ok(()) };
+        let mut bytes = encoded.bytes;
+        for (at, piece, removed) in edits {
+            let at = at.index(bytes.len());
+            let end = (at + removed).min(bytes.len());
+            bytes.splice(at..end, piece.bytes());
+        }
+        survives(&bytes);
+    }
+}
+
+/// What descrs are made of.
+const PIECES: &[&str] = &[
+    "[",
+    "]",
+    "(",
+    ")",
+    "{",
+    "}",
+    ", ",
+    "'",
+    "\"",
+    "'a'",
+    "'b'",
+    "''",
+    "'<f8'",
+    "'|V4'",
+    "'>M8[ns]'",
+    "'|S0'",
+    "('x', '<i4')",
+    "(2, 3)",
+    "(3,)",
+    "3",
+    "-1",
+    "0",
+    "2147483647",
+    "9223372036854775808",
+    "'names': ",
+    "'formats': ",
+    "'offsets': ",
+    "'itemsize': ",
+    "True",
+    "None",
+    "\\x00",
+    "\\",
+    "L",
+    " ",
+];
+
+/// Text that is a dtype prints as text that is the same dtype.
+fn agrees(text: &str) {
+    let Ok(dtype) = text.parse::<DType>() else { return };
+    let again: DType = dtype.to_string().parse().unwrap_or_else(|e| panic!("{text}: {dtype}: {e}"));
+    assert_eq!(again, dtype, "{text}");
+}
+
+/// A header that is read can be written, and is read as the same again.
+fn survives(bytes: &[u8]) {
+    let Ok(mut header) = Header::parse(bytes) else { return };
+    assert_eq!(Header::read(bytes).unwrap(), header);
+    if let Err(error) = header.layout() {
+        assert!(matches!(error.kind(), ErrorKind::Size { .. } | ErrorKind::Axes { .. }), "{error}");
+        return;
+    }
+    let Ok(encoded) = header.encode(None) else { return };
+    if encoded.bytes.len() <= MAX_HEADER_LEN {
+        (header.version, header.data_offset) = (encoded.version, encoded.bytes.len());
+        assert_eq!(Header::parse(&encoded.bytes).unwrap(), header);
+    }
+}
+
+#[test]
+fn titles_and_padding_are_read_as_they_were_written() {
+    for descr in [
+        "[(('title', 'name'), '<f8')]",
+        "[(('', 'name'), '<f8', (2,)), ('', '|V3'), ('b', '|u1'), ('', '|V4')]",
+        "[(('a', ''), '|V2')]",
+        "[('', '|V8')]",
+        "[]",
+        "[('a', [('b', [('c', '>U3')], (2, 2))]), ('d', ('<i4', (2,)), (3,))]",
+    ] {
+        let dtype: DType = descr.parse().unwrap();
+        assert_eq!(dtype.to_string(), descr);
+        let header = Header::new(dtype, &[2], Order::C).unwrap();
+        assert_eq!(parse(&header.encode(None).unwrap().bytes), header);
+    }
+}
+
+#[test]
+fn subarrays_are_what_numpy_makes_of_them() {
+    let f8 = DType::of::<f64>();
+    assert_eq!(DType::array(f8.clone(), &[]).unwrap(), f8, "no axes make no subarray");
+    for base in ["|S0", "<U0", "|V0"] {
+        assert!(DType::array(base.parse().unwrap(), &[3]).is_err(), "{base} has no size");
+    }
+}

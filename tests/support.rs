@@ -1,0 +1,94 @@
+//! What the tests share: files made by hand, and opening them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use npymap::{
+    CreateOptions, DType, Header, MappedArray, MappedArrayMut, OpenOptions, Opened, Order, Result,
+};
+use tempfile::TempDir;
+
+/// A directory that goes with the test.
+pub(crate) fn directory() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// The bytes of a file whose header NumPy could have written.
+pub(crate) fn npy(descr: &str, shape: &[usize], order: Order, elements: &[u8]) -> Vec<u8> {
+    let header = Header::new(descr.parse().unwrap(), shape, order).unwrap();
+    let mut bytes = header.encode(None).unwrap().bytes;
+    bytes.extend(elements);
+    bytes
+}
+
+/// The bytes of a version 1.0 file with exactly this header text.
+pub(crate) fn raw(text: &str, elements: &[u8]) -> Vec<u8> {
+    let len = u16::try_from(text.len()).unwrap().to_le_bytes();
+    [b"\x93NUMPY\x01\x00", &len[..], text.as_bytes(), elements].concat()
+}
+
+/// The text of a header, `len` bytes long.
+pub(crate) fn text(descr: &str, shape: &str, order: Order, len: usize) -> String {
+    let fortran_order = if order == Order::F { "True" } else { "False" };
+    let text =
+        format!("{{'descr': {descr}, 'fortran_order': {fortran_order}, 'shape': {shape}, }}");
+    format!("{text:<width$}\n", width = len - 1)
+}
+
+/// Puts bytes into a new file.
+pub(crate) fn file(directory: &TempDir, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = directory.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// Opens a file of the test's own, read-only.
+pub(crate) fn open(path: impl AsRef<Path>) -> Result<MappedArray> {
+    // SAFETY: the test that owns the file changes none of it while it is borrowed.
+    unsafe { MappedArray::open(path) }
+}
+
+/// Opens a file of the test's own, read-write.
+pub(crate) fn open_mut(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
+    // SAFETY: the test that owns the file changes none of it while it is borrowed.
+    unsafe { MappedArray::open_mut(path) }
+}
+
+/// Opens a file of the test's own, copy-on-write.
+pub(crate) fn open_copy_on_write(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
+    // SAFETY: the test that owns the file changes none of it while it is borrowed.
+    unsafe { MappedArray::open_copy_on_write(path) }
+}
+
+/// Opens a file of the test's own in the mode of this name.
+pub(crate) fn open_mode(mode: &str, path: impl AsRef<Path>) -> Result<Opened> {
+    let mode = mode.parse()?;
+    // SAFETY: the test that owns the file changes none of it while it is borrowed.
+    unsafe { OpenOptions::new().open_mode(mode, path) }
+}
+
+/// Creates a file of the test's own.
+pub(crate) fn create(
+    path: impl AsRef<Path>,
+    descr: &str,
+    shape: &[usize],
+    options: &CreateOptions,
+) -> Result<MappedArrayMut> {
+    let dtype: DType = descr.parse()?;
+    // SAFETY: nobody else uses the test's directory.
+    unsafe { MappedArray::create(path, &dtype, shape, options) }
+}
+
+/// The names in a directory.
+pub(crate) fn names(directory: &Path) -> Vec<String> {
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+    let names = fs::read_dir(directory).unwrap().map(name);
+    let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The bytes written in hexadecimal.
+pub(crate) fn unhex(hex: &str) -> Vec<u8> {
+    (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
+}

@@ -1,0 +1,150 @@
+//! Files cut off or damaged anywhere are refused, or are what they were.
+
+use std::fs;
+use std::fs::File;
+
+use npymap::{Category, ErrorKind, Header, MappedArray, OpenOptions};
+
+use crate::fixtures::{cases, data, odd_file};
+use crate::support::{directory, open};
+
+/// Every fixture: its name and bytes.
+fn fixtures() -> Vec<(String, Vec<u8>)> {
+    let files = cases("expect.jsonl").into_iter().map(|case| {
+        let name = case["path"].as_str().unwrap().to_owned();
+        let bytes = fs::read(data().join(&name)).unwrap();
+        (name, bytes)
+    });
+    let odd = cases("odd.jsonl")
+        .into_iter()
+        .map(|case| (case["name"].as_str().unwrap().to_owned(), odd_file(&case)));
+    files.chain(odd).collect()
+}
+
+/// Every length of a small file; of a large one those near its ends, and some
+/// between.
+fn lengths(len: usize) -> Vec<usize> {
+    if len <= 4096 {
+        return (0..len).collect();
+    }
+    (0..1024).chain((1024..len).step_by(len / 50)).chain(len - 64..len).collect()
+}
+
+/// The header of a whole array, and where the array ends.
+fn whole(bytes: &[u8]) -> Option<(Header, usize)> {
+    let array = MappedArray::from_bytes(bytes).ok()?;
+    Some((array.header().unwrap(), array.layout().end()))
+}
+
+#[test]
+fn buffers_of_any_length_hold_the_whole_array_or_are_refused() {
+    for (name, bytes) in fixtures() {
+        let full = whole(&bytes);
+        for len in lengths(bytes.len()) {
+            let expected = full.clone().filter(|(_, end)| *end <= len);
+            assert_eq!(whole(&bytes[..len]), expected, "{name} cut to {len}");
+        }
+    }
+}
+
+#[test]
+fn why_a_cut_buffer_is_refused_is_said_by_what_is_missing() {
+    let bytes = fs::read(data().join("numpy-2.4.6/f8-le.npy")).unwrap();
+    let (header, _) = whole(&bytes).unwrap();
+    for len in 0..bytes.len() {
+        let error = MappedArray::from_bytes(&bytes[..len]).unwrap_err();
+        let named = match error.kind() {
+            ErrorKind::Magic { .. } => len == 0,
+            ErrorKind::Eof { what: "magic and version", .. } => (1..8).contains(&len),
+            ErrorKind::Eof { what: "header length", .. } => (8..10).contains(&len),
+            ErrorKind::Eof { what: "header", .. } => (10..header.data_offset).contains(&len),
+            ErrorKind::ShortBuffer { .. } => len >= header.data_offset,
+            _ => false,
+        };
+        assert!(named, "{len}: {error}");
+    }
+}
+
+/// Lengths around every border of a file.
+fn borders(header: &Header, end: usize) -> Vec<usize> {
+    let offset = header.data_offset;
+    [
+        0,
+        1,
+        6,
+        8,
+        9,
+        10,
+        11,
+        12,
+        offset / 2,
+        offset - 1,
+        offset,
+        usize::midpoint(offset, end),
+        end - 1,
+        end,
+    ]
+    .into_iter()
+    .filter(|&len| len <= end)
+    .collect()
+}
+
+/// Cuts a file shorter and shorter and opens what is left in every way.
+fn cut(name: &str, file: &File, path: &std::path::Path, header: &Header, end: usize) {
+    let mut lengths = borders(header, end);
+    lengths.sort_unstable();
+    for len in lengths.into_iter().rev() {
+        file.set_len(len as u64).unwrap();
+        let options = OpenOptions::new();
+        let answers = [
+            options.header(path),
+            open(path).map(|array| array.header().unwrap()),
+            options.read(path).map(|array| array.header().unwrap()),
+        ];
+        for answer in answers {
+            match answer {
+                Ok(found) => assert!(len >= end && found == *header, "{name} cut to {len}"),
+                Err(error) => {
+                    assert!(len < end, "{name} cut to {len}: {error}");
+                    assert_eq!(error.category(), Category::Format, "{name} cut to {len}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn files_of_any_length_hold_the_whole_array_or_are_refused() {
+    let directory = directory();
+    let path = directory.path().join("cut.npy");
+    for (name, bytes) in fixtures() {
+        if let Some((header, end)) = whole(&bytes) {
+            fs::write(&path, bytes).unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            cut(&name, &file, &path, &header, end);
+        }
+    }
+}
+
+/// Which bytes to damage: all of a small header, some of a large one.
+fn places(header_end: usize) -> impl Iterator<Item = usize> {
+    (0..header_end).step_by(1 + header_end / 256)
+}
+
+#[test]
+fn damaged_headers_are_refused_or_describe_what_is_there() {
+    for (name, mut bytes) in fixtures() {
+        let header_end = whole(&bytes).map_or(bytes.len(), |(header, _)| header.data_offset);
+        for at in places(header_end) {
+            let good = bytes[at];
+            for bad in [0, 0xff, good ^ 1, b'(', b'\'', b'9'] {
+                bytes[at] = bad;
+                if let Some((header, end)) = whole(&bytes) {
+                    assert!(end <= bytes.len(), "{name}: {bad} at {at}");
+                    assert_eq!(header.layout().unwrap().end(), end, "{name}: {bad} at {at}");
+                }
+            }
+            bytes[at] = good;
+        }
+    }
+}
