@@ -278,7 +278,7 @@ pub enum ErrorKind {
     },
 
     /// Elements of this dtype aren't what the asked type stands for.
-    #[error("stored as {stored}, asked for `{asked}` in place: use `{works}`")]
+    #[error("stored as {stored}, asked for `{asked}`: use `{works}`")]
     #[non_exhaustive]
     Fit {
         /// The dtype, as its descr.
@@ -286,6 +286,20 @@ pub enum ErrorKind {
         /// The Rust type that was asked for.
         asked: String,
         /// A Rust type that works.
+        works: String,
+    },
+
+    /// Numbers are stored in another byte order than the asked type's.
+    #[error(
+        "stored as {stored}, asked for `{asked}` in place: use `{works}`, or `view::<{asked}>()`"
+    )]
+    #[non_exhaustive]
+    ByteOrder {
+        /// The dtype, as its descr.
+        stored: String,
+        /// The Rust type that was asked for.
+        asked: String,
+        /// A Rust type that works in place.
         works: String,
     },
 
@@ -466,21 +480,18 @@ pub enum ErrorKind {
 
     /// Opening in mode `w+` lacks a dtype and a shape.
     #[error("mode 'w+' makes a new array and needs its dtype and shape: use `MappedArray::create`")]
-    #[non_exhaustive]
     CreateMode,
 
     /// A new array would take the place of a file.
     #[error(
         "exists: choose another name, or allow it to be replaced with `CreateOptions::overwrite`"
     )]
-    #[non_exhaustive]
     Exists,
 
     /// The operating system can't promise that the file never changes.
     #[error(
         "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `OpenOptions::read` for a copy"
     )]
-    #[non_exhaustive]
     NotImmutable,
 }
 
@@ -508,6 +519,7 @@ impl ErrorKind {
             E::NotRegular { .. }
             | E::Encode { .. }
             | E::Fit { .. }
+            | E::ByteOrder { .. }
             | E::Alignment { .. }
             | E::Rank { .. }
             | E::NotContiguous { .. }

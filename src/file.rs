@@ -12,7 +12,10 @@ pub(crate) fn open(path: &Path, write: bool) -> Result<(File, u64)> {
     let mut options = OpenOptions::new();
     options.read(true).write(write);
     never_wait(&mut options);
-    let file = options.open(path).map_err(ErrorKind::io("open"))?;
+    let file = options.open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::IsADirectory => ErrorKind::NotRegular { found: "a directory" }.into(),
+        _ => ErrorKind::io("open")(error),
+    })?;
     let len = len(&file)?;
     Ok((file, len))
 }
@@ -80,9 +83,12 @@ fn positioned(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> 
 /// a full disk is an error now and not a fault at a store.
 pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, len) {
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
-        done => return done.map_err(io::Error::from),
+    loop {
+        match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, len) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => break,
+            done => return done.map_err(io::Error::from),
+        }
     }
     let at = file.metadata()?.len();
     io::copy(&mut io::Read::take(io::repeat(0), len.saturating_sub(at)), &mut &*file).map(drop)

@@ -16,6 +16,8 @@ const MAX_DEPTH: usize = 200;
 pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// How many brackets are open.
+    depth: usize,
     longs: bool,
 }
 
@@ -28,11 +30,6 @@ pub(crate) struct Items {
 }
 
 impl Items {
-    /// How many items were begun.
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
     /// True if the bracket is closed by `close`.
     pub(crate) fn closes_with(&self, close: u8) -> bool {
         self.close == close
@@ -47,18 +44,18 @@ impl Items {
 impl<'a> Reader<'a> {
     /// Starts at the beginning; `longs` allows Python 2's `3L`.
     pub(crate) fn new(text: &'a str, longs: bool) -> Reader<'a> {
-        Reader { text, at: 0, longs }
+        Reader { text, at: 0, depth: 0, longs }
     }
 
     /// The next byte that is not white space, left where it is.
     pub(crate) fn peek(&mut self) -> Option<u8> {
-        while let Some(byte) = self.byte() {
-            if !matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b'\x0c') {
-                return Some(byte);
-            }
-            self.at += 1;
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        while let Some(b' ' | b'\n' | b'\t' | b'\r' | b'\x0c') = bytes.get(at) {
+            at += 1;
         }
-        None
+        self.at = at;
+        bytes.get(at).copied()
     }
 
     /// Passes `byte` and the white space before it, if it is next.
@@ -79,13 +76,21 @@ impl<'a> Reader<'a> {
     }
 
     /// Enters the bracket that is next, if it is `open`.
-    pub(crate) fn open(&mut self, open: u8) -> Option<Items> {
+    pub(crate) fn open(&mut self, open: u8) -> Result<Option<Items>> {
+        if self.peek() != Some(open) {
+            return Ok(None);
+        }
+        if self.depth == MAX_DEPTH {
+            return Err(self.error("at most 200 nested brackets"));
+        }
+        self.at += 1;
+        self.depth += 1;
         let close = match open {
             b'(' => b')',
             b'[' => b']',
             _ => b'}',
         };
-        self.eat(open).then_some(Items { close, count: 0, comma: true })
+        Ok(Some(Items { close, count: 0, comma: true }))
     }
 
     /// Steps to the next item of a bracket; false when it is closed.
@@ -94,6 +99,7 @@ impl<'a> Reader<'a> {
             items.comma = self.eat(b',');
         }
         if self.eat(items.close) {
+            self.depth -= 1;
             return Ok(false);
         }
         if !items.comma {
@@ -116,19 +122,24 @@ impl<'a> Reader<'a> {
         let Some(quote @ (b'\'' | b'"')) = self.byte() else {
             return Err(self.error("a string"));
         };
-        self.at += 1;
-        let start = self.at;
-        loop {
-            match self.byte() {
-                Some(byte) if byte == quote => break,
-                Some(b'\\') => return self.escaped_string(start, quote).map(Cow::Owned),
-                Some(b'\n' | 0) | None => return Err(self.error("the string's closing quote")),
-                Some(_) => self.at += 1,
+        let start = self.at + 1;
+        let bytes = self.text.as_bytes();
+        let mut at = start;
+        while let Some(&byte) = bytes.get(at) {
+            if byte == quote || byte == b'\\' || byte == b'\n' || byte == 0 {
+                break;
             }
+            at += 1;
         }
-        let string = self.since(start);
-        self.at += 1;
-        Ok(Cow::Borrowed(string))
+        self.at = at;
+        match bytes.get(at) {
+            Some(byte) if *byte == quote => {
+                self.at += 1;
+                Ok(Cow::Borrowed(self.text.get(start..at).unwrap_or_default()))
+            }
+            Some(b'\\') => self.escaped_string(start, quote).map(Cow::Owned),
+            _ => Err(self.error("the string's closing quote")),
+        }
     }
 
     /// Goes on with a string from its first backslash.
@@ -193,7 +204,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a whole number; one beyond 128 bits is the largest of its sign.
+    /// Reads a whole number; one beyond 64 bits is the largest of its sign.
     pub(crate) fn integer(&mut self) -> Result<i128> {
         let first = self.peek();
         if matches!(first, Some(b'-' | b'+')) {
@@ -201,9 +212,9 @@ impl<'a> Reader<'a> {
             self.peek();
         }
         let start = self.at;
-        let mut value = 0_i128;
+        let mut value = 0_u64;
         while let Some(digit @ b'0'..=b'9') = self.byte() {
-            value = value.saturating_mul(10).saturating_add(i128::from(digit - b'0'));
+            value = value.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
             self.at += 1;
         }
         let digits = self.since(start);
@@ -217,6 +228,7 @@ impl<'a> Reader<'a> {
         if matches!(self.byte(), Some(b'_' | b'.' | b'a'..=b'z' | b'A'..=b'Z')) {
             return Err(self.error("a plain decimal integer"));
         }
+        let value = i128::from(value);
         Ok(if first == Some(b'-') { -value } else { value })
     }
 
@@ -234,24 +246,21 @@ impl<'a> Reader<'a> {
     pub(crate) fn skip_value(&mut self) -> Result<&'a str> {
         self.peek();
         let start = self.at;
-        self.skip_nested(0)?;
+        self.skip_nested()?;
         Ok(self.since(start))
     }
 
-    fn skip_nested(&mut self, depth: usize) -> Result<()> {
+    fn skip_nested(&mut self) -> Result<()> {
         match self.peek() {
             Some(b'\'' | b'"') => self.string().map(drop),
             Some(b'0'..=b'9' | b'-' | b'+') => self.integer().map(drop),
-            Some(b'(' | b'[' | b'{') if depth == MAX_DEPTH => {
-                Err(self.error("at most 200 nested brackets"))
-            }
             Some(open @ (b'(' | b'[' | b'{')) => {
-                let Some(mut items) = self.open(open) else { return Ok(()) };
+                let Some(mut items) = self.open(open)? else { return Ok(()) };
                 while self.next_item(&mut items)? {
-                    self.skip_nested(depth + 1)?;
+                    self.skip_nested()?;
                     if open == b'{' {
                         self.expect(b':', "`:`")?;
-                        self.skip_nested(depth + 1)?;
+                        self.skip_nested()?;
                     }
                 }
                 Ok(())
@@ -407,7 +416,7 @@ x'"
         assert_eq!(read("+3", false).unwrap(), 3);
         assert_eq!(read("00", false).unwrap(), 0);
         assert_eq!(read("2L", true).unwrap(), 2);
-        assert_eq!(read(&"9".repeat(100), false).unwrap(), i128::MAX);
+        assert_eq!(read(&"9".repeat(100), false).unwrap(), i128::from(u64::MAX));
         for text in ["2L", "0x10", "1_000", "1.5", "007", "1e3", "", "-", "x"] {
             assert!(read(text, false).is_err(), "{text}");
         }

@@ -3,72 +3,58 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
+use std::io;
 use std::mem;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use memmap2::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 
 use crate::error::{ErrorKind, Result};
-use crate::mode::Mode;
 
 /// Read-only bytes of one array's elements, and no others.
 ///
 /// Clones share the mapping; the last one to go unmaps it. No file descriptor
-/// is kept. Without elements nothing is mapped.
+/// is kept. Without elements nothing is mapped: systems refuse that.
 #[derive(Clone, Debug)]
-pub struct Map(Arc<Mapped<Mmap>>);
+pub struct Map(Option<Arc<Mmap>>);
 
 /// Writable bytes of one array's elements, and no others: shared with the
 /// file, private, or of no file.
 ///
 /// Dropping it unmaps. What was stored into a shared map is then on its way
 /// to the disk, and survives the process, but not yet the machine; failures
-/// to write are lost. [`flush`](MapMut::flush) and [`close`](MapMut::close)
-/// wait for the disk and tell.
+/// to write are lost. [`MappedArray::flush`](crate::MappedArray::flush) and
+/// [`MappedArray::close`](crate::MappedArray::close) wait for the disk and
+/// tell.
 #[derive(Debug)]
-pub struct MapMut(Mapped<MmapMut>);
-
-#[derive(Debug)]
-struct Mapped<M> {
-    /// `None` when there are no bytes.
-    memory: Option<M>,
-    place: Place,
-}
-
-/// What a mapping is of.
-#[derive(Clone, Debug)]
-pub(crate) struct Place {
-    /// The file, if it was opened by path.
-    pub(crate) path: Option<PathBuf>,
-    /// Where the bytes start in it.
-    pub(crate) offset: u64,
-    /// `None` for memory of no file.
-    pub(crate) mode: Option<Mode>,
-}
-
-impl Place {
-    pub(crate) const ANONYMOUS: Place = Place { path: None, offset: 0, mode: None };
+pub struct MapMut {
+    memory: Option<MmapMut>,
+    /// Whether what is stored goes to the file.
+    shared: bool,
 }
 
 impl Map {
-    /// Maps `len` bytes read-only.
+    /// Maps `len` bytes of a file from `offset` on, read-only.
     ///
     /// # Safety
     ///
     /// As long as the map or a clone lives, nobody may truncate the file below
     /// the end of these bytes. While they are borrowed, nobody may change them.
-    pub(crate) unsafe fn new(file: &File, place: Place, len: usize) -> Result<Map> {
-        let map = |options: &MmapOptions| {
-            // SAFETY: the promises asked of the caller are those `map` asks of us; the file is held to them for as long
-            // as the `Mmap` lives, which only this `Map` and its clones own.
+    pub(crate) unsafe fn new(file: &File, offset: u64, len: usize) -> Result<Map> {
+        let map = |options: &mut MmapOptions| {
+            // SAFETY: the promises asked of the caller are those `map` asks of
+            // us; the file is held to them for as long as the `Mmap` lives,
+            // which only this `Map` and its clones own.
             unsafe { options.map(file) }
         };
-        Ok(Map(Arc::new(Mapped::new(place, len, map)?)))
+        Ok(Map(mapped(offset, len, map)?.map(Arc::new)))
     }
 
-    /// Maps `len` bytes of a file that the system promises never changes.
-    pub(crate) fn immutable(file: &File, place: Place, len: usize) -> Result<Map> {
+    /// Maps `len` bytes of a file that the system promises never to change.
+    pub(crate) fn immutable(file: &File, offset: u64, len: usize) -> Result<Map> {
+        if len == 0 {
+            return Ok(Map(None));
+        }
         let refused = |error: MapIfSafeError| {
             if error.map_failed() {
                 ErrorKind::map("map", len)(error.into())
@@ -76,80 +62,72 @@ impl Map {
                 ErrorKind::NotImmutable.into()
             }
         };
-        let map = || place.options(len).map_if_safe(file).map_err(refused);
-        let memory = if len == 0 { None } else { Some(map()?) };
-        Ok(Map(Arc::new(Mapped { memory, place })))
-    }
-
-    pub(crate) fn place(&self) -> &Place {
-        &self.0.place
+        let memory = MmapOptions::new().offset(offset).len(len).map_if_safe(file);
+        Ok(Map(Some(Arc::new(memory.map_err(refused)?))))
     }
 
     /// Unmaps, if no clone is left, and returns what the system said.
     pub(crate) fn close(self) -> Result<()> {
-        Arc::try_unwrap(self.0).map_or(Ok(()), |mapped| mapped.memory.map_or(Ok(()), unmap))
+        self.0.and_then(Arc::into_inner).map_or(Ok(()), unmap)
     }
 }
 
 impl MapMut {
-    /// Maps `len` bytes read-write, shared with the file.
+    /// Maps `len` bytes of a file from `offset` on, read-write and shared with
+    /// the file.
     ///
     /// # Safety
     ///
     /// As long as the map lives, nobody may truncate the file below the end of
     /// these bytes, and nobody may read or change them while they are borrowed
     /// mutably, nor change them while they are borrowed.
-    pub(crate) unsafe fn shared(file: &File, place: Place, len: usize) -> Result<MapMut> {
-        let map = |options: &MmapOptions| {
-            // SAFETY: the promises asked of the caller are those `map_mut` asks of us; the file is held to them for as
-            // long as the `MmapMut` lives, which only this `MapMut` owns.
+    pub(crate) unsafe fn shared(file: &File, offset: u64, len: usize) -> Result<MapMut> {
+        let map = |options: &mut MmapOptions| {
+            // SAFETY: the promises asked of the caller are those `map_mut` asks
+            // of us; the file is held to them for as long as the `MmapMut`
+            // lives, which only this `MapMut` owns.
             unsafe { options.map_mut(file) }
         };
-        Ok(MapMut(Mapped::new(place, len, map)?))
+        Ok(MapMut { memory: mapped(offset, len, map)?, shared: true })
     }
 
-    /// Maps `len` bytes read-write; what is stored stays in this map.
+    /// Maps `len` bytes of a file from `offset` on, read-write; what is stored
+    /// stays in this map.
     ///
     /// No swap is reserved: files larger than memory can be mapped.
     ///
     /// # Safety
     ///
     /// As [`Map::new`]: pages nobody stored to are still the file's.
-    pub(crate) unsafe fn private(file: &File, place: Place, len: usize) -> Result<MapMut> {
-        let map = |options: &MmapOptions| {
-            let mut options = options.clone();
-            // SAFETY: the promises asked of the caller are those `map_copy` asks of us; the file is held to them for as
-            // long as the `MmapMut` lives, which only this `MapMut` owns.
-            unsafe { options.no_reserve_swap().map_copy(file) }
+    pub(crate) unsafe fn private(file: &File, offset: u64, len: usize) -> Result<MapMut> {
+        let map = |options: &mut MmapOptions| {
+            let options = options.no_reserve_swap();
+            // SAFETY: the promises asked of the caller are those `map_copy`
+            // asks of us; the file is held to them for as long as the `MmapMut`
+            // lives, which only this `MapMut` owns.
+            unsafe { options.map_copy(file) }
         };
-        Ok(MapMut(Mapped::new(place, len, map)?))
+        Ok(MapMut { memory: mapped(offset, len, map)?, shared: false })
     }
 
     /// Takes `len` zero bytes of page-aligned memory.
-    pub(crate) fn anonymous(place: Place, len: usize) -> Result<MapMut> {
-        Ok(MapMut(Mapped::new(place, len, MmapOptions::map_anon)?))
+    pub(crate) fn anonymous(len: usize) -> Result<MapMut> {
+        Ok(MapMut { memory: mapped(0, len, |options| options.map_anon())?, shared: false })
     }
 
     /// Makes it read-only, so that it can be shared.
     pub(crate) fn into_read_only(self) -> Result<Map> {
-        let Mapped { memory, mut place } = self.0;
-        place.mode = place.mode.and(Some(Mode::ReadOnly));
-        let protect = |memory: MmapMut| {
-            let len = memory.len();
-            memory.make_read_only().map_err(ErrorKind::map("protect", len))
-        };
-        Ok(Map(Arc::new(Mapped { memory: memory.map(protect).transpose()?, place })))
-    }
-
-    pub(crate) fn place(&self) -> &Place {
-        &self.0.place
+        let Some(memory) = self.memory else { return Ok(Map(None)) };
+        let len = memory.len();
+        let memory = memory.make_read_only().map_err(ErrorKind::map("protect", len))?;
+        Ok(Map(Some(Arc::new(memory))))
     }
 
     /// Waits until what was stored is on the disk; nothing to do for memory
     /// that is not shared with a file.
     pub(crate) fn flush(&self) -> Result<()> {
-        match &self.0.memory {
-            Some(memory) if self.is_shared() => {
+        match &self.memory {
+            Some(memory) if self.shared => {
                 memory.flush().map_err(ErrorKind::map("flush", memory.len()))
             }
             _ => Ok(()),
@@ -160,54 +138,39 @@ impl MapMut {
     /// whatever that is.
     pub(crate) fn close(self) -> Result<()> {
         let flushed = self.flush();
-        let unmapped = self.0.memory.map_or(Ok(()), unmap);
+        let unmapped = self.memory.map_or(Ok(()), unmap);
         flushed.and(unmapped)
     }
-
-    fn is_shared(&self) -> bool {
-        matches!(self.0.place.mode, Some(Mode::ReadWrite | Mode::Create))
-    }
 }
 
-impl<M> Mapped<M> {
-    /// Maps, unless there is nothing to map: systems refuse empty mappings.
-    fn new(
-        place: Place,
-        len: usize,
-        map: impl FnOnce(&MmapOptions) -> std::io::Result<M>,
-    ) -> Result<Mapped<M>> {
-        let memory = if len == 0 {
-            None
-        } else {
-            Some(map(&place.options(len)).map_err(ErrorKind::map("map", len))?)
-        };
-        Ok(Mapped { memory, place })
+/// Maps, unless there is nothing to map.
+fn mapped<M>(
+    offset: u64,
+    len: usize,
+    map: impl FnOnce(&mut MmapOptions) -> io::Result<M>,
+) -> Result<Option<M>> {
+    if len == 0 {
+        return Ok(None);
     }
-}
-
-impl Place {
-    fn options(&self, len: usize) -> MmapOptions {
-        let mut options = MmapOptions::new();
-        options.offset(self.offset).len(len);
-        options
-    }
+    let memory = map(MmapOptions::new().offset(offset).len(len));
+    memory.map(Some).map_err(ErrorKind::map("map", len))
 }
 
 impl AsRef<[u8]> for Map {
     fn as_ref(&self) -> &[u8] {
-        self.0.memory.as_deref().unwrap_or_default()
+        self.0.as_deref().map_or(&[], |memory| memory)
     }
 }
 
 impl AsRef<[u8]> for MapMut {
     fn as_ref(&self) -> &[u8] {
-        self.0.memory.as_deref().unwrap_or_default()
+        self.memory.as_deref().unwrap_or_default()
     }
 }
 
 impl AsMut<[u8]> for MapMut {
     fn as_mut(&mut self) -> &mut [u8] {
-        self.0.memory.as_deref_mut().unwrap_or_default()
+        self.memory.as_deref_mut().unwrap_or_default()
     }
 }
 
@@ -218,10 +181,12 @@ fn unmap<M: AsRef<[u8]>>(memory: M) -> Result<()> {
     let (start, len) = (bytes.as_ptr(), bytes.len());
     let before = start.addr() % rustix::param::page_size();
     mem::forget(memory);
-    // SAFETY: memmap2 maps whole pages from the one that holds the first byte, so `before` bytes before it are mapped.
+    // SAFETY: memmap2 maps whole pages from the one that holds the first byte,
+    // so `before` bytes before it are mapped.
     let page = unsafe { start.sub(before) };
-    // SAFETY: `page` starts a mapping of `before + len` bytes that memmap2 made and, forgotten, no longer owns; `memory`
-    // was passed by value, so nothing borrows from it.
+    // SAFETY: `page` starts a mapping of `before + len` bytes that memmap2 made
+    // and, forgotten, no longer owns; `memory` was passed by value, so nothing
+    // borrows from it.
     let done = unsafe { rustix::mm::munmap(page.cast_mut().cast(), before + len) };
     done.map_err(|error| ErrorKind::map("unmap", len)(error.into()))
 }

@@ -118,11 +118,11 @@ fn lending_names_the_type_that_works() {
     let array = MappedArray::from_bytes(&big).unwrap();
     bad_use(
         array.as_ndarray::<f64, Ix2>(),
-        "stored as '>f8', asked for `f64` in place: use `Be<f64>`",
+        "stored as '>f8', asked for `f64` in place: use `Be<f64>`, or `view::<f64>()`",
     );
     bad_use(
         array.as_ndarray::<Bool, Ix2>(),
-        "stored as '>f8', asked for `Bool` in place: use `Be<f64>`",
+        "stored as '>f8', asked for `Bool`: use `Be<f64>`",
     );
     bad_use(
         array.as_ndarray::<Be<f64>, Ix1>(),
@@ -136,7 +136,7 @@ fn lending_names_the_type_that_works() {
         MappedArray::anonymous(&"[('a', '<f8'), ('b', '|u1')]".parse().unwrap(), &[]).unwrap();
     bad_use(
         record.as_slice::<npymap::num_complex::Complex<f64>>(),
-        "stored as [('a', '<f8'), ('b', '|u1')], asked for `Complex<f64>` in place: use `[u8; 9]`",
+        "stored as [('a', '<f8'), ('b', '|u1')], asked for `Complex<f64>`: use `[u8; 9]`",
     );
 }
 

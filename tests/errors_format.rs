@@ -221,7 +221,7 @@ fn axes_and_size_have_limits() {
     bad_format(layout(&[1; 65]), "65 axes, NumPy arrays have at most 64");
     bad_header(
         &values("'<f8'", "False", &format!("({})", "1,".repeat(66))),
-        "67 axes, NumPy arrays have at most 64",
+        "66 axes, NumPy arrays have at most 64",
     );
     bad_format(
         layout(&[1 << 60]),

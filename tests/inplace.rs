@@ -178,7 +178,8 @@ impl Case<'_> {
             );
         }
         match error.kind() {
-            ErrorKind::Fit { stored, asked, works, .. } => {
+            ErrorKind::Fit { stored, asked, works, .. }
+            | ErrorKind::ByteOrder { stored, asked, works, .. } => {
                 assert_eq!((stored, asked), (&self.dtype.to_string(), &self.row.name), "{says}");
                 works.clone()
             }

@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
 use crate::file;
 use crate::layout::Order;
-use crate::map::{MapMut, Place};
+use crate::map::MapMut;
 use crate::mode::Mode;
 use crate::npy::{Header, Version};
 use crate::replace::Replacement;
@@ -125,9 +125,10 @@ unsafe fn create(
     file::reserve(new.file(), len).map_err(ErrorKind::io("reserve space"))?;
 
     let offset = u64::try_from(layout.offset()).unwrap_or(u64::MAX);
-    let place = Place { path: Some(path.to_owned()), offset, mode: Some(Mode::Create) };
-    // SAFETY: the caller promises it for the file under its final name; under this one nobody knows it.
-    let data = unsafe { MapMut::shared(new.file(), place, layout.nbytes()) }?;
+    // SAFETY: the caller promises it for the file under its final name; under
+    // this one nobody knows it.
+    let data = unsafe { MapMut::shared(new.file(), offset, layout.nbytes()) }?;
     new.commit()?;
-    Ok(MappedArray { layout: layout.at(0), data, origin: Some(Origin::of(&header)) })
+    let origin = Origin::new(Some(path), Some(Mode::Create), &header);
+    Ok(MappedArray { layout: layout.at(0), data, origin })
 }

@@ -25,7 +25,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn view<T: Element>(&self) -> Result<View<'_, T>> {
-        View::from_bytes(self.data.as_ref(), &self.layout)
+        self.origin.named(View::from_bytes(self.data.as_ref(), &self.layout))
     }
 
     /// Views all elements, whatever they are.
@@ -43,7 +43,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// As [`View::field`].
     pub fn field(&self, path: &str) -> Result<DynView<'_>> {
-        self.dyn_view()?.field(path)
+        self.origin.named(self.dyn_view()?.field(path))
     }
 
     /// Lends all elements as a slice in C order.
@@ -69,8 +69,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn as_slice<T: InPlace>(&self) -> Result<&[T]> {
-        exact::<T>(&self.layout)?;
-        self.view::<T>()?.as_slice()
+        self.origin.named(exact::<T>(&self.layout).and_then(|()| self.view::<T>()?.as_slice()))
     }
 
     /// Lends all elements as an ndarray view of `N` axes, in C or Fortran
@@ -95,8 +94,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn as_ndarray<T: InPlace, N: Dimension>(&self) -> Result<ArrayView<'_, T, N>> {
-        exact::<T>(&self.layout)?;
-        self.view::<T>()?.as_ndarray()
+        self.origin.named(exact::<T>(&self.layout).and_then(|()| self.view::<T>()?.as_ndarray()))
     }
 }
 
@@ -107,7 +105,7 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     ///
     /// As [`view`](MappedArray::view).
     pub fn view_mut<T: Element>(&mut self) -> Result<ViewMut<'_, T>> {
-        ViewMut::from_bytes(self.data.as_mut(), &self.layout)
+        self.origin.named(ViewMut::from_bytes(self.data.as_mut(), &self.layout))
     }
 
     /// Views all elements, whatever they are, to be written.
@@ -125,7 +123,9 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     ///
     /// As [`View::field`].
     pub fn field_mut(&mut self, path: &str) -> Result<DynViewMut<'_>> {
-        self.dyn_view_mut()?.into_field(path)
+        let MappedArray { layout, data, origin } = self;
+        let view = ViewMut::from_bytes(data.as_mut(), layout);
+        origin.named(view.and_then(|view: DynViewMut<'_>| view.into_field(path)))
     }
 
     /// Lends all elements as a slice in C order, to be written.
@@ -134,8 +134,11 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     ///
     /// As [`as_slice`](MappedArray::as_slice).
     pub fn as_slice_mut<T: InPlace>(&mut self) -> Result<&mut [T]> {
-        exact::<T>(&self.layout)?;
-        self.view_mut::<T>()?.into_slice()
+        let MappedArray { layout, data, origin } = self;
+        origin.named(
+            exact::<T>(layout)
+                .and_then(|()| ViewMut::from_bytes(data.as_mut(), layout)?.into_slice()),
+        )
     }
 
     /// Lends all elements as an ndarray view of `N` axes, to be written.
@@ -155,8 +158,11 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn as_ndarray_mut<T: InPlace, N: Dimension>(&mut self) -> Result<ArrayViewMut<'_, T, N>> {
-        exact::<T>(&self.layout)?;
-        self.view_mut::<T>()?.into_ndarray()
+        let MappedArray { layout, data, origin } = self;
+        origin.named(
+            exact::<T>(layout)
+                .and_then(|()| ViewMut::from_bytes(data.as_mut(), layout)?.into_ndarray()),
+        )
     }
 }
 
@@ -166,7 +172,6 @@ fn exact<T: InPlace>(layout: &Layout) -> Result<()> {
     if T::is_exact(&T::codec(dtype)?) {
         return Ok(());
     }
-    let (stored, asked) = (dtype.to_string(), short_name::<T>());
-    let works = format!("{}`, or `view::<{asked}>()", works_for(dtype));
-    Err(ErrorKind::Fit { stored, asked, works }.into())
+    let (stored, asked, works) = (dtype.to_string(), short_name::<T>(), works_for(dtype));
+    Err(ErrorKind::ByteOrder { stored, asked, works }.into())
 }

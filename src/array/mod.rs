@@ -5,11 +5,12 @@ mod lend;
 mod open;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
 use crate::layout::{Layout, Order};
-use crate::map::{Map, MapMut, Place};
+use crate::map::{Map, MapMut};
 use crate::mode::Mode;
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
 
@@ -56,23 +57,35 @@ pub use open::{OpenOptions, Opened};
 pub struct MappedArray<D = Map> {
     layout: Layout,
     data: D,
-    origin: Option<Origin>,
+    origin: Origin,
 }
 
 /// An array whose elements can be written.
 pub type MappedArrayMut = MappedArray<MapMut>;
 
-/// What the header said that the layout doesn't.
-#[derive(Clone, Copy, Debug)]
+/// Where an array is from.
+#[derive(Clone, Debug, Default)]
 struct Origin {
-    version: Version,
-    order: Order,
-    data_offset: usize,
+    /// The file, if it was opened by path.
+    path: Option<Arc<Path>>,
+    /// How it was mapped; `None` when it was not.
+    mode: Option<Mode>,
+    /// What the header said that the layout doesn't, if there was one.
+    header: Option<(Version, Order, usize)>,
 }
 
 impl Origin {
-    fn of(header: &Header) -> Origin {
-        Origin { version: header.version, order: header.order, data_offset: header.data_offset }
+    fn new(path: Option<&Path>, mode: Option<Mode>, header: &Header) -> Origin {
+        let header = Some((header.version, header.order, header.data_offset));
+        Origin { path: path.map(Arc::from), mode, header }
+    }
+
+    /// Names the file in an error.
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        match &self.path {
+            Some(path) => result.map_err(|error| error.at(path)),
+            None => result,
+        }
     }
 }
 
@@ -110,12 +123,6 @@ impl MappedArray<Map> {
         OpenOptions::new().open_immutable(path)
     }
 
-    /// The path it was opened by.
-    #[must_use]
-    pub fn path(&self) -> Option<&Path> {
-        self.data.place().path.as_deref()
-    }
-
     /// Unmaps, if no clone is left, and returns what the system said.
     /// Dropping does the same and ignores it.
     ///
@@ -123,8 +130,8 @@ impl MappedArray<Map> {
     ///
     /// [`ErrorKind::Map`].
     pub fn close(self) -> Result<()> {
-        let path = self.path().map(Path::to_owned);
-        self.data.close().map_err(|error| at(error, path.as_deref()))
+        let MappedArray { data, origin, .. } = self;
+        origin.named(data.close())
     }
 }
 
@@ -183,20 +190,8 @@ impl MappedArray<MapMut> {
     /// ```
     pub fn anonymous(dtype: &DType, shape: &[usize]) -> Result<MappedArrayMut> {
         let layout = Layout::new(dtype.clone(), shape, Order::C, 0)?;
-        let data = MapMut::anonymous(Place::ANONYMOUS, layout.nbytes())?;
-        Ok(MappedArray { layout, data, origin: None })
-    }
-
-    /// The path it was opened or created by.
-    #[must_use]
-    pub fn path(&self) -> Option<&Path> {
-        self.data.place().path.as_deref()
-    }
-
-    /// How it was opened; `None` when it is memory of its own.
-    #[must_use]
-    pub fn mode(&self) -> Option<Mode> {
-        self.data.place().mode
+        let data = MapMut::anonymous(layout.nbytes())?;
+        Ok(MappedArray { layout, data, origin: Origin::default() })
     }
 
     /// Makes it read-only; then it can be cloned and shared by threads.
@@ -205,9 +200,10 @@ impl MappedArray<MapMut> {
     ///
     /// [`ErrorKind::Map`].
     pub fn into_read_only(self) -> Result<MappedArray> {
-        let path = self.path().map(Path::to_owned);
-        let data = self.data.into_read_only().map_err(|error| at(error, path.as_deref()))?;
-        Ok(MappedArray { layout: self.layout, data, origin: self.origin })
+        let MappedArray { layout, data, mut origin } = self;
+        let data = origin.named(data.into_read_only())?;
+        origin.mode = origin.mode.and(Some(Mode::ReadOnly));
+        Ok(MappedArray { layout, data, origin })
     }
 
     /// Waits until what was stored is on the disk, of the whole array. There
@@ -217,7 +213,7 @@ impl MappedArray<MapMut> {
     ///
     /// [`ErrorKind::Map`] when the disk refuses.
     pub fn flush(&self) -> Result<()> {
-        self.data.flush().map_err(|error| at(error, self.path()))
+        self.origin.named(self.data.flush())
     }
 
     /// Flushes and unmaps, and returns what the system said; it is unmapped
@@ -228,8 +224,8 @@ impl MappedArray<MapMut> {
     ///
     /// [`ErrorKind::Map`].
     pub fn close(self) -> Result<()> {
-        let path = self.path().map(Path::to_owned);
-        self.data.close().map_err(|error| at(error, path.as_deref()))
+        let MappedArray { data, origin, .. } = self;
+        origin.named(data.close())
     }
 }
 
@@ -255,7 +251,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     pub fn from_bytes(data: D) -> Result<MappedArray<D>> {
         let header = HeaderText::parse(data.as_ref(), MAX_HEADER_LEN)?.header()?;
         let mut array = MappedArray::from_parts(data, header.layout()?)?;
-        array.origin = Some(Origin::of(&header));
+        array.origin = Origin::new(None, None, &header);
         Ok(array)
     }
 
@@ -265,17 +261,11 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// [`ErrorKind::ShortBuffer`] when `data` ends before the last element.
     pub fn from_parts(data: D, layout: Layout) -> Result<MappedArray<D>> {
-        let array = MappedArray { layout, data, origin: None };
-        array.bytes()?;
-        Ok(array)
-    }
-
-    /// The bytes of the elements.
-    fn bytes(&self) -> Result<&[u8]> {
-        let data = self.data.as_ref();
-        let short =
-            || ErrorKind::ShortBuffer { needed: self.layout.end(), found: data.len() }.into();
-        data.get(self.layout.offset()..self.layout.end()).ok_or_else(short)
+        let (needed, found) = (layout.end(), data.as_ref().len());
+        if needed > found {
+            return Err(ErrorKind::ShortBuffer { needed, found }.into());
+        }
+        Ok(MappedArray { layout, data, origin: Origin::default() })
     }
 }
 
@@ -328,35 +318,34 @@ impl<D> MappedArray<D> {
         self.layout.nbytes()
     }
 
+    /// The path it was opened or created by.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.origin.path.as_deref()
+    }
+
+    /// How its file was mapped; `None` when it is in memory.
+    #[must_use]
+    pub fn mode(&self) -> Option<Mode> {
+        self.origin.mode
+    }
+
     /// The header of the file it is from; `None` if there was none.
     #[must_use]
     pub fn header(&self) -> Option<Header> {
-        let Origin { version, order, data_offset } = self.origin?;
-        Some(Header {
-            dtype: self.dtype().clone(),
-            shape: self.shape().to_vec(),
-            order,
-            version,
-            data_offset,
-        })
+        let (version, order, data_offset) = self.origin.header?;
+        let (dtype, shape) = (self.dtype().clone(), self.shape().to_vec());
+        Some(Header { dtype, shape, order, version, data_offset })
     }
 
     /// Where the elements start in the file; `None` if there was none.
     #[must_use]
     pub fn data_offset(&self) -> Option<usize> {
-        Some(self.origin?.data_offset)
+        self.origin.header.map(|(_, _, data_offset)| data_offset)
     }
 
     /// Gives back what holds the bytes.
     pub fn into_data(self) -> D {
         self.data
-    }
-}
-
-/// Says which file an error is about, if that is known.
-fn at(error: crate::Error, path: Option<&Path>) -> crate::Error {
-    match path {
-        Some(path) => error.at(path),
-        None => error,
     }
 }

@@ -2,18 +2,19 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{MappedArray, MappedArrayMut, Origin};
 use crate::error::{ErrorKind, Result};
 use crate::file;
 use crate::layout::Layout;
-use crate::map::{Map, MapMut, Place};
+use crate::map::{Map, MapMut};
 use crate::mode::Mode;
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Preamble};
 
 /// Enough for any header without many fields.
 const FIRST_READ: usize = 1024;
+const FIRST_READ_END: u64 = 1024;
 
 /// How to open an array. Setters return it; verbs end it.
 ///
@@ -102,8 +103,8 @@ impl OpenOptions {
         let opened = |path: &Path| {
             let (file, len) = file::open(path, false)?;
             // SAFETY: asks for the same promises.
-            self.array(&file, len, Some(path), Mode::ReadOnly, |place, len| unsafe {
-                Map::new(&file, place, len)
+            self.array(&file, len, Some(path), Mode::ReadOnly, |offset, len| unsafe {
+                Map::new(&file, offset, len)
             })
         };
         on(path.as_ref(), opened)
@@ -120,8 +121,8 @@ impl OpenOptions {
     /// As [`MappedArray::open`].
     pub unsafe fn open_file(&self, file: &File) -> Result<MappedArray> {
         // SAFETY: asks for the same promises.
-        self.array(file, file::len(file)?, None, Mode::ReadOnly, |place, len| unsafe {
-            Map::new(file, place, len)
+        self.array(file, file::len(file)?, None, Mode::ReadOnly, |offset, len| unsafe {
+            Map::new(file, offset, len)
         })
     }
 
@@ -138,8 +139,8 @@ impl OpenOptions {
         let opened = |path: &Path| {
             let (file, len) = file::open(path, true)?;
             // SAFETY: asks for the same promises.
-            self.array(&file, len, Some(path), Mode::ReadWrite, |place, len| unsafe {
-                MapMut::shared(&file, place, len)
+            self.array(&file, len, Some(path), Mode::ReadWrite, |offset, len| unsafe {
+                MapMut::shared(&file, offset, len)
             })
         };
         on(path.as_ref(), opened)
@@ -156,8 +157,8 @@ impl OpenOptions {
     /// As [`MappedArray::open`].
     pub unsafe fn open_mut_file(&self, file: &File) -> Result<MappedArrayMut> {
         // SAFETY: asks for the same promises.
-        self.array(file, file::len(file)?, None, Mode::ReadWrite, |place, len| unsafe {
-            MapMut::shared(file, place, len)
+        self.array(file, file::len(file)?, None, Mode::ReadWrite, |offset, len| unsafe {
+            MapMut::shared(file, offset, len)
         })
     }
 
@@ -174,8 +175,8 @@ impl OpenOptions {
         let opened = |path: &Path| {
             let (file, len) = file::open(path, false)?;
             // SAFETY: asks for the same promises.
-            self.array(&file, len, Some(path), Mode::CopyOnWrite, |place, len| unsafe {
-                MapMut::private(&file, place, len)
+            self.array(&file, len, Some(path), Mode::CopyOnWrite, |offset, len| unsafe {
+                MapMut::private(&file, offset, len)
             })
         };
         on(path.as_ref(), opened)
@@ -192,8 +193,8 @@ impl OpenOptions {
     /// As [`MappedArray::open`].
     pub unsafe fn open_copy_on_write_file(&self, file: &File) -> Result<MappedArrayMut> {
         // SAFETY: asks for the same promises.
-        self.array(file, file::len(file)?, None, Mode::CopyOnWrite, |place, len| unsafe {
-            MapMut::private(file, place, len)
+        self.array(file, file::len(file)?, None, Mode::CopyOnWrite, |offset, len| unsafe {
+            MapMut::private(file, offset, len)
         })
     }
 
@@ -239,8 +240,8 @@ impl OpenOptions {
     pub fn open_immutable(&self, path: impl AsRef<Path>) -> Result<MappedArray> {
         let opened = |path: &Path| {
             let (file, len) = file::open(path, false)?;
-            self.array(&file, len, Some(path), Mode::ReadOnly, |place, len| {
-                Map::immutable(&file, place, len)
+            self.array(&file, len, Some(path), Mode::ReadOnly, |offset, len| {
+                Map::immutable(&file, offset, len)
             })
         };
         on(path.as_ref(), opened)
@@ -252,8 +253,8 @@ impl OpenOptions {
     ///
     /// As [`MappedArray::open_immutable`].
     pub fn open_immutable_file(&self, file: &File) -> Result<MappedArray> {
-        self.array(file, file::len(file)?, None, Mode::ReadOnly, |place, len| {
-            Map::immutable(file, place, len)
+        self.array(file, file::len(file)?, None, Mode::ReadOnly, |offset, len| {
+            Map::immutable(file, offset, len)
         })
     }
 
@@ -293,14 +294,13 @@ impl OpenOptions {
         let (header, layout) = self.find(file, len)?;
         let offset = offset(&header);
         let needed = layout.nbytes();
-        let place = Place { path: path.map(Path::to_owned), offset, mode: None };
-        let mut data = MapMut::anonymous(place, needed)?;
+        let mut data = MapMut::anonymous(needed)?;
         let found = file::read_at(file, data.as_mut(), offset)
             .map_err(ErrorKind::io("read the elements"))?;
         if found < needed {
             return Err(short_file(offset, needed, offset + u64::try_from(found).unwrap_or(0)));
         }
-        Ok(MappedArray { layout: layout.at(0), data, origin: Some(Origin::of(&header)) })
+        Ok(MappedArray { layout: layout.at(0), data, origin: Origin::new(path, None, &header) })
     }
 
     /// Reads the header, then maps the elements alone.
@@ -310,18 +310,17 @@ impl OpenOptions {
         len: u64,
         path: Option<&Path>,
         mode: Mode,
-        map: impl FnOnce(Place, usize) -> Result<D>,
+        map: impl FnOnce(u64, usize) -> Result<D>,
     ) -> Result<MappedArray<D>> {
         let (header, layout) = self.find(file, len)?;
-        let place =
-            Place { path: path.map(PathBuf::from), offset: offset(&header), mode: Some(mode) };
-        let data = map(place, layout.nbytes())?;
-        Ok(MappedArray { layout: layout.at(0), data, origin: Some(Origin::of(&header)) })
+        let data = map(offset(&header), layout.nbytes())?;
+        let origin = Origin::new(path, Some(mode), &header);
+        Ok(MappedArray { layout: layout.at(0), data, origin })
     }
 
     /// Reads the header of a file of `len` bytes and finds all elements there.
     fn find(&self, file: &File, len: u64) -> Result<(Header, Layout)> {
-        let header = self.read_header(file)?;
+        let header = self.read_header(file, len)?;
         let layout = header.layout()?;
         match u64::try_from(layout.end()) {
             Ok(end) if end <= len => Ok((header, layout)),
@@ -329,18 +328,27 @@ impl OpenOptions {
         }
     }
 
-    /// Reads the header, with one call unless it is long.
-    fn read_header(&self, file: &File) -> Result<Header> {
+    /// Reads the header, with one call unless it is long, then with two.
+    fn read_header(&self, file: &File, len: u64) -> Result<Header> {
         let mut first = [0; FIRST_READ];
-        let filled =
-            file::read_at(file, &mut first, 0).map_err(ErrorKind::io("read the header"))?;
-        let first = first.get(..filled).unwrap_or_default();
-        let end = usize::try_from(Preamble::parse(first)?.data_offset()).unwrap_or(usize::MAX);
-        if end <= first.len() || filled < FIRST_READ {
-            return HeaderText::parse(first, self.max_header_len)?.header();
+        let filled = read_at(file, &mut first, 0)?;
+        let start = first.get(..filled).unwrap_or_default();
+        let preamble = Preamble::parse(start)?;
+        let end = usize::try_from(preamble.data_offset()).unwrap_or(usize::MAX);
+        if end <= filled || filled < FIRST_READ || preamble.exceeds(self.max_header_len) {
+            return HeaderText::parse(start, self.max_header_len)?.header();
         }
-        HeaderText::read(Rest { file, at: 0 }, self.max_header_len)?.header()
+        let mut whole = start.to_vec();
+        whole.resize(end.min(usize::try_from(len).unwrap_or(usize::MAX)), 0);
+        let rest = whole.get_mut(FIRST_READ..).unwrap_or_default();
+        let found = FIRST_READ + read_at(file, rest, FIRST_READ_END)?;
+        HeaderText::parse(whole.get(..found).unwrap_or_default(), self.max_header_len)?.header()
     }
+}
+
+/// Reads part of the header.
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
+    file::read_at(file, buffer, offset).map_err(ErrorKind::io("read the header"))
 }
 
 /// Reads a file from its start, whatever its own position.

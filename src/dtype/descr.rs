@@ -5,10 +5,9 @@
 
 use super::{DType, Field, Kind, Repr, typestr};
 use crate::error::{Error, ErrorKind, Result};
-use crate::literal::{self, Reader, quoted};
+use crate::literal::{self, Items, Reader, quoted};
 
-/// Reads the descr that is next. The text's nesting was bounded before, by
-/// [`Reader::skip_value`].
+/// Reads the descr that is next.
 pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<DType> {
     match reader.peek() {
         Some(b'[') => list(reader),
@@ -23,7 +22,9 @@ pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<DType> {
 fn list(reader: &mut Reader<'_>) -> Result<DType> {
     let mut fields = Vec::new();
     let mut end = 0_usize;
-    let Some(mut items) = reader.open(b'[') else { return Err(reader.error("a list of fields")) };
+    let Some(mut items) = reader.open(b'[')? else {
+        return Err(reader.error("a list of fields"));
+    };
     while reader.next_item(&mut items)? {
         let (name, dtype) = item(reader)?;
         let offset = end;
@@ -41,6 +42,12 @@ fn list(reader: &mut Reader<'_>) -> Result<DType> {
     DType::from_fields(fields, end, 1)
 }
 
+/// Enters a tuple or a list.
+fn either(reader: &mut Reader<'_>) -> Result<Option<Items>> {
+    let open = if reader.peek() == Some(b'[') { b'[' } else { b'(' };
+    reader.open(open)
+}
+
 /// How a field is named. An empty name is padding only when it stands alone.
 enum Name {
     Alone(String),
@@ -51,8 +58,7 @@ enum Name {
 fn item(reader: &mut Reader<'_>) -> Result<(Name, DType)> {
     const FIELD: &str = "a field such as ('x', '<f8') or ('x', '<f8', (3,))";
     let here = *reader;
-    let mut items =
-        reader.open(b'(').or_else(|| reader.open(b'[')).ok_or_else(|| here.error(FIELD))?;
+    let mut items = either(reader)?.ok_or_else(|| here.error(FIELD))?;
     if !reader.next_item(&mut items)? {
         return Err(here.error(FIELD));
     }
@@ -74,7 +80,7 @@ fn item(reader: &mut Reader<'_>) -> Result<(Name, DType)> {
 fn field_name(reader: &mut Reader<'_>) -> Result<Name> {
     const NAME: &str = "a field's name, or a pair of title and name";
     let here = *reader;
-    let Some(mut items) = reader.open(b'(') else {
+    let Some(mut items) = reader.open(b'(')? else {
         return match reader.peek() {
             Some(b'\'' | b'"' | b'u' | b'U') => Ok(Name::Alone(reader.string()?.into_owned())),
             _ => Err(here.error(NAME)),
@@ -99,7 +105,7 @@ fn field_name(reader: &mut Reader<'_>) -> Result<Name> {
 fn pair(reader: &mut Reader<'_>) -> Result<DType> {
     const PAIR: &str = "a pair of type and shape such as ('<f8', (3,))";
     let here = *reader;
-    let mut items = reader.open(b'(').ok_or_else(|| here.error(PAIR))?;
+    let mut items = reader.open(b'(')?.ok_or_else(|| here.error(PAIR))?;
     if !reader.next_item(&mut items)? {
         return Err(here.error(PAIR));
     }
@@ -118,7 +124,7 @@ fn pair(reader: &mut Reader<'_>) -> Result<DType> {
 fn with_shape(base: DType, reader: &mut Reader<'_>) -> Result<DType> {
     let here = *reader;
     let sized = base.scalar().is_some_and(|scalar| scalar.itemsize == 0);
-    let Some(mut items) = reader.open(b'(').or_else(|| reader.open(b'[')) else {
+    let Some(mut items) = either(reader)? else {
         let size = dim(reader)?;
         return if sized { with_size(&base, size) } else { DType::array(base, &[size]) };
     };
@@ -128,7 +134,7 @@ fn with_shape(base: DType, reader: &mut Reader<'_>) -> Result<DType> {
         shape.push(dim(reader)?);
     }
     match (shape.as_slice(), sized) {
-        ([], _) if is_tuple => Ok(base),
+        ([], false) if is_tuple => Ok(base),
         ([], _) => Err(here.error("a shape such as (2, 3)")),
         (_, true) => Err(here.error("one number as the size of an element")),
         _ => DType::array(base, &shape),
@@ -158,7 +164,7 @@ fn dictionary(reader: &mut Reader<'_>) -> Result<DType> {
     let here = *reader;
     let (mut names, mut formats, mut offsets, mut titles) = (None, None, None, None);
     let (mut itemsize, mut align) = (None, false);
-    let Some(mut items) = reader.open(b'{') else { return Err(reader.error("a dictionary")) };
+    let Some(mut items) = reader.open(b'{')? else { return Err(reader.error("a dictionary")) };
     while reader.next_item(&mut items)? {
         let key = reader.string()?;
         reader.expect(b':', "`:`")?;
@@ -222,8 +228,7 @@ fn sequence<'a, T>(
 ) -> Result<Vec<T>> {
     let here = *reader;
     let mut all = Vec::new();
-    let mut items =
-        reader.open(b'[').or_else(|| reader.open(b'(')).ok_or_else(|| here.error("a list"))?;
+    let mut items = either(reader)?.ok_or_else(|| here.error("a list"))?;
     while reader.next_item(&mut items)? {
         all.push(one(reader)?);
     }
@@ -300,8 +305,13 @@ fn overlapping(dtype: &DType, field: &Field) -> Error {
 fn dictionary_text(dtype: &DType) -> String {
     let list = |items: Vec<String>| format!("[{}]", items.join(", "));
     let fields = dtype.fields();
+    let title = |field: &Field| field.title.as_deref().map_or_else(|| "None".to_owned(), quoted);
+    let titles = match fields.iter().any(|field| field.title.is_some()) {
+        true => format!(", 'titles': {}", list(fields.iter().map(title).collect())),
+        false => String::new(),
+    };
     format!(
-        "{{'names': {}, 'formats': {}, 'offsets': {}, 'itemsize': {}}}",
+        "{{'names': {}, 'formats': {}, 'offsets': {}{titles}, 'itemsize': {}}}",
         list(fields.iter().map(|field| quoted(&field.name)).collect()),
         list(fields.iter().map(|field| to_text(&field.dtype)).collect()),
         list(fields.iter().map(|field| field.offset.to_string()).collect()),

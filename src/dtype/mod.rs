@@ -223,6 +223,9 @@ impl DType {
         if shape.is_empty() {
             return Ok(base);
         }
+        if base.scalar().is_some_and(|scalar| scalar.itemsize == 0) {
+            return Err(refused("elements of a subarray need a size, as in '|S3'"));
+        }
         if shape.len() > crate::layout::MAX_NDIM {
             return Err(refused("at most 64 axes"));
         }
@@ -363,6 +366,11 @@ impl DType {
         }
     }
 
+    /// The type a type string names, if it is one.
+    pub(crate) fn plain(typestr: &str) -> Option<DType> {
+        typestr::parse(typestr).ok().map(DType::from)
+    }
+
     /// A type without parts; sizes are the caller's to get right.
     pub(crate) const fn of_scalar(kind: Kind, order: ByteOrder, itemsize: usize) -> DType {
         DType(Repr::Scalar(Scalar { kind, order, itemsize, unit: None }))
@@ -435,7 +443,6 @@ impl FromStr for DType {
             return typestr::parse(text).map(DType::from);
         }
         let mut reader = Reader::new(text, false);
-        Reader::new(text, false).skip_value()?;
         let dtype = descr::parse(&mut reader)?;
         reader.end()?;
         Ok(dtype)

@@ -104,10 +104,11 @@ pub(super) fn parse(text: &str) -> Result<Scalar> {
         Some(("=" | "|", code)) => (Some(ByteOrder::NATIVE), code),
         _ => (None, text),
     };
-    let short = match (find(&LETTERS, code), order) {
-        (Some(short), _) => short,
-        (None, None) => find(&NAMES, code).unwrap_or(code),
-        (None, Some(_)) => code,
+    let is_sized = code.bytes().nth(1).is_some_and(|b| b.is_ascii_digit());
+    let short = match order {
+        _ if is_sized => code,
+        Some(_) => find(&LETTERS, code).unwrap_or(code),
+        None => find(&LETTERS, code).or_else(|| find(&NAMES, code)).unwrap_or(code),
     };
     sized(short, order.unwrap_or(ByteOrder::NATIVE)).map_err(|kind| match kind {
         Refusal::Object => ErrorKind::Object { descr: excerpt(text) }.into(),

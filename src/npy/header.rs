@@ -2,11 +2,11 @@
 
 use std::io::Read;
 
-use super::MAX_HEADER_LEN;
 use super::preamble::{Preamble, Version};
 use super::text::HeaderText;
+use super::{MAX_HEADER_LEN, plain};
 use crate::dtype::{DType, Kind, parse_descr};
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{Error, ErrorKind, Result, excerpt};
 use crate::layout::{Layout, MAX_NDIM, Order};
 use crate::literal::Reader;
 
@@ -72,112 +72,132 @@ impl Header {
     }
 
     pub(super) fn from_text(preamble: Preamble, text: &str) -> Result<Header> {
-        let version = preamble.version();
-        let values = Values::read(text, version != Version::V3)?;
-        let reader = |value| Reader::new(value, version != Version::V3);
-        let dtype = descr(values.descr, reader(values.descr))?;
-        let shape = shape(values.shape, reader(values.shape))?;
-        let order = order(values.order)?;
-        let data_offset = usize::try_from(preamble.data_offset()).unwrap_or(usize::MAX);
-        Ok(Header { dtype, shape, order, version, data_offset })
-    }
-}
-
-/// The texts of the three values; of a key that stands twice, the last.
-struct Values<'a> {
-    descr: &'a str,
-    order: &'a str,
-    shape: &'a str,
-}
-
-impl<'a> Values<'a> {
-    fn read(text: &'a str, longs: bool) -> Result<Values<'a>> {
-        let mut reader = Reader::new(text, longs);
-        let Some(mut items) = reader.open(b'{') else {
-            return Err(reader.error("the header's dictionary, `{`"));
+        let (dtype, order, shape) = match plain::read(text) {
+            Some(values) => values,
+            None => dictionary(text, preamble.version() != Version::V3)?,
         };
-        let (mut descr, mut order, mut shape) = (None, None, None);
-        let mut keys = Vec::new();
-        while reader.next_item(&mut items)? {
-            let key = reader.string()?;
-            reader.expect(b':', "`:`")?;
-            let value = Some(reader.skip_value()?);
-            match &*key {
-                "descr" => descr = value,
-                "fortran_order" => order = value,
-                "shape" => shape = value,
-                _ => keys.push(excerpt(&key)),
+        let data_offset = usize::try_from(preamble.data_offset()).unwrap_or(usize::MAX);
+        Ok(Header { dtype, shape, order, version: preamble.version(), data_offset })
+    }
+}
+
+/// What the three keys say.
+pub(super) type Values = (DType, Order, Vec<usize>);
+
+/// Reads the header's dictionary. Of a key that stands twice the last counts,
+/// whatever the first one held.
+pub(super) fn dictionary(text: &str, longs: bool) -> Result<Values> {
+    let mut reader = Reader::new(text, longs);
+    let Some(mut items) = reader.open(b'{')? else {
+        return Err(reader.error("the header's dictionary, `{`"));
+    };
+    let (mut dtype, mut order, mut shape) = (None, None, None);
+    let mut others = Vec::new();
+    while reader.next_item(&mut items)? {
+        let key = reader.string()?;
+        reader.expect(b':', "`:`")?;
+        match &*key {
+            "descr" => dtype = Some(value("descr", &mut reader, descr)?),
+            "fortran_order" => order = Some(value("fortran_order", &mut reader, self::order)?),
+            "shape" => shape = Some(value("shape", &mut reader, self::shape)?),
+            _ => {
+                reader.skip_value()?;
+                others.push(format!("'{}'", excerpt(&key)));
             }
         }
-        reader.end()?;
-        match (descr, order, shape) {
-            (Some(descr), Some(order), Some(shape)) if keys.is_empty() => {
-                Ok(Values { descr, order, shape })
-            }
-            _ => {
-                let known = [(descr, "descr"), (order, "fortran_order"), (shape, "shape")];
-                keys.splice(
-                    ..0,
-                    known
-                        .iter()
-                        .filter(|(value, _)| value.is_some())
-                        .map(|(_, key)| (*key).to_owned()),
-                );
-                let quoted: Vec<_> = keys.iter().map(|key| format!("'{key}'")).collect();
-                let found = if quoted.is_empty() { "none".to_owned() } else { quoted.join(", ") };
-                Err(ErrorKind::Keys { found }.into())
-            }
+    }
+    reader.end()?;
+    match (dtype, order, shape) {
+        (Some(dtype), Some(order), Some(shape)) if others.is_empty() => {
+            Ok((dtype?, order?, shape?))
+        }
+        (dtype, order, shape) => {
+            let known = [
+                (dtype.is_some(), "descr"),
+                (order.is_some(), "fortran_order"),
+                (shape.is_some(), "shape"),
+            ];
+            let known = known
+                .into_iter()
+                .filter(|(is_there, _)| *is_there)
+                .map(|(_, key)| format!("'{key}'"));
+            let keys: Vec<_> = known.chain(others).collect();
+            let found = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
+            Err(ErrorKind::Keys { found }.into())
         }
     }
 }
 
-fn descr(text: &str, mut reader: Reader<'_>) -> Result<DType> {
-    let refused = |expected| ErrorKind::Header { key: "descr", found: excerpt(text), expected };
-    if !text.starts_with(['\'', '"', 'u', 'U', '[', '(', '{']) {
-        return Err(refused("a type string such as '<f8', or a list of fields").into());
+/// Why a value is refused.
+enum Wrong {
+    /// It is of another kind than this.
+    Kind(&'static str),
+    /// Something inside it.
+    Inside(Error),
+}
+
+impl From<Error> for Wrong {
+    fn from(error: Error) -> Wrong {
+        Wrong::Inside(error)
     }
-    let dtype = parse_descr(&mut reader)?;
+}
+
+/// Reads one value. One that is a literal, but of the wrong kind, is an error
+/// only if no other takes its place.
+fn value<T>(
+    key: &'static str,
+    reader: &mut Reader<'_>,
+    read: impl Fn(&mut Reader<'_>) -> Result<T, Wrong>,
+) -> Result<Result<T>> {
+    let mut start = *reader;
+    let wrong = match read(reader) {
+        Ok(value) => return Ok(Ok(value)),
+        Err(wrong) => wrong,
+    };
+    let text = start.skip_value()?;
+    *reader = start;
+    Ok(Err(match wrong {
+        Wrong::Kind(expected) => ErrorKind::Header { key, found: excerpt(text), expected }.into(),
+        Wrong::Inside(error) => error,
+    }))
+}
+
+fn descr(reader: &mut Reader<'_>) -> Result<DType, Wrong> {
+    if !matches!(reader.peek(), Some(b'\'' | b'"' | b'u' | b'U' | b'[' | b'(' | b'{')) {
+        return Err(Wrong::Kind("a type string such as '<f8', or a list of fields"));
+    }
+    let dtype = parse_descr(reader)?;
     if dtype.kind() == Kind::Subarray {
-        return Err(
-            refused("a type without a shape of its own: its axes belong into `shape`").into()
-        );
+        return Err(Wrong::Kind("a type without a shape of its own: its axes belong into `shape`"));
     }
     Ok(dtype)
 }
 
-fn order(text: &str) -> Result<Order> {
-    match text {
+fn order(reader: &mut Reader<'_>) -> Result<Order, Wrong> {
+    match reader.name() {
         "True" => Ok(Order::F),
         "False" => Ok(Order::C),
-        _ => Err(ErrorKind::Header {
-            key: "fortran_order",
-            found: excerpt(text),
-            expected: "True or False",
-        }
-        .into()),
+        _ => Err(Wrong::Kind("True or False")),
     }
 }
 
-fn shape(text: &str, mut reader: Reader<'_>) -> Result<Vec<usize>> {
-    let refused =
-        |expected| ErrorKind::Header { key: "shape", found: excerpt(text), expected }.into();
-    let tuple = "a tuple of integers such as (3, 4) or (3,)";
-    let Some(mut items) = reader.open(b'(') else { return Err(refused(tuple)) };
+fn shape(reader: &mut Reader<'_>) -> Result<Vec<usize>, Wrong> {
+    const TUPLE: Wrong = Wrong::Kind("a tuple of integers such as (3, 4) or (3,)");
+    let Some(mut items) = reader.open(b'(')? else { return Err(TUPLE) };
     let mut shape = Vec::new();
     while reader.next_item(&mut items)? {
         if !matches!(reader.peek(), Some(b'0'..=b'9' | b'-' | b'+')) {
-            return Err(refused(tuple));
+            return Err(TUPLE);
         }
         let dim = reader.integer()?;
-        match usize::try_from(dim) {
-            Ok(dim) => shape.push(dim),
-            Err(_) if dim < 0 => return Err(refused("axes of no negative length")),
-            Err(_) => return Err(refused("axes that this machine can address")),
-        }
-        if items.count() > MAX_NDIM {
-            let found = text.matches(',').count() + 1;
-            return Err(ErrorKind::Axes { found }.into());
+        match isize::try_from(dim).map(usize::try_from) {
+            Ok(Ok(dim)) => shape.push(dim),
+            Err(_) if dim > 0 => return Err(Wrong::Kind("axes that this machine can address")),
+            _ => return Err(Wrong::Kind("axes of no negative length")),
         }
     }
-    if items.is_tuple() { Ok(shape) } else { Err(refused(tuple)) }
+    if shape.len() > MAX_NDIM {
+        return Err(Error::from(ErrorKind::Axes { found: shape.len() }).into());
+    }
+    if items.is_tuple() { Ok(shape) } else { Err(TUPLE) }
 }

@@ -3,6 +3,7 @@
 
 mod encode;
 mod header;
+mod plain;
 mod preamble;
 mod text;
 

@@ -211,6 +211,15 @@ impl Preamble {
     }
 }
 
+impl Preamble {
+    /// True when no decoding can bring the header under a limit of characters.
+    pub(crate) fn exceeds(self, max_len: usize) -> bool {
+        let bytes_a_char = if self.version == Version::V3 { 4 } else { 1 };
+        usize::try_from(self.header_len)
+            .map_or(true, |len| len > max_len.saturating_mul(bytes_a_char))
+    }
+}
+
 /// Reads until `buffer` is full or the end; interrupted reads go on.
 pub(super) fn fill(from: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
     let mut filled = 0;

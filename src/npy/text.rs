@@ -89,12 +89,10 @@ impl<'a> HeaderText<'a> {
     }
 }
 
-/// The announced length in bytes, refused when no decoding can bring it
-/// under the limit.
-pub(super) fn announced(preamble: Preamble, max_len: usize) -> Result<usize> {
-    let bytes_a_char = if preamble.version() == Version::V3 { 4 } else { 1 };
+/// The announced length in bytes, refused when it exceeds the limit.
+fn announced(preamble: Preamble, max_len: usize) -> Result<usize> {
     let needed = usize::try_from(preamble.header_len()).unwrap_or(usize::MAX);
-    if needed > max_len.saturating_mul(bytes_a_char) {
+    if preamble.exceeds(max_len) {
         return Err(ErrorKind::HeaderLimit { found: needed, limit: max_len }.into());
     }
     Ok(needed)

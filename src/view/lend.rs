@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, ShapeBuilder as _};
+use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, ShapeBuilder as _, StrideShape};
 
 use super::{View, ViewMut};
 use crate::element::{InPlace, short_name};
@@ -15,7 +15,7 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] when their bytes are no `T` as they lie,
+    /// [`ErrorKind::ByteOrder`] when their bytes are no `T` as they lie,
     /// [`ErrorKind::Alignment`] when their address is none a `T` can have,
     /// [`ErrorKind::NotContiguous`].
     pub fn as_slice(&self) -> Result<&'a [T]> {
@@ -38,16 +38,15 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Rank`] when there are other axes; [`ErrorKind::Fit`] and
+    /// [`ErrorKind::Rank`] when there are other axes; [`ErrorKind::ByteOrder`] and
     /// [`ErrorKind::Alignment`] as [`as_slice`](View::as_slice);
     /// [`ErrorKind::Strides`] when elements are no whole number of `T` apart.
     pub fn as_ndarray<N: Dimension>(&self) -> Result<ArrayView<'a, T, N>> {
         let placed = Placed::<N>::new::<T>(&self.geometry)?;
         let bytes = self.bytes.get(placed.start..placed.end).unwrap_or_default();
         let elements = lend(bytes, &self.geometry, &self.codec)?;
-        let shape = placed.shape.strides(placed.strides);
         let mut array =
-            ArrayView::from_shape(shape, elements).map_err(|_| strides(&self.geometry))?;
+            ArrayView::from_shape(placed.shape, elements).map_err(|_| strides(&self.geometry))?;
         placed.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
         Ok(array)
     }
@@ -80,9 +79,8 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
         let placed = Placed::<N>::new::<T>(&geometry)?;
         let bytes = bytes.get_mut(placed.start..placed.end).unwrap_or_default();
         let elements = lend_mut(bytes, &geometry, &codec)?;
-        let shape = placed.shape.strides(placed.strides);
         let mut array =
-            ArrayViewMut::from_shape(shape, elements).map_err(|_| strides(&geometry))?;
+            ArrayViewMut::from_shape(placed.shape, elements).map_err(|_| strides(&geometry))?;
         placed.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
         Ok(array)
     }
@@ -90,9 +88,8 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
 
 /// A geometry as ndarray wants it: strides in elements and positive, and the
 /// bytes from the first to the last element.
-struct Placed<N> {
-    shape: N,
-    strides: N,
+struct Placed<N: Dimension> {
+    shape: StrideShape<N>,
     reversed: Vec<usize>,
     start: usize,
     end: usize,
@@ -100,35 +97,30 @@ struct Placed<N> {
 
 impl<N: Dimension> Placed<N> {
     fn new<T>(geometry: &Geometry) -> Result<Placed<N>> {
-        let Range { start, end } = geometry.span(size_of::<T>());
+        let size = size_of::<T>();
+        let Range { start, end } = geometry.span(size);
         let shape =
             N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| rank::<N>(geometry))?;
-        let mut strides = shape.clone();
+        if start == end {
+            return Ok(Placed { shape: shape.into(), reversed: Vec::new(), start, end });
+        }
+        let mut apart = shape.clone();
         let mut reversed = Vec::new();
-        for (axis, &bytes) in geometry.strides.iter().enumerate() {
-            let size = size_of::<T>();
-            let away = bytes.unsigned_abs();
-            // What lies on an axis of length 1, and of no bytes, doesn't matter.
-            let apart = if size == 0 || geometry.len() == 0 { 0 } else { away / size };
-            if size > 0 && away % size != 0 {
-                return Err(self::strides(geometry));
+        let axes = geometry.strides.iter().zip(&geometry.shape).zip(apart.slice_mut());
+        for (axis, ((&stride, &dim), apart)) in axes.enumerate() {
+            if stride.unsigned_abs() % size != 0 {
+                return Err(strides(geometry));
             }
-            if let Some(stride) = strides.slice_mut().get_mut(axis) {
-                *stride = apart;
-            }
-            if bytes < 0 && geometry.shape.get(axis).is_some_and(|&dim| dim > 1) {
+            *apart = stride.unsigned_abs() / size;
+            if stride < 0 && dim > 1 {
                 reversed.push(axis);
             }
         }
-        Ok(Placed { shape, strides, reversed, start, end })
+        Ok(Placed { shape: shape.strides(apart), reversed, start, end })
     }
 }
 
-fn lend<'a, T: InPlace>(
-    bytes: &'a [u8],
-    geometry: &Geometry,
-    codec: &T::Codec,
-) -> Result<&'a [T]> {
+fn lend<'a, T: InPlace>(bytes: &'a [u8], geometry: &Geometry, codec: &T::Codec) -> Result<&'a [T]> {
     if !T::is_exact(codec) {
         return Err(unfit::<T>(codec));
     }
@@ -160,7 +152,7 @@ fn no_bytes<T: InPlace>(geometry: &Geometry) -> Box<[T]> {
 
 fn unfit<T: InPlace>(codec: &T::Codec) -> Error {
     let works = T::exact_name(codec);
-    ErrorKind::Fit { stored: format!("`{works}`"), asked: short_name::<T>(), works }.into()
+    ErrorKind::ByteOrder { stored: format!("`{works}`"), asked: short_name::<T>(), works }.into()
 }
 
 fn unaligned<T: InPlace>() -> Error {
