@@ -1,0 +1,27 @@
+//! The least a program can do that maps a file: the system calls alone.
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+use std::ptr;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::mm::{MapFlags, ProtFlags};
+
+/// Opens, asks for the length, maps, reads the `f64` at `offset`, unmaps and
+/// closes, as a C program that knows the header would.
+pub(crate) fn open(path: &CStr, offset: usize) -> rustix::io::Result<f64> {
+    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let len = usize::try_from(rustix::fs::fstat(&file)?.st_size).unwrap_or(0);
+    assert!(offset.is_multiple_of(8) && offset + 8 <= len, "the offset is that of an element");
+    // SAFETY: the system chooses an address that nothing else is mapped at.
+    let map = unsafe {
+        rustix::mm::mmap(ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, &file, 0)
+    }?;
+    // SAFETY: `map` starts `len` bytes, and `offset` lies among them.
+    let element = unsafe { map.byte_add(offset) };
+    // SAFETY: eight bytes from `offset` are mapped, pages are aligned, `offset` is a multiple of 8, and every bit pattern is an `f64`.
+    let value = unsafe { element.cast::<f64>().read_volatile() };
+    // SAFETY: `map` and `len` are those of the mapping above, and nothing borrows from it.
+    unsafe { rustix::mm::munmap(map, len) }?;
+    Ok(value)
+}

@@ -1,0 +1,102 @@
+//! The files to open, made in a temporary directory.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use npymap::{DType, Header, Order};
+use tempfile::TempDir;
+
+use crate::Result;
+
+/// Elements of the large file: 4 GiB of `f64`.
+const LARGE_LEN: usize = 1 << 29;
+
+/// The element that is read of the large file, in its middle.
+pub(crate) const LARGE_INDEX: usize = LARGE_LEN / 2;
+
+/// Ten field types, ten times over; 52 bytes a time.
+const FIELD_TYPES: [&str; 10] =
+    ["<f8", "<i4", "|u1", "<f4", "<i2", "|b1", "<u8", "|S8", "<M8[ns]", "<c8"];
+
+/// Bytes of one record.
+pub(crate) const RECORD: usize = 520;
+
+/// The files, removed on drop.
+#[derive(Debug)]
+pub(crate) struct Files {
+    directory: TempDir,
+    small: PathBuf,
+    fields: PathBuf,
+    large: Option<PathBuf>,
+}
+
+impl Files {
+    pub(crate) fn create() -> Result<Files> {
+        let directory = TempDir::with_prefix("npymap-benches-")?;
+        let small = directory.path().join("small.npy");
+        let fields = directory.path().join("fields.npy");
+        let large = directory.path().join("large.npy");
+        write_small(&small)?;
+        write_fields(&fields)?;
+        let large = write_large(&large)
+            .inspect_err(|error| eprintln!("without the 4 GiB file: {error}"))
+            .is_ok()
+            .then_some(large);
+        Ok(Files { directory, small, fields, large })
+    }
+
+    /// Holds `small.npy`, `fields.npy` and maybe `large.npy`.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// `f64`, 100 × 10.
+    pub(crate) fn small(&self) -> &Path {
+        &self.small
+    }
+
+    /// Five records of 100 fields.
+    pub(crate) fn fields(&self) -> &Path {
+        &self.fields
+    }
+
+    /// 4 GiB of `f64`, if the file system has sparse files.
+    pub(crate) fn large(&self) -> Option<&Path> {
+        self.large.as_deref()
+    }
+}
+
+fn write_small(path: &Path) -> Result<()> {
+    let mut bytes = Header::new(DType::of::<f64>(), &[100, 10], Order::C)?.encode(None)?.bytes;
+    for i in 0..1000_i32 {
+        bytes.extend(f64::from(i + 1).to_le_bytes());
+    }
+    write(path, &bytes)
+}
+
+fn write_fields(path: &Path) -> Result<()> {
+    let types = FIELD_TYPES.iter().cycle().take(100);
+    let fields: Vec<_> =
+        types.enumerate().map(|(i, dtype)| format!("('field_{i:02}', '{dtype}')")).collect();
+    let dtype: DType = format!("[{}]", fields.join(", ")).parse()?;
+    assert_eq!(dtype.itemsize(), RECORD, "the field types make up a record");
+    let mut bytes = Header::new(dtype, &[5], Order::C)?.encode(None)?.bytes;
+    bytes.resize(bytes.len() + 5 * RECORD, 1);
+    write(path, &bytes)
+}
+
+/// Writes the header alone; the elements are a hole.
+fn write_large(path: &Path) -> Result<()> {
+    let header = Header::new(DType::of::<f64>(), &[LARGE_LEN], Order::C)?;
+    write(path, &header.encode(None)?.bytes)?;
+    let file = File::options().write(true).open(path)?;
+    file.set_len(u64::try_from(header.layout()?.end())?)?;
+    let blocks = rustix::fs::fstat(&file)?.st_blocks;
+    if blocks > 2048 { Err("the file system has no sparse files".into()) } else { Ok(()) }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes)?;
+    File::open(path)?.sync_all()?;
+    Ok(())
+}
