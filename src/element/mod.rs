@@ -83,6 +83,21 @@ pub trait Element: Sized + 'static {
         None
     }
 
+    /// The bytes of values that are stored as they lie in memory.
+    #[doc(hidden)]
+    #[must_use]
+    fn bytes_of<'a>(_: &Self::Codec, _: &'a [Self]) -> Option<&'a [u8]> {
+        None
+    }
+
+    /// As `bytes_of`, where any bytes are values. Then `decode` of no bytes is
+    /// a value too: zero.
+    #[doc(hidden)]
+    #[must_use]
+    fn bytes_of_mut<'a>(_: &Self::Codec, _: &'a mut [Self]) -> Option<&'a mut [u8]> {
+        None
+    }
+
     /// Reads elements `stride` bytes apart, at least `itemsize`, to the end
     /// of `out`.
     #[doc(hidden)]
@@ -206,5 +221,7 @@ fn chunks(bytes: &[u8], stride: usize, size: usize) -> impl Iterator<Item = &[u8
     // The last one needn't be followed by a whole stride.
     let last = bytes.len() / stride.max(1) * stride;
     let whole = bytes.chunks_exact(stride.max(1)).filter_map(move |chunk| chunk.get(..size));
-    whole.chain(bytes.get(last..).and_then(|rest| rest.get(..size)).filter(|piece| !piece.is_empty()))
+    whole.chain(
+        bytes.get(last..).and_then(|rest| rest.get(..size)).filter(|piece| !piece.is_empty()),
+    )
 }
