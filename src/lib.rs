@@ -13,6 +13,7 @@ mod mode;
 mod npy;
 mod replace;
 mod view;
+mod whole;
 
 pub use bytemuck;
 pub use half;
@@ -28,3 +29,4 @@ pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
 pub use view::{Blocks, Index, IndexedIter, Indices, Iter, View, ViewMut};
+pub use whole::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};

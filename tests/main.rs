@@ -2,3 +2,4 @@
 #![allow(unsafe_code, clippy::as_conversions, clippy::indexing_slicing, clippy::unwrap_used)]
 
 mod fixtures;
+mod whole;

@@ -22,6 +22,7 @@ use crate::layout::Layout;
 pub use blocks::Blocks;
 pub use index::Index;
 pub use iter::{IndexedIter, Iter};
+pub(crate) use lend::rank;
 pub use mutable::ViewMut;
 pub use slices::Indices;
 
