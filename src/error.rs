@@ -263,6 +263,18 @@ pub enum ErrorKind {
         found: u64,
     },
 
+    /// Elements of no bytes that no file has to hold, too many to copy.
+    #[error(
+        "shape {shape} is of elements of no bytes: of those at most {limit} are read into memory, map or view the array instead"
+    )]
+    #[non_exhaustive]
+    Unbacked {
+        /// The shape, as Python prints it.
+        shape: String,
+        /// How many are read.
+        limit: usize,
+    },
+
     /// The asked format version can't hold this header.
     #[error(
         "version {asked} can't hold this header: {reason}; use {works}, or let the version be chosen"
@@ -515,6 +527,7 @@ impl ErrorKind {
             | E::Object { .. }
             | E::Axes { .. }
             | E::Size { .. }
+            | E::Unbacked { .. }
             | E::ShortFile { .. } => Category::Format,
             E::NotRegular { .. }
             | E::Encode { .. }

@@ -15,6 +15,7 @@ mod npy;
 mod replace;
 mod value;
 mod view;
+mod whole;
 
 pub use bytemuck;
 pub use half;
@@ -31,3 +32,4 @@ pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
 pub use value::Value;
 pub use view::{Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, View, ViewMut};
+pub use whole::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};

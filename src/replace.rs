@@ -9,6 +9,40 @@ use tempfile::NamedTempFile;
 use crate::error::{ErrorKind, Result};
 use crate::file;
 
+/// As many links are followed as Linux follows.
+const MAX_LINKS: usize = 40;
+
+/// Has a file written and puts it in the place of what is at `path`; pipes,
+/// devices and descriptors are written straight. With `sync` it and its name
+/// are on the disk after.
+///
+/// # Errors
+///
+/// Those of `write`, which leave everything as it was; [`ErrorKind::Io`].
+pub(crate) fn write(
+    path: &Path,
+    sync: bool,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<()> {
+    if let Some(file) = straight(path).map_err(ErrorKind::io("open"))? {
+        write(&file)?;
+        return if sync { sync_straight(&file).map_err(sync_error()) } else { Ok(()) };
+    }
+    let new = Replacement::begin(path, true)?;
+    write(new.file())?;
+    if !sync {
+        return new.commit();
+    }
+    new.file().sync_all().map_err(sync_error())?;
+    let path = new.path.clone();
+    new.commit()?;
+    sync_directory(&path).map_err(sync_error())
+}
+
+fn sync_error() -> impl FnOnce(io::Error) -> crate::Error {
+    ErrorKind::io("sync")
+}
+
 /// A file under a passing name in the directory of its final one. Dropping it
 /// removes it.
 #[derive(Debug)]
@@ -16,10 +50,12 @@ pub(crate) struct Replacement {
     new: NamedTempFile,
     path: PathBuf,
     old: Option<Metadata>,
+    overwrite: bool,
 }
 
 impl Replacement {
-    /// Makes the file; `path` itself is not touched. Links are followed.
+    /// Makes the file; `path` itself is not touched. Links are followed, also
+    /// to where nothing is yet.
     ///
     /// # Errors
     ///
@@ -36,10 +72,12 @@ impl Replacement {
         if let Some(found) = old.as_ref().and_then(file::irregular) {
             return Err(ErrorKind::NotRegular { found }.into());
         }
-        let path = if old.is_some() { path.canonicalize() } else { Ok(path.to_owned()) };
+        let path = if old.is_some() { path.canonicalize() } else { Ok(end_of_links(path)) };
         let path = path.map_err(ErrorKind::io("create"))?;
-        let new = beside(&path).map_err(ErrorKind::io("create"))?;
-        Ok(Replacement { new, path, old })
+        // What is to be private is so from the start.
+        let mode = if old.is_some() { 0o600 } else { 0o666 };
+        let new = beside(&path, mode).map_err(ErrorKind::io("create"))?;
+        Ok(Replacement { new, path, old, overwrite })
     }
 
     /// The new file.
@@ -50,46 +88,145 @@ impl Replacement {
     /// Gives it its name, and the permissions and owner of the file that had
     /// it. The owner stays the caller where the system allows no other.
     pub(crate) fn commit(self) -> Result<()> {
-        match self.old {
-            Some(old) => {
-                keep_access(self.new.as_file(), &old)
-                    .map_err(ErrorKind::io("keep the permissions"))?;
-                self.new
-                    .persist(&self.path)
-                    .map_err(|refused| ErrorKind::io("replace")(refused.error))?;
-            }
-            None => {
-                self.new.persist_noclobber(&self.path).map_err(|refused| {
-                    match refused.error.kind() {
-                        io::ErrorKind::AlreadyExists => ErrorKind::Exists.into(),
-                        _ => ErrorKind::io("create")(refused.error),
-                    }
-                })?;
-            }
+        if let Some(old) = &self.old {
+            keep_access(self.new.as_file(), old).map_err(ErrorKind::io("keep the permissions"))?;
         }
-        Ok(())
+        if self.overwrite {
+            let done = self.new.persist(&self.path);
+            return done.map(drop).map_err(|refused| ErrorKind::io("replace")(refused.error));
+        }
+        let done = self.new.persist_noclobber(&self.path);
+        done.map(drop).map_err(|refused| match refused.error.kind() {
+            io::ErrorKind::AlreadyExists => ErrorKind::Exists.into(),
+            _ => ErrorKind::io("create")(refused.error),
+        })
     }
 }
 
-/// Makes an empty file beside `path`, with the permissions of a new file.
-fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let directory =
-        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+/// Makes an empty file beside `path`, with permissions of at most `mode`.
+fn beside(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".npymap-");
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(directory)
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = mode;
+    builder.tempfile_in(directory(path))
+}
+
+/// The directory a path names something in.
+fn directory(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// What a symbolic link says, if there is one.
+fn next_link(path: &Path) -> Option<PathBuf> {
+    fs::read_link(path).ok().map(|link| directory(path).join(link))
+}
+
+/// A path and what its links lead to, one after the other.
+fn links(path: &Path) -> impl Iterator<Item = PathBuf> {
+    std::iter::successors(Some(path.to_owned()), |path| next_link(path)).take(MAX_LINKS + 1)
+}
+
+/// The path that a path leads to, whether or not something is there.
+fn end_of_links(path: &Path) -> PathBuf {
+    links(path).last().unwrap_or_else(|| path.to_owned())
+}
+
+/// Opens what can't be replaced to be written: all but regular files, and
+/// those too when they are named as an open descriptor, as `/dev/stdout` is.
+fn straight(path: &Path) -> io::Result<Option<File>> {
+    let descriptor = descriptor(path);
+    if let Some(standard) = descriptor.as_deref().and_then(standard) {
+        return standard.map(Some);
+    }
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => File::options().write(true).open(path).map(Some),
+        // Behind what others wrote through the descriptor.
+        Ok(_) if descriptor.is_some() => File::options().append(true).open(path).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The name below `/proc` that `/dev/stdout`, `/dev/fd/3` and the like lead
+/// to.
+fn descriptor(path: &Path) -> Option<PathBuf> {
+    let is_in_proc = |path: &PathBuf| {
+        fs::read_link(path).is_ok()
+            && directory(path).canonicalize().is_ok_and(|at| at.starts_with("/proc"))
+    };
+    links(path).find(is_in_proc)
+}
+
+/// This process' standard output or error, where it stands: opened anew it
+/// would stand elsewhere, and a socket can't be.
+#[cfg(unix)]
+fn standard(descriptor: &Path) -> Option<io::Result<File>> {
+    use std::io::Write as _;
+    use std::os::fd::AsFd as _;
+
+    if directory(descriptor).canonicalize().ok()?
+        != Path::new("/proc/self/fd").canonicalize().ok()?
+    {
+        return None;
+    }
+    let owned = match descriptor.file_name()?.to_str()? {
+        "1" => io::stdout().flush().and_then(|()| io::stdout().as_fd().try_clone_to_owned()),
+        "2" => io::stderr().as_fd().try_clone_to_owned(),
+        _ => return None,
+    };
+    Some(owned.map(File::from))
+}
+
+#[cfg(not(unix))]
+fn standard(_: &Path) -> Option<io::Result<File>> {
+    None
+}
+
+/// Waits for a device; what can't wait for anything, as pipes, needn't.
+fn sync_straight(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        done => done,
+    }
+}
+
+/// Waits until the name of a file is on the disk.
+#[cfg(unix)]
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(directory(path))?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(unix)]
 fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt as _, fchown};
-    match fchown(new, Some(old.uid()), Some(old.gid())) {
-        Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
-        _ => {}
+    use std::os::unix::fs::MetadataExt as _;
+    let own = new.metadata()?;
+    if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
+        // Who may not give a file away may still give it a group.
+        if !give(new, Some(old.uid()), old.gid())? {
+            give(new, None, old.gid())?;
+        }
     }
     new.set_permissions(old.permissions())
+}
+
+/// Sets owner and group; false where the system doesn't allow it.
+#[cfg(unix)]
+fn give(file: &File, owner: Option<u32>, group: u32) -> io::Result<bool> {
+    match std::os::unix::fs::fchown(file, owner, Some(group)) {
+        Ok(()) => Ok(true),
+        // Invalid are users that this namespace doesn't have.
+        Err(error) => match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput => Ok(false),
+            _ => Err(error),
+        },
+    }
 }
 
 #[cfg(not(unix))]

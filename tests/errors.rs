@@ -120,10 +120,7 @@ fn lending_names_the_type_that_works() {
         array.as_ndarray::<f64, Ix2>(),
         "stored as '>f8', asked for `f64` in place: use `Be<f64>`, or `view::<f64>()`",
     );
-    bad_use(
-        array.as_ndarray::<Bool, Ix2>(),
-        "stored as '>f8', asked for `Bool`: use `Be<f64>`",
-    );
+    bad_use(array.as_ndarray::<Bool, Ix2>(), "stored as '>f8', asked for `Bool`: use `Be<f64>`");
     bad_use(
         array.as_ndarray::<Be<f64>, Ix1>(),
         "shape (2, 2) has 2 axes, asked for 1: use `Ix2`, or `IxDyn` for any number",

@@ -22,3 +22,4 @@ mod modes_linux;
 mod roundtrip;
 mod support;
 mod truncated;
+mod whole;

@@ -3,6 +3,7 @@
 mod create;
 mod lend;
 mod open;
+mod stream;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
 
 pub use create::CreateOptions;
 pub use open::{OpenOptions, Opened};
+pub(crate) use open::{Rest, offset, on};
 
 /// One array, used where it lies: in a mapped file, or in any other bytes.
 ///
@@ -34,6 +36,8 @@ pub use open::{OpenOptions, Opened};
 /// | mode known at run time | | [`OpenOptions::open_mode`] |
 /// | files that never change, no `unsafe` | | [`open_immutable`](MappedArray::open_immutable) |
 /// | a copy in memory, no `unsafe` | `numpy.load` | [`OpenOptions::read`] |
+/// | the same from a stream | | [`OpenOptions::read_from`] |
+/// | a copy as an ndarray array | `numpy.load` | [`read_npy`](crate::read_npy) |
 /// | bytes that are there already | | [`from_bytes`](MappedArray::from_bytes) |
 /// | no file | | [`anonymous`](MappedArray::anonymous) |
 ///

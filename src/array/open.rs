@@ -32,7 +32,7 @@ const FIRST_READ_END: u64 = 1024;
 /// ```
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    max_header_len: usize,
+    pub(crate) max_header_len: usize,
 }
 
 /// An array opened in a mode known at run time.
@@ -319,7 +319,7 @@ impl OpenOptions {
     }
 
     /// Reads the header of a file of `len` bytes and finds all elements there.
-    fn find(&self, file: &File, len: u64) -> Result<(Header, Layout)> {
+    pub(crate) fn find(&self, file: &File, len: u64) -> Result<(Header, Layout)> {
         let header = self.read_header(file, len)?;
         let layout = header.layout()?;
         match u64::try_from(layout.end()) {
@@ -352,9 +352,9 @@ fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
 }
 
 /// Reads a file from its start, whatever its own position.
-struct Rest<'a> {
-    file: &'a File,
-    at: u64,
+pub(crate) struct Rest<'a> {
+    pub(crate) file: &'a File,
+    pub(crate) at: u64,
 }
 
 impl std::io::Read for Rest<'_> {
@@ -366,11 +366,11 @@ impl std::io::Read for Rest<'_> {
 }
 
 /// Runs `f` on a path and names it in the error.
-fn on<T>(path: &Path, f: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
+pub(crate) fn on<T>(path: &Path, f: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     f(path).map_err(|error| error.at(path))
 }
 
-fn offset(header: &Header) -> u64 {
+pub(crate) fn offset(header: &Header) -> u64 {
     u64::try_from(header.data_offset).unwrap_or(u64::MAX)
 }
 

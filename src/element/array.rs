@@ -38,6 +38,19 @@ impl<T: Element, const N: usize> Element for [T; N] {
         T::is_exact(codec)
     }
 
+    fn bytes_of<'a>(codec: &T::Codec, values: &'a [[T; N]]) -> Option<&'a [u8]> {
+        // Of no bytes there may be more than flattened ones could be counted.
+        if size_of::<[T; N]>() == 0 { None } else { T::bytes_of(codec, values.as_flattened()) }
+    }
+
+    fn bytes_of_mut<'a>(codec: &T::Codec, values: &'a mut [[T; N]]) -> Option<&'a mut [u8]> {
+        if size_of::<[T; N]>() == 0 {
+            None
+        } else {
+            T::bytes_of_mut(codec, values.as_flattened_mut())
+        }
+    }
+
     fn exact_name(codec: &T::Codec) -> String {
         format!("[{}; {N}]", T::exact_name(codec))
     }

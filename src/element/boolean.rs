@@ -108,6 +108,14 @@ impl Element for Bool {
     fn lend_mut<'a>((): &(), bytes: &'a mut [u8]) -> Option<&'a mut [Bool]> {
         Some(bytemuck::cast_slice_mut(bytes))
     }
+
+    fn bytes_of<'a>((): &(), values: &'a [Bool]) -> Option<&'a [u8]> {
+        Some(bytemuck::cast_slice(values))
+    }
+
+    fn bytes_of_mut<'a>((): &(), values: &'a mut [Bool]) -> Option<&'a mut [u8]> {
+        Some(bytemuck::cast_slice_mut(values))
+    }
 }
 
 impl InPlace for Bool {}
@@ -135,5 +143,9 @@ impl Element for bool {
 
     fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
         Bool::new(*self).encode(&(), bytes)
+    }
+
+    fn bytes_of<'a>((): &(), values: &'a [bool]) -> Option<&'a [u8]> {
+        Some(bytemuck::cast_slice(values))
     }
 }

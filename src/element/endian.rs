@@ -121,6 +121,14 @@ macro_rules! stored {
             fn lend_mut<'a>((): &(), bytes: &'a mut [u8]) -> Option<&'a mut [Self]> {
                 bytemuck::try_cast_slice_mut(bytes).ok()
             }
+
+            fn bytes_of<'a>((): &(), values: &'a [Self]) -> Option<&'a [u8]> {
+                Some(bytemuck::cast_slice(values))
+            }
+
+            fn bytes_of_mut<'a>((): &(), values: &'a mut [Self]) -> Option<&'a mut [u8]> {
+                Some(bytemuck::cast_slice_mut(values))
+            }
         }
 
         impl<T: Scalar> InPlace for $name<T> {}

@@ -86,6 +86,21 @@ pub trait Element: Sized + 'static {
         None
     }
 
+    /// The bytes of values that are stored as they lie in memory.
+    #[doc(hidden)]
+    #[must_use]
+    fn bytes_of<'a>(_: &Self::Codec, _: &'a [Self]) -> Option<&'a [u8]> {
+        None
+    }
+
+    /// As `bytes_of`, where any bytes are values. Then `decode` of no bytes is
+    /// a value too: zero.
+    #[doc(hidden)]
+    #[must_use]
+    fn bytes_of_mut<'a>(_: &Self::Codec, _: &'a mut [Self]) -> Option<&'a mut [u8]> {
+        None
+    }
+
     /// Reads elements `stride` bytes apart, at least `itemsize`, to the end
     /// of `out`.
     #[doc(hidden)]

@@ -254,6 +254,14 @@ impl<T: Scalar> Element for T {
         if T::is_exact(order) { bytemuck::try_cast_slice_mut(bytes).ok() } else { None }
     }
 
+    fn bytes_of<'a>(order: &ByteOrder, values: &'a [T]) -> Option<&'a [u8]> {
+        T::is_exact(order).then(|| bytemuck::cast_slice(values))
+    }
+
+    fn bytes_of_mut<'a>(order: &ByteOrder, values: &'a mut [T]) -> Option<&'a mut [u8]> {
+        T::is_exact(order).then(|| bytemuck::cast_slice_mut(values))
+    }
+
     fn decode_run(order: &ByteOrder, bytes: &[u8], stride: usize, out: &mut Vec<T>) {
         let size = size_of::<T>();
         match (stride == size, *order == ByteOrder::Big) {

@@ -9,6 +9,7 @@ mod text;
 
 pub use encode::Encoded;
 pub use header::Header;
+pub(crate) use preamble::fill;
 pub use preamble::{Preamble, Version};
 pub use text::HeaderText;
 

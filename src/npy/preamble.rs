@@ -57,7 +57,7 @@ impl Version {
     /// ```
     pub fn read(mut from: impl Read) -> Result<Version> {
         let mut bytes = [0; 8];
-        let filled = fill(&mut from, &mut bytes)?;
+        let filled = fill(&mut from, &mut bytes).map_err(ErrorKind::io("read the header"))?;
         Version::parse(bytes.get(..filled).unwrap_or_default())
     }
 
@@ -153,10 +153,10 @@ impl Preamble {
     pub fn read(mut from: impl Read) -> Result<Preamble> {
         let mut bytes = [0; size_of::<WireV2>()];
         let (start, _) = bytes.split_at_mut(size_of::<Magic>());
-        let mut filled = fill(&mut from, start)?;
+        let mut filled = fill(&mut from, start).map_err(ErrorKind::io("read the header"))?;
         let version = Version::parse(bytes.get(..filled).unwrap_or_default())?;
         let rest = bytes.get_mut(filled..version.text_offset()).unwrap_or_default();
-        filled += fill(&mut from, rest)?;
+        filled += fill(&mut from, rest).map_err(ErrorKind::io("read the header"))?;
         Preamble::parse(bytes.get(..filled).unwrap_or_default())
     }
 
@@ -221,14 +221,14 @@ impl Preamble {
 }
 
 /// Reads until `buffer` is full or the end; interrupted reads go on.
-pub(super) fn fill(from: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
+pub(crate) fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match from.read(rest) {
             Ok(0) => break,
             Ok(n) => filled += n,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(ErrorKind::io("read the header")(error)),
+            Err(error) => return Err(error),
         }
     }
     Ok(filled)

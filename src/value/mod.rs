@@ -254,9 +254,10 @@ fn within(dtype: &DType, at: usize, bytes: &[u8]) -> Value {
     Value::decode(dtype, bytes.get(at..at + dtype.itemsize()).unwrap_or_default())
 }
 
-/// The parts of a subarray along its first axis: offset and dtype.
+/// The parts of a subarray along its first axis: offset and dtype. Without
+/// bytes there are none, however many a file claims.
 fn items(dtype: &DType) -> impl Iterator<Item = (usize, DType)> {
-    let parts = dtype.subarray().and_then(|(base, shape)| {
+    let parts = dtype.subarray().filter(|_| dtype.itemsize() > 0).and_then(|(base, shape)| {
         let (first, rest) = shape.split_first()?;
         let item =
             if rest.is_empty() { base.clone() } else { DType::array(base.clone(), rest).ok()? };

@@ -168,7 +168,8 @@ fn strides(geometry: &Geometry) -> Error {
     ErrorKind::Strides { strides: format!("{:?}", geometry.strides) }.into()
 }
 
-fn rank<N: Dimension>(geometry: &Geometry) -> Error {
+/// The error of asking for another number of axes.
+pub(crate) fn rank<N: Dimension>(geometry: &Geometry) -> Error {
     let ndim = geometry.ndim();
     let works = if ndim <= 6 { format!("Ix{ndim}") } else { "IxDyn".to_owned() };
     let shape = tuple(&geometry.shape);

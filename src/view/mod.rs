@@ -24,6 +24,7 @@ pub use blocks::Blocks;
 pub use dynamic::{DynView, DynViewMut};
 pub use index::Index;
 pub use iter::{IndexedIter, Iter};
+pub(crate) use lend::rank;
 pub use mutable::ViewMut;
 pub use slices::Indices;
 

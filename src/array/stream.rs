@@ -1,0 +1,65 @@
+//! Reads arrays of any dtype from streams, into page-aligned memory.
+
+use std::io::Read;
+
+use super::{MappedArray, MappedArrayMut, OpenOptions, Origin};
+use crate::error::{ErrorKind, Result};
+use crate::map::MapMut;
+use crate::npy::{HeaderText, fill};
+
+/// What is mapped before anything was read. The system gives pages only when
+/// they are touched.
+const FIRST: usize = 64 * 1024 * 1024;
+
+impl OpenOptions {
+    /// Reads an array of whatever dtype from any reader, into page-aligned
+    /// memory of its own; the reader is left at the first byte behind the
+    /// elements, so several arrays may follow one another.
+    ///
+    /// Nothing of the announced size is believed; memory grows with what was
+    /// read.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Header::read`](crate::Header::read) and
+    /// [`Layout::new`](crate::Layout::new); [`ErrorKind::Eof`] when elements
+    /// are missing, [`ErrorKind::Io`], [`ErrorKind::Map`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let stream = std::fs::File::open("data/penguins.npy")?;
+    /// let penguins = npymap::OpenOptions::new().read_from(stream)?;
+    /// assert_eq!(penguins.as_slice::<f64>()?[3], 3750.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_from(&self, mut from: impl Read) -> Result<MappedArrayMut> {
+        let header = HeaderText::read(&mut from, self.max_header_len)?.header()?;
+        let layout = header.layout()?;
+        let data = elements(&mut from, layout.nbytes())?;
+        Ok(MappedArray { layout: layout.at(0), data, origin: Origin::new(None, None, &header) })
+    }
+}
+
+/// Reads `needed` bytes into memory that doubles until it holds them.
+fn elements(from: &mut impl Read, needed: usize) -> Result<MapMut> {
+    let mut data = MapMut::anonymous(needed.min(FIRST))?;
+    let mut filled = 0;
+    loop {
+        let rest = data.as_mut().get_mut(filled..).unwrap_or_default();
+        let asked = rest.len();
+        let found = fill(from, rest).map_err(ErrorKind::io("read the elements"))?;
+        filled += found;
+        if found < asked {
+            return Err(ErrorKind::Eof { what: "elements", needed, found: filled }.into());
+        }
+        if filled == needed {
+            return Ok(data);
+        }
+        let larger = filled.saturating_mul(2).min(needed);
+        let mut larger = MapMut::anonymous(larger)?;
+        let start = larger.as_mut().get_mut(..filled).unwrap_or_default();
+        start.copy_from_slice(data.as_ref());
+        data = larger;
+    }
+}

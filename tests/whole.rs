@@ -1,0 +1,585 @@
+//! Whole arrays: what NumPy writes is read, and what is written is what NumPy
+//! would write.
+
+use std::fmt::Debug;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use npymap::ndarray::{
+    Array, Array0, Array1, Array2, ArrayD, Dimension, Ix1, Ix2, IxDyn, ShapeBuilder as _, arr0,
+    arr1, array, s,
+};
+use npymap::num_complex::Complex;
+use npymap::{
+    Be, Bool, Category, DType, Element, ErrorKind, Header, Le, OpenOptions, Order, Result, Ticks,
+    Typed, Version, WriteOptions, half, read_npy, read_npy_from, write_npy, write_npy_to,
+};
+
+use crate::fixtures::{cases, data, max_header_len};
+
+/// The bytes of any element; an [`Element`] of somebody else's.
+#[derive(Clone, Debug, PartialEq)]
+struct Raw(Vec<u8>);
+
+impl Element for Raw {
+    type Codec = usize;
+
+    fn codec(dtype: &DType) -> Result<usize> {
+        Ok(dtype.itemsize())
+    }
+
+    fn itemsize(size: &usize) -> usize {
+        *size
+    }
+
+    fn decode(_: &usize, bytes: &[u8]) -> Raw {
+        Raw(bytes.to_vec())
+    }
+
+    fn encode(&self, _: &usize, bytes: &mut [u8]) -> Result<()> {
+        bytes.copy_from_slice(&self.0);
+        Ok(())
+    }
+}
+
+fn scratch() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.npy");
+    (directory, path)
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn written<T: Element + Typed, D: Dimension>(array: &Array<T, D>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_npy_to(&mut bytes, array).unwrap();
+    bytes
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    fs::read(data().join("numpy-2.4.6").join(name)).unwrap()
+}
+
+type Again = fn(&[u8], &Header) -> Vec<u8>;
+
+/// Reads a file as `T` and writes it again.
+fn again<T: Element>(bytes: &[u8], header: &Header) -> Vec<u8> {
+    let mut options = OpenOptions::new();
+    options.max_header_len(100_000_000);
+    let array: ArrayD<T> = options.read_ndarray_from(bytes).unwrap();
+    assert_eq!(array.shape(), header.shape);
+    let mut out = Vec::new();
+    let mut options = WriteOptions::new(header.dtype.clone());
+    assert_eq!(options.version(header.version).write_to(&mut out, &array).unwrap(), header.version);
+    out
+}
+
+#[test]
+fn what_numpy_saved_is_written_again_byte_for_byte() {
+    let mut count = 0;
+    for case in cases("expect.jsonl") {
+        let path = case["path"].as_str().unwrap();
+        // `open_memmap` stores the order it is told.
+        let is_save = path.starts_with("numpy-2.4.6/") && !path.contains("/memmap-");
+        if !is_save || case["ok"] == false {
+            continue;
+        }
+        let bytes = fs::read(data().join(path)).unwrap();
+        let header = OpenOptions::new()
+            .max_header_len(max_header_len(&case))
+            .header(data().join(path))
+            .unwrap();
+        let bytes = &bytes[..header.layout().unwrap().end()];
+        assert!(again::<Raw>(bytes, &header) == bytes, "{path}");
+        let typed: Option<Again> =
+            match header.dtype.to_string().trim_matches('\'').get(1..).unwrap_or_default() {
+                "b1" => Some(again::<bool>),
+                "i1" => Some(again::<i8>),
+                "i2" => Some(again::<i16>),
+                "i4" => Some(again::<i32>),
+                "i8" => Some(again::<i64>),
+                "u1" => Some(again::<u8>),
+                "u2" => Some(again::<u16>),
+                "u4" => Some(again::<u32>),
+                "u8" => Some(again::<u64>),
+                "f2" => Some(again::<half::f16>),
+                "f4" => Some(again::<f32>),
+                "f8" => Some(again::<f64>),
+                "c8" => Some(again::<Complex<f32>>),
+                "c16" => Some(again::<Complex<f64>>),
+                "V16" => Some(again::<[u8; 16]>),
+                "V3" => Some(again::<[u8; 3]>),
+                "V0" => Some(again::<[u8; 0]>),
+                "U7" | "S0" | "U0" => Some(again::<String>),
+                name if name.starts_with(['M', 'm']) => Some(again::<Ticks>),
+                _ => None,
+            };
+        // Text is not all NumPy writes as `U7`: skip what is no text.
+        if let Some(typed) = typed.filter(|_| !path.contains("U7-be") && !path.contains("U7-le")) {
+            assert!(typed(bytes, &header) == bytes, "{path}");
+            count += 1;
+        }
+    }
+    assert!(count > 60, "{count}");
+}
+
+#[test]
+fn the_order_is_the_one_numpy_would_store() {
+    let order = |bytes: &[u8]| Header::parse(bytes).unwrap().order;
+    let c = Array::from_iter(0..6_i32).into_shape_with_order((2, 3)).unwrap();
+    let f = Array2::from_shape_vec((2, 3).f(), vec![0, 3, 1, 4, 2, 5]).unwrap();
+    assert_eq!(c, f);
+    assert_eq!((order(&written(&c)), order(&written(&f))), (Order::C, Order::F));
+    assert!(written(&f).ends_with(npymap::bytemuck::cast_slice(&[0, 3, 1, 4, 2, 5])));
+    let mut columns = Vec::new();
+    write_npy_to(&mut columns, &f.slice(s![.., ..2])).unwrap();
+    assert_eq!(order(&columns), Order::F);
+
+    // Contiguous both ways counts as C order.
+    for shape in [(1, 3), (3, 1), (0, 3), (3, 0)] {
+        assert_eq!(order(&written(&Array2::<i32>::zeros(shape.f()))), Order::C, "{shape:?}");
+    }
+    assert_eq!(order(&written(&arr1(&[1_i32]))), Order::C);
+
+    // What doesn't lie together is stored in C order, whatever its strides.
+    for view in [
+        f.slice(s![..1, ..]),
+        c.slice(s![.., ..;2]),
+        c.slice(s![..;-1, ..]),
+        c.row(0).broadcast((4, 3)).unwrap(),
+    ] {
+        let mut bytes = Vec::new();
+        write_npy_to(&mut bytes, &view).unwrap();
+        assert_eq!(order(&bytes), Order::C);
+        assert_eq!(read_npy_from::<i32, Ix2>(bytes.as_slice()).unwrap(), view);
+    }
+    let three = Array::from_iter(0..24_u16).into_shape_with_order((2, 3, 4)).unwrap();
+    let mut bytes = Vec::new();
+    write_npy_to(&mut bytes, &three.view().permuted_axes([1, 0, 2])).unwrap();
+    assert_eq!(order(&bytes), Order::C);
+}
+
+/// Every order and rank of a dtype comes back as it was.
+fn round<T>(dtype: &DType, value: impl Fn(u8) -> T)
+where
+    T: Element + Clone + PartialEq + Debug,
+{
+    for shape in [&[][..], &[0], &[1], &[5], &[3, 0], &[2, 3], &[4, 1, 3], &[2; 7], &[1; 64]] {
+        for fortran in [false, true] {
+            let elements = (0..u8::MAX).take(shape.iter().product()).map(&value).collect();
+            let array = ArrayD::from_shape_vec(IxDyn(shape).set_f(fortran), elements).unwrap();
+            let mut bytes = Vec::new();
+            let options = WriteOptions::new(dtype.clone());
+            assert_eq!(options.write_to(&mut bytes, &array).unwrap(), Version::V1);
+            let header = Header::parse(&bytes).unwrap();
+            assert_eq!((&header.dtype, header.shape.as_slice()), (dtype, shape));
+            assert_eq!(bytes.len(), header.layout().unwrap().end());
+
+            let mut stream = bytes.as_slice();
+            let back: ArrayD<T> = read_npy_from(&mut stream).unwrap();
+            assert!(stream.is_empty());
+            assert_eq!(back, array, "{dtype} {shape:?}");
+            assert_eq!(back.strides(), array.strides(), "{dtype} {shape:?}");
+            assert_eq!(OpenOptions::new().read_from(&*bytes).unwrap().header(), Some(header));
+        }
+    }
+}
+
+#[test]
+fn every_order_byte_order_and_rank_comes_back() {
+    for order in ["<", ">"] {
+        let dtype = |code: &str| format!("{order}{code}").parse::<DType>().unwrap();
+        round(&dtype("i2"), |i| i16::from(i) - 3);
+        round(&dtype("u4"), |i| u32::from(i) * 0x0102_0304);
+        round(&dtype("i8"), |i| i64::from(i) - 3);
+        round(&dtype("f2"), half::f16::from);
+        round(&dtype("f4"), |i| f32::from(i) / 3.0);
+        round(&dtype("f8"), |i| f64::from(i) / 3.0);
+        round(&dtype("c8"), |i| Complex::new(f32::from(i), -1.0));
+        round(&dtype("c16"), |i| Complex::new(f64::from(i), -1.0));
+        round(&dtype("M8[ns]"), |i| Ticks(i64::from(i)));
+        round(&dtype("U4"), |i| format!("é{i}"));
+        round(&dtype("U3"), |i| [i; 12]);
+        let record = format!("[('a', '|u1'), ('', '|V3'), ('b', '{order}i4', (2,))]");
+        round(&record.parse().unwrap(), |i| (i, [i32::from(i), -1]));
+    }
+    round(&DType::of::<bool>(), |i| i % 2 == 1);
+    round(&DType::of::<Bool>(), |i| Bool::new(i % 2 == 1));
+    round(&DType::of::<u8>(), |i| i);
+    round(&DType::of::<Le<u16>>(), |i| Le::new(u16::from(i)));
+    round(&DType::of::<Be<f64>>(), |i| Be::new(f64::from(i)));
+    round(&"|S4".parse().unwrap(), |i| i.to_string());
+    round(&"|S0".parse().unwrap(), |_| String::new());
+    round(&"|V0".parse().unwrap(), |_| [0_u8; 0]);
+    round(&"|V6".parse().unwrap(), |i| [i; 6]);
+    round(&"|V6".parse().unwrap(), |i| Raw(vec![i; 6]));
+}
+
+#[test]
+fn arrays_larger_than_a_block_come_back() {
+    let (_directory, path) = scratch();
+    let elements = Array1::from_iter((0..300_001).map(f64::from));
+    for dtype in ["<f8", ">f8"] {
+        WriteOptions::new(dtype.parse().unwrap()).write(&path, &elements).unwrap();
+        assert_eq!(read_npy::<f64, Ix1>(&path).unwrap(), elements);
+        let file = io::BufReader::new(File::open(&path).unwrap());
+        assert_eq!(read_npy_from::<f64, Ix1>(file).unwrap(), elements);
+    }
+    let records = Array1::from_iter((0..300_001_i32).map(|i| (i64::from(i), 0.5_f32)));
+    let dtype = "[('a', '<i8'), ('b', '>f4')]".parse().unwrap();
+    WriteOptions::new(dtype).write(&path, &records.slice(s![..;-3])).unwrap();
+    assert_eq!(read_npy::<(i64, f32), Ix1>(&path).unwrap(), records.slice(s![..;-3]));
+    let large = Array1::from_elem(3, Raw(vec![7; 100_000]));
+    WriteOptions::new("|V100000".parse().unwrap()).write(&path, &large).unwrap();
+    assert_eq!(read_npy::<Raw, Ix1>(&path).unwrap(), large);
+}
+
+#[test]
+fn streams_larger_than_the_first_map_come_back() {
+    let elements = Array1::from_iter(0..20_000_000_i32);
+    let bytes = written(&elements);
+    let array = OpenOptions::new().read_from(&*bytes).unwrap();
+    assert!(array.as_slice::<i32>().unwrap() == elements.as_slice().unwrap());
+}
+
+#[test]
+fn padding_is_zero_in_every_block() {
+    let dtype: DType = "[('a', '|u1'), ('', '|V3')]".parse().unwrap();
+    let mut bytes = Vec::new();
+    let array = Array1::from_elem(50_000, (0xff_u8,));
+    WriteOptions::new(dtype).write_to(&mut bytes, &array).unwrap();
+    assert!(bytes[128..].chunks(4).all(|element| element == [0xff, 0, 0, 0]));
+}
+
+/// Hands out a few bytes at a time, and is interrupted before each.
+struct Halting<R> {
+    from: R,
+    ready: bool,
+}
+
+impl<R: Read> Read for Halting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.ready = !self.ready;
+        if self.ready {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let some = buffer.len().min(7);
+        self.from.read(&mut buffer[..some])
+    }
+}
+
+#[test]
+fn arrays_follow_one_another_in_a_stream() {
+    let bytes = fixture("two-arrays.npy");
+    let first = Header::parse(&bytes).unwrap();
+    let mut stream = bytes.as_slice();
+    let _: ArrayD<Raw> = read_npy_from(&mut stream).unwrap();
+    assert_eq!(stream.len(), bytes.len() - first.layout().unwrap().end());
+    let _: ArrayD<Raw> = read_npy_from(&mut stream).unwrap();
+    assert!(stream.is_empty());
+
+    let mut bytes = Vec::new();
+    write_npy_to(&mut bytes, &arr1(&[1.5_f32, 2.5])).unwrap();
+    WriteOptions::new(">i2".parse().unwrap()).write_to(&mut bytes, &arr0(-2_i16)).unwrap();
+    write_npy_to(&mut bytes, &Array2::<u8>::zeros((0, 4))).unwrap();
+    write_npy_to(&mut bytes, &arr1(&[true])).unwrap();
+    bytes.extend(b"rest");
+
+    let mut stream = Halting { from: bytes.as_slice(), ready: false };
+    assert_eq!(read_npy_from::<f32, Ix1>(&mut stream).unwrap(), array![1.5, 2.5]);
+    let second: Array0<i16> = read_npy_from(&mut stream).unwrap();
+    assert_eq!(second.into_scalar(), -2);
+    let third = OpenOptions::new().read_from(&mut stream).unwrap();
+    assert_eq!(third.shape(), [0, 4]);
+    let fourth = OpenOptions::new().read_from(&mut stream).unwrap();
+    assert_eq!(fourth.as_slice::<Bool>().unwrap(), [Bool::new(true)]);
+    assert_eq!(stream.from, b"rest");
+
+    let mut end: &[u8] = b"";
+    let error = read_npy_from::<f32, Ix1>(&mut end).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Magic { found, .. } if found.is_empty()));
+}
+
+#[test]
+fn streams_cut_anywhere_are_errors() {
+    let record = "[('a', '<i2'), ('b', '>f4')]".parse().unwrap();
+    let mut bytes = Vec::new();
+    WriteOptions::new(record).write_to(&mut bytes, &array![(1_i16, 2.0_f32), (3, 4.0)]).unwrap();
+    for end in 0..bytes.len() {
+        let cut = &bytes[..end];
+        let error = read_npy_from::<(i16, f32), Ix1>(cut).unwrap_err();
+        assert_eq!(error.category(), Category::Format, "{end}");
+        assert!(read_npy_from::<[u8; 6], Ix1>(cut).is_err(), "{end}");
+        assert!(OpenOptions::new().read_from(cut).is_err(), "{end}");
+    }
+    let error = read_npy_from::<[u8; 6], Ix1>(&bytes[..bytes.len() - 1]).unwrap_err();
+    assert_eq!(error.to_string(), "ends inside the elements: 11 of 12 bytes are there");
+
+    let (_directory, path) = scratch();
+    fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+    let error = read_npy::<[u8; 6], Ix1>(&path).unwrap_err();
+    let text = format!(
+        "{}: the elements end at byte 140 and the file at 139: it was truncated, or is still being written",
+        path.display()
+    );
+    assert_eq!(error.to_string(), text);
+}
+
+#[test]
+fn announced_sizes_are_not_believed() {
+    for (descr, shape) in [
+        ("'|u1'", "(1125899906842624,)"),
+        ("'<f8'", "(140737488355328,)"),
+        ("'>f8'", "(4, 35184372088832)"),
+        ("'|S2147483647'", "()"),
+        ("'|S2147483647'", "(1048576,)"),
+        ("[('a', '|V1000000000'), ('b', '|V1000000000')]", "(1,)"),
+    ] {
+        let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend(u16::try_from(text.len()).unwrap().to_le_bytes());
+        bytes.extend(text.as_bytes());
+        bytes.extend([0; 1000]);
+        let errors = [
+            read_npy_from::<Raw, IxDyn>(&*bytes).unwrap_err(),
+            OpenOptions::new().read_from(&*bytes).unwrap_err(),
+        ];
+        let number = read_npy_from::<f64, IxDyn>(&*bytes);
+        let byte = read_npy_from::<u8, IxDyn>(&*bytes);
+        let text = read_npy_from::<String, IxDyn>(&*bytes);
+        for error in errors.into_iter().chain(number.err()).chain(byte.err()).chain(text.err()) {
+            assert!(
+                matches!(error.kind(), ErrorKind::Eof { what: "elements", found: 1000, .. })
+                    || matches!(error.kind(), ErrorKind::Fit { .. }),
+                "{error}"
+            );
+        }
+        let (_directory, path) = scratch();
+        fs::write(&path, &bytes).unwrap();
+        let error = read_npy::<Raw, IxDyn>(&path).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ShortFile { .. }), "{error}");
+    }
+}
+
+#[test]
+fn elements_of_no_bytes_are_limited() {
+    let header = Header::new("|S0".parse().unwrap(), &[1 << 40], Order::C).unwrap();
+    let bytes = header.encode(None).unwrap().bytes;
+    let error = read_npy_from::<String, Ix1>(&*bytes).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "shape (1099511627776,) is of elements of no bytes: of those at most 1048576 are read into memory, map or view the array instead"
+    );
+    assert!(read_npy_from::<[u8; 0], Ix1>(&*bytes).is_err());
+    assert_eq!(OpenOptions::new().read_from(&*bytes).unwrap().len(), 1 << 40);
+}
+
+#[test]
+fn other_ranks_and_types_are_refused_by_name() {
+    let bytes = written(&array![[1_i32, 2]]);
+    assert_eq!(
+        read_npy_from::<i32, Ix1>(&*bytes).unwrap_err().to_string(),
+        "shape (1, 2) has 2 axes, asked for 1: use `Ix2`, or `IxDyn` for any number"
+    );
+    assert_eq!(
+        read_npy_from::<f32, Ix2>(&*bytes).unwrap_err().to_string(),
+        "stored as '<i4', asked for `f32`: use `i32`"
+    );
+    let (directory, path) = scratch();
+    let error = WriteOptions::new("<f8".parse().unwrap()).write(&path, &arr1(&[1_i32]));
+    assert!(matches!(error.unwrap_err().kind(), ErrorKind::Fit { .. }));
+    let missing = directory.path().join("missing.npy");
+    let error = read_npy::<f64, Ix1>(&missing).unwrap_err();
+    assert!(error.to_string().starts_with(&format!("{}: cannot open: ", missing.display())));
+    assert_eq!(error.path(), Some(&*missing));
+}
+
+#[test]
+fn an_error_leaves_everything_as_it_was() {
+    let (directory, path) = scratch();
+    fs::write(&path, "precious").unwrap();
+    let words = array!["a".to_owned(), "toolong".to_owned()];
+    let mut options = WriteOptions::new("<U3".parse().unwrap());
+    let error = options.write(&path, &words).unwrap_err();
+    let text =
+        format!("{}: 'toolong' of 7 characters: expected at most 3 characters", path.display());
+    assert_eq!(error.to_string(), text);
+    let names_no_latin1: DType = "[('整', '<i4')]".parse().unwrap();
+    options = WriteOptions::new(names_no_latin1);
+    let error = options.version(Version::V1).write(&path, &arr1(&[(1_i32,)])).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Encode { .. }), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), b"precious");
+    assert_eq!(names(directory.path()), ["a.npy"]);
+
+    let error = write_npy(directory.path(), &arr0(1_u8)).unwrap_err();
+    assert_eq!(error.category(), Category::Io);
+    let nowhere = directory.path().join("missing/a.npy");
+    assert!(write_npy(&nowhere, &arr0(1_u8)).unwrap_err().to_string().contains("cannot create"));
+    assert_eq!(names(directory.path()), ["a.npy"]);
+}
+
+/// Refuses what is more than it has room for.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let some = bytes.len().min(self.0).min(100);
+        self.0 -= some;
+        if some == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(some) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_a_writer_says_is_told() {
+    let array = Array1::<u16>::zeros(1000);
+    assert_eq!(write_npy_to(Full(2128), &array).unwrap(), Version::V1);
+    let error = write_npy_to(Full(2127), &array).unwrap_err().to_string();
+    assert!(error.starts_with("cannot write the elements: "), "{error}");
+    let error = write_npy_to(Full(127), &array).unwrap_err().to_string();
+    assert!(error.starts_with("cannot write the header: "), "{error}");
+}
+
+#[test]
+fn the_version_is_the_one_asked_for_or_the_first_that_fits() {
+    let (_directory, path) = scratch();
+    let mut options = WriteOptions::new(DType::of::<i32>());
+    for version in [Version::V1, Version::V2, Version::V3] {
+        assert_eq!(options.version(version).write(&path, &arr0(1_i32)).unwrap(), version);
+        assert_eq!(OpenOptions::new().header(&path).unwrap().version, version);
+    }
+    let options = WriteOptions::new("[('整', '<i4')]".parse().unwrap());
+    assert_eq!(options.write(&path, &arr1(&[(1_i32,)])).unwrap(), Version::V3);
+}
+
+#[test]
+fn who_has_the_old_file_mapped_keeps_it() {
+    let (_directory, path) = scratch();
+    write_npy(&path, &arr1(&[1.0_f64; 1000])).unwrap();
+    // SAFETY: the file is replaced, never changed.
+    let old = unsafe { npymap::MappedArray::open(&path).unwrap() };
+    let mut options = WriteOptions::new(DType::of::<f64>());
+    options.sync(true).write(&path, &arr1(&[2.0_f64])).unwrap();
+    assert_eq!(old.as_slice::<f64>().unwrap(), [1.0; 1000]);
+    assert_eq!(read_npy::<f64, Ix1>(&path).unwrap(), arr1(&[2.0]));
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_replaced_file_keeps_its_permissions_and_owner() {
+        let (directory, path) = scratch();
+        write_npy(&path, &arr0(1_u8)).unwrap();
+        let new = fs::metadata(&path).unwrap();
+        let plain = File::create(directory.path().join("plain")).unwrap();
+        assert_eq!(new.mode(), plain.metadata().unwrap().mode());
+        for mode in [0o600, 0o640, 0o444] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            write_npy(&path, &arr0(2_u8)).unwrap();
+            let now = fs::metadata(&path).unwrap();
+            assert_eq!(now.mode() & 0o777, mode);
+            assert_eq!((now.uid(), now.gid()), (new.uid(), new.gid()));
+        }
+        // Only root may give files away.
+        if std::os::unix::fs::chown(&path, Some(12_345), Some(54_321)).is_ok() {
+            write_npy(&path, &arr0(2_u8)).unwrap();
+            let now = fs::metadata(&path).unwrap();
+            assert_eq!((now.uid(), now.gid()), (12_345, 54_321));
+        }
+    }
+
+    #[test]
+    fn links_are_followed_also_to_nothing() {
+        let (directory, path) = scratch();
+        let within = |name: &str| directory.path().join(name);
+        fs::create_dir(within("there")).unwrap();
+        symlink("there/b.npy", &path).unwrap();
+        symlink("a.npy", within("link")).unwrap();
+        for value in [1_u8, 2] {
+            write_npy(within("link"), &arr0(value)).unwrap();
+            assert_eq!(names(directory.path()), ["a.npy", "link", "there"]);
+            assert_eq!(names(&within("there")), ["b.npy"]);
+            let back: Array0<u8> = read_npy(within("there/b.npy")).unwrap();
+            assert_eq!(back.into_scalar(), value);
+        }
+        assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
+        symlink("round", within("round")).unwrap();
+        assert!(write_npy(within("round"), &arr0(1_u8)).is_err());
+    }
+
+    #[test]
+    fn devices_and_pipes_are_written_and_read_straight() {
+        let mut options = WriteOptions::new(DType::of::<f64>());
+        options.sync(true).write("/dev/null", &Array1::<f64>::zeros(100_000)).unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        let error = read_npy::<f64, Ix1>("/dev/null").unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Magic { .. }), "{error}");
+
+        let (directory, path) = scratch();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_bits_truncate(0o600))
+            .unwrap();
+        let array = Array1::from_iter((0..100_000).map(f64::from));
+        for dtype in ["<f8", ">f8"] {
+            let options = WriteOptions::new(dtype.parse().unwrap());
+            std::thread::scope(|scope| {
+                scope.spawn(|| options.write(&path, &array).unwrap());
+                assert_eq!(read_npy::<f64, Ix1>(&path).unwrap(), array);
+            });
+        }
+        assert_eq!(names(directory.path()), ["a.npy"]);
+    }
+
+    /// Runs itself with its output in a file.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn standard_output_is_written_where_it_stands() {
+        const CHILD: &str = "NPYMAP_TEST_CHILD";
+        if std::env::var_os(CHILD).is_some() {
+            let mut out = io::stdout();
+            out.write_all(b"before").unwrap();
+            write_npy("/dev/stdout", &arr0(7_u8)).unwrap();
+            out.write_all(b"after\n").unwrap();
+            return;
+        }
+        let (_directory, path) = scratch();
+        let test = "whole::unix::standard_output_is_written_where_it_stands";
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--nocapture"])
+            .env(CHILD, "")
+            .stdout(File::create(&path).unwrap())
+            .status();
+        assert!(status.unwrap().success());
+        let expected = [b"before", &*written(&arr0(7_u8)), b"after"].concat();
+        let out = fs::read(&path).unwrap();
+        assert!(out.windows(expected.len()).any(|part| part == expected));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_open_descriptor_is_written_straight() {
+        use std::os::fd::AsRawFd as _;
+        let (directory, path) = scratch();
+        let mut file = File::create(&path).unwrap();
+        file.write_all(b"before").unwrap();
+        let name = format!("/dev/fd/{}", file.as_raw_fd());
+        write_npy(&name, &arr0(7_u8)).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        assert_eq!(bytes.strip_prefix(b"before").unwrap(), written(&arr0(7_u8)));
+        assert_eq!(file.metadata().unwrap().ino(), fs::metadata(&path).unwrap().ino());
+        assert_eq!(names(directory.path()), ["a.npy"]);
+    }
+}
