@@ -56,6 +56,11 @@ enum Name {
 
 /// Reads one field: a tuple (or list) of two or three items.
 fn item(reader: &mut Reader<'_>) -> Result<(Name, DType)> {
+    if reader.peek() == Some(b'(') {
+        if let Some((name, typestr)) = reader.plain_pair() {
+            return Ok((Name::Alone(name.to_owned()), typestr::parse(typestr)?.into()));
+        }
+    }
     const FIELD: &str = "a field such as ('x', '<f8') or ('x', '<f8', (3,))";
     let here = *reader;
     let mut items = either(reader)?.ok_or_else(|| here.error(FIELD))?;

@@ -405,11 +405,11 @@ impl DType {
     /// Checks names and size, which is all that can be wrong with fields
     /// whose places are settled.
     fn from_fields(fields: Vec<Field>, itemsize: usize, alignment: usize) -> Result<DType> {
-        let mut names: Vec<&str> = fields
-            .iter()
-            .flat_map(|f| [Some(f.name.as_str()), f.title.as_deref()])
-            .flatten()
-            .collect();
+        let mut names: Vec<&str> = Vec::with_capacity(fields.len());
+        for field in &fields {
+            names.push(&field.name);
+            names.extend(field.title.as_deref());
+        }
         names.sort_unstable();
         let twice = names.windows(2).find_map(|pair| match pair {
             [a, b] if a == b => Some((*a).to_owned()),

@@ -129,9 +129,9 @@ enum Refusal {
 
 /// Reads a letter and a size: `f8`, `S10`, `M8[ns]`.
 fn sized(short: &str, order: ByteOrder) -> Result<Scalar, Refusal> {
-    if let Some((kind, metadata)) = date(short) {
-        let unit = unit(metadata)?;
-        return Ok(Scalar { kind, order, itemsize: 8, unit });
+    if short.starts_with(['M', 'm', 'd', 't']) {
+        let (kind, metadata) = date(short).ok_or(Refusal::Unknown)?;
+        return Ok(Scalar { kind, order, itemsize: 8, unit: unit(metadata)? });
     }
     let (letter, digits) = short.split_at_checked(1).ok_or(Refusal::Unknown)?;
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
