@@ -24,7 +24,9 @@ pub use num_complex;
 
 pub use array::{CreateOptions, MappedArray, MappedArrayMut, OpenOptions, Opened};
 pub use dtype::{ByteOrder, DType, Field, Kind, Unit, UnitBase};
-pub use element::{Be, Bool, Element, InPlace, Le, Real, Scalar, Ticks, Typed};
+pub use element::{
+    Be, Bool, DateTime64, Element, InPlace, Le, Real, Scalar, Ticks, TimeDelta64, Typed,
+};
 pub use error::{Category, Error, ErrorKind, Result};
 pub use layout::{Layout, Order};
 pub use map::{Map, MapMut};

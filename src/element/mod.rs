@@ -2,6 +2,7 @@
 
 mod array;
 mod boolean;
+mod date;
 mod endian;
 mod real;
 mod scalar;
@@ -16,6 +17,7 @@ use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{ErrorKind, Result};
 
 pub use boolean::Bool;
+pub use date::{DateTime64, TimeDelta64};
 pub use endian::{Be, Le};
 pub use real::Real;
 pub use scalar::{Scalar, Ticks};
@@ -29,7 +31,7 @@ pub(crate) use text::trimmed;
 /// | `i1` … `i8`, `u1` … `u8` | `i8` … `i64`, `u8` … `u64` |
 /// | `f2`, `f4`, `f8` | [`half::f16`], `f32`, `f64` |
 /// | `c8`, `c16` | [`Complex<f32>`](num_complex::Complex), `Complex<f64>` |
-/// | `M8`, `m8` | [`Ticks`] |
+/// | `M8`, `m8` | [`Ticks`], [`DateTime64`], [`TimeDelta64`] |
 /// | `V2` written by `ml_dtypes` | [`half::bf16`] |
 /// | `S`, `U` | [`String`] |
 /// | subarrays | `[T; N]` |

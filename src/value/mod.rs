@@ -3,6 +3,10 @@
 mod date;
 mod parse;
 mod print;
+#[cfg(feature = "serde")]
+mod serialize;
+
+pub(crate) use print::{date_text, difference_text};
 
 use half::f16;
 use num_complex::Complex;

@@ -27,7 +27,7 @@ impl fmt::Display for Value {
             Value::Text(text) => f.write_str(text),
             Value::Void(bytes) => f.write_str(&hex_text(bytes)),
             Value::DateTime(ticks, unit) => f.write_str(&date_text(*ticks, *unit)),
-            Value::TimeDelta(ticks, unit) => f.write_str(&difference(*ticks, *unit)),
+            Value::TimeDelta(ticks, unit) => f.write_str(&difference_text(*ticks, *unit)),
             Value::Record(values) => f.write_str(&record(values)),
             Value::Array(values) => write!(f, "[{}]", joined(values)),
         }
@@ -65,7 +65,7 @@ impl Value {
     }
 }
 
-fn date_text(ticks: Ticks, unit: Option<Unit>) -> String {
+pub(crate) fn date_text(ticks: Ticks, unit: Option<Unit>) -> String {
     match (ticks, unit) {
         (Ticks::NAT, _) => "NaT".to_owned(),
         (Ticks(count), Some(unit)) => date::text(count, unit),
@@ -74,7 +74,7 @@ fn date_text(ticks: Ticks, unit: Option<Unit>) -> String {
 }
 
 /// `5 seconds`
-fn difference(Ticks(count): Ticks, unit: Option<Unit>) -> String {
+pub(crate) fn difference_text(Ticks(count): Ticks, unit: Option<Unit>) -> String {
     if Ticks(count) == Ticks::NAT {
         return "NaT".to_owned();
     }

@@ -1,0 +1,91 @@
+//! Dates and time differences with their units.
+
+use std::fmt;
+
+use super::scalar::{read, write};
+use super::{Element, Ticks, unfit};
+use crate::dtype::{ByteOrder, DType, Kind, Unit};
+use crate::error::{ErrorKind, Result};
+use crate::value::{date_text, difference_text};
+
+macro_rules! with_unit {
+    ($(#[$docs:meta])* $name:ident, $kind:ident, $text:ident) => {
+        $(#[$docs])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub struct $name {
+            /// How many units; [`Ticks::NAT`] for none.
+            pub ticks: Ticks,
+            /// The unit; `None` for NumPy's generic one.
+            pub unit: Option<Unit>,
+        }
+
+        impl Element for $name {
+            type Codec = (ByteOrder, Option<Unit>);
+
+            fn codec(dtype: &DType) -> Result<Self::Codec> {
+                if dtype.kind() == Kind::$kind {
+                    Ok((dtype.byte_order(), dtype.unit()))
+                } else {
+                    Err(unfit(dtype, stringify!($name)))
+                }
+            }
+
+            fn itemsize(_: &Self::Codec) -> usize {
+                8
+            }
+
+            fn decode(&(order, unit): &Self::Codec, bytes: &[u8]) -> Self {
+                $name { ticks: read(order, bytes), unit }
+            }
+
+            /// Refuses another unit than the dtype's.
+            fn encode(&self, &(order, unit): &Self::Codec, bytes: &mut [u8]) -> Result<()> {
+                if self.unit != unit {
+                    let name = |unit: Option<Unit>| unit.map_or_else(|| "no unit".to_owned(), |unit| format!("unit {unit}"));
+                    let value = format!("{self} in {}", name(self.unit));
+                    return Err(ErrorKind::Value { value, expected: name(unit) }.into());
+                }
+                write(self.ticks, order, bytes);
+                Ok(())
+            }
+        }
+
+        /// Prints as NumPy does.
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&$text(self.ticks, self.unit))
+            }
+        }
+    };
+}
+
+with_unit! {
+    /// A date: NumPy's `datetime64`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{DateTime64, MappedArray, Ticks};
+    ///
+    /// let mut days = MappedArray::anonymous(&">M8[D]".parse()?, &[1])?;
+    /// days.view_mut::<Ticks>()?.set(0, Ticks(18_321))?;
+    /// assert_eq!(days.view::<DateTime64>()?.at(0).to_string(), "2020-02-29");
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    DateTime64, DateTime, date_text
+}
+
+with_unit! {
+    /// A time difference: NumPy's `timedelta64`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Ticks, TimeDelta64};
+    ///
+    /// let delta = TimeDelta64 { ticks: Ticks(5), unit: Some("25s".parse()?) };
+    /// assert_eq!(delta.to_string(), "125 seconds");
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    TimeDelta64, TimeDelta, difference_text
+}
