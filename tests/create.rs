@@ -131,7 +131,7 @@ fn wrong_arguments_touch_nothing() {
 #[test]
 fn files_that_exist_are_not_replaced_unless_asked() {
     let (_directory, path, _) = with_file();
-    let exists = |kind: &ErrorKind| matches!(kind, ErrorKind::Exists { .. });
+    let exists = |kind: &ErrorKind| matches!(kind, ErrorKind::Exists);
     fails(&path, "<f8", &[3], &CreateOptions::new(), exists);
     fails(&path, "<f8", &[3], CreateOptions::new().overwrite(false), exists);
 }

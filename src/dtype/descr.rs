@@ -54,6 +54,9 @@ enum Name {
     Titled(Option<String>, String),
 }
 
+/// What a field looks like.
+const FIELD: &str = "a field such as ('x', '<f8') or ('x', '<f8', (3,))";
+
 /// Reads one field: a tuple (or list) of two or three items.
 fn item(reader: &mut Reader<'_>) -> Result<(Name, DType)> {
     if reader.peek() == Some(b'(') {
@@ -61,7 +64,6 @@ fn item(reader: &mut Reader<'_>) -> Result<(Name, DType)> {
             return Ok((Name::Alone(name.to_owned()), typestr::parse(typestr)?.into()));
         }
     }
-    const FIELD: &str = "a field such as ('x', '<f8') or ('x', '<f8', (3,))";
     let here = *reader;
     let mut items = either(reader)?.ok_or_else(|| here.error(FIELD))?;
     if !reader.next_item(&mut items)? {
@@ -311,9 +313,10 @@ fn dictionary_text(dtype: &DType) -> String {
     let list = |items: Vec<String>| format!("[{}]", items.join(", "));
     let fields = dtype.fields();
     let title = |field: &Field| field.title.as_deref().map_or_else(|| "None".to_owned(), quoted);
-    let titles = match fields.iter().any(|field| field.title.is_some()) {
-        true => format!(", 'titles': {}", list(fields.iter().map(title).collect())),
-        false => String::new(),
+    let titles = if fields.iter().any(|field| field.title.is_some()) {
+        format!(", 'titles': {}", list(fields.iter().map(title).collect()))
+    } else {
+        String::new()
     };
     format!(
         "{{'names': {}, 'formats': {}, 'offsets': {}{titles}, 'itemsize': {}}}",

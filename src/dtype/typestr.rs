@@ -104,7 +104,7 @@ pub(super) fn parse(text: &str) -> Result<Scalar> {
         Some(("=" | "|", code)) => (Some(ByteOrder::NATIVE), code),
         _ => (None, text),
     };
-    let is_sized = code.bytes().nth(1).is_some_and(|b| b.is_ascii_digit());
+    let is_sized = code.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
     let short = match order {
         _ if is_sized => code,
         Some(_) => find(&LETTERS, code).unwrap_or(code),

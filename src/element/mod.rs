@@ -72,18 +72,21 @@ pub trait Element: Sized + 'static {
     /// Whether elements in memory are values of this type as they lie, but
     /// for their address.
     #[doc(hidden)]
+    #[must_use]
     fn is_exact(_: &Self::Codec) -> bool {
         false
     }
 
     /// Lends a run of elements that are exact and aligned.
     #[doc(hidden)]
+    #[must_use]
     fn lend<'a>(_: &Self::Codec, _: &'a [u8]) -> Option<&'a [Self]> {
         None
     }
 
     /// As `lend`.
     #[doc(hidden)]
+    #[must_use]
     fn lend_mut<'a>(_: &Self::Codec, _: &'a mut [u8]) -> Option<&'a mut [Self]> {
         None
     }
@@ -127,6 +130,7 @@ pub trait Element: Sized + 'static {
 
     /// The type that stands on the bytes as they are.
     #[doc(hidden)]
+    #[must_use]
     fn exact_name(_: &Self::Codec) -> String {
         short_name::<Self>()
     }

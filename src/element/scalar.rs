@@ -266,7 +266,7 @@ impl<T: Scalar> Element for T {
         let size = size_of::<T>();
         match (stride == size, *order == ByteOrder::Big) {
             (true, true) => {
-                out.extend(bytes.chunks_exact(size).map(|chunk| read::<T>(ByteOrder::Big, chunk)))
+                out.extend(bytes.chunks_exact(size).map(|chunk| read::<T>(ByteOrder::Big, chunk)));
             }
             (true, false) => out
                 .extend(bytes.chunks_exact(size).map(|chunk| read::<T>(ByteOrder::Little, chunk))),

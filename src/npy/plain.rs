@@ -42,14 +42,12 @@ fn shape(text: &str) -> Option<(Vec<usize>, &str)> {
         }
         shape.push(number.parse::<isize>().ok()?.unsigned_abs());
         rest = match after.strip_prefix(", ") {
-            Some(next) if next.starts_with(|c: char| c.is_ascii_digit()) => next,
-            Some(_) => return None,
+            Some(next) => Some(next).filter(|next| next.starts_with(|c: char| c.is_ascii_digit())),
             None if shape.len() == 1 => {
-                after.strip_prefix(',').filter(|rest| rest.starts_with(')'))?
+                after.strip_prefix(',').filter(|rest| rest.starts_with(')'))
             }
-            None if after.starts_with(')') => after,
-            None => return None,
-        };
+            None => Some(after).filter(|after| after.starts_with(')')),
+        }?;
     }
     Some((shape, rest))
 }

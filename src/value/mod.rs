@@ -136,13 +136,14 @@ impl Element for Value {
                 _ => narrowed(self.as_f64().ok_or_else(refused)?).encode(order, bytes),
             },
             (Kind::Float, 8) => self.as_f64().ok_or_else(refused)?.encode(order, bytes),
-            (Kind::Complex, 8) => match self {
-                Value::C64(value) => value.encode(order, bytes),
-                _ => {
+            (Kind::Complex, 8) => {
+                if let Value::C64(value) = self {
+                    value.encode(order, bytes)
+                } else {
                     let value = self.as_complex().ok_or_else(refused)?;
                     Complex::new(narrowed(value.re), narrowed(value.im)).encode(order, bytes)
                 }
-            },
+            }
             (Kind::Complex, 16) => self.as_complex().ok_or_else(refused)?.encode(order, bytes),
             (Kind::DateTime, _) => match self {
                 Value::DateTime(ticks, unit) if *unit == dtype.unit() => ticks.encode(order, bytes),

@@ -166,7 +166,6 @@ fn items(text: &str, open: char, close: char) -> Option<Vec<&str>> {
                 continue;
             }
             (Some(open), c) if c == open && !escaped => quote = None,
-            (Some(_), _) => {}
             (None, '\'' | '"') => quote = Some(c),
             (None, '(' | '[') => depth += 1,
             (None, ')' | ']') => depth = depth.checked_sub(1)?,
@@ -174,7 +173,7 @@ fn items(text: &str, open: char, close: char) -> Option<Vec<&str>> {
                 items.push(inner.get(start..at)?.trim());
                 start = at + 1;
             }
-            (None, _) => {}
+            _ => {}
         }
         escaped = false;
     }

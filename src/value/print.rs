@@ -109,7 +109,7 @@ fn byte_text(bytes: &[u8]) -> String {
             b'\\' => out.push_str("\\\\"),
             _ if char::from(byte) == quote => out.extend(['\\', quote]),
             b' '..=b'~' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("\\x{byte:02x}")),
+            _ => out.extend(["\\x".to_owned(), format!("{byte:02x}")]),
         }
     }
     out.push(quote);
@@ -118,8 +118,8 @@ fn byte_text(bytes: &[u8]) -> String {
 
 /// `b'\x00\xFF'`, as NumPy prints void.
 fn hex_text(bytes: &[u8]) -> String {
-    let digits: String = bytes.iter().map(|byte| format!("\\x{byte:02X}")).collect();
-    format!("b'{digits}'")
+    let digits: Vec<_> = bytes.iter().map(|byte| format!("\\x{byte:02X}")).collect();
+    format!("b'{}'", digits.concat())
 }
 
 /// The fewest digits that tell a half float from its neighbours.

@@ -9,6 +9,10 @@ use crate::literal::tuple;
 
 impl<T: Element> View<'_, T> {
     /// Copies all elements in C order.
+    ///
+    /// # Panics
+    ///
+    /// When there can't be that much memory, as [`Vec`] does.
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
         let geometry = self.geometry.merged();
@@ -20,6 +24,10 @@ impl<T: Element> View<'_, T> {
     }
 
     /// Copies all elements into an array in C order.
+    ///
+    /// # Panics
+    ///
+    /// As [`to_vec`](View::to_vec).
     #[must_use]
     pub fn to_ndarray(&self) -> ArrayD<T> {
         let elements = self.to_vec();
@@ -41,14 +49,13 @@ impl<T: Element> View<'_, T> {
         let mut rest = out;
         for run in geometry.runs() {
             let (own, after) = rest.split_at_mut(run.count);
-            match run.forward(self.bytes, size) {
-                Some((bytes, stride)) => T::decode_to(&self.codec, bytes, stride, own),
-                None => {
-                    let elements = run.elements(self.bytes, size);
-                    own.iter_mut()
-                        .zip(elements)
-                        .for_each(|(to, element)| *to = T::decode(&self.codec, element));
-                }
+            if let Some((bytes, stride)) = run.forward(self.bytes, size) {
+                T::decode_to(&self.codec, bytes, stride, own);
+            } else {
+                let elements = run.elements(self.bytes, size);
+                own.iter_mut()
+                    .zip(elements)
+                    .for_each(|(to, element)| *to = T::decode(&self.codec, element));
             }
             rest = after;
         }

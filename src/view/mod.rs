@@ -235,7 +235,7 @@ impl<'a, T: Element> View<'a, T> {
     /// The parts along the first axis; none without axes.
     pub fn outer_iter(&self) -> impl ExactSizeIterator<Item = View<'a, T>> + '_ {
         let count = self.shape().first().copied().unwrap_or(0);
-        (0..count).map(|i| self.index_axis(0, i).expect("an index below the axis' length"))
+        (0..count).map(|i| self.with(self.geometry.outer(i)))
     }
 
     /// Parts of `size` along an axis; the last may be shorter.
@@ -249,8 +249,7 @@ impl<'a, T: Element> View<'a, T> {
         axis: usize,
         size: usize,
     ) -> Result<impl ExactSizeIterator<Item = View<'a, T>> + '_> {
-        let parts = self.geometry.chunks(axis, size)?;
-        Ok(parts.into_iter().map(|geometry| self.with(geometry)))
+        Ok(self.geometry.chunks(axis, size)?.map(|geometry| self.with(geometry)))
     }
 
     /// All elements in C order.

@@ -106,6 +106,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// [`ErrorKind::Index`] out of range or with another number of axes,
     /// [`ErrorKind::Value`] when the value doesn't fit the dtype.
     #[inline]
+    #[expect(clippy::needless_pass_by_value, reason = "elements are small, and most are `Copy`")]
     pub fn set(&mut self, index: impl Index, value: T) -> Result<()> {
         let size = T::itemsize(&self.codec);
         let start = self.geometry.at(index.axes());
@@ -179,6 +180,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// [`ErrorKind::Broadcast`] when the shapes differ, [`ErrorKind::Value`]
     /// when an element doesn't fit the dtype.
+    #[expect(clippy::needless_pass_by_value, reason = "ndarray passes its views by value")]
     pub fn copy_from<D: Dimension>(&mut self, from: ArrayView<'_, T, D>) -> Result<()> {
         if from.shape() != self.shape() {
             let (from, to) = (tuple(from.shape()), tuple(self.shape()));

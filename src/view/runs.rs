@@ -24,11 +24,7 @@ impl Run {
     }
 
     /// The bytes of each element, one after the other.
-    pub(super) fn elements<'b>(
-        self,
-        bytes: &'b [u8],
-        size: usize,
-    ) -> impl Iterator<Item = &'b [u8]> {
+    pub(super) fn elements(self, bytes: &[u8], size: usize) -> impl Iterator<Item = &[u8]> {
         let mut at = self.start;
         (0..self.count).map(move |_| {
             let element = bytes.get(at..at.wrapping_add(size)).unwrap_or_default();

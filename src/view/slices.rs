@@ -53,19 +53,19 @@ impl Indices {
         let Some(mut unnamed) = unnamed else {
             return Err(ErrorKind::Axis { asked: named - 1, shape: tuple(shape) }.into());
         };
-        let mut axes = shape.iter().copied().enumerate();
+        let mut rest = shape.iter().copied().enumerate();
         let mut elements = Vec::new();
         let mut ellipses = 0;
         for item in items {
             match item {
                 "..." if ellipses == 0 => {
                     ellipses += 1;
-                    elements.extend(axes.by_ref().take(unnamed).map(|_| WHOLE));
+                    elements.extend(rest.by_ref().take(unnamed).map(|_| WHOLE));
                     unnamed = 0;
                 }
                 "None" | "newaxis" => elements.push(SliceInfoElem::NewAxis),
                 _ => {
-                    let (axis, dim) = axes.next().ok_or_else(|| refused(item))?;
+                    let (axis, dim) = rest.next().ok_or_else(|| refused(item))?;
                     let element = one(item, dim).ok_or_else(|| refused(item))?;
                     elements.push(in_range(element, axis, dim, shape)?);
                 }
