@@ -1,7 +1,12 @@
 //! The program `npymap`: looks into NumPy array files.
 
+mod digest;
 mod info;
 mod json;
+mod open;
+mod plan;
+mod progress;
+mod region;
 mod style;
 mod words;
 
