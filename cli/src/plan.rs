@@ -9,7 +9,6 @@ use npymap::{ByteOrder, DType, Kind};
 /// What becomes of the bytes no field covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Padding {
-    #[expect(dead_code, reason = "copies between files keep them")]
     Keep,
     Zero,
 }

@@ -34,8 +34,8 @@ impl<'a> Region<'a> {
     pub(crate) fn new(bytes: &'a [u8], layout: &Layout, order: Order) -> Region<'a> {
         let bytes = bytes.get(layout.offset()..layout.end()).unwrap_or_default();
         let strides = layout.byte_strides().iter().map(|stride| stride.unsigned_abs());
-        let axis = |(&dim, from)| Axis { dim, from, to: 0 };
-        let mut axes: Vec<Axis> = layout.shape().iter().zip(strides).map(axis).collect();
+        let own = layout.shape().iter().zip(strides);
+        let mut axes: Vec<Axis> = own.map(|(&dim, from)| Axis { dim, from, to: 0 }).collect();
         if order == Order::F {
             axes.reverse();
         }

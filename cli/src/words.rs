@@ -124,6 +124,6 @@ fn bytes(count: usize) -> String {
     format_size(count, BINARY)
 }
 
-fn plural(count: usize, thing: &str) -> String {
+pub(crate) fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
