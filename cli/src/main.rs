@@ -1,10 +1,15 @@
-//! The program `npymap`: looks into NumPy array files, and changes them.
+//! The program `npymap`: looks into NumPy array files, changes and converts
+//! them.
 
+mod convert;
+mod create;
 mod digest;
+mod draft;
 mod failure;
 mod get;
 mod info;
 mod json;
+mod made;
 mod open;
 mod plan;
 mod progress;
@@ -22,7 +27,8 @@ use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
 
-/// Looks into NumPy array files, and changes them, whatever their size.
+/// Looks into NumPy array files, changes and converts them, whatever their
+/// size.
 ///
 /// Elements are mapped into memory, not read. While the program is at work on
 /// a file, nobody may truncate it or change its elements.
@@ -38,6 +44,8 @@ enum Command {
     Info(info::Info),
     Get(get::Get),
     Set(set::Set),
+    Create(create::Create),
+    Convert(convert::Convert),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +54,8 @@ fn main() -> ExitCode {
         Command::Info(info) => info.run().map_err(Failure::from),
         Command::Get(get) => get.run(),
         Command::Set(set) => set.run(),
+        Command::Create(create) => create.run(),
+        Command::Convert(convert) => convert.run(),
     };
     match done {
         Ok(code) => code,
