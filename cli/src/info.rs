@@ -1,4 +1,5 @@
-//! `npymap info`: what arrays are, without reading their elements.
+//! `npymap info`: what arrays are, without reading their elements unless asked
+//! for their digest.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,17 +8,19 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::{Header, Layout, MAX_HEADER_LEN, OpenOptions, Result};
 
-use crate::{json, words};
+use crate::{digest, json, open, words};
 
 /// Tells what arrays are: dtype, shape, order, size.
 ///
-/// Reads headers only, so it takes no time whatever the size of the files.
+/// Reads headers only, so it takes no time whatever the size of the files;
+/// with --digest it reads all elements.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap info embeddings.npy
   npymap info --json *.npy | jq .shape
   npymap info --header embeddings.npy
+  npymap info --digest a.npy b.npy
 
 Exit status: 0 when all files could be opened, 1 when one could not, 2 for
 wrong usage.")]
@@ -33,6 +36,11 @@ pub(crate) struct Info {
     /// Print the header's text as it stands in the file
     #[arg(long, conflicts_with = "json")]
     header: bool,
+
+    /// Tell the SHA-256 of the elements in C order, numbers little-endian and
+    /// padding zero: the same for equal arrays however they are stored
+    #[arg(long, conflicts_with = "header")]
+    digest: bool,
 
     /// The longest header to read, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
@@ -91,7 +99,12 @@ impl Info {
     fn find(&self, path: &Path) -> Result<Found> {
         let header = self.options().header(path)?;
         let layout = header.layout()?;
-        Ok(Found { header, layout })
+        let digest = if self.digest { Some(self.digest(path)?) } else { None };
+        Ok(Found { header, layout, digest })
+    }
+
+    fn digest(&self, path: &Path) -> Result<String> {
+        Ok(digest::sha256(open::read(path, &self.options())?))
     }
 
     fn options(&self) -> OpenOptions {
@@ -105,6 +118,8 @@ impl Info {
 pub(crate) struct Found {
     pub(crate) header: Header,
     pub(crate) layout: Layout,
+    /// SHA-256 of the elements, if it was asked for.
+    pub(crate) digest: Option<String>,
 }
 
 /// Takes the value, or says on standard error why there is none.

@@ -31,6 +31,8 @@ pub(crate) struct Array {
     itemsize: usize,
     nbytes: usize,
     mapped: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
 }
 
 /// Why a file can't be opened.
@@ -46,7 +48,7 @@ impl Line {
     pub(crate) fn npy(path: &Path, found: &Result<Found>) -> Line {
         let path = path.to_string_lossy().into_owned();
         match found {
-            Ok(Found { header, layout }) => Line::Array(Array {
+            Ok(Found { header, layout, digest }) => Line::Array(Array {
                 path,
                 member: None,
                 format: "npy",
@@ -58,6 +60,7 @@ impl Line {
                 itemsize: header.dtype.itemsize(),
                 nbytes: layout.nbytes(),
                 mapped: true,
+                sha256: digest.clone(),
             }),
             Err(error) => Line::Failure(Failure { path, member: None, error: error.to_string() }),
         }

@@ -1,16 +1,37 @@
-//! The program `npymap`: looks into NumPy array files.
+//! The program `npymap`: looks into NumPy array files, changes and converts
+//! them.
 
+mod convert;
+mod create;
+mod digest;
+mod draft;
+mod failure;
+mod get;
 mod info;
 mod json;
+mod made;
+mod open;
+mod plan;
+mod progress;
+mod region;
+mod selection;
+mod set;
+mod show;
 mod style;
 mod words;
 
-use std::io;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Looks into NumPy array files, whatever their size.
+use crate::failure::Failure;
+
+/// Looks into NumPy array files, changes and converts them, whatever their
+/// size.
+///
+/// Elements are mapped into memory, not read. While the program is at work on
+/// a file, nobody may truncate it or change its elements.
 #[derive(Debug, Parser)]
 #[command(version, styles = style::HELP, arg_required_else_help = true)]
 struct Arguments {
@@ -21,20 +42,44 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Info(info::Info),
+    Get(get::Get),
+    Set(set::Set),
+    Create(create::Create),
+    Convert(convert::Convert),
 }
 
 fn main() -> ExitCode {
-    let Arguments { command } = Arguments::parse();
+    let Arguments { command } = Arguments::parse_from(std::env::args_os().map(negative));
     let done = match command {
-        Command::Info(info) => info.run(),
+        Command::Info(info) => info.run().map_err(Failure::from),
+        Command::Get(get) => get.run(),
+        Command::Set(set) => set.run(),
+        Command::Create(create) => create.run(),
+        Command::Convert(convert) => convert.run(),
     };
     match done {
         Ok(code) => code,
-        // Whoever read our output has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            words::error(&format_args!("cannot write the output: {error}"));
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            words::error(&failure);
             ExitCode::FAILURE
         }
     }
+}
+
+/// Keeps negative numbers and indices (`-1`, `-3:, 0`, `-inf`) from being
+/// taken for options, wherever they stand: a space before them, which means
+/// nothing to whoever reads them, does it.
+fn negative(argument: OsString) -> OsString {
+    let rest = argument.to_str().and_then(|text| text.strip_prefix('-'));
+    let is_number = rest.is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ':')
+            || ["inf", "nan"].iter().any(|name| rest.eq_ignore_ascii_case(name))
+    });
+    if !is_number {
+        return argument;
+    }
+    let mut spaced = OsString::from(" ");
+    spaced.push(argument);
+    spaced
 }

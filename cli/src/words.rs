@@ -20,13 +20,14 @@ pub(crate) fn error(message: &dyn Display) {
 
 /// Describes one array in a few lines.
 pub(crate) fn paragraph(out: &mut impl Write, path: &Path, array: &Found) -> io::Result<()> {
-    let Found { header, layout } = array;
-    let lines = [
+    let Found { header, layout, digest } = array;
+    let mut lines = vec![
         ("dtype", dtype(&header.dtype)),
         ("shape", format!("{}, {}", shape(&header.shape), order(header.order))),
         ("size ", size(layout)),
         ("file ", format!("npy {}, elements from byte {}", header.version, header.data_offset)),
     ];
+    lines.extend(digest.iter().map(|digest| ("hash ", format!("sha256 {digest}"))));
     writeln!(out, "{HEADING}{}{HEADING:#}", path.display())?;
     for (label, text) in lines {
         writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
@@ -38,15 +39,19 @@ pub(crate) fn paragraph(out: &mut impl Write, path: &Path, array: &Found) -> io:
 pub(crate) fn table(out: &mut impl Write, arrays: &[(&Path, Found)]) -> io::Result<()> {
     let mut table = Table::new();
     table.load_style(NOTHING);
-    table.set_header(["file", "dtype", "shape", "order", "size"].map(heading));
-    for (path, Found { header, layout }) in arrays {
-        table.add_row([
+    let digests = arrays.iter().any(|(_, array)| array.digest.is_some());
+    let headings = ["file", "dtype", "shape", "order", "size"].into_iter();
+    table.set_header(headings.chain(digests.then_some("sha256")).map(heading));
+    for (path, Found { header, layout, digest }) in arrays {
+        let mut row = vec![
             Cell::new(path.display()),
             Cell::new(short(&header.dtype)),
             Cell::new(shape(&header.shape)),
             Cell::new(order(header.order)),
             Cell::new(bytes(layout.nbytes())).set_alignment(CellAlignment::Right),
-        ]);
+        ];
+        row.extend(digest.iter().map(Cell::new));
+        table.add_row(row);
     }
     writeln!(out, "{}", table.trim_fmt())
 }
@@ -119,6 +124,6 @@ fn bytes(count: usize) -> String {
     format_size(count, BINARY)
 }
 
-fn plural(count: usize, thing: &str) -> String {
+pub(crate) fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }

@@ -67,7 +67,8 @@ pub(super) fn text(ticks: i64, unit: Unit) -> String {
 }
 
 fn year_text(year: i128) -> String {
-    if year < 0 { format!("-{:04}", -year) } else { format!("{year:04}") }
+    // The sign counts as one of the four, as in NumPy.
+    format!("{year:04}")
 }
 
 /// Reads ISO text into ticks of a unit; `None` for what is no date, has more

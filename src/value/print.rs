@@ -2,6 +2,7 @@
 //! arrays inside records.
 
 use std::fmt;
+use std::str::FromStr;
 
 use half::f16;
 use num_complex::Complex;
@@ -11,51 +12,91 @@ use crate::dtype::{Unit, UnitBase};
 use crate::element::Ticks;
 use crate::literal::quoted;
 
+/// `{}` is NumPy's `str` of the scalar, `{:#}` how NumPy prints it inside a
+/// record.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            _ if f.alternate() => f.write_str(&self.inside()),
             Value::Bool(true) => f.write_str("True"),
             Value::Bool(false) => f.write_str("False"),
             Value::Int(value) => write!(f, "{value}"),
             Value::UInt(value) => write!(f, "{value}"),
-            Value::F16(value) => f.write_str(&scalar(&half_digits(*value))),
-            Value::F32(value) => f.write_str(&scalar(&format!("{value:e}"))),
-            Value::F64(value) => f.write_str(&scalar(&format!("{value:e}"))),
-            Value::C64(value) => f.write_str(&complex(value, |part| format!("{part:e}"))),
-            Value::C128(value) => f.write_str(&complex(value, |part| format!("{part:e}"))),
+            Value::F16(value) => f.write_str(&scalar(&Digits::half(*value))),
+            Value::F32(value) => f.write_str(&scalar(&Digits::single(*value))),
+            Value::F64(value) => f.write_str(&scalar(&Digits::double(*value))),
+            Value::C64(value) => f.write_str(&complex(value, Digits::single)),
+            Value::C128(value) => f.write_str(&complex(value, Digits::double)),
             Value::Bytes(bytes) => f.write_str(&byte_text(bytes)),
             Value::Text(text) => f.write_str(text),
             Value::Void(bytes) => f.write_str(&hex_text(bytes)),
             Value::DateTime(ticks, unit) => f.write_str(&date_text(*ticks, *unit)),
             Value::TimeDelta(ticks, unit) => f.write_str(&difference_text(*ticks, *unit)),
-            Value::Record(values) => f.write_str(&record(values)),
-            Value::Array(values) => write!(f, "[{}]", joined(values)),
+            Value::Record(_) | Value::Array(_) => f.write_str(&column(&[self], false).concat()),
         }
     }
 }
 
-/// `(1, 'a', 2.5)`, and `(1,)` of one.
-fn record(values: &[Value]) -> String {
-    match values {
-        [one] => format!("({},)", one.inside()),
-        _ => format!("({})", joined(values)),
+/// Prints values of one type as NumPy does inside a record: text and dates in
+/// quotes, and what stands in subarrays padded to one width.
+fn column(values: &[&Value], in_array: bool) -> Vec<String> {
+    match values.first() {
+        Some(Value::Record(fields)) => records(values, fields.len(), in_array),
+        Some(Value::Array(_)) => arrays(values),
+        Some(Value::Bool(_)) if in_array => padded(values, 5),
+        Some(Value::Int(_) | Value::UInt(_) | Value::DateTime(..) | Value::TimeDelta(..)) => {
+            padded(values, 0)
+        }
+        _ => values.iter().map(|value| value.inside()).collect(),
     }
 }
 
-fn joined(values: &[Value]) -> String {
-    values.iter().map(Value::inside).collect::<Vec<_>>().join(", ")
+fn padded(values: &[&Value], least: usize) -> Vec<String> {
+    let texts: Vec<_> = values.iter().map(|value| value.inside()).collect();
+    let width = texts.iter().map(String::len).fold(least, usize::max);
+    texts.into_iter().map(|text| format!("{text:>width$}")).collect()
+}
+
+/// `(1, 'a', 2.5)`, and `(1,)` of one; each field is a column.
+fn records(values: &[&Value], fields: usize, in_array: bool) -> Vec<String> {
+    let mut texts = vec![String::from("("); values.len()];
+    for number in 0..fields {
+        let part = |value: &&'_ Value| match *value {
+            Value::Record(parts) => parts.get(number).cloned(),
+            _ => None,
+        };
+        let parts: Vec<Value> = values.iter().filter_map(part).collect();
+        let parts = column(&parts.iter().collect::<Vec<_>>(), in_array);
+        for (text, part) in texts.iter_mut().zip(parts) {
+            let comma = if number > 0 { ", " } else { "" };
+            text.extend([comma, &part]);
+        }
+    }
+    let end = if fields == 1 { ",)" } else { ")" };
+    texts.into_iter().map(|text| text + end).collect()
+}
+
+/// `[1, 2]`; the elements of all are one column.
+fn arrays(values: &[&Value]) -> Vec<String> {
+    let items = |value: &&'_ Value| match *value {
+        Value::Array(items) => items.clone(),
+        _ => Vec::new(),
+    };
+    let all: Vec<Vec<Value>> = values.iter().map(items).collect();
+    let flat: Vec<&Value> = all.iter().flatten().collect();
+    let mut texts = column(&flat, true).into_iter();
+    let joined =
+        |items: &Vec<Value>| texts.by_ref().take(items.len()).collect::<Vec<_>>().join(", ");
+    all.iter().map(joined).map(|items| format!("[{items}]")).collect()
 }
 
 impl Value {
-    /// Prints it as NumPy does inside a record: text and dates in quotes,
-    /// floats with at most eight digits behind the point.
+    /// Prints it as NumPy does inside a record: text and dates in quotes, the
+    /// parts of complex numbers with at most eight digits behind the point.
     fn inside(&self) -> String {
         match self {
-            Value::F16(value) => short(&half_digits(*value)),
-            Value::F32(value) => short(&format!("{value:e}")),
-            Value::F64(value) => short(&format!("{value:e}")),
-            Value::C64(value) => pair(&format!("{:e}", value.re), &format!("{:e}", value.im)),
-            Value::C128(value) => pair(&format!("{:e}", value.re), &format!("{:e}", value.im)),
+            Value::C64(value) => pair(value, Digits::single),
+            Value::C128(value) => pair(value, Digits::double),
             Value::Text(text) => quoted(text),
             Value::DateTime(..) => format!("'{self}'"),
             Value::TimeDelta(Ticks::NAT, _) => "'NaT'".to_owned(),
@@ -122,12 +163,51 @@ fn hex_text(bytes: &[u8]) -> String {
     format!("b'{}'", digits.concat())
 }
 
-/// The fewest digits that tell a half float from its neighbours.
-fn half_digits(value: f16) -> String {
-    let wide = value.to_f32();
-    let candidates = (0..5).map(|digits| format!("{wide:.digits$e}"));
-    let same = |text: &String| text.parse::<f32>().is_ok_and(|read| f16::from_f32(read) == value);
-    candidates.into_iter().find(same).unwrap_or_else(|| format!("{wide:e}"))
+/// A float in the fewest digits that tell it, and what decides their form.
+struct Digits {
+    /// As `1.25e-3`.
+    text: String,
+    size: f64,
+    /// From here on NumPy prints it scientific, by itself and in records.
+    large: f64,
+    large_inside: f64,
+}
+
+impl Digits {
+    fn half(value: f16) -> Digits {
+        let wide = value.to_f32();
+        let candidates = (0..5).map(|digits| format!("{wide:.digits$e}"));
+        let same =
+            |text: &String| text.parse::<f32>().is_ok_and(|read| f16::from_f32(read) == value);
+        let text = candidates.into_iter().find(same).unwrap_or_else(|| format!("{wide:e}"));
+        Digits { text, size: wide.abs().into(), large: 1e3, large_inside: 1e3 }
+    }
+
+    fn single(value: f32) -> Digits {
+        let text = nearest(format!("{value:e}"), value, |digits| format!("{value:.digits$e}"));
+        Digits { text, size: value.abs().into(), large: 1e6, large_inside: 1e6 }
+    }
+
+    fn double(value: f64) -> Digits {
+        let text = nearest(format!("{value:e}"), value, |digits| format!("{value:.digits$e}"));
+        Digits { text, size: value.abs(), large: 1e16, large_inside: 1e8 }
+    }
+
+    fn is_scientific(&self, large: f64) -> bool {
+        self.size != 0.0 && (self.size < 1e-4 || self.size >= large)
+    }
+}
+
+/// Of the shortest texts that tell a float, the one nearest to it, and the
+/// even one of two: Rust picks the larger there.
+fn nearest<T: Copy + FromStr + PartialEq>(
+    shortest: String,
+    value: T,
+    exact: impl Fn(usize) -> String,
+) -> String {
+    let digits = shortest.bytes().take_while(|&b| b != b'e').filter(u8::is_ascii_digit).count();
+    let rounded = exact(digits.saturating_sub(1));
+    if rounded.parse::<T>().is_ok_and(|read| read == value) { rounded } else { shortest }
 }
 
 /// A number of the form `1.25e-3` in parts: sign, digits, exponent.
@@ -154,10 +234,11 @@ fn placed(digits: &str, exponent: i32) -> (String, String) {
     }
 }
 
-/// `str` of a float: scientific below 1e-4 and from 1e16 on.
-fn scalar(scientific: &str) -> String {
-    let Some((sign, digits, exponent)) = parts(scientific) else { return special(scientific) };
-    if !(-4..16).contains(&exponent) && digits != "0" {
+/// `str` of a float: scientific below 1e-4, and from 1e16 on; from 1e6 and
+/// 1e3 on for single and half precision.
+fn scalar(number: &Digits) -> String {
+    let Some((sign, digits, exponent)) = parts(&number.text) else { return special(&number.text) };
+    if number.is_scientific(number.large) {
         let (first, rest) = digits.split_at(1);
         let point = if rest.is_empty() { "" } else { "." };
         return format!("{sign}{first}{point}{rest}e{}", signed(exponent));
@@ -167,18 +248,16 @@ fn scalar(scientific: &str) -> String {
     format!("{sign}{whole}.{fraction}")
 }
 
-/// A float inside a record: at most eight digits behind the point, and `2.`
-/// for a whole number; scientific below 1e-4 and from 1e8 on.
-fn short(scientific: &str) -> String {
-    let Some((_, digits, exponent)) = parts(scientific) else { return special(scientific) };
-    let value: f64 = scientific.parse().unwrap_or(0.0);
-    if !(-4..8).contains(&exponent) && digits != "0" {
-        let rounded = if digits.len() > 9 { format!("{value:.8e}") } else { scientific.to_owned() };
+/// A part of a complex number inside a record: at most eight digits behind
+/// the point, and `2.` for a whole number.
+fn short(number: &Digits, value: f64) -> String {
+    let Some((sign, digits, exponent)) = parts(&number.text) else { return special(&number.text) };
+    if number.is_scientific(number.large_inside) {
+        let rounded = if digits.len() > 9 { format!("{value:.8e}") } else { number.text.clone() };
         let Some((sign, digits, exponent)) = parts(&rounded) else { return rounded };
         let (first, rest) = digits.split_at(1);
         return format!("{sign}{first}.{}e{}", rest.trim_end_matches('0'), signed(exponent));
     }
-    let Some((sign, digits, exponent)) = parts(scientific) else { return special(scientific) };
     let (whole, fraction) = placed(&digits, exponent);
     if fraction.len() <= 8 {
         return format!("{sign}{whole}.{fraction}");
@@ -201,9 +280,12 @@ fn signed(exponent: i32) -> String {
 }
 
 /// `str` of a complex number: `(1+2j)`, or `2j` alone.
-fn complex<T: Copy + num_traits::Float>(value: &Complex<T>, text: impl Fn(T) -> String) -> String {
+fn complex<T: Copy + num_traits::Float>(
+    value: &Complex<T>,
+    digits: impl Fn(T) -> Digits,
+) -> String {
     let part = |part: T| {
-        let text = scalar(&text(part));
+        let text = scalar(&digits(part));
         text.strip_suffix(".0").map_or_else(|| text.clone(), ToOwned::to_owned)
     };
     let imaginary = part(value.im);
@@ -215,8 +297,62 @@ fn complex<T: Copy + num_traits::Float>(value: &Complex<T>, text: impl Fn(T) -> 
 }
 
 /// A complex number inside a record: `1.+2.j`.
-fn pair(re: &str, im: &str) -> String {
-    let imaginary = short(im);
+fn pair<T: Copy + Into<f64>>(value: &Complex<T>, digits: impl Fn(T) -> Digits) -> String {
+    let part = |part: T| short(&digits(part), part.into());
+    let imaginary = part(value.im);
     let plus = if imaginary.starts_with('-') { "" } else { "+" };
-    format!("{}{plus}{imaginary}j", short(re))
+    format!("{}{plus}{imaginary}j", part(value.re))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+
+    #[test]
+    fn floats_are_numpys() {
+        let half = |value: f32| Value::F16(f16::from_f32(value)).to_string();
+        assert_eq!(
+            [999.5, 1000.0, 1001.0, 1e-4].map(half),
+            ["999.5", "1e+03", "1.001e+03", "0.0001"]
+        );
+        let single = |value: f32| Value::F32(value).to_string();
+        assert_eq!([999_999.0, 1e6, 1e-4].map(single), ["999999.0", "1e+06", "1e-04"]);
+        let double = |value: f64| Value::F64(value).to_string();
+        assert_eq!([1e15, 1e16, 1e-4].map(double), ["1000000000000000.0", "1e+16", "0.0001"]);
+        // Halfway between the shortest texts NumPy takes the even one.
+        assert_eq!(single(512_313.625), "512313.62");
+        assert_eq!(double(1_997_596_571_370_196.25), "1997596571370196.2");
+    }
+
+    #[test]
+    fn records_are_numpys() {
+        let print = |descr: &str, text| {
+            let dtype: DType = descr.parse().unwrap();
+            Value::parse(text, &dtype).unwrap().to_string()
+        };
+        assert_eq!(print("[('a', '<i4'), ('b', '<f8')]", "(-51, 12)"), "(-51, 12.0)");
+        assert_eq!(
+            print("[('y', '<i2', (2, 3))]", "([[-88, -51, -14], [23, 60, 97]],)"),
+            "([[-88, -51, -14], [ 23,  60,  97]],)"
+        );
+        assert_eq!(
+            print("[('a', '|b1', (2,)), ('b', '|b1')]", "([True, False], True)"),
+            "([ True, False], True)"
+        );
+        assert_eq!(
+            print("[('k', [('x', '<i2', (2,))], (2,))]", "([([1, 20],), ([300, 4],)],)"),
+            "([([  1,  20],), ([300,   4],)],)"
+        );
+        assert_eq!(
+            print("[('d', '<M8[D]', (2,)), ('c', '<c8')]", "(['2020-02-29', 'NaT'], 1e7-0.5j)"),
+            "(['2020-02-29',        'NaT'], 1.e+07-0.5j)"
+        );
+    }
+
+    #[test]
+    fn the_sign_of_a_year_is_one_of_its_four_places() {
+        let dtype: DType = "<M8[Y]".parse().unwrap();
+        assert_eq!(Value::DateTime(Ticks(-1970 - 381), dtype.unit()).to_string(), "-381");
+    }
 }

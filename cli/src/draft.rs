@@ -1,0 +1,88 @@
+//! A new array under a passing name, until it is complete.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use npymap::{CreateOptions, DType, MappedArrayMut};
+use tempfile::TempPath;
+
+use crate::failure::Failure;
+use crate::open;
+
+/// A new array in the directory of its final place. Dropping it removes it.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    place: TempPath,
+    path: PathBuf,
+    old: Option<fs::Metadata>,
+}
+
+impl Draft {
+    /// Makes an array of zeros; `path` itself is not touched.
+    pub(crate) fn begin(
+        path: &Path,
+        overwrite: bool,
+        dtype: &DType,
+        shape: &[usize],
+        options: &CreateOptions,
+    ) -> Result<(Draft, MappedArrayMut), Failure> {
+        let failed = Failure::file(path, "create");
+        let (path, old) = found(path, overwrite).map_err(&failed)?;
+        let place = beside(&path).map_err(&failed)?;
+        let mut options = options.clone();
+        let array = open::create(&place, dtype, shape, options.overwrite(true));
+        let array = array.map_err(Failure::at(&path))?;
+        Ok((Draft { place, path, old }, array))
+    }
+
+    /// Gives it its name, and the permissions of the file that had it.
+    pub(crate) fn commit(self) -> Result<(), Failure> {
+        let failed = Failure::file(&self.path, "replace");
+        match &self.old {
+            Some(old) => {
+                keep_access(&self.place, old).map_err(&failed)?;
+                self.place.persist(&self.path).map_err(|refused| failed(refused.error))
+            }
+            None => {
+                self.place.persist_noclobber(&self.path).map_err(|refused| failed(refused.error))
+            }
+        }
+    }
+}
+
+/// Where the array goes, links followed, and what is there now.
+fn found(path: &Path, overwrite: bool) -> io::Result<(PathBuf, Option<fs::Metadata>)> {
+    match fs::metadata(path) {
+        Ok(_) if !overwrite => Err(io::ErrorKind::AlreadyExists.into()),
+        Ok(old) if !old.is_file() => Err(io::Error::other("it is no regular file")),
+        Ok(old) => Ok((path.canonicalize()?, Some(old))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((path.to_owned(), None)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes an empty file beside `path`, with the permissions of a new file.
+fn beside(path: &Path) -> io::Result<TempPath> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".npymap-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    Ok(builder.tempfile_in(parent.unwrap_or(Path::new(".")))?.into_temp_path())
+}
+
+#[cfg(unix)]
+fn keep_access(new: &Path, old: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    match chown(new, Some(old.uid()), Some(old.gid())) {
+        Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
+        _ => {}
+    }
+    fs::set_permissions(new, old.permissions())
+}
+
+#[cfg(not(unix))]
+fn keep_access(new: &Path, old: &fs::Metadata) -> io::Result<()> {
+    fs::set_permissions(new, old.permissions())
+}

@@ -1,0 +1,48 @@
+//! Why a command could not do what it was asked.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use npymap::ErrorKind;
+
+/// Why a command could not do what it was asked, said of the file it is
+/// about.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Standard output takes no more.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+    /// The library refused.
+    #[error("{}: {}", path.display(), error.kind())]
+    At { path: PathBuf, error: npymap::Error },
+    /// The system refused.
+    #[error("{}: cannot {action}: {error}", path.display())]
+    File { path: PathBuf, action: &'static str, error: io::Error },
+    /// A file is there already.
+    #[error("{}: exists: choose another name, or allow it to be replaced with --overwrite", path.display())]
+    Exists { path: PathBuf },
+}
+
+impl Failure {
+    /// Says of `path` what the library refused, whatever passing name it
+    /// knows the file by.
+    pub(crate) fn at(path: &Path) -> impl Fn(npymap::Error) -> Failure {
+        move |error| match error.kind() {
+            ErrorKind::Exists { .. } => Failure::Exists { path: path.to_owned() },
+            _ => Failure::At { path: path.to_owned(), error },
+        }
+    }
+
+    /// Says of `path` what the system refused.
+    pub(crate) fn file(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Failure {
+        move |error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Failure::Exists { path: path.to_owned() },
+            _ => Failure::File { path: path.to_owned(), action, error },
+        }
+    }
+
+    /// True when whoever read the output has seen enough.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}

@@ -1,0 +1,64 @@
+//! `npymap get`: prints elements.
+
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::{MAX_HEADER_LEN, OpenOptions};
+
+use crate::failure::Failure;
+use crate::selection::Selection;
+use crate::{open, show};
+
+/// Prints elements: one, some or all.
+///
+/// INDEX is what would stand in a[…] in NumPy: integers, slices with steps,
+/// `...` and `None`, for as many axes as wanted. A field, or a field of a
+/// field, follows behind a dot.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap get embeddings.npy 0
+  npymap get embeddings.npy '-1, ::100' ':3, 0'
+  npymap get --json embeddings.npy 5
+  npymap get events.npy 5.pos.z :10.score '..., 0.x'
+
+In JSON nan, inf and -inf are text, complex numbers [re, im], records objects,
+and NaT is null.
+
+Exit status: 0 when all was printed, 1 when the file or an INDEX is refused,
+2 for wrong usage.")]
+pub(crate) struct Get {
+    /// Print JSON, a line for each INDEX
+    #[arg(long)]
+    json: bool,
+
+    /// The longest header to read, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    max_header_len: usize,
+
+    /// .npy file
+    file: PathBuf,
+
+    /// What to print
+    #[arg(required = true, value_name = "INDEX")]
+    selections: Vec<Selection>,
+}
+
+impl Get {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let mut options = OpenOptions::new();
+        let array = open::read(&self.file, options.max_header_len(self.max_header_len));
+        let array = array.map_err(Failure::at(&self.file))?;
+        let all = array.dyn_view().map_err(Failure::at(&self.file))?;
+        let select = |selection: &Selection| selection.of(&all);
+        let views = self.selections.iter().map(select).collect::<npymap::Result<Vec<_>>>();
+        let out = &mut BufWriter::new(std::io::stdout().lock());
+        for view in &views.map_err(Failure::at(&self.file))? {
+            if self.json { show::json(out, view) } else { show::text(out, view) }?;
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

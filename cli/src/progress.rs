@@ -1,0 +1,67 @@
+//! A bar on standard error for work that takes long, on terminals only.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Work that takes less shows no bar.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How often the clock is looked at, in bytes.
+const STEP: u64 = 4 << 20;
+
+/// How far work on a number of bytes is.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    started: Instant,
+    total: u64,
+    done: u64,
+    told: u64,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    pub(crate) fn new(total: usize) -> Progress {
+        Progress {
+            started: Instant::now(),
+            total: u64::try_from(total).unwrap_or(u64::MAX),
+            done: 0,
+            told: 0,
+            bar: None,
+        }
+    }
+
+    /// Counts bytes that are done.
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.done += u64::try_from(bytes).unwrap_or(0);
+        if self.done - self.told < STEP {
+            return;
+        }
+        self.told = self.done;
+        if self.bar.is_none() && self.started.elapsed() >= PATIENCE {
+            self.bar = Some(bar(self.total));
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(self.done);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A bar that hides itself where standard error is no terminal.
+fn bar(total: u64) -> ProgressBar {
+    let bar = ProgressBar::new(total);
+    let template =
+        "{bar:40.cyan} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec}, {eta} left";
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

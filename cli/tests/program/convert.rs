@@ -1,0 +1,120 @@
+//! `convert` keeps the array, whatever becomes of its bytes.
+
+use std::fs;
+use std::path::Path;
+
+use crate::run::{data, fixtures, npymap, printed, refused};
+
+fn digest(path: &str) -> String {
+    let line = printed(["info", "--json", "--digest", "--max-header-len", "100000", path]);
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    line["sha256"].as_str().unwrap().to_owned()
+}
+
+/// Fixtures the program opens.
+fn opened() -> impl Iterator<Item = String> {
+    let differences = fs::read_to_string(data().join("differences.txt")).unwrap();
+    fixtures()
+        .filter(move |(_, case)| {
+            let name = case["path"].as_str().unwrap();
+            !differences.lines().any(|line| line.ends_with(name))
+        })
+        .map(|(path, _)| path.to_str().unwrap().to_owned())
+}
+
+fn convert(from: &str, to: &str, options: &[&str]) {
+    let fixed = ["convert", "--overwrite", "--max-header-len", "100000", from, to];
+    printed(fixed.iter().chain(options));
+}
+
+#[test]
+fn the_array_stays_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let (there, back) = (directory.path().join("there.npy"), directory.path().join("back.npy"));
+    let (there, back) = (there.to_str().unwrap(), back.to_str().unwrap());
+    for path in opened() {
+        let expected = digest(&path);
+        convert(&path, there, &["--order", "F", "--byte-order", "big", "--version", "3"]);
+        assert_eq!(digest(there), expected, "{path}");
+        convert(there, back, &["--order", "C", "--byte-order", "little"]);
+        assert_eq!(digest(back), expected, "{path}");
+    }
+}
+
+#[test]
+fn without_options_it_is_what_numpy_saves() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out.npy");
+    let folder = data().join("numpy-2.4.6");
+    for name in ["f8-le.npy", "f8-be.npy", "struct-aligned-dirty.npy", "U7-be.npy"] {
+        let path = folder.join(name);
+        convert(path.to_str().unwrap(), out.to_str().unwrap(), &[]);
+        assert_eq!(fs::read(&out).unwrap(), fs::read(&path).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn large_arrays_go_tile_by_tile() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (rows, columns, turned) = (path("rows.npy"), path("columns.npy"), path("turned.npy"));
+    printed(["create", &rows, "--shape", "(70, 90, 110)", "--dtype", ">i4"]);
+    for index in ["3", ":, 5", "..., 7", "69, 89, 109", "33, 44"] {
+        printed(["set", &rows, index, &index.len().to_string()]);
+    }
+    convert(&rows, &columns, &["--order", "F", "--byte-order", "little"]);
+    assert_eq!(digest(&columns), digest(&rows));
+    assert_eq!(printed(["get", &columns, "33, 44, 6:9"]), "[6, 6, 6]\n");
+    convert(&columns, &turned, &["--order", "C", "--byte-order", "big"]);
+    assert_eq!(fs::read(&turned).unwrap(), fs::read(&rows).unwrap());
+}
+
+#[test]
+fn a_file_can_take_its_own_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.npy");
+    let text = path.to_str().unwrap();
+    printed(["create", text, "--shape", "(20, 30)", "--fill", "2"]);
+    let expected = digest(text);
+    let refusal = refused(1, ["convert", text, text, "--order", "F"]);
+    assert!(refusal.contains("exists: choose another name"), "{refusal}");
+    convert(text, text, &["--order", "F"]);
+    assert!(printed(["info", text]).contains("Fortran order"));
+    assert_eq!(digest(text), expected);
+    keeps_permissions(&path);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+fn keeps_permissions(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, PermissionsExt::from_mode(0o640)).unwrap();
+    convert(path.to_str().unwrap(), path.to_str().unwrap(), &[]);
+    assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+#[cfg(not(unix))]
+fn keeps_permissions(_: &Path) {}
+
+#[test]
+fn nothing_is_left_of_what_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out.npy");
+    fs::write(&out, "mine").unwrap();
+    let out = out.to_str().unwrap();
+    let name = data().join("numpy-2.4.6/name-cjk.npy");
+    let refusal =
+        refused(1, ["convert", name.to_str().unwrap(), out, "--overwrite", "--version", "1"]);
+    assert!(refusal.starts_with(&format!("error: {out}: version")), "{refusal}");
+    assert!(
+        refused(1, ["convert", "absent.npy", out, "--overwrite"])
+            .contains("absent.npy: cannot open")
+    );
+    assert_eq!(fs::read(out).unwrap(), b"mine");
+    let nowhere = directory.path().join("no/such.npy");
+    let nowhere = nowhere.to_str().unwrap();
+    let refusal = refused(1, ["convert", name.to_str().unwrap(), nowhere]);
+    assert!(refusal.starts_with(&format!("error: {nowhere}: cannot create: ")), "{refusal}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    assert_eq!(npymap(["convert", out]).code, Some(2));
+}

@@ -1,0 +1,54 @@
+//! `create` makes what NumPy would.
+
+use std::fs;
+
+use crate::run::{npymap, printed, refused};
+
+#[test]
+fn arrays_are_zeros_or_a_value() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("new.npy");
+    let text = path.to_str().unwrap();
+    printed(["create", text, "--shape", "(2, 2)"]);
+    assert_eq!(printed(["get", text, ":"]), "[[0.0, 0.0],\n [0.0, 0.0]]\n");
+    let options = ["--overwrite", "--dtype", ">i2", "--order", "F", "--version", "2.0"];
+    printed(["create", text, "--shape", "(2, 1)", "--fill", "-3"].into_iter().chain(options));
+    assert_eq!(printed(["get", text, ":"]), "[[-3],\n [-3]]\n");
+    let info = printed(["info", "--json", text]);
+    for part in [r#""version":[2,0]"#, r#""descr":"'>i2'""#, r#""fortran_order":true"#] {
+        assert!(info.contains(part), "{info}");
+    }
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_file_that_is_there_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("new.npy");
+    fs::write(&path, "mine").unwrap();
+    let text = path.to_str().unwrap();
+    let exists = format!(
+        "error: {text}: exists: choose another name, or allow it to be replaced with --overwrite\n"
+    );
+    assert_eq!(refused(1, ["create", text, "--shape", "3"]), exists);
+    assert_eq!(refused(1, ["create", text, "--shape", "3", "--fill", "1"]), exists);
+    let refusal = refused(1, ["create", text, "--shape", "3", "--overwrite", "--fill", "x"]);
+    assert_eq!(refusal, format!("error: {text}: `x`: expected a number, for '<f8'\n"));
+    assert_eq!(fs::read(&path).unwrap(), b"mine");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn wrong_usage_is_2() {
+    for arguments in [
+        &["create", "x.npy"][..],
+        &["create", "x.npy", "--shape", "(3"],
+        &["create", "x.npy", "--shape", "3", "--dtype", "f3"],
+        &["create", "x.npy", "--shape", "3", "--version", "4"],
+        &["create", "x.npy", "--shape", "3", "--order", "A"],
+    ] {
+        assert_eq!(npymap(arguments).code, Some(2), "{arguments:?}");
+    }
+    let said = npymap(["create", "x.npy", "--shape", "3", "--dtype", "f3"]);
+    assert!(said.err.contains("f3"), "{}", said.err);
+}

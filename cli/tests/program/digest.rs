@@ -1,0 +1,41 @@
+//! `info --digest` is NumPy's digest of every fixture.
+
+use serde_json::Value;
+
+use crate::run::{data, fixtures, npymap, printed};
+
+/// Fixtures that are refused on purpose, by name.
+fn refused_on_purpose() -> Vec<String> {
+    let text = std::fs::read_to_string(data().join("differences.txt")).unwrap();
+    text.lines().filter_map(|line| line.split('\t').nth(2)).map(str::to_owned).collect()
+}
+
+#[test]
+fn digests_are_what_numpy_says() {
+    let differences = refused_on_purpose();
+    let mut compared = 0;
+    for (path, case) in fixtures() {
+        if differences.iter().any(|name| case["path"] == name.as_str()) {
+            continue;
+        }
+        let limit = case["max_header"].as_u64().unwrap_or(10_000).to_string();
+        let arguments = ["info", "--json", "--digest", "--max-header-len", &limit];
+        let line = printed(arguments.into_iter().chain(path.to_str()));
+        let line: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(line["sha256"], case["sha256"], "{}", path.display());
+        compared += 1;
+    }
+    assert!(compared > 200, "{compared}");
+}
+
+#[test]
+fn people_are_told_the_digest_too() {
+    let path = data().join("numpy-2.4.6/f8-le.npy");
+    let path = path.to_str().unwrap();
+    let digest = fixtures().find(|(found, _)| found.to_str() == Some(path)).unwrap().1;
+    let digest = digest["sha256"].as_str().unwrap();
+    assert!(printed(["info", "--digest", path]).contains(&format!("hash   sha256 {digest}\n")));
+    assert!(printed(["info", "--digest", path, path]).contains(digest));
+    assert!(!printed(["info", path]).contains("sha256"));
+    assert_eq!(npymap(["info", "--digest", "--header", path]).code, Some(2));
+}

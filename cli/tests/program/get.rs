@@ -1,0 +1,109 @@
+//! `get` prints what NumPy prints.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use crate::run::{data, npymap, penguins, printed, refused};
+
+fn fixture(name: &str) -> String {
+    data().join("numpy-2.4.6").join(name).to_str().unwrap().to_owned()
+}
+
+/// A file of three records, the second set to something.
+fn events(directory: &std::path::Path) -> String {
+    let path = directory.join("events.npy").to_str().unwrap().to_owned();
+    let dtype = "[('id', '>u2'), ('pos', [('x', '<f4'), ('z', '<c8')]), ('t', '<M8[s]'), ('w', '<m8[D]'), ('s', '<U3'), ('b', '|S2'), ('m', '<f8', (2,))]";
+    printed(["create", &path, "--shape", "3", "--dtype", dtype]);
+    printed([
+        "set",
+        &path,
+        "1",
+        r#"(7, (0.1, nan-2j), '2020-02-29', NaT, "a'b", b'\xff', [inf, -0.0])"#,
+    ]);
+    path
+}
+
+#[test]
+fn scalars_are_printed_as_numpy_prints_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let path = path.to_str().unwrap();
+    assert_eq!(printed(["get", path, "0, 3", "-1, 0", "[5,-1]"]), "3750.0\n50.2\n3625.0\n");
+}
+
+#[test]
+fn rows_stand_on_lines() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let path = path.to_str().unwrap();
+    assert_eq!(printed(["get", path, "-1"]), "[50.2, 18.7, 198.0, 3775.0]\n");
+    assert_eq!(printed(["get", path, ":2, ::3"]), "[[39.1, 3750.0],\n [39.5, 3800.0]]\n");
+    assert_eq!(printed(["get", path, ":2, None, :2"]), "[[[39.1, 18.7]],\n\n [[39.5, 17.4]]]\n");
+    assert_eq!(printed(["get", path, "3:3"]), "[]\n");
+}
+
+#[test]
+fn fields_follow_a_dot() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = events(directory.path());
+    let lines = printed([
+        "get",
+        &path,
+        "1",
+        "1.pos.x",
+        ":.id",
+        "..., 1.pos.z",
+        ".s",
+        "1.m",
+        ":2.t",
+        "1.w",
+        ".w",
+    ]);
+    assert_eq!(
+        lines,
+        "(7, (0.1, nan-2.j), '2020-02-29T00:00:00', 'NaT', \"a'b\", b'\\xff', [inf, -0.0])\n\
+         0.1\n[0, 7, 0]\n(nan-2j)\n['', \"a'b\", '']\n[inf, -0.0]\n\
+         ['1970-01-01T00:00:00', '2020-02-29T00:00:00']\nNaT\n[0, 'NaT', 0]\n"
+    );
+}
+
+#[test]
+fn json_is_a_line_an_index() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = events(directory.path());
+    assert_eq!(
+        printed(["get", &path, "1", "-1:.m", "1.t", ":0", "--json"]),
+        "{\"id\":7,\"pos\":{\"x\":0.1,\"z\":[\"nan\",-2.0]},\"t\":\"2020-02-29T00:00:00\",\"w\":null,\
+         \"s\":\"a'b\",\"b\":\"\u{ff}\",\"m\":[\"inf\",-0.0]}\n[[0.0,0.0]]\n\"2020-02-29T00:00:00\"\n[]\n"
+    );
+}
+
+#[test]
+fn what_is_no_index_is_refused() {
+    let path = fixture("f8-le.npy");
+    let refusal = |index| refused(1, ["get", path.as_str(), "0", index]);
+    let expected = |reason: &str| format!("error: {path}: {reason}\n");
+    assert_eq!(
+        refusal("x"),
+        expected("`x` is no index: expected an integer, a slice such as `2:8:2`, `...` or `None`")
+    );
+    assert!(refusal("1000").contains("index 1000 of axis 0 is outside shape"));
+    assert!(refusal("-1000").contains("index -1000 of axis 0 is outside shape"));
+    assert!(refusal("0.x").contains("has no fields, asked for `x`"));
+    assert!(refused(1, ["get", "absent.npy", "0"]).starts_with("error: absent.npy: cannot open: "));
+    assert_eq!(npymap(["get", &path]).code, Some(2));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("zeros.npy");
+    printed(["create", path.to_str().unwrap(), "--shape", "1000000"]);
+    let mut program = Command::new(env!("CARGO_BIN_EXE_npymap"));
+    program.args(["get", path.to_str().unwrap(), ":"]);
+    let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 4];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let done = child.wait_with_output().unwrap();
+    assert_eq!((done.status.code(), done.stderr), (Some(0), Vec::new()));
+}

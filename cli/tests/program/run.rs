@@ -1,0 +1,64 @@
+//! Runs the program and takes what it said.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// What the program said, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) code: Option<i32>,
+}
+
+pub(crate) fn npymap<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Said {
+    let run = Command::new(env!("CARGO_BIN_EXE_npymap")).args(arguments).output();
+    let Output { stdout, stderr, status } = run.unwrap();
+    Said {
+        out: String::from_utf8(stdout).unwrap(),
+        err: String::from_utf8(stderr).unwrap(),
+        code: status.code(),
+    }
+}
+
+/// What it printed, when all went well.
+#[track_caller]
+pub(crate) fn printed<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> String {
+    let said = npymap(arguments);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{}", said.out);
+    said.out
+}
+
+/// What it said on standard error, when it failed with this status.
+#[track_caller]
+pub(crate) fn refused<A: AsRef<OsStr>>(
+    status: i32,
+    arguments: impl IntoIterator<Item = A>,
+) -> String {
+    let said = npymap(arguments);
+    assert_eq!((said.code, said.out.as_str()), (Some(status), ""), "{}", said.err);
+    said.err
+}
+
+/// The fixtures the library is held against.
+pub(crate) fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data")
+}
+
+/// What NumPy says of each fixture it opens.
+pub(crate) fn fixtures() -> impl Iterator<Item = (PathBuf, Value)> {
+    let text = std::fs::read_to_string(data().join("expect.jsonl")).unwrap();
+    let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let opened = cases.into_iter().filter(|case| case["ok"] == true);
+    opened.map(|case| (data().join(case["path"].as_str().unwrap()), case))
+}
+
+/// The penguins, to be changed.
+pub(crate) fn penguins(directory: &Path) -> PathBuf {
+    let path = directory.join("penguins.npy");
+    std::fs::copy(data().join("../../data/penguins.npy"), &path).unwrap();
+    path
+}

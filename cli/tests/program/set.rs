@@ -1,0 +1,44 @@
+//! `set` changes what it is told to, and nothing else.
+
+use crate::run::{npymap, penguins, printed, refused};
+
+#[test]
+fn selected_elements_get_the_value() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let before = std::fs::read(&path).unwrap();
+    let path = path.to_str().unwrap();
+    assert_eq!(printed(["set", path, "-1, 0", "-1"]), format!("{path}: 1 element set\n"));
+    assert_eq!(
+        printed(["set", "--flush", path, "-1", "-inf"]),
+        format!("{path}: 4 elements set\n")
+    );
+    assert_eq!(
+        printed(["set", path, ":2, ::-2", "-1.5e3", "--flush"]),
+        format!("{path}: 4 elements set\n")
+    );
+    assert_eq!(
+        printed(["get", path, "-1", ":3"]),
+        "[-inf, -inf, -inf, -inf]\n[[39.1, -1500.0, 181.0, -1500.0],\n [39.5, -1500.0, 186.0, -1500.0],\n [40.3, 18.0, 195.0, 3250.0]]\n"
+    );
+    let after = std::fs::read(path).unwrap();
+    assert_eq!(before[..128], after[..128]);
+    assert_eq!(before.len(), after.len());
+    assert_eq!(before[128 + 64..after.len() - 32], after[128 + 64..after.len() - 32]);
+}
+
+#[test]
+fn what_does_not_fit_changes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let before = std::fs::read(&path).unwrap();
+    let text = path.to_str().unwrap();
+    assert_eq!(
+        refused(1, ["set", text, ":", "abc"]),
+        format!("error: {text}: `abc`: expected a number, for '<f8'\n")
+    );
+    assert!(refused(1, ["set", text, "400", "1"]).contains("index 400 of axis 0"));
+    assert!(refused(1, ["set", text, "0.x", "1"]).contains("has no fields"));
+    assert_eq!(npymap(["set", text, "0"]).code, Some(2));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
