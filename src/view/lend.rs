@@ -131,6 +131,9 @@ fn lend<'a, T: InPlace>(bytes: &'a [u8], geometry: &Geometry, codec: &T::Codec) 
     if !T::is_exact(codec) {
         return Err(unfit::<T>(codec));
     }
+    if bytes.is_empty() {
+        return Ok(&[]);
+    }
     bytemuck::try_cast_slice(bytes).map_err(|_| unaligned::<T>())
 }
 
@@ -144,6 +147,9 @@ fn lend_mut<'a, T: InPlace>(
     }
     if !T::is_exact(codec) {
         return Err(unfit::<T>(codec));
+    }
+    if bytes.is_empty() {
+        return Ok(&mut []);
     }
     bytemuck::try_cast_slice_mut(bytes).map_err(|_| unaligned::<T>())
 }
