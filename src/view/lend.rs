@@ -105,18 +105,19 @@ impl<N: Dimension> Placed<N> {
             N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| rank::<N>(geometry))?;
         let mut strides = shape.clone();
         let mut reversed = Vec::new();
-        for (axis, &bytes) in geometry.strides.iter().enumerate() {
-            let size = size_of::<T>();
-            let away = bytes.unsigned_abs();
-            // What lies on an axis of length 1, and of no bytes, doesn't matter.
-            let apart = if size == 0 || geometry.len() == 0 { 0 } else { away / size };
-            if size > 0 && away % size != 0 {
+        let size = size_of::<T>();
+        for (axis, (&dim, &bytes)) in geometry.shape.iter().zip(&geometry.strides).enumerate() {
+            // What lies along an axis of length 1, or of no bytes, doesn't
+            // matter.
+            let matters = dim > 1 && size > 0 && geometry.len() > 0;
+            let away = if matters { bytes.unsigned_abs() } else { 0 };
+            if away > 0 && away % size != 0 {
                 return Err(self::strides(geometry));
             }
             if let Some(stride) = strides.slice_mut().get_mut(axis) {
-                *stride = apart;
+                *stride = away.checked_div(size).unwrap_or(0);
             }
-            if bytes < 0 && geometry.shape.get(axis).is_some_and(|&dim| dim > 1) {
+            if bytes < 0 && dim > 1 {
                 reversed.push(axis);
             }
         }
