@@ -249,6 +249,9 @@ impl Geometry {
                     let at = at.ok_or_else(|| self.outside(position, &index))?;
                     offset = advance(offset, at, own_axis.stride);
                 }
+                SliceInfoElem::Slice { step: 0, .. } => {
+                    return Err(self.outside(number, "steps of 0"));
+                }
                 SliceInfoElem::Slice { start, end, step: by } => {
                     let (start, end) = range(own_axis.dim, start, end).ok_or_else(|| {
                         let asked = format!(
@@ -258,7 +261,7 @@ impl Geometry {
                         self.outside(position, &asked)
                     })?;
                     let (first, dim) = match (end - start, by) {
-                        (0, _) | (_, 0) => (None, 0),
+                        (0, _) => (None, 0),
                         (n, 1..) => (Some(start), n.div_ceil(by.unsigned_abs())),
                         (n, _) => (Some(end - 1), n.div_ceil(by.unsigned_abs())),
                     };

@@ -28,8 +28,8 @@ impl<T: Element, const N: usize> Element for [T; N] {
 
     fn encode(&self, codec: &T::Codec, bytes: &mut [u8]) -> Result<()> {
         let size = T::itemsize(codec);
-        let each = self.iter().enumerate();
-        each.take_while(|_| size > 0).try_for_each(|(i, value)| {
+        let mut each = self.iter().enumerate();
+        each.try_for_each(|(i, value)| {
             value.encode(codec, bytes.get_mut(i * size..(i + 1) * size).unwrap_or_default())
         })
     }

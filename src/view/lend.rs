@@ -108,10 +108,12 @@ impl<N: Dimension> Placed<N> {
         let mut reversed = Vec::new();
         let axes = geometry.strides.iter().zip(&geometry.shape).zip(apart.slice_mut());
         for (axis, ((&stride, &dim), apart)) in axes.enumerate() {
-            if stride.unsigned_abs() % size != 0 {
+            // What lies along an axis of length 1 doesn't matter.
+            let away = if dim > 1 { stride.unsigned_abs() } else { 0 };
+            if away % size != 0 {
                 return Err(strides(geometry));
             }
-            *apart = stride.unsigned_abs() / size;
+            *apart = away / size;
             if stride < 0 && dim > 1 {
                 reversed.push(axis);
             }

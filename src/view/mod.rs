@@ -119,7 +119,9 @@ impl<'a, T: Element> View<'a, T> {
         if !self.geometry.is_contiguous(size) {
             return None;
         }
-        self.bytes.get(self.geometry.offset..self.geometry.offset + size * self.len())
+        // No elements may start behind the last byte: `(3, 0)` has strides too.
+        let run = self.geometry.offset..self.geometry.offset + size * self.len();
+        Some(self.bytes.get(run).unwrap_or_default())
     }
 
     /// One element: `[i, j]`, `&[usize]`, or `i` of one axis. `None` out of

@@ -129,12 +129,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// [`ErrorKind::Value`] when it doesn't fit the dtype; nothing is stored
     /// then.
     pub fn fill(&mut self, value: &T) -> Result<()> {
-        let mut element = vec![0; T::itemsize(&self.codec)];
-        value.encode(&self.codec, &mut element)?;
-        self.each(|_, bytes| {
-            bytes.copy_from_slice(&element);
-            Ok(())
-        })
+        // Refuses a value that doesn't fit before anything is stored.
+        value.encode(&self.codec, &mut vec![0; T::itemsize(&self.codec)])?;
+        self.each(|codec, bytes| value.encode(codec, bytes))
     }
 
     /// Replaces every element by what `f` makes of it, in the order of

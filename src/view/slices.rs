@@ -43,9 +43,9 @@ impl Indices {
         let inner = text.trim();
         let inner =
             inner.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(inner).trim();
-        let inner = inner.strip_suffix(',').unwrap_or(inner).trim();
+        let listed = inner.strip_suffix(',').unwrap_or(inner);
         let items: Vec<&str> =
-            if inner.is_empty() { Vec::new() } else { inner.split(',').map(str::trim).collect() };
+            if inner.is_empty() { Vec::new() } else { listed.split(',').map(str::trim).collect() };
         let refused = |item: &str| ErrorKind::Notation { found: excerpt(item) };
         let named =
             items.iter().filter(|item| !matches!(**item, "..." | "None" | "newaxis")).count();
