@@ -17,8 +17,8 @@ pub(crate) fn text(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
 
 /// Prints elements as JSON, in one line.
 pub(crate) fn json(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
-    let one = |mut out: &mut _, value| {
-        serde_json::to_writer(&mut out, &to_json(&value, view.dtype())).map_err(io::Error::from)
+    let one = |out: &mut _, value| {
+        serde_json::to_writer(out, &to_json(&value, view.dtype())).map_err(io::Error::from)
     };
     if view.ndim() == 0 {
         view.iter().try_for_each(|value| one(out, value))?;
