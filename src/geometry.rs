@@ -250,7 +250,7 @@ impl Geometry {
                     offset = advance(offset, at, own_axis.stride);
                 }
                 SliceInfoElem::Slice { step: 0, .. } => {
-                    return Err(self.outside(number, "steps of 0"));
+                    return Err(self.outside(position, &"steps of 0"));
                 }
                 SliceInfoElem::Slice { start, end, step: by } => {
                     let (start, end) = range(own_axis.dim, start, end).ok_or_else(|| {
