@@ -28,7 +28,7 @@ impl Failure {
     /// knows the file by.
     pub(crate) fn at(path: &Path) -> impl Fn(npymap::Error) -> Failure {
         move |error| match error.kind() {
-            ErrorKind::Exists { .. } => Failure::Exists { path: path.to_owned() },
+            ErrorKind::Exists => Failure::Exists { path: path.to_owned() },
             _ => Failure::At { path: path.to_owned(), error },
         }
     }

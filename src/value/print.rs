@@ -305,6 +305,7 @@ fn pair<T: Copy + Into<f64>>(value: &Complex<T>, digits: impl Fn(T) -> Digits) -
 }
 
 #[cfg(test)]
+#[expect(clippy::excessive_precision, reason = "digits beyond the last one are what is tested")]
 mod tests {
     use super::*;
     use crate::dtype::DType;
