@@ -1,13 +1,10 @@
 //! Where the elements of an array lie. All size arithmetic is here, and is
 //! checked here once; what a [`Layout`] says is trusted after.
 
-use crate::dtype::DType;
+use crate::dtype::{DType, MAX_NDIM};
 use crate::error::{ErrorKind, Result};
 use crate::geometry::{Axes, Geometry};
 use crate::literal::tuple;
-
-/// NumPy's largest number of axes.
-pub(crate) const MAX_NDIM: usize = 64;
 
 /// Which axis varies fastest in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Header, Layout, MAX_HEADER_LEN, OpenOptions, Result};
+use npymap::{MAX_HEADER_LEN, OpenOptions, Result};
 
+use crate::found::Found;
 use crate::{digest, json, open, words};
 
 /// Tells what arrays are: dtype, shape, order, size.
@@ -112,14 +113,6 @@ impl Info {
         options.max_header_len(self.max_header_len);
         options
     }
-}
-
-/// An array that can be opened.
-pub(crate) struct Found {
-    pub(crate) header: Header,
-    pub(crate) layout: Layout,
-    /// SHA-256 of the elements, if it was asked for.
-    pub(crate) digest: Option<String>,
 }
 
 /// Takes the value, or says on standard error why there is none.

@@ -5,7 +5,7 @@ use std::path::Path;
 use npymap::{Order, Result};
 use serde::Serialize;
 
-use crate::info::Found;
+use crate::found::Found;
 
 /// One line of `--json`.
 #[derive(Debug, Serialize)]

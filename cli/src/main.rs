@@ -6,6 +6,7 @@ mod create;
 mod digest;
 mod draft;
 mod failure;
+mod found;
 mod get;
 mod info;
 mod json;

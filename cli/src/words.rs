@@ -10,7 +10,7 @@ use comfy_table::{Cell, CellAlignment, Table};
 use humansize::{BINARY, format_size};
 use npymap::{ByteOrder, DType, Kind, Layout, Order};
 
-use crate::info::Found;
+use crate::found::Found;
 use crate::style::{ERROR, HEADING, LABEL};
 
 /// Says on standard error what went wrong.

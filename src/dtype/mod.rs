@@ -9,13 +9,15 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::element::Typed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::literal::Reader;
 
 pub(crate) use descr::{parse as parse_descr, to_descr as descr_text};
 use typestr::MAX_ITEMSIZE;
 pub use unit::{Unit, UnitBase};
+
+/// NumPy's largest number of axes.
+pub(crate) const MAX_NDIM: usize = 64;
 
 /// The order of the bytes of a number, or of each code point of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -149,21 +151,6 @@ pub struct Field {
 }
 
 impl DType {
-    /// The dtype a Rust type stands for, in this machine's byte order.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{Be, DType};
-    ///
-    /// assert_eq!(DType::of::<u8>().to_string(), "'|u1'");
-    /// assert_eq!(DType::of::<Be<f32>>().to_string(), "'>f4'");
-    /// ```
-    #[must_use]
-    pub fn of<T: Typed>() -> DType {
-        T::dtype()
-    }
-
     /// A struct whose fields follow each other without padding.
     ///
     /// # Errors
@@ -226,7 +213,7 @@ impl DType {
         if base.scalar().is_some_and(|scalar| scalar.itemsize == 0) {
             return Err(refused("elements of a subarray need a size, as in '|S3'"));
         }
-        if shape.len() > crate::layout::MAX_NDIM {
+        if shape.len() > MAX_NDIM {
             return Err(refused("at most 64 axes"));
         }
         if shape.iter().any(|&dim| dim > MAX_ITEMSIZE) {

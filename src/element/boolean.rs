@@ -105,10 +105,6 @@ impl Element for Bool {
         Some(bytemuck::cast_slice(bytes))
     }
 
-    fn lend_mut<'a>((): &(), bytes: &'a mut [u8]) -> Option<&'a mut [Bool]> {
-        Some(bytemuck::cast_slice_mut(bytes))
-    }
-
     fn bytes_of<'a>((): &(), values: &'a [Bool]) -> Option<&'a [u8]> {
         Some(bytemuck::cast_slice(values))
     }

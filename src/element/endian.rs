@@ -118,10 +118,6 @@ macro_rules! stored {
                 bytemuck::try_cast_slice(bytes).ok()
             }
 
-            fn lend_mut<'a>((): &(), bytes: &'a mut [u8]) -> Option<&'a mut [Self]> {
-                bytemuck::try_cast_slice_mut(bytes).ok()
-            }
-
             fn bytes_of<'a>((): &(), values: &'a [Self]) -> Option<&'a [u8]> {
                 Some(bytemuck::cast_slice(values))
             }

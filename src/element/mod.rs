@@ -66,7 +66,7 @@ pub trait Element: Sized + 'static {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Encode`] when the value doesn't fit the dtype.
+    /// [`ErrorKind::Value`] when the value doesn't fit the dtype.
     fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()>;
 
     /// Whether elements in memory are values of this type as they lie, but
@@ -81,13 +81,6 @@ pub trait Element: Sized + 'static {
     #[doc(hidden)]
     #[must_use]
     fn lend<'a>(_: &Self::Codec, _: &'a [u8]) -> Option<&'a [Self]> {
-        None
-    }
-
-    /// As `lend`.
-    #[doc(hidden)]
-    #[must_use]
-    fn lend_mut<'a>(_: &Self::Codec, _: &'a mut [u8]) -> Option<&'a mut [Self]> {
         None
     }
 
@@ -179,6 +172,23 @@ pub trait InPlace: Element + Pod {}
 pub trait Typed {
     /// The dtype, in this machine's byte order unless the type fixes it.
     fn dtype() -> DType;
+}
+
+impl DType {
+    /// The dtype a Rust type stands for, in this machine's byte order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Be, DType};
+    ///
+    /// assert_eq!(DType::of::<u8>().to_string(), "'|u1'");
+    /// assert_eq!(DType::of::<Be<f32>>().to_string(), "'>f4'");
+    /// ```
+    #[must_use]
+    pub fn of<T: Typed>() -> DType {
+        T::dtype()
+    }
 }
 
 /// The error of asking for a type that isn't what is stored.

@@ -250,10 +250,6 @@ impl<T: Scalar> Element for T {
         if T::is_exact(order) { bytemuck::try_cast_slice(bytes).ok() } else { None }
     }
 
-    fn lend_mut<'a>(order: &ByteOrder, bytes: &'a mut [u8]) -> Option<&'a mut [T]> {
-        if T::is_exact(order) { bytemuck::try_cast_slice_mut(bytes).ok() } else { None }
-    }
-
     fn bytes_of<'a>(order: &ByteOrder, values: &'a [T]) -> Option<&'a [u8]> {
         T::is_exact(order).then(|| bytemuck::cast_slice(values))
     }

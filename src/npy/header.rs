@@ -2,12 +2,13 @@
 
 use std::io::Read;
 
+use super::MAX_HEADER_LEN;
+use super::plain::{self, Values};
 use super::preamble::{Preamble, Version};
 use super::text::HeaderText;
-use super::{MAX_HEADER_LEN, plain};
-use crate::dtype::{DType, Kind, parse_descr};
+use crate::dtype::{DType, Kind, MAX_NDIM, parse_descr};
 use crate::error::{Error, ErrorKind, Result, excerpt};
-use crate::layout::{Layout, MAX_NDIM, Order};
+use crate::layout::{Layout, Order};
 use crate::literal::Reader;
 
 /// What the header of a `.npy` file says.
@@ -36,6 +37,18 @@ pub struct Header {
     pub version: Version,
     /// Bytes before the first element.
     pub data_offset: usize,
+}
+
+impl HeaderText<'_> {
+    /// Reads what the text says.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Syntax`], [`ErrorKind::Keys`], [`ErrorKind::Header`],
+    /// [`ErrorKind::DType`], [`ErrorKind::Object`], [`ErrorKind::Axes`].
+    pub fn header(&self) -> Result<Header> {
+        Header::from_text(self.preamble(), self.as_str())
+    }
 }
 
 impl Header {
@@ -71,7 +84,7 @@ impl Header {
         Layout::new(self.dtype.clone(), &self.shape, self.order, self.data_offset)
     }
 
-    pub(super) fn from_text(preamble: Preamble, text: &str) -> Result<Header> {
+    fn from_text(preamble: Preamble, text: &str) -> Result<Header> {
         let (dtype, order, shape) = match plain::read(text) {
             Some(values) => values,
             None => dictionary(text, preamble.version() != Version::V3)?,
@@ -80,9 +93,6 @@ impl Header {
         Ok(Header { dtype, shape, order, version: preamble.version(), data_offset })
     }
 }
-
-/// What the three keys say.
-pub(super) type Values = (DType, Order, Vec<usize>);
 
 /// Reads the header's dictionary. Of a key that stands twice the last counts,
 /// whatever the first one held.

@@ -6,9 +6,11 @@
 //! `benches/`. Whatever looks different goes to the reader, and a test holds
 //! that both agree.
 
-use super::header::Values;
-use crate::dtype::DType;
-use crate::layout::{MAX_NDIM, Order};
+use crate::dtype::{DType, MAX_NDIM};
+use crate::layout::Order;
+
+/// What the three keys say.
+pub(super) type Values = (DType, Order, Vec<usize>);
 
 /// What NumPy's padding looks like at its longest for a plain type.
 const PADDING: &str = "                                                                                                                                ";

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::io::Read;
 
-use super::header::Header;
 use super::preamble::{Preamble, Version};
 use crate::error::{ErrorKind, Result};
 
@@ -76,16 +75,6 @@ impl<'a> HeaderText<'a> {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
-    }
-
-    /// Reads what the text says.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Syntax`], [`ErrorKind::Keys`], [`ErrorKind::Header`],
-    /// [`ErrorKind::DType`], [`ErrorKind::Object`], [`ErrorKind::Axes`].
-    pub fn header(&self) -> Result<Header> {
-        Header::from_text(self.preamble, &self.text)
     }
 }
 
