@@ -95,7 +95,7 @@ fn write_large(path: &Path) -> Result<()> {
     if blocks > 2048 { Err("the file system has no sparse files".into()) } else { Ok(()) }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes)?;
     File::open(path)?.sync_all()?;
     Ok(())

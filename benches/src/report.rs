@@ -4,9 +4,13 @@ use serde_json::{Value, json};
 
 use crate::rounds::{Row, Spread};
 
-pub(crate) fn markdown(rows: &[Row], rounds: usize, numpy: Option<&str>) -> String {
+/// `peer` is what there is to say of NumPy, if it was asked for.
+pub(crate) fn markdown(rows: &[Row], rounds: usize, peer: Option<&str>) -> String {
     let mut lines = vec![
-        format!("{}; {rounds} rounds; times are medians.", numpy.unwrap_or("without NumPy")),
+        format!(
+            "{}{rounds} rounds; times are medians.",
+            peer.map(|peer| format!("{peer}; ")).unwrap_or_default()
+        ),
         String::new(),
         "| work | contestant | ours, µs | theirs, µs | ratio min / median / max | target | |"
             .to_owned(),

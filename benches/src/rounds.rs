@@ -20,7 +20,7 @@ pub(crate) struct Contestant<'a> {
 
 /// Something that several can do.
 pub(crate) struct Work<'a> {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) ours: Batch<'a>,
     pub(crate) peers: Vec<Contestant<'a>>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Work<'a> {
 /// Ours against one contestant.
 #[derive(Debug)]
 pub(crate) struct Row {
-    pub(crate) work: &'static str,
+    pub(crate) work: String,
     pub(crate) contestant: String,
     pub(crate) ours_ns: Spread,
     pub(crate) theirs_ns: Spread,
@@ -84,7 +84,7 @@ pub(crate) fn measure(mut work: Work<'_>, rounds: usize) -> Result<Vec<Row>> {
         }
     }
     let row = |(peer, pairs): (Contestant<'_>, Vec<(f64, f64)>)| Row {
-        work: work.name,
+        work: work.name.clone(),
         contestant: peer.name,
         ours_ns: spread(pairs.iter().map(|(ours, _)| *ours)),
         theirs_ns: spread(pairs.iter().map(|(_, theirs)| *theirs)),
@@ -94,10 +94,12 @@ pub(crate) fn measure(mut work: Work<'_>, rounds: usize) -> Result<Vec<Row>> {
     Ok(work.peers.into_iter().zip(pairs).map(row).collect())
 }
 
-/// How many iterations make a batch; the first few warm up.
+/// How many iterations make a batch; the first few warm up. Long work is done
+/// twice only.
 fn iterations(batch: &mut Batch<'_>) -> Result<u32> {
-    batch(20)?;
-    let one = batch(20)? / 20;
+    let few = if batch(1)? < BATCH / 20 { 20 } else { 1 };
+    batch(few)?;
+    let one = batch(few)? / few;
     let count = BATCH.as_nanos() / one.as_nanos().max(1);
     Ok(u32::try_from(count)?.max(1))
 }

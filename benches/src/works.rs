@@ -36,7 +36,11 @@ fn small<'a>(path: &'a Path, numpy: Option<&'a NumPy>) -> Result<Work<'a>> {
         Contestant::new("npyz", Some(0.20), batch(|| open::npyz(path))),
     ];
     peers.extend(numpy.map(|numpy| numpy.contestant("open-small", "`open_memmap`", Some(0.10))));
-    Ok(Work { name: "open a small file + one element", ours: batch(|| open::ours(path, 0)), peers })
+    Ok(Work {
+        name: "open a small file + one element".into(),
+        ours: batch(|| open::ours(path, 0)),
+        peers,
+    })
 }
 
 fn large<'a>(path: &'a Path, numpy: Option<&'a NumPy>) -> Result<Work<'a>> {
@@ -45,7 +49,7 @@ fn large<'a>(path: &'a Path, numpy: Option<&'a NumPy>) -> Result<Work<'a>> {
     let mut peers = vec![Contestant::new("bare system calls", Some(1.2), bare)];
     peers.extend(numpy.map(|numpy| numpy.contestant("open-large", "`open_memmap`", Some(0.20))));
     Ok(Work {
-        name: "open 4 GiB + one element",
+        name: "open 4 GiB + one element".into(),
         ours: batch(|| open::ours(path, LARGE_INDEX)),
         peers,
     })
@@ -55,7 +59,7 @@ fn fields<'a>(path: &'a Path, numpy: Option<&'a NumPy>) -> Work<'a> {
     let mut peers = vec![Contestant::new("npyz", Some(0.035), batch(|| open::npyz_record(path)))];
     peers.extend(numpy.map(|numpy| numpy.contestant("open-fields", "`open_memmap`", Some(0.03))));
     Work {
-        name: "open records of 100 fields + one record",
+        name: "open records of 100 fields + one record".into(),
         ours: batch(|| open::ours_record(path)),
         peers,
     }
@@ -73,5 +77,5 @@ fn parse<'a>(
     let npyz = batch(move || NpyHeader::from_reader(bytes.as_slice()));
     let mut peers = vec![Contestant::new("npyz", None, npyz)];
     peers.extend(numpy.map(|numpy| numpy.contestant(numpy_name, "`read_array_header_1_0`", None)));
-    Ok(Work { name, ours: batch(move || Header::parse(&same_bytes)), peers })
+    Ok(Work { name: name.into(), ours: batch(move || Header::parse(&same_bytes)), peers })
 }
