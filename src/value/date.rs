@@ -66,8 +66,9 @@ pub(super) fn text(ticks: i64, unit: Unit) -> String {
     }
 }
 
+/// At least four characters, a sign being one.
 fn year_text(year: i128) -> String {
-    if year < 0 { format!("-{:04}", -year) } else { format!("{year:04}") }
+    format!("{year:04}")
 }
 
 /// Reads ISO text into ticks of a unit; `None` for what is no date, has more
