@@ -18,42 +18,92 @@ impl fmt::Display for Value {
             Value::Bool(false) => f.write_str("False"),
             Value::Int(value) => write!(f, "{value}"),
             Value::UInt(value) => write!(f, "{value}"),
-            Value::F16(value) => f.write_str(&scalar(&half_digits(*value))),
-            Value::F32(value) => f.write_str(&scalar(&format!("{value:e}"))),
-            Value::F64(value) => f.write_str(&scalar(&format!("{value:e}"))),
-            Value::C64(value) => f.write_str(&complex(value, |part| format!("{part:e}"))),
-            Value::C128(value) => f.write_str(&complex(value, |part| format!("{part:e}"))),
+            Value::F16(value) => {
+                f.write_str(&scalar(&half_digits(*value), value.to_f64(), HALF_LIMIT))
+            }
+            Value::F32(value) => {
+                f.write_str(&scalar(&format!("{value:e}"), (*value).into(), SINGLE_LIMIT))
+            }
+            Value::F64(value) => f.write_str(&scalar(&format!("{value:e}"), *value, DOUBLE_LIMIT)),
+            Value::C64(value) => f.write_str(&complex(value, SINGLE_LIMIT)),
+            Value::C128(value) => f.write_str(&complex(value, DOUBLE_LIMIT)),
             Value::Bytes(bytes) => f.write_str(&byte_text(bytes)),
             Value::Text(text) => f.write_str(text),
             Value::Void(bytes) => f.write_str(&hex_text(bytes)),
             Value::DateTime(ticks, unit) => f.write_str(&date_text(*ticks, *unit)),
             Value::TimeDelta(ticks, unit) => f.write_str(&difference(*ticks, *unit)),
-            Value::Record(values) => f.write_str(&record(values)),
-            Value::Array(values) => write!(f, "[{}]", joined(values)),
+            Value::Record(_) | Value::Array(_) => {
+                texts(&[self], false).iter().try_for_each(|text| f.write_str(text))
+            }
+        }
+    }
+}
+
+/// Where scientific notation begins.
+const HALF_LIMIT: f64 = 1e3;
+const SINGLE_LIMIT: f64 = 1e6;
+const DOUBLE_LIMIT: f64 = 1e16;
+
+/// Prints values of one dtype as NumPy does inside a record: what stands in
+/// subarrays, also in those around it, is as wide as the widest.
+fn texts(values: &[&Value], in_array: bool) -> Vec<String> {
+    match values.first() {
+        Some(Value::Record(first)) => records(values, first.len(), in_array),
+        Some(Value::Array(_)) => {
+            let mut items =
+                texts(&values.iter().flat_map(|value| value.parts()).collect::<Vec<_>>(), true)
+                    .into_iter();
+            let array =
+                |value: &&Value| items.by_ref().take(value.parts().len()).collect::<Vec<_>>();
+            values.iter().map(array).map(|items| format!("[{}]", items.join(", "))).collect()
+        }
+        _ => {
+            let texts: Vec<String> = values.iter().map(|value| value.inside()).collect();
+            let width = if in_array { width(values, &texts) } else { 0 };
+            texts.into_iter().map(|text| format!("{text:>width$}")).collect()
         }
     }
 }
 
 /// `(1, 'a', 2.5)`, and `(1,)` of one.
-fn record(values: &[Value]) -> String {
-    match values {
-        [one] => format!("({},)", one.inside()),
-        _ => format!("({})", joined(values)),
+fn records(values: &[&Value], fields: usize, in_array: bool) -> Vec<String> {
+    let mut rows = vec![Vec::new(); values.len()];
+    for field in 0..fields {
+        let column: Vec<&Value> =
+            values.iter().filter_map(|value| value.parts().get(field)).collect();
+        rows.iter_mut().zip(texts(&column, in_array)).for_each(|(row, text)| row.push(text));
+    }
+    let row = |row: Vec<String>| match row.as_slice() {
+        [one] => format!("({one},)"),
+        _ => format!("({})", row.join(", ")),
+    };
+    rows.into_iter().map(row).collect()
+}
+
+/// How wide NumPy makes the elements of a subarray.
+fn width(values: &[&Value], texts: &[String]) -> usize {
+    match values.first() {
+        Some(Value::Bool(_)) => "False".len(),
+        Some(Value::Int(_) | Value::UInt(_) | Value::DateTime(..) | Value::TimeDelta(..)) => {
+            texts.iter().map(String::len).max().unwrap_or(0)
+        }
+        _ => 0,
     }
 }
 
-fn joined(values: &[Value]) -> String {
-    values.iter().map(Value::inside).collect::<Vec<_>>().join(", ")
-}
-
 impl Value {
+    /// The values it is made of.
+    fn parts(&self) -> &[Value] {
+        match self {
+            Value::Record(values) | Value::Array(values) => values,
+            _ => &[],
+        }
+    }
+
     /// Prints it as NumPy does inside a record: text and dates in quotes,
-    /// floats with at most eight digits behind the point.
+    /// complex numbers with at most eight digits behind the point.
     fn inside(&self) -> String {
         match self {
-            Value::F16(value) => short(&half_digits(*value)),
-            Value::F32(value) => short(&format!("{value:e}")),
-            Value::F64(value) => short(&format!("{value:e}")),
             Value::C64(value) => pair(&format!("{:e}", value.re), &format!("{:e}", value.im)),
             Value::C128(value) => pair(&format!("{:e}", value.re), &format!("{:e}", value.im)),
             Value::Text(text) => quoted(text),
@@ -154,10 +204,10 @@ fn placed(digits: &str, exponent: i32) -> (String, String) {
     }
 }
 
-/// `str` of a float: scientific below 1e-4 and from 1e16 on.
-fn scalar(scientific: &str) -> String {
+/// `str` of a float: scientific below 1e-4 and from a limit on.
+fn scalar(scientific: &str, value: f64, limit: f64) -> String {
     let Some((sign, digits, exponent)) = parts(scientific) else { return special(scientific) };
-    if !(-4..16).contains(&exponent) && digits != "0" {
+    if !(1e-4..limit).contains(&value.abs()) && digits != "0" {
         let (first, rest) = digits.split_at(1);
         let point = if rest.is_empty() { "" } else { "." };
         return format!("{sign}{first}{point}{rest}e{}", signed(exponent));
@@ -167,7 +217,7 @@ fn scalar(scientific: &str) -> String {
     format!("{sign}{whole}.{fraction}")
 }
 
-/// A float inside a record: at most eight digits behind the point, and `2.`
+/// A part of a complex number inside a record: at most eight digits behind the point, and `2.`
 /// for a whole number; scientific below 1e-4 and from 1e8 on.
 fn short(scientific: &str) -> String {
     let Some((_, digits, exponent)) = parts(scientific) else { return special(scientific) };
@@ -201,9 +251,12 @@ fn signed(exponent: i32) -> String {
 }
 
 /// `str` of a complex number: `(1+2j)`, or `2j` alone.
-fn complex<T: Copy + num_traits::Float>(value: &Complex<T>, text: impl Fn(T) -> String) -> String {
+fn complex<T: num_traits::Float + fmt::LowerExp + Into<f64>>(
+    value: &Complex<T>,
+    limit: f64,
+) -> String {
     let part = |part: T| {
-        let text = scalar(&text(part));
+        let text = scalar(&format!("{part:e}"), part.into(), limit);
         text.strip_suffix(".0").map_or_else(|| text.clone(), ToOwned::to_owned)
     };
     let imaginary = part(value.im);
@@ -219,4 +272,51 @@ fn pair(re: &str, im: &str) -> String {
     let imaginary = short(im);
     let plus = if imaginary.starts_with('-') { "" } else { "+" };
     format!("{}{plus}{imaginary}j", short(re))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+
+    #[test]
+    fn values_print_as_numpys() {
+        for (descr, text, printed) in [
+            ("<f2", "1000", "1e+03"),
+            ("<f2", "999.5", "999.5"),
+            ("<f4", "999999.94", "999999.94"),
+            ("<f4", "1000000", "1e+06"),
+            ("<f4", "0.0001", "1e-04"),
+            ("<f8", "0.0001", "0.0001"),
+            ("<f8", "9007199254740993", "9007199254740992.0"),
+            ("<f8", "1e16", "1e+16"),
+            ("<c8", "1e6-0j", "(1e+06-0j)"),
+            ("<c16", "(-0-infj)", "(-0-infj)"),
+            ("<c16", "2e-5+1.5e+20j", "(2e-05+1.5e+20j)"),
+            ("<c16", "-j", "-1j"),
+            ("<M8[D]", "-734-09-07", "-734-09-07"),
+            (
+                "[('a', '<f8'), ('b', '<c8')]",
+                "(0.3333333333333333, 1)",
+                "(0.3333333333333333, 1.+0.j)",
+            ),
+            (
+                "[('a', '|i1', (2, 2)), ('b', '|b1', (2,))]",
+                "([[1, 2], [3, -4]], [True, False])",
+                "([[ 1,  2], [ 3, -4]], [ True, False])",
+            ),
+            (
+                "[('a', [('x', '<i2'), ('y', '|S1')], (2,))]",
+                "([(1, b'a'), (10, b'')],)",
+                "([( 1, b'a'), (10, b'')],)",
+            ),
+        ] {
+            let descr = if descr.starts_with('[') { descr.to_owned() } else { quoted(descr) };
+            let dtype: DType = descr.parse().unwrap();
+            assert_eq!(Value::parse(text, &dtype).unwrap().to_string(), printed, "{text}");
+        }
+        for text in ["+-1j", "1+-2j", "1+2", "j+1", "()", "1e5e5j", ""] {
+            assert!(Value::parse(text, &"<c16".parse().unwrap()).is_err(), "{text}");
+        }
+    }
 }
