@@ -1,16 +1,8 @@
 //! What NumPy writes we read, and what we write NumPy reads, today's NumPy
 //! being asked.
-//!
-//! Without Python, NumPy and pytest (which NumPy's own tests need) nothing is
-//! tested, unless `NPYMAP_REQUIRE_NUMPY=1`. `NPYMAP_PYTHON` names another
-//! interpreter than `python3`.
 
-use std::env;
-use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use npymap::half::f16;
 use npymap::ndarray::{Ix3, IxDyn};
@@ -21,67 +13,8 @@ use npymap::{
 };
 use serde_json::{Value, json};
 
+use crate::oracle::{Oracle, hex};
 use crate::support::{create, directory, open, open_copy_on_write, open_mode, open_mut, unhex};
-
-/// A NumPy to ask.
-struct Oracle {
-    child: Child,
-    to: Option<ChildStdin>,
-    from: BufReader<ChildStdout>,
-}
-
-impl Oracle {
-    /// Starts one, or says why there is none.
-    fn start() -> Option<Oracle> {
-        let started = Oracle::spawn();
-        if let Err(why) = &started {
-            let required = env::var("NPYMAP_REQUIRE_NUMPY").is_ok_and(|value| value == "1");
-            assert!(!required, "no NumPy to ask: {why}");
-            eprintln!("nothing was tested, there is no NumPy to ask: {why}");
-        }
-        started.ok()
-    }
-
-    fn spawn() -> Result<Oracle, String> {
-        let python = env::var_os("NPYMAP_PYTHON").unwrap_or_else(|| "python3".into());
-        let mut child = Command::new(python)
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/numpy/oracle.py"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| error.to_string())?;
-        let (to, from) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
-        let mut oracle = Oracle { child, to, from };
-        let hello = oracle.answer().ok_or("it did not start")?;
-        if hello["numpy"].is_string() { Ok(oracle) } else { Err(hello["error"].to_string()) }
-    }
-
-    fn answer(&mut self) -> Option<Value> {
-        let mut line = String::new();
-        self.from.read_line(&mut line).ok()?;
-        serde_json::from_str(&line).ok()
-    }
-
-    /// Asks for a function of `oracle.py` with these arguments.
-    fn ask(&mut self, request: &Value) -> Value {
-        writeln!(self.to.as_ref().unwrap(), "{request}").unwrap();
-        self.answer().unwrap_or_else(|| panic!("no answer to {request}"))
-    }
-}
-
-impl Drop for Oracle {
-    fn drop(&mut self) {
-        self.to = None;
-        self.child.wait().unwrap();
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        write!(hex, "{byte:02x}").unwrap();
-        hex
-    })
-}
 
 fn order_of(fortran_order: &Value) -> Order {
     if fortran_order.as_bool().unwrap() { Order::F } else { Order::C }
@@ -93,7 +26,7 @@ fn shape_of(shape: &Value) -> Vec<usize> {
 
 #[test]
 fn headers_are_numpys_byte_for_byte() {
-    let Some(mut numpy) = Oracle::start() else { return };
+    let Some(mut numpy) = Oracle::start("oracle.py") else { return };
     let versions = [None, Some(Version::V1), Some(Version::V2), Some(Version::V3)];
     for case in numpy.ask(&json!(["headers", 20_240_229, 400])).as_array().unwrap() {
         let descr = case["descr"].as_str().unwrap();
@@ -123,7 +56,7 @@ fn headers_are_numpys_byte_for_byte() {
 
 #[test]
 fn what_numpy_refuses_as_magic_is_refused() {
-    let Some(mut numpy) = Oracle::start() else { return };
+    let Some(mut numpy) = Oracle::start("oracle.py") else { return };
     let cases = numpy.ask(&json!(["magic"]));
     assert!(cases.as_array().unwrap().len() >= 13);
     for case in cases.as_array().unwrap() {
@@ -251,7 +184,7 @@ impl Case {
 
 #[test]
 fn files_numpy_wrote_open_in_every_mode() {
-    let Some(mut numpy) = Oracle::start() else { return };
+    let Some(mut numpy) = Oracle::start("oracle.py") else { return };
     let directory = directory();
     let path = directory.path().join("numpys.npy");
     for case in Case::all() {
@@ -271,7 +204,7 @@ fn files_numpy_wrote_open_in_every_mode() {
 
 #[test]
 fn edits_reach_numpy_by_read_write_alone() {
-    let Some(mut numpy) = Oracle::start() else { return };
+    let Some(mut numpy) = Oracle::start("oracle.py") else { return };
     let directory = directory();
     let path = directory.path().join("edited.npy");
     for case in Case::all() {
@@ -300,7 +233,7 @@ fn edits_reach_numpy_by_read_write_alone() {
 
 #[test]
 fn created_files_are_numpys_byte_for_byte() {
-    let Some(mut numpy) = Oracle::start() else { return };
+    let Some(mut numpy) = Oracle::start("oracle.py") else { return };
     let directory = directory();
     let (ours, numpys) = (directory.path().join("ours.npy"), directory.path().join("numpys.npy"));
     for case in Case::all() {
@@ -346,7 +279,7 @@ macro_rules! counts {
 
 #[test]
 fn numbers_are_numpys_values_in_both_byte_orders() {
-    let Some(mut numpy) = Oracle::start() else { return };
+    let Some(mut numpy) = Oracle::start("oracle.py") else { return };
     let directory = directory();
     let path = directory.path().join("numbers.npy");
     counts! {

@@ -15,10 +15,15 @@ mod errors_format;
 mod fixtures;
 mod inplace;
 mod inplace_types;
+mod live_edits;
 mod live_numpy;
+mod live_values;
+mod live_views;
+mod live_whole;
 mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
+mod oracle;
 mod roundtrip;
 mod support;
 mod truncated;

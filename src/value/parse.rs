@@ -48,11 +48,7 @@ impl Value {
             }
             (Kind::Float, 8) => Value::F64(float()?),
             (Kind::Complex, 8 | 16) => {
-                let number =
-                    text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(text);
-                Value::C128(
-                    number.parse::<Complex<f64>>().map_err(|_| refused("a number such as 1+2j"))?,
-                )
+                Value::C128(complex(text).ok_or_else(|| refused("a number such as 1+2j"))?)
             }
             (Kind::DateTime, _) => Value::DateTime(date_ticks(text, dtype)?, dtype.unit()),
             (Kind::TimeDelta, _) => match text {
@@ -119,6 +115,25 @@ fn refused(text: &str, dtype: &DType, expected: &str) -> Error {
 /// A float as Python reads it; Rust knows `inf` and `nan` too.
 fn number(text: &str) -> Option<f64> {
     text.to_lowercase().parse().ok()
+}
+
+/// `(1+2j)`, `2j` or `1`; a zero keeps its sign.
+fn complex(text: &str) -> Option<Complex<f64>> {
+    let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(text);
+    let Some(inner) = inner.trim().strip_suffix(['j', 'i']) else {
+        return Some(Complex::new(number(inner.trim())?, 0.0));
+    };
+    let exponent = |at: usize| inner.get(..at).is_some_and(|before| before.ends_with(['e', 'E']));
+    let sign = inner.rmatch_indices(['+', '-']).map(|(at, _)| at).find(|&at| !exponent(at));
+    let (re, im) = inner.split_at(sign.unwrap_or(0));
+    let re = if re.trim().is_empty() { 0.0 } else { number(re.trim())? };
+    let (sign, im) = im.split_at_checked(1).filter(|_| sign.is_some()).unwrap_or(("", im));
+    let im = match im.trim() {
+        "" => 1.0,
+        digits if digits.starts_with(['+', '-']) => return None,
+        digits => number(digits)?,
+    };
+    Some(Complex::new(re, if sign == "-" { -im } else { im }))
 }
 
 fn date_ticks(text: &str, dtype: &DType) -> Result<Ticks> {

@@ -1,5 +1,7 @@
 //! NumPy's index notation as text: `2, ::3, ..., -1`.
 
+use std::num::{IntErrorKind, ParseIntError};
+
 use ndarray::SliceInfoElem;
 
 use crate::error::{ErrorKind, Result, excerpt};
@@ -83,12 +85,25 @@ fn one(item: &str, dim: usize) -> Option<SliceInfoElem> {
     let first = parts.next()?;
     let Some(end) = parts.next() else { return first.parse().ok().map(SliceInfoElem::Index) };
     let step = parts.next().unwrap_or("");
-    let bound = |text: &str| if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) };
+    let bound = |text: &str| if text.is_empty() { Some(None) } else { clamped(text).map(Some) };
     let (start, end, step) = (bound(first)?, bound(end)?, bound(step)?.unwrap_or(1));
     if parts.next().is_some() || step == 0 {
         return None;
     }
     Some(clipped(start, end, step, isize::try_from(dim).ok()?))
+}
+
+/// Reads a bound or step; as all are clipped, too large ones may be any that
+/// are large.
+fn clamped(text: &str) -> Option<isize> {
+    text.parse().map_or_else(
+        |error: ParseIntError| match error.kind() {
+            IntErrorKind::PosOverflow => Some(isize::MAX),
+            IntErrorKind::NegOverflow => Some(-isize::MAX),
+            _ => None,
+        },
+        Some,
+    )
 }
 
 /// Python's `slice.indices`, as ndarray says the same elements.
@@ -135,6 +150,9 @@ mod tests {
         assert_eq!(parse("::-1", &[5]).unwrap(), [slice(0, 5, -1)]);
         assert_eq!(parse("5:2:-1", &[9]).unwrap(), [slice(3, 6, -1)]);
         assert_eq!(parse("-100:100", &[9]).unwrap(), [slice(0, 9, 1)]);
+        let huge = "99999999999999999999";
+        let text = format!("-{huge}:{huge}:{huge}");
+        assert_eq!(parse(&text, &[9]).unwrap(), [slice(0, 9, isize::MAX)]);
         assert_eq!(parse("7:3", &[9]).unwrap(), [slice(7, 7, 1)]);
         assert_eq!(parse("..., 0", &[2, 3, 4]).unwrap(), [WHOLE, WHOLE, SliceInfoElem::Index(0)]);
         assert_eq!(

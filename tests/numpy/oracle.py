@@ -11,6 +11,19 @@ import sys
 import unicodedata
 import warnings
 
+try:
+    import numpy as np
+    import numpy.lib.format as format
+
+    try:
+        import numpy.lib._format_impl as impl
+    except ImportError:
+        impl = format
+    import numpy.lib.tests.test_format as test_format
+except Exception as error:
+    print(json.dumps({"error": repr(error)}), flush=True)
+    sys.exit()
+
 SCALARS = (
     "?,i1,u1,i2,u2,i4,u4,i8,u8,f2,f4,f8,f16,c8,c16,c32,S0,S1,S13,U0,U1,U9,V0,V1,V2,V40,M8,m8"
 ).split(",")
@@ -164,22 +177,15 @@ def total(path):
     return float(np.load(path).astype("f8").sum())
 
 
-try:
-    import numpy as np
-    import numpy.lib.format as format
+def serve(*functions):
+    """Answers requests for these functions until there are no more."""
+    warnings.simplefilter("ignore")
+    print(json.dumps({"numpy": np.__version__}), flush=True)
+    requests = {function.__name__: function for function in functions}
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        print(json.dumps(requests[name](*arguments)), flush=True)
 
-    try:
-        import numpy.lib._format_impl as impl
-    except ImportError:
-        impl = format
-    import numpy.lib.tests.test_format as test_format
-except Exception as error:
-    print(json.dumps({"error": repr(error)}), flush=True)
-    sys.exit()
 
-warnings.simplefilter("ignore")
-print(json.dumps({"numpy": np.__version__}), flush=True)
-REQUESTS = {f.__name__: f for f in (headers, magic, save, load, counted, total)}
-for line in sys.stdin:
-    name, *arguments = json.loads(line)
-    print(json.dumps(REQUESTS[name](*arguments)), flush=True)
+if __name__ == "__main__":
+    serve(headers, magic, save, load, counted, total)

@@ -1,0 +1,51 @@
+//! Values print as NumPy's scalars do, and are read back.
+
+use npymap::{DType, Element as _, Kind, Value};
+use serde_json::json;
+
+use crate::oracle::{Oracle, hex};
+use crate::support::unhex;
+
+/// Whether what NumPy prints says all of an element, and only one.
+fn says_all(value: &Value, dtype: &DType) -> bool {
+    let numbers = match value {
+        Value::F16(value) => !value.is_nan(),
+        Value::F32(value) => !value.is_nan(),
+        Value::F64(value) => !value.is_nan(),
+        Value::C64(value) => !value.re.is_nan() && !value.im.is_nan(),
+        Value::C128(value) => !value.re.is_nan() && !value.im.is_nan(),
+        Value::Text(text) => text.trim() == text && !text.starts_with(['\'', '"']),
+        _ => true,
+    };
+    // Of differences NumPy prints what no unit but its own counts; records
+    // print floats in short.
+    numbers && !matches!(dtype.kind(), Kind::TimeDelta | Kind::Struct)
+}
+
+#[test]
+fn values_print_as_numpys_and_are_read_back() {
+    let Some(mut numpy) = Oracle::start("views.py") else { return };
+    let cases = numpy.ask(&json!(["values", 20_240_229, 500]));
+    let (mut printed, mut parsed, mut wrong) = (0, 0, Vec::new());
+    for case in cases.as_array().unwrap() {
+        let dtype: DType = case["descr"].as_str().unwrap().parse().unwrap();
+        let (bytes, text) =
+            (unhex(case["bytes"].as_str().unwrap()), case["text"].as_str().unwrap());
+        let value = Value::decode(&dtype, &bytes);
+        if value.to_string() != text {
+            wrong.push(format!("{dtype}: {value} is NumPy's {text}"));
+        }
+        printed += 1;
+        if says_all(&value, &dtype) {
+            let again = Value::parse(text, &dtype);
+            let mut stored = vec![0; bytes.len()];
+            match again.and_then(|again| again.encode(&dtype, &mut stored)) {
+                Ok(()) if stored == bytes => parsed += 1,
+                Ok(()) => wrong.push(format!("{dtype}: {text} as {} from {case}", hex(&stored))),
+                Err(error) => wrong.push(format!("{dtype}: {error} from {case}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {printed}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(printed > 3000 && parsed > 2000, "{printed} {parsed}");
+}

@@ -1,0 +1,101 @@
+//! Views select, turn and reshape what NumPy's do, of the same files.
+
+use npymap::{DynView, Indices, Result};
+use serde_json::{Value, json};
+
+use crate::oracle::{Oracle, hex};
+use crate::support::{directory, open};
+
+const SEED: u32 = 20_240_229;
+
+fn numbers(list: &Value) -> Vec<usize> {
+    list.as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as usize).collect()
+}
+
+fn strings(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
+}
+
+/// Checks that a view is what NumPy told of its own; it is given back unless
+/// both refused.
+fn same<'a>(ours: Result<DynView<'a>>, numpys: &Value, says: &str) -> Option<DynView<'a>> {
+    match (ours, numpys["error"].as_str()) {
+        (Ok(ours), None) => {
+            assert_eq!(ours.shape(), numbers(&numpys["shape"]), "{says}");
+            let bytes: Vec<u8> = ours.element_bytes().flatten().copied().collect();
+            assert_eq!(hex(&bytes), numpys["bytes"].as_str().unwrap(), "{says}");
+            Some(ours)
+        }
+        (Err(_), Some(_)) => None,
+        (ours, numpys) => panic!("{says}: {:?}, NumPy: {numpys:?}", ours.map(|view| view.len())),
+    }
+}
+
+#[test]
+fn indices_select_what_numpys_do() {
+    let Some(mut numpy) = Oracle::start("views.py") else { return };
+    let directory = directory();
+    let (mut selected, mut refused, mut unaligned) = (0, 0, 0);
+    for file in numpy.ask(&json!(["indexed", directory.path(), SEED, 200])).as_array().unwrap() {
+        let array = open(file["path"].as_str().unwrap()).unwrap();
+        unaligned += usize::from(array.data_offset().unwrap() % 8 != 0);
+        let view = array.dyn_view().unwrap();
+        for case in file["cases"].as_array().unwrap() {
+            let text = case["index"].as_str().unwrap();
+            let ours = Indices::parse(text, view.shape()).and_then(|i| view.try_slice(i));
+            let says = format!("[{text}] of {:?} {:?}", view.dtype(), view.shape());
+            match same(ours, case, &says) {
+                Some(_) => selected += 1,
+                None => refused += 1,
+            }
+        }
+    }
+    assert!(selected > 600 && refused > 20 && unaligned > 50, "{selected} {refused} {unaligned}");
+}
+
+/// Does what `stepped` in `views.py` does.
+fn stepped<'a>(view: &DynView<'a>, step: &Value) -> Result<DynView<'a>> {
+    let argument = &step[1];
+    match step[0].as_str().unwrap() {
+        "slice" => view.try_slice(Indices::parse(argument.as_str().unwrap(), view.shape())?),
+        "transpose" => view.permuted_axes(&numbers(argument)),
+        "t" => Ok(view.t()),
+        "reshape" => view.reshape(&numbers(argument)),
+        "broadcast" => view.broadcast(&numbers(argument)),
+        "index" => {
+            let numbers = numbers(&json!([argument, step[2]]));
+            view.index_axis(numbers[0], numbers[1])
+        }
+        "field" => view.field(&strings(argument).join(".")),
+        "fields" => view.fields(&strings(argument)),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn views_of_views_are_numpys() {
+    let Some(mut numpy) = Oracle::start("views.py") else { return };
+    let directory = directory();
+    let mut counts = std::collections::BTreeMap::new();
+    for file in numpy.ask(&json!(["chained", directory.path(), SEED, 400])).as_array().unwrap() {
+        let array = open(file["path"].as_str().unwrap()).unwrap();
+        let mut view = array.dyn_view().unwrap();
+        for case in file["steps"].as_array().unwrap() {
+            let step = &case["step"];
+            let ours = stepped(&view, step);
+            let says = format!("{step} of {:?} {:?}", view.shape(), view.byte_strides());
+            let says = format!("{says} {:?}", view.dtype());
+            let (done, refused): &mut (i32, i32) =
+                counts.entry(step[0].as_str().unwrap().to_owned()).or_default();
+            match same(ours, case, &says) {
+                Some(ours) => {
+                    view = ours;
+                    *done += 1;
+                }
+                None => *refused += 1,
+            }
+        }
+    }
+    assert!(counts.len() == 8 && counts.values().all(|(done, _)| *done > 50), "{counts:?}");
+    assert!(counts["reshape"].1 > 10 && counts["broadcast"].1 > 3, "{counts:?}");
+}

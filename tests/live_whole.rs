@@ -1,0 +1,97 @@
+//! Whole arrays are read as NumPy loads them, and written as it saves them.
+
+use std::fs;
+
+use npymap::ndarray::ArrayD;
+use npymap::{
+    CreateOptions, DType, Element, Header, OpenOptions, Order, Result, Value, WriteOptions,
+};
+use serde_json::json;
+
+use crate::oracle::{Oracle, hex};
+use crate::support::{create, directory};
+
+/// An element's bytes, whatever they mean.
+#[derive(Clone)]
+struct Raw(Vec<u8>);
+
+impl Element for Raw {
+    type Codec = usize;
+
+    fn codec(dtype: &DType) -> Result<usize> {
+        Ok(dtype.itemsize())
+    }
+
+    fn itemsize(size: &usize) -> usize {
+        *size
+    }
+
+    fn decode(_: &usize, bytes: &[u8]) -> Raw {
+        Raw(bytes.to_vec())
+    }
+
+    fn encode(&self, _: &usize, bytes: &mut [u8]) -> Result<()> {
+        bytes.copy_from_slice(&self.0);
+        Ok(())
+    }
+}
+
+/// The bytes of elements in C order.
+fn stored<T: Element>(array: &ArrayD<T>, dtype: &DType) -> String {
+    let codec = T::codec(dtype).unwrap();
+    let size = dtype.itemsize();
+    let mut bytes = vec![0; array.len() * size];
+    for (at, value) in array.iter().enumerate() {
+        value.encode(&codec, &mut bytes[at * size..][..size]).unwrap();
+    }
+    hex(&bytes)
+}
+
+/// Reads and writes a file with elements as `T`, in every way there is.
+fn again<T: Element>(file: &[u8], path: &str, elements: &str, saved: bool) {
+    let header = Header::parse(file).unwrap();
+    let array: ArrayD<T> = OpenOptions::new().read_ndarray(path).unwrap();
+    assert_eq!(stored(&array, &header.dtype), elements, "{header:?}");
+
+    let copy = format!("{path}.copy");
+    let options = WriteOptions::new(header.dtype.clone());
+    options.write(&copy, &array).unwrap();
+    let written = fs::read(&copy).unwrap();
+    // `open_memmap` says any order, `save` the array's.
+    assert_eq!(written == file, saved || written == file, "{header:?}");
+    let mut streamed = Vec::new();
+    options.write_to(&mut streamed, &array).unwrap();
+    assert!(streamed == written, "{header:?}");
+    fs::remove_file(&copy).unwrap();
+
+    let from = OpenOptions::new().read_from(file).unwrap();
+    let mut options = CreateOptions::new();
+    options.order(header.order).version(header.version);
+    let mut to = create(&copy, &header.dtype.to_string(), &header.shape, &options).unwrap();
+    to.view_mut::<T>().unwrap().assign(&from.view().unwrap()).unwrap();
+    to.close().unwrap();
+    assert!(fs::read(&copy).unwrap() == file, "{header:?}");
+    fs::remove_file(&copy).unwrap();
+}
+
+#[test]
+fn whole_arrays_are_numpys() {
+    let Some(mut numpy) = Oracle::start("views.py") else { return };
+    let directory = directory();
+    let (mut count, mut fortran) = (0, 0);
+    for file in numpy.ask(&json!(["saved", directory.path(), 20_240_229, 200])).as_array().unwrap()
+    {
+        for path in file["paths"].as_array().unwrap() {
+            let path = path.as_str().unwrap();
+            let bytes = fs::read(path).unwrap();
+            let (elements, saved) = (file["bytes"].as_str().unwrap(), path.contains(".save."));
+            again::<Raw>(&bytes, path, elements, saved);
+            if saved {
+                again::<Value>(&bytes, path, elements, saved);
+            }
+            count += 1;
+            fortran += usize::from(Header::parse(&bytes).unwrap().order == Order::F);
+        }
+    }
+    assert!(count > 350 && fortran > 100, "{count} {fortran}");
+}
