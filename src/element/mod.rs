@@ -206,5 +206,7 @@ fn chunks(bytes: &[u8], stride: usize, size: usize) -> impl Iterator<Item = &[u8
     // The last one needn't be followed by a whole stride.
     let last = bytes.len() / stride.max(1) * stride;
     let whole = bytes.chunks_exact(stride.max(1)).filter_map(move |chunk| chunk.get(..size));
-    whole.chain(bytes.get(last..).and_then(|rest| rest.get(..size)).filter(|piece| !piece.is_empty()))
+    whole.chain(
+        bytes.get(last..).and_then(|rest| rest.get(..size)).filter(|piece| !piece.is_empty()),
+    )
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, ShapeBuilder as _};
+use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, ShapeBuilder as _, StrideShape};
 
 use super::{View, ViewMut};
 use crate::element::{InPlace, short_name};
@@ -45,9 +45,8 @@ impl<'a, T: InPlace> View<'a, T> {
         let placed = Placed::<N>::new::<T>(&self.geometry)?;
         let bytes = self.bytes.get(placed.start..placed.end).unwrap_or_default();
         let elements = lend(bytes, &self.geometry, &self.codec)?;
-        let shape = placed.shape.strides(placed.strides);
         let mut array =
-            ArrayView::from_shape(shape, elements).map_err(|_| strides(&self.geometry))?;
+            ArrayView::from_shape(placed.shape, elements).map_err(|_| strides(&self.geometry))?;
         placed.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
         Ok(array)
     }
@@ -80,9 +79,8 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
         let placed = Placed::<N>::new::<T>(&geometry)?;
         let bytes = bytes.get_mut(placed.start..placed.end).unwrap_or_default();
         let elements = lend_mut(bytes, &geometry, &codec)?;
-        let shape = placed.shape.strides(placed.strides);
         let mut array =
-            ArrayViewMut::from_shape(shape, elements).map_err(|_| strides(&geometry))?;
+            ArrayViewMut::from_shape(placed.shape, elements).map_err(|_| strides(&geometry))?;
         placed.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
         Ok(array)
     }
@@ -91,8 +89,7 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
 /// A geometry as ndarray wants it: strides in elements and positive, and the
 /// bytes from the first to the last element.
 struct Placed<N> {
-    shape: N,
-    strides: N,
+    shape: StrideShape<N>,
     reversed: Vec<usize>,
     start: usize,
     end: usize,
@@ -100,28 +97,30 @@ struct Placed<N> {
 
 impl<N: Dimension> Placed<N> {
     fn new<T>(geometry: &Geometry) -> Result<Placed<N>> {
-        let Range { start, end } = geometry.span(size_of::<T>());
+        let size = size_of::<T>();
+        let Range { start, end } = geometry.span(size);
         let shape =
             N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| rank::<N>(geometry))?;
+        if size == 0 || geometry.len() == 0 {
+            // Where nothing lies, ndarray's own strides are as good.
+            return Ok(Placed { shape: shape.into(), reversed: Vec::new(), start, end });
+        }
         let mut strides = shape.clone();
         let mut reversed = Vec::new();
-        let size = size_of::<T>();
         for (axis, (&dim, &bytes)) in geometry.shape.iter().zip(&geometry.strides).enumerate() {
-            // What lies along an axis of length 1, or of no bytes, doesn't
-            // matter.
-            let matters = dim > 1 && size > 0 && geometry.len() > 0;
-            let away = if matters { bytes.unsigned_abs() } else { 0 };
-            if away > 0 && away % size != 0 {
+            // Along an axis of length 1 there is no next element.
+            let away = if dim > 1 { bytes.unsigned_abs() } else { 0 };
+            if away % size != 0 {
                 return Err(self::strides(geometry));
             }
             if let Some(stride) = strides.slice_mut().get_mut(axis) {
-                *stride = away.checked_div(size).unwrap_or(0);
+                *stride = away / size;
             }
             if bytes < 0 && dim > 1 {
                 reversed.push(axis);
             }
         }
-        Ok(Placed { shape, strides, reversed, start, end })
+        Ok(Placed { shape: shape.strides(strides), reversed, start, end })
     }
 }
 
