@@ -3,6 +3,7 @@
     unsafe_code,
     clippy::as_conversions,
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     clippy::indexing_slicing,
@@ -10,6 +11,7 @@
 )]
 
 mod create;
+mod elements;
 mod errors;
 mod errors_format;
 mod fixtures;
@@ -20,6 +22,7 @@ mod live_numpy;
 mod live_values;
 mod live_views;
 mod live_whole;
+mod model;
 mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
@@ -27,4 +30,7 @@ mod oracle;
 mod roundtrip;
 mod support;
 mod truncated;
+mod view_errors;
+mod views;
+mod views_mut;
 mod whole;

@@ -123,7 +123,7 @@ impl<N: Dimension> Placed<N> {
 }
 
 fn lend<'a, T: InPlace>(bytes: &'a [u8], geometry: &Geometry, codec: &T::Codec) -> Result<&'a [T]> {
-    if !T::is_exact(codec) {
+    if size_of::<T>() > 0 && !T::is_exact(codec) {
         return Err(unfit::<T>(codec));
     }
     if bytes.is_empty() {
@@ -137,7 +137,7 @@ fn lend_mut<'a, T: InPlace>(
     geometry: &Geometry,
     codec: &T::Codec,
 ) -> Result<&'a mut [T]> {
-    if !T::is_exact(codec) {
+    if size_of::<T>() > 0 && !T::is_exact(codec) {
         return Err(unfit::<T>(codec));
     }
     if bytes.is_empty() {

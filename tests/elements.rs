@@ -1,0 +1,103 @@
+//! What each element decodes to and refuses, beyond what chance finds.
+
+use npymap::half::bf16;
+use npymap::{
+    Bool, DType, Element, ErrorKind, Layout, Le, Order, Ticks, Typed as _, View, ViewMut,
+};
+
+fn decoded<T: Element>(dtype: &str, bytes: &[u8]) -> T {
+    let layout = Layout::new(dtype.parse().unwrap(), &[], Order::C, 0).unwrap();
+    View::from_bytes(bytes, &layout).unwrap().at([])
+}
+
+fn encoded<T: Element>(dtype: &DType, value: T) -> npymap::Result<Vec<u8>> {
+    let layout = Layout::new(dtype.clone(), &[], Order::C, 0).unwrap();
+    let mut bytes = vec![0xaa; dtype.itemsize()];
+    ViewMut::from_bytes(&mut bytes, &layout).unwrap().set([], value)?;
+    Ok(bytes)
+}
+
+fn fits<T: Element>(dtype: &str) -> bool {
+    match T::codec(&dtype.parse().unwrap()) {
+        Ok(_) => true,
+        Err(error) => {
+            assert!(matches!(error.kind(), ErrorKind::Fit { .. }), "{error}");
+            false
+        }
+    }
+}
+
+#[test]
+fn any_byte_but_zero_is_true() {
+    for byte in 0..=255 {
+        assert_eq!(decoded::<bool>("|b1", &[byte]), byte != 0);
+        assert_eq!(decoded::<Bool>("|b1", &[byte]).get(), byte != 0);
+    }
+}
+
+#[test]
+fn text_ends_at_its_last_character() {
+    assert_eq!(decoded::<String>("|S4", b"a\0b\0"), "a\0b");
+    assert_eq!(decoded::<String>("|S3", b"a\xffb"), "a\u{fffd}b");
+    assert_eq!(decoded::<String>(">U2", &[0, 1, 0xf6, 0, 0, 0, 0, 0]), "😀");
+    assert_eq!(decoded::<String>("<U1", &[0, 0xd8, 0, 0]), "\u{fffd}");
+    assert_eq!(decoded::<String>("<U0", &[]), "");
+}
+
+#[test]
+fn text_that_is_too_long_is_refused_and_nothing_stored() {
+    for (dtype, fit, long) in
+        [("|S3", "aé", "éé"), ("<U2", "😀é", "abc"), ("|S0", "", "a"), (">U0", "", "a")]
+    {
+        let dtype: DType = dtype.parse().unwrap();
+        let layout = Layout::new(dtype.clone(), &[3], Order::C, 0).unwrap();
+        let mut bytes = vec![7; layout.nbytes()];
+        let mut view = ViewMut::<String>::from_bytes(&mut bytes, &layout).unwrap();
+        for refused in [view.fill(&long.to_owned()), view.set([1], long.to_owned())] {
+            assert!(matches!(refused.unwrap_err().kind(), ErrorKind::Value { .. }));
+        }
+        assert!(bytes.iter().all(|&byte| byte == 7));
+        assert!(encoded(&dtype, fit.to_owned()).is_ok());
+        // A subarray's elements have a size.
+        let Ok(pair) = DType::array(dtype, &[2]) else { continue };
+        let values = [fit, long].map(str::to_owned);
+        assert!(encoded(&pair, values).is_err(), "{pair}");
+    }
+}
+
+#[test]
+fn types_fit_their_dtypes_in_any_order_and_no_others() {
+    assert!(fits::<i16>("<i2") && fits::<i16>(">i2"));
+    assert!(!fits::<i16>("<u2") && !fits::<i16>("<i4") && !fits::<i16>("<f2"));
+    assert!(fits::<Ticks>("<M8[D]") && fits::<Ticks>(">m8") && !fits::<i64>("<M8[D]"));
+    assert!(fits::<bf16>("|V2") && !fits::<bf16>("<f2") && !fits::<bf16>("|V4"));
+    assert!(fits::<Le<u16>>("<u2") && !fits::<Le<u16>>(">u2") && fits::<Le<u8>>("|u1"));
+    assert!(fits::<bool>("|b1") && !fits::<u8>("|b1") && !fits::<bool>("|u1"));
+    assert!(fits::<String>("|S3") && fits::<String>("<U3") && !fits::<String>("|V3"));
+    assert!(fits::<[u8; 12]>("<U3") && fits::<[u8; 4]>("<f4") && !fits::<[u8; 3]>("<f4"));
+    assert!(fits::<(u8,)>("[('a', '|u1')]") && !fits::<(u8,)>("|u1"));
+    assert!(!fits::<(u8,)>("[('a', '|u1'), ('b', '|u1')]"));
+    assert!(!fits::<(u8, u16)>("[('a', '|u1')]") && !fits::<(i8,)>("[('a', '|u1')]"));
+}
+
+#[test]
+fn subarrays_are_arrays_of_each_axis() {
+    let of = |base: &str, shape: &[usize]| DType::array(base.parse().unwrap(), shape).unwrap();
+    assert!(<[f32; 2]>::codec(&of("<f4", &[2])).is_ok());
+    assert!(<[[f32; 3]; 2]>::codec(&of("<f4", &[2, 3])).is_ok());
+    assert!(<[[f32; 2]; 3]>::codec(&of("<f4", &[2, 3])).is_err());
+    assert!(<[f32; 6]>::codec(&of("<f4", &[2, 3])).is_err());
+    assert!(<[f32; 2]>::codec(&of("<f4", &[2, 3])).is_err());
+    assert!(<[f32; 1]>::codec(&f32::dtype()).is_err());
+    assert!(<[u8; 24]>::codec(&of("<f4", &[2, 3])).is_ok());
+}
+
+#[test]
+fn every_array_of_tuples_and_texts_keeps_the_bytes_between() {
+    let dtype: DType = "[('a', '|u1'), ('', '|V2'), ('b', '|u1')]".parse().unwrap();
+    assert_eq!(encoded(&dtype, (1_u8, 2_u8)).unwrap(), [1, 0xaa, 0xaa, 2]);
+    let layout = Layout::new(dtype, &[2], Order::C, 0).unwrap();
+    let mut bytes = *b"abcdefgh";
+    ViewMut::<(u8, u8)>::from_bytes(&mut bytes, &layout).unwrap().fill(&(b'1', b'2')).unwrap();
+    assert_eq!(&bytes, b"1bc21fg2");
+}

@@ -1,0 +1,639 @@
+//! What views are held against: an ndarray of positions, which goes through
+//! the same geometry, and the values that were stored there by other code.
+
+use std::fmt::Debug;
+
+use npymap::half::{bf16, f16};
+use npymap::ndarray::{
+    ArrayD, ArrayViewD, Axis, IxDyn, Order as Ordering, ShapeBuilder as _, SliceInfoElem,
+};
+use npymap::num_complex::Complex;
+use npymap::{
+    Be, Bool, ByteOrder, DType, Element, InPlace, Layout, Le, Order, Ticks, View, ViewMut,
+};
+use proptest::prelude::*;
+
+/// A dtype, values of it, and their bytes as NumPy stores them.
+#[derive(Clone, Debug)]
+pub(crate) struct Case<T> {
+    /// Little-endian.
+    pub(crate) dtype: DType,
+    pub(crate) sample: fn(u64) -> T,
+    /// The bytes of a value; of padding, zeros.
+    pub(crate) store: fn(&T, bool) -> Vec<u8>,
+    /// Bytes of an element that belong to no field.
+    pub(crate) padding: &'static [usize],
+    /// The bytes of `T` are those stored, big-endian or not.
+    pub(crate) exact: fn(bool) -> bool,
+}
+
+/// An element whose values can be compared.
+pub(crate) trait Sample: Element + Clone + PartialEq + Debug {}
+impl<T: Element + Clone + PartialEq + Debug> Sample for T {}
+
+/// What is done with each case.
+pub(crate) trait Visitor {
+    fn decoded<T: Sample>(&mut self, case: &Case<T>);
+    fn in_place<T: Sample + InPlace>(&mut self, case: &Case<T>);
+}
+
+fn case<T>(dtype: &str, sample: fn(u64) -> T, store: fn(&T, bool) -> Vec<u8>) -> Case<T> {
+    let dtype = dtype.parse().unwrap();
+    Case { dtype, sample, store, padding: &[], exact: |_| false }
+}
+
+fn native(big: bool) -> bool {
+    big == cfg!(target_endian = "big")
+}
+
+/// The bytes of a number.
+macro_rules! bytes {
+    ($value:expr, $big:expr) => {
+        if $big { $value.to_be_bytes().to_vec() } else { $value.to_le_bytes().to_vec() }
+    };
+}
+
+/// Text of up to four characters, of which `wide` ones take more bytes.
+fn text(seed: u64, letters: [char; 4]) -> String {
+    let letter = |i: u64| letters[(seed >> (2 * i)) as usize % 4];
+    let text: String = (0..(seed >> 8) % 5).map(letter).collect();
+    text.trim_end_matches('\0').to_owned()
+}
+
+fn part(seed: u64) -> f32 {
+    f32::from(seed as i16) / 8.0
+}
+
+pub(crate) const CASES: usize = 38;
+
+/// Visits one of the cases.
+#[expect(clippy::too_many_lines, reason = "a table")]
+pub(crate) fn visit(number: usize, visitor: &mut impl Visitor) {
+    macro_rules! exact {
+        ($case:expr, $exact:expr) => {
+            visitor.in_place(&Case { exact: $exact, ..$case })
+        };
+    }
+    macro_rules! integer {
+        ($type:ty, $dtype:literal, $exact:expr) => {
+            exact!(case::<$type>($dtype, |seed| seed as $type, |v, big| bytes!(v, big)), $exact)
+        };
+    }
+    match number {
+        0 => visitor.decoded(&case("|b1", |seed| seed % 2 == 1, |&v, _| vec![u8::from(v)])),
+        1 => exact!(
+            case("|b1", |seed| Bool::new(seed % 2 == 1), |v, _| vec![u8::from(v.get())]),
+            |_| true
+        ),
+        2 => integer!(i8, "|i1", |_| true),
+        3 => integer!(u8, "|u1", |_| true),
+        4 => integer!(i16, "<i2", native),
+        5 => integer!(u16, "<u2", native),
+        6 => integer!(i32, "<i4", native),
+        7 => integer!(u32, "<u4", native),
+        8 => integer!(i64, "<i8", native),
+        9 => integer!(u64, "<u8", native),
+        10 => exact!(
+            case("<f2", |seed| f16::from_f32(part(seed)), |v, big| bytes!(v, big)),
+            native
+        ),
+        11 => exact!(
+            case("|V2", |seed| bf16::from_f32(part(seed)), |v, _| v.to_le_bytes().to_vec()),
+            |_| native(false)
+        ),
+        12 => exact!(case("<f4", part, |v, big| bytes!(v, big)), native),
+        13 => {
+            exact!(case("<f8", |seed| f64::from(part(seed)), |v, big| bytes!(v, big)), native);
+        }
+        14 => exact!(
+            case(
+                "<c8",
+                |seed| Complex::new(part(seed), part(seed >> 7)),
+                |v, big| [bytes!(v.re, big), bytes!(v.im, big)].concat()
+            ),
+            native
+        ),
+        15 => exact!(
+            case(
+                "<c16",
+                |seed| Complex::new(f64::from(part(seed)), f64::from(part(seed >> 7))),
+                |v, big| [bytes!(v.re, big), bytes!(v.im, big)].concat()
+            ),
+            native
+        ),
+        16 => exact!(case("<M8[25s]", ticks, |v, big| bytes!(v.0, big)), native),
+        17 => exact!(case("<m8", ticks, |v, big| bytes!(v.0, big)), native),
+        18 => exact!(case::<[u8; 3]>("|S3", raw, |v, _| v.to_vec()), |_| true),
+        19 => exact!(case::<[u8; 16]>("<c16", raw, |v, _| v.to_vec()), |_| true),
+        20 => exact!(case::<[u8; 0]>("|V0", raw, |v, _| v.to_vec()), |_| true),
+        21 => visitor.decoded(&case(
+            "|S8",
+            |seed| text(seed, ['a', 'é', '\0', 'ß']),
+            |v, _| padded(v.bytes(), 8),
+        )),
+        22 => visitor.decoded(&case(
+            "<U4",
+            |seed| text(seed, ['a', '整', '\0', '😀']),
+            |v, big| {
+                let points: Vec<u8> =
+                    v.chars().flat_map(|c| bytes!(u32::from(c), big)).collect();
+                padded(points.into_iter(), 16)
+            },
+        )),
+        23 => visitor.decoded(&case("|S0", |_| String::new(), |_, _| Vec::new())),
+        24 => exact!(
+            case::<Le<u32>>("<u4", |seed| Le::new(seed as u32), |v, big| bytes!(v.get(), big)),
+            |_| true
+        ),
+        25 => exact!(
+            Case {
+                dtype: ">f4".parse().unwrap(),
+                ..case::<Be<f32>>(
+                    "<f4",
+                    |seed| Be::new(part(seed)),
+                    |v, _| v.get().to_be_bytes().to_vec()
+                )
+            },
+            |_| true
+        ),
+        26 => exact!(
+            Case {
+                dtype: DType::array("<i2".parse().unwrap(), &[3]).unwrap(),
+                ..case::<[i16; 3]>("<i2", shorts, |v, big| {
+                    v.iter().flat_map(|v| bytes!(v, big)).collect()
+                })
+            },
+            native
+        ),
+        27 => exact!(
+            Case {
+                dtype: DType::array("<i2".parse().unwrap(), &[2, 3]).unwrap(),
+                ..case::<[[i16; 3]; 2]>(
+                    "<i2",
+                    |seed| [shorts(seed), shorts(seed >> 5)],
+                    |v, big| v.iter().flatten().flat_map(|v| bytes!(v, big)).collect()
+                )
+            },
+            native
+        ),
+        28 => visitor.decoded(&Case {
+            dtype: DType::array("|S2".parse().unwrap(), &[2]).unwrap(),
+            ..case::<[String; 2]>(
+                "|S2",
+                |seed| {
+                    [seed, seed >> 3]
+                        .map(|seed| text(seed, ['a'; 4]).chars().take(2).collect::<String>())
+                },
+                |v, _| v.iter().flat_map(|v| padded(v.bytes(), 2)).collect(),
+            )
+        }),
+        29 => visitor.decoded(&case(
+            "[('id', '|u1'), ('x', '<f8')]",
+            |seed| (seed as u8, f64::from(part(seed))),
+            |v, big| [vec![v.0], bytes!(v.1, big)].concat(),
+        )),
+        30 => visitor.decoded(&Case {
+            dtype: DType::aligned([
+                ("id", DType::of::<u8>()),
+                ("x", "<f4".parse().unwrap()),
+                ("y", "<i2".parse().unwrap()),
+            ])
+            .unwrap(),
+            padding: &[1, 2, 3, 10, 11],
+            ..case::<(u8, f32, i16)>(
+                "|u1",
+                |seed| (seed as u8, part(seed), seed as i16),
+                |v, big| {
+                    [vec![v.0, 0, 0, 0], bytes!(v.1, big), bytes!(v.2, big), vec![0; 2]].concat()
+                },
+            )
+        }),
+        31 => visitor.decoded(&Case {
+            padding: &[5, 6, 7],
+            ..case::<(i32, (bool, String), [u16; 2])>(
+            "[('a', '<i4'), ('b', [('c', '|b1'), ('', '|V3'), ('d', '|S4')]), ('e', '<u2', (2,))]",
+            |seed| {
+                let word = text(seed, ['x', 'y', 'z', 'w']);
+                (seed as i32, (seed % 2 == 0, word), [seed as u16, (seed >> 16) as u16])
+            },
+            |v, big| {
+                let bool = vec![u8::from(v.1.0), 0, 0, 0];
+                let text = padded(v.1.1.bytes(), 4);
+                [bytes!(v.0, big), bool, text, bytes!(v.2[0], big), bytes!(v.2[1], big)].concat()
+            },
+        )}),
+        32 => exact!(case::<[u8; 6]>("[('a', '<u2'), ('b', '<f4')]", raw, |v, _| v.to_vec()), |_| true),
+        33 => exact!(
+            Case {
+                dtype: ">M8[us]".parse().unwrap(),
+                ..case::<Be<Ticks>>(
+                    "<M8[us]",
+                    |seed| Be::new(ticks(seed)),
+                    |v, _| v.get().0.to_be_bytes().to_vec()
+                )
+            },
+            |_| true
+        ),
+        34 => exact!(
+            Case {
+                dtype: DType::array("<f4".parse().unwrap(), &[2]).unwrap(),
+                ..case::<[Le<f32>; 2]>(
+                    "<f4",
+                    |seed| [Le::new(part(seed)), Le::new(part(seed >> 9))],
+                    |v, _| v.iter().flat_map(|v| v.get().to_le_bytes()).collect()
+                )
+            },
+            |_| true
+        ),
+        35 => exact!(
+            Case {
+                dtype: DType::array("<f8".parse().unwrap(), &[0]).unwrap(),
+                ..case::<[f64; 0]>("<f8", |_| [], |_, _| Vec::new())
+            },
+            native
+        ),
+        36 => visitor.decoded(&case::<(i64,)>(
+            "[('only', '<i8')]",
+            |seed| (seed as i64,),
+            |v, big| bytes!(v.0, big),
+        )),
+        _ => visitor.decoded(&Case {
+            dtype: DType::array(
+                "[('a', '<i2'), ('b', '|u1')]".parse().unwrap(),
+                &[2],
+            )
+            .unwrap(),
+            ..case::<[(i16, u8); 2]>(
+                "|u1",
+                |seed| [(seed as i16, seed as u8), ((seed >> 4) as i16, (seed >> 9) as u8)],
+                |v, big| v.iter().flat_map(|v| [bytes!(v.0, big), vec![v.1]].concat()).collect(),
+            )
+        }),
+    }
+}
+
+fn ticks(seed: u64) -> Ticks {
+    if seed % 7 == 0 { Ticks::NAT } else { Ticks(seed as i64) }
+}
+
+fn shorts(seed: u64) -> [i16; 3] {
+    [seed as i16, (seed >> 16) as i16, (seed >> 32) as i16]
+}
+
+fn raw<const N: usize>(seed: u64) -> [u8; N] {
+    std::array::from_fn(|i| (seed >> (i % 8)) as u8 ^ i as u8)
+}
+
+fn padded(bytes: impl Iterator<Item = u8>, size: usize) -> Vec<u8> {
+    bytes.chain(std::iter::repeat(0)).take(size).collect()
+}
+
+/// What an array is made of, and what is done to its view.
+#[derive(Clone, Debug)]
+pub(crate) struct Spec {
+    pub(crate) case: usize,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) fortran: bool,
+    pub(crate) big: bool,
+    pub(crate) lead: usize,
+    pub(crate) seed: u64,
+    /// Numbers that geometry operations are chosen by.
+    pub(crate) steps: Vec<Vec<u32>>,
+}
+
+pub(crate) fn specs() -> impl Strategy<Value = Spec> {
+    let dim = prop_oneof![1 => Just(0_usize), 3 => Just(1_usize), 12 => 2_usize..7];
+    (
+        0..CASES,
+        prop::collection::vec(dim, 0..5),
+        any::<[bool; 2]>(),
+        prop_oneof![Just(0_usize), 0_usize..24],
+        any::<u64>(),
+        prop::collection::vec(prop::collection::vec(any::<u32>(), 14), 0..5),
+    )
+        .prop_map(|(case, shape, [fortran, big], lead, seed, steps)| Spec {
+            case,
+            shape,
+            fortran,
+            big,
+            lead,
+            seed,
+            steps,
+        })
+}
+
+/// Bytes that start at a multiple of 16, among which an array lies.
+pub(crate) struct Stored<T> {
+    words: Vec<u128>,
+    len: usize,
+    pub(crate) layout: Layout,
+    pub(crate) big: bool,
+    /// In the order of memory.
+    pub(crate) values: Vec<T>,
+    /// Where each element is: its number in memory.
+    pub(crate) places: ArrayD<usize>,
+}
+
+/// A number that looks like chance.
+pub(crate) fn mix(seed: u64, n: usize) -> u64 {
+    let x = (seed ^ n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 3
+}
+
+impl<T: Sample> Stored<T> {
+    pub(crate) fn new(case: &Case<T>, spec: &Spec) -> Stored<T> {
+        // Those whose type says the order stay in it.
+        let order = if spec.big { ByteOrder::Big } else { ByteOrder::Little };
+        let turned = case.dtype.with_byte_order(order);
+        let (dtype, big) = match T::codec(&turned) {
+            Ok(_) => (turned, spec.big),
+            Err(_) => (case.dtype.clone(), false),
+        };
+        let order = if spec.fortran { Order::F } else { Order::C };
+        let layout = Layout::new(dtype, &spec.shape, order, spec.lead).unwrap();
+        let count = layout.len();
+        let values: Vec<T> = (0..count).map(|n| (case.sample)(mix(spec.seed, n))).collect();
+        let places: Vec<usize> = (0..count).collect();
+        let shape = IxDyn(&spec.shape).set_f(spec.fortran);
+        let places = ArrayD::from_shape_vec(shape, places).unwrap();
+        // Bytes behind the last element belong to others.
+        let len = layout.end() + 5;
+        let mut stored =
+            Stored { words: vec![!0 / 3; len.div_ceil(16)], len, layout, big, values, places };
+        for n in 0..count {
+            let value = stored.values[n].clone();
+            stored.write(case, n, &value);
+        }
+        stored
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &npymap::bytemuck::cast_slice(&self.words)[..self.len]
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut npymap::bytemuck::cast_slice_mut(&mut self.words)[..self.len]
+    }
+
+    pub(crate) fn view(&self) -> View<'_, T> {
+        View::from_bytes(self.bytes(), &self.layout).unwrap()
+    }
+
+    /// Stores a value as the model does.
+    pub(crate) fn write(&mut self, case: &Case<T>, place: usize, value: &T) {
+        let stored = (case.store)(value, self.big);
+        let size = self.layout.dtype().itemsize();
+        assert_eq!(stored.len(), size);
+        let start = self.layout.offset() + place * size;
+        let element = &mut self.bytes_mut()[start..start + size];
+        for (at, byte) in stored.into_iter().enumerate() {
+            if !case.padding.contains(&at) {
+                element[at] = byte;
+            }
+        }
+        self.values[place] = value.clone();
+    }
+
+    /// The values at some places, in C order.
+    pub(crate) fn at(&self, places: &ArrayD<usize>) -> ArrayD<T> {
+        let values = places.iter().map(|&place| self.values[place].clone()).collect();
+        ArrayD::from_shape_vec(places.shape(), values).unwrap()
+    }
+}
+
+/// One change of a geometry.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Slice(Vec<SliceInfoElem>),
+    IndexAxis(usize, usize),
+    Permute(Vec<usize>),
+    T,
+    Reshape(Vec<usize>),
+    Broadcast(Vec<usize>),
+    Split { axis: usize, at: usize, high: bool },
+    Chunk { axis: usize, size: usize, nth: usize },
+    Outer(usize),
+    MemoryOrder,
+}
+
+impl Step {
+    /// Chooses a change that `shape` allows.
+    pub(crate) fn choose(numbers: &[u32], shape: &[usize]) -> Option<Step> {
+        let mut numbers = numbers.iter().map(|&n| n as usize);
+        let mut below = move |n: usize| numbers.next().unwrap_or(0) % n.max(1);
+        let kind = below(14);
+        let axis = below(shape.len());
+        let dim = shape.get(axis).copied();
+        Some(match kind {
+            0..=4 => Step::Slice(slice_info(shape, below)),
+            5 => match dim? {
+                0 => return None,
+                dim => Step::IndexAxis(axis, below(dim)),
+            },
+            6 => {
+                let mut order: Vec<usize> = (0..shape.len()).collect();
+                (1..order.len()).for_each(|i| order.swap(i, below(i + 1)));
+                Step::Permute(order)
+            }
+            7 => Step::T,
+            8 | 9 => Step::Reshape(reshaped(shape, below)),
+            10 => {
+                let added = if shape.len() < 5 { below(2) } else { 0 };
+                let mut to = vec![2; added];
+                let longer = |&dim: &usize| if dim == 1 { below(4) } else { dim };
+                to.extend(shape.iter().map(longer));
+                Step::Broadcast(to)
+            }
+            11 => Step::Split { axis, at: below(dim? + 1), high: below(2) == 1 },
+            12 => {
+                let dim = dim.filter(|&dim| dim > 0)?;
+                let size = 1 + below(dim);
+                Step::Chunk { axis, size, nth: below(dim.div_ceil(size)) }
+            }
+            _ if below(2) == 0 => Step::MemoryOrder,
+            _ => Step::Outer(below(*shape.first().filter(|&&dim| dim > 0)?)),
+        })
+    }
+
+    /// The same of the model; `None` where there is no such view.
+    pub(crate) fn of_model(
+        &self,
+        places: &ArrayD<usize>,
+        strides: &[isize],
+        size: usize,
+    ) -> Option<ArrayD<usize>> {
+        Some(
+            match self {
+                Step::Slice(info) => solid(&places.slice(info.as_slice())),
+                Step::IndexAxis(axis, index) => solid(&places.index_axis(Axis(*axis), *index)),
+                Step::Permute(axes) => solid(&places.view().permuted_axes(axes.as_slice())),
+                Step::T => solid(&places.t()),
+                Step::Reshape(shape) => {
+                    let reshaped = places.to_shape((shape.as_slice(), Ordering::C)).unwrap();
+                    // Elements without bytes all lie at one place.
+                    (size == 0 || is_affine(&solid(&reshaped.view())))
+                        .then(|| solid(&reshaped.view()))?
+                }
+                Step::Broadcast(shape) => solid(&places.broadcast(shape.as_slice()).unwrap()),
+                Step::Split { axis, at, high } => {
+                    let (low, rest) = places.view().split_at(Axis(*axis), *at);
+                    solid(if *high { &rest } else { &low })
+                }
+                Step::Chunk { axis, size, nth } => {
+                    solid(&places.axis_chunks_iter(Axis(*axis), *size).nth(*nth).unwrap())
+                }
+                Step::Outer(nth) => solid(&places.outer_iter().nth(*nth).unwrap()),
+                Step::MemoryOrder => {
+                    let mut axes: Vec<usize> = (0..places.ndim()).collect();
+                    axes.sort_by_key(|&axis| std::cmp::Reverse(strides[axis].unsigned_abs()));
+                    let mut places = places.view();
+                    let backward = (0..places.ndim()).filter(|&axis| strides[axis] < 0);
+                    backward.for_each(|axis| places.invert_axis(Axis(axis)));
+                    solid(&places.permuted_axes(axes))
+                }
+            }
+            .as_standard_layout()
+            .to_owned(),
+        )
+    }
+
+    pub(crate) fn of_view<'a, T: Element>(
+        &self,
+        view: &View<'a, T>,
+    ) -> npymap::Result<View<'a, T>> {
+        Ok(match self {
+            Step::Slice(info) => {
+                let _ = view.slice(info);
+                view.try_slice(info)?
+            }
+            Step::IndexAxis(axis, index) => view.index_axis(*axis, *index)?,
+            Step::Permute(axes) => view.permuted_axes(axes)?,
+            Step::T => view.t(),
+            Step::Reshape(shape) => view.reshape(shape)?,
+            Step::Broadcast(shape) => view.broadcast(shape)?,
+            Step::Split { axis, at, high } => {
+                let (low, rest) = view.split_at(*axis, *at)?;
+                if *high { rest } else { low }
+            }
+            Step::Chunk { axis, size, nth } => {
+                let mut chunks = view.axis_chunks(*axis, *size)?;
+                assert_eq!(chunks.len(), view.shape()[*axis].div_ceil(*size));
+                chunks.nth(*nth).unwrap()
+            }
+            Step::Outer(nth) => {
+                let mut parts = view.outer_iter();
+                assert_eq!(parts.len(), view.shape()[0]);
+                parts.nth(*nth).unwrap()
+            }
+            Step::MemoryOrder => view.memory_order(),
+        })
+    }
+
+    /// The same of a view to be written; `None` for what those don't have.
+    pub(crate) fn of_view_mut<'a, T: Element>(
+        &self,
+        view: ViewMut<'a, T>,
+    ) -> Option<npymap::Result<ViewMut<'a, T>>> {
+        Some(match self {
+            Step::Slice(info) => view.try_slice(info),
+            Step::IndexAxis(axis, index) => view.index_axis(*axis, *index),
+            Step::Permute(axes) => view.permuted_axes(axes),
+            Step::T => Ok(view.t()),
+            Step::Reshape(shape) => view.reshape(shape),
+            Step::Split { axis, at, high } => {
+                view.split_at(*axis, *at).map(|(low, rest)| if *high { rest } else { low })
+            }
+            Step::Chunk { axis, size, nth } => {
+                view.axis_chunks(*axis, *size).map(|parts| parts.into_iter().nth(*nth).unwrap())
+            }
+            Step::Broadcast(_) | Step::Outer(_) | Step::MemoryOrder => return None,
+        })
+    }
+}
+
+/// What `s![]` could say of a shape, and a bit more.
+fn slice_info(shape: &[usize], mut below: impl FnMut(usize) -> usize) -> Vec<SliceInfoElem> {
+    let mut info = Vec::new();
+    for &dim in shape {
+        let length = dim as isize;
+        let (kind, first, second) = (below(8), below(dim + 1), below(dim + 1));
+        let step = [1, 1, -1, 2, -2, 3, -3, 7][kind] as isize;
+        match kind {
+            0 if dim > 0 => {
+                let index = first.min(dim - 1) as isize;
+                let index = if second % 2 == 0 { index } else { index - length };
+                info.push(SliceInfoElem::Index(index));
+            }
+            1 => info.extend([
+                SliceInfoElem::NewAxis,
+                SliceInfoElem::Slice { start: first as isize, end: None, step },
+            ]),
+            // Bounds in either order: then there is nothing.
+            2 => info.push(SliceInfoElem::Slice {
+                start: first as isize,
+                end: Some(second as isize),
+                step,
+            }),
+            _ => {
+                let (start, end) = (first.min(second) as isize, first.max(second) as isize);
+                let from_end = |at: isize| if at < length { at - length } else { at };
+                info.push(SliceInfoElem::Slice {
+                    start: if kind % 2 == 0 { start } else { 0 },
+                    end: Some(if kind == 5 { from_end(end) } else { end }),
+                    step,
+                });
+            }
+        }
+        if info.len() > 5 {
+            break;
+        }
+    }
+    // ndarray wants all axes named.
+    let named = info.iter().filter(|e| !matches!(e, SliceInfoElem::NewAxis)).count();
+    let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+    info.extend(std::iter::repeat_n(whole, shape.len() - named));
+    info
+}
+
+/// Another shape of as many elements.
+fn reshaped(shape: &[usize], mut below: impl FnMut(usize) -> usize) -> Vec<usize> {
+    let mut left: usize = shape.iter().product();
+    let mut to = Vec::new();
+    while left > 1 && to.len() < 4 {
+        let divisors: Vec<usize> = (1..=left).filter(|n| left % n == 0).collect();
+        let dim = divisors[below(divisors.len())];
+        to.push(dim);
+        left /= dim;
+    }
+    if left != 1 || below(3) == 0 {
+        to.push(left);
+    }
+    to
+}
+
+/// A copy in C order.
+pub(crate) fn solid(places: &ArrayViewD<'_, usize>) -> ArrayD<usize> {
+    ArrayD::from_shape_vec(places.shape(), places.iter().copied().collect()).unwrap()
+}
+
+/// Whether strides can say where elements are.
+pub(crate) fn is_affine(places: &ArrayD<usize>) -> bool {
+    let Some(&first) = places.first() else { return true };
+    let stride = |axis: usize| {
+        let mut index = IxDyn(&vec![0; places.ndim()]);
+        index[axis] = 1;
+        places.get(index).map_or(0, |&next| next as isize - first as isize)
+    };
+    let strides: Vec<isize> = (0..places.ndim()).map(stride).collect();
+    places.indexed_iter().all(|(index, &place)| {
+        let index = npymap::ndarray::Dimension::slice(&index);
+        let away: isize = index.iter().zip(&strides).map(|(&i, s)| i as isize * s).sum();
+        first as isize + away == place as isize
+    })
+}
+
+/// Whether elements follow each other in memory.
+pub(crate) fn is_run(places: &ArrayD<usize>) -> bool {
+    let first = places.first().copied().unwrap_or(0);
+    places.iter().copied().eq(first..first + places.len())
+}

@@ -1,0 +1,398 @@
+//! Whatever is read through a view, after whatever changes of its geometry,
+//! is what ndarray makes of the stored values.
+
+use std::collections::BTreeMap;
+
+use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, SliceInfoElem};
+use npymap::{DType, ErrorKind, InPlace, Indices, Layout, Le, MappedArray, Order, View};
+use proptest::prelude::*;
+
+use crate::model::{
+    Case, Sample, Spec, Step, Stored, Visitor, is_affine, is_run, solid, specs, visit,
+};
+
+/// Changes a view and its model alike.
+fn changed<'a, T: Sample>(
+    spec: &Spec,
+    stored: &Stored<T>,
+    view: View<'a, T>,
+) -> (View<'a, T>, ArrayD<usize>) {
+    let (mut view, mut places) = (view, solid(&stored.places.view()));
+    for numbers in &spec.steps {
+        let Some(step) = Step::choose(numbers, view.shape()) else { continue };
+        let expected = step.of_model(&places, view.byte_strides(), view.itemsize());
+        match (step.of_view(&view), expected) {
+            (Ok(next), Some(expected)) if expected.len() < 5000 => {
+                assert_eq!(next.shape(), expected.shape(), "{step:?}");
+                (view, places) = (next, expected);
+            }
+            (Ok(_), Some(_)) => {}
+            (Err(error), None) => assert!(matches!(error.kind(), ErrorKind::Reshape { .. })),
+            (found, expected) => panic!("{step:?}: {found:?}, model: {expected:?}"),
+        }
+    }
+    (view, places)
+}
+
+fn reads_elements<T: Sample>(view: &View<'_, T>, expected: &ArrayD<T>) {
+    assert_eq!(view.ndim(), expected.ndim());
+    assert_eq!((view.len(), view.is_empty()), (expected.len(), expected.is_empty()));
+    for (index, value) in expected.indexed_iter() {
+        assert_eq!(view.get(index.slice()).as_ref(), Some(value));
+        assert_eq!(&view.at(index.slice()), value);
+        match *index.slice() {
+            [i] => assert_eq!(view.get(i).as_ref(), Some(value)),
+            [i, j] => assert_eq!(&view.at([i, j]), value),
+            _ => {}
+        }
+    }
+    let zeros = vec![0; view.ndim() + 1];
+    assert_eq!(view.get(zeros.as_slice()), None);
+    assert_eq!(view.get([0; 65]), None);
+    for (axis, &dim) in view.shape().iter().enumerate() {
+        for outside in [dim, usize::MAX] {
+            let mut index = vec![0; view.ndim()];
+            index[axis] = outside;
+            assert_eq!(view.get(index.as_slice()), None);
+        }
+    }
+}
+
+fn iterates<T: Sample>(view: &View<'_, T>, expected: &ArrayD<T>, seed: u64) {
+    let all: Vec<T> = expected.iter().cloned().collect();
+    assert_eq!(view.iter().collect::<Vec<_>>(), all);
+    let mut looped = Vec::new();
+    for value in view {
+        looped.push(value);
+    }
+    assert_eq!(looped, all);
+    let pushed = view.fold(Vec::new(), |mut pushed, value| {
+        pushed.push(value);
+        pushed
+    });
+    assert_eq!(pushed, all);
+
+    let taken = seed as usize % (all.len() + 1);
+    let mut iter = view.iter();
+    assert_eq!(iter.by_ref().take(taken).collect::<Vec<_>>(), all[..taken]);
+    assert_eq!(iter.len(), all.len() - taken);
+    assert_eq!(iter.size_hint(), (iter.len(), Some(iter.len())));
+    let clone = iter.clone();
+    let folded = iter.fold(Vec::new(), |mut folded, value| {
+        folded.push(value);
+        folded
+    });
+    assert_eq!(folded, all[taken..]);
+    assert_eq!(clone.collect::<Vec<_>>(), folded);
+    let mut spent = view.iter();
+    spent.by_ref().for_each(drop);
+    assert_eq!((spent.next(), spent.len()), (None, 0));
+    assert_eq!(spent.fold(0, |n, _| n + 1), 0);
+
+    assert_eq!(view.indexed_iter().len(), all.len());
+    let indexed = expected.indexed_iter().map(|(i, value)| (i.slice().to_vec(), value.clone()));
+    assert!(view.indexed_iter().eq(indexed));
+}
+
+/// Blocks are in the order of memory, which is that of the places.
+fn blocks<T: Sample>(view: &View<'_, T>, places: &ArrayD<usize>, stored: &Stored<T>) {
+    let mut order: Vec<usize> = places.iter().copied().collect();
+    order.sort_unstable();
+    let expected: Vec<T> = order.iter().map(|&place| stored.values[place].clone()).collect();
+    let mut found = Vec::new();
+    let mut blocks = view.blocks();
+    while let Some(block) = blocks.next() {
+        assert!(!block.is_empty());
+        found.extend_from_slice(block);
+    }
+    assert!(blocks.next().is_none());
+    assert_eq!(found, expected);
+    found.clear();
+    view.for_each_block(|block| found.extend_from_slice(block));
+    assert_eq!(found, expected);
+    let memory = view.memory_order();
+    assert!(memory.byte_strides().is_sorted_by(|a, b| a >= b));
+    assert_eq!(memory.to_vec(), expected);
+}
+
+fn copies<T: Sample>(view: &View<'_, T>, expected: &ArrayD<T>, other: &T) {
+    let all: Vec<T> = expected.iter().cloned().collect();
+    assert_eq!(view.to_vec(), all);
+    assert_eq!(&view.to_ndarray(), expected);
+    let mut out = vec![other.clone(); all.len()];
+    view.copy_to_slice(&mut out).unwrap();
+    assert_eq!(out, all);
+    out.push(other.clone());
+    let error = view.copy_to_slice(&mut out).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Length { .. }));
+
+    for fortran in [false, true] {
+        let shape = IxDyn(view.shape());
+        let mut out = ArrayD::from_elem(shape.set_f(fortran), other.clone());
+        view.copy_to(out.view_mut()).unwrap();
+        assert_eq!(&out, expected);
+    }
+    let wide: Vec<usize> = view.shape().iter().map(|dim| 2 * dim).collect();
+    let mut out = ArrayD::from_elem(IxDyn(&wide), other.clone());
+    let mut sparse = out.view_mut();
+    for axis in 0..view.ndim() {
+        let by = if axis % 2 == 0 { -2 } else { 2 };
+        sparse.slice_axis_inplace(Axis(axis), (..).into());
+        sparse.slice_axis_inplace(Axis(axis), npymap::ndarray::Slice::from(..).step_by(by));
+    }
+    view.copy_to(sparse.view_mut()).unwrap();
+    assert_eq!(&sparse, expected);
+    let mut other_rank = ArrayD::from_elem(IxDyn(&vec![1; view.ndim() + 1]), other.clone());
+    let error = view.copy_to(other_rank.view_mut()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Broadcast { .. }));
+}
+
+fn bytes<T: Sample>(view: &View<'_, T>, places: &ArrayD<usize>, stored: &Stored<T>) {
+    let size = stored.layout.dtype().itemsize();
+    assert_eq!(view.itemsize(), size);
+    let run = is_run(places).then(|| {
+        let start = stored.layout.offset() + places.first().copied().unwrap_or(0) * size;
+        &stored.bytes()[start..start + places.len() * size]
+    });
+    // Where elements have no bytes, all of them lie together.
+    if size > 0 {
+        assert_eq!(view.as_bytes(), run);
+        let line = places.to_shape(places.len()).unwrap().to_owned().into_dyn();
+        assert_eq!(view.reshape(&[view.len()]).is_ok(), is_affine(&line));
+    }
+}
+
+/// Elements are lent exactly where they lie as `T` wants them.
+fn lends<T: Sample + InPlace>(
+    view: &View<'_, T>,
+    places: &ArrayD<usize>,
+    stored: &Stored<T>,
+    exact: bool,
+) {
+    let size = size_of::<T>();
+    let expected = stored.at(places);
+    let is_aligned = places.is_empty() || stored.layout.offset() % align_of::<T>() == 0;
+    let lendable = size == 0 || exact && is_aligned;
+    let wrong = |error: npymap::Error| match error.kind() {
+        ErrorKind::Fit { .. } | ErrorKind::ByteOrder { .. } => assert!(!exact),
+        ErrorKind::Alignment { .. } => assert!(!is_aligned),
+        other => panic!("{other:?}"),
+    };
+    match view.as_slice() {
+        Ok(slice) => {
+            assert!(lendable && (size == 0 || is_run(places)));
+            assert!(slice.iter().eq(&expected));
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::NotContiguous { .. }) => {
+            assert!(!is_run(places));
+        }
+        Err(error) => wrong(error),
+    }
+    if let Ok(slice) = view.as_slice_memory_order() {
+        assert_eq!(slice, view.memory_order().to_vec());
+    } else if lendable && size > 0 {
+        let mut sorted: Vec<usize> = places.iter().copied().collect();
+        sorted.sort_unstable();
+        assert!(!is_run(&ArrayD::from_shape_vec(vec![sorted.len()], sorted).unwrap()));
+    }
+    match view.as_ndarray::<IxDyn>() {
+        Ok(array) => {
+            assert!(lendable);
+            assert_eq!(array, expected);
+        }
+        Err(error) => {
+            assert!(!lendable, "{error}: {view:?}");
+            wrong(error);
+        }
+    }
+}
+
+struct Reading<'s>(&'s Spec);
+
+impl Reading<'_> {
+    fn check<T: Sample>(&self, case: &Case<T>) -> (Stored<T>, ArrayD<usize>) {
+        let Reading(spec) = self;
+        let stored = Stored::new(case, spec);
+        let (view, places) = changed(spec, &stored, stored.view());
+        let expected = stored.at(&places);
+        reads_elements(&view, &expected);
+        iterates(&view, &expected, spec.seed);
+        blocks(&view, &places, &stored);
+        copies(&view, &expected, &(case.sample)(1));
+        bytes(&view, &places, &stored);
+        assert!(format!("{view:?}").starts_with("View"));
+        (stored, places)
+    }
+}
+
+impl Visitor for Reading<'_> {
+    fn decoded<T: Sample>(&mut self, case: &Case<T>) {
+        self.check(case);
+    }
+
+    fn in_place<T: Sample + InPlace>(&mut self, case: &Case<T>) {
+        let (stored, places) = self.check(case);
+        let (view, _) = changed(self.0, &stored, stored.view());
+        lends(&view, &places, &stored, (case.exact)(stored.big));
+    }
+}
+
+/// What Python's `range(dim)[text]` selects.
+fn python(dim: usize, start: Option<isize>, end: Option<isize>, step: isize) -> Vec<usize> {
+    let length = dim as isize;
+    let wrap = |bound: isize| if bound < 0 { bound + length } else { bound };
+    let (mut at, end) = if step > 0 {
+        (start.map_or(0, wrap).max(0), end.map_or(length, wrap).min(length))
+    } else {
+        (start.map_or(length - 1, wrap).min(length - 1), end.map_or(-1, |end| wrap(end).max(-1)))
+    };
+    let mut selected = Vec::new();
+    while if step > 0 { at < end } else { at > end } {
+        selected.push(at as usize);
+        at += step;
+    }
+    selected
+}
+
+/// One axis in NumPy's notation: the text, what it selects, and whether the
+/// axis stays.
+type Item = (String, Vec<usize>, bool);
+
+fn notation(dim: usize) -> impl Strategy<Value = Item> {
+    let bound = || prop::option::of(-9_isize..10);
+    let step = prop_oneof![Just(None), prop::option::of(prop_oneof![-4_isize..0, 1_isize..5])];
+    let slice =
+        (bound(), bound(), step, any::<bool>()).prop_map(move |(start, end, step, space)| {
+            let say = |bound: Option<isize>| bound.map_or(String::new(), |bound| bound.to_string());
+            let mut text = format!("{}:{}", say(start), say(end));
+            if let Some(step) = step {
+                text = [text, step.to_string()].join(":");
+            }
+            let text = if space { format!(" {} ", text.replace(':', " : ")) } else { text };
+            (text, python(dim, start, end, step.unwrap_or(1)), true)
+        });
+    let index = (0..dim.max(1), any::<bool>()).prop_map(move |(at, negative)| {
+        let said = if negative { at as isize - dim as isize } else { at as isize };
+        (said.to_string(), vec![at], false)
+    });
+    if dim == 0 { slice.boxed() } else { prop_oneof![3 => slice, 1 => index].boxed() }
+}
+
+fn notations() -> impl Strategy<Value = (Vec<usize>, Vec<Item>, bool, usize)> {
+    prop::collection::vec(0_usize..7, 0..4).prop_flat_map(|shape| {
+        let texts: Vec<_> = shape.iter().map(|&dim| notation(dim)).collect();
+        (Just(shape), texts, any::<bool>(), 0_usize..8)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn views_read_what_ndarray_would(spec in specs()) {
+        visit(spec.case, &mut Reading(&spec));
+    }
+
+    #[test]
+    fn notation_selects_what_python_does((shape, items, brackets, extra) in notations()) {
+        let count = shape.iter().product();
+        let model = ArrayD::from_shape_vec(shape.as_slice(), (0_u16..).take(count).collect()).unwrap();
+        let mut texts: Vec<String> = items.iter().map(|(text, ..)| text.clone()).collect();
+        let mut kept: Vec<Option<usize>> =
+            items.iter().map(|(_, selected, stays)| stays.then_some(selected.len())).collect();
+        let mut selected: Vec<Vec<usize>> =
+            items.iter().map(|(_, selected, _)| selected.clone()).collect();
+        // Leave the last axes out, or name the middle ones by dots.
+        if extra < 3 {
+            let from = extra.min(texts.len());
+            let to = (from + 1).min(texts.len());
+            let dots = if extra == 2 { texts.len() } else { to };
+            for axis in from..dots {
+                selected[axis] = (0..shape[axis]).collect();
+                kept[axis] = Some(shape[axis]);
+            }
+            texts.splice(from..dots, ["...".to_owned()]);
+        }
+        let mut expected_shape: Vec<usize> = kept.into_iter().flatten().collect();
+        if extra == 5 {
+            texts.insert(0, "None".to_owned());
+            expected_shape.insert(0, 1);
+        }
+        let mut text = texts.join(", ");
+        if extra == 6 && !text.is_empty() {
+            text.push(',');
+        }
+        if brackets {
+            text = format!(" [{text}]");
+        }
+        let mut expected = model;
+        for (axis, selected) in selected.iter().enumerate() {
+            expected = expected.select(Axis(axis), selected);
+        }
+        let bytes: Vec<u8> = (0_u16..).take(count).flat_map(u16::to_ne_bytes).collect();
+        let layout = Layout::new(DType::of::<u16>(), &shape, Order::C, 0).unwrap();
+        let view = View::<u16>::from_bytes(&bytes, &layout).unwrap();
+        let indices = Indices::parse(&text, &shape).unwrap();
+        let view = view.slice(&indices);
+        prop_assert_eq!(view.shape(), expected_shape);
+        prop_assert_eq!(view.to_vec(), expected.iter().copied().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn nothing_that_is_asked_for_panics(
+        shape in prop::collection::vec(0_usize..5, 0..4),
+        numbers in any::<[isize; 3]>(),
+        small in prop::array::uniform3(-6_isize..7),
+        kinds in any::<[u8; 4]>(),
+        text in prop::collection::vec(prop::sample::select(b"-0123456789:, .[]N".as_slice()), 0..12),
+    ) {
+        let bytes = [0; 2 * 64];
+        let layout = Layout::new(DType::of::<Le<u16>>(), &shape, Order::C, 0).unwrap();
+        let view = View::<Le<u16>>::from_bytes(&bytes, &layout).unwrap();
+        let info: Vec<SliceInfoElem> = kinds.iter().map(|kind| {
+            let [a, b, c] = if kind / 4 % 2 == 0 { small } else { numbers };
+            match kind % 4 {
+                0 => SliceInfoElem::Index(a),
+                1 => SliceInfoElem::NewAxis,
+                2 => SliceInfoElem::Slice { start: a, end: Some(b), step: c },
+                _ => SliceInfoElem::Slice { start: b, end: None, step: c },
+            }
+        }).take(usize::from(kinds[0]) % 5).collect();
+        if let Ok(sliced) = view.try_slice(&info) {
+            prop_assert_eq!(sliced.to_vec().len(), sliced.len());
+            prop_assert_eq!(sliced.memory_order().to_vec().len(), sliced.len());
+            prop_assert!(sliced.as_ndarray::<IxDyn>().is_ok());
+            let again = sliced.t().try_slice(&info);
+            prop_assert!(again.is_err() || again.is_ok_and(|view| view.to_vec().len() == view.len()));
+        }
+        let [a, b, c] = numbers.map(isize::unsigned_abs);
+        let _ = (view.index_axis(a, b), view.split_at(a, b), view.permuted_axes(&[a, b]));
+        let _ = (view.index_axis(a % 4, b % 6), view.split_at(a % 4, b % 6));
+        let _ = (view.reshape(&[a, b, c]), view.broadcast(&[a, b, c]));
+        let _ = (view.axis_chunks(a, b).is_ok(), view.axis_chunks(a % 4, c).is_ok());
+        if let Ok(indices) = Indices::parse(std::str::from_utf8(&text).unwrap(), &shape) {
+            prop_assert!(view.try_slice(indices).is_ok());
+        }
+    }
+}
+
+#[test]
+fn steps_of_zero_are_refused() {
+    let array = MappedArray::anonymous(&DType::of::<u16>(), &[3]).unwrap();
+    let info = [SliceInfoElem::Slice { start: 0, end: None, step: 0 }];
+    assert!(array.view::<u16>().unwrap().try_slice(info).is_err());
+}
+
+#[test]
+fn large_views_come_in_blocks_of_the_cache() {
+    let mut array = MappedArray::anonymous(&">f4".parse().unwrap(), &[100, 300]).unwrap();
+    let values: Vec<f32> = (0_u16..30_000).map(f32::from).collect();
+    array.view_mut::<f32>().unwrap().copy_from_slice(&values).unwrap();
+    let view = array.view::<f32>().unwrap();
+    let mut sizes = BTreeMap::new();
+    view.t().for_each_block(|block| *sizes.entry(block.len()).or_insert(0) += 1);
+    assert_eq!(sizes, BTreeMap::from([(30_000 % 4096, 1), (4096, 7)]));
+    let mut found = Vec::new();
+    view.t().for_each_block(|block| found.extend_from_slice(block));
+    assert_eq!(found, values);
+}

@@ -1,0 +1,308 @@
+//! Whatever is written through a view goes where ndarray says, and nowhere
+//! else: the whole buffer is compared.
+
+use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _};
+use npymap::{ErrorKind, InPlace, View, ViewMut};
+use proptest::prelude::*;
+
+use crate::model::{Case, Sample, Spec, Step, Stored, Visitor, is_run, mix, solid, specs, visit};
+
+/// The geometry changes of a specification that views to be written have,
+/// and where they lead.
+fn plan<T: Sample>(spec: &Spec, stored: &Stored<T>) -> (Vec<Step>, ArrayD<usize>) {
+    let mut view = stored.view();
+    let mut places = solid(&stored.places.view());
+    let mut steps = Vec::new();
+    for numbers in &spec.steps {
+        let Some(step) = Step::choose(numbers, view.shape()) else { continue };
+        let writable = !matches!(step, Step::Broadcast(_) | Step::Outer(_) | Step::MemoryOrder);
+        let expected = step.of_model(&places, view.byte_strides(), view.itemsize());
+        if let (true, Some(expected)) = (writable && !interleaves(&step, &places), expected) {
+            view = step.of_view(&view).unwrap();
+            places = expected;
+            steps.push(step);
+        }
+    }
+    (steps, places)
+}
+
+/// Whether the parts of a step reach into each other.
+fn interleaves(step: &Step, places: &ArrayD<usize>) -> bool {
+    let reach = |part: npymap::ndarray::ArrayViewD<'_, usize>| {
+        Some((*part.iter().min()?, *part.iter().max()?))
+    };
+    let apart = |low, high| match (reach(low), reach(high)) {
+        (Some(low), Some(high)) => low.1 < high.0 || high.1 < low.0,
+        _ => true,
+    };
+    match step {
+        Step::Split { axis, at, .. } => {
+            let (low, high) = places.view().split_at(Axis(*axis), *at);
+            !apart(low, high)
+        }
+        Step::Chunk { axis, size, .. } => {
+            let parts: Vec<_> = places.axis_chunks_iter(Axis(*axis), *size).collect();
+            parts.windows(2).any(|pair| !apart(pair[0].clone(), pair[1].clone()))
+        }
+        _ => false,
+    }
+}
+
+fn view_mut<'a, T: Sample>(
+    bytes: &'a mut [u8],
+    layout: &npymap::Layout,
+    steps: &[Step],
+) -> ViewMut<'a, T> {
+    let mut view = ViewMut::<T>::from_bytes(bytes, layout).unwrap();
+    for step in steps {
+        view = step.of_view_mut(view).unwrap().unwrap();
+    }
+    view
+}
+
+struct Writing<'s>(&'s Spec);
+
+impl Writing<'_> {
+    /// Writes through a view and through the model, and compares all bytes.
+    fn same<T: Sample>(
+        &self,
+        case: &Case<T>,
+        write: impl FnOnce(ViewMut<'_, T>),
+        model: impl Fn(&ArrayD<T>) -> ArrayD<T>,
+    ) {
+        let mut stored = Stored::new(case, self.0);
+        let (steps, places) = plan(self.0, &stored);
+        let mut written = Stored::new(case, self.0);
+        let layout = written.layout.clone();
+        let view = view_mut::<T>(written.bytes_mut(), &layout, &steps);
+        assert_eq!((view.shape(), view.ndim()), (places.shape(), places.ndim()));
+        assert_eq!((view.len(), view.is_empty()), (places.len(), places.is_empty()));
+        assert!(format!("{view:?}").starts_with("ViewMut"));
+        write(view);
+        let values = model(&stored.at(&places));
+        for (&place, value) in places.iter().zip(&values) {
+            stored.write(case, place, value);
+        }
+        assert_eq!(written.bytes(), stored.bytes());
+    }
+
+    fn check<T: Sample>(&self, case: &Case<T>) {
+        let Writing(spec) = self;
+        let fresh = |n: usize| (case.sample)(mix(!spec.seed, n));
+        let (_, places) = plan(spec, &Stored::new(case, spec));
+        let shape = places.shape();
+        let all: Vec<T> = (0..places.len()).map(fresh).collect();
+        let array = ArrayD::from_shape_vec(shape, all.clone()).unwrap();
+
+        self.same(case, |mut view| view.fill(&fresh(1)).unwrap(), |old| old.map(|_| fresh(1)));
+        self.same(case, |mut view| view.copy_from_slice(&all).unwrap(), |_| array.clone());
+        self.same(
+            case,
+            |mut view| {
+                for (index, value) in array.indexed_iter() {
+                    view.set(index.slice(), value.clone()).unwrap();
+                }
+                let mut outside = view.shape().to_vec();
+                outside.push(0);
+                assert!(view.set(outside.as_slice(), fresh(0)).is_err());
+                outside.pop();
+                assert_eq!(
+                    view.set(outside.as_slice(), fresh(0)).is_err(),
+                    view.ndim() > 0 || {
+                        view.set(&[][..], array.first().unwrap().clone()).unwrap();
+                        false
+                    }
+                );
+            },
+            |_| array.clone(),
+        );
+        // In the order of memory: so the model sorts.
+        let mut order: Vec<usize> = places.iter().copied().collect();
+        order.sort_unstable();
+        let mut calls = 0;
+        self.same(
+            case,
+            |mut view| {
+                view.map_inplace(|_| {
+                    calls += 1;
+                    fresh(calls - 1)
+                })
+                .unwrap();
+            },
+            |_| places.map(|place| fresh(order.binary_search(place).unwrap())),
+        );
+        let mut seen = Vec::new();
+        self.same(
+            case,
+            |mut view| {
+                view.map_inplace(|old| {
+                    seen.push(old.clone());
+                    old
+                })
+                .unwrap();
+            },
+            Clone::clone,
+        );
+        assert_eq!(seen.len(), places.len());
+        self.copies(case, &array);
+        self.assigns(case, &array);
+    }
+
+    fn copies<T: Sample>(&self, case: &Case<T>, array: &ArrayD<T>) {
+        let sample = (case.sample)(3);
+        let mut fortran = ArrayD::from_elem(IxDyn(array.shape()).f(), sample.clone());
+        fortran.assign(array);
+        let mut reversed = array.clone();
+        (0..array.ndim()).for_each(|axis| reversed.invert_axis(Axis(axis)));
+        self.same(case, |mut view| view.copy_from(array.view()).unwrap(), |_| array.clone());
+        self.same(case, |mut view| view.copy_from(fortran.view()).unwrap(), |_| array.clone());
+        self.same(case, |mut view| view.copy_from(reversed.view()).unwrap(), |_| reversed.clone());
+        self.same(
+            case,
+            |mut view| {
+                let long = vec![sample.clone(); view.len() + 1];
+                let error = view.copy_from_slice(&long).unwrap_err();
+                assert!(matches!(error.kind(), ErrorKind::Length { .. }));
+                let other = ArrayD::from_elem(IxDyn(&vec![1; view.ndim() + 1]), sample.clone());
+                let error = view.copy_from(other.view()).unwrap_err();
+                assert!(matches!(error.kind(), ErrorKind::Broadcast { .. }));
+            },
+            Clone::clone,
+        );
+    }
+
+    /// Assigns a view of the same type whose axes have to be repeated.
+    fn assigns<T: Sample>(&self, case: &Case<T>, array: &ArrayD<T>) {
+        let shape: Vec<usize> = array
+            .shape()
+            .iter()
+            .enumerate()
+            .map(|(axis, &dim)| if (self.0.seed >> axis) & 1 == 1 { 1 } else { dim })
+            .skip((self.0.seed >> 6) as usize % 2)
+            .collect();
+        let spec = Spec { shape, seed: self.0.seed ^ 5, lead: self.0.lead + 1, ..self.0.clone() };
+        let from = Stored::new(case, &spec);
+        let view: View<'_, T> = from.view();
+        let values = from.at(&from.places);
+        self.same(
+            case,
+            |mut to| to.assign(&view).unwrap(),
+            |_| values.broadcast(array.shape()).unwrap().to_owned(),
+        );
+    }
+
+    /// Parts an axis, where its parts lie apart, and writes to each.
+    fn parts<T: Sample>(&self, case: &Case<T>) {
+        let Writing(spec) = self;
+        let (_, places) = plan(spec, &Stored::new(case, spec));
+        for axis in 0..places.ndim() {
+            let dim = places.shape()[axis];
+            let at = spec.seed as usize % (dim + 1);
+            let values = [(case.sample)(11), (case.sample)(12)];
+            let split = Step::Split { axis, at, high: false };
+            let refused = interleaves(&split, &places);
+            self.same(
+                case,
+                |view| match view.split_at(axis, at) {
+                    Ok((mut low, mut high)) => {
+                        assert!(!refused);
+                        assert_eq!((low.shape()[axis], high.shape()[axis]), (at, dim - at));
+                        low.fill(&values[0]).unwrap();
+                        high.fill(&values[1]).unwrap();
+                    }
+                    Err(error) => {
+                        assert!(refused && matches!(error.kind(), ErrorKind::Interleaved { .. }));
+                    }
+                },
+                |old| {
+                    let mut new = old.clone();
+                    if !refused {
+                        let (mut low, mut high) = new.view_mut().split_at(Axis(axis), at);
+                        low.fill(values[0].clone());
+                        high.fill(values[1].clone());
+                    }
+                    new
+                },
+            );
+            let size = 1 + spec.seed as usize % 3;
+            let chunk = Step::Chunk { axis, size, nth: 0 };
+            let refused = interleaves(&chunk, &places);
+            self.same(
+                case,
+                |view| match view.axis_chunks(axis, size) {
+                    Ok(parts) => {
+                        assert!(!refused);
+                        for (number, mut part) in parts.into_iter().enumerate() {
+                            part.fill(&(case.sample)(number as u64)).unwrap();
+                        }
+                    }
+                    Err(error) => {
+                        assert!(refused && matches!(error.kind(), ErrorKind::Interleaved { .. }));
+                    }
+                },
+                |old| {
+                    let mut new = old.clone();
+                    let parts = new.axis_chunks_iter_mut(Axis(axis), size);
+                    for (number, mut part) in parts.enumerate().filter(|_| !refused) {
+                        part.fill((case.sample)(number as u64));
+                    }
+                    new
+                },
+            );
+        }
+    }
+}
+
+impl Visitor for Writing<'_> {
+    fn decoded<T: Sample>(&mut self, case: &Case<T>) {
+        self.check(case);
+        if case.dtype.itemsize() > 0 {
+            self.parts(case);
+        }
+    }
+
+    fn in_place<T: Sample + InPlace>(&mut self, case: &Case<T>) {
+        self.decoded(case);
+        let stored = Stored::new(case, self.0);
+        let (_, places) = plan(self.0, &stored);
+        let exact = size_of::<T>() == 0 || (case.exact)(stored.big);
+        let is_aligned = places.is_empty()
+            || size_of::<T>() == 0
+            || stored.layout.offset() % align_of::<T>() == 0;
+        let value = (case.sample)(21);
+        let lent = exact && is_aligned;
+        let run = lent && (size_of::<T>() == 0 || is_run(&places));
+        self.same(
+            case,
+            |view| match view.into_slice() {
+                Ok(slice) => {
+                    assert!(run);
+                    slice.fill(value);
+                }
+                Err(error) => assert!(!run, "{error}"),
+            },
+            |old| if run { old.map(|_| value) } else { old.clone() },
+        );
+        self.same(
+            case,
+            |view| match view.into_ndarray::<IxDyn>() {
+                Ok(mut array) => {
+                    assert!(lent);
+                    assert_eq!(array, stored.at(&places));
+                    array.fill(value);
+                }
+                Err(error) => assert!(!lent, "{error}"),
+            },
+            |old| if lent { old.map(|_| value) } else { old.clone() },
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn views_write_where_ndarray_would(spec in specs()) {
+        visit(spec.case, &mut Writing(&spec));
+    }
+}
