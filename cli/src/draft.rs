@@ -29,25 +29,29 @@ impl Draft {
     ) -> Result<(Draft, MappedArrayMut), Failure> {
         let failed = Failure::file(path, "create");
         let (path, old) = found(path, overwrite).map_err(&failed)?;
-        let place = beside(&path).map_err(&failed)?;
+        let place = beside(&path, old.is_some()).map_err(&failed)?;
         let mut options = options.clone();
         let array = open::create(&place, dtype, shape, options.overwrite(true));
         let array = array.map_err(Failure::at(&path))?;
         Ok((Draft { place, path, old }, array))
     }
 
-    /// Gives it its name, and the permissions of the file that had it.
+    /// Brings it to the disk, and gives it its name and the permissions of the
+    /// file that had it.
     pub(crate) fn commit(self) -> Result<(), Failure> {
         let failed = Failure::file(&self.path, "replace");
+        fs::File::open(&self.place).and_then(|file| file.sync_all()).map_err(&failed)?;
         match &self.old {
             Some(old) => {
                 keep_access(&self.place, old).map_err(&failed)?;
-                self.place.persist(&self.path).map_err(|refused| failed(refused.error))
+                self.place.persist(&self.path).map_err(|refused| failed(refused.error))?;
             }
             None => {
-                self.place.persist_noclobber(&self.path).map_err(|refused| failed(refused.error))
+                let named = self.place.persist_noclobber(&self.path);
+                named.map_err(|refused| failed(refused.error))?;
             }
         }
+        sync_directory(&self.path).map_err(&failed)
     }
 }
 
@@ -57,19 +61,47 @@ fn found(path: &Path, overwrite: bool) -> io::Result<(PathBuf, Option<fs::Metada
         Ok(_) if !overwrite => Err(io::ErrorKind::AlreadyExists.into()),
         Ok(old) if !old.is_file() => Err(io::Error::other("it is no regular file")),
         Ok(old) => Ok((path.canonicalize()?, Some(old))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((path.to_owned(), None)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((end_of_links(path), None)),
         Err(error) => Err(error),
     }
 }
 
-/// Makes an empty file beside `path`, with the permissions of a new file.
-fn beside(path: &Path) -> io::Result<TempPath> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+/// Where links that lead to no file yet end.
+fn end_of_links(path: &Path) -> PathBuf {
+    let mut end = path.to_owned();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        let Ok(target) = fs::read_link(&end) else { break };
+        end = directory(&end).join(target);
+    }
+    end
+}
+
+fn directory(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes an empty file beside `path`, with the permissions of a new file; or,
+/// when it replaces one that may be private, for nobody else's eyes.
+fn beside(path: &Path, replaces: bool) -> io::Result<TempPath> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".npymap-");
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    Ok(builder.tempfile_in(parent.unwrap_or(Path::new(".")))?.into_temp_path())
+    if !replaces {
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    Ok(builder.tempfile_in(directory(path))?.into_temp_path())
+}
+
+/// Brings a new name to the disk.
+#[cfg(unix)]
+fn sync_directory(path: &Path) -> io::Result<()> {
+    fs::File::open(directory(path))?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(unix)]

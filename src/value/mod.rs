@@ -129,7 +129,7 @@ impl Element for Value {
             (Kind::UInt, _) => self.integer::<u64>(dtype)?.encode(order, bytes),
             (Kind::Float, 2) => match self {
                 Value::F16(value) => value.encode(order, bytes),
-                _ => f16::from_f64(self.as_f64().ok_or_else(refused)?).encode(order, bytes),
+                _ => f16::from_f64_const(self.as_f64().ok_or_else(refused)?).encode(order, bytes),
             },
             (Kind::Float, 4) => match self {
                 Value::F32(value) => value.encode(order, bytes),
@@ -177,7 +177,7 @@ impl Element for Value {
                 _ => Err(refused()),
             },
             (Kind::Subarray, _) => match self {
-                Value::Array(values) if values.len() == items(dtype).count() => {
+                Value::Array(values) if values.len() == item_count(dtype) => {
                     let mut parts = items(dtype).zip(values);
                     parts.try_for_each(|((at, item), value)| value.store(&item, at, bytes))
                 }
@@ -257,6 +257,12 @@ fn part(field: &Field, bytes: &[u8]) -> Value {
 
 fn within(dtype: &DType, at: usize, bytes: &[u8]) -> Value {
     Value::decode(dtype, bytes.get(at..at + dtype.itemsize()).unwrap_or_default())
+}
+
+/// How many parts a subarray has along its first axis; see [`items`].
+fn item_count(dtype: &DType) -> usize {
+    let first = dtype.subarray().and_then(|(_, shape)| shape.first().copied());
+    if dtype.itemsize() == 0 { 0 } else { first.unwrap_or(0) }
 }
 
 /// The parts of a subarray along its first axis: offset and dtype. Without

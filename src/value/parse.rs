@@ -5,7 +5,7 @@ use num_complex::Complex;
 
 use super::{Value, date};
 use crate::dtype::{DType, Kind};
-use crate::element::Ticks;
+use crate::element::{Element as _, Ticks};
 use crate::error::{Error, ErrorKind, Result, excerpt};
 use crate::literal::Reader;
 
@@ -42,7 +42,7 @@ impl Value {
             },
             (Kind::Int, _) => Value::Int(text.parse().map_err(|_| refused("an integer"))?),
             (Kind::UInt, _) => Value::UInt(text.parse().map_err(|_| refused("an integer from 0"))?),
-            (Kind::Float, 2) => Value::F16(f16::from_f64(float()?)),
+            (Kind::Float, 2) => Value::F16(f16::from_f64_const(float()?)),
             (Kind::Float, 4) => {
                 Value::F32(text.to_lowercase().parse().map_err(|_| refused("a number"))?)
             }
@@ -86,13 +86,14 @@ impl Value {
             (Kind::Subarray, _) => {
                 let items =
                     items(text, '[', ']').ok_or_else(|| refused("a list such as [1, 2]"))?;
-                let dtypes: Vec<DType> = super::items(dtype).map(|(_, item)| item).collect();
-                if items.len() != dtypes.len() {
+                if items.len() != super::item_count(dtype) {
                     return Err(refused("as many values as the subarray has"));
                 }
-                let values = items.iter().zip(&dtypes);
+                let values = items.iter().zip(super::items(dtype));
                 Value::Array(
-                    values.map(|(item, dtype)| Value::parse(item, dtype)).collect::<Result<_>>()?,
+                    values
+                        .map(|(text, (_, item))| Value::parse(text, &item))
+                        .collect::<Result<_>>()?,
                 )
             }
             (Kind::Float | Kind::Complex | Kind::Void, _) => {
@@ -100,10 +101,27 @@ impl Value {
                 Value::Void(bytes.ok_or_else(|| refused("bytes such as b'\\x00'"))?)
             }
         };
-        // Whatever doesn't fit is refused now, and not at the store.
-        let mut element = vec![0; dtype.itemsize()];
-        crate::Element::encode(&value, dtype, &mut element)?;
-        Ok(crate::Element::decode(dtype, &element))
+        value.fitting(dtype)
+    }
+}
+
+impl Value {
+    /// Refuses now, and not at the store, what doesn't fit; a number becomes
+    /// the one that will be stored.
+    fn fitting(self, dtype: &DType) -> Result<Value> {
+        let room = dtype.itemsize();
+        let fits = match &self {
+            Value::Text(text) => text.chars().count() <= room / 4,
+            Value::Bytes(bytes) => bytes.len() <= room,
+            Value::Void(bytes) => bytes.len() == room,
+            Value::Record(_) | Value::Array(_) => true,
+            _ => {
+                let mut element = vec![0; room];
+                self.encode(dtype, &mut element)?;
+                return Ok(Value::decode(dtype, &element));
+            }
+        };
+        if fits { Ok(self) } else { Err(refused(&self.to_string(), dtype, "what fits")) }
     }
 }
 

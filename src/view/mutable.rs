@@ -129,8 +129,14 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// [`ErrorKind::Value`] when it doesn't fit the dtype; nothing is stored
     /// then.
     pub fn fill(&mut self, value: &T) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
         // Refuses a value that doesn't fit before anything is stored.
         value.encode(&self.codec, &mut vec![0; T::itemsize(&self.codec)])?;
+        if T::itemsize(&self.codec) == 0 {
+            return Ok(());
+        }
         self.each(|codec, bytes| value.encode(codec, bytes))
     }
 
