@@ -38,12 +38,16 @@ impl Geometry {
     }
 
     /// The first byte of an element; `None` out of range or of another rank.
+    #[inline]
     pub(crate) fn at(&self, index: &[usize]) -> Option<usize> {
         if index.len() != self.shape.len() {
             return None;
         }
+        // Both as long as the index: a loop over `[usize; N]` is unrolled then.
+        let shape = self.shape.get(..index.len())?;
+        let strides = self.strides.get(..index.len())?;
         let mut offset = self.offset;
-        for ((&i, &dim), &stride) in index.iter().zip(&self.shape).zip(&self.strides) {
+        for ((&i, &dim), &stride) in index.iter().zip(shape).zip(strides) {
             if i >= dim {
                 return None;
             }
@@ -294,12 +298,14 @@ impl Geometry {
 /// The first byte of the `index`th element of an axis.
 ///
 /// Geometries lead nowhere outside their bytes, so this never wraps.
+#[inline]
 pub(crate) fn advance(offset: usize, index: usize, stride: isize) -> usize {
     let distance = signed(index).wrapping_mul(stride);
     offset.wrapping_add_signed(distance)
 }
 
 /// A length as a signed number; none is larger than that holds.
+#[inline]
 fn signed(n: usize) -> isize {
     bytemuck::cast(n)
 }
