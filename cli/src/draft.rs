@@ -41,15 +41,12 @@ impl Draft {
     pub(crate) fn commit(self) -> Result<(), Failure> {
         let failed = Failure::file(&self.path, "replace");
         fs::File::open(&self.place).and_then(|file| file.sync_all()).map_err(&failed)?;
-        match &self.old {
-            Some(old) => {
-                keep_access(&self.place, old).map_err(&failed)?;
-                self.place.persist(&self.path).map_err(|refused| failed(refused.error))?;
-            }
-            None => {
-                let named = self.place.persist_noclobber(&self.path);
-                named.map_err(|refused| failed(refused.error))?;
-            }
+        if let Some(old) = &self.old {
+            keep_access(&self.place, old).map_err(&failed)?;
+            self.place.persist(&self.path).map_err(|refused| failed(refused.error))?;
+        } else {
+            let named = self.place.persist_noclobber(&self.path);
+            named.map_err(|refused| failed(refused.error))?;
         }
         sync_directory(&self.path).map_err(&failed)
     }

@@ -49,10 +49,6 @@ impl Indices {
         let items: Vec<&str> =
             if inner.is_empty() { Vec::new() } else { listed.split(',').map(str::trim).collect() };
         let refused = |item: &str| ErrorKind::Notation { found: excerpt(item) };
-        // To NumPy an empty list selects nothing, which is hardly meant.
-        if inner.is_empty() && !text.trim().is_empty() {
-            return Err(refused(text).into());
-        }
         let named =
             items.iter().filter(|item| !matches!(**item, "..." | "None" | "newaxis")).count();
         let unnamed = shape.len().checked_sub(named);
@@ -164,7 +160,7 @@ mod tests {
             [SliceInfoElem::NewAxis, SliceInfoElem::Index(1)]
         );
         assert_eq!(parse("", &[]).unwrap(), []);
-        for text in ["3", "-4", "1, 1", "x", "::0", "1:2:3:4", "..., ...", "[]", "1.0", ", ,", "1,,"] {
+        for text in ["3", "-4", "1, 1", "x", "::0", "1:2:3:4", "..., ...", "1.0", ", ,", "1,,"] {
             assert!(parse(text, &[3]).is_err(), "{text}");
         }
     }
