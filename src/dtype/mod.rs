@@ -397,7 +397,9 @@ impl DType {
             names.push(&field.name);
             names.extend(field.title.as_deref());
         }
-        names.sort_unstable();
+        if !names.is_sorted_by(|a, b| a < b) {
+            names.sort_unstable();
+        }
         let twice = names.windows(2).find_map(|pair| match pair {
             [a, b] if a == b => Some((*a).to_owned()),
             _ => None,

@@ -137,7 +137,10 @@ fn sized(short: &str, order: ByteOrder) -> Result<Scalar, Refusal> {
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(Refusal::Unknown);
     }
-    let size: usize = digits.parse().map_err(|_| Refusal::Unknown)?;
+    let size = match digits.as_bytes() {
+        [digit] => usize::from(digit - b'0'),
+        _ => digits.parse().map_err(|_| Refusal::Unknown)?,
+    };
     let (kind, itemsize) = match (letter, size) {
         ("b", 1) => (Kind::Bool, 1),
         ("i", 1 | 2 | 4 | 8) => (Kind::Int, size),
