@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::{Element, InPlace, Typed, chunks, subarray_codec, unfit};
+use super::{Element, InPlace, Typed, chunks, overwrite, subarray_codec, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
 
@@ -207,6 +207,7 @@ impl Ticks {
 
 /// Converts bytes to a number. Wrong lengths, which a layout rules out, give
 /// zero.
+#[inline]
 pub(super) fn read<T: Scalar>(order: ByteOrder, bytes: &[u8]) -> T {
     let Ok(bytes) = bytemuck::try_pod_read_unaligned::<T::Bytes>(bytes) else { return T::zeroed() };
     if order == ByteOrder::Big { T::from_be(bytes) } else { T::from_le(bytes) }
@@ -228,10 +229,12 @@ impl<T: Scalar> Element for T {
         if T::is(dtype) { Ok(dtype.byte_order()) } else { Err(unfit(dtype, T::NAME)) }
     }
 
+    #[inline]
     fn itemsize(_: &ByteOrder) -> usize {
         size_of::<T>()
     }
 
+    #[inline]
     fn decode(order: &ByteOrder, bytes: &[u8]) -> T {
         read(*order, bytes)
     }
@@ -260,29 +263,33 @@ impl<T: Scalar> Element for T {
 
     fn decode_run(order: &ByteOrder, bytes: &[u8], stride: usize, out: &mut Vec<T>) {
         let size = size_of::<T>();
-        match (stride == size, *order == ByteOrder::Big) {
-            (true, true) => {
-                out.extend(bytes.chunks_exact(size).map(|chunk| read::<T>(ByteOrder::Big, chunk)));
-            }
-            (true, false) => out
-                .extend(bytes.chunks_exact(size).map(|chunk| read::<T>(ByteOrder::Little, chunk))),
-            (false, true) => out
-                .extend(chunks(bytes, stride, size).map(|chunk| read::<T>(ByteOrder::Big, chunk))),
-            (false, false) => out.extend(
-                chunks(bytes, stride, size).map(|chunk| read::<T>(ByteOrder::Little, chunk)),
-            ),
+        if stride > size {
+            let start = out.len();
+            out.resize(start + bytes.len().div_ceil(stride), T::zeroed());
+            return T::decode_to(order, bytes, stride, out.get_mut(start..).unwrap_or_default());
+        }
+        let chunks = bytes.chunks_exact(size);
+        match *order {
+            ByteOrder::Big => out.extend(chunks.map(|chunk| read::<T>(ByteOrder::Big, chunk))),
+            _ => out.extend(chunks.map(|chunk| read::<T>(ByteOrder::Little, chunk))),
         }
     }
 
     fn decode_to(order: &ByteOrder, bytes: &[u8], stride: usize, out: &mut [T]) {
+        let size = size_of::<T>();
         let into: &mut [u8] = bytemuck::cast_slice_mut(out);
-        if stride == size_of::<T>() && T::is_exact(order) && into.len() == bytes.len() {
+        if stride == size && T::is_exact(order) && into.len() == bytes.len() {
             return into.copy_from_slice(bytes);
         }
-        match (stride == size_of::<T>(), *order == ByteOrder::Big) {
-            (true, true) => fill(out, bytes.chunks_exact(size_of::<T>()), ByteOrder::Big),
-            (true, false) => fill(out, bytes.chunks_exact(size_of::<T>()), ByteOrder::Little),
-            (false, _) => fill(out, chunks(bytes, stride, size_of::<T>()), *order),
+        match (stride == size, *order) {
+            (true, ByteOrder::Big) => fill(out, bytes.chunks_exact(size), ByteOrder::Big),
+            (true, _) => fill(out, bytes.chunks_exact(size), ByteOrder::Little),
+            (false, ByteOrder::Big) => {
+                overwrite(out, chunks(bytes, stride, size), |chunk| read(ByteOrder::Big, chunk));
+            }
+            (false, _) => {
+                overwrite(out, chunks(bytes, stride, size), |chunk| read(ByteOrder::Little, chunk));
+            }
         }
     }
 

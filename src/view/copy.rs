@@ -49,13 +49,20 @@ impl<T: Element> View<'_, T> {
         let mut rest = out;
         for run in geometry.runs() {
             let (own, after) = rest.split_at_mut(run.count);
-            if let Some((bytes, stride)) = run.forward(self.bytes, size) {
-                T::decode_to(&self.codec, bytes, stride, own);
-            } else {
-                let elements = run.elements(self.bytes, size);
-                own.iter_mut()
-                    .zip(elements)
-                    .for_each(|(to, element)| *to = T::decode(&self.codec, element));
+            let (forward, turned) = run.turned_forward();
+            match forward.forward(self.bytes, size) {
+                Some((bytes, stride)) => {
+                    T::decode_to(&self.codec, bytes, stride, own);
+                    if turned {
+                        own.reverse();
+                    }
+                }
+                None => {
+                    let elements = run.elements(self.bytes, size);
+                    own.iter_mut()
+                        .zip(elements)
+                        .for_each(|(to, element)| *to = T::decode(&self.codec, element));
+                }
             }
             rest = after;
         }

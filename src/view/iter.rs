@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::runs::Run;
-use crate::element::Element;
+use crate::element::{Element, chunks};
 use crate::geometry::{Axes, Geometry};
 
 /// The elements of a [`View`](crate::View) in C order.
@@ -58,13 +58,17 @@ impl<T: Element> Iterator for Iter<'_, T> {
         let rest = (self.next..self.geometry.run_count()).map(|number| self.geometry.run(number));
         let mut folded = init;
         for run in std::iter::once(self.run).chain(rest) {
-            folded = match run.forward(self.bytes, size) {
-                Some((bytes, stride)) if stride == size => bytes
-                    .chunks_exact(size)
-                    .fold(folded, |b, element| f(b, T::decode(self.codec, element))),
-                _ => run
-                    .elements(self.bytes, size)
-                    .fold(folded, |b, element| f(b, T::decode(self.codec, element))),
+            let mut decode = |b, element: &[u8]| f(b, T::decode(self.codec, element));
+            let (forward, turned) = run.turned_forward();
+            folded = match forward.forward(self.bytes, size) {
+                Some((bytes, stride)) if turned => {
+                    chunks(bytes, stride, size).rfold(folded, &mut decode)
+                }
+                Some((bytes, stride)) if stride == size => {
+                    bytes.chunks_exact(size).fold(folded, &mut decode)
+                }
+                Some((bytes, stride)) => chunks(bytes, stride, size).fold(folded, &mut decode),
+                None => run.elements(self.bytes, size).fold(folded, &mut decode),
             };
         }
         folded

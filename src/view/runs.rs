@@ -23,6 +23,16 @@ impl Run {
         Some((bytes.get(self.start..end)?, stride))
     }
 
+    /// The same elements with a stride that isn't negative, and whether they
+    /// were turned round for that.
+    pub(super) fn turned_forward(self) -> (Run, bool) {
+        if self.stride >= 0 || self.count == 0 {
+            return (self, false);
+        }
+        let start = advance(self.start, self.count - 1, self.stride);
+        (Run { start, stride: self.stride.saturating_abs(), ..self }, true)
+    }
+
     /// The bytes of each element, one after the other.
     pub(super) fn elements(self, bytes: &[u8], size: usize) -> impl Iterator<Item = &[u8]> {
         let mut at = self.start;
