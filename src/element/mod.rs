@@ -262,3 +262,16 @@ pub(crate) fn chunks(
     let last = whole.remainder().get(..size).filter(|piece| !piece.is_empty());
     whole.filter_map(move |chunk| chunk.get(..size)).chain(last)
 }
+
+/// As [`chunks`], to be written.
+pub(crate) fn chunks_mut(
+    bytes: &mut [u8],
+    stride: usize,
+    size: usize,
+) -> impl Iterator<Item = &mut [u8]> {
+    let whole = bytes.len() - bytes.len() % stride.max(1);
+    let (whole, last) = bytes.split_at_mut(whole);
+    let last = last.get_mut(..size).filter(|piece| !piece.is_empty());
+    let whole = whole.chunks_exact_mut(stride.max(1));
+    whole.filter_map(move |chunk| chunk.get_mut(..size)).chain(last)
+}

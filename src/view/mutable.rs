@@ -5,7 +5,7 @@ use std::fmt;
 use ndarray::{ArrayView, Dimension, SliceInfoElem};
 
 use super::{Index, View};
-use crate::element::Element;
+use crate::element::{Element, chunks_mut};
 use crate::error::{ErrorKind, Result};
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -112,14 +112,15 @@ impl<'a, T: Element> ViewMut<'a, T> {
         let start = self.geometry.at(index.axes());
         match start.and_then(|start| self.bytes.get_mut(start..start + size)) {
             Some(bytes) => value.encode(&self.codec, bytes),
-            None => Err(self.outside(index.axes())),
+            None => Err(self.outside(index)),
         }
     }
 
     #[cold]
-    fn outside(&self, index: &[usize]) -> crate::Error {
+    #[inline(never)]
+    fn outside(&self, index: impl Index) -> crate::Error {
         let shape = tuple(self.shape());
-        ErrorKind::Element { asked: tuple(index), shape }.into()
+        ErrorKind::Element { asked: tuple(index.axes()), shape }.into()
     }
 
     /// Stores a value into every element.
@@ -174,6 +175,14 @@ impl<'a, T: Element> ViewMut<'a, T> {
         if found != expected {
             return Err(ErrorKind::Length { found, expected }.into());
         }
+        let codec = self.codec.clone();
+        let size = T::itemsize(&codec);
+        let whole = self.geometry.offset..self.geometry.offset + size * expected;
+        if size > 0 && self.geometry.is_contiguous(size) {
+            let bytes = self.bytes.get_mut(whole).unwrap_or_default();
+            let mut each = bytes.chunks_exact_mut(size).zip(values);
+            return each.try_for_each(|(bytes, value)| value.encode(&codec, bytes));
+        }
         self.store(values.iter())
     }
 
@@ -210,23 +219,20 @@ impl<'a, T: Element> ViewMut<'a, T> {
 
     /// Calls `f` with the bytes of each element, in the order of memory.
     fn each(&mut self, mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>) -> Result<()> {
-        let size = T::itemsize(&self.codec);
+        // A local one is known not to change while bytes are written.
+        let codec = self.codec.clone();
+        let size = T::itemsize(&codec);
         let geometry = self.geometry.memory_order().merged();
         for run in geometry.runs() {
-            let whole = run.start..run.start + run.count * size;
-            match self.bytes.get_mut(whole) {
-                Some(bytes) if usize::try_from(run.stride) == Ok(size) && size > 0 => {
-                    bytes.chunks_exact_mut(size).try_for_each(|bytes| f(&self.codec, bytes))?;
+            match run.forward_mut(self.bytes, size) {
+                Some((bytes, stride)) if stride == size => {
+                    bytes.chunks_exact_mut(size).try_for_each(|bytes| f(&codec, bytes))?;
                 }
-                _ => {
-                    let mut at = run.start;
-                    for _ in 0..run.count {
-                        let bytes =
-                            self.bytes.get_mut(at..at.wrapping_add(size)).unwrap_or_default();
-                        f(&self.codec, bytes)?;
-                        at = at.wrapping_add_signed(run.stride);
-                    }
+                Some((bytes, stride)) => {
+                    chunks_mut(bytes, stride, size).try_for_each(|bytes| f(&codec, bytes))?;
                 }
+                // Elements without bytes.
+                None => (0..run.count).try_for_each(|_| f(&codec, &mut []))?,
             }
         }
         Ok(())

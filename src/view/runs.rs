@@ -23,6 +23,16 @@ impl Run {
         Some((bytes.get(self.start..end)?, stride))
     }
 
+    /// The bytes of a run to be written, as [`forward`](Run::forward).
+    pub(super) fn forward_mut<'b>(
+        &self,
+        bytes: &'b mut [u8],
+        size: usize,
+    ) -> Option<(&'b mut [u8], usize)> {
+        let (len, stride) = self.forward(bytes, size).map(|(run, stride)| (run.len(), stride))?;
+        Some((bytes.get_mut(self.start..self.start + len)?, stride))
+    }
+
     /// The same elements with a stride that isn't negative, and whether they
     /// were turned round for that.
     pub(super) fn turned_forward(self) -> (Run, bool) {
