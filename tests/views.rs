@@ -396,3 +396,25 @@ fn large_views_come_in_blocks_of_the_cache() {
     view.t().for_each_block(|block| found.extend_from_slice(block));
     assert_eq!(found, values);
 }
+
+#[test]
+fn a_step_past_the_axis_leaves_one_element_to_lend() {
+    let array = MappedArray::anonymous(&DType::of::<u16>(), &[3]).unwrap();
+    for step in [isize::MAX, isize::MIN] {
+        let info = [SliceInfoElem::Slice { start: 0, end: None, step }];
+        let one = array.view::<u16>().unwrap().slice(info);
+        assert_eq!((one.shape(), one.to_vec()), ([1].as_slice(), vec![0]));
+        assert_eq!(one.as_ndarray::<IxDyn>().unwrap().len(), 1);
+        assert_eq!(one.as_slice().unwrap(), [0]);
+    }
+}
+
+#[test]
+fn empty_views_are_lent_wherever_they_would_start() {
+    let bytes = [0; 9];
+    let layout = Layout::new(DType::of::<u64>(), &[3, 0], Order::C, 1).unwrap();
+    let view = View::<u64>::from_bytes(&bytes, &layout).unwrap().index_axis(0, 2).unwrap();
+    assert_eq!(view.as_bytes(), Some(&[][..]));
+    assert_eq!(view.as_slice().unwrap(), [0_u64; 0]);
+    assert!(view.as_ndarray::<IxDyn>().unwrap().is_empty());
+}
