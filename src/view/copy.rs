@@ -50,19 +50,16 @@ impl<T: Element> View<'_, T> {
         for run in geometry.runs() {
             let (own, after) = rest.split_at_mut(run.count);
             let (forward, turned) = run.turned_forward();
-            match forward.forward(self.bytes, size) {
-                Some((bytes, stride)) => {
-                    T::decode_to(&self.codec, bytes, stride, own);
-                    if turned {
-                        own.reverse();
-                    }
+            if let Some((bytes, stride)) = forward.forward(self.bytes, size) {
+                T::decode_to(&self.codec, bytes, stride, own);
+                if turned {
+                    own.reverse();
                 }
-                None => {
-                    let elements = run.elements(self.bytes, size);
-                    own.iter_mut()
-                        .zip(elements)
-                        .for_each(|(to, element)| *to = T::decode(&self.codec, element));
-                }
+            } else {
+                let elements = run.elements(self.bytes, size);
+                own.iter_mut()
+                    .zip(elements)
+                    .for_each(|(to, element)| *to = T::decode(&self.codec, element));
             }
             rest = after;
         }
