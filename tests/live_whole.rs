@@ -3,38 +3,11 @@
 use std::fs;
 
 use npymap::ndarray::ArrayD;
-use npymap::{
-    CreateOptions, DType, Element, Header, OpenOptions, Order, Result, Value, WriteOptions,
-};
+use npymap::{CreateOptions, DType, Element, Header, OpenOptions, Order, Value, WriteOptions};
 use serde_json::json;
 
 use crate::oracle::{Oracle, hex};
-use crate::support::{create, directory};
-
-/// An element's bytes, whatever they mean.
-#[derive(Clone)]
-struct Raw(Vec<u8>);
-
-impl Element for Raw {
-    type Codec = usize;
-
-    fn codec(dtype: &DType) -> Result<usize> {
-        Ok(dtype.itemsize())
-    }
-
-    fn itemsize(size: &usize) -> usize {
-        *size
-    }
-
-    fn decode(_: &usize, bytes: &[u8]) -> Raw {
-        Raw(bytes.to_vec())
-    }
-
-    fn encode(&self, _: &usize, bytes: &mut [u8]) -> Result<()> {
-        bytes.copy_from_slice(&self.0);
-        Ok(())
-    }
-}
+use crate::support::{Raw, create, directory};
 
 /// The bytes of elements in C order.
 fn stored<T: Element>(array: &ArrayD<T>, dtype: &DType) -> String {

@@ -28,6 +28,7 @@ mod modes;
 mod modes_linux;
 mod oracle;
 mod roundtrip;
+mod steps;
 mod support;
 mod truncated;
 mod view_errors;

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use npymap::{
-    CreateOptions, DType, Header, MappedArray, MappedArrayMut, OpenOptions, Opened, Order, Result,
+    CreateOptions, DType, Element, Header, MappedArray, MappedArrayMut, OpenOptions, Opened, Order,
+    Result,
 };
 use tempfile::TempDir;
 
@@ -91,4 +92,29 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
 /// The bytes written in hexadecimal.
 pub(crate) fn unhex(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
+}
+
+/// The bytes of any element; an [`Element`] of somebody else's.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Raw(pub(crate) Vec<u8>);
+
+impl Element for Raw {
+    type Codec = usize;
+
+    fn codec(dtype: &DType) -> Result<usize> {
+        Ok(dtype.itemsize())
+    }
+
+    fn itemsize(size: &usize) -> usize {
+        *size
+    }
+
+    fn decode(_: &usize, bytes: &[u8]) -> Raw {
+        Raw(bytes.to_vec())
+    }
+
+    fn encode(&self, _: &usize, bytes: &mut [u8]) -> Result<()> {
+        bytes.copy_from_slice(&self.0);
+        Ok(())
+    }
 }

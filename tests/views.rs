@@ -7,9 +7,8 @@ use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, Sl
 use npymap::{DType, ErrorKind, InPlace, Indices, Layout, Le, MappedArray, Order, View};
 use proptest::prelude::*;
 
-use crate::model::{
-    Case, Sample, Spec, Step, Stored, Visitor, is_affine, is_run, solid, specs, visit,
-};
+use crate::model::{Case, Sample, Spec, Stored, Visitor, specs, visit};
+use crate::steps::{Step, is_affine, is_run, solid};
 
 /// Changes a view and its model alike.
 fn changed<'a, T: Sample>(

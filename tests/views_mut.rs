@@ -5,7 +5,8 @@ use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _};
 use npymap::{ErrorKind, InPlace, View, ViewMut};
 use proptest::prelude::*;
 
-use crate::model::{Case, Sample, Spec, Step, Stored, Visitor, is_run, mix, solid, specs, visit};
+use crate::model::{Case, Sample, Spec, Stored, Visitor, mix, specs, visit};
+use crate::steps::{Step, is_run, solid};
 
 /// The geometry changes of a specification that views to be written have,
 /// and where they lead.

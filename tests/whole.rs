@@ -12,36 +12,12 @@ use npymap::ndarray::{
 };
 use npymap::num_complex::Complex;
 use npymap::{
-    Be, Bool, Category, DType, Element, ErrorKind, Header, Le, OpenOptions, Order, Result, Ticks,
-    Typed, Version, WriteOptions, half, read_npy, read_npy_from, write_npy, write_npy_to,
+    Be, Bool, Category, DType, Element, ErrorKind, Header, Le, OpenOptions, Order, Ticks, Typed,
+    Version, WriteOptions, half, read_npy, read_npy_from, write_npy, write_npy_to,
 };
 
 use crate::fixtures::{cases, data, max_header_len};
-
-/// The bytes of any element; an [`Element`] of somebody else's.
-#[derive(Clone, Debug, PartialEq)]
-struct Raw(Vec<u8>);
-
-impl Element for Raw {
-    type Codec = usize;
-
-    fn codec(dtype: &DType) -> Result<usize> {
-        Ok(dtype.itemsize())
-    }
-
-    fn itemsize(size: &usize) -> usize {
-        *size
-    }
-
-    fn decode(_: &usize, bytes: &[u8]) -> Raw {
-        Raw(bytes.to_vec())
-    }
-
-    fn encode(&self, _: &usize, bytes: &mut [u8]) -> Result<()> {
-        bytes.copy_from_slice(&self.0);
-        Ok(())
-    }
-}
+use crate::support::Raw;
 
 fn scratch() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();

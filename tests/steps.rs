@@ -1,0 +1,241 @@
+//! Changes of a geometry, made to a view and to an ndarray model alike.
+
+use npymap::ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Order as Ordering, SliceInfoElem};
+use npymap::{Element, View, ViewMut};
+
+/// One change of a geometry.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Slice(Vec<SliceInfoElem>),
+    IndexAxis(usize, usize),
+    Permute(Vec<usize>),
+    T,
+    Reshape(Vec<usize>),
+    Broadcast(Vec<usize>),
+    Split { axis: usize, at: usize, high: bool },
+    Chunk { axis: usize, size: usize, nth: usize },
+    Outer(usize),
+    MemoryOrder,
+}
+
+impl Step {
+    /// Chooses a change that `shape` allows.
+    pub(crate) fn choose(numbers: &[u32], shape: &[usize]) -> Option<Step> {
+        let mut numbers = numbers.iter().map(|&n| n as usize);
+        let mut below = move |n: usize| numbers.next().unwrap_or(0) % n.max(1);
+        let kind = below(14);
+        let axis = below(shape.len());
+        let dim = shape.get(axis).copied();
+        Some(match kind {
+            0..=4 => Step::Slice(slice_info(shape, below)),
+            5 => match dim? {
+                0 => return None,
+                dim => Step::IndexAxis(axis, below(dim)),
+            },
+            6 => {
+                let mut order: Vec<usize> = (0..shape.len()).collect();
+                (1..order.len()).for_each(|i| order.swap(i, below(i + 1)));
+                Step::Permute(order)
+            }
+            7 => Step::T,
+            8 | 9 => Step::Reshape(reshaped(shape, below)),
+            10 => {
+                let added = if shape.len() < 5 { below(2) } else { 0 };
+                let mut to = vec![2; added];
+                let longer = |&dim: &usize| if dim == 1 { below(4) } else { dim };
+                to.extend(shape.iter().map(longer));
+                Step::Broadcast(to)
+            }
+            11 => Step::Split { axis, at: below(dim? + 1), high: below(2) == 1 },
+            12 => {
+                let dim = dim.filter(|&dim| dim > 0)?;
+                let size = 1 + below(dim);
+                Step::Chunk { axis, size, nth: below(dim.div_ceil(size)) }
+            }
+            _ if below(2) == 0 => Step::MemoryOrder,
+            _ => Step::Outer(below(*shape.first().filter(|&&dim| dim > 0)?)),
+        })
+    }
+
+    /// The same of the model; `None` where there is no such view.
+    pub(crate) fn of_model(
+        &self,
+        places: &ArrayD<usize>,
+        strides: &[isize],
+        size: usize,
+    ) -> Option<ArrayD<usize>> {
+        Some(
+            match self {
+                Step::Slice(info) => solid(&places.slice(info.as_slice())),
+                Step::IndexAxis(axis, index) => solid(&places.index_axis(Axis(*axis), *index)),
+                Step::Permute(axes) => solid(&places.view().permuted_axes(axes.as_slice())),
+                Step::T => solid(&places.t()),
+                Step::Reshape(shape) => {
+                    let reshaped = places.to_shape((shape.as_slice(), Ordering::C)).unwrap();
+                    // Elements without bytes all lie at one place.
+                    (size == 0 || is_affine(&solid(&reshaped.view())))
+                        .then(|| solid(&reshaped.view()))?
+                }
+                Step::Broadcast(shape) => solid(&places.broadcast(shape.as_slice()).unwrap()),
+                Step::Split { axis, at, high } => {
+                    let (low, rest) = places.view().split_at(Axis(*axis), *at);
+                    solid(if *high { &rest } else { &low })
+                }
+                Step::Chunk { axis, size, nth } => {
+                    solid(&places.axis_chunks_iter(Axis(*axis), *size).nth(*nth).unwrap())
+                }
+                Step::Outer(nth) => solid(&places.outer_iter().nth(*nth).unwrap()),
+                Step::MemoryOrder => {
+                    let mut axes: Vec<usize> = (0..places.ndim()).collect();
+                    axes.sort_by_key(|&axis| std::cmp::Reverse(strides[axis].unsigned_abs()));
+                    let mut places = places.view();
+                    let backward = (0..places.ndim()).filter(|&axis| strides[axis] < 0);
+                    backward.for_each(|axis| places.invert_axis(Axis(axis)));
+                    solid(&places.permuted_axes(axes))
+                }
+            }
+            .as_standard_layout()
+            .to_owned(),
+        )
+    }
+
+    pub(crate) fn of_view<'a, T: Element>(
+        &self,
+        view: &View<'a, T>,
+    ) -> npymap::Result<View<'a, T>> {
+        Ok(match self {
+            Step::Slice(info) => {
+                let _ = view.slice(info);
+                view.try_slice(info)?
+            }
+            Step::IndexAxis(axis, index) => view.index_axis(*axis, *index)?,
+            Step::Permute(axes) => view.permuted_axes(axes)?,
+            Step::T => view.t(),
+            Step::Reshape(shape) => view.reshape(shape)?,
+            Step::Broadcast(shape) => view.broadcast(shape)?,
+            Step::Split { axis, at, high } => {
+                let (low, rest) = view.split_at(*axis, *at)?;
+                if *high { rest } else { low }
+            }
+            Step::Chunk { axis, size, nth } => {
+                let mut chunks = view.axis_chunks(*axis, *size)?;
+                assert_eq!(chunks.len(), view.shape()[*axis].div_ceil(*size));
+                chunks.nth(*nth).unwrap()
+            }
+            Step::Outer(nth) => {
+                let mut parts = view.outer_iter();
+                assert_eq!(parts.len(), view.shape()[0]);
+                parts.nth(*nth).unwrap()
+            }
+            Step::MemoryOrder => view.memory_order(),
+        })
+    }
+
+    /// The same of a view to be written; `None` for what those don't have.
+    pub(crate) fn of_view_mut<'a, T: Element>(
+        &self,
+        view: ViewMut<'a, T>,
+    ) -> Option<npymap::Result<ViewMut<'a, T>>> {
+        Some(match self {
+            Step::Slice(info) => view.try_slice(info),
+            Step::IndexAxis(axis, index) => view.index_axis(*axis, *index),
+            Step::Permute(axes) => view.permuted_axes(axes),
+            Step::T => Ok(view.t()),
+            Step::Reshape(shape) => view.reshape(shape),
+            Step::Split { axis, at, high } => {
+                view.split_at(*axis, *at).map(|(low, rest)| if *high { rest } else { low })
+            }
+            Step::Chunk { axis, size, nth } => {
+                view.axis_chunks(*axis, *size).map(|parts| parts.into_iter().nth(*nth).unwrap())
+            }
+            Step::Broadcast(_) | Step::Outer(_) | Step::MemoryOrder => return None,
+        })
+    }
+}
+
+/// What `s![]` could say of a shape, and a bit more.
+fn slice_info(shape: &[usize], mut below: impl FnMut(usize) -> usize) -> Vec<SliceInfoElem> {
+    let mut info = Vec::new();
+    for &dim in shape {
+        let length = dim as isize;
+        let (kind, first, second) = (below(8), below(dim + 1), below(dim + 1));
+        let step = [1, 1, -1, 2, -2, 3, -3, 7][kind] as isize;
+        match kind {
+            0 if dim > 0 => {
+                let index = first.min(dim - 1) as isize;
+                let index = if second % 2 == 0 { index } else { index - length };
+                info.push(SliceInfoElem::Index(index));
+            }
+            1 => info.extend([
+                SliceInfoElem::NewAxis,
+                SliceInfoElem::Slice { start: first as isize, end: None, step },
+            ]),
+            // Bounds in either order: then there is nothing.
+            2 => info.push(SliceInfoElem::Slice {
+                start: first as isize,
+                end: Some(second as isize),
+                step,
+            }),
+            _ => {
+                let (start, end) = (first.min(second) as isize, first.max(second) as isize);
+                let from_end = |at: isize| if at < length { at - length } else { at };
+                info.push(SliceInfoElem::Slice {
+                    start: if kind % 2 == 0 { start } else { 0 },
+                    end: Some(if kind == 5 { from_end(end) } else { end }),
+                    step,
+                });
+            }
+        }
+        if info.len() > 5 {
+            break;
+        }
+    }
+    // ndarray wants all axes named.
+    let named = info.iter().filter(|e| !matches!(e, SliceInfoElem::NewAxis)).count();
+    let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+    info.extend(std::iter::repeat_n(whole, shape.len() - named));
+    info
+}
+
+/// Another shape of as many elements.
+fn reshaped(shape: &[usize], mut below: impl FnMut(usize) -> usize) -> Vec<usize> {
+    let mut left: usize = shape.iter().product();
+    let mut to = Vec::new();
+    while left > 1 && to.len() < 4 {
+        let divisors: Vec<usize> = (1..=left).filter(|n| left % n == 0).collect();
+        let dim = divisors[below(divisors.len())];
+        to.push(dim);
+        left /= dim;
+    }
+    if left != 1 || below(3) == 0 {
+        to.push(left);
+    }
+    to
+}
+
+/// A copy in C order.
+pub(crate) fn solid(places: &ArrayViewD<'_, usize>) -> ArrayD<usize> {
+    ArrayD::from_shape_vec(places.shape(), places.iter().copied().collect()).unwrap()
+}
+
+/// Whether strides can say where elements are.
+pub(crate) fn is_affine(places: &ArrayD<usize>) -> bool {
+    let Some(&first) = places.first() else { return true };
+    let stride = |axis: usize| {
+        let mut index = IxDyn(&vec![0; places.ndim()]);
+        index[axis] = 1;
+        places.get(index).map_or(0, |&next| next as isize - first as isize)
+    };
+    let strides: Vec<isize> = (0..places.ndim()).map(stride).collect();
+    places.indexed_iter().all(|(index, &place)| {
+        let index = npymap::ndarray::Dimension::slice(&index);
+        let away: isize = index.iter().zip(&strides).map(|(&i, s)| i as isize * s).sum();
+        first as isize + away == place as isize
+    })
+}
+
+/// Whether elements follow each other in memory.
+pub(crate) fn is_run(places: &ArrayD<usize>) -> bool {
+    let first = places.first().copied().unwrap_or(0);
+    places.iter().copied().eq(first..first + places.len())
+}
