@@ -462,6 +462,33 @@ pub enum ErrorKind {
         expected: String,
     },
 
+    /// A cast that isn't allowed, or that isn't there.
+    #[error("{from} does not become {to} with casting `{casting}`: {works}")]
+    #[non_exhaustive]
+    Cast {
+        /// The dtype there is.
+        from: String,
+        /// The dtype asked for.
+        to: String,
+        /// What was allowed.
+        casting: crate::Casting,
+        /// What would work.
+        works: String,
+    },
+
+    /// The bytes of elements can't be elements of another dtype where they
+    /// lie.
+    #[error("elements of {from} are no elements of {to} where they lie: {reason}")]
+    #[non_exhaustive]
+    Reinterpret {
+        /// The dtype there is.
+        from: String,
+        /// The dtype asked for.
+        to: String,
+        /// Why not.
+        reason: String,
+    },
+
     /// Text is no index.
     #[error("`{found}` is no index: expected an integer, a slice such as `2:8:2`, `...` or `None`")]
     #[non_exhaustive]
@@ -545,6 +572,8 @@ impl ErrorKind {
             | E::Length { .. }
             | E::Value { .. }
             | E::Notation { .. }
+            | E::Cast { .. }
+            | E::Reinterpret { .. }
             | E::Axis { .. }
             | E::Permutation { .. }
             | E::Reshape { .. }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod array;
+mod cast;
 mod dispatch;
 mod dtype;
 mod element;
@@ -23,6 +24,7 @@ pub use ndarray;
 pub use num_complex;
 
 pub use array::{CreateOptions, MappedArray, MappedArrayMut, OpenOptions, Opened};
+pub use cast::{Casting, Number};
 pub use dtype::{ByteOrder, DType, Field, Kind, Unit, UnitBase};
 pub use element::{
     Be, Bool, DateTime64, Element, InPlace, Le, Real, Scalar, Ticks, TimeDelta64, Typed,

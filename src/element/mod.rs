@@ -2,6 +2,7 @@
 
 mod array;
 mod boolean;
+mod calendar;
 mod date;
 mod endian;
 mod real;

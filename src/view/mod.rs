@@ -8,6 +8,7 @@ mod index;
 mod iter;
 mod lend;
 mod mutable;
+mod recast;
 mod runs;
 mod slices;
 

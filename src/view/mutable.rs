@@ -218,7 +218,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     }
 
     /// Calls `f` with the bytes of each element, in the order of memory.
-    fn each(&mut self, mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>) -> Result<()> {
+    pub(super) fn each(&mut self, mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>) -> Result<()> {
         // A local one is known not to change while bytes are written.
         let codec = self.codec.clone();
         let size = T::itemsize(&codec);
