@@ -35,5 +35,7 @@ pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
 pub use value::Value;
-pub use view::{Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, View, ViewMut};
+pub use view::{
+    Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, Stats, View, ViewMut,
+};
 pub use whole::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};

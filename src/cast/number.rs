@@ -134,7 +134,8 @@ pub(crate) fn same(was: Wide, is: Wide) -> bool {
         }
         (Wide::Float(was), Wide::Float(is)) => was == is || (was.is_nan() && is.is_nan()),
         (Wide::Complex(re, im), Wide::Complex(other, imaginary)) => {
-            same(Wide::Float(re), Wide::Float(other)) && same(Wide::Float(im), Wide::Float(imaginary))
+            same(Wide::Float(re), Wide::Float(other))
+                && same(Wide::Float(im), Wide::Float(imaginary))
         }
         (Wide::Complex(re, im), real) | (real, Wide::Complex(re, im)) => {
             im == 0.0 && same(Wide::Float(re), real)

@@ -38,7 +38,8 @@ impl DateTime64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn parse(text: &str, unit: Unit) -> Result<DateTime64> {
-        let ticks = if text == "NaT" { Some(Ticks::NAT) } else { date_ticks(text, unit).map(Ticks) };
+        let ticks =
+            if text == "NaT" { Some(Ticks::NAT) } else { date_ticks(text, unit).map(Ticks) };
         let unit = Some(unit);
         ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| no_date(text, unit))
     }
@@ -246,9 +247,7 @@ impl TimeDelta64 {
             return None;
         }
         match (self.unit, other.unit) {
-            (Some(own), Some(others)) => {
-                units::compare((self.ticks, own), (other.ticks, others))
-            }
+            (Some(own), Some(others)) => units::compare((self.ticks, own), (other.ticks, others)),
             _ => Some(self.ticks.cmp(&other.ticks)),
         }
     }
@@ -300,11 +299,15 @@ fn product(a: Ticks, b: Option<Ticks>) -> Option<Ticks> {
 fn no_date(text: &str, unit: Option<Unit>) -> Error {
     let value = format!("`{}`", excerpt(text));
     let of = unit.map_or(String::new(), |unit| format!(" in unit {unit}"));
-    ErrorKind::Value { value, expected: format!("a date{of}, such as 2020-02-29T12:00, or NaT") }.into()
+    ErrorKind::Value { value, expected: format!("a date{of}, such as 2020-02-29T12:00, or NaT") }
+        .into()
 }
 
 fn beyond(what: &dyn ToString, unit: Option<Unit>) -> Error {
     let unit = unit.map_or_else(|| "no unit".to_owned(), |unit| format!("unit {unit}"));
-    ErrorKind::Value { value: what.to_string(), expected: format!("what {unit} can count in 64 bits") }
-        .into()
+    ErrorKind::Value {
+        value: what.to_string(),
+        expected: format!("what {unit} can count in 64 bits"),
+    }
+    .into()
 }

@@ -1,7 +1,9 @@
 //! Views: elements decoded as they are read, in any byte order, at any
 //! address, at any distance. No unsafe code, and no file format.
 
+mod assign;
 mod blocks;
+mod cast;
 mod copy;
 mod dynamic;
 mod index;
@@ -11,6 +13,7 @@ mod mutable;
 mod recast;
 mod runs;
 mod slices;
+mod stats;
 
 use std::fmt;
 
@@ -28,6 +31,7 @@ pub use iter::{IndexedIter, Iter};
 pub(crate) use lend::rank;
 pub use mutable::ViewMut;
 pub use slices::Indices;
+pub use stats::Stats;
 
 /// Elements of type `T`, decoded as they are read.
 ///

@@ -217,8 +217,39 @@ impl<'a, T: Element> ViewMut<'a, T> {
         Ok(())
     }
 
+    /// Stores values in C order until one is an error.
+    pub(super) fn store_all(&mut self, values: impl Iterator<Item = Result<T>>) -> Result<()> {
+        let mut values = values;
+        self.in_c_order(|codec, bytes| match values.next() {
+            Some(value) => value?.encode(codec, bytes),
+            None => Ok(()),
+        })
+    }
+
+    /// Calls `f` with the bytes of each element, in C order.
+    pub(super) fn in_c_order(
+        &mut self,
+        mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let codec = self.codec.clone();
+        let size = T::itemsize(&codec);
+        let geometry = self.geometry.merged();
+        for run in geometry.runs() {
+            let mut at = run.start;
+            for _ in 0..run.count {
+                let bytes = self.bytes.get_mut(at..at.wrapping_add(size)).unwrap_or_default();
+                f(&codec, bytes)?;
+                at = at.wrapping_add_signed(run.stride);
+            }
+        }
+        Ok(())
+    }
+
     /// Calls `f` with the bytes of each element, in the order of memory.
-    pub(super) fn each(&mut self, mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>) -> Result<()> {
+    pub(super) fn each(
+        &mut self,
+        mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
         // A local one is known not to change while bytes are written.
         let codec = self.codec.clone();
         let size = T::itemsize(&codec);

@@ -248,12 +248,7 @@ fn not_complex(dtype: &DType) -> Error {
 }
 
 /// Where some of the bytes of each element lie, and what they are.
-fn part(
-    geometry: &Geometry,
-    from: &DType,
-    to: &DType,
-    offset: usize,
-) -> Result<(Geometry, DType)> {
+fn part(geometry: &Geometry, from: &DType, to: &DType, offset: usize) -> Result<(Geometry, DType)> {
     let end = offset.checked_add(to.itemsize());
     if end.is_none_or(|end| end > from.itemsize()) {
         let (size, room) = (to.itemsize(), from.itemsize());
@@ -266,7 +261,8 @@ fn part(
 /// NumPy's `array_descr_set`.
 fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geometry, DType)> {
     let (old, new) = (from.itemsize(), to.itemsize());
-    let refused = |reason: &str| refused(from, to, format!("{old} bytes are not {new}, and {reason}"));
+    let refused =
+        |reason: &str| refused(from, to, format!("{old} bytes are not {new}, and {reason}"));
     if old == new {
         return Ok(with_subarrays(geometry.clone(), to.clone()));
     }
