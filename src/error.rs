@@ -301,6 +301,18 @@ pub enum ErrorKind {
         works: String,
     },
 
+    /// A field of the elements isn't what a record has for it.
+    #[error("record `{record}`, field `{field}`: {reason}")]
+    #[non_exhaustive]
+    Record {
+        /// The Rust type that was asked for.
+        record: &'static str,
+        /// The first field that differs.
+        field: String,
+        /// How it differs, and what would work.
+        reason: String,
+    },
+
     /// Numbers are stored in another byte order than the asked type's.
     #[error(
         "stored as {stored}, asked for `{asked}` in place: use `{works}`, or `view::<{asked}>()`"
@@ -559,6 +571,7 @@ impl ErrorKind {
             E::NotRegular { .. }
             | E::Encode { .. }
             | E::Fit { .. }
+            | E::Record { .. }
             | E::ByteOrder { .. }
             | E::Alignment { .. }
             | E::Rank { .. }

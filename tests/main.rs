@@ -27,6 +27,8 @@ mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
 mod oracle;
+#[cfg(feature = "derive")]
+mod records;
 mod roundtrip;
 mod steps;
 mod support;

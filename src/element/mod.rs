@@ -5,7 +5,9 @@ mod boolean;
 mod calendar;
 mod date;
 mod endian;
+pub(crate) mod part;
 mod real;
+pub(crate) mod record;
 mod scalar;
 mod text;
 mod tuple;
@@ -21,6 +23,7 @@ pub use boolean::Bool;
 pub use date::{DateTime64, TimeDelta64};
 pub use endian::{Be, Le};
 pub use real::Real;
+pub use record::Pad;
 pub use scalar::{Scalar, Ticks};
 pub(crate) use text::trimmed;
 
@@ -69,6 +72,18 @@ pub trait Element: Sized + 'static {
     ///
     /// [`ErrorKind::Value`] when the value doesn't fit the dtype.
     fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()>;
+
+    /// True of what stands for no field: [`Pad`](crate::Pad).
+    #[doc(hidden)]
+    const IS_PADDING: bool = false;
+
+    /// Why elements in memory are no values of this type as they lie, when
+    /// there is more to say than their byte order.
+    #[doc(hidden)]
+    #[must_use]
+    fn inexact(_: &Self::Codec) -> Option<crate::Error> {
+        None
+    }
 
     /// Whether elements in memory are values of this type as they lie, but
     /// for their address.
@@ -171,6 +186,10 @@ fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
 pub trait InPlace: Element + Pod {}
 
 /// A type that determines its dtype.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say which dtype it is",
+    note = "in a record, say it: `#[record(dtype = \"<M8[ns]\")]`"
+)]
 pub trait Typed {
     /// The dtype, in this machine's byte order unless the type fixes it.
     fn dtype() -> DType;
