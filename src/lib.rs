@@ -23,6 +23,8 @@ mod refused;
 
 pub use bytemuck;
 pub use half;
+#[cfg(feature = "jiff")]
+pub use jiff;
 pub use ndarray;
 pub use num_complex;
 
@@ -66,7 +68,8 @@ pub use array::{CreateOptions, MappedArray, MappedArrayMut, OpenOptions, Opened}
 pub use cast::{Casting, Number};
 pub use dtype::{ByteOrder, DType, Field, Kind, Unit, UnitBase};
 pub use element::{
-    Be, Bool, DateTime64, Element, InPlace, Le, Pad, Real, Scalar, Ticks, TimeDelta64, Typed,
+    Be, Bool, Bytes, CodePoint, DateTime64, Element, InPlace, Le, Pad, Real, Scalar, Text, Ticks,
+    TimeDelta64, Typed,
 };
 pub use error::{Category, Error, ErrorKind, Result};
 pub use layout::{Layout, Order};

@@ -5,10 +5,13 @@ mod boolean;
 mod calendar;
 mod date;
 mod endian;
+#[cfg(feature = "jiff")]
+mod jiff;
 pub(crate) mod part;
 mod real;
 pub(crate) mod record;
 mod scalar;
+mod strings;
 mod text;
 mod tuple;
 
@@ -25,7 +28,9 @@ pub use endian::{Be, Le};
 pub use real::Real;
 pub use record::Pad;
 pub use scalar::{Scalar, Ticks};
-pub(crate) use text::trimmed;
+pub use strings::{Bytes, CodePoint, Text};
+pub(crate) use strings::{character, text};
+pub(crate) use text::{decode_points, trimmed};
 
 /// A value that an element of some dtype decodes to and from.
 ///
@@ -37,7 +42,8 @@ pub(crate) use text::trimmed;
 /// | `c8`, `c16` | [`Complex<f32>`](num_complex::Complex), `Complex<f64>` |
 /// | `M8`, `m8` | [`Ticks`], [`DateTime64`], [`TimeDelta64`] |
 /// | `V2` written by `ml_dtypes` | [`half::bf16`] |
-/// | `S`, `U` | [`String`] |
+/// | `S`, `U` | [`String`]; of a known length [`Bytes`], [`Text`] |
+/// | structs, by name | `derive(Record)`, of feature `derive` |
 /// | subarrays | `[T; N]` |
 /// | structs, by position | tuples of up to twelve |
 /// | every dtype of `N` bytes | `[u8; N]`, its bytes as they lie |

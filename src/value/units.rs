@@ -103,6 +103,30 @@ pub(crate) fn compare((a, unit): (Ticks, Unit), (b, other): (Ticks, Unit)) -> Op
     }
 }
 
+/// A date as seconds since 1970 and the attoseconds behind them.
+#[cfg(feature = "jiff")]
+pub(crate) fn seconds(Ticks(count): Ticks, unit: Unit) -> (i128, i128) {
+    let (day, rest) = parted(count, unit);
+    (day.saturating_mul(86_400).saturating_add(rest / ATTOSECONDS), rest % ATTOSECONDS)
+}
+
+/// The date so many nanoseconds after 1970 began.
+#[cfg(feature = "jiff")]
+pub(crate) fn of_nanoseconds(count: i128, unit: Unit) -> Option<Ticks> {
+    let per_day = per_day(UnitBase::Nanosecond)?;
+    joined((count.div_euclid(per_day), count.rem_euclid(per_day) * 1_000_000_000), unit)
+}
+
+/// So many nanoseconds in a unit, rounded down.
+#[cfg(feature = "jiff")]
+pub(crate) fn steps(nanoseconds: i128, unit: Unit) -> Option<Ticks> {
+    let length = unit.base.attoseconds()?;
+    let nanosecond = UnitBase::Nanosecond.attoseconds()?;
+    let (up, down) = ((nanosecond / length).max(1), (length / nanosecond).max(1));
+    let step = i128::from(unit.multiple).checked_mul(down)?;
+    ticks(nanoseconds.checked_mul(up)?.checked_div_euclid(step)?)
+}
+
 /// The unit that steps of both units are whole numbers of, as NumPy promotes
 /// them; months and years of dates take the other's.
 pub(crate) fn common(one: Unit, other: Unit) -> Option<Unit> {

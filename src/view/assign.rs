@@ -4,7 +4,7 @@ use super::cast::changed;
 use super::{DynView, DynViewMut, View, ViewMut};
 use crate::cast::{Casting, Number, Wide, check, same};
 use crate::dtype::{DType, Kind};
-use crate::element::{Element as _, Ticks, trimmed};
+use crate::element::{Element as _, Ticks, decode_points, trimmed};
 use crate::error::{ErrorKind, Result};
 use crate::geometry::Geometry;
 use crate::value::{Value, units};
@@ -289,11 +289,7 @@ fn points(dtype: &DType, bytes: &[u8]) -> Vec<u32> {
     if dtype.kind() == Kind::Bytes {
         return trimmed(bytes).iter().copied().map(u32::from).collect();
     }
-    let order = dtype.byte_order();
-    let mut points: Vec<u32> =
-        bytes.chunks_exact(4).map(|point| u32::decode(&order, point)).collect();
-    points.truncate(points.iter().rposition(|&point| point != 0).map_or(0, |last| last + 1));
-    points
+    decode_points(dtype.byte_order(), bytes).collect()
 }
 
 /// Stores what text says.

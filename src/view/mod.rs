@@ -14,6 +14,7 @@ mod recast;
 mod runs;
 mod slices;
 mod stats;
+mod text;
 
 use std::fmt;
 
