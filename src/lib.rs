@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod array;
+mod axes;
 mod dispatch;
 mod dtype;
 mod element;

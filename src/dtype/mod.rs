@@ -374,7 +374,10 @@ impl DType {
 
     /// Lays fields out one after the other, at multiples of their alignment
     /// when `align`.
-    fn consecutive(fields: Vec<(CompactString, Option<String>, DType)>, align: bool) -> Result<DType> {
+    fn consecutive(
+        fields: Vec<(CompactString, Option<String>, DType)>,
+        align: bool,
+    ) -> Result<DType> {
         let mut end = 0_usize;
         let mut alignment = 1;
         let mut laid = Vec::with_capacity(fields.len());

@@ -5,6 +5,7 @@ use std::fmt;
 use ndarray::{ArrayView, Dimension, SliceInfoElem};
 
 use super::{Index, View};
+use crate::axes::Axes;
 use crate::element::{Element, chunks_mut};
 use crate::error::{ErrorKind, Result};
 use crate::geometry::Geometry;
@@ -112,15 +113,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
         let start = self.geometry.at(index.axes());
         match start.and_then(|start| self.bytes.get_mut(start..start + size)) {
             Some(bytes) => value.encode(&self.codec, bytes),
-            None => Err(self.outside(index)),
+            // Copies, so that the view itself never leaves the registers.
+            None => Err(outside(index, self.geometry.shape.clone())),
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn outside(&self, index: impl Index) -> crate::Error {
-        let shape = tuple(self.shape());
-        ErrorKind::Element { asked: tuple(index.axes()), shape }.into()
     }
 
     /// Stores a value into every element.
@@ -357,6 +352,15 @@ impl<'a, T: Element> ViewMut<'a, T> {
         parts.extend((count > 0).then_some(rest));
         Ok(parts)
     }
+}
+
+/// Takes copies, so that in a loop neither the index nor the view has to stand
+/// in memory for it.
+#[cold]
+#[inline(never)]
+#[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
+fn outside(index: impl Index, shape: Axes<usize>) -> crate::Error {
+    ErrorKind::Element { asked: tuple(index.axes()), shape: tuple(&shape) }.into()
 }
 
 impl<T: Element> fmt::Debug for ViewMut<'_, T> {
