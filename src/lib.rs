@@ -8,6 +8,7 @@ mod element;
 mod error;
 mod file;
 mod geometry;
+mod kernel;
 mod layout;
 mod literal;
 mod map;
@@ -19,6 +20,7 @@ mod view;
 mod whole;
 
 pub use bytemuck;
+pub use compact_str;
 pub use half;
 pub use ndarray;
 pub use num_complex;
@@ -29,6 +31,8 @@ pub use element::{
     Be, Bool, DateTime64, Element, InPlace, Le, Real, Scalar, Ticks, TimeDelta64, Typed,
 };
 pub use error::{Category, Error, ErrorKind, Result};
+#[doc(hidden)]
+pub use kernel::Part;
 pub use layout::{Layout, Order};
 pub use map::{Map, MapMut};
 pub use mode::Mode;

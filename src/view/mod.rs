@@ -8,6 +8,7 @@ mod index;
 mod iter;
 mod lend;
 mod mutable;
+mod planes;
 mod runs;
 mod slices;
 
