@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod array;
+mod axes;
 mod cast;
 mod dispatch;
 mod dtype;
@@ -8,6 +9,7 @@ mod element;
 mod error;
 mod file;
 mod geometry;
+mod kernel;
 mod layout;
 mod literal;
 mod map;
@@ -22,6 +24,7 @@ mod whole;
 mod refused;
 
 pub use bytemuck;
+pub use compact_str;
 pub use half;
 #[cfg(feature = "jiff")]
 pub use jiff;
@@ -72,6 +75,8 @@ pub use element::{
     TimeDelta64, Typed,
 };
 pub use error::{Category, Error, ErrorKind, Result};
+#[doc(hidden)]
+pub use kernel::Part;
 pub use layout::{Layout, Order};
 pub use map::{Map, MapMut};
 pub use mode::Mode;
@@ -86,5 +91,5 @@ pub use whole::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};
 #[doc(hidden)]
 pub mod __record {
     pub use crate::element::part::Part;
-    pub use crate::element::record::{Difference, Fields, dtype, inexact, slot, stated};
+    pub use crate::element::record::{Difference, Fields, dtype, inexact, raw, slot, stated};
 }

@@ -159,11 +159,18 @@ fn exact(container: &Container, title: &str) -> TokenStream {
             ::core::option::Option::Some(#npymap::bytemuck::cast_slice(values))
         }
 
-        fn bytes_of_mut<'a>(codec: &Codec, values: &'a mut [Self]) -> ::core::option::Option<&'a mut [::core::primitive::u8]> {
+        fn raw<'a>(
+            codec: &Codec,
+            values: &'a mut [Self],
+        ) -> ::core::option::Option<(#npymap::Part, &'a mut [::core::primitive::u8])> {
             if codec.difference.is_some() {
                 return ::core::option::Option::None;
             }
-            ::core::option::Option::Some(#npymap::bytemuck::cast_slice_mut(values))
+            #npymap::__record::raw(values)
+        }
+
+        fn zeros(len: ::core::primitive::usize) -> ::core::option::Option<::std::vec::Vec<Self>> {
+            ::core::option::Option::Some(#npymap::bytemuck::zeroed_vec(len))
         }
     }
 }

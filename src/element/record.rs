@@ -262,11 +262,17 @@ pub fn dtype(
     let fields = slots.into_iter().flatten().map(|(name, place, dtype)| {
         let offset = if size.is_some() { place } else { end };
         end = offset + dtype.itemsize();
-        Field { name, title: None, offset, dtype }
+        Field { name: name.into(), title: None, offset, dtype }
     });
     let fields: Vec<Field> = fields.collect();
     match DType::from_fields(fields, size.unwrap_or(end), 1) {
         Ok(dtype) => dtype,
         Err(error) => panic!("record `{record}`: {error}"),
     }
+}
+
+/// The memory of records as bytes that are copied as they are.
+#[must_use]
+pub fn raw<T: Pod>(values: &mut [T]) -> Option<(crate::Part, &mut [u8])> {
+    Some((crate::Part::plain(size_of::<T>()), bytemuck::cast_slice_mut(values)))
 }

@@ -162,8 +162,10 @@ fn store(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()>
 /// Puts axes of length 1 behind the others, up to so many.
 fn widened(view: DynView<'_>, ndim: usize) -> DynView<'_> {
     let mut view = view;
-    view.geometry.shape.resize(ndim.max(view.ndim()), 1);
-    view.geometry.strides.resize(view.geometry.shape.len(), 0);
+    while view.ndim() < ndim {
+        view.geometry.shape.push(1);
+        view.geometry.strides.push(0);
+    }
     view
 }
 
