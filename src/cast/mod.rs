@@ -84,14 +84,18 @@ impl DType {
     /// [`Casting::Unsafe`] here.
     #[must_use]
     pub fn can_cast(&self, to: &DType, casting: Casting) -> bool {
-        rules::needed(self, to).is_some_and(|needed| needed <= casting)
+        rules::needed(self, to).is_some_and(|needed| allows(casting, needed))
     }
+}
+
+fn allows(casting: Casting, needed: Casting) -> bool {
+    needed <= casting || casting == Casting::SameValue
 }
 
 /// Refuses a cast that isn't allowed.
 pub(crate) fn check(from: &DType, to: &DType, casting: Casting) -> Result<()> {
     let needed = rules::needed(from, to);
-    if needed.is_some_and(|needed| needed <= casting) {
+    if needed.is_some_and(|needed| allows(casting, needed)) {
         return Ok(());
     }
     let works = match needed {

@@ -5,18 +5,30 @@ use crate::dtype::{DType, Field, Kind, Unit, UnitBase};
 
 /// The least a cast needs; `None` when no cast leads there.
 pub(super) fn needed(from: &DType, to: &DType) -> Option<Casting> {
+    // Of no size means of any, and then even of any order.
+    let of_any = to.itemsize() == 0 && from.kind() == to.kind();
+    if of_any && matches!(to.kind(), Kind::Void | Kind::Bytes | Kind::Unicode) {
+        return Some(Casting::No);
+    }
+    within(from, to)
+}
+
+/// The same for a part.
+fn within(from: &DType, to: &DType) -> Option<Casting> {
     match (from.subarray(), to.subarray()) {
         (Some((from, shape)), Some((to, other))) => {
-            let each = needed(from, to)?;
+            let each = within(from, to)?;
             Some(if shape == other { each } else { Casting::Unsafe })
         }
-        (Some((from, _)), None) => needed(from, to).map(|_| Casting::Unsafe),
-        (None, Some((to, _))) => needed(from, to).map(|each| each.max(Casting::Safe)),
+        (Some((from, _)), None) => within(from, to).map(|_| Casting::Unsafe),
+        (None, Some((to, _))) => within(from, to).map(|each| each.max(Casting::Safe)),
         (None, None) => match (from.kind(), to.kind()) {
             (Kind::Struct, Kind::Struct) => structs(from, to),
+            // Of no size means of any.
+            (Kind::Struct, Kind::Void) if to.itemsize() == 0 => Some(Casting::No),
             // One field can stand for itself.
             (Kind::Struct, _) => match from.fields() {
-                [only] => needed(&only.dtype, to).map(|_| Casting::Unsafe),
+                [only] => within(&only.dtype, to).map(|_| Casting::Unsafe),
                 _ => None,
             },
             (_, Kind::Struct) => Some(Casting::Unsafe),
@@ -31,7 +43,7 @@ fn structs(from: &DType, to: &DType) -> Option<Casting> {
     }
     let start = if from.itemsize() == to.itemsize() { Casting::No } else { Casting::Equiv };
     from.fields().iter().zip(to.fields()).try_fold(start, |most, (from, to)| {
-        Some(most.max(needed(&from.dtype, &to.dtype)?).max(names(from, to)))
+        Some(most.max(within(&from.dtype, &to.dtype)?).max(names(from, to)))
     })
 }
 
@@ -153,7 +165,9 @@ fn units(from: &DType, to: &DType) -> Casting {
     };
     let is_difference = from.kind() == Kind::TimeDelta;
     let calendar = |unit: Unit| unit.base <= UnitBase::Month;
-    if from_unit == to_unit {
+    let same =
+        || divides(from_unit, to_unit, is_difference) && divides(to_unit, from_unit, is_difference);
+    if from_unit == to_unit || from_unit.base != to_unit.base && same() {
         Casting::No
     } else if is_difference && calendar(from_unit) != calendar(to_unit) {
         Casting::Unsafe
@@ -164,18 +178,22 @@ fn units(from: &DType, to: &DType) -> Casting {
     }
 }
 
-/// NumPy's `datetime_metadata_divides`, for a unit no finer than the other:
-/// true when a step of the one is a number of steps of the other that NumPy
+/// NumPy's `datetime_metadata_divides`: true when a step of the one is a number of steps of the other that NumPy
 /// can still count with.
 fn divides(from: Unit, to: Unit, is_difference: bool) -> bool {
     let (own, other) = (u64::from(from.multiple), u64::from(to.multiple));
+    let limit = |count: &u64| *count < 1 << 56;
+    if from.base > to.base {
+        let factor = from.base.per(to.base).filter(limit);
+        let steps = factor.and_then(|factor| other.checked_mul(factor)).filter(limit);
+        return steps.is_some_and(|steps| steps != 0 && own % steps == 0);
+    }
     let factor = match (from.base, to.base) {
         (from, to) if from == to => Some(1),
         (UnitBase::Year, UnitBase::Month) => Some(12),
         (UnitBase::Year | UnitBase::Month, _) => return !is_difference,
         (from, to) => to.per(from),
     };
-    let limit = |count: &u64| *count < 1 << 56;
     let steps = factor.filter(limit).and_then(|factor| own.checked_mul(factor)).filter(limit);
     steps.is_some_and(|steps| other != 0 && steps % other == 0)
 }
