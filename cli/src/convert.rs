@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use npymap::{
-    ByteOrder, Casting, DType, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut, OpenOptions,
-    Order,
+    ByteOrder, Casting, DType, ErrorKind, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut,
+    OpenOptions, Order,
 };
 
 use crate::draft::Draft;
@@ -136,7 +136,12 @@ impl Convert {
             let mut to = array.dyn_view_mut()?;
             cast::copy(&from, &mut to, casting, &mut |bytes| progress.add(bytes))
         });
-        filled.map_err(Failure::at(&self.input))?;
+        filled.map_err(|error| match error.kind() {
+            ErrorKind::Value { .. } if !self.force => {
+                Failure::Changed { path: self.input.clone(), error }
+            }
+            _ => Failure::at(&self.input)(error),
+        })?;
         array.close().map_err(Failure::at(&self.output))
     }
 

@@ -18,6 +18,9 @@ pub(crate) enum Failure {
     /// The system refused.
     #[error("{}: cannot {action}: {error}", path.display())]
     File { path: PathBuf, action: &'static str, error: io::Error },
+    /// A value would become another one.
+    #[error("{}: {}: allow it to become another one with --force", path.display(), error.kind())]
+    Changed { path: PathBuf, error: npymap::Error },
     /// Nobody reads that many lines.
     #[error("{}: axis {axis} leaves {count} columns and at most {most} are told: select some with INDEX", path.display())]
     Columns { path: PathBuf, axis: usize, count: usize, most: usize },

@@ -32,7 +32,39 @@ pub(crate) fn paragraph(out: &mut impl Write, path: &Path, array: &Found) -> io:
     for (label, text) in lines {
         writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
     }
-    Ok(())
+    fields(out, &header.dtype)
+}
+
+/// Lists the fields of a struct, those of its fields behind a dot.
+fn fields(out: &mut impl Write, dtype: &DType) -> io::Result<()> {
+    let mut rows = Vec::new();
+    add_fields(&mut rows, "", 0, dtype);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(["field", "byte", "dtype", "axes", "title"].map(heading));
+    for row in rows {
+        table.add_row(row);
+    }
+    let lines = table.trim_fmt();
+    lines.lines().try_for_each(|line| writeln!(out, " {line}"))
+}
+
+fn add_fields(rows: &mut Vec<Vec<Cell>>, before: &str, start: usize, dtype: &DType) {
+    for field in dtype.fields() {
+        let name = format!("{before}{}", field.name);
+        let (base, axes) = field.dtype.subarray().unwrap_or((&field.dtype, &[]));
+        rows.push(vec![
+            Cell::new(&name),
+            Cell::new(start + field.offset).set_alignment(CellAlignment::Right),
+            Cell::new(short(base)),
+            Cell::new(if axes.is_empty() { String::new() } else { shape(axes) }),
+            Cell::new(field.title.as_deref().unwrap_or("")),
+        ]);
+        add_fields(rows, &format!("{name}."), start + field.offset, base);
+    }
 }
 
 /// Describes several arrays, a row each.

@@ -142,6 +142,8 @@ def random_bound(rng, dim):
 
 def selected(array, text):
     """What an index's text selects, as a view."""
+    if text.replace(" ", "") == "[]":
+        return array[[]]
     inner = text.removeprefix("[").removesuffix("]").strip()
     index = eval(f"np.s_[{inner}]", {"np": np, "newaxis": None}) if inner else ()
     index = index if isinstance(index, tuple) else (index,)
