@@ -138,6 +138,11 @@ impl Geometry {
         Ok(Geometry::from_axes(self.offset, chosen))
     }
 
+    /// Without the axes of length 1.
+    pub(crate) fn squeezed(&self) -> Geometry {
+        Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.dim != 1))
+    }
+
     pub(crate) fn reversed_axes(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().rev())
     }

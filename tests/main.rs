@@ -17,8 +17,11 @@ mod errors_format;
 mod fixtures;
 mod inplace;
 mod inplace_types;
+mod live_casts;
+mod live_dates;
 mod live_edits;
 mod live_numpy;
+mod live_records;
 mod live_values;
 mod live_views;
 mod live_whole;
@@ -27,6 +30,8 @@ mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
 mod oracle;
+#[cfg(feature = "derive")]
+mod records;
 mod roundtrip;
 mod steps;
 mod support;

@@ -1,6 +1,7 @@
 //! The program `npymap`: looks into NumPy array files, changes and converts
 //! them.
 
+mod cast;
 mod convert;
 mod create;
 mod digest;
@@ -8,8 +9,10 @@ mod draft;
 mod failure;
 mod found;
 mod get;
+mod head;
 mod info;
 mod json;
+mod leaves;
 mod made;
 mod open;
 mod plan;
@@ -18,7 +21,10 @@ mod region;
 mod selection;
 mod set;
 mod show;
+mod stats;
 mod style;
+mod summary;
+mod tiles;
 mod words;
 
 use std::ffi::OsString;
@@ -43,6 +49,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Info(info::Info),
+    Head(head::Head),
+    Stats(stats::Stats),
     Get(get::Get),
     Set(set::Set),
     Create(create::Create),
@@ -53,6 +61,8 @@ fn main() -> ExitCode {
     let Arguments { command } = Arguments::parse_from(std::env::args_os().map(negative));
     let done = match command {
         Command::Info(info) => info.run().map_err(Failure::from),
+        Command::Head(head) => head.run(),
+        Command::Stats(stats) => stats.run(),
         Command::Get(get) => get.run(),
         Command::Set(set) => set.run(),
         Command::Create(create) => create.run(),
