@@ -304,7 +304,7 @@ pub(crate) fn advance(offset: usize, index: usize, stride: isize) -> usize {
 
 /// A length as a signed number; none is larger than that holds.
 #[inline]
-fn signed(n: usize) -> isize {
+pub(crate) fn signed(n: usize) -> isize {
     bytemuck::cast(n)
 }
 
