@@ -177,6 +177,9 @@ fn cell(view: &DynView<'_>, index: &[usize]) -> Result<String> {
 /// cells of what is left are shortened.
 fn fitting(columns: Vec<Column>, width: usize) -> Vec<Column> {
     let mut columns = columns;
+    if let Some(first) = columns.first_mut().filter(|first| first.width() > width / 2) {
+        first.cells.iter_mut().for_each(|cell| *cell = words::ending(cell, width / 2));
+    }
     let mut left = width;
     let mut count = 0;
     for column in &columns {

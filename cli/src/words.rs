@@ -176,6 +176,14 @@ pub(crate) fn shortened(text: &str, room: usize) -> String {
     short + "…"
 }
 
+/// The end of ASCII text, with an ellipsis when it is cut.
+pub(crate) fn ending(text: &str, room: usize) -> String {
+    match text.len().checked_sub(room.max(1)) {
+        None | Some(0) => text.to_owned(),
+        Some(cut) => format!("…{}", text.get(cut + 1..).unwrap_or(text)),
+    }
+}
+
 pub(crate) fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }

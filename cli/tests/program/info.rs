@@ -12,11 +12,11 @@ fn fields_are_listed_with_their_places() {
     let fields = text.split_once("\n  field").map(|(_, fields)| fields).unwrap();
     assert_eq!(
         fields,
-        "  byte  dtype                                      axes    title\n  \
-           id       0  '|u1'\n  \
-           t        4  '>M8[ns]'                                          time\n  \
-           in      12  [('x', '<f4'), ('m', '<f8', (2, 3))]       (4,)\n  \
-           in.x    12  '<f4'\n  \
-           in.m    16  '<f8'                                      (2, 3)\n"
+        "  byte  dtype                                 axes    title\n  \
+           id        0  '|u1'\n  \
+           t         4  '>M8[ns]'                                     time\n  \
+           in       12  [('x', '<f4'), ('m', '<f8', (2, 3))]  (4,)\n  \
+           in.x     12  '<f4'\n  \
+           in.m     16  '<f8'                                 (2, 3)\n"
     );
 }
