@@ -45,11 +45,11 @@ fn dates_are_added_and_converted_as_numpys() {
     let (mut done, mut refused) = (0, 0);
     for case in numpy.ask(&json!(["dates", 20_240_229, 2000])).as_array().unwrap() {
         let [first, second] = [0, 1].map(|i| ticks(&case["ticks"][i]));
-        let [u, v, w] = [0, 1, 2].map(|i| unit(&case["units"][i]));
-        let a = DateTime64 { ticks: first, unit: Some(u) };
-        let b = DateTime64 { ticks: second, unit: Some(v) };
-        let d = TimeDelta64 { ticks: first, unit: Some(u) };
-        let e = TimeDelta64 { ticks: second, unit: Some(v) };
+        let [own, other, third] = [0, 1, 2].map(|i| unit(&case["units"][i]));
+        let a = DateTime64 { ticks: first, unit: Some(own) };
+        let b = DateTime64 { ticks: second, unit: Some(other) };
+        let d = TimeDelta64 { ticks: first, unit: Some(own) };
+        let e = TimeDelta64 { ticks: second, unit: Some(other) };
         assert_eq!(json!(a.to_string()), case["text"], "{case}");
         let wraps = case["wraps"] == true;
         let date = |date: DateTime64| (date.ticks, date.unit, date.to_string());
@@ -59,11 +59,11 @@ fn dates_are_added_and_converted_as_numpys() {
             ("plus", a.plus(e).map(date)),
             ("minus", a.minus(e).map(date)),
             ("since", a.since(b).map(delta)),
-            ("to", a.to_unit(w).map(date)),
+            ("to", a.to_unit(third).map(date)),
             ("sum", d.plus(e).map(delta)),
             ("difference", d.minus(e).map(delta)),
             ("times", d.times(7).map(delta)),
-            ("delta_to", d.to_unit(w).map(delta)),
+            ("delta_to", d.to_unit(third).map(delta)),
         ] {
             if wraps {
                 // NumPy's answer says nothing; ours is right, or an error.
