@@ -158,10 +158,17 @@ fn floats(values: &[Part], plus: bool) -> Vec<String> {
             let sign = if plus && !name.starts_with('-') { "+" } else { "" };
             format!("{:>width$}", format!("{sign}{name}"), width = left + right + 1)
         }
-        Some((whole, fraction, exponent)) if is_scientific => {
-            let sign = if exponent < 0 { '-' } else { '+' };
+        Some((whole, ..)) if is_scientific => {
+            // All have as many digits; those behind the fewest that tell a
+            // float are its own, and no zeros.
+            let exact = format!("{:.digits$e}", part.value.abs());
+            let Some((_, all, exponent)) = parts(&exact) else { return exact };
+            let (first, fraction) = all.split_at(1);
+            let sign = if whole.starts_with(['-', '+']) { whole.get(..1) } else { None };
+            let whole = format!("{}{first}", sign.unwrap_or(""));
+            let minus = if exponent < 0 { '-' } else { '+' };
             let exponent = exponent.unsigned_abs();
-            format!("{whole:>left$}.{fraction:0<digits$}e{sign}{exponent:0power$}")
+            format!("{whole:>left$}.{fraction}e{minus}{exponent:0power$}")
         }
         Some((whole, fraction, _)) => format!("{whole:>left$}.{fraction:digits$}"),
     };
@@ -174,13 +181,14 @@ fn is_scientific(values: &[Part]) -> bool {
     let most = sizes().map(|part| part.digits.size).fold(0.0, f64::max);
     let least = sizes().map(|part| part.digits.size).fold(f64::INFINITY, f64::min);
     let Some(first) = sizes().next() else { return false };
-    let ratio = if first.is_single {
+    // NumPy compares in the floats' own precision.
+    let (is_small, ratio) = if first.is_single {
         let single = |value: f64| num_traits::ToPrimitive::to_f32(&value).unwrap_or(f32::NAN);
-        f64::from(single(most) / single(least))
+        (single(least) < 1e-4, f64::from(single(most) / single(least)))
     } else {
-        most / least
+        (least < 1e-4, most / least)
     };
-    most >= first.digits.large_inside || least < 1e-4 || ratio > 1000.0
+    most >= first.digits.large_inside || is_small || ratio > 1000.0
 }
 
 /// Sign, whole part, fraction and exponent of `1.25e-3`.
