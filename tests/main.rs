@@ -34,6 +34,7 @@ mod oracle;
 mod records;
 mod roundtrip;
 mod steps;
+mod sums;
 mod support;
 mod truncated;
 mod view_errors;
