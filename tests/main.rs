@@ -6,6 +6,7 @@
     clippy::cast_possible_wrap,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
+    clippy::float_cmp,
     clippy::indexing_slicing,
     clippy::unwrap_used
 )]
@@ -34,6 +35,7 @@ mod oracle;
 mod records;
 mod roundtrip;
 mod steps;
+mod sums;
 mod support;
 mod truncated;
 mod view_errors;
