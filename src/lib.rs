@@ -9,9 +9,11 @@ mod file;
 mod geometry;
 mod layout;
 mod literal;
+mod lock;
 mod map;
 mod mode;
 mod npy;
+mod pages;
 mod replace;
 mod value;
 mod view;
@@ -22,16 +24,25 @@ pub use half;
 pub use ndarray;
 pub use num_complex;
 
-pub use array::{CreateOptions, MappedArray, MappedArrayMut, OpenOptions, Opened};
+pub use array::{
+    ArrayFile, CreateOptions, Description, MappedArray, MappedArrayMut, OpenOptions, Opened,
+    RawSpec, Walk, Walked,
+};
 pub use dtype::{ByteOrder, DType, Field, Kind, Unit, UnitBase};
 pub use element::{
     Be, Bool, DateTime64, Element, InPlace, Le, Real, Scalar, Ticks, TimeDelta64, Typed,
 };
 pub use error::{Category, Error, ErrorKind, Result};
 pub use layout::{Layout, Order};
+pub use lock::{FileLock, LockKind};
 pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
+pub use pages::{Advice, Mapping};
 pub use value::Value;
 pub use view::{Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, View, ViewMut};
 pub use whole::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};
+
+pub mod sharing {
+    #![doc = include_str!("../SHARING.md")]
+}
