@@ -133,6 +133,9 @@ fn positioned(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> 
 /// Gives a new file its length with all its space reserved and zero, so that
 /// a full disk is an error now and not a fault at a store.
 pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
     #[cfg(any(target_os = "linux", target_os = "android"))]
     loop {
         match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, len) {
@@ -189,7 +192,7 @@ fn keep_space(_: &File, _: u64, _: u64) -> io::Result<bool> {
 
 /// Writes zeros from one place to another.
 fn write_zeros(file: &File, from: u64, to: u64) -> io::Result<()> {
-    let zeros = [0; 64 * 1024];
+    let zeros = [0; 8 * 1024];
     let mut at = from;
     while at < to {
         let part = usize::try_from(to - at).unwrap_or(zeros.len()).min(zeros.len());

@@ -10,6 +10,8 @@
     clippy::unwrap_used
 )]
 
+mod advise;
+mod array_file;
 mod create;
 mod elements;
 mod errors;
@@ -19,14 +21,19 @@ mod inplace;
 mod inplace_types;
 mod live_edits;
 mod live_numpy;
+mod live_raw;
 mod live_values;
 mod live_views;
 mod live_whole;
+mod memmap;
 mod model;
 mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
 mod oracle;
+mod raw;
+#[cfg(target_os = "linux")]
+mod raw_linux;
 mod roundtrip;
 mod steps;
 mod support;

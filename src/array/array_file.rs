@@ -190,12 +190,11 @@ impl ArrayFile {
         let mut small = [0; 64];
         let mut large = Vec::new();
         let size = self.dtype().itemsize();
-        let bytes = match small.get_mut(..size) {
-            Some(bytes) => bytes,
-            None => {
-                large.resize(size, 0);
-                &mut large
-            }
+        let bytes = if let Some(bytes) = small.get_mut(..size) {
+            bytes
+        } else {
+            large.resize(size, 0);
+            &mut large
         };
         file::read_elements(&self.file, bytes, self.in_file(start))?;
         Ok(T::decode(&codec, bytes))

@@ -33,6 +33,10 @@ use crate::mode::Mode;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    expect(clippy::unsafe_derive_deserialize, reason = "`open` checks it, whoever made it")
+)]
 pub struct Description {
     /// The file's absolute path.
     pub path: PathBuf,
