@@ -9,7 +9,7 @@ use npymap::{
 };
 
 use crate::errors::says;
-use crate::support::{directory, file, names, npy, open, open_mut};
+use crate::support::{directory, file, names, npy, open_mut};
 
 fn raw(descr: &str) -> RawSpec {
     RawSpec::new(descr.parse().unwrap())
@@ -238,7 +238,8 @@ fn descriptions_open_the_array_again() {
 #[cfg(feature = "serde")]
 #[test]
 fn descriptions_are_sent_as_json() {
-    let description = open("data/penguins.npy").unwrap().description().unwrap();
+    let penguins = crate::support::open("data/penguins.npy").unwrap();
+    let description = penguins.description().unwrap();
     let json = serde_json::to_value(&description).unwrap();
     let path = description.path.to_str().unwrap();
     let expected = serde_json::json!({

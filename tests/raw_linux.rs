@@ -162,9 +162,10 @@ fn populated_rows_are_in_memory_and_dropped_ones_are_not() {
     fs::write(&path, npy("|u1", &[1024, 4096], Order::C, &vec![1; 1024 * 4096])).unwrap();
     File::open(&path).unwrap().sync_all().unwrap();
     for writable in [false, true] {
-        let array = match writable {
-            false => open(&path),
-            true => open_mut(&path).and_then(npymap::MappedArrayMut::into_read_only),
+        let array = if writable {
+            open_mut(&path).and_then(npymap::MappedArrayMut::into_read_only)
+        } else {
+            open(&path)
         };
         let array = array.unwrap();
         assert_eq!(resident(&path), 0);

@@ -89,7 +89,7 @@ fn element(out: &mut impl Write, value: &Value) -> io::Result<()> {
 
 /// What stands for a value in JSON, which has no bytes, no NaN and no complex
 /// numbers; dates are text.
-fn to_json(value: &Value, dtype: &DType) -> Json {
+pub(crate) fn to_json(value: &Value, dtype: &DType) -> Json {
     match value {
         Value::Bool(value) => (*value).into(),
         Value::Int(value) => (*value).into(),
