@@ -1,12 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod array;
+mod axes;
 mod dispatch;
 mod dtype;
 mod element;
 mod error;
 mod file;
 mod geometry;
+mod kernel;
 mod layout;
 mod literal;
 mod lock;
@@ -20,6 +22,7 @@ mod view;
 mod whole;
 
 pub use bytemuck;
+pub use compact_str;
 pub use half;
 pub use ndarray;
 pub use num_complex;
@@ -33,6 +36,8 @@ pub use element::{
     Be, Bool, DateTime64, Element, InPlace, Le, Real, Scalar, Ticks, TimeDelta64, Typed,
 };
 pub use error::{Category, Error, ErrorKind, Result};
+#[doc(hidden)]
+pub use kernel::Part;
 pub use layout::{Layout, Order};
 pub use lock::{FileLock, LockKind};
 pub use map::{Map, MapMut};
