@@ -1,12 +1,12 @@
-//! What NumPy's own tests of `memmap` hold, under their names. Those of
-//! Python's classes and references have no counterpart: that a result is no
-//! map is in its type.
+//! What NumPy's own tests of `memmap` hold, under their names. That of
+//! subclasses has no counterpart; that a result is no map is in its type.
 
 use std::fs::File;
 
 use npymap::ndarray::{Array2, Axis, Ix2, aview1, s};
 use npymap::{
-    CreateOptions, ErrorKind, MappedArray, MappedArrayMut, Mode, OpenOptions, Opened, RawSpec,
+    ArrayFile, CreateOptions, ErrorKind, MappedArray, MappedArrayMut, Mode, OpenOptions, Opened,
+    RawSpec,
 };
 use tempfile::TempDir;
 
@@ -127,8 +127,61 @@ fn test_del() {
     assert_eq!(table.row(0), aview1(&[6.0_f32; 4]));
 }
 
-/// And `test_view`, `test_getitem`: views are of the map, wherever they are
-/// made of.
+/// An open file has no name that could be asked for.
+#[test]
+fn test_filename_fileobj() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    assert_eq!(writable(file.as_file(), spec()).path(), None);
+    let mut options = OpenOptions::new();
+    // SAFETY: the file is the test's own.
+    let fp = unsafe { options.raw(spec()).open_mut(file.path()) }.unwrap();
+    assert_eq!(fp.path(), Some(file.path()));
+}
+
+#[test]
+fn test_arithmetic_drops_references() {
+    let file = tempfile::tempfile().unwrap();
+    let mut fp = writable(&file, spec());
+    let tmp = &fp.as_ndarray::<f32, Ix2>().unwrap() + 10.0;
+    fp.view_mut::<f32>().unwrap().fill(&1.0).unwrap();
+    assert_eq!(tmp, Array2::<f32>::from_elem((3, 4), 10.0));
+}
+
+#[test]
+fn test_indexing_drops_references() {
+    let file = tempfile::tempfile().unwrap();
+    let mut fp = writable(&file, spec());
+    let tmp = fp.as_ndarray::<f32, Ix2>().unwrap().select(Axis(0), &[1, 2]);
+    fp.view_mut::<f32>().unwrap().fill(&1.0).unwrap();
+    assert_eq!(tmp, Array2::<f32>::zeros((2, 4)));
+}
+
+#[test]
+fn test_view() {
+    let file = tempfile::tempfile().unwrap();
+    let fp = writable(&file, spec());
+    let new1 = fp.view::<f32>().unwrap();
+    let new2 = new1.clone();
+    let new_array = fp.as_ndarray::<f32, Ix2>().unwrap();
+    let base = fp.as_slice::<f32>().unwrap().as_ptr();
+    assert_eq!(new1.as_slice().unwrap().as_ptr(), base);
+    assert_eq!(new2.as_slice().unwrap().as_ptr(), base);
+    assert_eq!(new_array.as_ptr(), base);
+}
+
+#[test]
+fn test_getitem() {
+    let file = tempfile::tempfile().unwrap();
+    let mut fp = writable(&file, spec());
+    fp.as_ndarray_mut::<f32, Ix2>().unwrap().assign(&data());
+    let view = fp.view::<f32>().unwrap();
+    let part = view.slice(s![1.., ..3]);
+    assert_eq!(part.to_ndarray().into_dimensionality().unwrap(), data().slice(s![1.., ..3]));
+    let taken = ArrayFile::from_file(file, OpenOptions::new().raw(spec())).unwrap();
+    let taken = taken.take_rows(&[0, 1]).unwrap();
+    assert_eq!(taken.as_ndarray::<f32, Ix2>().unwrap(), data().slice(s![..2, ..]));
+}
+
 #[test]
 fn test_slicing_keeps_references() {
     let file = tempfile::tempfile().unwrap();

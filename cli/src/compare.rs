@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use npymap::{DType, DynView, Real, Result, Value, with_type};
+use npymap::{DType, DynView, Field, Real, Result, Value, with_type};
 
 use crate::progress::Progress;
 
@@ -113,8 +113,9 @@ pub(crate) fn comparable(a: &DType, b: &DType) -> bool {
     match (a.kind(), b.kind()) {
         _ if is_long(a) || is_long(b) => a == b,
         (K::Struct, K::Struct) => {
-            a.fields().len() == b.fields().len()
-                && a.fields().iter().zip(b.fields()).all(|(a, b)| comparable(&a.dtype, &b.dtype))
+            let same =
+                |(a, b): (&Field, &Field)| a.name == b.name && comparable(&a.dtype, &b.dtype);
+            a.fields().len() == b.fields().len() && a.fields().iter().zip(b.fields()).all(same)
         }
         (K::Subarray, K::Subarray) => match (a.subarray(), b.subarray()) {
             (Some((a, shape)), Some((b, other))) => shape == other && comparable(a, b),

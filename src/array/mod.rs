@@ -47,11 +47,13 @@ pub use walk::{Walk, Walked};
 /// | read-write | `'r+'` | [`open_mut`](MappedArray::open_mut) |
 /// | copy-on-write | `'c'` | [`open_copy_on_write`](MappedArray::open_copy_on_write) |
 /// | new file | `'w+'` | [`create`](MappedArray::create) |
+/// | raw binary | `memmap` | [`OpenOptions::raw`], [`create_raw`](MappedArray::create_raw) |
 /// | mode known at run time | | [`OpenOptions::open_mode`] |
 /// | files that never change, no `unsafe` | | [`open_immutable`](MappedArray::open_immutable) |
 /// | a copy in memory, no `unsafe` | `numpy.load` | [`OpenOptions::read`] |
 /// | the same from a stream | | [`OpenOptions::read_from`] |
 /// | a copy as an ndarray array | `numpy.load` | [`read_npy`](crate::read_npy) |
+/// | rows as they are asked for, no `unsafe` | | [`ArrayFile`] |
 /// | bytes that are there already | | [`from_bytes`](MappedArray::from_bytes) |
 /// | no file | | [`anonymous`](MappedArray::anonymous) |
 ///

@@ -16,7 +16,10 @@ use crate::pages::{Advice, Mapping};
 /// How to open an array. Setters return it; verbs end it.
 ///
 /// Each verb takes a path; those named `*_file` take an open file, whose
-/// position doesn't matter and which can be closed after.
+/// position doesn't matter and which can be closed after. Where an array starts
+/// ([`at`](OpenOptions::at)), that it has no header ([`raw`](OpenOptions::raw))
+/// and how it will be used ([`advice`](OpenOptions::advice)) are about files;
+/// those that read a stream start where that stands.
 ///
 /// # Examples
 ///
@@ -77,6 +80,12 @@ impl OpenOptions {
     pub fn raw(&mut self, raw: RawSpec) -> &mut OpenOptions {
         self.raw = Some(raw);
         self
+    }
+
+    /// True when the array is to be found elsewhere than at the start, or by
+    /// other means than a header.
+    pub(crate) fn is_placed(&self) -> bool {
+        self.at > 0 || self.raw.is_some()
     }
 
     /// Tells the system how the elements will be used, as

@@ -108,7 +108,11 @@ impl OpenOptions {
             let file = File::open(path).map_err(ErrorKind::io("open"))?;
             let metadata = file.metadata().map_err(ErrorKind::io("ask for the length"))?;
             if !metadata.is_file() {
-                return self.read_ndarray_from(file);
+                return if self.is_placed() {
+                    Err(ErrorKind::NotRegular { found: "a pipe or device" }.into())
+                } else {
+                    self.read_ndarray_from(file)
+                };
             }
             let place = self.place(&file, metadata.len())?;
             let from = Rest { file: &file, at: place.offset };
