@@ -37,7 +37,7 @@ const MAX_UNBACKED: usize = 1 << 20;
 /// [`ErrorKind::ShortFile`] or [`ErrorKind::Eof`] when elements are missing,
 /// [`ErrorKind::Unbacked`] for more than a million elements of no bytes,
 /// [`ErrorKind::Map`] when there is not enough memory, [`ErrorKind::Io`], and
-/// those of [`Header::read`] and [`Layout::new`].
+/// those of [`Header::read`](crate::Header::read) and [`Layout::new`].
 ///
 /// # Examples
 ///
