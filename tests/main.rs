@@ -19,9 +19,12 @@ mod errors_format;
 mod fixtures;
 mod inplace;
 mod inplace_types;
+mod live_casts;
+mod live_dates;
 mod live_edits;
 mod live_numpy;
 mod live_raw;
+mod live_records;
 mod live_values;
 mod live_views;
 mod live_whole;
@@ -34,6 +37,8 @@ mod oracle;
 mod raw;
 #[cfg(target_os = "linux")]
 mod raw_linux;
+#[cfg(feature = "derive")]
+mod records;
 mod roundtrip;
 mod steps;
 mod support;

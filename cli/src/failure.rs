@@ -18,6 +18,9 @@ pub(crate) enum Failure {
     /// The system refused.
     #[error("{}: cannot {action}: {error}", path.display())]
     File { path: PathBuf, action: &'static str, error: io::Error },
+    /// Nobody reads that many lines.
+    #[error("{}: axis {axis} leaves {count} columns and at most {most} are told: select some with INDEX", path.display())]
+    Columns { path: PathBuf, axis: usize, count: usize, most: usize },
     /// A file is there already.
     #[error("{}: exists: choose another name, or allow it to be replaced with --overwrite", path.display())]
     Exists { path: PathBuf },
