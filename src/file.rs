@@ -7,6 +7,9 @@ use std::path::Path;
 
 use crate::error::{ErrorKind, Result};
 
+/// What is written at once where no system call reserves space, in bytes.
+const ZEROS: usize = 1 << 20;
+
 /// Opens a regular file and tells its length in bytes.
 pub(crate) fn open(path: &Path, write: bool) -> Result<(File, u64)> {
     let mut options = OpenOptions::new();
@@ -77,6 +80,25 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
     Ok(filled)
 }
 
+/// Writes all bytes at `offset`; the file's own position doesn't matter.
+#[cfg(unix)]
+pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+pub(crate) fn write_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let n = std::os::windows::fs::FileExt::seek_write(file, bytes, offset)?;
+        if n == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        bytes = bytes.get(n..).unwrap_or_default();
+        offset += u64::try_from(n).unwrap_or(0);
+    }
+    Ok(())
+}
+
 /// Opening a pipe without a writer would wait for one.
 #[cfg(unix)]
 fn never_wait(options: &mut OpenOptions) {
@@ -99,17 +121,30 @@ fn positioned(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> 
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
-/// Gives a new file its length with all its space reserved and zero, so that
-/// a full disk is an error now and not a fault at a store.
+/// Lengthens a file to `len` bytes with all its space reserved and zero from
+/// its end on, so that a full disk is an error now and not a fault at a store.
 pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
+    let at = file.metadata()?.len();
+    if at >= len {
+        return Ok(());
+    }
     #[cfg(any(target_os = "linux", target_os = "android"))]
     loop {
-        match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, len) {
+        match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), at, len - at) {
             Err(rustix::io::Errno::INTR) => {}
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => break,
             done => return done.map_err(io::Error::from),
         }
     }
-    let at = file.metadata()?.len();
-    io::copy(&mut io::Read::take(io::repeat(0), len.saturating_sub(at)), &mut &*file).map(drop)
+    write_zeros(file, at, len)
+}
+
+fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
+    let zeros = vec![0; ZEROS];
+    while at < end {
+        let count = usize::try_from(end - at).unwrap_or(ZEROS).min(ZEROS);
+        write_at(file, zeros.get(..count).unwrap_or_default(), at)?;
+        at += u64::try_from(count).unwrap_or(0);
+    }
+    Ok(())
 }

@@ -7,6 +7,7 @@ mod element;
 mod error;
 mod file;
 mod geometry;
+mod grow;
 mod layout;
 mod literal;
 mod map;
@@ -16,6 +17,7 @@ mod replace;
 mod value;
 mod view;
 mod whole;
+mod writeback;
 
 pub use bytemuck;
 pub use half;
@@ -28,6 +30,7 @@ pub use element::{
     Be, Bool, DateTime64, Element, InPlace, Le, Real, Scalar, Ticks, TimeDelta64, Typed,
 };
 pub use error::{Category, Error, ErrorKind, Result};
+pub use grow::{Appender, RecoverOptions, Recovery, recover, resize};
 pub use layout::{Layout, Order};
 pub use map::{Map, MapMut};
 pub use mode::Mode;

@@ -10,7 +10,9 @@
     clippy::unwrap_used
 )]
 
+mod append;
 mod create;
+mod edits;
 mod elements;
 mod errors;
 mod errors_format;

@@ -1,6 +1,7 @@
 //! One array: where its elements lie, and the bytes they lie in.
 
 mod create;
+mod edit;
 mod lend;
 mod open;
 mod stream;
@@ -208,28 +209,6 @@ impl MappedArray<MapMut> {
         let data = origin.named(data.into_read_only())?;
         origin.mode = origin.mode.and(Some(Mode::ReadOnly));
         Ok(MappedArray { layout, data, origin })
-    }
-
-    /// Waits until what was stored is on the disk, of the whole array. There
-    /// is nothing to do for memory that is not shared with a file.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Map`] when the disk refuses.
-    pub fn flush(&self) -> Result<()> {
-        self.origin.named(self.data.flush())
-    }
-
-    /// Flushes and unmaps, and returns what the system said; it is unmapped
-    /// whatever that is. Dropping unmaps without waiting for the disk: what
-    /// was stored survives the process, and failures to write are lost.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Map`].
-    pub fn close(self) -> Result<()> {
-        let MappedArray { data, origin, .. } = self;
-        origin.named(data.close())
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use super::{MappedArray, MappedArrayMut, Origin};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Category, ErrorKind, Result};
 use crate::file;
 use crate::layout::Layout;
 use crate::map::{Map, MapMut};
@@ -15,6 +15,9 @@ use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Preamble};
 /// Enough for any header without many fields.
 const FIRST_READ: usize = 1024;
 const FIRST_READ_END: u64 = 1024;
+
+/// How often a header that makes no sense is looked at again.
+const LOOKS: usize = 3;
 
 /// How to open an array. Setters return it; verbs end it.
 ///
@@ -319,7 +322,23 @@ impl OpenOptions {
     }
 
     /// Reads the header of a file of `len` bytes and finds all elements there.
+    ///
+    /// Who adds rows meanwhile writes first behind the elements and then to
+    /// the header, so one that doesn't fit the file is looked at again.
     pub(crate) fn find(&self, file: &File, len: u64) -> Result<(Header, Layout)> {
+        let mut found = self.look(file, len);
+        for _ in 0..LOOKS {
+            match &found {
+                Err(error) if error.category() == Category::Format => {
+                    found = self.look(file, file::len(file)?);
+                }
+                _ => break,
+            }
+        }
+        found
+    }
+
+    fn look(&self, file: &File, len: u64) -> Result<(Header, Layout)> {
         let header = self.read_header(file, len)?;
         let layout = header.layout()?;
         match u64::try_from(layout.end()) {
@@ -329,7 +348,7 @@ impl OpenOptions {
     }
 
     /// Reads the header, with one call unless it is long, then with two.
-    fn read_header(&self, file: &File, len: u64) -> Result<Header> {
+    pub(crate) fn read_header(&self, file: &File, len: u64) -> Result<Header> {
         let mut first = [0; FIRST_READ];
         let filled = read_at(file, &mut first, 0)?;
         let start = first.get(..filled).unwrap_or_default();
