@@ -67,7 +67,7 @@ fn values_are_stored_as_the_file_stores_them() {
     }
     let path = file(&directory, "b.npy", &npy(">f4", &[0], Order::C, &[]));
     Appender::open(&path).unwrap().append_slice(&[Be::new(1.5_f32)]).unwrap();
-    assert_eq!(open(&path).unwrap().as_slice::<Be<f32>>().unwrap()[0].get(), 1.5);
+    assert_eq!(read_npy::<f32, _>(&path).unwrap(), array![1.5]);
     let path = file(&directory, "c.npy", &npy("<U3", &[0], Order::C, &[]));
     let mut appender = Appender::open(&path).unwrap();
     appender.append_slice(&["abc".to_owned(), "é".to_owned()]).unwrap();

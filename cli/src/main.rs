@@ -1,11 +1,14 @@
 //! The program `npymap`: looks into NumPy array files, changes and converts
 //! them.
 
+mod append;
+mod concat;
 mod convert;
 mod create;
 mod digest;
 mod draft;
 mod failure;
+mod fill;
 mod found;
 mod get;
 mod info;
@@ -14,10 +17,13 @@ mod made;
 mod open;
 mod plan;
 mod progress;
+mod recover;
 mod region;
+mod rows;
 mod selection;
 mod set;
 mod show;
+mod signals;
 mod style;
 mod words;
 
@@ -47,9 +53,14 @@ enum Command {
     Set(set::Set),
     Create(create::Create),
     Convert(convert::Convert),
+    Append(append::Append),
+    Concat(concat::Concat),
+    Fill(fill::Fill),
+    Recover(recover::Recover),
 }
 
 fn main() -> ExitCode {
+    signals::bear_size_limits();
     let Arguments { command } = Arguments::parse_from(std::env::args_os().map(negative));
     let done = match command {
         Command::Info(info) => info.run().map_err(Failure::from),
@@ -57,6 +68,10 @@ fn main() -> ExitCode {
         Command::Set(set) => set.run(),
         Command::Create(create) => create.run(),
         Command::Convert(convert) => convert.run(),
+        Command::Append(append) => append.run(),
+        Command::Concat(concat) => concat.run(),
+        Command::Fill(fill) => fill.run(),
+        Command::Recover(recover) => recover.run(),
     };
     match done {
         Ok(code) => code,

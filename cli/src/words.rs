@@ -99,7 +99,7 @@ fn kind(dtype: &DType) -> Cow<'static, str> {
 }
 
 /// The shape as Python prints it.
-fn shape(shape: &[usize]) -> String {
+pub(crate) fn shape(shape: &[usize]) -> String {
     if let [one] = shape {
         return format!("({one},)");
     }
@@ -126,4 +126,9 @@ fn bytes(count: usize) -> String {
 
 pub(crate) fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// `18 bytes`
+pub(crate) fn bytes_exactly(count: u64) -> String {
+    format!("{count} byte{}", if count == 1 { "" } else { "s" })
 }

@@ -14,6 +14,7 @@ use crate::element::Element;
 use crate::error::{ErrorKind, Result};
 use crate::file;
 use crate::layout::Order;
+use crate::literal::tuple;
 use crate::npy::Header;
 
 /// What is gathered before it is written, in bytes.
@@ -235,6 +236,51 @@ impl Appender {
             let header = appender.head.header();
             let count = rows::count(bytes.len(), appender.row, "bytes", header, appender.axis)?;
             appender.add(count, |appender| appender.put_bytes(bytes))
+        };
+        self.named(added)
+    }
+
+    /// Adds rows from bytes as they are stored that come in parts of any
+    /// length: `fill` gets a function to hand them to. All of them are added,
+    /// or on an error none; readers see none before the last.
+    ///
+    /// # Errors
+    ///
+    /// As [`append_bytes`](Appender::append_bytes); [`ErrorKind::Rows`] when
+    /// the parts are not `rows` rows; those of `fill`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Appender, CreateOptions, DType};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("log.npy");
+    /// let mut log = Appender::create(&path, &DType::of::<u8>(), &[5], &CreateOptions::new())?;
+    /// log.append_parts(2, |put| ["abc", "defgh", "ij"].iter().try_for_each(|part| put(part.as_bytes())))?;
+    /// assert_eq!(log.shape(), [2, 5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn append_parts(
+        &mut self,
+        rows: usize,
+        fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
+        let added = |appender: &mut Appender| {
+            let needed = rows.saturating_mul(appender.row);
+            appender.add(rows, |appender| {
+                let mut found = 0;
+                fill(&mut |bytes| {
+                    found += bytes.len();
+                    if found <= needed { appender.put_bytes(bytes) } else { Ok(()) }
+                })?;
+                if found == needed {
+                    return Ok(());
+                }
+                let (found, expected) =
+                    (format!("{found} bytes"), tuple(&appender.head.shape(rows)));
+                Err(ErrorKind::Rows { found, expected }.into())
+            })
         };
         self.named(added)
     }

@@ -5,6 +5,8 @@ mod convert;
 mod create;
 mod digest;
 mod get;
+mod grow;
 mod help;
+mod interrupt;
 mod run;
 mod set;
