@@ -19,6 +19,7 @@ mod errors_format;
 mod fixtures;
 mod inplace;
 mod inplace_types;
+mod live_append;
 mod live_edits;
 mod live_numpy;
 mod live_values;
@@ -29,6 +30,7 @@ mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
 mod oracle;
+mod recover;
 mod roundtrip;
 mod steps;
 mod support;
