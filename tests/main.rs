@@ -16,6 +16,8 @@ mod edits;
 mod elements;
 mod errors;
 mod errors_format;
+#[cfg(target_os = "linux")]
+mod faults;
 mod fixtures;
 mod inplace;
 mod inplace_types;
