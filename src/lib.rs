@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod array;
+mod axes;
 mod dispatch;
 mod dtype;
 mod element;
@@ -8,6 +9,7 @@ mod error;
 mod file;
 mod geometry;
 mod grow;
+mod kernel;
 mod layout;
 mod literal;
 mod map;
@@ -20,6 +22,7 @@ mod whole;
 mod writeback;
 
 pub use bytemuck;
+pub use compact_str;
 pub use half;
 pub use ndarray;
 pub use num_complex;
@@ -31,6 +34,8 @@ pub use element::{
 };
 pub use error::{Category, Error, ErrorKind, Result};
 pub use grow::{Appender, RecoverOptions, Recovery, recover, resize};
+#[doc(hidden)]
+pub use kernel::Part;
 pub use layout::{Layout, Order};
 pub use map::{Map, MapMut};
 pub use mode::Mode;

@@ -7,6 +7,7 @@ use bytemuck::Pod;
 use super::{Element, InPlace};
 use crate::dtype::DType;
 use crate::error::Result;
+use crate::kernel::Part;
 
 impl<T: Element, const N: usize> Element for [T; N] {
     type Codec = T::Codec;
@@ -43,12 +44,12 @@ impl<T: Element, const N: usize> Element for [T; N] {
         if size_of::<[T; N]>() == 0 { None } else { T::bytes_of(codec, values.as_flattened()) }
     }
 
-    fn bytes_of_mut<'a>(codec: &T::Codec, values: &'a mut [[T; N]]) -> Option<&'a mut [u8]> {
+    fn raw<'a>(codec: &T::Codec, values: &'a mut [[T; N]]) -> Option<(Part, &'a mut [u8])> {
         if size_of::<[T; N]>() == 0 {
-            None
-        } else {
-            T::bytes_of_mut(codec, values.as_flattened_mut())
+            return None;
         }
+        let (part, bytes) = T::raw(codec, values.as_flattened_mut())?;
+        Some((Part { size: N * part.size, ..part }, bytes))
     }
 
     fn exact_name(codec: &T::Codec) -> String {

@@ -15,6 +15,7 @@ use bytemuck::Pod;
 
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{ErrorKind, Result};
+use crate::kernel::{self, Part};
 
 pub use boolean::Bool;
 pub use date::{DateTime64, TimeDelta64};
@@ -91,29 +92,27 @@ pub trait Element: Sized + 'static {
         None
     }
 
-    /// As `bytes_of`, where any bytes are values. Then `decode` of no bytes is
-    /// a value too: zero.
+    /// How values come about by copying bytes, and the memory of values as
+    /// bytes, where any bytes are values.
     #[doc(hidden)]
     #[must_use]
-    fn bytes_of_mut<'a>(_: &Self::Codec, _: &'a mut [Self]) -> Option<&'a mut [u8]> {
+    fn raw<'a>(_: &Self::Codec, _: &'a mut [Self]) -> Option<(Part, &'a mut [u8])> {
         None
     }
 
-    /// Reads elements `stride` bytes apart, at least `itemsize`, to the end
-    /// of `out`.
+    /// Zeros, where any bytes are values, without touching the memory.
     #[doc(hidden)]
-    fn decode_run(codec: &Self::Codec, bytes: &[u8], stride: usize, out: &mut Vec<Self>) {
-        out.extend(
-            chunks(bytes, stride, Self::itemsize(codec)).map(|chunk| Self::decode(codec, chunk)),
-        );
+    #[must_use]
+    fn zeros(_: usize) -> Option<Vec<Self>> {
+        None
     }
 
-    /// Reads elements `stride` bytes apart, at least `itemsize`, over `out`.
+    /// Replaces elements that lie together all at once; false if there is no
+    /// way to.
     #[doc(hidden)]
-    fn decode_to(codec: &Self::Codec, bytes: &[u8], stride: usize, out: &mut [Self]) {
-        overwrite(out, chunks(bytes, stride, Self::itemsize(codec)), |chunk| {
-            Self::decode(codec, chunk)
-        });
+    #[must_use]
+    fn map_run(_: &Self::Codec, _: &mut [u8], _: &mut impl FnMut(Self) -> Self) -> bool {
+        false
     }
 
     /// The codec of the elements of `[Self; len]`.
@@ -236,16 +235,39 @@ pub(crate) fn short_name<T>() -> String {
     name + &word
 }
 
-/// Puts what is read from each piece over the next value.
-fn overwrite<'a, T>(
-    out: &mut [T],
-    pieces: impl Iterator<Item = &'a [u8]>,
-    read: impl Fn(&'a [u8]) -> T,
+/// Decodes elements `stride` bytes apart, at least `itemsize`, to the end of
+/// `out`.
+pub(crate) fn decode_onto<T: Element>(
+    codec: &T::Codec,
+    bytes: &[u8],
+    stride: usize,
+    out: &mut Vec<T>,
 ) {
+    let pieces = chunks(bytes, stride, T::itemsize(codec));
+    if T::raw(codec, &mut []).is_some() {
+        let start = out.len();
+        out.resize_with(start + bytes.len().div_ceil(stride), || T::decode(codec, &[]));
+        decode_over(codec, bytes, stride, out.get_mut(start..).unwrap_or_default());
+    } else {
+        out.extend(pieces.map(|piece| T::decode(codec, piece)));
+    }
+}
+
+/// Decodes elements `stride` bytes apart, at least `itemsize`, over as many
+/// values.
+pub(crate) fn decode_over<T: Element>(
+    codec: &T::Codec,
+    bytes: &[u8],
+    stride: usize,
+    out: &mut [T],
+) {
+    if let Some((part, to)) = T::raw(codec, out) {
+        return kernel::copy(part, bytes, stride, to);
+    }
     let mut out = out.iter_mut();
-    pieces.for_each(|piece| {
+    chunks(bytes, stride, T::itemsize(codec)).for_each(|piece| {
         if let Some(to) = out.next() {
-            *to = read(piece);
+            *to = T::decode(codec, piece);
         }
     });
 }

@@ -8,6 +8,7 @@ mod index;
 mod iter;
 mod lend;
 mod mutable;
+mod planes;
 mod runs;
 mod slices;
 
@@ -15,6 +16,7 @@ use std::fmt;
 
 use ndarray::SliceInfoElem;
 
+use crate::axes::Axes;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
 use crate::geometry::Geometry;
@@ -145,7 +147,7 @@ impl<'a, T: Element> View<'a, T> {
     pub fn at(&self, index: impl Index) -> T {
         match self.get(index) {
             Some(value) => value,
-            None => panic!("index {:?} is outside shape {:?}", index.axes(), self.shape()),
+            None => outside(index, self.geometry.shape.clone()),
         }
     }
 
@@ -284,6 +286,16 @@ impl<'a, T: Element> View<'a, T> {
             f(block);
         }
     }
+}
+
+/// Takes copies, so that in a loop neither the index nor the view has to stand
+/// in memory for it.
+#[cold]
+#[inline(never)]
+#[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
+fn outside(index: impl Index, shape: Axes<usize>) -> ! {
+    panic!("index {:?} is outside shape {:?}", index.axes(), &*shape)
 }
 
 impl<T: Element> Clone for View<'_, T> {
