@@ -54,11 +54,18 @@ fn part() {
         "append" => append(&path, seed),
         "grow" => grow(&path),
         "set" => set(&path, seed),
-        "write" => (seed..).for_each(|n| assert!(write_npy(&path, &turn(n)).is_ok())),
-        "resize" => (seed..).for_each(|n| resize(&path, 1000 + (n % 7) as usize).unwrap()),
-        "create" => (seed..).for_each(|n| make(&path, n)),
+        "write" => forever(seed, |n| assert!(write_npy(&path, &turn(n)).is_ok())),
+        "resize" => forever(seed, |n| resize(&path, 1000 + (n % 7) as usize).unwrap()),
+        "create" => forever(seed, |n| make(&path, n)),
         "full" => full(&path),
         other => panic!("{other}"),
+    }
+}
+
+/// Goes on until it is killed.
+fn forever(seed: u64, f: impl Fn(u64)) {
+    for n in seed.. {
+        f(n);
     }
 }
 
@@ -80,7 +87,9 @@ fn append(path: &Path, seed: u64) {
 /// Adds 20,000 rows one by one, each to be seen at once.
 fn grow(path: &Path) {
     let mut appender = Appender::open(path).unwrap().with_buffer(0);
-    (0..20_000).for_each(|n| appender.append_slice(&row(n)).unwrap());
+    for n in 0..20_000 {
+        appender.append_slice(&row(n)).unwrap();
+    }
     appender.close().unwrap();
 }
 
@@ -121,8 +130,7 @@ fn start(part: &str, path: &Path, seed: u64) -> Child {
 }
 
 /// Starts a part again and again, kills it at some moment, and checks what it
-/// left. `clean` files may be beside the one it works on, but for one that
-/// wasn't finished.
+/// left. Beside its file that is at most one that wasn't finished.
 fn kill(part: &str, path: &Path, check: impl Fn()) {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for seed in 0..KILLS {
@@ -141,7 +149,9 @@ fn kill(part: &str, path: &Path, check: impl Fn()) {
         let left = names(directory).into_iter().filter(|name| name.starts_with(".npymap-"));
         let left: Vec<_> = left.collect();
         assert!(left.len() <= 1, "{left:?}");
-        left.iter().for_each(|name| fs::remove_file(directory.join(name)).unwrap());
+        for name in left {
+            fs::remove_file(directory.join(name)).unwrap();
+        }
     }
 }
 
@@ -240,7 +250,9 @@ fn a_reader_sees_rows_while_another_process_adds_them() {
         let array = open(&path).unwrap();
         let rows = array.shape()[0];
         assert!(rows >= last, "{rows} rows, and there were {last}");
-        for number in [last, (last + rows) / 2, rows.max(1) - 1].into_iter().filter(|&n| n < rows) {
+        for number in
+            [last, usize::midpoint(last, rows), rows.max(1) - 1].into_iter().filter(|&n| n < rows)
+        {
             let values = array.as_slice::<u32>().unwrap();
             assert_eq!(values[number * WIDTH..][..WIDTH], row(number));
         }

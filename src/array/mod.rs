@@ -34,6 +34,8 @@ pub(crate) use open::{Rest, offset, on};
 /// | read-write | `'r+'` | [`open_mut`](MappedArray::open_mut) |
 /// | copy-on-write | `'c'` | [`open_copy_on_write`](MappedArray::open_copy_on_write) |
 /// | new file | `'w+'` | [`create`](MappedArray::create) |
+/// | the same in an open file | | [`create_file`](MappedArray::create_file) |
+/// | to add rows, no `unsafe` | | [`Appender`](crate::Appender) |
 /// | mode known at run time | | [`OpenOptions::open_mode`] |
 /// | files that never change, no `unsafe` | | [`open_immutable`](MappedArray::open_immutable) |
 /// | a copy in memory, no `unsafe` | `numpy.load` | [`OpenOptions::read`] |

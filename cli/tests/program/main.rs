@@ -8,5 +8,6 @@ mod get;
 mod grow;
 mod help;
 mod interrupt;
+mod kill;
 mod run;
 mod set;
