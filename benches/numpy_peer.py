@@ -6,6 +6,7 @@ turns the garbage collector off meanwhile.
 """
 
 import io
+import os
 import sys
 from timeit import Timer
 
@@ -14,6 +15,11 @@ try:
     from numpy.lib.format import open_memmap, read_array_header_1_0
 except ImportError as error:
     sys.exit(f"python3 cannot import NumPy: {error}")
+
+try:
+    import npy_append_array
+except ImportError:
+    npy_append_array = None
 
 directory = sys.argv[1]
 
@@ -32,15 +38,79 @@ def parsing(name):
     return Timer("read(BytesIO(header))", globals=names)
 
 
+class Appending:
+    """Rows added to a new file that is held open."""
+
+    def __init__(self, size):
+        self.row = numpy.full((1, size // 8), 1.5)
+
+    def timeit(self, number):
+        path = f"{directory}/appended-by-others.npy"
+        with npy_append_array.NpyAppendArray(path, delete_if_exists=True) as to:
+            to.append(self.row)
+            seconds = Timer(lambda: to.append(self.row)).timeit(number)
+        os.unlink(path)
+        return seconds
+
+
+class Filling:
+    """New files, filled; argument 2 is their length."""
+
+    def timeit(self, number):
+        return sum(self.once() for _ in range(number))
+
+    def once(self):
+        path = f"{directory}/filled-by-numpy.npy"
+        seconds = Timer(lambda: self.fill(path)).timeit(1)
+        os.unlink(path)
+        return seconds
+
+    def fill(self, path):
+        array = open_memmap(path, "w+", "f8", (int(sys.argv[2]),))
+        array.fill(1.5)
+
+
+class Editing:
+    """A thousand elements stored, and flushed."""
+
+    def __init__(self, cold):
+        self.cold = cold
+        self.random = numpy.random.default_rng(1)
+
+    def timeit(self, number):
+        return sum(self.once() for _ in range(number))
+
+    def once(self):
+        path = f"{directory}/edited.npy"
+        if self.cold:
+            with open(path) as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        array = open_memmap(path, "r+")
+        places = self.random.integers(0, array.size, 1000)
+        return Timer(lambda: self.edit(array, places)).timeit(1)
+
+    def edit(self, array, places):
+        array[places] = 2.0
+        array.flush()
+
+
 works = {
     "open-small": opening("small", (0, 0)),
     "open-large": opening("large", 2**28),
     "open-fields": opening("fields", 0),
     "parse-small": parsing("small"),
     "parse-fields": parsing("fields"),
+    "fill": Filling(),
+    "edit-warm": Editing(False),
+    "edit-cold": Editing(True),
 }
+version = f"NumPy {numpy.__version__}"
+if npy_append_array:
+    works.update({f"append-{size}": Appending(size) for size in (256, 4096, 65536)})
+    version += " with npy-append-array"
 
-print(f"NumPy {numpy.__version__}", flush=True)
+print(version, flush=True)
 for line in sys.stdin:
     work, iterations = line.split()
     print(round(works[work].timeit(int(iterations)) * 1e9), flush=True)

@@ -9,6 +9,7 @@ mod element;
 mod error;
 mod file;
 mod geometry;
+mod grow;
 mod kernel;
 mod layout;
 mod literal;
@@ -21,6 +22,7 @@ mod replace;
 mod value;
 mod view;
 mod whole;
+mod writeback;
 
 #[cfg(all(doctest, feature = "derive"))]
 mod refused;
@@ -80,6 +82,7 @@ pub use element::{
     TimeDelta64, Typed,
 };
 pub use error::{Category, Error, ErrorKind, Result};
+pub use grow::{Appender, RecoverOptions, Recovery, recover, resize};
 #[doc(hidden)]
 pub use kernel::Part;
 pub use layout::{Layout, Order};

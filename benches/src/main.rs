@@ -4,7 +4,7 @@
 //! against ndarray. Prints ratios of times, ours over theirs, as a Markdown
 //! table.
 //!
-//! `open` or `views` measures only that. Options: `--quick` for fewer rounds; `--json` for JSON in place of the
+//! `open`, `views` or `writes` measures only that. Options: `--quick` for fewer rounds; `--json` for JSON in place of the
 //! table; `--count N plain|fields` opens one file `N` times and measures
 //! nothing, for `instructions.sh`.
 
@@ -16,6 +16,7 @@ mod report;
 mod rounds;
 mod views;
 mod works;
+mod writes;
 
 use std::error::Error;
 use std::hint::black_box;
@@ -31,7 +32,11 @@ const ROUNDS: usize = 21;
 const QUICK_ROUNDS: usize = 3;
 
 /// What `main` is asked for.
-const OPTIONS: [&str; 4] = ["open", "views", "--quick", "--json"];
+const OPTIONS: [&str; 5] = ["open", "views", "writes", "--quick", "--json"];
+
+/// Elements of the files that are filled: 2 GiB of `f64`; or 256 MiB, quickly.
+const FILLED: usize = 1 << 28;
+const QUICK_FILLED: usize = 1 << 25;
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -49,22 +54,32 @@ fn main() -> Result<()> {
             }
             let asked = |option| options.contains(&option);
             let rounds = if asked("--quick") { QUICK_ROUNDS } else { ROUNDS };
-            let all = asked("open") == asked("views");
-            compare(rounds, all || asked("open"), all || asked("views"), asked("--json"))
+            let all = !["open", "views", "writes"].into_iter().any(asked);
+            let parts = ["open", "views", "writes"].map(|part| all || asked(part));
+            let filled = if asked("--quick") { QUICK_FILLED } else { FILLED };
+            compare(rounds, parts, filled, asked("--json"))
         }
     }
 }
 
 /// Measures and prints it.
-fn compare(rounds: usize, open: bool, views: bool, json: bool) -> Result<()> {
+fn compare(rounds: usize, parts: [bool; 3], filled: usize, json: bool) -> Result<()> {
+    let [open, views, writes] = parts;
     let mut rows = Vec::new();
     let mut numpy = None;
-    if open {
+    if open || writes {
         let files = Files::create()?;
-        let running = NumPy::start(files.directory())
+        let running = NumPy::start(files.directory(), filled)
             .inspect_err(|error| eprintln!("without NumPy: {error}"))
             .ok();
-        for work in works::all(&files, running.as_ref())? {
+        let mut works = Vec::new();
+        if open {
+            works.extend(works::all(&files, running.as_ref())?);
+        }
+        if writes {
+            works.extend(writes::works(files.directory(), filled, running.as_ref())?);
+        }
+        for work in works {
             rows.extend(rounds::measure(work, rounds)?);
         }
         numpy = Some(running.map_or("without NumPy".into(), |numpy| numpy.version().to_owned()));
