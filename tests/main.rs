@@ -6,6 +6,7 @@
     clippy::cast_possible_wrap,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
+    clippy::float_cmp,
     clippy::indexing_slicing,
     clippy::unwrap_used
 )]
@@ -47,6 +48,7 @@ mod records;
 mod recover;
 mod roundtrip;
 mod steps;
+mod sums;
 mod support;
 mod truncated;
 mod view_errors;
