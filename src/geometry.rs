@@ -138,6 +138,11 @@ impl Geometry {
         Ok(Geometry::from_axes(self.offset, chosen))
     }
 
+    /// Without the axes of length 1.
+    pub(crate) fn squeezed(&self) -> Geometry {
+        Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.dim != 1))
+    }
+
     pub(crate) fn reversed_axes(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().rev())
     }
@@ -299,7 +304,7 @@ pub(crate) fn advance(offset: usize, index: usize, stride: isize) -> usize {
 
 /// A length as a signed number; none is larger than that holds.
 #[inline]
-fn signed(n: usize) -> isize {
+pub(crate) fn signed(n: usize) -> isize {
     bytemuck::cast(n)
 }
 

@@ -22,8 +22,11 @@ mod fixtures;
 mod inplace;
 mod inplace_types;
 mod live_append;
+mod live_casts;
+mod live_dates;
 mod live_edits;
 mod live_numpy;
+mod live_records;
 mod live_values;
 mod live_views;
 mod live_whole;
@@ -32,9 +35,12 @@ mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
 mod oracle;
+#[cfg(feature = "derive")]
+mod records;
 mod recover;
 mod roundtrip;
 mod steps;
+mod sums;
 mod support;
 mod truncated;
 mod view_errors;

@@ -4,17 +4,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use npymap::{ByteOrder, DType, Layout, MAX_HEADER_LEN, MappedArray, OpenOptions, Order};
+use npymap::{
+    ByteOrder, Casting, DType, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut, OpenOptions,
+    Order,
+};
 
 use crate::draft::Draft;
 use crate::failure::Failure;
 use crate::made::{Axes, Made};
-use crate::open;
 use crate::plan::{Padding, Plan};
 use crate::progress::Progress;
 use crate::region::Region;
+use crate::{cast, open};
 
-/// Stores an array another way: order of axes, byte order, format version.
+/// Stores an array another way: dtype, order of axes, byte order, format
+/// version.
 ///
 /// What isn't asked for stays; without options OUT is what np.save makes of
 /// the array. OUT gets its name when it is complete and on the disk, so IN and
@@ -25,6 +29,10 @@ Examples:
   npymap convert fortran.npy c.npy --order C
   npymap convert old.npy old.npy --overwrite --byte-order native
   npymap convert long.npy long2.npy --version 2
+  npymap convert doubles.npy singles.npy --dtype f4 --force
+
+With --dtype structs go field by field, by position. A value that would become
+another one ends it, and nothing is left of OUT, unless --force allows that.
 
 Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
 usage.")]
@@ -44,6 +52,16 @@ pub(crate) struct Convert {
     /// The order of the bytes of all numbers
     #[arg(long, value_enum, hide_possible_values = true, value_name = "little|big|native")]
     byte_order: Option<Bytes>,
+
+    /// What the elements become: a type string such as f8 or '>i4', or a list
+    /// of fields
+    #[arg(long)]
+    dtype: Option<DType>,
+
+    /// With --dtype, also cast values that become others: rounded, cut off or
+    /// wrapped around
+    #[arg(long, requires = "dtype")]
+    force: bool,
 
     #[command(flatten)]
     made: Made,
@@ -78,7 +96,8 @@ impl Convert {
         let from = from.map_err(Failure::at(&self.input))?;
         let layout = from.layout().clone();
         let bytes = self.byte_order.map(ByteOrder::from);
-        let dtype = bytes.map_or(layout.dtype().clone(), |o| layout.dtype().with_byte_order(o));
+        let dtype = self.dtype.as_ref().unwrap_or(layout.dtype());
+        let dtype = bytes.map_or(dtype.clone(), |order| dtype.with_byte_order(order));
         let order = self.order(&layout);
         let (draft, array) = Draft::begin(
             &self.output,
@@ -87,6 +106,11 @@ impl Convert {
             layout.shape(),
             &self.made.options(order),
         )?;
+        if self.dtype.is_some() {
+            self.cast(&from, array)?;
+            draft.commit()?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let plan = Plan::new(layout.dtype(), bytes, Padding::Keep);
         let map = from.into_data();
         let region = Region::new(map.as_ref(), &layout, order);
@@ -101,6 +125,19 @@ impl Convert {
         filled.map_err(Failure::at(&self.output))?;
         draft.commit()?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Fills the new array with the elements as its dtype.
+    fn cast(&self, from: &MappedArray, array: MappedArrayMut) -> Result<(), Failure> {
+        let casting = if self.force { Casting::Unsafe } else { Casting::SameValue };
+        let mut array = array;
+        let mut progress = Progress::new(from.nbytes());
+        let filled = from.dyn_view().and_then(|from| {
+            let mut to = array.dyn_view_mut()?;
+            cast::copy(&from, &mut to, casting, &mut |bytes| progress.add(bytes))
+        });
+        filled.map_err(Failure::at(&self.input))?;
+        array.close().map_err(Failure::at(&self.output))
     }
 
     /// The order that is asked for, or the one there is. As np.save does, C

@@ -24,6 +24,9 @@ pub(crate) enum Failure {
     /// A file is not as another.
     #[error("{}: has {what}", path.display())]
     Differs { path: PathBuf, what: String },
+    /// Nobody reads that many lines.
+    #[error("{}: axis {axis} leaves {count} columns and at most {most} are told: select some with INDEX", path.display())]
+    Columns { path: PathBuf, axis: usize, count: usize, most: usize },
     /// A file is there already.
     #[error("{}: exists: choose another name, or allow it to be replaced with --overwrite", path.display())]
     Exists { path: PathBuf },

@@ -2,6 +2,7 @@
 //! them.
 
 mod append;
+mod cast;
 mod concat;
 mod convert;
 mod create;
@@ -11,8 +12,10 @@ mod failure;
 mod fill;
 mod found;
 mod get;
+mod head;
 mod info;
 mod json;
+mod leaves;
 mod made;
 mod open;
 mod plan;
@@ -24,7 +27,10 @@ mod selection;
 mod set;
 mod show;
 mod signals;
+mod stats;
 mod style;
+mod summary;
+mod tiles;
 mod words;
 
 use std::ffi::OsString;
@@ -49,6 +55,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Info(info::Info),
+    Head(head::Head),
+    Stats(stats::Stats),
     Get(get::Get),
     Set(set::Set),
     Create(create::Create),
@@ -64,6 +72,8 @@ fn main() -> ExitCode {
     let Arguments { command } = Arguments::parse_from(std::env::args_os().map(negative));
     let done = match command {
         Command::Info(info) => info.run().map_err(Failure::from),
+        Command::Head(head) => head.run(),
+        Command::Stats(stats) => stats.run(),
         Command::Get(get) => get.run(),
         Command::Set(set) => set.run(),
         Command::Create(create) => create.run(),

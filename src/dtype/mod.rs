@@ -396,7 +396,11 @@ impl DType {
 
     /// Checks names and size, which is all that can be wrong with fields
     /// whose places are settled.
-    fn from_fields(fields: Vec<Field>, itemsize: usize, alignment: usize) -> Result<DType> {
+    pub(crate) fn from_fields(
+        fields: Vec<Field>,
+        itemsize: usize,
+        alignment: usize,
+    ) -> Result<DType> {
         let mut names: Vec<&str> = Vec::with_capacity(fields.len());
         for field in &fields {
             names.push(&field.name);

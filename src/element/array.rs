@@ -4,7 +4,7 @@ use std::array;
 
 use bytemuck::Pod;
 
-use super::{Element, InPlace};
+use super::{Element, InPlace, Typed};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::kernel::Part;
@@ -39,6 +39,10 @@ impl<T: Element, const N: usize> Element for [T; N] {
         T::is_exact(codec)
     }
 
+    fn inexact(codec: &T::Codec) -> Option<crate::Error> {
+        T::inexact(codec)
+    }
+
     fn bytes_of<'a>(codec: &T::Codec, values: &'a [[T; N]]) -> Option<&'a [u8]> {
         // Of no bytes there may be more than flattened ones could be counted.
         if size_of::<[T; N]>() == 0 { None } else { T::bytes_of(codec, values.as_flattened()) }
@@ -62,3 +66,20 @@ impl<T: Element, const N: usize> Element for [T; N] {
 }
 
 impl<T: InPlace, const N: usize> InPlace for [T; N] where [T; N]: Pod {}
+
+/// A subarray, of more axes when `T` is one itself.
+///
+/// # Panics
+///
+/// When it takes more than 2³¹ − 1 bytes, or `T` has none.
+impl<T: Typed, const N: usize> Typed for [T; N] {
+    fn dtype() -> DType {
+        let inner = T::dtype();
+        let (base, rest) = inner.subarray().unwrap_or((&inner, &[]));
+        let shape: Vec<usize> = std::iter::once(N).chain(rest.iter().copied()).collect();
+        match DType::array(base.clone(), &shape) {
+            Ok(dtype) => dtype,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}

@@ -2,11 +2,18 @@
 
 mod array;
 mod boolean;
+mod calendar;
 mod date;
 mod endian;
+#[cfg(feature = "jiff")]
+mod jiff;
+pub(crate) mod part;
 mod real;
+pub(crate) mod record;
 mod scalar;
+mod strings;
 mod text;
+mod total;
 mod tuple;
 
 use std::fmt::Debug;
@@ -21,8 +28,12 @@ pub use boolean::Bool;
 pub use date::{DateTime64, TimeDelta64};
 pub use endian::{Be, Le};
 pub use real::Real;
+pub use record::Pad;
 pub use scalar::{Scalar, Ticks};
-pub(crate) use text::trimmed;
+pub use strings::{Bytes, CodePoint, Text};
+pub(crate) use strings::{character, text};
+pub(crate) use text::{decode_points, trimmed};
+pub(crate) use total::{ROWS, STREAMS};
 
 /// A value that an element of some dtype decodes to and from.
 ///
@@ -34,7 +45,8 @@ pub(crate) use text::trimmed;
 /// | `c8`, `c16` | [`Complex<f32>`](num_complex::Complex), `Complex<f64>` |
 /// | `M8`, `m8` | [`Ticks`], [`DateTime64`], [`TimeDelta64`] |
 /// | `V2` written by `ml_dtypes` | [`half::bf16`] |
-/// | `S`, `U` | [`String`] |
+/// | `S`, `U` | [`String`]; of a known length [`Bytes`], [`Text`] |
+/// | structs, by name | `derive(Record)`, of feature `derive` |
 /// | subarrays | `[T; N]` |
 /// | structs, by position | tuples of up to twelve |
 /// | every dtype of `N` bytes | `[u8; N]`, its bytes as they lie |
@@ -69,6 +81,18 @@ pub trait Element: Sized + 'static {
     ///
     /// [`ErrorKind::Value`] when the value doesn't fit the dtype.
     fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()>;
+
+    /// True of what stands for no field: [`Pad`](crate::Pad).
+    #[doc(hidden)]
+    const IS_PADDING: bool = false;
+
+    /// Why elements in memory are no values of this type as they lie, when
+    /// there is more to say than their byte order.
+    #[doc(hidden)]
+    #[must_use]
+    fn inexact(_: &Self::Codec) -> Option<crate::Error> {
+        None
+    }
 
     /// Whether elements in memory are values of this type as they lie, but
     /// for their address.
@@ -169,6 +193,10 @@ fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
 pub trait InPlace: Element + Pod {}
 
 /// A type that determines its dtype.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say which dtype it is",
+    note = "in a record, say it: `#[record(dtype = \"<M8[ns]\")]`"
+)]
 pub trait Typed {
     /// The dtype, in this machine's byte order unless the type fixes it.
     fn dtype() -> DType;

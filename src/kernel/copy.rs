@@ -162,3 +162,41 @@ pub(super) fn whole_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
         .and_then(|bytes| bytemuck::try_cast_slice_mut(bytes).ok())
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::dispatch::tests::both_ways;
+
+    #[test]
+    fn copies_of_any_size_and_distance_are_those_made_one_by_one() {
+        let from: Vec<u8> = (0..=250).cycle().take(4000).collect();
+        let parts = [(1, 1), (2, 2), (4, 4), (8, 8), (8, 4), (16, 8), (3, 1), (12, 4), (32, 8)];
+        both_ways(|| {
+            for (size, number) in parts {
+                for swap in [false, true] {
+                    let part = Part { size, number, swap };
+                    for (stride, count) in
+                        [(0, 0), (0, 1), (0, 9), (0, 100), (1, 50), (size, 33), (3 * size, 20)]
+                    {
+                        let stride = size + stride;
+                        let end = count * stride - if count == 0 { 0 } else { stride - size };
+                        let mut found = vec![0; count * size];
+                        let mut expected = found.clone();
+                        copy(part, &from[..end], stride, &mut found);
+                        one_by_one(part, &from[..end], stride, &mut expected);
+                        assert_eq!(found, expected, "{part:?} {stride} {count}");
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn bytes_of_numbers_are_turned_round() {
+        let part = Part { size: 8, number: 4, swap: true };
+        let mut to = [0; 8];
+        copy(part, &[1, 2, 3, 4, 5, 6, 7, 8], 8, &mut to);
+        assert_eq!(to, [4, 3, 2, 1, 8, 7, 6, 5]);
+    }
+}

@@ -143,7 +143,7 @@ fn split<'p>(dtype: &DType, path: &'p str) -> (&'p str, Option<&'p str>) {
 }
 
 /// Turns the axes of a subarray into axes of the geometry.
-fn with_subarrays(geometry: Geometry, dtype: DType) -> (Geometry, DType) {
+pub(super) fn with_subarrays(geometry: Geometry, dtype: DType) -> (Geometry, DType) {
     let Some((base, shape)) = dtype.subarray() else { return (geometry, dtype) };
     let mut stride = isize::try_from(base.itemsize()).unwrap_or(0);
     let mut strides: Axes<isize> = Axes::new();

@@ -1,16 +1,23 @@
 //! Views: elements decoded as they are read, in any byte order, at any
 //! address, at any distance. No unsafe code, and no file format.
 
+mod assign;
 mod blocks;
+mod cast;
 mod copy;
 mod dynamic;
+mod each;
 mod index;
 mod iter;
 mod lend;
 mod mutable;
 mod planes;
+mod recast;
 mod runs;
 mod slices;
+mod stats;
+mod sum;
+mod text;
 
 use std::fmt;
 
@@ -29,6 +36,7 @@ pub use iter::{IndexedIter, Iter};
 pub(crate) use lend::rank;
 pub use mutable::ViewMut;
 pub use slices::Indices;
+pub use stats::Stats;
 
 /// Elements of type `T`, decoded as they are read.
 ///

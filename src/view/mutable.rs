@@ -353,7 +353,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
 impl Run {
     /// Calls `f` with the bytes of each element of a run that doesn't go
     /// backward.
-    fn each(
+    pub(super) fn each(
         &self,
         bytes: &mut [u8],
         size: usize,
