@@ -6,6 +6,7 @@
     clippy::cast_possible_wrap,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
+    clippy::float_cmp,
     clippy::indexing_slicing,
     clippy::unwrap_used
 )]

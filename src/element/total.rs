@@ -39,8 +39,8 @@ pub(super) fn sums<T: Scalar + Real>(
 /// fastest for four rows.
 pub(super) fn add_rows<T: Scalar + Real>(order: ByteOrder, rows: &[&[u8]], sums: &mut [f64]) {
     match order {
-        ByteOrder::Big => run(Rows { rows, sums, read: T::from_be, value: PhantomData }),
-        _ => run(Rows { rows, sums, read: T::from_le, value: PhantomData }),
+        ByteOrder::Big => run(Rows { above: rows, sums, read: T::from_be, value: PhantomData }),
+        _ => run(Rows { above: rows, sums, read: T::from_le, value: PhantomData }),
     }
 }
 
@@ -118,7 +118,7 @@ impl<T: Scalar + Real, R: Fn(T::Bytes) -> T> Job for Apart<'_, T, R> {
 }
 
 struct Rows<'a, T, R> {
-    rows: &'a [&'a [u8]],
+    above: &'a [&'a [u8]],
     sums: &'a mut [f64],
     read: R,
     value: PhantomData<T>,
@@ -132,13 +132,13 @@ impl<'a, T: Scalar + Real, R: Fn(T::Bytes) -> T> Job for Rows<'a, T, R> {
         let elements =
             |row: &'a [u8]| -> &'a [T::Bytes] { bytemuck::try_cast_slice(row).unwrap_or_default() };
         let value = |stored: &T::Bytes| (self.read)(*stored).to_f64();
-        if let [a, b, c, d] = *self.rows {
+        if let [a, b, c, d] = *self.above {
             let [a, b, c, d] = [a, b, c, d].map(elements);
             for ((((sum, a), b), c), d) in self.sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
                 *sum += (value(a) + value(b)) + (value(c) + value(d));
             }
         } else {
-            for row in self.rows {
+            for row in self.above {
                 for (sum, element) in self.sums.iter_mut().zip(elements(row)) {
                     *sum += value(element);
                 }

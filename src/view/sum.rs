@@ -115,7 +115,9 @@ impl<T: Real> View<'_, T> {
                 let streams = array::from_fn(|i| {
                     now.get(i * apart + start..i * apart + end).unwrap_or_default()
                 });
-                T::sums(&self.codec, streams, stride).into_iter().for_each(|sum| total.add(sum));
+                for sum in T::sums(&self.codec, streams, stride) {
+                    total.add(sum);
+                }
             }
             rest = after;
         }
@@ -136,13 +138,12 @@ impl<T: Real> View<'_, T> {
             };
             let mut rows: Vec<&[u8]> = Vec::with_capacity(ROWS);
             for row in 0..dim {
-                match bytes(row) {
-                    Some(bytes) => rows.push(bytes),
-                    None => {
-                        let elements = run(row).elements(self.bytes, size);
-                        for (sum, element) in sums.iter_mut().zip(elements) {
-                            *sum += T::decode(&self.codec, element).to_f64();
-                        }
+                if let Some(bytes) = bytes(row) {
+                    rows.push(bytes);
+                } else {
+                    let elements = run(row).elements(self.bytes, size);
+                    for (sum, element) in sums.iter_mut().zip(elements) {
+                        *sum += T::decode(&self.codec, element).to_f64();
                     }
                 }
                 if rows.len() == ROWS || row + 1 == dim {
