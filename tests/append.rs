@@ -8,7 +8,7 @@ use npymap::{
     resize, write_npy,
 };
 
-use crate::support::{create, directory, file, names, npy, open, raw, text};
+use crate::support::{Raw, create, directory, file, names, npy, open, raw, text};
 
 fn order(order: Order) -> CreateOptions {
     CreateOptions::new().order(order).clone()
@@ -290,4 +290,18 @@ fn a_new_file_can_be_appended_to_by_its_header_alone() {
     Appender::open(&path).unwrap().append_slice(&[1.0_f64; 8]).unwrap();
     let header = Header::read(fs::File::open(&path).unwrap()).unwrap();
     assert_eq!(header.shape, [2, 4]);
+}
+
+#[test]
+fn a_panic_among_the_values_leaves_the_rows_before() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|V2", &[0], Order::C, &[]));
+    let mut appender = Appender::open(&path).unwrap();
+    appender.append_slice(&[Raw(vec![1, 2])]).unwrap();
+    let panics = std::panic::AssertUnwindSafe(move || {
+        let values = vec![Raw(vec![3, 4]); 50_000];
+        appender.append_slice(&[values, vec![Raw(vec![5])]].concat()).unwrap();
+    });
+    assert!(std::panic::catch_unwind(panics).is_err());
+    assert_eq!(fs::read(&path).unwrap(), npy("|V2", &[1], Order::C, &[1, 2]));
 }

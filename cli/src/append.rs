@@ -56,7 +56,8 @@ impl Append {
         let wanted = Wanted { path: &self.file, dtype: &dtype, shape: &shape, axis };
         let rows = rows::all(&wanted, &self.rows, options)?;
         let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
-        let mut progress = Progress::new(rows.iter().map(Rows::nbytes).sum());
+        let nbytes = rows.iter().map(Rows::nbytes).fold(0, usize::saturating_add);
+        let mut progress = Progress::new(nbytes);
         let added = to.append_parts(count, |put| {
             rows.into_iter().try_for_each(|rows| {
                 rows.blocks(order, &mut |block| {

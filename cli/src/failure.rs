@@ -18,15 +18,15 @@ pub(crate) enum Failure {
     /// The system refused.
     #[error("{}: cannot {action}: {error}", path.display())]
     File { path: PathBuf, action: &'static str, error: io::Error },
-    /// Nobody reads that many lines.
-    #[error("{}: axis {axis} leaves {count} columns and at most {most} are told: select some with INDEX", path.display())]
-    Columns { path: PathBuf, axis: usize, count: usize, most: usize },
     /// Something follows the elements where rows are to be added.
     #[error("{}: the elements end at byte {end} and the file at {found}: `npymap recover` makes rows of what follows", path.display())]
     Trailing { path: PathBuf, end: u64, found: u64 },
     /// A file is not as another.
     #[error("{}: has {what}", path.display())]
     Differs { path: PathBuf, what: String },
+    /// Nobody reads that many lines.
+    #[error("{}: axis {axis} leaves {count} columns and at most {most} are told: select some with INDEX", path.display())]
+    Columns { path: PathBuf, axis: usize, count: usize, most: usize },
     /// A file is there already.
     #[error("{}: exists: choose another name, or allow it to be replaced with --overwrite", path.display())]
     Exists { path: PathBuf },

@@ -8,6 +8,7 @@ use ndarray::{ArrayRef, Dimension};
 
 use super::head::Head;
 use super::rows;
+use super::tail::Tail;
 use crate::array::{CreateOptions, OpenOptions, on};
 use crate::dtype::DType;
 use crate::element::Element;
@@ -16,9 +17,6 @@ use crate::file::{self, Stat};
 use crate::layout::Order;
 use crate::literal::tuple;
 use crate::npy::Header;
-
-/// What is gathered before it is written, in bytes.
-const BUFFER: usize = 64 * 1024;
 
 /// Adds rows to a `.npy` file, along its growing axis: the first in C order,
 /// the last in Fortran order.
@@ -67,22 +65,15 @@ const BUFFER: usize = 64 * 1024;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Appender {
-    file: File,
     /// As it was given.
     path: PathBuf,
-    /// Where it is, whatever becomes of the working directory.
-    place: PathBuf,
-    head: Head,
-    /// With the rows in the buffer.
+    tail: Tail,
+    /// With the rows that are not written yet.
     shape: Vec<usize>,
     axis: usize,
-    /// Bytes of one row.
+    /// Bytes of one row, and elements.
     row: usize,
-    /// Where the file ends.
-    end: u64,
-    /// What is to follow there.
-    buffer: Vec<u8>,
-    capacity: usize,
+    row_len: usize,
 }
 
 impl OpenOptions {
@@ -101,7 +92,7 @@ impl OpenOptions {
             match head.end(head.rows())? {
                 end if end < len => Err(ErrorKind::Trailing { end, found: len }.into()),
                 end if end > len => Err(ErrorKind::ShortFile { needed: end, found: len }.into()),
-                _ => Appender::new(file, path, head),
+                _ => Appender::new(file, path, head, false),
             }
         };
         on(path.as_ref(), opened)
@@ -139,28 +130,23 @@ impl Appender {
             let new = options.begin(path)?;
             planned.write(new.file())?;
             let head = Head::new(planned.header, planned.bytes)?;
-            Appender::new(new.commit()?, path, head)
+            Appender::new(new.commit()?, path, head, true)
         };
         on(path.as_ref(), created)
     }
 
-    fn new(file: File, path: &Path, head: Head) -> Result<Appender> {
-        // A dtype that can't be written is refused before there are rows.
-        head.header().encode_in_place()?;
-        let place = path.canonicalize().map_err(ErrorKind::io("open"))?;
-        let Header { shape, order, .. } = head.header();
-        let shape = shape.clone();
-        let axis = if *order == Order::C { 0 } else { shape.len() - 1 };
-        let (row, end) = (head.layout(1)?.nbytes(), head.end(head.rows())?);
-        let (path, buffer, capacity) = (path.to_owned(), Vec::new(), BUFFER);
-        Ok(Appender { file, path, place, head, shape, axis, row, end, buffer, capacity })
+    fn new(file: File, path: &Path, head: Head, is_renamed: bool) -> Result<Appender> {
+        let (shape, axis, one) = (head.header().shape.clone(), head.axis(), head.layout(1)?);
+        let (row, row_len) = (one.nbytes(), one.len());
+        let tail = Tail::new(file, path, head, is_renamed)?;
+        Ok(Appender { path: path.to_owned(), tail, shape, axis, row, row_len })
     }
 
     /// Gathers so many bytes before they are written, 64 KiB unless said
     /// otherwise; with 0 each call writes its rows, and readers see them.
     #[must_use]
     pub fn with_buffer(mut self, bytes: usize) -> Appender {
-        self.capacity = bytes;
+        self.tail.capacity = bytes;
         self
     }
 
@@ -179,13 +165,13 @@ impl Appender {
     /// What each element is.
     #[must_use]
     pub fn dtype(&self) -> &DType {
-        &self.head.header().dtype
+        &self.header().dtype
     }
 
     /// Which axis varies fastest, and so which one grows.
     #[must_use]
     pub fn order(&self) -> Order {
-        self.head.header().order
+        self.header().order
     }
 
     /// Adds rows: an array with as many axes as the file's and any length
@@ -200,11 +186,11 @@ impl Appender {
     /// the file's length isn't what it was.
     pub fn append<T: Element, D: Dimension>(&mut self, rows: &ArrayRef<T, D>) -> Result<()> {
         let added = |appender: &mut Appender| {
-            let (count, elements) = rows::rows(rows, appender.head.header(), appender.axis)?;
+            let (count, elements) = rows::rows(rows, appender.header(), appender.axis)?;
             let codec = T::codec(appender.dtype())?;
-            appender.add(count, |appender| match elements.as_slice() {
-                Some(values) => appender.put_slice(&codec, values),
-                None => appender.put_each(&codec, elements.iter()),
+            appender.add(count, |tail| match elements.as_slice() {
+                Some(values) => tail.put_slice(&codec, values),
+                None => tail.put_each(&codec, elements.iter()),
             })
         };
         self.named(added)
@@ -218,11 +204,10 @@ impl Appender {
     /// As [`append`](Appender::append).
     pub fn append_slice<T: Element>(&mut self, values: &[T]) -> Result<()> {
         let added = |appender: &mut Appender| {
-            let row = appender.head.layout(1)?.len();
-            let count =
-                rows::count(values.len(), row, "values", appender.head.header(), appender.axis)?;
+            let (header, axis) = (appender.header(), appender.axis);
+            let count = rows::count(values.len(), appender.row_len, "values", header, axis)?;
             let codec = T::codec(appender.dtype())?;
-            appender.add(count, |appender| appender.put_slice(&codec, values))
+            appender.add(count, |tail| tail.put_slice(&codec, values))
         };
         self.named(added)
     }
@@ -236,9 +221,9 @@ impl Appender {
     /// [`ErrorKind::Value`].
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let added = |appender: &mut Appender| {
-            let header = appender.head.header();
+            let header = appender.header();
             let count = rows::count(bytes.len(), appender.row, "bytes", header, appender.axis)?;
-            appender.add(count, |appender| appender.put_bytes(bytes))
+            appender.add(count, |tail| tail.put_bytes(bytes))
         };
         self.named(added)
     }
@@ -271,17 +256,16 @@ impl Appender {
     ) -> Result<()> {
         let added = |appender: &mut Appender| {
             let needed = rows.saturating_mul(appender.row);
-            appender.add(rows, |appender| {
+            appender.add(rows, |tail| {
                 let mut found = 0;
                 fill(&mut |bytes| {
                     found += bytes.len();
-                    if found <= needed { appender.put_bytes(bytes) } else { Ok(()) }
+                    if found <= needed { tail.put_bytes(bytes) } else { Ok(()) }
                 })?;
                 if found == needed {
                     return Ok(());
                 }
-                let (found, expected) =
-                    (format!("{found} bytes"), tuple(&appender.head.shape(rows)));
+                let (found, expected) = (format!("{found} bytes"), tuple(&tail.head().shape(rows)));
                 Err(ErrorKind::Rows { found, expected }.into())
             })
         };
@@ -298,24 +282,10 @@ impl Appender {
     ///
     /// [`ErrorKind::Size`], [`ErrorKind::Io`], [`ErrorKind::Changed`].
     pub fn resize(&mut self, rows: usize) -> Result<()> {
-        let resized = |appender: &mut Appender| {
-            let end = appender.head.end(rows)?;
-            appender.write_out()?;
-            if rows < appender.rows() {
-                appender.rewrite(rows)?;
-            } else {
-                appender.unchanged()?;
-                if let Err(error) = file::reserve(&appender.file, end) {
-                    // What was reserved of it is given back; the error says why.
-                    let _ = appender.file.set_len(appender.end);
-                    return Err(ErrorKind::io("reserve space")(error));
-                }
-                appender.end = end;
-            }
-            appender.count(rows);
-            appender.write_out()
-        };
-        self.named(resized)
+        let old = self.rows();
+        self.named(|appender| appender.tail.resize(old, rows))?;
+        self.count(rows);
+        Ok(())
     }
 
     /// Writes what is in the buffer, so that readers see it.
@@ -326,7 +296,8 @@ impl Appender {
     /// [`ErrorKind::Changed`]. What could not be written stays in the buffer;
     /// the file has its old number of rows.
     pub fn flush(&mut self) -> Result<()> {
-        self.named(Appender::write_out)
+        let rows = self.rows();
+        self.named(|appender| appender.tail.write_out(rows))
     }
 
     /// Writes what is in the buffer and waits for the disk: first for the
@@ -336,16 +307,8 @@ impl Appender {
     ///
     /// As [`flush`](Appender::flush).
     pub fn sync(&mut self) -> Result<()> {
-        let sync = |appender: &Appender| appender.file.sync_data().map_err(ErrorKind::io("sync"));
-        let synced = |appender: &mut Appender| {
-            appender.put_buffer()?;
-            if appender.head.rows() != appender.rows() {
-                sync(appender)?;
-            }
-            appender.write_out()?;
-            sync(appender)
-        };
-        self.named(synced)
+        let rows = self.rows();
+        self.named(|appender| appender.tail.sync(rows))
     }
 
     /// Writes what is in the buffer, waits for the disk and closes the file.
@@ -356,10 +319,14 @@ impl Appender {
     /// As [`flush`](Appender::flush); what could not be written is lost.
     pub fn close(mut self) -> Result<()> {
         let synced = self.sync();
-        // To try again would not say what went wrong.
-        self.buffer.clear();
-        self.count(self.head.rows());
+        // Dropping is not to try again.
+        let written = self.tail.head().rows();
+        self.count(written);
         synced
+    }
+
+    fn header(&self) -> &Header {
+        self.tail.head().header()
     }
 
     fn named<T>(&mut self, f: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
@@ -372,121 +339,27 @@ impl Appender {
     }
 
     /// Adds `count` rows that `put` puts, all or none.
-    fn add(&mut self, count: usize, put: impl FnOnce(&mut Appender) -> Result<()>) -> Result<()> {
+    fn add(&mut self, count: usize, put: impl FnOnce(&mut Tail) -> Result<()>) -> Result<()> {
         let old = self.rows();
         let rows = old.saturating_add(count);
-        self.head.layout(rows)?;
-        let (end, filled) = (self.end, self.buffer.len());
-        let added = put(self).and_then(|()| {
-            self.count(rows);
-            let is_due = self.end > end || self.buffer.len() >= self.capacity;
-            if is_due { self.write_out() } else { Ok(()) }
-        });
-        if added.is_err() {
-            self.count(old);
-            self.back_to(end, filled);
+        self.tail.head().layout(rows)?;
+        let tail = &mut self.tail;
+        let added =
+            put(tail).and_then(|()| if tail.is_due(old)? { tail.write_out(rows) } else { Ok(()) });
+        match added {
+            Ok(()) => self.count(rows),
+            // If it stays, the next write notices.
+            Err(_) => drop(self.tail.cut(old)),
         }
         added
-    }
-
-    /// Forgets what was put since the file ended at `end` and the buffer held
-    /// `filled` bytes.
-    fn back_to(&mut self, end: u64, filled: usize) {
-        if self.end == end {
-            return self.buffer.truncate(filled);
-        }
-        self.buffer.clear();
-        self.end = end + u64::try_from(filled).unwrap_or(0);
-        // What then follows the elements would be noticed by the next write.
-        let _ = self.file.set_len(self.end);
-    }
-
-    fn put_slice<T: Element>(&mut self, codec: &T::Codec, values: &[T]) -> Result<()> {
-        match T::bytes_of(codec, values) {
-            Some(bytes) => self.put_bytes(bytes),
-            None => self.put_each(codec, values.iter()),
-        }
-    }
-
-    fn put_each<'v, T: Element>(
-        &mut self,
-        codec: &T::Codec,
-        values: impl Iterator<Item = &'v T>,
-    ) -> Result<()> {
-        let size = self.dtype().itemsize();
-        for value in values {
-            if self.buffer.len() >= self.capacity.max(BUFFER) {
-                self.put_buffer()?;
-            }
-            let at = self.buffer.len();
-            self.buffer.resize(at + size, 0);
-            value.encode(codec, self.buffer.get_mut(at..).unwrap_or_default())?;
-        }
-        Ok(())
-    }
-
-    fn put_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.buffer.len() + bytes.len() < self.capacity {
-            self.buffer.extend_from_slice(bytes);
-            return Ok(());
-        }
-        self.put_buffer()?;
-        self.put(bytes)
-    }
-
-    fn put_buffer(&mut self) -> Result<()> {
-        let buffer = std::mem::take(&mut self.buffer);
-        let put = self.put(&buffer);
-        self.buffer = buffer;
-        if put.is_ok() {
-            self.buffer.clear();
-        }
-        put
-    }
-
-    /// Writes at the end of the file.
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        self.unchanged()?;
-        if let Err(error) = file::write_at(&self.file, bytes, self.end) {
-            // A part may be there; if it can't go, the next write says so.
-            let _ = self.file.set_len(self.end);
-            return Err(ErrorKind::io("write the elements")(error));
-        }
-        self.end += u64::try_from(bytes.len()).unwrap_or(0);
-        Ok(())
-    }
-
-    /// An error if somebody else changed the file's length.
-    fn unchanged(&self) -> Result<()> {
-        let (expected, found) = (self.end, file::len(&self.file)?);
-        if found == expected { Ok(()) } else { Err(ErrorKind::Changed { expected, found }.into()) }
-    }
-
-    /// Writes the buffer, then the header.
-    fn write_out(&mut self) -> Result<()> {
-        self.put_buffer()?;
-        let rows = self.rows();
-        if self.head.rows() == rows || self.head.write(&self.file, rows)? {
-            return Ok(());
-        }
-        self.rewrite(rows)
-    }
-
-    /// Goes on with a new file of so many rows.
-    fn rewrite(&mut self, rows: usize) -> Result<()> {
-        (self.file, self.head) = self.head.rewrite(&self.file, &self.place, rows)?;
-        self.end = self.head.end(rows)?;
-        Ok(())
     }
 }
 
 impl Drop for Appender {
     fn drop(&mut self) {
-        // `close` tells.
-        let _ = self.write_out();
+        let rows = self.rows();
+        // `close` tells. Of rows that were being added nothing is to stay.
+        let _ = self.tail.cut(rows).and_then(|()| self.tail.write_out(rows));
     }
 }
 
@@ -496,7 +369,7 @@ impl fmt::Debug for Appender {
             .field("path", &self.path)
             .field("dtype", self.dtype())
             .field("shape", &self.shape)
-            .field("buffered", &self.buffer.len())
+            .field("buffered", &self.tail.buffered())
             .finish_non_exhaustive()
     }
 }

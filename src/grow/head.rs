@@ -16,7 +16,6 @@ use crate::replace::Replacement;
 pub(super) struct Head {
     header: Header,
     bytes: Vec<u8>,
-    /// The axis that rows are counted on.
     axis: usize,
 }
 
@@ -36,6 +35,11 @@ impl Head {
 
     pub(super) fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The axis that rows are counted on.
+    pub(super) fn axis(&self) -> usize {
+        self.axis
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -101,6 +105,8 @@ impl Head {
         let new = Replacement::begin(path, true)?;
         new.file().write_all(&encoded.bytes).map_err(ErrorKind::io("write the header"))?;
         self.copy(file, new.file(), nbytes).map_err(ErrorKind::io("write the elements"))?;
+        // The only other copy goes when this one gets its name.
+        new.file().sync_all().map_err(ErrorKind::io("sync"))?;
         Ok((new.commit()?, Head::new(header, encoded.bytes)?))
     }
 

@@ -6,6 +6,7 @@ mod appender;
 mod head;
 mod recover;
 mod rows;
+mod tail;
 
 pub use appender::{Appender, resize};
 pub use recover::{RecoverOptions, Recovery, recover};

@@ -8,6 +8,7 @@ use crate::array::{OpenOptions, on};
 use crate::error::{ErrorKind, Result};
 use crate::file::{self, Stat};
 use crate::npy::MAGIC;
+use crate::replace;
 
 /// Gives the array in a file as many rows as the file has whole; what is left
 /// of another is dropped. See [`RecoverOptions::recover`].
@@ -163,7 +164,8 @@ fn mend(path: &Path, file: &File, mut head: Head, rows: usize) -> Result<()> {
     let sync = |file: &File| file.sync_all().map_err(ErrorKind::io("sync"));
     if rows != head.rows() && !head.write(file, rows)? {
         let place = path.canonicalize().map_err(ErrorKind::io("open"))?;
-        return sync(&head.rewrite(file, &place, rows)?.0);
+        head.rewrite(file, &place, rows)?;
+        return replace::sync_directory(&place).map_err(ErrorKind::io("sync"));
     }
     if is_longer {
         file.set_len(end).map_err(ErrorKind::io("cut off what is no row"))?;
