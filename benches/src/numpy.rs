@@ -23,10 +23,12 @@ struct Pipes {
 }
 
 impl NumPy {
-    pub(crate) fn start(directory: &Path) -> Result<NumPy> {
+    /// `filled` is the length of the files it fills.
+    pub(crate) fn start(directory: &Path, filled: usize) -> Result<NumPy> {
         let mut child = Command::new("python3")
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/numpy_peer.py"))
             .arg(directory)
+            .arg(filled.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -49,8 +51,18 @@ impl NumPy {
         call: &str,
         target: Option<f64>,
     ) -> Contestant<'a> {
+        self.other(work, format!("NumPy {call}"), target)
+    }
+
+    /// Another package doing its work beside NumPy.
+    pub(crate) fn other<'a>(
+        &'a self,
+        work: &'static str,
+        name: impl Into<String>,
+        target: Option<f64>,
+    ) -> Contestant<'a> {
         let batch = move |iterations| self.pipes.borrow_mut().time(work, iterations);
-        Contestant::new(format!("NumPy {call}"), target, Box::new(batch))
+        Contestant::new(name, target, Box::new(batch))
     }
 }
 
