@@ -54,7 +54,10 @@ class Appending:
 
 
 class Filling:
-    """New files, filled; argument 2 is their length."""
+    """New files, filled."""
+
+    def __init__(self, mebibytes):
+        self.length = mebibytes << 17
 
     def timeit(self, number):
         return sum(self.once() for _ in range(number))
@@ -66,7 +69,7 @@ class Filling:
         return seconds
 
     def fill(self, path):
-        array = open_memmap(path, "w+", "f8", (int(sys.argv[2]),))
+        array = open_memmap(path, "w+", "f8", (self.length,))
         array.fill(1.5)
 
 
@@ -95,22 +98,54 @@ class Editing:
         array.flush()
 
 
-works = {
-    "open-small": opening("small", (0, 0)),
-    "open-large": opening("large", 2**28),
-    "open-fields": opening("fields", 0),
-    "parse-small": parsing("small"),
-    "parse-fields": parsing("fields"),
-    "fill": Filling(),
-    "edit-warm": Editing(False),
-    "edit-cold": Editing(True),
-}
-version = f"NumPy {numpy.__version__}"
-if npy_append_array:
-    works.update({f"append-{size}": Appending(size) for size in (256, 4096, 65536)})
-    version += " with npy-append-array"
+def mapped(name):
+    return numpy.load(f"{directory}/{name}.npy", mmap_mode="r")
 
-print(version, flush=True)
+
+def bulk(statement, name="f8-little"):
+    names = {"numpy": numpy, "a": mapped(name), "path": f"{directory}/{name}.npy"}
+    return Timer(statement, globals=names)
+
+
+def over(name):
+    names = {"copyto": numpy.copyto, "a": mapped(name)}
+    names["out"] = numpy.ones(names["a"].shape)
+    return Timer("copyto(out, a)", globals=names)
+
+
+works = {
+    "open-small": lambda: opening("small", (0, 0)),
+    "open-large": lambda: opening("large", 2**28),
+    "open-fields": lambda: opening("fields", 0),
+    "parse-small": lambda: parsing("small"),
+    "parse-fields": lambda: parsing("fields"),
+    "f8-little": lambda: bulk("a.sum()", "f8-little"),
+    "f8-big": lambda: bulk("a.sum()", "f8-big"),
+    "f4-little": lambda: bulk("a.sum()", "f4-little"),
+    "f4-big": lambda: bulk("a.sum()", "f4-big"),
+    "u2-little": lambda: bulk("a.sum()", "u2-little"),
+    "u2-big": lambda: bulk("a.sum()", "u2-big"),
+    "fresh": lambda: bulk("numpy.load(path, mmap_mode='r').sum()"),
+    "copy-over": lambda: over("f8-big"),
+    "copy-fresh": lambda: bulk("a.astype(float)", "f8-big"),
+    "axis-0": lambda: bulk("a.sum(0)", "f8-little"),
+    "axis-1": lambda: bulk("a.sum(1)", "f8-fortran"),
+    "turn": lambda: over("f8-fortran"),
+    "field": lambda: bulk("a['x'].sum()", "records"),
+    "append-256": lambda: Appending(256),
+    "append-4096": lambda: Appending(4096),
+    "append-65536": lambda: Appending(65536),
+    "fill-256": lambda: Filling(256),
+    "fill-2048": lambda: Filling(2048),
+    "edit-warm": lambda: Editing(False),
+    "edit-cold": lambda: Editing(True),
+}
+
+made = {}
+with_append = " with npy-append-array" if npy_append_array else ""
+print(f"NumPy {numpy.__version__}{with_append}", flush=True)
 for line in sys.stdin:
     work, iterations = line.split()
-    print(round(works[work].timeit(int(iterations)) * 1e9), flush=True)
+    if work not in made:
+        made[work] = works[work]()
+    print(round(made[work].timeit(int(iterations)) * 1e9), flush=True)
