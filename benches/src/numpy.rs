@@ -23,12 +23,10 @@ struct Pipes {
 }
 
 impl NumPy {
-    /// `filled` is the length of the files it fills.
-    pub(crate) fn start(directory: &Path, filled: usize) -> Result<NumPy> {
+    pub(crate) fn start(directory: &Path) -> Result<NumPy> {
         let mut child = Command::new("python3")
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/numpy_peer.py"))
             .arg(directory)
-            .arg(filled.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

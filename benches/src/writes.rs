@@ -23,9 +23,11 @@ const EDITS: usize = 1000;
 
 pub(crate) fn works<'a>(
     directory: &'a Path,
-    filled: usize,
+    quick: bool,
     numpy: Option<&'a NumPy>,
 ) -> Result<Vec<Work<'a>>> {
+    let (mebibytes, fill_name) = if quick { (256, "fill-256") } else { (2048, "fill-2048") };
+    let filled: usize = mebibytes << 17;
     let mut works = Vec::new();
     for (size, name, target) in ROWS {
         for (how, buffer) in [("gathered", 64 << 10), ("one by one", 0)] {
@@ -39,13 +41,12 @@ pub(crate) fn works<'a>(
             });
         }
     }
-    let ways: [(_, _, Fill); 2] =
-        [("by writes", 0.8, by_writes), ("through the map", 1.1, by_map)];
+    let ways: [(_, _, Fill); 2] = [("by writes", 0.8, by_writes), ("through the map", 1.1, by_map)];
     for (how, target, fill) in ways {
-        let peers = numpy.map(|numpy| numpy.contestant("fill", "`open_memmap`", Some(target)));
+        let peers = numpy.map(|numpy| numpy.contestant(fill_name, "`open_memmap`", Some(target)));
         let path = directory.join("filled.npy");
         works.push(Work {
-            name: format!("create and fill {} MiB {how}", filled >> 17),
+            name: format!("create and fill {mebibytes} MiB {how}"),
             ours: Box::new(move |times| create(&path, filled, fill, times)),
             peers: peers.into_iter().collect(),
         });
@@ -84,12 +85,7 @@ fn append(path: &Path, size: usize, buffer: usize, rows: u32) -> Result<Duration
 type Fill = fn(&mut MappedArrayMut) -> npymap::Result<()>;
 
 /// Creates and fills files of so many elements, one after the other.
-fn create(
-    path: &Path,
-    len: usize,
-    fill: Fill,
-    times: u32,
-) -> Result<Duration> {
+fn create(path: &Path, len: usize, fill: Fill, times: u32) -> Result<Duration> {
     let mut elapsed = Duration::ZERO;
     for _ in 0..times {
         let start = Instant::now();
