@@ -6,6 +6,7 @@ turns the garbage collector off meanwhile.
 """
 
 import io
+import os
 import sys
 from timeit import Timer
 
@@ -14,6 +15,11 @@ try:
     from numpy.lib.format import open_memmap, read_array_header_1_0
 except ImportError as error:
     sys.exit(f"python3 cannot import NumPy: {error}")
+
+try:
+    import npy_append_array
+except ImportError:
+    npy_append_array = None
 
 directory = sys.argv[1]
 
@@ -30,6 +36,66 @@ def parsing(name):
         header = file.read()[8:]  # behind magic and version
     names = {"BytesIO": io.BytesIO, "read": read_array_header_1_0, "header": header}
     return Timer("read(BytesIO(header))", globals=names)
+
+
+class Appending:
+    """Rows added to a new file that is held open."""
+
+    def __init__(self, size):
+        self.row = numpy.full((1, size // 8), 1.5)
+
+    def timeit(self, number):
+        path = f"{directory}/appended-by-others.npy"
+        with npy_append_array.NpyAppendArray(path, delete_if_exists=True) as to:
+            to.append(self.row)
+            seconds = Timer(lambda: to.append(self.row)).timeit(number)
+        os.unlink(path)
+        return seconds
+
+
+class Filling:
+    """New files, filled."""
+
+    def __init__(self, mebibytes):
+        self.length = mebibytes << 17
+
+    def timeit(self, number):
+        return sum(self.once() for _ in range(number))
+
+    def once(self):
+        path = f"{directory}/filled-by-numpy.npy"
+        seconds = Timer(lambda: self.fill(path)).timeit(1)
+        os.unlink(path)
+        return seconds
+
+    def fill(self, path):
+        array = open_memmap(path, "w+", "f8", (self.length,))
+        array.fill(1.5)
+
+
+class Editing:
+    """A thousand elements stored, and flushed."""
+
+    def __init__(self, cold):
+        self.cold = cold
+        self.random = numpy.random.default_rng(1)
+
+    def timeit(self, number):
+        return sum(self.once() for _ in range(number))
+
+    def once(self):
+        path = f"{directory}/edited.npy"
+        if self.cold:
+            with open(path) as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        array = open_memmap(path, "r+")
+        places = self.random.integers(0, array.size, 1000)
+        return Timer(lambda: self.edit(array, places)).timeit(1)
+
+    def edit(self, array, places):
+        array[places] = 2.0
+        array.flush()
 
 
 def mapped(name):
@@ -66,10 +132,18 @@ works = {
     "axis-1": lambda: bulk("a.sum(1)", "f8-fortran"),
     "turn": lambda: over("f8-fortran"),
     "field": lambda: bulk("a['x'].sum()", "records"),
+    "append-256": lambda: Appending(256),
+    "append-4096": lambda: Appending(4096),
+    "append-65536": lambda: Appending(65536),
+    "fill-256": lambda: Filling(256),
+    "fill-2048": lambda: Filling(2048),
+    "edit-warm": lambda: Editing(False),
+    "edit-cold": lambda: Editing(True),
 }
 
 made = {}
-print(f"NumPy {numpy.__version__}", flush=True)
+with_append = " with npy-append-array" if npy_append_array else ""
+print(f"NumPy {numpy.__version__}{with_append}", flush=True)
 for line in sys.stdin:
     work, iterations = line.split()
     if work not in made:

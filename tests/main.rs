@@ -11,28 +11,41 @@
     clippy::unwrap_used
 )]
 
+mod advise;
+mod append;
+mod array_file;
 mod create;
+mod edits;
 mod elements;
 mod errors;
 mod errors_format;
+#[cfg(target_os = "linux")]
+mod faults;
 mod fixtures;
 mod inplace;
 mod inplace_types;
+mod live_append;
 mod live_casts;
 mod live_dates;
 mod live_edits;
 mod live_numpy;
+mod live_raw;
 mod live_records;
 mod live_values;
 mod live_views;
 mod live_whole;
+mod memmap;
 mod model;
 mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
 mod oracle;
+mod raw;
+#[cfg(target_os = "linux")]
+mod raw_linux;
 #[cfg(feature = "derive")]
 mod records;
+mod recover;
 mod roundtrip;
 mod steps;
 mod sums;

@@ -4,7 +4,7 @@
 //! against ndarray. Prints ratios of times, ours over theirs, as a Markdown
 //! table.
 //!
-//! `open`, `views` or `bulk` measures only that. Options: `--quick` for fewer rounds; `--json` for JSON in place of the
+//! `open`, `views`, `bulk` or `writes` measures only that. Options: `--quick` for fewer rounds; `--json` for JSON in place of the
 //! table; `--count N plain|fields` opens one file `N` times and measures
 //! nothing, for `instructions.sh`.
 
@@ -17,6 +17,7 @@ mod report;
 mod rounds;
 mod views;
 mod works;
+mod writes;
 
 use std::error::Error;
 use std::hint::black_box;
@@ -33,10 +34,10 @@ const ROUNDS: usize = 21;
 const QUICK_ROUNDS: usize = 3;
 
 /// What `main` is asked for.
-const OPTIONS: [&str; 5] = ["open", "views", "bulk", "--quick", "--json"];
+const OPTIONS: [&str; 6] = ["open", "views", "bulk", "writes", "--quick", "--json"];
 
 /// The groups of works.
-const GROUPS: [&str; 3] = ["open", "views", "bulk"];
+const GROUPS: [&str; 4] = ["open", "views", "bulk", "writes"];
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -74,6 +75,12 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
                 measured(works::all(&files, numpy.as_ref())?, rounds)
             }
             "views" => measured(views::works(&views::Arrays::create()?)?, rounds),
+            "writes" => {
+                let directory = tempfile::TempDir::with_prefix("npymap-benches-")?;
+                let numpy = numpy(directory.path(), &mut version);
+                let quick = rounds == QUICK_ROUNDS;
+                measured(writes::works(directory.path(), quick, numpy.as_ref())?, rounds)
+            }
             _ => {
                 let arrays = bulk::Arrays::create()?;
                 let numpy = numpy(arrays.directory(), &mut version);

@@ -1,12 +1,18 @@
 //! The program `npymap`: looks into NumPy array files, changes and converts
 //! them.
 
+mod append;
 mod cast;
+mod compare;
+mod concat;
 mod convert;
 mod create;
+mod demo;
+mod diff;
 mod digest;
 mod draft;
 mod failure;
+mod fill;
 mod found;
 mod get;
 mod head;
@@ -17,10 +23,14 @@ mod made;
 mod open;
 mod plan;
 mod progress;
+mod raw;
+mod recover;
 mod region;
+mod rows;
 mod selection;
 mod set;
 mod show;
+mod signals;
 mod stats;
 mod style;
 mod summary;
@@ -55,9 +65,17 @@ enum Command {
     Set(set::Set),
     Create(create::Create),
     Convert(convert::Convert),
+    Raw(raw::Raw),
+    Diff(diff::Diff),
+    Demo(demo::Demo),
+    Append(append::Append),
+    Concat(concat::Concat),
+    Fill(fill::Fill),
+    Recover(recover::Recover),
 }
 
 fn main() -> ExitCode {
+    signals::bear_size_limits();
     let Arguments { command } = Arguments::parse_from(std::env::args_os().map(negative));
     let done = match command {
         Command::Info(info) => info.run().map_err(Failure::from),
@@ -67,6 +85,13 @@ fn main() -> ExitCode {
         Command::Set(set) => set.run(),
         Command::Create(create) => create.run(),
         Command::Convert(convert) => convert.run(),
+        Command::Raw(raw) => raw.run(),
+        Command::Diff(diff) => diff.run(),
+        Command::Demo(demo) => demo.run(),
+        Command::Append(append) => append.run(),
+        Command::Concat(concat) => concat.run(),
+        Command::Fill(fill) => fill.run(),
+        Command::Recover(recover) => recover.run(),
     };
     match done {
         Ok(code) => code,

@@ -3,11 +3,17 @@
 
 mod convert;
 mod create;
+mod demo;
+mod diff;
 mod digest;
 mod get;
+mod grow;
 mod head;
 mod help;
 mod info;
+mod interrupt;
+mod kill;
+mod raw;
 mod run;
 mod set;
 mod stats;
