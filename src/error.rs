@@ -26,6 +26,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     path: Option<PathBuf>,
+    member: Option<Box<str>>,
 }
 
 impl Error {
@@ -41,6 +42,12 @@ impl Error {
         self.0.path.as_deref()
     }
 
+    /// The member of an archive it happened with, if it was one.
+    #[must_use]
+    pub fn member(&self) -> Option<&str> {
+        self.0.member.as_deref()
+    }
+
     /// What sort of failure it is.
     #[must_use]
     pub fn category(&self) -> Category {
@@ -52,18 +59,27 @@ impl Error {
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
     }
+
+    /// The same error, said of a member of an archive.
+    pub(crate) fn of_member(mut self, name: &str) -> Error {
+        self.0.member.get_or_insert_with(|| name.into());
+        self
+    }
 }
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Error {
-        Error(Box::new(Inner { kind, path: None }))
+        Error(Box::new(Inner { kind, path: None, member: None }))
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(path) = self.path() {
-            write!(f, "{}: ", path.display())?;
+        match (self.path(), self.member()) {
+            (Some(path), Some(member)) => write!(f, "{}[{member}]: ", path.display())?,
+            (Some(path), None) => write!(f, "{}: ", path.display())?,
+            (None, Some(member)) => write!(f, "[{member}]: ")?,
+            (None, None) => {}
         }
         self.kind().fmt(f)
     }
@@ -500,6 +516,49 @@ pub enum ErrorKind {
     )]
     Exists,
 
+    /// A container of arrays is damaged, or stores a member in a way that
+    /// can't be read.
+    #[error("{found}: {expected}")]
+    #[non_exhaustive]
+    Archive {
+        /// What is there.
+        found: String,
+        /// What was expected, or what would work.
+        expected: &'static str,
+    },
+
+    /// The bytes of a member of an archive are not those that were stored.
+    #[error("the CRC-32 of its bytes is {found:08x}, the archive says {expected:08x}: it is damaged")]
+    #[non_exhaustive]
+    Checksum {
+        /// What the bytes give.
+        found: u32,
+        /// What the archive says.
+        expected: u32,
+    },
+
+    /// An archive has no member of this name.
+    #[error("no member `{asked}`: there {has}")]
+    #[non_exhaustive]
+    NoMember {
+        /// The name asked for.
+        asked: String,
+        /// The names there are.
+        has: String,
+    },
+
+    /// A compressed member needs more memory than is allowed.
+    #[error(
+        "takes {size} bytes of memory and the limit is {limit}: raise it with `max_inflated` if you trust the file"
+    )]
+    #[non_exhaustive]
+    Inflated {
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in force, in bytes.
+        limit: u64,
+    },
+
     /// The operating system can't promise that the file never changes.
     #[error(
         "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `OpenOptions::read` for a copy"
@@ -528,6 +587,9 @@ impl ErrorKind {
             | E::Axes { .. }
             | E::Size { .. }
             | E::Unbacked { .. }
+            | E::Archive { .. }
+            | E::Checksum { .. }
+            | E::Inflated { .. }
             | E::ShortFile { .. } => Category::Format,
             E::NotRegular { .. }
             | E::Encode { .. }
@@ -549,15 +611,20 @@ impl ErrorKind {
             | E::Permutation { .. }
             | E::Reshape { .. }
             | E::Broadcast { .. }
+            | E::NoMember { .. }
             | E::CreateMode
             | E::Exists
             | E::NotImmutable => Category::Use,
         }
     }
 
-    /// Wraps what the operating system said about a file.
+    /// Wraps what the operating system said about a file; an error of ours
+    /// that a reader handed on stays itself.
     pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> Error {
-        move |source| ErrorKind::Io { action, source }.into()
+        move |source| match source.downcast::<Error>() {
+            Ok(error) => error,
+            Err(source) => ErrorKind::Io { action, source }.into(),
+        }
     }
 
     /// Wraps what the operating system said about memory.

@@ -12,7 +12,10 @@ mod literal;
 mod map;
 mod mode;
 mod npy;
+#[cfg(feature = "npz")]
+mod npz;
 mod replace;
+mod source;
 mod value;
 mod view;
 mod whole;
@@ -32,6 +35,8 @@ pub use layout::{Layout, Order};
 pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
+#[cfg(feature = "npz")]
+pub use npz::{Member, MemberReader, Npz, NpzOptions};
 pub use value::Value;
 pub use view::{Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, View, ViewMut};
 pub use whole::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};

@@ -72,24 +72,41 @@ pub type MappedArrayMut = MappedArray<MapMut>;
 struct Origin {
     /// The file, if it was opened by path.
     path: Option<Arc<Path>>,
+    /// The name in the archive that the file is.
+    member: Option<Arc<str>>,
     /// How it was mapped; `None` when it was not.
     mode: Option<Mode>,
     /// What the header said that the layout doesn't, if there was one.
     header: Option<(Version, Order, usize)>,
 }
 
+/// The member of an archive that an array is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member<'a> {
+    pub(crate) path: Option<&'a Path>,
+    pub(crate) name: &'a str,
+    /// How it was mapped; `None` when it was not.
+    pub(crate) mode: Option<Mode>,
+}
+
 impl Origin {
     fn new(path: Option<&Path>, mode: Option<Mode>, header: &Header) -> Origin {
         let header = Some((header.version, header.order, header.data_offset));
-        Origin { path: path.map(Arc::from), mode, header }
+        Origin { path: path.map(Arc::from), member: None, mode, header }
     }
 
     /// Names the file in an error.
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        match &self.path {
-            Some(path) => result.map_err(|error| error.at(path)),
-            None => result,
-        }
+        result.map_err(|error| {
+            let error = match &self.member {
+                Some(name) => error.of_member(name),
+                None => error,
+            };
+            match &self.path {
+                Some(path) => error.at(path),
+                None => error,
+            }
+        })
     }
 }
 
@@ -274,6 +291,13 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
 }
 
 impl<D> MappedArray<D> {
+    /// A member of an archive whose elements alone are in `data`.
+    pub(crate) fn of_member(data: D, layout: Layout, header: &Header, from: Member<'_>) -> Self {
+        let mut origin = Origin::new(from.path, from.mode, header);
+        origin.member = Some(Arc::from(from.name));
+        MappedArray { layout: layout.at(0), data, origin }
+    }
+
     /// Where the elements lie in the bytes of `D`; in a map that is at 0.
     #[must_use]
     pub fn layout(&self) -> &Layout {
@@ -326,6 +350,12 @@ impl<D> MappedArray<D> {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.origin.path.as_deref()
+    }
+
+    /// The name in the archive it is from; `None` if it is from none.
+    #[must_use]
+    pub fn member(&self) -> Option<&str> {
+        self.origin.member.as_deref()
     }
 
     /// How its file was mapped; `None` when it is in memory.
