@@ -528,7 +528,9 @@ pub enum ErrorKind {
     },
 
     /// The bytes of a member of an archive are not those that were stored.
-    #[error("the CRC-32 of its bytes is {found:08x}, the archive says {expected:08x}: it is damaged")]
+    #[error(
+        "the CRC-32 of its bytes is {found:08x}, the archive says {expected:08x}: it is damaged"
+    )]
     #[non_exhaustive]
     Checksum {
         /// What the bytes give.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -86,11 +86,6 @@ impl Source {
         }
     }
 
-    /// Reads a part from its first byte on.
-    pub(crate) fn part(&self, start: u64, end: u64) -> Part<'_> {
-        Part { source: self, at: start, end }
-    }
-
     /// A part, read-only: in place where parts are mapped.
     pub(crate) fn map(&self, offset: u64, len: usize) -> Result<Map> {
         match &self.bytes {
@@ -140,23 +135,5 @@ impl fmt::Debug for Source {
             .field("len", &self.len)
             .field("mapped", &self.is_mapped())
             .finish()
-    }
-}
-
-/// Reads a part of a source.
-#[derive(Debug)]
-pub(crate) struct Part<'a> {
-    source: &'a Source,
-    at: u64,
-    end: u64,
-}
-
-impl Read for Part<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
-        let len = left.min(buffer.len());
-        let n = self.source.read_at(buffer.get_mut(..len).unwrap_or_default(), self.at)?;
-        self.at += u64::try_from(n).unwrap_or(0);
-        Ok(n)
     }
 }

@@ -1,7 +1,10 @@
 //! One array: where its elements lie, and the bytes they lie in.
 
 mod create;
+#[cfg(any(feature = "npz", feature = "tar"))]
+mod find;
 mod lend;
+mod member;
 mod open;
 mod stream;
 
@@ -16,8 +19,12 @@ use crate::mode::Mode;
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
 
 pub use create::CreateOptions;
+#[cfg(any(feature = "npz", feature = "tar"))]
+pub(crate) use find::find;
+pub(crate) use member::Member;
 pub use open::{OpenOptions, Opened};
 pub(crate) use open::{Rest, offset, on};
+pub(crate) use stream::elements;
 
 /// One array, used where it lies: in a mapped file, or in any other bytes.
 ///
@@ -78,15 +85,6 @@ struct Origin {
     mode: Option<Mode>,
     /// What the header said that the layout doesn't, if there was one.
     header: Option<(Version, Order, usize)>,
-}
-
-/// The member of an archive that an array is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Member<'a> {
-    pub(crate) path: Option<&'a Path>,
-    pub(crate) name: &'a str,
-    /// How it was mapped; `None` when it was not.
-    pub(crate) mode: Option<Mode>,
 }
 
 impl Origin {
@@ -291,13 +289,6 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
 }
 
 impl<D> MappedArray<D> {
-    /// A member of an archive whose elements alone are in `data`.
-    pub(crate) fn of_member(data: D, layout: Layout, header: &Header, from: Member<'_>) -> Self {
-        let mut origin = Origin::new(from.path, from.mode, header);
-        origin.member = Some(Arc::from(from.name));
-        MappedArray { layout: layout.at(0), data, origin }
-    }
-
     /// Where the elements lie in the bytes of `D`; in a map that is at 0.
     #[must_use]
     pub fn layout(&self) -> &Layout {

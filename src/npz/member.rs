@@ -1,7 +1,5 @@
 //! One member of an archive.
 
-use std::io::Read as _;
-
 use rawzip::CompressionMethod;
 
 use super::directory::{Entry, damaged};
@@ -12,7 +10,7 @@ use crate::error::{ErrorKind, Result};
 use crate::layout::Layout;
 use crate::map::MapMut;
 use crate::mode::Mode;
-use crate::npy::{Header, HeaderText, MAGIC};
+use crate::npy::Header;
 
 /// Deflate makes at most this many bytes of one.
 const MAX_RATIO: u64 = 1032;
@@ -107,7 +105,7 @@ impl<'a> Member<'a> {
     /// another, or its sizes are wrong; [`ErrorKind::Checksum`],
     /// [`ErrorKind::Inflated`], [`ErrorKind::Eof`] when elements are missing,
     /// [`ErrorKind::Io`], [`ErrorKind::Map`], and those of
-    /// [`HeaderText::parse`], [`HeaderText::header`] and [`Layout::new`].
+    /// [`Header::parse`] and [`Layout::new`].
     pub fn open(&self) -> Result<MappedArray> {
         let opened = || {
             let found = self.array()?;
@@ -232,26 +230,12 @@ impl<'a> Member<'a> {
         self.find()?.map_err(|found| ErrorKind::Magic { found }.into())
     }
 
-    /// Finds the array, or the first bytes of what is none. As in NumPy, the
-    /// magic bytes tell, not the name.
+    /// Finds the array, or the first bytes of what is none.
     fn find(&self) -> Result<Result<Found<'a>, Vec<u8>>> {
         let (start, mut reader) = self.start()?;
-        let mut magic = [0; MAGIC.len()];
-        let read = crate::npy::fill(&mut reader, &mut magic);
-        let found = read.map_err(ErrorKind::io("read the header"))?;
-        let magic = magic.get(..found).unwrap_or_default();
-        if magic != MAGIC {
-            return Ok(Err(magic.to_vec()));
-        }
-        let text = HeaderText::read(magic.chain(&mut reader), self.npz.max_header_len())?;
-        let header = text.header()?;
-        let layout = header.layout()?;
-        let held = usize::try_from(self.entry.size).unwrap_or(usize::MAX);
-        if layout.end() > held {
-            let found = held.saturating_sub(layout.offset());
-            return Err(ErrorKind::Eof { what: "elements", needed: layout.nbytes(), found }.into());
-        }
-        Ok(Ok(Found { header, layout, start, reader }))
+        let max_header_len = self.npz.max_header_len();
+        let found = array::find(&mut reader, self.entry.size, max_header_len)?;
+        Ok(found.map(|(header, layout)| Found { header, layout, start, reader }))
     }
 
     /// The array in memory of its own.
@@ -273,7 +257,7 @@ impl<'a> Member<'a> {
             header.data_offset = usize::try_from(found.offset()).unwrap_or(usize::MAX);
         }
         let from = array::Member { path: self.npz.source().path(), name: self.name(), mode };
-        MappedArray::of_member(data, found.layout.clone(), &header, from)
+        MappedArray::of_member(data, found.layout.clone(), Some(&header), from)
     }
 }
 

@@ -6,6 +6,8 @@ mod member;
 mod name;
 mod open;
 mod reader;
+mod save;
+mod writer;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -21,6 +23,8 @@ use directory::{Archive, Entry};
 pub use member::Member;
 pub use open::NpzOptions;
 pub use reader::MemberReader;
+pub use save::{Save, savez, savez_compressed};
+pub use writer::{Compression, MemberWriter, NpzFile, NpzWriter};
 
 /// An archive of arrays: an `.npz` file.
 ///
@@ -34,7 +38,8 @@ pub use reader::MemberReader;
 /// # Examples
 ///
 /// ```
-/// use npymap::{Npz, NpzWriter, ndarray::array};
+/// use npymap::ndarray::array;
+/// use npymap::npz::{Npz, NpzWriter};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("weights.npz");

@@ -19,7 +19,7 @@ const MAX_INFLATED: u64 = 16 << 30;
 /// # Examples
 ///
 /// ```no_run
-/// use npymap::NpzOptions;
+/// use npymap::npz::NpzOptions;
 ///
 /// let npz = NpzOptions::new().max_inflated(1 << 40).read("huge.npz")?;
 /// # Ok::<(), npymap::Error>(())

@@ -7,7 +7,7 @@ use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::Part;
+use crate::part::Part;
 
 /// What is unpacked at once: it stays in the cache until it is summed.
 const STEP: usize = 256 * 1024;
