@@ -11,7 +11,7 @@ use crate::npy::MAGIC;
 use crate::npz::Npz;
 #[cfg(feature = "tar")]
 use crate::shard::Shard;
-use crate::ten::{Ten, TenOptions};
+use crate::ten::{self, Ten, TenOptions};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,7 +62,7 @@ fn recognize(path: &Path) -> Result<Format> {
         _ if start.starts_with(b"~TenBin~") => Format::Ten,
         _ if start.get(USTAR) == Some(b"ustar") => Format::Tar,
         _ if extension == "npz" || extension == "zip" => Format::Npz,
-        _ if extension == "ten" || extension == "tb" => Format::Ten,
+        _ if ten::has_extension(path) => Format::Ten,
         _ if extension == "tar" => Format::Tar,
         _ => Format::Npy,
     })
@@ -164,13 +164,14 @@ impl AnyFile {
                 [only] => only.open(),
                 several => Err(unnamed(several.len())),
             },
-            (AnyFile::Ten(ten), Some(name)) => ten.find(name),
+            (AnyFile::Ten(ten), Some(name)) => ten.get(ten.index(name)?),
             (AnyFile::Ten(ten), None) if ten.len() == 1 => ten.get(0),
             (AnyFile::Ten(ten), None) => Err(unnamed(ten.len())),
             #[cfg(feature = "tar")]
             (AnyFile::Tar(shard), Some(name)) => match in_brackets(name) {
                 Some((name, inner)) if shard.member(name).is_ok() => {
-                    shard.member(name)?.ten()?.find(inner)
+                    let ten = shard.member(name)?.ten()?;
+                    ten.get(ten.index(inner)?)
                 }
                 _ => shard.get(name),
             },

@@ -46,7 +46,7 @@ pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
 pub use npz::{Npz, NpzWriter};
 #[cfg(feature = "tar")]
 pub use shard::{Shard, ShardMember};
-pub use ten::Ten;
+pub use ten::{Ten, TenHeader};
 pub use value::Value;
 pub use view::{Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, View, ViewMut};
 pub use whole::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};

@@ -14,7 +14,7 @@ use crate::layout::Layout;
 use crate::mode::Mode;
 use crate::npy::{Header, MAX_HEADER_LEN};
 use crate::source::Source;
-use crate::ten::Ten;
+use crate::ten::{self, Ten};
 
 /// A tar file of arrays: a shard of a webdataset.
 ///
@@ -117,6 +117,7 @@ impl Shard {
 
     /// The members in the order of the file, arrays or not; directories and
     /// links are left out.
+    #[must_use]
     pub fn members(&self) -> impl ExactSizeIterator<Item = ShardMember<'_>> {
         self.entries.iter().map(|entry| ShardMember { shard: self, entry })
     }
@@ -127,17 +128,14 @@ impl Shard {
     ///
     /// [`ErrorKind::NoMember`].
     pub fn member(&self, name: &str) -> Result<ShardMember<'_>> {
-        match self.entries.iter().rev().find(|entry| entry.name == name) {
-            Some(entry) => Ok(ShardMember { shard: self, entry }),
-            None => {
-                let has = match self.len() {
-                    1 => "is 1 other".to_owned(),
-                    n => format!("are {n} others"),
-                };
-                let error = ErrorKind::NoMember { asked: excerpt(name), has };
-                Err(self.named(error.into()))
-            }
-        }
+        let entry = self.entries.iter().rev().find(|entry| entry.name == name);
+        entry.map(|entry| ShardMember { shard: self, entry }).ok_or_else(|| {
+            let has = match self.len() {
+                1 => "is 1 other".to_owned(),
+                n => format!("are {n} others"),
+            };
+            self.named(ErrorKind::NoMember { asked: excerpt(name), has }.into())
+        })
     }
 
     /// Opens the `.npy` of this name. See [`ShardMember::open`].
@@ -197,7 +195,7 @@ impl ShardMember<'_> {
         let found = self.shard.source.read_at(&mut magic, self.entry.start);
         let found = self.named(found.map_err(ErrorKind::io("read the archive")))?;
         Ok(if self.entry.size == 0 {
-            self.name().ends_with(".ten") || self.name().ends_with(".tb")
+            ten::has_extension(Path::new(self.name()))
         } else {
             found == magic.len() && magic == *b"~TenBin~"
         })

@@ -134,6 +134,6 @@ impl fmt::Debug for Source {
             .field("path", &self.path)
             .field("len", &self.len)
             .field("mapped", &self.is_mapped())
-            .finish()
+            .finish_non_exhaustive()
     }
 }

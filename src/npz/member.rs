@@ -199,11 +199,11 @@ impl<'a> Member<'a> {
             Err(error) => match error.kind() {
                 rawzip::ErrorKind::BufferTooSmall { required } => {
                     let mut long = vec![0; *required];
-                    self.same_name(entry.local_header(&mut long).map_err(broken)?)
+                    self.same_name(&entry.local_header(&mut long).map_err(broken)?)
                 }
                 _ => return Err(broken(error)),
             },
-            Ok(header) => self.same_name(header),
+            Ok(header) => self.same_name(&header),
         };
         if !header {
             return refused("its header has another name than the directory".to_owned(), lies);
@@ -222,7 +222,7 @@ impl<'a> Member<'a> {
         Ok((start, end))
     }
 
-    fn same_name(&self, header: rawzip::ZipLocalFileHeader<'_>) -> bool {
+    fn same_name(&self, header: &rawzip::ZipLocalFileHeader<'_>) -> bool {
         header.file_path().as_bytes() == &*self.entry.raw_name
     }
 

@@ -114,11 +114,13 @@ impl Npz {
     }
 
     /// The members in the order of the archive, arrays or not.
+    #[must_use]
     pub fn members(&self) -> impl ExactSizeIterator<Item = Member<'_>> {
         self.entries.iter().map(|entry| Member::new(self, entry))
     }
 
     /// Their names without `.npy`: NumPy's `files`.
+    #[must_use]
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.members().map(|member| member.name())
     }

@@ -113,9 +113,21 @@ impl NpzWriter<NpzFile> {
     ///
     /// [`ErrorKind::Io`], [`ErrorKind::NotRegular`].
     pub fn create(path: impl AsRef<Path>) -> Result<NpzWriter<NpzFile>> {
-        let path = path.as_ref();
+        NpzWriter::at(path.as_ref(), true)
+    }
+
+    /// As [`create`](NpzWriter::create), but nothing may have the name.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](NpzWriter::create), and [`ErrorKind::Exists`].
+    pub fn create_new(path: impl AsRef<Path>) -> Result<NpzWriter<NpzFile>> {
+        NpzWriter::at(path.as_ref(), false)
+    }
+
+    fn at(path: &Path, overwrite: bool) -> Result<NpzWriter<NpzFile>> {
         let begun = || {
-            let new = Replacement::begin(path, true)?;
+            let new = Replacement::begin(path, overwrite)?;
             let file = new.file().try_clone().map_err(ErrorKind::io("create"))?;
             let file = Arc::new(file);
             let mut writer = NpzWriter::new(NpzFile { file: Arc::clone(&file), new });
@@ -168,7 +180,7 @@ impl NpzWriter<NpzFile> {
         fill: impl FnOnce(MappedArray<&mut [u8]>) -> Result<()>,
     ) -> Result<()> {
         let compression = std::mem::replace(&mut self.compression, Compression::Stored);
-        let file = self.file.clone();
+        let target = self.file.clone();
         let done = self.begin(name, dtype, shape, order).and_then(|mut member| {
             let header = Header::new(dtype.clone(), shape, order)?;
             let layout = header.layout()?;
@@ -176,9 +188,9 @@ impl NpzWriter<NpzFile> {
             io::copy(&mut io::Read::take(io::repeat(0), member.left), &mut member)
                 .map_err(write_error())?;
             member.flush().map_err(write_error())?;
-            let Some(file) = file else { return member.finish() };
+            let Some(target) = target else { return member.finish() };
             // SAFETY: the caller promises it, and `data` goes with this call.
-            let mut data = unsafe { MapMut::shared(&file, offset, layout.nbytes()) }?;
+            let mut data = unsafe { MapMut::shared(&target, offset, layout.nbytes()) }?;
             fill(MappedArray::from_parts(data.as_mut(), layout.at(0))?)?;
             member.crc = Crc::new();
             member.crc.update(&header.encode(None)?.bytes);
@@ -190,15 +202,18 @@ impl NpzWriter<NpzFile> {
         self.named(done)
     }
 
-    /// Finishes the archive and gives it its name and, when it replaces a
-    /// file, that one's permissions.
+    /// Finishes the archive, brings it to the disk, and gives it its name and,
+    /// when it replaces a file, that one's permissions.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Io`]; then nothing has the name that hadn't before.
     pub fn finish(mut self) -> Result<()> {
         let path = self.path.take();
-        let done = self.into_inner().and_then(|file| file.new.commit());
+        let done = self.into_inner().and_then(|file| {
+            file.file.sync_all().map_err(ErrorKind::io("sync"))?;
+            file.new.commit()
+        });
         match path {
             Some(path) => done.map_err(|error| error.at(&path)),
             None => done,

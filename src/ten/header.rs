@@ -30,9 +30,9 @@ struct Wire {
 /// # Examples
 ///
 /// ```
-/// use npymap::{DType, ten::TenHeader};
+/// use npymap::{DType, TenHeader};
 ///
-/// let header = TenHeader::new(DType::of::<f32>(), &[2, 3], "img")?;
+/// let header = TenHeader::new(&DType::of::<f32>(), &[2, 3], "img")?;
 /// let payload = header.encode();
 /// assert_eq!(payload.len(), 8 * (3 + 2));
 /// assert_eq!(TenHeader::decode(&payload)?, header);
@@ -58,8 +58,8 @@ impl TenHeader {
     /// [`ErrorKind::DType`] when the format has no such dtype,
     /// [`ErrorKind::Archive`] for more than 9 axes or an info that is no
     /// ASCII of at most 8 bytes, those of [`Layout::new`].
-    pub fn new(dtype: DType, shape: &[usize], info: &str) -> Result<TenHeader> {
-        code(&dtype)?;
+    pub fn new(dtype: &DType, shape: &[usize], info: &str) -> Result<TenHeader> {
+        code(dtype)?;
         if shape.len() > MAX_WRITTEN_NDIM {
             return refused(format!("{} axes", shape.len()), "a .ten array has at most 9");
         }
@@ -116,9 +116,9 @@ impl TenHeader {
                 .or_else(|_| refused(format!("an axis of length {dim}"), "expected 0 or more"))
         };
         let shape = dims.iter().map(dim).collect::<Result<Vec<_>>>()?;
-        let dtype = dtype(&wire.code)?;
+        let dtype = dtype(wire.code)?;
         Layout::new(dtype.clone(), &shape, Order::C, 0)?;
-        Ok(TenHeader { dtype, shape, info: info(&wire.info)? })
+        Ok(TenHeader { dtype, shape, info: info(wire.info)? })
     }
 
     /// Where the elements lie behind `offset` bytes.
@@ -174,8 +174,8 @@ pub(super) fn is_u4(dtype: &DType) -> bool {
     dtype.kind() == Kind::UInt && dtype.itemsize() == 4
 }
 
-fn dtype(code: &[u8; 8]) -> Result<DType> {
-    let name = match trimmed(code) {
+fn dtype(code: [u8; 8]) -> Result<DType> {
+    let name = match trimmed(&code) {
         code @ (b"f2" | b"f4" | b"f8" | b"i1" | b"i2" | b"i4" | b"i8" | b"u1" | b"u2" | b"u4"
         | b"u8") => code,
         other => {
@@ -188,8 +188,8 @@ fn dtype(code: &[u8; 8]) -> Result<DType> {
     format!("<{}", String::from_utf8_lossy(name)).parse()
 }
 
-fn info(bytes: &[u8; 8]) -> Result<String> {
-    match std::str::from_utf8(trimmed(bytes)) {
+fn info(bytes: [u8; 8]) -> Result<String> {
+    match std::str::from_utf8(trimmed(&bytes)) {
         Ok(text) if text.is_ascii() => Ok(text.to_owned()),
         _ => refused(format!("the info b\"{}\"", bytes.escape_ascii()), "expected ASCII"),
     }

@@ -59,13 +59,15 @@ fn refused<T>(found: String, expected: &'static str) -> Result<T> {
     Err(ErrorKind::Archive { found, expected }.into())
 }
 
-/// Checks that a name ends as those that webdataset reads.
+/// True when a name ends as those that webdataset reads.
+pub(crate) fn has_extension(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "ten" || extension == "tb")
+}
+
 fn check_extension(path: &Path) -> Result<()> {
-    match path.extension() {
-        Some(extension) if extension == "ten" || extension == "tb" => Ok(()),
-        _ => refused(
-            "the name ends neither in .ten nor in .tb".to_owned(),
-            "rename it, or allow it with `any_extension`",
-        ),
+    if has_extension(path) {
+        return Ok(());
     }
+    let found = "the name ends neither in .ten nor in .tb".to_owned();
+    refused(found, "rename it, or allow it with `any_extension`")
 }

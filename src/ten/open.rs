@@ -173,11 +173,13 @@ impl Ten {
     }
 
     /// What the arrays are, in order.
+    #[must_use]
     pub fn headers(&self) -> impl ExactSizeIterator<Item = &TenHeader> {
         self.slots.iter().map(|slot| &slot.header)
     }
 
     /// Their names, often empty.
+    #[must_use]
     pub fn infos(&self) -> impl ExactSizeIterator<Item = &str> {
         self.headers().map(|header| header.info.as_str())
     }
@@ -228,16 +230,16 @@ impl Ten {
         self.get(self.position(info)?)
     }
 
-    /// Opens an array by its position in digits, or else by its name,
-    /// read-only.
+    /// The position that digits say, or else that of the first array of this
+    /// name.
     ///
     /// # Errors
     ///
-    /// As [`get`](Ten::get).
-    pub fn find(&self, name: &str) -> Result<MappedArray> {
-        match name.parse() {
-            Ok(index) if index < self.len() => self.get(index),
-            _ => self.named(name),
+    /// [`ErrorKind::NoMember`].
+    pub fn index(&self, text: &str) -> Result<usize> {
+        match text.parse() {
+            Ok(index) if index < self.len() => Ok(index),
+            _ => self.position(text),
         }
     }
 

@@ -265,7 +265,7 @@ impl TenOptions {
             );
         }
         let headers = arrays.iter().zip(infos.iter().cycle()).map(|(array, info)| {
-            let header = TenHeader::new(array.dtype(), array.shape(), info)?;
+            let header = TenHeader::new(&array.dtype(), array.shape(), info)?;
             if is_u4(&header.dtype) && !self.u4 {
                 let (descr, reason) = (header.dtype.to_string(), NO_U4.to_owned());
                 return Err(ErrorKind::DType { descr, reason }.into());
