@@ -4,36 +4,46 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use npymap::{ByteOrder, DType, Layout, MAX_HEADER_LEN, MappedArray, OpenOptions, Order};
+use npymap::npz::Compression;
+use npymap::ten::TenOptions;
+use npymap::{ByteOrder, DType, Layout, MAX_HEADER_LEN, MappedArray, Order};
 
 use crate::draft::Draft;
 use crate::failure::Failure;
+use crate::inputs::Inputs;
 use crate::made::{Axes, Made};
-use crate::open;
+use crate::outputs::{self, Stored};
+use crate::place::Place;
 use crate::plan::{Padding, Plan};
 use crate::progress::Progress;
 use crate::region::Region;
 
-/// Stores an array another way: order of axes, byte order, format version.
+/// Stores arrays another way: format, order of axes, byte order, version.
 ///
 /// What isn't asked for stays; without options OUT is what np.save makes of
-/// the array. OUT gets its name when it is complete and on the disk, so IN and
-/// OUT may be one file.
+/// the array. Of a file of several arrays an .npz or .ten takes all, with
+/// their names. OUT gets its name when it is complete and on the disk, so IN
+/// and OUT may be one file.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap convert fortran.npy c.npy --order C
   npymap convert old.npy old.npy --overwrite --byte-order native
   npymap convert long.npy long2.npy --version 2
+  npymap convert 'weights.npz[layer1/w]' w.npy
+  npymap convert packed.npz stored.npz
+  npymap convert weights.npz packed.npz --deflate=9
+  npymap convert batch.ten batch.npz
 
 Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
 usage.")]
 pub(crate) struct Convert {
-    /// .npy file
+    /// .npy, .npz, .ten or tar file, or FILE[MEMBER]
     #[arg(value_name = "IN")]
-    input: PathBuf,
+    input: Place,
 
-    /// The new .npy file
+    /// The new file; its ending, .npz or .ten, tells its format, else it is
+    /// .npy
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
@@ -44,6 +54,15 @@ pub(crate) struct Convert {
     /// The order of the bytes of all numbers
     #[arg(long, value_enum, hide_possible_values = true, value_name = "little|big|native")]
     byte_order: Option<Bytes>,
+
+    /// Deflate the members of an .npz, at a level from 0 to 9
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "6", value_parser = clap::value_parser!(u32).range(..=9))]
+    deflate: Option<u32>,
+
+    /// Write u4 into a .ten, which no webdataset can read
+    #[arg(long)]
+    allow_u4: bool,
 
     #[command(flatten)]
     made: Made,
@@ -73,13 +92,49 @@ impl From<Bytes> for ByteOrder {
 
 impl Convert {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let mut options = OpenOptions::new();
-        let from = open::read(&self.input, options.max_header_len(self.max_header_len));
-        let from = from.map_err(Failure::at(&self.input))?;
+        let inputs = Inputs::open(&self.input, self.max_header_len);
+        let inputs = inputs.map_err(Failure::library)?;
+        match self.output.extension() {
+            Some(extension) if extension == "npz" => self.npz(&inputs)?,
+            Some(extension) if extension == "ten" || extension == "tb" => self.ten(&inputs)?,
+            _ => self.npy(&inputs)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn npz(&self, inputs: &Inputs<'_>) -> Result<(), Failure> {
+        self.refuse(self.made.version.is_some(), "members of an .npz have no --version of choice")?;
+        self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
+        let stored = Stored {
+            bytes: self.byte_order.map(ByteOrder::from),
+            order: self.order.map(Order::from),
+            compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
+            overwrite: self.made.overwrite,
+        };
+        outputs::npz(&self.output, &inputs.arrays().map_err(Failure::library)?, stored)
+    }
+
+    fn ten(&self, inputs: &Inputs<'_>) -> Result<(), Failure> {
+        let is_c = matches!(self.order, None | Some(Axes::C));
+        let is_little = matches!(self.byte_order, None | Some(Bytes::Little))
+            || self.byte_order.map(ByteOrder::from) == Some(ByteOrder::Little);
+        self.refuse(!is_c || !is_little, "a .ten is in C order and little-endian")?;
+        self.refuse(self.made.version.is_some(), "a .ten has no --version")?;
+        self.refuse(self.deflate.is_some(), "a .ten can't be deflated: use .npz")?;
+        let inputs = inputs.arrays().map_err(Failure::library)?;
+        let mut options = TenOptions::new();
+        options.allow_u4(self.allow_u4);
+        outputs::ten(&self.output, &inputs, &mut options, self.made.overwrite)
+    }
+
+    fn npy(&self, inputs: &Inputs<'_>) -> Result<(), Failure> {
+        self.refuse(self.deflate.is_some(), "a .npy can't be deflated: use .npz")?;
+        self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
+        let from = inputs.one().map_err(Failure::library)?;
         let layout = from.layout().clone();
         let bytes = self.byte_order.map(ByteOrder::from);
         let dtype = bytes.map_or(layout.dtype().clone(), |o| layout.dtype().with_byte_order(o));
-        let order = self.order(&layout);
+        let order = outputs::order(self.order.map(Order::from), &layout);
         let (draft, array) = Draft::begin(
             &self.output,
             self.made.overwrite,
@@ -99,16 +154,11 @@ impl Convert {
             all.close()
         });
         filled.map_err(Failure::at(&self.output))?;
-        draft.commit()?;
-        Ok(ExitCode::SUCCESS)
+        draft.commit()
     }
 
-    /// The order that is asked for, or the one there is. As np.save does, C
-    /// is said of what is both.
-    fn order(&self, layout: &Layout) -> Order {
-        let own = || if layout.is_c_contiguous() { Order::C } else { Order::F };
-        let asked = self.order.map_or_else(own, Order::from);
-        let line = layout.is_c_contiguous() && layout.is_f_contiguous();
-        if line { Order::C } else { asked }
+    fn refuse(&self, is_asked: bool, reason: &'static str) -> Result<(), Failure> {
+        let path = self.output.clone();
+        if is_asked { Err(Failure::Refused { path, reason }) } else { Ok(()) }
     }
 }

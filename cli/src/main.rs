@@ -9,10 +9,13 @@ mod failure;
 mod found;
 mod get;
 mod info;
+mod inputs;
 mod json;
 mod made;
 mod members;
+mod npz;
 mod open;
+mod outputs;
 mod place;
 mod plan;
 mod progress;
@@ -49,6 +52,7 @@ enum Command {
     Set(set::Set),
     Create(create::Create),
     Convert(convert::Convert),
+    Npz(npz::Npz),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Command::Set(set) => set.run(),
         Command::Create(create) => create.run(),
         Command::Convert(convert) => convert.run(),
+        Command::Npz(npz) => npz.run(),
     };
     match done {
         Ok(code) => code,

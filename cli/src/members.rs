@@ -159,9 +159,8 @@ impl Asked {
         tell: &mut impl FnMut(Item) -> Result<(), E>,
     ) -> Result<Result<(), E>> {
         let shard = open::shard(&place.path)?;
-        for (name, info, what) in self.shard(&shard, place.member.as_deref())? {
-            let member = Some(Name::Text(name));
-            if let Err(error) = tell(Item { format: Format::Tar, member, info, what }) {
+        for item in self.shard(&shard, place.member.as_deref())? {
+            if let Err(error) = tell(item) {
                 return Ok(Err(error));
             }
         }
@@ -169,11 +168,11 @@ impl Asked {
     }
 
     /// The arrays of a tar file: each `.npy`, and each array of each `.ten`.
-    fn shard(
-        self,
-        shard: &Shard,
-        asked: Option<&str>,
-    ) -> Result<Vec<(String, Option<String>, Result<What>)>> {
+    fn shard(self, shard: &Shard, asked: Option<&str>) -> Result<Vec<Item>> {
+        let item = |name, info, what| {
+            let member = Some(Name::Text(name));
+            Item { format: Format::Tar, member, info, what }
+        };
         let mut found = Vec::new();
         for member in shard.members() {
             let name = member.name().to_owned();
@@ -191,13 +190,13 @@ impl Asked {
                     }
                     Ok(What::Array(found))
                 };
-                found.push((name, None, what()));
+                found.push(item(name, None, what()));
                 continue;
             }
             let ten = match member.ten() {
                 Ok(ten) => ten,
                 Err(error) => {
-                    found.push((name, None, Err(error)));
+                    found.push(item(name, None, Err(error)));
                     continue;
                 }
             };
@@ -205,7 +204,7 @@ impl Asked {
                 let name = format!("{name}[{index}]");
                 if asked.is_none_or(|asked| asked == name) {
                     let what = self.ten_array(&ten, index).map(What::Array);
-                    found.push((name, Some(info.to_owned()), what));
+                    found.push(item(name, Some(info.to_owned()), what));
                 }
             }
         }

@@ -53,6 +53,14 @@ pub(crate) fn shard(path: &Path) -> Result<Shard> {
     unsafe { Shard::open(path) }
 }
 
+/// Maps a `.npy` file, or an array of a `.ten`, read-write.
+pub(crate) fn write_array(place: &Place, max_header_len: usize) -> Result<MappedArrayMut> {
+    match &place.member {
+        Some(member) => write_ten(&place.path, member),
+        None => write(&place.path, OpenOptions::new().max_header_len(max_header_len)),
+    }
+}
+
 /// Maps a file read-write.
 pub(crate) fn write(path: &Path, options: &OpenOptions) -> Result<MappedArrayMut> {
     // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.

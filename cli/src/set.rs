@@ -1,13 +1,13 @@
 //! `npymap set`: changes elements in place.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MAX_HEADER_LEN, OpenOptions, Value};
+use npymap::{Format, MAX_HEADER_LEN, Value};
 
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::selection::Selection;
 use crate::{open, words};
 
@@ -39,8 +39,8 @@ pub(crate) struct Set {
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy file
-    file: PathBuf,
+    /// .npy file, or FILE[MEMBER] of a .ten file
+    file: Place,
 
     /// Which elements
     #[arg(value_name = "INDEX")]
@@ -50,19 +50,29 @@ pub(crate) struct Set {
     value: String,
 }
 
+const IN_PLACE: &str = "is neither a .npy nor an array of a .ten, named as FILE[MEMBER]: members of .npz and tar files can't be changed in place, take one out with `npymap convert`";
+
 impl Set {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let count = self.set().map_err(Failure::at(&self.file))?;
+        if !self.is_writable().map_err(Failure::library)? {
+            let (path, reason) = (self.file.name().to_owned(), IN_PLACE);
+            return Err(Failure::Refused { path, reason });
+        }
+        let count = self.set().map_err(Failure::at(self.file.name()))?;
         let elements = words::plural(count, "element");
-        writeln!(std::io::stdout(), "{}: {elements} set", self.file.display())?;
+        writeln!(std::io::stdout(), "{}: {elements} set", self.file.name().display())?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// True for what can be changed in place.
+    fn is_writable(&self) -> npymap::Result<bool> {
+        let format = Format::recognize(&self.file.path)?;
+        Ok(matches!((format, &self.file.member), (Format::Npy, None) | (Format::Ten, Some(_))))
     }
 
     /// Sets the elements and returns how many there are.
     fn set(&self) -> npymap::Result<usize> {
-        let mut options = OpenOptions::new();
-        let options = options.max_header_len(self.max_header_len);
-        let mut array = open::write(&self.file, options)?;
+        let mut array = open::write_array(&self.file, self.max_header_len)?;
         let mut view = self.selection.of_mut(array.dyn_view_mut()?)?;
         let value = Value::parse(&self.value, view.dtype())?;
         view.fill(&value)?;

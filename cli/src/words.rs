@@ -21,6 +21,11 @@ pub(crate) fn error(message: &dyn Display) {
     anstream::eprintln!("{ERROR}error:{ERROR:#} {message}");
 }
 
+/// Says on standard error what is worth knowing.
+pub(crate) fn note(message: &dyn Display) {
+    anstream::eprintln!("{LABEL}note:{LABEL:#} {message}");
+}
+
 /// What is said of an array, or of what stands where one could.
 pub(crate) struct Row {
     pub(crate) path: PathBuf,
