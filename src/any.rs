@@ -144,19 +144,31 @@ impl AnyFile {
     /// there are several, or with one when there is only one array; and those
     /// of opening a member.
     pub fn get(&self, member: Option<&str>) -> Result<MappedArray> {
+        self.find(member).map_err(|error| match self.path() {
+            Some(path) => error.at(path),
+            None => error,
+        })
+    }
+
+    fn path(&self) -> Option<&Path> {
+        match self {
+            AnyFile::Npy(array) => array.path(),
+            #[cfg(feature = "npz")]
+            AnyFile::Npz(npz) => npz.path(),
+            AnyFile::Ten(ten) => ten.path(),
+            #[cfg(feature = "tar")]
+            AnyFile::Tar(shard) => shard.path(),
+        }
+    }
+
+    fn find(&self, member: Option<&str>) -> Result<MappedArray> {
         match (self, member) {
             (AnyFile::Npy(array), None) => Ok(array.clone()),
-            (AnyFile::Npy(array), Some(_)) => {
-                let error: Error = ErrorKind::Archive {
-                    found: "holds one array without a name".to_owned(),
-                    expected: "ask for no member",
-                }
-                .into();
-                Err(match array.path() {
-                    Some(path) => error.at(path),
-                    None => error,
-                })
+            (AnyFile::Npy(_), Some(_)) => Err(ErrorKind::Archive {
+                found: "holds one array without a name".to_owned(),
+                expected: "ask for no member",
             }
+            .into()),
             #[cfg(feature = "npz")]
             (AnyFile::Npz(npz), Some(name)) => npz.get(name),
             #[cfg(feature = "npz")]

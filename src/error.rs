@@ -75,12 +75,14 @@ impl From<ErrorKind> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.path(), self.member()) {
-            (Some(path), Some(member)) => write!(f, "{}[{member}]: ", path.display())?,
-            (Some(path), None) => write!(f, "{}: ", path.display())?,
-            (None, Some(member)) => write!(f, "[{member}]: ")?,
-            (None, None) => {}
+        if let Some(path) = self.path() {
+            path.display().fmt(f)?;
         }
+        if let Some(member) = self.member() {
+            write!(f, "[{}]", printable(member))?;
+        }
+        let is_named = self.path().is_some() || self.member().is_some();
+        f.write_str(if is_named { ": " } else { "" })?;
         self.kind().fmt(f)
     }
 }
@@ -654,5 +656,10 @@ pub(crate) fn excerpt(text: &str) -> String {
     if short.len() < text.len() {
         short.push('…');
     }
-    short.escape_debug().collect::<String>().replace("\\'", "'").replace("\\\"", "\"")
+    printable(&short)
+}
+
+/// Text that stands in a file, without what would move a terminal's cursor.
+fn printable(text: &str) -> String {
+    text.escape_debug().collect::<String>().replace("\\'", "'").replace("\\\"", "\"")
 }

@@ -103,6 +103,12 @@ impl Shard {
         Ok(Shard { source: Arc::new(source), entries })
     }
 
+    /// The path it was opened by.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.source.path()
+    }
+
     /// The number of members.
     #[must_use]
     pub fn len(&self) -> usize {

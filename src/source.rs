@@ -77,6 +77,10 @@ impl Source {
 
     /// Reads at an offset until `buffer` is full or the source ends.
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        // Systems refuse offsets of 63 bits and more.
+        if offset >= self.len {
+            return Ok(0);
+        }
         match &self.bytes {
             Bytes::Read(file) | Bytes::Mapped(file) => file::read_at(file, buffer, offset),
             Bytes::Memory(bytes) => {

@@ -15,6 +15,8 @@ mod elements;
 mod errors;
 mod errors_format;
 mod fixtures;
+#[cfg(feature = "npz")]
+mod hostile_npz;
 mod inplace;
 mod inplace_types;
 mod live_edits;
@@ -35,3 +37,5 @@ mod view_errors;
 mod views;
 mod views_mut;
 mod whole;
+#[cfg(feature = "npz")]
+mod zips;

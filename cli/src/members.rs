@@ -29,7 +29,11 @@ pub(crate) enum Name {
 impl std::fmt::Display for Name {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Name::Text(name) => f.write_str(name),
+            // Without what would move a terminal's cursor.
+            Name::Text(name) => name.chars().try_for_each(|c| match c {
+                c if c.is_control() => write!(f, "{}", c.escape_debug()),
+                c => write!(f, "{c}"),
+            }),
             Name::Position(at) => at.fmt(f),
         }
     }

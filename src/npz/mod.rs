@@ -205,6 +205,12 @@ impl Npz {
         self.members().try_for_each(|member| member.verify())
     }
 
+    /// The path it was opened by.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.source().path()
+    }
+
     fn archive(&self) -> &Archive {
         &self.archive
     }
@@ -223,7 +229,7 @@ impl Npz {
 
     /// Names the file in an error.
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| match self.source().path() {
+        result.map_err(|error| match self.path() {
             Some(path) => error.at(path),
             None => error,
         })

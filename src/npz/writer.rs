@@ -12,6 +12,7 @@ use flate2::write::DeflateEncoder;
 use ndarray::{ArrayRef, Dimension};
 use rawzip::extra_fields::ExtraFieldId;
 use rawzip::path::{EntryPath, ZipFilePath};
+use rawzip::time::UtcDateTime;
 use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter, ZipEntryWriter};
 
 use super::save::Save;
@@ -27,6 +28,10 @@ use crate::whole::WriteOptions;
 
 /// Bytes of a member's header before its name.
 const LOCAL_HEADER: u64 = 30;
+
+/// 1980-01-01, the first day a zip archive knows: equal arrays give equal
+/// archives.
+const DATE: i64 = 315_532_800;
 
 /// Elements of stored members start at a multiple of this.
 const ALIGN: u64 = 64;
@@ -360,7 +365,7 @@ impl<W: Write> NpzWriter<W> {
             EntryPath::conformant(file_name)
         };
         self.state = State::Torn;
-        let mut builder = self.zip.new_file(path);
+        let mut builder = self.zip.new_file(path).last_modified(UtcDateTime::from_unix(DATE));
         let compression = self.compression;
         match compression {
             Compression::Deflated(_) => {

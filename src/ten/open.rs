@@ -160,6 +160,12 @@ impl Ten {
         Ok(Ten { source, start, slots })
     }
 
+    /// The path it was opened by.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.source.path()
+    }
+
     /// The number of arrays.
     #[must_use]
     pub fn len(&self) -> usize {
