@@ -419,16 +419,16 @@ fn each_says_what_is_wrong() {
 
 #[test]
 fn memory_for_what_is_inflated_has_a_limit() {
-    let bomb = one(deflated("a.npy", &npy("'|u1'", &[60_000_000], Order::C, &vec![0; 60_000_000])));
-    assert!(bomb.len() < 60_000);
+    let bomb = one(deflated("a.npy", &npy("'|u1'", &[6_000_000], Order::C, &vec![0; 6_000_000])));
+    assert!(bomb.len() < 10_000);
     let npz = NpzOptions::new().max_inflated(1_000_000).from_bytes(bomb.clone()).unwrap();
-    let expected = "[a]: takes 60000128 bytes of memory and the limit is 1000000: raise it with `max_inflated` if you trust the file";
+    let expected = "[a]: takes 6000128 bytes of memory and the limit is 1000000: raise it with `max_inflated` if you trust the file";
     assert_eq!(npz.get("a").unwrap_err().to_string(), expected);
     // What the header says costs nothing to learn, nor does checking.
-    assert_eq!(npz.member("a").unwrap().header().unwrap().unwrap().shape, [60_000_000]);
+    assert_eq!(npz.member("a").unwrap().header().unwrap().unwrap().shape, [6_000_000]);
     npz.verify().unwrap();
-    let npz = NpzOptions::new().max_inflated(60_000_128).from_bytes(bomb).unwrap();
-    assert_eq!(npz.get("a").unwrap().len(), 60_000_000);
+    let npz = NpzOptions::new().max_inflated(6_000_128).from_bytes(bomb).unwrap();
+    assert_eq!(npz.get("a").unwrap().len(), 6_000_000);
 }
 
 #[test]
@@ -446,7 +446,7 @@ fn no_changed_byte_is_a_panic() {
         Zipped { extra: zip64(&[1, 2]), ..deflated("b.npy", &array()) },
     ]);
     for at in 0..whole.len() {
-        for byte in [0, 1, 0x7f, 0x80, 0xff] {
+        for byte in [0, 0x7f, 0xff] {
             let mut bytes = whole.clone();
             bytes[at] = byte;
             let Ok(npz) = Npz::from_bytes(bytes) else { continue };

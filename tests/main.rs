@@ -10,6 +10,8 @@
     clippy::unwrap_used
 )]
 
+#[cfg(feature = "npz")]
+mod archives;
 mod create;
 mod elements;
 mod errors;
@@ -19,8 +21,11 @@ mod fixtures;
 mod hostile_npz;
 mod inplace;
 mod inplace_types;
+#[cfg(feature = "npz")]
+mod live_archives;
 mod live_edits;
 mod live_numpy;
+mod live_ten;
 mod live_values;
 mod live_views;
 mod live_whole;
@@ -28,10 +33,15 @@ mod model;
 mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
+#[cfg(feature = "npz")]
+mod npz_writer;
 mod oracle;
 mod roundtrip;
+#[cfg(feature = "tar")]
+mod shard;
 mod steps;
 mod support;
+mod ten;
 mod truncated;
 mod view_errors;
 mod views;

@@ -365,7 +365,9 @@ impl<W: Write> NpzWriter<W> {
             EntryPath::conformant(file_name)
         };
         self.state = State::Torn;
-        let mut builder = self.zip.new_file(path).last_modified(UtcDateTime::from_unix(DATE));
+        let builder = self.zip.new_file(path).last_modified(UtcDateTime::from_unix(DATE));
+        // Of other systems unzip takes names for no UTF-8.
+        let mut builder = builder.unix_permissions(0o100_644);
         let compression = self.compression;
         match compression {
             Compression::Deflated(_) => {
