@@ -36,11 +36,8 @@ fn archives_pass_both_ways() {
         let found: Vec<_> =
             npz.iter().map(|(name, array)| json!([name, told(&array.unwrap())])).collect();
         assert_eq!(Value::from(found), file["members"], "{path}");
-        if file["stored"] == true {
-            stored += npz.len()
-        } else {
-            deflated += npz.len()
-        }
+        let count = if file["stored"] == true { &mut stored } else { &mut deflated };
+        *count += npz.len();
 
         for (at, compression) in [Compression::Stored, Compression::Deflated(6)].iter().enumerate()
         {
