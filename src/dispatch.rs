@@ -11,6 +11,7 @@
 /// | `float` | [`half::f16`](crate::half::f16), `f32`, `f64` |
 /// | `real` | `bool`, and those of `integer` and `float` |
 /// | `complex` | `Complex<f32>`, `Complex<f64>` |
+/// | `number` | those of `real` and `complex` |
 /// | `any` | those of `real` and `complex`, and [`Ticks`](crate::Ticks) for dates |
 ///
 /// # Examples
@@ -58,6 +59,12 @@ macro_rules! __with_type {
     (complex $($rest:tt)*) => {
         $crate::__with_type!(@match $($rest)*; Complex 8 $crate::num_complex::Complex<f32>,
             Complex 16 $crate::num_complex::Complex<f64>)
+    };
+    (number $($rest:tt)*) => {
+        $crate::__with_type!(@match $($rest)*; Bool 1 bool, Int 1 i8, Int 2 i16, Int 4 i32, Int 8 i64,
+            UInt 1 u8, UInt 2 u16, UInt 4 u32, UInt 8 u64,
+            Float 2 $crate::half::f16, Float 4 f32, Float 8 f64,
+            Complex 8 $crate::num_complex::Complex<f32>, Complex 16 $crate::num_complex::Complex<f64>)
     };
     (any $($rest:tt)*) => {
         $crate::__with_type!(@match $($rest)*; Bool 1 bool, Int 1 i8, Int 2 i16, Int 4 i32, Int 8 i64,

@@ -319,6 +319,18 @@ pub enum ErrorKind {
         works: String,
     },
 
+    /// A field of the elements isn't what a record has for it.
+    #[error("record `{record}`, field `{field}`: {reason}")]
+    #[non_exhaustive]
+    Record {
+        /// The Rust type that was asked for.
+        record: &'static str,
+        /// The first field that differs.
+        field: String,
+        /// How it differs, and what would work.
+        reason: String,
+    },
+
     /// Numbers are stored in another byte order than the asked type's.
     #[error(
         "stored as {stored}, asked for `{asked}` in place: use `{works}`, or `view::<{asked}>()`"
@@ -480,6 +492,33 @@ pub enum ErrorKind {
         expected: String,
     },
 
+    /// A cast that isn't allowed, or that isn't there.
+    #[error("{from} does not become {to} with casting `{casting}`: {works}")]
+    #[non_exhaustive]
+    Cast {
+        /// The dtype there is.
+        from: String,
+        /// The dtype asked for.
+        to: String,
+        /// What was allowed.
+        casting: crate::Casting,
+        /// What would work.
+        works: String,
+    },
+
+    /// The bytes of elements can't be elements of another dtype where they
+    /// lie.
+    #[error("elements of {from} are no elements of {to} where they lie: {reason}")]
+    #[non_exhaustive]
+    Reinterpret {
+        /// The dtype there is.
+        from: String,
+        /// The dtype asked for.
+        to: String,
+        /// Why not.
+        reason: String,
+    },
+
     /// Text is no index.
     #[error("`{found}` is no index: expected an integer, a slice such as `2:8:2`, `...` or `None`")]
     #[non_exhaustive]
@@ -598,6 +637,7 @@ impl ErrorKind {
             E::NotRegular { .. }
             | E::Encode { .. }
             | E::Fit { .. }
+            | E::Record { .. }
             | E::ByteOrder { .. }
             | E::Alignment { .. }
             | E::Rank { .. }
@@ -611,6 +651,8 @@ impl ErrorKind {
             | E::Length { .. }
             | E::Value { .. }
             | E::Notation { .. }
+            | E::Cast { .. }
+            | E::Reinterpret { .. }
             | E::Axis { .. }
             | E::Permutation { .. }
             | E::Reshape { .. }

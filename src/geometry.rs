@@ -4,13 +4,10 @@
 use std::ops::Range;
 
 use ndarray::SliceInfoElem;
-use smallvec::SmallVec;
 
+use crate::axes::Axes;
 use crate::error::{ErrorKind, Result};
 use crate::literal::tuple;
-
-/// Axes without a heap allocation up to four.
-pub(crate) type Axes<T> = SmallVec<[T; 4]>;
 
 /// Where elements lie from the first byte on. Every index in the shape leads
 /// to an element inside the bytes it was made for, and stays so.
@@ -22,7 +19,7 @@ pub(crate) struct Geometry {
 }
 
 /// One axis.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Axis {
     dim: usize,
     stride: isize,
@@ -40,12 +37,8 @@ impl Geometry {
     /// The first byte of an element; `None` out of range or of another rank.
     #[inline]
     pub(crate) fn at(&self, index: &[usize]) -> Option<usize> {
-        if index.len() != self.shape.len() {
-            return None;
-        }
-        // Both as long as the index: a loop over `[usize; N]` is unrolled then.
-        let shape = self.shape.get(..index.len())?;
-        let strides = self.strides.get(..index.len())?;
+        let shape = self.shape.if_len(index.len())?;
+        let strides = self.strides.if_len(index.len())?;
         let mut offset = self.offset;
         for ((&i, &dim), &stride) in index.iter().zip(shape).zip(strides) {
             if i >= dim {
@@ -134,7 +127,7 @@ impl Geometry {
 
     /// Puts the axes in another order.
     pub(crate) fn permuted(&self, axes: &[usize]) -> Result<Geometry> {
-        let mut seen: Axes<usize> = SmallVec::from_slice(axes);
+        let mut seen: Axes<usize> = Axes::from_slice(axes);
         seen.sort_unstable();
         if !seen.iter().copied().eq(0..self.ndim()) {
             let asked = tuple(axes);
@@ -145,6 +138,11 @@ impl Geometry {
         Ok(Geometry::from_axes(self.offset, chosen))
     }
 
+    /// Without the axes of length 1.
+    pub(crate) fn squeezed(&self) -> Geometry {
+        Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.dim != 1))
+    }
+
     pub(crate) fn reversed_axes(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().rev())
     }
@@ -153,20 +151,20 @@ impl Geometry {
     pub(crate) fn memory_order(&self) -> Geometry {
         let mut offset = self.offset;
         let mut axes: Axes<Axis> = self.axes().collect();
-        for axis in &mut axes {
+        for axis in axes.iter_mut() {
             if axis.stride < 0 && axis.dim > 0 {
                 offset = advance(offset, axis.dim - 1, axis.stride);
             }
             axis.stride = axis.stride.saturating_abs();
         }
         axes.sort_by_key(|axis| std::cmp::Reverse(axis.stride));
-        Geometry::from_axes(offset, axes)
+        Geometry::from_axes(offset, axes.iter().copied())
     }
 
     /// The same elements with as few axes as can say where they lie; each
     /// axis of the result is longer than 1.
     pub(crate) fn merged(&self) -> Geometry {
-        let mut axes: Axes<Axis> = SmallVec::new();
+        let mut axes: Axes<Axis> = Axes::new();
         for axis in self.axes().filter(|axis| axis.dim != 1) {
             match axes.last_mut() {
                 Some(outer) if runs_on(*outer, axis) => {
@@ -175,7 +173,7 @@ impl Geometry {
                 _ => axes.push(axis),
             }
         }
-        Geometry::from_axes(self.offset, axes)
+        Geometry::from_axes(self.offset, axes.iter().copied())
     }
 
     /// True when the elements in C order are one run of bytes.
@@ -203,13 +201,13 @@ impl Geometry {
         let mut new: Axes<Axis> = shape.iter().map(|&dim| Axis { dim, stride: 0 }).collect();
         if self.len() > 0 {
             let merged = self.merged();
-            let mut rest = new.as_mut_slice();
+            let mut rest = &mut *new;
             for run in merged.axes() {
                 rest = cut(run, rest)
                     .ok_or_else(|| refused("the elements do not lie so: copy them"))?;
             }
         }
-        Ok(Geometry::from_axes(self.offset, new))
+        Ok(Geometry::from_axes(self.offset, new.iter().copied()))
     }
 
     /// Repeats axes of length 1, and adds axes before the first, to fill a
@@ -232,14 +230,14 @@ impl Geometry {
                 _ => None,
             })
             .collect();
-        Ok(Geometry::from_axes(self.offset, axes.ok_or_else(refused)?))
+        Ok(Geometry::from_axes(self.offset, axes.ok_or_else(refused)?.iter().copied()))
     }
 
     /// Takes what ndarray's `s![]` or [`Indices`](crate::Indices) say; axes
     /// they don't mention are whole.
     pub(crate) fn sliced(&self, info: &[SliceInfoElem]) -> Result<Geometry> {
         let mut offset = self.offset;
-        let mut axes: Axes<Axis> = SmallVec::new();
+        let mut axes: Axes<Axis> = Axes::new();
         let mut own = self.axes().enumerate();
         for &element in info {
             if matches!(element, SliceInfoElem::NewAxis) {
@@ -276,7 +274,7 @@ impl Geometry {
             }
         }
         axes.extend(own.map(|(_, axis)| axis));
-        Ok(Geometry::from_axes(offset, axes))
+        Ok(Geometry::from_axes(offset, axes.iter().copied()))
     }
 
     fn too_many(&self, info: &[SliceInfoElem]) -> crate::Error {
@@ -306,7 +304,7 @@ pub(crate) fn advance(offset: usize, index: usize, stride: isize) -> usize {
 
 /// A length as a signed number; none is larger than that holds.
 #[inline]
-fn signed(n: usize) -> isize {
+pub(crate) fn signed(n: usize) -> isize {
     bytemuck::cast(n)
 }
 
@@ -369,7 +367,7 @@ mod tests {
         let count = shape.iter().product();
         let array = ArrayD::from_shape_vec(shape, (0..count).collect()).unwrap();
         let strides = array.strides().iter().copied().collect();
-        (Geometry { offset: 0, shape: SmallVec::from_slice(shape), strides }, array)
+        (Geometry { offset: 0, shape: Axes::from_slice(shape), strides }, array)
     }
 
     #[test]
@@ -383,7 +381,7 @@ mod tests {
         ] {
             let sliced = array.slice(info);
             let ours = geometry.sliced(info).unwrap();
-            assert_eq!(ours.shape.as_slice(), sliced.shape());
+            assert_eq!(*ours.shape, *sliced.shape());
             assert_eq!(elements(&ours), sliced.iter().copied().collect::<Vec<_>>());
         }
         assert!(geometry.sliced(s![5, .., ..].as_ref()).is_err());
@@ -401,12 +399,12 @@ mod tests {
             );
         }
         let transposed = geometry.reversed_axes();
-        assert_eq!(transposed.reshaped(&[3, 2, 4]).unwrap().strides.as_slice(), [2, 1, 6]);
+        assert_eq!(transposed.reshaped(&[3, 2, 4]).unwrap().strides[..], [2, 1, 6]);
         assert!(transposed.reshaped(&[24]).is_err());
         assert!(geometry.reshaped(&[5, 5]).is_err());
         let reversed = geometry.sliced(s![..;-1, ..].as_ref()).unwrap();
         assert!(reversed.reshaped(&[24]).is_err());
-        assert_eq!(reversed.reshaped(&[2, 2, 6]).unwrap().strides.as_slice(), [-12, -6, 1]);
+        assert_eq!(reversed.reshaped(&[2, 2, 6]).unwrap().strides[..], [-12, -6, 1]);
     }
 
     #[test]
@@ -415,6 +413,6 @@ mod tests {
         let turned =
             geometry.permuted(&[2, 0, 1]).unwrap().sliced(s![..;-1, .., ..].as_ref()).unwrap();
         assert_eq!(turned.memory_order(), geometry);
-        assert_eq!(geometry.merged().shape.as_slice(), [24]);
+        assert_eq!(geometry.merged().shape[..], [24]);
     }
 }

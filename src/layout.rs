@@ -1,9 +1,10 @@
 //! Where the elements of an array lie. All size arithmetic is here, and is
 //! checked here once; what a [`Layout`] says is trusted after.
 
+use crate::axes::Axes;
 use crate::dtype::{DType, MAX_NDIM};
 use crate::error::{ErrorKind, Result};
-use crate::geometry::{Axes, Geometry};
+use crate::geometry::Geometry;
 use crate::literal::tuple;
 
 /// Which axis varies fastest in memory.

@@ -188,6 +188,28 @@ impl AsMut<[u8]> for MapMut {
     }
 }
 
+/// Below this the pages are not worth a system call; NumPy's limit.
+const HUGE: usize = 4 << 20;
+
+/// Asks for huge pages for memory that is about to be filled: a fresh one is
+/// then zeroed at once and not page by page.
+pub(crate) fn prefer_huge_pages(memory: &mut [u8]) {
+    #[cfg(target_os = "linux")]
+    if memory.len() >= HUGE {
+        let page = rustix::param::page_size();
+        let before = memory.as_ptr().addr().next_multiple_of(page) - memory.as_ptr().addr();
+        let inner = memory.get_mut(before..).unwrap_or_default();
+        let len = inner.len() - inner.len() % page;
+        // SAFETY: the range is borrowed mutably, and which pages it lies in
+        // changes none of its bytes.
+        let asked = unsafe {
+            rustix::mm::madvise(inner.as_mut_ptr().cast(), len, rustix::mm::Advice::LinuxHugepage)
+        };
+        // Where there are none, ordinary ones will do.
+        asked.ok();
+    }
+}
+
 /// Unmaps and returns what the system said, which dropping would not.
 #[cfg(unix)]
 fn unmap<M: AsRef<[u8]>>(memory: M) -> Result<()> {

@@ -23,8 +23,11 @@ mod inplace;
 mod inplace_types;
 #[cfg(feature = "npz")]
 mod live_archives;
+mod live_casts;
+mod live_dates;
 mod live_edits;
 mod live_numpy;
+mod live_records;
 mod live_ten;
 mod live_values;
 mod live_views;
@@ -36,6 +39,8 @@ mod modes_linux;
 #[cfg(feature = "npz")]
 mod npz_writer;
 mod oracle;
+#[cfg(feature = "derive")]
+mod records;
 mod roundtrip;
 #[cfg(feature = "tar")]
 mod shard;

@@ -417,3 +417,36 @@ fn empty_views_are_lent_wherever_they_would_start() {
     assert_eq!(view.as_slice().unwrap(), [0_u64; 0]);
     assert!(view.as_ndarray::<IxDyn>().unwrap().is_empty());
 }
+
+/// A big-endian array in C order of the numbers from 0 on.
+fn counted(shape: &[usize]) -> (MappedArray<Vec<u8>>, ArrayD<i32>) {
+    let count: usize = shape.iter().product();
+    let model = ArrayD::from_shape_vec(shape, (0..count as i32).collect()).unwrap();
+    let bytes = model.iter().flat_map(|value| value.to_be_bytes()).collect();
+    let layout = Layout::new(">i4".parse().unwrap(), shape, Order::C, 0).unwrap();
+    (MappedArray::from_parts(bytes, layout).unwrap(), model)
+}
+
+#[test]
+fn large_arrays_are_copied_in_whatever_order_their_axes_stand() {
+    let slices = [
+        npymap::ndarray::s![.., .., ..],
+        npymap::ndarray::s![1..;2, ..;-1, 3..;3],
+        npymap::ndarray::s![..;-3, 5.., ..;-1],
+    ];
+    let (array, model) = counted(&[23, 70, 31]);
+    let view = array.view::<i32>().unwrap();
+    for slice in slices {
+        for axes in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let ours = view.slice(slice).permuted_axes(&axes).unwrap();
+            let theirs = model.slice(slice).permuted_axes(axes);
+            assert_eq!(ours.to_vec(), theirs.iter().copied().collect::<Vec<_>>(), "{axes:?}");
+            assert_eq!(ours.to_ndarray(), theirs.into_dyn(), "{axes:?}");
+        }
+    }
+    let (tall, model) = counted(&[600, 9]);
+    let turned = tall.view::<i32>().unwrap().t();
+    assert_eq!(turned.to_ndarray(), model.t());
+    let repeated = turned.broadcast(&[8, 9, 600]).unwrap();
+    assert_eq!(repeated.to_ndarray(), model.t().broadcast(IxDyn(&[8, 9, 600])).unwrap());
+}

@@ -4,6 +4,7 @@
 use std::ffi::CStr;
 use std::ptr;
 
+use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 
@@ -11,11 +12,23 @@ use rustix::mm::{MapFlags, ProtFlags};
 /// closes, as a C program that knows the header would.
 pub(crate) fn open(path: &CStr, offset: usize) -> rustix::io::Result<f64> {
     let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    let len = usize::try_from(rustix::fs::fstat(&file)?.st_size).unwrap_or(0);
+    element(&file, offset)
+}
+
+/// The same with the header read, but not looked at.
+pub(crate) fn open_reading(path: &CStr, offset: usize) -> rustix::io::Result<f64> {
+    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::pread(&file, &mut [0; 1024], 0)?;
+    element(&file, offset)
+}
+
+/// The mapping part.
+fn element(file: &OwnedFd, offset: usize) -> rustix::io::Result<f64> {
+    let len = usize::try_from(rustix::fs::fstat(file)?.st_size).unwrap_or(0);
     assert!(offset.is_multiple_of(8) && offset + 8 <= len, "the offset is that of an element");
     // SAFETY: the system chooses an address that nothing else is mapped at.
     let map = unsafe {
-        rustix::mm::mmap(ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, &file, 0)
+        rustix::mm::mmap(ptr::null_mut(), len, ProtFlags::READ, MapFlags::SHARED, file, 0)
     }?;
     // SAFETY: `map` starts `len` bytes, and `offset` lies among them.
     let element = unsafe { map.byte_add(offset) };

@@ -29,9 +29,12 @@ pub(crate) fn all<'a>(files: &'a Files, numpy: Option<&'a NumPy>) -> Result<Vec<
 
 fn small<'a>(path: &'a Path, numpy: Option<&'a NumPy>) -> Result<Work<'a>> {
     let c_path = CString::new(path.as_os_str().as_bytes())?;
+    let same_path = c_path.clone();
     let bare = batch(move || bare::open(&c_path, DATA_OFFSET));
+    let reading = batch(move || bare::open_reading(&same_path, DATA_OFFSET));
     let mut peers = vec![
         Contestant::new("bare system calls", Some(1.25), bare),
+        Contestant::new("bare system calls and `pread`", None, reading),
         Contestant::new("ndarray-npy + memmap2", Some(0.20), batch(|| open::ndarray_npy(path))),
         Contestant::new("npyz", Some(0.20), batch(|| open::npyz(path))),
     ];

@@ -6,8 +6,11 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use npymap::npz::Compression;
 use npymap::ten::TenOptions;
-use npymap::{ByteOrder, DType, Layout, MAX_HEADER_LEN, MappedArray, Order};
+use npymap::{
+    ByteOrder, Casting, DType, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut, Order,
+};
 
+use crate::cast;
 use crate::draft::Draft;
 use crate::failure::Failure;
 use crate::inputs::Inputs;
@@ -18,7 +21,8 @@ use crate::plan::{Padding, Plan};
 use crate::progress::Progress;
 use crate::region::Region;
 
-/// Stores arrays another way: format, order of axes, byte order, version.
+/// Stores arrays another way: format, dtype, order of axes, byte order,
+/// version.
 ///
 /// What isn't asked for stays; without options OUT is what np.save makes of
 /// the array. Of a file of several arrays an .npz or .ten takes all, with
@@ -34,6 +38,10 @@ Examples:
   npymap convert packed.npz stored.npz
   npymap convert weights.npz packed.npz --deflate=9
   npymap convert batch.ten batch.npz
+  npymap convert doubles.npy singles.npy --dtype f4 --force
+
+With --dtype structs go field by field, by position. A value that would become
+another one ends it, and nothing is left of OUT, unless --force allows that.
 
 Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
 usage.")]
@@ -63,6 +71,15 @@ pub(crate) struct Convert {
     /// Write u4 into a .ten, which no webdataset can read
     #[arg(long)]
     allow_u4: bool,
+    /// What the elements become: a type string such as f8 or '>i4', or a list
+    /// of fields
+    #[arg(long)]
+    dtype: Option<DType>,
+
+    /// With --dtype, also cast values that become others: rounded, cut off or
+    /// wrapped around
+    #[arg(long, requires = "dtype")]
+    force: bool,
 
     #[command(flatten)]
     made: Made,
@@ -108,10 +125,12 @@ impl Convert {
         let stored = Stored {
             bytes: self.byte_order.map(ByteOrder::from),
             order: self.order.map(Order::from),
+            dtype: self.dtype.clone(),
+            casting: self.casting(),
             compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
             overwrite: self.made.overwrite,
         };
-        outputs::npz(&self.output, &inputs.arrays().map_err(Failure::library)?, stored)
+        outputs::npz(&self.output, &inputs.arrays().map_err(Failure::library)?, &stored)
     }
 
     fn ten(&self, inputs: &Inputs<'_>) -> Result<(), Failure> {
@@ -122,9 +141,15 @@ impl Convert {
         self.refuse(self.made.version.is_some(), "a .ten has no --version")?;
         self.refuse(self.deflate.is_some(), "a .ten can't be deflated: use .npz")?;
         let inputs = inputs.arrays().map_err(Failure::library)?;
-        let mut options = TenOptions::new();
-        options.allow_u4(self.allow_u4);
-        outputs::ten(&self.output, &inputs, &mut options, self.made.overwrite)
+        let stored = Stored {
+            bytes: None,
+            order: None,
+            dtype: self.dtype.clone(),
+            casting: self.casting(),
+            compression: Compression::Stored,
+            overwrite: self.made.overwrite,
+        };
+        outputs::ten(&self.output, &inputs, TenOptions::new().allow_u4(self.allow_u4), &stored)
     }
 
     fn npy(&self, inputs: &Inputs<'_>) -> Result<(), Failure> {
@@ -133,7 +158,8 @@ impl Convert {
         let from = inputs.one().map_err(Failure::library)?;
         let layout = from.layout().clone();
         let bytes = self.byte_order.map(ByteOrder::from);
-        let dtype = bytes.map_or(layout.dtype().clone(), |o| layout.dtype().with_byte_order(o));
+        let dtype = self.dtype.as_ref().unwrap_or(layout.dtype());
+        let dtype = bytes.map_or(dtype.clone(), |order| dtype.with_byte_order(order));
         let order = outputs::order(self.order.map(Order::from), &layout);
         let (draft, array) = Draft::begin(
             &self.output,
@@ -142,6 +168,10 @@ impl Convert {
             layout.shape(),
             &self.made.options(order),
         )?;
+        if self.dtype.is_some() {
+            self.cast(&from, array)?;
+            return draft.commit();
+        }
         let plan = Plan::new(layout.dtype(), bytes, Padding::Keep);
         let map = from.into_data();
         let region = Region::new(map.as_ref(), &layout, order);
@@ -155,6 +185,22 @@ impl Convert {
         });
         filled.map_err(Failure::at(&self.output))?;
         draft.commit()
+    }
+
+    /// Fills the new array with the elements as its dtype.
+    fn cast(&self, from: &MappedArray, array: MappedArrayMut) -> Result<(), Failure> {
+        let mut array = array;
+        let mut progress = Progress::new(from.nbytes());
+        let filled = from.dyn_view().and_then(|from| {
+            let mut to = array.dyn_view_mut()?;
+            cast::copy(&from, &mut to, self.casting(), &mut |bytes| progress.add(bytes))
+        });
+        filled.map_err(Failure::at(self.input.name()))?;
+        array.close().map_err(Failure::at(&self.output))
+    }
+
+    fn casting(&self) -> Casting {
+        if self.force { Casting::Unsafe } else { Casting::SameValue }
     }
 
     fn refuse(&self, is_asked: bool, reason: &'static str) -> Result<(), Failure> {

@@ -24,6 +24,9 @@ pub(crate) enum Failure {
     /// What was asked for doesn't go with the file.
     #[error("{}: {reason}", path.display())]
     Refused { path: PathBuf, reason: &'static str },
+    /// Nobody reads that many lines.
+    #[error("{}: axis {axis} leaves {count} columns and at most {most} are told: select some with INDEX", path.display())]
+    Columns { path: PathBuf, axis: usize, count: usize, most: usize },
     /// A file is there already.
     #[error("{}: exists: choose another name, or allow it to be replaced with --overwrite", path.display())]
     Exists { path: PathBuf },

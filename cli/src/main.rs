@@ -1,6 +1,7 @@
 //! The program `npymap`: looks into NumPy array files, changes and converts
 //! them.
 
+mod cast;
 mod convert;
 mod create;
 mod digest;
@@ -8,9 +9,11 @@ mod draft;
 mod failure;
 mod found;
 mod get;
+mod head;
 mod info;
 mod inputs;
 mod json;
+mod leaves;
 mod made;
 mod members;
 mod npz;
@@ -23,7 +26,10 @@ mod region;
 mod selection;
 mod set;
 mod show;
+mod stats;
 mod style;
+mod summary;
+mod tiles;
 mod words;
 
 use std::ffi::OsString;
@@ -48,6 +54,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Info(info::Info),
+    Head(head::Head),
+    Stats(stats::Stats),
     Get(get::Get),
     Set(set::Set),
     Create(create::Create),
@@ -59,6 +67,8 @@ fn main() -> ExitCode {
     let Arguments { command } = Arguments::parse_from(std::env::args_os().map(negative));
     let done = match command {
         Command::Info(info) => info.run().map_err(Failure::from),
+        Command::Head(head) => head.run(),
+        Command::Stats(stats) => stats.run(),
         Command::Get(get) => get.run(),
         Command::Set(set) => set.run(),
         Command::Create(create) => create.run(),

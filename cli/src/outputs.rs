@@ -5,8 +5,9 @@ use std::path::Path;
 
 use npymap::npz::{Compression, NpzFile, NpzWriter};
 use npymap::ten::{TenOptions, Tensor};
-use npymap::{ByteOrder, Layout, MappedArray, Order};
+use npymap::{ByteOrder, Casting, DType, Layout, MappedArray, Order};
 
+use crate::cast;
 use crate::failure::Failure;
 use crate::inputs::Input;
 use crate::plan::{Padding, Plan};
@@ -14,10 +15,12 @@ use crate::progress::Progress;
 use crate::region::Region;
 
 /// What an archive's members become.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) bytes: Option<ByteOrder>,
     pub(crate) order: Option<Order>,
+    pub(crate) dtype: Option<DType>,
+    pub(crate) casting: Casting,
     pub(crate) compression: Compression,
     pub(crate) overwrite: bool,
 }
@@ -31,7 +34,7 @@ pub(crate) fn order(asked: Option<Order>, layout: &Layout) -> Order {
 }
 
 /// Writes an `.npz` archive.
-pub(crate) fn npz(path: &Path, inputs: &[Input<'_>], stored: Stored) -> Result<(), Failure> {
+pub(crate) fn npz(path: &Path, inputs: &[Input<'_>], stored: &Stored) -> Result<(), Failure> {
     let begun =
         if stored.overwrite { NpzWriter::create(path) } else { NpzWriter::create_new(path) };
     let mut writer = begun.map_err(Failure::at(path))?;
@@ -48,12 +51,13 @@ fn member(
     writer: &mut NpzWriter<NpzFile>,
     name: &str,
     array: MappedArray,
-    stored: Stored,
+    stored: &Stored,
 ) -> Result<(), Failure> {
+    let order = order(stored.order, array.layout());
+    let array = casted(array, stored).map_err(Failure::library)?;
     let layout = array.layout().clone();
     let dtype = layout.dtype();
     let plan = Plan::new(dtype, stored.bytes, Padding::Keep);
-    let order = order(stored.order, &layout);
     let dtype = stored.bytes.map_or(dtype.clone(), |bytes| dtype.with_byte_order(bytes));
     let member = writer.begin(name, &dtype, layout.shape(), order);
     let mut member = member.map_err(Failure::at(path))?;
@@ -75,17 +79,29 @@ pub(crate) fn ten(
     path: &Path,
     inputs: &[Input<'_>],
     options: &mut TenOptions,
-    overwrite: bool,
+    stored: &Stored,
 ) -> Result<(), Failure> {
-    if !overwrite && path.symlink_metadata().is_ok() {
+    if !stored.overwrite && path.symlink_metadata().is_ok() {
         return Err(Failure::Exists { path: path.to_owned() });
     }
-    let arrays = inputs.iter().map(|input| (input.open)()).collect::<npymap::Result<Vec<_>>>();
-    let arrays = arrays.map_err(Failure::library)?;
+    let arrays = inputs.iter().map(|input| casted((input.open)()?, stored));
+    let arrays = arrays.collect::<npymap::Result<Vec<_>>>().map_err(Failure::library)?;
     let tensors: Vec<&dyn Tensor> = arrays.iter().map(|array| -> &dyn Tensor { array }).collect();
     let infos: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     if !infos.is_empty() {
         options.infos(&infos);
     }
     options.sync(true).any_extension(true).save(path, &tensors).map_err(Failure::at(path))
+}
+
+/// The array as the dtype that is asked for, in memory if it has another.
+fn casted(array: MappedArray, stored: &Stored) -> npymap::Result<MappedArray> {
+    let Some(dtype) = stored.dtype.as_ref().filter(|&dtype| dtype != array.dtype()) else {
+        return Ok(array);
+    };
+    let mut copy = MappedArray::anonymous(dtype, array.shape())?;
+    let mut progress = Progress::new(array.nbytes());
+    let (from, mut to) = (array.dyn_view()?, copy.dyn_view_mut()?);
+    cast::copy(&from, &mut to, stored.casting, &mut |bytes| progress.add(bytes))?;
+    copy.into_read_only()
 }

@@ -87,6 +87,30 @@ fn element(out: &mut impl Write, value: &Value) -> io::Result<()> {
     }
 }
 
+/// An element, or those of a subarray in brackets, on one line without what
+/// would break it.
+pub(crate) fn cell(view: &DynView<'_>) -> String {
+    let mut text = Vec::new();
+    let between = |out: &mut Vec<u8>, _| write!(out, ", ");
+    let done = match view.iter().next() {
+        Some(value) if view.ndim() == 0 => write!(text, "{value}"),
+        _ => nested(&mut text, view, between, |out, value| element(out, &value)),
+    };
+    let text = if done.is_ok() { String::from_utf8_lossy(&text) } else { "".into() };
+    text.trim_end().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// Whether elements print as numbers.
+pub(crate) fn is_number(dtype: &DType) -> bool {
+    use npymap::Kind as K;
+    matches!(dtype.kind(), K::Int | K::UInt | K::Float | K::Complex | K::TimeDelta)
+}
+
+/// What stands for a number, a date or a difference in JSON.
+pub(crate) fn scalar(value: &Value) -> Json {
+    to_json(value, &DType::of::<u8>())
+}
+
 /// What stands for a value in JSON, which has no bytes, no NaN and no complex
 /// numbers; dates are text.
 fn to_json(value: &Value, dtype: &DType) -> Json {

@@ -112,7 +112,7 @@ fn described(found: &Found, members: bool) -> Vec<Cell> {
     cells
 }
 
-fn heading(text: &str) -> Cell {
+pub(crate) fn heading(text: &str) -> Cell {
     Cell::new(text).add_attribute(comfy_table::Attribute::Bold)
 }
 
@@ -178,6 +178,26 @@ fn size(layout: &Layout) -> String {
 
 fn bytes(count: usize) -> String {
     format_size(count, BINARY)
+}
+
+/// How many columns of a terminal text takes, nearly: some characters take two.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(|c| if matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{ffdc}' | '\u{1f300}'..='\u{3fffd}') { 2 } else { 1 }).sum()
+}
+
+/// Text that takes at most so many columns, with an ellipsis when it is cut.
+pub(crate) fn shortened(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    for c in text.chars() {
+        if width(&short) + 2 > room {
+            break;
+        }
+        short.push(c);
+    }
+    short + "…"
 }
 
 pub(crate) fn plural(count: usize, thing: &str) -> String {

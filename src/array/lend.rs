@@ -181,8 +181,12 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
 /// Checks that elements are values of `T` as they lie, but for their address.
 fn exact<T: InPlace>(layout: &Layout) -> Result<()> {
     let dtype = layout.dtype();
-    if T::is_exact(&T::codec(dtype)?) {
+    let codec = T::codec(dtype)?;
+    if T::is_exact(&codec) {
         return Ok(());
+    }
+    if let Some(error) = T::inexact(&codec) {
+        return Err(error);
     }
     let (stored, asked, works) = (dtype.to_string(), short_name::<T>(), works_for(dtype));
     Err(ErrorKind::ByteOrder { stored, asked, works }.into())

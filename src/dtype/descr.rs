@@ -3,6 +3,8 @@
 //! Reading follows `numpy.lib.format.descr_to_dtype`, writing
 //! `dtype_to_descr` (NumPy 2.4).
 
+use compact_str::CompactString;
+
 use super::{DType, Field, Kind, Repr, typestr};
 use crate::error::{Error, ErrorKind, Result};
 use crate::literal::{self, Items, Reader, quoted};
@@ -50,8 +52,8 @@ fn either(reader: &mut Reader<'_>) -> Result<Option<Items>> {
 
 /// How a field is named. An empty name is padding only when it stands alone.
 enum Name {
-    Alone(String),
-    Titled(Option<String>, String),
+    Alone(CompactString),
+    Titled(Option<String>, CompactString),
 }
 
 /// What a field looks like.
@@ -61,7 +63,7 @@ const FIELD: &str = "a field such as ('x', '<f8') or ('x', '<f8', (3,))";
 fn item(reader: &mut Reader<'_>) -> Result<(Name, DType)> {
     if reader.peek() == Some(b'(') {
         if let Some((name, typestr)) = reader.plain_pair() {
-            return Ok((Name::Alone(name.to_owned()), typestr::parse(typestr)?.into()));
+            return Ok((Name::Alone(name.into()), typestr::parse(typestr)?.into()));
         }
     }
     let here = *reader;
@@ -89,7 +91,7 @@ fn field_name(reader: &mut Reader<'_>) -> Result<Name> {
     let here = *reader;
     let Some(mut items) = reader.open(b'(')? else {
         return match reader.peek() {
-            Some(b'\'' | b'"' | b'u' | b'U') => Ok(Name::Alone(reader.string()?.into_owned())),
+            Some(b'\'' | b'"' | b'u' | b'U') => Ok(Name::Alone(reader.string()?.into())),
             _ => Err(here.error(NAME)),
         };
     };
@@ -100,7 +102,7 @@ fn field_name(reader: &mut Reader<'_>) -> Result<Name> {
     if !reader.next_item(&mut items)? {
         return Err(here.error(NAME));
     }
-    let name = reader.string()?.into_owned();
+    let name = reader.string()?.into();
     if reader.next_item(&mut items)? {
         Err(here.error(NAME))
     } else {
@@ -176,7 +178,7 @@ fn dictionary(reader: &mut Reader<'_>) -> Result<DType> {
         let key = reader.string()?;
         reader.expect(b':', "`:`")?;
         match &*key {
-            "names" => names = Some(sequence(reader, |r| Ok(r.string()?.into_owned()))?),
+            "names" => names = Some(sequence(reader, |r| Ok(CompactString::from(r.string()?)))?),
             "formats" => formats = Some(sequence(reader, parse)?),
             "offsets" => offsets = Some(sequence(reader, dim)?),
             "titles" => titles = Some(sequence(reader, title)?),

@@ -9,6 +9,8 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use compact_str::CompactString;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::literal::Reader;
 
@@ -141,7 +143,7 @@ struct Subarray {
 #[non_exhaustive]
 pub struct Field {
     /// Its name; NumPy allows the empty one.
-    pub name: String,
+    pub name: CompactString,
     /// A second name for it.
     pub title: Option<String>,
     /// Bytes from the start of the struct.
@@ -168,7 +170,7 @@ impl DType {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn packed<'a>(fields: impl IntoIterator<Item = (&'a str, DType)>) -> Result<DType> {
-        let fields = fields.into_iter().map(|(name, dtype)| (name.to_owned(), None, dtype));
+        let fields = fields.into_iter().map(|(name, dtype)| (name.into(), None, dtype));
         DType::consecutive(fields.collect(), false)
     }
 
@@ -188,7 +190,7 @@ impl DType {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn aligned<'a>(fields: impl IntoIterator<Item = (&'a str, DType)>) -> Result<DType> {
-        let fields = fields.into_iter().map(|(name, dtype)| (name.to_owned(), None, dtype));
+        let fields = fields.into_iter().map(|(name, dtype)| (name.into(), None, dtype));
         DType::consecutive(fields.collect(), true)
     }
 
@@ -372,7 +374,10 @@ impl DType {
 
     /// Lays fields out one after the other, at multiples of their alignment
     /// when `align`.
-    fn consecutive(fields: Vec<(String, Option<String>, DType)>, align: bool) -> Result<DType> {
+    fn consecutive(
+        fields: Vec<(CompactString, Option<String>, DType)>,
+        align: bool,
+    ) -> Result<DType> {
         let mut end = 0_usize;
         let mut alignment = 1;
         let mut laid = Vec::with_capacity(fields.len());
@@ -391,7 +396,11 @@ impl DType {
 
     /// Checks names and size, which is all that can be wrong with fields
     /// whose places are settled.
-    fn from_fields(fields: Vec<Field>, itemsize: usize, alignment: usize) -> Result<DType> {
+    pub(crate) fn from_fields(
+        fields: Vec<Field>,
+        itemsize: usize,
+        alignment: usize,
+    ) -> Result<DType> {
         let mut names: Vec<&str> = Vec::with_capacity(fields.len());
         for field in &fields {
             names.push(&field.name);

@@ -64,6 +64,41 @@ const LETTERS: [(UnitBase, &str); 13] = [
     (UnitBase::Attosecond, "as"),
 ];
 
+impl UnitBase {
+    /// How long it is in attoseconds; `None` for months and years, which
+    /// differ in length.
+    pub(crate) fn attoseconds(self) -> Option<i128> {
+        let second = 1_000_000_000_000_000_000_i128;
+        match self {
+            UnitBase::Year | UnitBase::Month => None,
+            UnitBase::Week => Some(604_800 * second),
+            UnitBase::Day => Some(86_400 * second),
+            UnitBase::Hour => Some(3_600 * second),
+            UnitBase::Minute => Some(60 * second),
+            UnitBase::Second => Some(second),
+            UnitBase::Millisecond => Some(second / 1_000),
+            UnitBase::Microsecond => Some(second / 1_000_000),
+            UnitBase::Nanosecond => Some(1_000_000_000),
+            UnitBase::Picosecond => Some(1_000_000),
+            UnitBase::Femtosecond => Some(1_000),
+            UnitBase::Attosecond => Some(1),
+        }
+    }
+
+    /// How many of these are in one of a longer unit; `None` when that
+    /// depends on the date, or is no whole number of 64 bits.
+    pub(crate) fn per(self, longer: UnitBase) -> Option<u64> {
+        if (longer, self) == (UnitBase::Year, UnitBase::Month) {
+            return Some(12);
+        }
+        let (own, whole) = (self.attoseconds()?, longer.attoseconds()?);
+        if self == longer {
+            return Some(1);
+        }
+        (whole % own == 0).then(|| u64::try_from(whole / own).ok()).flatten()
+    }
+}
+
 impl fmt::Display for UnitBase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters =

@@ -4,9 +4,10 @@ use std::array;
 
 use bytemuck::Pod;
 
-use super::{Element, InPlace};
+use super::{Element, InPlace, Typed};
 use crate::dtype::DType;
 use crate::error::Result;
+use crate::kernel::Part;
 
 impl<T: Element, const N: usize> Element for [T; N] {
     type Codec = T::Codec;
@@ -38,17 +39,21 @@ impl<T: Element, const N: usize> Element for [T; N] {
         T::is_exact(codec)
     }
 
+    fn inexact(codec: &T::Codec) -> Option<crate::Error> {
+        T::inexact(codec)
+    }
+
     fn bytes_of<'a>(codec: &T::Codec, values: &'a [[T; N]]) -> Option<&'a [u8]> {
         // Of no bytes there may be more than flattened ones could be counted.
         if size_of::<[T; N]>() == 0 { None } else { T::bytes_of(codec, values.as_flattened()) }
     }
 
-    fn bytes_of_mut<'a>(codec: &T::Codec, values: &'a mut [[T; N]]) -> Option<&'a mut [u8]> {
+    fn raw<'a>(codec: &T::Codec, values: &'a mut [[T; N]]) -> Option<(Part, &'a mut [u8])> {
         if size_of::<[T; N]>() == 0 {
-            None
-        } else {
-            T::bytes_of_mut(codec, values.as_flattened_mut())
+            return None;
         }
+        let (part, bytes) = T::raw(codec, values.as_flattened_mut())?;
+        Some((Part { size: N * part.size, ..part }, bytes))
     }
 
     fn exact_name(codec: &T::Codec) -> String {
@@ -61,3 +66,20 @@ impl<T: Element, const N: usize> Element for [T; N] {
 }
 
 impl<T: InPlace, const N: usize> InPlace for [T; N] where [T; N]: Pod {}
+
+/// A subarray, of more axes when `T` is one itself.
+///
+/// # Panics
+///
+/// When it takes more than 2³¹ − 1 bytes, or `T` has none.
+impl<T: Typed, const N: usize> Typed for [T; N] {
+    fn dtype() -> DType {
+        let inner = T::dtype();
+        let (base, rest) = inner.subarray().unwrap_or((&inner, &[]));
+        let shape: Vec<usize> = std::iter::once(N).chain(rest.iter().copied()).collect();
+        match DType::array(base.clone(), &shape) {
+            Ok(dtype) => dtype,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}

@@ -7,6 +7,7 @@ use bytemuck::{Pod, Zeroable};
 use super::{Element, InPlace, Typed, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
+use crate::kernel::Part;
 
 /// One byte, true when not zero: files may hold any byte where NumPy means a
 /// boolean, and Rust's `bool` only 0 and 1.
@@ -109,8 +110,12 @@ impl Element for Bool {
         Some(bytemuck::cast_slice(values))
     }
 
-    fn bytes_of_mut<'a>((): &(), values: &'a mut [Bool]) -> Option<&'a mut [u8]> {
-        Some(bytemuck::cast_slice_mut(values))
+    fn raw<'a>((): &(), values: &'a mut [Bool]) -> Option<(Part, &'a mut [u8])> {
+        Some((Part::plain(size_of::<Bool>()), bytemuck::cast_slice_mut(values)))
+    }
+
+    fn zeros(len: usize) -> Option<Vec<Bool>> {
+        Some(bytemuck::zeroed_vec(len))
     }
 }
 

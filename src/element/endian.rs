@@ -9,6 +9,7 @@ use super::scalar::{Scalar, write};
 use super::{Element, InPlace, Typed, unfit};
 use crate::dtype::{ByteOrder, DType};
 use crate::error::Result;
+use crate::kernel::Part;
 
 macro_rules! stored {
     ($name:ident, $adjective:literal, $order:ident, $from:ident, $to:ident) => {
@@ -122,8 +123,12 @@ macro_rules! stored {
                 Some(bytemuck::cast_slice(values))
             }
 
-            fn bytes_of_mut<'a>((): &(), values: &'a mut [Self]) -> Option<&'a mut [u8]> {
-                Some(bytemuck::cast_slice_mut(values))
+            fn raw<'a>((): &(), values: &'a mut [Self]) -> Option<(Part, &'a mut [u8])> {
+                Some((Part::plain(size_of::<Self>()), bytemuck::cast_slice_mut(values)))
+            }
+
+            fn zeros(len: usize) -> Option<Vec<Self>> {
+                Some(bytemuck::zeroed_vec(len))
             }
         }
 

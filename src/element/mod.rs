@@ -2,10 +2,16 @@
 
 mod array;
 mod boolean;
+mod calendar;
 mod date;
 mod endian;
+#[cfg(feature = "jiff")]
+mod jiff;
+pub(crate) mod part;
 mod real;
+pub(crate) mod record;
 mod scalar;
+mod strings;
 mod text;
 mod tuple;
 
@@ -15,13 +21,17 @@ use bytemuck::Pod;
 
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{ErrorKind, Result};
+use crate::kernel::{self, Part};
 
 pub use boolean::Bool;
 pub use date::{DateTime64, TimeDelta64};
 pub use endian::{Be, Le};
 pub use real::Real;
+pub use record::Pad;
 pub use scalar::{Scalar, Ticks};
-pub(crate) use text::trimmed;
+pub use strings::{Bytes, CodePoint, Text};
+pub(crate) use strings::{character, text};
+pub(crate) use text::{decode_points, trimmed};
 
 /// A value that an element of some dtype decodes to and from.
 ///
@@ -33,7 +43,8 @@ pub(crate) use text::trimmed;
 /// | `c8`, `c16` | [`Complex<f32>`](num_complex::Complex), `Complex<f64>` |
 /// | `M8`, `m8` | [`Ticks`], [`DateTime64`], [`TimeDelta64`] |
 /// | `V2` written by `ml_dtypes` | [`half::bf16`] |
-/// | `S`, `U` | [`String`] |
+/// | `S`, `U` | [`String`]; of a known length [`Bytes`], [`Text`] |
+/// | structs, by name | `derive(Record)`, of feature `derive` |
 /// | subarrays | `[T; N]` |
 /// | structs, by position | tuples of up to twelve |
 /// | every dtype of `N` bytes | `[u8; N]`, its bytes as they lie |
@@ -69,6 +80,18 @@ pub trait Element: Sized + 'static {
     /// [`ErrorKind::Value`] when the value doesn't fit the dtype.
     fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()>;
 
+    /// True of what stands for no field: [`Pad`](crate::Pad).
+    #[doc(hidden)]
+    const IS_PADDING: bool = false;
+
+    /// Why elements in memory are no values of this type as they lie, when
+    /// there is more to say than their byte order.
+    #[doc(hidden)]
+    #[must_use]
+    fn inexact(_: &Self::Codec) -> Option<crate::Error> {
+        None
+    }
+
     /// Whether elements in memory are values of this type as they lie, but
     /// for their address.
     #[doc(hidden)]
@@ -91,29 +114,27 @@ pub trait Element: Sized + 'static {
         None
     }
 
-    /// As `bytes_of`, where any bytes are values. Then `decode` of no bytes is
-    /// a value too: zero.
+    /// How values come about by copying bytes, and the memory of values as
+    /// bytes, where any bytes are values.
     #[doc(hidden)]
     #[must_use]
-    fn bytes_of_mut<'a>(_: &Self::Codec, _: &'a mut [Self]) -> Option<&'a mut [u8]> {
+    fn raw<'a>(_: &Self::Codec, _: &'a mut [Self]) -> Option<(Part, &'a mut [u8])> {
         None
     }
 
-    /// Reads elements `stride` bytes apart, at least `itemsize`, to the end
-    /// of `out`.
+    /// Zeros, where any bytes are values, without touching the memory.
     #[doc(hidden)]
-    fn decode_run(codec: &Self::Codec, bytes: &[u8], stride: usize, out: &mut Vec<Self>) {
-        out.extend(
-            chunks(bytes, stride, Self::itemsize(codec)).map(|chunk| Self::decode(codec, chunk)),
-        );
+    #[must_use]
+    fn zeros(_: usize) -> Option<Vec<Self>> {
+        None
     }
 
-    /// Reads elements `stride` bytes apart, at least `itemsize`, over `out`.
+    /// Replaces elements that lie together all at once; false if there is no
+    /// way to.
     #[doc(hidden)]
-    fn decode_to(codec: &Self::Codec, bytes: &[u8], stride: usize, out: &mut [Self]) {
-        overwrite(out, chunks(bytes, stride, Self::itemsize(codec)), |chunk| {
-            Self::decode(codec, chunk)
-        });
+    #[must_use]
+    fn map_run(_: &Self::Codec, _: &mut [u8], _: &mut impl FnMut(Self) -> Self) -> bool {
+        false
     }
 
     /// The codec of the elements of `[Self; len]`.
@@ -170,6 +191,10 @@ fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
 pub trait InPlace: Element + Pod {}
 
 /// A type that determines its dtype.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say which dtype it is",
+    note = "in a record, say it: `#[record(dtype = \"<M8[ns]\")]`"
+)]
 pub trait Typed {
     /// The dtype, in this machine's byte order unless the type fixes it.
     fn dtype() -> DType;
@@ -236,16 +261,39 @@ pub(crate) fn short_name<T>() -> String {
     name + &word
 }
 
-/// Puts what is read from each piece over the next value.
-fn overwrite<'a, T>(
-    out: &mut [T],
-    pieces: impl Iterator<Item = &'a [u8]>,
-    read: impl Fn(&'a [u8]) -> T,
+/// Decodes elements `stride` bytes apart, at least `itemsize`, to the end of
+/// `out`.
+pub(crate) fn decode_onto<T: Element>(
+    codec: &T::Codec,
+    bytes: &[u8],
+    stride: usize,
+    out: &mut Vec<T>,
 ) {
+    let pieces = chunks(bytes, stride, T::itemsize(codec));
+    if T::raw(codec, &mut []).is_some() {
+        let start = out.len();
+        out.resize_with(start + bytes.len().div_ceil(stride), || T::decode(codec, &[]));
+        decode_over(codec, bytes, stride, out.get_mut(start..).unwrap_or_default());
+    } else {
+        out.extend(pieces.map(|piece| T::decode(codec, piece)));
+    }
+}
+
+/// Decodes elements `stride` bytes apart, at least `itemsize`, over as many
+/// values.
+pub(crate) fn decode_over<T: Element>(
+    codec: &T::Codec,
+    bytes: &[u8],
+    stride: usize,
+    out: &mut [T],
+) {
+    if let Some((part, to)) = T::raw(codec, out) {
+        return kernel::copy(part, bytes, stride, to);
+    }
     let mut out = out.iter_mut();
-    pieces.for_each(|piece| {
+    chunks(bytes, stride, T::itemsize(codec)).for_each(|piece| {
         if let Some(to) = out.next() {
-            *to = read(piece);
+            *to = T::decode(codec, piece);
         }
     });
 }

@@ -1,15 +1,19 @@
 //! Numbers: what is known of them, and the numbers themselves in place.
+#![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
 
 use std::any::TypeId;
 use std::fmt::Debug;
+use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::{Element, InPlace, Typed, chunks, overwrite, subarray_codec, unfit};
+use super::{Element, InPlace, Typed, subarray_codec, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
+use crate::kernel::{self, Job, Part};
+use crate::map::prefer_huge_pages;
 
 /// A number, or a date's count: what [`Le`](super::Le) and [`Be`](super::Be)
 /// stand for. Sealed.
@@ -20,6 +24,10 @@ pub trait Scalar: Pod + Debug + PartialEq + Send + Sync + sealed::Sealed {
     /// The name to ask for it by.
     #[doc(hidden)]
     const NAME: &'static str;
+
+    /// Bytes of the numbers it is made of.
+    #[doc(hidden)]
+    const NUMBER: usize = size_of::<Self>();
 
     /// True if a dtype is this number, in whatever byte order.
     #[doc(hidden)]
@@ -140,6 +148,8 @@ macro_rules! complex {
 
             const NAME: &'static str = $name;
 
+            const NUMBER: usize = size_of::<$part>();
+
             fn is(dtype: &DType) -> bool {
                 is_kind(dtype, Kind::Complex, $bytes)
             }
@@ -257,40 +267,36 @@ impl<T: Scalar> Element for T {
         T::is_exact(order).then(|| bytemuck::cast_slice(values))
     }
 
-    fn bytes_of_mut<'a>(order: &ByteOrder, values: &'a mut [T]) -> Option<&'a mut [u8]> {
-        T::is_exact(order).then(|| bytemuck::cast_slice_mut(values))
+    fn raw<'a>(order: &ByteOrder, values: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
+        let (size, number) = (size_of::<T>(), T::NUMBER);
+        let part = Part { size, number, swap: !T::is_exact(order) };
+        Some((part, bytemuck::cast_slice_mut(values)))
     }
 
-    fn decode_run(order: &ByteOrder, bytes: &[u8], stride: usize, out: &mut Vec<T>) {
-        let size = size_of::<T>();
-        if stride > size {
-            let start = out.len();
-            out.resize(start + bytes.len().div_ceil(stride), T::zeroed());
-            return T::decode_to(order, bytes, stride, out.get_mut(start..).unwrap_or_default());
-        }
-        let chunks = bytes.chunks_exact(size);
-        match *order {
-            ByteOrder::Big => out.extend(chunks.map(|chunk| read::<T>(ByteOrder::Big, chunk))),
-            _ => out.extend(chunks.map(|chunk| read::<T>(ByteOrder::Little, chunk))),
-        }
+    fn zeros(len: usize) -> Option<Vec<T>> {
+        let mut zeros = bytemuck::zeroed_vec(len);
+        prefer_huge_pages(bytemuck::cast_slice_mut(&mut zeros));
+        Some(zeros)
     }
 
-    fn decode_to(order: &ByteOrder, bytes: &[u8], stride: usize, out: &mut [T]) {
-        let size = size_of::<T>();
-        let into: &mut [u8] = bytemuck::cast_slice_mut(out);
-        if stride == size && T::is_exact(order) && into.len() == bytes.len() {
-            return into.copy_from_slice(bytes);
+    fn map_run(order: &ByteOrder, bytes: &mut [u8], f: &mut impl FnMut(T) -> T) -> bool {
+        match order {
+            ByteOrder::Big => kernel::run(Map {
+                bytes,
+                read: T::from_be,
+                write: T::to_be,
+                f,
+                values: PhantomData,
+            }),
+            _ => kernel::run(Map {
+                bytes,
+                read: T::from_le,
+                write: T::to_le,
+                f,
+                values: PhantomData,
+            }),
         }
-        match (stride == size, *order) {
-            (true, ByteOrder::Big) => fill(out, bytes.chunks_exact(size), ByteOrder::Big),
-            (true, _) => fill(out, bytes.chunks_exact(size), ByteOrder::Little),
-            (false, ByteOrder::Big) => {
-                overwrite(out, chunks(bytes, stride, size), |chunk| read(ByteOrder::Big, chunk));
-            }
-            (false, _) => {
-                overwrite(out, chunks(bytes, stride, size), |chunk| read(ByteOrder::Little, chunk));
-            }
-        }
+        true
     }
 
     fn array_codec(dtype: &DType, len: usize) -> Result<ByteOrder> {
@@ -312,6 +318,29 @@ impl<T: Scalar> Element for T {
 
 impl<T: Scalar> InPlace for T {}
 
-fn fill<'a, T: Scalar>(out: &mut [T], chunks: impl Iterator<Item = &'a [u8]>, order: ByteOrder) {
-    out.iter_mut().zip(chunks).for_each(|(to, chunk)| *to = read(order, chunk));
+/// Replaces numbers that lie together.
+struct Map<'a, T, R, W, F> {
+    bytes: &'a mut [u8],
+    read: R,
+    write: W,
+    f: &'a mut F,
+    values: PhantomData<T>,
+}
+
+impl<T, R, W, F> Job for Map<'_, T, R, W, F>
+where
+    T: Scalar,
+    R: Fn(T::Bytes) -> T,
+    W: Fn(T) -> T::Bytes,
+    F: FnMut(T) -> T,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let values: &mut [T::Bytes] = bytemuck::try_cast_slice_mut(self.bytes).unwrap_or_default();
+        for stored in values {
+            *stored = (self.write)((self.f)((self.read)(*stored)));
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Result, excerpt};
 
 /// What has to be known of text: its room and how it is encoded.
 #[derive(Clone, Copy, Debug)]
-pub struct Text {
+pub struct TextCodec {
     itemsize: usize,
     /// The order of UCS-4 code points; `None` for bytes.
     points: Option<ByteOrder>,
@@ -16,33 +16,31 @@ pub struct Text {
 /// Text without its trailing NULs, as NumPy reads it. Bytes of dtype `S` are
 /// taken as UTF-8; what is no text, in either dtype, becomes U+FFFD.
 impl Element for String {
-    type Codec = Text;
+    type Codec = TextCodec;
 
-    fn codec(dtype: &DType) -> Result<Text> {
+    fn codec(dtype: &DType) -> Result<TextCodec> {
         let itemsize = dtype.itemsize();
         match dtype.kind() {
-            Kind::Bytes => Ok(Text { itemsize, points: None }),
-            Kind::Unicode => Ok(Text { itemsize, points: Some(dtype.byte_order()) }),
+            Kind::Bytes => Ok(TextCodec { itemsize, points: None }),
+            Kind::Unicode => Ok(TextCodec { itemsize, points: Some(dtype.byte_order()) }),
             _ => Err(unfit(dtype, "String")),
         }
     }
 
-    fn itemsize(text: &Text) -> usize {
+    fn itemsize(text: &TextCodec) -> usize {
         text.itemsize
     }
 
-    fn decode(text: &Text, bytes: &[u8]) -> String {
+    fn decode(text: &TextCodec, bytes: &[u8]) -> String {
         let Some(order) = text.points else {
             return String::from_utf8_lossy(trimmed(bytes)).into_owned();
         };
-        let points = bytes.chunks_exact(4).map(|point| read::<u32>(order, point));
-        let length = points.clone().rposition(|point| point != 0).map_or(0, |last| last + 1);
         let character = |point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
-        points.take(length).map(character).collect()
+        decode_points(order, bytes).map(character).collect()
     }
 
     /// Refuses text that is too long, where NumPy would cut it off.
-    fn encode(&self, text: &Text, bytes: &mut [u8]) -> Result<()> {
+    fn encode(&self, text: &TextCodec, bytes: &mut [u8]) -> Result<()> {
         let (length, room, unit) = match text.points {
             None => (self.len(), bytes.len(), "bytes"),
             Some(_) => (self.chars().count(), bytes.len() / 4, "characters"),
@@ -63,6 +61,13 @@ impl Element for String {
         }
         Ok(())
     }
+}
+
+/// Code points without their trailing NULs.
+pub(crate) fn decode_points(order: ByteOrder, bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    let points = bytes.chunks_exact(4).map(move |point| read::<u32>(order, point));
+    let length = points.clone().rposition(|point| point != 0).map_or(0, |last| last + 1);
+    points.take(length)
 }
 
 /// Bytes without their trailing NULs.

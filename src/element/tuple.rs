@@ -1,31 +1,14 @@
 //! Structs as tuples, by position.
 
+use super::part::Part;
 use super::{Element, short_name, unfit};
 use crate::dtype::DType;
 use crate::error::Result;
 
-/// One field: where it lies, and how to read it.
-#[derive(Clone, Debug)]
-pub struct Part<C> {
-    offset: usize,
-    codec: C,
-}
-
-impl<C> Part<C> {
-    fn of<T: Element<Codec = C>>(dtype: &DType, position: usize) -> Result<Part<C>> {
-        let field = dtype.fields().get(position).ok_or_else(|| unfit(dtype, short_name::<T>()))?;
-        Ok(Part { offset: field.offset, codec: T::codec(&field.dtype)? })
-    }
-
-    fn decode<T: Element<Codec = C>>(&self, bytes: &[u8]) -> T {
-        let end = self.offset + T::itemsize(&self.codec);
-        T::decode(&self.codec, bytes.get(self.offset..end).unwrap_or_default())
-    }
-
-    fn encode<T: Element<Codec = C>>(&self, value: &T, bytes: &mut [u8]) -> Result<()> {
-        let end = self.offset + T::itemsize(&self.codec);
-        value.encode(&self.codec, bytes.get_mut(self.offset..end).unwrap_or_default())
-    }
+/// The field at a position.
+fn part<T: Element>(dtype: &DType, position: usize) -> Result<Part<T::Codec>> {
+    let field = dtype.fields().get(position).ok_or_else(|| unfit(dtype, short_name::<T>()))?;
+    Part::of::<T>(&field.dtype, Some(field.offset))
 }
 
 macro_rules! tuple {
@@ -37,7 +20,7 @@ macro_rules! tuple {
                 if dtype.fields().len() != $count {
                     return Err(unfit(dtype, short_name::<Self>()));
                 }
-                Ok((dtype.itemsize(), ($(Part::of::<$type>(dtype, $position)?,)*)))
+                Ok((dtype.itemsize(), ($(part::<$type>(dtype, $position)?,)*)))
             }
 
             fn itemsize(codec: &Self::Codec) -> usize {

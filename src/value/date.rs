@@ -4,7 +4,7 @@
 use crate::dtype::{Unit, UnitBase};
 
 /// Units below a day: how many a day has, and the digits behind the second.
-fn per_day(base: UnitBase) -> Option<i128> {
+pub(super) fn per_day(base: UnitBase) -> Option<i128> {
     let seconds = 86_400_i128;
     match base {
         UnitBase::Hour => Some(24),
@@ -73,7 +73,7 @@ fn year_text(year: i128) -> String {
 
 /// Reads ISO text into ticks of a unit; `None` for what is no date, has more
 /// parts than the unit, or falls between two ticks.
-pub(super) fn ticks(text: &str, unit: Unit) -> Option<i64> {
+pub(crate) fn ticks(text: &str, unit: Unit) -> Option<i64> {
     let (date, time) = match text.split_once(['T', ' ']) {
         Some((date, time)) => (date, Some(time.strip_suffix('Z').unwrap_or(time))),
         None => (text, None),
@@ -105,7 +105,7 @@ pub(super) fn ticks(text: &str, unit: Unit) -> Option<i64> {
     i64::try_from(divided(count, unit.multiple.into())?).ok().filter(|&ticks| ticks != i64::MIN)
 }
 
-const ATTOSECONDS: i128 = 1_000_000_000_000_000_000;
+pub(super) const ATTOSECONDS: i128 = 1_000_000_000_000_000_000;
 
 /// Reads `HH[:MM[:SS[.fraction]]]` as attoseconds.
 fn attoseconds(time: &str) -> Option<i128> {
@@ -136,7 +136,7 @@ fn divided(count: i128, by: i128) -> Option<i128> {
 }
 
 /// Days since 1970-01-01 as year, month and day.
-fn civil(days: i128) -> (i128, i128, i128) {
+pub(super) fn civil(days: i128) -> (i128, i128, i128) {
     // Counted in eras of 400 years that start on the first of March.
     let days = days + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -149,7 +149,7 @@ fn civil(days: i128) -> (i128, i128, i128) {
 }
 
 /// Days from 1970-01-01 to a date.
-fn days(year: i128, month: i128, day: i128) -> i128 {
+pub(super) fn days(year: i128, month: i128, day: i128) -> i128 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let from_march = (month + 9) % 12;

@@ -5,7 +5,9 @@ mod parse;
 mod print;
 #[cfg(feature = "serde")]
 mod serialize;
+pub(crate) mod units;
 
+pub(crate) use date::ticks as date_ticks;
 pub(crate) use print::{date_text, difference_text};
 
 use half::f16;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::runs::Run;
-use crate::element::Element;
+use crate::element::{Element, decode_onto, decode_over};
 use crate::geometry::Geometry;
 
 /// What is decoded at once, so that it stays in the first cache.
@@ -39,6 +39,8 @@ pub struct Blocks<'v, T: Element> {
     next: usize,
     left: usize,
     buffer: Vec<T>,
+    /// Whether values are written over those of the last block.
+    is_reused: bool,
 }
 
 impl<'v, T: Element> Blocks<'v, T> {
@@ -46,7 +48,16 @@ impl<'v, T: Element> Blocks<'v, T> {
         let left = geometry.len();
         let geometry = geometry.memory_order().merged();
         let run = Run { start: 0, count: 0, stride: 0 };
-        Blocks { bytes, codec, geometry, run, next: 0, left, buffer: Vec::new() }
+        Blocks {
+            bytes,
+            codec,
+            geometry,
+            run,
+            next: 0,
+            left,
+            buffer: Vec::new(),
+            is_reused: T::zeros(0).is_some(),
+        }
     }
 
     /// The next run; `None` when all elements were lent.
@@ -63,16 +74,26 @@ impl<'v, T: Element> Blocks<'v, T> {
                 }
             }
         }
-        self.buffer.clear();
-        let room = (BLOCK / size_of::<T>().max(1)).max(1);
-        while self.buffer.len() < room {
+        let room = (BLOCK / size_of::<T>().max(1)).clamp(1, self.left);
+        if self.buffer.is_empty() {
+            self.buffer = T::zeros(room).unwrap_or_default();
+        }
+        if !self.is_reused {
+            self.buffer.clear();
+        }
+        let mut filled = 0;
+        while filled < room {
             let Some(run) = self.current() else { break };
-            let part = Run { count: run.count.min(room - self.buffer.len()), ..run };
-            part.decode_onto(self.bytes, self.codec, &mut self.buffer);
+            let part = Run { count: run.count.min(room - filled), ..run };
+            match self.buffer.get_mut(filled..filled + part.count) {
+                Some(over) => part.decode_over(self.bytes, self.codec, over),
+                None => part.decode_onto(self.bytes, self.codec, &mut self.buffer),
+            }
             self.run = run.after(part.count);
             self.left -= part.count;
+            filled += part.count;
         }
-        Some(&self.buffer)
+        self.buffer.get(..filled)
     }
 
     /// What is left of the current run, or the next one.
@@ -93,8 +114,23 @@ impl Run {
     pub(super) fn decode_onto<T: Element>(self, bytes: &[u8], codec: &T::Codec, out: &mut Vec<T>) {
         let size = T::itemsize(codec);
         match self.forward(bytes, size) {
-            Some((bytes, stride)) => T::decode_run(codec, bytes, stride, out),
+            Some((bytes, stride)) => decode_onto(codec, bytes, stride, out),
             None => out.extend(self.elements(bytes, size).map(|element| T::decode(codec, element))),
+        }
+    }
+
+    /// Decodes the run's elements over as many values.
+    pub(super) fn decode_over<T: Element>(self, bytes: &[u8], codec: &T::Codec, out: &mut [T]) {
+        let size = T::itemsize(codec);
+        let (forward, turned) = self.turned_forward();
+        if let Some((bytes, stride)) = forward.forward(bytes, size) {
+            decode_over(codec, bytes, stride, out);
+            if turned {
+                out.reverse();
+            }
+        } else {
+            let elements = self.elements(bytes, size);
+            out.iter_mut().zip(elements).for_each(|(to, element)| *to = T::decode(codec, element));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayD, ArrayViewMut, Dimension, IxDyn};
 
-use super::View;
+use super::{View, planes};
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
 use crate::literal::tuple;
@@ -15,9 +15,12 @@ impl<T: Element> View<'_, T> {
     /// When there can't be that much memory, as [`Vec`] does.
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
-        let geometry = self.geometry.merged();
+        if let Some(mut out) = T::zeros(self.len()) {
+            self.copy_over(&mut out);
+            return out;
+        }
         let mut out = Vec::with_capacity(self.len());
-        for run in geometry.runs() {
+        for run in self.geometry.merged().runs() {
             run.decode_onto(self.bytes, &self.codec, &mut out);
         }
         out
@@ -44,26 +47,24 @@ impl<T: Element> View<'_, T> {
         if out.len() != self.len() {
             return Err(ErrorKind::Length { found: out.len(), expected: self.len() }.into());
         }
-        let size = self.itemsize();
+        self.copy_over(out);
+        Ok(())
+    }
+
+    /// Copies all elements over as many.
+    fn copy_over(&self, out: &mut [T]) {
         let geometry = self.geometry.merged();
+        if let Some((part, to)) = T::raw(&self.codec, out) {
+            if planes::transpose(part, self.bytes, &geometry, to) {
+                return;
+            }
+        }
         let mut rest = out;
         for run in geometry.runs() {
             let (own, after) = rest.split_at_mut(run.count);
-            let (forward, turned) = run.turned_forward();
-            if let Some((bytes, stride)) = forward.forward(self.bytes, size) {
-                T::decode_to(&self.codec, bytes, stride, own);
-                if turned {
-                    own.reverse();
-                }
-            } else {
-                let elements = run.elements(self.bytes, size);
-                own.iter_mut()
-                    .zip(elements)
-                    .for_each(|(to, element)| *to = T::decode(&self.codec, element));
-            }
+            run.decode_over(self.bytes, &self.codec, own);
             rest = after;
         }
-        Ok(())
     }
 
     /// Copies all elements into an ndarray array of the same shape, in

@@ -1,10 +1,11 @@
 //! Views of elements whose dtype is known at run time only.
 
 use super::{View, ViewMut};
+use crate::axes::Axes;
 use crate::dtype::DType;
 use crate::element::Element;
 use crate::error::Result;
-use crate::geometry::{Axes, Geometry};
+use crate::geometry::Geometry;
 use crate::value::Value;
 
 /// A view whose dtype is known at run time; its elements are [`Value`]s.
@@ -142,16 +143,16 @@ fn split<'p>(dtype: &DType, path: &'p str) -> (&'p str, Option<&'p str>) {
 }
 
 /// Turns the axes of a subarray into axes of the geometry.
-fn with_subarrays(geometry: Geometry, dtype: DType) -> (Geometry, DType) {
+pub(super) fn with_subarrays(geometry: Geometry, dtype: DType) -> (Geometry, DType) {
     let Some((base, shape)) = dtype.subarray() else { return (geometry, dtype) };
     let mut stride = isize::try_from(base.itemsize()).unwrap_or(0);
     let mut strides: Axes<isize> = Axes::new();
     for &dim in shape.iter().rev() {
-        strides.insert(0, stride);
+        strides.push(stride);
         stride = stride.saturating_mul(isize::try_from(dim).unwrap_or(0));
     }
     let mut geometry = geometry;
-    geometry.shape.extend_from_slice(shape);
-    geometry.strides.extend(strides);
+    geometry.shape.extend(shape.iter().copied());
+    geometry.strides.extend(strides.iter().rev().copied());
     with_subarrays(geometry, base.clone())
 }

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use super::runs::Run;
+use crate::axes::Axes;
 use crate::element::{Element, chunks};
-use crate::geometry::{Axes, Geometry};
+use crate::geometry::Geometry;
 
 /// The elements of a [`View`](crate::View) in C order.
 ///

@@ -153,6 +153,9 @@ fn no_bytes<T: InPlace>(geometry: &Geometry) -> Box<[T]> {
 }
 
 fn unfit<T: InPlace>(codec: &T::Codec) -> Error {
+    if let Some(error) = T::inexact(codec) {
+        return error;
+    }
     let works = T::exact_name(codec);
     ErrorKind::ByteOrder { stored: format!("`{works}`"), asked: short_name::<T>(), works }.into()
 }

@@ -1,20 +1,28 @@
 //! Views: elements decoded as they are read, in any byte order, at any
 //! address, at any distance. No unsafe code, and no file format.
 
+mod assign;
 mod blocks;
+mod cast;
 mod copy;
 mod dynamic;
+mod each;
 mod index;
 mod iter;
 mod lend;
 mod mutable;
+mod planes;
+mod recast;
 mod runs;
 mod slices;
+mod stats;
+mod text;
 
 use std::fmt;
 
 use ndarray::SliceInfoElem;
 
+use crate::axes::Axes;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
 use crate::geometry::Geometry;
@@ -27,6 +35,7 @@ pub use iter::{IndexedIter, Iter};
 pub(crate) use lend::rank;
 pub use mutable::ViewMut;
 pub use slices::Indices;
+pub use stats::Stats;
 
 /// Elements of type `T`, decoded as they are read.
 ///
@@ -145,7 +154,7 @@ impl<'a, T: Element> View<'a, T> {
     pub fn at(&self, index: impl Index) -> T {
         match self.get(index) {
             Some(value) => value,
-            None => panic!("index {:?} is outside shape {:?}", index.axes(), self.shape()),
+            None => outside(index, self.geometry.shape.clone()),
         }
     }
 
@@ -284,6 +293,16 @@ impl<'a, T: Element> View<'a, T> {
             f(block);
         }
     }
+}
+
+/// Takes copies, so that in a loop neither the index nor the view has to stand
+/// in memory for it.
+#[cold]
+#[inline(never)]
+#[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
+fn outside(index: impl Index, shape: Axes<usize>) -> ! {
+    panic!("index {:?} is outside shape {:?}", index.axes(), &*shape)
 }
 
 impl<T: Element> Clone for View<'_, T> {

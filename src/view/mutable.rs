@@ -4,7 +4,9 @@ use std::fmt;
 
 use ndarray::{ArrayView, Dimension, SliceInfoElem};
 
+use super::runs::Run;
 use super::{Index, View};
+use crate::axes::Axes;
 use crate::element::{Element, chunks_mut};
 use crate::error::{ErrorKind, Result};
 use crate::geometry::Geometry;
@@ -112,15 +114,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
         let start = self.geometry.at(index.axes());
         match start.and_then(|start| self.bytes.get_mut(start..start + size)) {
             Some(bytes) => value.encode(&self.codec, bytes),
-            None => Err(self.outside(index)),
+            // Copies, so that the view itself never leaves the registers.
+            None => Err(outside(index, self.geometry.shape.clone())),
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn outside(&self, index: impl Index) -> crate::Error {
-        let shape = tuple(self.shape());
-        ErrorKind::Element { asked: tuple(index.axes()), shape }.into()
     }
 
     /// Stores a value into every element.
@@ -138,7 +134,12 @@ impl<'a, T: Element> ViewMut<'a, T> {
         if T::itemsize(&self.codec) == 0 {
             return Ok(());
         }
-        self.each(|codec, bytes| value.encode(codec, bytes))
+        let codec = self.codec.clone();
+        let size = T::itemsize(&codec);
+        let geometry = self.geometry.memory_order().merged();
+        geometry
+            .runs()
+            .try_for_each(|run| run.each(self.bytes, size, |bytes| value.encode(&codec, bytes)))
     }
 
     /// Replaces every element by what `f` makes of it, in the order of
@@ -149,7 +150,18 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// [`ErrorKind::Value`] when a result doesn't fit the dtype; elements
     /// before it are replaced then.
     pub fn map_inplace(&mut self, mut f: impl FnMut(T) -> T) -> Result<()> {
-        self.each(|codec, bytes| f(T::decode(codec, bytes)).encode(codec, bytes))
+        // A local one is known not to change while bytes are written.
+        let codec = self.codec.clone();
+        let size = T::itemsize(&codec);
+        for run in self.geometry.memory_order().merged().runs() {
+            if let Some((bytes, stride)) = run.forward_mut(self.bytes, size) {
+                if stride == size && T::map_run(&codec, bytes, &mut f) {
+                    continue;
+                }
+            }
+            run.each(self.bytes, size, |bytes| f(T::decode(&codec, bytes)).encode(&codec, bytes))?;
+        }
+        Ok(())
     }
 
     /// Stores the elements of another view, repeated to fill this one as in
@@ -212,27 +224,6 @@ impl<'a, T: Element> ViewMut<'a, T> {
                 let bytes = self.bytes.get_mut(at..at.wrapping_add(size)).unwrap_or_default();
                 value.borrow().encode(&self.codec, bytes)?;
                 at = at.wrapping_add_signed(run.stride);
-            }
-        }
-        Ok(())
-    }
-
-    /// Calls `f` with the bytes of each element, in the order of memory.
-    fn each(&mut self, mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>) -> Result<()> {
-        // A local one is known not to change while bytes are written.
-        let codec = self.codec.clone();
-        let size = T::itemsize(&codec);
-        let geometry = self.geometry.memory_order().merged();
-        for run in geometry.runs() {
-            match run.forward_mut(self.bytes, size) {
-                Some((bytes, stride)) if stride == size => {
-                    bytes.chunks_exact_mut(size).try_for_each(|bytes| f(&codec, bytes))?;
-                }
-                Some((bytes, stride)) => {
-                    chunks_mut(bytes, stride, size).try_for_each(|bytes| f(&codec, bytes))?;
-                }
-                // Elements without bytes.
-                None => (0..run.count).try_for_each(|_| f(&codec, &mut []))?,
             }
         }
         Ok(())
@@ -357,6 +348,33 @@ impl<'a, T: Element> ViewMut<'a, T> {
         parts.extend((count > 0).then_some(rest));
         Ok(parts)
     }
+}
+
+impl Run {
+    /// Calls `f` with the bytes of each element of a run that doesn't go
+    /// backward.
+    pub(super) fn each(
+        &self,
+        bytes: &mut [u8],
+        size: usize,
+        mut f: impl FnMut(&mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        match self.forward_mut(bytes, size) {
+            Some((bytes, stride)) if stride == size => bytes.chunks_exact_mut(size).try_for_each(f),
+            Some((bytes, stride)) => chunks_mut(bytes, stride, size).try_for_each(f),
+            // Elements without bytes.
+            None => (0..self.count).try_for_each(|_| f(&mut [])),
+        }
+    }
+}
+
+/// Takes copies, so that in a loop neither the index nor the view has to stand
+/// in memory for it.
+#[cold]
+#[inline(never)]
+#[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
+fn outside(index: impl Index, shape: Axes<usize>) -> crate::Error {
+    ErrorKind::Element { asked: tuple(index.axes()), shape: tuple(&shape) }.into()
 }
 
 impl<T: Element> fmt::Debug for ViewMut<'_, T> {

@@ -9,7 +9,7 @@ use ndarray::{Array, Dimension, IxDyn, ShapeBuilder as _};
 
 use super::BLOCK;
 use crate::array::{OpenOptions, Rest, offset, on};
-use crate::element::Element;
+use crate::element::{Element, decode_onto};
 use crate::error::{ErrorKind, Result};
 use crate::layout::{Layout, Order};
 use crate::literal::tuple;
@@ -156,7 +156,7 @@ impl<T: Element, D: Dimension> Whole<T, D> {
     fn read(self, mut from: impl Read, mut elements: Vec<T>) -> Result<Array<T, D>> {
         if self.layout.nbytes() == 0 {
             elements.extend((0..self.layout.len()).map(|_| T::decode(&self.codec, &[])));
-        } else if T::bytes_of_mut(&self.codec, &mut []).is_some() {
+        } else if T::raw(&self.codec, &mut []).is_some_and(|(part, _)| part.turned() == 1) {
             self.copy(&mut from, &mut elements)?;
         } else {
             self.decode(&mut from, &mut elements)?;
@@ -177,7 +177,7 @@ impl<T: Element, D: Dimension> Whole<T, D> {
             self.reserve(count, out)?;
             out.resize_with(start + count, || T::decode(&self.codec, &[]));
             let new = out.get_mut(start..).unwrap_or_default();
-            let bytes = T::bytes_of_mut(&self.codec, new).unwrap_or_default();
+            let bytes = T::raw(&self.codec, new).map_or(Default::default(), |(_, bytes)| bytes);
             let found = fill(from, bytes).map_err(read_error())?;
             if found < bytes.len() {
                 return Err(self.short(start, found));
@@ -202,7 +202,7 @@ impl<T: Element, D: Dimension> Whole<T, D> {
                 return Err(self.short(done, found));
             }
             self.reserve(count, out)?;
-            T::decode_run(&self.codec, &block, size, out);
+            decode_onto(&self.codec, &block, size, out);
             done += count;
         }
         Ok(())

@@ -1,0 +1,305 @@
+//! `npymap stats`: what is in an array, in numbers.
+
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::Args;
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, Table};
+use npymap::ndarray::SliceInfoElem;
+use npymap::{DynView, MAX_HEADER_LEN, Value};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::progress::Progress;
+use crate::selection::Selection;
+use crate::summary::Summary;
+use crate::tiles::{self, Tile};
+use crate::{leaves, open, show, words};
+
+/// Counts elements, and finds their least, mean, greatest and sum.
+///
+/// Records are told field by field, complex numbers by their parts, and with
+/// --axis every column by itself. Least, mean, greatest and sum are of those
+/// that are not NaN or NaT. All processors take part, and the file is read
+/// once, in its order.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap stats embeddings.npy
+  npymap stats penguins.npy --axis 0
+  npymap stats events.npy :1000.pos
+  npymap stats --json events.npy
+
+JSON is an object a line for each field or column. In it nan, inf and -inf are
+text, and null is what there is none of.
+
+Exit status: 0 when all was read, 1 when the file or INDEX is refused, 2 for
+wrong usage.")]
+pub(crate) struct Stats {
+    /// Tell every column along this axis by itself, as NumPy's axis=N
+    #[arg(long, value_name = "N")]
+    axis: Option<usize>,
+
+    /// Print a JSON object a line
+    #[arg(long)]
+    json: bool,
+
+    /// The longest header to read, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    max_header_len: usize,
+
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
+    file: Place,
+
+    /// Of which elements; all without it
+    #[arg(value_name = "INDEX")]
+    selection: Option<Selection>,
+}
+
+/// One line of what is told.
+struct Row {
+    field: String,
+    /// The column's index, the axis it lies along as `None`.
+    index: Option<Vec<Option<usize>>>,
+    dtype: String,
+    summary: Summary,
+}
+
+/// More columns than these nobody reads, and they might not fit into memory.
+const COLUMNS: usize = 1 << 16;
+
+impl Stats {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let array = open::array(&self.file, self.max_header_len);
+        let array = array.map_err(Failure::at(self.file.name()))?;
+        let all = array.dyn_view().map_err(Failure::at(self.file.name()))?;
+        let view = match &self.selection {
+            Some(selection) => selection.of(&all).map_err(Failure::at(self.file.name()))?,
+            None => all,
+        };
+        if let Some(axis) = self.axis {
+            self.check(&view, axis)?;
+        }
+        let rows = self.rows(&view).map_err(Failure::at(self.file.name()))?;
+        let out = &mut BufWriter::new(std::io::stdout().lock());
+        if self.json {
+            self.lines(out, &rows)?
+        } else {
+            table(out, &rows)?
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn check(&self, view: &DynView<'_>, axis: usize) -> Result<(), Failure> {
+        // Says what is wrong with the axis, if anything is.
+        view.split_at(axis, 0).map_err(Failure::at(self.file.name()))?;
+        let leaves = leaves::of_reals(view).map_err(Failure::at(self.file.name()))?;
+        let columns = leaves.iter().map(|(_, leaf)| columns(leaf.shape(), Some(axis)));
+        let count = columns.fold(0_usize, usize::saturating_add);
+        if count > COLUMNS {
+            return Err(Failure::Columns {
+                path: self.file.name().to_owned(),
+                axis,
+                count,
+                most: COLUMNS,
+            });
+        }
+        Ok(())
+    }
+
+    /// Goes through all elements once.
+    fn rows(&self, view: &DynView<'_>) -> npymap::Result<Vec<Row>> {
+        let leaves = leaves::of_reals(view)?;
+        let mut rows = Vec::new();
+        let mut firsts = Vec::new();
+        for (field, leaf) in &leaves {
+            firsts.push(rows.len());
+            let empty = Summary::of(&nothing(leaf)?)?;
+            rows.extend((0..columns(leaf.shape(), self.axis)).map(|number| Row {
+                field: field.clone(),
+                index: self.axis.map(|axis| index(leaf.shape(), axis, number)),
+                dtype: leaf.dtype().to_string(),
+                summary: empty.clone(),
+            }));
+        }
+        let tiles = Tile::all(view)?;
+        let mut progress = Progress::new(view.len().saturating_mul(view.itemsize()));
+        tiles::each(
+            &tiles,
+            |tile| {
+                let mut found = Vec::new();
+                for ((_, leaf), whole) in leaves::of_reals(&tile.view)?.iter().zip(&leaves) {
+                    found.push(self.summaries(leaf, &tile.origin, whole.1.shape())?);
+                }
+                Ok(found)
+            },
+            |tile, found| {
+                for (first, summaries) in firsts.iter().zip(found) {
+                    for (number, summary) in summaries {
+                        if let Some(row) = rows.get_mut(first + number) {
+                            row.summary.add(summary);
+                        }
+                    }
+                }
+                progress.add(tile.view.len().saturating_mul(tile.view.itemsize()));
+            },
+        )?;
+        Ok(rows)
+    }
+
+    /// The columns of a part, each with its number in the whole.
+    fn summaries(
+        &self,
+        leaf: &DynView<'_>,
+        origin: &[usize],
+        whole: &[usize],
+    ) -> npymap::Result<Vec<(usize, Summary)>> {
+        let Some(axis) = self.axis else { return Ok(vec![(0, Summary::of(leaf)?)]) };
+        let mut found = Vec::new();
+        for number in 0..columns(leaf.shape(), Some(axis)) {
+            let index = index(leaf.shape(), axis, number);
+            let info: Vec<SliceInfoElem> = index.iter().copied().map(element).collect();
+            let summary = Summary::of(&leaf.try_slice(info)?)?;
+            found.push((number_of(&index, origin, whole), summary));
+        }
+        Ok(found)
+    }
+
+    fn lines(&self, out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
+        let end = |value: &Option<Value>| value.as_ref().map(show::scalar);
+        let float = |value: Option<f64>| value.map(|value| show::scalar(&Value::F64(value)));
+        for Row { field, index, dtype, summary } in rows {
+            let line = json!({
+                "path": self.file.path.to_string_lossy(),
+                "member": self.file.member,
+                "field": (!field.is_empty()).then_some(field),
+                "index": index,
+                "descr": dtype,
+                "count": summary.count,
+                "nan": summary.nan,
+                "nat": summary.nat,
+                "infinite": summary.infinite,
+                "min": end(&summary.min),
+                "max": end(&summary.max),
+                "sum": float(summary.sum),
+                "mean": float(summary.mean()),
+            });
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// None of a view's elements.
+fn nothing<'a>(view: &DynView<'a>) -> npymap::Result<DynView<'a>> {
+    if view.ndim() == 0 {
+        let none = npymap::Indices::parse("None", &[])?;
+        return Ok(view.try_slice(none)?.split_at(0, 0)?.0);
+    }
+    Ok(view.split_at(0, 0)?.0)
+}
+
+/// How many columns there are along an axis.
+fn columns(shape: &[usize], axis: Option<usize>) -> usize {
+    let Some(axis) = axis else { return 1 };
+    let kept = shape.iter().enumerate().filter(|(other, _)| *other != axis);
+    kept.fold(1_usize, |count, (_, dim)| count.saturating_mul(*dim))
+}
+
+/// The index of the `number`th column, in C order.
+fn index(shape: &[usize], axis: usize, number: usize) -> Vec<Option<usize>> {
+    let mut rest = number;
+    let mut index: Vec<_> = shape
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(other, &dim)| {
+            if other == axis {
+                return None;
+            }
+            let at = rest % dim.max(1);
+            rest /= dim.max(1);
+            Some(at)
+        })
+        .collect();
+    index.reverse();
+    index
+}
+
+/// The number of a column whose index is counted from `origin` on.
+fn number_of(index: &[Option<usize>], origin: &[usize], shape: &[usize]) -> usize {
+    let origins = origin.iter().copied().chain(std::iter::repeat(0));
+    let axes = index.iter().zip(shape).zip(origins);
+    axes.fold(0, |number, ((at, dim), origin)| match at {
+        Some(at) => number * dim + origin + at,
+        None => number,
+    })
+}
+
+fn element(index: Option<usize>) -> SliceInfoElem {
+    match index {
+        Some(index) => SliceInfoElem::Index(isize::try_from(index).unwrap_or(isize::MAX)),
+        None => SliceInfoElem::Slice { start: 0, end: None, step: 1 },
+    }
+}
+
+/// Prints a row for each field or column, without the headings that say
+/// nothing of any.
+fn table(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
+    let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
+    let float = |value: Option<f64>| value.map(|value| Value::F64(value).to_string());
+    let count = |count: Option<usize>| count.map(|count| count.to_string());
+    let index = |index: &[Option<usize>]| {
+        let axes = index.iter().map(|at| at.map_or_else(|| ":".to_owned(), |at| at.to_string()));
+        axes.collect::<Vec<_>>().join(", ")
+    };
+    let columns: [(&str, Box<dyn Fn(&Row) -> Option<String>>); 11] = [
+        ("field", Box::new(|row| Some(row.field.clone()).filter(|field| !field.is_empty()))),
+        ("column", Box::new(move |row| row.index.as_deref().map(index))),
+        ("dtype", Box::new(|row| Some(row.dtype.clone()))),
+        ("count", Box::new(|row| Some(row.summary.count.to_string()))),
+        ("NaN", Box::new(move |row| count(row.summary.nan))),
+        ("NaT", Box::new(move |row| count(row.summary.nat))),
+        ("infinite", Box::new(move |row| count(row.summary.infinite))),
+        ("min", Box::new(move |row| text(&row.summary.min))),
+        ("mean", Box::new(move |row| float(row.summary.mean()))),
+        ("max", Box::new(move |row| text(&row.summary.max))),
+        ("sum", Box::new(move |row| float(row.summary.sum))),
+    ];
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    let told = columns.iter().filter(|(_, cell)| rows.iter().any(|row| cell(row).is_some()));
+    let told: Vec<_> = told.collect();
+    table.set_header(told.iter().map(|(heading, _)| words::heading(heading)));
+    for row in rows {
+        table.add_row(told.iter().map(|(heading, cell)| {
+            let text = cell(row).unwrap_or_else(|| "-".to_owned());
+            let left = ["field", "column", "dtype"].contains(heading);
+            let side = if left { CellAlignment::Left } else { CellAlignment::Right };
+            Cell::new(text).set_alignment(side)
+        }));
+    }
+    writeln!(out, "{}", table.trim_fmt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_numbered_as_the_whole_has_them() {
+        let shape = [2, 3, 4];
+        for axis in 0..3 {
+            for number in 0..columns(&shape, Some(axis)) {
+                let index = index(&shape, axis, number);
+                assert_eq!(index.get(axis), Some(&None));
+                assert_eq!(number_of(&index, &[0, 0, 0], &shape), number);
+            }
+        }
+        // The column (1, 2) of a part that starts at (0, 1, 2).
+        assert_eq!(number_of(&[None, Some(1), Some(1)], &[0, 1, 2], &shape), 11);
+    }
+}

@@ -1,0 +1,111 @@
+//! Statistics of elements whose type is known at run time.
+
+use npymap::{DType, DynView, Element, Kind, Real, Result, Stats, Ticks, Value, with_type};
+
+/// What is told of a column. What makes no sense for its dtype is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Summary {
+    pub(crate) count: usize,
+    pub(crate) nan: Option<usize>,
+    pub(crate) nat: Option<usize>,
+    pub(crate) infinite: Option<usize>,
+    pub(crate) sum: Option<f64>,
+    pub(crate) min: Option<Value>,
+    pub(crate) max: Option<Value>,
+}
+
+impl Summary {
+    /// Goes through all elements of a view.
+    pub(crate) fn of(view: &DynView<'_>) -> Result<Summary> {
+        let dtype = view.dtype().clone();
+        if matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta) {
+            return Ok(dates(&view.view::<Ticks>()?, &dtype));
+        }
+        with_type!(dtype, real T => {
+            let stats = view.view::<T>()?.stats();
+            Ok(numbers(&stats, &dtype))
+        }, _ => Ok(Summary { count: view.len(), ..Summary::default() }))
+    }
+
+    /// The mean of what is neither NaN nor `NaT`.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let count = self.count - self.nan.unwrap_or(0);
+        let count = u64::try_from(count).ok().filter(|&count| count > 0)?;
+        self.sum.map(|sum| sum / count.to_f64())
+    }
+
+    /// Takes in what was found in another part of the column.
+    pub(crate) fn add(&mut self, other: Summary) {
+        let counts = |a: Option<usize>, b: Option<usize>| match (a, b) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        self.count += other.count;
+        self.nan = counts(self.nan, other.nan);
+        self.nat = counts(self.nat, other.nat);
+        self.infinite = counts(self.infinite, other.infinite);
+        self.sum = match (self.sum, other.sum) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        self.min = end(self.min.take(), other.min, is_less);
+        self.max = end(self.max.take(), other.max, |a, b| is_less(b, a));
+    }
+}
+
+fn numbers<T: Real>(stats: &Stats<T>, dtype: &DType) -> Summary {
+    let value = |number: Option<T>| number.and_then(|number| value(&number, dtype));
+    let floats = dtype.kind() == Kind::Float;
+    Summary {
+        count: stats.count,
+        nan: floats.then_some(stats.nan),
+        infinite: floats.then_some(stats.infinite),
+        sum: Some(stats.sum),
+        min: value(stats.min),
+        max: value(stats.max),
+        nat: None,
+    }
+}
+
+/// A number as it prints.
+fn value<T: Element>(number: &T, dtype: &DType) -> Option<Value> {
+    let mut bytes = vec![0; dtype.itemsize()];
+    number.encode(&T::codec(dtype).ok()?, &mut bytes).ok()?;
+    Some(Value::decode(dtype, &bytes))
+}
+
+fn dates(view: &npymap::View<'_, Ticks>, dtype: &DType) -> Summary {
+    let (mut nat, mut ends) = (0, None);
+    view.for_each_block(|block| {
+        for &ticks in block {
+            if ticks == Ticks::NAT {
+                nat += 1;
+            } else {
+                let (min, max) = ends.unwrap_or((ticks, ticks));
+                ends = Some((ticks.min(min), ticks.max(max)));
+            }
+        }
+    });
+    let count = view.len();
+    let (min, max) = ends.unzip();
+    let value = |ticks: Option<Ticks>| ticks.and_then(|ticks| value(&ticks, dtype));
+    Summary { count, nat: Some(nat), min: value(min), max: value(max), ..Summary::default() }
+}
+
+fn end(a: Option<Value>, b: Option<Value>, wins: impl Fn(&Value, &Value) -> bool) -> Option<Value> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if wins(&b, &a) { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Compares values of one type.
+fn is_less(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a < b,
+        (Value::UInt(a), Value::UInt(b)) => a < b,
+        (Value::DateTime(a, _), Value::DateTime(b, _))
+        | (Value::TimeDelta(a, _), Value::TimeDelta(b, _)) => a < b,
+        _ => a.as_f64() < b.as_f64(),
+    }
+}

@@ -1,0 +1,77 @@
+//! Parts of an array that threads take one after the other.
+
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use npymap::{DynView, Result};
+
+/// A part is at most so many bytes, when it can be.
+const PART: usize = 16 << 20;
+
+/// A part, and the index of its first element in the whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Tile<'a> {
+    pub(crate) view: DynView<'a>,
+    pub(crate) origin: Vec<usize>,
+}
+
+impl<'a> Tile<'a> {
+    /// Parts a view along its slowest axes, so that each part lies together
+    /// in the file.
+    pub(crate) fn all(view: &DynView<'a>) -> Result<Vec<Tile<'a>>> {
+        let mut tiles = Vec::new();
+        let whole = Tile { view: view.clone(), origin: vec![0; view.ndim()] };
+        whole.halve(&mut tiles)?;
+        Ok(tiles)
+    }
+
+    fn halve(self, tiles: &mut Vec<Tile<'a>>) -> Result<()> {
+        let axes = self.view.byte_strides().iter().zip(self.view.shape()).enumerate();
+        let long = axes.filter(|(_, (_, dim))| **dim > 1);
+        let slowest = long.max_by_key(|(_, (stride, _))| stride.unsigned_abs());
+        let bytes = self.view.len().saturating_mul(self.view.itemsize());
+        let Some((axis, (_, dim))) = slowest.filter(|_| bytes > PART) else {
+            tiles.push(self);
+            return Ok(());
+        };
+        let half = dim / 2;
+        let (low, high) = self.view.split_at(axis, half)?;
+        let mut origin = self.origin.clone();
+        if let Some(first) = origin.get_mut(axis) {
+            *first += half;
+        }
+        Tile { view: low, origin: self.origin }.halve(tiles)?;
+        Tile { view: high, origin }.halve(tiles)
+    }
+}
+
+/// Does something to each tile, on as many threads as there are processors;
+/// `done` gets the results as they come.
+pub(crate) fn each<T: Send>(
+    tiles: &[Tile<'_>],
+    work: impl Fn(&Tile<'_>) -> Result<T> + Sync,
+    done: impl FnMut(&Tile<'_>, T) + Send,
+) -> Result<()> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(tiles.len());
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(done));
+    let run = || -> Result<()> {
+        while let Some(tile) = tiles.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = work(tile)?;
+            if let Ok(mut done) = done.lock() {
+                done(tile, result);
+            }
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let running: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+        let own = run();
+        let others = running.into_iter().map(|thread| match thread.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        others.fold(own, |all, one| all.and(one))
+    })
+}

@@ -1,0 +1,131 @@
+//! One value for each axis, without a heap allocation up to four.
+//!
+//! A loop that indexes by `[usize; N]` compares `N` with four when it is
+//! compiled, so [`Axes::if_len`] reads the values where they stand. A general
+//! small vector asks at each element which of its two places they are in: with
+//! that, storing single elements took half as long again.
+
+use std::ops::{Deref, DerefMut};
+
+/// How many stand inline.
+const INLINE: usize = 4;
+
+/// A list of `Copy` values, one for each axis.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Axes<T> {
+    len: usize,
+    /// The values, when they are at most four.
+    inline: [T; INLINE],
+    /// The values, when they are more.
+    heap: Vec<T>,
+}
+
+impl<T: Copy + Default> Axes<T> {
+    pub(crate) fn new() -> Axes<T> {
+        Axes::default()
+    }
+
+    pub(crate) fn from_slice(values: &[T]) -> Axes<T> {
+        values.iter().copied().collect()
+    }
+
+    pub(crate) fn from_elem(value: T, len: usize) -> Axes<T> {
+        std::iter::repeat_n(value, len).collect()
+    }
+
+    pub(crate) fn push(&mut self, value: T) {
+        if self.len == INLINE {
+            self.heap.extend_from_slice(&self.inline);
+        }
+        match self.inline.get_mut(self.len) {
+            Some(place) => *place = value,
+            None => self.heap.push(value),
+        }
+        self.len += 1;
+    }
+
+    /// All values if there are `len`, else none; quick when the caller's `len`
+    /// is a constant.
+    #[inline]
+    pub(crate) fn if_len(&self, len: usize) -> Option<&[T]> {
+        if len != self.len {
+            None
+        } else if len <= INLINE {
+            self.inline.get(..len)
+        } else {
+            self.heap.get(..len)
+        }
+    }
+}
+
+impl<T> Deref for Axes<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        self.inline.get(..self.len).unwrap_or(&self.heap)
+    }
+}
+
+impl<T> DerefMut for Axes<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.inline.get_mut(..self.len).unwrap_or(&mut self.heap)
+    }
+}
+
+impl<T: Copy + Default> Extend<T> for Axes<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        values.into_iter().for_each(|value| self.push(value));
+    }
+}
+
+impl<T: Copy + Default> FromIterator<T> for Axes<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Axes<T> {
+        let mut axes = Axes::new();
+        axes.extend(values);
+        axes
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Axes<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> std::slice::Iter<'a, T> {
+        self.iter()
+    }
+}
+
+impl<T: PartialEq> PartialEq for Axes<T> {
+    fn eq(&self, other: &Axes<T>) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Axes<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_of_values_stand_in_order() {
+        for len in 0..10 {
+            let values: Vec<usize> = (0..len).collect();
+            let mut axes = Axes::from_slice(&values);
+            assert_eq!(*axes, *values);
+            assert_eq!(axes.if_len(len), Some(values.as_slice()));
+            assert_eq!(axes.if_len(len + 1), None);
+            axes.reverse();
+            assert!(axes.iter().copied().eq((0..len).rev()));
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_the_last_value_makes_no_difference() {
+        let mut longer = Axes { inline: [1, 2, 3, 4], ..Axes::default() };
+        longer.push(7);
+        assert_eq!(longer, Axes::from_slice(&[7]));
+        assert_ne!(longer, Axes::from_slice(&[7, 2]));
+    }
+}

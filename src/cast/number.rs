@@ -1,0 +1,163 @@
+//! Numbers that become numbers of another type.
+
+use half::f16;
+use num_complex::Complex;
+use num_traits::AsPrimitive as _;
+
+use crate::element::{Element, Typed};
+
+/// A number on its way from one type to another. Every type's numbers stand
+/// in one of these exactly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wide {
+    /// Signed integers.
+    Int(i64),
+    /// Unsigned integers, and booleans.
+    UInt(u64),
+    /// Floats.
+    Float(f64),
+    /// Complex numbers.
+    Complex(f64, f64),
+}
+
+/// Numbers that can be cast to each other: booleans, integers, floats and
+/// complex numbers. Sealed.
+///
+/// Casts are NumPy's: integers wrap, floats round, complex numbers lose their
+/// imaginary part, and what isn't zero is true. Only floats outside the range
+/// of an integer, of which NumPy promises nothing, are defined here: they
+/// become the nearest end of the range, and NaN becomes 0.
+pub trait Number: Element + Typed + Copy + PartialEq + sealed::Sealed {
+    /// The number itself, on its way.
+    #[doc(hidden)]
+    fn widen(self) -> Wide;
+
+    /// The number of this type it becomes.
+    #[doc(hidden)]
+    fn narrow(wide: Wide) -> Self;
+
+    /// The number of another type it becomes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::Number as _;
+    ///
+    /// assert_eq!(300_i32.cast::<u8>(), 44);
+    /// assert_eq!((-1.9_f64).cast::<i16>(), -1);
+    /// ```
+    #[must_use]
+    #[inline]
+    fn cast<U: Number>(self) -> U {
+        U::narrow(self.widen())
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! number {
+    ($($type:ty: $widen:expr, $narrow:expr;)*) => {$(
+        impl sealed::Sealed for $type {}
+
+        impl Number for $type {
+            #[inline]
+            fn widen(self) -> Wide {
+                let widen: fn($type) -> Wide = $widen;
+                widen(self)
+            }
+
+            #[inline]
+            fn narrow(wide: Wide) -> $type {
+                let narrow: fn(Wide) -> $type = $narrow;
+                narrow(wide)
+            }
+        }
+    )*};
+}
+
+macro_rules! primitive {
+    ($($type:ty, $widen:expr;)*) => {
+        number! {$(
+            $type: $widen, |wide| match wide {
+                Wide::Int(value) => value.as_(),
+                Wide::UInt(value) => value.as_(),
+                Wide::Float(value) | Wide::Complex(value, _) => value.as_(),
+            };
+        )*}
+    };
+}
+
+primitive! {
+    i8, |value| Wide::Int(value.into());
+    i16, |value| Wide::Int(value.into());
+    i32, |value| Wide::Int(value.into());
+    i64, Wide::Int;
+    u8, |value| Wide::UInt(value.into());
+    u16, |value| Wide::UInt(value.into());
+    u32, |value| Wide::UInt(value.into());
+    u64, Wide::UInt;
+    f32, |value| Wide::Float(value.into());
+    f64, Wide::Float;
+}
+
+number! {
+    bool: |value| Wide::UInt(value.into()), |wide| match wide {
+        Wide::Int(value) => value != 0,
+        Wide::UInt(value) => value != 0,
+        Wide::Float(value) => value != 0.0,
+        Wide::Complex(re, im) => re != 0.0 || im != 0.0,
+    };
+    // NumPy's integers become single floats first.
+    f16: |value| Wide::Float(value.into()), |wide| match wide {
+        Wide::Int(_) | Wide::UInt(_) => f16::from_f32_const(f32::narrow(wide)),
+        Wide::Float(value) | Wide::Complex(value, _) => f16::from_f64_const(value),
+    };
+    Complex<f32>: |value| Wide::Complex(value.re.into(), value.im.into()), |wide| match wide {
+        Wide::Complex(_, im) => Complex::new(f32::narrow(wide), im.as_()),
+        _ => Complex::new(f32::narrow(wide), 0.0),
+    };
+    Complex<f64>: |value| Wide::Complex(value.re, value.im), |wide| match wide {
+        Wide::Complex(re, im) => Complex::new(re, im),
+        _ => Complex::new(f64::narrow(wide), 0.0),
+    };
+}
+
+/// Whether a number is what it was: NumPy's `same_value`. NaN is, as a float.
+pub(crate) fn same(was: Wide, is: Wide) -> bool {
+    match (was, is) {
+        (Wide::Int(was), Wide::Int(is)) => was == is,
+        (Wide::UInt(was), Wide::UInt(is)) => was == is,
+        (Wide::Int(int), Wide::UInt(uint)) | (Wide::UInt(uint), Wide::Int(int)) => {
+            u64::try_from(int) == Ok(uint)
+        }
+        (Wide::Float(was), Wide::Float(is)) => was == is || (was.is_nan() && is.is_nan()),
+        (Wide::Complex(re, im), Wide::Complex(other, imaginary)) => {
+            same(Wide::Float(re), Wide::Float(other))
+                && same(Wide::Float(im), Wide::Float(imaginary))
+        }
+        (Wide::Complex(re, im), real) | (real, Wide::Complex(re, im)) => {
+            im == 0.0 && same(Wide::Float(re), real)
+        }
+        (Wide::Float(float), int) | (int, Wide::Float(float)) => equal(float, int),
+    }
+}
+
+/// Whether a float is exactly an integer.
+fn equal(float: f64, int: Wide) -> bool {
+    match int {
+        Wide::Int(int) => {
+            let back: i64 = float.as_();
+            let near: f64 = int.as_();
+            // The largest integers round up to a float that is none of them.
+            near == float && back == int && float < 9_223_372_036_854_775_808.0
+        }
+        Wide::UInt(int) => {
+            let back: u64 = float.as_();
+            let near: f64 = int.as_();
+            near == float && back == int && float < 18_446_744_073_709_551_616.0
+        }
+        Wide::Float(other) | Wide::Complex(other, _) => float == other,
+    }
+}

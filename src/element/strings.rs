@@ -1,0 +1,314 @@
+//! Text of a fixed room, where it lies.
+#![expect(clippy::multiple_bound_locations, reason = "bytemuck's derive adds one")]
+
+use std::fmt;
+use std::str::FromStr;
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{Be, Element, InPlace, Le, Typed, trimmed, unfit};
+use crate::dtype::{ByteOrder, DType, Kind};
+use crate::error::{Error, ErrorKind, Result, excerpt};
+
+/// Bytes of dtype `|SN` where they lie, without the NULs behind them.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Bytes, MappedArray};
+///
+/// let mut codes = MappedArray::anonymous(&"|S4".parse()?, &[2])?;
+/// codes.as_slice_mut::<Bytes<4>>()?[1] = "EGLL".parse()?;
+/// let codes = codes.as_slice::<Bytes<4>>()?;
+/// assert_eq!((codes[0].as_str()?, codes[1].as_str()?), ("", "EGLL"));
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Bytes<const N: usize>([u8; N]);
+
+impl<const N: usize> Bytes<N> {
+    /// Stores bytes, with NULs behind them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] when there are more than `N`.
+    pub fn new(bytes: &[u8]) -> Result<Bytes<N>> {
+        let mut stored = [0; N];
+        let Some(own) = stored.get_mut(..bytes.len()) else {
+            return Err(too_long(&String::from_utf8_lossy(bytes), bytes.len(), N, "bytes"));
+        };
+        own.copy_from_slice(bytes);
+        Ok(Bytes(stored))
+    }
+
+    /// The bytes, as NumPy reads them: without those behind that are NUL.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        trimmed(&self.0)
+    }
+
+    /// The bytes as text.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] when they are no UTF-8.
+    pub fn as_str(&self) -> Result<&str> {
+        text(self.as_bytes())
+    }
+}
+
+/// Bytes as text, or what they are.
+pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|_| {
+        let value = format!("b\"{}\"", bytes.escape_ascii());
+        ErrorKind::Value { value, expected: "UTF-8".to_owned() }.into()
+    })
+}
+
+fn too_long(text: &str, length: usize, room: usize, unit: &str) -> Error {
+    let value = format!("'{}' of {length} {unit}", excerpt(text));
+    ErrorKind::Value { value, expected: format!("at most {room} {unit}") }.into()
+}
+
+impl<const N: usize> FromStr for Bytes<N> {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Bytes<N>> {
+        Bytes::new(text.as_bytes())
+    }
+}
+
+impl<const N: usize> Default for Bytes<N> {
+    fn default() -> Bytes<N> {
+        Bytes([0; N])
+    }
+}
+
+impl<const N: usize> PartialEq for Bytes<N> {
+    fn eq(&self, other: &Bytes<N>) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl<const N: usize> Eq for Bytes<N> {}
+
+impl<const N: usize> fmt::Debug for Bytes<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "b\"{}\"", self.as_bytes().escape_ascii())
+    }
+}
+
+/// What is no UTF-8 prints as U+FFFD.
+impl<const N: usize> fmt::Display for Bytes<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(self.as_bytes()))
+    }
+}
+
+impl<const N: usize> Typed for Bytes<N> {
+    fn dtype() -> DType {
+        DType::of_scalar(Kind::Bytes, ByteOrder::NotApplicable, N)
+    }
+}
+
+impl<const N: usize> Element for Bytes<N> {
+    type Codec = ();
+
+    fn codec(dtype: &DType) -> Result<()> {
+        let fits = dtype.kind() == Kind::Bytes && dtype.itemsize() == N;
+        if fits { Ok(()) } else { Err(unfit(dtype, format!("Bytes<{N}>"))) }
+    }
+
+    fn itemsize((): &()) -> usize {
+        N
+    }
+
+    fn decode((): &(), bytes: &[u8]) -> Bytes<N> {
+        bytes.try_into().map_or_else(|_| Bytes::default(), Bytes)
+    }
+
+    fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
+        bytes.iter_mut().zip(&self.0).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+
+    fn is_exact((): &()) -> bool {
+        true
+    }
+
+    fn lend<'a>((): &(), bytes: &'a [u8]) -> Option<&'a [Bytes<N>]> {
+        bytemuck::try_cast_slice(bytes).ok()
+    }
+}
+
+impl<const N: usize> InPlace for Bytes<N> {}
+
+/// A stored code point: [`Le<u32>`] or [`Be<u32>`]. Sealed.
+pub trait CodePoint: InPlace + sealed::Sealed {
+    /// In which byte order.
+    #[doc(hidden)]
+    const ORDER: ByteOrder;
+
+    #[doc(hidden)]
+    fn of(point: u32) -> Self;
+
+    #[doc(hidden)]
+    fn point(self) -> u32;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! code_point {
+    ($type:ident, $order:ident) => {
+        impl sealed::Sealed for $type<u32> {}
+
+        impl CodePoint for $type<u32> {
+            const ORDER: ByteOrder = ByteOrder::$order;
+
+            fn of(point: u32) -> Self {
+                $type::new(point)
+            }
+
+            fn point(self) -> u32 {
+                self.get()
+            }
+        }
+    };
+}
+
+code_point!(Le, Little);
+code_point!(Be, Big);
+
+/// Text of dtype `<UN` where it lies, without the NULs behind it; `>UN` as
+/// `Text<N, Be<u32>>`.
+///
+/// Files may hold numbers that are no code points of Unicode:
+/// [`to_text`](Text::to_text) refuses them, and printing shows U+FFFD.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, Text};
+///
+/// let mut names = MappedArray::anonymous(&"<U3".parse()?, &[2])?;
+/// names.as_slice_mut::<Text<3>>()?[1] = "añ".parse()?;
+/// assert_eq!(names.as_slice::<Text<3>>()?[1].to_text()?, "añ");
+/// assert!("four".parse::<Text<3>>().is_err());
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Text<const N: usize, P: CodePoint = Le<u32>>([P; N]);
+
+impl<const N: usize, P: CodePoint> Text<N, P> {
+    /// The code points, as NumPy reads them: without those behind that are
+    /// NUL.
+    pub fn points(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        let length = self.0.iter().rposition(|point| point.point() != 0);
+        self.0.iter().take(length.map_or(0, |last| last + 1)).map(|point| point.point())
+    }
+
+    /// The text.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] for the first number that is no code point.
+    pub fn to_text(&self) -> Result<String> {
+        self.points().map(character).collect()
+    }
+}
+
+/// A code point as a character.
+pub(crate) fn character(point: u32) -> Result<char> {
+    char::from_u32(point).ok_or_else(|| {
+        let expected = "a code point of Unicode".to_owned();
+        ErrorKind::Value { value: format!("U+{point:04X}"), expected }.into()
+    })
+}
+
+impl<const N: usize, P: CodePoint> FromStr for Text<N, P> {
+    type Err = Error;
+
+    /// Refuses text of more than `N` characters.
+    fn from_str(text: &str) -> Result<Text<N, P>> {
+        let length = text.chars().count();
+        if length > N {
+            return Err(too_long(text, length, N, "characters"));
+        }
+        let mut stored = Text::default();
+        let points = stored.0.iter_mut().zip(text.chars());
+        points.for_each(|(to, c)| *to = P::of(c.into()));
+        Ok(stored)
+    }
+}
+
+impl<const N: usize, P: CodePoint> Default for Text<N, P> {
+    fn default() -> Text<N, P> {
+        Text([P::zeroed(); N])
+    }
+}
+
+impl<const N: usize, P: CodePoint> PartialEq for Text<N, P> {
+    fn eq(&self, other: &Text<N, P>) -> bool {
+        self.points().eq(other.points())
+    }
+}
+
+impl<const N: usize, P: CodePoint> Eq for Text<N, P> {}
+
+impl<const N: usize, P: CodePoint> fmt::Debug for Text<N, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_string())
+    }
+}
+
+impl<const N: usize, P: CodePoint> fmt::Display for Text<N, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
+        f.write_str(&self.points().map(shown).collect::<String>())
+    }
+}
+
+impl<const N: usize, P: CodePoint> Typed for Text<N, P> {
+    fn dtype() -> DType {
+        DType::of_scalar(Kind::Unicode, P::ORDER, 4 * N)
+    }
+}
+
+impl<const N: usize, P: CodePoint> Element for Text<N, P> {
+    type Codec = ();
+
+    fn codec(dtype: &DType) -> Result<()> {
+        if *dtype == Self::dtype() {
+            return Ok(());
+        }
+        Err(unfit(dtype, super::short_name::<Self>()))
+    }
+
+    fn itemsize((): &()) -> usize {
+        4 * N
+    }
+
+    fn decode((): &(), bytes: &[u8]) -> Text<N, P> {
+        bytemuck::try_pod_read_unaligned(bytes).unwrap_or_default()
+    }
+
+    fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
+        let own: &[u8] = bytemuck::bytes_of(self);
+        bytes.iter_mut().zip(own).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+
+    fn is_exact((): &()) -> bool {
+        true
+    }
+
+    fn lend<'a>((): &(), bytes: &'a [u8]) -> Option<&'a [Self]> {
+        bytemuck::try_cast_slice(bytes).ok()
+    }
+}
+
+impl<const N: usize, P: CodePoint> InPlace for Text<N, P> {}

@@ -1,0 +1,202 @@
+//! Copies elements that lie at equal distances to where they lie together,
+//! and turns their bytes round on the way.
+#![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
+
+use super::{Job, run};
+
+/// What is copied: elements of `size` bytes, made of numbers of `number`
+/// bytes each, which are turned round when `swap`.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    pub(crate) size: usize,
+    pub(crate) number: usize,
+    pub(crate) swap: bool,
+}
+
+impl Part {
+    /// Elements of `size` bytes, copied as they are.
+    pub(crate) fn plain(size: usize) -> Part {
+        Part { size, number: size, swap: false }
+    }
+
+    /// The bytes to turn round at once; 1 when none are.
+    pub(crate) fn turned(self) -> usize {
+        if self.swap { self.number } else { 1 }
+    }
+}
+
+/// Copies the elements in `from` that start `stride` bytes apart, at least
+/// `size`, to `to`, as many as fit there.
+///
+/// Numbers have up to eight bytes, a power of two.
+pub(crate) fn copy(part: Part, from: &[u8], stride: usize, to: &mut [u8]) {
+    if stride == part.size {
+        let len = from.len().min(to.len());
+        let (Some(from), Some(to)) = (from.get(..len), to.get_mut(..len)) else { return };
+        return match part.turned() {
+            2 => run(Swap::<2> { from, to }),
+            4 => run(Swap::<4> { from, to }),
+            8 => run(Swap::<8> { from, to }),
+            _ => to.copy_from_slice(from),
+        };
+    }
+    match (part.size, part.turned()) {
+        (1, _) => run(Gather::<1, 1> { from, stride, to }),
+        (2, 1) => run(Gather::<2, 1> { from, stride, to }),
+        (2, _) => run(Gather::<2, 2> { from, stride, to }),
+        (4, 1) => run(Gather::<4, 1> { from, stride, to }),
+        (4, _) => run(Gather::<4, 4> { from, stride, to }),
+        (8, 1) => run(Gather::<8, 1> { from, stride, to }),
+        (8, 4) => run(Gather::<8, 4> { from, stride, to }),
+        (8, _) => run(Gather::<8, 8> { from, stride, to }),
+        (16, 1) => run(Gather::<16, 1> { from, stride, to }),
+        (16, 8) => run(Gather::<16, 8> { from, stride, to }),
+        _ => one_by_one(part, from, stride, to),
+    }
+}
+
+/// Copies elements of any size.
+fn one_by_one(part: Part, from: &[u8], stride: usize, to: &mut [u8]) {
+    for (i, to) in to.chunks_exact_mut(part.size).enumerate() {
+        let start = i * stride;
+        if let Some(from) = from.get(start..start + part.size) {
+            to.copy_from_slice(from);
+        }
+        if part.swap {
+            to.chunks_exact_mut(part.number).for_each(<[u8]>::reverse);
+        }
+    }
+}
+
+/// Turns round the bytes of numbers that lie together.
+struct Swap<'a, const N: usize> {
+    from: &'a [u8],
+    to: &'a mut [u8],
+}
+
+impl<const N: usize> Job for Swap<'_, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let from: &[[u8; N]] = whole(self.from);
+        let to: &mut [[u8; N]] = whole_mut(self.to);
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = turned::<N, N>(*from);
+        }
+    }
+}
+
+/// Collects elements of `N` bytes, made of numbers of `M`.
+struct Gather<'a, const N: usize, const M: usize> {
+    from: &'a [u8],
+    stride: usize,
+    to: &'a mut [u8],
+}
+
+impl<const N: usize, const M: usize> Job for Gather<'_, N, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let to: &mut [[u8; N]] = whole_mut(self.to);
+        // The last element may be the end of the bytes.
+        let Some((last, to)) = to.split_last_mut() else { return };
+        let count = to.len();
+        match self.stride / N {
+            // Distances known when this is compiled make use of shuffles.
+            2 if self.stride % N == 0 => each::<N, M, 2>(self.from, to),
+            3 if self.stride % N == 0 => each::<N, M, 3>(self.from, to),
+            4 if self.stride % N == 0 => each::<N, M, 4>(self.from, to),
+            _ => {
+                for (to, from) in to.iter_mut().zip(self.from.chunks_exact(self.stride)) {
+                    if let Some(from) = from.first_chunk::<N>() {
+                        *to = turned::<N, M>(*from);
+                    }
+                }
+            }
+        }
+        let end = self.from.get(count * self.stride..).and_then(|end| end.first_chunk::<N>());
+        if let Some(end) = end {
+            *last = turned::<N, M>(*end);
+        }
+    }
+}
+
+/// Every `K`th element.
+#[inline(always)]
+fn each<const N: usize, const M: usize, const K: usize>(from: &[u8], to: &mut [[u8; N]]) {
+    let from: &[[[u8; N]; K]] = whole(from);
+    for (to, from) in to.iter_mut().zip(from) {
+        if let Some(from) = from.first() {
+            *to = turned::<N, M>(*from);
+        }
+    }
+}
+
+/// An element with the bytes of its numbers turned round; each is one
+/// instruction, or less when several are done at once.
+#[inline(always)]
+pub(super) fn turned<const N: usize, const M: usize>(mut element: [u8; N]) -> [u8; N] {
+    if M > 1 {
+        for number in element.chunks_exact_mut(M) {
+            number.reverse();
+        }
+    }
+    element
+}
+
+/// The values of `N` bytes that a slice starts with.
+#[inline(always)]
+pub(super) fn whole<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> &[T] {
+    let len = bytes.len() - bytes.len() % size_of::<T>();
+    bytes.get(..len).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok()).unwrap_or_default()
+}
+
+/// As [`whole`], to be written.
+#[inline(always)]
+pub(super) fn whole_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
+    let len = bytes.len() - bytes.len() % size_of::<T>();
+    bytes
+        .get_mut(..len)
+        .and_then(|bytes| bytemuck::try_cast_slice_mut(bytes).ok())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::dispatch::tests::both_ways;
+
+    #[test]
+    fn copies_of_any_size_and_distance_are_those_made_one_by_one() {
+        let from: Vec<u8> = (0..=250).cycle().take(4000).collect();
+        let parts = [(1, 1), (2, 2), (4, 4), (8, 8), (8, 4), (16, 8), (3, 1), (12, 4), (32, 8)];
+        both_ways(|| {
+            for (size, number) in parts {
+                for swap in [false, true] {
+                    let part = Part { size, number, swap };
+                    for (stride, count) in
+                        [(0, 0), (0, 1), (0, 9), (0, 100), (1, 50), (size, 33), (3 * size, 20)]
+                    {
+                        let stride = size + stride;
+                        let end = count * stride - if count == 0 { 0 } else { stride - size };
+                        let mut found = vec![0; count * size];
+                        let mut expected = found.clone();
+                        copy(part, &from[..end], stride, &mut found);
+                        one_by_one(part, &from[..end], stride, &mut expected);
+                        assert_eq!(found, expected, "{part:?} {stride} {count}");
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn bytes_of_numbers_are_turned_round() {
+        let part = Part { size: 8, number: 4, swap: true };
+        let mut to = [0; 8];
+        copy(part, &[1, 2, 3, 4, 5, 6, 7, 8], 8, &mut to);
+        assert_eq!(to, [4, 3, 2, 1, 8, 7, 6, 5]);
+    }
+}

@@ -1,0 +1,15 @@
+//! Loops over many elements at once, where it was measured that they pay.
+//!
+//! They know bytes and sizes, no dtypes and no files. What they do is written
+//! once, as a safe [`Job`]; [`run`] compiles it for AVX2 besides, and chooses
+//! when the program runs. Without AVX2, and on other machines, the same loop
+//! runs as the compiler makes it for all of them.
+
+mod copy;
+mod dispatch;
+mod transpose;
+
+pub use copy::Part;
+pub(crate) use copy::copy;
+pub(crate) use dispatch::{Job, run};
+pub(crate) use transpose::{Plane, transpose};

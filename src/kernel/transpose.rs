@@ -1,0 +1,218 @@
+//! Copies a plane whose elements lie together along one axis to where they
+//! lie together along the other.
+//!
+//! Element by element, each read or each write would fetch a cache line for
+//! one element. So a tile that fits the second cache is filled by whole lines
+//! and emptied by whole lines.
+#![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
+
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+
+use super::{Job, Part, run};
+use crate::geometry::{advance, signed};
+
+/// Rows of a tile, each a few cache lines of `from`.
+const HEIGHT: usize = 64;
+
+/// Columns of a tile, each row of which is written at once.
+const WIDTH: usize = 256;
+
+/// Rows and columns of the blocks that are turned in registers.
+const SIDE: usize = 8;
+
+/// Where the elements of a plane lie, and where they go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plane {
+    /// Rows, along which elements lie close in `from`, and columns, along
+    /// which they lie together in `to`.
+    pub(crate) dims: [usize; 2],
+    /// The first byte, and the bytes from one row and one column to the next.
+    pub(crate) start: usize,
+    pub(crate) strides: [isize; 2],
+    /// The first byte in `to`, and the bytes from one row to the next.
+    pub(crate) to_start: usize,
+    pub(crate) to_stride: usize,
+}
+
+/// Copies a plane; false if there is no way for elements of that size.
+pub(crate) fn transpose(part: Part, from: &[u8], plane: Plane, to: &mut [u8]) -> bool {
+    match (part.size, part.turned()) {
+        (1, _) => with(from, plane, to, |x: u8| x),
+        (2, 1) => with(from, plane, to, |x: u16| x),
+        (2, _) => with(from, plane, to, u16::swap_bytes),
+        (4, 1) => with(from, plane, to, |x: u32| x),
+        (4, _) => with(from, plane, to, u32::swap_bytes),
+        (8, 1) => with(from, plane, to, |x: u64| x),
+        (8, 4) => with(from, plane, to, |x: u64| x.swap_bytes().rotate_left(32)),
+        (8, _) => with(from, plane, to, u64::swap_bytes),
+        (16, 1) => with(from, plane, to, |x: u128| x),
+        (16, 8) => with(from, plane, to, |x: u128| x.swap_bytes().rotate_left(64)),
+        _ => return false,
+    }
+    true
+}
+
+/// Elements are moved as whole numbers, each turned by `turn`.
+fn with<W: Pod>(from: &[u8], plane: Plane, to: &mut [u8], turn: impl Fn(W) -> W) {
+    run(Transpose { from, plane, to, turn, word: PhantomData });
+}
+
+struct Transpose<'a, W, F> {
+    from: &'a [u8],
+    plane: Plane,
+    to: &'a mut [u8],
+    turn: F,
+    word: PhantomData<W>,
+}
+
+impl<W: Pod, F: Fn(W) -> W> Job for Transpose<'_, W, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Transpose { from, plane, to, turn, .. } = self;
+        let [rows, columns] = plane.dims;
+        let mut tile: Vec<[W; WIDTH]> = bytemuck::zeroed_vec(HEIGHT);
+        for left in (0..columns).step_by(WIDTH) {
+            let width = WIDTH.min(columns - left);
+            for top in (0..rows).step_by(HEIGHT) {
+                let height = HEIGHT.min(rows - top);
+                for column in (0..width).step_by(SIDE) {
+                    for (i, lines) in tile.chunks_exact_mut(SIDE).enumerate() {
+                        let start = plane.at(top + SIDE * i, left + column);
+                        block(from, start, plane.strides, column, lines, &turn);
+                    }
+                }
+                for (row, line) in tile.iter().take(height).enumerate() {
+                    let start =
+                        plane.to_start + (top + row) * plane.to_stride + left * size_of::<W>();
+                    let line = line.get(..width).map_or(&[][..], bytemuck::cast_slice);
+                    if let Some(to) = to.get_mut(start..start + line.len()) {
+                        to.copy_from_slice(line);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Plane {
+    #[inline(always)]
+    fn at(&self, row: usize, column: usize) -> usize {
+        let [down, across] = self.strides;
+        advance(advance(self.start, row, down), column, across)
+    }
+}
+
+/// Turns a block of `SIDE` rows and columns. Where the plane ends in it, the
+/// rest is not looked at later, whatever is read for it.
+#[inline(always)]
+fn block<W: Pod>(
+    from: &[u8],
+    start: usize,
+    [down, across]: [isize; 2],
+    column: usize,
+    lines: &mut [[W; WIDTH]],
+    turn: impl Fn(W) -> W,
+) {
+    let columns = match together::<W>(from, start, across) {
+        Some(columns) if down == signed(size_of::<W>()) => {
+            columns.map(bytemuck::pod_read_unaligned)
+        }
+        _ => apart(from, start, [down, across]),
+    };
+    for (row, line) in lines.iter_mut().enumerate() {
+        let line = line.get_mut(column..).and_then(|line| line.first_chunk_mut::<SIDE>());
+        let Some(line) = line else { return };
+        for (to, column) in line.iter_mut().zip(&columns) {
+            if let Some(element) = column.get(row) {
+                *to = turn(*element);
+            }
+        }
+    }
+}
+
+/// The bytes of `SIDE` columns of as many elements that lie together. They are
+/// all found before one is read: without a branch in between, the compiler
+/// reads each with one instruction.
+#[inline(always)]
+fn together<W>(from: &[u8], start: usize, across: isize) -> Option<[&[u8]; SIDE]> {
+    let mut columns = [from; SIDE];
+    let mut at = start;
+    for column in &mut columns {
+        *column = from.get(at..at.wrapping_add(size_of::<[W; SIDE]>()))?;
+        at = at.wrapping_add_signed(across);
+    }
+    Some(columns)
+}
+
+/// Reads `SIDE` columns of elements that may lie anywhere.
+fn apart<W: Pod>(from: &[u8], start: usize, [down, across]: [isize; 2]) -> [[W; SIDE]; SIDE] {
+    let mut columns = [[W::zeroed(); SIDE]; SIDE];
+    for (i, column) in columns.iter_mut().enumerate() {
+        let mut at = advance(start, i, across);
+        for element in column {
+            if let Some(from) = from.get(at..at.wrapping_add(size_of::<W>())) {
+                *element = bytemuck::pod_read_unaligned(from);
+            }
+            at = at.wrapping_add_signed(down);
+        }
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::dispatch::tests::both_ways;
+
+    /// Copies one element after the other.
+    fn one_by_one(part: Part, from: &[u8], plane: Plane, to: &mut [u8]) {
+        for row in 0..plane.dims[0] {
+            for column in 0..plane.dims[1] {
+                let at = plane.at(row, column);
+                let start = plane.to_start + row * plane.to_stride + column * part.size;
+                let to = &mut to[start..start + part.size];
+                crate::kernel::copy(part, &from[at..at + part.size], part.size, to);
+            }
+        }
+    }
+
+    #[test]
+    fn planes_are_those_copied_one_by_one() {
+        let from: Vec<u8> = (0..=250).cycle().take(300 * 300 * 4).collect();
+        let sizes = [(1, 1), (2, 2), (4, 4), (8, 8), (8, 4), (16, 8)];
+        let dims = [[1, 1], [8, 8], [7, 9], [65, 3], [3, 257], [70, 260], [130, 40]];
+        both_ways(|| {
+            for ((size, number), [rows, columns]) in
+                sizes.into_iter().flat_map(|size| dims.map(|dims| (size, dims)))
+            {
+                for (swap, gap, reversed) in
+                    [(false, 0, false), (true, 0, true), (true, 3, false), (false, 3, true)]
+                {
+                    let part = Part { size, number, swap };
+                    let (down, across) = (size + gap, rows * (size + gap) + gap);
+                    if columns * across > from.len() {
+                        continue;
+                    }
+                    let (start, strides) = if reversed {
+                        let start = (rows - 1) * down + (columns - 1) * across;
+                        (start, [-signed(down), -signed(across)])
+                    } else {
+                        (0, [signed(down), signed(across)])
+                    };
+                    let to_stride = columns * size + 5;
+                    let plane =
+                        Plane { dims: [rows, columns], start, strides, to_start: 2, to_stride };
+                    let mut found = vec![0xaa; 2 + rows * to_stride];
+                    let mut expected = found.clone();
+                    assert!(transpose(part, &from[..columns * across], plane, &mut found));
+                    one_by_one(part, &from, plane, &mut expected);
+                    assert!(found == expected, "{part:?} {plane:?}");
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,109 @@
+//! Copies that change the type of numbers.
+
+use ndarray::{ArrayD, IxDyn};
+
+use super::View;
+use crate::cast::{Casting, Number, Wide, check, same};
+use crate::dtype::{ByteOrder, DType};
+use crate::error::{Error, ErrorKind, Result};
+use crate::value::Value;
+use crate::with_type;
+
+impl<T: Number> View<'_, T> {
+    /// Copies all elements into an array of another type of number, in C
+    /// order: NumPy's `a.astype(U, casting=…)`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Cast`] when the cast isn't allowed, naming what allows it;
+    /// [`ErrorKind::Value`] with [`Casting::SameValue`] for the first number
+    /// that would become another.
+    ///
+    /// # Panics
+    ///
+    /// As [`to_vec`](View::to_vec).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::Casting;
+    ///
+    /// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
+    /// let table = penguins.view::<f64>()?;
+    /// let small = table.to_ndarray_as::<f32>(Casting::SameKind)?;
+    /// assert_eq!(small[[0, 3]], 3750.0);
+    /// assert!(table.to_ndarray_as::<f32>(Casting::Safe).is_err());
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn to_ndarray_as<U: Number>(&self, casting: Casting) -> Result<ArrayD<U>> {
+        check(&self.number_dtype(), &U::dtype(), casting)?;
+        let mut out = Vec::with_capacity(self.len());
+        let mut lost = None;
+        self.fold((), |(), value| {
+            let cast: U = value.cast();
+            if casting == Casting::SameValue && !same(value.widen(), cast.widen()) {
+                lost.get_or_insert(value);
+            }
+            out.push(cast);
+        });
+        match lost {
+            Some(value) => Err(changed(&value.widen(), &U::dtype())),
+            None => Ok(ArrayD::from_shape_vec(IxDyn(self.shape()), out)
+                .expect("as many elements as the shape has")),
+        }
+    }
+
+    /// The dtype of the elements, byte order included.
+    fn number_dtype(&self) -> DType {
+        let own = T::dtype();
+        let foreign = match own.byte_order() {
+            ByteOrder::Little => ByteOrder::Big,
+            _ => ByteOrder::Little,
+        };
+        if T::is_exact(&self.codec) { own } else { own.with_byte_order(foreign) }
+    }
+}
+
+impl View<'_, Value> {
+    /// As [`to_ndarray_as`](View::to_ndarray_as), of numbers whose type is
+    /// known at run time only.
+    ///
+    /// # Errors
+    ///
+    /// As there; [`ErrorKind::Cast`] also for elements that are no numbers of
+    /// up to 8 bytes (16 when complex).
+    ///
+    /// # Panics
+    ///
+    /// As [`to_vec`](View::to_vec).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Casting, MappedArray};
+    ///
+    /// let counts = MappedArray::anonymous(&"[('n', '>u2')]".parse()?, &[3])?;
+    /// let wide = counts.field("n")?.to_ndarray_as::<f64>(Casting::Safe)?;
+    /// assert_eq!(wide.sum(), 0.0);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn to_ndarray_as<U: Number>(&self, casting: Casting) -> Result<ArrayD<U>> {
+        let dtype = self.dtype().clone();
+        with_type!(dtype, number T => self.view::<T>()?.to_ndarray_as(casting), _ => {
+            let works = "only numbers do: take a field, or copy with `to_ndarray`".to_owned();
+            let to = U::dtype().to_string();
+            Err(ErrorKind::Cast { from: dtype.to_string(), to, casting, works }.into())
+        })
+    }
+}
+
+/// The error of a number that would become another.
+pub(super) fn changed(value: &Wide, to: &DType) -> Error {
+    let value = match value {
+        Wide::Int(value) => value.to_string(),
+        Wide::UInt(value) => value.to_string(),
+        Wide::Float(value) => Value::F64(*value).to_string(),
+        Wide::Complex(re, im) => Value::C128(num_complex::Complex::new(*re, *im)).to_string(),
+    };
+    ErrorKind::Value { value, expected: format!("what {to} can hold unchanged") }.into()
+}

@@ -1,0 +1,45 @@
+//! Goes through the bytes of each element, to write them.
+
+use super::ViewMut;
+use crate::element::Element;
+use crate::error::Result;
+
+impl<T: Element> ViewMut<'_, T> {
+    /// Stores values in C order until one is an error.
+    pub(super) fn store_all(&mut self, values: impl Iterator<Item = Result<T>>) -> Result<()> {
+        let mut values = values;
+        self.in_c_order(|codec, bytes| match values.next() {
+            Some(value) => value?.encode(codec, bytes),
+            None => Ok(()),
+        })
+    }
+
+    /// Calls `f` with the bytes of each element, in C order.
+    pub(super) fn in_c_order(
+        &mut self,
+        mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let codec = self.codec.clone();
+        let size = T::itemsize(&codec);
+        for run in self.geometry.merged().runs() {
+            let mut at = run.start;
+            for _ in 0..run.count {
+                let bytes = self.bytes.get_mut(at..at.wrapping_add(size)).unwrap_or_default();
+                f(&codec, bytes)?;
+                at = at.wrapping_add_signed(run.stride);
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `f` with the bytes of each element, in the order of memory.
+    pub(super) fn each(
+        &mut self,
+        mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let codec = self.codec.clone();
+        let size = T::itemsize(&codec);
+        let geometry = self.geometry.memory_order().merged();
+        geometry.runs().try_for_each(|run| run.each(self.bytes, size, |bytes| f(&codec, bytes)))
+    }
+}

@@ -1,0 +1,69 @@
+//! Copies of elements that lie together along another axis than the last.
+
+use crate::axes::Axes;
+use crate::geometry::Geometry;
+use crate::kernel::{self, Part, Plane};
+
+/// Planes narrower than this are copied run by run.
+const NARROW: usize = 8;
+
+/// Copies all elements in C order, plane by plane, if that is the better way;
+/// `geometry` is merged.
+pub(super) fn transpose(part: Part, from: &[u8], geometry: &Geometry, to: &mut [u8]) -> bool {
+    let strides = geometry.strides.iter().map(|stride| stride.unsigned_abs());
+    let Some((down, _)) = strides.enumerate().min_by_key(|(_, stride)| *stride) else {
+        return false;
+    };
+    let across = geometry.ndim() - 1;
+    let is_narrow = |axis: usize| geometry.shape.get(axis).is_none_or(|&dim| dim < NARROW);
+    if down == across || is_narrow(down) || is_narrow(across) || part.size > 16 {
+        return false;
+    }
+    let own = in_c_order(geometry, part.size);
+    let (Some((planes, [rows, columns])), Some((own_planes, [own_rows, _]))) =
+        (geometry.planes(down, across), own.planes(down, across))
+    else {
+        return false;
+    };
+    planes.places().zip(own_planes.places()).all(|(start, to_start)| {
+        let plane = Plane {
+            dims: [rows.0, columns.0],
+            start,
+            strides: [rows.1, columns.1],
+            to_start,
+            to_stride: own_rows.1.unsigned_abs(),
+        };
+        kernel::transpose(part, from, plane, to)
+    })
+}
+
+/// The same shape, with elements one after the other.
+fn in_c_order(geometry: &Geometry, itemsize: usize) -> Geometry {
+    let mut stride = isize::try_from(itemsize).unwrap_or(0);
+    let mut strides: Axes<isize> = Axes::new();
+    for &dim in geometry.shape.iter().rev() {
+        strides.push(stride);
+        stride = stride.saturating_mul(isize::try_from(dim).unwrap_or(0));
+    }
+    strides.reverse();
+    Geometry { offset: 0, shape: geometry.shape.clone(), strides }
+}
+
+/// Length and stride of an axis.
+type DimStride = (usize, isize);
+
+impl Geometry {
+    /// Takes two axes out, the first of which comes before the second.
+    fn planes(&self, down: usize, across: usize) -> Option<(Geometry, [DimStride; 2])> {
+        let axis = |axis| Some((*self.shape.get(axis)?, *self.strides.get(axis)?));
+        let rest = self.index_axis(across, 0).ok()?.index_axis(down, 0).ok()?;
+        Some((rest, [axis(down)?, axis(across)?]))
+    }
+
+    /// The first byte of each element, in C order.
+    fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        self.runs().flat_map(|run| {
+            (0..run.count).map(move |i| crate::geometry::advance(run.start, i, run.stride))
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! Text elements for people.
+
+use super::View;
+use crate::dtype::{DType, Kind};
+use crate::element::{character, decode_points, text, trimmed};
+use crate::error::{ErrorKind, Result};
+use crate::value::Value;
+
+impl<'a> View<'a, Value> {
+    /// Lends bytes of dtype `S` as text in C order, without the NULs behind
+    /// it. An element that is no UTF-8 is an error of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fit`] for other dtypes; of text of dtype `U`, which isn't
+    /// stored as UTF-8, see [`strings`](View::strings).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::MappedArray;
+    ///
+    /// let mut codes = MappedArray::anonymous(&"|S4".parse()?, &[2])?;
+    /// codes.view_mut::<String>()?.set(0, "EGLL".to_owned())?;
+    /// let view = codes.dyn_view()?;
+    /// assert_eq!(view.strs()?.collect::<npymap::Result<Vec<&str>>>()?, ["EGLL", ""]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn strs(&self) -> Result<impl Iterator<Item = Result<&'a str>> + '_> {
+        if self.dtype().kind() != Kind::Bytes {
+            return Err(unfit(self.dtype(), "&str"));
+        }
+        Ok(self.element_bytes().map(|bytes| text(trimmed(bytes))))
+    }
+
+    /// Reads text of dtype `S` or `U` in C order, without the NULs behind it.
+    /// An element that is no text is an error of its own, where a
+    /// [`view`](View::view) of `String` has U+FFFD.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fit`] for other dtypes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::MappedArray;
+    ///
+    /// let mut names = MappedArray::anonymous(&"<U2".parse()?, &[2])?;
+    /// names.dyn_view_mut()?.view_as(&"<u4".parse()?)?.into_view::<u32>()?.fill(&0xd800)?;
+    /// let view = names.dyn_view()?;
+    /// let refused = view.strings()?.next().unwrap().unwrap_err();
+    /// assert_eq!(refused.to_string(), "U+D800: expected a code point of Unicode");
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn strings(&self) -> Result<impl Iterator<Item = Result<String>> + '_> {
+        let (kind, order) = (self.dtype().kind(), self.dtype().byte_order());
+        if !matches!(kind, Kind::Bytes | Kind::Unicode) {
+            return Err(unfit(self.dtype(), "String"));
+        }
+        Ok(self.element_bytes().map(move |bytes| match kind {
+            Kind::Bytes => text(trimmed(bytes)).map(str::to_owned),
+            _ => decode_points(order, bytes).map(character).collect(),
+        }))
+    }
+}
+
+fn unfit(dtype: &DType, asked: &str) -> crate::Error {
+    let works = match dtype.kind() {
+        Kind::Unicode => "String".to_owned(),
+        _ => crate::element::works_for(dtype),
+    };
+    ErrorKind::Fit { stored: dtype.to_string(), asked: asked.to_owned(), works }.into()
+}

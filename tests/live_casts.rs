@@ -1,0 +1,93 @@
+//! Casts are allowed where NumPy's are, and give what NumPy's give.
+
+use npymap::{Casting, DType, MappedArray};
+use serde_json::json;
+
+use crate::oracle::{Oracle, hex};
+use crate::support::{directory, open};
+
+const SEED: u32 = 20_240_229;
+
+const CASTINGS: [Casting; 5] =
+    [Casting::No, Casting::Equiv, Casting::Safe, Casting::SameKind, Casting::Unsafe];
+
+#[test]
+fn casts_are_allowed_as_numpys_are() {
+    let Some(mut numpy) = Oracle::start("records.py") else { return };
+    let cases = numpy.ask(&json!(["can_casts", SEED, 1500]));
+    let (mut wrong, mut allowed) = (Vec::new(), 0);
+    for case in cases.as_array().unwrap() {
+        let [from, to] = ["from", "to"].map(|key| case[key].as_str().unwrap());
+        let (Ok(from), Ok(to)) = (from.parse::<DType>(), to.parse::<DType>()) else { continue };
+        let ours = json!(CASTINGS.map(|casting| from.can_cast(&to, casting)));
+        if ours != case["can"] {
+            wrong.push(format!("{from} to {to}: {ours}, NumPy {}", case["can"]));
+        }
+        allowed += usize::from(case["can"][3] == true);
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(allowed > 500, "{allowed}");
+}
+
+#[test]
+fn casts_give_what_numpys_give() {
+    let Some(mut numpy) = Oracle::start("records.py") else { return };
+    let directory = directory();
+    let cases = numpy.ask(&json!(["casts", directory.path(), SEED, 1800]));
+    let (mut wrong, mut done, mut refused) = (Vec::new(), 0, 0);
+    for case in cases.as_array().unwrap() {
+        let from = open(case["path"].as_str().unwrap()).unwrap();
+        let casting: Casting = case["casting"].as_str().unwrap().parse().unwrap();
+        let to: DType = case["to"].as_str().unwrap().parse().unwrap();
+        let mut ours = MappedArray::anonymous(&to, from.shape()).unwrap();
+        let mut view = ours.dyn_view_mut().unwrap();
+        let result = view.assign_as(&from.dyn_view().unwrap(), casting);
+        let bytes: Vec<u8> = view.as_view().element_bytes().flatten().copied().collect();
+        let says = || format!("{} to {to}, {casting}", from.dtype());
+        match (result, case["error"].as_str()) {
+            (Ok(()), None) if hex(&bytes) == case["bytes"].as_str().unwrap() => done += 1,
+            (Ok(()), None) => {
+                wrong.push(format!("{}: {} is {}", says(), hex(&bytes), case["bytes"]));
+            }
+            (Err(_), Some(_)) => refused += 1,
+            (Err(error), None) => wrong.push(format!("{}: {error}", says())),
+            (Ok(()), Some(error)) => wrong.push(format!("{}: NumPy {error}", says())),
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(done > 700 && refused > 200, "{done} {refused}");
+}
+
+#[test]
+fn statistics_are_numpys() {
+    let Some(mut numpy) = Oracle::start("records.py") else { return };
+    let directory = directory();
+    for case in numpy.ask(&json!(["statistics", directory.path(), SEED, 200])).as_array().unwrap() {
+        let array = open(case["path"].as_str().unwrap()).unwrap();
+        let dtype = array.dtype().clone();
+        npymap::with_type!(dtype, real T => {
+            let view = array.view::<T>().unwrap();
+            let stats = view.stats();
+            let end = |end: Option<T>| end.map(npymap::Real::to_f64);
+            let number = |key: &str| case[key].as_str().map(|text| text.parse::<f64>().unwrap());
+            let counts = json!([stats.count, stats.nan, stats.infinite]);
+            assert_eq!(counts, json!([case["count"], case["nan"], case["infinite"]]), "{case}");
+            assert_eq!((end(stats.min), end(stats.max)), (number("min"), number("max")), "{case}");
+            let (sum, scale) = (number("sum").unwrap(), case["scale"].as_f64().unwrap());
+            let near = |ours: f64| ours == sum || (ours.is_nan() && sum.is_nan()) || (ours - sum).abs() <= 1e-15 * scale;
+            assert!(near(stats.sum), "{} {case}", stats.sum);
+            if stats.nan == 0 {
+                assert!(near(view.sum()), "{} {case}", view.sum());
+            } else {
+                assert!(view.sum().is_nan());
+            }
+        }, _ => unreachable!());
+    }
+}
+
+#[test]
+fn a_sum_of_many_small_floats_does_not_stick() {
+    let mut ones = MappedArray::anonymous(&DType::of::<f32>(), &[20_000_000]).unwrap();
+    ones.as_slice_mut::<f32>().unwrap().fill(1.0);
+    assert_eq!(ones.view::<f32>().unwrap().sum(), 2e7);
+}

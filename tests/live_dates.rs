@@ -1,0 +1,116 @@
+//! Dates and differences are added, converted and read as NumPy's are.
+
+use std::cmp::Ordering;
+
+use npymap::{DateTime64, Error, Ticks, TimeDelta64, Unit};
+use serde_json::{Value as Json, json};
+
+use crate::oracle::Oracle;
+
+fn unit(text: &Json) -> Unit {
+    text.as_str().unwrap().parse().unwrap()
+}
+
+fn ticks(json: &Json) -> Ticks {
+    json.as_i64().map_or(Ticks::NAT, Ticks)
+}
+
+/// Compares an answer with NumPy's; what wraps around in NumPy is refused.
+fn same(ours: Result<(Ticks, Option<Unit>, String), Error>, numpys: &Json, says: &str) -> bool {
+    match ours {
+        Ok((ticks, unit, text)) => {
+            let unit = unit.map(|unit| unit.to_string());
+            let expected = (&numpys["ticks"], &numpys["unit"], &numpys["text"]);
+            let (ticks, unit) = (json!(ticks.0.to_string()), json!(unit));
+            assert_eq!((&ticks, &unit, &json!(text)), expected, "{says}");
+            true
+        }
+        Err(error) => {
+            let wraps = numpys["error"].is_string() || numpys["big"] == true;
+            assert!(wraps, "{says}: {error}, NumPy {numpys}");
+            false
+        }
+    }
+}
+
+#[test]
+fn dates_are_added_and_converted_as_numpys() {
+    let Some(mut numpy) = Oracle::start("records.py") else { return };
+    let (mut done, mut refused) = (0, 0);
+    for case in numpy.ask(&json!(["dates", 20_240_229, 2000])).as_array().unwrap() {
+        let [first, second] = [0, 1].map(|i| ticks(&case["ticks"][i]));
+        let [u, v, w] = [0, 1, 2].map(|i| unit(&case["units"][i]));
+        let a = DateTime64 { ticks: first, unit: Some(u) };
+        let b = DateTime64 { ticks: second, unit: Some(v) };
+        let d = TimeDelta64 { ticks: first, unit: Some(u) };
+        let e = TimeDelta64 { ticks: second, unit: Some(v) };
+        assert_eq!(json!(a.to_string()), case["text"], "{case}");
+        let date = |date: DateTime64| (date.ticks, date.unit, date.to_string());
+        // Of differences NumPy prints the count of some units only.
+        let delta = |delta: TimeDelta64| (delta.ticks, delta.unit, delta.to_string());
+        for (key, ours) in [
+            ("plus", a.plus(e).map(date)),
+            ("minus", a.minus(e).map(date)),
+            ("since", a.since(b).map(delta)),
+            ("to", a.to_unit(w).map(date)),
+            ("sum", d.plus(e).map(delta)),
+            ("difference", d.minus(e).map(delta)),
+            ("times", d.times(7).map(delta)),
+            ("delta_to", d.to_unit(w).map(delta)),
+        ] {
+            let is_done = same(ours, &case[key], &format!("{key} of {case}"));
+            *if is_done { &mut done } else { &mut refused } += 1;
+        }
+        let less = |order: Option<Ordering>| json!(order == Some(Ordering::Less));
+        assert_eq!(less(a.compare(b)), case["less"], "{case}");
+        if case["delta_less"].is_boolean() {
+            assert_eq!(less(d.compare(e)), case["delta_less"], "{case}");
+        }
+        if case["parsed"].is_object() {
+            same(a.to_string().parse().map(date), &case["parsed"], &format!("parsed {case}"));
+        }
+    }
+    assert!(done > 8000 && refused > 500, "{done} {refused}");
+}
+
+#[cfg(feature = "jiff")]
+#[test]
+fn dates_become_those_of_a_calendar_and_come_back() {
+    for text in [
+        "1969-12-31T23:59:59.999999999",
+        "2020-02-29T12:34:56.5",
+        "0001-01-01T00:00:00",
+        "9999-12-30T01:02:03",
+    ] {
+        let date: DateTime64 = text.parse().unwrap();
+        let civil = date.to_civil().unwrap();
+        assert_eq!(civil, text.parse().unwrap(), "{text}");
+        assert_eq!(DateTime64::from_civil(civil, date.unit.unwrap()).unwrap(), date);
+        let instant = date.to_timestamp().unwrap();
+        assert_eq!(
+            instant
+                .to_string()
+                .trim_end_matches('Z')
+                .parse::<npymap::jiff::civil::DateTime>()
+                .unwrap(),
+            civil
+        );
+        assert_eq!(DateTime64::from_timestamp(instant, date.unit.unwrap()).unwrap(), date);
+    }
+    let fine = DateTime64 { ticks: Ticks(-1), unit: Some("as".parse().unwrap()) };
+    assert_eq!(fine.to_civil().unwrap().to_string(), "1969-12-31T23:59:59.999999999");
+    for refused in
+        [DateTime64::NAT, DateTime64 { ticks: Ticks(i64::MAX), unit: Some("Y".parse().unwrap()) }]
+    {
+        assert!(refused.to_civil().is_err(), "{refused}");
+    }
+    let delta = TimeDelta64 { ticks: Ticks(-3), unit: Some("25s".parse().unwrap()) };
+    let duration = delta.to_duration().unwrap();
+    assert_eq!(duration.as_secs(), -75);
+    assert_eq!(TimeDelta64::from_duration(duration, delta.unit.unwrap()).unwrap(), delta);
+    let months = TimeDelta64 { ticks: Ticks(1), unit: Some("M".parse().unwrap()) };
+    assert_eq!(
+        months.to_duration().unwrap_err().to_string(),
+        "1 months: expected a length that 64 bits count in seconds"
+    );
+}

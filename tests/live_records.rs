@@ -1,0 +1,116 @@
+//! Fields of records are NumPy's, to read and to write, in every layout
+//! NumPy writes; so is what views take for something else.
+
+use npymap::{ByteOrder, DType, DynViewMut, Element, Value, with_type};
+use serde_json::{Value as Json, json};
+
+use crate::oracle::{Oracle, hex};
+use crate::support::{directory, open, open_mut};
+
+const SEED: u32 = 20_240_229;
+
+fn path_of(field: &Json) -> String {
+    let names = field["path"].as_array().unwrap().iter();
+    names.map(|name| name.as_str().unwrap()).collect::<Vec<_>>().join(".")
+}
+
+/// Turns the elements of a field round, in C order.
+fn reverse<T: Element + Clone>(view: DynViewMut<'_>) {
+    let mut view = view.into_view::<T>().unwrap();
+    let mut values = view.as_view().to_vec();
+    values.reverse();
+    view.copy_from_slice(&values).unwrap();
+}
+
+#[test]
+fn fields_are_read_and_written_as_numpys_in_every_layout() {
+    let Some(mut numpy) = Oracle::start("records.py") else { return };
+    let directory = directory();
+    let files = numpy.ask(&json!(["structs", directory.path(), SEED]));
+    let mut edited = 0;
+    for file in files.as_array().unwrap() {
+        let path = file["path"].as_str().unwrap();
+        let array = open(path).unwrap();
+        for field in file["fields"].as_array().unwrap() {
+            let view = array.field(&path_of(field)).unwrap();
+            let says = format!("{} of {}", path_of(field), array.dtype());
+            assert_eq!(json!(view.shape()), field["shape"], "{says}");
+            let bytes: Vec<u8> = view.element_bytes().flatten().copied().collect();
+            assert_eq!(hex(&bytes), field["bytes"].as_str().unwrap(), "{says}");
+            assert_eq!(view.dtype(), &field["descr"].as_str().unwrap().parse().unwrap(), "{says}");
+        }
+        drop(array);
+        let mut array = open_mut(path).unwrap();
+        for (number, field) in file["fields"].as_array().unwrap().iter().enumerate() {
+            let view = array.field_mut(&path_of(field)).unwrap();
+            let dtype = view.dtype().clone();
+            if number % 2 == 0 {
+                with_type!(dtype, any T => reverse::<T>(view), _ => reverse::<Value>(view));
+            } else {
+                reverse::<Value>(view);
+            }
+            edited += 1;
+        }
+        array.close().unwrap();
+        assert_eq!(numpy.ask(&json!(["is_expected", path])), true, "{file}");
+    }
+    assert!(edited > 200, "{edited}");
+}
+
+#[test]
+fn what_views_take_for_something_else_is_numpys() {
+    let Some(mut numpy) = Oracle::start("records.py") else { return };
+    let directory = directory();
+    let mut counts = std::collections::BTreeMap::new();
+    let files = numpy.ask(&json!(["recasts", directory.path(), SEED, 400]));
+    for file in files.as_array().unwrap() {
+        let path = file["path"].as_str().unwrap();
+        for case in file["cases"].as_array().unwrap() {
+            let mut array = npymap::OpenOptions::new().read(path).unwrap();
+            let says = format!("{case} of {} {:?}", array.dtype(), array.byte_strides());
+            let mut view = array.dyn_view_mut().unwrap();
+            if case["turned"] == true {
+                view = view.t();
+            }
+            let dtype: DType = case["descr"].as_str().unwrap().parse().unwrap();
+            let offset = usize::try_from(case["offset"].as_u64().unwrap()).unwrap();
+            let kind = case["do"].as_str().unwrap();
+            let (lent, ours) = match kind {
+                "view" => (view.as_view().view_as(&dtype).map(|_| ()), view.view_as(&dtype)),
+                "getfield" => {
+                    let lent = view.as_view().getfield(&dtype, offset).map(|_| ());
+                    (lent, view.getfield(&dtype, offset))
+                }
+                "newbyteorder" => (Ok(()), Ok(view.newbyteorder(ByteOrder::Big))),
+                "real" => (Ok(()), Ok(view.real())),
+                "imag" => (view.as_view().imag().map(|_| ()), view.imag()),
+                "squeeze" => (Ok(()), Ok(view.squeeze())),
+                "byteswap" => (view.byteswap_inplace(), Ok(view)),
+                other => panic!("{other}"),
+            };
+            assert_eq!(lent.is_ok(), ours.is_ok(), "{says}");
+            let (done, refused): &mut (i32, i32) = counts.entry(kind.to_owned()).or_default();
+            match (ours, case["error"].as_str()) {
+                (Ok(ours), None) => {
+                    let bytes: Vec<u8> =
+                        ours.as_view().element_bytes().flatten().copied().collect();
+                    assert_eq!(json!(ours.shape()), case["shape"], "{says}");
+                    assert_eq!(hex(&bytes), case["bytes"].as_str().unwrap(), "{says}");
+                    assert_eq!(
+                        *ours.dtype(),
+                        case["dtype"].as_str().unwrap().parse().unwrap(),
+                        "{says}"
+                    );
+                    *done += 1;
+                }
+                (Err(error), Some(_)) => {
+                    assert!(error.to_string().contains("where they lie: "), "{error}");
+                    *refused += 1;
+                }
+                (ours, _) => panic!("{says}: {:?}", ours.map(|view| view.shape().to_vec())),
+            }
+        }
+    }
+    assert!(counts.len() == 7 && counts.values().all(|(done, _)| *done > 30), "{counts:?}");
+    assert!(counts["view"].1 > 100 && counts["getfield"].1 > 50, "{counts:?}");
+}

@@ -1,0 +1,322 @@
+"""Answers what NumPy does with records, casts, dates and statistics.
+
+`tests/live_records.rs`, `live_casts.rs` and `live_dates.rs` ask.
+"""
+
+import random
+
+from oracle import UNITS, format, np, random_dtype, serve
+from views import leaves, random_array, random_file, random_shape, raw, raw_file, sized_dtype, told
+
+NUMBERS = "?,i1,i2,i4,i8,u1,u2,u4,u8,f2,f4,f8,c8,c16".split(",")
+CASTINGS = ["no", "equiv", "safe", "same_kind", "unsafe"]
+
+# What numpy.lib.format writes for structs: each form of descr.
+STRUCTS = [
+    [("a", "<i4"), ("b", "<f8")],
+    [("a", "|i1"), ("", "|V3"), ("b", "<i4"), ("c", "|i1"), ("", "|V3")],
+    [("", "|V1"), ("a", "<i4"), ("", "|V1"), ("b", "<i4")],
+    [("a", "<i4"), ("", "|V12")],
+    [(("title", "name"), "<i4"), ("b", "<M8[ns]")],
+    [("y", "<i2", (2, 3)), ("z", "|S3")],
+    [("a", [("x", "<i2"), ("y", ">f4")], (2, 2)), ("t", "<m8[25s]")],
+    [("c", ("<f8", (5,)), (2,)), ("u", "<U3")],
+    [("h", "<f2"), ("n", [("z", "<c8"), ("in", [("b", "|b1"), ("v", "|V3"), ("w", "<u8")])])],
+    [("l", "<f16"), ("q", "<c16"), ("s", "|S0"), ("i", "|u1")],
+]
+
+
+def descr_of(dtype):
+    return repr(format.dtype_to_descr(dtype))
+
+
+def structs(directory, seed):
+    """A file of each struct, in both byte orders and both orders of axes; what
+    is in each field, and what is once each field was turned round."""
+    rng = random.Random(seed)
+    files = []
+    for descr in STRUCTS:
+        for order in "<>":
+            dtype = format.descr_to_dtype(descr).newbyteorder(order)
+            for fortran in (False, True):
+                for align in (False, True):
+                    if align:
+                        dtype = np.dtype([(n, dtype[n]) for n in dtype.names], align=True)
+                    files.append(struct(rng, f"{directory}/{len(files)}.npy", dtype, fortran))
+    return files
+
+
+def struct(rng, path, dtype, fortran):
+    shape = rng.choice([(7,), (2, 3), (2, 1, 4), ()])
+    flat = random_array(rng, dtype, int(np.prod(shape)))
+    raw_file(rng, path, flat, shape, fortran)
+    array = np.load(path)
+    fields = []
+    for keys, leaf in leaves(array):
+        fields.append({"path": keys, "descr": leaf.dtype.str, **told(leaf)})
+        if leaf.itemsize:
+            raw(leaf)[...] = raw(leaf).ravel()[::-1].reshape(leaf.shape).copy()
+    EXPECTED[path] = array
+    return {"path": path, "fields": fields}
+
+
+EXPECTED = {}
+
+
+def is_expected(path):
+    found, expected = np.load(path), EXPECTED.pop(path)
+    return found.dtype == expected.dtype and told(found) == told(expected)
+
+
+def recasts(directory, seed, count):
+    """Views whose layout alone changes."""
+    rng = random.Random(seed)
+    files = []
+    while len(files) < count:
+        path = f"{directory}/r{len(files)}.npy"
+        dtype = np.dtype(rng.choice("<>") + rng.choice(NUMBERS)) if rng.random() < 0.6 else sized_dtype(rng)
+        array = random_file(rng, path, dtype)
+        cases = [recast(rng, array) for _ in range(6)]
+        files.append({"path": path, "cases": cases})
+    return files
+
+
+def recast(rng, array):
+    turned = array.T if rng.random() < 0.2 else array
+    kind = rng.choice("view view view getfield newbyteorder real imag squeeze byteswap".split())
+    other = np.dtype(rng.choice("<>") + rng.choice(NUMBERS + ["V6", "S3", "U1"]))
+    if rng.random() < 0.2:
+        other = np.dtype((other, (rng.randrange(1, 4),)))
+    offset = rng.randrange(array.itemsize + 1)
+    case = {"do": kind, "turned": turned is not array, "descr": descr_text(other), "offset": offset}
+    try:
+        if kind == "view":
+            result = turned.view(other)
+        elif kind == "getfield":
+            result = turned.getfield(other, offset)
+        elif kind == "newbyteorder":
+            result = turned.view(turned.dtype.newbyteorder(">"))
+        elif kind in ("real", "imag"):
+            if turned.dtype.kind != "c" and kind == "imag":
+                raise ValueError("NumPy makes up zeros")
+            result = getattr(turned, kind)
+        elif kind == "squeeze":
+            result = turned.squeeze()
+        else:
+            result = turned.byteswap()
+            if turned.dtype.names is not None:
+                # A copy has no padding of its own; swap all in place.
+                copy = np.ndarray(turned.shape, turned.dtype, bytearray(raw(turned).tobytes()))
+                result = copy.byteswap(inplace=True)
+        case.update(told(result))
+        case["dtype"] = descr_text(result.dtype)
+    except (ValueError, TypeError) as error:
+        case["error"] = str(error)
+    return case
+
+
+def descr_text(dtype):
+    if dtype.subdtype is not None:
+        return f"({descr_text(dtype.base)}, {dtype.shape!r})"
+    return descr_of(dtype)
+
+
+def can_casts(seed, count):
+    """Pairs of dtypes, and what casts between them need."""
+    rng = random.Random(seed)
+    plain = [np.dtype(o + n) for n in NUMBERS + ["f16", "c32", "S0", "S3", "S40", "U0", "U3", "U70", "V0", "V4", "V16"] for o in "<>"]
+    plain += [np.dtype(f"<{k}8[{m}{u}]") for k in "mM" for m in ("", "2", "25") for u in UNITS]
+    plain += [np.dtype("<M8"), np.dtype(">m8")]
+    pairs = [(rng.choice(plain), rng.choice(plain)) for _ in range(count)]
+    for _ in range(count):
+        dtype = random_dtype(rng)
+        pairs.append((dtype, related(rng, dtype)))
+        pairs.append((dtype, rng.choice([random_dtype(rng), rng.choice(plain)])))
+    return [
+        {"from": descr_text(a), "to": descr_text(b), "can": [bool(np.can_cast(a, b, c)) for c in CASTINGS]}
+        for a, b in pairs
+    ]
+
+
+def related(rng, dtype):
+    """A dtype with the same structure and other numbers."""
+    if dtype.subdtype is not None:
+        return np.dtype((related(rng, dtype.base), dtype.shape))
+    if dtype.names is not None:
+        other = [related(rng, dtype[n]) for n in dtype.names]
+        names = [n if rng.random() < 0.8 else f"other{i}" for i, n in enumerate(dtype.names)]
+        return np.dtype(list(zip(names, other)), align=rng.random() < 0.5)
+    if rng.random() < 0.4:
+        return dtype.newbyteorder()
+    if dtype.kind in "biufc":
+        return np.dtype(rng.choice("<>") + rng.choice(NUMBERS))
+    if dtype.kind in "SUV":
+        return np.dtype(f"{rng.choice('SUV')}{rng.randrange(1, 60)}")
+    return np.dtype(f"<{dtype.kind}8[{rng.choice(UNITS)}]")
+
+
+def casts(directory, seed, count):
+    """Files, dtypes to cast them to, and what `astype` makes of them."""
+    rng = random.Random(seed)
+    files = []
+    while len(files) < count:
+        path = f"{directory}/c{len(files)}.npy"
+        dtype = rng.choice([number, number, date, text, nested])(rng)
+        shape, fortran = random_shape(rng), rng.random() < 0.5
+        flat = tame(rng, random_array(rng, dtype, int(np.prod(shape)), padding=False))
+        raw_file(rng, path, flat, shape, fortran)
+        array = np.load(path)
+        to = target(rng, dtype)
+        for casting in ["same_kind", "unsafe", "same_value"]:
+            case = {"path": path, "to": descr_text(to), "casting": casting}
+            try:
+                result = np.zeros(array.shape, to)
+                # NumPy's own same_value knows no dates, and lets some numbers pass.
+                how = "unsafe" if casting == "same_value" else casting
+                result[...] = array.astype(to, casting=how)
+                if casting == "same_value" and not is_same(array, result):
+                    raise ValueError("changed")
+                case.update(told(result))
+            except (ValueError, TypeError, UnicodeError, OverflowError) as error:
+                case["error"] = str(error)
+            files.append(case)
+    return files
+
+
+def is_same(array, result):
+    """Whether all values are what they were, as Python compares them."""
+    if array.dtype.names is not None:
+        names = zip(array.dtype.names, result.dtype.names)
+        return all(is_same(array[a], result[b]) for a, b in names)
+    if array.dtype.kind in "mM":
+        back = result.astype(array.dtype)
+        return bool(np.all((back == array) | np.isnat(array)))
+    if array.dtype.kind in "SU":
+        text = [[str(x, "latin1") if isinstance(x, bytes) else x for x in a.ravel().tolist()] for a in (array, result)]
+        return text[0] == text[1]
+    pairs = zip(array.ravel().tolist(), result.ravel().tolist())
+    return all(a == b or (a != a and b != b) for a, b in pairs)
+
+
+def number(rng):
+    return np.dtype(rng.choice("<>") + rng.choice(NUMBERS))
+
+
+def date(rng):
+    return np.dtype(f"{rng.choice('<>')}{rng.choice('mM')}8[{rng.choice(['', '7'])}{rng.choice(UNITS[:10])}]")
+
+
+def text(rng):
+    return np.dtype(f"{rng.choice('<>')}{rng.choice('SU')}{rng.randrange(1, 9)}")
+
+
+def nested(rng):
+    fields = [(f"f{i}", rng.choice([number, date, text])(rng)) for i in range(rng.randrange(1, 4))]
+    return np.dtype(fields + [("n", [("x", number(rng), (2,))])], align=rng.random() < 0.5)
+
+
+def target(rng, dtype):
+    if dtype.subdtype is not None:
+        return np.dtype((target(rng, dtype.base), dtype.shape))
+    if dtype.names is not None:
+        return np.dtype([(f"g{i}", target(rng, dtype[n])) for i, n in enumerate(dtype.names)])
+    if dtype.kind in "mM":
+        # From months to what has a length NumPy takes an average.
+        units = UNITS[:2] if dtype.kind == "m" and np.datetime_data(dtype)[0] in "YM" else UNITS[2:10]
+        return np.dtype(f"{rng.choice('<>')}{dtype.kind}8[{rng.choice(units)}]")
+    return text(rng) if dtype.kind in "SU" else number(rng)
+
+
+def tame(rng, array):
+    """Replaces what casts have no defined answer for: floats beyond integers,
+    dates beyond 64 bits."""
+    for _, leaf in leaves(array):
+        if leaf.dtype.kind in "fc":
+            values = [0.0, -0.0, 1.0, 1.5, 100.25, 2.0, 7.0, 0.1, 64.0]
+            for index in np.ndindex(leaf.shape):
+                leaf[index] = rng.choice(values) + (1j * rng.choice([0, 0, 2]) if leaf.dtype.kind == "c" else 0)
+        elif leaf.dtype.kind in "mM":
+            ticks = leaf.view(leaf.dtype.str[0] + "i8")
+            for index in np.ndindex(leaf.shape):
+                ticks[index] = rng.choice([0, 1, -1, 7, 100, -50, -(2**63)])
+        elif leaf.dtype.kind == "U":
+            for index in np.ndindex(leaf.shape):
+                leaf[index] = rng.choice(["", "a", "abc", "ab cd", "\xe9", "\u6574ab"])
+    return array
+
+
+def dates(seed, count):
+    """Sums, differences and other units of dates."""
+    rng = random.Random(seed)
+    cases = []
+    while len(cases) < count:
+        units = [f"{rng.choice(['', '', '3', '25'])}{rng.choice(UNITS[:11])}" for _ in range(3)]
+        reach = 10 ** rng.randrange(1, 6)
+        ticks = [rng.randrange(-reach, reach) if rng.random() < 0.95 else None for _ in range(2)]
+        a, b = (np.datetime64("NaT" if t is None else t, u) for t, u in zip(ticks, units))
+        d, e = (np.timedelta64("NaT" if t is None else t, u) for t, u in zip(ticks, units))
+        case = {"ticks": ticks, "units": units, "text": str(a)}
+        for name, function in {
+            "plus": lambda: a + e,
+            "minus": lambda: a - e,
+            "since": lambda: a - b,
+            "less": lambda: bool(a < b),
+            "to": lambda: a.astype(f"M8[{units[2]}]"),
+            "sum": lambda: d + e,
+            "difference": lambda: d - e,
+            "times": lambda: d * 7,
+            "delta_less": lambda: bool(d < e),
+            "delta_to": lambda: delta_to(d, units[2]),
+        }.items():
+            case[name] = answer(function)
+        try:
+            parsed = np.datetime64(str(a))
+            case["parsed"] = answer(lambda: parsed)
+        except ValueError:
+            case["parsed"] = None
+        cases.append(case)
+    return cases
+
+
+def delta_to(delta, unit):
+    if not np.can_cast(delta.dtype, np.dtype(f"m8[{unit}]"), "same_kind"):
+        raise TypeError("NumPy takes an average")
+    return delta.astype(f"m8[{unit}]")
+
+
+def answer(function):
+    try:
+        value = function()
+    except (TypeError, ValueError, OverflowError) as error:
+        return {"error": str(error)}
+    if isinstance(value, bool):
+        return value
+    base, multiple = np.datetime_data(value.dtype)
+    big = abs(int(value.view("i8"))) > 2**62 and not np.isnat(value)
+    unit = None if base == "generic" else f"{multiple if multiple != 1 else ''}{base}"
+    return {"ticks": str(int(value.view("i8"))), "unit": unit, "text": str(value), "big": big}
+
+
+def statistics(directory, seed, count):
+    """Files of real numbers, and their statistics."""
+    rng = random.Random(seed)
+    files = []
+    while len(files) < count:
+        dtype = np.dtype(rng.choice("<>") + rng.choice(NUMBERS[:12]))
+        path = f"{directory}/s{len(files)}.npy"
+        array = random_file(rng, path, dtype)
+        wide = array.astype("f8") if dtype.kind != "f" else array.astype("f16")
+        numbers = wide[~np.isnan(wide)]
+        case = {"path": path, "count": array.size, "nan": int(np.isnan(wide).sum())}
+        case["infinite"] = int(np.isinf(wide).sum())
+        case["sum"] = repr(float(numbers.astype("f16").sum())) if array.size else "0.0"
+        case["scale"] = float(np.abs(numbers[np.isfinite(numbers)]).sum())
+        kept = array[~np.isnan(wide)]
+        case["min"] = repr(float(kept.min())) if kept.size else None
+        case["max"] = repr(float(kept.max())) if kept.size else None
+        files.append(case)
+    return files
+
+
+if __name__ == "__main__":
+    serve(structs, is_expected, recasts, can_casts, casts, dates, statistics)

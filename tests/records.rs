@@ -1,0 +1,247 @@
+//! Rust structs as elements: fields by name, in place where they lie so.
+
+use npymap::bytemuck::{Pod, Zeroable};
+use npymap::{Be, Bool, DType, DateTime64, Le, MappedArray, MappedArrayMut, Pad, Record, Ticks};
+
+#[derive(Clone, Debug, PartialEq, Record)]
+struct Inner {
+    x: f64,
+    y: [i16; 2],
+}
+
+/// Fields in another order than the dtypes have them.
+#[derive(Clone, Debug, PartialEq, Record)]
+#[record(typed)]
+struct Event {
+    #[record(dtype = "<U3")]
+    name: String,
+    #[record(dtype = "|S2")]
+    code: String,
+    #[record(dtype = "<M8[s]")]
+    when: DateTime64,
+    #[record(rename = "is valid")]
+    valid: bool,
+    grid: [[u8; 2]; 2],
+    #[record(dtype = "[('y', '<i2', (2,)), ('x', '<f8')]")]
+    inner: Inner,
+    r#type: u8,
+}
+
+fn event(number: u8) -> Event {
+    Event {
+        name: "añ".to_owned(),
+        code: format!("c{}", number % 10),
+        when: DateTime64 { ticks: Ticks(i64::from(number) - 3), unit: Some("s".parse().unwrap()) },
+        valid: number % 2 == 0,
+        grid: [[number, 1], [2, 3]],
+        inner: Inner { x: f64::from(number) / 2.0, y: [-1, i16::from(number)] },
+        r#type: 7,
+    }
+}
+
+const LAYOUTS: [&str; 3] = [
+    "[('name', '<U3'), ('code', '|S2'), ('when', '<M8[s]'), ('is valid', '|b1'), ('grid', '|u1', (2, 2)), ('inner', [('y', '<i2', (2,)), ('x', '<f8')]), ('type', '|u1')]",
+    "[('type', '|u1'), ('', '|V7'), ('inner', [('x', '>f8'), ('y', '>i2', (2,))]), (('is valid', 'v'), '|b1'), ('when', '>M8[s]'), ('code', '|S5'), ('name', '>U4'), ('grid', '|u1', (2, 2)), ('', '|V3')]",
+    "[('grid', '|u1', (2, 2)), ('when', '<M8[s]'), ('name', '<U2'), ('is valid', '|b1'), ('inner', [('', '|V1'), ('y', '<i2', (2,)), ('x', '<f8'), ('', '|V4')]), ('code', '|S2'), ('type', '|u1')]",
+];
+
+fn array(descr: &str, shape: &[usize]) -> MappedArrayMut {
+    MappedArray::anonymous(&descr.parse().unwrap(), shape).unwrap()
+}
+
+#[test]
+fn fields_are_found_by_name_in_any_order_and_layout() {
+    for descr in LAYOUTS {
+        let mut events = array(descr, &[2, 3]);
+        let mut view = events.view_mut::<Event>().unwrap();
+        for i in 0..6_u8 {
+            view.set([usize::from(i / 3), usize::from(i % 3)], event(i)).unwrap();
+        }
+        let view = events.view::<Event>().unwrap();
+        let turned: Vec<Event> = view.t().iter().collect();
+        assert_eq!(turned, [0, 3, 1, 4, 2, 5].map(event), "{descr}");
+        let when = events.field("when").unwrap().view::<Ticks>().unwrap();
+        assert_eq!(when.to_vec(), [-3, -2, -1, 0, 1, 2].map(Ticks), "{descr}");
+    }
+}
+
+#[test]
+fn a_record_gives_its_dtype() {
+    let expected: DType = LAYOUTS[0].parse().unwrap();
+    assert_eq!(DType::of::<Event>(), expected);
+    assert_eq!(DType::of::<Row>().to_string(), ROW);
+    let packed: DType = DType::of::<Tight>();
+    assert_eq!(
+        packed.to_string(),
+        "[('a', '|u1'), ('b', '<f8'), ('inner', [('x', '>f4'), ('y', '>f4')])]"
+    );
+}
+
+#[test]
+fn what_differs_is_named_with_how_it_does() {
+    let refusal = |descr: &str| array(descr, &[1]).view::<Inner>().unwrap_err().to_string();
+    assert_eq!(
+        refusal("[('x', '<f8')]"),
+        "record `Inner`, field `y`: there is no such field, only `x`"
+    );
+    assert_eq!(
+        refusal("[('x', '<f8'), ('y', '<i2', (2,)), ('z', '<f4')]"),
+        "record `Inner`, field `z`: stored as '<f4', and the record has no such field: add one, or ask for some of the fields with `#[record(subset)]`"
+    );
+    assert_eq!(
+        refusal("[('x', '>f4'), ('y', '<i2', (2,))]"),
+        "record `Inner`, field `x`: stored as '>f4', asked for `f64`: use `Be<f32>`"
+    );
+    assert_eq!(
+        refusal("[('x', '<f8'), ('y', '<i2', (3,))]"),
+        "record `Inner`, field `y`: stored as ('<i2', (3,)), asked for `[i16; 2]`: use `[u8; 6]`"
+    );
+    assert_eq!(refusal("<f8"), "stored as '<f8', asked for `Inner`: use `f64`");
+    let units = LAYOUTS[0].replace("M8[s]", "M8[ms]");
+    assert_eq!(
+        array(&units, &[1]).view::<Event>().unwrap_err().to_string(),
+        "record `Event`, field `when`: stored as '<M8[ms]', expected '<M8[s]'"
+    );
+    let nested = LAYOUTS[0].replace("('x', '<f8')", "('x', '<f4')");
+    assert_eq!(
+        array(&nested, &[1]).view::<Event>().unwrap_err().to_string(),
+        "record `Event`, field `inner`: record `Inner`, field `x`: stored as '<f4', asked for `f64`: use `f32`"
+    );
+}
+
+#[derive(Debug, PartialEq, Record)]
+#[record(subset)]
+struct Some {
+    inner: Inner,
+    name: String,
+}
+
+#[test]
+fn a_subset_leaves_the_other_fields_alone() {
+    let mut events = array(LAYOUTS[1], &[2]);
+    events.view_mut::<Event>().unwrap().fill(&event(4)).unwrap();
+    let changed = Some { inner: Inner { x: -1.0, y: [5, 6] }, name: "é".to_owned() };
+    let mut view = events.view_mut::<Some>().unwrap();
+    assert_eq!(view.as_view().at(1).inner, event(4).inner);
+    view.set(1, Some { inner: changed.inner.clone(), name: changed.name.clone() }).unwrap();
+    let expected = Event { inner: changed.inner, name: changed.name, ..event(4) };
+    assert_eq!(events.view::<Event>().unwrap().to_vec(), [event(4), expected]);
+}
+
+const ROW: &str = "[('id', '<u4'), ('', '|V4'), ('when', '<M8[ns]'), ('pos', '<f4', (3,)), ('ok', '|b1'), ('', '|V3')]";
+
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable, Record)]
+#[record(in_place)]
+#[repr(C)]
+struct Row {
+    id: u32,
+    gap: Pad<4>,
+    #[record(dtype = "<M8[ns]")]
+    when: Ticks,
+    pos: [f32; 3],
+    ok: Bool,
+    rest: Pad<3>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable, Record)]
+#[record(in_place)]
+#[repr(C)]
+struct Point {
+    x: Be<f32>,
+    y: Be<f32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable, Record)]
+#[record(in_place)]
+#[repr(C, packed)]
+struct Tight {
+    a: u8,
+    b: f64,
+    inner: Point,
+}
+
+#[test]
+#[cfg(target_endian = "little")]
+fn rows_are_lent_where_they_lie() {
+    let mut rows = array(ROW, &[4]);
+    let row = Row {
+        id: 3,
+        gap: Pad::default(),
+        when: Ticks(9),
+        pos: [1.0, 2.0, 3.0],
+        ok: Bool::new(true),
+        rest: Pad([1; 3]),
+    };
+    rows.as_slice_mut::<Row>().unwrap()[2] = row;
+    assert_eq!(rows.as_slice::<Row>().unwrap()[2], row);
+    assert_eq!(rows.view::<Row>().unwrap().at(2), row);
+    assert_eq!(rows.field("pos").unwrap().view::<f32>().unwrap().at([2, 1]), 2.0);
+    let turned = rows.view::<Row>().unwrap().slice(npymap::ndarray::s![..;-1]);
+    assert_eq!(turned.as_ndarray::<npymap::ndarray::Ix1>().unwrap()[1], row);
+
+    let mut tight = MappedArray::anonymous(&DType::of::<Tight>(), &[3]).unwrap();
+    tight.as_slice_mut::<Tight>().unwrap()[1].inner.y.set(0.5);
+    assert_eq!(tight.field("inner.y").unwrap().view::<f32>().unwrap().to_vec(), [0.0, 0.5, 0.0]);
+    let mut view = tight.view_mut::<Tight>().unwrap();
+    view.map_inplace(|row| Tight { b: row.b + 1.5, ..row }).unwrap();
+    let values: Vec<f64> = tight.as_slice::<Tight>().unwrap().iter().map(|row| row.b).collect();
+    assert_eq!(values, [1.5, 1.5, 1.5]);
+}
+
+#[test]
+#[cfg(target_endian = "little")]
+fn rows_that_lie_otherwise_are_decoded_and_not_lent() {
+    let refusal = |descr: &str| {
+        let mut rows = array(descr, &[3]);
+        let mut view = rows.view_mut::<Row>().unwrap();
+        let row =
+            Row { id: 5, when: Ticks(-1), pos: [1.5; 3], ok: Bool::new(true), ..Row::zeroed() };
+        view.set(1, row).unwrap();
+        assert_eq!(rows.view::<Row>().unwrap().to_vec(), [Row::zeroed(), row, Row::zeroed()]);
+        let typed = rows.view::<Row>().unwrap().as_slice().unwrap_err().to_string();
+        let error = rows.as_slice::<Row>().unwrap_err().to_string();
+        assert_eq!(typed, error);
+        error
+    };
+    assert_eq!(
+        refusal(
+            &ROW.replace("'<u4'), ('', '|V4')", "'<u4')").replace("('', '|V3')", "('', '|V7')")
+        ),
+        "record `Row`, field `when`: lies at byte 4 and in the record at byte 8: order the fields so, with `Pad<N>` between them"
+    );
+    assert_eq!(
+        refusal(&ROW.replace("'<f4'", "'>f4'")),
+        "record `Row`, field `pos`: stored as ('>f4', (3,)), asked for `[f32; 3]` in place: use `[u8; 12]`"
+    );
+    assert_eq!(
+        refusal(&ROW.replace("('', '|V3')", "('', '|V5')")),
+        "record `Row`, field `ok`: elements have 34 bytes and the record has 32: say where the others are with `Pad<N>`, or use `view::<Row>()`"
+    );
+}
+
+#[test]
+fn padding_in_the_file_is_never_written_through_a_view() {
+    let mut rows = array(ROW, &[2]);
+    let bytes = rows.dyn_view_mut().unwrap().view_as(&"|u1".parse().unwrap());
+    // One axis of rows, and elements of 32 bytes.
+    bytes.unwrap().into_view::<u8>().unwrap().fill(&0xab).unwrap();
+    rows.view_mut::<Row>().unwrap().fill(&Row::zeroed()).unwrap();
+    let view = rows.dyn_view().unwrap();
+    for element in view.element_bytes() {
+        assert_eq!((&element[4..8], &element[29..]), (&[0xab; 4][..], &[0xab; 3][..]));
+    }
+}
+
+#[test]
+fn files_of_records_are_read_and_written_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("tight.npy");
+    let rows: Vec<Tight> = (0..5)
+        .map(|i| Tight { a: i, b: f64::from(i), inner: Point { x: Be::new(1.0), y: Be::new(2.0) } })
+        .collect();
+    let rows = npymap::ndarray::Array1::from(rows);
+    npymap::write_npy(&path, &rows).unwrap();
+    let again: npymap::ndarray::Array1<Tight> = npymap::read_npy(&path).unwrap();
+    assert_eq!(rows, again);
+    let _: Le<u8> = Le::new(again[0].a);
+}
