@@ -41,9 +41,15 @@ impl std::fmt::Display for Name {
 
 /// What a member is.
 pub(crate) enum What {
-    Array(Found),
+    Array(Box<Found>),
     /// No array.
     Other,
+}
+
+impl What {
+    fn array(found: Found) -> What {
+        What::Array(Box::new(found))
+    }
 }
 
 /// What is asked of each array.
@@ -73,7 +79,7 @@ impl Asked {
             Ok(Format::Ten) => self.ten(place, tell),
             Ok(Format::Tar) => self.tar(place, tell),
             Ok(format) if place.member.is_none() => {
-                let what = self.npy(&place.path).map(What::Array);
+                let what = self.npy(&place.path).map(What::array);
                 return tell(Item { format, member: None, info: None, what });
             }
             // Says why it has no members.
@@ -112,7 +118,7 @@ impl Asked {
                 if self.digest {
                     found.digest = Some(digest::sha256(member.open()?));
                 }
-                Ok(What::Array(found))
+                Ok(What::array(found))
             };
             let name = Some(Name::Text(member.name().to_owned()));
             let item = Item { format: Format::Npz, member: name, info: None, what: found() };
@@ -138,7 +144,7 @@ impl Asked {
                 format: Format::Ten,
                 member: Some(Name::Position(index)),
                 info: Some(info.to_owned()),
-                what: self.ten_array(&ten, index).map(What::Array),
+                what: self.ten_array(&ten, index).map(What::array),
             };
             if let Err(error) = tell(item) {
                 return Ok(Err(error));
@@ -192,7 +198,7 @@ impl Asked {
                     if self.digest {
                         found.digest = Some(digest::sha256(member.open()?));
                     }
-                    Ok(What::Array(found))
+                    Ok(What::array(found))
                 };
                 found.push(item(name, None, what()));
                 continue;
@@ -207,7 +213,7 @@ impl Asked {
             for (index, info) in ten.infos().enumerate() {
                 let name = format!("{name}[{index}]");
                 if asked.is_none_or(|asked| asked == name) {
-                    let what = self.ten_array(&ten, index).map(What::Array);
+                    let what = self.ten_array(&ten, index).map(What::array);
                     found.push(item(name, Some(info.to_owned()), what));
                 }
             }

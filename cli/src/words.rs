@@ -44,9 +44,8 @@ pub(crate) fn empty(out: &mut impl Write, files: &[Place]) -> io::Result<()> {
 pub(crate) fn paragraph(out: &mut impl Write, row: &Row) -> io::Result<()> {
     let member = row.member.as_ref().map(|member| format!("[{member}]")).unwrap_or_default();
     writeln!(out, "{HEADING}{}{member}{HEADING:#}", row.path.display())?;
-    let What::Array(Found { layout, order: axes, version, data_offset, digest }) = &row.what else {
-        return writeln!(out, "  no array");
-    };
+    let What::Array(found) = &row.what else { return writeln!(out, "  no array") };
+    let Found { layout, order: axes, version, data_offset, digest } = &**found;
     let format = json::format(row.format);
     let version = version.map(|version| format!(" {version}")).unwrap_or_default();
     let place = match data_offset {
