@@ -6,6 +6,7 @@
     clippy::cast_possible_wrap,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
+    clippy::float_cmp,
     clippy::indexing_slicing,
     clippy::unwrap_used
 )]
@@ -45,6 +46,7 @@ mod roundtrip;
 #[cfg(feature = "tar")]
 mod shard;
 mod steps;
+mod sums;
 mod support;
 mod ten;
 mod truncated;

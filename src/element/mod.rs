@@ -13,6 +13,7 @@ pub(crate) mod record;
 mod scalar;
 mod strings;
 mod text;
+mod total;
 mod tuple;
 
 use std::fmt::Debug;
@@ -32,6 +33,7 @@ pub use scalar::{Scalar, Ticks};
 pub use strings::{Bytes, CodePoint, Text};
 pub(crate) use strings::{character, text};
 pub(crate) use text::{decode_points, trimmed};
+pub(crate) use total::{ROWS, STREAMS};
 
 /// A value that an element of some dtype decodes to and from.
 ///

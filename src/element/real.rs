@@ -2,17 +2,45 @@
 
 use half::{bf16, f16};
 
-use super::Element;
+use super::total::{self, STREAMS};
+use super::{Element, chunks};
+use crate::dtype::ByteOrder;
 
 /// Numbers with an order and a nearest `f64`: booleans, integers and floats.
 /// Sealed.
 pub trait Real: Element + Copy + PartialOrd + sealed::Sealed {
     /// The nearest `f64`.
     fn to_f64(self) -> f64;
+
+    /// Sums up elements `stride` bytes apart in each stream; all have as many.
+    #[doc(hidden)]
+    fn sums(codec: &Self::Codec, streams: [&[u8]; STREAMS], stride: usize) -> [f64; STREAMS] {
+        let sum = |piece: &[u8]| Self::decode(codec, piece).to_f64();
+        streams.map(|bytes| chunks(bytes, stride, Self::itemsize(codec)).map(sum).sum())
+    }
+
+    /// Adds to each sum the elements above it, which lie together in each row.
+    #[doc(hidden)]
+    fn add_rows(codec: &Self::Codec, rows: &[&[u8]], sums: &mut [f64]) {
+        for row in rows {
+            let elements = row.chunks_exact(Self::itemsize(codec));
+            for (sum, element) in sums.iter_mut().zip(elements) {
+                *sum += Self::decode(codec, element).to_f64();
+            }
+        }
+    }
 }
 
 mod sealed {
     pub trait Sealed {}
+}
+
+impl sealed::Sealed for bool {}
+
+impl Real for bool {
+    fn to_f64(self) -> f64 {
+        f64::from(u8::from(self))
+    }
 }
 
 macro_rules! real {
@@ -20,16 +48,28 @@ macro_rules! real {
         impl sealed::Sealed for $type {}
 
         impl Real for $type {
+            #[inline]
             fn to_f64(self) -> f64 {
                 let $value = self;
                 $wide
+            }
+
+            fn sums(
+                order: &ByteOrder,
+                streams: [&[u8]; STREAMS],
+                stride: usize,
+            ) -> [f64; STREAMS] {
+                total::sums::<$type>(*order, streams, stride)
+            }
+
+            fn add_rows(order: &ByteOrder, rows: &[&[u8]], sums: &mut [f64]) {
+                total::add_rows::<$type>(*order, rows, sums);
             }
         }
     )*};
 }
 
 real! {
-    bool, value => f64::from(u8::from(value));
     i8, value => f64::from(value);
     i16, value => f64::from(value);
     i32, value => f64::from(value);

@@ -16,6 +16,7 @@ mod recast;
 mod runs;
 mod slices;
 mod stats;
+mod sum;
 mod text;
 
 use std::fmt;

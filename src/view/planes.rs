@@ -61,7 +61,7 @@ impl Geometry {
     }
 
     /// The first byte of each element, in C order.
-    fn places(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> + '_ {
         self.runs().flat_map(|run| {
             (0..run.count).map(move |i| crate::geometry::advance(run.start, i, run.stride))
         })

@@ -1,6 +1,7 @@
 //! Statistics of all elements.
 
 use super::View;
+use super::sum::Total;
 use crate::element::Real;
 
 /// Elements that are summed up before their sum is: few enough that rounding
@@ -73,26 +74,6 @@ impl<T: Real> Stats<T> {
 }
 
 impl<T: Real> View<'_, T> {
-    /// The sum of all elements in doubles; NaN when one is. As accurate as
-    /// NumPy's for doubles, and more so for what is smaller: a sum of single
-    /// floats doesn't round to single ones on its way.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
-    /// assert_eq!(penguins.view::<f64>()?.sum().round(), 1526600.0);
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    #[must_use]
-    pub fn sum(&self) -> f64 {
-        let mut total = Total::default();
-        self.for_each_block(|block| {
-            block.chunks(CHUNK).for_each(|chunk| total.add(sum(chunk, |value| value)));
-        });
-        total.get()
-    }
-
     /// Count, sum, least and greatest of all elements, and how many are NaN
     /// or infinite, in one go in the order of memory.
     #[must_use]
@@ -140,31 +121,6 @@ fn sum<T: Real>(chunk: &[T], value: impl Fn(f64) -> f64) -> f64 {
         }
     }
     lanes.iter().sum()
-}
-
-/// A sum that knows what rounding took from it: Neumaier's.
-#[derive(Default)]
-struct Total {
-    sum: f64,
-    lost: f64,
-}
-
-impl Total {
-    fn add(&mut self, value: f64) {
-        let sum = self.sum + value;
-        if sum.is_finite() {
-            self.lost += if self.sum.abs() >= value.abs() {
-                (self.sum - sum) + value
-            } else {
-                (value - sum) + self.sum
-            };
-        }
-        self.sum = sum;
-    }
-
-    fn get(&self) -> f64 {
-        if self.sum.is_finite() { self.sum + self.lost } else { self.sum }
-    }
 }
 
 fn least<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
