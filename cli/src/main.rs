@@ -23,6 +23,7 @@ mod place;
 mod plan;
 mod progress;
 mod region;
+mod rewrite;
 mod selection;
 mod set;
 mod show;

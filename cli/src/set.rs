@@ -4,12 +4,12 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Format, MAX_HEADER_LEN, Value};
+use npymap::{Format, MAX_HEADER_LEN, MappedArrayMut, Value};
 
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::selection::Selection;
-use crate::{open, words};
+use crate::{open, rewrite, words};
 
 /// Sets elements to a value, in place.
 ///
@@ -39,7 +39,8 @@ pub(crate) struct Set {
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy file, or FILE[MEMBER] of a .ten file
+    /// .npy file, or FILE[MEMBER] of an .npz or .ten file; an .npz is written
+    /// anew
     file: Place,
 
     /// Which elements
@@ -50,36 +51,47 @@ pub(crate) struct Set {
     value: String,
 }
 
-const IN_PLACE: &str = "is neither a .npy nor an array of a .ten, named as FILE[MEMBER]: members of .npz and tar files can't be changed in place, take one out with `npymap convert`";
+const IN_PLACE: &str = "can't be changed: name an array of an .npz or .ten as FILE[MEMBER], take one out of a tar file with `npymap convert`";
 
 impl Set {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        if !self.is_writable().map_err(Failure::library)? {
-            let (path, reason) = (self.file.name().to_owned(), IN_PLACE);
-            return Err(Failure::Refused { path, reason });
-        }
-        let count = self.set().map_err(Failure::at(self.file.name()))?;
+        let count = self.set()?;
         let elements = words::plural(count, "element");
         writeln!(std::io::stdout(), "{}: {elements} set", self.file.name().display())?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// True for what can be changed in place.
-    fn is_writable(&self) -> npymap::Result<bool> {
-        let format = Format::recognize(&self.file.path)?;
-        Ok(matches!((format, &self.file.member), (Format::Npy, None) | (Format::Ten, Some(_))))
+    /// Sets the elements and returns how many there are.
+    fn set(&self) -> Result<usize, Failure> {
+        let Place { path, member, .. } = &self.file;
+        let format = Format::recognize(path).map_err(Failure::library)?;
+        match (format, member) {
+            (Format::Npy, None) | (Format::Ten, Some(_)) => {
+                self.in_place().map_err(Failure::at(self.file.name()))
+            }
+            (Format::Npz, Some(name)) => {
+                rewrite::member(path, name, self.max_header_len, |array| self.change(array))
+            }
+            _ => {
+                let (path, reason) = (self.file.name().to_owned(), IN_PLACE);
+                Err(Failure::Refused { path, reason })
+            }
+        }
     }
 
-    /// Sets the elements and returns how many there are.
-    fn set(&self) -> npymap::Result<usize> {
+    fn in_place(&self) -> npymap::Result<usize> {
         let mut array = open::write_array(&self.file, self.max_header_len)?;
-        let mut view = self.selection.of_mut(array.dyn_view_mut()?)?;
-        let value = Value::parse(&self.value, view.dtype())?;
-        view.fill(&value)?;
-        let count = view.len();
+        let count = self.change(&mut array)?;
         if self.flush {
             array.close()?;
         }
         Ok(count)
+    }
+
+    fn change(&self, array: &mut MappedArrayMut) -> npymap::Result<usize> {
+        let mut view = self.selection.of_mut(array.dyn_view_mut()?)?;
+        let value = Value::parse(&self.value, view.dtype())?;
+        view.fill(&value)?;
+        Ok(view.len())
     }
 }

@@ -227,5 +227,29 @@ fn tar_files_are_looked_into() {
     let error = refused(1, ["get", &format!("{path}[1.npy]"), "0"]);
     assert_eq!(error, format!("error: {path}[1.npy]: no member `1.npy`: there are 3 others\n"));
     let error = refused(1, ["set", &format!("{path}[0.npy]"), "0", "1"]);
-    assert!(error.contains("can't be changed in place"), "{error}");
+    assert!(error.contains("can't be changed: name an array"), "{error}");
+}
+
+#[test]
+fn members_of_an_npz_are_changed_by_writing_it_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = text(directory.path().join("x.npz"));
+    let (a, b) = (arr1(&[1_u8, 2, 3]), arr2(&[[0.5_f64, 1.5]]));
+    npz::savez_compressed(&path, &[("deep/a", &a), ("b", &b)]).unwrap();
+    let named = format!("{path}[deep/a]");
+    assert_eq!(printed(["set", &named, "1:", "9"]), format!("{named}: 2 elements set\n"));
+    assert_eq!(printed(["get", &named, ":"]), "[1, 9, 9]\n");
+    assert_eq!(printed(["npz", "verify", &path]), format!("{path}: 2 members as stored\n"));
+    assert!(Npz::read(&path).unwrap().members().all(|member| !member.is_stored()));
+    let old = fs::read(&path).unwrap();
+    for (name, index, value) in [("deep/a", "7", "1"), ("deep/a", "0", "1000"), ("c", "0", "1")] {
+        refused(1, ["set", &format!("{path}[{name}]"), index, value]);
+    }
+    refused(1, ["set", &path, "0", "1"]);
+    assert!(fs::read(&path).unwrap() == old);
+    let others = text(directory.path().join("others.npz"));
+    fs::copy(archive("zipfile-others.npz"), &others).unwrap();
+    let error = refused(1, ["set", &format!("{others}[a]"), "0", "1"]);
+    assert!(error.contains("holds more than .npy files"), "{error}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
 }
