@@ -27,6 +27,7 @@ struct Inner {
     kind: ErrorKind,
     path: Option<PathBuf>,
     member: Option<Box<str>>,
+    offset: Option<u64>,
 }
 
 impl Error {
@@ -48,6 +49,13 @@ impl Error {
         self.0.member.as_deref()
     }
 
+    /// Where in the file the array starts that it happened with, unless that
+    /// is the file's start.
+    #[must_use]
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
     /// What sort of failure it is.
     #[must_use]
     pub fn category(&self) -> Category {
@@ -65,11 +73,19 @@ impl Error {
         self.0.member.get_or_insert_with(|| name.into());
         self
     }
+
+    /// The same error, said of an array that starts inside a file.
+    pub(crate) fn inside(mut self, offset: u64) -> Error {
+        if offset > 0 {
+            self.0.offset.get_or_insert(offset);
+        }
+        self
+    }
 }
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Error {
-        Error(Box::new(Inner { kind, path: None, member: None }))
+        Error(Box::new(Inner { kind, path: None, member: None, offset: None }))
     }
 }
 
@@ -83,13 +99,20 @@ impl fmt::Display for Error {
         }
         let is_named = self.path().is_some() || self.member().is_some();
         f.write_str(if is_named { ": " } else { "" })?;
+        if let Some(offset) = self.offset() {
+            write!(f, "the array at byte {offset}: ")?;
+        }
         self.kind().fmt(f)
     }
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error").field("kind", self.kind()).field("path", &self.path()).finish()
+        f.debug_struct("Error")
+            .field("kind", self.kind())
+            .field("path", &self.path())
+            .field("offset", &self.offset())
+            .finish()
     }
 }
 
@@ -279,6 +302,42 @@ pub enum ErrorKind {
         needed: u64,
         /// The length of the file in bytes.
         found: u64,
+    },
+
+    /// A file of no bytes, which can't be mapped.
+    #[error(
+        "is empty, so there is nothing to map: open it in mode 'r+', which needs no bytes for a shape without elements"
+    )]
+    Empty,
+
+    /// The bytes of a raw file don't tell its shape.
+    #[error("{}", remainder(*offset, *itemsize, *found))]
+    #[non_exhaustive]
+    Remainder {
+        /// Where the elements start.
+        offset: u64,
+        /// Bytes of one element.
+        itemsize: usize,
+        /// The length of the file in bytes.
+        found: u64,
+    },
+
+    /// Another file has the path now.
+    #[error(
+        "was replaced by another file since it was opened: the array still is the old one, open it anew"
+    )]
+    Replaced,
+
+    /// Rows are added to whole `.npy` files only.
+    #[error("rows are added to files that are one `.npy`: leave out `at` and `raw`")]
+    Placed,
+
+    /// The array is of no file that has a path.
+    #[error("the array was not opened by path: open it by its path to {wanted}")]
+    #[non_exhaustive]
+    NoPath {
+        /// What takes a path.
+        wanted: &'static str,
     },
 
     /// Elements of no bytes that no file has to hold, too many to copy.
@@ -602,6 +661,58 @@ pub enum ErrorKind {
         limit: u64,
     },
 
+    /// Something was to be written to a file, and there is none.
+    #[error(
+        "what is stored in this array goes to no file: store through `view_mut`, or open it with `open_mut`"
+    )]
+    NoFile,
+
+    /// Rows were to be added to an array that has none, or counted in it.
+    #[error("shape () has no axis to grow along: arrays of one axis or more have rows")]
+    NoRows,
+
+    /// What was to be added is no row, or no whole number of rows.
+    #[error("rows of shape {expected}, {found} given")]
+    #[non_exhaustive]
+    Rows {
+        /// What was given.
+        found: String,
+        /// The shape of one row or more, `*` where any length will do.
+        expected: String,
+    },
+
+    /// Something follows the elements where rows are to be added.
+    #[error(
+        "the elements end at byte {end} and the file at {found}: `recover` makes rows of what follows"
+    )]
+    #[non_exhaustive]
+    Trailing {
+        /// Where the last element ends, in bytes from the start of the file.
+        end: u64,
+        /// The length of the file in bytes.
+        found: u64,
+    },
+
+    /// What follows the elements is another array, not rows.
+    #[error("another array follows the elements at byte {end}, and no rows")]
+    #[non_exhaustive]
+    Follows {
+        /// Where the last element ends, in bytes from the start of the file.
+        end: u64,
+    },
+
+    /// The file got longer or shorter while rows were added to it.
+    #[error(
+        "the file has {found} bytes and had {expected}: something else changed it while rows were added"
+    )]
+    #[non_exhaustive]
+    Changed {
+        /// The length it should have, in bytes.
+        expected: u64,
+        /// The length it has.
+        found: u64,
+    },
+
     /// The operating system can't promise that the file never changes.
     #[error(
         "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `OpenOptions::read` for a copy"
@@ -633,6 +744,12 @@ impl ErrorKind {
             | E::Archive { .. }
             | E::Checksum { .. }
             | E::Inflated { .. }
+            | E::Empty
+            | E::Remainder { .. }
+            | E::Replaced
+            | E::Trailing { .. }
+            | E::Follows { .. }
+            | E::Changed { .. }
             | E::ShortFile { .. } => Category::Format,
             E::NotRegular { .. }
             | E::Encode { .. }
@@ -660,6 +777,11 @@ impl ErrorKind {
             | E::NoMember { .. }
             | E::CreateMode
             | E::Exists
+            | E::NoPath { .. }
+            | E::Placed
+            | E::NoFile
+            | E::NoRows
+            | E::Rows { .. }
             | E::NotImmutable => Category::Use,
         }
     }
@@ -689,6 +811,19 @@ fn hint_at(found: &[u8]) -> &'static str {
         [0x89, b'H', b'D', b'F', ..] => ": an HDF5 file",
         [0x1f, 0x8b, ..] => ": compressed with gzip, unpack it first",
         _ => "",
+    }
+}
+
+/// Why a raw file doesn't tell the shape.
+fn remainder(offset: u64, itemsize: usize, found: u64) -> String {
+    match found.checked_sub(offset) {
+        _ if itemsize == 0 => {
+            "elements of no bytes are not counted by the file's length: give the shape".to_owned()
+        }
+        None => format!("the elements start at byte {offset} and the file ends at {found}"),
+        Some(rest) => format!(
+            "the {rest} bytes from byte {offset} on are no whole number of elements of {itemsize} bytes: give the shape"
+        ),
     }
 }
 

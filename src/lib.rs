@@ -10,14 +10,17 @@ mod element;
 mod error;
 mod file;
 mod geometry;
+mod grow;
 mod kernel;
 mod layout;
 mod literal;
+mod lock;
 mod map;
 mod mode;
 mod npy;
 #[cfg(feature = "npz")]
 pub mod npz;
+mod pages;
 #[cfg(any(feature = "npz", feature = "tar"))]
 mod part;
 mod replace;
@@ -28,6 +31,7 @@ pub mod ten;
 mod value;
 mod view;
 mod whole;
+mod writeback;
 
 #[cfg(all(doctest, feature = "derive"))]
 mod refused;
@@ -77,7 +81,10 @@ pub use any::{AnyFile, Format, open_any};
 #[cfg(feature = "derive")]
 pub use npymap_derive::Record;
 
-pub use array::{CreateOptions, MappedArray, MappedArrayMut, OpenOptions, Opened};
+pub use array::{
+    ArrayFile, CreateOptions, Description, MappedArray, MappedArrayMut, OpenOptions, Opened,
+    RawSpec, Walk, Walked,
+};
 pub use cast::{Casting, Number};
 pub use dtype::{ByteOrder, DType, Field, Kind, Unit, UnitBase};
 pub use element::{
@@ -85,14 +92,17 @@ pub use element::{
     TimeDelta64, Typed,
 };
 pub use error::{Category, Error, ErrorKind, Result};
+pub use grow::{Appender, RecoverOptions, Recovery, recover, resize};
 #[doc(hidden)]
 pub use kernel::Part;
 pub use layout::{Layout, Order};
+pub use lock::{FileLock, LockKind};
 pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
 #[cfg(feature = "npz")]
 pub use npz::{Npz, NpzWriter};
+pub use pages::{Advice, Mapping};
 #[cfg(feature = "tar")]
 pub use shard::{Shard, ShardMember};
 pub use ten::{Ten, TenHeader};
@@ -101,6 +111,10 @@ pub use view::{
     Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, Stats, View, ViewMut,
 };
 pub use whole::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};
+
+pub mod sharing {
+    #![doc = include_str!("../SHARING.md")]
+}
 
 /// What `#[derive(Record)]` needs; nothing for people.
 #[doc(hidden)]

@@ -5,11 +5,15 @@
 use std::fs::File;
 use std::io;
 use std::mem;
+use std::ops::Range;
 use std::sync::Arc;
 
+#[cfg(unix)]
+use memmap2::UncheckedAdvice;
 use memmap2::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 
 use crate::error::{ErrorKind, Result};
+use crate::{file, writeback};
 
 /// From here on large pages pay, in bytes.
 #[cfg(target_os = "linux")]
@@ -20,10 +24,14 @@ const LARGE: usize = 4 << 20;
 /// Clones share the mapping; the last one to go unmaps it. No file descriptor
 /// is kept. Without elements nothing is mapped: systems refuse that.
 #[derive(Clone, Debug)]
-pub struct Map(Option<Arc<Mmap>>);
+pub struct Map {
+    memory: Option<Arc<Mmap>>,
+    /// Whether the bytes are the file's, all of them.
+    shared: bool,
+}
 
 /// Writable bytes of one array's elements, and no others: shared with the
-/// file, private, or of no file.
+/// file, private, or of no file. A shared one keeps its file open.
 ///
 /// Dropping it unmaps. What was stored into a shared map is then on its way
 /// to the disk, and survives the process, but not yet the machine; failures
@@ -33,8 +41,8 @@ pub struct Map(Option<Arc<Mmap>>);
 #[derive(Debug)]
 pub struct MapMut {
     memory: Option<MmapMut>,
-    /// Whether what is stored goes to the file.
-    shared: bool,
+    /// The file that what is stored goes to, and where in it.
+    shared: Option<(File, u64)>,
 }
 
 impl Map {
@@ -51,13 +59,13 @@ impl Map {
             // which only this `Map` and its clones own.
             unsafe { options.map(file) }
         };
-        Ok(Map(mapped(offset, len, map)?.map(Arc::new)))
+        Ok(Map { memory: mapped(offset, len, map)?.map(Arc::new), shared: true })
     }
 
     /// Maps `len` bytes of a file that the system promises never to change.
     pub(crate) fn immutable(file: &File, offset: u64, len: usize) -> Result<Map> {
         if len == 0 {
-            return Ok(Map(None));
+            return Ok(Map { memory: None, shared: true });
         }
         let refused = |error: MapIfSafeError| {
             if error.map_failed() {
@@ -67,12 +75,35 @@ impl Map {
             }
         };
         let memory = MmapOptions::new().offset(offset).len(len).map_if_safe(file);
-        Ok(Map(Some(Arc::new(memory.map_err(refused)?))))
+        Ok(Map { memory: Some(Arc::new(memory.map_err(refused)?)), shared: true })
+    }
+
+    pub(crate) fn memory(&self) -> Option<&Mmap> {
+        self.memory.as_deref()
+    }
+
+    /// Nothing can have been stored.
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as that of `MapMut`")]
+    pub(crate) fn flush_range(&self, _start: usize, _len: usize) -> Result<()> {
+        Ok(())
+    }
+
+    /// Takes the pages of these bytes out of this process' memory, until they
+    /// are touched; false when they may hold what no file does.
+    #[cfg(unix)]
+    pub(crate) fn unload(&self, range: &Range<usize>) -> Result<bool> {
+        let Some(memory) = self.memory().filter(|_| self.shared) else { return Ok(false) };
+        // SAFETY: the map is shared with the file, so that what is read from
+        // it after is the same page of the file as before; nothing is lost.
+        let done = unsafe {
+            memory.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len())
+        };
+        done.map(|()| true).map_err(ErrorKind::map("unload", range.len()))
     }
 
     /// Unmaps, if no clone is left, and returns what the system said.
     pub(crate) fn close(self) -> Result<()> {
-        self.0.and_then(Arc::into_inner).map_or(Ok(()), unmap)
+        self.memory.and_then(Arc::into_inner).map_or(Ok(()), unmap)
     }
 }
 
@@ -92,7 +123,9 @@ impl MapMut {
             // lives, which only this `MapMut` owns.
             unsafe { options.map_mut(file) }
         };
-        Ok(MapMut { memory: mapped(offset, len, map)?, shared: true })
+        let memory = mapped(offset, len, map)?;
+        let file = file.try_clone().map_err(ErrorKind::io("keep the file open"))?;
+        Ok(MapMut { memory, shared: Some((file, offset)) })
     }
 
     /// Maps `len` bytes of a file from `offset` on, read-write; what is stored
@@ -111,12 +144,32 @@ impl MapMut {
             // lives, which only this `MapMut` owns.
             unsafe { options.map_copy(file) }
         };
-        Ok(MapMut { memory: mapped(offset, len, map)?, shared: false })
+        Ok(MapMut { memory: mapped(offset, len, map)?, shared: None })
     }
 
     /// Takes `len` zero bytes of page-aligned memory.
     pub(crate) fn anonymous(len: usize) -> Result<MapMut> {
-        Ok(MapMut { memory: mapped(0, len, |options| options.map_anon())?, shared: false })
+        Ok(MapMut { memory: mapped(0, len, |options| options.map_anon())?, shared: None })
+    }
+
+    pub(crate) fn memory(&self) -> Option<&MmapMut> {
+        self.memory.as_ref()
+    }
+
+    /// Takes the pages of these bytes out of this process' memory, until they
+    /// are touched; false when they may hold what no file does.
+    #[cfg(unix)]
+    pub(crate) fn unload(&self, range: &Range<usize>) -> Result<bool> {
+        let Some(memory) = self.memory().filter(|_| self.shared.is_some()) else {
+            return Ok(false);
+        };
+        // SAFETY: the map is shared with the file, so that what is read from
+        // it after is the same page of the file as before; what was stored
+        // stays in that page, of which the system knows that it was.
+        let done = unsafe {
+            memory.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len())
+        };
+        done.map(|()| true).map_err(ErrorKind::map("unload", range.len()))
     }
 
     /// Asks for large pages, which fresh memory that is filled whole is faster
@@ -131,29 +184,62 @@ impl MapMut {
 
     /// Makes it read-only, so that it can be shared.
     pub(crate) fn into_read_only(self) -> Result<Map> {
-        let Some(memory) = self.memory else { return Ok(Map(None)) };
+        let shared = self.shared.is_some();
+        let Some(memory) = self.memory else { return Ok(Map { memory: None, shared }) };
         let len = memory.len();
         let memory = memory.make_read_only().map_err(ErrorKind::map("protect", len))?;
-        Ok(Map(Some(Arc::new(memory))))
+        Ok(Map { memory: Some(Arc::new(memory)), shared })
+    }
+
+    /// An error if there is no file to write to.
+    pub(crate) fn writable(&self) -> Result<()> {
+        if self.shared.is_some() { Ok(()) } else { Err(ErrorKind::NoFile.into()) }
+    }
+
+    /// Writes bytes to the file, `at` bytes from where the map starts; the map
+    /// shows them.
+    pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
+        let Some((file, offset)) = &self.shared else { return Err(ErrorKind::NoFile.into()) };
+        let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(*offset);
+        file::write_at(file, bytes, at).map_err(ErrorKind::io("write the elements"))
     }
 
     /// Waits until what was stored is on the disk; nothing to do for memory
     /// that is not shared with a file.
     pub(crate) fn flush(&self) -> Result<()> {
+        let Some((file, _)) = &self.shared else { return Ok(()) };
+        let len = self.as_ref().len();
+        // On Linux that is all there is to do, also for what was stored
+        // through maps.
+        #[cfg(not(target_os = "linux"))]
+        if let Some(memory) = &self.memory {
+            memory.flush().map_err(ErrorKind::map("flush", len))?;
+        }
+        file.sync_data().map_err(ErrorKind::map("flush", len))
+    }
+
+    /// As [`flush`](MapMut::flush), of a part; whole pages are flushed.
+    pub(crate) fn flush_range(&self, start: usize, len: usize) -> Result<()> {
         match &self.memory {
-            Some(memory) if self.shared => {
-                memory.flush().map_err(ErrorKind::map("flush", memory.len()))
+            Some(memory) if self.shared.is_some() && len > 0 => {
+                memory.flush_range(start, len).map_err(ErrorKind::map("flush", len))
             }
             _ => Ok(()),
         }
     }
 
-    /// Flushes and unmaps, and returns what the system said; it is unmapped
-    /// whatever that is.
+    /// Has the system begin to write to the disk what was stored, and does
+    /// not wait.
+    pub(crate) fn flush_async(&self) -> Result<()> {
+        let (Some(memory), Some((file, offset))) = (&self.memory, &self.shared) else {
+            return Ok(());
+        };
+        writeback::begin(file, *offset, memory).map_err(ErrorKind::map("flush", memory.len()))
+    }
+
+    /// Unmaps, and returns what the system said.
     pub(crate) fn close(self) -> Result<()> {
-        let flushed = self.flush();
-        let unmapped = self.memory.map_or(Ok(()), unmap);
-        flushed.and(unmapped)
+        self.memory.map_or(Ok(()), unmap)
     }
 }
 
@@ -172,7 +258,7 @@ fn mapped<M>(
 
 impl AsRef<[u8]> for Map {
     fn as_ref(&self) -> &[u8] {
-        self.0.as_deref().map_or(&[], |memory| memory)
+        self.memory.as_deref().map_or(&[], |memory| memory)
     }
 }
 

@@ -228,7 +228,13 @@ impl ShardMember<'_> {
             header.data_offset = usize::try_from(offset).unwrap_or(usize::MAX);
             let data = source.map(offset, layout.nbytes())?;
             let (path, mode) = (source.path(), source.mode(Mode::ReadOnly));
-            let from = array::Member { path, name: self.name(), mode };
+            let from = array::Member {
+                path,
+                name: self.name(),
+                mode,
+                offset: Some(offset),
+                id: source.id(),
+            };
             Ok(MappedArray::of_member(data, layout, Some(&header), from))
         };
         self.named(opened())

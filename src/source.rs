@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result};
-use crate::file;
+use crate::file::{self, Id};
 use crate::map::{Map, MapMut};
 use crate::mode::Mode;
 
@@ -20,6 +20,7 @@ pub(crate) struct Source {
     bytes: Bytes,
     path: Option<Arc<Path>>,
     len: u64,
+    id: Option<Id>,
 }
 
 enum Bytes {
@@ -39,25 +40,40 @@ impl Source {
     /// As [`MappedArray::open`](crate::MappedArray::open), for all parts that
     /// are mapped.
     pub(crate) unsafe fn mapped(path: &Path, write: bool) -> Result<Source> {
-        let (file, len) = file::open(path, write)?;
-        Ok(Source { bytes: Bytes::Mapped(file), path: Some(Arc::from(path)), len })
+        let (file, stat) = file::open(path, write)?;
+        Ok(Source {
+            bytes: Bytes::Mapped(file),
+            path: Some(Arc::from(path)),
+            len: stat.len,
+            id: stat.id,
+        })
     }
 
     /// Opens a file whose parts are copied.
     pub(crate) fn read(path: &Path) -> Result<Source> {
-        let (file, len) = file::open(path, false)?;
-        Ok(Source { bytes: Bytes::Read(file), path: Some(Arc::from(path)), len })
+        let (file, stat) = file::open(path, false)?;
+        Ok(Source {
+            bytes: Bytes::Read(file),
+            path: Some(Arc::from(path)),
+            len: stat.len,
+            id: stat.id,
+        })
     }
 
     /// Uses a buffer whose parts are copied.
     pub(crate) fn memory(bytes: SharedBytes) -> Source {
         let len = u64::try_from((*bytes).as_ref().len()).unwrap_or(u64::MAX);
-        Source { bytes: Bytes::Memory(bytes), path: None, len }
+        Source { bytes: Bytes::Memory(bytes), path: None, len, id: None }
     }
 
     /// The file, if there is one.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    /// Which file it is, where the system tells.
+    pub(crate) fn id(&self) -> Option<Id> {
+        self.id
     }
 
     /// Its length in bytes.

@@ -91,9 +91,9 @@ fn offsets_lead_to_the_elements() {
                 continue;
             };
             if said["fortran_order"] == false {
+                assert_eq!(member.open().unwrap().data_offset(), Some(offset));
                 let offset = usize::try_from(offset).unwrap();
                 assert_eq!(hex(&bytes[offset..offset + elements.len() / 2]), elements);
-                assert_eq!(member.open().unwrap().data_offset(), Some(offset));
                 stored += 1;
             }
         }

@@ -11,28 +11,37 @@
     clippy::unwrap_used
 )]
 
+mod advise;
+mod append;
 #[cfg(feature = "npz")]
 mod archives;
+mod array_file;
 mod create;
+mod edits;
 mod elements;
 mod errors;
 mod errors_format;
+#[cfg(target_os = "linux")]
+mod faults;
 mod fixtures;
 #[cfg(feature = "npz")]
 mod hostile_npz;
 mod inplace;
 mod inplace_types;
+mod live_append;
 #[cfg(feature = "npz")]
 mod live_archives;
 mod live_casts;
 mod live_dates;
 mod live_edits;
 mod live_numpy;
+mod live_raw;
 mod live_records;
 mod live_ten;
 mod live_values;
 mod live_views;
 mod live_whole;
+mod memmap;
 mod model;
 mod modes;
 #[cfg(target_os = "linux")]
@@ -40,8 +49,12 @@ mod modes_linux;
 #[cfg(feature = "npz")]
 mod npz_writer;
 mod oracle;
+mod raw;
+#[cfg(target_os = "linux")]
+mod raw_linux;
 #[cfg(feature = "derive")]
 mod records;
+mod recover;
 mod roundtrip;
 #[cfg(feature = "tar")]
 mod shard;

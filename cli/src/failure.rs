@@ -24,6 +24,12 @@ pub(crate) enum Failure {
     /// What was asked for doesn't go with the file.
     #[error("{}: {reason}", path.display())]
     Refused { path: PathBuf, reason: &'static str },
+    /// Something follows the elements where rows are to be added.
+    #[error("{}: the elements end at byte {end} and the file at {found}: `npymap recover` makes rows of what follows", path.display())]
+    Trailing { path: PathBuf, end: u64, found: u64 },
+    /// A file is not as another.
+    #[error("{}: has {what}", path.display())]
+    Differs { path: PathBuf, what: String },
     /// Nobody reads that many lines.
     #[error("{}: axis {axis} leaves {count} columns and at most {most} are told: select some with INDEX", path.display())]
     Columns { path: PathBuf, axis: usize, count: usize, most: usize },
@@ -38,6 +44,9 @@ impl Failure {
     pub(crate) fn at(path: &Path) -> impl Fn(npymap::Error) -> Failure {
         move |error| match error.kind() {
             ErrorKind::Exists => Failure::Exists { path: path.to_owned() },
+            ErrorKind::Trailing { end, found, .. } => {
+                Failure::Trailing { path: path.to_owned(), end: *end, found: *found }
+            }
             _ => Failure::At { path: path.to_owned(), error },
         }
     }

@@ -32,3 +32,25 @@ impl Found {
         Found { layout, order: Order::C, version: None, data_offset, digest: None }
     }
 }
+
+/// An array without a header that can be opened.
+pub(crate) struct FoundRaw {
+    pub(crate) layout: Layout,
+    pub(crate) order: Order,
+    /// Where in the file the elements start.
+    pub(crate) offset: u64,
+    /// SHA-256 of the elements, if it was asked for.
+    pub(crate) digest: Option<String>,
+}
+
+impl From<&FoundRaw> for Found {
+    fn from(raw: &FoundRaw) -> Found {
+        Found {
+            layout: raw.layout.clone(),
+            order: raw.order,
+            version: None,
+            data_offset: Some(raw.offset),
+            digest: raw.digest.clone(),
+        }
+    }
+}

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use npymap::{Format, Order};
+use npymap::{Format, Order, Result};
 use serde::Serialize;
 
-use crate::found::Found;
+use crate::found::{Found, FoundRaw};
 use crate::members::{Item, Name, What};
 
 /// One line of `--json`.
@@ -50,20 +50,31 @@ impl Line {
     /// The line of an array, or of what stands where one could.
     pub(crate) fn new(path: &Path, item: &Item) -> Line {
         let what = match &item.what {
-            Ok(What::Array(found)) => Said::Array(Array::new(item, found)),
+            Ok(What::Array(found)) => {
+                Said::Array(Array::new(format(item.format), item.info.clone(), found))
+            }
             Ok(What::Other) => Said::Other { array: false },
             Err(error) => Said::Failure { error: error.to_string() },
         };
         Line { path: path.to_string_lossy().into_owned(), member: item.member.clone(), what }
     }
+
+    /// The line of a file without a header.
+    pub(crate) fn raw(path: &Path, found: &Result<FoundRaw>) -> Line {
+        let what = match found {
+            Ok(raw) => Said::Array(Array::new("raw", None, &Found::from(raw))),
+            Err(error) => Said::Failure { error: error.to_string() },
+        };
+        Line { path: path.to_string_lossy().into_owned(), member: None, what }
+    }
 }
 
 impl Array {
-    fn new(item: &Item, found: &Found) -> Array {
+    fn new(format: &'static str, info: Option<String>, found: &Found) -> Array {
         let layout = &found.layout;
         Array {
-            info: item.info.clone(),
-            format: format(item.format),
+            info,
+            format,
             version: found.version.map(|version| [version.major(), version.minor()]),
             descr: layout.dtype().to_string(),
             shape: layout.shape().to_vec(),

@@ -1,12 +1,18 @@
 //! The program `npymap`: looks into NumPy array files, changes and converts
 //! them.
 
+mod append;
 mod cast;
+mod compare;
+mod concat;
 mod convert;
 mod create;
+mod demo;
+mod diff;
 mod digest;
 mod draft;
 mod failure;
+mod fill;
 mod found;
 mod get;
 mod head;
@@ -22,11 +28,15 @@ mod outputs;
 mod place;
 mod plan;
 mod progress;
+mod raw;
+mod recover;
 mod region;
 mod rewrite;
+mod rows;
 mod selection;
 mod set;
 mod show;
+mod signals;
 mod stats;
 mod style;
 mod summary;
@@ -62,9 +72,17 @@ enum Command {
     Create(create::Create),
     Convert(convert::Convert),
     Npz(npz::Npz),
+    Raw(raw::Raw),
+    Diff(diff::Diff),
+    Demo(demo::Demo),
+    Append(append::Append),
+    Concat(concat::Concat),
+    Fill(fill::Fill),
+    Recover(recover::Recover),
 }
 
 fn main() -> ExitCode {
+    signals::bear_size_limits();
     let Arguments { command } = Arguments::parse_from(std::env::args_os().map(negative));
     let done = match command {
         Command::Info(info) => info.run().map_err(Failure::from),
@@ -75,6 +93,13 @@ fn main() -> ExitCode {
         Command::Create(create) => create.run(),
         Command::Convert(convert) => convert.run(),
         Command::Npz(npz) => npz.run(),
+        Command::Raw(raw) => raw.run(),
+        Command::Diff(diff) => diff.run(),
+        Command::Demo(demo) => demo.run(),
+        Command::Append(append) => append.run(),
+        Command::Concat(concat) => concat.run(),
+        Command::Fill(fill) => fill.run(),
+        Command::Recover(recover) => recover.run(),
     };
     match done {
         Ok(code) => code,

@@ -4,6 +4,7 @@
 //! the help text: nobody may truncate or change a file while it is at work.
 #![allow(unsafe_code)]
 
+use std::fs::File;
 use std::path::Path;
 
 use npymap::npz::{Npz, NpzOptions};
@@ -76,13 +77,25 @@ pub(crate) fn write_ten(path: &Path, member: &str) -> Result<MappedArrayMut> {
     unsafe { ten.get_mut(index) }
 }
 
-/// Makes a file of zeros, with its space reserved, and maps it read-write.
+/// Maps an open file read-only.
+pub(crate) fn read_file(file: &File, options: &OpenOptions) -> Result<MappedArray> {
+    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    unsafe { options.open_file(file) }
+}
+
+/// Maps an open file read-write.
+pub(crate) fn write_file(file: &File, options: &OpenOptions) -> Result<MappedArrayMut> {
+    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    unsafe { options.open_mut_file(file) }
+}
+
+/// Makes an array of zeros in an empty file and maps it read-write.
 pub(crate) fn create(
-    path: &Path,
+    file: &File,
     dtype: &DType,
     shape: &[usize],
     options: &CreateOptions,
 ) -> Result<MappedArrayMut> {
     // SAFETY: the file is new, under a name made for it, and the program's help asks to leave files alone meanwhile.
-    unsafe { MappedArray::create(path, dtype, shape, options) }
+    unsafe { MappedArray::create_file(file, dtype, shape, options) }
 }

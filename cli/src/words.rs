@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Table};
 use humansize::{BINARY, format_size};
 use npymap::{ByteOrder, DType, Format, Kind, Layout, Order};
 
-use crate::found::Found;
+use crate::found::{Found, FoundRaw};
 use crate::json;
 use crate::members::{Name, What};
 use crate::place::Place;
@@ -43,22 +43,39 @@ pub(crate) fn empty(out: &mut impl Write, files: &[Place]) -> io::Result<()> {
 /// Describes one array in a few lines.
 pub(crate) fn paragraph(out: &mut impl Write, row: &Row) -> io::Result<()> {
     let member = row.member.as_ref().map(|member| format!("[{member}]")).unwrap_or_default();
-    writeln!(out, "{HEADING}{}{member}{HEADING:#}", row.path.display())?;
-    let What::Array(found) = &row.what else { return writeln!(out, "  no array") };
-    let Found { layout, order: axes, version, data_offset, digest } = &**found;
-    let format = json::format(row.format);
+    let name = format!("{}{member}", row.path.display());
+    let What::Array(found) = &row.what else {
+        return writeln!(out, "{HEADING}{name}{HEADING:#}\n  no array");
+    };
+    lines(out, &name, json::format(row.format), row.info.as_deref(), found)
+}
+
+/// Describes an array without a header.
+pub(crate) fn raw_paragraph(out: &mut impl Write, path: &Path, array: &FoundRaw) -> io::Result<()> {
+    lines(out, &path.display().to_string(), "raw", None, &Found::from(array))
+}
+
+fn lines(
+    out: &mut impl Write,
+    name: &str,
+    format: &str,
+    info: Option<&str>,
+    found: &Found,
+) -> io::Result<()> {
+    let Found { layout, order: axes, version, data_offset, digest } = found;
     let version = version.map(|version| format!(" {version}")).unwrap_or_default();
     let place = match data_offset {
         Some(offset) => format!("{format}{version}, elements from byte {offset}"),
         None => format!("{format}{version}, deflated"),
     };
+    writeln!(out, "{HEADING}{name}{HEADING:#}")?;
     let mut lines = vec![
         ("dtype", dtype(layout.dtype())),
         ("shape", format!("{}, {}", shape(layout.shape()), order(*axes))),
         ("size ", size(layout)),
         ("file ", place),
     ];
-    lines.extend(row.info.iter().map(|info| ("info ", info.clone())));
+    lines.extend(info.iter().map(|info| ("info ", (*info).to_owned())));
     lines.extend(digest.iter().map(|digest| ("hash ", format!("sha256 {digest}"))));
     for (label, text) in lines {
         writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
@@ -154,7 +171,7 @@ fn kind(dtype: &DType) -> Cow<'static, str> {
 }
 
 /// The shape as Python prints it.
-fn shape(shape: &[usize]) -> String {
+pub(crate) fn shape(shape: &[usize]) -> String {
     if let [one] = shape {
         return format!("({one},)");
     }
@@ -175,7 +192,7 @@ fn size(layout: &Layout) -> String {
     format!("{}: {} of {each}", bytes(layout.nbytes()), plural(layout.len(), "element"))
 }
 
-fn bytes(count: usize) -> String {
+pub(crate) fn bytes(count: usize) -> String {
     format_size(count, BINARY)
 }
 
@@ -201,4 +218,9 @@ pub(crate) fn shortened(text: &str, room: usize) -> String {
 
 pub(crate) fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// `18 bytes`
+pub(crate) fn bytes_exactly(count: u64) -> String {
+    format!("{count} byte{}", if count == 1 { "" } else { "s" })
 }

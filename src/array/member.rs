@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{MappedArray, Origin};
-use crate::layout::Layout;
+use crate::file::Id;
+use crate::layout::{Layout, Order};
 use crate::mode::Mode;
 use crate::npy::Header;
 
@@ -15,6 +16,10 @@ pub(crate) struct Member<'a> {
     pub(crate) name: &'a str,
     /// How it was mapped; `None` when it was not.
     pub(crate) mode: Option<Mode>,
+    /// Where its elements start in the file; `None` when they are packed.
+    pub(crate) offset: Option<u64>,
+    /// Which file that is, where the system tells.
+    pub(crate) id: Option<Id>,
 }
 
 impl<D> MappedArray<D> {
@@ -26,9 +31,18 @@ impl<D> MappedArray<D> {
         header: Option<&Header>,
         from: Member<'_>,
     ) -> MappedArray<D> {
-        let header = header.map(|header| (header.version, header.order, header.data_offset));
+        let order = header.map_or(Order::C, |header| header.order);
+        let header = header.map(|header| (header.version, header.data_offset));
         let (path, member) = (from.path.map(Arc::from), Some(Arc::from(from.name)));
-        let origin = Origin { path, member, mode: from.mode, header };
+        let origin = Origin {
+            path,
+            member,
+            mode: from.mode,
+            id: from.id,
+            offset: from.offset,
+            order,
+            header,
+        };
         MappedArray { layout: layout.at(0), data, origin }
     }
 }

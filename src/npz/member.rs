@@ -256,7 +256,9 @@ impl<'a> Member<'a> {
         if self.is_stored() {
             header.data_offset = usize::try_from(found.offset()).unwrap_or(usize::MAX);
         }
-        let from = array::Member { path: self.npz.source().path(), name: self.name(), mode };
+        let offset = self.is_stored().then(|| found.offset());
+        let id = self.npz.source().id();
+        let from = array::Member { path: self.npz.path(), name: self.name(), mode, offset, id };
         MappedArray::of_member(data, found.layout.clone(), Some(&header), from)
     }
 }

@@ -217,7 +217,7 @@ impl NpzWriter<NpzFile> {
         let path = self.path.take();
         let done = self.into_inner().and_then(|file| {
             file.file.sync_all().map_err(ErrorKind::io("sync"))?;
-            file.new.commit()
+            file.new.commit().map(drop)
         });
         match path {
             Some(path) => done.map_err(|error| error.at(&path)),

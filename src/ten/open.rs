@@ -303,7 +303,8 @@ impl Ten {
         let data = map(self.offset(slot), layout.nbytes())
             .map_err(|error| self.named_file(error.of_member(&position)))?;
         let (path, mode) = (self.source.path(), self.source.mode(mode));
-        let from = array::Member { path, name: &position, mode };
+        let offset = Some(self.offset(slot));
+        let from = array::Member { path, name: &position, mode, offset, id: self.source.id() };
         Ok(MappedArray::of_member(data, layout, None, from))
     }
 

@@ -185,7 +185,7 @@ fn next(from: &mut impl Read) -> Result<Option<Named>> {
     let data = elements(from, needed)?.into_read_only()?;
     chunk::read_padding(from, size)?;
     let layout = header.layout()?;
-    let from = array::Member { path: None, name: &header.info, mode: None };
+    let from = array::Member { path: None, name: &header.info, mode: None, offset: None, id: None };
     let array = MappedArray::of_member(data, layout, None, from);
     Ok(Some(Named { info: header.info, array }))
 }

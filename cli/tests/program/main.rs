@@ -4,8 +4,14 @@
 mod archives;
 mod convert;
 mod create;
+mod demo;
+mod diff;
 mod digest;
 mod get;
+mod grow;
 mod help;
+mod interrupt;
+mod kill;
+mod raw;
 mod run;
 mod set;
