@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use npymap::npz::Compression;
 use npymap::ten::TenOptions;
 use npymap::{
-    ByteOrder, Casting, DType, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut, Order,
+    ByteOrder, Casting, DType, ErrorKind, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut,
+    Order,
 };
 
 use crate::cast;
@@ -195,7 +196,12 @@ impl Convert {
             let mut to = array.dyn_view_mut()?;
             cast::copy(&from, &mut to, self.casting(), &mut |bytes| progress.add(bytes))
         });
-        filled.map_err(Failure::at(self.input.name()))?;
+        filled.map_err(|error| match error.kind() {
+            ErrorKind::Value { .. } if !self.force => {
+                Failure::Changed { path: self.input.name().to_owned(), error }
+            }
+            _ => Failure::at(self.input.name())(error),
+        })?;
         array.close().map_err(Failure::at(&self.output))
     }
 

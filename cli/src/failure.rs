@@ -24,6 +24,9 @@ pub(crate) enum Failure {
     /// What was asked for doesn't go with the file.
     #[error("{}: {reason}", path.display())]
     Refused { path: PathBuf, reason: &'static str },
+    /// A value would become another one.
+    #[error("{}: {}: allow it to become another one with --force", path.display(), error.kind())]
+    Changed { path: PathBuf, error: npymap::Error },
     /// Something follows the elements where rows are to be added.
     #[error("{}: the elements end at byte {end} and the file at {found}: `npymap recover` makes rows of what follows", path.display())]
     Trailing { path: PathBuf, end: u64, found: u64 },

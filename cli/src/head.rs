@@ -89,7 +89,7 @@ impl Head {
 
     fn print(&self, out: &mut impl Write, view: &DynView<'_>) -> Result<std::io::Result<()>> {
         let is_record = !view.dtype().fields().is_empty();
-        let across = if is_record || view.ndim() < 2 { 0 } else { 1 };
+        let across = usize::from(!is_record && view.ndim() > 1);
         let Some(leading) = view.shape().get(..view.ndim() - across) else { return Ok(Ok(())) };
         let count: usize = leading.iter().product();
         let shown = count.min(self.rows);
@@ -108,7 +108,7 @@ impl Head {
         let width = self.width.unwrap_or_else(|| Table::new().width().map_or(WIDTH, usize::from));
         let columns = fitting(columns, width);
         let left = if across == 1 || is_record { all.saturating_sub(columns.len() - 1) } else { 0 };
-        Ok(table(out, columns, shown).and_then(|()| rest(out, count - shown, left, is_record)))
+        Ok(table(out, &columns, shown).and_then(|()| rest(out, count - shown, left, is_record)))
     }
 }
 
@@ -176,6 +176,9 @@ fn cell(view: &DynView<'_>, index: &[usize]) -> Result<String> {
 /// cells of what is left are shortened.
 fn fitting(columns: Vec<Column>, width: usize) -> Vec<Column> {
     let mut columns = columns;
+    if let Some(first) = columns.first_mut().filter(|first| first.width() > width / 2) {
+        first.cells.iter_mut().for_each(|cell| *cell = words::ending(cell, width / 2));
+    }
     let mut left = width;
     let mut count = 0;
     for column in &columns {
@@ -196,7 +199,7 @@ fn fitting(columns: Vec<Column>, width: usize) -> Vec<Column> {
     columns
 }
 
-fn table(out: &mut impl Write, columns: Vec<Column>, rows: usize) -> std::io::Result<()> {
+fn table(out: &mut impl Write, columns: &[Column], rows: usize) -> std::io::Result<()> {
     let mut table = Table::new();
     table.load_style(NOTHING);
     let side = |column: &Column| {

@@ -22,7 +22,7 @@ use crate::{leaves, open, show, words};
 ///
 /// Records are told field by field, complex numbers by their parts, and with
 /// --axis every column by itself. Least, mean, greatest and sum are of those
-/// that are not NaN or NaT. All processors take part, and the file is read
+/// that are not NaN or `NaT`. All processors take part, and the file is read
 /// once, in its order.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -85,9 +85,9 @@ impl Stats {
         let rows = self.rows(&view).map_err(Failure::at(self.file.name()))?;
         let out = &mut BufWriter::new(std::io::stdout().lock());
         if self.json {
-            self.lines(out, &rows)?
+            self.lines(out, &rows)?;
         } else {
-            table(out, &rows)?
+            table(out, &rows)?;
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)
@@ -246,6 +246,9 @@ fn element(index: Option<usize>) -> SliceInfoElem {
     }
 }
 
+/// What a column of the table says of a row.
+type Text = Box<dyn Fn(&Row) -> Option<String>>;
+
 /// Prints a row for each field or column, without the headings that say
 /// nothing of any.
 fn table(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
@@ -256,7 +259,7 @@ fn table(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
         let axes = index.iter().map(|at| at.map_or_else(|| ":".to_owned(), |at| at.to_string()));
         axes.collect::<Vec<_>>().join(", ")
     };
-    let columns: [(&str, Box<dyn Fn(&Row) -> Option<String>>); 11] = [
+    let columns: [(&str, Text); 11] = [
         ("field", Box::new(|row| Some(row.field.clone()).filter(|field| !field.is_empty()))),
         ("column", Box::new(move |row| row.index.as_deref().map(index))),
         ("dtype", Box::new(|row| Some(row.dtype.clone()))),

@@ -80,7 +80,39 @@ fn lines(
     for (label, text) in lines {
         writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
     }
-    Ok(())
+    fields(out, layout.dtype())
+}
+
+/// Lists the fields of a struct, those of its fields behind a dot.
+fn fields(out: &mut impl Write, dtype: &DType) -> io::Result<()> {
+    let mut rows = Vec::new();
+    add_fields(&mut rows, "", 0, dtype);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(["field", "byte", "dtype", "axes", "title"].map(heading));
+    for row in rows {
+        table.add_row(row);
+    }
+    let lines = table.trim_fmt();
+    lines.lines().try_for_each(|line| writeln!(out, " {line}"))
+}
+
+fn add_fields(rows: &mut Vec<Vec<Cell>>, before: &str, start: usize, dtype: &DType) {
+    for field in dtype.fields() {
+        let name = format!("{before}{}", field.name);
+        let (base, axes) = field.dtype.subarray().unwrap_or((&field.dtype, &[]));
+        rows.push(vec![
+            Cell::new(&name),
+            Cell::new(start + field.offset).set_alignment(CellAlignment::Right),
+            Cell::new(short(base)),
+            Cell::new(if axes.is_empty() { String::new() } else { shape(axes) }),
+            Cell::new(field.title.as_deref().unwrap_or("")),
+        ]);
+        add_fields(rows, &format!("{name}."), start + field.offset, base);
+    }
 }
 
 /// Describes several arrays, a row each.
@@ -214,6 +246,14 @@ pub(crate) fn shortened(text: &str, room: usize) -> String {
         short.push(c);
     }
     short + "…"
+}
+
+/// The end of ASCII text, with an ellipsis when it is cut.
+pub(crate) fn ending(text: &str, room: usize) -> String {
+    match text.len().checked_sub(room.max(1)) {
+        None | Some(0) => text.to_owned(),
+        Some(cut) => format!("…{}", text.get(cut + 1..).unwrap_or(text)),
+    }
 }
 
 pub(crate) fn plural(count: usize, thing: &str) -> String {
