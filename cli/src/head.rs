@@ -1,16 +1,16 @@
 //! `npymap head`: the first elements as a table.
 
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Table};
 use npymap::ndarray::SliceInfoElem;
-use npymap::{DynView, MAX_HEADER_LEN, OpenOptions, Result};
+use npymap::{DynView, MAX_HEADER_LEN, Result};
 
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::selection::Selection;
 use crate::{leaves, open, show, words};
 
@@ -41,8 +41,8 @@ pub(crate) struct Head {
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy file
-    file: PathBuf,
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
+    file: Place,
 
     /// Which elements; all without it
     #[arg(value_name = "INDEX")]
@@ -74,16 +74,15 @@ impl Column {
 
 impl Head {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let mut options = OpenOptions::new();
-        let array = open::read(&self.file, options.max_header_len(self.max_header_len));
-        let array = array.map_err(Failure::at(&self.file))?;
-        let all = array.dyn_view().map_err(Failure::at(&self.file))?;
+        let array = open::array(&self.file, self.max_header_len);
+        let array = array.map_err(Failure::at(self.file.name()))?;
+        let all = array.dyn_view().map_err(Failure::at(self.file.name()))?;
         let view = match &self.selection {
-            Some(selection) => selection.of(&all).map_err(Failure::at(&self.file))?,
+            Some(selection) => selection.of(&all).map_err(Failure::at(self.file.name()))?,
             None => all,
         };
         let out = &mut BufWriter::new(std::io::stdout().lock());
-        self.print(out, &view).map_err(Failure::at(&self.file))??;
+        self.print(out, &view).map_err(Failure::at(self.file.name()))??;
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }

@@ -1,17 +1,17 @@
 //! `npymap stats`: what is in an array, in numbers.
 
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Table};
 use npymap::ndarray::SliceInfoElem;
-use npymap::{DynView, MAX_HEADER_LEN, OpenOptions, Value};
+use npymap::{DynView, MAX_HEADER_LEN, Value};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::selection::Selection;
 use crate::summary::Summary;
@@ -50,8 +50,8 @@ pub(crate) struct Stats {
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy file
-    file: PathBuf,
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
+    file: Place,
 
     /// Of which elements; all without it
     #[arg(value_name = "INDEX")]
@@ -72,18 +72,17 @@ const COLUMNS: usize = 1 << 16;
 
 impl Stats {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let mut options = OpenOptions::new();
-        let array = open::read(&self.file, options.max_header_len(self.max_header_len));
-        let array = array.map_err(Failure::at(&self.file))?;
-        let all = array.dyn_view().map_err(Failure::at(&self.file))?;
+        let array = open::array(&self.file, self.max_header_len);
+        let array = array.map_err(Failure::at(self.file.name()))?;
+        let all = array.dyn_view().map_err(Failure::at(self.file.name()))?;
         let view = match &self.selection {
-            Some(selection) => selection.of(&all).map_err(Failure::at(&self.file))?,
+            Some(selection) => selection.of(&all).map_err(Failure::at(self.file.name()))?,
             None => all,
         };
         if let Some(axis) = self.axis {
             self.check(&view, axis)?;
         }
-        let rows = self.rows(&view).map_err(Failure::at(&self.file))?;
+        let rows = self.rows(&view).map_err(Failure::at(self.file.name()))?;
         let out = &mut BufWriter::new(std::io::stdout().lock());
         if self.json {
             self.lines(out, &rows)?;
@@ -96,12 +95,17 @@ impl Stats {
 
     fn check(&self, view: &DynView<'_>, axis: usize) -> Result<(), Failure> {
         // Says what is wrong with the axis, if anything is.
-        view.split_at(axis, 0).map_err(Failure::at(&self.file))?;
-        let leaves = leaves::of_reals(view).map_err(Failure::at(&self.file))?;
+        view.split_at(axis, 0).map_err(Failure::at(self.file.name()))?;
+        let leaves = leaves::of_reals(view).map_err(Failure::at(self.file.name()))?;
         let columns = leaves.iter().map(|(_, leaf)| columns(leaf.shape(), Some(axis)));
         let count = columns.fold(0_usize, usize::saturating_add);
         if count > COLUMNS {
-            return Err(Failure::Columns { path: self.file.clone(), axis, count, most: COLUMNS });
+            return Err(Failure::Columns {
+                path: self.file.name().to_owned(),
+                axis,
+                count,
+                most: COLUMNS,
+            });
         }
         Ok(())
     }
@@ -169,7 +173,8 @@ impl Stats {
         let float = |value: Option<f64>| value.map(|value| show::scalar(&Value::F64(value)));
         for Row { field, index, dtype, summary } in rows {
             let line = json!({
-                "path": self.file.to_string_lossy(),
+                "path": self.file.path.to_string_lossy(),
+                "member": self.file.member,
                 "field": (!field.is_empty()).then_some(field),
                 "index": index,
                 "descr": dtype,
