@@ -23,12 +23,11 @@ fn refused(bytes: &[u8]) -> Error {
     let errors = archives.into_iter().map(|npz| match npz {
         Err(error) => error,
         Ok(npz) => {
-            let error = npz.get("a").map(drop).map_err(|error| {
+            let error = npz.get("a").map(drop).inspect_err(|error| {
                 let other = npz.get_copy_on_write("a").map(drop).unwrap_err();
                 assert_eq!(error.to_string(), other.to_string());
                 let many = npz.get_many(&["a", "a"]).pop().unwrap().map(drop).unwrap_err();
                 assert_eq!(error.to_string(), many.to_string());
-                error
             });
             error.and_then(|()| npz.verify()).expect_err("nothing refuses it")
         }
