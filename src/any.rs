@@ -71,6 +71,7 @@ fn recognize(path: &Path) -> Result<Format> {
 /// A file of any format, open.
 #[derive(Debug)]
 #[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "there is one a file; a box would be in the way")]
 pub enum AnyFile {
     /// One array.
     Npy(MappedArray),
