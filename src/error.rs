@@ -26,6 +26,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     path: Option<PathBuf>,
+    offset: Option<u64>,
 }
 
 impl Error {
@@ -41,6 +42,13 @@ impl Error {
         self.0.path.as_deref()
     }
 
+    /// Where in the file the array starts that it happened with, unless that
+    /// is the file's start.
+    #[must_use]
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
     /// What sort of failure it is.
     #[must_use]
     pub fn category(&self) -> Category {
@@ -52,11 +60,19 @@ impl Error {
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
     }
+
+    /// The same error, said of an array that starts inside a file.
+    pub(crate) fn inside(mut self, offset: u64) -> Error {
+        if offset > 0 {
+            self.0.offset.get_or_insert(offset);
+        }
+        self
+    }
 }
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Error {
-        Error(Box::new(Inner { kind, path: None }))
+        Error(Box::new(Inner { kind, path: None, offset: None }))
     }
 }
 
@@ -65,13 +81,20 @@ impl fmt::Display for Error {
         if let Some(path) = self.path() {
             write!(f, "{}: ", path.display())?;
         }
+        if let Some(offset) = self.offset() {
+            write!(f, "the array at byte {offset}: ")?;
+        }
         self.kind().fmt(f)
     }
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error").field("kind", self.kind()).field("path", &self.path()).finish()
+        f.debug_struct("Error")
+            .field("kind", self.kind())
+            .field("path", &self.path())
+            .field("offset", &self.offset())
+            .finish()
     }
 }
 
@@ -261,6 +284,38 @@ pub enum ErrorKind {
         needed: u64,
         /// The length of the file in bytes.
         found: u64,
+    },
+
+    /// A file of no bytes, which can't be mapped.
+    #[error(
+        "is empty, so there is nothing to map: open it in mode 'r+', which needs no bytes for a shape without elements"
+    )]
+    Empty,
+
+    /// The bytes of a raw file don't tell its shape.
+    #[error("{}", remainder(*offset, *itemsize, *found))]
+    #[non_exhaustive]
+    Remainder {
+        /// Where the elements start.
+        offset: u64,
+        /// Bytes of one element.
+        itemsize: usize,
+        /// The length of the file in bytes.
+        found: u64,
+    },
+
+    /// Another file has the path now.
+    #[error(
+        "was replaced by another file since it was opened: the array still is the old one, open it anew"
+    )]
+    Replaced,
+
+    /// The array is of no file that has a path.
+    #[error("the array was not opened by path: open it by its path to {wanted}")]
+    #[non_exhaustive]
+    NoPath {
+        /// What takes a path.
+        wanted: &'static str,
     },
 
     /// Elements of no bytes that no file has to hold, too many to copy.
@@ -567,6 +622,9 @@ impl ErrorKind {
             | E::Axes { .. }
             | E::Size { .. }
             | E::Unbacked { .. }
+            | E::Empty
+            | E::Remainder { .. }
+            | E::Replaced
             | E::ShortFile { .. } => Category::Format,
             E::NotRegular { .. }
             | E::Encode { .. }
@@ -593,6 +651,7 @@ impl ErrorKind {
             | E::Broadcast { .. }
             | E::CreateMode
             | E::Exists
+            | E::NoPath { .. }
             | E::NotImmutable => Category::Use,
         }
     }
@@ -618,6 +677,19 @@ fn hint_at(found: &[u8]) -> &'static str {
         [0x89, b'H', b'D', b'F', ..] => ": an HDF5 file",
         [0x1f, 0x8b, ..] => ": compressed with gzip, unpack it first",
         _ => "",
+    }
+}
+
+/// Why a raw file doesn't tell the shape.
+fn remainder(offset: u64, itemsize: usize, found: u64) -> String {
+    match found.checked_sub(offset) {
+        _ if itemsize == 0 => {
+            "elements of no bytes are not counted by the file's length: give the shape".to_owned()
+        }
+        None => format!("the elements start at byte {offset} and the file ends at {found}"),
+        Some(rest) => format!(
+            "the {rest} bytes from byte {offset} on are no whole number of elements of {itemsize} bytes: give the shape"
+        ),
     }
 }
 

@@ -7,8 +7,24 @@ use std::path::Path;
 
 use crate::error::{ErrorKind, Result};
 
-/// Opens a regular file and tells its length in bytes.
-pub(crate) fn open(path: &Path, write: bool) -> Result<(File, u64)> {
+/// What tells a file from all others that exist, whatever its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Id {
+    device: u64,
+    inode: u64,
+}
+
+/// What is asked of a file when it is opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stat {
+    /// Its length in bytes.
+    pub(crate) len: u64,
+    /// Which file it is, where the system tells.
+    pub(crate) id: Option<Id>,
+}
+
+/// Opens a regular file and tells its length and identity.
+pub(crate) fn open(path: &Path, write: bool) -> Result<(File, Stat)> {
     let mut options = OpenOptions::new();
     options.read(true).write(write);
     never_wait(&mut options);
@@ -16,37 +32,42 @@ pub(crate) fn open(path: &Path, write: bool) -> Result<(File, u64)> {
         io::ErrorKind::IsADirectory => ErrorKind::NotRegular { found: "a directory" }.into(),
         _ => ErrorKind::io("open")(error),
     })?;
-    let len = len(&file)?;
-    Ok((file, len))
+    let stat = stat(&file)?;
+    Ok((file, stat))
 }
 
-/// The length of a regular file in bytes.
-pub(crate) fn len(file: &File) -> Result<u64> {
-    let (kind, len) = measured(file).map_err(ErrorKind::io("ask for the length"))?;
+/// The length and identity of a regular file.
+pub(crate) fn stat(file: &File) -> Result<Stat> {
+    let (kind, stat) = measured(file).map_err(ErrorKind::io("ask for the length"))?;
     match kind {
         Some(found) => Err(ErrorKind::NotRegular { found }.into()),
-        None => Ok(len),
+        None => Ok(stat),
     }
 }
 
-/// What a file is, if not regular, and its length. `fstat` costs two thirds of
-/// the call that the standard library makes.
+/// What a file is, if not regular, its length and identity. `fstat` costs two
+/// thirds of the call that the standard library makes.
 #[cfg(unix)]
-fn measured(file: &File) -> io::Result<(Option<&'static str>, u64)> {
+fn measured(file: &File) -> io::Result<(Option<&'static str>, Stat)> {
     use rustix::fs::FileType;
+    /// The numbers are of other types on other systems, and never negative.
+    fn wide(number: impl TryInto<u64>) -> u64 {
+        number.try_into().unwrap_or(0)
+    }
     let stat = rustix::fs::fstat(file)?;
     let kind = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => None,
         FileType::Directory => Some("a directory"),
         _ => Some("a pipe or device"),
     };
-    Ok((kind, u64::try_from(stat.st_size).unwrap_or(0)))
+    let id = Id { device: wide(stat.st_dev), inode: wide(stat.st_ino) };
+    Ok((kind, Stat { len: wide(stat.st_size), id: Some(id) }))
 }
 
 #[cfg(not(unix))]
-fn measured(file: &File) -> io::Result<(Option<&'static str>, u64)> {
+fn measured(file: &File) -> io::Result<(Option<&'static str>, Stat)> {
     let metadata = file.metadata()?;
-    Ok((irregular(&metadata), metadata.len()))
+    Ok((irregular(&metadata), Stat { len: metadata.len(), id: None }))
 }
 
 /// What a path leads to, if not to a regular file.
@@ -77,6 +98,16 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
     Ok(filled)
 }
 
+/// Fills `buffer` with elements that stand at `offset`.
+pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Result<()> {
+    let found = read_at(file, buffer, offset).map_err(ErrorKind::io("read the elements"))?;
+    if found == buffer.len() {
+        return Ok(());
+    }
+    let place = |len: usize| offset.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+    Err(ErrorKind::ShortFile { needed: place(buffer.len()), found: place(found) }.into())
+}
+
 /// Opening a pipe without a writer would wait for one.
 #[cfg(unix)]
 fn never_wait(options: &mut OpenOptions) {
@@ -102,6 +133,9 @@ fn positioned(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> 
 /// Gives a new file its length with all its space reserved and zero, so that
 /// a full disk is an error now and not a fault at a store.
 pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
     #[cfg(any(target_os = "linux", target_os = "android"))]
     loop {
         match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, len) {
@@ -112,4 +146,84 @@ pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
     }
     let at = file.metadata()?.len();
     io::copy(&mut io::Read::take(io::repeat(0), len.saturating_sub(at)), &mut &*file).map(drop)
+}
+
+/// Makes a file longer, from `from` bytes to `to`: the new bytes are zero and
+/// have their space reserved. On an error its length stays.
+///
+/// Systems make new bytes zero, but for those of the last page that somebody
+/// stored to through a map, behind the end; so those are written.
+pub(crate) fn extend(file: &File, from: u64, to: u64) -> io::Result<()> {
+    if !keep_space(file, from, to - from)? {
+        return write_zeros(file, from, to).or_else(|error| shorten(file, from, error));
+    }
+    let page = from.next_multiple_of(PAGE).min(to);
+    write_zeros(file, from, page)
+        .and_then(|()| reserve(file, to))
+        .or_else(|error| shorten(file, from, error))
+}
+
+/// The largest page of the systems there are.
+const PAGE: u64 = 64 * 1024;
+
+/// Takes the length back after an error.
+fn shorten(file: &File, len: u64, error: io::Error) -> io::Result<()> {
+    file.set_len(len)?;
+    Err(error)
+}
+
+/// Reserves space behind a file's end; false where systems have no such call.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn keep_space(file: &File, offset: u64, len: u64) -> io::Result<bool> {
+    use rustix::io::Errno;
+    loop {
+        match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, offset, len) {
+            Err(Errno::INTR) => {}
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(false),
+            done => return Ok(done.map(|()| true)?),
+        }
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn keep_space(_: &File, _: u64, _: u64) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Writes zeros from one place to another.
+fn write_zeros(file: &File, from: u64, to: u64) -> io::Result<()> {
+    let zeros = [0; 8 * 1024];
+    let mut at = from;
+    while at < to {
+        let part = usize::try_from(to - at).unwrap_or(zeros.len()).min(zeros.len());
+        match write_at(file, zeros.get(..part).unwrap_or_default(), at) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => at += u64::try_from(n).unwrap_or(0),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::write_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_write(file, bytes, offset)
+}
+
+/// Asks the system to keep none of these bytes in memory.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn forget(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    let Some(len) = std::num::NonZeroU64::new(len) else { return Ok(()) };
+    Ok(rustix::fs::fadvise(file, offset, Some(len), rustix::fs::Advice::DontNeed)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn forget(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
 }

@@ -12,9 +12,11 @@ mod geometry;
 mod kernel;
 mod layout;
 mod literal;
+mod lock;
 mod map;
 mod mode;
 mod npy;
+mod pages;
 mod replace;
 mod value;
 mod view;
@@ -67,7 +69,10 @@ pub use num_complex;
 #[cfg(feature = "derive")]
 pub use npymap_derive::Record;
 
-pub use array::{CreateOptions, MappedArray, MappedArrayMut, OpenOptions, Opened};
+pub use array::{
+    ArrayFile, CreateOptions, Description, MappedArray, MappedArrayMut, OpenOptions, Opened,
+    RawSpec, Walk, Walked,
+};
 pub use cast::{Casting, Number};
 pub use dtype::{ByteOrder, DType, Field, Kind, Unit, UnitBase};
 pub use element::{
@@ -78,14 +83,20 @@ pub use error::{Category, Error, ErrorKind, Result};
 #[doc(hidden)]
 pub use kernel::Part;
 pub use layout::{Layout, Order};
+pub use lock::{FileLock, LockKind};
 pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
+pub use pages::{Advice, Mapping};
 pub use value::Value;
 pub use view::{
     Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, Stats, View, ViewMut,
 };
 pub use whole::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};
+
+pub mod sharing {
+    #![doc = include_str!("../SHARING.md")]
+}
 
 /// What `#[derive(Record)]` needs; nothing for people.
 #[doc(hidden)]

@@ -5,8 +5,11 @@
 use std::fs::File;
 use std::io;
 use std::mem;
+use std::ops::Range;
 use std::sync::Arc;
 
+#[cfg(unix)]
+use memmap2::UncheckedAdvice;
 use memmap2::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 
 use crate::error::{ErrorKind, Result};
@@ -16,7 +19,11 @@ use crate::error::{ErrorKind, Result};
 /// Clones share the mapping; the last one to go unmaps it. No file descriptor
 /// is kept. Without elements nothing is mapped: systems refuse that.
 #[derive(Clone, Debug)]
-pub struct Map(Option<Arc<Mmap>>);
+pub struct Map {
+    memory: Option<Arc<Mmap>>,
+    /// Whether the bytes are the file's, all of them.
+    shared: bool,
+}
 
 /// Writable bytes of one array's elements, and no others: shared with the
 /// file, private, or of no file.
@@ -47,13 +54,13 @@ impl Map {
             // which only this `Map` and its clones own.
             unsafe { options.map(file) }
         };
-        Ok(Map(mapped(offset, len, map)?.map(Arc::new)))
+        Ok(Map { memory: mapped(offset, len, map)?.map(Arc::new), shared: true })
     }
 
     /// Maps `len` bytes of a file that the system promises never to change.
     pub(crate) fn immutable(file: &File, offset: u64, len: usize) -> Result<Map> {
         if len == 0 {
-            return Ok(Map(None));
+            return Ok(Map { memory: None, shared: true });
         }
         let refused = |error: MapIfSafeError| {
             if error.map_failed() {
@@ -63,12 +70,35 @@ impl Map {
             }
         };
         let memory = MmapOptions::new().offset(offset).len(len).map_if_safe(file);
-        Ok(Map(Some(Arc::new(memory.map_err(refused)?))))
+        Ok(Map { memory: Some(Arc::new(memory.map_err(refused)?)), shared: true })
+    }
+
+    pub(crate) fn memory(&self) -> Option<&Mmap> {
+        self.memory.as_deref()
+    }
+
+    /// Nothing can have been stored.
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as that of `MapMut`")]
+    pub(crate) fn flush_range(&self, _: &Range<usize>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Takes the pages of these bytes out of this process' memory, until they
+    /// are touched; false when they may hold what no file does.
+    #[cfg(unix)]
+    pub(crate) fn unload(&self, range: &Range<usize>) -> Result<bool> {
+        let Some(memory) = self.memory().filter(|_| self.shared) else { return Ok(false) };
+        // SAFETY: the map is shared with the file, so that what is read from
+        // it after is the same page of the file as before; nothing is lost.
+        let done = unsafe {
+            memory.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len())
+        };
+        done.map(|()| true).map_err(ErrorKind::map("unload", range.len()))
     }
 
     /// Unmaps, if no clone is left, and returns what the system said.
     pub(crate) fn close(self) -> Result<()> {
-        self.0.and_then(Arc::into_inner).map_or(Ok(()), unmap)
+        self.memory.and_then(Arc::into_inner).map_or(Ok(()), unmap)
     }
 }
 
@@ -115,12 +145,41 @@ impl MapMut {
         Ok(MapMut { memory: mapped(0, len, |options| options.map_anon())?, shared: false })
     }
 
+    pub(crate) fn memory(&self) -> Option<&MmapMut> {
+        self.memory.as_ref()
+    }
+
+    /// Waits until what was stored into these bytes is on the disk.
+    pub(crate) fn flush_range(&self, range: &Range<usize>) -> Result<()> {
+        match &self.memory {
+            Some(memory) if self.shared && !range.is_empty() => memory
+                .flush_range(range.start, range.len())
+                .map_err(ErrorKind::map("flush", range.len())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the pages of these bytes out of this process' memory, until they
+    /// are touched; false when they may hold what no file does.
+    #[cfg(unix)]
+    pub(crate) fn unload(&self, range: &Range<usize>) -> Result<bool> {
+        let Some(memory) = self.memory().filter(|_| self.shared) else { return Ok(false) };
+        // SAFETY: the map is shared with the file, so that what is read from
+        // it after is the same page of the file as before; what was stored
+        // stays in that page, of which the system knows that it was.
+        let done = unsafe {
+            memory.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len())
+        };
+        done.map(|()| true).map_err(ErrorKind::map("unload", range.len()))
+    }
+
     /// Makes it read-only, so that it can be shared.
     pub(crate) fn into_read_only(self) -> Result<Map> {
-        let Some(memory) = self.memory else { return Ok(Map(None)) };
+        let shared = self.shared;
+        let Some(memory) = self.memory else { return Ok(Map { memory: None, shared }) };
         let len = memory.len();
         let memory = memory.make_read_only().map_err(ErrorKind::map("protect", len))?;
-        Ok(Map(Some(Arc::new(memory))))
+        Ok(Map { memory: Some(Arc::new(memory)), shared })
     }
 
     /// Waits until what was stored is on the disk; nothing to do for memory
@@ -158,7 +217,7 @@ fn mapped<M>(
 
 impl AsRef<[u8]> for Map {
     fn as_ref(&self) -> &[u8] {
-        self.0.as_deref().map_or(&[], |memory| memory)
+        self.memory.as_deref().map_or(&[], |memory| memory)
     }
 }
 

@@ -210,7 +210,10 @@ fn the_path_is_named_once_and_first() {
 #[test]
 fn errors_show_their_facts_when_debugged() {
     let error = Header::parse(b"").unwrap_err();
-    assert_eq!(format!("{error:?}"), "Error { kind: Magic { found: [] }, path: None }");
+    assert_eq!(
+        format!("{error:?}"),
+        "Error { kind: Magic { found: [] }, path: None, offset: None }"
+    );
     assert!(matches!(error.kind(), ErrorKind::Magic { .. }));
     assert!(error.source().is_none());
 }

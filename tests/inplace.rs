@@ -257,7 +257,7 @@ fn files_whose_elements_lie_at_odd_offsets_are_lent_at_any_address() {
         };
         let path = file(&directory, "a.npy", &raw(&text(descr, "(3,)", Order::C, len), &bytes));
         let array = open(&path).unwrap();
-        assert_eq!(array.data_offset(), Some(10 + len));
+        assert_eq!(array.data_offset(), Some(10 + len as u64));
         if descr == "'<f8'" {
             let stored = array.as_slice::<Le<f64>>().unwrap();
             assert_eq!(stored.iter().map(|v| v.get()).collect::<Vec<_>>(), elements);

@@ -11,6 +11,8 @@
     clippy::unwrap_used
 )]
 
+mod advise;
+mod array_file;
 mod create;
 mod elements;
 mod errors;
@@ -22,15 +24,20 @@ mod live_casts;
 mod live_dates;
 mod live_edits;
 mod live_numpy;
+mod live_raw;
 mod live_records;
 mod live_values;
 mod live_views;
 mod live_whole;
+mod memmap;
 mod model;
 mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
 mod oracle;
+mod raw;
+#[cfg(target_os = "linux")]
+mod raw_linux;
 #[cfg(feature = "derive")]
 mod records;
 mod roundtrip;

@@ -5,7 +5,7 @@ use std::path::Path;
 use npymap::{Order, Result};
 use serde::Serialize;
 
-use crate::found::Found;
+use crate::found::{Found, FoundRaw};
 
 /// One line of `--json`.
 #[derive(Debug, Serialize)]
@@ -27,7 +27,7 @@ pub(crate) struct Array {
     descr: String,
     shape: Vec<usize>,
     fortran_order: bool,
-    data_offset: Option<usize>,
+    data_offset: Option<u64>,
     itemsize: usize,
     nbytes: usize,
     mapped: bool,
@@ -56,8 +56,30 @@ impl Line {
                 descr: header.dtype.to_string(),
                 shape: header.shape.clone(),
                 fortran_order: header.order == Order::F,
-                data_offset: Some(header.data_offset),
+                data_offset: u64::try_from(header.data_offset).ok(),
                 itemsize: header.dtype.itemsize(),
+                nbytes: layout.nbytes(),
+                mapped: true,
+                sha256: digest.clone(),
+            }),
+            Err(error) => Line::Failure(Failure { path, member: None, error: error.to_string() }),
+        }
+    }
+
+    /// The line of a file without a header.
+    pub(crate) fn raw(path: &Path, found: &Result<FoundRaw>) -> Line {
+        let path = path.to_string_lossy().into_owned();
+        match found {
+            Ok(FoundRaw { layout, order, offset, digest }) => Line::Array(Array {
+                path,
+                member: None,
+                format: "raw",
+                version: None,
+                descr: layout.dtype().to_string(),
+                shape: layout.shape().to_vec(),
+                fortran_order: *order == Order::F,
+                data_offset: Some(*offset),
+                itemsize: layout.dtype().itemsize(),
                 nbytes: layout.nbytes(),
                 mapped: true,
                 sha256: digest.clone(),

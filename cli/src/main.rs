@@ -2,8 +2,11 @@
 //! them.
 
 mod cast;
+mod compare;
 mod convert;
 mod create;
+mod demo;
+mod diff;
 mod digest;
 mod draft;
 mod failure;
@@ -17,6 +20,7 @@ mod made;
 mod open;
 mod plan;
 mod progress;
+mod raw;
 mod region;
 mod selection;
 mod set;
@@ -55,6 +59,9 @@ enum Command {
     Set(set::Set),
     Create(create::Create),
     Convert(convert::Convert),
+    Raw(raw::Raw),
+    Diff(diff::Diff),
+    Demo(demo::Demo),
 }
 
 fn main() -> ExitCode {
@@ -67,6 +74,9 @@ fn main() -> ExitCode {
         Command::Set(set) => set.run(),
         Command::Create(create) => create.run(),
         Command::Convert(convert) => convert.run(),
+        Command::Raw(raw) => raw.run(),
+        Command::Diff(diff) => diff.run(),
+        Command::Demo(demo) => demo.run(),
     };
     match done {
         Ok(code) => code,

@@ -4,6 +4,7 @@
 //! the help text: nobody may truncate or change a file while it is at work.
 #![allow(unsafe_code)]
 
+use std::fs::File;
 use std::path::Path;
 
 use npymap::{CreateOptions, DType, MappedArray, MappedArrayMut, OpenOptions, Result};
@@ -18,6 +19,18 @@ pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
 pub(crate) fn write(path: &Path, options: &OpenOptions) -> Result<MappedArrayMut> {
     // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
     unsafe { options.open_mut(path) }
+}
+
+/// Maps an open file read-only.
+pub(crate) fn read_file(file: &File, options: &OpenOptions) -> Result<MappedArray> {
+    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    unsafe { options.open_file(file) }
+}
+
+/// Maps an open file read-write.
+pub(crate) fn write_file(file: &File, options: &OpenOptions) -> Result<MappedArrayMut> {
+    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    unsafe { options.open_mut_file(file) }
 }
 
 /// Makes a file of zeros, with its space reserved, and maps it read-write.

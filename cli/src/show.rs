@@ -113,7 +113,7 @@ pub(crate) fn scalar(value: &Value) -> Json {
 
 /// What stands for a value in JSON, which has no bytes, no NaN and no complex
 /// numbers; dates are text.
-fn to_json(value: &Value, dtype: &DType) -> Json {
+pub(crate) fn to_json(value: &Value, dtype: &DType) -> Json {
     match value {
         Value::Bool(value) => (*value).into(),
         Value::Int(value) => (*value).into(),

@@ -10,7 +10,7 @@ use comfy_table::{Cell, CellAlignment, Table};
 use humansize::{BINARY, format_size};
 use npymap::{ByteOrder, DType, Kind, Layout, Order};
 
-use crate::found::Found;
+use crate::found::{Found, FoundRaw};
 use crate::style::{ERROR, HEADING, LABEL};
 
 /// Says on standard error what went wrong.
@@ -21,11 +21,29 @@ pub(crate) fn error(message: &dyn Display) {
 /// Describes one array in a few lines.
 pub(crate) fn paragraph(out: &mut impl Write, path: &Path, array: &Found) -> io::Result<()> {
     let Found { header, layout, digest } = array;
+    let file = format!("npy {}, elements from byte {}", header.version, header.data_offset);
+    lines(out, path, layout, header.order, file, digest.as_deref())
+}
+
+/// Describes an array without a header.
+pub(crate) fn raw_paragraph(out: &mut impl Write, path: &Path, array: &FoundRaw) -> io::Result<()> {
+    let FoundRaw { layout, order, offset, digest } = array;
+    lines(out, path, layout, *order, format!("raw, elements from byte {offset}"), digest.as_deref())
+}
+
+fn lines(
+    out: &mut impl Write,
+    path: &Path,
+    layout: &Layout,
+    order: Order,
+    file: String,
+    digest: Option<&str>,
+) -> io::Result<()> {
     let mut lines = vec![
-        ("dtype", dtype(&header.dtype)),
-        ("shape", format!("{}, {}", shape(&header.shape), order(header.order))),
+        ("dtype", dtype(layout.dtype())),
+        ("shape", format!("{}, {}", shape(layout.shape()), self::order(order))),
         ("size ", size(layout)),
-        ("file ", format!("npy {}, elements from byte {}", header.version, header.data_offset)),
+        ("file ", file),
     ];
     lines.extend(digest.iter().map(|digest| ("hash ", format!("sha256 {digest}"))));
     writeln!(out, "{HEADING}{}{HEADING:#}", path.display())?;
@@ -99,7 +117,7 @@ fn kind(dtype: &DType) -> Cow<'static, str> {
 }
 
 /// The shape as Python prints it.
-fn shape(shape: &[usize]) -> String {
+pub(crate) fn shape(shape: &[usize]) -> String {
     if let [one] = shape {
         return format!("({one},)");
     }
@@ -120,7 +138,7 @@ fn size(layout: &Layout) -> String {
     format!("{}: {} of {each}", bytes(layout.nbytes()), plural(layout.len(), "element"))
 }
 
-fn bytes(count: usize) -> String {
+pub(crate) fn bytes(count: usize) -> String {
     format_size(count, BINARY)
 }
 

@@ -4,7 +4,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use super::{MappedArray, MappedArrayMut, Origin};
+use super::{MappedArray, MappedArrayMut, Origin, Place};
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
 use crate::file;
@@ -28,7 +28,7 @@ use crate::replace::Replacement;
 pub struct CreateOptions {
     order: Order,
     version: Option<Version>,
-    overwrite: bool,
+    pub(super) overwrite: bool,
 }
 
 impl CreateOptions {
@@ -118,17 +118,18 @@ unsafe fn create(
     let encoded = header.encode(options.version)?;
     header.version = encoded.version;
     header.data_offset = encoded.bytes.len();
-    let layout = header.layout()?;
+    let place = Place::of(&header, 0)?;
+    let end = place.end().ok_or_else(|| place.too_large())?;
     let new = Replacement::begin(path, options.overwrite)?;
     new.file().write_all(&encoded.bytes).map_err(ErrorKind::io("write the header"))?;
-    let len = u64::try_from(layout.end()).unwrap_or(u64::MAX);
-    file::reserve(new.file(), len).map_err(ErrorKind::io("reserve space"))?;
+    file::reserve(new.file(), end).map_err(ErrorKind::io("reserve space"))?;
 
-    let offset = u64::try_from(layout.offset()).unwrap_or(u64::MAX);
     // SAFETY: the caller promises it for the file under its final name; under
     // this one nobody knows it.
-    let data = unsafe { MapMut::shared(new.file(), offset, layout.nbytes()) }?;
+    let data = unsafe { MapMut::shared(new.file(), place.offset, place.layout.nbytes()) }?;
+    let id = file::stat(new.file())?.id;
     new.commit()?;
-    let origin = Origin::new(Some(path), Some(Mode::Create), &header);
-    Ok(MappedArray { layout: layout.at(0), data, origin })
+    let mut origin = Origin::new(Some(path), Some(Mode::Create), &place);
+    origin.id = id;
+    Ok(MappedArray { layout: place.layout, data, origin })
 }

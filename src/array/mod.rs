@@ -1,23 +1,37 @@
 //! One array: where its elements lie, and the bytes they lie in.
 
+mod advise;
+mod array_file;
 mod create;
+mod description;
 mod lend;
 mod open;
+mod place;
+mod raw;
+#[cfg(feature = "serde")]
+mod serialize;
 mod stream;
+mod walk;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
+use crate::file::Id;
 use crate::layout::{Layout, Order};
 use crate::map::{Map, MapMut};
 use crate::mode::Mode;
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
 
+pub use array_file::ArrayFile;
 pub use create::CreateOptions;
+pub use description::Description;
 pub use open::{OpenOptions, Opened};
-pub(crate) use open::{Rest, offset, on};
+pub(crate) use open::{Rest, on};
+pub(crate) use place::Place;
+pub use raw::RawSpec;
+pub use walk::{Walk, Walked};
 
 /// One array, used where it lies: in a mapped file, or in any other bytes.
 ///
@@ -33,11 +47,13 @@ pub(crate) use open::{Rest, offset, on};
 /// | read-write | `'r+'` | [`open_mut`](MappedArray::open_mut) |
 /// | copy-on-write | `'c'` | [`open_copy_on_write`](MappedArray::open_copy_on_write) |
 /// | new file | `'w+'` | [`create`](MappedArray::create) |
+/// | raw binary | `memmap` | [`OpenOptions::raw`], [`create_raw`](MappedArray::create_raw) |
 /// | mode known at run time | | [`OpenOptions::open_mode`] |
 /// | files that never change, no `unsafe` | | [`open_immutable`](MappedArray::open_immutable) |
 /// | a copy in memory, no `unsafe` | `numpy.load` | [`OpenOptions::read`] |
 /// | the same from a stream | | [`OpenOptions::read_from`] |
 /// | a copy as an ndarray array | `numpy.load` | [`read_npy`](crate::read_npy) |
+/// | rows as they are asked for, no `unsafe` | | [`ArrayFile`] |
 /// | bytes that are there already | | [`from_bytes`](MappedArray::from_bytes) |
 /// | no file | | [`anonymous`](MappedArray::anonymous) |
 ///
@@ -74,14 +90,19 @@ struct Origin {
     path: Option<Arc<Path>>,
     /// How it was mapped; `None` when it was not.
     mode: Option<Mode>,
+    /// Which file that was, where the system tells.
+    id: Option<Id>,
+    /// Where the elements start in it.
+    offset: Option<u64>,
+    order: Order,
     /// What the header said that the layout doesn't, if there was one.
-    header: Option<(Version, Order, usize)>,
+    header: Option<(Version, usize)>,
 }
 
 impl Origin {
-    fn new(path: Option<&Path>, mode: Option<Mode>, header: &Header) -> Origin {
-        let header = Some((header.version, header.order, header.data_offset));
-        Origin { path: path.map(Arc::from), mode, header }
+    fn new(path: Option<&Path>, mode: Option<Mode>, place: &Place) -> Origin {
+        let &Place { offset, order, header, .. } = place;
+        Origin { path: path.map(Arc::from), mode, id: None, offset: Some(offset), order, header }
     }
 
     /// Names the file in an error.
@@ -255,7 +276,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     pub fn from_bytes(data: D) -> Result<MappedArray<D>> {
         let header = HeaderText::parse(data.as_ref(), MAX_HEADER_LEN)?.header()?;
         let mut array = MappedArray::from_parts(data, header.layout()?)?;
-        array.origin = Origin::new(None, None, &header);
+        array.origin = Origin::new(None, None, &Place::of(&header, 0)?);
         Ok(array)
     }
 
@@ -337,15 +358,16 @@ impl<D> MappedArray<D> {
     /// The header of the file it is from; `None` if there was none.
     #[must_use]
     pub fn header(&self) -> Option<Header> {
-        let (version, order, data_offset) = self.origin.header?;
+        let (version, data_offset) = self.origin.header?;
+        let order = self.origin.order;
         let (dtype, shape) = (self.dtype().clone(), self.shape().to_vec());
         Some(Header { dtype, shape, order, version, data_offset })
     }
 
     /// Where the elements start in the file; `None` if there was none.
     #[must_use]
-    pub fn data_offset(&self) -> Option<usize> {
-        self.origin.header.map(|(_, _, data_offset)| data_offset)
+    pub fn data_offset(&self) -> Option<u64> {
+        self.origin.offset
     }
 
     /// Gives back what holds the bytes.

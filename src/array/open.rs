@@ -1,25 +1,25 @@
-//! Opens `.npy` files: header by one read, elements by one map.
+//! Opens arrays in files: header by one read, elements by one map.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::path::Path;
 
-use super::{MappedArray, MappedArrayMut, Origin};
+use super::raw::{self, RawSpec};
+use super::{CreateOptions, MappedArray, MappedArrayMut, Origin, Place};
 use crate::error::{ErrorKind, Result};
-use crate::file;
-use crate::layout::Layout;
+use crate::file::{self, Stat};
 use crate::map::{Map, MapMut};
 use crate::mode::Mode;
-use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Preamble};
-
-/// Enough for any header without many fields.
-const FIRST_READ: usize = 1024;
-const FIRST_READ_END: u64 = 1024;
+use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
+use crate::pages::{Advice, Mapping};
 
 /// How to open an array. Setters return it; verbs end it.
 ///
 /// Each verb takes a path; those named `*_file` take an open file, whose
-/// position doesn't matter and which can be closed after.
+/// position doesn't matter and which can be closed after. Where an array starts
+/// ([`at`](OpenOptions::at)), that it has no header ([`raw`](OpenOptions::raw))
+/// and how it will be used ([`advice`](OpenOptions::advice)) are about files;
+/// those that read a stream start where that stands.
 ///
 /// # Examples
 ///
@@ -33,6 +33,10 @@ const FIRST_READ_END: u64 = 1024;
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
     pub(crate) max_header_len: usize,
+    /// Where in the file it is taken to start.
+    pub(super) at: u64,
+    pub(super) raw: Option<RawSpec>,
+    advice: Advice,
 }
 
 /// An array opened in a mode known at run time.
@@ -46,7 +50,7 @@ pub enum Opened {
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { max_header_len: MAX_HEADER_LEN }
+        OpenOptions { max_header_len: MAX_HEADER_LEN, at: 0, raw: None, advice: Advice::Normal }
     }
 }
 
@@ -64,6 +68,33 @@ impl OpenOptions {
         self
     }
 
+    /// Opens the `.npy` that starts at this byte of a file: one of
+    /// [several](OpenOptions::walk), or one inside another format. Offsets of
+    /// raw binary count from here.
+    pub fn at(&mut self, offset: u64) -> &mut OpenOptions {
+        self.at = offset;
+        self
+    }
+
+    /// Opens raw binary, without a header: `numpy.memmap`.
+    pub fn raw(&mut self, raw: RawSpec) -> &mut OpenOptions {
+        self.raw = Some(raw);
+        self
+    }
+
+    /// True when the array is to be found elsewhere than at the start, or by
+    /// other means than a header.
+    pub(crate) fn is_placed(&self) -> bool {
+        self.at > 0 || self.raw.is_some()
+    }
+
+    /// Tells the system how the elements will be used, as
+    /// [`MappedArray::advise`] does; [`Advice::Normal`] otherwise.
+    pub fn advice(&mut self, advice: Advice) -> &mut OpenOptions {
+        self.advice = advice;
+        self
+    }
+
     /// Reads the header and checks all that opening would, without mapping.
     ///
     /// # Errors
@@ -71,8 +102,8 @@ impl OpenOptions {
     /// As [`MappedArray::open`], but for [`ErrorKind::Map`].
     pub fn header(&self, path: impl AsRef<Path>) -> Result<Header> {
         let found = |path: &Path| {
-            let (file, len) = file::open(path, false)?;
-            Ok(self.find(&file, len)?.0)
+            let (file, stat) = file::open(path, false)?;
+            self.find(&file, stat.len).map_err(|error| error.inside(self.at))
         };
         on(path.as_ref(), found)
     }
@@ -85,7 +116,8 @@ impl OpenOptions {
     pub fn header_text(&self, path: impl AsRef<Path>) -> Result<HeaderText<'static>> {
         let text = |path: &Path| {
             let (file, _) = file::open(path, false)?;
-            HeaderText::read(Rest { file: &file, at: 0 }, self.max_header_len)
+            HeaderText::read(Rest { file: &file, at: self.at }, self.max_header_len)
+                .map_err(|error| error.inside(self.at))
         };
         on(path.as_ref(), text)
     }
@@ -101,9 +133,9 @@ impl OpenOptions {
     /// As [`MappedArray::open`].
     pub unsafe fn open(&self, path: impl AsRef<Path>) -> Result<MappedArray> {
         let opened = |path: &Path| {
-            let (file, len) = file::open(path, false)?;
+            let (file, stat) = file::open(path, false)?;
             // SAFETY: asks for the same promises.
-            self.array(&file, len, Some(path), Mode::ReadOnly, |offset, len| unsafe {
+            self.array(&file, stat, Some(path), Mode::ReadOnly, |offset, len| unsafe {
                 Map::new(&file, offset, len)
             })
         };
@@ -121,7 +153,7 @@ impl OpenOptions {
     /// As [`MappedArray::open`].
     pub unsafe fn open_file(&self, file: &File) -> Result<MappedArray> {
         // SAFETY: asks for the same promises.
-        self.array(file, file::len(file)?, None, Mode::ReadOnly, |offset, len| unsafe {
+        self.array(file, file::stat(file)?, None, Mode::ReadOnly, |offset, len| unsafe {
             Map::new(file, offset, len)
         })
     }
@@ -137,9 +169,9 @@ impl OpenOptions {
     /// As [`MappedArray::open`].
     pub unsafe fn open_mut(&self, path: impl AsRef<Path>) -> Result<MappedArrayMut> {
         let opened = |path: &Path| {
-            let (file, len) = file::open(path, true)?;
+            let (file, stat) = file::open(path, true)?;
             // SAFETY: asks for the same promises.
-            self.array(&file, len, Some(path), Mode::ReadWrite, |offset, len| unsafe {
+            self.array(&file, stat, Some(path), Mode::ReadWrite, |offset, len| unsafe {
                 MapMut::shared(&file, offset, len)
             })
         };
@@ -157,7 +189,7 @@ impl OpenOptions {
     /// As [`MappedArray::open`].
     pub unsafe fn open_mut_file(&self, file: &File) -> Result<MappedArrayMut> {
         // SAFETY: asks for the same promises.
-        self.array(file, file::len(file)?, None, Mode::ReadWrite, |offset, len| unsafe {
+        self.array(file, file::stat(file)?, None, Mode::ReadWrite, |offset, len| unsafe {
             MapMut::shared(file, offset, len)
         })
     }
@@ -173,9 +205,9 @@ impl OpenOptions {
     /// As [`MappedArray::open`].
     pub unsafe fn open_copy_on_write(&self, path: impl AsRef<Path>) -> Result<MappedArrayMut> {
         let opened = |path: &Path| {
-            let (file, len) = file::open(path, false)?;
+            let (file, stat) = file::open(path, false)?;
             // SAFETY: asks for the same promises.
-            self.array(&file, len, Some(path), Mode::CopyOnWrite, |offset, len| unsafe {
+            self.array(&file, stat, Some(path), Mode::CopyOnWrite, |offset, len| unsafe {
                 MapMut::private(&file, offset, len)
             })
         };
@@ -193,7 +225,7 @@ impl OpenOptions {
     /// As [`MappedArray::open`].
     pub unsafe fn open_copy_on_write_file(&self, file: &File) -> Result<MappedArrayMut> {
         // SAFETY: asks for the same promises.
-        self.array(file, file::len(file)?, None, Mode::CopyOnWrite, |offset, len| unsafe {
+        self.array(file, file::stat(file)?, None, Mode::CopyOnWrite, |offset, len| unsafe {
             MapMut::private(file, offset, len)
         })
     }
@@ -207,7 +239,9 @@ impl OpenOptions {
     /// # Errors
     ///
     /// As [`MappedArray::open`], and [`ErrorKind::CreateMode`] for `w+`, which
-    /// needs more: see [`MappedArray::create`].
+    /// needs more: see [`MappedArray::create`]. Raw binary with a shape has
+    /// all it needs, and is made as by [`MappedArray::create_raw`], unless a
+    /// file is there.
     ///
     /// # Examples
     ///
@@ -228,7 +262,12 @@ impl OpenOptions {
             Mode::ReadWrite => unsafe { self.open_mut(path) }.map(Opened::Writable),
             // SAFETY: asks for the same promises.
             Mode::CopyOnWrite => unsafe { self.open_copy_on_write(path) }.map(Opened::Writable),
-            Mode::Create => on(path.as_ref(), |_| Err(ErrorKind::CreateMode.into())),
+            Mode::Create => on(path.as_ref(), |path| match &self.raw {
+                // SAFETY: asks for the same promises.
+                Some(raw) => unsafe { raw::create(path, raw, self.at, &CreateOptions::new()) }
+                    .map(Opened::Writable),
+                None => Err(ErrorKind::CreateMode.into()),
+            }),
         }
     }
 
@@ -239,8 +278,8 @@ impl OpenOptions {
     /// As [`MappedArray::open_immutable`].
     pub fn open_immutable(&self, path: impl AsRef<Path>) -> Result<MappedArray> {
         let opened = |path: &Path| {
-            let (file, len) = file::open(path, false)?;
-            self.array(&file, len, Some(path), Mode::ReadOnly, |offset, len| {
+            let (file, stat) = file::open(path, false)?;
+            self.array(&file, stat, Some(path), Mode::ReadOnly, |offset, len| {
                 Map::immutable(&file, offset, len)
             })
         };
@@ -253,7 +292,7 @@ impl OpenOptions {
     ///
     /// As [`MappedArray::open_immutable`].
     pub fn open_immutable_file(&self, file: &File) -> Result<MappedArray> {
-        self.array(file, file::len(file)?, None, Mode::ReadOnly, |offset, len| {
+        self.array(file, file::stat(file)?, None, Mode::ReadOnly, |offset, len| {
             Map::immutable(file, offset, len)
         })
     }
@@ -275,8 +314,8 @@ impl OpenOptions {
     /// ```
     pub fn read(&self, path: impl AsRef<Path>) -> Result<MappedArrayMut> {
         let read = |path: &Path| {
-            let (file, len) = file::open(path, false)?;
-            self.copy(&file, len, Some(path))
+            let (file, stat) = file::open(path, false)?;
+            self.copy(&file, stat.len, Some(path))
         };
         on(path.as_ref(), read)
     }
@@ -287,68 +326,45 @@ impl OpenOptions {
     ///
     /// As [`read`](OpenOptions::read).
     pub fn read_file(&self, file: &File) -> Result<MappedArrayMut> {
-        self.copy(file, file::len(file)?, None)
+        self.copy(file, file::stat(file)?.len, None)
     }
 
     fn copy(&self, file: &File, len: u64, path: Option<&Path>) -> Result<MappedArrayMut> {
-        let (header, layout) = self.find(file, len)?;
-        let offset = offset(&header);
-        let needed = layout.nbytes();
-        let mut data = MapMut::anonymous(needed)?;
-        let found = file::read_at(file, data.as_mut(), offset)
-            .map_err(ErrorKind::io("read the elements"))?;
-        if found < needed {
-            return Err(short_file(offset, needed, offset + u64::try_from(found).unwrap_or(0)));
-        }
-        Ok(MappedArray { layout: layout.at(0), data, origin: Origin::new(path, None, &header) })
+        let place = self.place(file, len)?;
+        let mut data = MapMut::anonymous(place.layout.nbytes())?;
+        file::read_elements(file, data.as_mut(), place.offset)?;
+        let origin = Origin::new(path, None, &place);
+        Ok(MappedArray { layout: place.layout, data, origin })
     }
 
-    /// Reads the header, then maps the elements alone.
-    fn array<D>(
+    /// Finds the elements, then maps them alone.
+    fn array<D: Mapping>(
         &self,
         file: &File,
-        len: u64,
+        stat: Stat,
         path: Option<&Path>,
         mode: Mode,
         map: impl FnOnce(u64, usize) -> Result<D>,
     ) -> Result<MappedArray<D>> {
-        let (header, layout) = self.find(file, len)?;
-        let data = map(offset(&header), layout.nbytes())?;
-        let origin = Origin::new(path, Some(mode), &header);
-        Ok(MappedArray { layout: layout.at(0), data, origin })
+        let place = match mode {
+            Mode::ReadWrite => self.place_mut(file, stat.len),
+            _ => self.place(file, stat.len),
+        }?;
+        let data = map(place.offset, place.layout.nbytes())?;
+        if self.advice != Advice::Normal {
+            data.advise(0..place.layout.nbytes(), self.advice)?;
+        }
+        let mut origin = Origin::new(path, Some(mode), &place);
+        origin.id = stat.id;
+        Ok(MappedArray { layout: place.layout, data, origin })
     }
 
     /// Reads the header of a file of `len` bytes and finds all elements there.
-    pub(crate) fn find(&self, file: &File, len: u64) -> Result<(Header, Layout)> {
+    pub(crate) fn find(&self, file: &File, len: u64) -> Result<Header> {
         let header = self.read_header(file, len)?;
-        let layout = header.layout()?;
-        match u64::try_from(layout.end()) {
-            Ok(end) if end <= len => Ok((header, layout)),
-            _ => Err(short_file(offset(&header), layout.nbytes(), len)),
-        }
+        Place::of(&header, self.at)?.inside(len)?;
+        Ok(header)
     }
-
-    /// Reads the header, with one call unless it is long, then with two.
-    fn read_header(&self, file: &File, len: u64) -> Result<Header> {
-        let mut first = [0; FIRST_READ];
-        let filled = read_at(file, &mut first, 0)?;
-        let start = first.get(..filled).unwrap_or_default();
-        let preamble = Preamble::parse(start)?;
-        let end = usize::try_from(preamble.data_offset()).unwrap_or(usize::MAX);
-        if end <= filled || filled < FIRST_READ || preamble.exceeds(self.max_header_len) {
-            return HeaderText::parse(start, self.max_header_len)?.header();
-        }
-        let mut whole = start.to_vec();
-        whole.resize(end.min(usize::try_from(len).unwrap_or(usize::MAX)), 0);
-        let rest = whole.get_mut(FIRST_READ..).unwrap_or_default();
-        let found = FIRST_READ + read_at(file, rest, FIRST_READ_END)?;
-        HeaderText::parse(whole.get(..found).unwrap_or_default(), self.max_header_len)?.header()
-    }
-}
-
-/// Reads part of the header.
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
-    file::read_at(file, buffer, offset).map_err(ErrorKind::io("read the header"))
 }
 
 /// Reads a file from its start, whatever its own position.
@@ -368,13 +384,4 @@ impl std::io::Read for Rest<'_> {
 /// Runs `f` on a path and names it in the error.
 pub(crate) fn on<T>(path: &Path, f: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     f(path).map_err(|error| error.at(path))
-}
-
-pub(crate) fn offset(header: &Header) -> u64 {
-    u64::try_from(header.data_offset).unwrap_or(u64::MAX)
-}
-
-fn short_file(offset: u64, nbytes: usize, found: u64) -> crate::Error {
-    let needed = u64::try_from(nbytes).unwrap_or(u64::MAX).saturating_add(offset);
-    ErrorKind::ShortFile { needed, found }.into()
 }

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::{MappedArray, MappedArrayMut, OpenOptions, Origin};
+use super::{MappedArray, MappedArrayMut, OpenOptions, Origin, Place};
 use crate::error::{ErrorKind, Result};
 use crate::map::MapMut;
 use crate::npy::{HeaderText, fill};
@@ -35,9 +35,10 @@ impl OpenOptions {
     /// ```
     pub fn read_from(&self, mut from: impl Read) -> Result<MappedArrayMut> {
         let header = HeaderText::read(&mut from, self.max_header_len)?.header()?;
-        let layout = header.layout()?;
-        let data = elements(&mut from, layout.nbytes())?;
-        Ok(MappedArray { layout: layout.at(0), data, origin: Origin::new(None, None, &header) })
+        let place = Place::of(&header, 0)?;
+        let data = elements(&mut from, place.layout.nbytes())?;
+        let origin = Origin::new(None, None, &place);
+        Ok(MappedArray { layout: place.layout, data, origin })
     }
 }
 

@@ -8,12 +8,12 @@ use std::path::Path;
 use ndarray::{Array, Dimension, IxDyn, ShapeBuilder as _};
 
 use super::BLOCK;
-use crate::array::{OpenOptions, Rest, offset, on};
+use crate::array::{OpenOptions, Place, Rest, on};
 use crate::element::{Element, decode_onto};
 use crate::error::{ErrorKind, Result};
 use crate::layout::{Layout, Order};
 use crate::literal::tuple;
-use crate::npy::{Header, HeaderText, fill};
+use crate::npy::{HeaderText, fill};
 use crate::view::rank;
 
 /// What is read at once into an array's own memory.
@@ -37,7 +37,7 @@ const MAX_UNBACKED: usize = 1 << 20;
 /// [`ErrorKind::ShortFile`] or [`ErrorKind::Eof`] when elements are missing,
 /// [`ErrorKind::Unbacked`] for more than a million elements of no bytes,
 /// [`ErrorKind::Map`] when there is not enough memory, [`ErrorKind::Io`], and
-/// those of [`Header::read`] and [`Layout::new`].
+/// those of [`Header::read`](crate::Header::read) and [`Layout::new`].
 ///
 /// # Examples
 ///
@@ -108,13 +108,18 @@ impl OpenOptions {
             let file = File::open(path).map_err(ErrorKind::io("open"))?;
             let metadata = file.metadata().map_err(ErrorKind::io("ask for the length"))?;
             if !metadata.is_file() {
-                return self.read_ndarray_from(file);
+                return if self.is_placed() {
+                    Err(ErrorKind::NotRegular { found: "a pipe or device" }.into())
+                } else {
+                    self.read_ndarray_from(file)
+                };
             }
-            let (header, layout) = self.find(&file, metadata.len())?;
-            let whole = Whole::new(&header, layout)?;
+            let place = self.place(&file, metadata.len())?;
+            let from = Rest { file: &file, at: place.offset };
+            let whole = Whole::new(place)?;
             // The file has them all, so no growing in steps.
             let elements = reserved(whole.layout.len())?;
-            whole.read(Rest { file: &file, at: offset(&header) }, elements)
+            whole.read(from, elements)
         };
         on(path.as_ref(), read)
     }
@@ -129,7 +134,7 @@ impl OpenOptions {
         mut from: impl Read,
     ) -> Result<Array<T, D>> {
         let header = HeaderText::read(&mut from, self.max_header_len)?.header()?;
-        Whole::new(&header, header.layout()?)?.read(from, Vec::new())
+        Whole::new(Place::of(&header, 0)?)?.read(from, Vec::new())
     }
 }
 
@@ -142,7 +147,7 @@ struct Whole<T: Element, D> {
 }
 
 impl<T: Element, D: Dimension> Whole<T, D> {
-    fn new(header: &Header, layout: Layout) -> Result<Whole<T, D>> {
+    fn new(Place { layout, order, .. }: Place) -> Result<Whole<T, D>> {
         let codec = T::codec(layout.dtype())?;
         let dim = D::from_dimension(&IxDyn(layout.shape()));
         let dim = dim.ok_or_else(|| rank::<D>(layout.geometry()))?;
@@ -150,7 +155,7 @@ impl<T: Element, D: Dimension> Whole<T, D> {
             let shape = tuple(layout.shape());
             return Err(ErrorKind::Unbacked { shape, limit: MAX_UNBACKED }.into());
         }
-        Ok(Whole { layout, order: header.order, codec, dim })
+        Ok(Whole { layout, order, codec, dim })
     }
 
     fn read(self, mut from: impl Read, mut elements: Vec<T>) -> Result<Array<T, D>> {

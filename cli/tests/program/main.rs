@@ -3,8 +3,11 @@
 
 mod convert;
 mod create;
+mod demo;
+mod diff;
 mod digest;
 mod get;
 mod help;
+mod raw;
 mod run;
 mod set;

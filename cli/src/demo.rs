@@ -1,0 +1,252 @@
+//! `npymap demo`: an array larger than memory, made, edited and read.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use comfy_table::presets::NOTHING;
+use comfy_table::{Attribute, Cell, CellAlignment, Table};
+use humansize::{BINARY, format_size};
+use npymap::ndarray::s;
+use npymap::{Advice, DType, Header, Layout, OpenOptions, Order};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::open;
+use crate::style::HEADING;
+
+/// Numbers in a row, 4 KiB of them.
+const ROW: usize = 1024;
+
+/// How many elements are set one by one, all over the array.
+const SCATTERED: usize = 1000;
+
+/// How many rows are filled at once: 16 MiB.
+const FILLED: usize = 4096;
+
+/// What they are filled with.
+const FILL: f32 = 0.5;
+
+/// What the array may take on the disk.
+const SPACE: u64 = 64 << 20;
+
+/// Shows what the library is for, on a machine without data of its own.
+///
+/// Makes an array of 64 GiB in a temporary file, which takes no space where
+/// nothing is stored, opens it, edits it in place and reads it back, and
+/// tells the time and memory of each step. The file has no name and goes with
+/// the program.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap demo --size 1000 --directory /data
+  npymap demo --json
+
+Exit status: 0 when all went well, 1 when not, 2 for wrong usage.")]
+pub(crate) struct Demo {
+    /// Size of the array in GiB
+    #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
+    size: u16,
+
+    /// Where to make it; without it, where temporary files are made
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+
+    /// Print a JSON object for each step
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a step took.
+struct Step {
+    name: String,
+    time: Duration,
+    /// Memory of the process after it, in bytes, where the system tells.
+    memory: Option<u64>,
+    /// Space of the file on the disk after it, in bytes.
+    disk: Option<u64>,
+}
+
+impl Demo {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let directory = self.directory.clone().unwrap_or_else(std::env::temp_dir);
+        let steps = self.steps(&directory)?;
+        let out = &mut anstream::stdout().lock();
+        if self.json { lines(out, &steps) } else { self.table(out, &directory, &steps) }?;
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn steps(&self, directory: &Path) -> Result<Vec<Step>, Failure> {
+        let refused = Failure::at(directory);
+        space(directory)?;
+        let rows = usize::from(self.size).saturating_mul((1 << 30) / (4 * ROW));
+        let places = || (0..SCATTERED).map(move |i| [i * (rows / SCATTERED), i % ROW]);
+        let middle = rows / 2..rows / 2 + FILLED;
+        let file =
+            tempfile::tempfile_in(directory).map_err(Failure::file(directory, "make a file"))?;
+        let mut steps = Steps { file, done: Vec::new() };
+
+        steps.take("make it, without space on the disk", |file| sparse(file, rows, directory))?;
+        let mut options = OpenOptions::new();
+        let open = |file: &File| open::write_file(file, &options).map_err(&refused);
+        let mut array = steps.take("open it read-write", open)?;
+        steps.take(&format!("set {SCATTERED} elements all over it"), |_| {
+            let mut view = array.view_mut::<f32>().map_err(&refused)?;
+            let mut pairs = places().zip(values());
+            pairs.try_for_each(|(place, value)| view.set(place, value)).map_err(&refused)
+        })?;
+        steps.take("fill 16 MiB in the middle", |_| {
+            let view = array.view_mut::<f32>();
+            let part = view.and_then(|view| view.try_slice(s![middle.clone(), ..]));
+            part.and_then(|mut part| part.fill(&FILL)).map_err(&refused)
+        })?;
+        steps.take("wait for the disk and close it", |_| array.close().map_err(&refused))?;
+
+        options.advice(Advice::Random);
+        let open = |file: &File| open::read_file(file, &options).map_err(&refused);
+        let array = steps.take("open it read-only", open)?;
+        let view = &array.view::<f32>().map_err(&refused)?;
+        steps.take(&format!("read the {SCATTERED} elements"), |_| {
+            let stored = places().zip(values()).filter(|([row, _], _)| !middle.contains(row));
+            same(directory, stored.map(|(place, value)| (view.get(place), value)))
+        })?;
+        steps.take("read the 16 MiB", |_| {
+            let part = view.try_slice(s![middle.clone(), ..]).map_err(&refused)?;
+            same(directory, part.iter().map(|found| (Some(found), FILL)))
+        })?;
+        steps.take("read 1000 rows of zeros", |_| {
+            let between = places().map(|[row, _]| row + 1).filter(|row| !middle.contains(row));
+            let rows = between.flat_map(|row| (0..ROW).map(move |column| view.get([row, column])));
+            same(directory, rows.map(|found| (found, 0.0)))
+        })?;
+        Ok(steps.done)
+    }
+
+    /// A row for each step.
+    fn table(&self, out: &mut impl Write, directory: &Path, steps: &[Step]) -> io::Result<()> {
+        writeln!(
+            out,
+            "{HEADING}An array of {} GiB in {}{HEADING:#}\n",
+            self.size,
+            directory.display()
+        )?;
+        let mut table = Table::new();
+        table.load_style(NOTHING);
+        let headings = ["step", "time", "memory", "on disk"];
+        table.set_header(headings.map(|text| Cell::new(text).add_attribute(Attribute::Bold)));
+        let size = |bytes: Option<u64>| bytes.map_or("-".to_owned(), |n| format_size(n, BINARY));
+        for Step { name, time, memory, disk } in steps {
+            let figures = [format!("{time:.1?}"), size(*memory), size(*disk)];
+            let figures = figures.map(|text| Cell::new(text).set_alignment(CellAlignment::Right));
+            table.add_row([Cell::new(name)].into_iter().chain(figures));
+        }
+        writeln!(out, "{}", table.trim_fmt())
+    }
+}
+
+/// The file, and what was done with it.
+struct Steps {
+    file: File,
+    done: Vec<Step>,
+}
+
+impl Steps {
+    /// Does a step and notes what it took.
+    fn take<T>(
+        &mut self,
+        name: &str,
+        step: impl FnOnce(&File) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let started = Instant::now();
+        let made = step(&self.file)?;
+        let time = started.elapsed();
+        let (memory, disk) = (memory(), disk(&self.file));
+        self.done.push(Step { name: name.to_owned(), time, memory, disk });
+        Ok(made)
+    }
+}
+
+/// One JSON object for each step.
+fn lines(out: &mut impl Write, steps: &[Step]) -> io::Result<()> {
+    steps.iter().try_for_each(|Step { name, time, memory, disk }| {
+        let seconds = time.as_secs_f64();
+        let line = json!({ "step": name, "seconds": seconds, "memory": memory, "disk": disk });
+        writeln!(out, "{line}")
+    })
+}
+
+/// What the scattered elements are set to.
+fn values() -> impl Iterator<Item = f32> {
+    std::iter::successors(Some(1.0), |value| Some(value + 1.0))
+}
+
+/// Checks that what was read is what was stored.
+fn same(
+    directory: &Path,
+    mut pairs: impl Iterator<Item = (Option<f32>, f32)>,
+) -> Result<(), Failure> {
+    if pairs.all(|(found, stored)| found.map(f32::to_bits) == Some(stored.to_bits())) {
+        return Ok(());
+    }
+    Err(Failure::file(directory, "read back what was stored")(io::ErrorKind::InvalidData.into()))
+}
+
+/// Makes the file as long as the array, and checks that it takes no space.
+fn sparse(file: &File, rows: usize, directory: &Path) -> Result<(), Failure> {
+    let header = Header::new(DType::of::<f32>(), &[rows, ROW], Order::C);
+    let encoded = header.and_then(|header| header.encode(None)).map_err(Failure::at(directory))?;
+    let layout = Layout::new(DType::of::<f32>(), &[rows, ROW], Order::C, encoded.bytes.len());
+    let end = layout.map_err(Failure::at(directory))?.end();
+    let made = (&mut &*file)
+        .write_all(&encoded.bytes)
+        .and_then(|()| file.set_len(u64::try_from(end).unwrap_or(u64::MAX)));
+    made.map_err(Failure::file(directory, "make a file so long"))?;
+    match disk(file) {
+        Some(taken) if taken > SPACE => Err(Failure::file(directory, "make a sparse file")(
+            io::Error::other("this file system keeps zeros, choose another --directory"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a directory whose disk is nearly full.
+#[cfg(unix)]
+fn space(directory: &Path) -> Result<(), Failure> {
+    let failure = Failure::file(directory, "find the space that is free");
+    let disk = rustix::fs::statvfs(directory).map_err(|error| failure(error.into()))?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    if free >= SPACE {
+        return Ok(());
+    }
+    let (free, needed) = (format_size(free, BINARY), format_size(SPACE, BINARY));
+    let text = format!("{free} are free and {needed} are needed, choose another --directory");
+    Err(Failure::file(directory, "make a file")(io::Error::other(text)))
+}
+
+#[cfg(not(unix))]
+fn space(_: &Path) -> Result<(), Failure> {
+    Ok(())
+}
+
+/// What the file takes on the disk, in bytes.
+#[cfg(unix)]
+fn disk(file: &File) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some(file.metadata().ok()?.blocks().saturating_mul(512))
+}
+
+#[cfg(not(unix))]
+fn disk(_: &File) -> Option<u64> {
+    None
+}
+
+/// What this process has in memory, mapped pages included, in bytes.
+fn memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}

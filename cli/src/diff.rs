@@ -1,0 +1,197 @@
+//! `npymap diff`: what differs between two arrays.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, Table};
+use npymap::{DynView, MAX_HEADER_LEN, MappedArray, OpenOptions};
+use serde_json::{Value as Json, json};
+
+use crate::compare::{Comparison, Tolerance, comparable};
+use crate::failure::Failure;
+use crate::style::{HEADING, LABEL};
+use crate::{open, show, words};
+
+/// Tells what differs between two arrays: dtype, shape, elements.
+///
+/// Elements are compared as values, so byte order and memory order make no
+/// difference to them; NaN is equal to NaN, and padding is not looked at.
+/// Numbers may differ by up to ATOL + RTOL * |b|, as in numpy.isclose.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap diff before.npy after.npy
+  npymap diff --rtol 1e-5 --atol 1e-8 --values a.npy b.npy
+  npymap diff --json --first 0 a.npy b.npy
+
+Exit status: 0 when they are equal, 1 when they differ or one can't be opened,
+2 for wrong usage.")]
+pub(crate) struct Diff {
+    /// .npy file
+    a: PathBuf,
+
+    /// .npy file
+    b: PathBuf,
+
+    /// How much numbers may differ for each unit of b
+    #[arg(long, value_name = "RTOL", default_value_t = 0.0, value_parser = distance)]
+    rtol: f64,
+
+    /// How much numbers may differ besides
+    #[arg(long, value_name = "ATOL", default_value_t = 0.0, value_parser = distance)]
+    atol: f64,
+
+    /// Compare values only: other dtypes of the same values are no difference
+    #[arg(long)]
+    values: bool,
+
+    /// How many elements that differ to show
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    first: usize,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// The longest header to read, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    max_header_len: usize,
+}
+
+/// What was found.
+struct Found<'a> {
+    a: DynView<'a>,
+    b: DynView<'a>,
+    equal: bool,
+    /// `None` when the elements can't be compared.
+    elements: Option<Comparison>,
+}
+
+impl Diff {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let (a, b) = (self.open(&self.a)?, self.open(&self.b)?);
+        let a = a.dyn_view().map_err(Failure::at(&self.a))?;
+        let b = b.dyn_view().map_err(Failure::at(&self.b))?;
+        let found = self.compare(a, b).map_err(Failure::at(&self.a))?;
+        let out = &mut anstream::stdout().lock();
+        if self.json { self.json(out, &found) } else { self.words(out, &found) }?;
+        out.flush()?;
+        Ok(if found.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    fn open(&self, path: &Path) -> Result<MappedArray, Failure> {
+        let mut options = OpenOptions::new();
+        open::read(path, options.max_header_len(self.max_header_len)).map_err(Failure::at(path))
+    }
+
+    fn compare<'a>(&self, a: DynView<'a>, b: DynView<'a>) -> npymap::Result<Found<'a>> {
+        let tolerance = Tolerance { relative: self.rtol, absolute: self.atol };
+        let elements = if a.shape() == b.shape() && comparable(a.dtype(), b.dtype()) {
+            Some(Comparison::of(&a, &b, tolerance, self.first)?)
+        } else {
+            None
+        };
+        let same_type = self.values || a.dtype() == b.dtype();
+        let equal = same_type && elements.as_ref().is_some_and(|found| found.count == 0);
+        Ok(Found { a, b, equal, elements })
+    }
+
+    fn words(&self, out: &mut impl Write, found: &Found<'_>) -> io::Result<()> {
+        let Found { a, b, equal, elements } = found;
+        let either = |one: String, other: String| {
+            if one == other { one } else { format!("{one} against {other}") }
+        };
+        let verdict = if *equal { "equal" } else { "different" };
+        writeln!(
+            out,
+            "{HEADING}{}{HEADING:#} and {HEADING}{}{HEADING:#}: {verdict}",
+            self.a.display(),
+            self.b.display()
+        )?;
+        let dtype = either(a.dtype().to_string(), b.dtype().to_string());
+        let shape = either(words::shape(a.shape()), words::shape(b.shape()));
+        let count = match elements {
+            None => "not compared".to_owned(),
+            Some(Comparison { count: 0, .. }) => {
+                format!("{} equal", words::plural(a.len(), "element"))
+            }
+            Some(Comparison { count, largest, .. }) => {
+                let by = largest.map_or(String::new(), |most| format!(", by at most {most}"));
+                format!("{count} of {} differ{by}", words::plural(a.len(), "element"))
+            }
+        };
+        for (label, text) in [("dtype ", dtype), ("shape ", shape), ("values", count)] {
+            writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
+        }
+        match elements {
+            Some(Comparison { first, .. }) if !first.is_empty() => self.table(out, found, first),
+            _ => Ok(()),
+        }
+    }
+
+    /// The first pairs that differ, a row each.
+    fn table(
+        &self,
+        out: &mut impl Write,
+        found: &Found<'_>,
+        first: &[crate::compare::Pair],
+    ) -> io::Result<()> {
+        let mut table = Table::new();
+        table.load_style(NOTHING);
+        let heading = |text: String| Cell::new(text).add_attribute(comfy_table::Attribute::Bold);
+        table.set_header([
+            heading("index".to_owned()),
+            heading(self.a.display().to_string()),
+            heading(self.b.display().to_string()),
+        ]);
+        for pair in first {
+            let index: Vec<_> = pair.index.iter().map(ToString::to_string).collect();
+            table.add_row([
+                Cell::new(format!("[{}]", index.join(", "))),
+                Cell::new(&pair.a),
+                Cell::new(&pair.b),
+            ]);
+        }
+        writeln!(out, "\n{}", table.trim_fmt())?;
+        let more = found.elements.as_ref().map_or(0, |all| all.count - first.len());
+        if more > 0 { writeln!(out, "… and {more} more") } else { Ok(()) }
+    }
+
+    fn json(&self, out: &mut impl Write, found: &Found<'_>) -> io::Result<()> {
+        let Found { a, b, equal, elements } = found;
+        let mut line = json!({
+            "a": self.a.to_string_lossy(),
+            "b": self.b.to_string_lossy(),
+            "equal": equal,
+            "descr": [a.dtype().to_string(), b.dtype().to_string()],
+            "shape": [a.shape(), b.shape()],
+            "differ": elements.as_ref().map(|found| found.count),
+            "largest": elements.as_ref().and_then(|found| found.largest),
+        });
+        let pairs = elements.iter().flat_map(|found| &found.first);
+        let first: Vec<Json> = pairs
+            .map(|pair| {
+                json!({
+                    "index": pair.index,
+                    "a": show::to_json(&pair.a, a.dtype()),
+                    "b": show::to_json(&pair.b, b.dtype()),
+                })
+            })
+            .collect();
+        if let Some(line) = line.as_object_mut() {
+            line.insert("first".to_owned(), first.into());
+        }
+        writeln!(out, "{line}")
+    }
+}
+
+/// Reads a distance: a number from 0 on.
+fn distance(text: &str) -> Result<f64, &'static str> {
+    match text.trim().parse() {
+        Ok(distance) if distance >= 0.0 => Ok(distance),
+        _ => Err("expected a number from 0 on, such as 1e-5"),
+    }
+}

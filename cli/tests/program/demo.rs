@@ -1,0 +1,35 @@
+//! `demo` runs anywhere and leaves nothing behind.
+
+use serde_json::Value;
+
+use crate::run::{npymap, printed};
+
+#[test]
+fn it_reports_time_and_memory_of_each_step() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = directory.path().to_str().unwrap();
+    let out = printed(["demo", "--json", "--directory", text]);
+    let steps: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(steps.len(), 9);
+    for step in &steps {
+        assert!(step["seconds"].is_f64() && step["step"].is_string(), "{step}");
+        #[cfg(target_os = "linux")]
+        {
+            let size = |key: &str| step[key].as_u64().unwrap();
+            assert!(size("memory") < 2 << 30 && size("disk") <= 1 << 30, "{step}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    let words = printed(["demo", "--size", "1", "--directory", text]);
+    assert!(words.starts_with(&format!("An array of 1 GiB in {text}\n\n step")), "{words}");
+}
+
+#[test]
+fn it_says_where_it_can_not_run() {
+    let said = npymap(["demo", "--directory", "/nonexistent"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    assert!(said.err.starts_with("error: /nonexistent: cannot "), "{}", said.err);
+    for size in ["0", "-1", "x"] {
+        assert_eq!(npymap(["demo", "--size", size]).code, Some(2), "{size}");
+    }
+}

@@ -1,0 +1,132 @@
+//! `diff` tells what differs, by value.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::run::{data, npymap, penguins, printed};
+
+/// Makes an array by the program.
+fn made(directory: &Path, name: &str, arguments: &[&str]) -> PathBuf {
+    let path = directory.join(name);
+    printed(["create", "--overwrite", path.to_str().unwrap()].iter().chain(arguments));
+    path
+}
+
+fn differ(arguments: &[&str]) -> Value {
+    let said = npymap(["diff", "--json"].iter().chain(arguments));
+    assert!(said.err.is_empty(), "{}", said.err);
+    let line: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(said.code, Some(i32::from(line["equal"] != true)));
+    line
+}
+
+#[test]
+fn the_first_elements_that_differ_are_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let penguins = penguins(directory.path());
+    let other = directory.path().join("other.npy");
+    std::fs::copy(&penguins, &other).unwrap();
+    let (a, b) = (penguins.to_str().unwrap(), other.to_str().unwrap());
+    let same = printed(["diff", a, b]);
+    let expected = format!(
+        "{a} and {b}: equal\n  dtype   '<f8'\n  shape   (342, 4)\n  values  1368 elements equal\n"
+    );
+    assert_eq!(same, expected);
+    printed(["set", b, "3, 1", "19.25"]);
+    printed(["set", b, "-1, :2", "nan"]);
+    let said = npymap(["diff", a, b, "--first", "2"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(1), ""));
+    let lines: Vec<_> = said.out.lines().map(str::trim_end).collect();
+    assert_eq!(lines[3], "  values  3 of 1368 elements differ, by at most 0.05000000000000071");
+    assert!(lines[5].starts_with(" index"), "{}", said.out);
+    assert!(lines[6].split_whitespace().eq(["[3,", "1]", "19.3", "19.25"]), "{}", said.out);
+    assert!(lines[7].split_whitespace().eq(["[341,", "0]", "50.2", "nan"]), "{}", said.out);
+    assert_eq!(lines[8], "… and 1 more");
+    let line = differ(&[a, b, "--first", "1"]);
+    let first = json!([{ "index": [3, 1], "a": 19.3, "b": 19.25 }]);
+    assert_eq!((&line["differ"], &line["first"]), (&json!(3), &first));
+    assert_eq!(differ(&[b, b])["equal"], true, "nan is nan");
+}
+
+#[test]
+fn tolerance_is_numpys() {
+    let directory = tempfile::tempdir().unwrap();
+    let make = |name, fill| made(directory.path(), name, &["--shape", "3", "--fill", fill]);
+    let (a, b) = (make("a.npy", "100.5"), make("b.npy", "100"));
+    let (a, b) = (a.to_str().unwrap(), b.to_str().unwrap());
+    for (options, differing) in [
+        (&["--atol", "0.4"][..], 3),
+        (&["--atol", "0.5"], 0),
+        (&["--rtol", "0.0049"], 3),
+        (&["--rtol", "0.005"], 0),
+        (&["--rtol", "0.004", "--atol", "0.1"], 0),
+    ] {
+        let line = differ(&[&[a, b], options].concat());
+        assert_eq!(line["differ"], differing, "{options:?}");
+        assert_eq!(line["largest"].as_f64(), (differing > 0).then_some(0.5));
+    }
+    for wrong in ["-1", "x", "nan"] {
+        assert_eq!(npymap(["diff", a, b, "--atol", wrong]).code, Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn values_are_compared_whatever_their_dtype_and_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let penguins = penguins(directory.path());
+    let a = penguins.to_str().unwrap();
+    let other = directory.path().join("other.npy");
+    let b = other.to_str().unwrap();
+    printed(["convert", a, b, "--byte-order", "big", "--order", "F"]);
+    let line = differ(&[a, b]);
+    assert_eq!((&line["equal"], &line["differ"]), (&json!(false), &json!(0)));
+    assert_eq!(line["descr"], json!(["'<f8'", "'>f8'"]));
+    assert_eq!(differ(&[a, b, "--values"])["equal"], true);
+
+    let make = |name, dtype, fill| {
+        let arguments = ["--shape", "(2, 1)", "--dtype", dtype, "--fill", fill];
+        made(directory.path(), name, &arguments).to_str().unwrap().to_owned()
+    };
+    let large = make("large.npy", "u8", "9007199254740993");
+    for (dtype, fill, equal) in [
+        ("f8", "9007199254740992", false),
+        ("i8", "9007199254740993", true),
+        ("i8", "9007199254740992", false),
+        ("c16", "9007199254740992", false),
+    ] {
+        let other = make("other.npy", dtype, fill);
+        assert_eq!(differ(&[&large, &other, "--values"])["equal"], equal, "{dtype} {fill}");
+    }
+    let int = make("int.npy", "i2", "3");
+    assert_eq!(differ(&[&int, &make("float.npy", ">f4", "3"), "--values"])["equal"], true);
+    assert_eq!(differ(&[&int, &make("text.npy", "U2", "3"), "--values"])["differ"], Value::Null);
+    assert_eq!(differ(&[&int, a])["differ"], Value::Null, "of another shape");
+}
+
+#[test]
+fn padding_is_no_difference() {
+    let fixtures = data().join("numpy-2.4.6");
+    let dirty = fixtures.join("struct-aligned-dirty.npy");
+    let clean = tempfile::tempdir().unwrap();
+    let copy = clean.path().join("clean.npy");
+    let (a, b) = (dirty.to_str().unwrap(), copy.to_str().unwrap());
+    printed(["convert", a, b, "--order", "F"]);
+    printed(["diff", a, b]);
+}
+
+#[test]
+fn every_fixture_is_equal_to_itself() {
+    for (path, case) in crate::run::fixtures().step_by(7) {
+        let text = path.to_str().unwrap();
+        let said = npymap(["diff", "--max-header-len", "1000000", text, text]);
+        assert_eq!(said.code, Some(0), "{case}: {}", said.err);
+    }
+}
+
+#[test]
+fn what_can_not_be_opened_is_an_error() {
+    let said = npymap(["diff", "none.npy", "none.npy"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+    assert!(said.err.starts_with("error: none.npy: cannot open"), "{}", said.err);
+}

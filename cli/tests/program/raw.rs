@@ -1,0 +1,84 @@
+//! `raw` describes files without a header as `info` does those with one.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::run::{data, npymap, printed, refused};
+
+#[test]
+fn json_has_the_keys_of_info() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.bin");
+    fs::write(&path, (0..100).collect::<Vec<u8>>()).unwrap();
+    let text = path.to_str().unwrap();
+    let line: Value = serde_json::from_str(&printed(["raw", "--json", text])).unwrap();
+    let expected = json!({
+        "path": text, "member": null, "format": "raw", "version": null, "descr": "'|u1'",
+        "shape": [100], "fortran_order": false, "data_offset": 0, "itemsize": 1, "nbytes": 100,
+        "mapped": true
+    });
+    assert_eq!(line, expected);
+    let info =
+        printed(["info", "--json", data().join("../../data/penguins.npy").to_str().unwrap()]);
+    let info: Value = serde_json::from_str(&info).unwrap();
+    let keys = |line: &Value| line.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&line), keys(&info));
+
+    let options = ["--dtype", ">i2", "--shape=(3, 4)", "--offset=5", "--order=F", "--digest"];
+    let line = printed(["raw", "--json", text].into_iter().chain(options));
+    let line: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(line["descr"], "'>i2'");
+    assert_eq!((&line["shape"], &line["data_offset"]), (&json!([3, 4]), &json!(5)));
+    assert_eq!((&line["fortran_order"], &line["nbytes"]), (&json!(true), &json!(24)));
+    assert_eq!(line["sha256"].as_str().unwrap().len(), 64);
+}
+
+#[test]
+fn digests_are_those_of_the_same_array_with_a_header() {
+    let path = data().join("numpy-2.4.6/rank2-F-be.npy");
+    let text = path.to_str().unwrap();
+    let info: Value = serde_json::from_str(&printed(["info", "--json", "--digest", text])).unwrap();
+    let offset = format!("--offset={}", info["data_offset"]);
+    let shape: Vec<_> = info["shape"].as_array().unwrap().iter().map(Value::to_string).collect();
+    let shape = format!("--shape={}", shape.join(", "));
+    let dtype = info["descr"].as_str().unwrap();
+    let raw = ["raw", "--json", "--digest", "--dtype", dtype, &offset, &shape, "--order=F", text];
+    let raw: Value = serde_json::from_str(&printed(raw)).unwrap();
+    assert_eq!((&raw["sha256"], &raw["nbytes"]), (&info["sha256"], &info["nbytes"]));
+}
+
+#[test]
+fn people_read_a_paragraph() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.bin");
+    fs::write(&path, [0; 16]).unwrap();
+    let text = path.to_str().unwrap();
+    let said = printed(["raw", text, "--dtype", "[('x', '<f4'), ('y', '<f4')]"]);
+    let expected = format!(
+        "{text}\n  dtype  [('x', '<f4'), ('y', '<f4')], 2 fields in 8 bytes\n  shape  (2,), C order\n  \
+         size   16 B: 2 elements of 8 bytes\n  file   raw, elements from byte 0\n"
+    );
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn what_is_refused_is_said_twice_to_programs() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.bin");
+    fs::write(&path, [0; 15]).unwrap();
+    let text = path.to_str().unwrap();
+    let why = format!(
+        "{text}: the 15 bytes from byte 0 on are no whole number of elements of 2 bytes: give the shape"
+    );
+    assert_eq!(refused(1, ["raw", text, "--dtype", "u2"]), format!("error: {why}\n"));
+    let said = npymap(["raw", "--json", text, "--dtype", "u2"]);
+    let line: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(line, json!({ "path": text, "member": null, "error": why }));
+    assert_eq!((said.err, said.code), (format!("error: {why}\n"), Some(1)));
+    assert!(refused(1, ["raw", text, "--shape", "(4, 4)"]).contains("end at byte 16"), "{why}");
+    for wrong in [["--dtype", "f3"], ["--shape", "(3"], ["--offset", "x"], ["--order", "A"]] {
+        assert_eq!(npymap(["raw", text].into_iter().chain(wrong)).code, Some(2), "{wrong:?}");
+    }
+    assert_eq!(fs::read(&path).unwrap(), [0; 15]);
+}

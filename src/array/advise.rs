@@ -1,0 +1,255 @@
+//! What the system is told and asked about a mapped array: advice, reading
+//! ahead, dropping from memory, locks, and whether the file still is what it
+//! was.
+
+use std::fs::File;
+use std::ops::{Bound, Range, RangeBounds};
+
+use super::MappedArray;
+use crate::error::{ErrorKind, Result};
+use crate::file::{self, Id, Stat};
+use crate::layout::Layout;
+use crate::literal::tuple;
+use crate::lock::{FileLock, LockKind};
+use crate::pages::{Advice, Mapping};
+
+/// Ranges of rows count along the first axis; `..` is the whole array, also
+/// one without axes. In Fortran order the rows of a range lie all over the
+/// array, so what is asked for some is done to nearly all.
+impl<D: Mapping> MappedArray<D> {
+    /// Tells the system how rows will be used: `madvise`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Index`] and [`ErrorKind::Axis`] for rows that aren't
+    /// there; [`ErrorKind::Map`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Advice, MappedArray, OpenOptions};
+    ///
+    /// let mut options = OpenOptions::new();
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let penguins = unsafe { options.advice(Advice::Random).open("data/penguins.npy")? };
+    /// penguins.advise(100..200, Advice::Sequential)?;
+    /// penguins.prefetch(100..200)?;
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn advise(&self, rows: impl RangeBounds<usize>, advice: Advice) -> Result<()> {
+        let range = bytes_of(&self.layout, &rows);
+        self.origin.named(range.and_then(|range| self.data.advise(range, advice)))
+    }
+
+    /// Starts reading rows into memory and doesn't wait:
+    /// [`Advice::WillNeed`].
+    ///
+    /// # Errors
+    ///
+    /// As [`advise`](MappedArray::advise).
+    pub fn prefetch(&self, rows: impl RangeBounds<usize>) -> Result<()> {
+        self.advise(rows, Advice::WillNeed)
+    }
+
+    /// Reads rows into memory and waits for them, so that what touching them
+    /// would answer with a signal is an error: a file that got shorter, a
+    /// failing disk.
+    ///
+    /// What was read may be dropped again when memory is short, and nothing
+    /// keeps the file from getting shorter after; but see
+    /// [`lock`](MappedArray::lock).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ShortFile`] when the file ends before the last of the
+    /// rows, [`ErrorKind::Map`] and [`ErrorKind::Io`] when they can't be read
+    /// otherwise; those of [`advise`](MappedArray::advise).
+    pub fn populate(&self, rows: impl RangeBounds<usize>) -> Result<()> {
+        let range = bytes_of(&self.layout, &rows);
+        self.origin.named(range.and_then(|range| self.populated(range)))
+    }
+
+    fn populated(&self, range: Range<usize>) -> Result<()> {
+        let end = range.end;
+        let done = self.data.populate(range.clone());
+        let file = match self.reopened() {
+            Ok((file, stat)) => {
+                self.inside(end, stat)?;
+                Some(file)
+            }
+            Err(_) => None,
+        };
+        match (done?, file) {
+            (true, _) => Ok(()),
+            (false, Some(file)) => self.read_through(&file, range),
+            (false, None) => Err(ErrorKind::NoPath { wanted: "read it ahead" }.into()),
+        }
+    }
+
+    /// Reads a range as files are read, where maps can't be asked to.
+    fn read_through(&self, file: &File, range: Range<usize>) -> Result<()> {
+        let mut buffer = vec![0; range.len().min(1 << 20)];
+        for start in range.clone().step_by(buffer.len().max(1)) {
+            let part = buffer.get_mut(..range.end - start).unwrap_or_default();
+            file::read_elements(file, part, self.in_file(start))?;
+        }
+        Ok(())
+    }
+
+    /// Drops rows from memory, this process' and the system's, once what was
+    /// stored is on the disk; they are read again when they are touched. Pages
+    /// that other processes have mapped stay, and systems other than Linux
+    /// drop nothing.
+    ///
+    /// Arrays that aren't shared with a file are left as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoPath`] when the array wasn't opened by path,
+    /// [`ErrorKind::Replaced`] when that leads elsewhere now;
+    /// [`ErrorKind::Io`], [`ErrorKind::Map`]; those of
+    /// [`advise`](MappedArray::advise).
+    pub fn drop_cache(&self, rows: impl RangeBounds<usize>) -> Result<()> {
+        let range = bytes_of(&self.layout, &rows);
+        self.origin.named(range.and_then(|range| self.dropped(range)))
+    }
+
+    fn dropped(&self, range: Range<usize>) -> Result<()> {
+        let (offset, len) = (self.in_file(range.start), range.len());
+        if len == 0 || self.origin.mode.is_none() {
+            return Ok(());
+        }
+        let (file, _) = self.reopened()?;
+        if !self.data.release(range)? {
+            return Ok(());
+        }
+        let len = u64::try_from(len).unwrap_or(u64::MAX);
+        file::forget(&file, offset, len).map_err(ErrorKind::io("drop it from memory"))
+    }
+
+    /// Asks whether the array's path still leads to the file that was opened,
+    /// and whether that still holds all elements. Arrays in memory are what
+    /// they were.
+    ///
+    /// A file that was truncated must not be touched; where an error says so,
+    /// drop the array. One that was replaced, renamed or removed is kept by
+    /// the system for as long as it is mapped.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ShortFile`], [`ErrorKind::Replaced`]; [`ErrorKind::Io`]
+    /// when nothing is there, [`ErrorKind::NoPath`] when the array wasn't
+    /// opened by path.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{ErrorKind, MappedArray};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("a.npy");
+    /// npymap::write_npy(&path, &npymap::ndarray::arr1(&[1_u64, 2, 3]))?;
+    /// // SAFETY: nothing is borrowed from it after the file is truncated.
+    /// let array = unsafe { MappedArray::open(&path)? };
+    /// array.check()?;
+    /// std::fs::File::options().write(true).open(&path)?.set_len(130)?;
+    /// let error = array.check().unwrap_err();
+    /// assert!(matches!(error.kind(), ErrorKind::ShortFile { needed: 152, found: 130, .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check(&self) -> Result<()> {
+        if self.origin.mode.is_none() {
+            return Ok(());
+        }
+        let checked = self.reopened().and_then(|(_, stat)| self.inside(self.nbytes(), stat));
+        self.origin.named(checked)
+    }
+
+    /// Waits for an advisory lock on the file, which holds as long as what is
+    /// returned.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FileLock::acquire`]; [`ErrorKind::NoPath`] when the array
+    /// wasn't opened by path, [`ErrorKind::Replaced`] when that leads
+    /// elsewhere now.
+    pub fn lock(&self, kind: LockKind) -> Result<FileLock> {
+        let path = self.origin.path.as_deref().ok_or_else(no_path)?;
+        let lock = FileLock::acquire(path, kind)?;
+        self.origin.named(self.own(lock.id())).map(|()| lock)
+    }
+
+    /// Takes an advisory lock on the file if it can be had now.
+    ///
+    /// # Errors
+    ///
+    /// As [`lock`](MappedArray::lock).
+    pub fn try_lock(&self, kind: LockKind) -> Result<Option<FileLock>> {
+        let path = self.origin.path.as_deref().ok_or_else(no_path)?;
+        let Some(lock) = FileLock::try_acquire(path, kind)? else { return Ok(None) };
+        self.origin.named(self.own(lock.id())).map(|()| Some(lock))
+    }
+
+    /// Opens the file again, if its path still leads there.
+    fn reopened(&self) -> Result<(File, Stat)> {
+        let path = self.origin.path.as_deref().ok_or_else(no_path)?;
+        let (file, stat) = file::open(path, false)?;
+        self.own(stat.id).map(|()| (file, stat))
+    }
+
+    /// Refuses another file than the one that was opened.
+    fn own(&self, id: Option<Id>) -> Result<()> {
+        if id == self.origin.id { Ok(()) } else { Err(ErrorKind::Replaced.into()) }
+    }
+
+    /// Refuses a file that ends before an element does.
+    fn inside(&self, end: usize, Stat { len: found, .. }: Stat) -> Result<()> {
+        let needed = self.in_file(end);
+        if needed <= found { Ok(()) } else { Err(ErrorKind::ShortFile { needed, found }.into()) }
+    }
+
+    /// Where in the file a byte of the elements stands.
+    fn in_file(&self, byte: usize) -> u64 {
+        let byte = u64::try_from(byte).unwrap_or(u64::MAX);
+        self.origin.offset.unwrap_or(0).saturating_add(byte)
+    }
+}
+
+fn no_path() -> crate::Error {
+    ErrorKind::NoPath { wanted: "check, lock or drop it" }.into()
+}
+
+/// The bytes from the first to the last element of rows.
+fn bytes_of(layout: &Layout, rows: &impl RangeBounds<usize>) -> Result<Range<usize>> {
+    if matches!((rows.start_bound(), rows.end_bound()), (Bound::Unbounded, Bound::Unbounded)) {
+        return Ok(0..layout.nbytes());
+    }
+    let rows = rows_of(layout.shape(), rows)?;
+    let part = layout.geometry().part(0, rows.start, rows.len());
+    Ok(part.span(layout.dtype().itemsize()))
+}
+
+/// The rows a range asks for, all of them there.
+pub(super) fn rows_of(shape: &[usize], rows: &impl RangeBounds<usize>) -> Result<Range<usize>> {
+    let &[dim, ..] = shape else {
+        return Err(ErrorKind::Axis { asked: 0, shape: tuple(shape) }.into());
+    };
+    let start = match rows.start_bound() {
+        Bound::Unbounded => Some(0),
+        Bound::Included(&start) => Some(start),
+        Bound::Excluded(&before) => before.checked_add(1),
+    };
+    let end = match rows.end_bound() {
+        Bound::Unbounded => Some(dim),
+        Bound::Included(&last) => last.checked_add(1),
+        Bound::Excluded(&end) => Some(end),
+    };
+    match (start, end) {
+        (Some(start), Some(end)) if start <= end && end <= dim => Ok(start..end),
+        _ => {
+            let text = |bound: Option<usize>| bound.map_or("…".to_owned(), |n| n.to_string());
+            let asked = format!("{}..{}", text(start), text(end));
+            Err(ErrorKind::Index { axis: 0, asked, shape: tuple(shape) }.into())
+        }
+    }
+}

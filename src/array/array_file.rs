@@ -1,0 +1,379 @@
+//! Arrays that are read as files are: no maps, no `unsafe`.
+
+use std::fs::File;
+use std::ops::{Range, RangeBounds};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::advise::rows_of;
+use super::{MappedArray, MappedArrayMut, OpenOptions, Origin, Place, on};
+use crate::dtype::DType;
+use crate::element::Element;
+use crate::error::{ErrorKind, Result};
+use crate::file::{self, Stat};
+use crate::layout::{Layout, Order};
+use crate::literal::tuple;
+use crate::map::MapMut;
+use crate::view::Index;
+
+/// What is read at once when pieces lie near each other.
+const WINDOW: usize = 1 << 20;
+
+/// Pieces that are this near are read with what is between them.
+const GAP: usize = 16 << 10;
+
+/// An array in a file that is not mapped: rows are copied into memory of
+/// their own as they are asked for, by `pread`.
+///
+/// Nothing of it is `unsafe`: whatever others do to the file, values are those
+/// that were there at some time while they were read, and a file that gets
+/// shorter is an error, where a map would end the process. The price is a
+/// system call and a copy for what a map lends. [`sharing`](crate::sharing)
+/// says when to choose which. The file stays open; its position doesn't
+/// matter. Threads may share it.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ArrayFile;
+///
+/// let penguins = ArrayFile::open("data/penguins.npy")?;
+/// let some = penguins.rows(100..200)?;
+/// assert_eq!(some.shape(), [100, 4]);
+/// assert_eq!(penguins.get::<f64>([100, 3])?, some.view::<f64>()?.at([0, 3]));
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ArrayFile {
+    file: File,
+    place: Place,
+    path: Option<Arc<Path>>,
+    options: OpenOptions,
+}
+
+impl ArrayFile {
+    /// Opens a `.npy` file.
+    ///
+    /// # Errors
+    ///
+    /// As [`MappedArray::open`], but for [`ErrorKind::Map`].
+    pub fn open(path: impl AsRef<Path>) -> Result<ArrayFile> {
+        ArrayFile::open_with(path, &OpenOptions::new())
+    }
+
+    /// Opens what `options` say: raw binary, an array inside a file, long
+    /// headers.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](ArrayFile::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<ArrayFile> {
+        on(path.as_ref(), |path| {
+            let (file, stat) = file::open(path, false)?;
+            ArrayFile::new(file, stat, Some(Arc::from(path)), options)
+        })
+    }
+
+    /// Takes a file that is open.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](ArrayFile::open).
+    pub fn from_file(file: File, options: &OpenOptions) -> Result<ArrayFile> {
+        let stat = file::stat(&file)?;
+        ArrayFile::new(file, stat, None, options)
+    }
+
+    fn new(
+        file: File,
+        stat: Stat,
+        path: Option<Arc<Path>>,
+        options: &OpenOptions,
+    ) -> Result<ArrayFile> {
+        let place = options.place(&file, stat.len)?;
+        Ok(ArrayFile { file, place, path, options: options.clone() })
+    }
+
+    /// Reads the header again, for files that others append to. After an
+    /// error the array is what it was.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](ArrayFile::open).
+    pub fn reload(&mut self) -> Result<()> {
+        let place =
+            file::stat(&self.file).and_then(|stat| self.options.place(&self.file, stat.len));
+        self.place = self.named(place)?;
+        Ok(())
+    }
+
+    /// How elements lie from the first on.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.place.layout
+    }
+
+    /// What each element is.
+    #[must_use]
+    pub fn dtype(&self) -> &DType {
+        self.place.layout.dtype()
+    }
+
+    /// The length of each axis.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        self.place.layout.shape()
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.place.layout.len()
+    }
+
+    /// True when there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.place.layout.is_empty()
+    }
+
+    /// The path it was opened by.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Where the elements start in the file.
+    #[must_use]
+    pub fn data_offset(&self) -> u64 {
+        self.place.offset
+    }
+
+    /// Asks whether the file still holds all elements, and its path still
+    /// leads to it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ShortFile`], [`ErrorKind::Replaced`], [`ErrorKind::Io`].
+    pub fn check(&self) -> Result<()> {
+        self.named(self.checked())
+    }
+
+    fn checked(&self) -> Result<()> {
+        let stat = file::stat(&self.file)?;
+        self.place.clone().inside(stat.len)?;
+        match &self.path {
+            Some(path) if file::open(path, false)?.1.id != stat.id => {
+                Err(ErrorKind::Replaced.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads one element: `[i, j]`, `&[usize]`, or `i` of one axis.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fit`] when elements are no `T`, [`ErrorKind::Element`]
+    /// out of range or with another number of axes;
+    /// [`ErrorKind::ShortFile`], [`ErrorKind::Io`].
+    pub fn get<T: Element>(&self, index: impl Index) -> Result<T> {
+        self.named(self.element(index.axes()))
+    }
+
+    fn element<T: Element>(&self, index: &[usize]) -> Result<T> {
+        let codec = T::codec(self.dtype())?;
+        let start = self.layout().geometry().at(index).ok_or_else(|| ErrorKind::Element {
+            asked: tuple(index),
+            shape: tuple(self.shape()),
+        })?;
+        let mut small = [0; 64];
+        let mut large = Vec::new();
+        let size = self.dtype().itemsize();
+        let bytes = if let Some(bytes) = small.get_mut(..size) {
+            bytes
+        } else {
+            large.resize(size, 0);
+            &mut large
+        };
+        file::read_elements(&self.file, bytes, self.in_file(start))?;
+        Ok(T::decode(&codec, bytes))
+    }
+
+    /// Reads the whole array into page-aligned memory, as
+    /// [`OpenOptions::read`].
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ShortFile`], [`ErrorKind::Io`]; [`ErrorKind::Map`] when
+    /// there is not enough memory.
+    pub fn read(&self) -> Result<MappedArrayMut> {
+        let layout = self.layout().clone();
+        let nbytes = layout.nbytes();
+        self.named(self.copied(layout, [Piece { start: 0, len: nbytes }]))
+    }
+
+    /// Reads a range of rows, along the first axis, into page-aligned memory:
+    /// an array of as many axes, in the same order.
+    ///
+    /// In Fortran order these lie all over the file. What is near is read
+    /// together, the rest piece by piece.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Index`] for rows that aren't there, [`ErrorKind::Axis`]
+    /// without axes; those of [`read`](ArrayFile::read).
+    pub fn rows(&self, rows: impl RangeBounds<usize>) -> Result<MappedArrayMut> {
+        let rows = rows_of(self.shape(), &rows);
+        self.named(rows.and_then(|rows| {
+            let layout = self.rows_layout(rows.len())?;
+            let columns = self.columns();
+            let piece = move |column: usize| columns.piece(column, rows.clone());
+            self.copied(layout, (0..columns.count).map(piece))
+        }))
+    }
+
+    /// Reads rows in any order into page-aligned memory: NumPy's `take` along
+    /// axis 0. Rows may be asked for several times.
+    ///
+    /// # Errors
+    ///
+    /// As [`rows`](ArrayFile::rows).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let penguins = npymap::ArrayFile::open("data/penguins.npy")?;
+    /// let some = penguins.take_rows(&[341, 0, 0])?;
+    /// let some = some.view::<f64>()?;
+    /// assert_eq!([some.at([0, 3]), some.at([1, 3]), some.at([2, 3])], [3775.0, 3750.0, 3750.0]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn take_rows(&self, rows: &[usize]) -> Result<MappedArrayMut> {
+        self.named(self.taken(rows))
+    }
+
+    fn taken(&self, rows: &[usize]) -> Result<MappedArrayMut> {
+        for row in rows {
+            rows_of(self.shape(), &(*row..=*row))?;
+        }
+        let layout = self.rows_layout(rows.len())?;
+        let columns = self.columns();
+        let pieces = (0..columns.count)
+            .flat_map(|column| rows.iter().map(move |&row| columns.piece(column, row..row + 1)));
+        self.copied(layout, pieces)
+    }
+
+    /// How so many rows lie by themselves.
+    fn rows_layout(&self, count: usize) -> Result<Layout> {
+        let mut shape = self.shape().to_vec();
+        if let Some(first) = shape.first_mut() {
+            *first = count;
+        }
+        Layout::new(self.dtype().clone(), &shape, self.place.order, 0)
+    }
+
+    /// What the rows are parted into by the order: one part in C order, a part
+    /// for each index of the other axes in Fortran order.
+    fn columns(&self) -> Columns {
+        let dim = self.shape().first().copied().unwrap_or(1).max(1);
+        let row = self.layout().nbytes() / dim;
+        let (count, size) = match self.place.order {
+            Order::C => (1, row),
+            Order::F => {
+                let size = self.dtype().itemsize();
+                (row.checked_div(size).unwrap_or(0), size)
+            }
+        };
+        Columns { count, step: dim * size, size }
+    }
+
+    /// Reads pieces one behind the other.
+    fn copied(
+        &self,
+        layout: Layout,
+        pieces: impl IntoIterator<Item = Piece>,
+    ) -> Result<MappedArrayMut> {
+        let mut data = MapMut::anonymous(layout.nbytes())?;
+        if layout.nbytes() > 0 {
+            self.gather(pieces, data.as_mut())?;
+        }
+        let origin =
+            Origin { path: self.path.clone(), order: self.place.order, ..Origin::default() };
+        Ok(MappedArray { layout, data, origin })
+    }
+
+    fn gather(&self, pieces: impl IntoIterator<Item = Piece>, out: &mut [u8]) -> Result<()> {
+        let mut near = Vec::new();
+        let mut out = out;
+        for piece in pieces {
+            if !joins(&near, piece) {
+                out = self.read_near(&near, out)?;
+                near.clear();
+            }
+            near.push(piece);
+        }
+        self.read_near(&near, out).map(drop)
+    }
+
+    /// Reads pieces that are near each other, and returns what of `out` comes
+    /// behind them.
+    fn read_near<'o>(&self, near: &[Piece], out: &'o mut [u8]) -> Result<&'o mut [u8]> {
+        let (Some(first), Some(last)) = (near.first(), near.last()) else { return Ok(out) };
+        if near.len() == 1 {
+            let (own, rest) = out.split_at_mut(first.len);
+            file::read_elements(&self.file, own, self.in_file(first.start))?;
+            return Ok(rest);
+        }
+        let mut window = vec![0; last.start + last.len - first.start];
+        file::read_elements(&self.file, &mut window, self.in_file(first.start))?;
+        let mut out = out;
+        for piece in near {
+            let (own, rest) = out.split_at_mut(piece.len);
+            let start = piece.start - first.start;
+            own.copy_from_slice(window.get(start..start + piece.len).unwrap_or_default());
+            out = rest;
+        }
+        Ok(out)
+    }
+
+    /// Where in the file a byte of the elements stands.
+    fn in_file(&self, byte: usize) -> u64 {
+        self.place.offset.saturating_add(u64::try_from(byte).unwrap_or(u64::MAX))
+    }
+
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        match &self.path {
+            Some(path) => result.map_err(|error| error.at(path)),
+            None => result,
+        }
+    }
+}
+
+/// Rows as they lie in memory: in parts of `step` bytes, `size` of each row.
+#[derive(Clone, Copy)]
+struct Columns {
+    count: usize,
+    step: usize,
+    size: usize,
+}
+
+impl Columns {
+    fn piece(self, column: usize, rows: Range<usize>) -> Piece {
+        Piece { start: column * self.step + rows.start * self.size, len: rows.len() * self.size }
+    }
+}
+
+/// Bytes of elements that are read together.
+#[derive(Clone, Copy)]
+struct Piece {
+    start: usize,
+    len: usize,
+}
+
+/// True when a piece comes so soon behind others that they are read at once.
+fn joins(near: &[Piece], piece: Piece) -> bool {
+    let (Some(first), Some(last)) = (near.first(), near.last()) else { return true };
+    let gap = piece.start.checked_sub(last.start + last.len);
+    gap.is_some_and(|gap| gap <= GAP) && piece.start + piece.len - first.start <= WINDOW
+}

@@ -1,0 +1,105 @@
+//! What another process needs to open the same array.
+#![allow(unsafe_code)]
+
+use std::path::{self, PathBuf};
+
+use super::{MappedArray, OpenOptions, Opened, RawSpec};
+use crate::dtype::DType;
+use crate::error::{ErrorKind, Result};
+use crate::layout::Order;
+use crate::mode::Mode;
+
+/// What another process, or this one later, needs to open an array of a file
+/// again: joblib's way to hand a `numpy.memmap` to its workers.
+///
+/// It is made by [`MappedArray::description`], names the file by its absolute
+/// path, and needs no header. With the feature `serde` it can be sent as any
+/// format; what is received is checked when it is opened.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, Opened};
+///
+/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
+/// let description = penguins.description()?;
+/// assert_eq!((description.offset, description.shape.as_slice()), (128, &[342, 4][..]));
+///
+/// // SAFETY: as above.
+/// let Opened::ReadOnly(again) = (unsafe { description.open()? }) else { panic!() };
+/// assert_eq!(again.as_slice::<f64>()?, penguins.as_slice::<f64>()?);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    expect(clippy::unsafe_derive_deserialize, reason = "`open` checks it, whoever made it")
+)]
+pub struct Description {
+    /// The file's absolute path.
+    pub path: PathBuf,
+    /// Bytes before the first element.
+    pub offset: u64,
+    /// What each element is.
+    pub dtype: DType,
+    /// The length of each axis.
+    pub shape: Vec<usize>,
+    /// Which axis varies fastest.
+    pub order: Order,
+    /// How it is mapped.
+    pub mode: Mode,
+}
+
+impl Description {
+    /// Opens the array: as [`OpenOptions::open_mode`], but that arrays that
+    /// were created are opened read-write, and that a file that has become
+    /// too short is an error in every mode.
+    ///
+    /// What was stored copy-on-write is not in the file, so not in the array
+    /// this opens.
+    ///
+    /// # Safety
+    ///
+    /// As the verb for the mode.
+    ///
+    /// # Errors
+    ///
+    /// As [`MappedArray::open`].
+    pub unsafe fn open(&self) -> Result<Opened> {
+        let dtype = self.dtype.clone();
+        let raw = RawSpec::new(dtype).shape(&self.shape).order(self.order).offset(self.offset);
+        let mut options = OpenOptions::new();
+        options.raw(raw.fixed());
+        let mode = if self.mode == Mode::Create { Mode::ReadWrite } else { self.mode };
+        // SAFETY: asks for the same promises.
+        unsafe { options.open_mode(mode, &self.path) }
+    }
+}
+
+impl<D> MappedArray<D> {
+    /// What another process needs to open the same array.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoPath`] when it is in memory, or of a file that wasn't
+    /// opened by path; [`ErrorKind::Io`] when the working directory is gone,
+    /// from which a relative path starts.
+    pub fn description(&self) -> Result<Description> {
+        let origin = &self.origin;
+        let (Some(path), Some(mode), Some(offset)) = (&origin.path, origin.mode, origin.offset)
+        else {
+            return Err(ErrorKind::NoPath { wanted: "describe it for others" }.into());
+        };
+        let path = path::absolute(path).map_err(ErrorKind::io("find the absolute path"));
+        Ok(Description {
+            path: origin.named(path)?,
+            offset,
+            dtype: self.dtype().clone(),
+            shape: self.shape().to_vec(),
+            order: origin.order,
+            mode,
+        })
+    }
+}

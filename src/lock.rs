@@ -1,0 +1,162 @@
+//! Advisory locks: how users of a file agree who writes.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use crate::error::{ErrorKind, Result};
+use crate::file::{self, Id, Stat};
+
+/// What a lock is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LockKind {
+    /// Reading: others may hold such a lock too.
+    Shared,
+    /// Writing: nobody else holds any.
+    Exclusive,
+}
+
+/// A lock on a whole file, for as long as this lives; the process' end takes
+/// it away too.
+///
+/// It keeps nobody from the file who doesn't ask for a lock: it is `flock`'s,
+/// which knows two openings of a file apart also within a process, and which
+/// network file systems pass on (NFS from Linux 2.6.12 on). On systems other
+/// than Unix, where locks would keep others from reading, asking for one is an
+/// error.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{FileLock, LockKind};
+///
+/// let reading = FileLock::acquire("data/penguins.npy", LockKind::Shared)?;
+/// assert!(FileLock::try_acquire("data/penguins.npy", LockKind::Exclusive)?.is_none());
+/// drop(reading);
+/// assert!(FileLock::try_acquire("data/penguins.npy", LockKind::Exclusive)?.is_some());
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct FileLock {
+    file: File,
+    id: Option<Id>,
+}
+
+impl FileLock {
+    /// Waits for a lock on the file at `path`. When that is replaced while
+    /// waiting, it is the new file that is locked.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`], [`ErrorKind::NotRegular`].
+    pub fn acquire(path: impl AsRef<Path>, kind: LockKind) -> Result<FileLock> {
+        let path = path.as_ref();
+        let wait = |file: &File| wait(file, kind).map(|()| true);
+        locked(path, kind, wait)
+            .and_then(|lock| lock.ok_or_else(|| lock_error()(io::ErrorKind::WouldBlock.into())))
+            .map_err(|error| error.at(path))
+    }
+
+    /// Takes a lock on the file at `path` if it can be had now.
+    ///
+    /// # Errors
+    ///
+    /// As [`acquire`](FileLock::acquire).
+    pub fn try_acquire(path: impl AsRef<Path>, kind: LockKind) -> Result<Option<FileLock>> {
+        let path = path.as_ref();
+        locked(path, kind, |file| attempt(file, kind)).map_err(|error| error.at(path))
+    }
+
+    /// Which file is locked.
+    pub(crate) fn id(&self) -> Option<Id> {
+        self.id
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // Closing does it too, unless a child process has the descriptor.
+        unlock(&self.file);
+    }
+}
+
+/// Locks what is at a path by `take`, until it still is there once locked;
+/// `None` when `take` doesn't get the lock.
+fn locked(
+    path: &Path,
+    kind: LockKind,
+    take: impl Fn(&File) -> io::Result<bool>,
+) -> Result<Option<FileLock>> {
+    loop {
+        let (file, Stat { id, .. }) = open(path, kind)?;
+        if !take(&file).map_err(lock_error())? {
+            return Ok(None);
+        }
+        let lock = FileLock { file, id };
+        if file::open(path, false)?.1.id == lock.id {
+            return Ok(Some(lock));
+        }
+    }
+}
+
+/// Network file systems lock exclusively only what is open for writing.
+fn open(path: &Path, kind: LockKind) -> Result<(File, Stat)> {
+    match kind {
+        LockKind::Shared => file::open(path, false),
+        LockKind::Exclusive => file::open(path, true).or_else(|_| file::open(path, false)),
+    }
+}
+
+fn lock_error() -> impl FnOnce(io::Error) -> crate::Error {
+    ErrorKind::io("lock")
+}
+
+#[cfg(unix)]
+fn wait(file: &File, kind: LockKind) -> io::Result<()> {
+    use rustix::fs::{FlockOperation, flock};
+    use rustix::io::Errno;
+
+    let operation = match kind {
+        LockKind::Shared => FlockOperation::LockShared,
+        LockKind::Exclusive => FlockOperation::LockExclusive,
+    };
+    loop {
+        match flock(file, operation) {
+            Err(Errno::INTR) => {}
+            done => return Ok(done?),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn attempt(file: &File, kind: LockKind) -> io::Result<bool> {
+    use rustix::fs::{FlockOperation, flock};
+    use rustix::io::Errno;
+
+    let operation = match kind {
+        LockKind::Shared => FlockOperation::NonBlockingLockShared,
+        LockKind::Exclusive => FlockOperation::NonBlockingLockExclusive,
+    };
+    match flock(file, operation) {
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        done => Ok(done.map(|()| true)?),
+    }
+}
+
+#[cfg(unix)]
+fn unlock(file: &File) {
+    let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingUnlock);
+}
+
+#[cfg(not(unix))]
+fn wait(_: &File, _: LockKind) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(unix))]
+fn attempt(_: &File, _: LockKind) -> io::Result<bool> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(unix))]
+fn unlock(_: &File) {}

@@ -1,0 +1,170 @@
+//! What the system is told and asked about mapped arrays, and locks.
+
+use std::fs::{self, File};
+use std::sync::mpsc;
+
+use npymap::{
+    Advice, Category, ErrorKind, FileLock, LockKind, MappedArray, Mapping, OpenOptions, Order,
+};
+
+use crate::errors::says;
+use crate::support::{directory, file, npy, open, open_copy_on_write, open_mut};
+
+/// A file of `rows` rows of 4 KiB that hold their number.
+fn rows(directory: &tempfile::TempDir, rows: usize, order: Order) -> std::path::PathBuf {
+    let bytes: Vec<u8> = (0..rows).flat_map(|row| vec![row as u8; 4096]).collect();
+    file(directory, "a.npy", &npy("|u1", &[rows, 4096], order, &bytes))
+}
+
+/// All that can be asked about rows.
+fn asked<D: Mapping>(array: &MappedArray<D>) {
+    for advice in [Advice::Random, Advice::Sequential, Advice::WillNeed, Advice::Normal] {
+        array.advise(.., advice).unwrap();
+        array.advise(3..5, advice).unwrap();
+        array.advise(5..5, advice).unwrap();
+    }
+    array.prefetch(2..).unwrap();
+    array.populate(..=3).unwrap();
+    array.drop_cache(1..7).unwrap();
+    array.drop_cache(..).unwrap();
+    array.check().unwrap();
+}
+
+#[test]
+fn advice_changes_no_value_in_any_mode_and_order() {
+    let directory = directory();
+    for order in [Order::C, Order::F] {
+        let path = rows(&directory, 8, order);
+        let before = fs::read(&path).unwrap();
+        let array = open(&path).unwrap();
+        asked(&array);
+        assert_eq!(array.into_data().as_ref(), &before[128..]);
+        for mut array in [open_mut(&path).unwrap(), open_copy_on_write(&path).unwrap()] {
+            array.view_mut::<u8>().unwrap().set([2, 5], 99).unwrap();
+            asked(&array);
+            assert_eq!(array.view::<u8>().unwrap().at([2, 5]), 99);
+            let array = array.into_read_only().unwrap();
+            asked(&array);
+            assert_eq!(array.view::<u8>().unwrap().at([2, 5]), 99);
+        }
+        let mut memory = OpenOptions::new().read(&path).unwrap();
+        memory.view_mut::<u8>().unwrap().set([2, 5], 98).unwrap();
+        asked(&memory);
+        assert_eq!(memory.view::<u8>().unwrap().at([2, 5]), 98);
+    }
+}
+
+#[test]
+fn rows_that_are_not_there_are_errors() {
+    let directory = directory();
+    let array = open(rows(&directory, 8, Order::C)).unwrap();
+    let shape = "shape (8, 4096)";
+    let path = array.path().unwrap().display();
+    says(
+        array.populate(3..9),
+        Category::Use,
+        &format!("{path}: index 3..9 of axis 0 is outside {shape}"),
+    );
+    for error in [
+        array.prefetch(9..).unwrap_err(),
+        array.advise(..=usize::MAX, Advice::Random).unwrap_err(),
+        #[expect(clippy::reversed_empty_ranges, reason = "a mistake that is caught")]
+        array.drop_cache(5..4).unwrap_err(),
+    ] {
+        assert!(matches!(error.kind(), ErrorKind::Index { axis: 0, .. }), "{error}");
+    }
+    let scalar = MappedArray::anonymous(&"<f8".parse().unwrap(), &[]).unwrap();
+    scalar.populate(..).unwrap();
+    assert!(matches!(scalar.populate(0..1).unwrap_err().kind(), ErrorKind::Axis { .. }));
+    let empty = file(&directory, "empty.npy", &npy("<f8", &[0, 3], Order::C, b""));
+    asked_of_nothing(&open(empty).unwrap());
+}
+
+fn asked_of_nothing(array: &MappedArray) {
+    array.advise(.., Advice::Random).unwrap();
+    array.populate(0..0).unwrap();
+    array.drop_cache(..).unwrap();
+    array.check().unwrap();
+}
+
+#[test]
+fn advice_is_taken_at_open() {
+    let directory = directory();
+    let path = rows(&directory, 8, Order::C);
+    let mut options = OpenOptions::new();
+    options.advice(Advice::Random);
+    // SAFETY: the file is the test's own.
+    let array = unsafe { options.open(&path) }.unwrap();
+    assert_eq!(array.view::<u8>().unwrap().at([7, 0]), 7);
+    // SAFETY: the file is the test's own.
+    unsafe { options.open_mut(&path) }.unwrap().close().unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_were_replaced_or_removed_are_found_out() {
+    let directory = directory();
+    let path = rows(&directory, 2, Order::C);
+    let array = open(&path).unwrap();
+    let other = file(&directory, "b.npy", &npy("|u1", &[1], Order::C, b"x"));
+    fs::rename(&other, &path).unwrap();
+    let name = path.display();
+    let text = format!(
+        "{name}: was replaced by another file since it was opened: the array still is the old one, open it anew"
+    );
+    says(array.check(), Category::Format, &text);
+    says(array.lock(LockKind::Shared), Category::Format, &text);
+    says(array.try_lock(LockKind::Shared), Category::Format, &text);
+    says(array.drop_cache(..), Category::Format, &text);
+    array.populate(..).unwrap();
+    assert_eq!(array.view::<u8>().unwrap().at([1, 5]), 1);
+    fs::remove_file(&path).unwrap();
+    let error = array.check().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Io { action: "open", .. }), "{error}");
+    array.populate(..).unwrap();
+}
+
+#[test]
+fn arrays_without_a_path_say_so() {
+    let directory = directory();
+    let path = rows(&directory, 2, Order::C);
+    // SAFETY: the file is the test's own.
+    let array = unsafe { OpenOptions::new().open_file(&File::open(&path).unwrap()) }.unwrap();
+    let text = "the array was not opened by path: open it by its path to check, lock or drop it";
+    says(array.check(), Category::Use, text);
+    says(array.lock(LockKind::Shared), Category::Use, text);
+    says(array.drop_cache(..), Category::Use, text);
+    array.populate(..).unwrap();
+    array.prefetch(..).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn locks_are_shared_by_readers_or_held_by_one_writer() {
+    let directory = directory();
+    let path = rows(&directory, 2, Order::C);
+    let (reader, writer) = (open(&path).unwrap(), open_mut(&path).unwrap());
+    let first = reader.lock(LockKind::Shared).unwrap();
+    let second = reader.try_lock(LockKind::Shared).unwrap().unwrap();
+    assert!(writer.try_lock(LockKind::Exclusive).unwrap().is_none());
+    drop(first);
+    assert!(FileLock::try_acquire(&path, LockKind::Exclusive).unwrap().is_none());
+    drop(second);
+    let writing = writer.lock(LockKind::Exclusive).unwrap();
+    assert!(reader.try_lock(LockKind::Shared).unwrap().is_none());
+
+    let (waits, told) = mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        waits.send("waits").unwrap();
+        let lock = reader.lock(LockKind::Shared).unwrap();
+        waits.send("has it").unwrap();
+        drop(lock);
+    });
+    assert_eq!(told.recv(), Ok("waits"));
+    assert!(told.try_recv().is_err());
+    drop(writing);
+    assert_eq!(told.recv(), Ok("has it"));
+    thread.join().unwrap();
+    let error = FileLock::acquire(directory.path().join("none"), LockKind::Shared).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Io { action: "open", .. }), "{error}");
+}

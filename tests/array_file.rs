@@ -1,0 +1,126 @@
+//! Arrays that are read, not mapped.
+
+use std::fs::{self, File};
+
+use npymap::{ArrayFile, ErrorKind, OpenOptions, Order, RawSpec};
+
+use crate::support::{directory, file, npy, open};
+
+/// A file of shape `(40, 3, 1000)` and the numbers in it.
+fn numbers(directory: &tempfile::TempDir, order: Order) -> std::path::PathBuf {
+    let bytes: Vec<u8> = (0..120_000_u32).flat_map(u32::to_le_bytes).collect();
+    file(directory, "a.npy", &npy("<u4", &[40, 3, 1000], order, &bytes))
+}
+
+#[test]
+fn rows_are_those_of_the_map() {
+    let directory = directory();
+    for order in [Order::C, Order::F] {
+        let path = numbers(&directory, order);
+        let array = open(&path).unwrap();
+        let (all, read) = (array.view::<u32>().unwrap(), ArrayFile::open(&path).unwrap());
+        assert_eq!((read.shape(), read.dtype()), (array.shape(), array.dtype()));
+        assert_eq!(read.read().unwrap().view::<u32>().unwrap().to_vec(), all.to_vec());
+        for rows in [0..40, 0..0, 7..8, 38..40, 5..30] {
+            let some = read.rows(rows.clone()).unwrap();
+            assert_eq!(some.shape(), [rows.len(), 3, 1000]);
+            let expected = all.slice(npymap::ndarray::s![rows, .., ..]);
+            assert_eq!(some.view::<u32>().unwrap().to_vec(), expected.to_vec());
+        }
+        let taken = read.take_rows(&[39, 0, 0, 12, 13, 2]).unwrap();
+        let expected = all.to_ndarray().select(npymap::ndarray::Axis(0), &[39, 0, 0, 12, 13, 2]);
+        assert_eq!(taken.view::<u32>().unwrap().to_ndarray(), expected);
+        assert_eq!(read.get::<u32>([39, 2, 999]).unwrap(), all.at([39, 2, 999]));
+        assert_eq!(read.rows(1..=2).unwrap().shape(), [2, 3, 1000]);
+        assert_eq!(read.take_rows(&[]).unwrap().shape(), [0, 3, 1000]);
+    }
+}
+
+#[test]
+fn what_is_not_there_is_an_error() {
+    let directory = directory();
+    let read = ArrayFile::open(numbers(&directory, Order::C)).unwrap();
+    for rows in [0..41, 41..41, 50..60] {
+        let error = read.rows(rows).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Index { axis: 0, .. }), "{error}");
+    }
+    assert!(matches!(read.take_rows(&[40]).unwrap_err().kind(), ErrorKind::Index { .. }));
+    assert!(matches!(read.get::<u32>([40, 0, 0]).unwrap_err().kind(), ErrorKind::Element { .. }));
+    assert!(matches!(read.get::<u32>([0, 0]).unwrap_err().kind(), ErrorKind::Element { .. }));
+    assert!(matches!(read.get::<f32>([0, 0, 0]).unwrap_err().kind(), ErrorKind::Fit { .. }));
+    let path = file(&directory, "0d.npy", &npy("<u2", &[], Order::C, &[5, 0]));
+    let scalar = ArrayFile::open(&path).unwrap();
+    assert_eq!(scalar.get::<u16>([]).unwrap(), 5);
+    assert!(matches!(scalar.rows(..).unwrap_err().kind(), ErrorKind::Axis { .. }));
+}
+
+#[test]
+fn empty_and_odd_arrays_are_read_too() {
+    let directory = directory();
+    for (descr, shape) in [("<f8", &[0, 3][..]), ("<f8", &[3, 0]), ("|V0", &[3, 2]), ("|S3", &[2])]
+    {
+        for order in [Order::C, Order::F] {
+            let path = file(&directory, "a.npy", &npy(descr, shape, order, b"abcdef"));
+            let read = ArrayFile::open(&path).unwrap();
+            assert_eq!(read.rows(..).unwrap().shape(), shape);
+            assert_eq!(read.rows(1.min(shape[0])..).unwrap().shape()[1..], shape[1..]);
+            assert_eq!((read.len(), read.is_empty()), (shape.iter().product(), shape.contains(&0)));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_gets_shorter_is_an_error() {
+    let directory = directory();
+    let path = numbers(&directory, Order::C);
+    let read = ArrayFile::open(&path).unwrap();
+    read.check().unwrap();
+    File::options().write(true).open(&path).unwrap().set_len(128 + 12_000 * 20 + 5).unwrap();
+    assert_eq!(read.rows(..20).unwrap().shape(), [20, 3, 1000]);
+    for error in [
+        read.rows(20..21).unwrap_err(),
+        read.take_rows(&[0, 30]).unwrap_err(),
+        read.get::<u32>([39, 0, 0]).unwrap_err(),
+        read.read().unwrap_err(),
+        read.check().unwrap_err(),
+        OpenOptions::new().read(&path).unwrap_err(),
+    ] {
+        assert!(matches!(error.kind(), ErrorKind::ShortFile { .. }), "{error}");
+        assert_eq!(error.path(), Some(&*path));
+    }
+}
+
+#[test]
+fn files_that_grow_are_reloaded_and_replaced_ones_are_found_out() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|u1", &[3], Order::C, b"abc"));
+    let mut read = ArrayFile::open(&path).unwrap();
+    fs::write(&path, npy("|u1", &[5], Order::C, b"abcde")).unwrap();
+    assert_eq!(read.shape(), [3]);
+    read.reload().unwrap();
+    assert_eq!(read.rows(..).unwrap().as_slice::<u8>().unwrap(), b"abcde");
+    fs::write(&path, b"no array").unwrap();
+    assert!(read.reload().is_err());
+    assert_eq!(read.shape(), [5]);
+
+    fs::write(&path, npy("|u1", &[5], Order::C, b"abcde")).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(read.check().unwrap_err().kind(), ErrorKind::Io { .. }));
+    file(&directory, "a.npy", &npy("|u1", &[5], Order::C, b"other"));
+    #[cfg(unix)]
+    assert!(matches!(read.check().unwrap_err().kind(), ErrorKind::Replaced));
+}
+
+#[test]
+fn raw_binary_and_open_files_are_read_too() {
+    let directory = directory();
+    let path = file(&directory, "a.bin", &(0..=255).collect::<Vec<u8>>());
+    let mut options = OpenOptions::new();
+    options.raw(RawSpec::new(">u2".parse().unwrap()).shape(&[5, 2]).offset(3).order(Order::F));
+    let read = ArrayFile::from_file(File::open(&path).unwrap(), &options).unwrap();
+    assert_eq!((read.path(), read.data_offset()), (None, 3));
+    let rows = read.rows(1..3).unwrap();
+    assert_eq!(rows.view::<u16>().unwrap().to_vec(), [0x0506, 0x0f10, 0x0708, 0x1112]);
+    read.check().unwrap();
+    assert!(ArrayFile::open(&path).is_err());
+}

@@ -1,0 +1,83 @@
+//! Raw binary maps as `numpy.memmap` maps it: dtypes × offsets × shapes ×
+//! modes × orders, with files of the right length and others.
+
+use std::fs;
+use std::path::Path;
+
+use npymap::{CreateOptions, MappedArray, Mode, OpenOptions, Opened, Order, RawSpec, Result};
+use serde_json::{Value, json};
+
+use crate::oracle::{Oracle, hex};
+use crate::support::directory;
+
+const SEED: u32 = 11_939;
+
+fn numbers(list: &Value) -> Vec<usize> {
+    list.as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as usize).collect()
+}
+
+/// Maps as `opened` in `raw.py` does.
+fn opened(path: &Path, mode: Mode, spec: &RawSpec) -> Result<Opened> {
+    if mode == Mode::Create {
+        let mut options = CreateOptions::new();
+        // SAFETY: the file is the test's own.
+        return unsafe { MappedArray::create_raw(path, spec, options.overwrite(true)) }
+            .map(Opened::Writable);
+    }
+    // SAFETY: the file is the test's own.
+    unsafe { OpenOptions::new().raw(spec.clone()).open_mode(mode, path) }
+}
+
+/// Checks what was mapped, and stores what NumPy stored.
+fn same<D: AsRef<[u8]>>(array: MappedArray<D>, case: &Value, store: impl FnOnce(D) -> Vec<u8>) {
+    assert_eq!(array.shape(), numbers(&case["shape"]), "{case}");
+    let strides = array.byte_strides().iter().map(|&stride| json!(stride)).collect::<Vec<_>>();
+    assert_eq!(json!(strides), case["strides"], "{case}");
+    let data = array.into_data();
+    assert_eq!(hex(data.as_ref()), case["before"].as_str().unwrap(), "{case}");
+    assert_eq!(hex(&store(data)), case["after"].as_str().unwrap(), "{case}");
+}
+
+#[test]
+fn raw_binary_maps_as_numpys_memmap() {
+    let Some(mut numpy) = Oracle::start("raw.py") else { return };
+    let directory = directory();
+    let (mut mapped, mut refused) = (0, 0);
+    for case in numpy.ask(&json!(["cases", directory.path(), SEED, 300])).as_array().unwrap() {
+        let path = Path::new(case["path"].as_str().unwrap());
+        let before = fs::read(path).unwrap();
+        let mode: Mode = case["mode"].as_str().unwrap().parse().unwrap();
+        let order = if case["order"] == "F" { Order::F } else { Order::C };
+        let mut spec = RawSpec::new(case["descr"].as_str().unwrap().parse().unwrap())
+            .offset(case["offset"].as_u64().unwrap())
+            .order(order);
+        if !case["asked"].is_null() {
+            spec = spec.shape(&numbers(&case["asked"]));
+        }
+        match (opened(path, mode, &spec), case["error"].is_null()) {
+            (Ok(Opened::ReadOnly(array)), true) => {
+                same(array, case, |data| data.as_ref().to_vec());
+            }
+            (Ok(Opened::Writable(array)), true) => same(array, case, |mut data| {
+                data.as_mut().fill(0x5a);
+                data.as_ref().to_vec()
+            }),
+            (Err(_), false) => refused += 1,
+            (ours, _) => panic!("{case}: {:?}", ours.map(drop)),
+        }
+        if case["error"].is_null() {
+            mapped += 1;
+        }
+        let refused = !case["error"].is_null();
+        if refused || (case["size"] == 0 && mode != Mode::Create) {
+            // NumPy makes files longer also for arrays of no bytes, to one byte at
+            // least, and before it refuses; for mode `w+` it empties them then.
+            assert_eq!(fs::read(path).unwrap(), before, "{case}");
+        } else if case["size"] != 0 {
+            let digest = &numpy.ask(&json!(["digests", path]))[0];
+            assert_eq!(*digest, case["file"], "{case}");
+        }
+        fs::write(path, before).unwrap();
+    }
+    assert!(mapped > 600 && refused > 200, "{mapped} {refused}");
+}

@@ -1,0 +1,259 @@
+//! What NumPy's own tests of `memmap` hold, under their names. That of
+//! subclasses has no counterpart; that a result is no map is in its type.
+
+use std::fs::File;
+
+use npymap::ndarray::{Array2, Axis, Ix2, aview1, s};
+use npymap::{
+    ArrayFile, CreateOptions, ErrorKind, MappedArray, MappedArrayMut, Mode, OpenOptions, Opened,
+    RawSpec,
+};
+use tempfile::TempDir;
+
+use crate::support::directory;
+
+const GRANULARITY: usize = 64 * 1024;
+
+/// A spec of the tests' `float32`, of shape `(3, 4)`.
+fn spec() -> RawSpec {
+    RawSpec::new("<f4".parse().unwrap()).shape(&[3, 4])
+}
+
+fn bytes(shape: &[usize]) -> RawSpec {
+    RawSpec::new("|u1".parse().unwrap()).shape(shape)
+}
+
+fn data() -> Array2<f32> {
+    Array2::from_shape_fn((3, 4), |(i, j)| (4 * i + j) as f32)
+}
+
+/// `memmap(file, mode=mode, …)`
+fn memmap(file: &File, mode: Mode, raw: RawSpec) -> npymap::Result<Opened> {
+    let mut options = OpenOptions::new();
+    options.raw(raw);
+    // SAFETY: the file is the test's own.
+    let read_only = || unsafe { options.open_file(file) };
+    // SAFETY: the file is the test's own.
+    let writable = || unsafe { options.open_mut_file(file) };
+    match mode {
+        Mode::ReadOnly => read_only().map(Opened::ReadOnly),
+        _ => writable().map(Opened::Writable),
+    }
+}
+
+fn writable(file: &File, raw: RawSpec) -> MappedArrayMut {
+    let Opened::Writable(array) = memmap(file, Mode::ReadWrite, raw).unwrap() else { panic!() };
+    array
+}
+
+/// `memmap(name, mode='w+', …)`
+fn created(directory: &TempDir, raw: &RawSpec) -> MappedArrayMut {
+    let path = directory.path().join("mmap");
+    // SAFETY: the file is the test's own.
+    unsafe { MappedArray::create_raw(path, raw, CreateOptions::new().overwrite(true)) }.unwrap()
+}
+
+#[test]
+fn test_roundtrip() {
+    let file = tempfile::tempfile().unwrap();
+    let mut fp = writable(&file, spec());
+    fp.as_ndarray_mut::<f32, Ix2>().unwrap().assign(&data());
+    drop(fp);
+    let newfp = memmap(&file, Mode::ReadOnly, spec()).unwrap();
+    let Opened::ReadOnly(newfp) = newfp else { panic!("it is not writable") };
+    assert_eq!(newfp.as_ndarray::<f32, Ix2>().unwrap(), data());
+}
+
+#[test]
+fn test_open_with_filename() {
+    let directory = directory();
+    let mut fp = created(&directory, &spec());
+    fp.as_ndarray_mut::<f32, Ix2>().unwrap().assign(&data());
+}
+
+#[test]
+fn test_unnamed_file() {
+    let file = tempfile::tempfile().unwrap();
+    let fp = writable(&file, spec());
+    assert_eq!((fp.path(), file.metadata().unwrap().len()), (None, 48));
+}
+
+#[test]
+fn test_attributes() {
+    let directory = directory();
+    let fp = created(&directory, &spec().offset(1));
+    assert_eq!((fp.data_offset(), fp.mode()), (Some(1), Some(Mode::Create)));
+    assert_eq!(fp.mode().unwrap().to_string(), "w+");
+}
+
+#[test]
+fn test_filename() {
+    let directory = directory();
+    let fp = created(&directory, &spec());
+    assert_eq!(fp.path(), Some(&*directory.path().join("mmap")));
+    let description = fp.description().unwrap();
+    assert_eq!(description.path, std::path::absolute(directory.path().join("mmap")).unwrap());
+}
+
+#[test]
+fn test_path() {
+    let directory = directory();
+    let fp = created(&directory, &spec());
+    let path = fp.path().unwrap().canonicalize().unwrap();
+    assert_eq!(path, directory.path().canonicalize().unwrap().join("mmap"));
+}
+
+#[test]
+fn test_flush() {
+    let file = tempfile::tempfile().unwrap();
+    let mut fp = writable(&file, spec());
+    fp.as_ndarray_mut::<f32, Ix2>().unwrap().assign(&data());
+    assert_eq!(fp.as_ndarray::<f32, Ix2>().unwrap().row(0), data().row(0));
+    fp.flush().unwrap();
+}
+
+#[test]
+fn test_del() {
+    let file = tempfile::tempfile().unwrap();
+    let mut fp_base = writable(&file, spec());
+    let mut table = fp_base.as_ndarray_mut::<f32, Ix2>().unwrap();
+    table.row_mut(0).fill(5.0);
+    {
+        let fp_view = table.slice(s![0..1, ..]);
+        assert_eq!(fp_view.row(0), aview1(&[5.0_f32; 4]));
+    }
+    assert_eq!(table.row(0), aview1(&[5.0_f32; 4]));
+    table.row_mut(0).fill(6.0);
+    assert_eq!(table.row(0), aview1(&[6.0_f32; 4]));
+}
+
+/// An open file has no name that could be asked for.
+#[test]
+fn test_filename_fileobj() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    assert_eq!(writable(file.as_file(), spec()).path(), None);
+    let mut options = OpenOptions::new();
+    // SAFETY: the file is the test's own.
+    let fp = unsafe { options.raw(spec()).open_mut(file.path()) }.unwrap();
+    assert_eq!(fp.path(), Some(file.path()));
+}
+
+#[test]
+fn test_arithmetic_drops_references() {
+    let file = tempfile::tempfile().unwrap();
+    let mut fp = writable(&file, spec());
+    let tmp = &fp.as_ndarray::<f32, Ix2>().unwrap() + 10.0;
+    fp.view_mut::<f32>().unwrap().fill(&1.0).unwrap();
+    assert_eq!(tmp, Array2::<f32>::from_elem((3, 4), 10.0));
+}
+
+#[test]
+fn test_indexing_drops_references() {
+    let file = tempfile::tempfile().unwrap();
+    let mut fp = writable(&file, spec());
+    let tmp = fp.as_ndarray::<f32, Ix2>().unwrap().select(Axis(0), &[1, 2]);
+    fp.view_mut::<f32>().unwrap().fill(&1.0).unwrap();
+    assert_eq!(tmp, Array2::<f32>::zeros((2, 4)));
+}
+
+#[test]
+fn test_view() {
+    let file = tempfile::tempfile().unwrap();
+    let fp = writable(&file, spec());
+    let new1 = fp.view::<f32>().unwrap();
+    let new2 = new1.clone();
+    let new_array = fp.as_ndarray::<f32, Ix2>().unwrap();
+    let base = fp.as_slice::<f32>().unwrap().as_ptr();
+    assert_eq!(new1.as_slice().unwrap().as_ptr(), base);
+    assert_eq!(new2.as_slice().unwrap().as_ptr(), base);
+    assert_eq!(new_array.as_ptr(), base);
+}
+
+#[test]
+fn test_getitem() {
+    let file = tempfile::tempfile().unwrap();
+    let mut fp = writable(&file, spec());
+    fp.as_ndarray_mut::<f32, Ix2>().unwrap().assign(&data());
+    let view = fp.view::<f32>().unwrap();
+    let part = view.slice(s![1.., ..3]);
+    assert_eq!(part.to_ndarray().into_dimensionality().unwrap(), data().slice(s![1.., ..3]));
+    let taken = ArrayFile::from_file(file, OpenOptions::new().raw(spec())).unwrap();
+    let taken = taken.take_rows(&[0, 1]).unwrap();
+    assert_eq!(taken.as_ndarray::<f32, Ix2>().unwrap(), data().slice(s![..2, ..]));
+}
+
+#[test]
+fn test_slicing_keeps_references() {
+    let file = tempfile::tempfile().unwrap();
+    let fp = writable(&file, spec());
+    let view = fp.view::<f32>().unwrap();
+    let part = view.slice(s![..2, ..2]).slice(s![0, ..]);
+    let start = part.as_slice().unwrap().as_ptr();
+    assert_eq!(start, fp.as_slice::<f32>().unwrap().as_ptr());
+}
+
+#[test]
+fn test_ufunc_return_ndarray() {
+    let file = tempfile::tempfile().unwrap();
+    let mut fp = writable(&file, spec());
+    let mut table = fp.as_ndarray_mut::<f32, Ix2>().unwrap();
+    table.assign(&data());
+    assert_eq!(table.sum().to_bits(), 66_f32.to_bits());
+    assert_eq!(table.sum_axis(Axis(0)), aview1(&[12.0, 15.0, 18.0, 21.0]));
+    assert_eq!(&table + &data(), data() * 2.0);
+    table += 1.0;
+    assert_eq!(fp.as_ndarray::<f32, Ix2>().unwrap(), data() + 1.0);
+}
+
+#[test]
+fn test_mmap_offset_greater_than_allocation_granularity() {
+    let directory = directory();
+    let (size, offset) = (5 * GRANULARITY, GRANULARITY as u64 + 1);
+    let mut fp = created(&directory, &bytes(&[size]).offset(offset));
+    assert_eq!(fp.data_offset(), Some(offset));
+    fp.as_slice_mut::<u8>().unwrap().fill(1);
+    fp.close().unwrap();
+    let stored = std::fs::read(directory.path().join("mmap")).unwrap();
+    assert_eq!(stored.len(), size + offset as usize);
+    assert_eq!(stored.iter().position(|&byte| byte == 1), Some(offset as usize));
+}
+
+#[test]
+fn test_empty_array_with_offset_multiple_of_allocation_granularity() {
+    let mut file = tempfile::tempfile().unwrap();
+    std::io::Write::write_all(&mut file, &vec![b'a'; GRANULARITY]).unwrap();
+    let fp = writable(&file, bytes(&[0]).offset(GRANULARITY as u64));
+    assert_eq!(fp.data_offset(), Some(GRANULARITY as u64));
+}
+
+#[test]
+fn test_no_shape() {
+    let mut file = tempfile::tempfile().unwrap();
+    std::io::Write::write_all(&mut file, &[b'a'; 16]).unwrap();
+    let mm = writable(&file, RawSpec::new("<f8".parse().unwrap()));
+    assert_eq!(mm.shape(), [2]);
+}
+
+#[test]
+fn test_empty_array() {
+    let file = tempfile::tempfile().unwrap();
+    let error = memmap(&file, Mode::ReadOnly, bytes(&[0, 4])).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Empty), "{error}");
+    assert!(error.to_string().contains("is empty"));
+    for _ in 0..2 {
+        let fp = writable(&file, bytes(&[0, 4]));
+        assert_eq!((fp.shape(), fp.len()), (&[0, 4][..], 0));
+        // NumPy makes it one byte long.
+        assert_eq!(file.metadata().unwrap().len(), 0);
+    }
+}
+
+#[test]
+fn test_shape_type() {
+    let directory = directory();
+    assert_eq!(created(&directory, &bytes(&[3])).shape(), [3]);
+    assert_eq!(created(&directory, &bytes(&[3, 4])).shape(), [3, 4]);
+    assert_eq!(created(&directory, &bytes([3, 4].to_vec().as_slice())).shape(), [3, 4]);
+    assert_eq!(created(&directory, &bytes(aview1(&[3, 4]).as_slice().unwrap())).shape(), [3, 4]);
+    assert_eq!(created(&directory, &bytes(&[])).shape(), [0; 0]);
+}

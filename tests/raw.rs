@@ -1,0 +1,292 @@
+//! Raw binary by its rules, arrays inside files, several in one, and
+//! descriptions that open them again.
+
+use std::fs::{self, File};
+
+use npymap::{
+    Category, CreateOptions, Description, ErrorKind, MappedArray, Mode, OpenOptions, Opened, Order,
+    RawSpec, Result,
+};
+
+use crate::errors::says;
+use crate::support::{directory, file, names, npy, open_mut};
+
+fn raw(descr: &str) -> RawSpec {
+    RawSpec::new(descr.parse().unwrap())
+}
+
+fn options(raw: RawSpec) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.raw(raw);
+    options
+}
+
+/// Opens in a mode and tells the elements' bytes in the order of memory.
+fn elements(mode: Mode, path: &std::path::Path, options: &OpenOptions) -> Result<Vec<u8>> {
+    // SAFETY: the test that owns the file changes none of it while it is borrowed.
+    match unsafe { options.open_mode(mode, path) }? {
+        Opened::ReadOnly(array) => Ok(array.into_data().as_ref().to_vec()),
+        Opened::Writable(array) => Ok(array.into_data().as_ref().to_vec()),
+    }
+}
+
+const MODES: [Mode; 3] = [Mode::ReadOnly, Mode::ReadWrite, Mode::CopyOnWrite];
+
+#[test]
+fn every_offset_and_mode_maps_the_same_elements() {
+    let directory = directory();
+    let bytes: Vec<u8> = (0..200_000_u32).flat_map(|i| (i as u16).to_le_bytes()).collect();
+    let path = file(&directory, "a.bin", &bytes);
+    for offset in [0, 1, 7, 4095, 4096, 4097, 65_535, 65_536, 65_537, 399_000] {
+        let options = options(raw("<u2").shape(&[3, 5]).offset(offset as u64));
+        for mode in MODES {
+            let found = elements(mode, &path, &options).unwrap();
+            assert_eq!(found, bytes[offset..offset + 30], "{mode} {offset}");
+        }
+        let copy = options.read(&path).unwrap();
+        assert_eq!(copy.into_data().as_ref(), &bytes[offset..offset + 30]);
+    }
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
+fn the_axes_of_a_subarray_follow_the_shapes() {
+    let directory = directory();
+    let path = file(&directory, "a.bin", &(0..48).collect::<Vec<u8>>());
+    let spec = raw("('<u2', (3,))").shape(&[2, 4]);
+    for (order, shape, strides) in
+        [(Order::C, [2, 4, 3], [24, 6, 2]), (Order::F, [2, 4, 3], [2, 4, 16])]
+    {
+        let array = options(spec.clone().order(order)).read(&path).unwrap();
+        assert_eq!((array.shape(), array.byte_strides()), (&shape[..], &strides[..]));
+    }
+    let array = options(raw("('<u2', (3,))")).read(&path).unwrap();
+    assert_eq!(array.shape(), [8, 3]);
+}
+
+#[test]
+fn files_get_longer_in_mode_r_plus_only() {
+    let directory = directory();
+    let path = file(&directory, "a.bin", b"abc");
+    let spec = raw("|u1").shape(&[70_000]).offset(1);
+    let needed = 70_001;
+    for mode in [Mode::ReadOnly, Mode::CopyOnWrite] {
+        let error = elements(mode, &path, &options(spec.clone())).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::ShortFile { needed: n, found: 3, .. } if *n == needed)
+        );
+    }
+    assert!(options(spec.clone()).read(&path).is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"abc");
+    let found = elements(Mode::ReadWrite, &path, &options(spec)).unwrap();
+    assert_eq!(found[..2], *b"bc");
+    assert!(found[2..].iter().all(|&byte| byte == 0));
+    let stored = fs::read(&path).unwrap();
+    assert_eq!((&stored[..3], stored.len()), (&b"abc"[..], needed as usize));
+}
+
+#[test]
+fn what_can_not_be_opened_leaves_the_file_as_it_was() {
+    let directory = directory();
+    let path = file(&directory, "a.bin", b"abc");
+    for spec in [
+        raw("<u2"),
+        raw("<u2").offset(4),
+        raw("|V0"),
+        raw("|u1").shape(&[1]).offset(u64::MAX),
+        raw("|u1").shape(&[usize::MAX]),
+        raw("<f8").shape(&[1 << 40, 1 << 40]),
+        raw("|u1").shape(&[1; 65]),
+    ] {
+        for mode in MODES {
+            let options = options(spec.clone());
+            assert!(elements(mode, &path, &options).is_err(), "{mode} {spec:?}");
+            assert!(options.read(&path).is_err());
+        }
+        let created = elements(Mode::Create, &directory.path().join("new"), &options(spec));
+        assert!(created.is_err());
+    }
+    assert_eq!(fs::read(&path).unwrap(), b"abc");
+    assert_eq!(names(directory.path()), ["a.bin"]);
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_the_length_stays() {
+    let directory = directory();
+    let path = file(&directory, "a.bin", b"abc");
+    let spec = raw("|u1").shape(&[1 << 46]);
+    let error = elements(Mode::ReadWrite, &path, &options(spec)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Io { action: "make it longer", .. }), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), b"abc");
+}
+
+#[test]
+fn mode_w_plus_makes_raw_files_and_replaces_none() {
+    let directory = directory();
+    let path = directory.path().join("new.bin");
+    let spec = raw(">i4").shape(&[2, 3]).offset(5);
+    assert_eq!(elements(Mode::Create, &path, &options(spec.clone())).unwrap(), [0; 24]);
+    assert_eq!(fs::read(&path).unwrap(), [0; 29]);
+    let error = elements(Mode::Create, &path, &options(spec.clone())).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Exists));
+    let error = elements(Mode::Create, &path, &options(raw(">i4"))).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::CreateMode));
+    let mut replacing = CreateOptions::new();
+    replacing.overwrite(true);
+    // SAFETY: the file is the test's own.
+    let mut array = unsafe { MappedArray::create_raw(&path, &spec, &replacing) }.unwrap();
+    array.view_mut::<i32>().unwrap().fill(&1).unwrap();
+    array.close().unwrap();
+    assert_eq!(fs::read(&path).unwrap()[5..9], [0, 0, 0, 1]);
+}
+
+#[test]
+fn an_npy_inside_another_file_opens_at_its_offset() {
+    let directory = directory();
+    let inner = npy("<u4", &[3], Order::C, &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
+    for before in [0, 1, 1000, 4096] {
+        let bytes = [vec![b'x'; before], inner.clone(), b"behind".to_vec()].concat();
+        let path = file(&directory, "a.bin", &bytes);
+        let mut options = OpenOptions::new();
+        options.at(before as u64);
+        for mode in MODES {
+            assert_eq!(elements(mode, &path, &options).unwrap(), inner[128..], "{mode} {before}");
+        }
+        let array = options.read(&path).unwrap();
+        assert_eq!(array.data_offset(), Some(before as u64 + 128));
+        assert_eq!(array.header(), Some(options.header(&path).unwrap()));
+        assert_eq!(options.header_text(&path).unwrap().as_str().trim_end().len(), 57);
+        let whole: npymap::ndarray::Array1<u32> = options.read_ndarray(&path).unwrap();
+        assert_eq!(whole.to_vec(), [1, 2, 3]);
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn long_headers_are_read_at_an_offset_too() {
+    let directory = directory();
+    let fields: Vec<_> = (0..300).map(|i| format!("('field number {i}', '<f8')")).collect();
+    let inner = npy(&format!("[{}]", fields.join(", ")), &[1], Order::C, &[7; 2400]);
+    let path = file(&directory, "a.bin", &[&b"abc"[..], &inner].concat());
+    let array = OpenOptions::new().at(3).read(&path).unwrap();
+    assert_eq!((array.dtype().fields().len(), array.len()), (300, 1));
+}
+
+#[test]
+fn several_arrays_are_walked_to_the_end_or_the_first_error() {
+    let directory = directory();
+    let one = npy("<u2", &[2], Order::C, &[1, 0, 2, 0]);
+    let two = npy("<f8", &[0, 3], Order::F, b"");
+    let three = npy("|S1", &[], Order::C, b"x");
+    let bytes = [&one[..], &two, &three].concat();
+    let path = file(&directory, "a.bin", &bytes);
+    let walked: Vec<_> =
+        OpenOptions::new().walk(&path).unwrap().collect::<Result<Vec<_>>>().unwrap();
+    let places: Vec<_> = walked.iter().map(|array| (array.at, array.end)).collect();
+    assert_eq!(places, [(0, 132), (132, 260), (260, 389)]);
+    let third = OpenOptions::new().at(walked[2].at).read(&path).unwrap();
+    assert_eq!(third.header().as_ref(), Some(&walked[2].header));
+    assert_eq!(third.as_slice::<[u8; 1]>().unwrap(), [*b"x"]);
+    assert_eq!(OpenOptions::new().at(132).walk(&path).unwrap().count(), 2);
+    assert_eq!(OpenOptions::new().at(389).walk(&path).unwrap().count(), 0);
+
+    for (bytes, good) in [(&bytes[..388], 2), (&[&bytes[..], b"rest"].concat(), 3)] {
+        fs::write(&path, bytes).unwrap();
+        let mut walk = OpenOptions::new().walk(&path).unwrap();
+        assert!(walk.by_ref().take(good).all(|array| array.is_ok()));
+        let error = walk.next().unwrap().unwrap_err();
+        assert_eq!(error.offset(), Some(if good == 2 { 260 } else { 389 }));
+        assert!(walk.next().is_none());
+    }
+}
+
+#[test]
+fn descriptions_open_the_array_again() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("<u2", &[2, 1], Order::F, &[1, 0, 2, 0]));
+    let array = open_mut(&path).unwrap();
+    let description = array.description().unwrap();
+    let expected = Description {
+        path: path.clone(),
+        offset: 128,
+        dtype: "<u2".parse().unwrap(),
+        shape: vec![2, 1],
+        order: Order::F,
+        mode: Mode::ReadWrite,
+    };
+    assert_eq!(description, expected);
+    // SAFETY: the file is the test's own.
+    let Opened::Writable(mut again) = (unsafe { description.open() }).unwrap() else { panic!() };
+    again.view_mut::<u16>().unwrap().set([1, 0], 7).unwrap();
+    assert_eq!(array.view::<u16>().unwrap().to_vec(), [1, 7]);
+    assert_eq!(again.description().unwrap(), description);
+
+    // Nobody but the one who describes it decides that a file gets longer.
+    let longer = Description { shape: vec![3, 1], ..description };
+    // SAFETY: the file is the test's own.
+    let error = unsafe { longer.open() }.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ShortFile { .. }), "{error}");
+    assert_eq!(fs::metadata(&path).unwrap().len(), 132);
+
+    let copy = OpenOptions::new().read(&path).unwrap();
+    assert!(matches!(copy.description().unwrap_err().kind(), ErrorKind::NoPath { .. }));
+    // SAFETY: the file is the test's own.
+    let nameless = unsafe { OpenOptions::new().open_file(&File::open(&path).unwrap()) }.unwrap();
+    assert!(matches!(nameless.description().unwrap_err().kind(), ErrorKind::NoPath { .. }));
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn descriptions_are_sent_as_json() {
+    let penguins = crate::support::open("data/penguins.npy").unwrap();
+    let description = penguins.description().unwrap();
+    let json = serde_json::to_value(&description).unwrap();
+    let path = description.path.to_str().unwrap();
+    let expected = serde_json::json!({
+        "path": path, "offset": 128, "dtype": "'<f8'", "shape": [342, 4], "order": "C", "mode": "r"
+    });
+    assert_eq!(json, expected);
+    let again: Description = serde_json::from_value(json).unwrap();
+    assert_eq!(again, description);
+    for (key, value) in [("order", "A"), ("mode", "x"), ("dtype", "<f3")] {
+        let mut bad = expected.clone();
+        bad[key] = value.into();
+        assert!(serde_json::from_value::<Description>(bad).is_err(), "{key}");
+    }
+}
+
+#[test]
+fn refusals_say_what_would_work() {
+    let directory = directory();
+    let path = file(&directory, "a.bin", b"abc");
+    let name = path.display();
+    for (spec, text) in [
+        (
+            raw("<u2").offset(0),
+            "the 3 bytes from byte 0 on are no whole number of elements of 2 bytes: give the shape",
+        ),
+        (raw("<u2").offset(4), "the elements start at byte 4 and the file ends at 3"),
+        (raw("|S0"), "elements of no bytes are not counted by the file's length: give the shape"),
+    ] {
+        says(options(spec).read(&path), Category::Format, &format!("{name}: {text}"));
+    }
+    let error = OpenOptions::new().at(1).header(&path).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("{name}: the array at byte 1: starts with b\"bc\", expected b\"\\x93NUMPY\"")
+    );
+    fs::write(&path, b"").unwrap();
+    says(
+        options(raw("|u1")).read(&path),
+        Category::Format,
+        &format!(
+            "{name}: is empty, so there is nothing to map: open it in mode 'r+', which needs no bytes for a shape without elements"
+        ),
+    );
+    let memory = MappedArray::anonymous(&"|u1".parse().unwrap(), &[1]).unwrap();
+    says(
+        memory.description(),
+        Category::Use,
+        "the array was not opened by path: open it by its path to describe it for others",
+    );
+}

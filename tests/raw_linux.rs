@@ -1,0 +1,178 @@
+//! Raw and truncated files, where it depends on the system: what is behind
+//! the end, files larger than memory, pages that are gone.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::Path;
+
+use npymap::{Advice, ArrayFile, ErrorKind, Mode, OpenOptions, Opened, Order, RawSpec};
+
+use crate::support::{directory, file, npy, open, open_mode, open_mut};
+
+fn bytes(len: usize) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.raw(RawSpec::new("|u1".parse().unwrap()).shape(&[len]));
+    options
+}
+
+#[test]
+fn new_bytes_are_zero_whatever_was_stored_behind_the_end() {
+    let directory = directory();
+    let path = file(&directory, "a.bin", &[1; 10]);
+    let disk = File::options().read(true).write(true).open(&path).unwrap();
+    // SAFETY: the page is there, whether or not the file has all its bytes.
+    let mut page = unsafe { memmap2::MmapOptions::new().len(4096).map_mut(&disk) }.unwrap();
+    page[10..].fill(0xff);
+    // SAFETY: the file is the test's own.
+    let array = unsafe { bytes(100_000).open_mut(&path) }.unwrap();
+    let elements = array.as_slice::<u8>().unwrap();
+    assert_eq!(elements[..10], [1; 10]);
+    assert!(elements[10..].iter().all(|&byte| byte == 0));
+    let metadata = fs::metadata(&path).unwrap();
+    assert_eq!(metadata.len(), 100_000);
+    assert!(metadata.blocks() * 512 >= 100_000, "the space is reserved");
+}
+
+/// The process' memory that is in use now, in KiB.
+fn memory() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+const ENORMOUS: usize = 100 << 30;
+const ROW: usize = 1 << 20;
+
+#[test]
+fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
+    let directory = directory();
+    let path = file(&directory, "enormous.bin", b"");
+    File::options().write(true).open(&path).unwrap().set_len(ENORMOUS as u64 + 1).unwrap();
+    let mut options = OpenOptions::new();
+    let shape = [ENORMOUS / ROW, ROW / 8];
+    options
+        .raw(RawSpec::new("<u8".parse().unwrap()).shape(&shape).offset(1))
+        .advice(Advice::Random);
+    let before = memory();
+    let some = |i: usize| i * (shape[0] / 50);
+
+    // SAFETY: the file is the test's own.
+    let mut array = unsafe { options.open_mut(&path) }.unwrap();
+    let mut view = array.view_mut::<u64>().unwrap();
+    for i in 0..50 {
+        view.set([some(i), i], i as u64 + 1).unwrap();
+    }
+    array.drop_cache(..).unwrap();
+    array.close().unwrap();
+
+    // SAFETY: the file is the test's own.
+    let Opened::Writable(mut private) =
+        (unsafe { options.open_mode(Mode::CopyOnWrite, &path) }).unwrap()
+    else {
+        panic!()
+    };
+    let mut view = private.view_mut::<u64>().unwrap();
+    for i in 0..50 {
+        assert_eq!(view.as_view().at([some(i), i]), i as u64 + 1);
+        view.set([some(i), 500], 7).unwrap();
+    }
+    drop(private);
+
+    // SAFETY: the file is the test's own.
+    let array = unsafe { options.open(&path) }.unwrap();
+    let view = array.view::<u64>().unwrap();
+    let read = ArrayFile::open_with(&path, &options).unwrap();
+    for i in 0..50 {
+        assert_eq!((view.at([some(i), i]), view.at([some(i), 500])), (i as u64 + 1, 0));
+        assert_eq!(read.get::<u64>([some(i), i]).unwrap(), i as u64 + 1);
+    }
+    array.populate(some(49)..some(49) + 4).unwrap();
+    assert_eq!(
+        array.view::<u64>().unwrap().slice(npymap::ndarray::s![some(49), ..]).iter().sum::<u64>(),
+        50
+    );
+    let rows = read.rows(some(49)..some(49) + 4).unwrap();
+    assert_eq!(rows.view::<u64>().unwrap().iter().sum::<u64>(), 50);
+    assert!(memory() - before.min(memory()) < 256 << 10, "KiB: {before} to {}", memory());
+    assert!(fs::metadata(&path).unwrap().blocks() * 512 < 1 << 30, "it still is sparse");
+}
+
+/// Writes four pages of elements and a page before them.
+fn four_pages(path: &Path) {
+    let bytes = npy("|u1", &[4, 4096], Order::C, &[1; 4 * 4096]);
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_file_truncated_while_mapped_is_reported() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    for mode in ["r", "r+", "c"] {
+        // At a page's start, inside one, inside the first row, and before any.
+        for len in [8192, 8192 + 200, 200, 0] {
+            four_pages(&path);
+            let opened = open_mode(mode, &path).unwrap();
+            File::options().write(true).open(&path).unwrap().set_len(len).unwrap();
+            let (checked, populated, good) = match &opened {
+                Opened::ReadOnly(array) => {
+                    (array.check(), array.populate(..), array.populate(0..1))
+                }
+                Opened::Writable(array) => {
+                    (array.check(), array.populate(..), array.populate(0..1))
+                }
+            };
+            for error in [checked.unwrap_err(), populated.unwrap_err()] {
+                let ErrorKind::ShortFile { needed: 16_512, found, .. } = error.kind() else {
+                    panic!("{mode} {len}: {error}")
+                };
+                assert_eq!(*found, len);
+            }
+            assert_eq!(good.is_ok(), len >= 128 + 4096, "{mode} {len}");
+            assert!(OpenOptions::new().read(&path).is_err());
+            assert!(ArrayFile::open(&path).is_err());
+        }
+    }
+}
+
+#[test]
+fn a_file_without_a_path_truncated_while_mapped_is_reported_by_populate() {
+    let file = tempfile::tempfile().unwrap();
+    file.write_all_at(&npy("|u1", &[4, 4096], Order::C, &[1; 4 * 4096]), 0).unwrap();
+    // SAFETY: nothing is borrowed of it.
+    let array = unsafe { OpenOptions::new().open_file(&file) }.unwrap();
+    file.set_len(8192).unwrap();
+    let error = array.populate(..).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Map { action: "read", .. }), "{error}");
+    array.populate(0..1).unwrap();
+}
+
+/// How much of its maps of a file this process has in memory, in KiB.
+fn resident(path: &Path) -> usize {
+    let path = path.canonicalize().unwrap();
+    let maps = fs::read_to_string("/proc/self/smaps").unwrap();
+    let own = maps.lines().skip_while(|line| !line.ends_with(path.to_str().unwrap()));
+    let line = own.into_iter().find(|line| line.starts_with("Rss:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn populated_rows_are_in_memory_and_dropped_ones_are_not() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    fs::write(&path, npy("|u1", &[1024, 4096], Order::C, &vec![1; 1024 * 4096])).unwrap();
+    File::open(&path).unwrap().sync_all().unwrap();
+    for writable in [false, true] {
+        let array = if writable {
+            open_mut(&path).and_then(npymap::MappedArrayMut::into_read_only)
+        } else {
+            open(&path)
+        };
+        let array = array.unwrap();
+        assert_eq!(resident(&path), 0);
+        array.populate(..).unwrap();
+        assert!(resident(&path) >= 4096);
+        array.drop_cache(..).unwrap();
+        assert_eq!(resident(&path), 0);
+        assert_eq!(array.view::<u8>().unwrap().at([1023, 0]), 1);
+    }
+}
