@@ -8,6 +8,7 @@ mod lend;
 mod open;
 mod place;
 mod raw;
+mod rows;
 #[cfg(feature = "serde")]
 mod serialize;
 mod stream;

@@ -1,0 +1,10 @@
+//! Rows in random order: read as fast as the disk gives them.
+
+mod index;
+mod rows;
+mod strategy;
+mod windows;
+
+pub use index::{RowIndex, TakeMode};
+pub(crate) use index::resolve;
+pub use rows::Rows;
