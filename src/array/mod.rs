@@ -12,6 +12,7 @@ mod rows;
 #[cfg(feature = "serde")]
 mod serialize;
 mod stream;
+mod take;
 mod walk;
 
 use std::path::Path;

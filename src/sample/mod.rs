@@ -5,6 +5,6 @@ mod rows;
 mod strategy;
 mod windows;
 
-pub use index::{RowIndex, TakeMode};
 pub(crate) use index::resolve;
+pub use index::{RowIndex, TakeMode};
 pub use rows::Rows;

@@ -56,12 +56,7 @@ impl<T: Element> View<'_, T> {
     ///
     /// As [`take`](View::take); [`ErrorKind::Length`] when it has another
     /// length.
-    pub fn take_into<I: RowIndex>(
-        &self,
-        axis: usize,
-        indices: &[I],
-        out: &mut [T],
-    ) -> Result<()> {
+    pub fn take_into<I: RowIndex>(&self, axis: usize, indices: &[I], out: &mut [T]) -> Result<()> {
         let taken = self.taken(axis, indices)?;
         fits(taken.len, out.len())?;
         self.take_over(&taken, out);
