@@ -6,6 +6,7 @@ turns the garbage collector off meanwhile.
 """
 
 import io
+import os
 import sys
 from timeit import Timer
 
@@ -14,6 +15,11 @@ try:
     from numpy.lib.format import open_memmap, read_array_header_1_0
 except ImportError as error:
     sys.exit(f"python3 cannot import NumPy: {error}")
+
+try:
+    import npy_append_array
+except ImportError:
+    npy_append_array = None
 
 directory = sys.argv[1]
 
@@ -32,15 +38,114 @@ def parsing(name):
     return Timer("read(BytesIO(header))", globals=names)
 
 
+class Appending:
+    """Rows added to a new file that is held open."""
+
+    def __init__(self, size):
+        self.row = numpy.full((1, size // 8), 1.5)
+
+    def timeit(self, number):
+        path = f"{directory}/appended-by-others.npy"
+        with npy_append_array.NpyAppendArray(path, delete_if_exists=True) as to:
+            to.append(self.row)
+            seconds = Timer(lambda: to.append(self.row)).timeit(number)
+        os.unlink(path)
+        return seconds
+
+
+class Filling:
+    """New files, filled."""
+
+    def __init__(self, mebibytes):
+        self.length = mebibytes << 17
+
+    def timeit(self, number):
+        return sum(self.once() for _ in range(number))
+
+    def once(self):
+        path = f"{directory}/filled-by-numpy.npy"
+        seconds = Timer(lambda: self.fill(path)).timeit(1)
+        os.unlink(path)
+        return seconds
+
+    def fill(self, path):
+        array = open_memmap(path, "w+", "f8", (self.length,))
+        array.fill(1.5)
+
+
+class Editing:
+    """A thousand elements stored, and flushed."""
+
+    def __init__(self, cold):
+        self.cold = cold
+        self.random = numpy.random.default_rng(1)
+
+    def timeit(self, number):
+        return sum(self.once() for _ in range(number))
+
+    def once(self):
+        path = f"{directory}/edited.npy"
+        if self.cold:
+            with open(path) as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        array = open_memmap(path, "r+")
+        places = self.random.integers(0, array.size, 1000)
+        return Timer(lambda: self.edit(array, places)).timeit(1)
+
+    def edit(self, array, places):
+        array[places] = 2.0
+        array.flush()
+
+
+def mapped(name):
+    return numpy.load(f"{directory}/{name}.npy", mmap_mode="r")
+
+
+def bulk(statement, name="f8-little"):
+    names = {"numpy": numpy, "a": mapped(name), "path": f"{directory}/{name}.npy"}
+    return Timer(statement, globals=names)
+
+
+def over(name):
+    names = {"copyto": numpy.copyto, "a": mapped(name)}
+    names["out"] = numpy.ones(names["a"].shape)
+    return Timer("copyto(out, a)", globals=names)
+
+
 works = {
-    "open-small": opening("small", (0, 0)),
-    "open-large": opening("large", 2**28),
-    "open-fields": opening("fields", 0),
-    "parse-small": parsing("small"),
-    "parse-fields": parsing("fields"),
+    "open-small": lambda: opening("small", (0, 0)),
+    "open-large": lambda: opening("large", 2**28),
+    "open-fields": lambda: opening("fields", 0),
+    "parse-small": lambda: parsing("small"),
+    "parse-fields": lambda: parsing("fields"),
+    "f8-little": lambda: bulk("a.sum()", "f8-little"),
+    "f8-big": lambda: bulk("a.sum()", "f8-big"),
+    "f4-little": lambda: bulk("a.sum()", "f4-little"),
+    "f4-big": lambda: bulk("a.sum()", "f4-big"),
+    "u2-little": lambda: bulk("a.sum()", "u2-little"),
+    "u2-big": lambda: bulk("a.sum()", "u2-big"),
+    "fresh": lambda: bulk("numpy.load(path, mmap_mode='r').sum()"),
+    "copy-over": lambda: over("f8-big"),
+    "copy-fresh": lambda: bulk("a.astype(float)", "f8-big"),
+    "axis-0": lambda: bulk("a.sum(0)", "f8-little"),
+    "axis-1": lambda: bulk("a.sum(1)", "f8-fortran"),
+    "turn": lambda: over("f8-fortran"),
+    "field": lambda: bulk("a['x'].sum()", "records"),
+    "append-256": lambda: Appending(256),
+    "append-4096": lambda: Appending(4096),
+    "append-65536": lambda: Appending(65536),
+    "fill-256": lambda: Filling(256),
+    "fill-2048": lambda: Filling(2048),
+    "edit-warm": lambda: Editing(False),
+    "edit-cold": lambda: Editing(True),
 }
 
-print(f"NumPy {numpy.__version__}", flush=True)
+made = {}
+with_append = " with npy-append-array" if npy_append_array else ""
+print(f"NumPy {numpy.__version__}{with_append}", flush=True)
 for line in sys.stdin:
     work, iterations = line.split()
-    print(round(works[work].timeit(int(iterations)) * 1e9), flush=True)
+    if work not in made:
+        made[work] = works[work]()
+    print(round(made[work].timeit(int(iterations)) * 1e9), flush=True)

@@ -310,6 +310,10 @@ pub enum ErrorKind {
     )]
     Replaced,
 
+    /// Rows are added to whole `.npy` files only.
+    #[error("rows are added to files that are one `.npy`: leave out `at` and `raw`")]
+    Placed,
+
     /// The array is of no file that has a path.
     #[error("the array was not opened by path: open it by its path to {wanted}")]
     #[non_exhaustive]
@@ -594,6 +598,58 @@ pub enum ErrorKind {
     )]
     Exists,
 
+    /// Something was to be written to a file, and there is none.
+    #[error(
+        "what is stored in this array goes to no file: store through `view_mut`, or open it with `open_mut`"
+    )]
+    NoFile,
+
+    /// Rows were to be added to an array that has none, or counted in it.
+    #[error("shape () has no axis to grow along: arrays of one axis or more have rows")]
+    NoRows,
+
+    /// What was to be added is no row, or no whole number of rows.
+    #[error("rows of shape {expected}, {found} given")]
+    #[non_exhaustive]
+    Rows {
+        /// What was given.
+        found: String,
+        /// The shape of one row or more, `*` where any length will do.
+        expected: String,
+    },
+
+    /// Something follows the elements where rows are to be added.
+    #[error(
+        "the elements end at byte {end} and the file at {found}: `recover` makes rows of what follows"
+    )]
+    #[non_exhaustive]
+    Trailing {
+        /// Where the last element ends, in bytes from the start of the file.
+        end: u64,
+        /// The length of the file in bytes.
+        found: u64,
+    },
+
+    /// What follows the elements is another array, not rows.
+    #[error("another array follows the elements at byte {end}, and no rows")]
+    #[non_exhaustive]
+    Follows {
+        /// Where the last element ends, in bytes from the start of the file.
+        end: u64,
+    },
+
+    /// The file got longer or shorter while rows were added to it.
+    #[error(
+        "the file has {found} bytes and had {expected}: something else changed it while rows were added"
+    )]
+    #[non_exhaustive]
+    Changed {
+        /// The length it should have, in bytes.
+        expected: u64,
+        /// The length it has.
+        found: u64,
+    },
+
     /// The operating system can't promise that the file never changes.
     #[error(
         "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `OpenOptions::read` for a copy"
@@ -625,6 +681,9 @@ impl ErrorKind {
             | E::Empty
             | E::Remainder { .. }
             | E::Replaced
+            | E::Trailing { .. }
+            | E::Follows { .. }
+            | E::Changed { .. }
             | E::ShortFile { .. } => Category::Format,
             E::NotRegular { .. }
             | E::Encode { .. }
@@ -652,6 +711,10 @@ impl ErrorKind {
             | E::CreateMode
             | E::Exists
             | E::NoPath { .. }
+            | E::Placed
+            | E::NoFile
+            | E::NoRows
+            | E::Rows { .. }
             | E::NotImmutable => Category::Use,
         }
     }

@@ -7,6 +7,9 @@ use std::path::Path;
 
 use crate::error::{ErrorKind, Result};
 
+/// What is written at once where no system call reserves space, in bytes.
+const ZEROS: usize = 1 << 20;
+
 /// What tells a file from all others that exist, whatever its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Id {
@@ -43,6 +46,11 @@ pub(crate) fn stat(file: &File) -> Result<Stat> {
         Some(found) => Err(ErrorKind::NotRegular { found }.into()),
         None => Ok(stat),
     }
+}
+
+/// The length of a regular file in bytes.
+pub(crate) fn len(file: &File) -> Result<u64> {
+    stat(file).map(|stat| stat.len)
 }
 
 /// What a file is, if not regular, its length and identity. `fstat` costs two
@@ -98,6 +106,25 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
     Ok(filled)
 }
 
+/// Writes all bytes at `offset`; the file's own position doesn't matter.
+#[cfg(unix)]
+pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+pub(crate) fn write_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let n = std::os::windows::fs::FileExt::seek_write(file, bytes, offset)?;
+        if n == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        bytes = bytes.get(n..).unwrap_or_default();
+        offset += u64::try_from(n).unwrap_or(0);
+    }
+    Ok(())
+}
+
 /// Fills `buffer` with elements that stand at `offset`.
 pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Result<()> {
     let found = read_at(file, buffer, offset).map_err(ErrorKind::io("read the elements"))?;
@@ -130,22 +157,33 @@ fn positioned(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> 
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
-/// Gives a new file its length with all its space reserved and zero, so that
-/// a full disk is an error now and not a fault at a store.
+/// Lengthens a file to `len` bytes with all its space reserved and zero from
+/// its end on, so that a full disk is an error now and not a fault at a store.
 pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
-    if len == 0 {
+    let at = file.metadata()?.len();
+    if at >= len {
         return Ok(());
     }
     #[cfg(any(target_os = "linux", target_os = "android"))]
     loop {
-        match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, len) {
+        match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), at, len - at) {
             Err(rustix::io::Errno::INTR) => {}
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => break,
             done => return done.map_err(io::Error::from),
         }
     }
-    let at = file.metadata()?.len();
-    io::copy(&mut io::Read::take(io::repeat(0), len.saturating_sub(at)), &mut &*file).map(drop)
+    write_zeros(file, at, len)
+}
+
+/// Writes zeros from one place to another.
+fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
+    let zeros = vec![0; ZEROS];
+    while at < end {
+        let count = usize::try_from(end - at).unwrap_or(ZEROS).min(ZEROS);
+        write_at(file, zeros.get(..count).unwrap_or_default(), at)?;
+        at += u64::try_from(count).unwrap_or(0);
+    }
+    Ok(())
 }
 
 /// Makes a file longer, from `from` bytes to `to`: the new bytes are zero and
@@ -188,32 +226,6 @@ fn keep_space(file: &File, offset: u64, len: u64) -> io::Result<bool> {
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn keep_space(_: &File, _: u64, _: u64) -> io::Result<bool> {
     Ok(false)
-}
-
-/// Writes zeros from one place to another.
-fn write_zeros(file: &File, from: u64, to: u64) -> io::Result<()> {
-    let zeros = [0; 8 * 1024];
-    let mut at = from;
-    while at < to {
-        let part = usize::try_from(to - at).unwrap_or(zeros.len()).min(zeros.len());
-        match write_at(file, zeros.get(..part).unwrap_or_default(), at) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(n) => at += u64::try_from(n).unwrap_or(0),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::write_at(file, bytes, offset)
-}
-
-#[cfg(windows)]
-fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_write(file, bytes, offset)
 }
 
 /// Asks the system to keep none of these bytes in memory.

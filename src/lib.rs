@@ -9,6 +9,7 @@ mod element;
 mod error;
 mod file;
 mod geometry;
+mod grow;
 mod kernel;
 mod layout;
 mod literal;
@@ -22,6 +23,7 @@ mod sample;
 mod value;
 mod view;
 mod whole;
+mod writeback;
 
 #[cfg(all(doctest, feature = "derive"))]
 mod refused;
@@ -81,6 +83,7 @@ pub use element::{
     TimeDelta64, Typed,
 };
 pub use error::{Category, Error, ErrorKind, Result};
+pub use grow::{Appender, RecoverOptions, Recovery, recover, resize};
 #[doc(hidden)]
 pub use kernel::Part;
 pub use layout::{Layout, Order};

@@ -13,6 +13,7 @@ use memmap2::UncheckedAdvice;
 use memmap2::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 
 use crate::error::{ErrorKind, Result};
+use crate::{file, writeback};
 
 /// Read-only bytes of one array's elements, and no others.
 ///
@@ -26,7 +27,7 @@ pub struct Map {
 }
 
 /// Writable bytes of one array's elements, and no others: shared with the
-/// file, private, or of no file.
+/// file, private, or of no file. A shared one keeps its file open.
 ///
 /// Dropping it unmaps. What was stored into a shared map is then on its way
 /// to the disk, and survives the process, but not yet the machine; failures
@@ -36,8 +37,8 @@ pub struct Map {
 #[derive(Debug)]
 pub struct MapMut {
     memory: Option<MmapMut>,
-    /// Whether what is stored goes to the file.
-    shared: bool,
+    /// The file that what is stored goes to, and where in it.
+    shared: Option<(File, u64)>,
 }
 
 impl Map {
@@ -84,7 +85,7 @@ impl Map {
 
     /// Nothing can have been stored.
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as that of `MapMut`")]
-    pub(crate) fn flush_range(&self, _: &Range<usize>) -> Result<()> {
+    pub(crate) fn flush_range(&self, _start: usize, _len: usize) -> Result<()> {
         Ok(())
     }
 
@@ -123,7 +124,9 @@ impl MapMut {
             // lives, which only this `MapMut` owns.
             unsafe { options.map_mut(file) }
         };
-        Ok(MapMut { memory: mapped(offset, len, map)?, shared: true })
+        let memory = mapped(offset, len, map)?;
+        let file = file.try_clone().map_err(ErrorKind::io("keep the file open"))?;
+        Ok(MapMut { memory, shared: Some((file, offset)) })
     }
 
     /// Maps `len` bytes of a file from `offset` on, read-write; what is stored
@@ -142,33 +145,25 @@ impl MapMut {
             // lives, which only this `MapMut` owns.
             unsafe { options.map_copy(file) }
         };
-        Ok(MapMut { memory: mapped(offset, len, map)?, shared: false })
+        Ok(MapMut { memory: mapped(offset, len, map)?, shared: None })
     }
 
     /// Takes `len` zero bytes of page-aligned memory.
     pub(crate) fn anonymous(len: usize) -> Result<MapMut> {
-        Ok(MapMut { memory: mapped(0, len, |options| options.map_anon())?, shared: false })
+        Ok(MapMut { memory: mapped(0, len, |options| options.map_anon())?, shared: None })
     }
 
     pub(crate) fn memory(&self) -> Option<&MmapMut> {
         self.memory.as_ref()
     }
 
-    /// Waits until what was stored into these bytes is on the disk.
-    pub(crate) fn flush_range(&self, range: &Range<usize>) -> Result<()> {
-        match &self.memory {
-            Some(memory) if self.shared && !range.is_empty() => memory
-                .flush_range(range.start, range.len())
-                .map_err(ErrorKind::map("flush", range.len())),
-            _ => Ok(()),
-        }
-    }
-
     /// Takes the pages of these bytes out of this process' memory, until they
     /// are touched; false when they may hold what no file does.
     #[cfg(unix)]
     pub(crate) fn unload(&self, range: &Range<usize>) -> Result<bool> {
-        let Some(memory) = self.memory().filter(|_| self.shared) else { return Ok(false) };
+        let Some(memory) = self.memory().filter(|_| self.shared.is_some()) else {
+            return Ok(false);
+        };
         // SAFETY: the map is shared with the file, so that what is read from
         // it after is the same page of the file as before; what was stored
         // stays in that page, of which the system knows that it was.
@@ -180,30 +175,62 @@ impl MapMut {
 
     /// Makes it read-only, so that it can be shared.
     pub(crate) fn into_read_only(self) -> Result<Map> {
-        let shared = self.shared;
+        let shared = self.shared.is_some();
         let Some(memory) = self.memory else { return Ok(Map { memory: None, shared }) };
         let len = memory.len();
         let memory = memory.make_read_only().map_err(ErrorKind::map("protect", len))?;
         Ok(Map { memory: Some(Arc::new(memory)), shared })
     }
 
+    /// An error if there is no file to write to.
+    pub(crate) fn writable(&self) -> Result<()> {
+        if self.shared.is_some() { Ok(()) } else { Err(ErrorKind::NoFile.into()) }
+    }
+
+    /// Writes bytes to the file, `at` bytes from where the map starts; the map
+    /// shows them.
+    pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
+        let Some((file, offset)) = &self.shared else { return Err(ErrorKind::NoFile.into()) };
+        let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(*offset);
+        file::write_at(file, bytes, at).map_err(ErrorKind::io("write the elements"))
+    }
+
     /// Waits until what was stored is on the disk; nothing to do for memory
     /// that is not shared with a file.
     pub(crate) fn flush(&self) -> Result<()> {
+        let Some((file, _)) = &self.shared else { return Ok(()) };
+        let len = self.as_ref().len();
+        // On Linux that is all there is to do, also for what was stored
+        // through maps.
+        #[cfg(not(target_os = "linux"))]
+        if let Some(memory) = &self.memory {
+            memory.flush().map_err(ErrorKind::map("flush", len))?;
+        }
+        file.sync_data().map_err(ErrorKind::map("flush", len))
+    }
+
+    /// As [`flush`](MapMut::flush), of a part; whole pages are flushed.
+    pub(crate) fn flush_range(&self, start: usize, len: usize) -> Result<()> {
         match &self.memory {
-            Some(memory) if self.shared => {
-                memory.flush().map_err(ErrorKind::map("flush", memory.len()))
+            Some(memory) if self.shared.is_some() && len > 0 => {
+                memory.flush_range(start, len).map_err(ErrorKind::map("flush", len))
             }
             _ => Ok(()),
         }
     }
 
-    /// Flushes and unmaps, and returns what the system said; it is unmapped
-    /// whatever that is.
+    /// Has the system begin to write to the disk what was stored, and does
+    /// not wait.
+    pub(crate) fn flush_async(&self) -> Result<()> {
+        let (Some(memory), Some((file, offset))) = (&self.memory, &self.shared) else {
+            return Ok(());
+        };
+        writeback::begin(file, *offset, memory).map_err(ErrorKind::map("flush", memory.len()))
+    }
+
+    /// Unmaps, and returns what the system said.
     pub(crate) fn close(self) -> Result<()> {
-        let flushed = self.flush();
-        let unmapped = self.memory.map_or(Ok(()), unmap);
-        flushed.and(unmapped)
+        self.memory.map_or(Ok(()), unmap)
     }
 }
 

@@ -77,7 +77,7 @@ macro_rules! pages {
             }
 
             fn release(&self, range: Range<usize>) -> Result<bool> {
-                self.flush_range(&range)?;
+                self.flush_range(range.start, range.len())?;
                 #[cfg(unix)]
                 return self.unload(&range);
                 #[cfg(not(unix))]

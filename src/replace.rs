@@ -31,7 +31,7 @@ pub(crate) fn write(
     let new = Replacement::begin(path, true)?;
     write(new.file())?;
     if !sync {
-        return new.commit();
+        return new.commit().map(drop);
     }
     new.file().sync_all().map_err(sync_error())?;
     let path = new.path.clone();
@@ -87,16 +87,16 @@ impl Replacement {
 
     /// Gives it its name, and the permissions and owner of the file that had
     /// it. The owner stays the caller where the system allows no other.
-    pub(crate) fn commit(self) -> Result<()> {
+    pub(crate) fn commit(self) -> Result<File> {
         if let Some(old) = &self.old {
             keep_access(self.new.as_file(), old).map_err(ErrorKind::io("keep the permissions"))?;
         }
         if self.overwrite {
             let done = self.new.persist(&self.path);
-            return done.map(drop).map_err(|refused| ErrorKind::io("replace")(refused.error));
+            return done.map_err(|refused| ErrorKind::io("replace")(refused.error));
         }
         let done = self.new.persist_noclobber(&self.path);
-        done.map(drop).map_err(|refused| match refused.error.kind() {
+        done.map_err(|refused| match refused.error.kind() {
             io::ErrorKind::AlreadyExists => ErrorKind::Exists.into(),
             _ => ErrorKind::io("create")(refused.error),
         })
@@ -194,12 +194,16 @@ fn sync_straight(file: &File) -> io::Result<()> {
 
 /// Waits until the name of a file is on the disk.
 #[cfg(unix)]
-fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(directory(path))?.sync_all()
+pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
+    match File::open(directory(&end_of_links(path))) {
+        // A name that is gone has nowhere to be.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        opened => opened?.sync_all(),
+    }
 }
 
 #[cfg(not(unix))]
-fn sync_directory(_: &Path) -> io::Result<()> {
+pub(crate) fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

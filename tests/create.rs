@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use npymap::{Category, CreateOptions, ErrorKind, Header, Mode, Order, Version};
+use npymap::{
+    Category, CreateOptions, ErrorKind, Header, MappedArray, Mode, OpenOptions, Order, Version,
+};
 use tempfile::TempDir;
 
 use crate::support::{create, directory, file, names, npy, open, open_mut};
@@ -230,6 +232,55 @@ fn space_is_reserved() {
     let metadata = fs::metadata(&path).unwrap();
     assert_eq!(metadata.len(), 128 + (8 << 20));
     assert!(metadata.blocks() * 512 >= metadata.len(), "{} blocks", metadata.blocks());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn sparse_files_take_no_space() {
+    use std::os::unix::fs::MetadataExt as _;
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    let options = CreateOptions::new().sparse(true).clone();
+    let mut array = create(&path, "<f8", &[1 << 30], &options).unwrap();
+    array.as_slice_mut::<f64>().unwrap()[1 << 29] = 1.5;
+    array.write_elements(&[1 << 20], &[2.5_f64]).unwrap();
+    assert_eq!(array.as_slice::<f64>().unwrap()[1 << 20..][..1], [2.5]);
+    array.close().unwrap();
+    let metadata = fs::metadata(&path).unwrap();
+    assert_eq!(metadata.len(), 128 + (8 << 30));
+    assert!(metadata.blocks() * 512 < 64 << 20, "{} blocks", metadata.blocks());
+}
+
+#[test]
+fn page_aligned_elements_start_at_a_page() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    let options = CreateOptions::new().page_aligned(true).clone();
+    let array = create(&path, "<f8", &[3], &options).unwrap();
+    assert_eq!(array.data_offset(), Some(4096));
+    array.close().unwrap();
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!(bytes.len(), 4096 + 24);
+    assert_eq!(Header::parse(&bytes).unwrap().shape, [3]);
+    let long = format!("[('{}', '<f8')]", "x".repeat(5000));
+    let array = create(directory.path().join("b.npy"), &long, &[3], &options).unwrap();
+    assert_eq!(array.data_offset(), Some(8192));
+}
+
+#[test]
+fn a_file_without_a_name_can_be_made_an_array() {
+    let open_file = tempfile::tempfile().unwrap();
+    let dtype = ">i2".parse().unwrap();
+    let made = || {
+        // SAFETY: nobody can open a file without a name.
+        unsafe { MappedArray::create_file(&open_file, &dtype, &[2], &CreateOptions::new()) }
+    };
+    let mut array = made().unwrap();
+    array.write_elements(&[1], &[5_i16]).unwrap();
+    array.close().unwrap();
+    let array = OpenOptions::new().read_file(&open_file).unwrap();
+    assert_eq!(array.view::<i16>().unwrap().to_vec(), [0, 5]);
+    assert!(matches!(made().unwrap_err().kind(), ErrorKind::Exists));
 }
 
 #[test]

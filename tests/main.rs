@@ -12,14 +12,19 @@
 )]
 
 mod advise;
+mod append;
 mod array_file;
 mod create;
+mod edits;
 mod elements;
 mod errors;
 mod errors_format;
+#[cfg(target_os = "linux")]
+mod faults;
 mod fixtures;
 mod inplace;
 mod inplace_types;
+mod live_append;
 mod live_casts;
 mod live_dates;
 mod live_edits;
@@ -41,6 +46,7 @@ mod raw;
 mod raw_linux;
 #[cfg(feature = "derive")]
 mod records;
+mod recover;
 mod roundtrip;
 mod steps;
 mod sums;

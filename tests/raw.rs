@@ -132,7 +132,7 @@ fn mode_w_plus_makes_raw_files_and_replaces_none() {
     let error = elements(Mode::Create, &path, &options(raw(">i4"))).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::CreateMode));
     let mut replacing = CreateOptions::new();
-    replacing.overwrite(true);
+    replacing.overwrite(true).sparse(true);
     // SAFETY: the file is the test's own.
     let mut array = unsafe { MappedArray::create_raw(&path, &spec, &replacing) }.unwrap();
     array.view_mut::<i32>().unwrap().fill(&1).unwrap();
@@ -282,6 +282,11 @@ fn refusals_say_what_would_work() {
         &format!(
             "{name}: is empty, so there is nothing to map: open it in mode 'r+', which needs no bytes for a shape without elements"
         ),
+    );
+    says(
+        OpenOptions::new().at(1).append(&path),
+        Category::Use,
+        &format!("{name}: rows are added to files that are one `.npy`: leave out `at` and `raw`"),
     );
     let memory = MappedArray::anonymous(&"|u1".parse().unwrap(), &[1]).unwrap();
     says(

@@ -1,9 +1,13 @@
 //! The files to open, made in a temporary directory.
+#![allow(unsafe_code)]
 
 use std::fs::{self, File};
+use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
+use memmap2::{Advice, Mmap};
 use npymap::{DType, Header, Order};
+use rustix::fs::{Advice as FileAdvice, fadvise};
 use tempfile::TempDir;
 
 use crate::Result;
@@ -93,6 +97,35 @@ fn write_large(path: &Path) -> Result<()> {
     file.set_len(u64::try_from(header.layout()?.end())?)?;
     let blocks = rustix::fs::fstat(&file)?.st_blocks;
     if blocks > 2048 { Err("the file system has no sparse files".into()) } else { Ok(()) }
+}
+
+/// Has a file read into the page cache anew, in pages as large as there are.
+/// A file just written lies in smaller ones, which changes every figure.
+pub(crate) fn settle(path: &Path) -> Result<()> {
+    let file = File::open(path)?;
+    fadvise(&file, 0, None, FileAdvice::DontNeed)?;
+    // SAFETY: nobody else knows the file.
+    let map = unsafe { Mmap::map(&file) }?;
+    // Not every kernel has them for files.
+    map.advise(Advice::HugePage).ok();
+    black_box(map.iter().step_by(64).map(|&byte| u64::from(byte)).sum::<u64>());
+    Ok(())
+}
+
+/// Checks that a directory's file system has room for so many bytes.
+pub(crate) fn free(directory: &Path, needed: u64) -> Result<()> {
+    let system = rustix::fs::statvfs(directory)?;
+    let free = system.f_bavail * system.f_frsize;
+    if free < needed {
+        return Err(format!(
+            "{} MiB are free in {}, {} MiB are needed: set TMPDIR",
+            free >> 20,
+            directory.display(),
+            needed >> 20
+        )
+        .into());
+    }
+    Ok(())
 }
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {

@@ -4,11 +4,12 @@
 //! against ndarray. Prints ratios of times, ours over theirs, as a Markdown
 //! table.
 //!
-//! `open` or `views` measures only that. Options: `--quick` for fewer rounds; `--json` for JSON in place of the
+//! `open`, `views`, `bulk` or `writes` measures only that. Options: `--quick` for fewer rounds; `--json` for JSON in place of the
 //! table; `--count N plain|fields` opens one file `N` times and measures
 //! nothing, for `instructions.sh`.
 
 mod bare;
+mod bulk;
 mod files;
 mod numpy;
 mod open;
@@ -16,13 +17,15 @@ mod report;
 mod rounds;
 mod views;
 mod works;
+mod writes;
 
 use std::error::Error;
 use std::hint::black_box;
+use std::path::Path;
 
 use files::Files;
 use numpy::NumPy;
-use views::Arrays;
+use rounds::{Row, Work};
 
 /// Of a file, a peer or a measurement.
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
@@ -31,7 +34,10 @@ const ROUNDS: usize = 21;
 const QUICK_ROUNDS: usize = 3;
 
 /// What `main` is asked for.
-const OPTIONS: [&str; 4] = ["open", "views", "--quick", "--json"];
+const OPTIONS: [&str; 6] = ["open", "views", "bulk", "writes", "--quick", "--json"];
+
+/// The groups of works.
+const GROUPS: [&str; 4] = ["open", "views", "bulk", "writes"];
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -49,38 +55,65 @@ fn main() -> Result<()> {
             }
             let asked = |option| options.contains(&option);
             let rounds = if asked("--quick") { QUICK_ROUNDS } else { ROUNDS };
-            let all = asked("open") == asked("views");
-            compare(rounds, all || asked("open"), all || asked("views"), asked("--json"))
+            let all = !GROUPS.into_iter().any(asked);
+            let groups: Vec<&str> =
+                GROUPS.into_iter().filter(|group| all || asked(group)).collect();
+            compare(rounds, &groups, asked("--json"))
         }
     }
 }
 
 /// Measures and prints it.
-fn compare(rounds: usize, open: bool, views: bool, json: bool) -> Result<()> {
+fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
     let mut rows = Vec::new();
-    let mut numpy = None;
-    if open {
-        let files = Files::create()?;
-        let running = NumPy::start(files.directory())
-            .inspect_err(|error| eprintln!("without NumPy: {error}"))
-            .ok();
-        for work in works::all(&files, running.as_ref())? {
-            rows.extend(rounds::measure(work, rounds)?);
-        }
-        numpy = Some(running.map_or("without NumPy".into(), |numpy| numpy.version().to_owned()));
-    }
-    if views {
-        let arrays = Arrays::create()?;
-        for work in views::works(&arrays)? {
-            rows.extend(rounds::measure(work, rounds)?);
-        }
+    let mut version = None;
+    for group in groups {
+        let found = match *group {
+            "open" => {
+                let files = Files::create()?;
+                let numpy = numpy(files.directory(), &mut version);
+                measured(works::all(&files, numpy.as_ref())?, rounds)
+            }
+            "views" => measured(views::works(&views::Arrays::create()?)?, rounds),
+            "writes" => {
+                let directory = tempfile::TempDir::with_prefix("npymap-benches-")?;
+                let numpy = numpy(directory.path(), &mut version);
+                let quick = rounds == QUICK_ROUNDS;
+                measured(writes::works(directory.path(), quick, numpy.as_ref())?, rounds)
+            }
+            _ => {
+                let arrays = bulk::Arrays::create()?;
+                let numpy = numpy(arrays.directory(), &mut version);
+                measured(bulk::works(&arrays, numpy.as_ref())?, rounds)
+            }
+        };
+        rows.extend(found?);
     }
     if json {
         println!("{}", report::json(&rows));
     } else {
-        println!("{}", report::markdown(&rows, rounds, numpy.as_deref()));
+        println!("{}", report::markdown(&rows, rounds, version.as_deref()));
     }
     Ok(())
+}
+
+/// Measures one work after the other.
+fn measured(works: Vec<Work<'_>>, rounds: usize) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for work in works {
+        eprintln!("{}", work.name());
+        rows.extend(rounds::measure(work, rounds)?);
+    }
+    Ok(rows)
+}
+
+/// NumPy on the files of a directory, if it is there.
+fn numpy(directory: &Path, version: &mut Option<String>) -> Option<NumPy> {
+    let started =
+        NumPy::start(directory).inspect_err(|error| eprintln!("without NumPy: {error}")).ok();
+    let found = started.as_ref().map_or("without NumPy", NumPy::version);
+    *version = Some(found.to_owned());
+    started
 }
 
 /// Opens one file `n` times.

@@ -49,8 +49,18 @@ impl NumPy {
         call: &str,
         target: Option<f64>,
     ) -> Contestant<'a> {
+        self.other(work, format!("NumPy {call}"), target)
+    }
+
+    /// Another package doing its work beside NumPy.
+    pub(crate) fn other<'a>(
+        &'a self,
+        work: &'static str,
+        name: impl Into<String>,
+        target: Option<f64>,
+    ) -> Contestant<'a> {
         let batch = move |iterations| self.pipes.borrow_mut().time(work, iterations);
-        Contestant::new(format!("NumPy {call}"), target, Box::new(batch))
+        Contestant::new(name, target, Box::new(batch))
     }
 }
 

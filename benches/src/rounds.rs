@@ -55,6 +55,12 @@ impl<'a> Contestant<'a> {
     }
 }
 
+impl Work<'_> {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 /// Makes a batch of a function that does the work once.
 pub(crate) fn batch<'a, T, E>(mut once: impl FnMut() -> Result<T, E> + 'a) -> Batch<'a>
 where

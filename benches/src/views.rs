@@ -2,18 +2,15 @@
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::hint::black_box;
 use std::path::Path;
 
-use memmap2::{Advice, Mmap};
 use ndarray::{Array2, ArrayView2, Ix2, aview1, s};
 use npymap::{Header, MappedArray, MappedArrayMut, Order, View};
-use rustix::fs::{Advice as FileAdvice, fadvise};
 use tempfile::TempDir;
 
 use crate::Result;
-use crate::files::write;
+use crate::files::{settle, write};
 use crate::rounds::{Contestant, Work, batch};
 
 /// Rows and columns.
@@ -59,22 +56,14 @@ impl Arrays {
     }
 }
 
-/// Writes a file, then has it read into the page cache anew, in pages as
-/// large as there are. A file just written lies in smaller ones.
+/// Writes a file.
 fn create(path: &Path, dtype: &str, bytes_of: fn(f32) -> [u8; 4]) -> Result<()> {
     let side = usize::from(SIDE);
     let mut bytes = Header::new(dtype.parse()?, &[side, side], Order::C)?.encode(None)?.bytes;
     // So small that sums are exact in whatever order.
     bytes.extend([0.0, 1.0, 2.0].into_iter().cycle().take(side * side).flat_map(bytes_of));
     write(path, &bytes)?;
-    let file = File::open(path)?;
-    fadvise(&file, 0, None, FileAdvice::DontNeed)?;
-    // SAFETY: nobody else knows the file.
-    let map = unsafe { Mmap::map(&file) }?;
-    // Not every kernel has them for files.
-    map.advise(Advice::HugePage).ok();
-    black_box(map.iter().map(|&byte| u64::from(byte)).sum::<u64>());
-    Ok(())
+    settle(path)
 }
 
 /// Reduces all elements of an ndarray array to one number.

@@ -4,21 +4,22 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{DType, MappedArrayMut, Value};
+use npymap::{DType, Value};
 
 use crate::draft::Draft;
 use crate::failure::Failure;
 use crate::made::{self, Axes, Made, Shape};
-use crate::open;
 
 /// Makes an array of zeros, or of a value.
 ///
-/// Its space is reserved, so that a full disk tells now and not later.
+/// Its space is reserved, so that a full disk tells now and not later. It gets
+/// its name when it is complete and on the disk.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap create scores.npy --shape '(1000, 3)'
   npymap create mask.npy --shape '(480, 640)' --dtype '|b1' --fill True
+  npymap create huge.npy --shape '(1000000, 4096)' --dtype f4 --sparse --page-aligned
   npymap create events.npy --shape '(10,)' --dtype \"[('t', '<M8[ns]'), ('x', '<f4')]\"
 
 Exit status: 0 when it was made, 1 when it could not be, 2 for wrong usage.")]
@@ -42,35 +43,30 @@ pub(crate) struct Create {
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     fill: Option<String>,
 
+    /// Reserve no space: the file takes what is written to it
+    #[arg(long)]
+    sparse: bool,
+
+    /// Start the elements at a page, byte 4096
+    #[arg(long)]
+    page_aligned: bool,
+
     #[command(flatten)]
     made: Made,
 }
 
 impl Create {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        match &self.fill {
-            None => self.zeros(),
-            Some(text) => {
-                let value = Value::parse(text, &self.dtype).map_err(Failure::at(&self.file))?;
-                self.filled(&value)
-            }
-        }?;
-        Ok(ExitCode::SUCCESS)
-    }
-
-    fn zeros(&self) -> Result<(), Failure> {
-        let options = self.made.options(self.order.into());
-        let array = open::create(&self.file, &self.dtype, &self.shape.0, &options);
-        array.and_then(MappedArrayMut::close).map_err(Failure::at(&self.file))
-    }
-
-    /// Fills it before it gets its name.
-    fn filled(&self, value: &Value) -> Result<(), Failure> {
-        let options = self.made.options(self.order.into());
+        let failed = Failure::at(&self.file);
+        let value = self.fill.as_ref().map(|text| Value::parse(text, &self.dtype));
+        let value = value.transpose().map_err(&failed)?;
+        let mut options = self.made.options(self.order.into());
+        options.sparse(self.sparse).page_aligned(self.page_aligned);
         let (draft, mut array) =
             Draft::begin(&self.file, self.made.overwrite, &self.dtype, &self.shape.0, &options)?;
-        let filled = array.dyn_view_mut().and_then(|mut view| view.fill(value));
-        filled.and_then(|()| array.close()).map_err(Failure::at(&self.file))?;
-        draft.commit()
+        let filled = value.map_or(Ok(()), |value| array.write_fill(&value));
+        filled.and_then(|()| array.close()).map_err(&failed)?;
+        draft.commit()?;
+        Ok(ExitCode::SUCCESS)
     }
 }

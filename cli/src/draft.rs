@@ -5,15 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use npymap::{CreateOptions, DType, MappedArrayMut};
-use tempfile::TempPath;
+use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
-use crate::open;
+use crate::{open, signals};
 
-/// A new array in the directory of its final place. Dropping it removes it.
+/// A new array in the directory of its final place. Dropping it removes it,
+/// and so does a signal that ends the program.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    place: TempPath,
+    new: NamedTempFile,
     path: PathBuf,
     old: Option<fs::Metadata>,
 }
@@ -29,26 +30,27 @@ impl Draft {
     ) -> Result<(Draft, MappedArrayMut), Failure> {
         let failed = Failure::file(path, "create");
         let (path, old) = found(path, overwrite).map_err(&failed)?;
-        let place = beside(&path, old.is_some()).map_err(&failed)?;
-        let mut options = options.clone();
-        let array = open::create(&place, dtype, shape, options.overwrite(true));
+        let new = signals::guard(|| beside(&path, old.is_some())).map_err(&failed)?;
+        let array = open::create(new.as_file(), dtype, shape, options);
         let array = array.map_err(Failure::at(&path))?;
-        Ok((Draft { place, path, old }, array))
+        Ok((Draft { new, path, old }, array))
     }
 
     /// Brings it to the disk, and gives it its name and the permissions of the
     /// file that had it.
     pub(crate) fn commit(self) -> Result<(), Failure> {
-        let failed = Failure::file(&self.path, "replace");
-        fs::File::open(&self.place).and_then(|file| file.sync_all()).map_err(&failed)?;
-        if let Some(old) = &self.old {
-            keep_access(&self.place, old).map_err(&failed)?;
-            self.place.persist(&self.path).map_err(|refused| failed(refused.error))?;
-        } else {
-            let named = self.place.persist_noclobber(&self.path);
-            named.map_err(|refused| failed(refused.error))?;
+        let Draft { new, path, old } = self;
+        let failed = Failure::file(&path, "replace");
+        new.as_file().sync_all().map_err(&failed)?;
+        if let Some(old) = &old {
+            keep_access(new.path(), old).map_err(&failed)?;
         }
-        sync_directory(&self.path).map_err(&failed)
+        let named = signals::release(new, |new| match old {
+            Some(_) => new.persist(&path),
+            None => new.persist_noclobber(&path),
+        });
+        named.map_err(|refused| failed(refused.error))?;
+        sync_directory(&path).map_err(&failed)
     }
 }
 
@@ -80,14 +82,14 @@ fn directory(path: &Path) -> &Path {
 
 /// Makes an empty file beside `path`, with the permissions of a new file; or,
 /// when it replaces one that may be private, for nobody else's eyes.
-fn beside(path: &Path, replaces: bool) -> io::Result<TempPath> {
+fn beside(path: &Path, replaces: bool) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".npymap-");
     #[cfg(unix)]
     if !replaces {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     }
-    Ok(builder.tempfile_in(directory(path))?.into_temp_path())
+    builder.tempfile_in(directory(path))
 }
 
 /// Brings a new name to the disk.

@@ -18,6 +18,12 @@ pub(crate) enum Failure {
     /// The system refused.
     #[error("{}: cannot {action}: {error}", path.display())]
     File { path: PathBuf, action: &'static str, error: io::Error },
+    /// Something follows the elements where rows are to be added.
+    #[error("{}: the elements end at byte {end} and the file at {found}: `npymap recover` makes rows of what follows", path.display())]
+    Trailing { path: PathBuf, end: u64, found: u64 },
+    /// A file is not as another.
+    #[error("{}: has {what}", path.display())]
+    Differs { path: PathBuf, what: String },
     /// Nobody reads that many lines.
     #[error("{}: axis {axis} leaves {count} columns and at most {most} are told: select some with INDEX", path.display())]
     Columns { path: PathBuf, axis: usize, count: usize, most: usize },
@@ -32,6 +38,9 @@ impl Failure {
     pub(crate) fn at(path: &Path) -> impl Fn(npymap::Error) -> Failure {
         move |error| match error.kind() {
             ErrorKind::Exists => Failure::Exists { path: path.to_owned() },
+            ErrorKind::Trailing { end, found, .. } => {
+                Failure::Trailing { path: path.to_owned(), end: *end, found: *found }
+            }
             _ => Failure::At { path: path.to_owned(), error },
         }
     }

@@ -1,8 +1,10 @@
 //! The program `npymap`: looks into NumPy array files, changes and converts
 //! them.
 
+mod append;
 mod cast;
 mod compare;
+mod concat;
 mod convert;
 mod create;
 mod demo;
@@ -10,6 +12,7 @@ mod diff;
 mod digest;
 mod draft;
 mod failure;
+mod fill;
 mod found;
 mod get;
 mod head;
@@ -21,10 +24,13 @@ mod open;
 mod plan;
 mod progress;
 mod raw;
+mod recover;
 mod region;
+mod rows;
 mod selection;
 mod set;
 mod show;
+mod signals;
 mod stats;
 mod style;
 mod summary;
@@ -62,9 +68,14 @@ enum Command {
     Raw(raw::Raw),
     Diff(diff::Diff),
     Demo(demo::Demo),
+    Append(append::Append),
+    Concat(concat::Concat),
+    Fill(fill::Fill),
+    Recover(recover::Recover),
 }
 
 fn main() -> ExitCode {
+    signals::bear_size_limits();
     let Arguments { command } = Arguments::parse_from(std::env::args_os().map(negative));
     let done = match command {
         Command::Info(info) => info.run().map_err(Failure::from),
@@ -77,6 +88,10 @@ fn main() -> ExitCode {
         Command::Raw(raw) => raw.run(),
         Command::Diff(diff) => diff.run(),
         Command::Demo(demo) => demo.run(),
+        Command::Append(append) => append.run(),
+        Command::Concat(concat) => concat.run(),
+        Command::Fill(fill) => fill.run(),
+        Command::Recover(recover) => recover.run(),
     };
     match done {
         Ok(code) => code,

@@ -33,13 +33,13 @@ pub(crate) fn write_file(file: &File, options: &OpenOptions) -> Result<MappedArr
     unsafe { options.open_mut_file(file) }
 }
 
-/// Makes a file of zeros, with its space reserved, and maps it read-write.
+/// Makes an array of zeros in an empty file and maps it read-write.
 pub(crate) fn create(
-    path: &Path,
+    file: &File,
     dtype: &DType,
     shape: &[usize],
     options: &CreateOptions,
 ) -> Result<MappedArrayMut> {
     // SAFETY: the file is new, under a name made for it, and the program's help asks to leave files alone meanwhile.
-    unsafe { MappedArray::create(path, dtype, shape, options) }
+    unsafe { MappedArray::create_file(file, dtype, shape, options) }
 }

@@ -165,3 +165,8 @@ pub(crate) fn shortened(text: &str, room: usize) -> String {
 pub(crate) fn plural(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
+
+/// `18 bytes`
+pub(crate) fn bytes_exactly(count: u64) -> String {
+    format!("{count} byte{}", if count == 1 { "" } else { "s" })
+}

@@ -1,7 +1,7 @@
 //! Creates `.npy` files.
 #![allow(unsafe_code)]
 
-use std::io::Write as _;
+use std::fs::File;
 use std::path::Path;
 
 use super::{MappedArray, MappedArrayMut, Origin, Place};
@@ -14,7 +14,8 @@ use crate::mode::Mode;
 use crate::npy::{Header, Version};
 use crate::replace::Replacement;
 
-/// How to create an array. Setters return it.
+/// How to create an array. Setters return it. The byte order is the dtype's:
+/// see [`DType::with_byte_order`].
 ///
 /// # Examples
 ///
@@ -29,7 +30,15 @@ pub struct CreateOptions {
     order: Order,
     version: Option<Version>,
     pub(super) overwrite: bool,
+    pub(super) sparse: bool,
+    page_aligned: bool,
 }
+
+/// Where page-aligned elements start, or at a multiple of it.
+const PAGE: usize = 4096;
+
+/// Where NumPy's elements start, or at a multiple of it.
+const LINE: usize = 64;
 
 impl CreateOptions {
     /// The defaults: C order, the first version that holds the header, and no
@@ -51,6 +60,24 @@ impl CreateOptions {
         self
     }
 
+    /// Reserves no space: a file of zeros takes none on the disk until it is
+    /// written to, and a full disk is a fault at a store instead of an error
+    /// at creation. [`write_elements`](MappedArray::write_elements) tells it
+    /// as an error there too.
+    pub fn sparse(&mut self, sparse: bool) -> &mut CreateOptions {
+        self.sparse = sparse;
+        self
+    }
+
+    /// Pads the header so that the elements start at byte 4096 (at a multiple
+    /// of that if the header is longer) instead of 128 or another multiple of
+    /// 64. Rows whose length divides a page's then lie in one page, not in
+    /// two. NumPy reads such files as any other.
+    pub fn page_aligned(&mut self, page_aligned: bool) -> &mut CreateOptions {
+        self.page_aligned = page_aligned;
+        self
+    }
+
     /// Lets the new file take the place of one that exists. That one isn't
     /// touched: who has it mapped or open keeps it.
     pub fn overwrite(&mut self, overwrite: bool) -> &mut CreateOptions {
@@ -64,7 +91,8 @@ impl MappedArray<MapMut> {
     /// `open_memmap` with mode `w+`.
     ///
     /// The file is made under another name in the same directory, with all its
-    /// space reserved, and renamed when it is whole; on an error nothing is
+    /// space reserved unless [`sparse`](CreateOptions::sparse) is set, and
+    /// renamed when it is whole; on an error nothing is
     /// left behind, and nothing of a file that was there is lost. Permissions,
     /// and the owner where that is allowed, are those of the file it replaces.
     ///
@@ -103,6 +131,120 @@ impl MappedArray<MapMut> {
         // SAFETY: asks for the same promises.
         unsafe { create(path, dtype, shape, options) }.map_err(|error| error.at(path))
     }
+
+    /// Makes a `.npy` of zeros in an open file, which must be empty, opened
+    /// for reading and writing, and can be closed after. It is for who gives
+    /// the file its name, or none: on an error the file is not whole.
+    ///
+    /// # Safety
+    ///
+    /// As [`open_mut`](MappedArray::open_mut).
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](MappedArray::create); [`ErrorKind::Exists`] when
+    /// something is in the file.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{CreateOptions, DType, MappedArray};
+    ///
+    /// let file = tempfile::tempfile()?;
+    /// // SAFETY: the file has no name that others could open it by.
+    /// let mut array = unsafe {
+    ///     MappedArray::create_file(&file, &DType::of::<u16>(), &[3], &CreateOptions::new())?
+    /// };
+    /// array.as_slice_mut::<u16>()?[2] = 7;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub unsafe fn create_file(
+        file: &File,
+        dtype: &DType,
+        shape: &[usize],
+        options: &CreateOptions,
+    ) -> Result<MappedArrayMut> {
+        let planned = options.plan(dtype, shape)?;
+        if file::len(file)? > 0 {
+            return Err(ErrorKind::Exists.into());
+        }
+        planned.write(file)?;
+        // SAFETY: asks for the same promises.
+        unsafe { planned.map(file, None) }
+    }
+}
+
+impl CreateOptions {
+    /// The header and the elements of a new file, all arguments checked.
+    pub(crate) fn plan(&self, dtype: &DType, shape: &[usize]) -> Result<Planned> {
+        let mut header = Header::new(dtype.clone(), shape, self.order)?;
+        let align = if self.page_aligned { PAGE } else { LINE };
+        let encoded = header.encode_aligned(self.version, align)?;
+        header.version = encoded.version;
+        header.data_offset = encoded.bytes.len();
+        let place = Place::of(&header, 0)?;
+        Ok(Planned { header, bytes: encoded.bytes, place, sparse: self.sparse })
+    }
+
+    /// Whether the last axis is the slowest, and so the growing one.
+    pub(crate) fn is_fortran(&self) -> bool {
+        self.order == Order::F
+    }
+
+    /// Begins to put a new file in the place of what is at `path`.
+    pub(crate) fn begin(&self, path: &Path) -> Result<Replacement> {
+        Replacement::begin(path, self.overwrite)
+    }
+}
+
+/// What a new file will hold.
+pub(crate) struct Planned {
+    pub(crate) header: Header,
+    pub(crate) bytes: Vec<u8>,
+    place: Place,
+    sparse: bool,
+}
+
+impl Planned {
+    /// Makes a header and zeros of an empty file.
+    pub(crate) fn write(&self, file: &File) -> Result<()> {
+        file::write_at(file, &self.bytes, 0).map_err(ErrorKind::io("write the header"))?;
+        let end = self.place.end().ok_or_else(|| self.place.too_large())?;
+        make_room(file, end, self.sparse)
+    }
+
+    /// Maps the elements of the file that was written.
+    ///
+    /// # Safety
+    ///
+    /// As [`MappedArray::create`].
+    unsafe fn map(self, file: &File, path: Option<&Path>) -> Result<MappedArrayMut> {
+        // SAFETY: asks for the same promises.
+        unsafe { created(file, self.place, path) }
+    }
+}
+
+/// Gives an empty file its length, with its space unless it is to be sparse.
+pub(super) fn make_room(file: &File, len: u64, sparse: bool) -> Result<()> {
+    let done = if sparse { file.set_len(len) } else { file::reserve(file, len) };
+    done.map_err(ErrorKind::io("reserve space"))
+}
+
+/// Maps the elements of a file that was made.
+///
+/// # Safety
+///
+/// As [`MappedArray::create`].
+pub(super) unsafe fn created(
+    file: &File,
+    place: Place,
+    path: Option<&Path>,
+) -> Result<MappedArrayMut> {
+    // SAFETY: asks for the same promises.
+    let data = unsafe { MapMut::shared(file, place.offset, place.layout.nbytes()) }?;
+    let mut origin = Origin::new(path, Some(Mode::Create), &place);
+    origin.id = file::stat(file)?.id;
+    Ok(MappedArray { layout: place.layout, data, origin })
 }
 
 /// # Safety
@@ -114,22 +256,12 @@ unsafe fn create(
     shape: &[usize],
     options: &CreateOptions,
 ) -> Result<MappedArrayMut> {
-    let mut header = Header::new(dtype.clone(), shape, options.order)?;
-    let encoded = header.encode(options.version)?;
-    header.version = encoded.version;
-    header.data_offset = encoded.bytes.len();
-    let place = Place::of(&header, 0)?;
-    let end = place.end().ok_or_else(|| place.too_large())?;
-    let new = Replacement::begin(path, options.overwrite)?;
-    new.file().write_all(&encoded.bytes).map_err(ErrorKind::io("write the header"))?;
-    file::reserve(new.file(), end).map_err(ErrorKind::io("reserve space"))?;
-
+    let planned = options.plan(dtype, shape)?;
+    let new = options.begin(path)?;
+    planned.write(new.file())?;
     // SAFETY: the caller promises it for the file under its final name; under
     // this one nobody knows it.
-    let data = unsafe { MapMut::shared(new.file(), place.offset, place.layout.nbytes()) }?;
-    let id = file::stat(new.file())?.id;
+    let array = unsafe { planned.map(new.file(), Some(path)) }?;
     new.commit()?;
-    let mut origin = Origin::new(Some(path), Some(Mode::Create), &place);
-    origin.id = id;
-    Ok(MappedArray { layout: place.layout, data, origin })
+    Ok(array)
 }

@@ -4,6 +4,7 @@ mod advise;
 mod array_file;
 mod create;
 mod description;
+mod edit;
 mod lend;
 mod open;
 mod place;
@@ -50,6 +51,8 @@ pub use walk::{Walk, Walked};
 /// | copy-on-write | `'c'` | [`open_copy_on_write`](MappedArray::open_copy_on_write) |
 /// | new file | `'w+'` | [`create`](MappedArray::create) |
 /// | raw binary | `memmap` | [`OpenOptions::raw`], [`create_raw`](MappedArray::create_raw) |
+/// | the same in an open file | | [`create_file`](MappedArray::create_file) |
+/// | to add rows, no `unsafe` | | [`Appender`](crate::Appender) |
 /// | mode known at run time | | [`OpenOptions::open_mode`] |
 /// | files that never change, no `unsafe` | | [`open_immutable`](MappedArray::open_immutable) |
 /// | a copy in memory, no `unsafe` | `numpy.load` | [`OpenOptions::read`] |
@@ -231,28 +234,6 @@ impl MappedArray<MapMut> {
         let data = origin.named(data.into_read_only())?;
         origin.mode = origin.mode.and(Some(Mode::ReadOnly));
         Ok(MappedArray { layout, data, origin })
-    }
-
-    /// Waits until what was stored is on the disk, of the whole array. There
-    /// is nothing to do for memory that is not shared with a file.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Map`] when the disk refuses.
-    pub fn flush(&self) -> Result<()> {
-        self.origin.named(self.data.flush())
-    }
-
-    /// Flushes and unmaps, and returns what the system said; it is unmapped
-    /// whatever that is. Dropping unmaps without waiting for the disk: what
-    /// was stored survives the process, and failures to write are lost.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Map`].
-    pub fn close(self) -> Result<()> {
-        let MappedArray { data, origin, .. } = self;
-        origin.named(data.close())
     }
 }
 

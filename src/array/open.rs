@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use super::raw::{self, RawSpec};
-use super::{CreateOptions, MappedArray, MappedArrayMut, Origin, Place};
+use super::{CreateOptions, MappedArray, MappedArrayMut, Origin};
 use crate::error::{ErrorKind, Result};
 use crate::file::{self, Stat};
 use crate::map::{Map, MapMut};
@@ -103,7 +103,8 @@ impl OpenOptions {
     pub fn header(&self, path: impl AsRef<Path>) -> Result<Header> {
         let found = |path: &Path| {
             let (file, stat) = file::open(path, false)?;
-            self.find(&file, stat.len).map_err(|error| error.inside(self.at))
+            let found = self.header_and_place(&file, stat.len);
+            Ok(found.map_err(|error| error.inside(self.at))?.0)
         };
         on(path.as_ref(), found)
     }
@@ -357,13 +358,6 @@ impl OpenOptions {
         let mut origin = Origin::new(path, Some(mode), &place);
         origin.id = stat.id;
         Ok(MappedArray { layout: place.layout, data, origin })
-    }
-
-    /// Reads the header of a file of `len` bytes and finds all elements there.
-    pub(crate) fn find(&self, file: &File, len: u64) -> Result<Header> {
-        let header = self.read_header(file, len)?;
-        Place::of(&header, self.at)?.inside(len)?;
-        Ok(header)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use super::OpenOptions;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Category, Error, ErrorKind, Result};
 use crate::file;
 use crate::layout::{Layout, Order};
 use crate::literal::tuple;
@@ -12,6 +12,9 @@ use crate::npy::{Header, HeaderText, Preamble, Version};
 /// Enough for any header without many fields.
 const FIRST_READ: usize = 1024;
 const FIRST_READ_END: u64 = 1024;
+
+/// How often a header that makes no sense is looked at again.
+const LOOKS: usize = 3;
 
 /// Where an array lies in a file.
 #[derive(Clone, Debug)]
@@ -64,13 +67,33 @@ impl OpenOptions {
     pub(crate) fn place(&self, file: &File, len: u64) -> Result<Place> {
         let place = match &self.raw {
             Some(_) if len == 0 => Err(ErrorKind::Empty.into()),
-            Some(raw) => raw.place(self.at, len)?.inside(len),
-            None => {
-                let header = self.read_header(file, len).map_err(|error| error.inside(self.at))?;
-                Place::of(&header, self.at)?.inside(len)
-            }
+            Some(raw) => raw.place(self.at, len).and_then(|place| place.inside(len)),
+            None => self.header_and_place(file, len).map(|(_, place)| place),
         };
         place.map_err(|error| error.inside(self.at))
+    }
+
+    /// Reads a header and finds all elements in a file of `len` bytes.
+    ///
+    /// Who adds rows meanwhile writes first behind the elements and then to
+    /// the header, so one that doesn't fit the file is looked at again.
+    pub(super) fn header_and_place(&self, file: &File, len: u64) -> Result<(Header, Place)> {
+        let mut found = self.look(file, len);
+        for _ in 0..LOOKS {
+            match &found {
+                Err(error) if error.category() == Category::Format => {
+                    found = self.look(file, file::len(file)?);
+                }
+                _ => break,
+            }
+        }
+        found
+    }
+
+    fn look(&self, file: &File, len: u64) -> Result<(Header, Place)> {
+        let header = self.read_header(file, len)?;
+        let place = Place::of(&header, self.at)?.inside(len)?;
+        Ok((header, place))
     }
 
     /// As [`place`](OpenOptions::place), in a file that may be written: raw

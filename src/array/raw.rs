@@ -3,13 +3,12 @@
 
 use std::path::Path;
 
-use super::{CreateOptions, MappedArray, MappedArrayMut, Origin, Place, on};
+use super::create::{created, make_room};
+use super::{CreateOptions, MappedArray, MappedArrayMut, Place, on};
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
-use crate::file;
 use crate::layout::{Layout, Order};
 use crate::map::MapMut;
-use crate::mode::Mode;
 use crate::replace::Replacement;
 
 /// What a file without a header holds: the arguments of `numpy.memmap`.
@@ -110,8 +109,8 @@ impl MappedArray<MapMut> {
     /// `numpy.memmap` with mode `w+`.
     ///
     /// As in [`create`](MappedArray::create) the file is made under another
-    /// name and renamed when it is whole. Of `options` the order and version
-    /// are not asked: `raw` has an order, and no header.
+    /// name and renamed when it is whole. Of `options` the order, version
+    /// and alignment are not asked: `raw` has an order, an offset and no header.
     ///
     /// # Safety
     ///
@@ -162,13 +161,10 @@ pub(super) unsafe fn create(
     let place = raw.place(at, 0)?;
     let end = place.end().ok_or_else(|| place.too_large())?;
     let new = Replacement::begin(path, options.overwrite)?;
-    file::reserve(new.file(), end).map_err(ErrorKind::io("reserve space"))?;
+    make_room(new.file(), end, options.sparse)?;
     // SAFETY: the caller promises it for the file under its final name; under
     // this one nobody knows it.
-    let data = unsafe { MapMut::shared(new.file(), place.offset, place.layout.nbytes()) }?;
-    let id = file::stat(new.file())?.id;
+    let array = unsafe { created(new.file(), place, Some(path)) }?;
     new.commit()?;
-    let mut origin = Origin::new(Some(path), Some(Mode::Create), &place);
-    origin.id = id;
-    Ok(MappedArray { layout: place.layout, data, origin })
+    Ok(array)
 }

@@ -77,27 +77,33 @@ impl Header {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn encode(&self, version: Option<Version>) -> Result<Encoded> {
-        let text = self.text()?;
+        self.encode_aligned(version, ALIGN)
+    }
+
+    /// As [`encode`](Header::encode), padded to a multiple of `align` bytes.
+    pub(crate) fn encode_aligned(&self, version: Option<Version>, align: usize) -> Result<Encoded> {
+        let text = self.text()? + &" ".repeat(self.growth());
         let version = version.unwrap_or_else(|| choose(&text));
-        let too_long =
-            || ErrorKind::Encode { asked: version, reason: "it is too long", works: Version::V2 };
-        let text = if version == Version::V3 { text.into_bytes() } else { latin1(&text, version)? };
-        let header_len = padded(text.len(), version);
-        if header_len > version.max_len() {
-            return Err(too_long().into());
-        }
-        let mut bytes = Vec::with_capacity(version.text_offset() + header_len);
-        bytes.extend(MAGIC);
-        bytes.extend([version.major(), version.minor()]);
-        if version == Version::V1 {
-            bytes.extend(u16::try_from(header_len).map_err(|_| too_long())?.to_le_bytes());
-        } else {
-            bytes.extend(u32::try_from(header_len).map_err(|_| too_long())?.to_le_bytes());
-        }
-        bytes.extend(text);
-        bytes.resize(version.text_offset() + header_len - 1, b' ');
-        bytes.push(b'\n');
+        let text = version.bytes(text)?;
+        let header_len = padded(text.len(), version, align);
+        let bytes = file_start(version, text, header_len)?;
         Ok(Encoded { version, bytes })
+    }
+
+    /// Everything before the first element, in the version and of the length
+    /// that this header has; `None` when it is too long for that.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Header::encode).
+    pub(crate) fn encode_in_place(&self) -> Result<Option<Vec<u8>>> {
+        let text = self.version.bytes(self.text()?)?;
+        match self.data_offset.checked_sub(self.version.text_offset()) {
+            Some(header_len) if text.len() < header_len => {
+                file_start(self.version, text, header_len).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Writes what [`encode`](Header::encode) gives and returns the version.
@@ -112,7 +118,20 @@ impl Header {
         Ok(encoded.version)
     }
 
-    /// The dictionary and the room for the growing axis.
+    /// The axis along which rows are added without moving others: the first in
+    /// C order, the last in Fortran order; none without axes.
+    pub(crate) fn growing_axis(&self) -> Option<usize> {
+        let last = self.shape.len().checked_sub(1)?;
+        Some(if self.order == Order::C { 0 } else { last })
+    }
+
+    /// The room that NumPy keeps for the growing axis to get longer.
+    fn growth(&self) -> usize {
+        let dim = self.growing_axis().and_then(|axis| self.shape.get(axis));
+        dim.map_or(0, |dim| GROWTH.saturating_sub(dim.to_string().len()))
+    }
+
+    /// The dictionary.
     fn text(&self) -> Result<String> {
         let descr = descr_text(&self.dtype)?;
         if self.dtype.kind() == Kind::Subarray {
@@ -120,25 +139,36 @@ impl Header {
                 "an array's elements are no subarrays: add its axes to the shape".to_owned();
             return Err(ErrorKind::DType { descr, reason }.into());
         }
-        let (fortran_order, growing) = match self.order {
-            Order::C => ("False", self.shape.first()),
-            Order::F => ("True", self.shape.last()),
-        };
+        let fortran_order = if self.order == Order::F { "True" } else { "False" };
         let shape = tuple(&self.shape);
-        let mut text =
-            format!("{{'descr': {descr}, 'fortran_order': {fortran_order}, 'shape': {shape}, }}");
-        if let Some(dim) = growing {
-            text.extend(std::iter::repeat_n(' ', GROWTH.saturating_sub(dim.to_string().len())));
-        }
-        Ok(text)
+        Ok(format!("{{'descr': {descr}, 'fortran_order': {fortran_order}, 'shape': {shape}, }}"))
     }
+}
+
+/// Puts magic, version and length before a text, and padding and a newline
+/// behind it.
+fn file_start(version: Version, text: Vec<u8>, header_len: usize) -> Result<Vec<u8>> {
+    let too_long =
+        || ErrorKind::Encode { asked: version, reason: "it is too long", works: Version::V2 };
+    let mut bytes = Vec::with_capacity(version.text_offset() + header_len);
+    bytes.extend(MAGIC);
+    bytes.extend([version.major(), version.minor()]);
+    if version == Version::V1 {
+        bytes.extend(u16::try_from(header_len).map_err(|_| too_long())?.to_le_bytes());
+    } else {
+        bytes.extend(u32::try_from(header_len).map_err(|_| too_long())?.to_le_bytes());
+    }
+    bytes.extend(text);
+    bytes.resize(version.text_offset() + header_len - 1, b' ');
+    bytes.push(b'\n');
+    Ok(bytes)
 }
 
 /// The first version that holds a text.
 fn choose(text: &str) -> Version {
     if text.chars().any(|c| u32::from(c) > 0xff) {
         Version::V3
-    } else if padded(text.chars().count(), Version::V1) <= Version::V1.max_len() {
+    } else if padded(text.chars().count(), Version::V1, ALIGN) <= Version::V1.max_len() {
         Version::V1
     } else {
         Version::V2
@@ -147,9 +177,16 @@ fn choose(text: &str) -> Version {
 
 /// The length of a text of `len` bytes with newline and padding, which is
 /// never empty.
-fn padded(len: usize, version: Version) -> usize {
+fn padded(len: usize, version: Version, align: usize) -> usize {
     let end = version.text_offset() + len + 1;
-    len + 1 + ALIGN - end % ALIGN
+    len + 1 + align - end % align
+}
+
+impl Version {
+    /// The bytes of a text in this version's encoding.
+    fn bytes(self, text: String) -> Result<Vec<u8>> {
+        if self == Version::V3 { Ok(text.into_bytes()) } else { latin1(&text, self) }
+    }
 }
 
 fn latin1(text: &str, asked: Version) -> Result<Vec<u8>> {

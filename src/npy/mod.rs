@@ -9,7 +9,7 @@ mod text;
 
 pub use encode::Encoded;
 pub use header::Header;
-pub(crate) use preamble::fill;
+pub(crate) use preamble::{MAGIC, fill};
 pub use preamble::{Preamble, Version};
 pub use text::HeaderText;
 

@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use crate::error::{ErrorKind, Result};
 
-pub(super) const MAGIC: [u8; 6] = *b"\x93NUMPY";
+pub(crate) const MAGIC: [u8; 6] = *b"\x93NUMPY";
 
 /// The version of the format; the minor number is always 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

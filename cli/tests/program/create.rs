@@ -21,6 +21,20 @@ fn arrays_are_zeros_or_a_value() {
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
+#[cfg(unix)]
+#[test]
+fn files_can_be_sparse_and_start_at_a_page() {
+    use std::os::unix::fs::MetadataExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("new.npy");
+    let text = path.to_str().unwrap();
+    printed(["create", text, "--shape", "(1000000, 4096)", "--sparse", "--page-aligned"]);
+    assert!(printed(["info", "--json", text]).contains(r#""data_offset":4096"#));
+    let metadata = fs::metadata(&path).unwrap();
+    assert_eq!(metadata.len(), 4096 + 1_000_000 * 4096 * 8);
+    assert!(metadata.blocks() < 2048);
+}
+
 #[test]
 fn a_file_that_is_there_is_kept() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,0 +1,157 @@
+//! What is measured of writing: rows appended, files filled, edits scattered.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use npymap::{Appender, CreateOptions, DType, MappedArray, MappedArrayMut};
+use rustix::fs::{Advice, fadvise};
+
+use crate::Result;
+use crate::numpy::NumPy;
+use crate::rounds::{Batch, Work};
+
+/// Bytes of a row, what `numpy_peer.py` calls adding one, and the target.
+const ROWS: [(usize, &str, f64); 3] =
+    [(256, "append-256", 0.15), (4096, "append-4096", 0.25), (65536, "append-65536", 0.65)];
+
+/// Elements of the file that is edited: 1 GiB of `f64`.
+const EDITED: usize = 1 << 27;
+
+/// How many of them are edited at once.
+const EDITS: usize = 1000;
+
+pub(crate) fn works<'a>(
+    directory: &'a Path,
+    quick: bool,
+    numpy: Option<&'a NumPy>,
+) -> Result<Vec<Work<'a>>> {
+    let (mebibytes, fill_name) = if quick { (256, "fill-256") } else { (2048, "fill-2048") };
+    let filled: usize = mebibytes << 17;
+    let mut works = Vec::new();
+    for (size, name, target) in ROWS {
+        for (how, buffer) in [("gathered", 64 << 10), ("one by one", 0)] {
+            let peers = numpy.filter(|numpy| numpy.version().contains("append"));
+            let peers = peers.map(|numpy| numpy.other(name, "npy-append-array", Some(target)));
+            let path = directory.join("appended.npy");
+            works.push(Work {
+                name: format!("append a row of {size} bytes, {how}"),
+                ours: Box::new(move |rows| append(&path, size, buffer, rows)),
+                peers: peers.into_iter().collect(),
+            });
+        }
+    }
+    let ways: [(_, _, Fill); 2] = [("by writes", 0.8, by_writes), ("through the map", 1.1, by_map)];
+    for (how, target, fill) in ways {
+        let peers = numpy.map(|numpy| numpy.contestant(fill_name, "`open_memmap`", Some(target)));
+        let path = directory.join("filled.npy");
+        works.push(Work {
+            name: format!("create and fill {mebibytes} MiB {how}"),
+            ours: Box::new(move |times| create(&path, filled, fill, times)),
+            peers: peers.into_iter().collect(),
+        });
+    }
+    let edited = edited(directory)?;
+    for (how, name, target) in [("warm", "edit-warm", 0.4), ("cold", "edit-cold", 0.1)] {
+        let peers = numpy.map(|numpy| numpy.contestant(name, "`memmap`", Some(target)));
+        works.push(Work {
+            name: format!("{EDITS} scattered edits and a flush, {how}"),
+            ours: edits(edited.clone(), how == "cold"),
+            peers: peers.into_iter().collect(),
+        });
+    }
+    Ok(works)
+}
+
+/// Adds rows to a new file.
+fn append(path: &Path, size: usize, buffer: usize, rows: u32) -> Result<Duration> {
+    let row = vec![1.5_f64; size / 8];
+    let mut options = CreateOptions::new();
+    let options = options.overwrite(true);
+    let to = Appender::create(path, &DType::of::<f64>(), &[row.len()], options)?;
+    let mut to = to.with_buffer(buffer);
+    let start = Instant::now();
+    for _ in 0..rows {
+        to.append_slice(&row)?;
+    }
+    to.flush()?;
+    let elapsed = start.elapsed();
+    drop(to);
+    fs::remove_file(path)?;
+    Ok(elapsed)
+}
+
+/// Fills a new array.
+type Fill = fn(&mut MappedArrayMut) -> npymap::Result<()>;
+
+/// Creates and fills files of so many elements, one after the other.
+fn create(path: &Path, len: usize, fill: Fill, times: u32) -> Result<Duration> {
+    let mut elapsed = Duration::ZERO;
+    for _ in 0..times {
+        let start = Instant::now();
+        let dtype = DType::of::<f64>();
+        // SAFETY: the file is this process' own, in its own directory.
+        #[allow(unsafe_code)]
+        let created = unsafe { MappedArray::create(path, &dtype, &[len], &CreateOptions::new()) };
+        let mut array = created?;
+        fill(&mut array)?;
+        drop(array);
+        elapsed += start.elapsed();
+        fs::remove_file(path)?;
+    }
+    Ok(elapsed)
+}
+
+fn by_writes(array: &mut MappedArrayMut) -> npymap::Result<()> {
+    array.write_fill(&1.5_f64)
+}
+
+fn by_map(array: &mut MappedArrayMut) -> npymap::Result<()> {
+    array.as_slice_mut()?.fill(1.5_f64);
+    Ok(())
+}
+
+/// The file that is edited, `edited.npy`.
+fn edited(directory: &Path) -> Result<PathBuf> {
+    let path = directory.join("edited.npy");
+    // SAFETY: the file is this process' own, in its own directory.
+    #[allow(unsafe_code)]
+    let created = unsafe {
+        MappedArray::create(&path, &DType::of::<f64>(), &[EDITED], &CreateOptions::new())
+    };
+    let mut array = created?;
+    array.write_fill(&1.0_f64)?;
+    array.close()?;
+    Ok(path)
+}
+
+/// Writes to elements all over the file, and waits for the disk.
+fn edits(path: PathBuf, cold: bool) -> Batch<'static> {
+    let mut random = 1_usize;
+    Box::new(move |times| {
+        let mut elapsed = Duration::ZERO;
+        for _ in 0..times {
+            if cold {
+                evict(&path)?;
+            }
+            // SAFETY: nobody else edits the file meanwhile: NumPy waits.
+            #[allow(unsafe_code)]
+            let mut array = unsafe { MappedArray::open_mut(&path)? };
+            let start = Instant::now();
+            for _ in 0..EDITS {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                array.write_elements(&[(random >> 33) % EDITED], &[2.0_f64])?;
+            }
+            array.flush()?;
+            elapsed += start.elapsed();
+        }
+        Ok(elapsed)
+    })
+}
+
+/// Drops a file from the page cache.
+fn evict(path: &Path) -> Result<()> {
+    let file = File::open(path)?;
+    file.sync_all()?;
+    Ok(fadvise(&file, 0, None, Advice::DontNeed)?)
+}

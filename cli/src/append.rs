@@ -1,0 +1,74 @@
+//! `npymap append`: adds rows to an array.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::{MAX_HEADER_LEN, OpenOptions, Order};
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::rows::{self, Rows, Wanted};
+use crate::words;
+
+/// Adds the rows of other arrays to an array, in its file.
+///
+/// Rows are added along the first axis, in Fortran order along the last. An
+/// array with one axis less is one row. The order of axes and of bytes becomes
+/// that of FILE; everything else has to be the same. All rows are added or
+/// none, and who reads FILE meanwhile finds one or the other.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap append log.npy today.npy
+  npymap append --flush all.npy part-1.npy part-2.npy part-3.npy
+
+FILE is to exist: see `npymap create --shape '(0, 3)'`. When it has bytes behind
+its elements, see `npymap recover`.
+
+Exit status: 0 when all was added, 1 when nothing was, 2 for wrong usage.")]
+pub(crate) struct Append {
+    /// Wait until it is on the disk
+    #[arg(long)]
+    flush: bool,
+
+    /// The longest header to read, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    max_header_len: usize,
+
+    /// .npy file that gets longer
+    file: PathBuf,
+
+    /// .npy files with its new rows
+    #[arg(value_name = "ROWS", required = true)]
+    rows: Vec<PathBuf>,
+}
+
+impl Append {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let failed = Failure::at(&self.file);
+        let mut options = OpenOptions::new();
+        let options = options.max_header_len(self.max_header_len);
+        let mut to = options.append(&self.file).map_err(&failed)?;
+        let (dtype, shape, order) = (to.dtype().clone(), to.shape().to_vec(), to.order());
+        let axis = if order == Order::C { 0 } else { shape.len().saturating_sub(1) };
+        let wanted = Wanted { path: &self.file, dtype: &dtype, shape: &shape, axis };
+        let rows = rows::all(&wanted, &self.rows, options)?;
+        let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
+        let nbytes = rows.iter().map(Rows::nbytes).fold(0, usize::saturating_add);
+        let mut progress = Progress::new(nbytes);
+        let added = to.append_parts(count, |put| {
+            rows.into_iter().try_for_each(|rows| {
+                rows.blocks(order, &mut |block| {
+                    progress.add(block.len());
+                    put(block)
+                })
+            })
+        });
+        added.and_then(|()| if self.flush { to.sync() } else { to.flush() }).map_err(&failed)?;
+        let (count, shape) = (words::plural(count, "row"), words::shape(to.shape()));
+        writeln!(std::io::stdout(), "{}: {count} added, shape {shape}", self.file.display())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

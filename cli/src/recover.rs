@@ -1,0 +1,86 @@
+//! `npymap recover`: makes a file whole after its writer died.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::{MAX_HEADER_LEN, RecoverOptions, Recovery};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::words;
+
+/// Makes a file whole after whoever added rows to it died.
+///
+/// The array gets as many rows as the file has, whatever its header says. What
+/// is left of another row is dropped. The header itself has to be good.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap recover --dry-run log.npy
+  npymap recover --zero-fill log.npy
+
+Nobody may write to the file meanwhile.
+
+Exit status: 0 when the file is whole, or could be made so; 1 when it can't be,
+2 for wrong usage.")]
+pub(crate) struct Recover {
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Make a whole row, with zeros, of what is left of one
+    #[arg(long)]
+    zero_fill: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// The longest header to read, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    max_header_len: usize,
+
+    /// .npy file
+    file: PathBuf,
+}
+
+impl Recover {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let mut options = RecoverOptions::new();
+        options.zero_fill(self.zero_fill).max_header_len(self.max_header_len);
+        let done =
+            if self.dry_run { options.plan(&self.file) } else { options.recover(&self.file) };
+        let done = done.map_err(Failure::at(&self.file))?;
+        let text = if self.json { self.json(&done) } else { self.words(&done) };
+        writeln!(std::io::stdout(), "{text}")?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn words(&self, done: &Recovery) -> String {
+        let path = self.file.display();
+        let (said, shape) = (words::shape(&done.said), words::shape(&done.shape));
+        if done.is_whole() {
+            return format!("{path}: whole, shape {shape}");
+        }
+        let would = if self.dry_run { "would become" } else { "is now" };
+        let rest = match (done.dropped, done.filled) {
+            (0, 0) => String::new(),
+            (dropped, 0) => format!(", {} dropped", words::bytes_exactly(dropped)),
+            (_, filled) => format!(", {} of zeros added", words::bytes_exactly(filled)),
+        };
+        format!("{path}: shape {said} {would} {shape}{rest}")
+    }
+
+    fn json(&self, done: &Recovery) -> String {
+        let path = self.file.display().to_string();
+        let (said, shape) = (&done.said, &done.shape);
+        let (dropped, filled) = (done.dropped, done.filled);
+        json!({
+            "path": path, "said": said, "shape": shape, "dropped": dropped, "filled": filled,
+            "done": !self.dry_run && !done.is_whole(),
+        })
+        .to_string()
+    }
+}

@@ -1,0 +1,124 @@
+//! The program can be killed at any moment: files are what they were, or what
+//! they were to be.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::run::printed;
+
+/// How often each command is killed.
+const KILLS: u64 = 40;
+
+/// Files a command works on, and what it makes of the first one.
+struct Scene {
+    directory: tempfile::TempDir,
+    file: PathBuf,
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+impl Scene {
+    /// Makes the files and runs the command once, to the end.
+    fn new(command: &[&str]) -> Scene {
+        let directory = tempfile::tempdir().unwrap();
+        let create = |name: &str, shape: &str, fill: &str| {
+            let path = directory.path().join(name);
+            let path = path.to_str().unwrap();
+            printed(["create", path, "--shape", shape, "--fill", fill]);
+        };
+        create("file.npy", "(9, 300)", "1");
+        create("other.npy", "(700, 300)", "2");
+        let file = directory.path().join("file.npy");
+        let before = fs::read(&file).unwrap();
+        let mut scene = Scene { directory, file, before, after: Vec::new() };
+        assert!(scene.command(command).status().unwrap().success());
+        scene.after = fs::read(&scene.file).unwrap();
+        assert_ne!(scene.before, scene.after);
+        scene
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_npymap"));
+        command.current_dir(self.directory.path()).args(arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// Kills the command at some moment, again and again.
+    fn kill(&self, command: &[&str], check: impl Fn(&[u8])) {
+        let mut random = 0x2545_f491_4f6c_dd1d_u64;
+        for round in 0..KILLS {
+            fs::write(&self.file, &self.before).unwrap();
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(round | 1);
+            let moment = Duration::from_micros((random >> 33) % 25_000);
+            let mut child = self.command(command).spawn().unwrap();
+            let started = Instant::now();
+            while started.elapsed() < moment && child.try_wait().unwrap().is_none() {
+                std::thread::yield_now();
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            check(&fs::read(&self.file).unwrap());
+            sweep(self.directory.path());
+        }
+    }
+}
+
+/// Removes what was not finished, which is one file at most.
+fn sweep(directory: &Path) {
+    let others = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let others: Vec<_> = others
+        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(".npymap-"))
+        .collect();
+    assert!(others.len() <= 1, "{others:?}");
+    for path in others {
+        fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn files_that_are_made_are_the_old_ones_or_the_new_ones() {
+    for command in [
+        &["create", "--overwrite", "--shape", "(500, 301)", "--fill", "3", "file.npy"][..],
+        &["convert", "--overwrite", "--order", "F", "--byte-order", "big", "other.npy", "file.npy"],
+        &["concat", "--overwrite", "file.npy", "other.npy", "file.npy"],
+    ] {
+        let scene = Scene::new(command);
+        scene.kill(command, |found| {
+            assert!(found == scene.before || found == scene.after, "{command:?}");
+        });
+    }
+}
+
+#[test]
+fn appended_rows_are_there_or_not_counted() {
+    let command = ["append", "file.npy", "other.npy"];
+    let scene = Scene::new(&command);
+    scene.kill(&command, |found| {
+        let is_old = found[..scene.before.len()] == scene.before[..];
+        assert!(found == scene.after || is_old && found.len() <= scene.after.len());
+        printed(["recover", scene.file.to_str().unwrap()]);
+        let recovered = fs::read(&scene.file).unwrap();
+        let rows = (recovered.len() - 128) / 2400;
+        assert_eq!(recovered.len(), 128 + rows * 2400);
+        assert_eq!(recovered[128..], scene.after[128..recovered.len()]);
+        let info = printed(["info", "--json", scene.file.to_str().unwrap()]);
+        assert!(info.contains(&format!(r#""shape":[{rows},300]"#)), "{info}");
+    });
+}
+
+#[test]
+fn elements_that_are_set_are_old_or_new() {
+    for command in [&["set", "file.npy", "...", "7"][..], &["fill", "file.npy", "8"]] {
+        let scene = Scene::new(command);
+        scene.kill(command, |found| {
+            assert_eq!(found.len(), scene.before.len());
+            assert_eq!(found[..128], scene.before[..128]);
+            let old = scene.before.chunks(8).zip(scene.after.chunks(8));
+            assert!(found.chunks(8).zip(old).all(|(now, (old, new))| now == old || now == new));
+        });
+    }
+}

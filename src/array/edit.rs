@@ -1,0 +1,228 @@
+//! Writes to the file instead of the map, and waits for the disk.
+
+use std::ops::Range;
+
+use super::MappedArray;
+use crate::element::Element;
+use crate::error::{ErrorKind, Result};
+use crate::literal::tuple;
+use crate::map::MapMut;
+use crate::mode::Mode;
+use crate::replace;
+
+/// What is written at once, in bytes.
+const BLOCK: usize = 1 << 20;
+
+/// # What is on the disk when
+///
+/// | after | the process may die | the machine may die |
+/// |---|---|---|
+/// | a store through a view or slice | nothing is lost | anything since the last flush may be lost, in pages: one value that crosses a page's edge may be half old, half new |
+/// | [`write_elements`](MappedArray::write_elements) | nothing is lost; dying during it, the values before some byte are written | as above |
+/// | [`flush_async`](MappedArray::flush_async) | nothing is lost | as above, but less and less |
+/// | [`flush_rows`](MappedArray::flush_rows) | nothing is lost | those rows stay |
+/// | [`flush`](MappedArray::flush), [`close`](MappedArray::close) | nothing is lost | all stays, the name of a new file too |
+/// | drop | nothing is lost | as after a store; failures to write are lost |
+///
+/// A store of one aligned number is never seen in part by another process;
+/// a longer value can be, while it is being stored. The header is never
+/// touched by these, so shape and elements always fit each other.
+impl MappedArray<MapMut> {
+    /// Writes values to the file, from the element `at` on, in the order of
+    /// the file; missing axes of `at` are 0, so `&[5]` is the start of row 5 in
+    /// C order.
+    ///
+    /// The array, and every other map of the file, shows them at once. To
+    /// scatter many small edits over a large file this is faster than to store
+    /// them: the system notes what was written byte by byte, not page by page.
+    /// So it is to fill a new file, 1 MiB or more at a time. A full disk is an
+    /// error where a store would be a fault.
+    ///
+    /// # Errors
+    ///
+    /// Before anything is written: [`ErrorKind::NoFile`] for arrays in memory
+    /// and copy-on-write, [`ErrorKind::Fit`] when the elements are no `T`,
+    /// [`ErrorKind::Element`] when `at` is outside, [`ErrorKind::Length`] when
+    /// there are more values than elements from there on,
+    /// [`ErrorKind::Value`] when one of the first MiB doesn't fit the dtype.
+    /// After that [`ErrorKind::Value`] for later ones, and [`ErrorKind::Io`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{CreateOptions, DType, MappedArray};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("a.npy");
+    /// // SAFETY: nobody else knows of the file yet.
+    /// let mut array = unsafe {
+    ///     MappedArray::create(&path, &DType::of::<f32>(), &[100, 3], &CreateOptions::new())?
+    /// };
+    /// array.write_elements(&[7], &[1.0_f32, 2.0, 3.0])?; // a row
+    /// array.write_elements(&[9, 2], &[4.0_f32])?; // an element
+    /// assert_eq!(array.as_slice::<f32>()?[21..30], [1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_elements<T: Element>(&mut self, at: &[usize], values: &[T]) -> Result<()> {
+        self.origin.named(self.data.writable())?;
+        let start = self.origin.named(self.place(at, values.len()))?;
+        let MappedArray { layout, data, origin } = self;
+        let size = layout.dtype().itemsize();
+        let written =
+            T::codec(layout.dtype()).and_then(|codec| match T::bytes_of(&codec, values) {
+                Some(bytes) => data.write(start, bytes),
+                None => encode(values, &codec, size, |at, block| data.write(start + at, block)),
+            });
+        origin.named(written)
+    }
+
+    /// Writes a value to every element of the file, 1 MiB at a time, as
+    /// [`write_elements`](MappedArray::write_elements): for new files faster
+    /// than [`ViewMut::fill`](crate::ViewMut::fill).
+    ///
+    /// # Errors
+    ///
+    /// As [`write_elements`](MappedArray::write_elements).
+    pub fn write_fill<T: Element>(&mut self, value: &T) -> Result<()> {
+        let MappedArray { layout, data, origin } = self;
+        let (size, nbytes) = (layout.dtype().itemsize(), layout.nbytes());
+        let mut fill = || {
+            data.writable()?;
+            let block = repeated(value, &T::codec(layout.dtype())?, size, nbytes)?;
+            let mut start = 0;
+            while start < nbytes {
+                let count = block.len().min(nbytes - start);
+                data.write(start, block.get(..count).unwrap_or_default())?;
+                start += count;
+            }
+            Ok(())
+        };
+        origin.named(fill())
+    }
+
+    /// Waits until what was stored is on the disk, of the whole array and the
+    /// header; after [`create`](MappedArray::create) the file's name too.
+    /// There is nothing to do for memory that is not shared with a file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Map`] when the disk refuses; [`ErrorKind::Io`] when it is
+    /// the directory that can't be written.
+    pub fn flush(&self) -> Result<()> {
+        self.origin.named(self.data.flush())?;
+        match self.path() {
+            Some(path) if self.mode() == Some(Mode::Create) => {
+                let done = replace::sync_directory(path).map_err(ErrorKind::io("sync"));
+                self.origin.named(done)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until what was stored in rows of the first axis is on the disk,
+    /// and what shares a page with them. In Fortran order, where rows lie
+    /// everywhere, that is the whole array.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Index`] when there are no such rows; [`ErrorKind::Map`]
+    /// when the disk refuses.
+    pub fn flush_rows(&self, rows: Range<usize>) -> Result<()> {
+        let count = self.shape().first().copied().unwrap_or(1);
+        if rows.start > rows.end || rows.end > count {
+            let (asked, shape) = (format!("{}:{}", rows.start, rows.end), tuple(self.shape()));
+            return self.origin.named(Err(ErrorKind::Index { axis: 0, asked, shape }.into()));
+        }
+        if !self.layout.is_c_contiguous() {
+            return self.origin.named(self.data.flush());
+        }
+        let row = self.nbytes().checked_div(count).unwrap_or(0);
+        let (start, len) = (rows.start * row, rows.len() * row);
+        self.origin.named(self.data.flush_range(start, len))
+    }
+
+    /// Has the system begin to write what was stored to the disk, and does
+    /// not wait for it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Map`] when the system refuses.
+    pub fn flush_async(&self) -> Result<()> {
+        self.origin.named(self.data.flush_async())
+    }
+
+    /// Flushes as [`flush`](MappedArray::flush) and unmaps, and returns what
+    /// the system said; it is unmapped whatever that is. Dropping unmaps
+    /// without waiting for the disk: what was stored survives the process, and
+    /// failures to write are lost.
+    ///
+    /// # Errors
+    ///
+    /// As [`flush`](MappedArray::flush).
+    pub fn close(self) -> Result<()> {
+        let flushed = self.flush();
+        let MappedArray { data, origin, .. } = self;
+        flushed.and(origin.named(data.close()))
+    }
+
+    /// Where in the map the element `at` is, `count` elements from there on
+    /// being there.
+    fn place(&self, at: &[usize], count: usize) -> Result<usize> {
+        let shape = self.shape();
+        let mut index = at.to_vec();
+        index.resize(shape.len().max(at.len()), 0);
+        let start = self.layout.geometry().at(&index);
+        let size = self.dtype().itemsize();
+        // An empty array has a start too, for no values.
+        let start =
+            start.or_else(|| (self.is_empty() && index.iter().all(|&i| i == 0)).then_some(0));
+        let Some(start) = start else {
+            let (asked, shape) = (tuple(at), tuple(shape));
+            return Err(ErrorKind::Element { asked, shape }.into());
+        };
+        let before = start.checked_div(size).unwrap_or(0);
+        let expected = self.len() - before.min(self.len());
+        if count > expected {
+            return Err(ErrorKind::Length { found: count, expected }.into());
+        }
+        Ok(start)
+    }
+}
+
+/// Encodes values and hands their bytes out, a block at a time.
+fn encode<T: Element>(
+    values: &[T],
+    codec: &T::Codec,
+    size: usize,
+    mut done: impl FnMut(usize, &[u8]) -> Result<()>,
+) -> Result<()> {
+    if size == 0 {
+        return values.iter().try_for_each(|value| value.encode(codec, &mut []));
+    }
+    let mut block = Vec::new();
+    let mut at = 0;
+    for values in values.chunks((BLOCK / size).max(1)) {
+        // Padding that no field is written to becomes zero.
+        block.clear();
+        block.resize(values.len() * size, 0);
+        for (bytes, value) in block.chunks_exact_mut(size).zip(values) {
+            value.encode(codec, bytes)?;
+        }
+        done(at, &block)?;
+        at += block.len();
+    }
+    Ok(())
+}
+
+/// A block of one value, over and over; `nbytes` at most.
+fn repeated<T: Element>(
+    value: &T,
+    codec: &T::Codec,
+    size: usize,
+    nbytes: usize,
+) -> Result<Vec<u8>> {
+    let mut one = vec![0; size];
+    value.encode(codec, &mut one)?;
+    let count = (BLOCK.min(nbytes)).checked_div(size).unwrap_or(0).max(1);
+    Ok(one.repeat(count))
+}

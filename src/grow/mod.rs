@@ -1,0 +1,12 @@
+//! Arrays that get longer, and shorter, on the disk: rows are written behind
+//! the elements, then the header's digits are changed where they stand. No
+//! maps.
+
+mod appender;
+mod head;
+mod recover;
+mod rows;
+mod tail;
+
+pub use appender::{Appender, resize};
+pub use recover::{RecoverOptions, Recovery, recover};

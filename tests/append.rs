@@ -1,0 +1,307 @@
+//! Rows are added behind those that are there; the header follows.
+
+use std::fs;
+
+use npymap::ndarray::{Array1, Array2, array, aview1};
+use npymap::{
+    Appender, Be, CreateOptions, DType, ErrorKind, Header, OpenOptions, Order, Version, read_npy,
+    resize, write_npy,
+};
+
+use crate::support::{Raw, create, directory, file, names, npy, open, raw, text};
+
+fn order(order: Order) -> CreateOptions {
+    CreateOptions::new().order(order).clone()
+}
+
+#[test]
+fn a_grown_file_is_what_would_have_been_written_at_once() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    for (order, shape) in [(Order::C, [2, 3]), (Order::F, [3, 2])] {
+        for buffer in [0, 1, 30, 1 << 16] {
+            let mut all = Vec::new();
+            let options = self::order(order);
+            let mut appender = Appender::create(&path, &DType::of::<i16>(), &[3], &options)
+                .unwrap()
+                .with_buffer(buffer);
+            for i in 0..60_i16 {
+                let rows = Array2::from_shape_fn(shape, |(r, c)| i * 100 + (r * 10 + c) as i16);
+                let rows =
+                    if i % 3 == 0 { rows } else { rows.t().as_standard_layout().t().to_owned() };
+                appender.append(&rows).unwrap();
+                let in_order = if order == Order::F { rows.t().to_owned() } else { rows };
+                all.extend(in_order.iter().flat_map(|v| v.to_le_bytes()));
+            }
+            let last = array![7_i16, 8, 9];
+            appender.append(&last).unwrap();
+            appender.append_slice(&[1_i16, 2, 3, 4, 5, 6]).unwrap();
+            appender.append_bytes(&[1, 0, 2, 0, 3, 0]).unwrap();
+            all.extend(
+                [7, 8, 9, 1, 2, 3, 4, 5, 6, 1, 2, 3_i16].iter().flat_map(|v| v.to_le_bytes()),
+            );
+            assert_eq!((appender.rows(), appender.order()), (124, order));
+            appender.close().unwrap();
+            let shape = if order == Order::C { [124, 3] } else { [3, 124] };
+            assert_eq!(
+                fs::read(&path).unwrap(),
+                npy("<i2", &shape, order, &all),
+                "{order:?} {buffer}"
+            );
+            assert_eq!(names(directory.path()), ["a.npy"]);
+            fs::remove_file(&path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn values_are_stored_as_the_file_stores_them() {
+    let directory = directory();
+    for descr in [">f4", "<f4"] {
+        let path = file(&directory, "a.npy", &npy(descr, &[1], Order::C, &[0; 4]));
+        let mut appender = Appender::open(&path).unwrap();
+        appender.append_slice(&[1.5_f32, 2.5]).unwrap();
+        appender.append(&aview1(&[3.5_f32])).unwrap();
+        appender.close().unwrap();
+        assert_eq!(read_npy::<f32, _>(&path).unwrap(), array![0.0, 1.5, 2.5, 3.5]);
+    }
+    let path = file(&directory, "b.npy", &npy(">f4", &[0], Order::C, &[]));
+    Appender::open(&path).unwrap().append_slice(&[Be::new(1.5_f32)]).unwrap();
+    assert_eq!(read_npy::<f32, _>(&path).unwrap(), array![1.5]);
+    let path = file(&directory, "c.npy", &npy("<U3", &[0], Order::C, &[]));
+    let mut appender = Appender::open(&path).unwrap();
+    appender.append_slice(&["abc".to_owned(), "é".to_owned()]).unwrap();
+    let error = appender.append_slice(&["x".to_owned(), "long".to_owned()]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Value { .. }), "{error}");
+    assert_eq!(appender.shape(), [2], "all rows or none");
+    appender.append_slice(&["z".to_owned()]).unwrap();
+    drop(appender);
+    assert_eq!(read_npy::<String, _>(&path).unwrap(), array!["abc", "é", "z"]);
+}
+
+#[test]
+fn a_value_that_does_not_fit_takes_back_what_was_written_before_it() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("<U2", &[0], Order::C, &[]));
+    let mut appender = Appender::open(&path).unwrap();
+    appender.append_slice(&["a".to_owned()]).unwrap();
+    let mut many = vec!["b".to_owned(); 100_000];
+    many.push("too long".to_owned());
+    appender.append_slice(&many).unwrap_err();
+    assert_eq!(appender.rows(), 1);
+    appender.close().unwrap();
+    assert_eq!(read_npy::<String, _>(&path).unwrap(), array!["a"]);
+    assert_eq!(fs::metadata(&path).unwrap().len(), 128 + 8);
+}
+
+#[test]
+fn rows_of_another_shape_are_refused() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("<f8", &[0, 2, 3], Order::C, &[]));
+    let mut appender = Appender::open(&path).unwrap();
+    let refused = |error: npymap::Error, text: &str| {
+        assert!(matches!(error.kind(), ErrorKind::Rows { .. }));
+        assert_eq!(error.to_string(), format!("{}: {text}", path.display()));
+    };
+    let expected = "rows of shape (*, 2, 3)";
+    let error = appender.append(&Array2::<f64>::zeros((3, 2))).unwrap_err();
+    refused(error, &format!("{expected}, (3, 2) given"));
+    let error = appender.append(&Array1::<f64>::zeros(6)).unwrap_err();
+    refused(error, &format!("{expected}, (6,) given"));
+    let error = appender.append_slice(&[0.0; 7]).unwrap_err();
+    refused(error, &format!("{expected}, 7 values given"));
+    let error = appender.append_bytes(&[0; 47]).unwrap_err();
+    refused(error, &format!("{expected}, 47 bytes given"));
+    let error = appender.append_slice(&[0_f32; 6]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Fit { .. }), "{error}");
+    drop(appender);
+    assert_eq!(fs::read(&path).unwrap(), npy("<f8", &[0, 2, 3], Order::C, &[]));
+}
+
+#[test]
+fn readers_see_rows_when_they_are_flushed_and_keep_what_they_have() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|u1", &[2], Order::C, b"ab"));
+    let before = open(&path).unwrap();
+    let mut appender = Appender::open(&path).unwrap();
+    appender.append_slice(b"c").unwrap();
+    assert_eq!(open(&path).unwrap().shape(), [2]);
+    appender.flush().unwrap();
+    assert_eq!(open(&path).unwrap().as_slice::<u8>().unwrap(), b"abc");
+    appender.append_slice(b"d").unwrap();
+    appender.sync().unwrap();
+    assert_eq!(open(&path).unwrap().as_slice::<u8>().unwrap(), b"abcd");
+    appender.append_slice(b"e").unwrap();
+    drop(appender);
+    assert_eq!(open(&path).unwrap().as_slice::<u8>().unwrap(), b"abcde");
+    assert_eq!(before.as_slice::<u8>().unwrap(), b"ab");
+}
+
+#[test]
+fn a_header_without_room_is_made_longer() {
+    let directory = directory();
+    // As NumPy 1.13 and others leave it: the data at 80, room for two digits.
+    let tight = text("'|u1'", "(7,)", Order::C, 60);
+    let path = file(&directory, "a.npy", &raw(&tight, b"0123456"));
+    let before = open(&path).unwrap();
+    let mut appender = Appender::open(&path).unwrap().with_buffer(0);
+    let room = 60 - 1 - tight.trim_end().len();
+    let mut offsets = Vec::new();
+    for len in 8..12_000 {
+        appender.append_slice(b"x").unwrap();
+        if len % 1000 == 0 || len < 20 {
+            let header = OpenOptions::new().header(&path).unwrap();
+            assert_eq!(header.shape, [len]);
+            offsets.push(header.data_offset);
+        }
+    }
+    drop(appender);
+    offsets.dedup();
+    assert!(room < 4);
+    assert_eq!(offsets, [70, 128], "with room for {room} digits more");
+    assert_eq!(before.as_slice::<u8>().unwrap(), b"0123456");
+    let elements = [b"0123456".to_vec(), vec![b'x'; 11_992]].concat();
+    assert_eq!(fs::read(&path).unwrap(), npy("|u1", &[11_999], Order::C, &elements));
+    assert_eq!(names(directory.path()), ["a.npy"]);
+}
+
+#[test]
+fn headers_by_others_become_numpys() {
+    let directory = directory();
+    let odd = "{ \"shape\": (2L,), 'descr':'f4' ,\n'fortran_order':False}          \n";
+    let path = file(&directory, "a.npy", &raw(odd, &[0; 8]));
+    Appender::open(&path).unwrap().append_slice(&[1.0_f32]).unwrap();
+    let text = OpenOptions::new().header_text(&path).unwrap();
+    assert_eq!(
+        text.as_str().trim_end(),
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"
+    );
+    assert_eq!(read_npy::<f32, _>(&path).unwrap(), array![0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn every_version_and_alignment_is_kept() {
+    let directory = directory();
+    for version in [Version::V1, Version::V2, Version::V3] {
+        let path = directory.path().join("a.npy");
+        let mut options = CreateOptions::new();
+        options.version(version).page_aligned(true).overwrite(true);
+        let mut appender = Appender::create(&path, &DType::of::<u8>(), &[], &options).unwrap();
+        appender.append_slice(&[1_u8; 100]).unwrap();
+        drop(appender);
+        let header = OpenOptions::new().header(&path).unwrap();
+        assert_eq!((header.version, header.data_offset, header.shape), (version, 4096, vec![100]));
+    }
+}
+
+#[test]
+fn what_can_not_grow_is_refused() {
+    let directory = directory();
+    let scalar = file(&directory, "0d.npy", &npy("<f8", &[], Order::C, &[0; 8]));
+    let error = Appender::open(&scalar).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NoRows), "{error}");
+    let longer = file(&directory, "longer.npy", &npy("<f8", &[1], Order::C, &[0; 9]));
+    let error = Appender::open(&longer).unwrap_err();
+    let text =
+        "the elements end at byte 136 and the file at 137: `recover` makes rows of what follows";
+    assert_eq!(error.to_string(), format!("{}: {text}", longer.display()));
+    let shorter = file(&directory, "shorter.npy", &npy("<f8", &[1], Order::C, &[0; 7]));
+    let error = Appender::open(&shorter).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ShortFile { .. }), "{error}");
+    let full = npy("|V0", &[isize::MAX as usize], Order::C, &[]);
+    let full = file(&directory, "full.npy", &full);
+    let error =
+        Appender::open(&full).unwrap().append(&Array1::from_elem(1, [0_u8; 0])).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Size { .. }), "{error}");
+    assert!(Appender::open(directory.path()).is_err());
+    assert!(Appender::open(directory.path().join("none.npy")).is_err());
+}
+
+#[test]
+fn another_writer_is_noticed() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|u1", &[1], Order::C, b"a"));
+    let mut one = Appender::open(&path).unwrap();
+    let mut other = Appender::open(&path).unwrap();
+    one.append_slice(b"b").unwrap();
+    one.flush().unwrap();
+    other.append_slice(b"c").unwrap();
+    let error = other.flush().unwrap_err();
+    let text =
+        "the file has 130 bytes and had 129: something else changed it while rows were added";
+    assert_eq!(error.to_string(), format!("{}: {text}", path.display()));
+    drop(other);
+    assert_eq!(fs::read(&path).unwrap(), npy("|u1", &[2], Order::C, b"ab"));
+}
+
+#[test]
+fn rows_of_no_bytes_are_counted() {
+    let directory = directory();
+    for (descr, shape) in [("<f8", vec![0, 0]), ("<f8", vec![4, 0])] {
+        let path = file(&directory, "a.npy", &npy(descr, &shape, Order::C, &[]));
+        let mut appender = Appender::open(&path).unwrap();
+        appender.append(&Array2::<f64>::zeros((3, 0))).unwrap();
+        appender.append_slice::<f64>(&[]).unwrap();
+        appender.close().unwrap();
+        let expected = npy(descr, &[shape[0] + 3, 0], Order::C, &[]);
+        assert_eq!(fs::read(&path).unwrap(), expected);
+    }
+}
+
+#[test]
+fn resized_arrays_keep_their_rows() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    let table = Array2::from_shape_fn((5, 3), |(r, c)| (r * 3 + c) as f64);
+    for (rows, expected) in [(5, 5), (9, 9), (2, 2), (0, 0)] {
+        write_npy(&path, &table).unwrap();
+        let mapped = open(&path).unwrap();
+        resize(&path, rows).unwrap();
+        let resized: Array2<f64> = read_npy(&path).unwrap();
+        assert_eq!(resized.dim(), (expected, 3));
+        for (row, old) in resized.rows().into_iter().zip(table.rows()) {
+            assert_eq!(row, old);
+        }
+        assert!(resized.rows().into_iter().skip(5).all(|row| row.sum() == 0.0));
+        assert_eq!(mapped.as_ndarray::<f64, npymap::ndarray::Ix2>().unwrap(), table);
+        let nbytes = resized.len() * 8;
+        assert_eq!(fs::metadata(&path).unwrap().len(), 128 + nbytes as u64);
+    }
+    let error = resize(&path, usize::MAX).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Size { .. }), "{error}");
+    assert_eq!(names(directory.path()), ["a.npy"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn more_rows_than_the_disk_holds_change_nothing() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|u1", &[1], Order::C, b"a"));
+    let error = resize(&path, 1 << 60).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Io { action: "reserve space", .. }), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), npy("|u1", &[1], Order::C, b"a"));
+}
+
+#[test]
+fn a_new_file_can_be_appended_to_by_its_header_alone() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    drop(create(&path, "<f8", &[0, 4], &CreateOptions::new()).unwrap());
+    Appender::open(&path).unwrap().append_slice(&[1.0_f64; 8]).unwrap();
+    let header = Header::read(fs::File::open(&path).unwrap()).unwrap();
+    assert_eq!(header.shape, [2, 4]);
+}
+
+#[test]
+fn a_panic_among_the_values_leaves_the_rows_before() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|V2", &[0], Order::C, &[]));
+    let mut appender = Appender::open(&path).unwrap();
+    appender.append_slice(&[Raw(vec![1, 2])]).unwrap();
+    let panics = std::panic::AssertUnwindSafe(move || {
+        let values = vec![Raw(vec![3, 4]); 50_000];
+        appender.append_slice(&[values, vec![Raw(vec![5])]].concat()).unwrap();
+    });
+    assert!(std::panic::catch_unwind(panics).is_err());
+    assert_eq!(fs::read(&path).unwrap(), npy("|V2", &[1], Order::C, &[1, 2]));
+}

@@ -1,0 +1,109 @@
+//! Elements are written through the file, and everything flushes.
+
+use std::fs;
+
+use npymap::{CreateOptions, ErrorKind, MappedArray, Order, Value};
+
+use crate::support::{create, directory, file, npy, open, open_copy_on_write, open_mut};
+
+fn numbers() -> Vec<u8> {
+    (0..12_u16).flat_map(|n| (n * 257).to_be_bytes()).collect()
+}
+
+#[test]
+fn writes_go_to_the_file_and_every_map_of_it() {
+    let directory = directory();
+    for order in [Order::C, Order::F] {
+        let path = file(&directory, "a.npy", &npy(">u2", &[3, 4], order, &numbers()));
+        let mut array = open_mut(&path).unwrap();
+        let other = open(&path).unwrap();
+        let mut expected = other.view::<u16>().unwrap().to_ndarray();
+        array.write_elements(&[1, 2], &[1_u16]).unwrap();
+        expected[[1, 2]] = 1;
+        array.write_elements(&[2], &[7_u16, 8]).unwrap();
+        expected[[2, 0]] = 7;
+        expected[if order == Order::C { [2, 1] } else { [0, 1] }] = 8;
+        array.write_elements(&[2, 3], &[Value::UInt(9)]).unwrap();
+        expected[[2, 3]] = 9;
+        array.write_elements::<u16>(&[2, 3], &[]).unwrap();
+        assert_eq!(other.view::<u16>().unwrap().to_ndarray(), expected);
+        array.flush_rows(1..2).unwrap();
+        array.flush_async().unwrap();
+        array.close().unwrap();
+        assert_eq!(open(&path).unwrap().view::<u16>().unwrap().to_ndarray(), expected);
+    }
+}
+
+#[test]
+fn writes_outside_or_of_another_type_are_refused() {
+    let directory = directory();
+    let bytes = npy(">u2", &[3, 4], Order::C, &numbers());
+    let path = file(&directory, "a.npy", &bytes);
+    let mut array = open_mut(&path).unwrap();
+    let named = |text: &str| format!("{}: {text}", path.display());
+    for (at, values, text) in [
+        (&[3][..], 1, "index (3,) is outside shape (3, 4)"),
+        (&[0, 4], 1, "index (0, 4) is outside shape (3, 4)"),
+        (&[0, 0, 0], 1, "index (0, 0, 0) is outside shape (3, 4)"),
+        (&[2, 1], 4, "4 values for 3 elements"),
+        (&[], 13, "13 values for 12 elements"),
+    ] {
+        let error = array.write_elements(at, &vec![1_u16; values]).unwrap_err();
+        assert_eq!(error.to_string(), named(text));
+    }
+    let error = array.write_elements(&[], &[1_u32]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Fit { .. }), "{error}");
+    let error = array.flush_rows(2..4).unwrap_err();
+    assert_eq!(error.to_string(), named("index 2:4 of axis 0 is outside shape (3, 4)"));
+    drop(array);
+    let mut private = open_copy_on_write(&path).unwrap();
+    let text = "what is stored in this array goes to no file: store through `view_mut`, or open it with `open_mut`";
+    let error = private.write_elements(&[], &[1_u16]).unwrap_err();
+    assert_eq!(error.to_string(), named(text));
+    assert!(matches!(private.write_fill(&1_u16).unwrap_err().kind(), ErrorKind::NoFile));
+    private.flush_async().unwrap();
+    private.flush_rows(0..3).unwrap();
+    private.flush().unwrap();
+    let mut memory = MappedArray::anonymous(&">u2".parse().unwrap(), &[2]).unwrap();
+    assert!(matches!(memory.write_elements(&[0], &[1_u16]).unwrap_err().kind(), ErrorKind::NoFile));
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
+fn what_has_no_elements_or_no_axes_can_be_written_too() {
+    let directory = directory();
+    let path = file(&directory, "0d.npy", &npy("<f8", &[], Order::C, &[0; 8]));
+    let mut array = open_mut(&path).unwrap();
+    array.write_elements(&[], &[1.5_f64]).unwrap();
+    array.flush_rows(0..1).unwrap();
+    assert_eq!(array.as_slice::<f64>().unwrap(), [1.5]);
+    let path = file(&directory, "empty.npy", &npy("<f8", &[0, 3], Order::C, &[]));
+    let mut array = open_mut(&path).unwrap();
+    array.write_elements::<f64>(&[], &[]).unwrap();
+    array.write_fill(&1.0_f64).unwrap();
+    array.write_elements(&[], &[1.5_f64]).unwrap_err();
+    array.flush_rows(0..0).unwrap();
+    array.flush_async().unwrap();
+    array.close().unwrap();
+    let path = file(&directory, "V0.npy", &npy("|V0", &[3], Order::C, &[]));
+    let mut array = open_mut(&path).unwrap();
+    array.write_elements(&[1], &[[0_u8; 0]; 2]).unwrap();
+    array.write_fill(&[0_u8; 0]).unwrap();
+}
+
+#[test]
+fn a_file_filled_by_writes_is_full() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    let len = 1_000_003;
+    let mut array = create(&path, ">i2", &[len], &CreateOptions::new()).unwrap();
+    array.write_fill(&-2_i16).unwrap();
+    assert!(array.view::<i16>().unwrap().iter().all(|value| value == -2));
+    array.close().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), npy(">i2", &[len], Order::C, &[0xff, 0xfe].repeat(len)));
+    let mut array =
+        create(directory.path().join("b.npy"), "<i4", &[len], &CreateOptions::new()).unwrap();
+    let values: Vec<i32> = (0..len as i32).collect();
+    array.write_elements(&[0], &values).unwrap();
+    assert_eq!(array.as_slice::<i32>().unwrap(), values);
+}

@@ -1,0 +1,343 @@
+//! Processes die at any moment and disks fill up; files stay whole.
+//!
+//! The processes are this test program, told by its environment to play a
+//! part.
+
+use std::env;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use npymap::ndarray::Array2;
+use npymap::{
+    Appender, CreateOptions, DType, ErrorKind, OpenOptions, RecoverOptions, read_npy, recover,
+    resize, write_npy,
+};
+
+use crate::support::{create, directory, names, open, open_mut};
+
+const PART: &str = "NPYMAP_TEST_PART";
+const FILE: &str = "NPYMAP_TEST_FILE";
+const SEED: &str = "NPYMAP_TEST_SEED";
+
+/// How often each part is killed.
+const KILLS: u64 = 100;
+
+/// Values of a row.
+const WIDTH: usize = 37;
+
+fn row(number: usize) -> [u32; WIDTH] {
+    [u32::try_from(number).unwrap(); WIDTH]
+}
+
+/// The two files that take turns.
+fn turn(number: u64) -> Array2<u64> {
+    if number % 2 == 0 {
+        Array2::from_elem((3, 5000), 1)
+    } else {
+        Array2::from_elem((40_000, 2), 2)
+    }
+}
+
+/// Plays a part, if told to.
+#[test]
+#[ignore = "the other tests run it in processes of its own"]
+fn part() {
+    let Ok(part) = env::var(PART) else { return };
+    let path = PathBuf::from(env::var(FILE).unwrap());
+    let seed: u64 = env::var(SEED).unwrap().parse().unwrap();
+    println!("ready");
+    std::io::stdout().flush().unwrap();
+    match part.as_str() {
+        "append" => append(&path, seed),
+        "grow" => grow(&path),
+        "set" => set(&path, seed),
+        "write" => forever(seed, |n| assert!(write_npy(&path, &turn(n)).is_ok())),
+        "resize" => forever(seed, |n| resize(&path, 1000 + (n % 7) as usize).unwrap()),
+        "create" => forever(seed, |n| make(&path, n)),
+        "full" => full(&path),
+        other => panic!("{other}"),
+    }
+}
+
+/// Goes on until it is killed.
+fn forever(seed: u64, f: impl Fn(u64)) {
+    for n in seed.. {
+        f(n);
+    }
+}
+
+/// Adds rows until it is killed.
+fn append(path: &Path, seed: u64) {
+    recover(path).unwrap();
+    let buffer = [0, 1000, 1 << 16][(seed % 3) as usize];
+    let mut appender = Appender::open(path).unwrap().with_buffer(buffer);
+    loop {
+        let rows = appender.rows();
+        match rows % 5 {
+            0 => appender.append_slice(&[row(rows), row(rows + 1)].concat()).unwrap(),
+            1 => appender.flush().and_then(|()| appender.append_slice(&row(rows))).unwrap(),
+            _ => appender.append(&npymap::ndarray::arr1(&row(rows))).unwrap(),
+        }
+    }
+}
+
+/// Adds 20,000 rows one by one, each to be seen at once.
+fn grow(path: &Path) {
+    let mut appender = Appender::open(path).unwrap().with_buffer(0);
+    for n in 0..20_000 {
+        appender.append_slice(&row(n)).unwrap();
+    }
+    appender.close().unwrap();
+}
+
+/// Sets all elements to one number after the other.
+fn set(path: &Path, seed: u64) {
+    let mut array = open_mut(path).unwrap();
+    for n in seed * 1_000_000.. {
+        let value = (n << 32) | n;
+        if n % 2 == 0 {
+            array.as_slice_mut::<u64>().unwrap().fill(value);
+        } else {
+            array.write_fill(&value).unwrap();
+        }
+    }
+}
+
+/// Makes a file anew, then sets what is in it.
+fn make(path: &Path, n: u64) {
+    let array = turn(n);
+    let options = CreateOptions::new().overwrite(true).clone();
+    let mut new = create(path, "<u8", array.shape(), &options).unwrap();
+    new.view_mut::<u64>().unwrap().copy_from(array.view()).unwrap();
+}
+
+fn start(part: &str, path: &Path, seed: u64) -> Child {
+    let mut child = Command::new(env::current_exe().unwrap());
+    child.args(["--exact", "faults::part", "--ignored", "--nocapture"]);
+    child.env(PART, part).env(FILE, path).env(SEED, seed.to_string());
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut said = Vec::new();
+    let from = child.stdout.as_mut().unwrap();
+    while !said.ends_with(b"ready\n") {
+        let mut byte = [0];
+        from.read_exact(&mut byte).unwrap();
+        said.extend(byte);
+    }
+    child
+}
+
+/// Starts a part again and again, kills it at some moment, and checks what it
+/// left. Beside its file that is at most one that wasn't finished.
+fn kill(part: &str, path: &Path, check: impl Fn()) {
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    for seed in 0..KILLS {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed | 1);
+        let moment = Duration::from_micros((random >> 33) % 6000);
+        let mut child = start(part, path, seed);
+        let started = Instant::now();
+        while started.elapsed() < moment {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), None, "{part} ended before it was killed: {status}");
+        check();
+        let directory = path.parent().unwrap();
+        let left = names(directory).into_iter().filter(|name| name.starts_with(".npymap-"));
+        let left: Vec<_> = left.collect();
+        assert!(left.len() <= 1, "{left:?}");
+        for name in left {
+            fs::remove_file(directory.join(name)).unwrap();
+        }
+    }
+}
+
+/// Checks that all rows are those that were added.
+fn all_rows(path: &Path) -> usize {
+    let array = open(path).unwrap();
+    let values = array.as_slice::<u32>().unwrap();
+    for (number, values) in values.chunks_exact(WIDTH).enumerate() {
+        assert_eq!(values, row(number));
+    }
+    array.shape()[0]
+}
+
+fn log(path: &Path) {
+    let (dtype, options) = (DType::of::<u32>(), CreateOptions::new());
+    Appender::create(path, &dtype, &[WIDTH], &options).unwrap().close().unwrap();
+}
+
+#[test]
+fn a_killed_appender_leaves_rows_that_were_added() {
+    let directory = directory();
+    let path = directory.path().join("log.npy");
+    log(&path);
+    let last = std::cell::Cell::new(0);
+    kill("append", &path, || {
+        let rows = all_rows(&path);
+        assert!(rows >= last.get(), "{rows} rows, and there were {}", last.get());
+        last.set(rows);
+        let planned = RecoverOptions::new().plan(&path).unwrap();
+        assert!(planned.shape[0] >= rows && planned.filled == 0, "{planned:?}");
+    });
+    assert!(last.get() > 1000, "{}", last.get());
+}
+
+#[test]
+fn a_killed_writer_leaves_the_old_array_or_the_new_one() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    write_npy(&path, &turn(0)).unwrap();
+    kill("write", &path, || {
+        let array: Array2<u64> = read_npy(&path).unwrap();
+        assert!(array == turn(0) || array == turn(1));
+    });
+}
+
+#[test]
+fn a_killed_creator_leaves_a_whole_file() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    make(&path, 0);
+    kill("create", &path, || {
+        let array: Array2<u64> = read_npy(&path).unwrap();
+        let full = [turn(0), turn(1)].into_iter().find(|turn| turn.dim() == array.dim()).unwrap();
+        // Zeros, until they were set.
+        assert!(array.iter().zip(&full).all(|(&value, &set)| value == 0 || value == set));
+    });
+}
+
+#[test]
+fn a_killed_resize_leaves_the_old_rows_or_the_new_ones() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    let all = Array2::from_shape_fn((1000, 30), |(r, c)| (r * 30 + c) as f32);
+    write_npy(&path, &all).unwrap();
+    kill("resize", &path, || {
+        let array: Array2<f32> = read_npy(&path).unwrap();
+        assert!((1000..1007).contains(&array.nrows()));
+        assert_eq!(array.slice(npymap::ndarray::s![..1000, ..]), all);
+        assert!(array.rows().into_iter().skip(1000).all(|row| row.iter().all(|&v| v == 0.0)));
+        recover(&path).unwrap();
+        resize(&path, 1000).unwrap();
+    });
+}
+
+#[test]
+fn a_killed_editor_tears_no_element() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    write_npy(&path, &Array2::<u64>::zeros((300, 301))).unwrap();
+    kill("set", &path, || {
+        let array: Array2<u64> = read_npy(&path).unwrap();
+        assert_eq!(array.dim(), (300, 301));
+        assert!(array.iter().all(|value| value >> 32 == value & 0xffff_ffff));
+    });
+}
+
+#[test]
+fn a_reader_sees_rows_while_another_process_adds_them() {
+    let directory = directory();
+    let path = directory.path().join("log.npy");
+    log(&path);
+    let held = open(&path).unwrap();
+    let mut child = start("grow", &path, 0);
+    let (mut last, mut reads, mut kept) = (0, 0, Vec::new());
+    while last < 20_000 {
+        let array = open(&path).unwrap();
+        let rows = array.shape()[0];
+        assert!(rows >= last, "{rows} rows, and there were {last}");
+        for number in
+            [last, usize::midpoint(last, rows), rows.max(1) - 1].into_iter().filter(|&n| n < rows)
+        {
+            let values = array.as_slice::<u32>().unwrap();
+            assert_eq!(values[number * WIDTH..][..WIDTH], row(number));
+        }
+        if rows > last {
+            reads += 1;
+            last = rows;
+        }
+        if reads % 50 == 0 && kept.len() < 20 {
+            kept.push(array);
+        }
+    }
+    assert!(child.wait().unwrap().success());
+    assert!(reads > 20, "{reads}");
+    assert_eq!(held.shape(), [0, WIDTH]);
+    for array in kept {
+        let values = array.as_slice::<u32>().unwrap();
+        assert!(values.chunks_exact(WIDTH).enumerate().all(|(n, values)| values == row(n)));
+    }
+    assert_eq!(all_rows(&path), 20_000);
+}
+
+/// Fills a file system of 1 MiB in every way.
+fn full(path: &Path) {
+    let directory = path.parent().unwrap();
+    let is_full = |error: npymap::Error| match error.kind() {
+        ErrorKind::Io { source, .. } => assert_eq!(source.kind(), std::io::ErrorKind::StorageFull),
+        other => panic!("{other}"),
+    };
+    let large = Array2::from_elem((20_000, 10), 1_u64);
+    let (dtype, shape) = (DType::of::<u64>(), large.shape());
+    is_full(create(path, "<u8", shape, &CreateOptions::new()).unwrap_err());
+    is_full(write_npy(path, &large).unwrap_err());
+    assert_eq!(names(directory), Vec::<String>::new());
+
+    let sparse = CreateOptions::new().sparse(true).clone();
+    let mut array = create(path, "<u8", shape, &sparse).unwrap();
+    is_full(array.write_fill(&7_u64).unwrap_err());
+    drop(array);
+    fs::remove_file(path).unwrap();
+
+    let mut log = Appender::create(path, &dtype, &[10], &CreateOptions::new()).unwrap();
+    log.append(&large.slice(npymap::ndarray::s![..1000, ..]).to_owned()).unwrap();
+    log.flush().unwrap();
+    is_full(log.append(&large).unwrap_err());
+    is_full(log.resize(1 << 20).unwrap_err());
+    is_full(
+        log.append_parts(1 << 20, |put| (0..1 << 20).try_for_each(|_| put(&[0; 80]))).unwrap_err(),
+    );
+    assert_eq!(log.shape(), [1000, 10]);
+    assert_eq!(fs::metadata(path).unwrap().len(), 128 + 80_000);
+    let filler = directory.join("filler");
+    fs::write(&filler, vec![0; 600_000]).unwrap();
+    while log.append_slice(&[2_u64; 1000]).is_ok() {}
+    let rows = log.rows();
+    is_full(log.flush().unwrap_err());
+    fs::remove_file(&filler).unwrap();
+    log.flush().unwrap();
+    assert_eq!(OpenOptions::new().header(path).unwrap().shape, [rows, 10]);
+    let mut log = log.with_buffer(0);
+    while log.append_slice(&[2_u64; 1000]).is_ok() {}
+    let rows = log.rows();
+    is_full(log.resize(rows - 1).unwrap_err());
+    log.close().unwrap();
+    let array: Array2<u64> = read_npy(path).unwrap();
+    assert_eq!(array.nrows(), rows);
+    assert!(rows > 5000 && RecoverOptions::new().plan(path).unwrap().is_whole());
+    assert_eq!(names(directory), ["a.npy"]);
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_leaves_no_broken_file() {
+    let directory = directory();
+    let script =
+        r#"mount -t tmpfs -o size=1m none "$0" && touch "$0/a.npy" && rm "$0/a.npy" && exec "$@""#;
+    let mounted = |command: &Path, arguments: &[&str]| {
+        let mut shell = Command::new("unshare");
+        shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
+        shell.arg(directory.path()).arg(command).args(arguments);
+        shell.env(PART, "full").env(FILE, directory.path().join("a.npy")).env(SEED, "0");
+        shell.output()
+    };
+    if !mounted(Path::new("true"), &[]).is_ok_and(|output| output.status.success()) {
+        return eprintln!("nothing was tested, no small file system can be mounted");
+    }
+    let exe = env::current_exe().unwrap();
+    let output = mounted(&exe, &["--exact", "faults::part", "--ignored", "--nocapture"]).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

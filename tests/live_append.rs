@@ -1,0 +1,90 @@
+//! NumPy reads what was appended at every step, and npy-append-array and we
+//! go on with each other's files.
+
+use std::fs;
+
+use npymap::ndarray::{Array2, ArrayD, array};
+use npymap::{Appender, OpenOptions, read_npy, recover, resize, write_npy};
+use serde_json::{Value, json};
+
+use crate::oracle::Oracle;
+use crate::support::{Raw, directory};
+
+fn read(path: &str) -> ArrayD<Raw> {
+    OpenOptions::new().read_ndarray(path).unwrap()
+}
+
+fn texts(values: &Value) -> Vec<&str> {
+    values.as_array().unwrap().iter().map(|value| value.as_str().unwrap()).collect()
+}
+
+#[test]
+fn numpy_reads_every_step() {
+    let Some(mut numpy) = Oracle::start("grow.py") else { return };
+    let directory = directory();
+    let cases = numpy.ask(&json!(["parts", directory.path(), 60, 20_240_229]));
+    let cases = cases.as_array().unwrap();
+    assert!(cases.len() > 20, "{}", cases.len());
+    for case in cases {
+        let paths = texts(&case["paths"]);
+        let (path, parts) = paths.split_first().unwrap();
+        let steps = case["steps"].as_array().unwrap();
+        let mut appender = Appender::open(path).unwrap();
+        for (part, step) in parts.iter().zip(&steps[1..]) {
+            appender.append(&read(part)).unwrap();
+            appender.flush().unwrap();
+            assert_eq!(numpy.ask(&json!(["loaded", path])), json!([step, step]), "{path}");
+        }
+        appender.close().unwrap();
+        let whole = fs::read(case["whole"].as_str().unwrap()).unwrap();
+        assert!(fs::read(path).unwrap() == whole, "{path}");
+    }
+}
+
+#[test]
+fn files_go_to_and_fro_between_writers() {
+    let Some(mut numpy) = Oracle::start("grow.py") else { return };
+    let directory = directory();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (log, rows) = (at("log.npy"), at("rows.npy"));
+    write_npy(&rows, &array![[1.5_f32, 2.5]]).unwrap();
+    if numpy.ask(&json!(["create", log, rows])) == json!(false) {
+        return eprintln!("nothing was tested, there is no npy-append-array");
+    }
+    for count in 2..=130 {
+        if count % 2 == 0 {
+            Appender::open(&log).unwrap().append_slice(&[count as f32, 2.5]).unwrap();
+        } else {
+            assert_eq!(numpy.ask(&json!(["append", log, rows])), json!(true));
+        }
+        let header = OpenOptions::new().header(&log).unwrap();
+        assert_eq!((header.shape, header.data_offset), (vec![count, 2], 128));
+    }
+    let table: Array2<f32> = read_npy(&log).unwrap();
+    let first = |row: usize| if row % 2 == 0 { 1.5 } else { row as f32 + 1.0 };
+    assert_eq!(
+        table,
+        Array2::from_shape_fn((130, 2), |(r, c)| if c == 1 { 2.5 } else { first(r) })
+    );
+}
+
+#[test]
+fn numpy_reads_what_was_resized_and_recovered() {
+    let Some(mut numpy) = Oracle::start("grow.py") else { return };
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    let shape = |numpy: &mut Oracle| numpy.ask(&json!(["loaded", path]))[1][0].clone();
+    write_npy(&path, &Array2::<f64>::zeros((9, 2))).unwrap();
+    for rows in [10, 1000, 3, 0, 1] {
+        resize(&path, rows).unwrap();
+        assert_eq!(shape(&mut numpy), json!([rows, 2]));
+    }
+    let bytes = fs::read(&path).unwrap();
+    for (len, rows) in [(128, 0), (143, 0), (144, 1), (160, 2), (175, 2), (3333, 200)] {
+        let mut bytes = bytes.clone();
+        bytes.resize(len, 0);
+        fs::write(&path, &bytes).unwrap();
+        recover(&path).unwrap();
+        assert_eq!(shape(&mut numpy), json!([rows, 2]));
+    }
+}
