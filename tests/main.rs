@@ -48,6 +48,7 @@ mod raw_linux;
 mod records;
 mod recover;
 mod roundtrip;
+mod sampler;
 mod steps;
 mod sums;
 mod support;

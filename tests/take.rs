@@ -27,7 +27,7 @@ fn parts_of_views_are_ndarrays_selections() {
             assert_eq!(view.take(axis, &indices).unwrap(), expected);
             let mut out = vec![0; expected.len()];
             view.take_into(axis, &indices, &mut out).unwrap();
-            assert_eq!(out, expected.into_raw_vec_and_offset().0);
+            assert!(out.iter().eq(&expected));
         }
         assert_eq!(view.take::<usize>(1, &[]).unwrap().shape(), [4, 0, 5]);
         assert!(matches!(view.take(3, &[0]).unwrap_err().kind(), ErrorKind::Axis { .. }));
@@ -66,7 +66,8 @@ fn what_names_no_row_is_an_error_before_anything_is_written() {
     let says = |result: Result<()>| result.unwrap_err().to_string();
     assert_eq!(says(rows.take(&[0, 5], &mut out)), "index 5 of axis 0 is outside shape (5, 2)");
     assert_eq!(says(rows.take(&[-1, 0], &mut out)), "index -1 of axis 0 is outside shape (5, 2)");
-    assert_eq!(says(rows.take(&[0, u64::MAX], &mut out)).len(), 61);
+    let far = says(rows.take(&[0, u64::MAX], &mut out));
+    assert_eq!(far, format!("index {} of axis 0 is outside shape (5, 2)", u64::MAX));
     assert_eq!(says(rows.take(&[0], &mut out)), "4 values for 2 elements");
     assert_eq!(
         says(rows.take(&[0, 1], &mut [0_i32; 4])),

@@ -29,7 +29,7 @@ impl ArrayFile {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn take<T: Element, I: RowIndex>(&self, indices: &[I], out: &mut [T]) -> Result<()> {
-        let taken = || {
+        let mut taken = || {
             T::codec(self.dtype())?;
             let rows = self.found(indices, 1, out.len())?;
             self.each(&rows, 1, out, |read, own| read.view::<T>()?.copy_to_slice(own))
@@ -60,7 +60,7 @@ impl ArrayFile {
         len: usize,
         out: &mut [U],
     ) -> Result<()> {
-        let taken = || {
+        let mut taken = || {
             check(self.dtype(), &U::dtype(), Casting::SameKind)?;
             let starts = self.found(starts, len, out.len())?;
             self.each(&starts, len, out, |read, own| {
