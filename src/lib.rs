@@ -92,7 +92,10 @@ pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
 pub use pages::{Advice, Mapping};
-pub use sample::{RowIndex, Rows, Sampler, SamplerState, Shard, Tail, TakeMode};
+pub use sample::{
+    Batch, BatchError, BatchOptions, Batches, RowIndex, Rows, Sampler, SamplerState, Shard, Tail,
+    TakeMode,
+};
 pub use value::Value;
 pub use view::{
     Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, Stats, View, ViewMut,

@@ -14,6 +14,7 @@
 mod advise;
 mod append;
 mod array_file;
+mod batches;
 mod create;
 mod edits;
 mod elements;

@@ -82,8 +82,8 @@ fn what_names_no_row_is_an_error_before_anything_is_written() {
         "index 4 of axis 0 is outside shape (5, 2)"
     );
     assert_eq!(
-        says(rows.take_as(&[0], &mut [0_i16; 2])),
-        "'<u2' does not become '<i2' with casting `same_kind`: allow it with casting `unsafe`"
+        says(rows.take_as(&[0], &mut [false; 2])),
+        "'<u2' does not become '|b1' with casting `same_kind`: allow it with casting `unsafe`"
     );
     assert_eq!(out, [7; 4]);
     rows.take(&TakeMode::Wrap.resolve(&[-1, 7], rows.len()).unwrap(), &mut out).unwrap();

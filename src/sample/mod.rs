@@ -1,14 +1,24 @@
 //! Rows in random order: read as fast as the disk gives them.
 
+mod batches;
 mod index;
+#[cfg(test)]
+mod model;
 mod order;
 mod permutation;
+mod pipeline;
 mod rows;
 mod sampler;
 mod strategy;
 mod windows;
 
 pub(crate) use index::resolve;
+/// What the pipeline waits by.
+mod sync {
+    pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+}
+
+pub use batches::{Batch, BatchError, BatchOptions, Batches};
 pub use index::{RowIndex, TakeMode};
 pub use rows::Rows;
 pub use sampler::{Sampler, SamplerState, Shard, Tail};

@@ -173,6 +173,21 @@ impl Rows {
             .expect("as many elements as the shape has"))
     }
 
+    /// Copies rows into a vector, whose memory is used again if it is enough:
+    /// what [`BatchOptions`](crate::BatchOptions) reads by.
+    ///
+    /// # Errors
+    ///
+    /// As [`take_array`](Rows::take_array).
+    pub fn take_vec<T: Element, I: RowIndex>(&self, indices: &[I], out: &mut Vec<T>) -> Result<()> {
+        let expected = indices.len().saturating_mul(self.row_len());
+        if out.len() != expected {
+            *out = self.take_array(indices)?.into_raw_vec_and_offset().0;
+            return Ok(());
+        }
+        self.take(indices, out)
+    }
+
     fn gathered<T: Element, I: RowIndex>(&self, indices: &[I], len: usize) -> Result<Vec<T>> {
         let codec = T::codec(&self.dtype)?;
         let batch = self.batch(indices, 1, len)?;
@@ -211,8 +226,9 @@ impl Rows {
         self.named(self.converted(indices, 1, out, convert))
     }
 
-    /// Copies rows cast to another type of number, which must be of the same
-    /// kind: integers to longer ones, `f16` to `f32`, `f64` to `f32`.
+    /// Copies rows cast to another type of number, as
+    /// [`Casting::SameKind`] allows: `u16` to `i64`, `f16` to `f32`, `f64` to
+    /// `f32`.
     ///
     /// # Errors
     ///
