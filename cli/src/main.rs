@@ -2,6 +2,7 @@
 //! them.
 
 mod append;
+mod bench;
 mod cast;
 mod compare;
 mod concat;
@@ -21,15 +22,18 @@ mod json;
 mod leaves;
 mod made;
 mod open;
+mod picked;
 mod plan;
 mod progress;
 mod raw;
 mod recover;
 mod region;
 mod rows;
+mod sample;
 mod selection;
 mod set;
 mod show;
+mod shuffle;
 mod signals;
 mod stats;
 mod style;
@@ -72,6 +76,9 @@ enum Command {
     Concat(concat::Concat),
     Fill(fill::Fill),
     Recover(recover::Recover),
+    Sample(sample::Sample),
+    Shuffle(shuffle::Shuffle),
+    Bench(bench::Bench),
 }
 
 fn main() -> ExitCode {
@@ -92,6 +99,9 @@ fn main() -> ExitCode {
         Command::Concat(concat) => concat.run(),
         Command::Fill(fill) => fill.run(),
         Command::Recover(recover) => recover.run(),
+        Command::Sample(sample) => sample.run(),
+        Command::Shuffle(shuffle) => shuffle.run(),
+        Command::Bench(bench) => bench.run(),
     };
     match done {
         Ok(code) => code,

@@ -8,10 +8,12 @@
 mod convert;
 mod copy;
 mod dispatch;
+mod prefetch;
 mod transpose;
 
 pub(crate) use convert::convert;
 pub use copy::Part;
 pub(crate) use copy::copy;
 pub(crate) use dispatch::{Job, run};
+pub(crate) use prefetch::prefetch;
 pub(crate) use transpose::{Plane, transpose};

@@ -333,7 +333,8 @@ impl Rows {
         Ok(Wanted { parts, rows })
     }
 
-    /// Calls `copy` with rows, and the places of `out` for them.
+    /// Calls `copy` with the places of `out` for some rows, and with those
+    /// rows and all after them.
     pub(super) fn each<U>(
         &self,
         wanted: &Wanted,
@@ -343,7 +344,7 @@ impl Rows {
         let len = wanted.parts.len;
         self.go(wanted, |range| {
             let own = out.get_mut(range.start * len..range.end * len).unwrap_or_default();
-            copy(wanted.rows.get(range).unwrap_or_default(), own);
+            copy(wanted.rows.get(range.start..).unwrap_or_default(), own);
         });
     }
 

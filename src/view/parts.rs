@@ -16,6 +16,9 @@ const BLOCK: usize = 16 * 1024;
 /// Elements this far from each other are not on one page.
 const PAGE: usize = 4096;
 
+/// How many parts before it is copied a part is fetched from memory.
+const FETCHED: usize = 4;
+
 /// What stands at each index of an axis: elements at the same distances from
 /// the first of them.
 #[derive(Clone, Debug)]
@@ -112,7 +115,23 @@ impl Parts {
         }
     }
 
-    /// Decodes parts over as many values.
+    /// The indices, while the bytes of later ones are fetched.
+    fn fetched<'s>(
+        &'s self,
+        bytes: &'s [u8],
+        indices: &'s [usize],
+    ) -> impl Iterator<Item = usize> + 's {
+        let later = indices.iter().skip(FETCHED).map(Some).chain(std::iter::repeat(None));
+        indices.iter().zip(later).map(move |(&index, later)| {
+            if let Some(later) = later.and_then(|&later| self.run(bytes, later)) {
+                kernel::prefetch(later);
+            }
+            index
+        })
+    }
+
+    /// Decodes parts over as many values as `out` has. There may be more
+    /// indices: they are next.
     pub(crate) fn decode_over<T: Element>(
         &self,
         bytes: &[u8],
@@ -125,8 +144,9 @@ impl Parts {
         }
         if self.is_run {
             if let Some((part, to)) = T::raw(codec, out) {
-                let places = to.chunks_exact_mut(self.nbytes()).zip(indices);
-                for (to, from) in places.filter_map(|(to, &i)| Some((to, self.run(bytes, i)?))) {
+                let places = to.chunks_exact_mut(self.nbytes());
+                for (to, from) in places.zip(self.fetched(bytes, indices)) {
+                    let Some(from) = self.run(bytes, from) else { continue };
                     if part.swap {
                         kernel::copy(part, from, self.size, to);
                     } else {
@@ -159,7 +179,8 @@ impl Parts {
         }
     }
 
-    /// Decodes parts block by block and converts them over as many values.
+    /// Decodes parts block by block and converts them over as many values as
+    /// `out` has. There may be more indices: they are next.
     pub(crate) fn convert_over<T: Element + Copy, U>(
         &self,
         bytes: &[u8],
@@ -170,8 +191,9 @@ impl Parts {
     ) {
         let room = (BLOCK / size_of::<T>().max(1)).clamp(1, self.len.max(1));
         let mut buffer = T::zeros(room);
+        let count = out.len() / self.len.max(1);
         let mut rest = out;
-        for mut run in indices.iter().flat_map(|&index| self.runs(index)) {
+        for mut run in self.fetched(bytes, indices).take(count).flat_map(|i| self.runs(i)) {
             while run.count > 0 {
                 let block = Run { count: run.count.min(room), ..run };
                 let (own, after) = rest.split_at_mut(block.count);

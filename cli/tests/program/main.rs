@@ -13,4 +13,5 @@ mod interrupt;
 mod kill;
 mod raw;
 mod run;
+mod sample;
 mod set;
