@@ -93,8 +93,8 @@ pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
 pub use pages::{Advice, Mapping};
 pub use sample::{
-    Batch, BatchError, BatchOptions, Batches, RowIndex, Rows, Sampler, SamplerState, Shard, Tail,
-    TakeMode,
+    Batch, BatchError, BatchOptions, Batches, Ragged, RaggedAppender, RowIndex, Rows, Sampler,
+    SamplerState, Shard, Shards, Tail, TakeMode,
 };
 pub use value::Value;
 pub use view::{

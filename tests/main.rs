@@ -42,6 +42,7 @@ mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
 mod oracle;
+mod ragged;
 mod raw;
 #[cfg(target_os = "linux")]
 mod raw_linux;
@@ -50,6 +51,7 @@ mod records;
 mod recover;
 mod roundtrip;
 mod sampler;
+mod shards;
 mod steps;
 mod sums;
 mod support;

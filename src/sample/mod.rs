@@ -7,8 +7,12 @@ mod model;
 mod order;
 mod permutation;
 mod pipeline;
+mod ragged;
+mod ragged_append;
 mod rows;
 mod sampler;
+mod shards;
+mod stack;
 mod strategy;
 mod windows;
 
@@ -20,5 +24,8 @@ mod sync {
 
 pub use batches::{Batch, BatchError, BatchOptions, Batches};
 pub use index::{RowIndex, TakeMode};
+pub use ragged::Ragged;
+pub use ragged_append::RaggedAppender;
 pub use rows::Rows;
 pub use sampler::{Sampler, SamplerState, Shard, Tail};
+pub use shards::Shards;

@@ -348,9 +348,59 @@ impl Rows {
         });
     }
 
+    /// Copies rows to places of their own: the `n`th of `rows` to the `n`th of
+    /// `places`, counted in rows of `out`. All are there.
+    pub(super) fn scatter<T: Element>(
+        &self,
+        rows: &[usize],
+        places: &[usize],
+        out: &mut [T],
+    ) -> Result<()> {
+        let codec = T::codec(&self.dtype)?;
+        let parts = Parts::rows(&self.geometry, 0, self.dtype.itemsize())?;
+        let (len, wanted) = (parts.len, Wanted { parts, rows: rows.to_vec() });
+        self.go(&wanted, |range| {
+            for at in range {
+                let place = places.get(at).map(|place| place * len..(place + 1) * len);
+                let place = place.and_then(|place| out.get_mut(place)).unwrap_or_default();
+                let next = wanted.rows.get(at..).unwrap_or_default();
+                wanted.parts.decode_over(self.map.as_ref(), &codec, next, place);
+            }
+        });
+        Ok(())
+    }
+
+    /// Copies stretches of rows, each to as many places of its own.
+    pub(super) fn stretches<T: Element>(
+        &self,
+        stretches: &[Range<usize>],
+        out: &mut [&mut [T]],
+    ) -> Result<()> {
+        let codec = T::codec(&self.dtype)?;
+        let size = self.dtype.itemsize();
+        let part = |stretch: &Range<usize>| {
+            Parts::windows(&self.geometry, 0, stretch.len(), size)
+                .map(|parts| (parts, stretch.start))
+        };
+        let parts: Vec<(Parts, usize)> = stretches.iter().map(part).collect::<Result<_>>()?;
+        let nbytes = parts.iter().map(|(parts, _)| parts.nbytes()).sum::<usize>();
+        let each = nbytes / parts.len().max(1);
+        let copy = |range: Range<usize>| {
+            let places = out.get_mut(range.clone()).unwrap_or_default();
+            for ((parts, start), place) in parts.get(range).into_iter().flatten().zip(places) {
+                parts.decode_over(self.map.as_ref(), &codec, &[*start], place);
+            }
+        };
+        let part = |at: usize| parts.get(at).map(|(parts, start)| (parts, *start));
+        let mut reading = Reading { own: self, part, copy, start: Instant::now() };
+        self.strategy.run(parts.len(), each, &mut reading);
+        Ok(())
+    }
+
     /// Calls `copy` with ranges of rows, when it is best to read them.
     fn go(&self, wanted: &Wanted, copy: impl FnMut(Range<usize>)) {
-        let mut reading = Reading { own: self, wanted, copy, start: Instant::now() };
+        let part = |at: usize| wanted.rows.get(at).map(|&row| (&wanted.parts, row));
+        let mut reading = Reading { own: self, part, copy, start: Instant::now() };
         self.strategy.run(wanted.rows.len(), wanted.parts.nbytes(), &mut reading);
     }
 
@@ -374,27 +424,31 @@ pub(super) struct Wanted {
     pub(super) rows: Vec<usize>,
 }
 
-/// A batch on its way.
-struct Reading<'a, F> {
+/// A batch on its way: `part` says which part is to be read at each place.
+struct Reading<'a, P, C> {
     own: &'a Rows,
-    wanted: &'a Wanted,
-    copy: F,
+    part: P,
+    copy: C,
     start: Instant,
 }
 
-impl<F: FnMut(Range<usize>)> Batch for Reading<'_, F> {
-    fn touch(&self, row: usize) {
+impl<'p, P, C> Batch for Reading<'_, P, C>
+where
+    P: Fn(usize) -> Option<(&'p Parts, usize)>,
+    C: FnMut(Range<usize>),
+{
+    fn touch(&self, at: usize) {
         let bytes = self.own.map.as_ref();
-        if let Some(&row) = self.wanted.rows.get(row) {
-            self.wanted.parts.ranges(row, |range| {
+        if let Some((parts, row)) = (self.part)(at) {
+            parts.ranges(row, |range| {
                 black_box(bytes.get(range.start).copied());
             });
         }
     }
 
-    fn advise(&self, row: usize) {
-        if let Some(&row) = self.wanted.rows.get(row) {
-            self.own.advise(&self.wanted.parts, row);
+    fn advise(&self, at: usize) {
+        if let Some((parts, row)) = (self.part)(at) {
+            self.own.advise(parts, row);
         }
     }
 
