@@ -16,7 +16,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [pictures, labels] = ["x.npy", "y.npy"].map(|name| directory.path().join(name));
     let pixel = |(n, _, _)| u8::try_from(n % 10 * 25).unwrap_or(0);
     write_npy(&pictures, &Array3::from_shape_fn((COUNT, SIDE, SIDE), pixel))?;
-    write_npy(&labels, &(0..COUNT).map(|n| u8::try_from(n % 10).unwrap_or(0)).collect::<Array1<u8>>())?;
+    write_npy(
+        &labels,
+        &(0..COUNT).map(|n| u8::try_from(n % 10).unwrap_or(0)).collect::<Array1<u8>>(),
+    )?;
 
     // SAFETY: nobody else knows of the files.
     let [x, y] = unsafe { [MappedArray::open(&pictures)?, MappedArray::open(&labels)?] };

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod any;
 mod array;
 mod axes;
 mod cast;
@@ -17,9 +18,17 @@ mod lock;
 mod map;
 mod mode;
 mod npy;
+#[cfg(feature = "npz")]
+pub mod npz;
 mod pages;
+#[cfg(any(feature = "npz", feature = "tar"))]
+mod part;
 mod replace;
 mod sample;
+#[cfg(feature = "tar")]
+mod shard;
+mod source;
+pub mod ten;
 mod value;
 mod view;
 mod whole;
@@ -36,6 +45,7 @@ pub use jiff;
 pub use ndarray;
 pub use num_complex;
 
+pub use any::{AnyFile, Format, open_any};
 /// # Examples
 ///
 /// ```
@@ -91,11 +101,16 @@ pub use lock::{FileLock, LockKind};
 pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
+#[cfg(feature = "npz")]
+pub use npz::{Npz, NpzWriter};
 pub use pages::{Advice, Mapping};
 pub use sample::{
     Batch, BatchError, BatchOptions, Batches, Ragged, RaggedAppender, RowIndex, Rows, Sampler,
-    SamplerState, Shard, Shards, Tail, TakeMode,
+    SamplerState, Share, Stacked, Tail, TakeMode,
 };
+#[cfg(feature = "tar")]
+pub use shard::{Shard, ShardMember};
+pub use ten::{Ten, TenHeader};
 pub use value::Value;
 pub use view::{
     Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, Stats, View, ViewMut,

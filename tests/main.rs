@@ -13,6 +13,8 @@
 
 mod advise;
 mod append;
+#[cfg(feature = "npz")]
+mod archives;
 mod array_file;
 mod batches;
 mod create;
@@ -23,9 +25,13 @@ mod errors_format;
 #[cfg(target_os = "linux")]
 mod faults;
 mod fixtures;
+#[cfg(feature = "npz")]
+mod hostile_npz;
 mod inplace;
 mod inplace_types;
 mod live_append;
+#[cfg(feature = "npz")]
+mod live_archives;
 mod live_casts;
 mod live_dates;
 mod live_edits;
@@ -33,6 +39,7 @@ mod live_numpy;
 mod live_raw;
 mod live_records;
 mod live_take;
+mod live_ten;
 mod live_values;
 mod live_views;
 mod live_whole;
@@ -41,6 +48,8 @@ mod model;
 mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
+#[cfg(feature = "npz")]
+mod npz_writer;
 mod oracle;
 mod ragged;
 mod raw;
@@ -51,13 +60,18 @@ mod records;
 mod recover;
 mod roundtrip;
 mod sampler;
-mod shards;
+#[cfg(feature = "tar")]
+mod shard;
+mod stacked;
 mod steps;
 mod sums;
 mod support;
 mod take;
+mod ten;
 mod truncated;
 mod view_errors;
 mod views;
 mod views_mut;
 mod whole;
+#[cfg(feature = "npz")]
+mod zips;

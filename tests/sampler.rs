@@ -1,7 +1,7 @@
 //! Orders of rows: the same everywhere, each row once, resumed where they
 //! stopped.
 
-use npymap::{Sampler, SamplerState, Shard, Tail};
+use npymap::{Sampler, SamplerState, Share, Tail};
 
 fn kinds(len: usize, seed: u64) -> Vec<Sampler> {
     vec![
@@ -76,11 +76,11 @@ fn epochs_and_seeds_have_orders_of_their_own() {
     assert!(!Sampler::shuffled(1000, 3).eq(Sampler::shuffled(1000, 4)));
 }
 
-fn shards(sampler: &Sampler, world: usize, workers: usize, tail: Tail) -> Vec<Vec<usize>> {
+fn shares(sampler: &Sampler, world: usize, workers: usize, tail: Tail) -> Vec<Vec<usize>> {
     let all = (0..world).flat_map(|rank| (0..workers).map(move |worker| (rank, worker)));
     all.map(|(rank, worker)| {
-        let shard = Shard { rank, world, worker, workers };
-        let own = sampler.clone().tail(tail).shard(shard).unwrap();
+        let share = Share { rank, world, worker, workers };
+        let own = sampler.clone().tail(tail).share(share).unwrap();
         assert_eq!(own.len(), own.clone().count());
         own.collect()
     })
@@ -94,7 +94,7 @@ fn shards_of_all_ranks_together_are_the_epoch_once() {
             let mut expected: Vec<usize> = sampler.clone().collect();
             expected.sort_unstable();
             for (world, workers) in [(1, 1), (3, 1), (1, 4), (4, 3), (7, 2)] {
-                let mut all = shards(&sampler, world, workers, Tail::Keep).concat();
+                let mut all = shares(&sampler, world, workers, Tail::Keep).concat();
                 all.sort_unstable();
                 assert_eq!(all, expected, "{sampler:?} {world} {workers}");
             }
@@ -106,9 +106,9 @@ fn shards_of_all_ranks_together_are_the_epoch_once() {
 fn dropping_and_padding_gives_every_rank_as_many() {
     for sampler in kinds(101, 9) {
         for (tail, each) in [(Tail::Drop, 25), (Tail::Pad, 26)] {
-            let ranks = shards(&sampler, 4, 1, tail);
+            let ranks = shares(&sampler, 4, 1, tail);
             assert!(ranks.iter().all(|rank| rank.len() == each));
-            let workers = shards(&sampler, 4, 3, tail);
+            let workers = shares(&sampler, 4, 3, tail);
             for (rank, workers) in ranks.iter().zip(workers.chunks(3)) {
                 let (mut own, mut dealt) = (rank.clone(), workers.concat());
                 own.sort_unstable();
@@ -117,7 +117,7 @@ fn dropping_and_padding_gives_every_rank_as_many() {
             }
         }
     }
-    let mut padded = shards(&Sampler::shuffled(3, 1), 5, 1, Tail::Pad).concat();
+    let mut padded = shares(&Sampler::shuffled(3, 1), 5, 1, Tail::Pad).concat();
     padded.sort_unstable();
     padded.dedup();
     assert_eq!(padded, [0, 1, 2]);
@@ -125,9 +125,9 @@ fn dropping_and_padding_gives_every_rank_as_many() {
 
 #[test]
 fn a_resumed_sampler_gives_the_same_order() {
-    let shard = Shard { rank: 1, world: 2, worker: 0, workers: 3 };
+    let share = Share { rank: 1, world: 2, worker: 0, workers: 3 };
     for sampler in kinds(500, 11) {
-        let mut sampler = sampler.shard(shard).unwrap();
+        let mut sampler = sampler.share(share).unwrap();
         sampler.set_epoch(3);
         for taken in [0, 1, 40, 83] {
             sampler.seek(0);
@@ -135,7 +135,7 @@ fn a_resumed_sampler_gives_the_same_order() {
             let words: [u64; 4] = sampler.state().into();
             let mut again = kinds(500, 11);
             let again = again.iter_mut().find_map(|fresh| {
-                let mut fresh = fresh.clone().shard(shard).unwrap();
+                let mut fresh = fresh.clone().share(share).unwrap();
                 fresh.resume(SamplerState::from(words)).ok().map(|()| fresh)
             });
             assert!(again.unwrap().eq(sampler.clone()));
@@ -143,7 +143,7 @@ fn a_resumed_sampler_gives_the_same_order() {
     }
     let state = Sampler::shuffled(10, 1).state();
     let error = Sampler::shuffled(11, 1).resume(state).unwrap_err().to_string();
-    assert!(error.contains("a sampler of the same rows, order and shard"), "{error}");
+    assert!(error.contains("a sampler of the same rows, order and share"), "{error}");
     assert!(Sampler::blocks(10, 3, 1).resume(state).is_err());
     assert!(Sampler::shuffled(10, 1).resume(SamplerState { position: 11, ..state }).is_err());
 }
@@ -180,8 +180,8 @@ fn weights_and_shards_that_are_none_are_errors() {
     assert!(says(&[f64::NAN]).contains("NaN of row 0"));
     assert_eq!(says(&[0.0]), "cumulative weights that end at 0: expected a row of some weight");
     assert!(Sampler::weighted(vec![], 1, 1).is_err());
-    let shard = Shard { rank: 2, world: 2, ..Shard::default() };
-    let error = Sampler::sequential(3).shard(shard).unwrap_err().to_string();
+    let share = Share { rank: 2, world: 2, ..Share::default() };
+    let error = Sampler::sequential(3).share(share).unwrap_err().to_string();
     assert_eq!(error, "rank 2 of 2: expected a rank below their number");
-    assert!(Sampler::sequential(3).shard(Shard { workers: 0, ..Shard::default() }).is_err());
+    assert!(Sampler::sequential(3).share(Share { workers: 0, ..Share::default() }).is_err());
 }

@@ -18,16 +18,22 @@ mod found;
 mod get;
 mod head;
 mod info;
+mod inputs;
 mod json;
 mod leaves;
 mod made;
+mod members;
+mod npz;
 mod open;
+mod outputs;
 mod picked;
+mod place;
 mod plan;
 mod progress;
 mod raw;
 mod recover;
 mod region;
+mod rewrite;
 mod rows;
 mod sample;
 mod selection;
@@ -69,6 +75,7 @@ enum Command {
     Set(set::Set),
     Create(create::Create),
     Convert(convert::Convert),
+    Npz(npz::Npz),
     Raw(raw::Raw),
     Diff(diff::Diff),
     Demo(demo::Demo),
@@ -92,6 +99,7 @@ fn main() -> ExitCode {
         Command::Set(set) => set.run(),
         Command::Create(create) => create.run(),
         Command::Convert(convert) => convert.run(),
+        Command::Npz(npz) => npz.run(),
         Command::Raw(raw) => raw.run(),
         Command::Diff(diff) => diff.run(),
         Command::Demo(demo) => demo.run(),

@@ -203,8 +203,9 @@ impl<B> Iterator for Batches<B> {
             Next::Result(batch) => Some(batch),
             Next::End => None,
             Next::Lost => {
-                let panics = self.threads.drain(..).filter_map(|thread| thread.join().err());
-                if let Some(panic) = panics.last() {
+                let ended = self.threads.drain(..).map(JoinHandle::join);
+                let panics: Vec<_> = ended.filter_map(Result::err).collect();
+                if let Some(panic) = panics.into_iter().next() {
                     resume_unwind(panic);
                 }
                 None

@@ -3,6 +3,7 @@
 mod batches;
 mod index;
 #[cfg(test)]
+#[allow(clippy::duplicate_mod, clippy::unwrap_used, reason = "the same code with other locks")]
 mod model;
 mod order;
 mod permutation;
@@ -11,8 +12,8 @@ mod ragged;
 mod ragged_append;
 mod rows;
 mod sampler;
-mod shards;
 mod stack;
+mod stacked;
 mod strategy;
 mod windows;
 
@@ -27,5 +28,5 @@ pub use index::{RowIndex, TakeMode};
 pub use ragged::Ragged;
 pub use ragged_append::RaggedAppender;
 pub use rows::Rows;
-pub use sampler::{Sampler, SamplerState, Shard, Tail};
-pub use shards::Shards;
+pub use sampler::{Sampler, SamplerState, Share, Tail};
+pub use stacked::Stacked;

@@ -47,7 +47,7 @@ impl Order {
         }
     }
 
-    /// Whether shards are stretches of the order, so that each has its own
+    /// Whether shares are stretches of the order, so that each has its own
     /// blocks, and not every so many rows of it.
     pub(super) fn is_dealt_in_stretches(&self) -> bool {
         matches!(self, Order::Blocks(_))

@@ -75,10 +75,10 @@ impl Permutation {
     }
 }
 
-/// The golden ratio's bits, odd: what the state of SplitMix64 goes on by.
+/// The golden ratio's bits, odd: what the state of `SplitMix64` goes on by.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014; Stafford's
+/// The finaliser of `SplitMix64` (Steele, Lea and Flood, 2014; Stafford's
 /// variant 13): every bit depends on every other.
 pub(super) fn mix(state: u64) -> u64 {
     let state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -115,6 +115,12 @@ fn root(n: u64) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::indexing_slicing
+)]
 mod tests {
     use super::*;
 

@@ -142,6 +142,10 @@ impl Rows {
     /// As [`take`](Rows::take); [`ErrorKind::Size`] when no memory could hold
     /// them all.
     ///
+    /// # Panics
+    ///
+    /// When there isn't that much memory, as [`Vec`] does.
+    ///
     /// # Examples
     ///
     /// ```
@@ -261,7 +265,7 @@ impl Rows {
 
     fn copied<I: RowIndex>(&self, indices: &[I], out: &mut [u8]) -> Result<()> {
         let each = self.row_len() * self.dtype.itemsize();
-        let expected = each.checked_mul(indices.len()).unwrap_or(usize::MAX);
+        let expected = each.saturating_mul(indices.len());
         fits(expected, out.len())?;
         let batch = self.batch(indices, 1, indices.len().saturating_mul(self.row_len()))?;
         self.go(&batch, |range| {
@@ -328,7 +332,7 @@ impl Rows {
             _ => Parts::windows(&self.geometry, 0, window, size)?,
         };
         let rows = resolve(TakeMode::Raise, indices, parts.count, 0, self.shape())?;
-        let expected = rows.len().checked_mul(parts.len).unwrap_or(usize::MAX);
+        let expected = rows.len().saturating_mul(parts.len);
         fits(expected, len)?;
         Ok(Wanted { parts, rows })
     }

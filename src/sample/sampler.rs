@@ -12,12 +12,12 @@ use crate::error::{ErrorKind, Result};
 /// keyed bijection. The same seed gives the same order on every machine and in
 /// every version of this crate that can resume its state; see below.
 ///
-/// It iterates over this shard's rows of the current epoch; then
+/// It iterates over this share's rows of the current epoch; then
 /// [`next_epoch`](Sampler::next_epoch) starts another, in another order.
 ///
 /// # The order
 ///
-/// With `mix` the finaliser of SplitMix64 and
+/// With `mix` the finaliser of `SplitMix64` and
 /// `hash(k, x) = mix(k ^ mix((x + 1) · 0x9e3779b97f4a7c15))`, the key of an
 /// epoch is `hash(mix(seed), epoch)`. A permutation of `0..n` under a key has
 /// `a = ⌈√n⌉`, `b = ⌈n / a⌉` and twelve round keys `mix(key + i ·
@@ -45,14 +45,14 @@ use crate::error::{ErrorKind, Result};
 #[derive(Clone, Debug)]
 pub struct Sampler {
     len: u64,
-    /// Positions of an epoch, of all shards together.
+    /// Positions of an epoch, of all shares together.
     draws: u64,
     order: Order,
     seed: u64,
     epoch: u64,
-    /// How many of this shard's rows were given out.
+    /// How many of this share's rows were given out.
     position: u64,
-    shard: Shard,
+    share: Share,
     tail: Tail,
     /// The order of this epoch.
     current: Epoch,
@@ -62,7 +62,7 @@ pub struct Sampler {
 ///
 /// The default is all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shard {
+pub struct Share {
     /// The number of this process.
     pub rank: usize,
     /// How many processes share an epoch.
@@ -73,9 +73,9 @@ pub struct Shard {
     pub workers: usize,
 }
 
-impl Default for Shard {
-    fn default() -> Shard {
-        Shard { rank: 0, world: 1, worker: 0, workers: 1 }
+impl Default for Share {
+    fn default() -> Share {
+        Share { rank: 0, world: 1, worker: 0, workers: 1 }
     }
 }
 
@@ -105,13 +105,13 @@ pub enum Tail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SamplerState {
     /// A hash of what doesn't change: the number of rows, the kind of order,
-    /// the shard.
+    /// the share.
     pub of: u64,
     /// The seed.
     pub seed: u64,
     /// The epoch.
     pub epoch: u64,
-    /// How many rows of the epoch this shard gave out.
+    /// How many rows of the epoch this share gave out.
     pub position: u64,
 }
 
@@ -142,7 +142,7 @@ impl Sampler {
 
     /// All rows once an epoch, block by block: blocks of `block` rows in random
     /// order, and the rows of each in random order. Disks that seek slowly
-    /// read a block at once; and each shard has blocks of its own.
+    /// read a block at once; and each share has blocks of its own.
     ///
     /// # Examples
     ///
@@ -193,11 +193,11 @@ impl Sampler {
 
     fn new(order: Order, len: u64, draws: u64, seed: u64) -> Sampler {
         let current = order.epoch(len, seed, 0);
-        let (shard, tail) = (Shard::default(), Tail::default());
-        Sampler { len, draws, order, seed, epoch: 0, position: 0, shard, tail, current }
+        let (share, tail) = (Share::default(), Tail::default());
+        Sampler { len, draws, order, seed, epoch: 0, position: 0, share, tail, current }
     }
 
-    /// Gives out one shard only. Ranks are dealt rows in turn, and so are the
+    /// Gives out one share only. Ranks are dealt rows in turn, and so are the
     /// workers of each; blocks are dealt in stretches.
     ///
     /// # Errors
@@ -207,15 +207,15 @@ impl Sampler {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Sampler, Shard, Tail};
+    /// use npymap::{Sampler, Share, Tail};
     ///
-    /// let shard = Shard { rank: 1, world: 3, ..Shard::default() };
-    /// let one = Sampler::shuffled(10, 5).shard(shard)?;
+    /// let share = Share { rank: 1, world: 3, ..Share::default() };
+    /// let one = Sampler::shuffled(10, 5).share(share)?;
     /// assert_eq!(one.clone().count(), 3);
     /// assert_eq!(one.tail(Tail::Pad).count(), 4);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn shard(self, shard: Shard) -> Result<Sampler> {
+    pub fn share(self, share: Share) -> Result<Sampler> {
         let check = |what: &str, number: usize, count: usize| {
             let value = format!("{what} {number} of {count}");
             let expected = format!("a {what} below their number");
@@ -225,9 +225,9 @@ impl Sampler {
                 Err(crate::Error::from(ErrorKind::Value { value, expected }))
             }
         };
-        check("rank", shard.rank, shard.world)?;
-        check("worker", shard.worker, shard.workers)?;
-        Ok(Sampler { shard, ..self })
+        check("rank", share.rank, share.world)?;
+        check("worker", share.worker, share.workers)?;
+        Ok(Sampler { share, ..self })
     }
 
     /// Says what becomes of rows that can't be dealt evenly to all ranks.
@@ -260,7 +260,7 @@ impl Sampler {
         self.current = self.order.epoch(self.len, self.seed, epoch);
     }
 
-    /// Goes to a position of this epoch: so many of this shard's rows count as
+    /// Goes to a position of this epoch: so many of this share's rows count as
     /// given out.
     pub fn seek(&mut self, position: u64) {
         self.position = position.min(self.own_rows());
@@ -273,18 +273,18 @@ impl Sampler {
         SamplerState { of: self.fingerprint(), seed, epoch, position }
     }
 
-    /// Goes on where another sampler of the same rows, kind and shard stood,
+    /// Goes on where another sampler of the same rows, kind and share stood,
     /// with its seed.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Value`] when that was another kind of sampler, or of
-    /// another number of rows, or another shard; see [`seek`](Sampler::seek)
+    /// another number of rows, or another share; see [`seek`](Sampler::seek)
     /// then.
     pub fn resume(&mut self, state: SamplerState) -> Result<()> {
         if state.of != self.fingerprint() || state.position > self.own_rows() {
             let value = format!("{state:?}");
-            let expected = "the state of a sampler of the same rows, order and shard".to_owned();
+            let expected = "the state of a sampler of the same rows, order and share".to_owned();
             return Err(ErrorKind::Value { value, expected }.into());
         }
         self.seed = state.seed;
@@ -294,15 +294,15 @@ impl Sampler {
     }
 
     fn fingerprint(&self) -> u64 {
-        let Shard { rank, world, worker, workers } = self.shard;
+        let Share { rank, world, worker, workers } = self.share;
         let tail = match self.tail {
             Tail::Keep => 0,
             Tail::Drop => 1,
             Tail::Pad => 2,
         };
         let [kind, argument] = self.order.words();
-        let shard = [rank, world, worker, workers].map(wide);
-        let words = [self.len, self.draws, kind, argument, tail].into_iter().chain(shard);
+        let share = [rank, world, worker, workers].map(wide);
+        let words = [self.len, self.draws, kind, argument, tail].into_iter().chain(share);
         words.fold(0, hash)
     }
 
@@ -323,12 +323,12 @@ impl Sampler {
         })
     }
 
-    /// How many rows of an epoch this shard has.
+    /// How many rows of an epoch this share has.
     fn own_rows(&self) -> u64 {
-        let Shard { worker, workers, .. } = self.shard;
+        let Share { worker, workers, .. } = self.share;
         let own = self.rank_rows();
         if self.order.is_dealt_in_stretches() {
-            share(own, worker + 1, workers) - share(own, worker, workers)
+            stretch(own, worker + 1, workers) - stretch(own, worker, workers)
         } else {
             own.saturating_sub(wide(worker)).div_ceil(wide(workers))
         }
@@ -336,29 +336,29 @@ impl Sampler {
 
     /// How many rows of an epoch this rank has.
     fn rank_rows(&self) -> u64 {
-        let Shard { rank, world, .. } = self.shard;
+        let Share { rank, world, .. } = self.share;
         match self.tail {
             Tail::Drop => self.draws / wide(world),
             Tail::Pad => self.draws.div_ceil(wide(world)),
             Tail::Keep if self.order.is_dealt_in_stretches() => {
-                share(self.draws, rank + 1, world) - share(self.draws, rank, world)
+                stretch(self.draws, rank + 1, world) - stretch(self.draws, rank, world)
             }
             Tail::Keep => self.draws.saturating_sub(wide(rank)).div_ceil(wide(world)),
         }
     }
 
-    /// The position in the epoch of a position in this shard.
+    /// The position in the epoch of a position in this share.
     fn dealt(&self, position: u64) -> u64 {
-        let Shard { rank, world, worker, workers } = self.shard;
+        let Share { rank, world, worker, workers } = self.share;
         if !self.order.is_dealt_in_stretches() {
             let own = position * wide(workers) + wide(worker);
             return own * wide(world) + wide(rank);
         }
         let start = match self.tail {
-            Tail::Keep => share(self.draws, rank, world),
+            Tail::Keep => stretch(self.draws, rank, world),
             Tail::Drop | Tail::Pad => self.rank_rows() * wide(rank),
         };
-        start + share(self.rank_rows(), worker, workers) + position
+        start + stretch(self.rank_rows(), worker, workers) + position
     }
 
     fn row(&self, position: u64) -> usize {
@@ -394,7 +394,7 @@ impl ExactSizeIterator for Sampler {}
 
 /// How much of `whole` the first `number` of `count` have, when it is dealt in
 /// stretches.
-fn share(whole: u64, number: usize, count: usize) -> u64 {
+fn stretch(whole: u64, number: usize, count: usize) -> u64 {
     let product = u128::from(whole) * u128::from(wide(number));
     u64::try_from(product / u128::from(wide(count))).unwrap_or(u64::MAX)
 }

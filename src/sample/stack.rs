@@ -10,7 +10,7 @@ const INFO: u64 = 64 << 20;
 
 /// The files of a stack along the first axis, in order.
 pub(super) fn files(directory: &Path) -> Result<Vec<PathBuf>> {
-    let read = |error| crate::Error::from(ErrorKind::io("open")(error)).at(directory);
+    let read = |error| ErrorKind::io("open")(error).at(directory);
     let refused = |value: String, expected: &str| {
         let kind = ErrorKind::Value { value, expected: expected.to_owned() };
         crate::Error::from(kind).at(directory)

@@ -57,8 +57,8 @@ impl Parts {
         };
         let (dims, strides) = (geometry.shape.iter(), geometry.strides.iter());
         let after = dims.zip(strides).skip(axis + 1);
-        let axes = std::iter::once((window, stride)).chain(after.map(|(&dim, &by)| (dim, by)));
-        let (shape, strides): (Axes<usize>, Axes<isize>) = axes.unzip();
+        let all = std::iter::once((window, stride)).chain(after.map(|(&dim, &by)| (dim, by)));
+        let (shape, strides): (Axes<usize>, Axes<isize>) = all.unzip();
         let inner = Geometry { offset: 0, shape, strides }.merged();
         let (len, is_run) = (inner.len(), inner.is_contiguous(size));
         let is_run = is_run && len > 0 && size > 0;

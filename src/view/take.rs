@@ -22,6 +22,10 @@ impl<T: Element> View<'_, T> {
     /// [`ErrorKind::Axis`], [`ErrorKind::Index`]; [`ErrorKind::Size`] when no
     /// memory could hold them all.
     ///
+    /// # Panics
+    ///
+    /// When there isn't that much memory, as [`Vec`] does.
+    ///
     /// # Examples
     ///
     /// ```

@@ -28,7 +28,7 @@ const MOST: usize = 256;
 /// and at most so many at once, so that ten thousand of them do no harm.
 /// Threads may share it.
 #[derive(Debug)]
-pub struct Shards {
+pub struct Stacked {
     paths: Vec<PathBuf>,
     /// Where the rows of each file start, and where the last ones end.
     starts: Vec<usize>,
@@ -46,7 +46,7 @@ struct Open {
     clock: u64,
 }
 
-impl Shards {
+impl Stacked {
     /// Opens files in this order.
     ///
     /// # Safety
@@ -63,21 +63,21 @@ impl Shards {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Shards, write_npy, ndarray::arr2};
+    /// use npymap::{Stacked, write_npy, ndarray::arr2};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let [one, two] = ["one.npy", "two.npy"].map(|name| directory.path().join(name));
     /// write_npy(&one, &arr2(&[[1, 2], [3, 4]]))?;
     /// write_npy(&two, &arr2(&[[5, 6]]))?;
     /// // SAFETY: nobody else knows of the files.
-    /// let both = unsafe { Shards::open([one, two])? };
+    /// let both = unsafe { Stacked::open([one, two])? };
     /// assert_eq!(both.shape(), [3, 2]);
     /// let mut out = [0_i32; 4];
     /// both.take(&[2, 0], &mut out)?;
     /// assert_eq!(out, [5, 6, 1, 2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub unsafe fn open<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Result<Shards> {
+    pub unsafe fn open<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Result<Stacked> {
         let paths: Vec<PathBuf> = paths.into_iter().map(Into::into).collect();
         let (mut starts, mut whole) = (vec![0_usize], None::<(DType, Vec<usize>)>);
         let mut end = 0_usize;
@@ -105,7 +105,7 @@ impl Shards {
         };
         shape.insert(0, end);
         let open = Mutex::new(Open { most: MOST, files: HashMap::new(), clock: 0 });
-        Ok(Shards { paths, starts, dtype, shape, open })
+        Ok(Stacked { paths, starts, dtype, shape, open })
     }
 
     /// Opens a directory that Dask's `to_npy_stack` wrote: `0.npy`, `1.npy`, …
@@ -113,21 +113,21 @@ impl Shards {
     ///
     /// # Safety
     ///
-    /// As [`open`](Shards::open).
+    /// As [`open`](Stacked::open).
     ///
     /// # Errors
     ///
-    /// As [`open`](Shards::open); [`ErrorKind::Value`] when files are missing,
+    /// As [`open`](Stacked::open); [`ErrorKind::Value`] when files are missing,
     /// or are stacked along another axis than the first.
-    pub unsafe fn open_stack(directory: impl AsRef<Path>) -> Result<Shards> {
+    pub unsafe fn open_npy_stack(directory: impl AsRef<Path>) -> Result<Stacked> {
         let paths = stack::files(directory.as_ref())?;
         // SAFETY: asks for the same promises.
-        unsafe { Shards::open(paths) }
+        unsafe { Stacked::open(paths) }
     }
 
     /// Sets how many files may be mapped at once; at least one.
     #[must_use]
-    pub fn most_open(self, most: usize) -> Shards {
+    pub fn most_open(self, most: usize) -> Stacked {
         self.lock().most = most.max(1);
         self
     }
@@ -192,7 +192,11 @@ impl Shards {
     ///
     /// # Errors
     ///
-    /// As [`take`](Shards::take).
+    /// As [`take`](Stacked::take).
+    ///
+    /// # Panics
+    ///
+    /// When there isn't that much memory, as [`Vec`] does.
     pub fn take_array<T: Element + Clone + Default, I: RowIndex>(
         &self,
         indices: &[I],
@@ -246,9 +250,9 @@ impl Shards {
     }
 
     fn array(&self, file: usize, advice: Advice) -> Result<MappedArray> {
-        let path = self.paths.get(file).map(PathBuf::as_path).unwrap_or_else(|| Path::new(""));
+        let path = self.paths.get(file).map_or(Path::new(""), PathBuf::as_path);
         let mut options = OpenOptions::new();
-        // SAFETY: who opened the shards promised it for each of the files, for
+        // SAFETY: who opened them promised it for each of the files, for
         // as long as they live. What is lent lives on only as arrays and rows,
         // whose documentation asks for the same.
         let array = unsafe { options.advice(advice).open(path) }?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use npymap::{ErrorKind, Order, Result, Shards};
+use npymap::{ErrorKind, Order, Result, Stacked};
 
 use crate::support::{directory, file, npy};
 
@@ -28,40 +28,40 @@ fn turned(bytes: &[u8], count: usize) -> Vec<u8> {
     places.flat_map(|at| bytes[at..at + 4].to_vec()).collect()
 }
 
-fn open(paths: Vec<PathBuf>) -> Result<Shards> {
+fn open(paths: Vec<PathBuf>) -> Result<Stacked> {
     // SAFETY: the test that owns the files changes none of them meanwhile.
-    unsafe { Shards::open(paths) }
+    unsafe { Stacked::open(paths) }
 }
 
 #[test]
 fn rows_are_those_of_all_files_one_after_the_other() {
     let directory = directory();
-    let shards = open(files(&directory, &[3, 0, 5, 1, 0, 40, 0])).unwrap();
-    assert_eq!((shards.shape(), shards.len(), shards.row_len()), (&[49, 2][..], 49, 2));
+    let stacked = open(files(&directory, &[3, 0, 5, 1, 0, 40, 0])).unwrap();
+    assert_eq!((stacked.shape(), stacked.len(), stacked.row_len()), (&[49, 2][..], 49, 2));
     for most in [1, 2, 100] {
-        let shards = open(files(&directory, &[3, 0, 5, 1, 0, 40, 0])).unwrap().most_open(most);
+        let stacked = open(files(&directory, &[3, 0, 5, 1, 0, 40, 0])).unwrap().most_open(most);
         let indices: Vec<usize> = (0..200).map(|i| i * 31 % 49).collect();
-        let taken = shards.take_array::<u32, _>(&indices).unwrap();
+        let taken = stacked.take_array::<u32, _>(&indices).unwrap();
         assert_eq!(taken.shape(), [200, 2]);
         let expected = indices.iter().flat_map(|row| [2 * row, 2 * row + 1]);
         assert!(taken.iter().map(|value| *value as usize).eq(expected));
     }
-    let all: usize = shards.iter().map(|array| array.unwrap().shape()[0]).sum();
+    let all: usize = stacked.iter().map(|array| array.unwrap().shape()[0]).sum();
     assert_eq!(all, 49);
-    let error = shards.take(&[0, 49], &mut [0_u32; 4]).unwrap_err();
+    let error = stacked.take(&[0, 49], &mut [0_u32; 4]).unwrap_err();
     assert_eq!(error.to_string(), "index 49 of axis 0 is outside shape (49, 2)");
     assert!(
-        shards.take(&[0], &mut [0_u32; 4]).is_err() && shards.take(&[0], &mut [0_i8; 2]).is_err()
+        stacked.take(&[0], &mut [0_u32; 4]).is_err() && stacked.take(&[0], &mut [0_i8; 2]).is_err()
     );
 }
 
 #[test]
 fn thousands_of_files_work_with_few_mapped() {
     let directory = directory();
-    let shards = open(files(&directory, &[1; 3000])).unwrap().most_open(8);
+    let stacked = open(files(&directory, &[1; 3000])).unwrap().most_open(8);
     let indices: Vec<usize> = (0..3000).rev().collect();
     let mut out = vec![0_u32; 6000];
-    shards.take(&indices, &mut out).unwrap();
+    stacked.take(&indices, &mut out).unwrap();
     assert!(out.chunks(2).zip(indices).all(|(own, row)| own[1] as usize == 2 * row + 1));
     #[cfg(target_os = "linux")]
     {
@@ -87,9 +87,9 @@ fn files_that_differ_are_refused() {
     assert!(says(paths).contains("z.npy: axis 0 of shape ()"));
     assert_eq!(says(Vec::new()), "no files: expected at least one");
 
-    let shards = open(files(&directory, &[3, 2])).unwrap();
+    let stacked = open(files(&directory, &[3, 2])).unwrap();
     files(&directory, &[3, 1]);
-    let error = shards.take(&[0, 4], &mut [0_u32; 4]).unwrap_err();
+    let error = stacked.take(&[0, 4], &mut [0_u32; 4]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Replaced));
     assert!(error.path().unwrap().ends_with("1.npy"));
 }
@@ -99,7 +99,7 @@ fn stacks_of_dask_are_opened() {
     let directory = directory();
     files(&directory, &[3, 2, 4]);
     // SAFETY: the test that owns the files changes none of them meanwhile.
-    let open = || unsafe { Shards::open_stack(directory.path()) };
+    let open = || unsafe { Stacked::open_npy_stack(directory.path()) };
     let says = || open().unwrap_err().to_string();
     let own = directory.path().to_str().unwrap();
     assert!(says().starts_with(&format!("{own}: cannot open: ")));
