@@ -184,3 +184,21 @@ fn only_the_pages_of_rows_are_read() {
     let touched = 8 * 256 * 2 * nbytes;
     assert!(resident() - before.min(resident()) <= touched * 5 / 4 + (16 << 20));
 }
+
+#[test]
+#[cfg(feature = "npz")]
+fn members_of_archives_have_rows() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let own = npymap::ndarray::Array::from_shape_fn((50, 3), |(i, j)| (3 * i + j) as f64);
+    let other = npymap::ndarray::arr2(&[[-1.0], [-2.0]]);
+    let mut writer = npymap::NpzWriter::create(&path).unwrap();
+    writer.write("other", &other).unwrap();
+    writer.write("own", &own).unwrap();
+    writer.finish().unwrap();
+    // SAFETY: the test that owns the file changes none of it meanwhile.
+    let archive = unsafe { npymap::Npz::open(&path) }.unwrap();
+    let rows = archive.get("own").unwrap().rows().unwrap();
+    let taken = rows.take_array::<f64, _>(&[49, 7]).unwrap();
+    assert_eq!(taken.into_raw_vec_and_offset().0, [147.0, 148.0, 149.0, 21.0, 22.0, 23.0]);
+}

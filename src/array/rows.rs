@@ -44,8 +44,8 @@ impl MappedArray<Map> {
     /// A map of the same bytes for access at random, if there is a way to
     /// make one.
     fn mapped_again(&self) -> Result<Option<Map>> {
-        let (true, Some(_), Some(offset)) =
-            (self.data.is_shared(), self.origin.id, self.origin.offset)
+        let (true, Some(_), Some(_), Some(offset)) =
+            (self.data.is_shared(), self.origin.mode, self.origin.id, self.origin.offset)
         else {
             return Ok(None);
         };
