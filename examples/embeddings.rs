@@ -1,6 +1,7 @@
 //! Looks up rows of an embedding table that may be larger than memory.
 //!
 //! `cargo run --release --example embeddings`
+#![allow(unsafe_code, clippy::indexing_slicing)]
 
 use std::error::Error;
 

@@ -2,6 +2,7 @@
 //! read ahead on threads, and gone on with after a stop.
 //!
 //! `cargo run --release --example images`
+#![allow(unsafe_code, clippy::indexing_slicing)]
 
 use std::error::Error;
 

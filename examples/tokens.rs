@@ -2,6 +2,7 @@
 //! `get_batch` makes them: `x` from random places, `y` one token later.
 //!
 //! `cargo run --release --example tokens`
+#![allow(unsafe_code, clippy::indexing_slicing)]
 
 use std::error::Error;
 use std::time::Instant;

@@ -160,12 +160,16 @@ fn blocks_come_whole() {
 #[test]
 fn draws_with_replacement_are_even_and_weighted_ones_follow_their_weights() {
     let mut counts = [0_i32; 50];
-    Sampler::with_replacement(50, 100_000, 4).for_each(|row| counts[row] += 1);
+    for row in Sampler::with_replacement(50, 100_000, 4) {
+        counts[row] += 1;
+    }
     assert!(counts.iter().all(|count| (count - 2000).abs() < 250), "{counts:?}");
 
     let mut counts = [0_i32; 4];
     let weights = vec![0.0, 1.0, 1.0, 4.0];
-    Sampler::weighted(weights, 100_000, 4).unwrap().for_each(|row| counts[row] += 1);
+    for row in Sampler::weighted(weights, 100_000, 4).unwrap() {
+        counts[row] += 1;
+    }
     assert_eq!((counts[0], counts[2]), (0, 0));
     assert!((counts[1] - 25_000).abs() < 700, "{counts:?}");
 }

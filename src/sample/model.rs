@@ -42,7 +42,9 @@ fn results_come_in_order_and_then_the_end() {
         let found: Vec<_> = (0..4).map(|_| pipeline.next()).collect();
         let expected = [Next::Result(0), Next::Result(10), Next::Result(20), Next::End];
         assert_eq!(found, expected);
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        for worker in workers {
+            worker.join().unwrap();
+        }
     });
 }
 
@@ -53,7 +55,9 @@ fn stopping_wakes_all_workers() {
         let workers = [worker(&pipeline, None), worker(&pipeline, None)];
         assert_eq!(pipeline.next(), Next::Result(0));
         pipeline.stop();
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        for worker in workers {
+            worker.join().unwrap();
+        }
     });
 }
 
@@ -67,6 +71,8 @@ fn a_lost_worker_is_told() {
             found += 1;
         }
         assert!(found <= 3);
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        for worker in workers {
+            worker.join().unwrap();
+        }
     });
 }

@@ -45,7 +45,7 @@ impl<T: Element> View<'_, T> {
             out
         } else {
             let mut out = Vec::with_capacity(taken.len);
-            for parts in self.parts(&taken) {
+            for parts in taken.all() {
                 parts.decode_onto(self.bytes, &self.codec, &taken.rows, &mut out);
             }
             out
@@ -91,15 +91,10 @@ impl<T: Element> View<'_, T> {
         Ok(Taken { parts, rows, outer, len })
     }
 
-    /// The parts once for each index of the axes before.
-    fn parts<'t>(&self, taken: &'t Taken) -> impl Iterator<Item = Parts> + 't {
-        taken.outer.places().map(|start| taken.parts.from(start))
-    }
-
     fn take_over(&self, taken: &Taken, out: &mut [T]) {
         let each = taken.rows.len() * taken.parts.len;
         let mut rest = out;
-        for parts in self.parts(taken) {
+        for parts in taken.all() {
             let (own, after) = rest.split_at_mut(each);
             parts.decode_over(self.bytes, &self.codec, &taken.rows, own);
             rest = after;
@@ -116,6 +111,11 @@ struct Taken {
 }
 
 impl Taken {
+    /// The parts once for each index of the axes before.
+    fn all(&self) -> impl Iterator<Item = Parts> + '_ {
+        self.outer.places().map(|start| self.parts.from(start))
+    }
+
     fn shape(&self, shape: &[usize], axis: usize) -> Vec<usize> {
         let mut shape = shape.to_vec();
         if let Some(dim) = shape.get_mut(axis) {
