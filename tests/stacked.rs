@@ -58,7 +58,7 @@ fn rows_are_those_of_all_files_one_after_the_other() {
 #[test]
 fn thousands_of_files_work_with_few_mapped() {
     let directory = directory();
-    let stacked = open(files(&directory, &[1; 3000])).unwrap().most_open(8);
+    let stacked = open(files(&directory, &vec![1; 3000])).unwrap().most_open(8);
     let indices: Vec<usize> = (0..3000).rev().collect();
     let mut out = vec![0_u32; 6000];
     stacked.take(&indices, &mut out).unwrap();

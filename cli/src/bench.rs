@@ -96,11 +96,11 @@ impl Bench {
     fn figures(&self, array: &MappedArray) -> npymap::Result<Vec<Figure>> {
         let mut figures = Vec::new();
         for from in ["disk", "memory"] {
-            self.forget(array, from)?;
+            forget(array, from)?;
             figures.push(self.sequence(array, from)?);
         }
         for from in ["disk", "memory"] {
-            self.forget(array, from)?;
+            forget(array, from)?;
             let view = array.view::<u8>()?;
             figures.push(self.random("at random, plain map", from, array, |rows, out| {
                 view.take_rows(rows, out)
@@ -108,17 +108,12 @@ impl Bench {
         }
         let rows = array.rows()?;
         for from in ["disk", "memory"] {
-            self.forget(array, from)?;
+            forget(array, from)?;
             figures.push(self.random("at random, sampled", from, array, |indices, out| {
                 rows.take(indices, out)
             })?);
         }
         Ok(figures)
-    }
-
-    /// Drops the file from memory, if it is to be read from the disk.
-    fn forget(&self, array: &MappedArray, from: &str) -> npymap::Result<()> {
-        if from == "disk" { array.drop_cache(..) } else { Ok(()) }
     }
 
     fn limit(&self) -> Duration {
@@ -167,6 +162,11 @@ impl Bench {
         }
         Ok(Figure { name, from, rows, bytes: rows * row, time })
     }
+}
+
+/// Drops the file from memory, if it is to be read from the disk.
+fn forget(array: &MappedArray, from: &str) -> npymap::Result<()> {
+    if from == "disk" { array.drop_cache(..) } else { Ok(()) }
 }
 
 impl Figure {

@@ -127,7 +127,8 @@ impl Demo {
             same(directory, rows.map(|found| (found, 0.0)))
         })?;
         steps.take("sample 2560 rows in batches", |_| {
-            let zeros = |row: &usize| !middle.contains(row) && row % (rows / SCATTERED) != 0;
+            let zeros =
+                |row: &usize| !middle.contains(row) && !row.is_multiple_of(rows / SCATTERED);
             let mut chosen = Sampler::shuffled(rows, 1).filter(zeros).take(10 * BATCH);
             let (sampled, mut batch) = (array.rows().map_err(&refused)?, vec![1.0; BATCH * ROW]);
             (0..10).try_for_each(|_| {
