@@ -22,9 +22,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         &(0..COUNT).map(|n| u8::try_from(n % 10).unwrap_or(0)).collect::<Array1<u8>>(),
     )?;
 
-    // SAFETY: nobody else knows of the files.
-    let [x, y] = unsafe { [MappedArray::open(&pictures)?, MappedArray::open(&labels)?] };
-    let (x, y) = (x.rows()?, y.rows()?);
+    // SAFETY: nobody else knows of the file.
+    let x = unsafe { MappedArray::open(&pictures)? }.rows()?;
+    // SAFETY: nobody else knows of the file.
+    let y = unsafe { MappedArray::open(&labels)? }.rows()?;
     let read = move |rows: &[usize], batch: &mut (Vec<f32>, Vec<i64>)| {
         batch.0.resize(rows.len() * x.row_len(), 0.0);
         batch.1.resize(rows.len(), 0);
