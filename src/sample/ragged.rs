@@ -34,7 +34,7 @@ use crate::view::fits;
 /// let [data, offsets] = unsafe { [MappedArray::open(data)?, MappedArray::open(offsets)?] };
 /// let texts = Ragged::new(data.rows()?, offsets.rows()?)?;
 /// assert_eq!((texts.len(), texts.get::<u16>(0)?), (2, vec![1, 2, 3]));
-/// let mut batch = [9; 2 * 2];
+/// let mut batch = [9_u16; 2 * 2];
 /// assert_eq!(texts.take_padded(&[1, 0], 2, &0, &mut batch)?, [1, 3]);
 /// assert_eq!(batch, [4, 0, 1, 2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

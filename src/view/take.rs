@@ -32,7 +32,7 @@ impl<T: Element> View<'_, T> {
     /// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
     /// let some = table.take(0, &[341, 0, 0])?;
-    /// assert_eq!(some.column(3).to_vec(), [3775.0, 3750.0, 3750.0]);
+    /// assert_eq!([some[[0, 3]], some[[1, 3]], some[[2, 3]]], [3775.0, 3750.0, 3750.0]);
     /// let mass = table.take(1, &[3])?;
     /// assert_eq!(mass.shape(), [342, 1]);
     /// # Ok::<(), npymap::Error>(())
