@@ -16,5 +16,6 @@ mod interrupt;
 mod kill;
 mod raw;
 mod run;
+mod sample;
 mod set;
 mod stats;
