@@ -48,13 +48,13 @@ impl<T: Copy + Default> Axes<T> {
     /// is a constant.
     #[inline]
     pub(crate) fn if_len(&self, len: usize) -> Option<&[T]> {
-        if len != self.len {
-            None
-        } else if len <= INLINE {
-            self.inline.get(..len)
-        } else {
-            self.heap.get(..len)
-        }
+        if len == self.len { self.first(len) } else { None }
+    }
+
+    /// The first `len` values, of a list that is known to have them.
+    #[inline]
+    pub(crate) fn first(&self, len: usize) -> Option<&[T]> {
+        if len <= INLINE { self.inline.get(..len) } else { self.heap.get(..len) }
     }
 }
 

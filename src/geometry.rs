@@ -38,7 +38,7 @@ impl Geometry {
     #[inline]
     pub(crate) fn at(&self, index: &[usize]) -> Option<usize> {
         let shape = self.shape.if_len(index.len())?;
-        let strides = self.strides.if_len(index.len())?;
+        let strides = self.strides.first(index.len())?;
         let mut offset = self.offset;
         for ((&i, &dim), &stride) in index.iter().zip(shape).zip(strides) {
             if i >= dim {
