@@ -22,6 +22,7 @@ mod errors_format;
 #[cfg(target_os = "linux")]
 mod faults;
 mod fixtures;
+mod fuzz;
 mod inplace;
 mod inplace_types;
 mod live_append;

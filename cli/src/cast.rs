@@ -14,6 +14,9 @@ pub(crate) fn copy(
     casting: Casting,
     done: &mut impl FnMut(usize),
 ) -> Result<()> {
+    if from.is_empty() {
+        return to.assign_as(from, casting);
+    }
     let strides = to.byte_strides().iter().enumerate();
     let Some((axis, _)) = strides.rev().max_by_key(|(_, stride)| stride.unsigned_abs()) else {
         return to.assign_as(from, casting);

@@ -90,15 +90,22 @@ fn element(out: &mut impl Write, value: &Value) -> io::Result<()> {
 /// An element, or those of a subarray in brackets, on one line without what
 /// would break it.
 pub(crate) fn cell(view: &DynView<'_>) -> String {
-    let mut text = Vec::new();
-    let between = |out: &mut Vec<u8>, _| write!(out, ", ");
-    let done = match view.iter().next() {
-        Some(value) if view.ndim() == 0 => write!(text, "{value}"),
-        _ => nested(&mut text, view, between, |out, value| element(out, &value)),
+    let mut text = vec![0; CELL];
+    let mut left = text.as_mut_slice();
+    let between = |out: &mut &mut [u8], _| write!(out, ", ");
+    // What there is no room for is an error, and cut off.
+    let _ = match view.iter().next() {
+        Some(value) if view.ndim() == 0 => write!(left, "{value}"),
+        _ => nested(&mut left, view, between, |out, value| element(out, &value)),
     };
-    let text = if done.is_ok() { String::from_utf8_lossy(&text) } else { "".into() };
+    let left = left.len();
+    text.truncate(CELL - left);
+    let text = String::from_utf8_lossy(&text);
     text.trim_end().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
+
+/// The longest cell, in bytes; no line is as long.
+const CELL: usize = 1 << 14;
 
 /// Whether elements print as numbers.
 pub(crate) fn is_number(dtype: &DType) -> bool {
