@@ -26,6 +26,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     path: Option<PathBuf>,
+    member: Option<Box<str>>,
     offset: Option<u64>,
 }
 
@@ -40,6 +41,12 @@ impl Error {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
+    }
+
+    /// The member of an archive it happened with, if it was one.
+    #[must_use]
+    pub fn member(&self) -> Option<&str> {
+        self.0.member.as_deref()
     }
 
     /// Where in the file the array starts that it happened with, unless that
@@ -61,6 +68,12 @@ impl Error {
         self
     }
 
+    /// The same error, said of a member of an archive.
+    pub(crate) fn of_member(mut self, name: &str) -> Error {
+        self.0.member.get_or_insert_with(|| name.into());
+        self
+    }
+
     /// The same error, said of an array that starts inside a file.
     pub(crate) fn inside(mut self, offset: u64) -> Error {
         if offset > 0 {
@@ -72,15 +85,20 @@ impl Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Error {
-        Error(Box::new(Inner { kind, path: None, offset: None }))
+        Error(Box::new(Inner { kind, path: None, member: None, offset: None }))
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = self.path() {
-            write!(f, "{}: ", path.display())?;
+            path.display().fmt(f)?;
         }
+        if let Some(member) = self.member() {
+            write!(f, "[{}]", printable(member))?;
+        }
+        let is_named = self.path().is_some() || self.member().is_some();
+        f.write_str(if is_named { ": " } else { "" })?;
         if let Some(offset) = self.offset() {
             write!(f, "the array at byte {offset}: ")?;
         }
@@ -598,6 +616,51 @@ pub enum ErrorKind {
     )]
     Exists,
 
+    /// A container of arrays is damaged, or stores a member in a way that
+    /// can't be read.
+    #[error("{found}: {expected}")]
+    #[non_exhaustive]
+    Archive {
+        /// What is there.
+        found: String,
+        /// What was expected, or what would work.
+        expected: &'static str,
+    },
+
+    /// The bytes of a member of an archive are not those that were stored.
+    #[error(
+        "the CRC-32 of its bytes is {found:08x}, the archive says {expected:08x}: it is damaged"
+    )]
+    #[non_exhaustive]
+    Checksum {
+        /// What the bytes give.
+        found: u32,
+        /// What the archive says.
+        expected: u32,
+    },
+
+    /// An archive has no member of this name.
+    #[error("no member `{asked}`: there {has}")]
+    #[non_exhaustive]
+    NoMember {
+        /// The name asked for.
+        asked: String,
+        /// The names there are.
+        has: String,
+    },
+
+    /// A compressed member needs more memory than is allowed.
+    #[error(
+        "takes {size} bytes of memory and the limit is {limit}: raise it with `max_inflated` if you trust the file"
+    )]
+    #[non_exhaustive]
+    Inflated {
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in force, in bytes.
+        limit: u64,
+    },
+
     /// Something was to be written to a file, and there is none.
     #[error(
         "what is stored in this array goes to no file: store through `view_mut`, or open it with `open_mut`"
@@ -678,6 +741,9 @@ impl ErrorKind {
             | E::Axes { .. }
             | E::Size { .. }
             | E::Unbacked { .. }
+            | E::Archive { .. }
+            | E::Checksum { .. }
+            | E::Inflated { .. }
             | E::Empty
             | E::Remainder { .. }
             | E::Replaced
@@ -708,6 +774,7 @@ impl ErrorKind {
             | E::Permutation { .. }
             | E::Reshape { .. }
             | E::Broadcast { .. }
+            | E::NoMember { .. }
             | E::CreateMode
             | E::Exists
             | E::NoPath { .. }
@@ -719,9 +786,13 @@ impl ErrorKind {
         }
     }
 
-    /// Wraps what the operating system said about a file.
+    /// Wraps what the operating system said about a file; an error of ours
+    /// that a reader handed on stays itself.
     pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> Error {
-        move |source| ErrorKind::Io { action, source }.into()
+        move |source| match source.downcast::<Error>() {
+            Ok(error) => error,
+            Err(source) => ErrorKind::Io { action, source }.into(),
+        }
     }
 
     /// Wraps what the operating system said about memory.
@@ -762,5 +833,10 @@ pub(crate) fn excerpt(text: &str) -> String {
     if short.len() < text.len() {
         short.push('…');
     }
-    short.escape_debug().collect::<String>().replace("\\'", "'").replace("\\\"", "\"")
+    printable(&short)
+}
+
+/// Text that stands in a file, without what would move a terminal's cursor.
+fn printable(text: &str) -> String {
+    text.escape_debug().collect::<String>().replace("\\'", "'").replace("\\\"", "\"")
 }

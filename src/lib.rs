@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod any;
 mod array;
 mod axes;
 mod cast;
@@ -17,8 +18,16 @@ mod lock;
 mod map;
 mod mode;
 mod npy;
+#[cfg(feature = "npz")]
+pub mod npz;
 mod pages;
+#[cfg(any(feature = "npz", feature = "tar"))]
+mod part;
 mod replace;
+#[cfg(feature = "tar")]
+mod shard;
+mod source;
+pub mod ten;
 mod value;
 mod view;
 mod whole;
@@ -35,6 +44,7 @@ pub use jiff;
 pub use ndarray;
 pub use num_complex;
 
+pub use any::{AnyFile, Format, open_any};
 /// # Examples
 ///
 /// ```
@@ -90,7 +100,12 @@ pub use lock::{FileLock, LockKind};
 pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
+#[cfg(feature = "npz")]
+pub use npz::{Npz, NpzWriter};
 pub use pages::{Advice, Mapping};
+#[cfg(feature = "tar")]
+pub use shard::{Shard, ShardMember};
+pub use ten::{Ten, TenHeader};
 pub use value::Value;
 pub use view::{
     Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, Stats, View, ViewMut,

@@ -74,7 +74,7 @@ fn statistics_are_numpys() {
             assert_eq!(counts, json!([case["count"], case["nan"], case["infinite"]]), "{case}");
             assert_eq!((end(stats.min), end(stats.max)), (number("min"), number("max")), "{case}");
             let (sum, scale) = (number("sum").unwrap(), case["scale"].as_f64().unwrap());
-            let near = |ours: f64| ours == sum || (ours.is_nan() && sum.is_nan()) || (ours - sum).abs() <= 1e-15 * scale;
+            let near = |ours: f64| (ours.is_nan() && sum.is_nan()) || (ours.is_infinite() && ours.total_cmp(&sum).is_eq()) || (ours - sum).abs() <= 1e-15 * scale;
             assert!(near(stats.sum), "{} {case}", stats.sum);
             if stats.nan == 0 {
                 assert!(near(view.sum()), "{} {case}", view.sum());
@@ -89,5 +89,5 @@ fn statistics_are_numpys() {
 fn a_sum_of_many_small_floats_does_not_stick() {
     let mut ones = MappedArray::anonymous(&DType::of::<f32>(), &[20_000_000]).unwrap();
     ones.as_slice_mut::<f32>().unwrap().fill(1.0);
-    assert_eq!(ones.view::<f32>().unwrap().sum(), 2e7);
+    assert!((ones.view::<f32>().unwrap().sum() - 2e7).abs() < 0.5);
 }

@@ -13,6 +13,8 @@
 
 mod advise;
 mod append;
+#[cfg(feature = "npz")]
+mod archives;
 mod array_file;
 mod create;
 mod edits;
@@ -22,16 +24,23 @@ mod errors_format;
 #[cfg(target_os = "linux")]
 mod faults;
 mod fixtures;
+#[cfg(feature = "npz")]
 mod fuzz;
+mod hostile;
+#[cfg(feature = "npz")]
+mod hostile_npz;
 mod inplace;
 mod inplace_types;
 mod live_append;
+#[cfg(feature = "npz")]
+mod live_archives;
 mod live_casts;
 mod live_dates;
 mod live_edits;
 mod live_numpy;
 mod live_raw;
 mod live_records;
+mod live_ten;
 mod live_values;
 mod live_views;
 mod live_whole;
@@ -40,6 +49,8 @@ mod model;
 mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
+#[cfg(feature = "npz")]
+mod npz_writer;
 mod oracle;
 mod raw;
 #[cfg(target_os = "linux")]
@@ -48,11 +59,16 @@ mod raw_linux;
 mod records;
 mod recover;
 mod roundtrip;
+#[cfg(feature = "tar")]
+mod shard;
 mod steps;
 mod sums;
 mod support;
+mod ten;
 mod truncated;
 mod view_errors;
 mod views;
 mod views_mut;
 mod whole;
+#[cfg(feature = "npz")]
+mod zips;

@@ -175,7 +175,8 @@ fn rows_are_lent_where_they_lie() {
     rows.as_slice_mut::<Row>().unwrap()[2] = row;
     assert_eq!(rows.as_slice::<Row>().unwrap()[2], row);
     assert_eq!(rows.view::<Row>().unwrap().at(2), row);
-    assert_eq!(rows.field("pos").unwrap().view::<f32>().unwrap().at([2, 1]), 2.0);
+    let pos = rows.field("pos").unwrap().view::<f32>().unwrap();
+    assert_eq!(pos.index_axis(0, 2).unwrap().to_vec(), [1.0, 2.0, 3.0]);
     let turned = rows.view::<Row>().unwrap().slice(npymap::ndarray::s![..;-1]);
     assert_eq!(turned.as_ndarray::<npymap::ndarray::Ix1>().unwrap()[1], row);
 

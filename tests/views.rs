@@ -321,7 +321,8 @@ proptest! {
         if extra == 6 && !text.is_empty() {
             text.push(',');
         }
-        if brackets {
+        // Nothing in brackets is an empty list.
+        if brackets && !text.is_empty() {
             text = format!(" [{text}]");
         }
         let mut expected = model;

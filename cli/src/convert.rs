@@ -4,31 +4,41 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use npymap::npz::Compression;
+use npymap::ten::TenOptions;
 use npymap::{
-    ByteOrder, Casting, DType, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut, OpenOptions,
+    ByteOrder, Casting, DType, ErrorKind, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut,
     Order,
 };
 
+use crate::cast;
 use crate::draft::Draft;
 use crate::failure::Failure;
+use crate::inputs::Inputs;
 use crate::made::{Axes, Made};
+use crate::outputs::{self, Stored};
+use crate::place::Place;
 use crate::plan::{Padding, Plan};
 use crate::progress::Progress;
 use crate::region::Region;
-use crate::{cast, open};
 
-/// Stores an array another way: dtype, order of axes, byte order, format
+/// Stores arrays another way: format, dtype, order of axes, byte order,
 /// version.
 ///
 /// What isn't asked for stays; without options OUT is what np.save makes of
-/// the array. OUT gets its name when it is complete and on the disk, so IN and
-/// OUT may be one file.
+/// the array. Of a file of several arrays an .npz or .ten takes all, with
+/// their names. OUT gets its name when it is complete and on the disk, so IN
+/// and OUT may be one file.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap convert fortran.npy c.npy --order C
   npymap convert old.npy old.npy --overwrite --byte-order native
   npymap convert long.npy long2.npy --version 2
+  npymap convert 'weights.npz[layer1/w]' w.npy
+  npymap convert packed.npz stored.npz
+  npymap convert weights.npz packed.npz --deflate=9
+  npymap convert batch.ten batch.npz
   npymap convert doubles.npy singles.npy --dtype f4 --force
 
 With --dtype structs go field by field, by position. A value that would become
@@ -37,11 +47,12 @@ another one ends it, and nothing is left of OUT, unless --force allows that.
 Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
 usage.")]
 pub(crate) struct Convert {
-    /// .npy file
+    /// .npy, .npz, .ten or tar file, or FILE[MEMBER]
     #[arg(value_name = "IN")]
-    input: PathBuf,
+    input: Place,
 
-    /// The new .npy file
+    /// The new file; its ending, .npz or .ten, tells its format, else it is
+    /// .npy
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
@@ -53,6 +64,14 @@ pub(crate) struct Convert {
     #[arg(long, value_enum, hide_possible_values = true, value_name = "little|big|native")]
     byte_order: Option<Bytes>,
 
+    /// Deflate the members of an .npz, at a level from 0 to 9
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "6", value_parser = clap::value_parser!(u32).range(..=9))]
+    deflate: Option<u32>,
+
+    /// Write u4 into a .ten, which no webdataset can read
+    #[arg(long)]
+    allow_u4: bool,
     /// What the elements become: a type string such as f8 or '>i4', or a list
     /// of fields
     #[arg(long)]
@@ -91,14 +110,58 @@ impl From<Bytes> for ByteOrder {
 
 impl Convert {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let mut options = OpenOptions::new();
-        let from = open::read(&self.input, options.max_header_len(self.max_header_len));
-        let from = from.map_err(Failure::at(&self.input))?;
+        let inputs = Inputs::open(&self.input, self.max_header_len);
+        let inputs = inputs.map_err(Failure::library)?;
+        match self.output.extension() {
+            Some(extension) if extension == "npz" => self.npz(&inputs)?,
+            Some(extension) if extension == "ten" || extension == "tb" => self.ten(&inputs)?,
+            _ => self.npy(&inputs)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn npz(&self, inputs: &Inputs<'_>) -> Result<(), Failure> {
+        self.refuse(self.made.version.is_some(), "members of an .npz have no --version of choice")?;
+        self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
+        let stored = Stored {
+            bytes: self.byte_order.map(ByteOrder::from),
+            order: self.order.map(Order::from),
+            dtype: self.dtype.clone(),
+            casting: self.casting(),
+            compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
+            overwrite: self.made.overwrite,
+        };
+        outputs::npz(&self.output, &inputs.arrays().map_err(Failure::library)?, &stored)
+    }
+
+    fn ten(&self, inputs: &Inputs<'_>) -> Result<(), Failure> {
+        let is_c = matches!(self.order, None | Some(Axes::C));
+        let is_little = matches!(self.byte_order, None | Some(Bytes::Little))
+            || self.byte_order.map(ByteOrder::from) == Some(ByteOrder::Little);
+        self.refuse(!is_c || !is_little, "a .ten is in C order and little-endian")?;
+        self.refuse(self.made.version.is_some(), "a .ten has no --version")?;
+        self.refuse(self.deflate.is_some(), "a .ten can't be deflated: use .npz")?;
+        let inputs = inputs.arrays().map_err(Failure::library)?;
+        let stored = Stored {
+            bytes: None,
+            order: None,
+            dtype: self.dtype.clone(),
+            casting: self.casting(),
+            compression: Compression::Stored,
+            overwrite: self.made.overwrite,
+        };
+        outputs::ten(&self.output, &inputs, TenOptions::new().allow_u4(self.allow_u4), &stored)
+    }
+
+    fn npy(&self, inputs: &Inputs<'_>) -> Result<(), Failure> {
+        self.refuse(self.deflate.is_some(), "a .npy can't be deflated: use .npz")?;
+        self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
+        let from = inputs.one().map_err(Failure::library)?;
         let layout = from.layout().clone();
         let bytes = self.byte_order.map(ByteOrder::from);
         let dtype = self.dtype.as_ref().unwrap_or(layout.dtype());
         let dtype = bytes.map_or(dtype.clone(), |order| dtype.with_byte_order(order));
-        let order = self.order(&layout);
+        let order = outputs::order(self.order.map(Order::from), &layout);
         let (draft, array) = Draft::begin(
             &self.output,
             self.made.overwrite,
@@ -108,8 +171,7 @@ impl Convert {
         )?;
         if self.dtype.is_some() {
             self.cast(&from, array)?;
-            draft.commit()?;
-            return Ok(ExitCode::SUCCESS);
+            return draft.commit();
         }
         let plan = Plan::new(layout.dtype(), bytes, Padding::Keep);
         let map = from.into_data();
@@ -123,29 +185,32 @@ impl Convert {
             all.close()
         });
         filled.map_err(Failure::at(&self.output))?;
-        draft.commit()?;
-        Ok(ExitCode::SUCCESS)
+        draft.commit()
     }
 
     /// Fills the new array with the elements as its dtype.
     fn cast(&self, from: &MappedArray, array: MappedArrayMut) -> Result<(), Failure> {
-        let casting = if self.force { Casting::Unsafe } else { Casting::SameValue };
         let mut array = array;
         let mut progress = Progress::new(from.nbytes());
         let filled = from.dyn_view().and_then(|from| {
             let mut to = array.dyn_view_mut()?;
-            cast::copy(&from, &mut to, casting, &mut |bytes| progress.add(bytes))
+            cast::copy(&from, &mut to, self.casting(), &mut |bytes| progress.add(bytes))
         });
-        filled.map_err(Failure::at(&self.input))?;
+        filled.map_err(|error| match error.kind() {
+            ErrorKind::Value { .. } if !self.force => {
+                Failure::Changed { path: self.input.name().to_owned(), error }
+            }
+            _ => Failure::at(self.input.name())(error),
+        })?;
         array.close().map_err(Failure::at(&self.output))
     }
 
-    /// The order that is asked for, or the one there is. As np.save does, C
-    /// is said of what is both.
-    fn order(&self, layout: &Layout) -> Order {
-        let own = || if layout.is_c_contiguous() { Order::C } else { Order::F };
-        let asked = self.order.map_or_else(own, Order::from);
-        let line = layout.is_c_contiguous() && layout.is_f_contiguous();
-        if line { Order::C } else { asked }
+    fn casting(&self) -> Casting {
+        if self.force { Casting::Unsafe } else { Casting::SameValue }
+    }
+
+    fn refuse(&self, is_asked: bool, reason: &'static str) -> Result<(), Failure> {
+        let path = self.output.clone();
+        if is_asked { Err(Failure::Refused { path, reason }) } else { Ok(()) }
     }
 }

@@ -15,9 +15,18 @@ pub(crate) enum Failure {
     /// The library refused.
     #[error("{}: {}", path.display(), error.kind())]
     At { path: PathBuf, error: npymap::Error },
+    /// The library refused, and says what.
+    #[error(transparent)]
+    Library(npymap::Error),
     /// The system refused.
     #[error("{}: cannot {action}: {error}", path.display())]
     File { path: PathBuf, action: &'static str, error: io::Error },
+    /// What was asked for doesn't go with the file.
+    #[error("{}: {reason}", path.display())]
+    Refused { path: PathBuf, reason: &'static str },
+    /// A value would become another one.
+    #[error("{}: {}: allow it to become another one with --force", path.display(), error.kind())]
+    Changed { path: PathBuf, error: npymap::Error },
     /// Something follows the elements where rows are to be added.
     #[error("{}: the elements end at byte {end} and the file at {found}: `npymap recover` makes rows of what follows", path.display())]
     Trailing { path: PathBuf, end: u64, found: u64 },
@@ -46,6 +55,11 @@ impl Failure {
             }
             _ => Failure::At { path: path.to_owned(), error },
         }
+    }
+
+    /// What the library refused, said of the file it names itself.
+    pub(crate) fn library(error: npymap::Error) -> Failure {
+        Failure::Library(error)
     }
 
     /// Says of `path` what the system refused.

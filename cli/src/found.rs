@@ -1,13 +1,36 @@
 //! What is told of an array.
 
-use npymap::{Header, Layout, Order};
+use npymap::{Header, Layout, Order, Result, Version};
 
 /// An array that can be opened.
 pub(crate) struct Found {
-    pub(crate) header: Header,
     pub(crate) layout: Layout,
+    pub(crate) order: Order,
+    /// Of the `.npy`, if it is one.
+    pub(crate) version: Option<Version>,
+    /// Where its elements start in the file; `None` when they are compressed.
+    pub(crate) data_offset: Option<u64>,
     /// SHA-256 of the elements, if it was asked for.
     pub(crate) digest: Option<String>,
+}
+
+impl Found {
+    /// An array with a header of its own.
+    pub(crate) fn npy(header: &Header, data_offset: Option<u64>) -> Result<Found> {
+        Ok(Found {
+            layout: header.layout()?,
+            order: header.order,
+            version: Some(header.version),
+            data_offset,
+            digest: None,
+        })
+    }
+
+    /// An array of a `.ten` file.
+    pub(crate) fn ten(layout: Layout, data_offset: u64) -> Found {
+        let data_offset = Some(data_offset);
+        Found { layout, order: Order::C, version: None, data_offset, digest: None }
+    }
 }
 
 /// An array without a header that can be opened.
@@ -18,4 +41,16 @@ pub(crate) struct FoundRaw {
     pub(crate) offset: u64,
     /// SHA-256 of the elements, if it was asked for.
     pub(crate) digest: Option<String>,
+}
+
+impl From<&FoundRaw> for Found {
+    fn from(raw: &FoundRaw) -> Found {
+        Found {
+            layout: raw.layout.clone(),
+            order: raw.order,
+            version: None,
+            data_offset: Some(raw.offset),
+            digest: raw.digest.clone(),
+        }
+    }
 }

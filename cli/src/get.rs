@@ -1,13 +1,13 @@
 //! `npymap get`: prints elements.
 
 use std::io::{BufWriter, Write as _};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{DynView, MAX_HEADER_LEN, OpenOptions};
+use npymap::{DynView, MAX_HEADER_LEN};
 
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::selection::Selection;
 use crate::{open, show};
 
@@ -22,6 +22,7 @@ Examples:
   npymap get embeddings.npy 0
   npymap get embeddings.npy '-1, ::100' ':3, 0'
   npymap get --json embeddings.npy 5
+  npymap get 'weights.npz[layer1/w]' 0
   npymap get events.npy 5.pos.z :10.score '..., 0.x'
 
 In JSON nan, inf and -inf are text, complex numbers [re, im], records objects,
@@ -38,8 +39,8 @@ pub(crate) struct Get {
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy file
-    file: PathBuf,
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
+    file: Place,
 
     /// What to print
     #[arg(required = true, value_name = "INDEX")]
@@ -51,16 +52,15 @@ const NO_BYTES: usize = 1 << 20;
 
 impl Get {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let mut options = OpenOptions::new();
-        let array = open::read(&self.file, options.max_header_len(self.max_header_len));
-        let array = array.map_err(Failure::at(&self.file))?;
-        let all = array.dyn_view().map_err(Failure::at(&self.file))?;
+        let failed = Failure::at(self.file.name());
+        let array = open::array(&self.file, self.max_header_len).map_err(&failed)?;
+        let all = array.dyn_view().map_err(&failed)?;
         let select = |selection: &Selection| selection.of(&all);
         let views = self.selections.iter().map(select).collect::<npymap::Result<Vec<_>>>();
-        let views = views.map_err(Failure::at(&self.file))?;
+        let views = views.map_err(&failed)?;
         let endless = |view: &&DynView<'_>| view.itemsize() == 0 && view.len() > NO_BYTES;
         if let Some(view) = views.iter().find(endless) {
-            let (path, count) = (self.file.clone(), view.len());
+            let (path, count) = (self.file.name().to_owned(), view.len());
             return Err(Failure::NoBytes { path, count, most: NO_BYTES });
         }
         let out = &mut BufWriter::new(std::io::stdout().lock());

@@ -1,16 +1,16 @@
 //! `npymap head`: the first elements as a table.
 
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Table};
 use npymap::ndarray::SliceInfoElem;
-use npymap::{DynView, MAX_HEADER_LEN, OpenOptions, Result};
+use npymap::{DynView, MAX_HEADER_LEN, Result};
 
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::selection::Selection;
 use crate::{leaves, open, show, words};
 
@@ -41,8 +41,8 @@ pub(crate) struct Head {
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy file
-    file: PathBuf,
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
+    file: Place,
 
     /// Which elements; all without it
     #[arg(value_name = "INDEX")]
@@ -74,23 +74,22 @@ impl Column {
 
 impl Head {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let mut options = OpenOptions::new();
-        let array = open::read(&self.file, options.max_header_len(self.max_header_len));
-        let array = array.map_err(Failure::at(&self.file))?;
-        let all = array.dyn_view().map_err(Failure::at(&self.file))?;
+        let array = open::array(&self.file, self.max_header_len);
+        let array = array.map_err(Failure::at(self.file.name()))?;
+        let all = array.dyn_view().map_err(Failure::at(self.file.name()))?;
         let view = match &self.selection {
-            Some(selection) => selection.of(&all).map_err(Failure::at(&self.file))?,
+            Some(selection) => selection.of(&all).map_err(Failure::at(self.file.name()))?,
             None => all,
         };
         let out = &mut BufWriter::new(std::io::stdout().lock());
-        self.print(out, &view).map_err(Failure::at(&self.file))??;
+        self.print(out, &view).map_err(Failure::at(self.file.name()))??;
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 
     fn print(&self, out: &mut impl Write, view: &DynView<'_>) -> Result<std::io::Result<()>> {
         let is_record = !view.dtype().fields().is_empty();
-        let across = if is_record || view.ndim() < 2 { 0 } else { 1 };
+        let across = usize::from(!is_record && view.ndim() > 1);
         let Some(leading) = view.shape().get(..view.ndim() - across) else { return Ok(Ok(())) };
         let count: usize = leading.iter().product();
         let shown = count.min(self.rows);
@@ -109,7 +108,7 @@ impl Head {
         let width = self.width.unwrap_or_else(|| Table::new().width().map_or(WIDTH, usize::from));
         let columns = fitting(columns, width);
         let left = if across == 1 || is_record { all.saturating_sub(columns.len() - 1) } else { 0 };
-        Ok(table(out, columns, shown).and_then(|()| rest(out, count - shown, left, is_record)))
+        Ok(table(out, &columns, shown).and_then(|()| rest(out, count - shown, left, is_record)))
     }
 }
 
@@ -177,6 +176,9 @@ fn cell(view: &DynView<'_>, index: &[usize]) -> Result<String> {
 /// cells of what is left are shortened.
 fn fitting(columns: Vec<Column>, width: usize) -> Vec<Column> {
     let mut columns = columns;
+    if let Some(first) = columns.first_mut().filter(|first| first.width() > width / 2) {
+        first.cells.iter_mut().for_each(|cell| *cell = words::ending(cell, width / 2));
+    }
     let mut left = width;
     let mut count = 0;
     for column in &columns {
@@ -197,7 +199,7 @@ fn fitting(columns: Vec<Column>, width: usize) -> Vec<Column> {
     columns
 }
 
-fn table(out: &mut impl Write, columns: Vec<Column>, rows: usize) -> std::io::Result<()> {
+fn table(out: &mut impl Write, columns: &[Column], rows: usize) -> std::io::Result<()> {
     let mut table = Table::new();
     table.load_style(NOTHING);
     let side = |column: &Column| {

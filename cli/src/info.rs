@@ -2,14 +2,15 @@
 //! for their digest.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MAX_HEADER_LEN, OpenOptions, Result};
+use npymap::{MAX_HEADER_LEN, Result};
 
-use crate::found::Found;
-use crate::{digest, json, open, words};
+use crate::json::Line;
+use crate::members::{Asked, Item};
+use crate::place::Place;
+use crate::words::{self, Row};
 
 /// Tells what arrays are: dtype, shape, order, size.
 ///
@@ -22,13 +23,14 @@ Examples:
   npymap info --json *.npy | jq .shape
   npymap info --header embeddings.npy
   npymap info --digest a.npy b.npy
+  npymap info weights.npz 'weights.npz[layer1/w]'
 
 Exit status: 0 when all files could be opened, 1 when one could not, 2 for
 wrong usage.")]
 pub(crate) struct Info {
-    /// .npy files
+    /// .npy, .npz, .ten and tar files, or members of them: FILE[MEMBER]
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    files: Vec<Place>,
 
     /// Print a JSON object a line for each array
     #[arg(long)]
@@ -62,56 +64,60 @@ impl Info {
         Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Prints a line for each file and returns how many can't be opened.
+    /// Prints a line for each array and returns how many can't be opened.
     fn json(&self, out: &mut impl Write) -> io::Result<usize> {
         let mut failures = 0;
-        for path in &self.files {
-            let found = self.find(path);
-            let line = serde_json::to_string(&json::Line::npy(path, &found))?;
-            writeln!(out, "{line}")?;
-            failures += usize::from(told(found).is_none());
+        for place in &self.files {
+            self.asked().each(place, &mut |item| {
+                writeln!(out, "{}", serde_json::to_string(&Line::new(&place.path, &item))?)?;
+                failures += usize::from(told(item.what).is_none());
+                io::Result::Ok(())
+            })?;
         }
         Ok(failures)
     }
 
     fn header_texts(&self, out: &mut impl Write) -> io::Result<usize> {
         let mut failures = 0;
-        for path in &self.files {
-            match told(self.options().header_text(path)) {
-                Some(text) => writeln!(out, "{}", text.as_str().trim_end())?,
-                None => failures += 1,
+        for place in &self.files {
+            let texts = told(self.asked().header_texts(place));
+            failures += usize::from(texts.is_none());
+            for text in texts.into_iter().flatten() {
+                match told(text) {
+                    Some(text) => writeln!(out, "{text}")?,
+                    None => failures += 1,
+                }
             }
         }
         Ok(failures)
     }
 
-    /// Prints a paragraph for one file, a table for several.
+    /// Prints a paragraph for one array, a table for several.
     fn words(&self, out: &mut impl Write) -> io::Result<usize> {
-        let found = self.files.iter().map(|path| (path.as_path(), told(self.find(path))));
-        let arrays: Vec<_> = found.filter_map(|(path, array)| Some((path, array?))).collect();
-        match (self.files.as_slice(), arrays.as_slice()) {
-            (_, []) => {}
-            ([_], [(path, array)]) => words::paragraph(out, path, array)?,
-            _ => words::table(out, &arrays)?,
+        let mut failures = 0;
+        let mut rows = Vec::new();
+        for place in &self.files {
+            self.asked().each(place, &mut |Item { format, member, info, what }| {
+                match told(what) {
+                    Some(what) => {
+                        rows.push(Row { path: place.path.clone(), format, member, info, what });
+                    }
+                    None => failures += 1,
+                }
+                io::Result::Ok(())
+            })?;
         }
-        Ok(self.files.len() - arrays.len())
+        match rows.as_slice() {
+            [] if failures > 0 => {}
+            [] => words::empty(out, &self.files)?,
+            [row] if self.files.len() == 1 => words::paragraph(out, row)?,
+            rows => words::table(out, rows)?,
+        }
+        Ok(failures)
     }
 
-    fn find(&self, path: &Path) -> Result<Found> {
-        let header = self.options().header(path)?;
-        let layout = header.layout()?;
-        let digest = if self.digest { Some(self.digest(path)?) } else { None };
-        Ok(Found { header, layout, digest })
-    }
-
-    fn digest(&self, path: &Path) -> Result<String> {
-        Ok(digest::sha256(open::read(path, &self.options())?))
-    }
-
-    fn options(&self) -> OpenOptions {
-        let mut options = OpenOptions::new();
-        options.max_header_len(self.max_header_len);
-        options
+    fn asked(&self) -> Asked {
+        Asked { max_header_len: self.max_header_len, digest: self.digest }
     }
 }
 

@@ -2,26 +2,37 @@
 
 use std::path::Path;
 
-use npymap::{Order, Result};
+use npymap::{Format, Order, Result};
 use serde::Serialize;
 
 use crate::found::{Found, FoundRaw};
+use crate::members::{Item, Name, What};
 
 /// One line of `--json`.
 #[derive(Debug, Serialize)]
+pub(crate) struct Line {
+    path: String,
+    member: Option<Name>,
+    #[serde(flatten)]
+    what: Said,
+}
+
+#[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Line {
+enum Said {
     /// An array that can be opened.
     Array(Array),
-    /// A file that can't.
-    Failure(Failure),
+    /// A member that is none.
+    Other { array: bool },
+    /// A file or member that can't.
+    Failure { error: String },
 }
 
 /// What an array is and where it lies.
 #[derive(Debug, Serialize)]
-pub(crate) struct Array {
-    path: String,
-    member: Option<String>,
+struct Array {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    info: Option<String>,
     format: &'static str,
     version: Option<[u8; 2]>,
     descr: String,
@@ -35,56 +46,53 @@ pub(crate) struct Array {
     sha256: Option<String>,
 }
 
-/// Why a file can't be opened.
-#[derive(Debug, Serialize)]
-pub(crate) struct Failure {
-    path: String,
-    member: Option<String>,
-    error: String,
-}
-
 impl Line {
-    /// The line of a `.npy` file.
-    pub(crate) fn npy(path: &Path, found: &Result<Found>) -> Line {
-        let path = path.to_string_lossy().into_owned();
-        match found {
-            Ok(Found { header, layout, digest }) => Line::Array(Array {
-                path,
-                member: None,
-                format: "npy",
-                version: Some([header.version.major(), header.version.minor()]),
-                descr: header.dtype.to_string(),
-                shape: header.shape.clone(),
-                fortran_order: header.order == Order::F,
-                data_offset: u64::try_from(header.data_offset).ok(),
-                itemsize: header.dtype.itemsize(),
-                nbytes: layout.nbytes(),
-                mapped: true,
-                sha256: digest.clone(),
-            }),
-            Err(error) => Line::Failure(Failure { path, member: None, error: error.to_string() }),
-        }
+    /// The line of an array, or of what stands where one could.
+    pub(crate) fn new(path: &Path, item: &Item) -> Line {
+        let what = match &item.what {
+            Ok(What::Array(found)) => {
+                Said::Array(Array::new(format(item.format), item.info.clone(), found))
+            }
+            Ok(What::Other) => Said::Other { array: false },
+            Err(error) => Said::Failure { error: error.to_string() },
+        };
+        Line { path: path.to_string_lossy().into_owned(), member: item.member.clone(), what }
     }
 
     /// The line of a file without a header.
     pub(crate) fn raw(path: &Path, found: &Result<FoundRaw>) -> Line {
-        let path = path.to_string_lossy().into_owned();
-        match found {
-            Ok(FoundRaw { layout, order, offset, digest }) => Line::Array(Array {
-                path,
-                member: None,
-                format: "raw",
-                version: None,
-                descr: layout.dtype().to_string(),
-                shape: layout.shape().to_vec(),
-                fortran_order: *order == Order::F,
-                data_offset: Some(*offset),
-                itemsize: layout.dtype().itemsize(),
-                nbytes: layout.nbytes(),
-                mapped: true,
-                sha256: digest.clone(),
-            }),
-            Err(error) => Line::Failure(Failure { path, member: None, error: error.to_string() }),
+        let what = match found {
+            Ok(raw) => Said::Array(Array::new("raw", None, &Found::from(raw))),
+            Err(error) => Said::Failure { error: error.to_string() },
+        };
+        Line { path: path.to_string_lossy().into_owned(), member: None, what }
+    }
+}
+
+impl Array {
+    fn new(format: &'static str, info: Option<String>, found: &Found) -> Array {
+        let layout = &found.layout;
+        Array {
+            info,
+            format,
+            version: found.version.map(|version| [version.major(), version.minor()]),
+            descr: layout.dtype().to_string(),
+            shape: layout.shape().to_vec(),
+            fortran_order: found.order == Order::F,
+            data_offset: found.data_offset,
+            itemsize: layout.dtype().itemsize(),
+            nbytes: layout.nbytes(),
+            mapped: found.data_offset.is_some(),
+            sha256: found.digest.clone(),
         }
+    }
+}
+
+pub(crate) fn format(format: Format) -> &'static str {
+    match format {
+        Format::Npz => "npz",
+        Format::Ten => "ten",
+        Format::Tar => "tar",
+        _ => "npy",
     }
 }

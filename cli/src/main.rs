@@ -17,15 +17,21 @@ mod found;
 mod get;
 mod head;
 mod info;
+mod inputs;
 mod json;
 mod leaves;
 mod made;
+mod members;
+mod npz;
 mod open;
+mod outputs;
+mod place;
 mod plan;
 mod progress;
 mod raw;
 mod recover;
 mod region;
+mod rewrite;
 mod rows;
 mod selection;
 mod set;
@@ -65,6 +71,7 @@ enum Command {
     Set(set::Set),
     Create(create::Create),
     Convert(convert::Convert),
+    Npz(npz::Npz),
     Raw(raw::Raw),
     Diff(diff::Diff),
     Demo(demo::Demo),
@@ -85,6 +92,7 @@ fn main() -> ExitCode {
         Command::Set(set) => set.run(),
         Command::Create(create) => create.run(),
         Command::Convert(convert) => convert.run(),
+        Command::Npz(npz) => npz.run(),
         Command::Raw(raw) => raw.run(),
         Command::Diff(diff) => diff.run(),
         Command::Demo(demo) => demo.run(),

@@ -7,7 +7,13 @@
 use std::fs::File;
 use std::path::Path;
 
-use npymap::{CreateOptions, DType, MappedArray, MappedArrayMut, OpenOptions, Result};
+use npymap::npz::{Npz, NpzOptions};
+use npymap::ten::{Ten, TenOptions};
+use npymap::{
+    AnyFile, CreateOptions, DType, Format, MappedArray, MappedArrayMut, OpenOptions, Result, Shard,
+};
+
+use crate::place::Place;
 
 /// Maps a file read-only.
 pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
@@ -15,10 +21,60 @@ pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
     unsafe { options.open(path) }
 }
 
+/// Maps a file, or a member of one, read-only.
+pub(crate) fn array(place: &Place, max_header_len: usize) -> Result<MappedArray> {
+    any(&place.path, max_header_len)?.get(place.member.as_deref())
+}
+
+/// Opens a file of any format.
+pub(crate) fn any(path: &Path, max_header_len: usize) -> Result<AnyFile> {
+    match Format::recognize(path)? {
+        Format::Npz => npz(path, max_header_len).map(AnyFile::Npz),
+        Format::Ten => ten(path).map(AnyFile::Ten),
+        Format::Tar => shard(path).map(AnyFile::Tar),
+        _ => read(path, OpenOptions::new().max_header_len(max_header_len)).map(AnyFile::Npy),
+    }
+}
+
+/// Opens an archive whose stored members are mapped.
+pub(crate) fn npz(path: &Path, max_header_len: usize) -> Result<Npz> {
+    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    unsafe { NpzOptions::new().max_header_len(max_header_len).open(path) }
+}
+
+/// Opens a `.ten` file whose arrays are mapped.
+pub(crate) fn ten(path: &Path) -> Result<Ten> {
+    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    unsafe { TenOptions::new().any_extension(true).open(path) }
+}
+
+/// Opens a tar file whose arrays are mapped.
+pub(crate) fn shard(path: &Path) -> Result<Shard> {
+    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    unsafe { Shard::open(path) }
+}
+
+/// Maps a `.npy` file, or an array of a `.ten`, read-write.
+pub(crate) fn write_array(place: &Place, max_header_len: usize) -> Result<MappedArrayMut> {
+    match &place.member {
+        Some(member) => write_ten(&place.path, member),
+        None => write(&place.path, OpenOptions::new().max_header_len(max_header_len)),
+    }
+}
+
 /// Maps a file read-write.
 pub(crate) fn write(path: &Path, options: &OpenOptions) -> Result<MappedArrayMut> {
     // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
     unsafe { options.open_mut(path) }
+}
+
+/// Maps an array of a `.ten` file read-write.
+pub(crate) fn write_ten(path: &Path, member: &str) -> Result<MappedArrayMut> {
+    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    let ten = unsafe { TenOptions::new().any_extension(true).open_mut(path) }?;
+    let index = ten.index(member)?;
+    // SAFETY: no other array is taken from `ten`.
+    unsafe { ten.get_mut(index) }
 }
 
 /// Maps an open file read-only.

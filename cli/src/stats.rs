@@ -1,17 +1,17 @@
 //! `npymap stats`: what is in an array, in numbers.
 
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Table};
 use npymap::ndarray::SliceInfoElem;
-use npymap::{DynView, MAX_HEADER_LEN, OpenOptions, Value};
+use npymap::{DynView, MAX_HEADER_LEN, Value};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::selection::Selection;
 use crate::summary::Summary;
@@ -22,7 +22,7 @@ use crate::{leaves, open, show, words};
 ///
 /// Records are told field by field, complex numbers by their parts, and with
 /// --axis every column by itself. Least, mean, greatest and sum are of those
-/// that are not NaN or NaT. All processors take part, and the file is read
+/// that are not NaN or `NaT`. All processors take part, and the file is read
 /// once, in its order.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -50,8 +50,8 @@ pub(crate) struct Stats {
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy file
-    file: PathBuf,
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
+    file: Place,
 
     /// Of which elements; all without it
     #[arg(value_name = "INDEX")]
@@ -72,23 +72,22 @@ const COLUMNS: usize = 1 << 16;
 
 impl Stats {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let mut options = OpenOptions::new();
-        let array = open::read(&self.file, options.max_header_len(self.max_header_len));
-        let array = array.map_err(Failure::at(&self.file))?;
-        let all = array.dyn_view().map_err(Failure::at(&self.file))?;
+        let array = open::array(&self.file, self.max_header_len);
+        let array = array.map_err(Failure::at(self.file.name()))?;
+        let all = array.dyn_view().map_err(Failure::at(self.file.name()))?;
         let view = match &self.selection {
-            Some(selection) => selection.of(&all).map_err(Failure::at(&self.file))?,
+            Some(selection) => selection.of(&all).map_err(Failure::at(self.file.name()))?,
             None => all,
         };
         if let Some(axis) = self.axis {
             self.check(&view, axis)?;
         }
-        let rows = self.rows(&view).map_err(Failure::at(&self.file))?;
+        let rows = self.rows(&view).map_err(Failure::at(self.file.name()))?;
         let out = &mut BufWriter::new(std::io::stdout().lock());
         if self.json {
-            self.lines(out, &rows)?
+            self.lines(out, &rows)?;
         } else {
-            table(out, &rows)?
+            table(out, &rows)?;
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)
@@ -96,12 +95,17 @@ impl Stats {
 
     fn check(&self, view: &DynView<'_>, axis: usize) -> Result<(), Failure> {
         // Says what is wrong with the axis, if anything is.
-        view.split_at(axis, 0).map_err(Failure::at(&self.file))?;
-        let leaves = leaves::of_reals(view).map_err(Failure::at(&self.file))?;
+        view.split_at(axis, 0).map_err(Failure::at(self.file.name()))?;
+        let leaves = leaves::of_reals(view).map_err(Failure::at(self.file.name()))?;
         let columns = leaves.iter().map(|(_, leaf)| columns(leaf.shape(), Some(axis)));
         let count = columns.fold(0_usize, usize::saturating_add);
         if count > COLUMNS {
-            return Err(Failure::Columns { path: self.file.clone(), axis, count, most: COLUMNS });
+            return Err(Failure::Columns {
+                path: self.file.name().to_owned(),
+                axis,
+                count,
+                most: COLUMNS,
+            });
         }
         Ok(())
     }
@@ -169,7 +173,8 @@ impl Stats {
         let float = |value: Option<f64>| value.map(|value| show::scalar(&Value::F64(value)));
         for Row { field, index, dtype, summary } in rows {
             let line = json!({
-                "path": self.file.to_string_lossy(),
+                "path": self.file.path.to_string_lossy(),
+                "member": self.file.member,
                 "field": (!field.is_empty()).then_some(field),
                 "index": index,
                 "descr": dtype,
@@ -241,6 +246,9 @@ fn element(index: Option<usize>) -> SliceInfoElem {
     }
 }
 
+/// What a column of the table says of a row.
+type Text = Box<dyn Fn(&Row) -> Option<String>>;
+
 /// Prints a row for each field or column, without the headings that say
 /// nothing of any.
 fn table(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
@@ -251,7 +259,7 @@ fn table(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
         let axes = index.iter().map(|at| at.map_or_else(|| ":".to_owned(), |at| at.to_string()));
         axes.collect::<Vec<_>>().join(", ")
     };
-    let columns: [(&str, Box<dyn Fn(&Row) -> Option<String>>); 11] = [
+    let columns: [(&str, Text); 11] = [
         ("field", Box::new(|row| Some(row.field.clone()).filter(|field| !field.is_empty()))),
         ("column", Box::new(move |row| row.index.as_deref().map(index))),
         ("dtype", Box::new(|row| Some(row.dtype.clone()))),

@@ -28,8 +28,8 @@ impl<'a> Tile<'a> {
     }
 
     fn halve(self, tiles: &mut Vec<Tile<'a>>) -> Result<()> {
-        let axes = self.view.byte_strides().iter().zip(self.view.shape()).enumerate();
-        let long = axes.filter(|(_, (_, dim))| **dim > 1);
+        let each = self.view.byte_strides().iter().zip(self.view.shape()).enumerate();
+        let long = each.filter(|(_, (_, dim))| **dim > 1);
         let slowest = long.max_by_key(|(_, (stride, _))| stride.unsigned_abs());
         let bytes = self.view.len().saturating_mul(self.view.itemsize());
         let Some((axis, (_, dim))) = slowest.filter(|_| bytes > PART) else {
@@ -72,6 +72,6 @@ pub(crate) fn each<T: Send>(
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
         });
-        others.fold(own, |all, one| all.and(one))
+        others.fold(own, Result::and)
     })
 }

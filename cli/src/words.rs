@@ -3,14 +3,17 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, Table};
 use humansize::{BINARY, format_size};
-use npymap::{ByteOrder, DType, Kind, Layout, Order};
+use npymap::{ByteOrder, DType, Format, Kind, Layout, Order};
 
 use crate::found::{Found, FoundRaw};
+use crate::json;
+use crate::members::{Name, What};
+use crate::place::Place;
 use crate::style::{ERROR, HEADING, LABEL};
 
 /// Says on standard error what went wrong.
@@ -18,60 +21,143 @@ pub(crate) fn error(message: &dyn Display) {
     anstream::eprintln!("{ERROR}error:{ERROR:#} {message}");
 }
 
+/// Says on standard error what is worth knowing.
+pub(crate) fn note(message: &dyn Display) {
+    anstream::eprintln!("{LABEL}note:{LABEL:#} {message}");
+}
+
+/// What is said of an array, or of what stands where one could.
+pub(crate) struct Row {
+    pub(crate) path: PathBuf,
+    pub(crate) format: Format,
+    pub(crate) member: Option<Name>,
+    pub(crate) info: Option<String>,
+    pub(crate) what: What,
+}
+
+/// Says that files hold nothing.
+pub(crate) fn empty(out: &mut impl Write, files: &[Place]) -> io::Result<()> {
+    files.iter().try_for_each(|file| writeln!(out, "{}: no arrays", file.name().display()))
+}
+
 /// Describes one array in a few lines.
-pub(crate) fn paragraph(out: &mut impl Write, path: &Path, array: &Found) -> io::Result<()> {
-    let Found { header, layout, digest } = array;
-    let file = format!("npy {}, elements from byte {}", header.version, header.data_offset);
-    lines(out, path, layout, header.order, file, digest.as_deref())
+pub(crate) fn paragraph(out: &mut impl Write, row: &Row) -> io::Result<()> {
+    let member = row.member.as_ref().map(|member| format!("[{member}]")).unwrap_or_default();
+    let name = format!("{}{member}", row.path.display());
+    let What::Array(found) = &row.what else {
+        return writeln!(out, "{HEADING}{name}{HEADING:#}\n  no array");
+    };
+    lines(out, &name, json::format(row.format), row.info.as_deref(), found)
 }
 
 /// Describes an array without a header.
 pub(crate) fn raw_paragraph(out: &mut impl Write, path: &Path, array: &FoundRaw) -> io::Result<()> {
-    let FoundRaw { layout, order, offset, digest } = array;
-    lines(out, path, layout, *order, format!("raw, elements from byte {offset}"), digest.as_deref())
+    lines(out, &path.display().to_string(), "raw", None, &Found::from(array))
 }
 
 fn lines(
     out: &mut impl Write,
-    path: &Path,
-    layout: &Layout,
-    order: Order,
-    file: String,
-    digest: Option<&str>,
+    name: &str,
+    format: &str,
+    info: Option<&str>,
+    found: &Found,
 ) -> io::Result<()> {
+    let Found { layout, order: axes, version, data_offset, digest } = found;
+    let version = version.map(|version| format!(" {version}")).unwrap_or_default();
+    let place = match data_offset {
+        Some(offset) => format!("{format}{version}, elements from byte {offset}"),
+        None => format!("{format}{version}, deflated"),
+    };
+    writeln!(out, "{HEADING}{name}{HEADING:#}")?;
     let mut lines = vec![
         ("dtype", dtype(layout.dtype())),
-        ("shape", format!("{}, {}", shape(layout.shape()), self::order(order))),
+        ("shape", format!("{}, {}", shape(layout.shape()), order(*axes))),
         ("size ", size(layout)),
-        ("file ", file),
+        ("file ", place),
     ];
+    lines.extend(info.iter().map(|info| ("info ", (*info).to_owned())));
     lines.extend(digest.iter().map(|digest| ("hash ", format!("sha256 {digest}"))));
-    writeln!(out, "{HEADING}{}{HEADING:#}", path.display())?;
     for (label, text) in lines {
         writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
     }
-    Ok(())
+    fields(out, layout.dtype())
+}
+
+/// Lists the fields of a struct, those of its fields behind a dot.
+fn fields(out: &mut impl Write, dtype: &DType) -> io::Result<()> {
+    let mut rows = Vec::new();
+    add_fields(&mut rows, "", 0, dtype);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_header(["field", "byte", "dtype", "axes", "title"].map(heading));
+    for row in rows {
+        table.add_row(row);
+    }
+    let lines = table.trim_fmt();
+    lines.lines().try_for_each(|line| writeln!(out, " {line}"))
+}
+
+fn add_fields(rows: &mut Vec<Vec<Cell>>, before: &str, start: usize, dtype: &DType) {
+    for field in dtype.fields() {
+        let name = format!("{before}{}", field.name);
+        let (base, axes) = field.dtype.subarray().unwrap_or((&field.dtype, &[]));
+        rows.push(vec![
+            Cell::new(&name),
+            Cell::new(start + field.offset).set_alignment(CellAlignment::Right),
+            Cell::new(short(base)),
+            Cell::new(if axes.is_empty() { String::new() } else { shape(axes) }),
+            Cell::new(field.title.as_deref().unwrap_or("")),
+        ]);
+        add_fields(rows, &format!("{name}."), start + field.offset, base);
+    }
 }
 
 /// Describes several arrays, a row each.
-pub(crate) fn table(out: &mut impl Write, arrays: &[(&Path, Found)]) -> io::Result<()> {
+pub(crate) fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+    let members = rows.iter().any(|row| row.member.is_some());
+    let infos = rows.iter().any(|row| row.info.as_ref().is_some_and(|info| !info.is_empty()));
+    let digest = |row: &Row| matches!(&row.what, What::Array(found) if found.digest.is_some());
+    let digests = rows.iter().any(digest);
     let mut table = Table::new();
     table.load_style(NOTHING);
-    let digests = arrays.iter().any(|(_, array)| array.digest.is_some());
-    let headings = ["file", "dtype", "shape", "order", "size"].into_iter();
+    let headings = ["file"].into_iter().chain(members.then_some("member"));
+    let headings = headings.chain(infos.then_some("info"));
+    let headings = headings.chain(["dtype", "shape", "order", "size"]);
+    let headings = headings.chain(members.then_some("elements"));
     table.set_header(headings.chain(digests.then_some("sha256")).map(heading));
-    for (path, Found { header, layout, digest }) in arrays {
-        let mut row = vec![
-            Cell::new(path.display()),
-            Cell::new(short(&header.dtype)),
-            Cell::new(shape(&header.shape)),
-            Cell::new(order(header.order)),
-            Cell::new(bytes(layout.nbytes())).set_alignment(CellAlignment::Right),
-        ];
-        row.extend(digest.iter().map(Cell::new));
-        table.add_row(row);
+    for row in rows {
+        let mut cells = vec![Cell::new(row.path.display())];
+        let member = row.member.as_ref().map(ToString::to_string).unwrap_or_default();
+        cells.extend(members.then(|| Cell::new(member)));
+        cells.extend(infos.then(|| Cell::new(row.info.as_deref().unwrap_or_default())));
+        if let What::Array(found) = &row.what {
+            cells.extend(described(found, members));
+        } else {
+            cells.push(Cell::new("no array"));
+        }
+        table.add_row(cells);
     }
     writeln!(out, "{}", table.trim_fmt())
+}
+
+/// The cells that say what an array is.
+fn described(found: &Found, members: bool) -> Vec<Cell> {
+    let Found { layout, order: axes, data_offset, digest, .. } = found;
+    let mut cells = vec![
+        Cell::new(short(layout.dtype())),
+        Cell::new(shape(layout.shape())),
+        Cell::new(order(*axes)),
+        Cell::new(bytes(layout.nbytes())).set_alignment(CellAlignment::Right),
+    ];
+    cells.extend(members.then(|| match data_offset {
+        Some(offset) => Cell::new(format!("from byte {offset}")),
+        None => Cell::new("deflated"),
+    }));
+    cells.extend(digest.iter().map(Cell::new));
+    cells
 }
 
 pub(crate) fn heading(text: &str) -> Cell {
@@ -160,6 +246,14 @@ pub(crate) fn shortened(text: &str, room: usize) -> String {
         short.push(c);
     }
     short + "…"
+}
+
+/// The end of ASCII text, with an ellipsis when it is cut.
+pub(crate) fn ending(text: &str, room: usize) -> String {
+    match text.len().checked_sub(room.max(1)) {
+        None | Some(0) => text.to_owned(),
+        Some(cut) => format!("…{}", text.get(cut + 1..).unwrap_or(text)),
+    }
 }
 
 pub(crate) fn plural(count: usize, thing: &str) -> String {

@@ -3,6 +3,7 @@
 use syn::{Attribute, DeriveInput, Error, Field, LitStr, Path, Result, parse_quote};
 
 /// What is said of the struct.
+#[expect(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
 pub(crate) struct Container {
     pub(crate) subset: bool,
     pub(crate) typed: bool,

@@ -68,9 +68,12 @@ fn element(input: &DeriveInput, container: &Container, parts: &[Part<'_>]) -> To
     let ident: Vec<_> = parts.iter().map(|part| part.ident).collect();
     let ty: Vec<_> = parts.iter().map(|part| part.ty).collect();
     let name: Vec<_> = parts.iter().map(|part| &part.name).collect();
-    let stated = parts.iter().map(|part| match &part.dtype {
-        Some(descr) => quote!(::core::option::Option::Some(#descr)),
-        None => quote!(::core::option::Option::None),
+    let stated = parts.iter().map(|part| {
+        if let Some(descr) = &part.dtype {
+            quote!(::core::option::Option::Some(#descr))
+        } else {
+            quote!(::core::option::Option::None)
+        }
     });
     let place = ident.iter().map(|ident| {
         if container.in_place {
@@ -186,10 +189,7 @@ fn typed(input: &DeriveInput, container: &Container, parts: &[Part<'_>]) -> Toke
     let (record, npymap) = (&input.ident, &container.npymap);
     let title = record.unraw().to_string();
     let slots = parts.iter().map(|Part { ident, ty, name, dtype, .. }| {
-        let dtype = match dtype {
-            Some(descr) => quote!(#npymap::__record::stated::<#ty>(#title, #name, #descr)),
-            None => quote!(<#ty as #npymap::Typed>::dtype()),
-        };
+        let dtype = if let Some(descr) = dtype { quote!(#npymap::__record::stated::<#ty>(#title, #name, #descr)) } else { quote!(<#ty as #npymap::Typed>::dtype()) };
         quote!(#npymap::__record::slot::<#ty>(#name, ::core::mem::offset_of!(#record, #ident), || #dtype))
     });
     let size = if container.in_place {

@@ -5,12 +5,14 @@
 //! in `fuzz/corpus`.
 
 mod append;
+mod archives;
 mod header;
 mod npy;
 mod slices;
 mod value;
 
 pub(crate) use append::append;
+pub(crate) use archives::{npz, ten};
 pub(crate) use header::{dtype, header};
 pub(crate) use npy::npy;
 pub(crate) use slices::{index, slices};
@@ -18,13 +20,15 @@ pub(crate) use value::value;
 
 /// All of them, by the name of their corpus.
 #[allow(dead_code, reason = "a fuzz target runs one")]
-pub(crate) const ALL: [(&str, fn(&[u8])); 7] = [
+pub(crate) const ALL: [(&str, fn(&[u8])); 9] = [
     ("append", append),
     ("dtype", dtype),
     ("header", header),
     ("index", index),
     ("npy", npy),
+    ("npz", npz),
     ("slices", slices),
+    ("ten", ten),
     ("value", value),
 ];
 

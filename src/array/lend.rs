@@ -28,6 +28,18 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
         self.origin.named(View::from_bytes(self.data.as_ref(), &self.layout))
     }
 
+    /// The bytes of all elements, as they lie in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ShortBuffer`] when what holds the bytes got shorter.
+    pub fn as_bytes(&self) -> Result<&[u8]> {
+        let (bytes, layout) = (self.data.as_ref(), &self.layout);
+        bytes.get(layout.offset()..layout.end()).ok_or_else(|| {
+            ErrorKind::ShortBuffer { needed: layout.end(), found: bytes.len() }.into()
+        })
+    }
+
     /// Views all elements, whatever they are.
     ///
     /// # Errors

@@ -5,7 +5,10 @@ mod array_file;
 mod create;
 mod description;
 mod edit;
+#[cfg(any(feature = "npz", feature = "tar"))]
+mod find;
 mod lend;
+mod member;
 mod open;
 mod place;
 mod raw;
@@ -28,10 +31,14 @@ use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
 pub use array_file::ArrayFile;
 pub use create::CreateOptions;
 pub use description::Description;
+#[cfg(any(feature = "npz", feature = "tar"))]
+pub(crate) use find::find;
+pub(crate) use member::Member;
 pub use open::{OpenOptions, Opened};
 pub(crate) use open::{Rest, on};
 pub(crate) use place::Place;
 pub use raw::RawSpec;
+pub(crate) use stream::elements;
 pub use walk::{Walk, Walked};
 
 /// One array, used where it lies: in a mapped file, or in any other bytes.
@@ -91,6 +98,8 @@ pub type MappedArrayMut = MappedArray<MapMut>;
 struct Origin {
     /// The file, if it was opened by path.
     path: Option<Arc<Path>>,
+    /// The name in the archive that the file is.
+    member: Option<Arc<str>>,
     /// How it was mapped; `None` when it was not.
     mode: Option<Mode>,
     /// Which file that was, where the system tells.
@@ -105,15 +114,22 @@ struct Origin {
 impl Origin {
     fn new(path: Option<&Path>, mode: Option<Mode>, place: &Place) -> Origin {
         let &Place { offset, order, header, .. } = place;
-        Origin { path: path.map(Arc::from), mode, id: None, offset: Some(offset), order, header }
+        let (path, offset) = (path.map(Arc::from), Some(offset));
+        Origin { path, member: None, mode, id: None, offset, order, header }
     }
 
     /// Names the file in an error.
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        match &self.path {
-            Some(path) => result.map_err(|error| error.at(path)),
-            None => result,
-        }
+        result.map_err(|error| {
+            let error = match &self.member {
+                Some(name) => error.of_member(name),
+                None => error,
+            };
+            match &self.path {
+                Some(path) => error.at(path),
+                None => error,
+            }
+        })
     }
 }
 
@@ -328,6 +344,12 @@ impl<D> MappedArray<D> {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.origin.path.as_deref()
+    }
+
+    /// The name in the archive it is from; `None` if it is from none.
+    #[must_use]
+    pub fn member(&self) -> Option<&str> {
+        self.origin.member.as_deref()
     }
 
     /// How its file was mapped; `None` when it is in memory.

@@ -43,7 +43,7 @@ impl OpenOptions {
 }
 
 /// Reads `needed` bytes into memory that doubles until it holds them.
-fn elements(from: &mut impl Read, needed: usize) -> Result<MapMut> {
+pub(crate) fn elements(from: &mut impl Read, needed: usize) -> Result<MapMut> {
     let mut data = MapMut::anonymous(needed.min(FIRST))?;
     let mut filled = 0;
     loop {

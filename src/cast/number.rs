@@ -125,6 +125,7 @@ number! {
 }
 
 /// Whether a number is what it was: NumPy's `same_value`. NaN is, as a float.
+#[expect(clippy::float_cmp, reason = "the same is meant")]
 pub(crate) fn same(was: Wide, is: Wide) -> bool {
     match (was, is) {
         (Wide::Int(was), Wide::Int(is)) => was == is,
@@ -145,6 +146,7 @@ pub(crate) fn same(was: Wide, is: Wide) -> bool {
 }
 
 /// Whether a float is exactly an integer.
+#[expect(clippy::float_cmp, reason = "exactly is meant")]
 fn equal(float: f64, int: Wide) -> bool {
     match int {
         Wide::Int(int) => {

@@ -89,7 +89,7 @@ impl DateTime64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn plus(self, difference: TimeDelta64) -> Result<DateTime64> {
-        let unit = self.promoted(self.unit, difference.unit, &difference)?;
+        let unit = promoted(self.unit, difference.unit, &difference)?;
         let date = at(self.ticks, self.unit, unit, units::date);
         let steps = at(difference.ticks, difference.unit, unit, units::difference);
         let ticks = sum(date, steps, i128::checked_add);
@@ -102,7 +102,7 @@ impl DateTime64 {
     ///
     /// As [`plus`](DateTime64::plus).
     pub fn minus(self, difference: TimeDelta64) -> Result<DateTime64> {
-        let unit = self.promoted(self.unit, difference.unit, &difference)?;
+        let unit = promoted(self.unit, difference.unit, &difference)?;
         let date = at(self.ticks, self.unit, unit, units::date);
         let steps = at(difference.ticks, difference.unit, unit, units::difference);
         let ticks = sum(date, steps, i128::checked_sub);
@@ -125,7 +125,7 @@ impl DateTime64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn since(self, other: DateTime64) -> Result<TimeDelta64> {
-        let unit = self.promoted(self.unit, other.unit, &other)?;
+        let unit = promoted(self.unit, other.unit, &other)?;
         let own = at(self.ticks, self.unit, unit, units::date);
         let others = at(other.ticks, other.unit, unit, units::date);
         let ticks = sum(own, others, i128::checked_sub);
@@ -143,21 +143,6 @@ impl DateTime64 {
             return Some(self.ticks.cmp(&other.ticks));
         }
         Some(units::place(self.ticks, self.unit?).cmp(&units::place(other.ticks, other.unit?)))
-    }
-
-    fn promoted(
-        self,
-        own: Option<Unit>,
-        other: Option<Unit>,
-        what: &dyn ToString,
-    ) -> Result<Option<Unit>> {
-        match (own, other) {
-            (Some(own), Some(other)) => match units::common(own, other) {
-                Some(unit) => Ok(Some(unit)),
-                None => Err(beyond(&what.to_string(), Some(own))),
-            },
-            (unit, None) | (None, unit) => Ok(unit),
-        }
     }
 }
 
@@ -268,6 +253,17 @@ impl TimeDelta64 {
         let others = at(other.ticks, other.unit, unit, units::difference);
         let ticks = sum(own, others, join);
         ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| beyond(&other, unit))
+    }
+}
+
+/// The unit that counts both; of what has none, the other's.
+fn promoted(own: Option<Unit>, other: Option<Unit>, what: &dyn ToString) -> Result<Option<Unit>> {
+    match (own, other) {
+        (Some(own), Some(other)) => match units::common(own, other) {
+            Some(unit) => Ok(Some(unit)),
+            None => Err(beyond(&what.to_string(), Some(own))),
+        },
+        (unit, None) | (None, unit) => Ok(unit),
     }
 }
 

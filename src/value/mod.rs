@@ -1,5 +1,6 @@
 //! Elements whose type is known at run time only.
 
+mod columns;
 mod date;
 mod parse;
 mod print;
@@ -107,9 +108,10 @@ impl Element for Value {
             (Kind::Struct, _) => {
                 Value::Record(dtype.fields().iter().map(|field| part(field, bytes)).collect())
             }
-            (Kind::Subarray, _) => {
-                Value::Array(items(dtype).map(|(at, item)| within(&item, at, bytes)).collect())
-            }
+            (Kind::Subarray, _) => match axes(dtype) {
+                Some((base, shape)) => nested(base, shape, bytes),
+                None => Value::Array(Vec::new()),
+            },
             (Kind::Float | Kind::Complex | Kind::Void, _) => Value::Void(bytes.to_vec()),
         }
     }
@@ -179,10 +181,11 @@ impl Element for Value {
                 _ => Err(refused()),
             },
             (Kind::Subarray, _) => match self {
-                Value::Array(values) if values.len() == item_count(dtype) => {
-                    let mut parts = items(dtype).zip(values);
-                    parts.try_for_each(|((at, item), value)| value.store(&item, at, bytes))
-                }
+                Value::Array(values) => match axes(dtype) {
+                    Some((base, shape)) => self.store_nested(base, shape, bytes),
+                    None if values.is_empty() => Ok(()),
+                    None => Err(refused()),
+                },
                 _ => Err(refused()),
             },
             (Kind::Float | Kind::Complex | Kind::Void, _) => match self {
@@ -200,6 +203,21 @@ impl Value {
     /// Stores a part of an element.
     fn store(&self, dtype: &DType, at: usize, bytes: &mut [u8]) -> Result<()> {
         self.encode(dtype, bytes.get_mut(at..at + dtype.itemsize()).unwrap_or_default())
+    }
+
+    /// Stores a subarray axis by axis.
+    fn store_nested(&self, base: &DType, shape: &[usize], bytes: &mut [u8]) -> Result<()> {
+        let (Some((&first, rest)), false) = (shape.split_first(), bytes.is_empty()) else {
+            return self.encode(base, bytes);
+        };
+        let size = (bytes.len() / first).max(1);
+        match self {
+            Value::Array(values) if values.len() == first => values
+                .iter()
+                .zip(bytes.chunks_exact_mut(size))
+                .try_for_each(|(value, bytes)| value.store_nested(base, rest, bytes)),
+            _ => Err(self.refused(&DType::array(base.clone(), shape)?)),
+        }
     }
 
     fn refused(&self, dtype: &DType) -> crate::Error {
@@ -261,22 +279,17 @@ fn within(dtype: &DType, at: usize, bytes: &[u8]) -> Value {
     Value::decode(dtype, bytes.get(at..at + dtype.itemsize()).unwrap_or_default())
 }
 
-/// How many parts a subarray has along its first axis; see [`items`].
-fn item_count(dtype: &DType) -> usize {
-    let first = dtype.subarray().and_then(|(_, shape)| shape.first().copied());
-    if dtype.itemsize() == 0 { 0 } else { first.unwrap_or(0) }
+/// The element type and shape of a subarray that has bytes. Without them it
+/// has no parts, however many a file claims.
+fn axes(dtype: &DType) -> Option<(&DType, &[usize])> {
+    dtype.subarray().filter(|_| dtype.itemsize() > 0)
 }
 
-/// The parts of a subarray along its first axis: offset and dtype. Without
-/// bytes there are none, however many a file claims.
-fn items(dtype: &DType) -> impl Iterator<Item = (usize, DType)> {
-    let parts = dtype.subarray().filter(|_| dtype.itemsize() > 0).and_then(|(base, shape)| {
-        let (first, rest) = shape.split_first()?;
-        let item =
-            if rest.is_empty() { base.clone() } else { DType::array(base.clone(), rest).ok()? };
-        Some((*first, item))
-    });
-    parts
-        .into_iter()
-        .flat_map(|(count, item)| (0..count).map(move |i| (i * item.itemsize(), item.clone())))
+/// A subarray, axis by axis.
+fn nested(base: &DType, shape: &[usize], bytes: &[u8]) -> Value {
+    let (Some((&first, rest)), false) = (shape.split_first(), bytes.is_empty()) else {
+        return Value::decode(base, bytes);
+    };
+    let items = bytes.chunks_exact((bytes.len() / first).max(1));
+    Value::Array(items.map(|bytes| nested(base, rest, bytes)).collect())
 }

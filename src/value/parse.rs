@@ -83,19 +83,13 @@ impl Value {
                         .collect::<Result<_>>()?,
                 )
             }
-            (Kind::Subarray, _) => {
-                let items =
-                    items(text, '[', ']').ok_or_else(|| refused("a list such as [1, 2]"))?;
-                if items.len() != super::item_count(dtype) {
-                    return Err(refused("as many values as the subarray has"));
+            (Kind::Subarray, _) => match super::axes(dtype) {
+                Some((base, shape)) => nested(text, base, shape, dtype)?,
+                None if items(text, '[', ']').is_some_and(|items| items.is_empty()) => {
+                    Value::Array(Vec::new())
                 }
-                let values = items.iter().zip(super::items(dtype));
-                Value::Array(
-                    values
-                        .map(|(text, (_, item))| Value::parse(text, &item))
-                        .collect::<Result<_>>()?,
-                )
-            }
+                None => return Err(refused("as many values as the subarray has")),
+            },
             (Kind::Float | Kind::Complex | Kind::Void, _) => {
                 let bytes = text.strip_prefix('b').and_then(latin1);
                 Value::Void(bytes.ok_or_else(|| refused("bytes such as b'\\x00'"))?)
@@ -103,6 +97,18 @@ impl Value {
         };
         value.fitting(dtype)
     }
+}
+
+/// Reads a subarray axis by axis.
+fn nested(text: &str, base: &DType, shape: &[usize], dtype: &DType) -> Result<Value> {
+    let Some((&first, rest)) = shape.split_first() else { return Value::parse(text, base) };
+    let items = items(text, '[', ']');
+    let items = items.ok_or_else(|| refused(text, dtype, "a list such as [1, 2]"))?;
+    if items.len() != first {
+        return Err(refused(text, dtype, "as many values as the subarray has"));
+    }
+    let values = items.iter().map(|text| nested(text, base, rest, dtype));
+    values.collect::<Result<_>>().map(Value::Array)
 }
 
 impl Value {

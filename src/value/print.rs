@@ -7,6 +7,7 @@ use std::str::FromStr;
 use half::f16;
 use num_complex::Complex;
 
+use super::columns::column;
 use super::{Value, date};
 use crate::dtype::{Unit, UnitBase};
 use crate::element::Ticks;
@@ -37,66 +38,12 @@ impl fmt::Display for Value {
     }
 }
 
-/// Prints values of one type as NumPy does inside a record: text and dates in
-/// quotes, and what stands in subarrays padded to one width.
-fn column(values: &[&Value], in_array: bool) -> Vec<String> {
-    match values.first() {
-        Some(Value::Record(fields)) => records(values, fields.len(), in_array),
-        Some(Value::Array(_)) => arrays(values),
-        Some(Value::Bool(_)) if in_array => padded(values, 5),
-        Some(Value::Int(_) | Value::UInt(_) | Value::DateTime(..) | Value::TimeDelta(..)) => {
-            padded(values, 0)
-        }
-        _ => values.iter().map(|value| value.inside()).collect(),
-    }
-}
-
-fn padded(values: &[&Value], least: usize) -> Vec<String> {
-    let texts: Vec<_> = values.iter().map(|value| value.inside()).collect();
-    let width = texts.iter().map(String::len).fold(least, usize::max);
-    texts.into_iter().map(|text| format!("{text:>width$}")).collect()
-}
-
-/// `(1, 'a', 2.5)`, and `(1,)` of one; each field is a column.
-fn records(values: &[&Value], fields: usize, in_array: bool) -> Vec<String> {
-    let mut texts = vec![String::from("("); values.len()];
-    for number in 0..fields {
-        let part = |value: &&'_ Value| match *value {
-            Value::Record(parts) => parts.get(number).cloned(),
-            _ => None,
-        };
-        let parts: Vec<Value> = values.iter().filter_map(part).collect();
-        let parts = column(&parts.iter().collect::<Vec<_>>(), in_array);
-        for (text, part) in texts.iter_mut().zip(parts) {
-            let comma = if number > 0 { ", " } else { "" };
-            text.extend([comma, &part]);
-        }
-    }
-    let end = if fields == 1 { ",)" } else { ")" };
-    texts.into_iter().map(|text| text + end).collect()
-}
-
-/// `[1, 2]`; the elements of all are one column.
-fn arrays(values: &[&Value]) -> Vec<String> {
-    let items = |value: &&'_ Value| match *value {
-        Value::Array(items) => items.clone(),
-        _ => Vec::new(),
-    };
-    let all: Vec<Vec<Value>> = values.iter().map(items).collect();
-    let flat: Vec<&Value> = all.iter().flatten().collect();
-    let mut texts = column(&flat, true).into_iter();
-    let joined =
-        |items: &Vec<Value>| texts.by_ref().take(items.len()).collect::<Vec<_>>().join(", ");
-    all.iter().map(joined).map(|items| format!("[{items}]")).collect()
-}
-
 impl Value {
     /// Prints it as NumPy does inside a record: text and dates in quotes, the
     /// parts of complex numbers with at most eight digits behind the point.
-    fn inside(&self) -> String {
+    pub(super) fn inside(&self) -> String {
         match self {
-            Value::C64(value) => pair(value, Digits::single),
-            Value::C128(value) => pair(value, Digits::double),
+            Value::C64(_) | Value::C128(_) => column(&[self], false).concat(),
             Value::Text(text) => quoted(text),
             Value::DateTime(..) => format!("'{self}'"),
             Value::TimeDelta(Ticks::NAT, _) => "'NaT'".to_owned(),
@@ -164,13 +111,13 @@ fn hex_text(bytes: &[u8]) -> String {
 }
 
 /// A float in the fewest digits that tell it, and what decides their form.
-struct Digits {
+pub(super) struct Digits {
     /// As `1.25e-3`.
-    text: String,
-    size: f64,
+    pub(super) text: String,
+    pub(super) size: f64,
     /// From here on NumPy prints it scientific, by itself and in records.
     large: f64,
-    large_inside: f64,
+    pub(super) large_inside: f64,
 }
 
 impl Digits {
@@ -183,12 +130,12 @@ impl Digits {
         Digits { text, size: wide.abs().into(), large: 1e3, large_inside: 1e3 }
     }
 
-    fn single(value: f32) -> Digits {
+    pub(super) fn single(value: f32) -> Digits {
         let text = nearest(format!("{value:e}"), value, |digits| format!("{value:.digits$e}"));
         Digits { text, size: value.abs().into(), large: 1e6, large_inside: 1e6 }
     }
 
-    fn double(value: f64) -> Digits {
+    pub(super) fn double(value: f64) -> Digits {
         let text = nearest(format!("{value:e}"), value, |digits| format!("{value:.digits$e}"));
         Digits { text, size: value.abs(), large: 1e16, large_inside: 1e8 }
     }
@@ -211,14 +158,14 @@ fn nearest<T: Copy + FromStr + PartialEq>(
 }
 
 /// A number of the form `1.25e-3` in parts: sign, digits, exponent.
-fn parts(scientific: &str) -> Option<(&str, String, i32)> {
+pub(super) fn parts(scientific: &str) -> Option<(&str, String, i32)> {
     let (sign, rest) = scientific.strip_prefix('-').map_or(("", scientific), |rest| ("-", rest));
     let (mantissa, exponent) = rest.split_once('e')?;
     Some((sign, mantissa.replace('.', ""), exponent.parse().ok()?))
 }
 
 /// Puts the point among digits: whole part and fraction, which may be empty.
-fn placed(digits: &str, exponent: i32) -> (String, String) {
+pub(super) fn placed(digits: &str, exponent: i32) -> (String, String) {
     match usize::try_from(exponent) {
         Err(_) => {
             let zeros = usize::try_from(-exponent - 1).unwrap_or(0);
@@ -248,25 +195,7 @@ fn scalar(number: &Digits) -> String {
     format!("{sign}{whole}.{fraction}")
 }
 
-/// A part of a complex number inside a record: at most eight digits behind
-/// the point, and `2.` for a whole number.
-fn short(number: &Digits, value: f64) -> String {
-    let Some((sign, digits, exponent)) = parts(&number.text) else { return special(&number.text) };
-    if number.is_scientific(number.large_inside) {
-        let rounded = if digits.len() > 9 { format!("{value:.8e}") } else { number.text.clone() };
-        let Some((sign, digits, exponent)) = parts(&rounded) else { return rounded };
-        let (first, rest) = digits.split_at(1);
-        return format!("{sign}{first}.{}e{}", rest.trim_end_matches('0'), signed(exponent));
-    }
-    let (whole, fraction) = placed(&digits, exponent);
-    if fraction.len() <= 8 {
-        return format!("{sign}{whole}.{fraction}");
-    }
-    let rounded = format!("{value:.8}");
-    rounded.trim_end_matches('0').to_owned()
-}
-
-fn special(text: &str) -> String {
+pub(super) fn special(text: &str) -> String {
     match text {
         "NaN" => "nan".to_owned(),
         other => other.to_owned(),
@@ -274,7 +203,7 @@ fn special(text: &str) -> String {
 }
 
 /// At least two digits with a sign.
-fn signed(exponent: i32) -> String {
+pub(super) fn signed(exponent: i32) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{sign}{:02}", exponent.unsigned_abs())
 }
@@ -294,14 +223,6 @@ fn complex<T: Copy + num_traits::Float>(
     }
     let plus = if imaginary.starts_with('-') { "" } else { "+" };
     format!("({}{plus}{imaginary}j)", part(value.re))
-}
-
-/// A complex number inside a record: `1.+2.j`.
-fn pair<T: Copy + Into<f64>>(value: &Complex<T>, digits: impl Fn(T) -> Digits) -> String {
-    let part = |part: T| short(&digits(part), part.into());
-    let imaginary = part(value.im);
-    let plus = if imaginary.starts_with('-') { "" } else { "+" };
-    format!("{}{plus}{imaginary}j", part(value.re))
 }
 
 #[cfg(test)]

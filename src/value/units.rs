@@ -56,12 +56,12 @@ pub(crate) fn date(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
 /// A time difference in another unit, rounded down; `None` when it doesn't
 /// fit, or leads from months and years to what has a length, or back.
 pub(crate) fn difference(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
-    if from == Ticks::NAT || unit == to {
-        return Some(from);
-    }
     let (own, other) = (length(unit.base), length(to.base));
     if own.1 != other.1 {
         return None;
+    }
+    if from == Ticks::NAT || unit == to {
+        return Some(from);
     }
     let count = i128::from(from.0) * i128::from(unit.multiple);
     let step = i128::from(to.multiple);
@@ -128,13 +128,17 @@ pub(crate) fn steps(nanoseconds: i128, unit: Unit) -> Option<Ticks> {
 }
 
 /// The unit that steps of both units are whole numbers of, as NumPy promotes
-/// them; months and years of dates take the other's.
+/// them; of months and years and a shorter one, one of the shorter.
 pub(crate) fn common(one: Unit, other: Unit) -> Option<Unit> {
     let (long, short) = if one.base <= other.base { (one, other) } else { (other, one) };
     let factor = match (long.base, short.base) {
         (UnitBase::Year, UnitBase::Month) => 12,
-        (UnitBase::Year | UnitBase::Month, _) => 1,
-        _ => short.base.per(long.base)?,
+        (long, short) if long == short => 1,
+        // NumPy counts with weeks there.
+        (long, short) => {
+            let factor = short.per(long.max(UnitBase::Week))?;
+            Some(factor).filter(|factor| *factor < 1 << 56)?
+        }
     };
     let steps = u64::from(long.multiple).checked_mul(factor)?;
     let multiple = u32::try_from(divisor(steps, short.multiple.into())).ok()?;

@@ -35,7 +35,8 @@ impl AsRef<[SliceInfoElem]> for Indices {
 }
 
 impl Indices {
-    /// Reads `text` and resolves it against a shape.
+    /// Reads `text` and resolves it against a shape. Brackets around it may
+    /// stand or not, but `[]` is NumPy's empty list, which selects nothing.
     ///
     /// # Errors
     ///
@@ -43,6 +44,13 @@ impl Indices {
     /// an index out of range, [`ErrorKind::Axis`] for too many axes.
     pub fn parse(text: &str, shape: &[usize]) -> Result<Indices> {
         let inner = text.trim();
+        if inner
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+            .is_some_and(|i| i.trim().is_empty())
+        {
+            return nothing(shape);
+        }
         let inner =
             inner.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(inner).trim();
         let listed = inner.strip_suffix(',').unwrap_or(inner);
@@ -75,6 +83,14 @@ impl Indices {
         }
         Ok(Indices(elements))
     }
+}
+
+/// `[]` selects none of the first axis, as NumPy's empty list of indices.
+fn nothing(shape: &[usize]) -> Result<Indices> {
+    if shape.is_empty() {
+        return Err(ErrorKind::Axis { asked: 0, shape: tuple(shape) }.into());
+    }
+    Ok(Indices(vec![SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 }]))
 }
 
 const WHOLE: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
@@ -160,6 +176,8 @@ mod tests {
             [SliceInfoElem::NewAxis, SliceInfoElem::Index(1)]
         );
         assert_eq!(parse("", &[]).unwrap(), []);
+        assert_eq!(parse("[ ]", &[3, 2]).unwrap(), [slice(0, 0, 1)]);
+        assert!(parse("[]", &[]).is_err());
         for text in ["3", "-4", "1, 1", "x", "::0", "1:2:3:4", "..., ...", "1.0", ", ,", "1,,"] {
             assert!(parse(text, &[3]).is_err(), "{text}");
         }

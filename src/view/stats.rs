@@ -1,12 +1,17 @@
 //! Statistics of all elements.
+#![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
 
 use super::View;
 use super::sum::Total;
 use crate::element::Real;
+use crate::kernel::{self, Job};
 
 /// Elements that are summed up before their sum is: few enough that rounding
 /// stays below what pairwise summation leaves.
-const CHUNK: usize = 1024;
+const CHUNK: usize = 2048;
+
+/// As many of each, so that none waits for another.
+const LANES: usize = 8;
 
 /// What [`View::stats`] tells of numbers.
 ///
@@ -35,13 +40,15 @@ pub struct Stats<T> {
     pub min: Option<T>,
     /// The greatest that is not NaN; `None` when there is none.
     pub max: Option<T>,
+    /// What rounding took from the sum.
+    lost: f64,
 }
 
 impl<T: Real> Stats<T> {
     /// The statistics of no elements.
     #[must_use]
     pub fn empty() -> Stats<T> {
-        Stats { count: 0, nan: 0, infinite: 0, sum: 0.0, min: None, max: None }
+        Stats { count: 0, nan: 0, infinite: 0, sum: 0.0, min: None, max: None, lost: 0.0 }
     }
 
     /// The mean of the elements that are not NaN: NumPy's `nanmean` in
@@ -62,13 +69,17 @@ impl<T: Real> Stats<T> {
     /// an array.
     #[must_use]
     pub fn merged(self, other: Stats<T>) -> Stats<T> {
+        let mut total = Total { sum: self.sum, lost: self.lost + other.lost };
+        total.add(other.sum);
+        let sum = total.get();
         Stats {
             count: self.count + other.count,
             nan: self.nan + other.nan,
             infinite: self.infinite + other.infinite,
-            sum: self.sum + other.sum,
-            min: least(self.min, other.min),
-            max: greatest(self.max, other.max),
+            sum,
+            min: either(self.min, other.min, lesser),
+            max: either(self.max, other.max, greater),
+            lost: if sum.is_finite() { (total.sum - sum) + total.lost } else { 0.0 },
         }
     }
 }
@@ -79,60 +90,77 @@ impl<T: Real> View<'_, T> {
     #[must_use]
     pub fn stats(&self) -> Stats<T> {
         let mut stats = Stats::empty();
-        let mut total = Total::default();
         self.for_each_block(|block| {
             for chunk in block.chunks(CHUNK) {
-                total.add(sum(chunk, |value| if value.is_nan() { 0.0 } else { value }));
-                stats = extended(stats, chunk);
+                stats = stats.merged(kernel::run(Chunk(chunk)));
             }
         });
-        Stats { sum: total.get(), ..stats }
+        stats
     }
 }
 
-/// Counts a chunk, and finds its ends.
-fn extended<T: Real>(stats: Stats<T>, chunk: &[T]) -> Stats<T> {
-    let is_nan = |value: &&T| value.to_f64().is_nan();
-    let nan = chunk.iter().filter(is_nan).count();
-    let infinite = chunk.iter().filter(|value| value.to_f64().is_infinite()).count();
-    let mut numbers = chunk.iter().copied().filter(|value| !is_nan(&value));
-    let Some(first) = numbers.next() else {
-        return Stats { count: stats.count + chunk.len(), nan: stats.nan + nan, ..stats };
-    };
-    let (min, max) = numbers.fold((first, first), |(min, max), value| {
-        (if value < min { value } else { min }, if value > max { value } else { max })
-    });
-    Stats {
-        count: stats.count + chunk.len(),
-        nan: stats.nan + nan,
-        infinite: stats.infinite + infinite,
-        min: least(stats.min, Some(min)),
-        max: greatest(stats.max, Some(max)),
-        ..stats
-    }
-}
+/// What a chunk holds.
+struct Chunk<'a, T>(&'a [T]);
 
-/// Sums up a chunk in as many sums as a vector register may hold.
-fn sum<T: Real>(chunk: &[T], value: impl Fn(f64) -> f64) -> f64 {
-    let mut lanes = [0.0; 8];
-    for eight in chunk.chunks(lanes.len()) {
-        for (lane, element) in lanes.iter_mut().zip(eight) {
-            *lane += value(element.to_f64());
+impl<T: Real> Job for Chunk<'_, T> {
+    type Output = Stats<T>;
+
+    #[inline(always)]
+    fn run(self) -> Stats<T> {
+        let Some(&first) = self.0.iter().find(|&&value| !is_nan(value)) else {
+            return Stats { count: self.0.len(), nan: self.0.len(), ..Stats::empty() };
+        };
+        let (mut sums, mut nan, mut infinite) = ([0.0; LANES], [0_u32; LANES], [0_u32; LANES]);
+        let (mut min, mut max) = ([first; LANES], [first; LANES]);
+        for elements in self.0.chunks(LANES) {
+            let lanes =
+                sums.iter_mut().zip(&mut nan).zip(&mut infinite).zip(&mut min).zip(&mut max);
+            for (((((sum, nan), infinite), min), max), &value) in lanes.zip(elements) {
+                let wide = value.to_f64();
+                *sum += if is_nan(value) { 0.0 } else { wide };
+                *nan += u32::from(is_nan(value));
+                *infinite += u32::from(wide.abs() == f64::INFINITY);
+                // What is no number is neither less nor greater.
+                *min = if value < *min { value } else { *min };
+                *max = if value > *max { value } else { *max };
+            }
+        }
+        let total = |counts: [u32; LANES]| counts.into_iter().map(widened).sum();
+        let ends = (min.into_iter().reduce(lesser), max.into_iter().reduce(greater));
+        Stats {
+            count: self.0.len(),
+            nan: total(nan),
+            infinite: total(infinite),
+            sum: sums.iter().sum(),
+            min: ends.0,
+            max: ends.1,
+            lost: 0.0,
         }
     }
-    lanes.iter().sum()
 }
 
-fn least<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(if b < a { b } else { a }),
-        (a, b) => a.or(b),
-    }
+/// What isn't equal to itself.
+#[expect(clippy::eq_op, reason = "only what is no number differs from itself")]
+fn is_nan<T: Real>(value: T) -> bool {
+    value != value
 }
 
-fn greatest<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
+fn widened(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+fn lesser<T: PartialOrd>(a: T, b: T) -> T {
+    if b < a { b } else { a }
+}
+
+fn greater<T: PartialOrd>(a: T, b: T) -> T {
+    if b > a { b } else { a }
+}
+
+/// What two have in common, or the one there is.
+fn either<T>(a: Option<T>, b: Option<T>, of: impl Fn(T, T) -> T) -> Option<T> {
     match (a, b) {
-        (Some(a), Some(b)) => Some(if b > a { b } else { a }),
+        (Some(a), Some(b)) => Some(of(a, b)),
         (a, b) => a.or(b),
     }
 }

@@ -202,8 +202,8 @@ impl Geometry {
 /// A sum that knows what rounding took from it: Neumaier's.
 #[derive(Default)]
 pub(super) struct Total {
-    sum: f64,
-    lost: f64,
+    pub(super) sum: f64,
+    pub(super) lost: f64,
 }
 
 impl Total {

@@ -150,6 +150,15 @@ impl WriteOptions {
         whole(path).map_err(|error: crate::Error| error.at(path))
     }
 
+    /// Bytes before the elements of an array that would be written.
+    #[cfg(feature = "npz")]
+    pub(crate) fn header_len<T: Element, D: Dimension>(
+        &self,
+        array: &ArrayRef<T, D>,
+    ) -> Result<usize> {
+        Ok(Whole::new(array, self)?.header.bytes.len())
+    }
+
     /// Writes an array to any writer and tells the version it has. Several
     /// arrays may follow one another.
     ///

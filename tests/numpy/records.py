@@ -255,7 +255,7 @@ def dates(seed, count):
         ticks = [rng.randrange(-reach, reach) if rng.random() < 0.95 else None for _ in range(2)]
         a, b = (np.datetime64("NaT" if t is None else t, u) for t, u in zip(ticks, units))
         d, e = (np.timedelta64("NaT" if t is None else t, u) for t, u in zip(ticks, units))
-        case = {"ticks": ticks, "units": units, "text": str(a)}
+        case = {"ticks": ticks, "units": units, "text": str(a), "wraps": wraps(ticks, units)}
         for name, function in {
             "plus": lambda: a + e,
             "minus": lambda: a - e,
@@ -276,6 +276,16 @@ def dates(seed, count):
             case["parsed"] = None
         cases.append(case)
     return cases
+
+
+SECONDS = dict(zip(UNITS, [31556952, 2629746, 604800, 86400, 3600, 60, 1, 1e-3, 1e-6, 1e-9, 1e-12]))
+
+
+def wraps(ticks, units):
+    """Whether something of it may not fit 64 bits, where NumPy wraps around."""
+    parts = [(int(u.rstrip("YMWDhmsunp") or 1), SECONDS[u.lstrip("0123456789")]) for u in units]
+    longest = max(abs(t or 0) * n * s for t, (n, s) in zip(ticks, parts))
+    return 8 * longest / min(s for _, s in parts) > 2**62
 
 
 def delta_to(delta, unit):

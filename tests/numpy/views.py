@@ -142,6 +142,8 @@ def random_bound(rng, dim):
 
 def selected(array, text):
     """What an index's text selects, as a view."""
+    if text.replace(" ", "") == "[]":
+        return array[[]]
     inner = text.removeprefix("[").removesuffix("]").strip()
     index = eval(f"np.s_[{inner}]", {"np": np, "newaxis": None}) if inner else ()
     index = index if isinstance(index, tuple) else (index,)
@@ -308,13 +310,13 @@ def edited(path):
 
 
 def is_printed(dtype, in_array=False):
-    """Whether we print it as NumPy does: no long doubles, no columns of complex
-    numbers, no axes of subarrays without elements."""
+    """Whether we print it as NumPy does: no long doubles, no axes of subarrays
+    without elements, and not the one dtype whose NaT NumPy's isnat misses."""
     if dtype.subdtype is not None:
         return 0 not in dtype.shape and is_printed(dtype.base, True)
     if dtype.names is not None:
         return all(is_printed(dtype[name], in_array) for name in dtype.names)
-    return dtype.char not in "gG" and not (in_array and dtype.kind == "c")
+    return dtype.char not in "gG" and dtype.str != ">m8"
 
 
 def values(seed, count):
@@ -323,6 +325,8 @@ def values(seed, count):
     dtypes = [np.dtype(o + s) for o in "<>" for s in SCALARS if s[1:] not in ("0", "16", "32")]
     dtypes += [np.dtype(f"{o}c16") for o in "<>"]
     dtypes += [np.dtype(f"<{k}8[{n}{u}]") for k in "mM" for n in ("", "25") for u in UNITS]
+    large = [((1001,), "<i2"), ((1000,), "<i2"), ((2, 600), ">f4"), ((7, 13, 12), "|b1"), ((40, 30), "<c8")]
+    dtypes += [np.dtype([("a", "<i4"), ("b", code, shape)]) for shape, code in large]
     told = []
     for i in range(count):
         dtype = dtypes[i] if i < len(dtypes) else sized_dtype(rng)

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::run::{data, fixtures, npymap, printed, refused};
+use crate::run::{data, fixtures, npymap, penguins, printed, refused};
 
 fn digest(path: &str) -> String {
     let line = printed(["info", "--json", "--digest", "--max-header-len", "100000", path]);
@@ -117,4 +117,30 @@ fn nothing_is_left_of_what_fails() {
     assert!(refusal.starts_with(&format!("error: {nowhere}: cannot create: ")), "{refusal}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     assert_eq!(npymap(["convert", out]).code, Some(2));
+}
+
+#[test]
+fn a_cast_keeps_every_value_unless_forced() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let (path, out) = (path.to_str().unwrap(), directory.path().join("out.npy"));
+    let out = out.to_str().unwrap();
+    let refusal = refused(1, ["convert", path, out, "--dtype", "f4"]);
+    assert_eq!(
+        refusal,
+        format!(
+            "error: {path}: 39.1: expected what '<f4' can hold unchanged: allow it to become another one with --force\n"
+        )
+    );
+    assert!(!Path::new(out).exists());
+    printed(["convert", path, out, "--dtype", ">i2", "--force", "--order", "F"]);
+    assert_eq!(printed(["get", out, "0"]), "[39, 18, 181, 3750]\n");
+    let wide = directory.path().join("wide.npy");
+    let wide = wide.to_str().unwrap();
+    printed(["convert", out, wide, "--dtype", "f8", "--byte-order", "big"]);
+    assert!(printed(["info", wide]).contains("'>f8', float of 8 bytes"));
+    assert_eq!(printed(["get", wide, "0"]), "[39.0, 18.0, 181.0, 3750.0]\n");
+    assert_eq!(npymap(["convert", path, out, "--force"]).code, Some(2));
+    let refusal = refused(1, ["convert", path, wide, "--overwrite", "--dtype", "[('x', 'f8')]"]);
+    assert!(refusal.contains("does not become"), "{refusal}");
 }

@@ -1,6 +1,7 @@
 //! The program, run as people run it.
 #![allow(clippy::as_conversions, clippy::indexing_slicing, clippy::unwrap_used)]
 
+mod archives;
 mod convert;
 mod create;
 mod demo;
@@ -8,9 +9,12 @@ mod diff;
 mod digest;
 mod get;
 mod grow;
+mod head;
 mod help;
+mod info;
 mod interrupt;
 mod kill;
 mod raw;
 mod run;
 mod set;
+mod stats;

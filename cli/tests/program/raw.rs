@@ -57,7 +57,8 @@ fn people_read_a_paragraph() {
     let said = printed(["raw", text, "--dtype", "[('x', '<f4'), ('y', '<f4')]"]);
     let expected = format!(
         "{text}\n  dtype  [('x', '<f4'), ('y', '<f4')], 2 fields in 8 bytes\n  shape  (2,), C order\n  \
-         size   16 B: 2 elements of 8 bytes\n  file   raw, elements from byte 0\n"
+         size   16 B: 2 elements of 8 bytes\n  file   raw, elements from byte 0\n  \
+         field  byte  dtype  axes  title\n  x         0  '<f4'\n  y         4  '<f4'\n"
     );
     assert_eq!(said, expected);
 }

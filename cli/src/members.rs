@@ -1,0 +1,246 @@
+//! What files hold: the one array of a `.npy`, or the members of an archive,
+//! one after the other.
+
+use std::path::Path;
+
+use npymap::{Format, HeaderText, OpenOptions, Result, Shard, Ten};
+
+use crate::found::Found;
+use crate::place::Place;
+use crate::{digest, open};
+
+/// One array, or what stands where one could.
+pub(crate) struct Item {
+    pub(crate) format: Format,
+    pub(crate) member: Option<Name>,
+    /// The info of an array in a `.ten` file.
+    pub(crate) info: Option<String>,
+    pub(crate) what: Result<What>,
+}
+
+/// What a member is called.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(untagged)]
+pub(crate) enum Name {
+    Text(String),
+    Position(usize),
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            // Without what would move a terminal's cursor.
+            Name::Text(name) => name.chars().try_for_each(|c| match c {
+                c if c.is_control() => write!(f, "{}", c.escape_debug()),
+                c => write!(f, "{c}"),
+            }),
+            Name::Position(at) => at.fmt(f),
+        }
+    }
+}
+
+/// What a member is.
+pub(crate) enum What {
+    Array(Box<Found>),
+    /// No array.
+    Other,
+}
+
+impl What {
+    fn array(found: Found) -> What {
+        What::Array(Box::new(found))
+    }
+}
+
+/// What is asked of each array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) max_header_len: usize,
+    pub(crate) digest: bool,
+}
+
+impl Asked {
+    pub(crate) fn options(self) -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.max_header_len(self.max_header_len);
+        options
+    }
+
+    /// Calls `tell` with each array of a file, or with the one that is meant.
+    /// What can't be opened is told like the others.
+    pub(crate) fn each<E>(
+        self,
+        place: &Place,
+        tell: &mut impl FnMut(Item) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let done = match Format::recognize(&place.path) {
+            Err(error) => Err(error),
+            Ok(Format::Npz) => self.npz(place, tell),
+            Ok(Format::Ten) => self.ten(place, tell),
+            Ok(Format::Tar) => self.tar(place, tell),
+            Ok(format) if place.member.is_none() => {
+                let what = self.npy(&place.path).map(What::array);
+                return tell(Item { format, member: None, info: None, what });
+            }
+            // Says why it has no members.
+            Ok(_) => open::array(place, self.max_header_len).map(|_| Ok(())),
+        };
+        done.unwrap_or_else(|error| {
+            let member = place.member.clone().map(Name::Text);
+            tell(Item { format: Format::Npy, member, info: None, what: Err(error) })
+        })
+    }
+
+    fn npy(self, path: &Path) -> Result<Found> {
+        let header = self.options().header(path)?;
+        let offset = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
+        let mut found = Found::npy(&header, Some(offset))?;
+        if self.digest {
+            found.digest = Some(digest::sha256(open::read(path, &self.options())?));
+        }
+        Ok(found)
+    }
+
+    fn npz<E>(
+        self,
+        place: &Place,
+        tell: &mut impl FnMut(Item) -> Result<(), E>,
+    ) -> Result<Result<(), E>> {
+        let npz = open::npz(&place.path, self.max_header_len)?;
+        let members: Vec<_> = match &place.member {
+            Some(name) => vec![npz.member(name)?],
+            None => npz.members().collect(),
+        };
+        for member in members {
+            let found = || {
+                let Some(header) = member.header()? else { return Ok(What::Other) };
+                let mut found = Found::npy(&header, member.data_offset()?)?;
+                if self.digest {
+                    found.digest = Some(digest::sha256(member.open()?));
+                }
+                Ok(What::array(found))
+            };
+            let name = Some(Name::Text(member.name().to_owned()));
+            let item = Item { format: Format::Npz, member: name, info: None, what: found() };
+            if let Err(error) = tell(item) {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn ten<E>(
+        self,
+        place: &Place,
+        tell: &mut impl FnMut(Item) -> Result<(), E>,
+    ) -> Result<Result<(), E>> {
+        let ten = open::ten(&place.path)?;
+        let asked = place.member.as_deref().map(|name| ten.index(name)).transpose()?;
+        for (index, info) in ten.infos().enumerate() {
+            if asked.is_some_and(|asked| asked != index) {
+                continue;
+            }
+            let item = Item {
+                format: Format::Ten,
+                member: Some(Name::Position(index)),
+                info: Some(info.to_owned()),
+                what: self.ten_array(&ten, index).map(What::array),
+            };
+            if let Err(error) = tell(item) {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn ten_array(self, ten: &Ten, index: usize) -> Result<Found> {
+        let offset = ten.data_offset(index)?;
+        let array = ten.get(index)?;
+        let mut found = Found::ten(array.layout().clone(), offset);
+        if self.digest {
+            found.digest = Some(digest::sha256(array));
+        }
+        Ok(found)
+    }
+
+    fn tar<E>(
+        self,
+        place: &Place,
+        tell: &mut impl FnMut(Item) -> Result<(), E>,
+    ) -> Result<Result<(), E>> {
+        let shard = open::shard(&place.path)?;
+        for item in self.shard(&shard, place.member.as_deref())? {
+            if let Err(error) = tell(item) {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// The arrays of a tar file: each `.npy`, and each array of each `.ten`.
+    fn shard(self, shard: &Shard, asked: Option<&str>) -> Result<Vec<Item>> {
+        let item = |name, info, what| {
+            let member = Some(Name::Text(name));
+            Item { format: Format::Tar, member, info, what }
+        };
+        let mut found = Vec::new();
+        for member in shard.members() {
+            let name = member.name().to_owned();
+            if !member.is_ten()? {
+                if asked.is_some_and(|asked| asked != name) {
+                    continue;
+                }
+                let what = || {
+                    let Some(header) = member.header()? else { return Ok(What::Other) };
+                    let start = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
+                    let offset = member.offset().saturating_add(start);
+                    let mut found = Found::npy(&header, Some(offset))?;
+                    if self.digest {
+                        found.digest = Some(digest::sha256(member.open()?));
+                    }
+                    Ok(What::array(found))
+                };
+                found.push(item(name, None, what()));
+                continue;
+            }
+            let ten = match member.ten() {
+                Ok(ten) => ten,
+                Err(error) => {
+                    found.push(item(name, None, Err(error)));
+                    continue;
+                }
+            };
+            for (index, info) in ten.infos().enumerate() {
+                let name = format!("{name}[{index}]");
+                if asked.is_none_or(|asked| asked == name) {
+                    let what = self.ten_array(&ten, index).map(What::array);
+                    found.push(item(name, Some(info.to_owned()), what));
+                }
+            }
+        }
+        match asked {
+            // Says what there is instead.
+            Some(name) if found.is_empty() => shard.member(name).map(|_| found),
+            _ => Ok(found),
+        }
+    }
+
+    /// The text of each header of a file, as it stands there.
+    pub(crate) fn header_texts(self, place: &Place) -> Result<Vec<Result<String>>> {
+        let text = |text: HeaderText<'_>| text.as_str().trim_end().to_owned();
+        let format = Format::recognize(&place.path)?;
+        if format != Format::Npz {
+            return Ok(vec![self.options().header_text(&place.path).map(text)]);
+        }
+        let npz = open::npz(&place.path, self.max_header_len)?;
+        let members: Vec<_> = match &place.member {
+            Some(name) => vec![npz.member(name)?],
+            None => npz.members().collect(),
+        };
+        let arrays = members.into_iter().filter(|member| !matches!(member.header(), Ok(None)));
+        let text = |member: npymap::npz::Member<'_>| {
+            Ok(text(HeaderText::read(member.reader()?, self.max_header_len)?))
+        };
+        Ok(arrays.map(text).collect())
+    }
+}

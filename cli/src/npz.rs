@@ -1,0 +1,231 @@
+//! `npymap npz`: takes archives apart and checks them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Component, Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use npymap::MAX_HEADER_LEN;
+use npymap::npz::Member;
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::{open, words};
+
+/// Takes .npz archives apart and checks them.
+#[derive(Debug, Args)]
+pub(crate) struct Npz {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Extract(Extract),
+    Verify(Verify),
+}
+
+/// Writes members to files of their own, unpacked and with their checksums
+/// checked.
+///
+/// Each file has the name the member has in the archive, with directories as
+/// there, and gets it when it is complete.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap npz extract weights.npz
+  npymap npz extract weights.npz layer1/w layer1/b --directory layers
+
+Exit status: 0 when all was written, 1 when something was not, 2 for wrong
+usage.")]
+struct Extract {
+    /// .npz file
+    file: PathBuf,
+
+    /// Members, with or without .npy; all of them when none is named
+    #[arg(value_name = "MEMBER")]
+    members: Vec<String>,
+
+    /// Where to
+    #[arg(long, short, default_value = ".", value_name = "DIRECTORY")]
+    directory: PathBuf,
+
+    /// Replace files that exist
+    #[arg(long)]
+    overwrite: bool,
+}
+
+/// Reads all members and checks their lengths and CRC-32s, which opening a
+/// stored one doesn't.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap npz verify weights.npz
+  npymap npz verify --json *.npz
+
+Exit status: 0 when all is as it was stored, 1 when something is not, 2 for
+wrong usage.")]
+struct Verify {
+    /// .npz files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Print a JSON object a line for each member
+    #[arg(long)]
+    json: bool,
+}
+
+impl Npz {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        match &self.command {
+            Command::Extract(extract) => extract.run(),
+            Command::Verify(verify) => verify.run(),
+        }
+    }
+}
+
+impl Extract {
+    fn run(&self) -> Result<ExitCode, Failure> {
+        let npz = open::npz(&self.file, MAX_HEADER_LEN).map_err(Failure::library)?;
+        let named = self.members.iter().map(|name| npz.member(name));
+        let members: Vec<Member<'_>> = match self.members.len() {
+            // Of equal names the last counts, as everywhere.
+            0 => last_of_each(&npz),
+            _ => named.collect::<npymap::Result<_>>().map_err(Failure::library)?,
+        };
+        let members: Vec<_> =
+            members.into_iter().filter(|member| !member.full_name().ends_with('/')).collect();
+        let total = members.iter().map(Member::size).fold(0, u64::saturating_add);
+        let mut progress = Progress::new(usize::try_from(total).unwrap_or(usize::MAX));
+        // Nothing is written before all names are known to be good.
+        let targets = members.iter().map(|member| self.target(member));
+        for (member, target) in members.iter().zip(targets.collect::<Result<Vec<_>, _>>()?) {
+            self.extract(member, &target, &mut progress)?;
+        }
+        let count = words::plural(members.len(), "member");
+        writeln!(io::stdout(), "{}: {count} extracted", self.file.display())?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The file a member goes to: inside the directory, whatever it is called.
+    fn target(&self, member: &Member<'_>) -> Result<PathBuf, Failure> {
+        let name = Path::new(member.full_name());
+        let is_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
+        if !is_inside || name.as_os_str().is_empty() || member.full_name().contains('\\') {
+            let path = PathBuf::from(format!("{}[{}]", self.file.display(), member.name()));
+            let reason = "its name leads out of the directory: extract it with `npymap convert`";
+            return Err(Failure::Refused { path, reason });
+        }
+        let target = self.directory.join(name);
+        match fs::symlink_metadata(&target) {
+            Ok(_) if !self.overwrite => Err(Failure::Exists { path: target }),
+            _ => Ok(target),
+        }
+    }
+
+    fn extract(
+        &self,
+        member: &Member<'_>,
+        target: &Path,
+        progress: &mut Progress,
+    ) -> Result<(), Failure> {
+        let directory = target.parent().unwrap_or(&self.directory);
+        fs::create_dir_all(directory).map_err(Failure::file(directory, "create"))?;
+        let failed = Failure::file(target, "write");
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".npymap-");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = builder.tempfile_in(directory).map_err(&failed)?;
+        let mut from = member.reader().map_err(Failure::library)?;
+        let mut block = vec![0; 1 << 20];
+        loop {
+            let n = from.read(&mut block).map_err(|error| self.damaged(member, error))?;
+            if n == 0 {
+                break;
+            }
+            file.write_all(block.get(..n).unwrap_or_default()).map_err(&failed)?;
+            progress.add(n);
+        }
+        let named = if self.overwrite {
+            file.persist(target).map_err(|refused| refused.error)
+        } else {
+            file.persist_noclobber(target).map_err(|refused| refused.error)
+        };
+        named.map(drop).map_err(&failed)
+    }
+
+    fn damaged(&self, member: &Member<'_>, error: io::Error) -> Failure {
+        let path = PathBuf::from(format!("{}[{}]", self.file.display(), member.name()));
+        match error.downcast::<npymap::Error>() {
+            Ok(error) => Failure::At { path, error },
+            Err(error) => Failure::file(&path, "read")(error),
+        }
+    }
+}
+
+fn last_of_each(npz: &npymap::Npz) -> Vec<Member<'_>> {
+    let names = npz.members().enumerate().map(|(at, member)| (member.full_name(), at));
+    let last: HashMap<_, _> = names.collect();
+    let is_last = |(at, member): &(usize, Member<'_>)| last.get(member.full_name()) == Some(at);
+    npz.members().enumerate().filter(is_last).map(|(_, member)| member).collect()
+}
+
+impl Verify {
+    fn run(&self) -> Result<ExitCode, Failure> {
+        let mut failures = 0;
+        for path in &self.files {
+            failures += self.verify(path)?;
+        }
+        Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Checks one archive and returns how many members are damaged.
+    fn verify(&self, path: &Path) -> io::Result<usize> {
+        let out = &mut io::stdout();
+        let npz = match open::npz(path, MAX_HEADER_LEN) {
+            Ok(npz) => npz,
+            Err(error) => {
+                words::error(&error);
+                self.line(out, path, None, Some(&error))?;
+                return Ok(1);
+            }
+        };
+        let mut failures = 0;
+        for member in npz.members() {
+            let checked = member.verify();
+            failures += usize::from(checked.is_err());
+            if let Err(error) = &checked {
+                words::error(error);
+            }
+            self.line(out, path, Some(member.name()), checked.err().as_ref())?;
+        }
+        if !self.json && failures == 0 {
+            let count = words::plural(npz.len(), "member");
+            writeln!(out, "{}: {count} as stored", path.display())?;
+        }
+        Ok(failures)
+    }
+
+    fn line(
+        &self,
+        out: &mut impl Write,
+        path: &Path,
+        member: Option<&str>,
+        error: Option<&npymap::Error>,
+    ) -> io::Result<()> {
+        if !self.json {
+            return Ok(());
+        }
+        let line = match error {
+            None => serde_json::json!({ "path": path, "member": member, "intact": true }),
+            Some(error) => {
+                let error = error.to_string();
+                serde_json::json!({ "path": path, "member": member, "error": error })
+            }
+        };
+        writeln!(out, "{line}")
+    }
+}

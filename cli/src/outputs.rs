@@ -1,0 +1,107 @@
+//! Stores arrays in archives and lists.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use npymap::npz::{Compression, NpzFile, NpzWriter};
+use npymap::ten::{TenOptions, Tensor};
+use npymap::{ByteOrder, Casting, DType, Layout, MappedArray, Order};
+
+use crate::cast;
+use crate::failure::Failure;
+use crate::inputs::Input;
+use crate::plan::{Padding, Plan};
+use crate::progress::Progress;
+use crate::region::Region;
+
+/// What an archive's members become.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    pub(crate) bytes: Option<ByteOrder>,
+    pub(crate) order: Option<Order>,
+    pub(crate) dtype: Option<DType>,
+    pub(crate) casting: Casting,
+    pub(crate) compression: Compression,
+    pub(crate) overwrite: bool,
+}
+
+/// The order that is asked for, or the one there is. As np.save does, C is
+/// said of what is both.
+pub(crate) fn order(asked: Option<Order>, layout: &Layout) -> Order {
+    let own = if layout.is_c_contiguous() { Order::C } else { Order::F };
+    let line = layout.is_c_contiguous() && layout.is_f_contiguous();
+    if line { Order::C } else { asked.unwrap_or(own) }
+}
+
+/// Writes an `.npz` archive.
+pub(crate) fn npz(path: &Path, inputs: &[Input<'_>], stored: &Stored) -> Result<(), Failure> {
+    let begun =
+        if stored.overwrite { NpzWriter::create(path) } else { NpzWriter::create_new(path) };
+    let mut writer = begun.map_err(Failure::at(path))?;
+    writer.compression(stored.compression);
+    for input in inputs {
+        let array = (input.open)().map_err(Failure::library)?;
+        member(path, &mut writer, &input.name, array, stored)?;
+    }
+    writer.finish().map_err(Failure::at(path))
+}
+
+fn member(
+    path: &Path,
+    writer: &mut NpzWriter<NpzFile>,
+    name: &str,
+    array: MappedArray,
+    stored: &Stored,
+) -> Result<(), Failure> {
+    let order = order(stored.order, array.layout());
+    let array = casted(array, stored).map_err(Failure::library)?;
+    let layout = array.layout().clone();
+    let dtype = layout.dtype();
+    let plan = Plan::new(dtype, stored.bytes, Padding::Keep);
+    let dtype = stored.bytes.map_or(dtype.clone(), |bytes| dtype.with_byte_order(bytes));
+    let member = writer.begin(name, &dtype, layout.shape(), order);
+    let mut member = member.map_err(Failure::at(path))?;
+    let mut progress = Progress::new(layout.nbytes());
+    let map = array.into_data();
+    let mut written = Ok(());
+    Region::new(map.as_ref(), &layout, order).blocks(&plan, &mut |block: &[u8]| {
+        if written.is_ok() {
+            written = member.write_all(block);
+            progress.add(block.len());
+        }
+    });
+    written.map_err(Failure::file(path, "write"))?;
+    member.finish().map_err(Failure::at(path))
+}
+
+/// Writes a `.ten` list, each array with its name as its info.
+pub(crate) fn ten(
+    path: &Path,
+    inputs: &[Input<'_>],
+    options: &mut TenOptions,
+    stored: &Stored,
+) -> Result<(), Failure> {
+    if !stored.overwrite && path.symlink_metadata().is_ok() {
+        return Err(Failure::Exists { path: path.to_owned() });
+    }
+    let arrays = inputs.iter().map(|input| casted((input.open)()?, stored));
+    let arrays = arrays.collect::<npymap::Result<Vec<_>>>().map_err(Failure::library)?;
+    let tensors: Vec<&dyn Tensor> = arrays.iter().map(|array| -> &dyn Tensor { array }).collect();
+    let infos: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    if !infos.is_empty() {
+        options.infos(&infos);
+    }
+    options.sync(true).any_extension(true).save(path, &tensors).map_err(Failure::at(path))
+}
+
+/// The array as the dtype that is asked for, in memory if it has another.
+fn casted(array: MappedArray, stored: &Stored) -> npymap::Result<MappedArray> {
+    let Some(dtype) = stored.dtype.as_ref().filter(|&dtype| dtype != array.dtype()) else {
+        return Ok(array);
+    };
+    let mut copy = MappedArray::anonymous(dtype, array.shape())?;
+    let mut progress = Progress::new(array.nbytes());
+    let (from, mut to) = (array.dyn_view()?, copy.dyn_view_mut()?);
+    cast::copy(&from, &mut to, stored.casting, &mut |bytes| progress.add(bytes))?;
+    copy.into_read_only()
+}

@@ -1,0 +1,53 @@
+//! Changes a member of an `.npz` archive, by writing the archive anew.
+
+use std::path::Path;
+
+use npymap::MappedArrayMut;
+use npymap::npz::{Compression, Member, NpzWriter};
+
+use crate::failure::Failure;
+use crate::open;
+
+/// Has a member changed and the archive replaced when it is whole and on the
+/// disk. Members stay stored or deflated as they are.
+pub(crate) fn member(
+    path: &Path,
+    name: &str,
+    max_header_len: usize,
+    change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
+) -> Result<usize, Failure> {
+    let npz = open::npz(path, max_header_len).map_err(Failure::library)?;
+    let meant = npz.member(name).map_err(Failure::library)?;
+    // What is damaged would be so with a new checksum.
+    npz.verify().map_err(Failure::library)?;
+    for member in npz.members() {
+        let is_array = member.header().map_err(Failure::library)?.is_some();
+        if !is_array || member.full_name() == member.name() {
+            let reason = "holds more than .npy files, which writing it anew would lose";
+            return Err(Failure::Refused { path: path.to_owned(), reason });
+        }
+    }
+    let mut array = meant.open_copy_on_write().map_err(Failure::library)?;
+    let count = change(&mut array).map_err(Failure::library)?;
+    let mut writer = NpzWriter::create(path).map_err(Failure::library)?;
+    for member in npz.members() {
+        writer.compression(if member.is_stored() {
+            Compression::Stored
+        } else {
+            Compression::Deflated(6)
+        });
+        let written = if same(&member, &meant) {
+            writer.write(member.name(), &array)
+        } else {
+            member.open().and_then(|other| writer.write(member.name(), &other))
+        };
+        written.map_err(Failure::library)?;
+    }
+    writer.finish().map_err(Failure::library)?;
+    Ok(count)
+}
+
+/// True for the member that is meant; of equal names the writer takes one.
+fn same(member: &Member<'_>, meant: &Member<'_>) -> bool {
+    member.full_name() == meant.full_name()
+}

@@ -1,0 +1,255 @@
+//! Members of `.npz`, `.ten` and tar files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use npymap::ndarray::{arr1, arr2};
+use npymap::npz::{self, Npz};
+use npymap::ten::TenOptions;
+use serde_json::{Value, json};
+
+use crate::run::{data, npymap, printed, refused};
+
+fn archive(name: &str) -> String {
+    data().join("archives").join(name).to_str().unwrap().to_owned()
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A `.ten` of two arrays.
+fn batch(directory: &Path) -> String {
+    let path = directory.join("batch.ten");
+    let (image, class) = (arr2(&[[0.5_f32, 1.5]]), arr1(&[7_i64, 8]));
+    TenOptions::new().infos(&["img", "cls"]).save(&path, &[&image, &class]).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn text(path: PathBuf) -> String {
+    path.into_os_string().into_string().unwrap()
+}
+
+#[test]
+fn each_member_has_a_line() {
+    let path = archive("zipfile-others.npz");
+    let found = lines(&printed(["info", "--json", &path]));
+    let members: Vec<_> = found.iter().map(|line| line["member"].as_str().unwrap()).collect();
+    let names =
+        ["README.txt", "a", "without-suffix", "no-array", "nothing", "folder/", "folder/deep/c"];
+    assert_eq!(members, [&names[..], &["trailing"]].concat());
+    assert_eq!(found[0], json!({ "path": path, "member": "README.txt", "array": false }));
+    let expected = json!({
+        "path": path, "member": "a", "format": "npz", "version": [1, 0], "descr": "'<f8'",
+        "shape": [3], "fortran_order": false, "data_offset": 211, "itemsize": 8, "nbytes": 24,
+        "mapped": true,
+    });
+    assert_eq!(found[1], expected);
+    assert_eq!((&found[6]["data_offset"], &found[6]["mapped"]), (&Value::Null, &json!(false)));
+    let one = lines(&printed(["info", "--json", &format!("{path}[folder/deep/c]")]));
+    assert_eq!(one, [found[6].clone()]);
+}
+
+#[test]
+fn members_that_fail_have_a_line_and_the_others_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = text(directory.path().join("x.npz"));
+    npz::savez(&path, &[("a", &arr1(&[1_u8])), ("b", &arr1(&[2_u8]))]).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes.windows(6).position(|part| part == b"\x93NUMPY").unwrap();
+    bytes[at + 6] = 9;
+    fs::write(&path, bytes).unwrap();
+    let said = npymap(["info", "--json", &path, "absent.npz"]);
+    let found = lines(&said.out);
+    let expected = format!("{path}[a]: format version 9.0, expected 1.0, 2.0 or 3.0");
+    assert_eq!(found[0], json!({ "path": path, "member": "a", "error": expected }));
+    assert_eq!((&found[1]["member"], &found[1]["shape"]), (&json!("b"), &json!([1])));
+    assert_eq!(found[2]["path"], "absent.npz");
+    assert_eq!((found.len(), said.code), (3, Some(1)));
+    assert!(said.err.starts_with(&format!("error: {expected}\n")), "{}", said.err);
+}
+
+#[test]
+fn people_see_a_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = batch(directory.path());
+    let table = printed(["info", &path]);
+    for word in ["file", "member", "info", "img", "cls", "'<i8'", "from byte 256"] {
+        assert!(table.contains(word), "{word}: {table}");
+    }
+    let paragraph = printed(["info", &format!("{path}[cls]")]);
+    assert!(paragraph.contains("batch.ten[1]\n  dtype  '<i8', integer"), "{paragraph}");
+    assert!(paragraph.contains("file   ten, elements from byte 256\n"), "{paragraph}");
+    assert_eq!(printed(["info", &archive("numpy-none.npz")]).lines().count(), 1);
+}
+
+#[test]
+fn digests_are_those_of_the_arrays() {
+    let directory = tempfile::tempdir().unwrap();
+    let digests = |name| {
+        let found = lines(&printed(["info", "--json", "--digest", &archive(name)]));
+        found.iter().map(|line| line["sha256"].clone()).collect::<Vec<_>>()
+    };
+    let stored = digests("numpy-savez.npz");
+    assert_eq!(stored, digests("numpy-savez-compressed.npz"));
+    let path = text(directory.path().join("f8.npy"));
+    printed(["convert", &format!("{}[f8]", archive("numpy-savez.npz")), &path]);
+    let found = lines(&printed(["info", "--json", "--digest", &path]));
+    assert_eq!(found[0]["sha256"], stored[0]);
+}
+
+#[test]
+fn positions_and_infos_name_arrays_of_a_ten() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = batch(directory.path());
+    let found = lines(&printed(["info", "--json", &path]));
+    assert_eq!(
+        found[1],
+        json!({
+            "path": path, "member": 1, "info": "cls", "format": "ten", "version": null,
+            "descr": "'<i8'", "shape": [2], "fortran_order": false, "data_offset": 256,
+            "itemsize": 8, "nbytes": 16, "mapped": true,
+        })
+    );
+    assert_eq!(printed(["get", &format!("{path}[1]"), ":"]), "[7, 8]\n");
+    assert_eq!(printed(["get", &format!("{path}[cls]"), "-1"]), "8\n");
+    printed(["set", &format!("{path}[cls]"), "0", "-5"]);
+    assert_eq!(printed(["get", &format!("{path}[cls]"), ":"]), "[-5, 8]\n");
+    let error = refused(1, ["get", &format!("{path}[x]"), "0"]);
+    assert_eq!(error, format!("error: {path}[x]: no member `x`: there are `img`, `cls`\n"));
+    let error = refused(1, ["get", &path, "0"]);
+    assert_eq!(error, format!("error: {path}: holds 2 members: name one of them\n"));
+}
+
+#[test]
+fn arrays_go_from_each_format_to_each() {
+    let directory = tempfile::tempdir().unwrap();
+    let ten = batch(directory.path());
+    let to = |name: &str| text(directory.path().join(name));
+    let (stored, packed, again) = (to("stored.npz"), to("packed.npz"), to("again.ten"));
+    printed(["convert", &ten, &stored]);
+    printed(["convert", "--deflate", &stored, &packed]);
+    printed(["convert", &packed, &again]);
+    assert!(fs::read(&ten).unwrap() == fs::read(&again).unwrap());
+    let archive = Npz::read(&packed).unwrap();
+    assert!(archive.members().all(|member| !member.is_stored()));
+    assert_eq!(archive.names().collect::<Vec<_>>(), ["img", "cls"]);
+    printed(["convert", &format!("{packed}[cls]"), &to("cls.npy"), "--byte-order", "big"]);
+    printed(["convert", &to("cls.npy"), &to("one.npz")]);
+    assert_eq!(printed(["get", &format!("{}[arr_0]", to("one.npz")), ":"]), "[7, 8]\n");
+    assert!(printed(["info", &to("one.npz")]).contains("'>i8'"));
+    assert!(refused(1, ["convert", &ten, &stored]).ends_with("replaced with --overwrite\n"));
+    assert!(refused(1, ["convert", &stored, &ten]).ends_with("replaced with --overwrite\n"));
+    printed(["convert", "--overwrite", "--order", "F", &stored, &stored]);
+    assert!(printed(["info", &stored]).contains("from byte"));
+    let error = refused(1, ["convert", &stored, &to("x.npy")]);
+    assert_eq!(error, format!("error: {stored}: holds 2 members: name one of them\n"));
+    let error = refused(1, ["convert", &stored, &to("x.ten"), "--deflate"]);
+    assert!(error.ends_with("a .ten can't be deflated: use .npz\n"));
+    let said = npymap(["convert", &self::archive("zipfile-others.npz"), &to("arrays.npz")]);
+    assert_eq!((said.code, said.err.matches("is no array and is left out").count()), (Some(0), 4));
+    assert_eq!(Npz::read(to("arrays.npz")).unwrap().len(), 4);
+}
+
+#[test]
+fn members_are_taken_out_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let to = text(directory.path().join("out"));
+    let path = archive("zipfile-others.npz");
+    let said = printed(["npz", "extract", &path, "--directory", &to]);
+    assert_eq!(said, format!("{path}: 7 members extracted\n"));
+    assert_eq!(fs::read(directory.path().join("out/README.txt")).unwrap(), b"no array");
+    assert_eq!(printed(["get", &format!("{to}/folder/deep/c.npy"), ":"]), "[0.0, 1.0, 2.0]\n");
+    let error = refused(1, ["npz", "extract", &path, "a", "--directory", &to]);
+    assert!(error.starts_with(&format!("error: {to}/a.npy: exists")), "{error}");
+    printed(["npz", "extract", &path, "a", "--directory", &to, "--overwrite"]);
+    let error = refused(1, ["npz", "extract", &path, "x"]);
+    assert!(error.contains("no member `x`"), "{error}");
+    // Of equal names the last one.
+    let twice = archive("zipfile-twice.npz");
+    let to = text(directory.path().join("twice"));
+    printed(["npz", "extract", &twice, "-d", &to]);
+    assert_eq!(printed(["get", &format!("{to}/a.npy"), "0"]), "1.0\n");
+}
+
+#[test]
+fn members_stay_in_their_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["../out", "/tmp/npymap-out", "a/../../out", "a\\..\\out"] {
+        let path = text(directory.path().join("x.npz"));
+        npz::savez(&path, &[("good", &arr1(&[1_u8])), (name, &arr1(&[1_u8]))]).unwrap();
+        let to = text(directory.path().join("to"));
+        let error = refused(1, ["npz", "extract", &path, "-d", &to]);
+        assert!(error.contains("its name leads out of the directory"), "{error}");
+        assert!(!Path::new(&to).exists());
+    }
+}
+
+#[test]
+fn damage_is_found_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = text(directory.path().join("x.npz"));
+    npz::savez(&path, &[("a", &arr1(&[1_u8, 2, 3])), ("b", &arr1(&[2_u8]))]).unwrap();
+    assert_eq!(printed(["npz", "verify", &path]), format!("{path}: 2 members as stored\n"));
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes.windows(3).position(|part| part == [1, 2, 3]).unwrap();
+    bytes[at] = 7;
+    fs::write(&path, bytes).unwrap();
+    let error = refused(1, ["npz", "verify", &path]);
+    assert!(error.starts_with(&format!("error: {path}[a]: the CRC-32 of its bytes is")), "{error}");
+    let said = npymap(["npz", "verify", "--json", &path]);
+    let found = lines(&said.out);
+    assert_eq!(found[1], json!({ "path": path, "member": "b", "intact": true }));
+    assert!(found[0]["error"].as_str().unwrap().contains("it is damaged"));
+    let to = text(directory.path().join("to"));
+    let error = refused(1, ["npz", "extract", &path, "-d", &to]);
+    assert!(error.contains("[a]: the CRC-32"), "{error}");
+    assert_eq!(fs::read_dir(&to).unwrap().count(), 0);
+}
+
+#[test]
+fn tar_files_are_looked_into() {
+    let directory = tempfile::tempdir().unwrap();
+    batch(directory.path());
+    let path = text(directory.path().join("x.tar"));
+    let mut builder = tar::Builder::new(fs::File::create(&path).unwrap());
+    builder.append_path_with_name(directory.path().join("batch.ten"), "0.ten").unwrap();
+    builder.append_path_with_name(data().join("numpy-2.4.6/f8-le.npy"), "0.npy").unwrap();
+    builder.append_path_with_name(data().join("make.py"), "0.py").unwrap();
+    builder.into_inner().unwrap();
+    let found = lines(&printed(["info", "--json", "--digest", &path]));
+    let members: Vec<_> = found.iter().map(|line| line["member"].as_str().unwrap()).collect();
+    assert_eq!(members, ["0.ten[0]", "0.ten[1]", "0.npy", "0.py"]);
+    assert_eq!((&found[1]["info"], &found[1]["format"]), (&json!("cls"), &json!("tar")));
+    assert_eq!(found[3]["array"], false);
+    assert_eq!(printed(["get", &format!("{path}[0.ten[cls]]"), ":"]), "[7, 8]\n");
+    assert_eq!(lines(&printed(["info", "--json", &format!("{path}[0.npy]")])).len(), 1);
+    let error = refused(1, ["get", &format!("{path}[1.npy]"), "0"]);
+    assert_eq!(error, format!("error: {path}[1.npy]: no member `1.npy`: there are 3 others\n"));
+    let error = refused(1, ["set", &format!("{path}[0.npy]"), "0", "1"]);
+    assert!(error.contains("can't be changed: name an array"), "{error}");
+}
+
+#[test]
+fn members_of_an_npz_are_changed_by_writing_it_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = text(directory.path().join("x.npz"));
+    let (a, b) = (arr1(&[1_u8, 2, 3]), arr2(&[[0.5_f64, 1.5]]));
+    npz::savez_compressed(&path, &[("deep/a", &a), ("b", &b)]).unwrap();
+    let named = format!("{path}[deep/a]");
+    assert_eq!(printed(["set", &named, "1:", "9"]), format!("{named}: 2 elements set\n"));
+    assert_eq!(printed(["get", &named, ":"]), "[1, 9, 9]\n");
+    assert_eq!(printed(["npz", "verify", &path]), format!("{path}: 2 members as stored\n"));
+    assert!(Npz::read(&path).unwrap().members().all(|member| !member.is_stored()));
+    let old = fs::read(&path).unwrap();
+    for (name, index, value) in [("deep/a", "7", "1"), ("deep/a", "0", "1000"), ("c", "0", "1")] {
+        refused(1, ["set", &format!("{path}[{name}]"), index, value]);
+    }
+    refused(1, ["set", &path, "0", "1"]);
+    assert!(fs::read(&path).unwrap() == old);
+    let others = text(directory.path().join("others.npz"));
+    fs::copy(archive("zipfile-others.npz"), &others).unwrap();
+    let error = refused(1, ["set", &format!("{others}[a]"), "0", "1"]);
+    assert!(error.contains("holds more than .npy files"), "{error}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
+}

@@ -1,0 +1,55 @@
+//! `head` prints a table that fits.
+
+use crate::run::{data, penguins, printed, refused};
+
+#[test]
+fn tables_have_a_row_for_each_index() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let path = path.to_str().unwrap();
+    assert_eq!(
+        printed(["head", path, "-n", "2"]),
+        "       0     1      2       3\n 0  39.1  18.7  181.0  3750.0\n 1  39.5  17.4  186.0  3800.0\n… 340 rows more\n"
+    );
+    assert_eq!(
+        printed(["head", path, "-1:, 1:", "--width", "16"]),
+        "       0      1\n 0  18.7  198.0\n… 1 column more\n"
+    );
+    assert_eq!(printed(["head", path, "0, 3"]), "  '<f8'\n 3750.0\n");
+    assert!(refused(1, ["head", path, "400"]).contains("index 400"));
+}
+
+#[test]
+fn records_have_a_column_for_each_field() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("events.npy").to_str().unwrap().to_owned();
+    let dtype = "[('t', '>M8[D]'), ('in', [('x', '<i2'), ('v', '<f4', (2,))]), ('s', '<U3')]";
+    printed(["create", &path, "--shape", "(2, 2)", "--dtype", dtype]);
+    printed(["set", &path, "0, 1.s", "'a\\nb'"]);
+    assert_eq!(
+        printed(["head", &path, "-n", "3"]),
+        "       t           in.x        in.v  s\n 0, 0  1970-01-01     0  [0.0, 0.0]\n 0, 1  1970-01-01     0  [0.0, 0.0]  a\u{fffd}b\n 1, 0  1970-01-01     0  [0.0, 0.0]\n… 1 row more\n"
+    );
+    let narrow = printed(["head", &path, "-n", "1", "--width", "24"]);
+    assert!(narrow.ends_with("… 3 rows and 2 fields more\n"), "{narrow}");
+}
+
+#[test]
+fn whatever_opens_has_a_head() {
+    for name in [
+        "shape-0.npy",
+        "shape-0d.npy",
+        "shape-3-0-2.npy",
+        "axes-64.npy",
+        "struct-0d.npy",
+        "struct-no-fields.npy",
+        "struct-all-kinds.npy",
+        "header-3000-fields.npy",
+        "V0.npy",
+        "U7-text.npy",
+    ] {
+        let path = data().join("numpy-2.4.6").join(name);
+        let text = printed(["head", path.to_str().unwrap(), "--max-header-len", "1000000"]);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{name}: {text}");
+    }
+}

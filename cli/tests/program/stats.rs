@@ -1,0 +1,99 @@
+//! `stats` counts and sums what NumPy does, field by field and column by
+//! column.
+
+use crate::run::{data, npymap, penguins, printed, refused};
+
+fn fixture(name: &str) -> String {
+    data().join("numpy-2.4.6").join(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_column_of_a_table_is_a_row() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let path = path.to_str().unwrap();
+    let lines = printed(["stats", path, "--axis", "0"]);
+    let lines: Vec<Vec<&str>> =
+        lines.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(
+        lines[0],
+        ["column", "dtype", "count", "NaN", "infinite", "min", "mean", "max", "sum"]
+    );
+    assert_eq!(lines[4][..6], [":,", "3", "'<f8'", "342", "0", "0"]);
+    assert_eq!((lines[4][6], lines[4][8]), ("2700.0", "6300.0"));
+    let whole = printed(["stats", "--json", path]);
+    let whole: serde_json::Value = serde_json::from_str(&whole).unwrap();
+    assert_eq!(
+        (&whole["count"], &whole["field"], &whole["index"]),
+        (&1368.into(), &().into(), &().into())
+    );
+    assert_eq!((&whole["min"], &whole["max"]), (&13.1.into(), &6300.0.into()));
+    assert_eq!(printed(["stats", path, ":, 3"]).lines().count(), 2);
+}
+
+#[test]
+fn fields_dates_and_parts_are_told_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("events.npy").to_str().unwrap().to_owned();
+    let dtype = "[('t', '>M8[D]'), ('in', [('z', '<c8'), ('v', '<f4', (2,))]), ('s', '<U3')]";
+    printed(["create", &path, "--shape", "(2, 3)", "--dtype", dtype]);
+    printed(["set", &path, "0, 1.t", "NaT"]);
+    printed(["set", &path, "1, 2.t", "2020-02-29"]);
+    printed(["set", &path, "1, 2.in.v", "nan"]);
+    printed(["set", &path, "0, 0.in.v", "-inf"]);
+    let rows = |arguments: &[&str]| -> Vec<serde_json::Value> {
+        let lines = printed([&["stats", "--json", path.as_str()], arguments].concat());
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let all = rows(&[]);
+    let names: Vec<_> = all.iter().map(|row| row["field"].as_str().unwrap()).collect();
+    assert_eq!(names, ["t", "in.z.real", "in.z.imag", "in.v", "s"]);
+    assert_eq!(
+        (&all[0]["nat"], &all[0]["min"], &all[0]["max"], &all[0]["mean"]),
+        (&1.into(), &"1970-01-01".into(), &"2020-02-29".into(), &().into())
+    );
+    assert_eq!(
+        (&all[3]["count"], &all[3]["nan"], &all[3]["infinite"], &all[3]["min"], &all[3]["mean"]),
+        (&12.into(), &2.into(), &2.into(), &"-inf".into(), &"-inf".into())
+    );
+    let columns = rows(&["--axis", "1", ".in.v"]);
+    let index: Vec<_> = columns.iter().map(|row| row["index"].to_string()).collect();
+    assert_eq!(index, ["[0,null,0]", "[0,null,1]", "[1,null,0]", "[1,null,1]"]);
+    assert_eq!(columns[3]["nan"], 1);
+}
+
+#[test]
+fn arrays_of_every_size_are_told() {
+    assert!(printed(["stats", &fixture("shape-0d.npy")]).contains('1'));
+    assert!(printed(["stats", &fixture("shape-3-0-2.npy"), "--axis", "1"]).lines().count() > 6);
+    assert!(printed(["stats", &fixture("struct-no-fields.npy")]).lines().count() <= 1);
+    let refusal = refused(1, ["stats", &fixture("rank2-C.npy"), "--axis", "2"]);
+    assert!(refusal.contains("axis 2 of shape"), "{refusal}");
+    assert_eq!(npymap(["stats"]).code, Some(2));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("wide.npy").to_str().unwrap().to_owned();
+    printed(["create", &path, "--shape", "(2, 70000)", "--dtype", "u1"]);
+    let refusal = refused(1, ["stats", &path, "--axis", "0"]);
+    assert!(
+        refusal.contains("axis 0 leaves 70000 columns and at most 65536 are told"),
+        "{refusal}"
+    );
+    assert_eq!(printed(["stats", &path, "--axis", "1"]).lines().count(), 3);
+}
+
+#[test]
+fn parts_of_threads_come_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ones.npy").to_str().unwrap().to_owned();
+    for order in ["C", "F"] {
+        printed(["create", &path, "--shape", "(3000, 2000)", "--fill", "2", "--order", order]);
+        printed(["set", &path, "2999, 1999", "5"]);
+        let whole = printed(["stats", "--json", &path]);
+        let whole: serde_json::Value = serde_json::from_str(&whole).unwrap();
+        assert_eq!((&whole["count"], &whole["sum"]), (&6_000_000.into(), &12_000_003.0.into()));
+        let last = printed(["stats", "--json", &path, "--axis", "0"]);
+        let last: serde_json::Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
+        assert_eq!((&last["count"], &last["sum"]), (&3000.into(), &6003.0.into()));
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,87 @@
+//! An event file as records: made, opened, filtered by a field, and edited in
+//! place.
+//!
+//! ```console
+//! $ cargo run --features derive --example events
+//! ```
+#![allow(unsafe_code, reason = "maps a file of its own")]
+
+use npymap::bytemuck::{Pod, Zeroable};
+use npymap::{Bytes, CreateOptions, DType, Le, MappedArray, Pad, Record, Ticks};
+
+/// A row as it lies in the file: `&[Event]` is the file's memory.
+///
+/// `Le` fields stand at any address and on any machine; `Pad` names the bytes
+/// that belong to no field.
+#[derive(Clone, Copy, Pod, Zeroable, Record)]
+#[record(in_place)]
+#[repr(C)]
+struct Event {
+    #[record(dtype = "<M8[ms]")]
+    when: Le<Ticks>,
+    station: Bytes<4>,
+    pos: [Le<f32>; 3],
+    energy: Le<f32>,
+    valid: npymap::Bool,
+    pad: Pad<3>,
+}
+
+/// Some of the fields, decoded from any layout and byte order.
+#[derive(Debug, Record)]
+#[record(subset)]
+struct Reading {
+    station: String,
+    energy: f64,
+}
+
+/// The fields as somebody else's file has them: big-endian, in another order.
+const FOREIGN: &str = "[('energy', '>f8'), ('station', '<U8'), ('detector', '>i2')]";
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join("events.npy");
+
+    // The struct gives the file its dtype, which NumPy reads.
+    let dtype = DType::of::<Event>();
+    println!("{dtype}");
+    // SAFETY: nobody else knows of the file.
+    let mut file = unsafe { MappedArray::create(&path, &dtype, &[1000], &CreateOptions::new())? };
+    for (number, event) in (0_u16..).zip(file.as_slice_mut::<Event>()?) {
+        event.when = Le::new(Ticks(1_582_977_600_000 + 40 * i64::from(number)));
+        event.station = if number % 3 == 0 { "EGLL" } else { "LFPG" }.parse()?;
+        event.energy = Le::new(f32::from(number) / 10.0);
+        event.valid = (number % 2 == 0).into();
+    }
+    file.close()?;
+
+    // SAFETY: nobody else knows of the file.
+    let mut file = unsafe { MappedArray::open_mut(&path)? };
+
+    // One field of all records is a view like any other.
+    let energies = file.field("energy")?.view::<f32>()?;
+    println!("energies to {:?}, {:.1} on average", energies.stats().max, energies.sum() / 1000.0);
+
+    // Rows are filtered where they lie.
+    let events = file.as_slice::<Event>()?;
+    let loud = |event: &&Event| event.valid.get() && event.energy.get() > 99.0;
+    for event in events.iter().filter(loud) {
+        println!("{} {}", event.station.as_str()?, event.energy);
+    }
+
+    // Edits go to the file: by row, or a field of every row at once.
+    for event in file.as_slice_mut::<Event>()?.iter_mut().filter(|event| !event.valid.get()) {
+        event.energy.set(0.0);
+    }
+    file.field_mut("pos")?.into_view::<f32>()?.fill(&-1.0)?;
+    file.close()?;
+
+    // SAFETY: nobody else knows of the file.
+    let file = unsafe { MappedArray::open(&path)? };
+    println!("{}", file.dyn_view()?.at(998));
+
+    // What doesn't lie so is decoded by name.
+    let mut foreign = MappedArray::anonymous(&FOREIGN.parse()?, &[2])?;
+    foreign.field_mut("station")?.into_view::<String>()?.set(1, "EDDF".to_owned())?;
+    println!("{:?}", foreign.view::<Reading>()?.at(1));
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! Archives of arrays: the `.npz` files that `numpy.savez` writes. A zip
+//! archive whose members are `.npy` files.
+
+mod directory;
+mod member;
+mod name;
+mod open;
+mod reader;
+mod save;
+mod writer;
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use crate::array::{MappedArray, MappedArrayMut};
+use crate::error::{ErrorKind, Result, excerpt};
+use crate::source::Source;
+
+use directory::{Archive, Entry};
+pub use member::Member;
+pub use open::NpzOptions;
+pub use reader::MemberReader;
+pub use save::{Save, savez, savez_compressed};
+pub use writer::{Compression, MemberWriter, NpzFile, NpzWriter};
+
+/// An archive of arrays: an `.npz` file.
+///
+/// Stored members are used in place, whatever their alignment, with their
+/// elements mapped and nothing else; deflated ones are inflated into memory.
+/// Both come as a [`MappedArray`] that lives without the archive.
+///
+/// Names are NumPy's: those in the archive without `.npy`. Of two members of
+/// one name the last counts. What is no array is listed like the others.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ndarray::array;
+/// use npymap::npz::{Npz, NpzWriter};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("weights.npz");
+/// let mut writer = NpzWriter::create(&path)?;
+/// writer.write("layer1/w", &array![[1.5_f32, 2.0], [3.0, 4.0]])?;
+/// writer.write("layer1/b", &array![0.5_f32, -0.5])?;
+/// writer.finish()?;
+///
+/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// let npz = unsafe { Npz::open(&path)? };
+/// assert_eq!(npz.names().collect::<Vec<_>>(), ["layer1/w", "layer1/b"]);
+/// let bias = npz.get("layer1/b")?;
+/// drop(npz);
+/// assert_eq!(bias.as_slice::<f32>()?, [0.5, -0.5]); // the file's bytes, no copy
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Npz {
+    archive: Archive,
+    entries: Vec<Entry>,
+    options: NpzOptions,
+}
+
+impl Npz {
+    /// Opens an archive whose stored members are mapped.
+    ///
+    /// # Safety
+    ///
+    /// As [`MappedArray::open`], for the elements of each array that is taken
+    /// from it, as long as that array or a clone lives.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Archive`] when it is no zip archive, or damaged;
+    /// [`ErrorKind::Io`], [`ErrorKind::NotRegular`].
+    #[allow(unsafe_code)]
+    pub unsafe fn open(path: impl AsRef<Path>) -> Result<Npz> {
+        // SAFETY: asks for the same promises.
+        unsafe { NpzOptions::new().open(path) }
+    }
+
+    /// Opens an archive whose members are copied into memory when they are
+    /// asked for; safe, since nothing is mapped.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Npz::open).
+    pub fn read(path: impl AsRef<Path>) -> Result<Npz> {
+        NpzOptions::new().read(path)
+    }
+
+    /// Uses the archive that stands in `bytes`; members are copied when they
+    /// are asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Npz::open).
+    pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Npz> {
+        NpzOptions::new().from_bytes(bytes)
+    }
+
+    /// The number of members.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True when there are no members.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The members in the order of the archive, arrays or not.
+    #[must_use]
+    pub fn members(&self) -> impl ExactSizeIterator<Item = Member<'_>> {
+        self.entries.iter().map(|entry| Member::new(self, entry))
+    }
+
+    /// Their names without `.npy`: NumPy's `files`.
+    #[must_use]
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.members().map(|member| member.name())
+    }
+
+    /// A member by its name, with or without `.npy`. As in NumPy, a name as
+    /// it stands in the archive comes first, and the last of equal ones.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMember`].
+    pub fn member(&self, name: &str) -> Result<Member<'_>> {
+        let full = |entry: &&Entry| entry.name == name;
+        let key = |entry: &&Entry| entry.name.strip_suffix(".npy") == Some(name);
+        let entries = || self.entries.iter().rev();
+        match entries().find(full).or_else(|| entries().find(key)) {
+            Some(entry) => Ok(Member::new(self, entry)),
+            None => self.named(Err(self.no_member(name).into())),
+        }
+    }
+
+    /// Opens an array by its name, with or without `.npy`, read-only. See
+    /// [`Member::open`].
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMember`], and those of [`Member::open`].
+    pub fn get(&self, name: &str) -> Result<MappedArray> {
+        self.member(name)?.open()
+    }
+
+    /// Opens an array so that it can be written, which changes no file. See
+    /// [`Member::open_copy_on_write`].
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Npz::get).
+    pub fn get_copy_on_write(&self, name: &str) -> Result<MappedArrayMut> {
+        self.member(name)?.open_copy_on_write()
+    }
+
+    /// Opens several arrays, on as many threads as there are processors: what
+    /// is deflated takes time to inflate.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Npz::get), each by itself.
+    pub fn get_many(&self, names: &[&str]) -> Vec<Result<MappedArray>> {
+        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let work = || {
+            while let Some((at, name)) = names.iter().enumerate().nth(take(&next)) {
+                let array = self.get(name);
+                done.lock().unwrap_or_else(PoisonError::into_inner).push((at, array));
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..threads.min(names.len()) {
+                // With fewer threads it takes longer.
+                let _ = thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
+        });
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_unstable_by_key(|(at, _)| *at);
+        done.into_iter().map(|(_, array)| array).collect()
+    }
+
+    /// Opens all arrays one after the other, with their names; what is no
+    /// array is left out.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Result<MappedArray>)> {
+        self.members().filter_map(|member| match member.open() {
+            Err(error) if matches!(error.kind(), ErrorKind::Magic { .. }) => None,
+            opened => Some((member.name(), opened)),
+        })
+    }
+
+    /// Reads all members and checks their lengths and CRC-32s, arrays or not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Member::verify`], for the first that fails.
+    pub fn verify(&self) -> Result<()> {
+        self.members().try_for_each(|member| member.verify())
+    }
+
+    /// The path it was opened by.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.source().path()
+    }
+
+    fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    fn source(&self) -> &Source {
+        self.archive.get_ref()
+    }
+
+    fn max_header_len(&self) -> usize {
+        self.options.max_header_len
+    }
+
+    fn max_inflated(&self) -> u64 {
+        self.options.max_inflated
+    }
+
+    /// Names the file in an error.
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| match self.path() {
+            Some(path) => error.at(path),
+            None => error,
+        })
+    }
+
+    fn no_member(&self, name: &str) -> ErrorKind {
+        /// More names would hide the point.
+        const SHOWN: usize = 8;
+        let shown: Vec<String> =
+            self.names().take(SHOWN).map(|name| format!("`{}`", excerpt(name))).collect();
+        let has = match self.len() {
+            0 => "are none".to_owned(),
+            1 => format!("is {}", shown.join(", ")),
+            n if n > SHOWN => format!("are {} and {} more", shown.join(", "), n - SHOWN),
+            _ => format!("are {}", shown.join(", ")),
+        };
+        ErrorKind::NoMember { asked: excerpt(name), has }
+    }
+}
+
+fn take(next: &AtomicUsize) -> usize {
+    next.fetch_add(1, Ordering::Relaxed)
+}

@@ -1,0 +1,64 @@
+//! Names of members: as bytes in the archive, and as NumPy's keys.
+
+/// What the bytes from 128 on stand for in names that aren't said to be UTF-8
+/// (APPNOTE.TXT, appendix D; Python's `cp437`).
+const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐\
+└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
+
+/// The key of a member: its name without `.npy`, as in NumPy's `files`.
+pub(super) fn key(name: &str) -> &str {
+    name.strip_suffix(".npy").unwrap_or(name)
+}
+
+/// Decodes a name as Python's `zipfile` does: up to the first NUL, as UTF-8
+/// or as code page 437.
+pub(super) fn decode(bytes: &[u8], is_utf8: bool) -> String {
+    let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+    match std::str::from_utf8(bytes) {
+        Ok(text) if is_utf8 || text.is_ascii() => text.to_owned(),
+        _ if is_utf8 => String::from_utf8_lossy(bytes).into_owned(),
+        _ => bytes.iter().map(|&byte| cp437(byte)).collect(),
+    }
+}
+
+fn cp437(byte: u8) -> char {
+    match byte.checked_sub(128) {
+        None => char::from(byte),
+        Some(at) => CP437.chars().nth(usize::from(at)).unwrap_or(char::REPLACEMENT_CHARACTER),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_decoded_as_python_does() {
+        assert_eq!(CP437.chars().count(), 128);
+        for (bytes, is_utf8, expected) in [
+            (&b"a.npy"[..], false, "a.npy"),
+            ("整.npy".as_bytes(), true, "整.npy"),
+            (b"\x82t\x82.npy", false, "été.npy"),
+            (b"\xff", false, "\u{a0}"),
+            (b"\xff", true, "\u{fffd}"),
+            (b"a\0b", false, "a"),
+            (b"", false, ""),
+        ] {
+            assert_eq!(decode(bytes, is_utf8), expected);
+        }
+    }
+
+    #[test]
+    fn one_suffix_is_taken_off() {
+        for (name, expected) in [
+            ("a.npy", "a"),
+            ("a", "a"),
+            (".npy", ""),
+            ("a.npy.npy", "a.npy"),
+            ("layer1/w.npy", "layer1/w"),
+            ("a.NPY", "a.NPY"),
+        ] {
+            assert_eq!(key(name), expected);
+        }
+    }
+}

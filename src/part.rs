@@ -1,0 +1,44 @@
+//! Reads a part of a source as if it were all.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use crate::source::Source;
+
+impl Source {
+    /// Reads a part from its first byte on.
+    pub(crate) fn part(&self, start: u64, end: u64) -> Part<'_> {
+        Part { source: self, start, at: start, end }
+    }
+}
+
+/// Reads a part of a source.
+#[derive(Debug)]
+pub(crate) struct Part<'a> {
+    source: &'a Source,
+    start: u64,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Part<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let len = left.min(buffer.len());
+        let n = self.source.read_at(buffer.get_mut(..len).unwrap_or_default(), self.at)?;
+        self.at += u64::try_from(n).unwrap_or(0);
+        Ok(n)
+    }
+}
+
+impl Seek for Part<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(n) => self.start.checked_add(n),
+            SeekFrom::Current(n) => self.at.checked_add_signed(n),
+            SeekFrom::End(n) => self.end.checked_add_signed(n),
+        };
+        let at = at.filter(|&at| at >= self.start).ok_or(io::ErrorKind::InvalidInput)?;
+        self.at = at;
+        Ok(at - self.start)
+    }
+}

@@ -1,0 +1,209 @@
+//! The header of an array in a `.ten` file: type code, info and shape.
+
+use zerocopy::byteorder::little_endian::I64;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::refused;
+use crate::dtype::{ByteOrder, DType, Kind, MAX_NDIM};
+use crate::error::{ErrorKind, Result, excerpt};
+use crate::layout::{Layout, Order};
+
+/// What webdataset writes at most.
+const MAX_WRITTEN_NDIM: usize = 9;
+
+/// Bytes before the axes.
+const FIXED: usize = size_of::<Wire>();
+
+/// The longest payload of a header that is read.
+pub(super) const MAX_LEN: usize = FIXED + 8 * MAX_NDIM;
+
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
+#[repr(C)]
+struct Wire {
+    code: [u8; 8],
+    info: [u8; 8],
+    ndim: I64,
+}
+
+/// What the header of an array in a `.ten` file says.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{DType, TenHeader};
+///
+/// let header = TenHeader::new(&DType::of::<f32>(), &[2, 3], "img")?;
+/// let payload = header.encode();
+/// assert_eq!(payload.len(), 8 * (3 + 2));
+/// assert_eq!(TenHeader::decode(&payload)?, header);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TenHeader {
+    /// What each element is: a number, little-endian.
+    pub dtype: DType,
+    /// The length of each axis, in C order.
+    pub shape: Vec<usize>,
+    /// The name of the array, at most 8 bytes of ASCII; often empty.
+    pub info: String,
+}
+
+impl TenHeader {
+    /// The header of an array that is to be written; numbers become
+    /// little-endian.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::DType`] when the format has no such dtype,
+    /// [`ErrorKind::Archive`] for more than 9 axes or an info that is no
+    /// ASCII of at most 8 bytes, those of [`Layout::new`].
+    pub fn new(dtype: &DType, shape: &[usize], info: &str) -> Result<TenHeader> {
+        code(dtype)?;
+        if shape.len() > MAX_WRITTEN_NDIM {
+            return refused(format!("{} axes", shape.len()), "a .ten array has at most 9");
+        }
+        if !info.is_ascii() || info.len() > 8 || info.starts_with('\0') || info.ends_with('\0') {
+            return refused(
+                format!("the info `{}`", excerpt(info)),
+                "expected ASCII of at most 8 bytes",
+            );
+        }
+        let dtype = dtype.with_byte_order(ByteOrder::Little);
+        Layout::new(dtype.clone(), shape, Order::C, 0)?;
+        Ok(TenHeader { dtype, shape: shape.to_vec(), info: info.to_owned() })
+    }
+
+    /// The payload of the header's chunk: webdataset's `encode_header`.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let ndim = i64::try_from(self.shape.len()).unwrap_or(i64::MAX);
+        let code = code(&self.dtype).unwrap_or_default();
+        let wire = Wire { code: word(&code), info: word(&self.info), ndim: I64::new(ndim) };
+        let mut payload = wire.as_bytes().to_vec();
+        for &dim in &self.shape {
+            payload.extend(i64::try_from(dim).unwrap_or(i64::MAX).to_le_bytes());
+        }
+        payload
+    }
+
+    /// Reads the payload of a header's chunk: webdataset's `decode_header`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Archive`], [`ErrorKind::DType`], [`ErrorKind::Axes`],
+    /// [`ErrorKind::Eof`], those of [`Layout::new`].
+    pub fn decode(payload: &[u8]) -> Result<TenHeader> {
+        let Ok((wire, dims)) = Wire::read_from_prefix(payload) else {
+            let (needed, found) = (FIXED, payload.len());
+            return Err(ErrorKind::Eof { what: "header of an array", needed, found }.into());
+        };
+        let ndim = usize::try_from(wire.ndim.get()).or_else(|_| {
+            refused(format!("an array of {} axes", wire.ndim), "expected 0 or more")
+        })?;
+        if ndim > MAX_NDIM {
+            return Err(ErrorKind::Axes { found: ndim }.into());
+        }
+        if dims.len() != 8 * ndim {
+            return refused(
+                format!("{ndim} axes in a header of {} bytes", payload.len()),
+                "a header has 24 bytes and 8 an axis",
+            );
+        }
+        let dims = <[I64]>::ref_from_bytes(dims).unwrap_or_default();
+        let dim = |dim: &I64| {
+            usize::try_from(dim.get())
+                .or_else(|_| refused(format!("an axis of length {dim}"), "expected 0 or more"))
+        };
+        let shape = dims.iter().map(dim).collect::<Result<Vec<_>>>()?;
+        let dtype = dtype(wire.code)?;
+        Layout::new(dtype.clone(), &shape, Order::C, 0)?;
+        Ok(TenHeader { dtype, shape, info: info(wire.info)? })
+    }
+
+    /// Where the elements lie behind `offset` bytes.
+    pub(super) fn layout(&self) -> Result<Layout> {
+        Layout::new(self.dtype.clone(), &self.shape, Order::C, 0)
+    }
+}
+
+/// Checks that the format has all these dtypes, and, unless `allow64`, that
+/// none takes 64 bits: webdataset's `check_acceptable_input_type`.
+///
+/// # Errors
+///
+/// [`ErrorKind::DType`], naming the first that isn't acceptable.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{DType, ten};
+///
+/// ten::check_dtypes(&[DType::of::<f32>(), DType::of::<i64>()], true)?;
+/// assert!(ten::check_dtypes(&[DType::of::<i64>()], false).is_err());
+/// # Ok::<(), npymap::Error>(())
+/// ```
+pub fn check_dtypes(dtypes: &[DType], allow64: bool) -> Result<()> {
+    for dtype in dtypes {
+        code(dtype)?;
+        if !allow64 && dtype.itemsize() == 8 {
+            let reason = "64-bit dtypes are not allowed unless asked for".to_owned();
+            return Err(ErrorKind::DType { descr: dtype.to_string(), reason }.into());
+        }
+    }
+    Ok(())
+}
+
+/// The format's code for a dtype, as `f4`.
+fn code(dtype: &DType) -> Result<String> {
+    let letter = match (dtype.kind(), dtype.itemsize()) {
+        (Kind::Float, 2 | 4 | 8) => 'f',
+        (Kind::Int, _) => 'i',
+        (Kind::UInt, _) => 'u',
+        _ => {
+            let reason =
+                "a .ten file holds f2, f4, f8, i1 to i8 and u1 to u8 only: use .npz".to_owned();
+            return Err(ErrorKind::DType { descr: dtype.to_string(), reason }.into());
+        }
+    };
+    Ok(format!("{letter}{}", dtype.itemsize()))
+}
+
+/// True for the one code that webdataset can neither write nor read.
+pub(super) fn is_u4(dtype: &DType) -> bool {
+    dtype.kind() == Kind::UInt && dtype.itemsize() == 4
+}
+
+fn dtype(code: [u8; 8]) -> Result<DType> {
+    let name = match trimmed(&code) {
+        code @ (b"f2" | b"f4" | b"f8" | b"i1" | b"i2" | b"i4" | b"i8" | b"u1" | b"u2" | b"u4"
+        | b"u8") => code,
+        other => {
+            return refused(
+                format!("the type code b\"{}\"", other.escape_ascii()),
+                "expected f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8",
+            );
+        }
+    };
+    format!("<{}", String::from_utf8_lossy(name)).parse()
+}
+
+fn info(bytes: [u8; 8]) -> Result<String> {
+    match std::str::from_utf8(trimmed(&bytes)) {
+        Ok(text) if text.is_ascii() => Ok(text.to_owned()),
+        _ => refused(format!("the info b\"{}\"", bytes.escape_ascii()), "expected ASCII"),
+    }
+}
+
+/// As Python's `strip("\0")`.
+fn trimmed(word: &[u8; 8]) -> &[u8] {
+    let start = word.iter().position(|&byte| byte != 0).unwrap_or(word.len());
+    let end = word.iter().rposition(|&byte| byte != 0).map_or(start, |last| last + 1);
+    word.get(start..end).unwrap_or_default()
+}
+
+fn word(text: &str) -> [u8; 8] {
+    let mut word = [0; 8];
+    word.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
+    word
+}

@@ -1,0 +1,73 @@
+//! Lists of arrays as webdataset stores them: `.ten` files.
+//!
+//! A file is a list of arrays; an array is a chunk with its header and a chunk
+//! with its elements, in C order, little-endian. See `webdataset.tenbin`, whose
+//! functions are here under their names, but for `load`, which is
+//! [`Ten::open`] or [`Ten::read`].
+//!
+//! | webdataset | here |
+//! |---|---|
+//! | `save`, `write`, `encode_buffer`, `encode_list` with `infos` | [`TenOptions`] |
+//! | `load` | [`Ten::open`], [`Ten::read`] |
+//! | `read(stream, n)` | [`read`] |
+//! | `decode_buffer`, `decode_list`, `decode_chunks` | [`decode_buffer`], [`decode_list`], [`decode_chunks`] |
+//! | `encode_chunks`, `write_chunk`, `read_chunk` | [`encode_chunks`], [`write_chunk`], [`read_chunk`] |
+//! | `encode_header`, `decode_header` | [`TenHeader`] |
+//! | `infos=False`, `True`, a list | ignore, look at [`Named::info`], [`check_infos`] |
+//! | `check_acceptable_input_type` | [`check_dtypes`] |
+//! | `nocheck` | [`TenOptions::any_extension`] |
+
+mod chunk;
+mod header;
+mod open;
+mod read;
+mod write;
+
+use std::path::Path;
+
+pub use chunk::{decode_chunks, encode_chunks, read_chunk, write_chunk};
+pub use header::{TenHeader, check_dtypes};
+pub use open::Ten;
+pub use read::{Named, decode_buffer, decode_list, read};
+pub use write::{TenOptions, Tensor, encode_buffer, save, write};
+
+use crate::error::{ErrorKind, Result, excerpt};
+
+/// Checks that arrays have these names, in this order: webdataset's
+/// `check_infos` with a list.
+///
+/// # Errors
+///
+/// [`ErrorKind::Archive`] at the first that differs, or when there are more or
+/// fewer.
+pub fn check_infos(found: &[impl AsRef<str>], required: &[impl AsRef<str>]) -> Result<()> {
+    for (at, (found, required)) in found.iter().zip(required).enumerate() {
+        if found.as_ref() != required.as_ref() {
+            let (found, required) = (excerpt(found.as_ref()), excerpt(required.as_ref()));
+            let found = format!("array {at} has the info `{found}` instead of `{required}`");
+            return refused(found, "expected the infos that are required");
+        }
+    }
+    if found.len() != required.len() {
+        let found = format!("{} arrays and {} required infos", found.len(), required.len());
+        return refused(found, "expected as many of both");
+    }
+    Ok(())
+}
+
+fn refused<T>(found: String, expected: &'static str) -> Result<T> {
+    Err(ErrorKind::Archive { found, expected }.into())
+}
+
+/// True when a name ends as those that webdataset reads.
+pub(crate) fn has_extension(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "ten" || extension == "tb")
+}
+
+fn check_extension(path: &Path) -> Result<()> {
+    if has_extension(path) {
+        return Ok(());
+    }
+    let found = "the name ends neither in .ten nor in .tb".to_owned();
+    refused(found, "rename it, or allow it with `any_extension`")
+}

@@ -1,0 +1,141 @@
+//! Archives by other writers are what NumPy says they are, however they are
+//! opened.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use npymap::npz::Npz;
+use npymap::{AnyFile, Format, Mode};
+use serde_json::Value;
+
+use crate::oracle::hex;
+use crate::support::Raw;
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+}
+
+fn fixtures() -> Vec<(PathBuf, Vec<Value>)> {
+    let text = fs::read_to_string(data().join("archives.jsonl")).unwrap();
+    let cases = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let fixture = |case: Value| {
+        let path = data().join("archives").join(case["path"].as_str().unwrap());
+        (path, case["members"].as_array().unwrap().clone())
+    };
+    cases.map(fixture).collect()
+}
+
+/// Opens a fixture, which nothing changes.
+fn open(path: &Path) -> Npz {
+    // SAFETY: fixtures stay as they are.
+    unsafe { Npz::open(path) }.unwrap()
+}
+
+/// The elements in C order, in hexadecimal.
+fn elements<D: AsRef<[u8]>>(array: &npymap::MappedArray<D>) -> String {
+    array.view::<Raw>().unwrap().iter().map(|element| hex(&element.0)).collect()
+}
+
+#[test]
+fn members_are_what_numpy_says() {
+    let (mut arrays, mut others, mut shadowed) = (0, 0, 0);
+    for (path, expected) in fixtures() {
+        let bytes = fs::read(&path).unwrap();
+        let ways = [open(&path), Npz::read(&path).unwrap(), Npz::from_bytes(bytes).unwrap()];
+        for (way, npz) in ways.iter().enumerate() {
+            let what = format!("{} {way}", path.display());
+            assert_eq!(npz.len(), expected.len(), "{what}");
+            npz.verify().unwrap();
+            for (member, said) in npz.members().zip(&expected) {
+                assert_eq!(member.full_name(), said["zip_name"], "{what}");
+                assert_eq!(member.is_stored(), said["stored"], "{what}");
+                if said["shadowed"] == true {
+                    shadowed += 1;
+                    continue;
+                }
+                let Some(header) = member.header().unwrap() else {
+                    assert_eq!(said["array"], false, "{what} {}", member.name());
+                    assert!(npz.get(member.full_name()).is_err());
+                    others += 1;
+                    continue;
+                };
+                assert_eq!(header.dtype.to_string(), said["descr"].as_str().unwrap(), "{what}");
+                let array = npz.get(member.name()).unwrap();
+                assert_eq!(serde_json::json!(array.shape()), said["shape"], "{what}");
+                assert_eq!(elements(&array), said["elements"], "{what}");
+                let fortran = array.byte_strides().first() < array.byte_strides().last();
+                assert_eq!(fortran, said["fortran_order"] == true, "{what}");
+                assert_eq!(array.member(), Some(member.name()));
+                let in_place = way == 0 && member.is_stored();
+                assert_eq!(array.mode(), in_place.then_some(Mode::ReadOnly), "{what}");
+                assert_eq!(elements(&npz.get(member.full_name()).unwrap()), said["elements"]);
+                let mut copy = npz.get_copy_on_write(member.name()).unwrap();
+                assert_eq!(elements(&copy), said["elements"], "{what}");
+                copy.dyn_view_mut().unwrap();
+                arrays += 1;
+            }
+        }
+    }
+    assert!(arrays > 150 && others >= 9 && shadowed >= 6, "{arrays} {others} {shadowed}");
+}
+
+#[test]
+fn offsets_lead_to_the_elements() {
+    let mut stored = 0;
+    for (path, expected) in fixtures() {
+        let bytes = fs::read(&path).unwrap();
+        for (member, said) in open(&path).members().zip(&expected) {
+            let offset = member.data_offset().unwrap();
+            assert_eq!(offset.is_some(), member.is_stored() && said["array"] != false);
+            let (Some(offset), Some(elements)) = (offset, said["elements"].as_str()) else {
+                continue;
+            };
+            if said["fortran_order"] == false {
+                assert_eq!(member.open().unwrap().data_offset(), Some(offset));
+                let offset = usize::try_from(offset).unwrap();
+                assert_eq!(hex(&bytes[offset..offset + elements.len() / 2]), elements);
+                stored += 1;
+            }
+        }
+    }
+    assert!(stored > 20);
+}
+
+#[test]
+fn names_are_numpys() {
+    let npz = open(&data().join("archives/zipfile-twice.npz"));
+    assert_eq!(npz.names().collect::<Vec<_>>(), ["a", "b", "a", "b"]);
+    let first = |name| npz.get(name).unwrap().view::<f64>().unwrap().at(0);
+    // The last of equal ones; then what stands there as it is asked for.
+    assert_eq!((first("a"), first("a.npy")), (1.0, 1.0));
+    let second = |name| npz.get(name).unwrap().view::<i16>().unwrap().at(0);
+    assert_eq!((second("b"), second("b.npy")), (1, 0));
+    assert_eq!(npz.iter().count(), 4);
+}
+
+#[test]
+fn several_at_once_come_in_order() {
+    let npz = open(&data().join("archives/numpy-savez-compressed.npz"));
+    let names: Vec<_> = npz.names().collect();
+    let arrays = npz.get_many(&names);
+    assert_eq!(arrays.len(), names.len());
+    for (name, array) in names.iter().zip(&arrays) {
+        let one = npz.get(name).unwrap();
+        assert_eq!(one.as_bytes().unwrap(), array.as_ref().unwrap().as_bytes().unwrap());
+    }
+    assert!(npz.get_many(&[]).is_empty());
+}
+
+#[test]
+fn each_format_is_recognised() {
+    for (path, _) in fixtures() {
+        assert_eq!(Format::recognize(&path).unwrap(), Format::Npz, "{}", path.display());
+    }
+    let path = data().join("archives/numpy-savez.npz");
+    // SAFETY: fixtures stay as they are.
+    let file = unsafe { npymap::open_any(&path) }.unwrap();
+    assert!(matches!(file, AnyFile::Npz(_)));
+    assert_eq!(file.get(Some("scalar")).unwrap().as_slice::<u8>().unwrap(), [7]);
+    let expected = format!("{}: holds 9 members: name one of them", path.display());
+    assert_eq!(file.get(None).unwrap_err().to_string(), expected);
+}

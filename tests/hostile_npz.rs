@@ -1,0 +1,461 @@
+//! What damaged and deceitful archives are answered: an error that says so,
+//! and no more memory than the file has.
+
+use npymap::npz::{Npz, NpzOptions};
+use npymap::{Category, Error, ErrorKind, Order};
+
+use crate::support::{directory, file, npy};
+use crate::zips::{Zip, Zipped, deflated, stored, zip64};
+
+/// Sixteen numbers.
+fn array() -> Vec<u8> {
+    npy("'<i4'", &[16], Order::C, &[7; 64])
+}
+
+/// Opens an archive in every way, and then the member `a` in every way, and
+/// returns the error that all agree on.
+fn refused(bytes: &[u8]) -> Error {
+    let directory = directory();
+    let path = file(&directory, "x.npz", bytes);
+    // SAFETY: the test that owns the file changes none of it while it is borrowed.
+    let mapped = unsafe { Npz::open(&path) };
+    let archives = [Npz::from_bytes(bytes.to_vec()), Npz::read(&path), mapped];
+    let errors = archives.into_iter().map(|npz| match npz {
+        Err(error) => error,
+        Ok(npz) => {
+            let error = npz.get("a").map(drop).inspect_err(|error| {
+                let other = npz.get_copy_on_write("a").map(drop).unwrap_err();
+                assert_eq!(error.to_string(), other.to_string());
+                let many = npz.get_many(&["a", "a"]).pop().unwrap().map(drop).unwrap_err();
+                assert_eq!(error.to_string(), many.to_string());
+            });
+            error.and_then(|()| npz.verify()).expect_err("nothing refuses it")
+        }
+    });
+    let mut errors: Vec<_> = errors.collect();
+    let prefix = format!("{}", path.display());
+    let texts: Vec<_> = errors.iter().map(|e| e.to_string().replace(&prefix, "")).collect();
+    let without = |text: &String| text.trim_start_matches(": ").to_owned();
+    assert_eq!(without(&texts[0]), without(&texts[1]));
+    assert_eq!(without(&texts[1]), without(&texts[2]));
+    errors.swap_remove(0)
+}
+
+fn one(member: Zipped) -> Vec<u8> {
+    Zip::of(&[member])
+}
+
+/// All that can be wrong with an archive, and what is said of it.
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let whole = one(stored("a.npy", &array()));
+    let packed = one(deflated("a.npy", &array()));
+    let cut = |bytes: &[u8], len: usize| bytes[..len].to_vec();
+    let stored = |name: &str, data: &[u8]| stored(name, data);
+    let plain = stored("a.npy", &array());
+    let tight = deflated("a.npy", &array());
+    let header_only = npy("'<i4'", &[16], Order::C, &[]);
+    let end = whole.len() - 22;
+    let spliced = |bytes: &[u8], at: usize, with: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        bytes[at..at + with.len()].copy_from_slice(with);
+        bytes
+    };
+    vec![
+        (
+            "nothing",
+            vec![],
+            "starts with b\"\" and is no zip archive: expected an .npz file, as numpy.savez writes them",
+        ),
+        (
+            "text",
+            b"hello, world".to_vec(),
+            "starts with b\"hello, w\" and is no zip archive: expected an .npz file, as numpy.savez writes them",
+        ),
+        (
+            "a .npy file",
+            array(),
+            "starts with b\"\\x93NUMPY\\x01\\x00\" and is no zip archive: it is a .npy file, open it with `MappedArray::open`",
+        ),
+        (
+            "only the start of an archive",
+            cut(&whole, 40),
+            "a zip archive without its end: it was truncated, or is still being written",
+        ),
+        (
+            "an archive without its end",
+            cut(&whole, end),
+            "a zip archive without its end: it was truncated, or is still being written",
+        ),
+        (
+            "an end that is cut off",
+            cut(&whole, whole.len() - 1),
+            "the end of the archive leads outside the archive: the archive was truncated, or is damaged",
+        ),
+        (
+            "an end alone that announces members",
+            Zip { count: Some(3), ..Zip::default() }.bytes(&[]),
+            "the directory lists 0 members and announces 3: the archive was truncated, or is damaged",
+        ),
+        (
+            "a directory with a member too few",
+            Zip { count: Some(2), ..Zip::default() }.bytes(std::slice::from_ref(&plain)),
+            "the directory lists 1 members and announces 2: the archive was truncated, or is damaged",
+        ),
+        (
+            "a directory behind the file",
+            Zip { directory: Some((0x7fff_ffff, 51)), ..Zip::default() }
+                .bytes(std::slice::from_ref(&plain)),
+            "the end of the archive contradicts itself: the archive was truncated, or is damaged",
+        ),
+        (
+            "a directory of a length that isn't there",
+            Zip { directory: Some((0, 0xffff_fff0)), ..Zip::default() }
+                .bytes(std::slice::from_ref(&plain)),
+            "the directory starts with 04034b50 instead of 02014b50: the archive was truncated, or is damaged",
+        ),
+        (
+            "a directory that is none",
+            spliced(&whole, end - 51, b"XXXX"),
+            "the directory starts with 58585858 instead of 02014b50: the archive was truncated, or is damaged",
+        ),
+        (
+            "a directory that ends inside a name",
+            {
+                let mut bytes = whole.clone();
+                let at = end - 51 + 28;
+                bytes[at..at + 2].copy_from_slice(&5000_u16.to_le_bytes());
+                bytes
+            },
+            "the directory leads outside the archive: the archive was truncated, or is damaged",
+        ),
+        (
+            "a comment longer than the file",
+            Zip { comment: vec![b'c'; 9], ..Zip::default() }.bytes(std::slice::from_ref(&plain))
+                [..whole.len() + 3]
+                .to_vec(),
+            "the end of the archive leads outside the archive: the archive was truncated, or is damaged",
+        ),
+        (
+            "a member behind the file",
+            one(Zipped { offset: Some(0x00ff_ffff), ..plain.clone() }),
+            "[a]: its header leads outside the archive: the archive was truncated, or is damaged",
+        ),
+        (
+            "a member inside the directory",
+            one(Zipped { offset: Some(222), ..plain.clone() }),
+            "[a]: its header starts with 07070707 instead of 04034b50: the archive was truncated, or is damaged",
+        ),
+        (
+            "a member that starts with something else",
+            one(Zipped { local_magic: *b"PK\x07\x08", ..plain.clone() }),
+            "[a]: its header starts with 08074b50 instead of 04034b50: the archive was truncated, or is damaged",
+        ),
+        (
+            "a name that differs in its header",
+            one(Zipped { local_name: Some(b"b.npy".to_vec()), ..plain.clone() }),
+            "[a]: its header has another name than the directory: the archive is damaged, or made to deceive",
+        ),
+        (
+            "a long name that differs in its header",
+            one(Zipped { local_name: Some(vec![b'b'; 3000]), ..plain.clone() }),
+            "[a]: its header has another name than the directory: the archive is damaged, or made to deceive",
+        ),
+        (
+            "an encrypted member",
+            one(Zipped { flags: 1, ..plain.clone() }),
+            "[a]: is encrypted: decrypt it with another program",
+        ),
+        (
+            "a strongly encrypted member",
+            one(Zipped { flags: 0x41, ..plain.clone() }),
+            "[a]: is encrypted: decrypt it with another program",
+        ),
+        (
+            "a masked header",
+            one(Zipped { flags: 0x2000, ..plain.clone() }),
+            "[a]: is encrypted: decrypt it with another program",
+        ),
+        (
+            "an AES member",
+            one(Zipped { method: 99, flags: 1, ..plain.clone() }),
+            "[a]: is encrypted: decrypt it with another program",
+        ),
+        (
+            "deflate64",
+            one(Zipped { method: 9, ..tight.clone() }),
+            "[a]: is packed by method 9 (DEFLATE64): members can be stored or deflated, as NumPy writes them",
+        ),
+        (
+            "bzip2",
+            one(Zipped { method: 12, ..tight.clone() }),
+            "[a]: is packed by method 12 (BZIP2): members can be stored or deflated, as NumPy writes them",
+        ),
+        (
+            "lzma",
+            one(Zipped { method: 14, ..tight.clone() }),
+            "[a]: is packed by method 14 (LZMA): members can be stored or deflated, as NumPy writes them",
+        ),
+        (
+            "zstandard",
+            one(Zipped { method: 93, ..tight.clone() }),
+            "[a]: is packed by method 93 (ZSTD): members can be stored or deflated, as NumPy writes them",
+        ),
+        (
+            "a method nobody has",
+            one(Zipped { method: 4711, ..tight.clone() }),
+            "[a]: is packed by method 4711: members can be stored or deflated, as NumPy writes them",
+        ),
+        (
+            "a stored member of two sizes",
+            one(Zipped { size: 1000, ..plain.clone() }),
+            "[a]: 1000 bytes are stored as 192: the archive is damaged, or made to deceive",
+        ),
+        (
+            "a stored member that ends behind the file",
+            one(Zipped { size: 4000, stored: 4000, ..plain.clone() }),
+            "[a]: ends at byte 4035 of 300: the archive was truncated, or is damaged",
+        ),
+        (
+            "a stored member that ends in the directory",
+            one(Zipped { size: 200, stored: 200, ..plain.clone() }),
+            "[a]: its bytes 35 to 235 overlap what follows: the archive is damaged, or made to deceive",
+        ),
+        (
+            "a member of 2^63 bytes",
+            one(Zipped {
+                size: u32::MAX,
+                stored: u32::MAX,
+                extra: zip64(&[1 << 63, 1 << 63]),
+                ..plain.clone()
+            }),
+            "[a]: ends at byte 9223372036854775843 of 320: the archive was truncated, or is damaged",
+        ),
+        (
+            "a member of 2^64 - 1 bytes",
+            one(Zipped {
+                size: u32::MAX,
+                stored: u32::MAX,
+                extra: zip64(&[u64::MAX, u64::MAX]),
+                ..plain.clone()
+            }),
+            "[a]: its header leads outside the archive: the archive was truncated, or is damaged",
+        ),
+        (
+            "a member at byte 2^64 - 1",
+            one(Zipped { offset: Some(u32::MAX), extra: zip64(&[u64::MAX]), ..plain.clone() }),
+            "[a]: its header leads outside the archive: the archive was truncated, or is damaged",
+        ),
+        (
+            "a size of 64 bits that is missing",
+            one(Zipped { size: u32::MAX, stored: u32::MAX, ..plain.clone() }),
+            "[a]: ends at byte 4294967330 of 300: the archive was truncated, or is damaged",
+        ),
+        (
+            "two members in one place",
+            Zip::of(&[
+                plain.clone(),
+                Zipped { offset: Some(0), ..plain.clone() },
+                stored("b.npy", &array()),
+            ]),
+            "[a]: its bytes 35 to 227 overlap what follows: the archive is damaged, or made to deceive",
+        ),
+        (
+            "a member within another",
+            {
+                let inner = one(plain.clone());
+                let outer = stored("outer", &inner);
+                Zip::of(&[outer, Zipped { offset: Some(35), ..stored("a.npy", &array()) }])
+            },
+            "[outer]: its bytes 35 to 335 overlap what follows: the archive is damaged, or made to deceive",
+        ),
+        (
+            "a wrong CRC-32 of a stored member",
+            one(Zipped { crc: 1, ..plain.clone() }),
+            "[a]: the CRC-32 of its bytes is 2c076860, the archive says 00000001: it is damaged",
+        ),
+        (
+            "a wrong CRC-32 of a deflated member",
+            one(Zipped { crc: 1, ..tight.clone() }),
+            "[a]: the CRC-32 of its bytes is 2c076860, the archive says 00000001: it is damaged",
+        ),
+        (
+            "deflate that is none",
+            one(Zipped { data: vec![0xff; 40], stored: 40, ..tight.clone() }),
+            "[a]: its packed bytes are no deflate stream: the archive is damaged",
+        ),
+        (
+            "deflate that ends early",
+            {
+                let data = tight.data[..tight.data.len() - 6].to_vec();
+                one(Zipped { stored: u32::try_from(data.len()).unwrap(), data, ..tight.clone() })
+            },
+            "[a]: its packed bytes are no deflate stream: the archive is damaged",
+        ),
+        (
+            "no deflate at all",
+            one(Zipped { data: vec![], stored: 0, ..tight.clone() }),
+            "[a]: its packed bytes are no deflate stream: the archive is damaged",
+        ),
+        (
+            "deflate of more than it says",
+            one(Zipped { size: tight.size - 1, ..tight.clone() }),
+            "[a]: ends inside the elements: 63 of 64 bytes are there",
+        ),
+        (
+            "deflate of less than it says",
+            one(Zipped { size: tight.size + 1, ..tight.clone() }),
+            "[a]: it unpacks to 192 of its 193 bytes: the archive is damaged",
+        ),
+        (
+            "more than deflate can pack",
+            one(Zipped { size: 0x7fff_ffff, ..tight.clone() }),
+            "[a]: 72 bytes can't be deflated to 2147483647: the archive is damaged, or made to deceive",
+        ),
+        (
+            "a member that is no array",
+            one(stored("a.npy", b"hello, world")),
+            "[a]: starts with b\"hello,\", expected b\"\\x93NUMPY\"",
+        ),
+        (
+            "a member of a few magic bytes",
+            one(stored("a.npy", b"\x93NUM")),
+            "[a]: starts with b\"\\x93NUM\", expected b\"\\x93NUMPY\"",
+        ),
+        (
+            "an empty member",
+            one(stored("a.npy", b"")),
+            "[a]: starts with b\"\", expected b\"\\x93NUMPY\": it is empty",
+        ),
+        (
+            "a member that ends in its header",
+            one(stored("a.npy", &array()[..60])),
+            "[a]: ends inside the header: 50 of 118 bytes are there",
+        ),
+        (
+            "a deflated member that ends in its header",
+            one(deflated("a.npy", &array()[..60])),
+            "[a]: ends inside the header: 50 of 118 bytes are there",
+        ),
+        (
+            "a member without its elements",
+            one(stored("a.npy", &header_only)),
+            "[a]: ends inside the elements: 0 of 64 bytes are there",
+        ),
+        (
+            "a deflated member without its elements",
+            one(deflated("a.npy", &header_only)),
+            "[a]: ends inside the elements: 0 of 64 bytes are there",
+        ),
+        (
+            "a member without its last byte",
+            one(stored("a.npy", &array()[..array().len() - 1])),
+            "[a]: ends inside the elements: 63 of 64 bytes are there",
+        ),
+        (
+            "a header of 4 GiB",
+            one(stored("a.npy", b"\x93NUMPY\x02\x00\xf0\xff\xff\xff{'descr'")),
+            "[a]: the header has 4294967280 characters and the limit is 10000: raise it with `max_header_len` if you trust the file",
+        ),
+        (
+            "a header of many characters",
+            one(deflated("a.npy", &[&b"\x93NUMPY\x01\x00\x30\x75"[..], &[b' '; 30_000]].concat())),
+            "[a]: the header has 30000 characters and the limit is 10000: raise it with `max_header_len` if you trust the file",
+        ),
+        (
+            "a shape of 2^62 elements",
+            one(deflated("a.npy", &npy("'|u1'", &[1 << 62], Order::C, &[]))),
+            "[a]: ends inside the elements: 0 of 4611686018427387904 bytes are there",
+        ),
+        (
+            "Python objects",
+            one(stored(
+                "a.npy",
+                &crate::support::raw(
+                    "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n",
+                    b"\x80\x04.",
+                ),
+            )),
+            "[a]: dtype '|O' holds Python objects, which are pickled and can't be mapped: load the array with numpy.load(allow_pickle=True) and save it with a dtype of fixed size",
+        ),
+        (
+            "a version nobody knows",
+            one(stored("a.npy", b"\x93NUMPY\x07\x00\x02\x00{}")),
+            "[a]: format version 7.0, expected 1.0, 2.0 or 3.0",
+        ),
+        ("a member of another name", one(stored("b.npy", &array())), "no member `a`: there is `b`"),
+        (
+            "members of other names",
+            Zip::of(
+                &["b", "c\u{1b}", "d", "e", "f", "g", "h", "i", "j", "k"]
+                    .map(|name| stored(name, b"")),
+            ),
+            "no member `a`: there are `b`, `c\\u{1b}`, `d`, `e`, `f`, `g`, `h`, `i` and 2 more",
+        ),
+        ("no member", Zip::of(&[]), "no member `a`: there are none"),
+        ("the name of a directory", one(stored("a/", b"")), "no member `a`: there is `a/`"),
+        (
+            "the same member packed and cut",
+            cut(&packed, packed.len() - 30),
+            "a zip archive without its end: it was truncated, or is still being written",
+        ),
+    ]
+}
+
+#[test]
+fn each_says_what_is_wrong() {
+    let cases = cases();
+    assert!(cases.len() >= 50);
+    for (what, bytes, expected) in cases {
+        let error = refused(&bytes);
+        assert_eq!(error.to_string(), expected, "{what}");
+        let is_absent = matches!(error.kind(), ErrorKind::NoMember { .. });
+        let category = if is_absent { Category::Use } else { Category::Format };
+        assert_eq!(error.category(), category, "{what}");
+        assert_eq!(
+            error.member().is_some(),
+            expected.starts_with("[a]") || expected.starts_with("[outer]")
+        );
+    }
+}
+
+#[test]
+fn memory_for_what_is_inflated_has_a_limit() {
+    let bomb = one(deflated("a.npy", &npy("'|u1'", &[6_000_000], Order::C, &vec![0; 6_000_000])));
+    assert!(bomb.len() < 10_000);
+    let npz = NpzOptions::new().max_inflated(1_000_000).from_bytes(bomb.clone()).unwrap();
+    let expected = "[a]: takes 6000128 bytes of memory and the limit is 1000000: raise it with `max_inflated` if you trust the file";
+    assert_eq!(npz.get("a").unwrap_err().to_string(), expected);
+    // What the header says costs nothing to learn, nor does checking.
+    assert_eq!(npz.member("a").unwrap().header().unwrap().unwrap().shape, [6_000_000]);
+    npz.verify().unwrap();
+    let npz = NpzOptions::new().max_inflated(6_000_128).from_bytes(bomb).unwrap();
+    assert_eq!(npz.get("a").unwrap().len(), 6_000_000);
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    let whole = Zip::of(&[stored("a.npy", &array()), deflated("b.npy", &array())]);
+    for len in 0..whole.len() {
+        assert!(Npz::from_bytes(whole[..len].to_vec()).is_err(), "{len}");
+    }
+}
+
+#[test]
+fn no_changed_byte_is_a_panic() {
+    let whole = Zip::of(&[
+        stored("a.npy", &array()),
+        Zipped { extra: zip64(&[1, 2]), ..deflated("b.npy", &array()) },
+    ]);
+    for at in 0..whole.len() {
+        for byte in [0, 0x7f, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[at] = byte;
+            let Ok(npz) = Npz::from_bytes(bytes) else { continue };
+            for (_, array) in npz.iter() {
+                let _ = array.map(|array| array.as_bytes().map(<[u8]>::len));
+            }
+            let _ = npz.verify();
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Archives that NumPy writes are read, and those that are written are read by
+//! NumPy, by Python's zipfile and by unzip.
+
+use std::fs;
+
+use npymap::npz::{Compression, Npz, NpzWriter};
+use npymap::{MappedArray, Order};
+use serde_json::{Value, json};
+
+use crate::oracle::{Oracle, hex};
+use crate::support::{Raw, directory};
+
+/// What is compared of an array.
+fn told<D: AsRef<[u8]>>(array: &MappedArray<D>) -> Value {
+    let layout = array.layout();
+    let elements = array.view::<Raw>().unwrap();
+    json!({
+        "descr": array.dtype().to_string(),
+        "fortran_order": layout.is_f_contiguous() && !layout.is_c_contiguous(),
+        "shape": array.shape(),
+        "bytes": elements.iter().map(|element| hex(&element.0)).collect::<String>(),
+    })
+}
+
+#[test]
+fn archives_pass_both_ways() {
+    let Some(mut numpy) = Oracle::start("archives.py") else { return };
+    let directory = directory();
+    let files = numpy.ask(&json!(["savez", directory.path(), 20_240_229, 40]));
+    let (mut stored, mut deflated) = (0, 0);
+    for file in files.as_array().unwrap() {
+        let path = file["path"].as_str().unwrap();
+        // SAFETY: nobody changes the test's own files.
+        let npz = unsafe { Npz::open(path) }.unwrap();
+        npz.verify().unwrap();
+        let found: Vec<_> =
+            npz.iter().map(|(name, array)| json!([name, told(&array.unwrap())])).collect();
+        assert_eq!(Value::from(found), file["members"], "{path}");
+        let count = if file["stored"] == true { &mut stored } else { &mut deflated };
+        *count += npz.len();
+
+        for (at, compression) in [Compression::Stored, Compression::Deflated(6)].iter().enumerate()
+        {
+            let copy = format!("{path}.{at}");
+            let mut writer = NpzWriter::create(&copy).unwrap();
+            writer.compression(*compression);
+            for (name, array) in npz.iter() {
+                writer.write(name, &array.unwrap()).unwrap();
+            }
+            writer.finish().unwrap();
+            assert_eq!(numpy.ask(&json!(["load", copy])), file["members"], "{copy}");
+        }
+    }
+    assert!(stored > 25 && deflated > 25, "{stored} {deflated}");
+}
+
+#[test]
+fn members_that_were_streamed_and_filled_are_numpys() {
+    let Some(mut numpy) = Oracle::start("archives.py") else { return };
+    let directory = directory();
+    let path = directory.path().join("x.npz");
+    let mut writer = NpzWriter::create(&path).unwrap();
+    let dtype = "<f4".parse().unwrap();
+    // SAFETY: nobody else knows of the directory.
+    let filled = unsafe {
+        writer.create_member("filled", &dtype, &[2, 2], Order::F, |mut array| {
+            array.view_mut::<f32>()?.set([0, 1], 1.0)
+        })
+    };
+    filled.unwrap();
+    writer.page_aligned(true);
+    let member = writer.begin("größe", &"|S3".parse().unwrap(), &[0, 4], Order::C).unwrap();
+    member.finish().unwrap();
+    writer.finish().unwrap();
+    assert!(fs::read(&path).unwrap().starts_with(b"PK\x03\x04"));
+    let expected = json!([
+        ["filled", {
+            "descr": "'<f4'", "fortran_order": true, "shape": [2, 2],
+            "bytes": "000000000000803f0000000000000000",
+        }],
+        ["größe", { "descr": "'|S3'", "fortran_order": false, "shape": [0, 4], "bytes": "" }],
+    ]);
+    assert_eq!(numpy.ask(&json!(["load", path])), expected);
+}

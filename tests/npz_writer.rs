@@ -1,0 +1,186 @@
+//! Archives that are written: what is in them, and what becomes of those that
+//! fail.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+
+use npymap::ndarray::{Array1, Array2, arr0, arr1, arr2};
+use npymap::npz::{self, Compression, Npz, NpzWriter};
+use npymap::{DType, MappedArray, OpenOptions, Order, WriteOptions};
+
+use crate::support::{directory, names};
+
+fn table() -> Array2<f64> {
+    arr2(&[[0.5, 1.5, 2.5], [3.5, 4.5, 5.5]])
+}
+
+#[test]
+fn elements_of_stored_members_are_aligned() {
+    for (page, align) in [(false, 64), (true, 4096)] {
+        let mut writer = NpzWriter::new(Vec::new());
+        writer.page_aligned(page);
+        for len in 0..70 {
+            writer.write(&"n".repeat(len), &table()).unwrap();
+        }
+        let npz = Npz::from_bytes(writer.into_inner().unwrap()).unwrap();
+        for member in npz.members() {
+            assert_eq!(member.data_offset().unwrap().unwrap() % align, 0, "{}", member.name());
+        }
+        npz.verify().unwrap();
+    }
+}
+
+#[test]
+fn members_are_whole_npy_files() {
+    let mut expected = Vec::new();
+    npymap::write_npy_to(&mut expected, &table().reversed_axes()).unwrap();
+    for compression in [Compression::Stored, Compression::Deflated(9), Compression::Deflated(0)] {
+        let mut writer = NpzWriter::new(Vec::new());
+        writer.compression(compression).write("a", &table().reversed_axes()).unwrap();
+        let npz = Npz::from_bytes(writer.into_inner().unwrap()).unwrap();
+        let mut found = Vec::new();
+        npz.member("a").unwrap().reader().unwrap().read_to_end(&mut found).unwrap();
+        assert!(found == expected, "{compression:?}");
+    }
+}
+
+#[test]
+fn arrays_come_in_any_shape() {
+    let mapped = OpenOptions::new().read("data/penguins.npy").unwrap();
+    let words = arr1(&["one".to_owned(), "zwölf".to_owned()]);
+    let mut writer = NpzWriter::new(Vec::new());
+    writer.write("mapped", &mapped).unwrap();
+    writer.write("größe", &arr0(true)).unwrap();
+    writer.write("empty", &Array1::<u16>::zeros(0)).unwrap();
+    writer.write_as("words", &words, &WriteOptions::new(">U5".parse().unwrap())).unwrap();
+    let mut member = writer.begin("streamed", &">i2".parse().unwrap(), &[2], Order::F).unwrap();
+    member.write_all(&[0, 1]).unwrap();
+    member.write_all(&[1, 0]).unwrap();
+    member.finish().unwrap();
+    let npz = Npz::from_bytes(writer.into_inner().unwrap()).unwrap();
+    assert_eq!(npz.names().count(), 5);
+    assert_eq!(npz.get("mapped").unwrap().as_bytes().unwrap(), mapped.as_bytes().unwrap());
+    assert!(npz.get("größe").unwrap().view::<bool>().unwrap().at([]));
+    assert_eq!(npz.get("empty").unwrap().shape(), [0]);
+    let words = npz.get("words").unwrap();
+    assert_eq!(words.dtype().to_string(), "'>U5'");
+    assert_eq!(words.view::<String>().unwrap().at(1), "zwölf");
+    assert_eq!(npz.get("streamed").unwrap().view::<i16>().unwrap().to_vec(), [1, 256]);
+}
+
+#[test]
+fn equal_arrays_give_equal_archives() {
+    let directory = directory();
+    let [first, second] = ["a.npz", "b.npz"].map(|name| directory.path().join(name));
+    npz::savez(&first, &[("a", &table()), ("b", &arr0(1_u8))]).unwrap();
+    npz::savez(&second, &[("a", &table()), ("b", &arr0(1_u8))]).unwrap();
+    assert!(fs::read(&first).unwrap() == fs::read(&second).unwrap());
+    npz::savez_compressed(&second, &[("a", &Array1::<f64>::zeros(10_000))]).unwrap();
+    assert!(fs::metadata(&second).unwrap().len() < 1000);
+    assert_eq!(names(directory.path()), ["a.npz", "b.npz"]);
+}
+
+#[test]
+fn members_are_filled_in_place() {
+    let directory = directory();
+    let path = directory.path().join("filled.npz");
+    let mut writer = NpzWriter::create(&path).unwrap();
+    writer.compression(Compression::Deflated(6));
+    writer.write("before", &arr0(1_u8)).unwrap();
+    let dtype = DType::of::<f32>();
+    // SAFETY: nobody else knows of the directory.
+    let filled = unsafe {
+        writer.create_member("a", &dtype, &[100, 3], Order::C, |mut array: MappedArray<_>| {
+            assert!(array.as_slice::<f32>()?.iter().all(|&value| value == 0.0));
+            array.as_slice_mut::<f32>()?[299] = 2.5;
+            Ok(())
+        })
+    };
+    filled.unwrap();
+    // SAFETY: nobody else knows of the directory.
+    unsafe { writer.create_member("none", &dtype, &[0], Order::C, |_| Ok(())) }.unwrap();
+    writer.write("after", &arr0(2_u8)).unwrap();
+    writer.finish().unwrap();
+    let npz = Npz::read(&path).unwrap();
+    npz.verify().unwrap();
+    assert_eq!(npz.get("a").unwrap().as_slice::<f32>().unwrap()[299..], [2.5]);
+    let stored: Vec<_> = npz.members().map(|member| member.is_stored()).collect();
+    assert_eq!(stored, [false, true, true, false]);
+}
+
+#[test]
+fn what_fails_leaves_the_old_archive() {
+    let directory = directory();
+    let path = directory.path().join("x.npz");
+    npz::savez(&path, &[("old", &arr0(1_u8))]).unwrap();
+    let old = fs::read(&path).unwrap();
+    let long = "n".repeat(65_532);
+    let refusals: [(&str, &str); 4] = [
+        ("a", "a member `a` is there already: choose another name"),
+        ("b\0c", "the name `b\\0c` of a member: expected no NUL, at which readers end it"),
+        (
+            "é/../x",
+            "the name `é/../x` of a member: expected no `..`, no root and no backslash besides letters beyond ASCII",
+        ),
+        (&long, "of a member: expected at most 65531 bytes"),
+    ];
+    for (name, expected) in refusals {
+        let mut writer = NpzWriter::create(&path).unwrap();
+        writer.write("a", &table()).unwrap();
+        let error = writer.write(name, &table()).unwrap_err().to_string();
+        assert!(error.ends_with(expected), "{error}");
+        drop(writer);
+        assert!(fs::read(&path).unwrap() == old);
+    }
+    // SAFETY: nobody else knows of the directory.
+    let refused = unsafe {
+        let mut writer = NpzWriter::create(&path).unwrap();
+        let _ = writer.create_member("a", &DType::of::<u8>(), &[9], Order::C, |array| {
+            array.view::<f64>().map(drop)
+        });
+        writer.finish().unwrap_err()
+    };
+    assert!(refused.to_string().ends_with("a member was left unfinished: begin the archive anew"));
+    let error = npz::savez(&path, &[("a", &table()), ("a", &table())]).unwrap_err();
+    assert!(error.to_string().starts_with(&format!("{}: ", path.display())));
+    assert!(fs::read(&path).unwrap() == old);
+    let exists = NpzWriter::create_new(&path).map(drop).unwrap_err();
+    assert!(exists.to_string().contains("exists"));
+    assert_eq!(names(directory.path()), ["x.npz"]);
+}
+
+#[test]
+fn a_member_takes_as_many_elements_as_announced() {
+    let mut writer = NpzWriter::new(Vec::new());
+    let dtype = "<u2".parse().unwrap();
+    let mut member = writer.begin("a", &dtype, &[2], Order::C).unwrap();
+    member.write_all(&[1, 0, 2]).unwrap();
+    let error = member.finish().unwrap_err();
+    assert_eq!(error.to_string(), "ends inside the member: 131 of 132 bytes are there");
+    let error = writer.write("b", &table()).unwrap_err();
+    assert_eq!(error.to_string(), "a member was left unfinished: begin the archive anew");
+
+    let mut writer = NpzWriter::new(Vec::new());
+    let mut member = writer.begin("a", &dtype, &[2], Order::C).unwrap();
+    let error = member.write_all(&[0; 5]).unwrap_err();
+    assert!(error.to_string().starts_with("more bytes than the member's shape takes"));
+}
+
+#[test]
+fn arrays_live_without_their_archive() {
+    let directory = directory();
+    let path = directory.path().join("x.npz");
+    npz::savez(&path, &[("a", &table()), ("b", &arr1(&[1_u8, 2, 3]))]).unwrap();
+    // SAFETY: nobody else knows of the directory, and the file is only unlinked.
+    let npz = unsafe { Npz::open(&path) }.unwrap();
+    let (a, mut b) = (npz.get("a").unwrap(), npz.get_copy_on_write("b").unwrap());
+    drop(npz);
+    b.as_slice_mut::<u8>().unwrap()[0] = 9;
+    assert_eq!(b.as_slice::<u8>().unwrap(), [9, 2, 3]);
+    assert_eq!(Npz::read(&path).unwrap().get("b").unwrap().as_slice::<u8>().unwrap(), [1, 2, 3]);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(a.as_slice::<f64>().unwrap()[5..], [5.5]);
+    let error = a.as_slice::<f32>().unwrap_err().to_string();
+    assert!(error.starts_with(&format!("{}[a]: stored as '<f8'", path.display())), "{error}");
+    a.close().unwrap();
+}

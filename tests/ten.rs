@@ -1,0 +1,269 @@
+//! `.ten` files: every way in and out, and what hostile ones are answered.
+
+use std::fs;
+use std::io::Read;
+
+use npymap::ndarray::{Array1, Array2, Axis, arr0, arr1, arr2};
+use npymap::ten::{self, Named, Ten, TenHeader, TenOptions, Tensor};
+use npymap::{DType, MappedArray, Mode, OpenOptions};
+
+use crate::support::{directory, file, names};
+
+/// `encode_buffer([f4 2×3], infos=['img'])`, as webdataset writes it.
+fn image() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let header = [*b"~TenBin~", 40_u64.to_le_bytes(), *b"f4\0\0\0\0\0\0", *b"img\0\0\0\0\0"];
+    bytes.extend(header.concat());
+    bytes.extend([2, 2, 3, 0, 0, 0].map(u64::to_le_bytes).concat());
+    bytes.extend([*b"~TenBin~", 24_u64.to_le_bytes()].concat());
+    bytes.extend([0.0_f32, 1.0, 2.0, 3.0, 4.0, 5.0].iter().flat_map(|n| n.to_le_bytes()));
+    bytes.resize(160, 0);
+    bytes
+}
+
+fn table() -> Array2<f32> {
+    arr2(&[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+}
+
+#[test]
+fn bytes_are_webdatasets() {
+    let mut options = TenOptions::new();
+    options.infos(&["img"]);
+    assert!(options.encode_buffer(&[&table()]).unwrap() == image());
+    let mut streamed = Vec::new();
+    options.write(&mut streamed, &[&table()]).unwrap();
+    assert!(streamed == image());
+    let payloads = options.encode_list(&[&table()]).unwrap();
+    assert!(ten::encode_chunks(&payloads) == image());
+    assert_eq!(ten::decode_chunks(&image()).unwrap(), payloads);
+    assert!(ten::encode_buffer(&[]).unwrap().is_empty());
+    assert!(ten::decode_buffer(&[]).unwrap().is_empty());
+}
+
+#[test]
+fn any_order_and_byte_order_is_written_in_one() {
+    let turned = table().reversed_axes().as_standard_layout().into_owned();
+    let turned = turned.t();
+    let mut array = MappedArray::anonymous(&">f4".parse().unwrap(), &[2, 3]).unwrap();
+    array.view_mut::<f32>().unwrap().copy_from(table().view()).unwrap();
+    let mut fortran = Vec::new();
+    npymap::write_npy_to(&mut fortran, &turned).unwrap();
+    let fortran = MappedArray::from_bytes(fortran).unwrap();
+    assert!(fortran.layout().is_f_contiguous());
+    let sources: [&dyn Tensor; 3] = [&array, &fortran, &table()];
+    let mut reversed = table();
+    reversed.invert_axis(Axis(0));
+    reversed.invert_axis(Axis(0));
+    for array in sources.into_iter().chain([&reversed as &dyn Tensor]) {
+        let bytes = TenOptions::new().infos(&["img"]).encode_buffer(&[array]).unwrap();
+        assert!(bytes == image());
+    }
+}
+
+#[test]
+fn all_ways_in_agree() {
+    let directory = directory();
+    let path = directory.path().join("x.ten");
+    let numbers = arr1(&[1_i64, -2]);
+    TenOptions::new().infos(&["img", "n"]).save(&path, &[&table(), &numbers]).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    // SAFETY: nobody changes the test's own files.
+    let mapped = unsafe { Ten::open(&path) }.unwrap();
+    for ten in [&mapped, &Ten::read(&path).unwrap(), &Ten::from_bytes(bytes.clone()).unwrap()] {
+        assert_eq!(ten.infos().collect::<Vec<_>>(), ["img", "n"]);
+        assert_eq!(ten.named("n").unwrap().as_slice::<i64>().unwrap(), [1, -2]);
+        assert_eq!(ten.get(0).unwrap().shape(), [2, 3]);
+        assert_eq!((ten.index("1").unwrap(), ten.index("n").unwrap()), (1, 1));
+        assert_eq!(ten.data_offset(1).unwrap(), 256);
+        let mut copy = ten.get_copy_on_write(1).unwrap();
+        copy.as_slice_mut::<i64>().unwrap()[0] = 9;
+    }
+    assert_eq!(mapped.get(0).unwrap().mode(), Some(Mode::ReadOnly));
+    assert!(fs::read(&path).unwrap() == bytes);
+    for Named { info, array, .. } in ten::decode_buffer(&bytes).unwrap() {
+        assert_eq!(array.as_bytes().unwrap(), mapped.named(&info).unwrap().as_bytes().unwrap());
+    }
+    let mut stream = bytes.as_slice();
+    let first = ten::read(&mut stream, 1).unwrap();
+    assert_eq!((first.len(), first[0].info.as_str()), (1, "img"));
+    let rest = ten::read(&mut stream, usize::MAX).unwrap();
+    assert_eq!(rest[0].array.as_slice::<i64>().unwrap(), [1, -2]);
+    assert!(stream.is_empty() && ten::read(stream, 5).unwrap().is_empty());
+}
+
+#[test]
+fn elements_are_changed_in_place() {
+    let directory = directory();
+    let path = file(&directory, "x.ten", &image());
+    // SAFETY: nobody else uses the test's own files.
+    let ten = unsafe { Ten::open_mut(&path) }.unwrap();
+    // SAFETY: nobody else uses the test's own files.
+    let mut array = unsafe { ten.get_mut(0) }.unwrap();
+    array.as_slice_mut::<f32>().unwrap()[5] = -1.0;
+    array.close().unwrap();
+    assert_eq!(ten.get(0).unwrap().as_slice::<f32>().unwrap()[5..], [-1.0]);
+    assert_eq!(fs::read(&path).unwrap()[116..120], (-1.0_f32).to_le_bytes());
+}
+
+#[test]
+fn infos_are_for_all_or_one_each() {
+    let (a, b) = (arr1(&[1_u8]), arr1(&[2_u8]));
+    let infos = |infos: &[&str]| TenOptions::new().infos(infos).encode_buffer(&[&a, &b]);
+    let found = ten::decode_buffer(&infos(&["x"]).unwrap()).map(|a| a.len()).unwrap();
+    assert_eq!(found, 2);
+    for (given, expected) in [
+        (&["x", "y", "z"][..], "3 infos for 2 arrays: expected one for all, or one each"),
+        (&[], "0 infos for 2 arrays: expected one for all, or one each"),
+        (&["123456789"], "the info `123456789`: expected ASCII of at most 8 bytes"),
+        (&["ä"], "the info `ä`: expected ASCII of at most 8 bytes"),
+    ] {
+        assert_eq!(infos(given).unwrap_err().to_string(), expected);
+    }
+    ten::check_infos(&["x", "y"], &["x", "y"]).unwrap();
+    let text = |found: &[&str], required: &[&str]| {
+        ten::check_infos(found, required).unwrap_err().to_string()
+    };
+    assert_eq!(
+        text(&["x", "z"], &["x", "y"]),
+        "array 1 has the info `z` instead of `y`: expected the infos that are required"
+    );
+    assert_eq!(
+        text(&["x"], &["x", "y"]),
+        "1 arrays and 2 required infos: expected as many of both"
+    );
+}
+
+#[test]
+fn dtypes_are_those_of_the_format() {
+    let encode = |array: &dyn Tensor| ten::encode_buffer(&[array]);
+    let expected = "dtype `'<u4'`: webdataset can't read u4: store i8 or u8, or allow it with `TenOptions::allow_u4`";
+    let words = arr1(&[1_u32, 2]);
+    assert_eq!(encode(&words).unwrap_err().to_string(), expected);
+    let bytes = TenOptions::new().allow_u4(true).encode_buffer(&[&words]).unwrap();
+    assert_eq!(ten::decode_buffer(&bytes).unwrap()[0].array.view::<u32>().unwrap().at(1), 2);
+    let refused = encode(&arr1(&[true])).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "dtype `'|b1'`: a .ten file holds f2, f4, f8, i1 to i8 and u1 to u8 only: use .npz"
+    );
+    let deep = Array1::<u8>::zeros(1).into_shape_with_order(vec![1; 10]).unwrap();
+    assert_eq!(encode(&deep).unwrap_err().to_string(), "10 axes: a .ten array has at most 9");
+    let scalar = ten::decode_buffer(&encode(&arr0(7_u8)).unwrap()).map(|a| a[0].array.ndim());
+    assert_eq!(scalar.unwrap(), 0);
+    let empty = encode(&Array2::<f64>::zeros((3, 0))).unwrap();
+    assert_eq!(ten::decode_buffer(&empty).unwrap()[0].array.shape(), [3, 0]);
+    assert!(ten::check_dtypes(&[DType::of::<u64>()], false).is_err());
+}
+
+#[test]
+fn other_names_are_for_who_asks() {
+    let directory = directory();
+    let path = directory.path().join("x.bin");
+    let expected = format!(
+        "{}: the name ends neither in .ten nor in .tb: rename it, or allow it with `any_extension`",
+        path.display()
+    );
+    assert_eq!(ten::save(&path, &[&table()]).unwrap_err().to_string(), expected);
+    assert!(names(directory.path()).is_empty());
+    TenOptions::new().any_extension(true).save(&path, &[&table()]).unwrap();
+    assert_eq!(Ten::read(&path).unwrap_err().to_string(), expected);
+    assert_eq!(TenOptions::new().any_extension(true).read(&path).unwrap().len(), 1);
+    let penguins = OpenOptions::new().read("data/penguins.npy").unwrap();
+    ten::save(directory.path().join("x.tb"), &[&penguins]).unwrap();
+    assert_eq!(Ten::read(directory.path().join("x.tb")).unwrap().get(0).unwrap().len(), 1368);
+}
+
+/// Changes words of a good file.
+fn changed(words: &[(usize, [u8; 8])]) -> Vec<u8> {
+    let mut bytes = image();
+    for (at, word) in words {
+        bytes[*at..at + 8].copy_from_slice(word);
+    }
+    bytes
+}
+
+#[test]
+fn each_hostile_file_says_what_is_wrong() {
+    let number = i64::to_le_bytes;
+    let cut = |len: usize| image()[..len].to_vec();
+    let damaged = "the file is damaged: the shape and the elements contradict each other";
+    let cases: Vec<(Vec<u8>, String)> = vec![
+        (b"hello, world, hello".to_vec(), "at byte 0: a chunk starts with b\"hello, w\": expected b\"~TenBin~\"".into()),
+        (changed(&[(80, *b"~tenbin~")]), "at byte 80: a chunk starts with b\"~tenbin~\": expected b\"~TenBin~\"".into()),
+        (cut(7), "ends inside the start of a chunk: 7 of 16 bytes are there".into()),
+        (cut(30), "ends inside the header of an array: 14 of 40 bytes are there".into()),
+        (cut(80), "at byte 0: a header without elements: the file was truncated, or is still being written".into()),
+        (cut(90), "ends inside the start of a chunk: 10 of 16 bytes are there".into()),
+        (cut(100), "ends inside the elements: 4 of 24 bytes are there".into()),
+        (changed(&[(8, number(-1))]), "at byte 0: a chunk of -1 bytes: expected 0 or more".into()),
+        (changed(&[(8, number(i64::MAX))]), "at byte 0: the header of an array has 9223372036854775807 bytes: expected 24 bytes and 8 an axis".into()),
+        (changed(&[(8, number(16))]), "ends inside the header of an array: 16 of 24 bytes are there".into()),
+        (changed(&[(8, number(0))]), "ends inside the header of an array: 0 of 24 bytes are there".into()),
+        (changed(&[(8, number(48))]), "2 axes in a header of 48 bytes: a header has 24 bytes and 8 an axis".into()),
+        (changed(&[(88, number(-24))]), "at byte 80: a chunk of -24 bytes: expected 0 or more".into()),
+        (changed(&[(88, number(23))]), format!("an array of 24 bytes in a chunk of 23: {damaged}")),
+        (changed(&[(88, number(64))]), format!("an array of 24 bytes in a chunk of 64: {damaged}")),
+        (changed(&[(88, number(i64::MAX))]), format!("an array of 24 bytes in a chunk of 9223372036854775807: {damaged}")),
+        (changed(&[(16, *b"f3\0\0\0\0\0\0")]), "the type code b\"f3\": expected f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8".into()),
+        (changed(&[(16, *b"f2\0\0\0\0\0\0")]), format!("an array of 12 bytes in a chunk of 24: {damaged}")),
+        (changed(&[(24, *b"\xff\0\0\0\0\0\0\0")]), "the info b\"\\xff\\x00\\x00\\x00\\x00\\x00\\x00\\x00\": expected ASCII".into()),
+        (changed(&[(32, number(-2))]), "an array of -2 axes: expected 0 or more".into()),
+        (changed(&[(32, number(3))]), "3 axes in a header of 40 bytes: a header has 24 bytes and 8 an axis".into()),
+        (changed(&[(32, number(65))]), "65 axes, NumPy arrays have at most 64".into()),
+        (changed(&[(32, number(i64::MAX))]), "axes, NumPy arrays have at most 64".into()),
+        (changed(&[(40, number(-1))]), "an axis of length -1: expected 0 or more".into()),
+        (changed(&[(40, number(1 << 61)), (48, number(8))]), "is more than 64 bits can address".into()),
+        (changed(&[(40, number(1 << 40))]), format!("an array of 13194139533312 bytes in a chunk of 24: {damaged}")),
+        (changed(&[(40, number(0)), (48, number(i64::MAX))]), "is more than 64 bits can address".into()),
+    ];
+    for (bytes, expected) in &cases {
+        let error = Ten::from_bytes(bytes.clone()).map(drop).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}\n{expected}");
+        assert!(ten::decode_buffer(bytes).is_err(), "{expected}");
+        assert!(ten::read(bytes.as_slice(), usize::MAX).is_err(), "{expected}");
+    }
+    let mut endless = image()[..96].to_vec();
+    endless[40..48].copy_from_slice(&number(1 << 50));
+    endless[48..56].copy_from_slice(&number(1));
+    endless[88..96].copy_from_slice(&number(1 << 52));
+    let stream = endless.as_slice().chain(&[0_u8; 1000][..]);
+    assert!(ten::read(stream, 1).unwrap_err().to_string().contains("ends inside the elements"));
+}
+
+#[test]
+fn every_truncation_is_refused_but_that_of_padding() {
+    let bytes = image();
+    for len in 1..bytes.len() {
+        let cut = &bytes[..len];
+        let is_whole = len >= 120;
+        assert_eq!(Ten::from_bytes(cut.to_vec()).is_ok(), is_whole, "{len}");
+        assert_eq!(ten::decode_buffer(cut).is_ok(), is_whole, "{len}");
+        assert_eq!(ten::read(cut, usize::MAX).is_ok(), is_whole, "{len}");
+    }
+}
+
+#[test]
+fn no_changed_byte_is_a_panic() {
+    for at in 0..image().len() {
+        for byte in [0, 1, 0x7f, 0x80, 0xff] {
+            let mut bytes = image();
+            bytes[at] = byte;
+            let whole = Ten::from_bytes(bytes.clone()).map(|ten| ten.len());
+            let parts = ten::decode_buffer(&bytes).map(|arrays| arrays.len());
+            let stream = ten::read(bytes.as_slice(), usize::MAX).map(|arrays| arrays.len());
+            assert_eq!((whole.is_ok(), whole.ok()), (parts.is_ok(), parts.ok()), "{at} {byte}");
+            assert_eq!(stream.ok(), ten::decode_buffer(&bytes).map(|a| a.len()).ok());
+        }
+    }
+}
+
+#[test]
+fn members_that_are_absent_are_named() {
+    let ten = Ten::from_bytes(image()).unwrap();
+    assert_eq!(ten.get(1).unwrap_err().to_string(), "no member `1`: there are 1, from 0");
+    assert_eq!(ten.named("x").unwrap_err().to_string(), "no member `x`: there are `img`");
+    assert_eq!(
+        TenHeader::decode(&[]).unwrap_err().to_string(),
+        "ends inside the header of an array: 0 of 24 bytes are there"
+    );
+}

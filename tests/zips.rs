@@ -1,0 +1,130 @@
+//! Zip archives made by hand, honest ones and others.
+
+/// A member, with what its headers say where that isn't the truth.
+#[derive(Clone, Debug)]
+pub(crate) struct Zipped {
+    pub(crate) name: Vec<u8>,
+    pub(crate) local_name: Option<Vec<u8>>,
+    pub(crate) method: u16,
+    pub(crate) flags: u16,
+    /// As it lies in the archive.
+    pub(crate) data: Vec<u8>,
+    pub(crate) crc: u32,
+    pub(crate) stored: u32,
+    pub(crate) size: u32,
+    pub(crate) extra: Vec<u8>,
+    pub(crate) local_extra: Vec<u8>,
+    pub(crate) comment: Vec<u8>,
+    pub(crate) descriptor: Vec<u8>,
+    /// Where the directory says that it starts.
+    pub(crate) offset: Option<u32>,
+    pub(crate) local_magic: [u8; 4],
+}
+
+/// A stored member.
+pub(crate) fn stored(name: &str, data: &[u8]) -> Zipped {
+    let size = u32::try_from(data.len()).unwrap();
+    let mut crc = flate2::Crc::new();
+    crc.update(data);
+    Zipped {
+        name: name.into(),
+        local_name: None,
+        method: 0,
+        flags: 0,
+        data: data.into(),
+        crc: crc.sum(),
+        stored: size,
+        size,
+        extra: Vec::new(),
+        local_extra: Vec::new(),
+        comment: Vec::new(),
+        descriptor: Vec::new(),
+        offset: None,
+        local_magic: *b"PK\x03\x04",
+    }
+}
+
+/// A deflated member.
+pub(crate) fn deflated(name: &str, data: &[u8]) -> Zipped {
+    use std::io::Write as _;
+    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(data).unwrap();
+    let packed = encoder.finish().unwrap();
+    let stored_size = u32::try_from(packed.len()).unwrap();
+    Zipped { method: 8, data: packed, stored: stored_size, ..stored(name, data) }
+}
+
+/// An archive.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Zip {
+    pub(crate) prefix: Vec<u8>,
+    pub(crate) comment: Vec<u8>,
+    /// The number of members it says it has.
+    pub(crate) count: Option<u16>,
+    /// Where it says that its directory starts, and how long that is.
+    pub(crate) directory: Option<(u32, u32)>,
+}
+
+impl Zip {
+    pub(crate) fn of(members: &[Zipped]) -> Vec<u8> {
+        Zip::default().bytes(members)
+    }
+
+    pub(crate) fn bytes(&self, members: &[Zipped]) -> Vec<u8> {
+        let mut bytes = self.prefix.clone();
+        let mut directory = Vec::new();
+        for member in members {
+            let start = u32::try_from(bytes.len() - self.prefix.len()).unwrap();
+            let name = member.local_name.as_ref().unwrap_or(&member.name);
+            let streamed = member.flags & 8 != 0;
+            let sizes = if streamed { [0; 3] } else { [member.crc, member.stored, member.size] };
+            bytes.extend(member.local_magic);
+            push(&mut bytes, &[20, member.flags, member.method, 0, 33]);
+            bytes.extend(sizes.iter().flat_map(|n| n.to_le_bytes()));
+            push(&mut bytes, &[short(name), short(&member.local_extra)]);
+            bytes.extend_from_slice(name);
+            bytes.extend_from_slice(&member.local_extra);
+            bytes.extend_from_slice(&member.data);
+            bytes.extend_from_slice(&member.descriptor);
+
+            directory.extend(b"PK\x01\x02");
+            push(&mut directory, &[20, 20, member.flags, member.method, 0, 33]);
+            let sizes = [member.crc, member.stored, member.size];
+            directory.extend(sizes.iter().flat_map(|n| n.to_le_bytes()));
+            let lengths = [&member.name, &member.extra, &member.comment].map(|part| short(part));
+            push(&mut directory, &lengths);
+            push(&mut directory, &[0, 0, 0, 0]);
+            directory.extend(member.offset.unwrap_or(start).to_le_bytes());
+            directory.extend_from_slice(&member.name);
+            directory.extend_from_slice(&member.extra);
+            directory.extend_from_slice(&member.comment);
+        }
+        let start = u32::try_from(bytes.len() - self.prefix.len()).unwrap();
+        let len = u32::try_from(directory.len()).unwrap();
+        let (start, len) = self.directory.unwrap_or((start, len));
+        bytes.extend(directory);
+        bytes.extend(b"PK\x05\x06");
+        let count = self.count.unwrap_or(u16::try_from(members.len()).unwrap());
+        push(&mut bytes, &[0, 0, count, count]);
+        bytes.extend([len, start].iter().flat_map(|n| n.to_le_bytes()));
+        push(&mut bytes, &[short(&self.comment)]);
+        bytes.extend_from_slice(&self.comment);
+        bytes
+    }
+}
+
+fn push(bytes: &mut Vec<u8>, numbers: &[u16]) {
+    bytes.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
+}
+
+fn short(bytes: &[u8]) -> u16 {
+    u16::try_from(bytes.len()).unwrap()
+}
+
+/// The extra field that holds sizes of 64 bits.
+pub(crate) fn zip64(numbers: &[u64]) -> Vec<u8> {
+    let mut field = Vec::new();
+    push(&mut field, &[1, u16::try_from(8 * numbers.len()).unwrap()]);
+    field.extend(numbers.iter().flat_map(|n| n.to_le_bytes()));
+    field
+}
