@@ -113,6 +113,19 @@ def over(name):
     return Timer("copyto(out, a)", globals=names)
 
 
+class Cold:
+    """A file summed up that was just driven out of memory."""
+
+    def timeit(self, number):
+        return sum(self.once() for _ in range(number))
+
+    def once(self):
+        path = f"{directory}/cold.npy"
+        with open(path) as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        return Timer(lambda: numpy.load(path, mmap_mode="r").sum()).timeit(1)
+
+
 works = {
     "open-small": lambda: opening("small", (0, 0)),
     "open-large": lambda: opening("large", 2**28),
@@ -131,6 +144,9 @@ works = {
     "axis-0": lambda: bulk("a.sum(0)", "f8-little"),
     "axis-1": lambda: bulk("a.sum(1)", "f8-fortran"),
     "turn": lambda: over("f8-fortran"),
+    "npz-first": lambda: Timer(lambda: numpy.load(f"{directory}/stored.npz")["a"][0]),
+    "npz-whole": lambda: Timer(lambda: numpy.load(f"{directory}/deflated.npz")["a"]),
+    "cold-sum": Cold,
     "field": lambda: bulk("a['x'].sum()", "records"),
     "append-256": lambda: Appending(256),
     "append-4096": lambda: Appending(4096),

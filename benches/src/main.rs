@@ -4,12 +4,15 @@
 //! against ndarray. Prints ratios of times, ours over theirs, as a Markdown
 //! table.
 //!
-//! `open`, `views`, `bulk` or `writes` measures only that. Options: `--quick` for fewer rounds; `--json` for JSON in place of the
+//! `open`, `views`, `bulk`, `writes`, `archives` or `disk` measures only that.
+//! Options: `--quick` for fewer rounds; `--json` for JSON in place of the
 //! table; `--count N plain|fields` opens one file `N` times and measures
 //! nothing, for `instructions.sh`.
 
+mod archives;
 mod bare;
 mod bulk;
+mod disk;
 mod files;
 mod numpy;
 mod open;
@@ -34,10 +37,10 @@ const ROUNDS: usize = 21;
 const QUICK_ROUNDS: usize = 3;
 
 /// What `main` is asked for.
-const OPTIONS: [&str; 6] = ["open", "views", "bulk", "writes", "--quick", "--json"];
+const OPTIONS: [&str; 2] = ["--quick", "--json"];
 
 /// The groups of works.
-const GROUPS: [&str; 4] = ["open", "views", "bulk", "writes"];
+const GROUPS: [&str; 6] = ["open", "views", "bulk", "writes", "archives", "disk"];
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -45,13 +48,12 @@ fn main() -> Result<()> {
     match args.as_slice() {
         ["--count", n, what] => count(n.parse()?, what),
         options => {
-            let unknown = options.iter().find(|option| !OPTIONS.contains(option));
-            if let Some(unknown) = unknown {
-                return Err(format!(
-                    "no option {unknown}, expected {}, --count",
-                    OPTIONS.join(", ")
-                )
-                .into());
+            let known = || GROUPS.into_iter().chain(OPTIONS);
+            if let Some(unknown) =
+                options.iter().find(|option| !known().any(|known| known == **option))
+            {
+                let known = known().collect::<Vec<_>>().join(", ");
+                return Err(format!("no option {unknown}, expected {known}, --count").into());
             }
             let asked = |option| options.contains(&option);
             let rounds = if asked("--quick") { QUICK_ROUNDS } else { ROUNDS };
@@ -75,16 +77,21 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
                 measured(works::all(&files, numpy.as_ref())?, rounds)
             }
             "views" => measured(views::works(&views::Arrays::create()?)?, rounds),
-            "writes" => {
-                let directory = tempfile::TempDir::with_prefix("npymap-benches-")?;
-                let numpy = numpy(directory.path(), &mut version);
-                let quick = rounds == QUICK_ROUNDS;
-                measured(writes::works(directory.path(), quick, numpy.as_ref())?, rounds)
-            }
-            _ => {
+            "bulk" => {
                 let arrays = bulk::Arrays::create()?;
                 let numpy = numpy(arrays.directory(), &mut version);
                 measured(bulk::works(&arrays, numpy.as_ref())?, rounds)
+            }
+            _ => {
+                let directory = tempfile::TempDir::with_prefix("npymap-benches-")?;
+                let numpy = numpy(directory.path(), &mut version);
+                let quick = rounds == QUICK_ROUNDS;
+                let (directory, numpy) = (directory.path(), numpy.as_ref());
+                match *group {
+                    "writes" => measured(writes::works(directory, quick, numpy)?, rounds),
+                    "archives" => measured(archives::works(directory, numpy)?, rounds),
+                    _ => measured(disk::works(directory, quick, numpy)?, rounds),
+                }
             }
         };
         rows.extend(found?);

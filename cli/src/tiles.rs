@@ -1,5 +1,6 @@
 //! Parts of an array that threads take one after the other.
 
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,22 +49,28 @@ impl<'a> Tile<'a> {
 }
 
 /// Does something to each tile, on as many threads as there are processors;
-/// `done` gets the results as they come.
+/// `done` gets the results in the order of the tiles, so that sums of them are
+/// the same each time.
 pub(crate) fn each<T: Send>(
     tiles: &[Tile<'_>],
     work: impl Fn(&Tile<'_>) -> Result<T> + Sync,
     done: impl FnMut(&Tile<'_>, T) + Send,
 ) -> Result<()> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(tiles.len());
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(done));
+    let (next, results) = (AtomicUsize::new(0), Mutex::new((BTreeMap::new(), 0, done)));
     let run = || -> Result<()> {
-        while let Some(tile) = tiles.get(next.fetch_add(1, Ordering::Relaxed)) {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(tile) = tiles.get(number) else { return Ok(()) };
             let result = work(tile)?;
-            if let Ok(mut done) = done.lock() {
+            let Ok(mut results) = results.lock() else { return Ok(()) };
+            let (waiting, expected, done) = &mut *results;
+            waiting.insert(number, (tile, result));
+            while let Some((tile, result)) = waiting.remove(expected) {
                 done(tile, result);
+                *expected += 1;
             }
         }
-        Ok(())
     };
     thread::scope(|scope| {
         let running: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();

@@ -1,0 +1,72 @@
+//! Members of `.npz` archives, against NumPy and ndarray-npy.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::path::Path;
+
+use ndarray::{Array1, Ix1, OwnedRepr};
+use ndarray_npy::NpzReader;
+use npymap::{Npz, npz};
+
+use crate::Result;
+use crate::files::{free, settle};
+use crate::numpy::NumPy;
+use crate::rounds::{Contestant, Work, batch};
+
+/// Elements of the stored member: 1 GiB of `f64`.
+const STORED: usize = 1 << 27;
+
+/// Elements of the deflated one: 64 MiB.
+const DEFLATED: usize = 1 << 23;
+
+pub(crate) fn works<'a>(directory: &'a Path, numpy: Option<&'a NumPy>) -> Result<Vec<Work<'a>>> {
+    free(directory, 2 << 30)?;
+    let stored = directory.join("stored.npz");
+    let deflated = directory.join("deflated.npz");
+    let values = Array1::from_elem(STORED, 1.5);
+    npz::savez(&stored, &[("a", &values)])?;
+    drop(values);
+    // As hard to pack as measured values are.
+    let steps = 0..u32::try_from(DEFLATED)?;
+    let values: Array1<f64> =
+        steps.map(|i| (f64::from(i) * 0.001).sin().mul_add(1000.0, 0.5).round()).collect();
+    npz::savez_compressed(&deflated, &[("a", &values)])?;
+    settle(&stored)?;
+    settle(&deflated)?;
+
+    let first = {
+        let by_numpy =
+            numpy.map(|numpy| numpy.contestant("npz-first", "`load(…)['a'][0]`", Some(0.001)));
+        Work {
+            name: "first element of a stored member of 1 GiB".into(),
+            ours: batch(move || first(&stored)),
+            peers: by_numpy.into_iter().collect(),
+        }
+    };
+    let same = deflated.clone();
+    let mut peers =
+        vec![Contestant::new("ndarray-npy", None, batch(move || by_ndarray_npy(&same)))];
+    peers.extend(numpy.map(|numpy| numpy.contestant("npz-whole", "`load(…)['a']`", None)));
+    let whole = Work {
+        name: "a deflated member of 64 MiB".into(),
+        ours: batch(move || whole(&deflated)),
+        peers,
+    };
+    Ok(vec![first, whole])
+}
+
+fn first(path: &Path) -> Result<f64> {
+    // SAFETY: nobody else knows the file.
+    let array = unsafe { Npz::open(path) }?.get("a")?;
+    array.as_slice::<f64>()?.first().copied().ok_or_else(|| "no element".into())
+}
+
+fn whole(path: &Path) -> Result<npymap::MappedArray> {
+    // SAFETY: nobody else knows the file.
+    Ok(unsafe { Npz::open(path) }?.get("a")?)
+}
+
+fn by_ndarray_npy(path: &Path) -> Result<Array1<f64>> {
+    let mut archive = NpzReader::new(File::open(path)?)?;
+    Ok(archive.by_name::<OwnedRepr<f64>, Ix1>("a.npy")?)
+}

@@ -1,0 +1,91 @@
+//! A file that is not in memory, opened and summed up, against reading it.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use npymap::ndarray::s;
+use npymap::{Header, MappedArray, Order};
+use rustix::fs::{Advice as FileAdvice, fadvise};
+
+use crate::Result;
+use crate::files::free;
+use crate::numpy::NumPy;
+use crate::rounds::{Batch, Contestant, Work};
+
+/// Elements: cnpy.h's example has a thousand million doubles.
+const LEN: usize = 1_000_000_000;
+const QUICK_LEN: usize = LEN / 20;
+
+pub(crate) fn works<'a>(
+    directory: &'a Path,
+    quick: bool,
+    numpy: Option<&'a NumPy>,
+) -> Result<Vec<Work<'a>>> {
+    let len = if quick { QUICK_LEN } else { LEN };
+    let path = directory.join("cold.npy");
+    free(directory, u64::try_from(9 * len)?)?;
+    write(&path, len)?;
+    let read = Contestant::new("`read(2)` of 1 MiB at a time", Some(1.1), cold(path.clone(), read));
+    let mut peers = vec![read];
+    peers.extend(numpy.map(|numpy| numpy.contestant("cold-sum", "`load`, `sum()`", None)));
+    let name = format!("open and sum {} million `f64` from the disk", len / 1_000_000);
+    Ok(vec![Work { name, ours: cold(path, sum), peers }])
+}
+
+/// Elements that are asked for at once: 32 MiB.
+const PART: usize = 4 << 20;
+
+/// Writes a file of ones.
+fn write(path: &Path, len: usize) -> Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(&Header::new("<f8".parse()?, &[len], Order::C)?.encode(None)?.bytes)?;
+    let block = 1_f64.to_le_bytes().repeat(len / 1000);
+    for _ in 0..1000 {
+        file.write_all(&block)?;
+    }
+    Ok(file.sync_all()?)
+}
+
+/// Does a thing to a file that was just driven out of memory.
+fn cold(path: PathBuf, work: fn(&Path) -> Result<f64>) -> Batch<'static> {
+    Box::new(move |times| {
+        let mut elapsed = Duration::ZERO;
+        for _ in 0..times {
+            fadvise(&File::open(&path)?, 0, None, FileAdvice::DontNeed)?;
+            let start = Instant::now();
+            std::hint::black_box(work(&path)?);
+            elapsed += start.elapsed();
+        }
+        Ok(elapsed)
+    })
+}
+
+/// Sums up a part while the next one is on its way from the disk.
+fn sum(path: &Path) -> Result<f64> {
+    // SAFETY: nobody else knows the file.
+    let array = unsafe { MappedArray::open(path) }?;
+    let view = array.view::<f64>()?;
+    let part = |start: usize| start.min(array.len())..(start + PART).min(array.len());
+    let mut total = 0.0;
+    array.prefetch(part(0))?;
+    for start in (0..array.len()).step_by(PART) {
+        array.prefetch(part(start + PART))?;
+        total += view.slice(s![part(start)]).sum();
+    }
+    Ok(total)
+}
+
+fn read(path: &Path) -> Result<f64> {
+    let mut file = File::open(path)?;
+    let mut block = vec![0; 1 << 20];
+    let mut total = 0.0;
+    loop {
+        match file.read(&mut block)? {
+            0 => return Ok(total),
+            n => total += f64::from(u32::try_from(n)?),
+        }
+    }
+}
