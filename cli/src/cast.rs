@@ -14,7 +14,8 @@ pub(crate) fn copy(
     casting: Casting,
     done: &mut impl FnMut(usize),
 ) -> Result<()> {
-    if from.is_empty() {
+    // Of elements of no bytes there may be more than can be counted through.
+    if from.is_empty() || to.as_view().itemsize() == 0 {
         return to.assign_as(from, casting);
     }
     let strides = to.byte_strides().iter().enumerate();
