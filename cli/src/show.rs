@@ -90,16 +90,16 @@ fn element(out: &mut impl Write, value: &Value) -> io::Result<()> {
 /// An element, or those of a subarray in brackets, on one line without what
 /// would break it.
 pub(crate) fn cell(view: &DynView<'_>) -> String {
-    let mut text = vec![0; CELL];
-    let mut left = text.as_mut_slice();
-    let between = |out: &mut &mut [u8], _| write!(out, ", ");
+    let mut text = io::Cursor::new(vec![0; CELL].into_boxed_slice());
+    let between = |out: &mut io::Cursor<Box<[u8]>>, _| write!(out, ", ");
     // What there is no room for is an error, and cut off.
     let _ = match view.iter().next() {
-        Some(value) if view.ndim() == 0 => write!(left, "{value}"),
-        _ => nested(&mut left, view, between, |out, value| element(out, &value)),
+        Some(value) if view.ndim() == 0 => write!(text, "{value}"),
+        _ => nested(&mut text, view, between, |out, value| element(out, &value)),
     };
-    let left = left.len();
-    text.truncate(CELL - left);
+    let len = usize::try_from(text.position()).unwrap_or(CELL);
+    let mut text = text.into_inner().into_vec();
+    text.truncate(len);
     let text = String::from_utf8_lossy(&text);
     text.trim_end().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -18,9 +18,12 @@ pub(crate) use npy::npy;
 pub(crate) use slices::{index, slices};
 pub(crate) use value::value;
 
+/// What holds of an input, or panics.
+pub(crate) type Body = fn(&[u8]);
+
 /// All of them, by the name of their corpus.
 #[allow(dead_code, reason = "a fuzz target runs one")]
-pub(crate) const ALL: [(&str, fn(&[u8])); 9] = [
+pub(crate) const ALL: [(&str, Body); 9] = [
     ("append", append),
     ("dtype", dtype),
     ("header", header),

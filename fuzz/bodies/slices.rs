@@ -62,10 +62,10 @@ fn step<'a>(source: &mut Source<'_>, view: &mut View<'a, u16>, model: &mut Array
             *model = if first { model_low } else { model_high };
         }
         4 if ndim > 1 => {
-            let mut axes: Vec<usize> = (0..ndim).collect();
-            axes.swap(source.below(ndim), source.below(ndim));
-            *view = view.permuted_axes(&axes).unwrap();
-            *model = model.clone().permuted_axes(IxDyn(&axes));
+            let mut turned: Vec<usize> = (0..ndim).collect();
+            turned.swap(source.below(ndim), source.below(ndim));
+            *view = view.permuted_axes(&turned).unwrap();
+            *model = model.clone().permuted_axes(IxDyn(&turned));
         }
         5 => {
             let mut shape = view.shape().to_vec();
