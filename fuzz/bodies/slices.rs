@@ -34,7 +34,11 @@ fn step<'a>(source: &mut Source<'_>, view: &mut View<'a, u16>, model: &mut Array
     let axis = source.below(ndim + 1);
     match source.below(7) {
         0 => {
-            let info: Vec<SliceInfoElem> = (0..ndim).map(|_| element(source)).collect();
+            let mut info: Vec<SliceInfoElem> = (0..ndim).map(|_| element(source)).collect();
+            // ndarray wants every axis mentioned.
+            let added = info.iter().filter(|element| element.is_new_axis()).count();
+            let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+            info.extend(std::iter::repeat_n(whole, added));
             let Ok(sliced) = view.try_slice(&info) else { return };
             let outs = info.iter().filter(|element| !element.is_index()).count();
             if outs > 8 {

@@ -43,8 +43,10 @@ pub(crate) fn value(data: &[u8]) {
         Err(error) => assert!(!is_exact(&dtype), "{dtype} {printed:?}: {error}"),
     }
     if let Ok(value) = Value::parse(&String::from_utf8_lossy(source.rest()), &dtype) {
-        let text = value.to_string();
-        assert_eq!(stored(&value, &dtype), text, "{dtype}");
+        // NULs behind text are lost in NumPy too, so only what is left stays.
+        let text = stored(&value, &dtype);
+        let again = Value::parse(&text, &dtype).map(|value| stored(&value, &dtype));
+        assert!(again.is_err() || again.unwrap() == text, "{dtype} {text}");
     }
 }
 
