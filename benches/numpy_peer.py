@@ -6,6 +6,7 @@ turns the garbage collector off meanwhile.
 """
 
 import io
+import mmap
 import os
 import sys
 from timeit import Timer
@@ -126,6 +127,58 @@ class Cold:
         return Timer(lambda: numpy.load(path, mmap_mode="r").sum()).timeit(1)
 
 
+class Rows:
+    """Rows in no order; `how` is "index", "take", "cold" or "advised"."""
+
+    def __init__(self, size, how):
+        self.path, self.how = f"{directory}/rows-{size}.npy", how
+        self.random = numpy.random.default_rng(1)
+        if how in ("index", "take"):
+            self.array = numpy.load(self.path, mmap_mode="r")
+            self.out = numpy.zeros((256, self.array.shape[1]), self.array.dtype)
+
+    def timeit(self, number):
+        return sum(self.once() for _ in range(number))
+
+    def once(self):
+        if self.how in ("cold", "advised"):
+            with open(self.path) as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            array = numpy.load(self.path, mmap_mode="r")
+            if self.how == "advised":
+                array._mmap.madvise(mmap.MADV_RANDOM)
+        else:
+            array = self.array
+        indices = self.random.integers(0, len(array), 256)
+        if self.how == "take":
+            return Timer(lambda: numpy.take(array, indices, axis=0, out=self.out)).timeit(1)
+        return Timer(lambda: array[indices]).timeit(1)
+
+
+class Windows:
+    """Windows of tokens, cast to 64 bits."""
+
+    def __init__(self, cold):
+        self.path, self.cold = f"{directory}/tokens.npy", cold
+        self.random = numpy.random.default_rng(1)
+        self.array = None if cold else numpy.load(self.path, mmap_mode="r")
+
+    def timeit(self, number):
+        return sum(self.once() for _ in range(number))
+
+    def once(self):
+        array = self.array
+        if self.cold:
+            with open(self.path) as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            array = numpy.load(self.path, mmap_mode="r")
+        starts = self.random.integers(0, len(array) - 1025, 64)
+        return Timer(lambda: self.take(array, starts)).timeit(1)
+
+    def take(self, array, starts):
+        return numpy.stack([array[at : at + 1025].astype(numpy.int64) for at in starts])
+
+
 works = {
     "open-small": lambda: opening("small", (0, 0)),
     "open-large": lambda: opening("large", 2**28),
@@ -147,6 +200,8 @@ works = {
     "npz-first": lambda: Timer(lambda: numpy.load(f"{directory}/stored.npz")["a"][0]),
     "npz-whole": lambda: Timer(lambda: numpy.load(f"{directory}/deflated.npz")["a"]),
     "cold-sum": Cold,
+    "tokens": lambda: Windows(False),
+    "tokens-cold": lambda: Windows(True),
     "field": lambda: bulk("a['x'].sum()", "records"),
     "append-256": lambda: Appending(256),
     "append-4096": lambda: Appending(4096),
@@ -157,11 +212,18 @@ works = {
     "edit-cold": lambda: Editing(True),
 }
 
+for size in (256, 4096, 65536):
+    for name, how in (("rows", "index"), ("take", "take"), ("cold", "cold"), ("advised", "advised")):
+        works[f"{name}-{size}"] = lambda size=size, how=how: Rows(size, how)
+
 made = {}
 with_append = " with npy-append-array" if npy_append_array else ""
 print(f"NumPy {numpy.__version__}{with_append}", flush=True)
 for line in sys.stdin:
     work, iterations = line.split()
     if work not in made:
+        # What is mapped can't be driven out of memory, so the last files go.
+        if work.startswith(("cold", "advised", "tokens-cold")):
+            made = {name: timer for name, timer in made.items() if name.startswith(("cold", "advised"))}
         made[work] = works[work]()
     print(round(made[work].timeit(int(iterations)) * 1e9), flush=True)

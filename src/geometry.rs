@@ -151,6 +151,11 @@ impl Geometry {
         Ok(Geometry::from_axes(self.offset, chosen))
     }
 
+    /// The axes before one, at index 0 of all others.
+    pub(crate) fn first_axes(&self, count: usize) -> Geometry {
+        Geometry::from_axes(self.offset, self.axes().take(count))
+    }
+
     /// Without the axes of length 1.
     pub(crate) fn squeezed(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.dim != 1))

@@ -24,6 +24,7 @@ mod pages;
 #[cfg(any(feature = "npz", feature = "tar"))]
 mod part;
 mod replace;
+mod sample;
 #[cfg(feature = "tar")]
 mod shard;
 mod source;
@@ -103,6 +104,10 @@ pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
 #[cfg(feature = "npz")]
 pub use npz::{Npz, NpzWriter};
 pub use pages::{Advice, Mapping};
+pub use sample::{
+    Batch, BatchError, BatchOptions, Batches, Ragged, RaggedAppender, RowIndex, Rows, Sampler,
+    SamplerState, Share, Stacked, Tail, TakeMode,
+};
 #[cfg(feature = "tar")]
 pub use shard::{Shard, ShardMember};
 pub use ten::{Ten, TenHeader};

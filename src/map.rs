@@ -78,6 +78,11 @@ impl Map {
         Ok(Map { memory: Some(Arc::new(memory.map_err(refused)?)), shared: true })
     }
 
+    /// True when every byte is the file's.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
+    }
+
     pub(crate) fn memory(&self) -> Option<&Mmap> {
         self.memory.as_deref()
     }

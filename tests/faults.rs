@@ -43,7 +43,6 @@ fn turn(number: u64) -> Array2<u64> {
 
 /// Plays a part, if told to.
 #[test]
-#[ignore = "the other tests run it in processes of its own"]
 fn part() {
     let Ok(part) = env::var(PART) else { return };
     let path = PathBuf::from(env::var(FILE).unwrap());
@@ -116,7 +115,7 @@ fn make(path: &Path, n: u64) {
 
 fn start(part: &str, path: &Path, seed: u64) -> Child {
     let mut child = Command::new(env::current_exe().unwrap());
-    child.args(["--exact", "faults::part", "--ignored", "--nocapture"]);
+    child.args(["--exact", "faults::part", "--nocapture"]);
     child.env(PART, part).env(FILE, path).env(SEED, seed.to_string());
     let mut child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut said = Vec::new();
@@ -338,6 +337,6 @@ fn a_full_disk_is_an_error_that_leaves_no_broken_file() {
         return eprintln!("nothing was tested, no small file system can be mounted");
     }
     let exe = env::current_exe().unwrap();
-    let output = mounted(&exe, &["--exact", "faults::part", "--ignored", "--nocapture"]).unwrap();
+    let output = mounted(&exe, &["--exact", "faults::part", "--nocapture"]).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -16,6 +16,7 @@ mod append;
 #[cfg(feature = "npz")]
 mod archives;
 mod array_file;
+mod batches;
 mod create;
 mod edits;
 mod elements;
@@ -40,6 +41,7 @@ mod live_edits;
 mod live_numpy;
 mod live_raw;
 mod live_records;
+mod live_take;
 mod live_ten;
 mod live_values;
 mod live_views;
@@ -52,6 +54,7 @@ mod modes_linux;
 #[cfg(feature = "npz")]
 mod npz_writer;
 mod oracle;
+mod ragged;
 mod raw;
 #[cfg(target_os = "linux")]
 mod raw_linux;
@@ -59,11 +62,14 @@ mod raw_linux;
 mod records;
 mod recover;
 mod roundtrip;
+mod sampler;
 #[cfg(feature = "tar")]
 mod shard;
+mod stacked;
 mod steps;
 mod sums;
 mod support;
+mod take;
 mod ten;
 mod truncated;
 mod view_errors;

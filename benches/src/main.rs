@@ -4,7 +4,8 @@
 //! against ndarray. Prints ratios of times, ours over theirs, as a Markdown
 //! table.
 //!
-//! `open`, `views`, `bulk`, `writes`, `archives` or `disk` measures only that.
+//! `open`, `views`, `bulk`, `writes`, `sampling`, `archives` or `disk`
+//! measures only that.
 //! Options: `--quick` for fewer rounds; `--json` for JSON in place of the
 //! table; `--count N plain|fields` opens one file `N` times and measures
 //! nothing, for `instructions.sh`.
@@ -18,6 +19,7 @@ mod numpy;
 mod open;
 mod report;
 mod rounds;
+mod sampling;
 mod views;
 mod works;
 mod writes;
@@ -40,7 +42,7 @@ const QUICK_ROUNDS: usize = 3;
 const OPTIONS: [&str; 2] = ["--quick", "--json"];
 
 /// The groups of works.
-const GROUPS: [&str; 6] = ["open", "views", "bulk", "writes", "archives", "disk"];
+const GROUPS: [&str; 7] = ["open", "views", "bulk", "writes", "sampling", "archives", "disk"];
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -89,6 +91,7 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
                 let (directory, numpy) = (directory.path(), numpy.as_ref());
                 match *group {
                     "writes" => measured(writes::works(directory, quick, numpy)?, rounds),
+                    "sampling" => measured(sampling::works(directory, numpy)?, rounds),
                     "archives" => measured(archives::works(directory, numpy)?, rounds),
                     _ => measured(disk::works(directory, quick, numpy)?, rounds),
                 }

@@ -8,6 +8,7 @@ use clap::Args;
 use npymap::{MAX_HEADER_LEN, OpenOptions, Order};
 
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::rows::{self, Rows, Wanted};
 use crate::words;
@@ -40,9 +41,9 @@ pub(crate) struct Append {
     /// .npy file that gets longer
     file: PathBuf,
 
-    /// .npy files with its new rows
+    /// .npy files with its new rows, or FILE[MEMBER]
     #[arg(value_name = "ROWS", required = true)]
-    rows: Vec<PathBuf>,
+    rows: Vec<Place>,
 }
 
 impl Append {
@@ -54,7 +55,7 @@ impl Append {
         let (dtype, shape, order) = (to.dtype().clone(), to.shape().to_vec(), to.order());
         let axis = if order == Order::C { 0 } else { shape.len().saturating_sub(1) };
         let wanted = Wanted { path: &self.file, dtype: &dtype, shape: &shape, axis };
-        let rows = rows::all(&wanted, &self.rows, options)?;
+        let rows = rows::all(&wanted, &self.rows, self.max_header_len)?;
         let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
         let nbytes = rows.iter().map(Rows::nbytes).fold(0, usize::saturating_add);
         let mut progress = Progress::new(nbytes);

@@ -1,15 +1,16 @@
 //! `npymap concat`: joins arrays.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{DType, Layout, MAX_HEADER_LEN, MappedArray, OpenOptions, Order};
+use npymap::{DType, Layout, MAX_HEADER_LEN, MappedArray, Order};
 
 use crate::draft::Draft;
 use crate::failure::Failure;
 use crate::made::Made;
 use crate::open;
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::rows::{self, Rows, Wanted};
 
@@ -23,6 +24,7 @@ use crate::rows::{self, Rows, Wanted};
 Examples:
   npymap concat part-1.npy part-2.npy part-3.npy all.npy
   npymap concat --overwrite all.npy more.npy all.npy
+  npymap concat 'a.npz[x]' 'b.npz[x]' x.npy
 
 Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
 usage.")]
@@ -34,9 +36,9 @@ pub(crate) struct Concat {
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy files to join
+    /// .npy files to join, or FILE[MEMBER]
     #[arg(value_name = "IN", required = true)]
-    inputs: Vec<PathBuf>,
+    inputs: Vec<Place>,
 
     /// The new .npy file
     #[arg(value_name = "OUT")]
@@ -45,12 +47,10 @@ pub(crate) struct Concat {
 
 impl Concat {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let mut options = OpenOptions::new();
-        let options = options.max_header_len(self.max_header_len);
-        let Some(path) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
-        let (dtype, mut shape) = first(path, options)?;
-        let wanted = Wanted { path, dtype: &dtype, shape: &shape, axis: 0 };
-        let rows = rows::all(&wanted, &self.inputs, options)?;
+        let Some(place) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
+        let (dtype, mut shape) = first(place, self.max_header_len)?;
+        let wanted = Wanted { path: place.name(), dtype: &dtype, shape: &shape, axis: 0 };
+        let rows = rows::all(&wanted, &self.inputs, self.max_header_len)?;
         let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
         shape.iter_mut().take(1).for_each(|dim| *dim = count);
         let made = self.made.options(Order::C);
@@ -79,8 +79,9 @@ impl Concat {
 }
 
 /// What the first array is.
-fn first(path: &Path, options: &OpenOptions) -> Result<(DType, Vec<usize>), Failure> {
-    let array = open::read(path, options).map_err(Failure::at(path))?;
+fn first(place: &Place, max_header_len: usize) -> Result<(DType, Vec<usize>), Failure> {
+    let path = place.name();
+    let array = open::array(place, max_header_len).map_err(Failure::at(path))?;
     if array.ndim() == 0 {
         let what = "shape (), which has no axis to join along".to_owned();
         return Err(Failure::Differs { path: path.to_owned(), what });

@@ -11,7 +11,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{Attribute, Cell, CellAlignment, Table};
 use humansize::{BINARY, format_size};
 use npymap::ndarray::s;
-use npymap::{Advice, DType, Header, Layout, OpenOptions, Order};
+use npymap::{Advice, DType, Header, Layout, OpenOptions, Order, Sampler};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -26,6 +26,9 @@ const SCATTERED: usize = 1000;
 
 /// How many rows are filled at once: 16 MiB.
 const FILLED: usize = 4096;
+
+/// How many rows are sampled at once.
+const BATCH: usize = 256;
 
 /// What they are filled with.
 const FILL: f32 = 0.5;
@@ -122,6 +125,17 @@ impl Demo {
             let between = places().map(|[row, _]| row + 1).filter(|row| !middle.contains(row));
             let rows = between.flat_map(|row| (0..ROW).map(move |column| view.get([row, column])));
             same(directory, rows.map(|found| (found, 0.0)))
+        })?;
+        steps.take("sample 2560 rows in batches", |_| {
+            let zeros =
+                |row: &usize| !middle.contains(row) && !row.is_multiple_of(rows / SCATTERED);
+            let mut chosen = Sampler::shuffled(rows, 1).filter(zeros).take(10 * BATCH);
+            let (sampled, mut batch) = (array.rows().map_err(&refused)?, vec![1.0; BATCH * ROW]);
+            (0..10).try_for_each(|_| {
+                let indices: Vec<usize> = chosen.by_ref().take(BATCH).collect();
+                sampled.take(&indices, &mut batch).map_err(&refused)?;
+                same(directory, batch.iter().map(|found| (Some(*found), 0.0)))
+            })
         })?;
         Ok(steps.done)
     }

@@ -1,17 +1,17 @@
 //! `npymap diff`: what differs between two arrays.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, Table};
-use npymap::{DynView, MAX_HEADER_LEN, MappedArray, OpenOptions};
+use npymap::{DynView, MAX_HEADER_LEN, MappedArray};
 use serde_json::{Value as Json, json};
 
 use crate::compare::{Comparison, Tolerance, comparable};
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::style::{HEADING, LABEL};
 use crate::{open, show, words};
 
@@ -26,15 +26,16 @@ Examples:
   npymap diff before.npy after.npy
   npymap diff --rtol 1e-5 --atol 1e-8 --values a.npy b.npy
   npymap diff --json --first 0 a.npy b.npy
+  npymap diff 'old.npz[w]' 'new.npz[w]'
 
 Exit status: 0 when they are equal, 1 when they differ or one can't be opened,
 2 for wrong usage.")]
 pub(crate) struct Diff {
-    /// .npy file
-    a: PathBuf,
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
+    a: Place,
 
-    /// .npy file
-    b: PathBuf,
+    /// .npy file, or FILE[MEMBER]
+    b: Place,
 
     /// How much numbers may differ for each unit of b
     #[arg(long, value_name = "RTOL", default_value_t = 0.0, value_parser = distance)]
@@ -73,18 +74,17 @@ struct Found<'a> {
 impl Diff {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let (a, b) = (self.open(&self.a)?, self.open(&self.b)?);
-        let a = a.dyn_view().map_err(Failure::at(&self.a))?;
-        let b = b.dyn_view().map_err(Failure::at(&self.b))?;
-        let found = self.compare(a, b).map_err(Failure::at(&self.a))?;
+        let a = a.dyn_view().map_err(Failure::at(self.a.name()))?;
+        let b = b.dyn_view().map_err(Failure::at(self.b.name()))?;
+        let found = self.compare(a, b).map_err(Failure::at(self.a.name()))?;
         let out = &mut anstream::stdout().lock();
         if self.json { self.json(out, &found) } else { self.words(out, &found) }?;
         out.flush()?;
         Ok(if found.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    fn open(&self, path: &Path) -> Result<MappedArray, Failure> {
-        let mut options = OpenOptions::new();
-        open::read(path, options.max_header_len(self.max_header_len)).map_err(Failure::at(path))
+    fn open(&self, place: &Place) -> Result<MappedArray, Failure> {
+        open::array(place, self.max_header_len).map_err(Failure::at(place.name()))
     }
 
     fn compare<'a>(&self, a: DynView<'a>, b: DynView<'a>) -> npymap::Result<Found<'a>> {
@@ -108,8 +108,8 @@ impl Diff {
         writeln!(
             out,
             "{HEADING}{}{HEADING:#} and {HEADING}{}{HEADING:#}: {verdict}",
-            self.a.display(),
-            self.b.display()
+            self.a.name().display(),
+            self.b.name().display()
         )?;
         let dtype = either(a.dtype().to_string(), b.dtype().to_string());
         let shape = either(words::shape(a.shape()), words::shape(b.shape()));
@@ -144,8 +144,8 @@ impl Diff {
         let heading = |text: String| Cell::new(text).add_attribute(comfy_table::Attribute::Bold);
         table.set_header([
             heading("index".to_owned()),
-            heading(self.a.display().to_string()),
-            heading(self.b.display().to_string()),
+            heading(self.a.name().display().to_string()),
+            heading(self.b.name().display().to_string()),
         ]);
         for pair in first {
             let index: Vec<_> = pair.index.iter().map(ToString::to_string).collect();
@@ -163,8 +163,8 @@ impl Diff {
     fn json(&self, out: &mut impl Write, found: &Found<'_>) -> io::Result<()> {
         let Found { a, b, equal, elements } = found;
         let mut line = json!({
-            "a": self.a.to_string_lossy(),
-            "b": self.b.to_string_lossy(),
+            "a": self.a.name().to_string_lossy(),
+            "b": self.b.name().to_string_lossy(),
             "equal": equal,
             "descr": [a.dtype().to_string(), b.dtype().to_string()],
             "shape": [a.shape(), b.shape()],

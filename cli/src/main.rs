@@ -2,6 +2,7 @@
 //! them.
 
 mod append;
+mod bench;
 mod cast;
 mod compare;
 mod concat;
@@ -25,6 +26,7 @@ mod members;
 mod npz;
 mod open;
 mod outputs;
+mod picked;
 mod place;
 mod plan;
 mod progress;
@@ -33,9 +35,11 @@ mod recover;
 mod region;
 mod rewrite;
 mod rows;
+mod sample;
 mod selection;
 mod set;
 mod show;
+mod shuffle;
 mod signals;
 mod stats;
 mod style;
@@ -79,6 +83,9 @@ enum Command {
     Concat(concat::Concat),
     Fill(fill::Fill),
     Recover(recover::Recover),
+    Sample(sample::Sample),
+    Shuffle(shuffle::Shuffle),
+    Bench(bench::Bench),
 }
 
 fn main() -> ExitCode {
@@ -100,6 +107,9 @@ fn main() -> ExitCode {
         Command::Concat(concat) => concat.run(),
         Command::Fill(fill) => fill.run(),
         Command::Recover(recover) => recover.run(),
+        Command::Sample(sample) => sample.run(),
+        Command::Shuffle(shuffle) => shuffle.run(),
+        Command::Bench(bench) => bench.run(),
     };
     match done {
         Ok(code) => code,

@@ -1,11 +1,12 @@
 //! Arrays whose elements go behind those of another.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use npymap::{ByteOrder, DType, MappedArray, OpenOptions, Order};
+use npymap::{ByteOrder, DType, MappedArray, Order};
 
 use crate::failure::Failure;
 use crate::open;
+use crate::place::Place;
 use crate::plan::{Padding, Plan};
 use crate::region::Region;
 use crate::words;
@@ -31,8 +32,9 @@ pub(crate) struct Wanted<'a> {
 impl Wanted<'_> {
     /// Opens a file and checks that it has such rows; one without the axis
     /// they are counted on is one.
-    pub(crate) fn open(&self, path: &Path, options: &OpenOptions) -> Result<Rows, Failure> {
-        let array = open::read(path, options).map_err(Failure::at(path))?;
+    pub(crate) fn open(&self, place: &Place, max_header_len: usize) -> Result<Rows, Failure> {
+        let path = place.name();
+        let array = open::array(place, max_header_len).map_err(Failure::at(path))?;
         let differs = |what: String| Failure::Differs { path: path.to_owned(), what };
         let Some(plan) = between(array.dtype(), self.dtype) else {
             let other = self.path.display();
@@ -89,10 +91,10 @@ impl Rows {
 /// All of the files, or why one of them won't do.
 pub(crate) fn all(
     wanted: &Wanted<'_>,
-    paths: &[PathBuf],
-    options: &OpenOptions,
+    places: &[Place],
+    max_header_len: usize,
 ) -> Result<Vec<Rows>, Failure> {
-    paths.iter().map(|path| wanted.open(path, options)).collect()
+    places.iter().map(|place| wanted.open(place, max_header_len)).collect()
 }
 
 /// How elements become those of another dtype, when nothing differs but the

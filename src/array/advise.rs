@@ -191,7 +191,7 @@ impl<D: Mapping> MappedArray<D> {
     }
 
     /// Opens the file again, if its path still leads there.
-    fn reopened(&self) -> Result<(File, Stat)> {
+    pub(super) fn reopened(&self) -> Result<(File, Stat)> {
         let path = self.origin.path.as_deref().ok_or_else(no_path)?;
         let (file, stat) = file::open(path, false)?;
         self.own(stat.id).map(|()| (file, stat))

@@ -253,7 +253,7 @@ impl ArrayFile {
         self.named(self.taken(rows))
     }
 
-    fn taken(&self, rows: &[usize]) -> Result<MappedArrayMut> {
+    pub(super) fn taken(&self, rows: &[usize]) -> Result<MappedArrayMut> {
         for row in rows {
             rows_of(self.shape(), &(*row..=*row))?;
         }
@@ -342,7 +342,7 @@ impl ArrayFile {
         self.place.offset.saturating_add(u64::try_from(byte).unwrap_or(u64::MAX))
     }
 
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    pub(super) fn named<T>(&self, result: Result<T>) -> Result<T> {
         match &self.path {
             Some(path) => result.map_err(|error| error.at(path)),
             None => result,

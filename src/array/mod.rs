@@ -12,9 +12,11 @@ mod member;
 mod open;
 mod place;
 mod raw;
+mod rows;
 #[cfg(feature = "serde")]
 mod serialize;
 mod stream;
+mod take;
 mod walk;
 
 use std::path::Path;

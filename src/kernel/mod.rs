@@ -5,11 +5,15 @@
 //! when the program runs. Without AVX2, and on other machines, the same loop
 //! runs as the compiler makes it for all of them.
 
+mod convert;
 mod copy;
 mod dispatch;
+mod prefetch;
 mod transpose;
 
+pub(crate) use convert::convert;
 pub use copy::Part;
 pub(crate) use copy::copy;
 pub(crate) use dispatch::{Job, run};
+pub(crate) use prefetch::prefetch;
 pub(crate) use transpose::{Plane, transpose};

@@ -11,12 +11,14 @@ mod index;
 mod iter;
 mod lend;
 mod mutable;
+mod parts;
 mod planes;
 mod recast;
 mod runs;
 mod slices;
 mod stats;
 mod sum;
+mod take;
 mod text;
 
 use std::fmt;
@@ -35,8 +37,10 @@ pub use index::Index;
 pub use iter::{IndexedIter, Iter};
 pub(crate) use lend::rank;
 pub use mutable::ViewMut;
+pub(crate) use parts::Parts;
 pub use slices::Indices;
 pub use stats::Stats;
+pub(crate) use take::fits;
 
 /// Elements of type `T`, decoded as they are read.
 ///
@@ -76,6 +80,10 @@ impl<'a, T: Element> View<'a, T> {
         let bytes = bytes.get(..layout.end());
         let bytes = bytes.ok_or(ErrorKind::ShortBuffer { needed: layout.end(), found })?;
         Ok(View { bytes, geometry: layout.geometry().clone(), codec })
+    }
+
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
     }
 
     pub(crate) fn of(bytes: &'a [u8], geometry: Geometry, codec: T::Codec) -> View<'a, T> {

@@ -253,3 +253,19 @@ fn members_of_an_npz_are_changed_by_writing_it_anew() {
     assert!(error.contains("holds more than .npy files"), "{error}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
 }
+
+#[test]
+fn members_are_joined_added_and_compared() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = text(directory.path().join("x.npz"));
+    let (a, b) = (arr1(&[1_u8, 2]), arr1(&[3_u8]));
+    npz::savez_compressed(&path, &[("a", &a), ("b", &b)]).unwrap();
+    let [a, b] = ["a", "b"].map(|member| format!("{path}[{member}]"));
+    let all = text(directory.path().join("all.npy"));
+    printed(["concat", &a, &b, &all]);
+    printed(["append", &all, &a]);
+    assert_eq!(printed(["get", &all, ":"]), "[1, 2, 3, 1, 2]\n");
+    printed(["diff", &a, &a]);
+    let output = npymap(["diff", "--json", &a, &b]);
+    assert_eq!(output.code, Some(1));
+}

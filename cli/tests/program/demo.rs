@@ -10,7 +10,7 @@ fn it_reports_time_and_memory_of_each_step() {
     let text = directory.path().to_str().unwrap();
     let out = printed(["demo", "--json", "--directory", text]);
     let steps: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(steps.len(), 9);
+    assert_eq!(steps.len(), 10);
     for step in &steps {
         assert!(step["seconds"].is_f64() && step["step"].is_string(), "{step}");
         #[cfg(target_os = "linux")]

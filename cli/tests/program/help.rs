@@ -5,7 +5,10 @@ use crate::run::{npymap, printed};
 #[test]
 fn every_command_has_examples() {
     let all = printed(["--help"]);
-    for command in ["info", "get", "set", "create", "convert", "raw", "diff", "demo"] {
+    for command in [
+        "info", "get", "set", "create", "convert", "raw", "diff", "demo", "sample", "shuffle",
+        "bench",
+    ] {
         assert!(all.contains(&format!("\n  {command} ")), "{all}");
         let help = printed([command, "--help"]);
         assert!(help.contains(&format!("Examples:\n  npymap {command} ")), "{help}");

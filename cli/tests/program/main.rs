@@ -17,5 +17,6 @@ mod interrupt;
 mod kill;
 mod raw;
 mod run;
+mod sample;
 mod set;
 mod stats;

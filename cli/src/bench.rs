@@ -1,0 +1,209 @@
+//! `npymap bench`: how fast a file can be read.
+
+use std::hint::black_box;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use comfy_table::presets::NOTHING;
+use comfy_table::{Attribute, Cell, CellAlignment, Table};
+use humansize::{DECIMAL, format_size};
+use npymap::{DType, MAX_HEADER_LEN, MappedArray, OpenOptions, RawSpec, Sampler};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::open;
+
+/// Bytes read between two looks at the clock, in sequence.
+const STRETCH: usize = 16 << 20;
+
+/// Measures how fast a file's rows are read: in sequence, and at random.
+///
+/// Rows are copied through a plain map, and by the library's sampling, each
+/// from the disk first (what the system has of the file in memory is dropped
+/// for that) and then again from memory. Nothing is written. Arrays in Fortran
+/// order are measured along their last axis, whose rows lie together.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap bench train.npy
+  npymap bench train.npy --batch 1024 --seconds 10
+  npymap bench train.npy --json
+
+Exit status: 0 when it was measured, 1 when not, 2 for wrong usage.")]
+pub(crate) struct Bench {
+    /// .npy file
+    file: PathBuf,
+
+    /// How many rows to copy at once
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
+    batch: u32,
+
+    /// How long to measure each, at most
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+
+    /// Print a JSON object for each figure
+    #[arg(long)]
+    json: bool,
+
+    /// The longest header to read, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    max_header_len: usize,
+}
+
+/// What was read in some time.
+struct Figure {
+    name: &'static str,
+    from: &'static str,
+    rows: usize,
+    bytes: usize,
+    time: Duration,
+}
+
+impl Bench {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let failed = Failure::at(&self.file);
+        let array = self.rows().map_err(&failed)?;
+        let Some(figures) = array.map(|array| self.figures(&array)).transpose().map_err(&failed)?
+        else {
+            let what = "no rows to read".to_owned();
+            return Err(Failure::Differs { path: self.file.clone(), what });
+        };
+        let out = &mut anstream::stdout().lock();
+        if self.json { lines(out, &figures) } else { table(out, &figures) }?;
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The bytes of each row that lies together; none when there are no
+    /// bytes.
+    fn rows(&self) -> npymap::Result<Option<MappedArray>> {
+        let mut options = OpenOptions::new();
+        let array = open::read(&self.file, options.max_header_len(self.max_header_len))?;
+        let shape = array.shape();
+        let ends = if array.layout().is_c_contiguous() { shape.first() } else { shape.last() };
+        let (Some(&count), Some(offset), 1..) = (ends, array.data_offset(), array.nbytes()) else {
+            return Ok(None);
+        };
+        let row = array.nbytes() / count;
+        let raw = RawSpec::new(DType::of::<u8>()).shape(&[count, row]);
+        open::read(&self.file, OpenOptions::new().at(offset).raw(raw)).map(Some)
+    }
+
+    fn figures(&self, array: &MappedArray) -> npymap::Result<Vec<Figure>> {
+        let mut figures = Vec::new();
+        for from in ["disk", "memory"] {
+            forget(array, from)?;
+            figures.push(self.sequence(array, from)?);
+        }
+        for from in ["disk", "memory"] {
+            forget(array, from)?;
+            let view = array.view::<u8>()?;
+            figures.push(self.random("at random, plain map", from, array, |rows, out| {
+                view.take_rows(rows, out)
+            })?);
+        }
+        let rows = array.rows()?;
+        for from in ["disk", "memory"] {
+            forget(array, from)?;
+            figures.push(self.random("at random, sampled", from, array, |indices, out| {
+                rows.take(indices, out)
+            })?);
+        }
+        Ok(figures)
+    }
+
+    fn limit(&self) -> Duration {
+        Duration::from_secs(self.seconds.into())
+    }
+
+    /// Reads from the first row on.
+    fn sequence(&self, array: &MappedArray, from: &'static str) -> npymap::Result<Figure> {
+        let all = array.as_slice::<u8>()?;
+        let started = Instant::now();
+        let mut bytes = 0;
+        for stretch in all.chunks(STRETCH) {
+            black_box(stretch.iter().fold(0_u8, |sum, byte| sum ^ byte));
+            bytes += stretch.len();
+            if started.elapsed() > self.limit() {
+                break;
+            }
+        }
+        let row = all.len() / array.shape().first().copied().unwrap_or(1).max(1);
+        let (rows, time) = (bytes / row.max(1), started.elapsed());
+        Ok(Figure { name: "in sequence", from, rows, bytes, time })
+    }
+
+    /// Copies batches of rows; the same ones each time.
+    fn random(
+        &self,
+        name: &'static str,
+        from: &'static str,
+        array: &MappedArray,
+        mut copy: impl FnMut(&[usize], &mut [u8]) -> npymap::Result<()>,
+    ) -> npymap::Result<Figure> {
+        let &[count, row] = array.shape() else {
+            return Ok(Figure { name, from, rows: 0, bytes: 0, time: Duration::ZERO });
+        };
+        let size = usize::try_from(self.batch).unwrap_or(usize::MAX).min(count);
+        let mut out = vec![0; size * row];
+        let (mut rows, mut time) = (0, Duration::ZERO);
+        for batch in Sampler::shuffled(count, 0).batches(size) {
+            let started = Instant::now();
+            copy(&batch, out.get_mut(..batch.len() * row).unwrap_or_default())?;
+            time += started.elapsed();
+            rows += batch.len();
+            if time > self.limit() {
+                break;
+            }
+        }
+        Ok(Figure { name, from, rows, bytes: rows * row, time })
+    }
+}
+
+/// Drops the file from memory, if it is to be read from the disk.
+fn forget(array: &MappedArray, from: &str) -> npymap::Result<()> {
+    if from == "disk" { array.drop_cache(..) } else { Ok(()) }
+}
+
+impl Figure {
+    fn a_second(&self, count: usize) -> f64 {
+        let count = u32::try_from(count / 1000).map_or(f64::INFINITY, f64::from) * 1000.0
+            + u32::try_from(count % 1000).map_or(0.0, f64::from);
+        count / self.time.as_secs_f64().max(1e-9)
+    }
+}
+
+/// A row for each figure.
+fn table(out: &mut impl Write, figures: &[Figure]) -> io::Result<()> {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    let headings = ["rows", "from", "rows/s", "bytes/s", "read"];
+    table.set_header(headings.map(|text| Cell::new(text).add_attribute(Attribute::Bold)));
+    for figure in figures {
+        let size = format_size(figure.bytes, DECIMAL);
+        let rate = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
+        let numbers = [
+            format!("{:.0}", figure.a_second(figure.rows)),
+            rate(figure.a_second(figure.bytes)),
+            size,
+        ];
+        let numbers = numbers.map(|text| Cell::new(text).set_alignment(CellAlignment::Right));
+        table.add_row([Cell::new(figure.name), Cell::new(figure.from)].into_iter().chain(numbers));
+    }
+    writeln!(out, "{}", table.trim_fmt())
+}
+
+/// One JSON object for each figure.
+fn lines(out: &mut impl Write, figures: &[Figure]) -> io::Result<()> {
+    figures.iter().try_for_each(|figure| {
+        let Figure { name, from, rows, bytes, time } = figure;
+        let line = json!({
+            "read": name, "from": from, "rows": rows, "bytes": bytes, "seconds": time.as_secs_f64(),
+        });
+        writeln!(out, "{line}")
+    })
+}

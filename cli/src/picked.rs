@@ -1,0 +1,68 @@
+//! Rows of a file, copied in any order.
+
+use std::path::Path;
+
+use npymap::{DType, Layout, MappedArray, MappedArrayMut, Order, Result, Rows};
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// Opens an array for reading its rows.
+pub(crate) fn rows(path: &Path, array: &MappedArray) -> Result<Rows, Failure> {
+    array.rows().map_err(Failure::at(path))
+}
+
+/// Bytes of a row.
+fn nbytes(rows: &Rows) -> usize {
+    rows.row_len() * rows.dtype().itemsize()
+}
+
+/// An array of some rows, in memory.
+pub(crate) fn array(rows: &Rows, indices: &[usize]) -> Result<MappedArray<Vec<u8>>> {
+    let mut shape = rows.shape().to_vec();
+    if let Some(first) = shape.first_mut() {
+        *first = indices.len();
+    }
+    let layout = Layout::new(rows.dtype().clone(), &shape, Order::C, 0)?;
+    let mut bytes = vec![0; layout.nbytes()];
+    rows.take_bytes(indices, &mut bytes)?;
+    MappedArray::from_parts(bytes, layout)
+}
+
+/// Writes rows one after another into a new array, with so many bytes in
+/// memory at once.
+///
+/// Rows of a block are read in the order of the file, so that a page that
+/// holds several of them is read once.
+pub(crate) fn write(
+    rows: &Rows,
+    mut indices: impl Iterator<Item = usize>,
+    to: MappedArrayMut,
+    memory: usize,
+) -> Result<()> {
+    let size = nbytes(rows);
+    let bytes = Layout::new(DType::of::<u8>(), &[to.nbytes()], Order::C, 0)?;
+    let mut to = MappedArray::from_parts(to.into_data(), bytes)?;
+    let mut progress = Progress::new(to.nbytes());
+    let room = (memory / 2 / size.max(1)).max(1);
+    let (mut sorted, mut block) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    loop {
+        let mut order: Vec<(usize, usize)> = indices.by_ref().take(room).zip(0..).collect();
+        if order.is_empty() || size == 0 {
+            return to.close();
+        }
+        order.sort_unstable();
+        let from: Vec<usize> = order.iter().map(|(row, _)| *row).collect();
+        sorted.resize(from.len() * size, 0);
+        block.resize(from.len() * size, 0);
+        rows.take_bytes(&from, &mut sorted)?;
+        for (row, (_, place)) in sorted.chunks_exact(size).zip(&order) {
+            let place = block.get_mut(place * size..(place + 1) * size).unwrap_or_default();
+            place.copy_from_slice(row);
+        }
+        to.write_elements(&[at], &block)?;
+        at += block.len();
+        progress.add(block.len());
+    }
+}

@@ -1,0 +1,121 @@
+//! `npymap sample`: rows at random.
+
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::{MAX_HEADER_LEN, OpenOptions, Order, Rows, Sampler};
+
+use crate::draft::Draft;
+use crate::failure::Failure;
+use crate::made::Made;
+use crate::{open, picked, show};
+
+/// Bytes of rows in memory at once on the way to a file.
+const MEMORY: usize = 256 << 20;
+
+/// Prints rows at random, or puts them into a new file.
+///
+/// Rows count along the first axis. No row comes twice, unless --replace
+/// allows it; one seed gives the same rows on every machine. However large the
+/// file is, only pages with chosen rows are read.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap sample train.npy
+  npymap sample train.npy -n 256 --seed 1 --output batch.npy
+  npymap sample weights.npy -n 5 --json
+
+Exit status: 0 when all was printed or written, 1 when not, 2 for wrong usage.")]
+pub(crate) struct Sample {
+    /// .npy file
+    file: PathBuf,
+
+    /// How many rows
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    rows: usize,
+
+    /// Which of all choices
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Let rows come twice
+    #[arg(long)]
+    replace: bool,
+
+    /// The new .npy file; without it, rows are printed
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// Print JSON, a line for each row
+    #[arg(long, conflicts_with = "output")]
+    json: bool,
+
+    #[command(flatten)]
+    made: Made,
+
+    /// The longest header to read, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    max_header_len: usize,
+}
+
+impl Sample {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let mut options = OpenOptions::new();
+        let array = open::read(&self.file, options.max_header_len(self.max_header_len));
+        let array = array.map_err(Failure::at(&self.file))?;
+        let rows = picked::rows(&self.file, &array)?;
+        let chosen = self.chosen(&rows)?;
+        match &self.output {
+            Some(output) => {
+                let mut shape = rows.shape().to_vec();
+                if let Some(first) = shape.first_mut() {
+                    *first = self.rows;
+                }
+                let made = self.made.options(Order::C);
+                let (draft, to) =
+                    Draft::begin(output, self.made.overwrite, rows.dtype(), &shape, &made)?;
+                picked::write(&rows, chosen, to, MEMORY).map_err(Failure::at(output))?;
+                draft.commit()?;
+            }
+            None => self.print(&rows, &chosen.collect::<Vec<_>>())?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn chosen(&self, rows: &Rows) -> Result<impl Iterator<Item = usize> + use<>, Failure> {
+        let sampler = if self.replace {
+            Sampler::with_replacement(rows.len(), self.rows, self.seed)
+        } else {
+            Sampler::shuffled(rows.len(), self.seed)
+        };
+        if sampler.len() < self.rows {
+            let path = self.file.clone();
+            let what = format!(
+                "{} rows and {} are wanted: take fewer, or let them come twice with --replace",
+                rows.len(),
+                self.rows
+            );
+            return Err(Failure::Differs { path, what });
+        }
+        Ok(sampler.take(self.rows))
+    }
+
+    fn print(&self, rows: &Rows, chosen: &[usize]) -> Result<(), Failure> {
+        let failed = Failure::at(&self.file);
+        let out = &mut BufWriter::new(std::io::stdout().lock());
+        if self.json {
+            for row in chosen {
+                let array = picked::array(rows, &[*row]).map_err(&failed)?;
+                let row = array.dyn_view().and_then(|all| all.index_axis(0, 0));
+                show::json(out, &row.map_err(&failed)?)?;
+            }
+        } else {
+            let array = picked::array(rows, chosen).map_err(&failed)?;
+            show::text(out, &array.dyn_view().map_err(&failed)?)?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! `npymap shuffle`: the rows of an array in another order.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::{MAX_HEADER_LEN, OpenOptions, Order, Sampler};
+
+use crate::draft::Draft;
+use crate::failure::Failure;
+use crate::made::Made;
+use crate::{open, picked};
+
+/// Puts the rows of an array into random order.
+///
+/// The array may be larger than memory: what fits into --memory is read in the
+/// order of IN and written in that of OUT. Rows count along the first axis.
+/// One seed gives one order, on every machine. OUT gets its name when it is
+/// complete and on the disk, so IN and OUT may be one file.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap shuffle train.npy shuffled.npy
+  npymap shuffle train.npy train.npy --overwrite --seed 7
+  npymap shuffle huge.npy shuffled.npy --memory 8192
+
+Files of equal length are put into equal order by equal seeds: samples and
+their labels stay together.
+
+Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
+usage.")]
+pub(crate) struct Shuffle {
+    /// .npy file
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+
+    /// The new .npy file
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+
+    /// Which of all orders
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// How much memory to use for rows, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    memory: u32,
+
+    #[command(flatten)]
+    made: Made,
+
+    /// The longest header to read, in characters
+    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    max_header_len: usize,
+}
+
+impl Shuffle {
+    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let mut options = OpenOptions::new();
+        let from = open::read(&self.input, options.max_header_len(self.max_header_len));
+        let from = from.map_err(Failure::at(&self.input))?;
+        let rows = picked::rows(&self.input, &from)?;
+        let made = self.made.options(Order::C);
+        let (draft, to) =
+            Draft::begin(&self.output, self.made.overwrite, from.dtype(), from.shape(), &made)?;
+        let memory = usize::try_from(self.memory).unwrap_or(usize::MAX).saturating_mul(1 << 20);
+        let order = Sampler::shuffled(rows.len(), self.seed);
+        picked::write(&rows, order, to, memory).map_err(Failure::at(&self.output))?;
+        draft.commit()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

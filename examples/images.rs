@@ -1,0 +1,56 @@
+//! Epochs over pictures and their labels, in step: shuffled, scaled to `f32`,
+//! read ahead on threads, and gone on with after a stop.
+//!
+//! `cargo run --release --example images`
+#![allow(unsafe_code, clippy::indexing_slicing)]
+
+use std::error::Error;
+
+use npymap::ndarray::{Array1, Array3};
+use npymap::{BatchOptions, MappedArray, Sampler, write_npy};
+
+const COUNT: usize = 2_000;
+const SIDE: usize = 28;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let directory = tempfile::tempdir()?;
+    let [pictures, labels] = ["x.npy", "y.npy"].map(|name| directory.path().join(name));
+    let pixel = |(n, _, _)| u8::try_from(n % 10 * 25).unwrap_or(0);
+    write_npy(&pictures, &Array3::from_shape_fn((COUNT, SIDE, SIDE), pixel))?;
+    write_npy(
+        &labels,
+        &(0..COUNT).map(|n| u8::try_from(n % 10).unwrap_or(0)).collect::<Array1<u8>>(),
+    )?;
+
+    // SAFETY: nobody else knows of the file.
+    let x = unsafe { MappedArray::open(&pictures)? }.rows()?;
+    // SAFETY: nobody else knows of the file.
+    let y = unsafe { MappedArray::open(&labels)? }.rows()?;
+    let read = move |rows: &[usize], batch: &mut (Vec<f32>, Vec<i64>)| {
+        batch.0.resize(rows.len() * x.row_len(), 0.0);
+        batch.1.resize(rows.len(), 0);
+        x.take_with(rows, &mut batch.0, |pixel: u8| f32::from(pixel) / 255.0)?;
+        y.take_as(rows, &mut batch.1)
+    };
+    let mut sampler = Sampler::shuffled(COUNT, 42);
+    for _ in 0..2 {
+        let (mut right, mut seen) = (0, 0_u64);
+        for batch in BatchOptions::new().threads(2).start(sampler.batches(64), read.clone())? {
+            let batch = batch?;
+            let pictures = batch.0.chunks(SIDE * SIDE);
+            right += pictures.zip(&batch.1).filter(|(own, label)| guess(own) == **label).count();
+            seen += u64::try_from(batch.indices().len())?;
+        }
+        sampler.seek(seen);
+        println!("epoch {}: {right} of {seen} are what their label says", sampler.epoch());
+        println!("to go on from here: {:?}", <[u64; 4]>::from(sampler.state()));
+        sampler.next_epoch();
+    }
+    Ok(())
+}
+
+/// The label by the brightness, which is all there is in these pictures.
+#[allow(clippy::as_conversions, clippy::cast_possible_truncation)]
+fn guess(picture: &[f32]) -> i64 {
+    (picture[0] * 255.0 / 25.0).round() as i64
+}

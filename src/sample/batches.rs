@@ -1,0 +1,299 @@
+//! Batches read ahead on threads of their own.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::resume_unwind;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use super::pipeline::{Next, Pipeline};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Batches in order, read ahead on background threads; made by
+/// [`BatchOptions::start`].
+///
+/// Few batches are read ahead and not more, so that memory stays bounded. A
+/// batch that is dropped leaves its memory to a later one; who keeps all of
+/// them never waits for that. Dropping this waits for what is being read, and
+/// for nothing else.
+pub struct Batches<B> {
+    pipeline: Arc<Line<B>>,
+    pool: Arc<Pool<B>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// How many batches are read ahead, and by how many threads. Setters return
+/// it; [`start`](BatchOptions::start) ends it.
+///
+/// # Examples
+///
+/// Pictures and their labels, in step:
+///
+/// ```
+/// use npymap::{BatchOptions, DType, MappedArray, Sampler};
+///
+/// let pictures = MappedArray::anonymous(&DType::of::<u8>(), &[100, 8, 8])?.into_read_only()?;
+/// let labels = MappedArray::anonymous(&DType::of::<i64>(), &[100])?.into_read_only()?;
+///
+/// let (x, y) = (pictures.rows()?, labels.rows()?);
+/// let read = move |rows: &[usize], batch: &mut (Vec<f32>, Vec<i64>)| {
+///     batch.0.resize(rows.len() * x.row_len(), 0.0);
+///     x.take_with(rows, &mut batch.0, |pixel: u8| f32::from(pixel) / 255.0)?;
+///     y.take_vec(rows, &mut batch.1)
+/// };
+/// let batches = Sampler::shuffled(100, 1).batches(32);
+/// for batch in BatchOptions::new().threads(2).start(batches, read)? {
+///     let batch = batch?;
+///     assert_eq!(batch.0.len(), 64 * batch.1.len());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BatchOptions {
+    threads: usize,
+    ahead: usize,
+}
+
+/// One batch: what was read, and of which rows. Dropping it gives its memory
+/// back.
+pub struct Batch<B> {
+    number: u64,
+    indices: Vec<usize>,
+    /// `None` only while it is dropped or taken apart.
+    data: Option<B>,
+    pool: Arc<Pool<B>>,
+}
+
+/// A batch that couldn't be read.
+#[derive(Debug, thiserror::Error)]
+#[error("batch {number}, of rows {}: {source}", some(indices))]
+#[non_exhaustive]
+pub struct BatchError {
+    /// The number of the batch, from 0.
+    pub number: u64,
+    /// The rows it is of.
+    pub indices: Vec<usize>,
+    /// What went wrong.
+    pub source: Error,
+}
+
+type Jobs = Box<dyn Iterator<Item = Vec<usize>> + Send>;
+type Line<B> = Pipeline<Jobs, Result<Batch<B>, BatchError>>;
+
+/// Memory of batches that were dropped.
+struct Pool<B> {
+    free: Mutex<Vec<B>>,
+    most: usize,
+}
+
+impl Default for BatchOptions {
+    fn default() -> BatchOptions {
+        BatchOptions { threads: 1, ahead: 2 }
+    }
+}
+
+impl BatchOptions {
+    /// The defaults: one thread, two batches ahead.
+    #[must_use]
+    pub fn new() -> BatchOptions {
+        BatchOptions::default()
+    }
+
+    /// How many threads read; at least one.
+    pub fn threads(&mut self, threads: usize) -> &mut BatchOptions {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// How many batches are read, or being read, before they are asked for; at
+    /// least one.
+    pub fn ahead(&mut self, ahead: usize) -> &mut BatchOptions {
+        self.ahead = ahead.max(1);
+        self
+    }
+
+    /// Starts reading: `batches` says which rows, `read` puts them into memory,
+    /// which may hold what is left of an earlier batch. Whatever arrays `read`
+    /// uses, it has clones of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] when threads can't be started.
+    pub fn start<B: Default + Send + 'static>(
+        &self,
+        batches: impl IntoIterator<Item = Vec<usize>, IntoIter: Send + 'static>,
+        read: impl Fn(&[usize], &mut B) -> Result<()> + Send + Sync + 'static,
+    ) -> Result<Batches<B>> {
+        let jobs: Jobs = Box::new(batches.into_iter());
+        let pipeline = Arc::new(Pipeline::new(jobs, self.ahead));
+        let pool = Arc::new(Pool { free: Mutex::default(), most: self.ahead + self.threads });
+        let mut started = Batches { pipeline, pool, threads: Vec::new() };
+        let read = Arc::new(read);
+        for _ in 0..self.threads {
+            let (line, pool) = (Arc::clone(&started.pipeline), Arc::clone(&started.pool));
+            let read = Arc::clone(&read);
+            let thread = thread::Builder::new().name("npymap batches".to_owned());
+            let thread = thread.spawn(move || work(&line, &pool, &*read));
+            started.threads.push(thread.map_err(ErrorKind::io("start a thread"))?);
+        }
+        Ok(started)
+    }
+}
+
+/// Reads batches until there are no more.
+fn work<B: Default>(
+    line: &Line<B>,
+    pool: &Arc<Pool<B>>,
+    read: &dyn Fn(&[usize], &mut B) -> Result<()>,
+) {
+    let watch = Watch(line);
+    while let Some((number, indices)) = line.job() {
+        let mut data = pool.take();
+        let result = match read(&indices, &mut data) {
+            Ok(()) => Ok(Batch { number, indices, data: Some(data), pool: Arc::clone(pool) }),
+            Err(source) => {
+                pool.give(data);
+                Err(BatchError { number, indices, source })
+            }
+        };
+        line.finish(number, result);
+    }
+    std::mem::forget(watch);
+}
+
+/// Tells when a worker panics.
+struct Watch<'a, B>(&'a Line<B>);
+
+impl<B> Drop for Watch<'_, B> {
+    fn drop(&mut self) {
+        self.0.lose();
+    }
+}
+
+impl<B: Default> Pool<B> {
+    /// Memory that is free, or new.
+    fn take(&self) -> B {
+        self.lock().pop().unwrap_or_default()
+    }
+}
+
+impl<B> Pool<B> {
+    fn give(&self, data: B) {
+        let mut free = self.lock();
+        if free.len() < self.most {
+            free.push(data);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<B>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<B> Iterator for Batches<B> {
+    type Item = Result<Batch<B>, BatchError>;
+
+    /// Waits for the next batch.
+    ///
+    /// # Panics
+    ///
+    /// When what reads them did.
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.pipeline.next() {
+            Next::Result(batch) => Some(batch),
+            Next::End => None,
+            Next::Lost => {
+                let ended = self.threads.drain(..).map(JoinHandle::join);
+                let panics: Vec<_> = ended.filter_map(Result::err).collect();
+                if let Some(panic) = panics.into_iter().next() {
+                    resume_unwind(panic);
+                }
+                None
+            }
+        }
+    }
+}
+
+impl<B> Drop for Batches<B> {
+    fn drop(&mut self) {
+        self.pipeline.stop();
+        for thread in self.threads.drain(..) {
+            // Its panic is not for whoever no longer asks for batches.
+            thread.join().ok();
+        }
+    }
+}
+
+impl<B> Batch<B> {
+    /// The number of the batch, from 0.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The rows it is of.
+    #[must_use]
+    pub fn indices(&self) -> &[usize] {
+        &self.indices
+    }
+
+    /// What was read, to keep.
+    ///
+    /// # Panics
+    ///
+    /// Never.
+    #[must_use]
+    pub fn into_data(mut self) -> B {
+        self.data.take().expect("taken once only")
+    }
+}
+
+impl<B> Deref for Batch<B> {
+    type Target = B;
+
+    fn deref(&self) -> &B {
+        self.data.as_ref().expect("there until it is dropped")
+    }
+}
+
+impl<B> DerefMut for Batch<B> {
+    fn deref_mut(&mut self) -> &mut B {
+        self.data.as_mut().expect("there until it is dropped")
+    }
+}
+
+impl<B> Drop for Batch<B> {
+    fn drop(&mut self) {
+        if let Some(data) = self.data.take() {
+            self.pool.give(data);
+        }
+    }
+}
+
+impl<B> fmt::Debug for Batches<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batches").field("threads", &self.threads.len()).finish_non_exhaustive()
+    }
+}
+
+impl<B: fmt::Debug> fmt::Debug for Batch<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Batch { number, indices, data, .. } = self;
+        f.debug_struct("Batch")
+            .field("number", number)
+            .field("indices", indices)
+            .field("data", data)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The first of many rows.
+fn some(indices: &[usize]) -> String {
+    match indices.get(..8) {
+        Some(first) if indices.len() > 8 => {
+            let first: Vec<String> = first.iter().map(ToString::to_string).collect();
+            format!("[{}, …]", first.join(", "))
+        }
+        _ => format!("{indices:?}"),
+    }
+}

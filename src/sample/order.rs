@@ -1,0 +1,151 @@
+//! In which order an epoch goes through the rows.
+
+use std::sync::Arc;
+
+use num_traits::AsPrimitive as _;
+
+use super::permutation::{Permutation, below, hash, mix};
+use crate::error::{ErrorKind, Result};
+
+/// What an epoch is made of.
+#[derive(Clone, Debug)]
+pub(super) enum Order {
+    /// All rows, from first to last.
+    Sequential,
+    /// All rows, in random order.
+    Shuffled,
+    /// All rows, block by block in random order, in random order inside.
+    Blocks(u64),
+    /// Any rows, each as likely.
+    Replacement,
+    /// Any rows, each as likely as its weight says.
+    Weighted(Arc<[f64]>),
+}
+
+/// The order of one epoch.
+#[derive(Clone, Debug)]
+pub(super) enum Epoch {
+    Sequential,
+    Shuffled(Permutation),
+    Blocks(Blocks),
+    Replacement { len: u64, key: u64 },
+    Weighted { cumulative: Arc<[f64]>, key: u64 },
+}
+
+impl Order {
+    /// The order of an epoch over `len` rows.
+    pub(super) fn epoch(&self, len: u64, seed: u64, epoch: u64) -> Epoch {
+        let key = hash(mix(seed), epoch);
+        match self {
+            Order::Sequential => Epoch::Sequential,
+            Order::Shuffled => Epoch::Shuffled(Permutation::new(len, key)),
+            Order::Blocks(size) => Epoch::Blocks(Blocks::new(len, *size, key)),
+            Order::Replacement => Epoch::Replacement { len, key },
+            Order::Weighted(cumulative) => {
+                Epoch::Weighted { cumulative: Arc::clone(cumulative), key }
+            }
+        }
+    }
+
+    /// Whether shares are stretches of the order, so that each has its own
+    /// blocks, and not every so many rows of it.
+    pub(super) fn is_dealt_in_stretches(&self) -> bool {
+        matches!(self, Order::Blocks(_))
+    }
+
+    /// Two numbers that tell it from others.
+    pub(super) fn words(&self) -> [u64; 2] {
+        match self {
+            Order::Sequential => [0, 0],
+            Order::Shuffled => [1, 0],
+            Order::Blocks(size) => [2, *size],
+            Order::Replacement => [3, 0],
+            Order::Weighted(cumulative) => {
+                [4, cumulative.iter().fold(0, |sum, weight| hash(sum, weight.to_bits()))]
+            }
+        }
+    }
+}
+
+impl Epoch {
+    /// The row at a position.
+    pub(super) fn row(&self, position: u64) -> u64 {
+        match self {
+            Epoch::Sequential => position,
+            Epoch::Shuffled(permutation) => permutation.at(position),
+            Epoch::Blocks(blocks) => blocks.row(position),
+            Epoch::Replacement { len, key } => below(hash(*key, position), *len),
+            Epoch::Weighted { cumulative, key } => {
+                weighted(cumulative, hash(*key, position)).try_into().unwrap_or(u64::MAX)
+            }
+        }
+    }
+}
+
+/// Blocks in random order; the last one may be shorter, and stands anywhere.
+#[derive(Clone, Debug)]
+pub(super) struct Blocks {
+    len: u64,
+    size: u64,
+    key: u64,
+    order: Permutation,
+    /// Where the last block stands in the order, and how long it is.
+    last_at: u64,
+    last_len: u64,
+}
+
+impl Blocks {
+    fn new(len: u64, size: u64, key: u64) -> Blocks {
+        let size = size.max(1);
+        let count = len.div_ceil(size);
+        let order = Permutation::new(count, key);
+        let last = count.saturating_sub(1);
+        let last_at = if count == 0 { 0 } else { order.inverse(last) };
+        Blocks { len, size, key, order, last_at, last_len: len - last * size }
+    }
+
+    fn row(&self, position: u64) -> u64 {
+        // Up to the short block all are whole; behind it, all start earlier by
+        // what it lacks.
+        let short = self.size - self.last_len;
+        let moved = if position / self.size >= self.last_at {
+            let into_last = position - self.last_at * self.size;
+            if into_last < self.last_len { position } else { position + short }
+        } else {
+            position
+        };
+        let block = self.order.at(moved / self.size);
+        let start = block * self.size;
+        let len = self.size.min(self.len - start);
+        start + Permutation::new(len, hash(self.key, block)).at(moved % self.size)
+    }
+}
+
+/// The first row whose cumulative weight is above a random share of all.
+fn weighted(cumulative: &[f64], bits: u64) -> usize {
+    let total = cumulative.last().copied().unwrap_or(0.0);
+    let share: f64 = (bits >> 11).as_();
+    // A share of 2⁵³, exactly below 1; rounding may still lead to the total.
+    let wanted = share / 9_007_199_254_740_992.0 * total;
+    let found = cumulative.partition_point(|&sum| sum <= wanted);
+    found.min(cumulative.partition_point(|&sum| sum < total))
+}
+
+/// Checks that weights were added up to this.
+pub(super) fn check_cumulative(cumulative: &[f64]) -> Result<()> {
+    let refused = |value: String, expected: &str| {
+        Err(ErrorKind::Value { value, expected: expected.to_owned() }.into())
+    };
+    let mut before = 0.0;
+    for (row, &sum) in cumulative.iter().enumerate() {
+        if !sum.is_finite() || sum < before {
+            let value = format!("cumulative weight {sum} of row {row}");
+            return refused(value, &format!("a finite one of at least {before}"));
+        }
+        before = sum;
+    }
+    if before > 0.0 {
+        return Ok(());
+    }
+    refused("cumulative weights that end at 0".to_owned(), "a row of some weight")
+}

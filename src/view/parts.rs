@@ -1,0 +1,225 @@
+//! Parts of one axis in any order: rows, and windows of several rows.
+
+use std::ops::Range;
+
+use super::runs::Run;
+use crate::axes::Axes;
+use crate::element::Element;
+use crate::error::{ErrorKind, Result};
+use crate::geometry::{Geometry, advance};
+use crate::kernel;
+use crate::literal::tuple;
+
+/// Bytes of values converted at once, so that they stay in the first cache.
+const BLOCK: usize = 16 * 1024;
+
+/// Elements this far from each other are not on one page.
+const PAGE: usize = 4096;
+
+/// How many parts before it is copied a part is fetched from memory.
+const FETCHED: usize = 4;
+
+/// What stands at each index of an axis: elements at the same distances from
+/// the first of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    /// The first byte of the first part, and the bytes from one to the next.
+    start: usize,
+    stride: isize,
+    /// How many parts there are.
+    pub(crate) count: usize,
+    /// The elements of a part, merged, from its first byte on.
+    inner: Geometry,
+    /// How many these are, and the bytes of each.
+    pub(crate) len: usize,
+    size: usize,
+    /// Whether they are one run of bytes.
+    is_run: bool,
+}
+
+impl Parts {
+    /// The parts of an axis, `window` indices each; they may overlap. Of axes
+    /// before it, only the first index counts.
+    pub(crate) fn windows(
+        geometry: &Geometry,
+        axis: usize,
+        window: usize,
+        size: usize,
+    ) -> Result<Parts> {
+        let shape = || tuple(&geometry.shape);
+        let (Some(&dim), Some(&stride)) = (geometry.shape.get(axis), geometry.strides.get(axis))
+        else {
+            return Err(ErrorKind::Axis { asked: axis, shape: shape() }.into());
+        };
+        let Some(before) = dim.checked_sub(window) else {
+            let asked = format!("window of {window}");
+            return Err(ErrorKind::Index { axis, asked, shape: shape() }.into());
+        };
+        let (dims, strides) = (geometry.shape.iter(), geometry.strides.iter());
+        let after = dims.zip(strides).skip(axis + 1);
+        let all = std::iter::once((window, stride)).chain(after.map(|(&dim, &by)| (dim, by)));
+        let (shape, strides): (Axes<usize>, Axes<isize>) = all.unzip();
+        let inner = Geometry { offset: 0, shape, strides }.merged();
+        let (len, is_run) = (inner.len(), inner.is_contiguous(size));
+        let is_run = is_run && len > 0 && size > 0;
+        Ok(Parts { start: geometry.offset, stride, count: before + 1, inner, len, size, is_run })
+    }
+
+    /// The parts of an axis, one index each.
+    pub(crate) fn rows(geometry: &Geometry, axis: usize, size: usize) -> Result<Parts> {
+        let dim = geometry.shape.get(axis).copied().unwrap_or(1);
+        let parts = Parts::windows(geometry, axis, dim.min(1), size)?;
+        Ok(Parts { count: dim, ..parts })
+    }
+
+    /// The same parts, from another first byte on.
+    pub(crate) fn from(&self, start: usize) -> Parts {
+        Parts { start, ..self.clone() }
+    }
+
+    /// Bytes of the elements of a part.
+    pub(crate) fn nbytes(&self) -> usize {
+        self.len * self.size
+    }
+
+    fn at(&self, index: usize) -> usize {
+        advance(self.start, index, self.stride)
+    }
+
+    /// The bytes of a part, if its elements are one run.
+    #[inline]
+    fn run<'b>(&self, bytes: &'b [u8], index: usize) -> Option<&'b [u8]> {
+        let start = self.at(index);
+        bytes.get(start..start.wrapping_add(self.nbytes()))
+    }
+
+    fn runs(&self, index: usize) -> impl Iterator<Item = Run> + '_ {
+        let start = self.at(index);
+        self.inner.runs().map(move |run| Run { start: start.wrapping_add(run.start), ..run })
+    }
+
+    /// Where the bytes of a part lie: a range for each of its runs, or for each
+    /// element when these lie on different pages.
+    pub(crate) fn ranges(&self, index: usize, mut each: impl FnMut(Range<usize>)) {
+        for run in self.runs(index) {
+            let (run, _) = run.turned_forward();
+            let stride = run.stride.unsigned_abs();
+            if stride >= PAGE {
+                for i in 0..run.count {
+                    let start = advance(run.start, i, run.stride);
+                    each(start..start + self.size);
+                }
+            } else if run.count > 0 {
+                each(run.start..run.start + (run.count - 1) * stride + self.size);
+            }
+        }
+    }
+
+    /// The indices, while the bytes of later ones are fetched.
+    fn fetched<'s>(
+        &'s self,
+        bytes: &'s [u8],
+        indices: &'s [usize],
+    ) -> impl Iterator<Item = usize> + 's {
+        let later = indices.iter().skip(FETCHED).map(Some).chain(std::iter::repeat(None));
+        indices.iter().zip(later).map(move |(&index, later)| {
+            if let Some(later) = later.and_then(|&later| self.run(bytes, later)) {
+                kernel::prefetch(later);
+            }
+            index
+        })
+    }
+
+    /// Decodes parts over as many values as `out` has. There may be more
+    /// indices: they are next.
+    pub(crate) fn decode_over<T: Element>(
+        &self,
+        bytes: &[u8],
+        codec: &T::Codec,
+        indices: &[usize],
+        out: &mut [T],
+    ) {
+        if self.len == 0 {
+            return;
+        }
+        if self.is_run {
+            if let Some((part, to)) = T::raw(codec, out) {
+                let places = to.chunks_exact_mut(self.nbytes());
+                for (to, from) in places.zip(self.fetched(bytes, indices)) {
+                    let Some(from) = self.run(bytes, from) else { continue };
+                    if part.swap {
+                        kernel::copy(part, from, self.size, to);
+                    } else {
+                        to.copy_from_slice(from);
+                    }
+                }
+                return;
+            }
+        }
+        for (own, &index) in out.chunks_exact_mut(self.len).zip(indices) {
+            let mut rest = own;
+            for run in self.runs(index) {
+                let (own, after) = rest.split_at_mut(run.count);
+                run.decode_over(bytes, codec, own);
+                rest = after;
+            }
+        }
+    }
+
+    /// Decodes parts to the end of `out`.
+    pub(crate) fn decode_onto<T: Element>(
+        &self,
+        bytes: &[u8],
+        codec: &T::Codec,
+        indices: &[usize],
+        out: &mut Vec<T>,
+    ) {
+        for run in indices.iter().flat_map(|&index| self.runs(index)) {
+            run.decode_onto(bytes, codec, out);
+        }
+    }
+
+    /// Decodes parts block by block and converts them over as many values as
+    /// `out` has. There may be more indices: they are next.
+    pub(crate) fn convert_over<T: Element + Copy, U>(
+        &self,
+        bytes: &[u8],
+        codec: &T::Codec,
+        indices: &[usize],
+        out: &mut [U],
+        convert: impl Fn(T) -> U,
+    ) {
+        let room = (BLOCK / size_of::<T>().max(1)).clamp(1, self.len.max(1));
+        let mut buffer = T::zeros(room);
+        let count = out.len() / self.len.max(1);
+        let mut rest = out;
+        for mut run in self.fetched(bytes, indices).take(count).flat_map(|i| self.runs(i)) {
+            while run.count > 0 {
+                let block = Run { count: run.count.min(room), ..run };
+                let (own, after) = rest.split_at_mut(block.count);
+                if let Some(over) = buffer.as_mut().and_then(|all| all.get_mut(..block.count)) {
+                    block.decode_over(bytes, codec, over);
+                    kernel::convert(over, own, &convert);
+                } else {
+                    let mut values = Vec::with_capacity(block.count);
+                    block.decode_onto(bytes, codec, &mut values);
+                    kernel::convert(&values, own, &convert);
+                }
+                rest = after;
+                run = run.after(block.count);
+            }
+        }
+    }
+
+    /// Copies the bytes of parts as they are stored, elements in C order.
+    pub(crate) fn copy(&self, bytes: &[u8], indices: &[usize], out: &mut [u8]) {
+        let mut rest = out;
+        for run in indices.iter().flat_map(|&index| self.runs(index)) {
+            for element in run.elements(bytes, self.size) {
+                let (own, after) = rest.split_at_mut(self.size);
+                own.copy_from_slice(element);
+                rest = after;
+            }
+        }
+    }
+}

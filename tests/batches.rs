@@ -1,0 +1,120 @@
+//! Batches read ahead: in order, in memory used again, with errors where they
+//! happened.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use npymap::{BatchOptions, ErrorKind, MappedArray, Rows, Sampler};
+
+fn numbers(count: u32) -> Rows {
+    let mut array = MappedArray::anonymous(&"<u4".parse().unwrap(), &[count as usize, 2]).unwrap();
+    let mut view = array.view_mut::<u32>().unwrap();
+    view.copy_from_slice(&(0..2 * count).collect::<Vec<_>>()).unwrap();
+    array.into_read_only().unwrap().rows().unwrap()
+}
+
+#[test]
+fn batches_are_those_of_the_sampler_in_its_order() {
+    let rows = numbers(1000);
+    let sampler = Sampler::shuffled(1000, 5);
+    for (threads, ahead) in [(1, 1), (1, 3), (3, 1), (4, 8)] {
+        let (left, right) = (rows.clone(), rows.clone());
+        let read = move |rows: &[usize], batch: &mut (Vec<u32>, Vec<u32>)| {
+            left.take_vec(rows, &mut batch.0)?;
+            right.take_vec(rows, &mut batch.1)
+        };
+        let batches =
+            BatchOptions::new().threads(threads).ahead(ahead).start(sampler.batches(64), read);
+        let mut expected = sampler.batches(64);
+        for (number, batch) in batches.unwrap().enumerate() {
+            let batch = batch.unwrap();
+            assert_eq!(
+                (batch.number(), batch.indices()),
+                (number as u64, &*expected.next().unwrap())
+            );
+            let own = batch.indices().iter().flat_map(|&row| [2 * row as u32, 2 * row as u32 + 1]);
+            assert!(own.eq(batch.0.iter().copied()) && batch.0 == batch.1);
+        }
+        assert!(expected.next().is_none());
+    }
+}
+
+/// A batch's memory that counts how often it was made.
+#[derive(Default)]
+struct Counted(Vec<u32>, Option<Arc<AtomicUsize>>);
+
+fn counted(
+    made: &Arc<AtomicUsize>,
+) -> impl Fn(&[usize], &mut Counted) -> npymap::Result<()> + use<> {
+    let (rows, made) = (numbers(1000), Arc::clone(made));
+    move |indices, batch| {
+        if batch.1.is_none() {
+            made.fetch_add(1, Ordering::Relaxed);
+            batch.1 = Some(Arc::clone(&made));
+        }
+        rows.take_vec(indices, &mut batch.0)
+    }
+}
+
+#[test]
+fn memory_is_used_again_and_collecting_does_not_hang() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let mut options = BatchOptions::new();
+    options.threads(2).ahead(3);
+    let sampler = Sampler::shuffled(1000, 5);
+    for batch in options.start(sampler.batches(10), counted(&made)).unwrap() {
+        assert_eq!(batch.unwrap().0.len(), 20);
+    }
+    let few = made.swap(0, Ordering::Relaxed);
+    assert!((1..=6).contains(&few), "{few}");
+    let all: Vec<_> = options.start(sampler.batches(10), counted(&made)).unwrap().collect();
+    assert_eq!((all.len(), made.load(Ordering::Relaxed)), (100, 100));
+    let kept = all.into_iter().next().unwrap().unwrap().into_data();
+    assert_eq!(kept.0.len(), 20);
+}
+
+#[test]
+fn not_more_is_read_than_is_asked_for_and_dropping_stops() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let read = {
+        let made = Arc::clone(&made);
+        move |_: &[usize], (): &mut ()| {
+            made.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+    };
+    let mut batches =
+        BatchOptions::new().ahead(4).start(Sampler::sequential(1 << 40).batches(1), read).unwrap();
+    for _ in 0..10 {
+        batches.next().unwrap().unwrap();
+    }
+    drop(batches);
+    assert!(made.load(Ordering::Relaxed) <= 14);
+}
+
+#[test]
+fn an_error_tells_its_rows_and_later_batches_come() {
+    let rows = numbers(20);
+    let read = move |indices: &[usize], batch: &mut Vec<u32>| rows.take_vec(indices, batch);
+    let wanted = [vec![1, 2], vec![3, 20], vec![19, 0]];
+    let mut batches = BatchOptions::new().start(wanted, read).unwrap();
+    assert_eq!(**batches.next().unwrap().unwrap(), [2, 3, 4, 5]);
+    let error = batches.next().unwrap().unwrap_err();
+    assert_eq!((error.number, &*error.indices), (1, &[3, 20][..]));
+    assert!(matches!(error.source.kind(), ErrorKind::Index { .. }));
+    let says = "batch 1, of rows [3, 20]: index 20 of axis 0 is outside shape (20, 2)";
+    assert_eq!(error.to_string(), says);
+    assert_eq!(**batches.next().unwrap().unwrap(), [38, 39, 0, 1]);
+    assert!(batches.next().is_none() && batches.next().is_none());
+}
+
+#[test]
+#[should_panic(expected = "a panic of the reader")]
+fn a_panic_of_the_reader_is_the_consumers() {
+    let read = |indices: &[usize], (): &mut ()| {
+        assert!(indices[0] < 3, "a panic of the reader");
+        Ok(())
+    };
+    let batches = BatchOptions::new().threads(2).start(Sampler::sequential(9).batches(1), read);
+    batches.unwrap().for_each(drop);
+}

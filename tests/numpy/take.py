@@ -1,0 +1,85 @@
+"""Answers what NumPy takes of arrays in files, as `oracle.py`.
+
+`tests/live_take.rs` asks.
+"""
+
+import random
+
+from oracle import np, serve
+from views import random_file, random_path, raw, sized_dtype, told
+
+NUMBERS = [f"{order}{kind}" for order in "<>" for kind in "i2 i4 i8 u2 u4 u8 f2 f4 f8 c8 c16".split()]
+NUMBERS += ["|b1", "|i1", "|u1"]
+
+
+def random_indices(rng, dim, mode):
+    reach = rng.choice([dim, dim, dim + 2]) if mode != "raise" else dim + (rng.random() < 0.05)
+    low = -reach if mode != "raise" or rng.random() < 0.05 else 0
+    count = rng.choice([0, 1, 2, 5, 20, 40])
+    return [rng.randrange(low, max(reach, low + 1)) for _ in range(count)]
+
+
+def taken(array, indices, axis, mode):
+    """What is taken, where negative indices are errors as any others."""
+    if indices and array.shape[axis] == 0:
+        # NumPy hangs here with `wrap`, unless other axes are empty too.
+        return {"error": "nothing to take"}
+    if mode == "raise" and indices and min(indices) < 0:
+        return {"error": "negative"}
+    try:
+        return told(np.take(array, np.array(indices, int), axis, mode=mode))
+    except (IndexError, ValueError) as error:
+        return {"error": str(error)}
+
+
+def takes(directory, seed, count):
+    """Parts along any axis, as bytes, and those of one field of rows."""
+    rng = random.Random(seed)
+    files = []
+    while len(files) < count:
+        path = f"{directory}/{len(files)}.npy"
+        array = random_file(rng, path, sized_dtype(rng))
+        if array.ndim == 0:
+            continue
+        cases = []
+        for _ in range(4):
+            axis, mode = rng.randrange(array.ndim), rng.choice(["raise", "wrap", "clip"])
+            indices = random_indices(rng, array.shape[axis], mode)
+            case = taken(raw(array), indices, axis, mode)
+            cases.append({"axis": axis, "mode": mode, "indices": indices, **case})
+        keys = random_path(rng, array.dtype)
+        field = array
+        for key in keys:
+            field = field[key]
+        indices = [rng.randrange(len(array)) for _ in range(5)] if len(array) else []
+        # Padding inside is not copied.
+        own = told(field[indices]) if field.itemsize and field.dtype.names is None else None
+        files.append(
+            {"path": path, "cases": cases, "field": keys, "rows": indices, "taken": own}
+        )
+    return files
+
+
+def casts(directory, seed, count):
+    """Rows and windows of numbers, cast to those of the same kind."""
+    rng = random.Random(seed)
+    files = []
+    while len(files) < count:
+        path = f"{directory}/{len(files)}.npy"
+        array = random_file(rng, path, np.dtype(rng.choice(NUMBERS)))
+        if array.ndim == 0:
+            continue
+        to = np.dtype(rng.choice(NUMBERS)).newbyteorder("<")
+        length = rng.randrange(len(array) + 2)
+        starts = [rng.randrange(len(array) - length + 1) for _ in range(5)] if length <= len(array) else [0]
+        case = {"path": path, "to": to.str, "len": length, "starts": starts}
+        if not np.can_cast(array.dtype, to, "same_kind") or length > len(array):
+            files.append({**case, "error": True})
+            continue
+        windows = [array[start : start + length] for start in starts]
+        files.append({**case, **told(np.array(windows).astype(to))})
+    return files
+
+
+if __name__ == "__main__":
+    serve(takes, casts)

@@ -1,0 +1,139 @@
+//! Rows of different lengths.
+
+use std::path::{Path, PathBuf};
+
+use npymap::{Appender, CreateOptions, DType, ErrorKind, Order, Ragged, RaggedAppender};
+
+use crate::support::{directory, file, npy, open};
+
+fn paths(directory: &tempfile::TempDir) -> [PathBuf; 2] {
+    ["data.npy", "offsets.npy"].map(|name| directory.path().join(name))
+}
+
+fn read([data, offsets]: &[PathBuf; 2]) -> Ragged {
+    Ragged::new(open(data).unwrap().rows().unwrap(), open(offsets).unwrap().rows().unwrap())
+        .unwrap()
+}
+
+/// Row `n` has `n % 7` elements, all of them `n`.
+fn row(n: usize) -> Vec<u16> {
+    vec![n as u16; n % 7]
+}
+
+fn written(paths: &[PathBuf; 2], rows: usize) {
+    let options = CreateOptions::new();
+    let mut to =
+        RaggedAppender::create(&paths[0], &paths[1], &DType::of::<u16>(), &[], &options).unwrap();
+    (0..rows).for_each(|n| to.append_slice(&row(n)).unwrap());
+    assert_eq!(to.rows(), rows);
+    to.close().unwrap();
+}
+
+#[test]
+fn rows_come_back_packed_and_padded() {
+    let directory = directory();
+    let paths = paths(&directory);
+    written(&paths, 1000);
+    let ragged = read(&paths);
+    assert_eq!((ragged.len(), ragged.dtype().to_string()), (1000, "'<u2'".to_owned()));
+    assert!((0..1000).all(|n| ragged.get::<u16>(n).unwrap() == row(n)));
+    let indices: Vec<usize> = (0..100).map(|i| i * 77 % 1000).collect();
+    let (packed, offsets) = ragged.take_packed::<u16, _>(&indices).unwrap();
+    assert_eq!(packed, indices.iter().flat_map(|&n| row(n)).collect::<Vec<_>>());
+    assert!(offsets.windows(2).zip(&indices).all(|(ends, n)| ends[1] - ends[0] == n % 7));
+    for width in [0, 1, 4, 9] {
+        let mut out = vec![7; width * 100];
+        let lengths = ragged.take_padded(&indices, width, &0, &mut out).unwrap();
+        assert!(lengths.iter().zip(&indices).all(|(len, n)| *len == n % 7));
+        for (own, &n) in out.chunks_exact(width.max(1)).zip(&indices) {
+            let mut expected = row(n);
+            expected.resize(width, 0);
+            assert_eq!(own, expected);
+        }
+    }
+    assert!(matches!(ragged.get::<u16>(1000).unwrap_err().kind(), ErrorKind::Index { .. }));
+    assert!(matches!(ragged.get::<i8>(3).unwrap_err().kind(), ErrorKind::Fit { .. }));
+    assert!(ragged.take_padded(&[1], 2, &0_u16, &mut [0; 3]).is_err());
+}
+
+#[test]
+fn elements_may_have_axes_and_text() {
+    let directory = directory();
+    let paths = paths(&directory);
+    let options = CreateOptions::new();
+    let dtype = "<U3".parse().unwrap();
+    let mut to = RaggedAppender::create(&paths[0], &paths[1], &dtype, &[2], &options).unwrap();
+    let text = |words: [&str; 4]| words.map(str::to_owned);
+    to.append_slice(&text(["a", "b", "c", "d"])).unwrap();
+    to.append_slice(&text(["e", "f", "g", "h"])[..2]).unwrap();
+    drop(to);
+    let ragged = read(&paths);
+    let (packed, offsets) = ragged.take_packed::<String, _>(&[1, 0]).unwrap();
+    assert_eq!((packed.concat(), offsets), ("efabcd".to_owned(), vec![0, 1, 3]));
+}
+
+#[test]
+fn rows_are_added_to_files_that_are_there() {
+    let directory = directory();
+    let paths = paths(&directory);
+    written(&paths, 10);
+    let mut more = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+    assert_eq!(more.rows(), 10);
+    (10..20).for_each(|n| more.append_slice(&row(n)).unwrap());
+    more.close().unwrap();
+    let ragged = read(&paths);
+    assert!(ragged.len() == 20 && (0..20).all(|n| ragged.get::<u16>(n).unwrap() == row(n)));
+}
+
+fn append<T: npymap::Element>(path: &Path, values: &[T]) {
+    let mut to = Appender::open(path).unwrap();
+    to.append_slice(values).unwrap();
+    to.close().unwrap();
+}
+
+#[test]
+fn what_a_dead_writer_left_is_taken_away() {
+    let directory = directory();
+    let paths = paths(&directory);
+    for (elements, offsets) in [(&[1_u16, 2][..], &[][..]), (&[], &[90_i64, 95]), (&[1], &[33, 90])]
+    {
+        for path in &paths {
+            std::fs::remove_file(path).ok();
+        }
+        written(&paths, 10);
+        append(&paths[0], elements);
+        append(&paths[1], offsets);
+        let mut more = RaggedAppender::open(&paths[0], &paths[1]).unwrap();
+        let before = more.rows();
+        assert_eq!(before, 10, "{offsets:?}");
+        more.append_slice(&row(13)).unwrap();
+        more.close().unwrap();
+        let ragged = read(&paths);
+        assert!((0..10).all(|n| ragged.get::<u16>(n).unwrap() == row(n)));
+        assert_eq!(ragged.get::<u16>(before).unwrap(), row(13));
+    }
+}
+
+#[test]
+fn offsets_that_lead_nowhere_are_errors() {
+    let directory = directory();
+    let paths = paths(&directory);
+    file(&directory, "data.npy", &npy("<u2", &[4], Order::C, &[0; 8]));
+    let offsets = |descr: &str, shape: &[usize], numbers: &[i64]| {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        file(&directory, "offsets.npy", &npy(descr, shape, Order::C, &bytes));
+    };
+    offsets("<i8", &[4], &[0, 5, 2, -1]);
+    let ragged = read(&paths);
+    let says = |row| ragged.get::<u16>(row).unwrap_err().to_string();
+    assert_eq!(says(0), "row 0 from 0 to 5: expected offsets that rise, up to 4");
+    assert_eq!(says(1), "row 1 from 5 to 2: expected offsets that rise, up to 4");
+    assert_eq!(says(2), "row 2 from 2 to -1: expected offsets that rise, up to 4");
+    for (descr, shape, count) in [("<f8", &[2][..], 2), ("<i8", &[1, 2], 2), ("<i8", &[0], 0)] {
+        offsets(descr, shape, &vec![0; count]);
+        let [data, offsets] =
+            [&paths[0], &paths[1]].map(|path| open(path).unwrap().rows().unwrap());
+        let error = Ragged::new(data, offsets).unwrap_err().to_string();
+        assert!(error.ends_with("expected one axis of integers, one more than there are rows"));
+    }
+}

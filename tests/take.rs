@@ -1,0 +1,204 @@
+//! Rows in any order, of arrays from files and of others.
+
+use std::fs;
+
+use npymap::ndarray::{Axis, s};
+use npymap::{ArrayFile, ErrorKind, MappedArray, Order, Result, TakeMode};
+
+use crate::support::{directory, file, npy, open, open_copy_on_write};
+
+fn numbers(count: u32) -> Vec<u8> {
+    (0..count).flat_map(u32::to_le_bytes).collect()
+}
+
+fn array(shape: &[usize], order: Order) -> MappedArray<Vec<u8>> {
+    let count: usize = shape.iter().product();
+    MappedArray::from_bytes(npy("<u4", shape, order, &numbers(count as u32))).unwrap()
+}
+
+#[test]
+fn parts_of_views_are_ndarrays_selections() {
+    let indices = [3, 0, 3, 3, 1];
+    for order in [Order::C, Order::F] {
+        let array = array(&[4, 5, 6], order);
+        let view = array.view::<u32>().unwrap().slice(s![..;-1, .., 1..;1]);
+        for axis in 0..3 {
+            let expected = view.to_ndarray().select(Axis(axis), &indices);
+            assert_eq!(view.take(axis, &indices).unwrap(), expected);
+            let mut out = vec![0; expected.len()];
+            view.take_into(axis, &indices, &mut out).unwrap();
+            assert!(out.iter().eq(&expected));
+        }
+        assert_eq!(view.take::<usize>(1, &[]).unwrap().shape(), [4, 0, 5]);
+        assert!(matches!(view.take(3, &[0]).unwrap_err().kind(), ErrorKind::Axis { .. }));
+    }
+}
+
+#[test]
+fn rows_are_those_of_the_view() {
+    let directory = directory();
+    for order in [Order::C, Order::F] {
+        let path = file(&directory, "a.npy", &npy("<u4", &[1000, 3, 7], order, &numbers(21_000)));
+        let array = open(&path).unwrap();
+        let rows = array.rows().unwrap();
+        assert_eq!((rows.len(), rows.row_len(), rows.is_empty()), (1000, 21, false));
+        let indices: Vec<usize> = (0..300).map(|i| i * 7919 % 1000).collect();
+        let expected = array.view::<u32>().unwrap().take(0, &indices).unwrap();
+        for _ in 0..3 {
+            assert_eq!(rows.take_array::<u32, _>(&indices).unwrap(), expected);
+        }
+        let mut halves = vec![0.0; expected.len()];
+        rows.take_with(&indices, &mut halves, |x: u32| f64::from(x) / 2.0).unwrap();
+        assert!(halves.iter().zip(&expected).all(|(half, whole)| 2.0 * half == f64::from(*whole)));
+        rows.prefetch(&indices).unwrap();
+        let mut bytes = vec![0; 4 * expected.len()];
+        ArrayFile::open(&path).unwrap().take(&indices, &mut halves).unwrap_err();
+        rows.take_bytes(&indices, &mut bytes).unwrap();
+        assert_eq!(bytes, expected.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn what_names_no_row_is_an_error_before_anything_is_written() {
+    let rows = MappedArray::anonymous(&"<u2".parse().unwrap(), &[5, 2]).unwrap();
+    let rows = rows.into_read_only().unwrap().rows().unwrap();
+    let mut out = [7_u16; 4];
+    let says = |result: Result<()>| result.unwrap_err().to_string();
+    assert_eq!(says(rows.take(&[0, 5], &mut out)), "index 5 of axis 0 is outside shape (5, 2)");
+    assert_eq!(says(rows.take(&[-1, 0], &mut out)), "index -1 of axis 0 is outside shape (5, 2)");
+    let far = says(rows.take(&[0, u64::MAX], &mut out));
+    assert_eq!(far, format!("index {} of axis 0 is outside shape (5, 2)", u64::MAX));
+    assert_eq!(says(rows.take(&[0], &mut out)), "4 values for 2 elements");
+    assert_eq!(
+        says(rows.take(&[0, 1], &mut [0_i32; 4])),
+        "stored as '<u2', asked for `i32`: use `u16`"
+    );
+    assert_eq!(
+        says(rows.take_windows(&[0], 6, &mut [0_u16; 12])),
+        "index window of 6 of axis 0 is outside shape (5, 2)"
+    );
+    assert_eq!(
+        says(rows.take_windows(&[4], 2, &mut out)),
+        "index 4 of axis 0 is outside shape (5, 2)"
+    );
+    assert_eq!(
+        says(rows.take_as(&[0], &mut [false; 2])),
+        "'<u2' does not become '|b1' with casting `same_kind`: allow it with casting `unsafe`"
+    );
+    assert_eq!(out, [7; 4]);
+    rows.take(&TakeMode::Wrap.resolve(&[-1, 7], rows.len()).unwrap(), &mut out).unwrap();
+    assert_eq!(out, [0; 4]);
+    let none: [usize; 0] = [];
+    assert!(TakeMode::Wrap.resolve(&none, 0).unwrap().is_empty());
+    assert!(TakeMode::Wrap.resolve(&[0], 0).is_err() && TakeMode::Clip.resolve(&[0], 0).is_err());
+    rows.take::<u16, usize>(&[], &mut []).unwrap();
+}
+
+#[test]
+fn arrays_without_axes_have_no_rows() {
+    let array = MappedArray::anonymous(&"<u2".parse().unwrap(), &[]).unwrap();
+    let error = array.into_read_only().unwrap().rows().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Axis { .. }));
+}
+
+#[test]
+fn rows_of_no_bytes_are_rows() {
+    for (descr, shape) in [("|S0", [3, 2]), ("<u4", [3, 0]), ("<u4", [0, 3])] {
+        let array = MappedArray::anonymous(&descr.parse().unwrap(), &shape).unwrap();
+        let rows = array.into_read_only().unwrap().rows().unwrap();
+        let indices = vec![0; rows.len().min(2)];
+        let taken = rows.take_array::<npymap::Value, usize>(&indices).unwrap();
+        assert_eq!(taken.shape(), [indices.len(), shape[1]]);
+        rows.take_bytes(&indices, &mut []).unwrap_or_else(|_| {
+            assert_eq!(descr, "<u4");
+        });
+    }
+}
+
+#[test]
+fn rows_outlive_the_array_and_the_name_of_its_file() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("<u4", &[10], Order::C, &numbers(10)));
+    let array = open(&path).unwrap();
+    let before = array.rows().unwrap();
+    fs::remove_file(&path).unwrap();
+    file(&directory, "a.npy", &npy("<u4", &[10], Order::C, &[0; 40]));
+    let after = array.rows().unwrap();
+    drop(array);
+    for rows in [before, after] {
+        assert_eq!(rows.take_array::<u32, _>(&[9, 1]).unwrap().into_raw_vec_and_offset().0, [9, 1]);
+    }
+}
+
+#[test]
+fn rows_of_a_private_map_are_what_was_stored_there() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("<u4", &[10], Order::C, &numbers(10)));
+    let mut array = open_copy_on_write(&path).unwrap();
+    array.as_slice_mut::<u32>().unwrap()[3] = 77;
+    let rows = array.into_read_only().unwrap().rows().unwrap();
+    assert_eq!(rows.take_array::<u32, _>(&[3, 4]).unwrap().into_raw_vec_and_offset().0, [77, 4]);
+}
+
+#[test]
+fn pairs_of_windows_are_one_row_apart() {
+    let array = MappedArray::anonymous(&">u2".parse().unwrap(), &[50, 2]).unwrap();
+    let mut array = array;
+    array.view_mut::<u16>().unwrap().copy_from_slice(&(0..100).collect::<Vec<_>>()).unwrap();
+    let rows = array.into_read_only().unwrap().rows().unwrap();
+    let (mut inputs, mut targets) = ([0_i32; 8], [0_i32; 8]);
+    rows.take_window_pairs(&[45, 0], 2, &mut inputs, &mut targets).unwrap();
+    assert_eq!(inputs, [90, 91, 92, 93, 0, 1, 2, 3]);
+    assert_eq!(targets, [92, 93, 94, 95, 2, 3, 4, 5]);
+    assert!(rows.take_window_pairs(&[48, 0], 2, &mut inputs, &mut targets).is_err());
+    let mut shorter = [0_i32; 7];
+    assert!(rows.take_window_pairs(&[0, 0], 2, &mut inputs, &mut shorter).is_err());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn only_the_pages_of_rows_are_read() {
+    use std::io::Write as _;
+    let directory = directory();
+    let path = directory.path().join("sparse.npy");
+    let (count, nbytes) = (1 << 20, 4096);
+    let header = npymap::Header::new("|u1".parse().unwrap(), &[count, nbytes], Order::C).unwrap();
+    let mut sparse = fs::File::create(&path).unwrap();
+    let header = header.encode(None).unwrap().bytes;
+    sparse.write_all(&header).unwrap();
+    sparse.set_len((header.len() + count * nbytes) as u64).unwrap();
+    let rows = open(&path).unwrap().rows().unwrap();
+    let resident = || {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("RssFile:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
+    };
+    let before = resident();
+    let mut out = vec![1_u8; 256 * nbytes];
+    for batch in 0..8 {
+        let indices: Vec<usize> = (0..256).map(|i| (batch * 256 + i) * 7_654_321 % count).collect();
+        rows.take(&indices, &mut out).unwrap();
+        assert!(out.iter().all(|byte| *byte == 0));
+    }
+    // Rows lie across two pages each; other tests use memory meanwhile.
+    let touched = 8 * 256 * 2 * nbytes;
+    assert!(resident() - before.min(resident()) <= touched * 5 / 4 + (16 << 20));
+}
+
+#[test]
+#[cfg(feature = "npz")]
+fn members_of_archives_have_rows() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let own = npymap::ndarray::Array::from_shape_fn((50, 3), |(i, j)| (3 * i + j) as f64);
+    let other = npymap::ndarray::arr2(&[[-1.0], [-2.0]]);
+    let mut writer = npymap::NpzWriter::create(&path).unwrap();
+    writer.write("other", &other).unwrap();
+    writer.write("own", &own).unwrap();
+    writer.finish().unwrap();
+    // SAFETY: the test that owns the file changes none of it meanwhile.
+    let archive = unsafe { npymap::Npz::open(&path) }.unwrap();
+    let rows = archive.get("own").unwrap().rows().unwrap();
+    let taken = rows.take_array::<f64, _>(&[49, 7]).unwrap();
+    assert_eq!(taken.into_raw_vec_and_offset().0, [147.0, 148.0, 149.0, 21.0, 22.0, 23.0]);
+}
