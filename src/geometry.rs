@@ -6,6 +6,7 @@ use std::ops::Range;
 use ndarray::SliceInfoElem;
 
 use crate::axes::Axes;
+use crate::dtype::MAX_NDIM;
 use crate::error::{ErrorKind, Result};
 use crate::literal::tuple;
 
@@ -32,6 +33,18 @@ impl Geometry {
 
     pub(crate) fn len(&self) -> usize {
         self.shape.iter().product()
+    }
+
+    /// Itself, unless it has more axes than an array, or more elements than
+    /// can be counted, however its axes are turned and cut.
+    pub(crate) fn countable(self, itemsize: usize) -> Result<Geometry> {
+        if self.ndim() > MAX_NDIM {
+            return Err(ErrorKind::Axes { found: self.ndim() }.into());
+        }
+        match count(&self.shape) {
+            Some(_) => Ok(self),
+            None => Err(ErrorKind::Size { shape: tuple(&self.shape), itemsize }.into()),
+        }
     }
 
     /// The first byte of an element; `None` out of range or of another rank.
@@ -223,7 +236,7 @@ impl Geometry {
             crate::Error::from(ErrorKind::Broadcast { from, to })
         };
         let added = shape.len().checked_sub(self.ndim()).ok_or_else(refused)?;
-        if shape.iter().try_fold(1_isize, |n, &dim| n.checked_mul(dim.try_into().ok()?)).is_none() {
+        if count(shape).is_none() {
             return Err(refused());
         }
         let own = std::iter::repeat_n(Axis { dim: 1, stride: 0 }, added).chain(self.axes());
@@ -296,6 +309,11 @@ impl Geometry {
     fn outside(&self, axis: usize, asked: &dyn ToString) -> crate::Error {
         ErrorKind::Index { axis, asked: asked.to_string(), shape: tuple(&self.shape) }.into()
     }
+}
+
+/// How many elements there would be if no axis were empty.
+fn count(shape: &[usize]) -> Option<isize> {
+    shape.iter().try_fold(1_isize, |n, &dim| n.checked_mul(isize::try_from(dim.max(1)).ok()?))
 }
 
 /// The first byte of the `index`th element of an axis.

@@ -26,6 +26,9 @@ mod errors_format;
 mod faults;
 mod fixtures;
 #[cfg(feature = "npz")]
+mod fuzz;
+mod hostile;
+#[cfg(feature = "npz")]
 mod hostile_npz;
 mod inplace;
 mod inplace_types;

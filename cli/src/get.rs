@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::MAX_HEADER_LEN;
+use npymap::{DynView, MAX_HEADER_LEN};
 
 use crate::failure::Failure;
 use crate::place::Place;
@@ -47,6 +47,9 @@ pub(crate) struct Get {
     selections: Vec<Selection>,
 }
 
+/// How many elements of no bytes are printed: a header can announce any number.
+const NO_BYTES: usize = 1 << 20;
+
 impl Get {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let failed = Failure::at(self.file.name());
@@ -54,8 +57,14 @@ impl Get {
         let all = array.dyn_view().map_err(&failed)?;
         let select = |selection: &Selection| selection.of(&all);
         let views = self.selections.iter().map(select).collect::<npymap::Result<Vec<_>>>();
+        let views = views.map_err(&failed)?;
+        let endless = |view: &&DynView<'_>| view.itemsize() == 0 && view.len() > NO_BYTES;
+        if let Some(view) = views.iter().find(endless) {
+            let (path, count) = (self.file.name().to_owned(), view.len());
+            return Err(Failure::NoBytes { path, count, most: NO_BYTES });
+        }
         let out = &mut BufWriter::new(std::io::stdout().lock());
-        for view in &views.map_err(&failed)? {
+        for view in &views {
             if self.json { show::json(out, view) } else { show::text(out, view) }?;
         }
         out.flush()?;

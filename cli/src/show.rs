@@ -90,15 +90,22 @@ fn element(out: &mut impl Write, value: &Value) -> io::Result<()> {
 /// An element, or those of a subarray in brackets, on one line without what
 /// would break it.
 pub(crate) fn cell(view: &DynView<'_>) -> String {
-    let mut text = Vec::new();
-    let between = |out: &mut Vec<u8>, _| write!(out, ", ");
-    let done = match view.iter().next() {
+    let mut text = io::Cursor::new(vec![0; CELL].into_boxed_slice());
+    let between = |out: &mut io::Cursor<Box<[u8]>>, _| write!(out, ", ");
+    // What there is no room for is an error, and cut off.
+    let _ = match view.iter().next() {
         Some(value) if view.ndim() == 0 => write!(text, "{value}"),
         _ => nested(&mut text, view, between, |out, value| element(out, &value)),
     };
-    let text = if done.is_ok() { String::from_utf8_lossy(&text) } else { "".into() };
+    let len = usize::try_from(text.position()).unwrap_or(CELL);
+    let mut text = text.into_inner().into_vec();
+    text.truncate(len);
+    let text = String::from_utf8_lossy(&text);
     text.trim_end().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
+
+/// The longest cell, in bytes; no line is as long.
+const CELL: usize = 1 << 14;
 
 /// Whether elements print as numbers.
 pub(crate) fn is_number(dtype: &DType) -> bool {

@@ -221,7 +221,14 @@ impl DType {
         if shape.iter().any(|&dim| dim > MAX_ITEMSIZE) {
             return Err(refused("axes of at most 2147483647"));
         }
-        let itemsize = shape.iter().try_fold(base.itemsize(), |bytes, &dim| bytes.checked_mul(dim));
+        // Of no bytes there may be as many as of one, as in NumPy.
+        let count = if shape.contains(&0) {
+            Some(0)
+        } else {
+            shape.iter().try_fold(1_usize, |count, &dim| count.checked_mul(dim))
+        };
+        let count = count.filter(|&count| count <= MAX_ITEMSIZE);
+        let itemsize = count.and_then(|count| count.checked_mul(base.itemsize()));
         match itemsize.filter(|&bytes| bytes <= MAX_ITEMSIZE) {
             Some(itemsize) => Ok(DType(Repr::Subarray(Arc::new(Subarray {
                 base,

@@ -123,7 +123,7 @@ fn field(geometry: &Geometry, dtype: &DType, path: &str) -> Result<(Geometry, DT
     let (name, rest) = split(dtype, path);
     let found = dtype.field(name)?;
     let offset = geometry.offset + found.offset;
-    let inner = with_subarrays(Geometry { offset, ..geometry.clone() }, found.dtype.clone());
+    let inner = with_subarrays(Geometry { offset, ..geometry.clone() }, found.dtype.clone())?;
     match rest {
         Some(rest) => field(&inner.0, &inner.1, rest),
         None => Ok(inner),
@@ -142,9 +142,10 @@ fn split<'p>(dtype: &DType, path: &'p str) -> (&'p str, Option<&'p str>) {
     }
 }
 
-/// Turns the axes of a subarray into axes of the geometry.
-pub(super) fn with_subarrays(geometry: Geometry, dtype: DType) -> (Geometry, DType) {
-    let Some((base, shape)) = dtype.subarray() else { return (geometry, dtype) };
+/// Turns the axes of a subarray into axes of the geometry, if all together
+/// are axes an array can have: those of no bytes cost a file nothing.
+pub(super) fn with_subarrays(geometry: Geometry, dtype: DType) -> Result<(Geometry, DType)> {
+    let Some((base, shape)) = dtype.subarray() else { return Ok((geometry, dtype)) };
     let mut stride = isize::try_from(base.itemsize()).unwrap_or(0);
     let mut strides: Axes<isize> = Axes::new();
     for &dim in shape.iter().rev() {
@@ -154,5 +155,5 @@ pub(super) fn with_subarrays(geometry: Geometry, dtype: DType) -> (Geometry, DTy
     let mut geometry = geometry;
     geometry.shape.extend(shape.iter().copied());
     geometry.strides.extend(strides.iter().rev().copied());
-    with_subarrays(geometry, base.clone())
+    with_subarrays(geometry.countable(base.itemsize())?, base.clone())
 }

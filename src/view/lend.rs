@@ -101,8 +101,9 @@ impl<N: Dimension> Placed<N> {
         let Range { start, end } = geometry.span(size);
         let shape =
             N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| rank::<N>(geometry))?;
-        if start == end {
-            return Ok(Placed { shape: shape.into(), reversed: Vec::new(), start, end });
+        if start == end || size == 0 {
+            // Elements of no bytes stand anywhere, whatever lies between them.
+            return Ok(Placed { shape: shape.into(), reversed: Vec::new(), start, end: start });
         }
         let mut apart = shape.clone();
         let mut reversed = Vec::new();

@@ -255,7 +255,7 @@ fn part(geometry: &Geometry, from: &DType, to: &DType, offset: usize) -> Result<
         let reason = format!("{size} bytes from byte {offset} on reach behind {room} bytes");
         return Err(refused(from, to, reason));
     }
-    Ok(with_subarrays(behind(geometry, offset), to.clone()))
+    with_subarrays(behind(geometry, offset), to.clone())
 }
 
 /// NumPy's `array_descr_set`.
@@ -264,7 +264,7 @@ fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geome
     let refused =
         |reason: &str| refused(from, to, format!("{old} bytes are not {new}, and {reason}"));
     if old == new {
-        return Ok(with_subarrays(geometry.clone(), to.clone()));
+        return with_subarrays(geometry.clone(), to.clone());
     }
     if new == 0 || to.subarray().is_some() {
         return Err(refused("only a dtype with a size and without axes can differ in it"));
@@ -287,7 +287,7 @@ fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geome
     if let (Some(dim), Some(stride)) = (geometry.shape.last_mut(), geometry.strides.last_mut()) {
         (*dim, *stride) = (bytes / new, step);
     }
-    Ok((geometry, to.clone()))
+    Ok((geometry.countable(new)?, to.clone()))
 }
 
 fn refused(from: &DType, to: &DType, reason: String) -> Error {

@@ -7,8 +7,9 @@ use ndarray::{ArrayD, IxDyn};
 use super::View;
 use super::runs::Run;
 use crate::element::{ROWS, Real, STREAMS, chunks};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::geometry::{Geometry, advance};
+use crate::literal::tuple;
 
 /// How far apart the streams of a long run start.
 const APART: usize = 1 << 20;
@@ -48,7 +49,8 @@ impl<T: Real> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Axis`](crate::ErrorKind::Axis).
+    /// [`ErrorKind::Axis`]; [`ErrorKind::Size`] when there is no memory for the
+    /// sums.
     ///
     /// # Examples
     ///
@@ -62,6 +64,12 @@ impl<T: Real> View<'_, T> {
         let (rest, dim, stride) = self.geometry.without(axis)?;
         let order = rest.order_of_memory();
         let rest = rest.permuted(&order)?;
+        // An axis of no elements costs a file nothing, and the sums along it do.
+        let too_many = |_| {
+            let (shape, itemsize) = (tuple(&rest.shape), size_of::<f64>());
+            crate::Error::from(ErrorKind::Size { shape, itemsize })
+        };
+        Vec::<f64>::new().try_reserve_exact(rest.len()).map_err(too_many)?;
         let mut sums = ArrayD::zeros(IxDyn(&rest.shape));
         let flat = sums.as_slice_mut().unwrap_or_default();
         let apart = stride.unsigned_abs();

@@ -11,6 +11,7 @@ mod get;
 mod grow;
 mod head;
 mod help;
+mod hostile;
 mod info;
 mod interrupt;
 mod kill;

@@ -1,0 +1,58 @@
+//! Headers that say more than any file holds.
+
+use std::path::{Path, PathBuf};
+
+use crate::run::{npymap, printed, refused};
+
+fn file(folder: &Path, descr: &str, shape: &str, fortran: &str) -> PathBuf {
+    let text = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
+    let len = u16::try_from(text.len()).unwrap().to_le_bytes();
+    let path = folder.join("hostile.npy");
+    std::fs::write(&path, [b"\x93NUMPY\x01\x00", &len[..], text.as_bytes()].concat()).unwrap();
+    path
+}
+
+#[test]
+fn arrays_of_nothing_are_done_with_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.npy");
+    for (descr, shape, fortran) in [
+        ("'|V0'", "(4611686018427387904,)", "False"),
+        ("[]", "(1000000, 1000000)", "False"),
+        ("'<f8'", "(1000000000000000, 0)", "True"),
+    ] {
+        let path = file(folder.path(), descr, shape, fortran);
+        printed([&path, &path].iter().fold(vec!["diff".as_ref()], |mut all, path| {
+            all.push(path.as_os_str());
+            all
+        }));
+        printed(["info".as_ref(), "--json".as_ref(), "--digest".as_ref(), path.as_os_str()]);
+        printed(["head".as_ref(), path.as_os_str()]);
+        let dtype = if descr == "'<f8'" { "<f4" } else { "|V0" };
+        let arguments = ["convert", "--overwrite", "--dtype", dtype].map(AsRef::as_ref);
+        let said = npymap(arguments.into_iter().chain([path.as_os_str(), out.as_os_str()]));
+        assert!(matches!(said.code, Some(0 | 1)), "{}", said.err);
+    }
+}
+
+#[test]
+fn elements_of_no_bytes_are_not_printed_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "'|S0'", "(1000000000000,)", "False");
+    let said = refused(1, ["get".as_ref(), path.as_os_str(), "::-1".as_ref()]);
+    assert!(said.contains("1000000000000 elements of no bytes are asked for"), "{said}");
+    assert_eq!(printed(["get".as_ref(), path.as_os_str(), "5".as_ref()]), "b''\n");
+}
+
+#[test]
+fn fields_with_too_many_parts_are_refused_or_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let most = "2147483647";
+    let descr = format!("[('a', [('c', [('b', '|S0')], ({most},))], ({most},))]");
+    let path = file(folder.path(), &descr, "(8,)", "False");
+    for command in ["info", "head", "stats"] {
+        let said = npymap([command.as_ref(), path.as_os_str()]);
+        assert!(matches!(said.code, Some(0 | 1)), "{command}: {}", said.err);
+    }
+    refused(1, ["get".as_ref(), path.as_os_str(), "0.a.c".as_ref()]);
+}

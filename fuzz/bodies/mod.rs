@@ -1,0 +1,69 @@
+//! What has to hold for any input: one function a fuzz target, each a plain
+//! function of bytes that panics when something doesn't.
+//!
+//! `cargo fuzz` runs them in `fuzz/fuzz_targets`, `cargo test` over the inputs
+//! in `fuzz/corpus`.
+
+mod append;
+mod archives;
+mod header;
+mod npy;
+mod slices;
+mod value;
+
+pub(crate) use append::append;
+pub(crate) use archives::{npz, ten};
+pub(crate) use header::{dtype, header};
+pub(crate) use npy::npy;
+pub(crate) use slices::{index, slices};
+pub(crate) use value::value;
+
+/// What holds of an input, or panics.
+pub(crate) type Body = fn(&[u8]);
+
+/// All of them, by the name of their corpus.
+#[allow(dead_code, reason = "a fuzz target runs one")]
+pub(crate) const ALL: [(&str, Body); 9] = [
+    ("append", append),
+    ("dtype", dtype),
+    ("header", header),
+    ("index", index),
+    ("npy", npy),
+    ("npz", npz),
+    ("slices", slices),
+    ("ten", ten),
+    ("value", value),
+];
+
+/// Numbers taken off the front of an input; zeros behind its end.
+pub(crate) struct Source<'a>(&'a [u8]);
+
+impl<'a> Source<'a> {
+    pub(crate) fn new(data: &'a [u8]) -> Source<'a> {
+        Source(data)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.0
+    }
+
+    pub(crate) fn byte(&mut self) -> u8 {
+        let Some((&first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        first
+    }
+
+    /// A number below `n`.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        usize::from(self.byte()) % n.max(1)
+    }
+
+    /// A number from `-n` to `n`.
+    pub(crate) fn around(&mut self, n: isize) -> isize {
+        isize::from(i8::from_le_bytes([self.byte()])) % (n + 1)
+    }
+}

@@ -1,0 +1,203 @@
+//! Whole files: what opens is read and written in every way there is.
+
+use std::fmt::Debug;
+
+use npymap::half::f16;
+use npymap::ndarray::{ArrayD, IxDyn, s};
+use npymap::num_complex::Complex;
+use npymap::{
+    Be, Bool, DType, DynView, Element, InPlace, Kind, Le, MappedArray, OpenOptions, Ticks, Value,
+    read_npy_from,
+};
+
+/// So many elements are looked at.
+const SOME: usize = 500;
+
+/// The bytes as a `.npy` file.
+pub(crate) fn npy(data: &[u8]) {
+    let streamed = OpenOptions::new().read_from(data);
+    let array = match MappedArray::from_bytes(data) {
+        Ok(array) => array,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let layout = array.layout().clone();
+    assert!(layout.end() <= data.len());
+    if let Ok(streamed) = streamed {
+        assert_eq!((streamed.dtype(), streamed.shape()), (array.dtype(), array.shape()));
+    }
+    views(&array.dyn_view().unwrap(), 0);
+    if array.len() <= SOME {
+        let _ = read_npy_from::<f64, IxDyn>(data);
+        let _ = read_npy_from::<String, IxDyn>(data);
+        if let Ok(values) = read_npy_from::<Value, IxDyn>(data) {
+            assert_eq!(values.shape(), array.shape());
+        }
+    }
+    writes(data);
+}
+
+/// Reads a view in all ways, and its fields.
+fn views(view: &DynView<'_>, depth: usize) {
+    typed(view);
+    shaped(view);
+    let values: Vec<String> = view.iter().take(SOME).map(|value| value.to_string()).collect();
+    assert_eq!(values.len(), view.len().min(SOME));
+    if depth < 4 {
+        for field in view.dtype().fields().iter().take(8) {
+            if let Ok(part) = view.getfield(&field.dtype, field.offset) {
+                typed(&part);
+            }
+            if let Ok(part) = view.field(&field.name) {
+                views(&part, depth + 1);
+            }
+        }
+        let names: Vec<&str> = view.dtype().fields().iter().rev().map(|f| &*f.name).collect();
+        if let Ok(part) = view.fields(&names) {
+            assert_eq!(part.shape(), view.shape());
+        }
+    }
+}
+
+/// Changes the geometry.
+fn shaped(view: &DynView<'_>) {
+    let back = view.t();
+    assert_eq!(back.len(), view.len());
+    assert_eq!(back.t().shape(), view.shape());
+    let order = view.memory_order();
+    assert_eq!(order.len(), view.len());
+    let _ = (order.as_bytes(), back.as_bytes(), view.squeeze());
+    if view.ndim() > 0 {
+        assert!(view.index_axis(0, view.shape()[0]).is_err());
+        let (low, high) = view.split_at(0, view.shape()[0] / 2).unwrap();
+        assert_eq!(low.len() + high.len(), view.len());
+        let _ = view.outer_iter().take(3).map(|part| part.len()).sum::<usize>();
+        for part in view.axis_chunks(0, 2).unwrap().take(3) {
+            assert_eq!(part.ndim(), view.ndim());
+        }
+        let reversed = view.try_slice(s![..;-1, ..].as_ref().get(..1).unwrap()).unwrap();
+        assert_eq!(reversed.len(), view.len());
+        if let Some(last) = reversed.iter().next() {
+            let first = reversed.len() / view.shape()[0];
+            assert_eq!(
+                last.to_string(),
+                view.index_axis(0, view.shape()[0] - 1).unwrap().iter().next().unwrap().to_string(),
+                "{first}"
+            );
+        }
+    }
+    if let Ok(flat) = view.reshape(&[view.len()]) {
+        assert_eq!(flat.ndim(), 1);
+        if view.len() <= SOME {
+            assert_eq!(texts(&flat), texts(view));
+        }
+    }
+    if view.len() <= SOME {
+        let mut blocks = 0;
+        view.for_each_block(|block| blocks += block.len());
+        assert_eq!(blocks, view.len());
+        assert_eq!(view.to_vec().len(), view.len());
+        assert_eq!(view.to_ndarray().shape(), view.shape());
+        assert_eq!(texts(&back.t()), texts(view));
+    }
+}
+
+fn texts(view: &DynView<'_>) -> Vec<String> {
+    view.iter().map(|value| value.to_string()).collect()
+}
+
+/// Takes a view for elements of all types; those that fit agree.
+fn typed(view: &DynView<'_>) {
+    macro_rules! decoded { ($($type:ty),*) => { $(decode::<$type>(view);)* } }
+    macro_rules! in_place { ($($type:ty),*) => { $(decode::<$type>(view); lend::<$type>(view);)* } }
+    decoded!(bool, String, Value, (u8, f32), [f64; 2], [[i16; 2]; 2], npymap::DateTime64);
+    in_place!(Bool, u8, i8, i16, u32, i64, f16, f32, f64, Complex<f32>, Complex<f64>, Ticks);
+    in_place!(
+        Le<u16>,
+        Be<u16>,
+        Le<f64>,
+        Be<f64>,
+        Be<Complex<f64>>,
+        [u8; 0],
+        [u8; 1],
+        [u8; 4],
+        [u8; 8]
+    );
+    for dtype in ["|u1", "<u2", ">f8", "|V3", "('|u1', (2,))", "|S0"] {
+        let dtype: DType = dtype.parse().unwrap();
+        if let Ok(other) = view.view_as(&dtype) {
+            assert!(other.iter().take(SOME).count() <= other.len());
+        }
+    }
+    if let (Kind::Bytes | Kind::Unicode, Ok(strings)) = (view.dtype().kind(), view.strings()) {
+        strings.take(SOME).for_each(drop);
+    }
+    let _ = view.imag().map(|imag| imag.len());
+    let _ = view.real().len();
+}
+
+fn decode<T: Element + Debug + Clone>(view: &DynView<'_>) {
+    let Ok(view) = view.view::<T>() else { return };
+    let count = view.iter().take(SOME).count();
+    assert_eq!(count, view.len().min(SOME));
+    if view.len() <= SOME {
+        let looped: Vec<T> = view.iter().collect();
+        let folded = view.fold(Vec::new(), |mut all, value| {
+            all.push(value);
+            all
+        });
+        let copied = view.to_vec();
+        assert_eq!(format!("{looped:?}"), format!("{folded:?}"));
+        assert_eq!(format!("{looped:?}"), format!("{copied:?}"));
+        let array: ArrayD<T> = view.to_ndarray();
+        assert_eq!(format!("{:?}", array.iter().collect::<Vec<_>>()), format!("{looped:?}"));
+        let turned: ArrayD<T> = view.t().to_ndarray();
+        let turned = turned.reversed_axes();
+        assert_eq!(format!("{:?}", turned.iter().collect::<Vec<_>>()), format!("{looped:?}"));
+    }
+}
+
+fn lend<T: InPlace + Debug>(view: &DynView<'_>) {
+    let Ok(view) = view.view::<T>() else { return };
+    if let Ok(slice) = view.as_slice() {
+        assert_eq!(slice.len(), view.len());
+        if slice.len() <= SOME {
+            assert_eq!(format!("{slice:?}"), format!("{:?}", view.to_vec()));
+        }
+    }
+    let _ = view.as_slice_memory_order().map(<[T]>::len);
+    if let Ok(array) = view.as_ndarray::<IxDyn>() {
+        assert_eq!(array.shape(), view.shape());
+        if view.len() <= SOME {
+            let values: Vec<_> = array.iter().collect();
+            assert_eq!(format!("{values:?}"), format!("{:?}", view.to_vec()));
+        }
+    }
+}
+
+/// Stores every element where it was, and has what it had.
+fn writes(data: &[u8]) {
+    let mut copy = data.to_vec();
+    let mut array = MappedArray::from_bytes(&mut *copy).unwrap();
+    if array.len() > SOME {
+        return;
+    }
+    let layout = array.layout().clone();
+    let before = MappedArray::from_parts(data, layout).unwrap();
+    let before = texts(&before.dyn_view().unwrap());
+    let mut view = array.dyn_view_mut().unwrap();
+    let stored = view.map_inplace(|value| value);
+    if let Ok(()) = stored {
+        assert_eq!(texts(&view.as_view()), before);
+    }
+    if let Some(value) = view.as_view().iter().next() {
+        if view.fill(&value).is_ok() {
+            let all = texts(&view.as_view());
+            assert!(all.iter().all(|text| *text == before[0]), "{all:?} of {}", before[0]);
+        }
+    }
+    let _ = view.byteswap_inplace();
+    let end = array.layout().end();
+    let start = array.layout().offset();
+    drop(array);
+    assert_eq!((&copy[..start], &copy[end..]), (&data[..start], &data[end..]));
+}

@@ -1,0 +1,64 @@
+//! Values as text.
+
+use npymap::{DType, Element as _, Kind, Value};
+
+use super::Source;
+
+const DTYPES: [&str; 24] = [
+    "|b1",
+    "|i1",
+    "<i8",
+    ">u2",
+    "<u8",
+    "<f2",
+    "<f4",
+    ">f8",
+    "<c8",
+    "<c16",
+    "|S5",
+    "<U4",
+    ">U2",
+    "|V3",
+    "<M8[D]",
+    "<M8[25as]",
+    "<M8[Y]",
+    "<M8",
+    "<m8[ns]",
+    "<m8[7W]",
+    "[('a', '<i2'), ('b', '|S3'), ('c', '<f8', (2,))]",
+    "('<u2', (2, 2))",
+    "<f16",
+    "[('t', '<M8[us]'), ('u', '<U2')]",
+];
+
+/// The first byte chooses a dtype; the others are an element of it, and text.
+pub(crate) fn value(data: &[u8]) {
+    let mut source = Source::new(data);
+    let dtype: DType = DTYPES[source.below(DTYPES.len())].parse().unwrap();
+    let mut element = vec![0; dtype.itemsize()];
+    element.iter_mut().zip(source.rest()).for_each(|(to, from)| *to = *from);
+    let printed = Value::decode(&dtype, &element).to_string();
+    match Value::parse(&printed, &dtype) {
+        Ok(value) => assert_eq!(stored(&value, &dtype), printed, "{dtype}"),
+        Err(error) => assert!(!is_exact(&dtype), "{dtype} {printed:?}: {error}"),
+    }
+    if let Ok(value) = Value::parse(&String::from_utf8_lossy(source.rest()), &dtype) {
+        // NULs behind text are lost in NumPy too, so only what is left stays.
+        let text = stored(&value, &dtype);
+        let again = Value::parse(&text, &dtype).map(|value| stored(&value, &dtype));
+        assert!(again.is_err() || again.unwrap() == text, "{dtype} {text}");
+    }
+}
+
+/// What an element holds after a store.
+fn stored(value: &Value, dtype: &DType) -> String {
+    let mut element = vec![0xaa; dtype.itemsize()];
+    value.encode(dtype, &mut element).unwrap_or_else(|error| panic!("{dtype} {value}: {error}"));
+    Value::decode(dtype, &element).to_string()
+}
+
+/// True where every value that is printed can be read.
+fn is_exact(dtype: &DType) -> bool {
+    matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
+        && dtype.itemsize() <= 8
+}

@@ -1,0 +1,168 @@
+//! Headers that say more than any file holds: refused, or done with at once.
+
+use std::fmt::Write as _;
+
+use npymap::{
+    Casting, DType, DynView, ErrorKind, MappedArray, OpenOptions, Order, Value, ndarray::IxDyn,
+    read_npy_from,
+};
+
+use crate::support::{raw, text};
+
+/// The most NumPy takes for an axis of a subarray.
+const MOST: &str = "2147483647";
+
+fn file(descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
+    raw(&text(descr, shape, Order::C, 10_000), elements)
+}
+
+fn fortran(descr: &str, shape: &str) -> Vec<u8> {
+    raw(&text(descr, shape, Order::F, 118), &[])
+}
+
+/// A subarray with these axes whose elements have no bytes.
+fn nothing(axes: &str) -> String {
+    format!("[('a', [('b', '|S0')], ({axes},))]")
+}
+
+#[test]
+fn subarrays_have_no_more_parts_than_numpys() {
+    for (axes, is_read) in [
+        (MOST, true),
+        ("65536, 32767", true),
+        ("65536, 32768", false),
+        ("2147483648", false),
+        ("2147483647, 2147483647", false),
+        ("0, 2147483647, 2147483647", true),
+        ("2147483647, 2147483647, 0", true),
+        (&[MOST; 64].join(", "), false),
+    ] {
+        assert_eq!(nothing(axes).parse::<DType>().is_ok(), is_read, "{axes}");
+    }
+}
+
+#[test]
+fn fields_whose_axes_are_too_many_to_count_are_refused() {
+    let nested = format!("[('a', [('c', [('b', '|S0')], ({MOST},))], ({MOST},))]");
+    for (descr, shape) in [
+        (nothing(MOST), "(4294967296, 2)"),
+        (nothing("2147483647, 2147483647, 2147483647, 0"), "(1,)"),
+        (nothing("0, 2147483647, 2147483647"), "(0, 4)"),
+    ] {
+        let bytes = file(&descr, shape, &[]);
+        let array = MappedArray::from_bytes(&bytes).unwrap();
+        let error = array.field("a").unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Size { .. }), "{descr} {shape}: {error}");
+        assert!(array.dyn_view().unwrap().getfield(&array.dtype().fields()[0].dtype, 0).is_err());
+    }
+    let bytes = file(&nested, "(4,)", &[]);
+    let array = MappedArray::from_bytes(&bytes).unwrap();
+    assert_eq!(array.field("a").unwrap().shape(), [4, 2_147_483_647]);
+    assert!(matches!(array.field("a.c").unwrap_err().kind(), ErrorKind::Size { .. }));
+}
+
+#[test]
+fn fields_have_no_more_axes_than_arrays() {
+    let mut shape = String::new();
+    (0..62).for_each(|_| write!(shape, "1, ").unwrap());
+    for (axes, is_there) in [("1, 1", true), ("1, 1, 1", false)] {
+        let bytes = file(&format!("[('a', '|u1', ({axes}))]"), &format!("({shape})"), &[5]);
+        let array = MappedArray::from_bytes(&bytes).unwrap();
+        match array.field("a") {
+            Ok(field) => assert!(is_there && field.ndim() == 64),
+            Err(error) => {
+                assert!(!is_there && matches!(error.kind(), ErrorKind::Axes { found: 65, .. }));
+            }
+        }
+    }
+}
+
+/// Every geometry of a view, and none of them counts wrong.
+fn turned(view: &DynView<'_>) {
+    assert_eq!((view.t().len(), view.memory_order().len()), (view.len(), view.len()));
+    assert_eq!(view.t().t().shape(), view.shape());
+    assert_eq!(view.squeeze().len(), view.len());
+}
+
+#[test]
+fn views_of_nothing_as_large_as_can_be_are_done_with_at_once() {
+    for bytes in [
+        file("'|V0'", "(4611686018427387904,)", &[]),
+        file("'|S0'", "(1099511627776, 1048576)", &[]),
+        file("[]", "(1000000000000,)", &[]),
+        file("'<f8'", "(0, 1000000000000000)", &[]),
+        file("'<f8'", "(1000000000000000, 0)", &[]),
+        fortran("'<f8'", "(1000000000000000, 0)"),
+        file(&nothing("65536, 32767"), "(1073741824,)", &[]),
+    ] {
+        let array = MappedArray::from_bytes(&bytes).unwrap();
+        let view = array.dyn_view().unwrap();
+        turned(&view);
+        let mut copy = bytes.clone();
+        let mut to = MappedArray::from_bytes(copy.as_mut_slice()).unwrap();
+        to.dyn_view_mut().unwrap().assign_as(&view, Casting::SameValue).unwrap();
+        if let Ok(numbers) = array.view::<f64>() {
+            assert!(numbers.sum().abs() < 1.0);
+            let empty = array.shape().iter().position(|&dim| dim == 0).unwrap();
+            let sums = numbers.sum_axis(empty);
+            assert!(matches!(sums.unwrap_err().kind(), ErrorKind::Size { .. }));
+        }
+        if array.is_empty() {
+            assert_eq!(view.to_vec(), []);
+            assert_eq!(view.iter().next(), None);
+        } else {
+            let read = read_npy_from::<Value, IxDyn>(bytes.as_slice()).unwrap_err();
+            assert!(matches!(read.kind(), ErrorKind::Unbacked { .. }), "{read}");
+        }
+        assert!(OpenOptions::new().read_from(bytes.as_slice()).is_ok());
+    }
+}
+
+#[test]
+fn views_repeated_beyond_what_can_be_counted_are_refused() {
+    let bytes = file("'|u1'", "(1, 1)", &[7]);
+    let array = MappedArray::from_bytes(&bytes).unwrap();
+    let view = array.dyn_view().unwrap();
+    let most = usize::MAX >> 1;
+    for shape in [[most, 2], [usize::MAX, 1]] {
+        assert!(matches!(view.broadcast(&shape).unwrap_err().kind(), ErrorKind::Broadcast { .. }));
+    }
+    turned(&view.broadcast(&[most, 1]).unwrap());
+    let none = file("'<f8'", "(0, 1, 1)", &[]);
+    let none = MappedArray::from_bytes(&none).unwrap();
+    assert!(none.dyn_view().unwrap().broadcast(&[0, most, most]).is_err());
+    let wide = file("'<f8'", "(1,)", &[0; 8]);
+    let wide = MappedArray::from_bytes(&wide).unwrap();
+    let wide = wide.dyn_view().unwrap().broadcast(&[most / 2, 1]).unwrap();
+    let error = wide.view_as(&"|u1".parse().unwrap()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Size { .. }), "{error}");
+}
+
+#[test]
+fn deep_nesting_is_read_or_refused() {
+    for depth in [1, 60, 98, 99, 100, 150, 1000] {
+        let nested = (0..depth).fold("'<f8'".to_owned(), |inner, _| format!("[('a', {inner})]"));
+        match nested.parse::<DType>() {
+            Ok(dtype) => {
+                assert_eq!(dtype.to_string(), nested);
+                assert_eq!(Value::parse(&format!("{dtype}"), &dtype).ok(), None);
+                let path = vec!["a"; depth].join(".");
+                let bytes = file(&nested, "(1,)", &[0; 8]);
+                let array = MappedArray::from_bytes(&bytes).unwrap();
+                assert_eq!(array.field(&path).unwrap().view::<f64>().unwrap().to_vec(), [0.0]);
+            }
+            Err(error) => assert!(depth > 99, "{depth}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn arrays_of_no_bytes_are_lent_from_among_others() {
+    let bytes = file("'|u1'", "(2, 3)", &[7; 6]);
+    let array = MappedArray::from_bytes(&bytes).unwrap();
+    let none = array.dyn_view().unwrap().getfield(&"|S0".parse().unwrap(), 1).unwrap();
+    let none = none.view::<[u8; 0]>().unwrap();
+    assert_eq!(none.as_ndarray::<IxDyn>().unwrap().shape(), [2, 3]);
+    assert_eq!(none.t().as_ndarray::<IxDyn>().unwrap().shape(), [3, 2]);
+    assert_eq!(none.to_vec(), [[0; 0]; 6]);
+}
