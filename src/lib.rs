@@ -34,6 +34,8 @@ mod view;
 mod whole;
 mod writeback;
 
+#[cfg(doctest)]
+mod borrows;
 #[cfg(all(doctest, feature = "derive"))]
 mod refused;
 
