@@ -148,7 +148,7 @@ impl<'a, T: Element> View<'a, T> {
     #[must_use]
     pub fn get(&self, index: impl Index) -> Option<T> {
         let start = self.geometry.at(index.axes())?;
-        let bytes = self.bytes.get(start..start + T::itemsize(&self.codec))?;
+        let bytes = self.bytes.get(start..)?.get(..T::itemsize(&self.codec))?;
         Some(T::decode(&self.codec, bytes))
     }
 

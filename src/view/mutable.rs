@@ -112,7 +112,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     pub fn set(&mut self, index: impl Index, value: T) -> Result<()> {
         let size = T::itemsize(&self.codec);
         let start = self.geometry.at(index.axes());
-        match start.and_then(|start| self.bytes.get_mut(start..start + size)) {
+        match start.and_then(|start| self.bytes.get_mut(start..)?.get_mut(..size)) {
             Some(bytes) => value.encode(&self.codec, bytes),
             // Copies, so that the view itself never leaves the registers.
             None => Err(outside(index, self.geometry.shape.clone())),
