@@ -2,7 +2,7 @@
 
 use super::ErrorKind;
 
-/// What sort of failure an [`Error`] is.
+/// What sort of failure an [`Error`](super::Error) is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Category {
     /// The operating system refused to open, read or write the file.
