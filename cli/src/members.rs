@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use npymap::{Format, HeaderText, OpenOptions, Result, Shard, Ten};
+use npymap::{Format, HeaderText, OpenOptions, Result, Shard, Ten, TenHeader};
 
 use crate::found::Found;
 use crate::place::Place;
-use crate::{digest, open};
+use crate::{digest, open, words};
 
 /// One array, or what stands where one could.
 pub(crate) struct Item {
@@ -211,36 +211,101 @@ impl Asked {
                 }
             };
             for (index, info) in ten.infos().enumerate() {
-                let name = format!("{name}[{index}]");
-                if asked.is_none_or(|asked| asked == name) {
+                if is_meant(asked, &name, &ten, index) {
                     let what = self.ten_array(&ten, index).map(What::array);
-                    found.push(item(name, Some(info.to_owned()), what));
+                    found.push(item(format!("{name}[{index}]"), Some(info.to_owned()), what));
                 }
             }
         }
         match asked {
             // Says what there is instead.
             Some(name) if found.is_empty() => shard.member(name).map(|_| found),
-            _ => Ok(found),
+            // The last of equal names.
+            Some(_) => Ok(found.pop().into_iter().collect()),
+            None => Ok(found),
         }
     }
 
-    /// The text of each header of a file, as it stands there.
+    /// The text of each header of a file, as it stands there; those of a
+    /// `.ten`, which are no text, as a Python literal.
     pub(crate) fn header_texts(self, place: &Place) -> Result<Vec<Result<String>>> {
-        let text = |text: HeaderText<'_>| text.as_str().trim_end().to_owned();
-        let format = Format::recognize(&place.path)?;
-        if format != Format::Npz {
-            return Ok(vec![self.options().header_text(&place.path).map(text)]);
+        match Format::recognize(&place.path)? {
+            Format::Npz => self.npz_texts(place),
+            Format::Ten => {
+                let ten = open::ten(&place.path)?;
+                let asked = place.member.as_deref().map(|name| ten.index(name)).transpose()?;
+                let headers = ten.headers().enumerate();
+                let headers = headers.filter(|(at, _)| asked.is_none_or(|asked| asked == *at));
+                Ok(headers.map(|(_, header)| Ok(literal(header))).collect())
+            }
+            Format::Tar => self.tar_texts(place),
+            _ if place.member.is_none() => {
+                Ok(vec![self.options().header_text(&place.path).map(text)])
+            }
+            // Says why it has no members.
+            _ => open::array(place, self.max_header_len).map(|_| Vec::new()),
         }
+    }
+
+    fn npz_texts(self, place: &Place) -> Result<Vec<Result<String>>> {
         let npz = open::npz(&place.path, self.max_header_len)?;
         let members: Vec<_> = match &place.member {
             Some(name) => vec![npz.member(name)?],
             None => npz.members().collect(),
         };
         let arrays = members.into_iter().filter(|member| !matches!(member.header(), Ok(None)));
-        let text = |member: npymap::npz::Member<'_>| {
+        let read = |member: npymap::npz::Member<'_>| {
             Ok(text(HeaderText::read(member.reader()?, self.max_header_len)?))
         };
-        Ok(arrays.map(text).collect())
+        Ok(arrays.map(read).collect())
     }
+
+    fn tar_texts(self, place: &Place) -> Result<Vec<Result<String>>> {
+        let shard = open::shard(&place.path)?;
+        let asked = place.member.as_deref();
+        let mut texts = Vec::new();
+        for member in shard.members() {
+            if member.is_ten()? {
+                match member.ten() {
+                    Ok(ten) => {
+                        let meant = |at| is_meant(asked, member.name(), &ten, at);
+                        let headers = ten.headers().enumerate().filter(|(at, _)| meant(*at));
+                        texts.extend(headers.map(|(_, header)| Ok(literal(header))));
+                    }
+                    Err(error) => texts.push(Err(error)),
+                }
+            } else if asked.is_none_or(|asked| asked == member.name()) {
+                let at = |_| self.options().at(member.offset()).header_text(&place.path).map(text);
+                texts.extend(member.header().transpose().map(|header| header.and_then(at)));
+            }
+        }
+        match asked {
+            // Says what there is instead.
+            Some(name) if texts.is_empty() => shard.member(name).map(|_| texts),
+            // The last of equal names.
+            Some(_) => Ok(texts.pop().into_iter().collect()),
+            None => Ok(texts),
+        }
+    }
+}
+
+/// True when no array is asked for, or the one at this position of a `.ten` in
+/// a tar file, by position or by info: `000000.ten[0]`.
+fn is_meant(asked: Option<&str>, name: &str, ten: &Ten, index: usize) -> bool {
+    asked.is_none_or(|asked| {
+        let inner = asked.strip_prefix(name).and_then(|rest| rest.strip_prefix('['));
+        let inner = inner.and_then(|rest| rest.strip_suffix(']'));
+        inner.is_some_and(|inner| ten.index(inner).ok() == Some(index))
+    })
+}
+
+fn text(text: HeaderText<'_>) -> String {
+    text.as_str().trim_end().to_owned()
+}
+
+fn literal(header: &TenHeader) -> String {
+    let code = header.dtype.to_string();
+    let code = code.trim_matches(['\'', '<', '|']);
+    let (info, shape) = (header.info.escape_default(), words::shape(&header.shape));
+    format!("{{'code': '{code}', 'info': '{info}', 'shape': {shape}}}")
 }

@@ -88,7 +88,7 @@ impl Npz {
 
 impl Extract {
     fn run(&self) -> Result<ExitCode, Failure> {
-        let npz = open::npz(&self.file, MAX_HEADER_LEN).map_err(Failure::library)?;
+        let npz = open::quiet_npz(&self.file).map_err(Failure::library)?;
         let named = self.members.iter().map(|name| npz.member(name));
         let members: Vec<Member<'_>> = match self.members.len() {
             // Of equal names the last counts, as everywhere.

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::failure::Failure;
+
 /// A file, and the member of it that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -35,6 +37,15 @@ fn parted(text: &str, is_file: impl Fn(&Path) -> bool) -> Option<Place> {
 }
 
 impl Place {
+    /// The file, when no member of it is meant; `reason` says why that would
+    /// be refused.
+    pub(crate) fn alone(&self, reason: &'static str) -> Result<&Path, Failure> {
+        match self.member {
+            None => Ok(&self.path),
+            Some(_) => Err(Failure::Refused { path: self.whole.clone(), reason }),
+        }
+    }
+
     /// What it is called in messages.
     pub(crate) fn name(&self) -> &Path {
         &self.whole
