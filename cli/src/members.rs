@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use npymap::{Format, HeaderText, OpenOptions, Result, Shard, Ten, TenHeader};
+use npymap::{Format, HeaderText, OpenOptions, Result, Shard, ShardMember, Ten, TenHeader};
 
 use crate::found::Found;
 use crate::place::Place;
@@ -184,12 +184,9 @@ impl Asked {
             Item { format: Format::Tar, member, info, what }
         };
         let mut found = Vec::new();
-        for member in shard.members() {
+        for member in meant(shard, asked)? {
             let name = member.name().to_owned();
             if !member.is_ten()? {
-                if asked.is_some_and(|asked| asked != name) {
-                    continue;
-                }
                 let what = || {
                     let Some(header) = member.header()? else { return Ok(What::Other) };
                     let start = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
@@ -217,13 +214,11 @@ impl Asked {
                 }
             }
         }
-        match asked {
+        if let (true, Some(name)) = (found.is_empty(), asked) {
             // Says what there is instead.
-            Some(name) if found.is_empty() => shard.member(name).map(|_| found),
-            // The last of equal names.
-            Some(_) => Ok(found.pop().into_iter().collect()),
-            None => Ok(found),
+            shard.member(name)?;
         }
+        Ok(found)
     }
 
     /// The text of each header of a file, as it stands there; those of a
@@ -240,7 +235,7 @@ impl Asked {
             }
             Format::Tar => self.tar_texts(place),
             _ if place.member.is_none() => {
-                Ok(vec![self.options().header_text(&place.path).map(text)])
+                Ok(vec![self.options().header_text(&place.path).map(|read| text(&read))])
             }
             // Says why it has no members.
             _ => open::array(place, self.max_header_len).map(|_| Vec::new()),
@@ -255,7 +250,7 @@ impl Asked {
         };
         let arrays = members.into_iter().filter(|member| !matches!(member.header(), Ok(None)));
         let read = |member: npymap::npz::Member<'_>| {
-            Ok(text(HeaderText::read(member.reader()?, self.max_header_len)?))
+            Ok(text(&HeaderText::read(member.reader()?, self.max_header_len)?))
         };
         Ok(arrays.map(read).collect())
     }
@@ -264,7 +259,7 @@ impl Asked {
         let shard = open::shard(&place.path)?;
         let asked = place.member.as_deref();
         let mut texts = Vec::new();
-        for member in shard.members() {
+        for member in meant(&shard, asked)? {
             if member.is_ten()? {
                 match member.ten() {
                     Ok(ten) => {
@@ -274,32 +269,51 @@ impl Asked {
                     }
                     Err(error) => texts.push(Err(error)),
                 }
-            } else if asked.is_none_or(|asked| asked == member.name()) {
-                let at = |_| self.options().at(member.offset()).header_text(&place.path).map(text);
+            } else {
+                let at = |_| {
+                    self.options()
+                        .at(member.offset())
+                        .header_text(&place.path)
+                        .map(|read| text(&read))
+                };
                 texts.extend(member.header().transpose().map(|header| header.and_then(at)));
             }
         }
-        match asked {
+        if let (true, Some(name)) = (texts.is_empty(), asked) {
             // Says what there is instead.
-            Some(name) if texts.is_empty() => shard.member(name).map(|_| texts),
-            // The last of equal names.
-            Some(_) => Ok(texts.pop().into_iter().collect()),
-            None => Ok(texts),
+            shard.member(name)?;
         }
+        Ok(texts)
     }
 }
 
-/// True when no array is asked for, or the one at this position of a `.ten` in
-/// a tar file, by position or by info: `000000.ten[0]`.
+/// The members of a tar file, or the last one of the name that is asked for:
+/// that of a `.npy`, of a `.ten`, or of one of its arrays, `000000.ten[0]`.
+fn meant<'a>(shard: &'a Shard, asked: Option<&str>) -> Result<Vec<ShardMember<'a>>> {
+    let Some(asked) = asked else { return Ok(shard.members().collect()) };
+    let last = |is_meant: &dyn Fn(&str) -> bool| {
+        shard.members().filter(|member| is_meant(member.name())).last()
+    };
+    let member = last(&|name| name == asked).or_else(|| last(&|name| inner(asked, name).is_some()));
+    // Says what there is instead.
+    member.map_or_else(|| shard.member(asked), Ok).map(|member| vec![member])
+}
+
+/// `0` of `000000.ten[0]`.
+fn inner<'a>(asked: &'a str, name: &str) -> Option<&'a str> {
+    asked.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')
+}
+
+/// True when all arrays of a `.ten` in a tar file are asked for, or the one at
+/// this position, by that or by its info.
 fn is_meant(asked: Option<&str>, name: &str, ten: &Ten, index: usize) -> bool {
+    let asked = asked.filter(|&asked| asked != name);
     asked.is_none_or(|asked| {
-        let inner = asked.strip_prefix(name).and_then(|rest| rest.strip_prefix('['));
-        let inner = inner.and_then(|rest| rest.strip_suffix(']'));
-        inner.is_some_and(|inner| ten.index(inner).ok() == Some(index))
+        inner(asked, name).is_some_and(|inner| ten.index(inner).ok() == Some(index))
     })
 }
 
-fn text(text: HeaderText<'_>) -> String {
+fn text(text: &HeaderText<'_>) -> String {
     text.as_str().trim_end().to_owned()
 }
 

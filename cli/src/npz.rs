@@ -12,7 +12,7 @@ use npymap::npz::Member;
 
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::{open, words};
+use crate::{open, signals, words};
 
 /// Takes .npz archives apart and checks them.
 #[derive(Debug, Args)]
@@ -138,7 +138,7 @@ impl Extract {
         builder.prefix(".npymap-");
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file = builder.tempfile_in(directory).map_err(&failed)?;
+        let mut file = signals::guard(|| builder.tempfile_in(directory)).map_err(&failed)?;
         let mut from = member.reader().map_err(Failure::library)?;
         let mut block = vec![0; 1 << 20];
         loop {
@@ -149,12 +149,10 @@ impl Extract {
             file.write_all(block.get(..n).unwrap_or_default()).map_err(&failed)?;
             progress.add(n);
         }
-        let named = if self.overwrite {
-            file.persist(target).map_err(|refused| refused.error)
-        } else {
-            file.persist_noclobber(target).map_err(|refused| refused.error)
-        };
-        named.map(drop).map_err(&failed)
+        let named = signals::release(file, |file| {
+            if self.overwrite { file.persist(target) } else { file.persist_noclobber(target) }
+        });
+        named.map(drop).map_err(|refused| failed(refused.error))
     }
 
     fn damaged(&self, member: &Member<'_>, error: io::Error) -> Failure {

@@ -5,6 +5,7 @@ use std::path::Path;
 use npymap::MappedArrayMut;
 use npymap::npz::{Compression, Member, NpzWriter};
 
+use crate::draft::Draft;
 use crate::failure::Failure;
 use crate::open;
 
@@ -29,7 +30,8 @@ pub(crate) fn member(
     }
     let mut array = meant.open_copy_on_write().map_err(Failure::library)?;
     let count = change(&mut array).map_err(Failure::library)?;
-    let mut writer = NpzWriter::create(path).map_err(Failure::library)?;
+    let draft = Draft::empty(path, true)?;
+    let mut writer = NpzWriter::new(draft.file());
     for member in npz.members() {
         writer.compression(if member.is_stored() {
             Compression::Stored
@@ -39,11 +41,13 @@ pub(crate) fn member(
         let written = if same(&member, &meant) {
             writer.write(member.name(), &array)
         } else {
-            member.open().and_then(|other| writer.write(member.name(), &other))
+            let other = member.open().map_err(Failure::library)?;
+            writer.write(member.name(), &other)
         };
-        written.map_err(Failure::library)?;
+        written.map_err(Failure::at(path))?;
     }
-    writer.finish().map_err(Failure::library)?;
+    writer.into_inner().map_err(Failure::at(path))?;
+    draft.commit()?;
     Ok(count)
 }
 

@@ -46,7 +46,9 @@ pub struct Unpacked<'a> {
 
 /// Who is told how far members are.
 #[derive(Clone, Default)]
-pub(super) struct Told(Option<Arc<dyn Fn(Unpacked<'_>) + Send + Sync>>);
+pub(super) struct Told(Option<Arc<Tell>>);
+
+type Tell = dyn Fn(Unpacked<'_>) + Send + Sync;
 
 impl Told {
     pub(super) fn tell(&self, unpacked: Unpacked<'_>) {
