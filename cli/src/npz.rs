@@ -1,6 +1,5 @@
 //! `npymap npz`: takes archives apart and checks them.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
@@ -11,6 +10,7 @@ use npymap::MAX_HEADER_LEN;
 use npymap::npz::Member;
 
 use crate::failure::Failure;
+use crate::inputs::last_of_each;
 use crate::progress::Progress;
 use crate::{open, signals, words};
 
@@ -92,7 +92,7 @@ impl Extract {
         let named = self.members.iter().map(|name| npz.member(name));
         let members: Vec<Member<'_>> = match self.members.len() {
             // Of equal names the last counts, as everywhere.
-            0 => last_of_each(&npz),
+            0 => last_of_each(npz.members(), Member::full_name),
             _ => named.collect::<npymap::Result<_>>().map_err(Failure::library)?,
         };
         let members: Vec<_> =
@@ -162,13 +162,6 @@ impl Extract {
             Err(error) => Failure::file(&path, "read")(error),
         }
     }
-}
-
-fn last_of_each(npz: &npymap::Npz) -> Vec<Member<'_>> {
-    let names = npz.members().enumerate().map(|(at, member)| (member.full_name(), at));
-    let last: HashMap<_, _> = names.collect();
-    let is_last = |(at, member): &(usize, Member<'_>)| last.get(member.full_name()) == Some(at);
-    npz.members().enumerate().filter(is_last).map(|(_, member)| member).collect()
 }
 
 impl Verify {

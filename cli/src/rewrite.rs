@@ -7,6 +7,7 @@ use npymap::npz::{Compression, Member, NpzWriter};
 
 use crate::draft::Draft;
 use crate::failure::Failure;
+use crate::inputs::last_of_each;
 use crate::open;
 
 /// Has a member changed and the archive replaced when it is whole and on the
@@ -32,7 +33,7 @@ pub(crate) fn member(
     let count = change(&mut array).map_err(Failure::library)?;
     let draft = Draft::empty(path, true)?;
     let mut writer = NpzWriter::new(draft.file());
-    for member in npz.members() {
+    for member in last_of_each(npz.members(), Member::full_name) {
         writer.compression(if member.is_stored() {
             Compression::Stored
         } else {

@@ -185,7 +185,7 @@ fn arrays_are_joined_along_any_axis() {
 }
 
 /// Joins what `npymap` is to join, with shapes, orders and axes at random.
-const JOIN: &str = r#"
+const JOIN: &str = r"
 import random, subprocess, sys
 import numpy as np
 program, directory = sys.argv[1:]
@@ -215,7 +215,7 @@ for _ in range(60):
     joined = np.load(out)
     assert joined.dtype == arrays[0].dtype, (joined.dtype, dtype)
     np.testing.assert_array_equal(joined, np.concatenate(arrays, axis=axis))
-"#;
+";
 
 #[test]
 fn arrays_are_joined_as_by_numpy() {

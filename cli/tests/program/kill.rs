@@ -35,8 +35,8 @@ impl Scene {
         for to in ["file.npz", "file.ten"] {
             printed(["convert", &at("file.npy"), &at(to)]);
         }
-        let names = command.iter().filter_map(|word| word.split('[').next());
-        let name = names.filter(|name| name.starts_with("file.")).last().unwrap();
+        let mut names = command.iter().filter_map(|word| word.split('[').next());
+        let name = names.rfind(|name| name.starts_with("file.")).unwrap();
         let file = directory.path().join(name);
         let before = fs::read(&file).unwrap();
         let mut scene = Scene { directory, file, before, after: Vec::new() };
