@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use npymap::npz::Member;
+use npymap::npz::{Member, Npz};
 use npymap::{AnyFile, MappedArray, Result, ShardMember};
 
 use crate::place::Place;
@@ -39,7 +39,7 @@ impl<'a> Inputs<'a> {
         match &self.file {
             AnyFile::Npz(npz) if member.is_none() => {
                 let mut inputs = Vec::new();
-                for member in last_of_each(npz.members(), Member::full_name) {
+                for member in keyed(npz) {
                     if member.header()?.is_none() {
                         left_out(self.place, member.name());
                         continue;
@@ -82,6 +82,14 @@ impl<'a> Inputs<'a> {
             }
         }
     }
+}
+
+/// The members that are meant by the names of all: `w` comes before `w.npy`.
+fn keyed(npz: &Npz) -> Vec<Member<'_>> {
+    let is_bare = |member: &Member<'_>| member.full_name() == member.name();
+    let bare: HashSet<_> = npz.members().filter(is_bare).map(|member| member.name()).collect();
+    let meant = |member: &Member<'_>| is_bare(member) || !bare.contains(member.name());
+    last_of_each(npz.members().filter(meant), Member::full_name)
 }
 
 /// Of members of equal names the last ones, which count everywhere.

@@ -41,9 +41,9 @@ impl Progress {
         }
         self.told = self.done;
         if self.bar.is_none() && self.started.elapsed() >= PATIENCE {
-            self.bar = Some(bar(self.total));
-        }
-        if let Some(bar) = &self.bar {
+            let bar = bar(self.total).with_position(self.done);
+            self.bar = Some(bar.with_elapsed(self.started.elapsed()));
+        } else if let Some(bar) = &self.bar {
             bar.set_position(self.done);
         }
     }
