@@ -78,12 +78,14 @@ impl ArrayFile {
         let Some((&dim, rest)) = shape.split_first() else {
             return Err(ErrorKind::Axis { asked: 0, shape: tuple(shape) }.into());
         };
-        let last = dim.checked_sub(window).ok_or_else(|| ErrorKind::Index {
+        // Rows are windows of one, which an empty axis has none of.
+        let count = if window == 1 { Some(dim) } else { dim.checked_sub(window).map(|n| n + 1) };
+        let count = count.ok_or_else(|| ErrorKind::Index {
             axis: 0,
             asked: format!("window of {window}"),
             shape: tuple(shape),
         })?;
-        let starts = resolve(TakeMode::Raise, starts, last + 1, 0, shape)?;
+        let starts = resolve(TakeMode::Raise, starts, count, 0, shape)?;
         let each = rest.iter().product::<usize>().checked_mul(window);
         let expected = each.and_then(|each| each.checked_mul(starts.len()));
         fits(expected.unwrap_or(usize::MAX), out)?;
