@@ -8,7 +8,7 @@ use npymap::{
 };
 use tempfile::TempDir;
 
-use crate::support::{create, directory, file, names, npy, open, open_mut};
+use crate::support::{create, directory, file, names, native, npy, open, open_mut};
 
 /// The options of a version and an order.
 fn options(version: Option<Version>, order: Order) -> CreateOptions {
@@ -169,7 +169,7 @@ fn a_replaced_file_lives_on_where_it_is_in_use() {
     let mut old = open_mut(&path).unwrap();
     let link = directory.path().join("link.npy");
     fs::hard_link(&path, &link).unwrap();
-    let mut new = create(&path, "<f8", &[3], &overwrite()).unwrap();
+    let mut new = create(&path, &native("f8"), &[3], &overwrite()).unwrap();
     new.as_slice_mut::<f64>().unwrap()[2] = 1.5;
     assert_eq!(old.as_slice::<u8>().unwrap(), b"hello");
     assert_eq!(fs::read(&link).unwrap(), bytes);
@@ -241,7 +241,7 @@ fn sparse_files_take_no_space() {
     let directory = directory();
     let path = directory.path().join("a.npy");
     let options = CreateOptions::new().sparse(true).clone();
-    let mut array = create(&path, "<f8", &[1 << 30], &options).unwrap();
+    let mut array = create(&path, &native("f8"), &[1 << 30], &options).unwrap();
     array.as_slice_mut::<f64>().unwrap()[1 << 29] = 1.5;
     array.write_elements(&[1 << 20], &[2.5_f64]).unwrap();
     assert_eq!(array.as_slice::<f64>().unwrap()[1 << 20..][..1], [2.5]);

@@ -114,13 +114,24 @@ fn encode_names_the_version_that_works() {
 
 #[test]
 fn lending_names_the_type_that_works() {
+    for (descr, asked, works, foreign) in [
+        (">f8", "'>f8'", "Be<f64>", cfg!(target_endian = "little")),
+        ("<f8", "'<f8'", "Le<f64>", cfg!(target_endian = "big")),
+    ] {
+        let other = npy(descr, &[2, 2], Order::F, &[0; 32]);
+        let array = MappedArray::from_bytes(&other).unwrap();
+        if foreign {
+            let text = format!(
+                "stored as {asked}, asked for `f64` in place: use `{works}`, or `view::<f64>()`"
+            );
+            bad_use(array.as_ndarray::<f64, Ix2>(), &text);
+        }
+        let works = if foreign { works } else { "f64" };
+        let text = format!("stored as {asked}, asked for `Bool`: use `{works}`");
+        bad_use(array.as_ndarray::<Bool, Ix2>(), &text);
+    }
     let big = npy(">f8", &[2, 2], Order::F, &[0; 32]);
     let array = MappedArray::from_bytes(&big).unwrap();
-    bad_use(
-        array.as_ndarray::<f64, Ix2>(),
-        "stored as '>f8', asked for `f64` in place: use `Be<f64>`, or `view::<f64>()`",
-    );
-    bad_use(array.as_ndarray::<Bool, Ix2>(), "stored as '>f8', asked for `Bool`: use `Be<f64>`");
     bad_use(
         array.as_ndarray::<Be<f64>, Ix1>(),
         "shape (2, 2) has 2 axes, asked for 1: use `Ix2`, or `IxDyn` for any number",

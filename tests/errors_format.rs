@@ -3,7 +3,7 @@
 use npymap::{Category, DType, Error, Header, HeaderText, Layout, Order};
 
 use crate::errors::says;
-use crate::support::{npy, raw};
+use crate::support::{here, npy, raw};
 
 #[track_caller]
 fn bad_format<T>(result: Result<T, Error>, text: &str) {
@@ -188,7 +188,7 @@ fn dtype_says_which_fields_there_are() {
         dtype.field("z"),
         "dtype `[('x', '<f4'), ('y', '<f4')]`: no field `z`, expected `x`, `y`",
     );
-    bad_format(DType::of::<f32>().field("z"), "dtype `'<f4'`: has no fields, asked for `z`");
+    bad_format(DType::of::<f32>().field("z"), &here("dtype `'<f4'`: has no fields, asked for `z`"));
 }
 
 #[test]

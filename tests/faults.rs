@@ -16,14 +16,14 @@ use npymap::{
     resize, write_npy,
 };
 
-use crate::support::{create, directory, names, open, open_mut};
+use crate::support::{create, directory, names, open, open_mut, rounds};
 
 const PART: &str = "NPYMAP_TEST_PART";
 const FILE: &str = "NPYMAP_TEST_FILE";
 const SEED: &str = "NPYMAP_TEST_SEED";
 
 /// How often each part is killed.
-const KILLS: u64 = 100;
+const KILLS: u32 = 100;
 
 /// Values of a row.
 const WIDTH: usize = 37;
@@ -132,7 +132,7 @@ fn start(part: &str, path: &Path, seed: u64) -> Child {
 /// left. Beside its file that is at most one that wasn't finished.
 fn kill(part: &str, path: &Path, check: impl Fn()) {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    for seed in 0..KILLS {
+    for seed in 0..u64::from(rounds(KILLS)) {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed | 1);
         let moment = Duration::from_micros((random >> 33) % 6000);
         let mut child = start(part, path, seed);

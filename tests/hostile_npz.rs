@@ -4,7 +4,7 @@
 use npymap::npz::{Npz, NpzOptions};
 use npymap::{Category, Error, ErrorKind, Order};
 
-use crate::support::{directory, file, npy};
+use crate::support::{directory, file, npy, some};
 use crate::zips::{Zip, Zipped, deflated, stored, zip64};
 
 /// Sixteen numbers.
@@ -436,7 +436,7 @@ fn memory_for_what_is_inflated_has_a_limit() {
 #[test]
 fn every_truncation_is_refused() {
     let whole = Zip::of(&[stored("a.npy", &array()), deflated("b.npy", &array())]);
-    for len in 0..whole.len() {
+    for len in some(0..whole.len()) {
         assert!(Npz::from_bytes(whole[..len].to_vec()).is_err(), "{len}");
     }
 }
@@ -447,7 +447,7 @@ fn no_changed_byte_is_a_panic() {
         stored("a.npy", &array()),
         Zipped { extra: zip64(&[1, 2]), ..deflated("b.npy", &array()) },
     ]);
-    for at in 0..whole.len() {
+    for at in some(0..whole.len()) {
         for byte in [0, 0x7f, 0xff] {
             let mut bytes = whole.clone();
             bytes[at] = byte;
