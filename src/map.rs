@@ -4,7 +4,9 @@
 
 use std::fs::File;
 use std::io;
+#[cfg(unix)]
 use std::mem;
+#[cfg(unix)]
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -83,6 +85,7 @@ impl Map {
         self.shared
     }
 
+    #[cfg(unix)]
     pub(crate) fn memory(&self) -> Option<&Mmap> {
         self.memory.as_deref()
     }
@@ -157,6 +160,7 @@ impl MapMut {
         Ok(MapMut { memory: mapped(0, len, |options| options.map_anon())?, shared: None })
     }
 
+    #[cfg(unix)]
     pub(crate) fn memory(&self) -> Option<&MmapMut> {
         self.memory.as_ref()
     }

@@ -224,7 +224,11 @@ fn axes_and_size_have_limits() {
         "66 axes, NumPy arrays have at most 64",
     );
     bad_format(
-        layout(&[1 << 60]),
-        "shape (1152921504606846976,) with elements of 8 bytes is more than 64 bits can address",
+        layout(&[usize::MAX / 8]),
+        &format!(
+            "shape ({},) with elements of 8 bytes is more than {} bits can address",
+            usize::MAX / 8,
+            usize::BITS
+        ),
     );
 }

@@ -16,7 +16,7 @@ use npymap::{
     resize, write_npy,
 };
 
-use crate::support::{create, directory, names, open, open_mut, rounds};
+use crate::support::{command, create, directory, names, open, open_mut, rounds};
 
 const PART: &str = "NPYMAP_TEST_PART";
 const FILE: &str = "NPYMAP_TEST_FILE";
@@ -114,7 +114,7 @@ fn make(path: &Path, n: u64) {
 }
 
 fn start(part: &str, path: &Path, seed: u64) -> Child {
-    let mut child = Command::new(env::current_exe().unwrap());
+    let mut child = command(&env::current_exe().unwrap());
     child.args(["--exact", "faults::part", "--nocapture"]);
     child.env(PART, part).env(FILE, path).env(SEED, seed.to_string());
     let mut child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();

@@ -261,7 +261,7 @@ fn files_whose_elements_lie_at_odd_offsets_are_lent_at_any_address() {
         if descr == "'<f8'" {
             let stored = array.as_slice::<Le<f64>>().unwrap();
             assert_eq!(stored.iter().map(|v| v.get()).collect::<Vec<_>>(), elements);
-            let aligned = (10 + len) % 8 == 0;
+            let aligned = (10 + len) % align_of::<f64>() == 0;
             assert_eq!(array.as_slice::<f64>().is_ok(), aligned && cfg!(target_endian = "little"));
         } else {
             let stored = array.as_ndarray::<Be<f64>, Ix1>().unwrap();

@@ -20,6 +20,8 @@ mod batches;
 mod create;
 mod edits;
 mod elements;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod enormous;
 mod errors;
 mod errors_format;
 #[cfg(target_os = "linux")]
@@ -51,6 +53,8 @@ mod model;
 mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
+#[cfg(all(unix, target_pointer_width = "32"))]
+mod narrow;
 #[cfg(feature = "npz")]
 mod npz_writer;
 mod oracle;

@@ -1,10 +1,10 @@
-//! Opening, where it depends on the system: descriptors, pipes, sealed and
-//! enormous files.
+//! Opening, where it depends on the system: descriptors, pipes and sealed
+//! files.
 
 use std::fs::{self, File};
 use std::path::Path;
 
-use npymap::{Category, DType, ErrorKind, Header, MappedArray, OpenOptions, Opened, Order};
+use npymap::{Category, ErrorKind, MappedArray, OpenOptions, Opened, Order};
 use rustix::fs::{
     CWD, FileType, MemfdFlags, Mode, SealFlags, fcntl_add_seals, memfd_create, mknodat,
 };
@@ -116,29 +116,4 @@ fn files_that_may_change_need_unsafe() {
         assert!(matches!(error.kind(), ErrorKind::NotImmutable), "{error}");
         assert_eq!(error.category(), Category::Use);
     }
-}
-
-const ENORMOUS: usize = 100 << 30;
-
-#[test]
-fn a_file_larger_than_memory_opens_in_every_mode_and_is_edited() {
-    let directory = directory();
-    let header = Header::new(DType::of::<u64>(), &[ENORMOUS / 8], Order::C).unwrap();
-    let path = file(&directory, "enormous.npy", &header.encode(None).unwrap().bytes);
-    let sparse = File::options().write(true).open(&path).unwrap();
-    sparse.set_len((header.data_offset + ENORMOUS) as u64).unwrap();
-
-    let mut array = open_mut(&path).unwrap();
-    *array.as_slice_mut::<u64>().unwrap().last_mut().unwrap() = 7;
-    array.close().unwrap();
-
-    let Opened::Writable(mut private) = open_mode("c", &path).unwrap() else { panic!() };
-    let elements = private.as_slice_mut::<u64>().unwrap();
-    assert_eq!(elements.last(), Some(&7));
-    elements[elements.len() / 2] = 8;
-    assert_eq!(private.as_slice::<u64>().unwrap()[ENORMOUS / 16], 8);
-
-    let array = open(&path).unwrap();
-    let elements = array.as_slice::<u64>().unwrap();
-    assert_eq!((elements[ENORMOUS / 16], elements.last()), (0, Some(&7)));
 }

@@ -115,6 +115,21 @@ pub(crate) fn here(text: &str) -> String {
     swap(&swap(text, "'<", "'>"), "Le<", "Be<")
 }
 
+/// Two axes of this length have more elements than can be addressed.
+pub(crate) const WIDE: usize = 1 << (usize::BITS / 2 + 8);
+
+/// A command that runs a program of this host; where that is emulated,
+/// `NPYMAP_TEST_RUNNER` says by what.
+#[cfg(unix)]
+pub(crate) fn command(program: &Path) -> std::process::Command {
+    let runner = std::env::var("NPYMAP_TEST_RUNNER").unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    let Some(first) = words.next() else { return std::process::Command::new(program) };
+    let mut command = std::process::Command::new(first);
+    command.args(words).arg(program);
+    command
+}
+
 /// Whether the parts that take long are left out: with `NPYMAP_TEST_QUICK=1`,
 /// where processors are emulated.
 pub(crate) fn quick() -> bool {

@@ -156,7 +156,7 @@ fn pairs_of_windows_are_one_row_apart() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 fn only_the_pages_of_rows_are_read() {
     use std::io::Write as _;
     let directory = directory();

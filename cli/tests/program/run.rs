@@ -14,8 +14,20 @@ pub(crate) struct Said {
     pub(crate) code: Option<i32>,
 }
 
+/// The program, yet without arguments; where its processor is emulated,
+/// `NPYMAP_TEST_RUNNER` says by what.
+pub(crate) fn command() -> Command {
+    let program = env!("CARGO_BIN_EXE_npymap");
+    let runner = std::env::var("NPYMAP_TEST_RUNNER").unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    let Some(first) = words.next() else { return Command::new(program) };
+    let mut command = Command::new(first);
+    command.args(words).arg(program);
+    command
+}
+
 pub(crate) fn npymap<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Said {
-    let run = Command::new(env!("CARGO_BIN_EXE_npymap")).args(arguments).output();
+    let run = command().args(arguments).output();
     let Output { stdout, stderr, status } = run.unwrap();
     Said {
         out: String::from_utf8(stdout).unwrap(),
