@@ -51,6 +51,8 @@ fn check(of: &str, answers: impl Iterator<Item = (String, Result<(), String>)>) 
             (Ok(()), None) => {}
             (Err(_), Some(why)) => assert!(compatibility.contains(&why), "no paragraph on `{why}`"),
             (Err(answer), None) => wrong.push(answer),
+            // What NumPy opens on a larger machine only, both refuse here.
+            (Ok(()), Some(_)) if usize::BITS < 64 => {}
             (Ok(()), Some(why)) => wrong.push(format!("{case}: no difference ({why})")),
         }
     }

@@ -117,7 +117,7 @@ fn views_of_nothing_as_large_as_can_be_are_done_with_at_once() {
         if array.is_empty() {
             assert_eq!(view.to_vec(), []);
             assert_eq!(view.iter().next(), None);
-        } else {
+        } else if array.len() > 1 {
             let read = read_npy_from::<Value, IxDyn>(bytes.as_slice()).unwrap_err();
             assert!(matches!(read.kind(), ErrorKind::Unbacked { .. }), "{read}");
         }

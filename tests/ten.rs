@@ -229,7 +229,8 @@ fn each_hostile_file_says_what_is_wrong() {
     endless[48..56].copy_from_slice(&number(1));
     endless[88..96].copy_from_slice(&number(1 << 52));
     let stream = endless.as_slice().chain(&[0_u8; 1000][..]);
-    assert!(ten::read(stream, 1).unwrap_err().to_string().contains("ends inside the elements"));
+    let expected = if usize::BITS < 64 { "can address" } else { "ends inside the elements" };
+    assert!(ten::read(stream, 1).unwrap_err().to_string().contains(expected));
 }
 
 #[test]

@@ -64,7 +64,12 @@ pub(crate) fn data() -> PathBuf {
 pub(crate) fn fixtures() -> impl Iterator<Item = (PathBuf, Value)> {
     let text = std::fs::read_to_string(data().join("expect.jsonl")).unwrap();
     let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let opened = cases.into_iter().filter(|case| case["ok"] == true);
+    // NumPy was asked where pointers have 64 bits.
+    let fits = |case: &Value| {
+        let shape = case["shape"].as_array().into_iter().flatten();
+        shape.filter_map(Value::as_u64).all(|dim| isize::try_from(dim).is_ok())
+    };
+    let opened = cases.into_iter().filter(move |case| case["ok"] == true && fits(case));
     opened.map(|case| (data().join(case["path"].as_str().unwrap()), case))
 }
 
