@@ -27,6 +27,8 @@ mod errors_format;
 #[cfg(target_os = "linux")]
 mod faults;
 mod fixtures;
+#[cfg(target_os = "linux")]
+mod fork;
 #[cfg(feature = "npz")]
 mod fuzz;
 mod hostile;
