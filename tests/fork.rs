@@ -11,7 +11,7 @@ fn forked(child: impl FnOnce() -> bool) -> i32 {
     // `_exit`, which is safe in the child of a process with many threads.
     let process = unsafe { libc::fork() };
     if process == 0 {
-        let status = if child() { 0 } else { 1 };
+        let status = i32::from(!child());
         // SAFETY: it ends this process and runs nothing of the parent's.
         unsafe { libc::_exit(status) }
     }
