@@ -18,6 +18,7 @@ mod archives;
 mod array_file;
 mod batches;
 mod create;
+mod differential;
 mod edits;
 mod elements;
 mod errors;
