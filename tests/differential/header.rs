@@ -173,7 +173,7 @@ fn shape(r: &mut Random) -> String {
             if r.odd(Part::Shape) {
                 return r.pick(&ODD_AXES).to_owned();
             }
-            let most = if ndim < 3 { 12 } else { 4 };
+            let most = [12, 12, 7, 4, 3, 2][ndim];
             let axis = r.below(most + 1).to_string();
             integer(r, &axis)
         })

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use npymap::{DynView, Kind, MappedArray, OpenOptions, Order, Value};
+use npymap::{DynView, Header, Kind, MappedArray, OpenOptions, Order, Value};
 
 use crate::oracle::hex;
 use crate::support::open;
@@ -16,13 +16,16 @@ const MOST: usize = 4096;
 pub(super) enum Answer {
     Read(Read),
     Refused(String),
+    /// NumPy's process ended.
+    Died,
 }
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Read {
     descr: String,
-    shape: Vec<usize>,
+    /// In decimal digits.
+    shape: Vec<String>,
     /// Of arrays whose elements lie in Fortran order.
     fortran_order: bool,
     data_offset: usize,
@@ -35,10 +38,13 @@ pub(super) fn numpys(answer: &serde_json::Value) -> Answer {
     if let Some(error) = answer["error"].as_str() {
         return Answer::Refused(error.to_owned());
     }
+    if answer["dies"].is_string() {
+        return Answer::Died;
+    }
     let list = |key: &str| answer[key].as_array().unwrap().iter();
     Answer::Read(Read {
         descr: answer["descr"].as_str().unwrap().to_owned(),
-        shape: list("shape").map(|axis| axis.as_u64().unwrap() as usize).collect(),
+        shape: list("shape").map(ToString::to_string).collect(),
         fortran_order: answer["fortran_order"].as_bool().unwrap(),
         data_offset: answer["data_offset"].as_u64().unwrap() as usize,
         values: list("values").map(|text| text.as_str().unwrap().to_owned()).collect(),
@@ -47,27 +53,38 @@ pub(super) fn numpys(answer: &serde_json::Value) -> Answer {
 
 /// Opens a file in all ways; its answer is NumPy's, or why it isn't is said.
 pub(super) fn agree(bytes: &[u8], path: &Path, numpys: &Answer) -> Result<Answer, String> {
-    let in_memory = answer(MappedArray::from_bytes(bytes));
+    let in_memory = MappedArray::from_bytes(bytes);
     let others = [
-        ("mapped", answer(open(path))),
-        ("copied", answer(OpenOptions::new().read(path))),
-        ("streamed", answer(OpenOptions::new().read_from(bytes))),
+        ("mapped", said(&open(path))),
+        ("copied", said(&OpenOptions::new().read(path))),
+        ("streamed", said(&OpenOptions::new().read_from(bytes))),
     ];
+    let expected = said(&in_memory);
     for (how, other) in others {
-        match (&in_memory, &other) {
-            (Answer::Refused(_), Answer::Refused(_)) => {}
-            _ if in_memory == other => {}
-            _ => return Err(format!("{how}: {other:?}, in memory: {in_memory:?}")),
+        if other != expected {
+            return Err(format!("{how}: {other:.250?}, in memory: {expected:.250?}"));
         }
     }
-    match (&in_memory, numpys) {
-        (Answer::Refused(_), Answer::Refused(_)) => Ok(in_memory),
-        (ours, numpys) if ours == numpys => Ok(in_memory),
-        (ours, numpys) => Err(format!("{ours:?}, NumPy: {numpys:?}")),
+    let ours = answer(&in_memory);
+    match (&ours, numpys) {
+        (Answer::Refused(_), Answer::Refused(_)) => Ok(ours),
+        (ours, numpys) if ours == numpys => Ok(ours.clone()),
+        (ours, numpys) => {
+            let [ours, numpys] = [ours, numpys].map(|answer| format!("{answer:?}"));
+            Err(format!("{ours:.250}, NumPy: {numpys:.250}"))
+        }
     }
 }
 
-fn answer(opened: npymap::Result<MappedArray<impl AsRef<[u8]>>>) -> Answer {
+type Opened<D> = npymap::Result<MappedArray<D>>;
+
+/// Header and bytes, if it was opened.
+fn said<D: AsRef<[u8]>>(opened: &Opened<D>) -> Option<(Header, Vec<u8>)> {
+    let array = opened.as_ref().ok()?;
+    Some((array.header().unwrap(), array.as_bytes().unwrap().to_vec()))
+}
+
+fn answer<D: AsRef<[u8]>>(opened: &Opened<D>) -> Answer {
     let array = match opened {
         Ok(array) => array,
         Err(error) => return Answer::Refused(error.to_string()),
@@ -77,7 +94,7 @@ fn answer(opened: npymap::Result<MappedArray<impl AsRef<[u8]>>>) -> Answer {
     leaves(&mut values, &array.dyn_view().unwrap());
     Answer::Read(Read {
         descr: header.dtype.to_string(),
-        shape: header.shape,
+        shape: header.shape.iter().map(ToString::to_string).collect(),
         fortran_order: header.order == Order::F,
         data_offset: header.data_offset,
         values,

@@ -15,37 +15,54 @@ MOST = 4096
 # What NumPy makes of a file.
 
 
-def header(path):
-    with open(path, "rb") as file:
-        version = format.read_magic(file)
-        return impl._read_array_header(file, version), file.tell()
+read_header = impl._read_array_header
+found = {}
+
+
+def remembered(file, version, **limit):
+    """Reads a header for NumPy, and keeps what it says."""
+    found["header"] = read_header(file, version, **limit)
+    found["offset"] = file.tell()
+    return found["header"]
+
+
+impl._read_array_header = remembered
 
 
 def opened(path):
     """The array, as `open_memmap` has it; of elements without bytes, which
     can't be mapped, as `load` has it."""
-    (shape, fortran, dtype), offset = header(path)
+    found.clear()
     try:
-        array = format.open_memmap(path, "r")
+        return format.open_memmap(path, "r")
     except Exception:
-        if dtype.itemsize or dtype.hasobject:
+        if "header" not in found:
             raise
-        array = np.load(path)
-    return array, shape, fortran, dtype, offset
+        shape, _, dtype = found["header"]
+        if dtype.itemsize or dtype.hasobject or is_endless(shape):
+            raise
+        return np.load(path)
+
+
+def is_endless(shape):
+    """Whether NumPy takes the number of elements for all that come, of which
+    there is no end when they have no bytes."""
+    return bool(shape) and np.multiply.reduce(shape, dtype=np.int64) == -1
 
 
 def judge_one(path):
     try:
-        array, shape, fortran, dtype, offset = opened(path)
+        array = opened(path)
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"[:300]}
+    shape, fortran, dtype = found["header"]
     values = []
     leaves(values, np.asarray(array))
     return {
         "descr": repr(format.dtype_to_descr(dtype)),
         "shape": [int(dim) for dim in shape],
         "fortran_order": fortran,
-        "data_offset": offset,
+        "data_offset": found["offset"],
         "values": values,
     }
 
@@ -212,6 +229,8 @@ def spelled(head):
 def unplain(text):
     """Whether Python reads something here that is no plain literal."""
     previous, brackets = None, []
+    if "\\\n" in text:
+        return True
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text.strip()).readline))
     except (tokenize.TokenError, SyntaxError):
@@ -220,7 +239,7 @@ def unplain(text):
         kind, string = token.type, token.string
         if kind in (tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER):
             continue
-        if kind == tokenize.COMMENT or token.line.find("\\\n") >= 0:
+        if kind == tokenize.COMMENT:
             return True
         if kind == tokenize.NUMBER and not re.fullmatch("0+|[1-9][0-9]*", string):
             return True
@@ -239,13 +258,14 @@ def unplain(text):
             if string not in "()[]{},:+-":
                 return True
             if string in "([{":
-                brackets.append([string, False, token.start])
-            elif string == ",":
-                brackets[-1][1] = True
-            elif string in ")]}":
-                open, comma, _ = brackets.pop()
-                is_empty = previous.string == open
-                if open == "(" and not comma and not is_empty:
+                brackets.append([string, set()])
+            elif string in ",:" and brackets:
+                brackets[-1][1].add(string)
+            elif string in ")]}" and brackets:
+                open, signs = brackets.pop()
+                # Values in brackets, and sets.
+                needed = {"(": ",", "{": ":"}.get(open)
+                if needed and needed not in signs and previous.string != open:
                     return True
         previous = token
     return False
@@ -270,8 +290,15 @@ def loose(head):
 
 
 def strings(head):
-    is_list = lambda item: isinstance(item, (tuple, list))
-    if isinstance(head.descr, (set, dict)) and head.descr or not all(map(is_list, fields(head.descr))):
+    def is_odd(descr):
+        if isinstance(descr, tuple) and descr:
+            return is_odd(descr[0])
+        if isinstance(descr, (set, dict)):
+            return True
+        is_item = lambda item: isinstance(item, (tuple, list)) and not is_odd(item[1])
+        return isinstance(descr, list) and not all(map(is_item, descr))
+
+    if is_odd(head.descr):
         return "Items that are strings", head.with_dtype()
 
 
@@ -281,7 +308,7 @@ def renamed(descr, rename):
         return (renamed(descr[0], rename), *descr[1:])
     if not isinstance(descr, list):
         return descr
-    return [(rename(name), renamed(inner, rename), *shape) for name, inner, *shape in descr]
+    return [type(item)([rename(item[0]), renamed(item[1], rename), *item[2:]]) for item in descr]
 
 
 def surrogates(head):
@@ -306,18 +333,40 @@ def titles(head):
 
 
 def whole_type(head):
+    def pair(descr):
+        return (pair(descr[0]), descr[1]) if isinstance(descr, tuple) else descr
+
     if isinstance(head.descr, tuple):
-        return "Subarrays as the whole type", head.with_descr([("a", head.descr)])
+        return "Subarrays as the whole type", head.with_descr([("a", pair(head.descr))])
 
 
 def pairs(head):
+    def is_axes(shape):
+        return isinstance(shape, int) or isinstance(shape, (tuple, list)) and all(isinstance(n, int) for n in shape)
+
     def is_pair(descr):
         if isinstance(descr, tuple):
-            return not isinstance(descr[1], (int, tuple, list)) or is_pair(descr[0])
-        return isinstance(descr, list) and any(len(item) > 1 and is_pair(item[1]) for item in descr)
+            return len(descr) > 2 or not is_axes(descr[1]) or is_pair(descr[0])
+        return isinstance(descr, list) and any(
+            is_pair(item[1]) or not all(map(is_axes, item[2:])) for item in descr
+        )
 
     if is_pair(head.descr):
         return "Pairs of types", head.with_dtype()
+
+
+def sizes(head):
+    def is_sized(descr):
+        if isinstance(descr, tuple):
+            base = format.descr_to_dtype(descr[0])
+            return base.itemsize == 0 and base.subdtype is not None or is_sized(descr[0])
+        return isinstance(descr, list) and any(map(is_sized, map(pair, descr)))
+
+    def pair(item):
+        return tuple(item[1:]) if len(item) > 2 else item[1]
+
+    if is_sized(head.descr):
+        return "Sizes of subarrays of no bytes", None
 
 
 def objects(head):
@@ -334,7 +383,8 @@ def count(shape):
 
 
 def no_bytes(head):
-    if head.is_header and head.dtype().itemsize == 0 and count(head.literal["shape"]) >= 2**63:
+    shape = head.literal["shape"]
+    if head.dtype().itemsize == 0 and (count(shape) >= 2**63 or any(dim < 0 for dim in shape)):
         return "Elements of no bytes", head.with_text(repr({**head.literal, "shape": ()}))
 
 
@@ -378,14 +428,15 @@ def indented(head):
 
 
 RULES = [
+    strings,
     surrogates,
     titles,
     spelled,
     divided,
     loose,
     comma,
-    strings,
     pairs,
+    sizes,
     whole_type,
     objects,
     no_bytes,
