@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::fixtures::data;
 use crate::oracle::Oracle;
@@ -114,11 +115,17 @@ fn report(classes: &[Counts]) {
     }
 }
 
+/// A directory in memory, if there are such: files that are written again and
+/// again wait for the disk.
+fn quick_directory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| directory())
+}
+
 /// Takes batches of cases until there are no more.
 fn work(seed: u64, cases: u64, next: &AtomicU64) -> Option<Outcome> {
     let mut numpy = Oracle::start("differential.py")?;
     let compatibility = fs::read_to_string(data().join("../../COMPATIBILITY.md")).unwrap();
-    let directory = directory();
+    let directory = quick_directory();
     let mut outcome = Outcome::default();
     outcome.classes.resize(files::names().count(), Counts::default());
     loop {
