@@ -18,6 +18,8 @@ mod archives;
 mod array_file;
 mod batches;
 mod create;
+#[cfg(all(feature = "npz", feature = "tar"))]
+mod damaged;
 mod differential;
 mod edits;
 mod elements;

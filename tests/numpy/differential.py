@@ -57,7 +57,10 @@ def judge_one(path):
         return {"error": f"{type(error).__name__}: {error}"[:300]}
     shape, fortran, dtype = found["header"]
     values = []
-    leaves(values, np.asarray(array))
+    try:
+        leaves(values, np.asarray(array))
+    except Exception as error:
+        values = [f"{type(error).__name__}: {error}"]
     return {
         "descr": repr(format.dtype_to_descr(dtype)),
         "shape": [int(dim) for dim in shape],
