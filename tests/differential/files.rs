@@ -199,7 +199,7 @@ const SIGNS: &[u8] = b"()[]{}'\",:0123456789 <>|=fiubcSUVMmLTFNrue\\#_-+.\n\t\r\
 
 fn changed(r: &mut Random, mut bytes: Vec<u8>) -> Vec<u8> {
     let before = bytes.len();
-    for _ in 0..1 + r.below(3) {
+    for _ in 0..=r.below(3) {
         let first = if r.one_in(8) { 0 } else { 10 };
         let at = first + r.below(bytes.len().saturating_sub(first).max(1));
         let at = at.min(bytes.len().saturating_sub(1));
@@ -251,15 +251,13 @@ fn with_data(r: &mut Random, head: Vec<u8>) -> Vec<u8> {
         Ok(layout) if layout.nbytes() <= PLENTY => layout.nbytes(),
         _ => PLENTY,
     };
-    let len = match r.odd(Part::Data) {
-        true => match r.below(5) {
-            0 => r.below(needed + 1),
-            1 => needed + 1 + r.below(100),
-            2 => needed.saturating_sub(1),
-            3 => 0,
-            _ => needed,
-        },
-        false => needed,
+    let odd = r.odd(Part::Data);
+    let len = match r.below(5) {
+        0 if odd => r.below(needed + 1),
+        1 if odd => needed + 1 + r.below(100),
+        2 if odd => needed.saturating_sub(1),
+        3 if odd => 0,
+        _ => needed,
     };
     let mut file = head;
     let data = r.bytes(len);

@@ -120,7 +120,7 @@ fn text(view: &DynView<'_>) -> String {
         return "many".to_owned();
     }
     let mut text = String::new();
-    for value in view.iter() {
+    for value in view {
         say(&mut text, &value);
     }
     text

@@ -139,12 +139,12 @@ fn work(seed: u64, cases: u64, next: &AtomicU64) -> Option<Outcome> {
         for (i, case) in batch.iter().enumerate() {
             fs::write(path(i), &case.bytes).unwrap();
         }
-        let answers = match numpy.try_ask(&json!(["judge", directory.path(), batch.len()])) {
-            Some(answers) => answers,
-            None => {
-                numpy = Oracle::start("differential.py")?;
-                json!((0..batch.len()).map(|i| alone(&mut numpy, &path(i))).collect::<Vec<_>>())
-            }
+        let all = json!(["judge", directory.path(), batch.len()]);
+        let answers = if let Some(answers) = numpy.try_ask(&all) {
+            answers
+        } else {
+            numpy = Oracle::start("differential.py")?;
+            json!((0..batch.len()).map(|i| alone(&mut numpy, &path(i))).collect::<Vec<_>>())
         };
         for (i, (case, answer)) in batch.iter().zip(answers.as_array().unwrap()).enumerate() {
             let counts = &mut outcome.classes[case.class];

@@ -278,11 +278,10 @@ fn name(r: &mut Random, name: &str) -> String {
             .to_owned();
     }
     if r.one_in(8) {
-        let title = match odd {
-            true => r
-                .pick(&["None", "3", "''", "(1, 2)", "'a'", "True", "[1]", "u't'", "b't'"])
-                .to_owned(),
-            false => string(r, &format!("title {name}")),
+        let title = if odd {
+            r.pick(&["None", "3", "''", "(1, 2)", "'a'", "True", "[1]", "u't'", "b't'"]).to_owned()
+        } else {
+            string(r, &format!("title {name}"))
         };
         return sequence(r, ["(", ")"], &[title, text]);
     }
