@@ -26,11 +26,18 @@ impl<T: Copy + Default> Axes<T> {
     }
 
     pub(crate) fn from_slice(values: &[T]) -> Axes<T> {
-        values.iter().copied().collect()
+        let mut axes = Axes::new();
+        match axes.inline.get_mut(..values.len()) {
+            Some(inline) => inline.copy_from_slice(values),
+            None => axes.heap = values.to_vec(),
+        }
+        axes.len = values.len();
+        axes
     }
 
     pub(crate) fn from_elem(value: T, len: usize) -> Axes<T> {
-        std::iter::repeat_n(value, len).collect()
+        let heap = if len > INLINE { vec![value; len] } else { Vec::new() };
+        Axes { len, inline: [value; INLINE], heap }
     }
 
     pub(crate) fn push(&mut self, value: T) {

@@ -14,7 +14,7 @@ fn says_all(value: &Value, dtype: &DType) -> bool {
         Value::F64(value) => !value.is_nan(),
         Value::C64(value) => !value.re.is_nan() && !value.im.is_nan(),
         Value::C128(value) => !value.re.is_nan() && !value.im.is_nan(),
-        Value::Text(text) => text.trim() == text && !text.starts_with(['\'', '"']),
+        Value::Text(text) => !text.trim_start().starts_with(['\'', '"']),
         _ => true,
     };
     // Of differences NumPy prints what no unit but its own counts; records

@@ -28,6 +28,8 @@ mod errors_format;
 #[cfg(target_os = "linux")]
 mod faults;
 mod fixtures;
+#[cfg(all(target_os = "linux", feature = "npz"))]
+mod full_disk;
 #[cfg(feature = "npz")]
 mod fuzz;
 mod hostile;
@@ -75,6 +77,7 @@ mod support;
 mod take;
 mod ten;
 mod truncated;
+mod two_processes;
 mod view_errors;
 mod views;
 mod views_mut;

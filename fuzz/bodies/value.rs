@@ -39,6 +39,9 @@ pub(crate) fn value(data: &[u8]) {
     element.iter_mut().zip(source.rest()).for_each(|(to, from)| *to = *from);
     let printed = Value::decode(&dtype, &element).to_string();
     match Value::parse(&printed, &dtype) {
+        // Text that is in quotes itself is taken for what is in them.
+        Ok(_) if dtype.kind() == Kind::Unicode && printed.trim_start().starts_with(['\'', '"']) => {
+        }
         Ok(value) => assert_eq!(stored(&value, &dtype), printed, "{dtype}"),
         Err(error) => assert!(!is_exact(&dtype), "{dtype} {printed:?}: {error}"),
     }

@@ -103,8 +103,7 @@ impl OpenOptions {
     pub fn header(&self, path: impl AsRef<Path>) -> Result<Header> {
         let found = |path: &Path| {
             let (file, stat) = file::open(path, false)?;
-            let found = self.header_and_place(&file, stat.len);
-            Ok(found.map_err(|error| error.inside(self.at))?.0)
+            self.whole_header(&file, stat.len)
         };
         on(path.as_ref(), found)
     }

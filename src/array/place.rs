@@ -7,7 +7,7 @@ use crate::error::{Category, Error, ErrorKind, Result};
 use crate::file;
 use crate::layout::{Layout, Order};
 use crate::literal::tuple;
-use crate::npy::{Header, HeaderText, Preamble, Version};
+use crate::npy::{Header, Preamble, Version};
 
 /// Enough for any header without many fields.
 const FIRST_READ: usize = 1024;
@@ -68,32 +68,23 @@ impl OpenOptions {
         let place = match &self.raw {
             Some(_) if len == 0 => Err(ErrorKind::Empty.into()),
             Some(raw) => raw.place(self.at, len).and_then(|place| place.inside(len)),
-            None => self.header_and_place(file, len).map(|(_, place)| place),
+            None => settled(file, len, |len| {
+                let header = self.read_header(file, len)?;
+                Place::of(&header, self.at)?.inside(len)
+            }),
         };
         place.map_err(|error| error.inside(self.at))
     }
 
-    /// Reads a header and finds all elements in a file of `len` bytes.
-    ///
-    /// Who adds rows meanwhile writes first behind the elements and then to
-    /// the header, so one that doesn't fit the file is looked at again.
-    pub(super) fn header_and_place(&self, file: &File, len: u64) -> Result<(Header, Place)> {
-        let mut found = self.look(file, len);
-        for _ in 0..LOOKS {
-            match &found {
-                Err(error) if error.category() == Category::Format => {
-                    found = self.look(file, file::len(file)?);
-                }
-                _ => break,
-            }
-        }
-        found
-    }
-
-    fn look(&self, file: &File, len: u64) -> Result<(Header, Place)> {
-        let header = self.read_header(file, len)?;
-        let place = Place::of(&header, self.at)?.inside(len)?;
-        Ok((header, place))
+    /// Reads the header of an array that is there with all its elements, in a
+    /// file of `len` bytes.
+    pub(super) fn whole_header(&self, file: &File, len: u64) -> Result<Header> {
+        let found = settled(file, len, |len| {
+            let header = self.read_header(file, len)?;
+            Place::of(&header, self.at)?.inside(len)?;
+            Ok(header)
+        });
+        found.map_err(|error| error.inside(self.at))
     }
 
     /// As [`place`](OpenOptions::place), in a file that may be written: raw
@@ -118,14 +109,30 @@ impl OpenOptions {
         let preamble = Preamble::parse(start)?;
         let end = usize::try_from(preamble.data_offset()).unwrap_or(usize::MAX);
         if end <= filled || filled < FIRST_READ || preamble.exceeds(self.max_header_len) {
-            return HeaderText::parse(start, self.max_header_len)?.header();
+            return Header::behind(preamble, start, self.max_header_len);
         }
         let mut whole = start.to_vec();
         let there = len.saturating_sub(self.at).max(FIRST_READ_END);
         whole.resize(end.min(usize::try_from(there).unwrap_or(usize::MAX)), 0);
         let rest = whole.get_mut(FIRST_READ..).unwrap_or_default();
         let found = FIRST_READ + read_at(file, rest, self.at.saturating_add(FIRST_READ_END))?;
-        HeaderText::parse(whole.get(..found).unwrap_or_default(), self.max_header_len)?.header()
+        Header::behind(preamble, whole.get(..found).unwrap_or_default(), self.max_header_len)
+    }
+}
+
+/// Looks at a file of `len` bytes.
+///
+/// Who adds rows meanwhile writes first behind the elements and then to the
+/// header, so one that doesn't fit the file is looked at again.
+fn settled<T>(file: &File, mut len: u64, look: impl Fn(u64) -> Result<T>) -> Result<T> {
+    let mut again = 0..LOOKS;
+    loop {
+        match look(len) {
+            Err(error) if error.category() == Category::Format && again.next().is_some() => {
+                len = file::len(file)?;
+            }
+            found => return found,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use super::MAX_HEADER_LEN;
 use super::plain::{self, Values};
 use super::preamble::{Preamble, Version};
-use super::text::HeaderText;
+use super::text::{self, HeaderText};
 use crate::dtype::{DType, Kind, MAX_NDIM, parse_descr};
 use crate::error::{Error, ErrorKind, Result, excerpt};
 use crate::layout::{Layout, Order};
@@ -47,7 +47,12 @@ impl HeaderText<'_> {
     /// [`ErrorKind::Syntax`], [`ErrorKind::Keys`], [`ErrorKind::Header`],
     /// [`ErrorKind::DType`], [`ErrorKind::Object`], [`ErrorKind::Axes`].
     pub fn header(&self) -> Result<Header> {
-        Header::from_text(self.preamble(), self.as_str())
+        let text = self.as_str();
+        let values = match plain::read(text.as_bytes()) {
+            Some(values) => values,
+            None => dictionary(text, self.preamble().version() != Version::V3)?,
+        };
+        Ok(Header::of_values(self.preamble(), values))
     }
 }
 
@@ -84,13 +89,19 @@ impl Header {
         Layout::new(self.dtype.clone(), &self.shape, self.order, self.data_offset)
     }
 
-    fn from_text(preamble: Preamble, text: &str) -> Result<Header> {
-        let (dtype, order, shape) = match plain::read(text) {
-            Some(values) => values,
-            None => dictionary(text, preamble.version() != Version::V3)?,
-        };
+    /// Reads the header of at most `max_len` characters that a buffer starts
+    /// with, after its preamble was read.
+    pub(crate) fn behind(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<Header> {
+        let text = text::behind(preamble, bytes, max_len)?;
+        match plain::read(text).filter(|_| text.len() <= max_len) {
+            Some(values) => Ok(Header::of_values(preamble, values)),
+            None => HeaderText::decode(preamble, text, max_len)?.header(),
+        }
+    }
+
+    fn of_values(preamble: Preamble, (dtype, order, shape): Values) -> Header {
         let data_offset = usize::try_from(preamble.data_offset()).unwrap_or(usize::MAX);
-        Ok(Header { dtype, shape, order, version: preamble.version(), data_offset })
+        Header { dtype, shape, order, version: preamble.version(), data_offset }
     }
 }
 

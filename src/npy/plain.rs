@@ -13,45 +13,59 @@ use crate::layout::Order;
 pub(super) type Values = (DType, Order, Vec<usize>);
 
 /// What NumPy's padding looks like at its longest for a plain type.
-const PADDING: &str = "                                                                                                                                ";
+const PADDING: &[u8] = b"                                                                                                                                ";
 
 /// Reads `{'descr': '…', 'fortran_order': …, 'shape': (…), }` and padding.
-pub(super) fn read(text: &str) -> Option<Values> {
-    let rest = text.strip_prefix("{'descr': '")?;
-    let (typestr, rest) =
-        rest.split_at_checked(rest.as_bytes().iter().position(|&b| b == b'\'')?)?;
-    let rest = rest.strip_prefix("', 'fortran_order': ")?;
-    let (order, rest) = match rest.strip_prefix("False, 'shape': (") {
+pub(super) fn read(text: &[u8]) -> Option<Values> {
+    let rest = text.strip_prefix(b"{'descr': '")?;
+    let (typestr, rest) = rest.split_at_checked(rest.iter().position(|&b| b == b'\'')?)?;
+    let rest = rest.strip_prefix(b"', 'fortran_order': ")?;
+    let (order, rest) = match rest.strip_prefix(b"False, 'shape': (") {
         Some(rest) => (Order::C, rest),
-        None => (Order::F, rest.strip_prefix("True, 'shape': (")?),
+        None => (Order::F, rest.strip_prefix(b"True, 'shape': (")?),
     };
     let (shape, rest) = shape(rest)?;
-    let padding = rest.strip_prefix("), }")?.strip_suffix('\n')?;
-    let is_padding = PADDING.get(..padding.len())? == padding;
-    let dtype = if typestr.contains('\\') { None } else { DType::plain(typestr) };
-    if is_padding { Some((dtype?, order, shape)) } else { None }
+    let padding = rest.strip_prefix(b"), }")?.strip_suffix(b"\n")?;
+    if PADDING.get(..padding.len())? != padding || typestr.contains(&b'\\') {
+        return None;
+    }
+    Some((DType::plain(std::str::from_utf8(typestr).ok()?)?, order, shape))
 }
 
 /// Reads `3, 4`, `3,` or nothing.
-fn shape(text: &str) -> Option<(Vec<usize>, &str)> {
+fn shape(text: &[u8]) -> Option<(Vec<usize>, &[u8])> {
     let mut shape = Vec::with_capacity(4);
     let mut rest = text;
-    while !rest.starts_with(')') {
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let (number, after) = rest.split_at_checked(digits)?;
-        if number.is_empty() || (number.starts_with('0') && digits > 1) || shape.len() == MAX_NDIM {
+    while !ends(rest) {
+        let (dim, after) = dim(rest)?;
+        if shape.len() == MAX_NDIM {
             return None;
         }
-        shape.push(number.parse::<isize>().ok()?.unsigned_abs());
-        rest = match after.strip_prefix(", ") {
-            Some(next) => Some(next).filter(|next| next.starts_with(|c: char| c.is_ascii_digit())),
-            None if shape.len() == 1 => {
-                after.strip_prefix(',').filter(|rest| rest.starts_with(')'))
-            }
-            None => Some(after).filter(|after| after.starts_with(')')),
+        shape.push(dim);
+        rest = match after.strip_prefix(b", ") {
+            Some(next) => Some(next).filter(|next| next.first().is_some_and(u8::is_ascii_digit)),
+            None if shape.len() == 1 => after.strip_prefix(b",").filter(|rest| ends(rest)),
+            None => Some(after).filter(|after| ends(after)),
         }?;
     }
     Some((shape, rest))
+}
+
+/// Reads a number that a length can be, without a leading zero.
+fn dim(text: &[u8]) -> Option<(usize, &[u8])> {
+    let mut value = 0_isize;
+    let mut rest = text;
+    while let Some((digit @ b'0'..=b'9', after)) = rest.split_first() {
+        value = value.checked_mul(10)?.checked_add(isize::from(digit - b'0'))?;
+        rest = after;
+    }
+    let digits = text.len() - rest.len();
+    let is_plain = digits == 1 || (digits > 1 && text.first() != Some(&b'0'));
+    Some((value.unsigned_abs(), rest)).filter(|_| is_plain)
+}
+
+fn ends(text: &[u8]) -> bool {
+    text.first() == Some(&b')')
 }
 
 #[cfg(test)]
@@ -69,7 +83,7 @@ mod tests {
                     "{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': {shape}, }}   \n"
                 );
                 let (dtype, order, shape) = dictionary(&text, true).unwrap();
-                assert_eq!(read(&text), Some((dtype, order, shape)), "{text}");
+                assert_eq!(read(text.as_bytes()), Some((dtype, order, shape)), "{text}");
             }
         }
     }
@@ -90,7 +104,7 @@ mod tests {
             "{'descr': '|O', 'fortran_order': False, 'shape': (3, 4), }\n",
             "{'descr': '<f\\x38', 'fortran_order': False, 'shape': (3, 4), }\n",
         ] {
-            assert_eq!(read(text), None, "{text}");
+            assert_eq!(read(text.as_bytes()), None, "{text}");
         }
     }
 }

@@ -42,7 +42,7 @@ impl HeaderText<'static> {
         if found < needed {
             return Err(ErrorKind::Eof { what: "header", needed, found }.into());
         }
-        let text = decode(preamble, &bytes, max_len)?.into_owned();
+        let text = HeaderText::decode(preamble, &bytes, max_len)?.text.into_owned();
         Ok(HeaderText { preamble, text: Cow::Owned(text) })
     }
 }
@@ -57,12 +57,27 @@ impl<'a> HeaderText<'a> {
     /// [`ErrorKind::Eof`], [`ErrorKind::Utf8`].
     pub fn parse(bytes: &'a [u8], max_len: usize) -> Result<HeaderText<'a>> {
         let preamble = Preamble::parse(bytes)?;
-        let needed = announced(preamble, max_len)?;
-        let rest = bytes.get(preamble.text_offset()..).unwrap_or_default();
-        match rest.get(..needed) {
-            Some(header) => Ok(HeaderText { preamble, text: decode(preamble, header, max_len)? }),
-            None => Err(ErrorKind::Eof { what: "header", needed, found: rest.len() }.into()),
+        HeaderText::decode(preamble, behind(preamble, bytes, max_len)?, max_len)
+    }
+
+    /// Decodes a text's bytes: latin-1 in versions 1.0 and 2.0, UTF-8 in 3.0.
+    pub(super) fn decode(
+        preamble: Preamble,
+        bytes: &'a [u8],
+        max_len: usize,
+    ) -> Result<HeaderText<'a>> {
+        let is_v3 = preamble.version() == Version::V3;
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) if text.is_ascii() || is_v3 => Cow::Borrowed(text),
+            Err(error) if is_v3 => return Err(ErrorKind::Utf8 { at: error.valid_up_to() }.into()),
+            _ => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
+        };
+        // What is short enough in bytes is so in characters.
+        let found = if text.len() > max_len { text.chars().count() } else { 0 };
+        if found > max_len {
+            return Err(ErrorKind::HeaderLimit { found, limit: max_len }.into());
         }
+        Ok(HeaderText { preamble, text })
     }
 
     /// Version and length.
@@ -87,23 +102,10 @@ fn announced(preamble: Preamble, max_len: usize) -> Result<usize> {
     Ok(needed)
 }
 
-/// Decodes the bytes: latin-1 in versions 1.0 and 2.0, UTF-8 in 3.0.
-fn decode(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<Cow<'_, str>> {
-    match std::str::from_utf8(bytes) {
-        Ok(text)
-            if text.len() <= max_len && (preamble.version() == Version::V3 || text.is_ascii()) =>
-        {
-            Ok(Cow::Borrowed(text))
-        }
-        Ok(text) if preamble.version() == Version::V3 => match text.chars().count() {
-            found if found > max_len => {
-                Err(ErrorKind::HeaderLimit { found, limit: max_len }.into())
-            }
-            _ => Ok(Cow::Borrowed(text)),
-        },
-        Err(error) if preamble.version() == Version::V3 => {
-            Err(ErrorKind::Utf8 { at: error.valid_up_to() }.into())
-        }
-        _ => Ok(Cow::Owned(bytes.iter().copied().map(char::from).collect())),
-    }
+/// The text's bytes, behind the preamble that a buffer starts with.
+pub(super) fn behind(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<&[u8]> {
+    let needed = announced(preamble, max_len)?;
+    let rest = bytes.get(preamble.text_offset()..).unwrap_or_default();
+    rest.get(..needed)
+        .ok_or_else(|| ErrorKind::Eof { what: "header", needed, found: rest.len() }.into())
 }

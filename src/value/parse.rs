@@ -13,7 +13,7 @@ impl Value {
     /// Reads an element of a dtype from text.
     ///
     /// Numbers and `True`/`False` as in Python (`nan`, `inf`, `1+2j`); text
-    /// plain or in quotes, bytes also as `b'…'`; dates as ISO text, time
+    /// plain, spaces around it included, or in quotes, bytes also as `b'…'`; dates as ISO text, time
     /// differences as a count of the dtype's unit, both `NaT`; void as
     /// `b'\x00…'`; records as `(1, 'a')` and subarrays as `[1, 2]`.
     ///
@@ -31,7 +31,7 @@ impl Value {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn parse(text: &str, dtype: &DType) -> Result<Value> {
-        let text = text.trim();
+        let (whole, text) = (text, text.trim());
         let refused = |expected: &str| refused(text, dtype, expected);
         let float = || number(text).ok_or_else(|| refused("a number"));
         let value = match (dtype.kind(), dtype.itemsize()) {
@@ -58,7 +58,7 @@ impl Value {
                     dtype.unit(),
                 ),
             },
-            (Kind::Unicode, _) => Value::Text(string(text).ok_or_else(|| refused("text"))?),
+            (Kind::Unicode, _) => Value::Text(string(whole).ok_or_else(|| refused("text"))?),
             (Kind::Bytes, _) => {
                 let plain = text.strip_prefix('b').filter(|rest| rest.starts_with(['\'', '"']));
                 Value::Bytes(match plain {
@@ -66,7 +66,7 @@ impl Value {
                         latin1(quoted).ok_or_else(|| refused("bytes such as b'abc'"))?
                     }
                     None => {
-                        string(text).ok_or_else(|| refused("bytes such as b'abc'"))?.into_bytes()
+                        string(whole).ok_or_else(|| refused("bytes such as b'abc'"))?.into_bytes()
                     }
                 })
             }
@@ -174,12 +174,13 @@ fn date_ticks(text: &str, dtype: &DType) -> Result<Ticks> {
     })
 }
 
-/// Text in quotes, or as it is.
+/// Text in quotes, or as it is, with the spaces around it.
 fn string(text: &str) -> Option<String> {
-    if !text.starts_with(['\'', '"']) {
+    let quoted = text.trim();
+    if !quoted.starts_with(['\'', '"']) {
         return Some(text.to_owned());
     }
-    let mut reader = Reader::new(text, false);
+    let mut reader = Reader::new(quoted, false);
     let string = reader.string().ok()?.into_owned();
     reader.end().ok().map(|()| string)
 }
