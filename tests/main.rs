@@ -18,6 +18,9 @@ mod archives;
 mod array_file;
 mod batches;
 mod create;
+#[cfg(all(feature = "npz", feature = "tar"))]
+mod damaged;
+mod differential;
 mod edits;
 mod elements;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
