@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 
 use npymap::ndarray::s;
 use npymap::{Header, MappedArray, Order};
-use rustix::fs::{Advice as FileAdvice, fadvise};
 
 use crate::Result;
-use crate::files::free;
+use crate::files::{evict, free};
 use crate::numpy::NumPy;
 use crate::rounds::{Batch, Contestant, Work};
 
@@ -54,7 +53,7 @@ fn cold(path: PathBuf, work: fn(&Path) -> Result<f64>) -> Batch<'static> {
     Box::new(move |times| {
         let mut elapsed = Duration::ZERO;
         for _ in 0..times {
-            fadvise(&File::open(&path)?, 0, None, FileAdvice::DontNeed)?;
+            evict(&path)?;
             let start = Instant::now();
             std::hint::black_box(work(&path)?);
             elapsed += start.elapsed();
