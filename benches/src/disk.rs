@@ -4,10 +4,12 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use npymap::ndarray::s;
 use npymap::{Header, MappedArray, Order};
+use serde_json::Value;
 
 use crate::Result;
 use crate::files::{evict, free};
@@ -31,7 +33,45 @@ pub(crate) fn works<'a>(
     let mut peers = vec![read];
     peers.extend(numpy.map(|numpy| numpy.contestant("cold-sum", "`load`, `sum()`", None)));
     let name = format!("open and sum {} million `f64` from the disk", len / 1_000_000);
-    Ok(vec![Work { name, ours: cold(path, sum), peers }])
+    let mut works = vec![Work { name, ours: cold(path.clone(), sum), peers }];
+    match program() {
+        Ok(program) => {
+            let read = cold(path.clone(), read);
+            works.push(Work {
+                name: format!("`npymap stats` of {} million `f64` from the disk", len / 1_000_000),
+                ours: cold(path, move |path| stats(&program, path, len)),
+                peers: vec![Contestant::new("`read(2)` of 1 MiB at a time", Some(1.1), read)],
+            });
+        }
+        Err(error) => eprintln!("without the program: {error}"),
+    }
+    Ok(works)
+}
+
+/// The program, built if it has to be.
+fn program() -> Result<PathBuf> {
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "-q", "-p", "npymap-cli"])
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .stderr(Stdio::inherit())
+        .output()?;
+    let lines = String::from_utf8(built.stdout)?;
+    let messages = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let found = messages.filter_map(|message| Some(message.get("executable")?.as_str()?.into()));
+    found.last().ok_or_else(|| "cargo built none".into())
+}
+
+/// What the program prints as the sum, of a file of ones.
+fn stats(program: &Path, path: &Path, len: usize) -> Result<f64> {
+    let printed = Command::new(program).args(["stats", "--json"]).arg(path).output()?;
+    let stats: Value = serde_json::from_slice(&printed.stdout)?;
+    let sum = stats.get("sum").and_then(Value::as_f64).ok_or("the program printed no sum")?;
+    let expected = f64::from(u32::try_from(len)?);
+    if (sum - expected).abs() > 0.5 {
+        return Err(format!("the program's sum is {sum}, expected {expected}").into());
+    }
+    Ok(sum)
 }
 
 /// Elements that are asked for at once: 32 MiB.
@@ -49,7 +89,7 @@ fn write(path: &Path, len: usize) -> Result<()> {
 }
 
 /// Does a thing to a file that was just driven out of memory.
-fn cold(path: PathBuf, work: fn(&Path) -> Result<f64>) -> Batch<'static> {
+fn cold(path: PathBuf, work: impl Fn(&Path) -> Result<f64> + 'static) -> Batch<'static> {
     Box::new(move |times| {
         let mut elapsed = Duration::ZERO;
         for _ in 0..times {
