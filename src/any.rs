@@ -181,12 +181,14 @@ impl AnyFile {
             (AnyFile::Ten(ten), None) if ten.len() == 1 => ten.get(0),
             (AnyFile::Ten(ten), None) => Err(unnamed(ten.len())),
             #[cfg(feature = "tar")]
-            (AnyFile::Tar(shard), Some(name)) => match in_brackets(name) {
-                Some((name, inner)) if shard.member(name).is_ok() => {
+            (AnyFile::Tar(shard), Some(whole)) => match in_brackets(whole) {
+                Some((name, inner))
+                    if shard.member(whole).is_err() && shard.member(name).is_ok() =>
+                {
                     let ten = shard.member(name)?.ten()?;
                     ten.get(ten.index(inner)?)
                 }
-                _ => shard.get(name),
+                _ => shard.get(whole),
             },
             #[cfg(feature = "tar")]
             (AnyFile::Tar(shard), None) => match shard.members().collect::<Vec<_>>().as_slice() {

@@ -67,6 +67,46 @@ impl FileLock {
         locked(path, kind, |file| attempt(file, kind)).map_err(|error| error.at(path))
     }
 
+    /// Waits for a lock on an open file.
+    ///
+    /// It is that opening's, and its clones': asked for again by one of them,
+    /// the lock becomes of the other kind, and goes when one of them lets it
+    /// go.
+    ///
+    /// # Errors
+    ///
+    /// As [`acquire`](FileLock::acquire).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{FileLock, LockKind};
+    ///
+    /// let file = tempfile::NamedTempFile::new()?;
+    /// let lock = FileLock::acquire_file(file.as_file(), LockKind::Exclusive)?;
+    /// assert!(FileLock::try_acquire_file(&file.reopen()?, LockKind::Shared)?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn acquire_file(file: &File, kind: LockKind) -> Result<FileLock> {
+        let id = file::stat(file)?.id;
+        let file = file.try_clone().map_err(lock_error())?;
+        wait(&file, kind).map_err(lock_error())?;
+        Ok(FileLock { file, id })
+    }
+
+    /// Takes a lock on an open file if it can be had now; see
+    /// [`acquire_file`](FileLock::acquire_file).
+    ///
+    /// # Errors
+    ///
+    /// As [`acquire`](FileLock::acquire).
+    pub fn try_acquire_file(file: &File, kind: LockKind) -> Result<Option<FileLock>> {
+        let id = file::stat(file)?.id;
+        let file = file.try_clone().map_err(lock_error())?;
+        let is_locked = attempt(&file, kind).map_err(lock_error())?;
+        Ok(is_locked.then(|| FileLock { file, id }))
+    }
+
     /// Which file is locked.
     pub(crate) fn id(&self) -> Option<Id> {
         self.id

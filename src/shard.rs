@@ -161,11 +161,11 @@ impl Shard {
     }
 }
 
-impl ShardMember<'_> {
+impl<'a> ShardMember<'a> {
     /// Its name as it stands in the tar file; what is no UTF-8 of it is
     /// replaced.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> &'a str {
         &self.entry.name
     }
 

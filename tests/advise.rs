@@ -130,7 +130,7 @@ fn arrays_without_a_path_say_so() {
     let path = rows(&directory, 2, Order::C);
     // SAFETY: the file is the test's own.
     let array = unsafe { OpenOptions::new().open_file(&File::open(&path).unwrap()) }.unwrap();
-    let text = "the array was not opened by path: open it by its path to check, lock or drop it";
+    let text = "the array was not opened by path: open it by its path to check, lock or drop it; its file can be checked with `check_file` and locked with `FileLock::acquire_file`";
     says(array.check(), Category::Use, text);
     says(array.lock(LockKind::Shared), Category::Use, text);
     says(array.drop_cache(..), Category::Use, text);

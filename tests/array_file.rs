@@ -124,3 +124,44 @@ fn raw_binary_and_open_files_are_read_too() {
     read.check().unwrap();
     assert!(ArrayFile::open(&path).is_err());
 }
+
+#[test]
+fn rows_and_windows_are_taken_as_through_a_map() {
+    let directory = directory();
+    for (descr, order) in [("<u2", Order::C), (">u2", Order::C), (">u2", Order::F)] {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let path = file(&directory, "a.npy", &npy(descr, &[16, 2, 4], order, &bytes));
+        let array = open(&path).unwrap();
+        let (rows, read) = (array.rows().unwrap(), ArrayFile::open(&path).unwrap());
+        for indices in [&[15, 0, 0, 7][..], &[], &[3]] {
+            let mut taken = [vec![0.0_f32; 8 * indices.len()], vec![0.0; 8 * indices.len()]];
+            rows.take_as(indices, &mut taken[0]).unwrap();
+            read.take_as(indices, &mut taken[1]).unwrap();
+            assert_eq!(taken[0], taken[1], "{descr} {order:?} {indices:?}");
+            let mut same = vec![0_u16; 8 * indices.len()];
+            read.take(indices, &mut same).unwrap();
+            assert!(same.iter().zip(&taken[1]).all(|(&own, &cast)| f32::from(own) == cast));
+        }
+        for (starts, len) in [(&[0, 5, 5][..], 3), (&[13], 3), (&[0], 16), (&[16, 0], 0), (&[], 4)]
+        {
+            let mut taken = [vec![0_i64; 8 * len * starts.len()], vec![0; 8 * len * starts.len()]];
+            rows.take_windows(starts, len, &mut taken[0]).unwrap();
+            read.take_windows(starts, len, &mut taken[1]).unwrap();
+            assert_eq!(taken[0], taken[1], "{descr} {order:?} {starts:?} {len}");
+        }
+        let says = |result: npymap::Result<()>| result.unwrap_err().kind().to_string();
+        for (starts, len, room) in
+            [(&[14][..], 3, 24), (&[0], 17, 136), (&[0], 2, 15), (&[-17], 1, 8)]
+        {
+            let (mut one, mut other) = (vec![7_u32; room], vec![7_u32; room]);
+            let mapped = says(rows.take_windows(starts, len, &mut one));
+            assert_eq!(says(read.take_windows(starts, len, &mut other)), mapped);
+            assert!(other.iter().all(|&value| value == 7));
+        }
+        let error = read.take_as(&[0], &mut [false; 8]).unwrap_err();
+        assert_eq!(says(rows.take_as(&[0], &mut [false; 8])), error.kind().to_string());
+        File::options().write(true).open(&path).unwrap().set_len(200).unwrap();
+        let error = read.take_windows(&[14], 2, &mut [0_u32; 16]).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ShortFile { .. }), "{error}");
+    }
+}

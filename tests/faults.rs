@@ -1,4 +1,4 @@
-//! Processes die at any moment and disks fill up; files stay whole.
+//! Processes die at any moment; files stay whole.
 //!
 //! The processes are this test program, told by its environment to play a
 //! part.
@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 
 use npymap::ndarray::Array2;
 use npymap::{
-    Appender, CreateOptions, DType, ErrorKind, OpenOptions, RecoverOptions, read_npy, recover,
-    resize, write_npy,
+    Appender, CreateOptions, DType, RecoverOptions, read_npy, recover, resize, write_npy,
 };
 
 use crate::support::{create, directory, names, open, open_mut};
@@ -56,7 +55,6 @@ fn part() {
         "write" => forever(seed, |n| assert!(write_npy(&path, &turn(n)).is_ok())),
         "resize" => forever(seed, |n| resize(&path, 1000 + (n % 7) as usize).unwrap()),
         "create" => forever(seed, |n| make(&path, n)),
-        "full" => full(&path),
         other => panic!("{other}"),
     }
 }
@@ -271,72 +269,4 @@ fn a_reader_sees_rows_while_another_process_adds_them() {
         assert!(values.chunks_exact(WIDTH).enumerate().all(|(n, values)| values == row(n)));
     }
     assert_eq!(all_rows(&path), 20_000);
-}
-
-/// Fills a file system of 1 MiB in every way.
-fn full(path: &Path) {
-    let directory = path.parent().unwrap();
-    let is_full = |error: npymap::Error| match error.kind() {
-        ErrorKind::Io { source, .. } => assert_eq!(source.kind(), std::io::ErrorKind::StorageFull),
-        other => panic!("{other}"),
-    };
-    let large = Array2::from_elem((20_000, 10), 1_u64);
-    let (dtype, shape) = (DType::of::<u64>(), large.shape());
-    is_full(create(path, "<u8", shape, &CreateOptions::new()).unwrap_err());
-    is_full(write_npy(path, &large).unwrap_err());
-    assert_eq!(names(directory), Vec::<String>::new());
-
-    let sparse = CreateOptions::new().sparse(true).clone();
-    let mut array = create(path, "<u8", shape, &sparse).unwrap();
-    is_full(array.write_fill(&7_u64).unwrap_err());
-    drop(array);
-    fs::remove_file(path).unwrap();
-
-    let mut log = Appender::create(path, &dtype, &[10], &CreateOptions::new()).unwrap();
-    log.append(&large.slice(npymap::ndarray::s![..1000, ..]).to_owned()).unwrap();
-    log.flush().unwrap();
-    is_full(log.append(&large).unwrap_err());
-    is_full(log.resize(1 << 20).unwrap_err());
-    is_full(
-        log.append_parts(1 << 20, |put| (0..1 << 20).try_for_each(|_| put(&[0; 80]))).unwrap_err(),
-    );
-    assert_eq!(log.shape(), [1000, 10]);
-    assert_eq!(fs::metadata(path).unwrap().len(), 128 + 80_000);
-    let filler = directory.join("filler");
-    fs::write(&filler, vec![0; 600_000]).unwrap();
-    while log.append_slice(&[2_u64; 1000]).is_ok() {}
-    let rows = log.rows();
-    is_full(log.flush().unwrap_err());
-    fs::remove_file(&filler).unwrap();
-    log.flush().unwrap();
-    assert_eq!(OpenOptions::new().header(path).unwrap().shape, [rows, 10]);
-    let mut log = log.with_buffer(0);
-    while log.append_slice(&[2_u64; 1000]).is_ok() {}
-    let rows = log.rows();
-    is_full(log.resize(rows - 1).unwrap_err());
-    log.close().unwrap();
-    let array: Array2<u64> = read_npy(path).unwrap();
-    assert_eq!(array.nrows(), rows);
-    assert!(rows > 5000 && RecoverOptions::new().plan(path).unwrap().is_whole());
-    assert_eq!(names(directory), ["a.npy"]);
-}
-
-#[test]
-fn a_full_disk_is_an_error_that_leaves_no_broken_file() {
-    let directory = directory();
-    let script =
-        r#"mount -t tmpfs -o size=1m none "$0" && touch "$0/a.npy" && rm "$0/a.npy" && exec "$@""#;
-    let mounted = |command: &Path, arguments: &[&str]| {
-        let mut shell = Command::new("unshare");
-        shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
-        shell.arg(directory.path()).arg(command).args(arguments);
-        shell.env(PART, "full").env(FILE, directory.path().join("a.npy")).env(SEED, "0");
-        shell.output()
-    };
-    if !mounted(Path::new("true"), &[]).is_ok_and(|output| output.status.success()) {
-        return eprintln!("nothing was tested, no small file system can be mounted");
-    }
-    let exe = env::current_exe().unwrap();
-    let output = mounted(&exe, &["--exact", "faults::part", "--nocapture"]).unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -25,6 +25,8 @@ mod errors_format;
 #[cfg(target_os = "linux")]
 mod faults;
 mod fixtures;
+#[cfg(all(target_os = "linux", feature = "npz"))]
+mod full_disk;
 #[cfg(feature = "npz")]
 mod fuzz;
 mod hostile;
@@ -72,6 +74,7 @@ mod support;
 mod take;
 mod ten;
 mod truncated;
+mod two_processes;
 mod view_errors;
 mod views;
 mod views_mut;

@@ -4,13 +4,16 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use npymap::{Category, DType, ErrorKind, Header, MappedArray, OpenOptions, Opened, Order};
+use npymap::{
+    ArrayFile, Category, CreateOptions, DType, ErrorKind, Header, MappedArray, OpenOptions, Opened,
+    Order,
+};
 use rustix::fs::{
     CWD, FileType, MemfdFlags, Mode, SealFlags, fcntl_add_seals, memfd_create, mknodat,
 };
 
 use crate::modes::refusals;
-use crate::support::{directory, file, npy, open, open_mode, open_mut};
+use crate::support::{create, directory, file, npy, open, open_mode, open_mut};
 
 /// How many of this process' descriptors lead to a file.
 fn descriptors(path: &Path) -> usize {
@@ -141,4 +144,34 @@ fn a_file_larger_than_memory_opens_in_every_mode_and_is_edited() {
     let array = open(&path).unwrap();
     let elements = array.as_slice::<u64>().unwrap();
     assert_eq!((elements[ENORMOUS / 16], elements.last()), (0, Some(&7)));
+    let read = ArrayFile::open(&path).unwrap();
+    assert_eq!(read.get::<u64>([ENORMOUS / 16]).unwrap(), 0);
+    assert_eq!(read.get::<u64>([ENORMOUS / 8 - 1]).unwrap(), 7);
+}
+
+#[test]
+fn a_file_larger_than_memory_is_created_and_filled_here_and_there() {
+    let directory = directory();
+    let path = directory.path().join("enormous.npy");
+    let (rows, row) = (ENORMOUS >> 20, 1 << 20);
+    let sparse = CreateOptions::new().sparse(true).clone();
+    let mut array = create(&path, "|u1", &[rows, row], &sparse).unwrap();
+    let before = resident();
+    for i in 0..200 {
+        array.view_mut::<u8>().unwrap().set([i * (rows / 200), 7], 1).unwrap();
+        array.write_elements(&[i * (rows / 200) + 1], &vec![2_u8; row]).unwrap();
+    }
+    assert_eq!(array.view::<u8>().unwrap().at([rows / 200 + 1, row - 1]), 2);
+    array.close().unwrap();
+    // What was written a mebibyte at a time was not mapped.
+    let used = resident().saturating_sub(before);
+    assert!(used < 128 << 10, "{used} KiB");
+    assert_eq!(open(&path).unwrap().view::<u8>().unwrap().at([0, 7]), 1);
+}
+
+/// The process' memory that is in use now, in KiB.
+fn resident() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }

@@ -295,3 +295,49 @@ fn refusals_say_what_would_work() {
         "the array was not opened by path: open it by its path to describe it for others",
     );
 }
+
+#[test]
+fn open_files_are_created_checked_and_locked() {
+    let directory = directory();
+    let open = || {
+        let file = tempfile::NamedTempFile::new_in(&directory).unwrap();
+        (file.reopen().unwrap(), file)
+    };
+    let (new, name) = open();
+    let spec = raw(">u2").shape(&[3, 4]).offset(5).order(Order::F);
+    // SAFETY: the file is the test's own.
+    let mut array =
+        unsafe { MappedArray::create_raw_file(&new, &spec, &CreateOptions::new()) }.unwrap();
+    array.view_mut::<u16>().unwrap().set([1, 0], 7).unwrap();
+    assert_eq!((array.mode(), array.path()), (Some(Mode::Create), None));
+    array.check_file(&new).unwrap();
+    array.close().unwrap();
+    assert_eq!(fs::read(name.path()).unwrap(), [&[0; 8][..], &[7], &[0; 20]].concat());
+    // SAFETY: as above.
+    let again = unsafe { MappedArray::create_raw_file(&new, &spec, &CreateOptions::new()) };
+    assert!(matches!(again.unwrap_err().kind(), ErrorKind::Exists));
+    // SAFETY: as above.
+    let longer = unsafe { options(raw("|u1").shape(&[40])).open_mut_file(&new) }.unwrap();
+    assert_eq!((longer.as_slice::<u8>().unwrap()[8], new.metadata().unwrap().len()), (7, 40));
+    let (none, _name) = open();
+    for refused in
+        [raw("<u2"), raw("<u2").shape(&[1 << 62]), raw("<u2").shape(&[1]).offset(u64::MAX)]
+    {
+        // SAFETY: as above.
+        let made = unsafe { MappedArray::create_raw_file(&none, &refused, &CreateOptions::new()) };
+        assert!(made.is_err() && none.metadata().unwrap().len() == 0);
+    }
+
+    let error = longer.check().unwrap_err().to_string();
+    assert!(
+        error.ends_with("with `check_file` and locked with `FileLock::acquire_file`"),
+        "{error}"
+    );
+    assert_eq!(longer.try_lock(npymap::LockKind::Shared).unwrap_err().to_string(), error);
+    longer.check_file(&name.reopen().unwrap()).unwrap();
+    #[cfg(unix)]
+    assert!(matches!(longer.check_file(&none).unwrap_err().kind(), ErrorKind::Replaced));
+    new.set_len(39).unwrap();
+    let error = longer.check_file(&new).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ShortFile { needed: 40, found: 39, .. }), "{error}");
+}

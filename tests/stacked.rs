@@ -7,6 +7,9 @@ use npymap::{ErrorKind, Order, Result, Stacked};
 
 use crate::support::{directory, file, npy};
 
+/// Many files.
+const FILES: usize = 10_000;
+
 /// Files of so many rows of two, numbered on from file to file.
 fn files(directory: &tempfile::TempDir, counts: &[usize]) -> Vec<PathBuf> {
     let mut next = 0_u32;
@@ -58,9 +61,9 @@ fn rows_are_those_of_all_files_one_after_the_other() {
 #[test]
 fn thousands_of_files_work_with_few_mapped() {
     let directory = directory();
-    let stacked = open(files(&directory, &vec![1; 3000])).unwrap().most_open(8);
-    let indices: Vec<usize> = (0..3000).rev().collect();
-    let mut out = vec![0_u32; 6000];
+    let stacked = open(files(&directory, &vec![1; FILES])).unwrap().most_open(8);
+    let indices: Vec<usize> = (0..FILES).rev().collect();
+    let mut out = vec![0_u32; 2 * FILES];
     stacked.take(&indices, &mut out).unwrap();
     assert!(out.chunks(2).zip(indices).all(|(own, row)| own[1] as usize == 2 * row + 1));
     #[cfg(target_os = "linux")]

@@ -1,7 +1,6 @@
 //! `npymap append`: adds rows to an array.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -39,22 +38,25 @@ pub(crate) struct Append {
     max_header_len: usize,
 
     /// .npy file that gets longer
-    file: PathBuf,
+    file: Place,
 
     /// .npy files with its new rows, or FILE[MEMBER]
     #[arg(value_name = "ROWS", required = true)]
     rows: Vec<Place>,
 }
 
+const MEMBER: &str = "a member of another file can't get longer: write the longer array to a .npy of its own with `npymap concat`";
+
 impl Append {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let failed = Failure::at(&self.file);
+        let path = self.file.alone(MEMBER)?;
+        let failed = Failure::at(path);
         let mut options = OpenOptions::new();
         let options = options.max_header_len(self.max_header_len);
-        let mut to = options.append(&self.file).map_err(&failed)?;
+        let mut to = options.append(path).map_err(&failed)?;
         let (dtype, shape, order) = (to.dtype().clone(), to.shape().to_vec(), to.order());
         let axis = if order == Order::C { 0 } else { shape.len().saturating_sub(1) };
-        let wanted = Wanted { path: &self.file, dtype: &dtype, shape: &shape, axis };
+        let wanted = Wanted { path, dtype: &dtype, shape: &shape, axis };
         let rows = rows::all(&wanted, &self.rows, self.max_header_len)?;
         let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
         let nbytes = rows.iter().map(Rows::nbytes).fold(0, usize::saturating_add);
@@ -69,7 +71,7 @@ impl Append {
         });
         added.and_then(|()| if self.flush { to.sync() } else { to.flush() }).map_err(&failed)?;
         let (count, shape) = (words::plural(count, "row"), words::shape(to.shape()));
-        writeln!(std::io::stdout(), "{}: {count} added, shape {shape}", self.file.display())?;
+        writeln!(std::io::stdout(), "{}: {count} added, shape {shape}", path.display())?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -2,7 +2,6 @@
 
 use std::hint::black_box;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::open;
+use crate::place::Place;
 
 /// Bytes read between two looks at the clock, in sequence.
 const STRETCH: usize = 16 << 20;
@@ -34,8 +34,8 @@ Examples:
 
 Exit status: 0 when it was measured, 1 when not, 2 for wrong usage.")]
 pub(crate) struct Bench {
-    /// .npy file
-    file: PathBuf,
+    /// .npy file, or FILE[MEMBER] that is not deflated
+    file: Place,
 
     /// How many rows to copy at once
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
@@ -65,12 +65,12 @@ struct Figure {
 
 impl Bench {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let failed = Failure::at(&self.file);
+        let failed = Failure::at(self.file.name());
         let array = self.rows().map_err(&failed)?;
         let Some(figures) = array.map(|array| self.figures(&array)).transpose().map_err(&failed)?
         else {
-            let what = "no rows to read".to_owned();
-            return Err(Failure::Differs { path: self.file.clone(), what });
+            let what = "no rows to read, or none that lie in the file as they are".to_owned();
+            return Err(Failure::Differs { path: self.file.name().to_owned(), what });
         };
         let out = &mut anstream::stdout().lock();
         if self.json { lines(out, &figures) } else { table(out, &figures) }?;
@@ -81,8 +81,7 @@ impl Bench {
     /// The bytes of each row that lies together; none when there are no
     /// bytes.
     fn rows(&self) -> npymap::Result<Option<MappedArray>> {
-        let mut options = OpenOptions::new();
-        let array = open::read(&self.file, options.max_header_len(self.max_header_len))?;
+        let array = open::array(&self.file, self.max_header_len)?;
         let shape = array.shape();
         let ends = if array.layout().is_c_contiguous() { shape.first() } else { shape.last() };
         let (Some(&count), Some(offset), 1..) = (ends, array.data_offset(), array.nbytes()) else {
@@ -90,7 +89,7 @@ impl Bench {
         };
         let row = array.nbytes() / count;
         let raw = RawSpec::new(DType::of::<u8>()).shape(&[count, row]);
-        open::read(&self.file, OpenOptions::new().at(offset).raw(raw)).map(Some)
+        open::read(&self.file.path, OpenOptions::new().at(offset).raw(raw)).map(Some)
     }
 
     fn figures(&self, array: &MappedArray) -> npymap::Result<Vec<Figure>> {

@@ -4,17 +4,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{DType, Layout, MAX_HEADER_LEN, MappedArray, Order};
+use npymap::{DType, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut, Order};
 
 use crate::draft::Draft;
 use crate::failure::Failure;
 use crate::made::Made;
-use crate::open;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::rows::{self, Rows, Wanted};
+use crate::{open, words};
 
-/// Joins arrays along their first axis.
+/// What is written at once when the parts of a row are of several files, in
+/// bytes.
+const BLOCK: usize = 256 << 20;
+
+/// Joins arrays along an axis: NumPy's concatenate.
 ///
 /// OUT is in C order and has the dtype of the first array; the others may
 /// differ in the order of bytes and axes only. It gets its name when it is
@@ -25,10 +29,15 @@ Examples:
   npymap concat part-1.npy part-2.npy part-3.npy all.npy
   npymap concat --overwrite all.npy more.npy all.npy
   npymap concat 'a.npz[x]' 'b.npz[x]' x.npy
+  npymap concat --axis 1 features.npy more.npy wide.npy
 
 Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
 usage.")]
 pub(crate) struct Concat {
+    /// Which axis gets longer; -1 is the last
+    #[arg(long, value_name = "N", default_value = "0", value_parser = axis)]
+    axis: isize,
+
     #[command(flatten)]
     made: Made,
 
@@ -49,42 +58,101 @@ impl Concat {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let Some(place) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
         let (dtype, mut shape) = first(place, self.max_header_len)?;
-        let wanted = Wanted { path: place.name(), dtype: &dtype, shape: &shape, axis: 0 };
+        let axis = self.axis(place, &shape)?;
+        let wanted = Wanted { path: place.name(), dtype: &dtype, shape: &shape, axis };
         let rows = rows::all(&wanted, &self.inputs, self.max_header_len)?;
+        for (rows, place) in rows.iter().zip(&self.inputs) {
+            if rows.shape().len() != shape.len() {
+                return Err(wanted.other_shape(place, rows.shape()));
+            }
+        }
         let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
-        shape.iter_mut().take(1).for_each(|dim| *dim = count);
+        if let Some(dim) = shape.get_mut(axis) {
+            *dim = count;
+        }
         let made = self.made.options(Order::C);
         let (draft, array) =
             Draft::begin(&self.output, self.made.overwrite, &dtype, &shape, &made)?;
-        // As bytes it can be written whole, whatever its elements are.
-        let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0);
-        let filled = bytes.and_then(|bytes| {
-            let mut all = MappedArray::from_parts(array.into_data(), bytes)?;
-            let mut progress = Progress::new(all.nbytes());
-            let mut at = 0;
-            rows.into_iter().try_for_each(|rows: Rows| {
-                rows.blocks(Order::C, &mut |block| {
-                    all.write_elements(&[at], block)?;
-                    at += block.len();
-                    progress.add(block.len());
-                    Ok(())
-                })
-            })?;
-            all.close()
-        });
+        let filled = if axis == 0 { behind(rows, array) } else { beside(&rows, axis, array) };
         filled.map_err(Failure::at(&self.output))?;
         draft.commit()?;
         Ok(ExitCode::SUCCESS)
     }
+
+    /// The axis that is asked for, counted from the first.
+    fn axis(&self, place: &Place, shape: &[usize]) -> Result<usize, Failure> {
+        let ndim = shape.len();
+        let axis = if self.axis < 0 {
+            ndim.checked_add_signed(self.axis)
+        } else {
+            usize::try_from(self.axis).ok().filter(|&axis| axis < ndim)
+        };
+        axis.ok_or_else(|| {
+            let what = if ndim == 0 {
+                "shape (), which has no axis to join along".to_owned()
+            } else {
+                let shape = words::shape(shape);
+                format!("shape {shape} and no axis {}: {ndim} are there, from 0", self.axis)
+            };
+            Failure::Differs { path: place.name().to_owned(), what }
+        })
+    }
+}
+
+/// Writes arrays one after the other.
+fn behind(rows: Vec<Rows>, array: MappedArrayMut) -> npymap::Result<()> {
+    let mut all = bytes(array)?;
+    let mut progress = Progress::new(all.nbytes());
+    let mut at = 0;
+    rows.into_iter().try_for_each(|rows: Rows| {
+        rows.blocks(Order::C, &mut |block| {
+            all.write_elements(&[at], block)?;
+            at += block.len();
+            progress.add(block.len());
+            Ok(())
+        })
+    })?;
+    all.close()
+}
+
+/// Writes arrays side by side: along an axis that varies more slowly, a part
+/// of all of them, then the next.
+fn beside(rows: &[Rows], axis: usize, array: MappedArrayMut) -> npymap::Result<()> {
+    let strides: Vec<_> = array.byte_strides().iter().map(|step| step.unsigned_abs()).collect();
+    let along = array.shape().iter().take(axis).position(|&dim| dim > 1).unwrap_or(0);
+    let dims = array.shape().get(along).copied().unwrap_or(1);
+    let (each, wide) = [along, axis].map(|axis| strides.get(axis).copied().unwrap_or(0)).into();
+    let mut all = bytes(array)?;
+    if all.is_empty() {
+        return all.close();
+    }
+    let mut progress = Progress::new(all.nbytes());
+    let step = BLOCK.checked_div(each).unwrap_or(1).max(1);
+    for start in (0..dims).step_by(step) {
+        let range = start..dims.min(start + step);
+        let mut at = start * each;
+        for rows in rows {
+            let to = all.as_slice_mut::<u8>()?.get_mut(at..).unwrap_or_default();
+            rows.scatter((along, range.clone()), &strides, to, &mut |bytes| progress.add(bytes))?;
+            at += rows.count * wide;
+        }
+    }
+    all.close()
+}
+
+/// As bytes an array can be written whole, whatever its elements are.
+fn bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> {
+    let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0)?;
+    MappedArray::from_parts(array.into_data(), bytes)
 }
 
 /// What the first array is.
 fn first(place: &Place, max_header_len: usize) -> Result<(DType, Vec<usize>), Failure> {
-    let path = place.name();
-    let array = open::array(place, max_header_len).map_err(Failure::at(path))?;
-    if array.ndim() == 0 {
-        let what = "shape (), which has no axis to join along".to_owned();
-        return Err(Failure::Differs { path: path.to_owned(), what });
-    }
+    let array = open::array(place, max_header_len).map_err(Failure::at(place.name()))?;
     Ok((array.dtype().clone(), array.shape().to_vec()))
+}
+
+/// Reads an axis; a space stands before a negative one.
+fn axis(text: &str) -> Result<isize, std::num::ParseIntError> {
+    text.trim().parse()
 }

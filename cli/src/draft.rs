@@ -1,4 +1,4 @@
-//! A new array under a passing name, until it is complete.
+//! A new file under a passing name, until it is complete.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 use crate::failure::Failure;
 use crate::{open, signals};
 
-/// A new array in the directory of its final place. Dropping it removes it,
+/// A new file in the directory of its final place. Dropping it removes it,
 /// and so does a signal that ends the program.
 #[derive(Debug)]
 pub(crate) struct Draft {
@@ -28,12 +28,23 @@ impl Draft {
         shape: &[usize],
         options: &CreateOptions,
     ) -> Result<(Draft, MappedArrayMut), Failure> {
+        let draft = Draft::empty(path, overwrite)?;
+        let array = open::create(draft.file(), dtype, shape, options);
+        let array = array.map_err(Failure::at(&draft.path))?;
+        Ok((draft, array))
+    }
+
+    /// Makes an empty file.
+    pub(crate) fn empty(path: &Path, overwrite: bool) -> Result<Draft, Failure> {
         let failed = Failure::file(path, "create");
         let (path, old) = found(path, overwrite).map_err(&failed)?;
         let new = signals::guard(|| beside(&path, old.is_some())).map_err(&failed)?;
-        let array = open::create(new.as_file(), dtype, shape, options);
-        let array = array.map_err(Failure::at(&path))?;
-        Ok((Draft { new, path, old }, array))
+        Ok(Draft { new, path, old })
+    }
+
+    /// The file, as long as it has no name.
+    pub(crate) fn file(&self) -> &fs::File {
+        self.new.as_file()
     }
 
     /// Brings it to the disk, and gives it its name and the permissions of the

@@ -1,14 +1,15 @@
 //! `npymap fill`: makes every element the same.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MAX_HEADER_LEN, OpenOptions, Value};
+use npymap::{MAX_HEADER_LEN, MappedArrayMut, Mode, Value};
 
+use crate::change::Asked;
 use crate::failure::Failure;
-use crate::{open, words};
+use crate::place::Place;
+use crate::words;
 
 /// Sets every element of an array to a value, in place.
 ///
@@ -31,8 +32,9 @@ pub(crate) struct Fill {
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy file
-    file: PathBuf,
+    /// .npy file, or FILE[MEMBER] of an .npz or .ten file; an .npz is written
+    /// anew
+    file: Place,
 
     /// What every element becomes
     value: String,
@@ -40,21 +42,21 @@ pub(crate) struct Fill {
 
 impl Fill {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let count = self.fill().map_err(Failure::at(&self.file))?;
+        let asked = Asked { flush: self.flush, max_header_len: self.max_header_len };
+        let count = asked.array(&self.file, |array| self.fill(array))?;
         let elements = words::plural(count, "element");
-        writeln!(std::io::stdout(), "{}: {elements} set", self.file.display())?;
+        writeln!(std::io::stdout(), "{}: {elements} set", self.file.name().display())?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// Fills the array and returns how many elements it has.
-    fn fill(&self) -> npymap::Result<usize> {
-        let mut options = OpenOptions::new();
-        let mut array = open::write(&self.file, options.max_header_len(self.max_header_len))?;
-        array.write_fill(&Value::parse(&self.value, array.dtype())?)?;
-        let count = array.len();
-        if self.flush {
-            array.close()?;
+    fn fill(&self, array: &mut MappedArrayMut) -> npymap::Result<usize> {
+        let value = Value::parse(&self.value, array.dtype())?;
+        match array.mode() {
+            Some(Mode::ReadWrite) => array.write_fill(&value)?,
+            // A copy that an archive is written from.
+            _ => array.dyn_view_mut()?.fill(&value)?,
         }
-        Ok(count)
+        Ok(array.len())
     }
 }

@@ -36,7 +36,8 @@ pub(crate) struct Info {
     #[arg(long)]
     json: bool,
 
-    /// Print the header's text as it stands in the file
+    /// Print the header's text as it stands in the file; that of a .ten array,
+    /// which is no text, as a Python dict
     #[arg(long, conflicts_with = "json")]
     header: bool,
 
@@ -82,6 +83,10 @@ impl Info {
         for place in &self.files {
             let texts = told(self.asked().header_texts(place));
             failures += usize::from(texts.is_none());
+            if texts.as_ref().is_some_and(Vec::is_empty) {
+                failures += 1;
+                words::error(&format!("{}: no array, and so no header", place.name().display()));
+            }
             for text in texts.into_iter().flatten() {
                 match told(text) {
                     Some(text) => writeln!(out, "{text}")?,

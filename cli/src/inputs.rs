@@ -1,7 +1,10 @@
 //! The arrays of a file that are to be stored another way, with the names they
 //! get.
 
-use npymap::{AnyFile, MappedArray, Result};
+use std::collections::HashSet;
+
+use npymap::npz::{Member, Npz};
+use npymap::{AnyFile, MappedArray, Result, ShardMember};
 
 use crate::place::Place;
 use crate::{open, words};
@@ -36,7 +39,7 @@ impl<'a> Inputs<'a> {
         match &self.file {
             AnyFile::Npz(npz) if member.is_none() => {
                 let mut inputs = Vec::new();
-                for member in npz.members() {
+                for member in keyed(npz) {
                     if member.header()?.is_none() {
                         left_out(self.place, member.name());
                         continue;
@@ -56,7 +59,7 @@ impl<'a> Inputs<'a> {
             }
             AnyFile::Tar(shard) if member.is_none() => {
                 let mut inputs: Vec<Input<'_>> = Vec::new();
-                for member in shard.members() {
+                for member in last_of_each(shard.members(), ShardMember::name) {
                     let name = member.name();
                     if member.is_ten()? {
                         let ten = member.ten()?;
@@ -79,6 +82,27 @@ impl<'a> Inputs<'a> {
             }
         }
     }
+}
+
+/// The members that are meant by the names of all: `w` comes before `w.npy`.
+fn keyed(npz: &Npz) -> Vec<Member<'_>> {
+    let is_bare = |member: &Member<'_>| member.full_name() == member.name();
+    let bare: HashSet<_> = npz.members().filter(is_bare).map(|member| member.name()).collect();
+    let meant = |member: &Member<'_>| is_bare(member) || !bare.contains(member.name());
+    last_of_each(npz.members().filter(meant), Member::full_name)
+}
+
+/// Of members of equal names the last ones, which count everywhere.
+pub(crate) fn last_of_each<'a, T>(
+    members: impl Iterator<Item = T>,
+    name: impl Fn(&T) -> &'a str,
+) -> Vec<T> {
+    let mut members: Vec<T> = members.collect();
+    members.reverse();
+    let mut names = HashSet::new();
+    members.retain(|member| names.insert(name(member)));
+    members.reverse();
+    members
 }
 
 /// The info of an array, where it is its own; else what NumPy calls an array

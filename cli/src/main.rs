@@ -4,6 +4,7 @@
 mod append;
 mod bench;
 mod cast;
+mod change;
 mod compare;
 mod concat;
 mod convert;

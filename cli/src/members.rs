@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use npymap::{Format, HeaderText, OpenOptions, Result, Shard, Ten};
+use npymap::{Format, HeaderText, OpenOptions, Result, Shard, ShardMember, Ten, TenHeader};
 
 use crate::found::Found;
 use crate::place::Place;
-use crate::{digest, open};
+use crate::{digest, open, words};
 
 /// One array, or what stands where one could.
 pub(crate) struct Item {
@@ -184,12 +184,9 @@ impl Asked {
             Item { format: Format::Tar, member, info, what }
         };
         let mut found = Vec::new();
-        for member in shard.members() {
+        for member in meant(shard, asked)? {
             let name = member.name().to_owned();
             if !member.is_ten()? {
-                if asked.is_some_and(|asked| asked != name) {
-                    continue;
-                }
                 let what = || {
                     let Some(header) = member.header()? else { return Ok(What::Other) };
                     let start = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
@@ -211,36 +208,118 @@ impl Asked {
                 }
             };
             for (index, info) in ten.infos().enumerate() {
-                let name = format!("{name}[{index}]");
-                if asked.is_none_or(|asked| asked == name) {
+                if is_meant(asked, &name, &ten, index) {
                     let what = self.ten_array(&ten, index).map(What::array);
-                    found.push(item(name, Some(info.to_owned()), what));
+                    found.push(item(format!("{name}[{index}]"), Some(info.to_owned()), what));
                 }
             }
         }
-        match asked {
+        if let (true, Some(name)) = (found.is_empty(), asked) {
             // Says what there is instead.
-            Some(name) if found.is_empty() => shard.member(name).map(|_| found),
-            _ => Ok(found),
+            shard.member(name)?;
+        }
+        Ok(found)
+    }
+
+    /// The text of each header of a file, as it stands there; those of a
+    /// `.ten`, which are no text, as a Python literal.
+    pub(crate) fn header_texts(self, place: &Place) -> Result<Vec<Result<String>>> {
+        match Format::recognize(&place.path)? {
+            Format::Npz => self.npz_texts(place),
+            Format::Ten => {
+                let ten = open::ten(&place.path)?;
+                let asked = place.member.as_deref().map(|name| ten.index(name)).transpose()?;
+                let headers = ten.headers().enumerate();
+                let headers = headers.filter(|(at, _)| asked.is_none_or(|asked| asked == *at));
+                Ok(headers.map(|(_, header)| Ok(literal(header))).collect())
+            }
+            Format::Tar => self.tar_texts(place),
+            _ if place.member.is_none() => {
+                Ok(vec![self.options().header_text(&place.path).map(|read| text(&read))])
+            }
+            // Says why it has no members.
+            _ => open::array(place, self.max_header_len).map(|_| Vec::new()),
         }
     }
 
-    /// The text of each header of a file, as it stands there.
-    pub(crate) fn header_texts(self, place: &Place) -> Result<Vec<Result<String>>> {
-        let text = |text: HeaderText<'_>| text.as_str().trim_end().to_owned();
-        let format = Format::recognize(&place.path)?;
-        if format != Format::Npz {
-            return Ok(vec![self.options().header_text(&place.path).map(text)]);
-        }
+    fn npz_texts(self, place: &Place) -> Result<Vec<Result<String>>> {
         let npz = open::npz(&place.path, self.max_header_len)?;
         let members: Vec<_> = match &place.member {
             Some(name) => vec![npz.member(name)?],
             None => npz.members().collect(),
         };
         let arrays = members.into_iter().filter(|member| !matches!(member.header(), Ok(None)));
-        let text = |member: npymap::npz::Member<'_>| {
-            Ok(text(HeaderText::read(member.reader()?, self.max_header_len)?))
+        let read = |member: npymap::npz::Member<'_>| {
+            Ok(text(&HeaderText::read(member.reader()?, self.max_header_len)?))
         };
-        Ok(arrays.map(text).collect())
+        Ok(arrays.map(read).collect())
     }
+
+    fn tar_texts(self, place: &Place) -> Result<Vec<Result<String>>> {
+        let shard = open::shard(&place.path)?;
+        let asked = place.member.as_deref();
+        let mut texts = Vec::new();
+        for member in meant(&shard, asked)? {
+            if member.is_ten()? {
+                match member.ten() {
+                    Ok(ten) => {
+                        let meant = |at| is_meant(asked, member.name(), &ten, at);
+                        let headers = ten.headers().enumerate().filter(|(at, _)| meant(*at));
+                        texts.extend(headers.map(|(_, header)| Ok(literal(header))));
+                    }
+                    Err(error) => texts.push(Err(error)),
+                }
+            } else {
+                let at = |_| {
+                    self.options()
+                        .at(member.offset())
+                        .header_text(&place.path)
+                        .map(|read| text(&read))
+                };
+                texts.extend(member.header().transpose().map(|header| header.and_then(at)));
+            }
+        }
+        if let (true, Some(name)) = (texts.is_empty(), asked) {
+            // Says what there is instead.
+            shard.member(name)?;
+        }
+        Ok(texts)
+    }
+}
+
+/// The members of a tar file, or the last one of the name that is asked for:
+/// that of a `.npy`, of a `.ten`, or of one of its arrays, `000000.ten[0]`.
+fn meant<'a>(shard: &'a Shard, asked: Option<&str>) -> Result<Vec<ShardMember<'a>>> {
+    let Some(asked) = asked else { return Ok(shard.members().collect()) };
+    let last = |is_meant: &dyn Fn(&str) -> bool| {
+        shard.members().filter(|member| is_meant(member.name())).last()
+    };
+    let member = last(&|name| name == asked).or_else(|| last(&|name| inner(asked, name).is_some()));
+    // Says what there is instead.
+    member.map_or_else(|| shard.member(asked), Ok).map(|member| vec![member])
+}
+
+/// `0` of `000000.ten[0]`.
+fn inner<'a>(asked: &'a str, name: &str) -> Option<&'a str> {
+    asked.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')
+}
+
+/// True when all arrays of a `.ten` in a tar file are asked for, or the one at
+/// this position, by that or by its info.
+fn is_meant(asked: Option<&str>, name: &str, ten: &Ten, index: usize) -> bool {
+    let asked = asked.filter(|&asked| asked != name);
+    asked.is_none_or(|asked| {
+        inner(asked, name).is_some_and(|inner| ten.index(inner).ok() == Some(index))
+    })
+}
+
+fn text(text: &HeaderText<'_>) -> String {
+    text.as_str().trim_end().to_owned()
+}
+
+fn literal(header: &TenHeader) -> String {
+    let code = header.dtype.to_string();
+    let code = code.trim_matches(['\'', '<', '|']);
+    let (info, shape) = (header.info.escape_default(), words::shape(&header.shape));
+    format!("{{'code': '{code}', 'info': '{info}', 'shape': {shape}}}")
 }

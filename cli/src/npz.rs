@@ -1,6 +1,5 @@
 //! `npymap npz`: takes archives apart and checks them.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
@@ -11,8 +10,9 @@ use npymap::MAX_HEADER_LEN;
 use npymap::npz::Member;
 
 use crate::failure::Failure;
+use crate::inputs::last_of_each;
 use crate::progress::Progress;
-use crate::{open, words};
+use crate::{open, signals, words};
 
 /// Takes .npz archives apart and checks them.
 #[derive(Debug, Args)]
@@ -88,11 +88,11 @@ impl Npz {
 
 impl Extract {
     fn run(&self) -> Result<ExitCode, Failure> {
-        let npz = open::npz(&self.file, MAX_HEADER_LEN).map_err(Failure::library)?;
+        let npz = open::quiet_npz(&self.file).map_err(Failure::library)?;
         let named = self.members.iter().map(|name| npz.member(name));
         let members: Vec<Member<'_>> = match self.members.len() {
             // Of equal names the last counts, as everywhere.
-            0 => last_of_each(&npz),
+            0 => last_of_each(npz.members(), Member::full_name),
             _ => named.collect::<npymap::Result<_>>().map_err(Failure::library)?,
         };
         let members: Vec<_> =
@@ -138,7 +138,7 @@ impl Extract {
         builder.prefix(".npymap-");
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file = builder.tempfile_in(directory).map_err(&failed)?;
+        let mut file = signals::guard(|| builder.tempfile_in(directory)).map_err(&failed)?;
         let mut from = member.reader().map_err(Failure::library)?;
         let mut block = vec![0; 1 << 20];
         loop {
@@ -149,12 +149,10 @@ impl Extract {
             file.write_all(block.get(..n).unwrap_or_default()).map_err(&failed)?;
             progress.add(n);
         }
-        let named = if self.overwrite {
-            file.persist(target).map_err(|refused| refused.error)
-        } else {
-            file.persist_noclobber(target).map_err(|refused| refused.error)
-        };
-        named.map(drop).map_err(&failed)
+        let named = signals::release(file, |file| {
+            if self.overwrite { file.persist(target) } else { file.persist_noclobber(target) }
+        });
+        named.map(drop).map_err(|refused| failed(refused.error))
     }
 
     fn damaged(&self, member: &Member<'_>, error: io::Error) -> Failure {
@@ -164,13 +162,6 @@ impl Extract {
             Err(error) => Failure::file(&path, "read")(error),
         }
     }
-}
-
-fn last_of_each(npz: &npymap::Npz) -> Vec<Member<'_>> {
-    let names = npz.members().enumerate().map(|(at, member)| (member.full_name(), at));
-    let last: HashMap<_, _> = names.collect();
-    let is_last = |(at, member): &(usize, Member<'_>)| last.get(member.full_name()) == Some(at);
-    npz.members().enumerate().filter(is_last).map(|(_, member)| member).collect()
 }
 
 impl Verify {

@@ -14,6 +14,7 @@ use npymap::{
 };
 
 use crate::place::Place;
+use crate::progress;
 
 /// Maps a file read-only.
 pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
@@ -36,10 +37,19 @@ pub(crate) fn any(path: &Path, max_header_len: usize) -> Result<AnyFile> {
     }
 }
 
-/// Opens an archive whose stored members are mapped.
+/// Opens an archive whose stored members are mapped. A bar shows how far
+/// others are.
 pub(crate) fn npz(path: &Path, max_header_len: usize) -> Result<Npz> {
+    let mut options = NpzOptions::new();
+    progress::of_members(options.max_header_len(max_header_len));
     // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
-    unsafe { NpzOptions::new().max_header_len(max_header_len).open(path) }
+    unsafe { options.open(path) }
+}
+
+/// Opens an archive for who has a bar of their own.
+pub(crate) fn quiet_npz(path: &Path) -> Result<Npz> {
+    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    unsafe { Npz::open(path) }
 }
 
 /// Opens a `.ten` file whose arrays are mapped.

@@ -1,13 +1,15 @@
 //! Stores arrays in archives and lists.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
-use npymap::npz::{Compression, NpzFile, NpzWriter};
+use npymap::npz::{Compression, NpzWriter};
 use npymap::ten::{TenOptions, Tensor};
 use npymap::{ByteOrder, Casting, DType, Layout, MappedArray, Order};
 
 use crate::cast;
+use crate::draft::Draft;
 use crate::failure::Failure;
 use crate::inputs::Input;
 use crate::plan::{Padding, Plan};
@@ -35,20 +37,20 @@ pub(crate) fn order(asked: Option<Order>, layout: &Layout) -> Order {
 
 /// Writes an `.npz` archive.
 pub(crate) fn npz(path: &Path, inputs: &[Input<'_>], stored: &Stored) -> Result<(), Failure> {
-    let begun =
-        if stored.overwrite { NpzWriter::create(path) } else { NpzWriter::create_new(path) };
-    let mut writer = begun.map_err(Failure::at(path))?;
+    let draft = Draft::empty(path, stored.overwrite)?;
+    let mut writer = NpzWriter::new(draft.file());
     writer.compression(stored.compression);
     for input in inputs {
         let array = (input.open)().map_err(Failure::library)?;
         member(path, &mut writer, &input.name, array, stored)?;
     }
-    writer.finish().map_err(Failure::at(path))
+    writer.into_inner().map_err(Failure::at(path))?;
+    draft.commit()
 }
 
 fn member(
     path: &Path,
-    writer: &mut NpzWriter<NpzFile>,
+    writer: &mut NpzWriter<&File>,
     name: &str,
     array: MappedArray,
     stored: &Stored,
@@ -81,9 +83,7 @@ pub(crate) fn ten(
     options: &mut TenOptions,
     stored: &Stored,
 ) -> Result<(), Failure> {
-    if !stored.overwrite && path.symlink_metadata().is_ok() {
-        return Err(Failure::Exists { path: path.to_owned() });
-    }
+    let draft = Draft::empty(path, stored.overwrite)?;
     let arrays = inputs.iter().map(|input| casted((input.open)()?, stored));
     let arrays = arrays.collect::<npymap::Result<Vec<_>>>().map_err(Failure::library)?;
     let tensors: Vec<&dyn Tensor> = arrays.iter().map(|array| -> &dyn Tensor { array }).collect();
@@ -91,7 +91,11 @@ pub(crate) fn ten(
     if !infos.is_empty() {
         options.infos(&infos);
     }
-    options.sync(true).any_extension(true).save(path, &tensors).map_err(Failure::at(path))
+    let mut to = BufWriter::new(draft.file());
+    options.write(&mut to, &tensors).map_err(Failure::at(path))?;
+    to.flush().map_err(Failure::file(path, "write"))?;
+    drop(to);
+    draft.commit()
 }
 
 /// The array as the dtype that is asked for, in memory if it has another.

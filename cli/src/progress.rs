@@ -1,8 +1,10 @@
 //! A bar on standard error for work that takes long, on terminals only.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use npymap::npz::NpzOptions;
 
 /// Work that takes less shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -39,9 +41,9 @@ impl Progress {
         }
         self.told = self.done;
         if self.bar.is_none() && self.started.elapsed() >= PATIENCE {
-            self.bar = Some(bar(self.total));
-        }
-        if let Some(bar) = &self.bar {
+            let bar = bar(self.total).with_position(self.done);
+            self.bar = Some(bar.with_elapsed(self.started.elapsed()));
+        } else if let Some(bar) = &self.bar {
             bar.set_position(self.done);
         }
     }
@@ -53,6 +55,26 @@ impl Drop for Progress {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Shows how far each member of an archive is that is inflated, copied or
+/// verified, one after the other.
+pub(crate) fn of_members(options: &mut NpzOptions) {
+    let current: Mutex<Option<(String, Progress)>> = Mutex::new(None);
+    options.progress(move |unpacked| {
+        let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
+        let goes_on = |(member, progress): &(String, Progress)| {
+            member == unpacked.member && progress.done < unpacked.done
+        };
+        let (member, mut progress) = current.take().filter(goes_on).unwrap_or_else(|| {
+            let total = usize::try_from(unpacked.size).unwrap_or(usize::MAX);
+            (unpacked.member.to_owned(), Progress::new(total))
+        });
+        progress.add(usize::try_from(unpacked.done - progress.done).unwrap_or(0));
+        if unpacked.done < unpacked.size {
+            *current = Some((member, progress));
+        }
+    });
 }
 
 /// A bar that hides itself where standard error is no terminal.

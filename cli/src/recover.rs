@@ -1,7 +1,7 @@
 //! `npymap recover`: makes a file whole after its writer died.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,6 +9,7 @@ use npymap::{MAX_HEADER_LEN, RecoverOptions, Recovery};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::words;
 
 /// Makes a file whole after whoever added rows to it died.
@@ -43,38 +44,50 @@ pub(crate) struct Recover {
     max_header_len: usize,
 
     /// .npy file
-    file: PathBuf,
+    file: Place,
 }
+
+const MEMBER: &str = "only a .npy file of its own can be recovered: `npymap npz verify` tells which members of an .npz are damaged";
 
 impl Recover {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let path = self.file.alone(MEMBER)?;
         let mut options = RecoverOptions::new();
         options.zero_fill(self.zero_fill).max_header_len(self.max_header_len);
-        let done =
-            if self.dry_run { options.plan(&self.file) } else { options.recover(&self.file) };
-        let done = done.map_err(Failure::at(&self.file))?;
-        let text = if self.json { self.json(&done) } else { self.words(&done) };
+        let done = if self.dry_run { options.plan(path) } else { options.recover(path) };
+        let done = done.map_err(Failure::at(path))?;
+        let text = if self.json { self.json(path, &done) } else { self.words(path, &done) };
         writeln!(std::io::stdout(), "{text}")?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn words(&self, done: &Recovery) -> String {
-        let path = self.file.display();
+    fn words(&self, path: &Path, done: &Recovery) -> String {
+        let path = path.display();
         let (said, shape) = (words::shape(&done.said), words::shape(&done.shape));
         if done.is_whole() {
             return format!("{path}: whole, shape {shape}");
         }
-        let would = if self.dry_run { "would become" } else { "is now" };
-        let rest = match (done.dropped, done.filled) {
-            (0, 0) => String::new(),
-            (dropped, 0) => format!(", {} dropped", words::bytes_exactly(dropped)),
-            (_, filled) => format!(", {} of zeros added", words::bytes_exactly(filled)),
-        };
-        format!("{path}: shape {said} {would} {shape}{rest}")
+        let (becomes, are) =
+            if self.dry_run { ("would become", "would be") } else { ("is now", "are") };
+        let (dropped, filled) =
+            (words::bytes_exactly(done.dropped), words::bytes_exactly(done.filled));
+        match (done.dropped, done.filled) {
+            (_, 0) if said == shape => {
+                format!("{path}: shape {shape} stays, {dropped} behind its rows {are} dropped")
+            }
+            _ if said == shape => {
+                format!(
+                    "{path}: shape {shape} stays, {filled} of zeros {are} added to its last row"
+                )
+            }
+            (0, 0) => format!("{path}: shape {said} {becomes} {shape}"),
+            (_, 0) => format!("{path}: shape {said} {becomes} {shape}, {dropped} dropped"),
+            _ => format!("{path}: shape {said} {becomes} {shape}, {filled} of zeros added"),
+        }
     }
 
-    fn json(&self, done: &Recovery) -> String {
-        let path = self.file.display().to_string();
+    fn json(&self, path: &Path, done: &Recovery) -> String {
+        let path = path.display().to_string();
         let (said, shape) = (&done.said, &done.shape);
         let (dropped, filled) = (done.dropped, done.filled);
         json!({

@@ -1,6 +1,8 @@
 //! Elements in a file's memory, copied in any order of axes, a block at a
 //! time, so that arrays larger than memory pass through.
 
+use std::ops::Range;
+
 use npymap::{Layout, Order};
 
 use crate::plan::Plan;
@@ -43,6 +45,31 @@ impl<'a> Region<'a> {
         Region { bytes, axes: laid(merged(axes), itemsize), itemsize }
     }
 
+    /// The elements in a range of one axis, to be copied to places that are
+    /// `to` bytes apart along each: a part of an array in C order.
+    pub(crate) fn part_of(
+        bytes: &'a [u8],
+        layout: &Layout,
+        to: &[usize],
+        along: usize,
+        range: Range<usize>,
+    ) -> Region<'a> {
+        let strides = layout.byte_strides().iter().map(|stride| stride.unsigned_abs());
+        let own = layout.shape().iter().zip(strides).zip(to);
+        let mut axes: Vec<_> = own.map(|((&dim, from), &to)| Axis { dim, from, to }).collect();
+        let mut start = layout.offset();
+        if let Some(axis) = axes.get_mut(along) {
+            axis.dim = range.len();
+            start += range.start * axis.from;
+        }
+        let (mut axes, itemsize) = (merged(axes), layout.dtype().itemsize());
+        if axes.last().is_some_and(|last| last.to != itemsize) {
+            // What is copied at once lies together.
+            axes.push(Axis { dim: 1, from: itemsize, to: itemsize });
+        }
+        Region { bytes: bytes.get(start..layout.end()).unwrap_or_default(), axes, itemsize }
+    }
+
     /// Calls `done` with all elements, copied by a plan, in blocks.
     pub(crate) fn blocks(&self, plan: &Plan, done: &mut impl FnMut(&[u8])) {
         let mut buffer = Vec::new();
@@ -70,15 +97,17 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// Copies all elements to `to`, which has just room for them; tells
-    /// `done` of each part how many bytes it was.
+    /// Copies all elements to `to`, which starts with the first of them and
+    /// has room for all; tells `done` of each part how many bytes it was.
     pub(crate) fn copy(&self, plan: &Plan, to: &mut [u8], done: &mut impl FnMut(usize)) {
         if self.nbytes() == 0 {
             return;
         }
         if self.is_contiguous() {
             let block = (BLOCK / self.itemsize).max(1) * self.itemsize;
-            for (from, to) in self.bytes.chunks(block).zip(to.chunks_mut(block)) {
+            let from = self.bytes.get(..self.nbytes()).unwrap_or_default();
+            let to = to.get_mut(..self.nbytes()).unwrap_or_default();
+            for (from, to) in from.chunks(block).zip(to.chunks_mut(block)) {
                 plan.copy(from, to);
                 done(to.len());
             }
@@ -167,7 +196,10 @@ fn merged(axes: Vec<Axis>) -> Vec<Axis> {
     let mut merged: Vec<Axis> = Vec::new();
     for axis in axes.into_iter().filter(|axis| axis.dim != 1) {
         match merged.last_mut() {
-            Some(outer) if axis.dim.checked_mul(axis.from) == Some(outer.from) => {
+            Some(outer)
+                if axis.dim.checked_mul(axis.from) == Some(outer.from)
+                    && axis.dim.checked_mul(axis.to) == Some(outer.to) =>
+            {
                 *outer = Axis { dim: outer.dim * axis.dim, ..axis };
             }
             _ => merged.push(axis),

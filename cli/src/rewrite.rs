@@ -5,7 +5,9 @@ use std::path::Path;
 use npymap::MappedArrayMut;
 use npymap::npz::{Compression, Member, NpzWriter};
 
+use crate::draft::Draft;
 use crate::failure::Failure;
+use crate::inputs::last_of_each;
 use crate::open;
 
 /// Has a member changed and the archive replaced when it is whole and on the
@@ -29,8 +31,9 @@ pub(crate) fn member(
     }
     let mut array = meant.open_copy_on_write().map_err(Failure::library)?;
     let count = change(&mut array).map_err(Failure::library)?;
-    let mut writer = NpzWriter::create(path).map_err(Failure::library)?;
-    for member in npz.members() {
+    let draft = Draft::empty(path, true)?;
+    let mut writer = NpzWriter::new(draft.file());
+    for member in last_of_each(npz.members(), Member::full_name) {
         writer.compression(if member.is_stored() {
             Compression::Stored
         } else {
@@ -39,11 +42,13 @@ pub(crate) fn member(
         let written = if same(&member, &meant) {
             writer.write(member.name(), &array)
         } else {
-            member.open().and_then(|other| writer.write(member.name(), &other))
+            let other = member.open().map_err(Failure::library)?;
+            writer.write(member.name(), &other)
         };
-        written.map_err(Failure::library)?;
+        written.map_err(Failure::at(path))?;
     }
-    writer.finish().map_err(Failure::library)?;
+    writer.into_inner().map_err(Failure::at(path))?;
+    draft.commit()?;
     Ok(count)
 }
 

@@ -1,5 +1,6 @@
 //! Arrays whose elements go behind those of another.
 
+use std::ops::Range;
 use std::path::Path;
 
 use npymap::{ByteOrder, DType, MappedArray, Order};
@@ -53,14 +54,16 @@ impl Wanted<'_> {
         } else {
             None
         };
-        let Some(count) = count else {
-            let (other, shape) = (self.path.display(), words::shape(shape));
-            return Err(differs(format!(
-                "shape {shape}, and {other} has {}",
-                words::shape(self.shape)
-            )));
-        };
+        let Some(count) = count else { return Err(self.other_shape(place, shape)) };
         Ok(Rows { array, plan, count })
+    }
+
+    /// Says that an array has another shape than is wanted.
+    pub(crate) fn other_shape(&self, place: &Place, shape: &[usize]) -> Failure {
+        let (found, other, own) =
+            (words::shape(shape), self.path.display(), words::shape(self.shape));
+        let what = format!("shape {found}, and {other} has {own}");
+        Failure::Differs { path: place.name().to_owned(), what }
     }
 }
 
@@ -80,6 +83,25 @@ impl Rows {
             }
         });
         result
+    }
+
+    /// Copies those in a range of the axis `along` to places that are
+    /// `strides` bytes apart.
+    pub(crate) fn scatter(
+        &self,
+        (along, range): (usize, Range<usize>),
+        strides: &[usize],
+        to: &mut [u8],
+        done: &mut impl FnMut(usize),
+    ) -> npymap::Result<()> {
+        let bytes = self.array.as_bytes()?;
+        Region::part_of(bytes, self.array.layout(), strides, along, range)
+            .copy(&self.plan, to, done);
+        Ok(())
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        self.array.shape()
     }
 
     /// Their bytes.

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MAX_HEADER_LEN, OpenOptions, Order, Rows, Sampler};
+use npymap::{MAX_HEADER_LEN, Order, Rows, Sampler};
 
 use crate::draft::Draft;
 use crate::failure::Failure;
 use crate::made::Made;
+use crate::place::Place;
 use crate::{open, picked, show};
 
 /// Bytes of rows in memory at once on the way to a file.
@@ -29,8 +30,8 @@ Examples:
 
 Exit status: 0 when all was printed or written, 1 when not, 2 for wrong usage.")]
 pub(crate) struct Sample {
-    /// .npy file
-    file: PathBuf,
+    /// .npy file, or FILE[MEMBER]
+    file: Place,
 
     /// How many rows
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
@@ -62,10 +63,9 @@ pub(crate) struct Sample {
 
 impl Sample {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let mut options = OpenOptions::new();
-        let array = open::read(&self.file, options.max_header_len(self.max_header_len));
-        let array = array.map_err(Failure::at(&self.file))?;
-        let rows = picked::rows(&self.file, &array)?;
+        let path = self.file.name();
+        let array = open::array(&self.file, self.max_header_len).map_err(Failure::at(path))?;
+        let rows = picked::rows(path, &array)?;
         let chosen = self.chosen(&rows)?;
         match &self.output {
             Some(output) => {
@@ -91,7 +91,7 @@ impl Sample {
             Sampler::shuffled(rows.len(), self.seed)
         };
         if sampler.len() < self.rows {
-            let path = self.file.clone();
+            let path = self.file.name().to_owned();
             let what = format!(
                 "{} rows and {} are wanted: take fewer, or let them come twice with --replace",
                 rows.len(),
@@ -103,7 +103,7 @@ impl Sample {
     }
 
     fn print(&self, rows: &Rows, chosen: &[usize]) -> Result<(), Failure> {
-        let failed = Failure::at(&self.file);
+        let failed = Failure::at(self.file.name());
         let out = &mut BufWriter::new(std::io::stdout().lock());
         if self.json {
             for row in chosen {

@@ -4,12 +4,13 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Format, MAX_HEADER_LEN, MappedArrayMut, Value};
+use npymap::{MAX_HEADER_LEN, MappedArrayMut, Value};
 
+use crate::change::Asked;
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::selection::Selection;
-use crate::{open, rewrite, words};
+use crate::words;
 
 /// Sets elements to a value, in place.
 ///
@@ -51,43 +52,16 @@ pub(crate) struct Set {
     value: String,
 }
 
-const IN_PLACE: &str = "can't be changed: name an array of an .npz or .ten as FILE[MEMBER], take one out of a tar file with `npymap convert`";
-
 impl Set {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let count = self.set()?;
+        let asked = Asked { flush: self.flush, max_header_len: self.max_header_len };
+        let count = asked.array(&self.file, |array| self.change(array))?;
         let elements = words::plural(count, "element");
         writeln!(std::io::stdout(), "{}: {elements} set", self.file.name().display())?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// Sets the elements and returns how many there are.
-    fn set(&self) -> Result<usize, Failure> {
-        let Place { path, member, .. } = &self.file;
-        let format = Format::recognize(path).map_err(Failure::library)?;
-        match (format, member) {
-            (Format::Npy, None) | (Format::Ten, Some(_)) => {
-                self.in_place().map_err(Failure::at(self.file.name()))
-            }
-            (Format::Npz, Some(name)) => {
-                rewrite::member(path, name, self.max_header_len, |array| self.change(array))
-            }
-            _ => {
-                let (path, reason) = (self.file.name().to_owned(), IN_PLACE);
-                Err(Failure::Refused { path, reason })
-            }
-        }
-    }
-
-    fn in_place(&self) -> npymap::Result<usize> {
-        let mut array = open::write_array(&self.file, self.max_header_len)?;
-        let count = self.change(&mut array)?;
-        if self.flush {
-            array.close()?;
-        }
-        Ok(count)
-    }
-
     fn change(&self, array: &mut MappedArrayMut) -> npymap::Result<usize> {
         let mut view = self.selection.of_mut(array.dyn_view_mut()?)?;
         let value = Value::parse(&self.value, view.dtype())?;

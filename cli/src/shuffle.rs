@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MAX_HEADER_LEN, OpenOptions, Order, Sampler};
+use npymap::{MAX_HEADER_LEN, Order, Sampler};
 
 use crate::draft::Draft;
 use crate::failure::Failure;
 use crate::made::Made;
+use crate::place::Place;
 use crate::{open, picked};
 
 /// Puts the rows of an array into random order.
@@ -30,9 +31,9 @@ their labels stay together.
 Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
 usage.")]
 pub(crate) struct Shuffle {
-    /// .npy file
+    /// .npy file, or FILE[MEMBER]
     #[arg(value_name = "IN")]
-    input: PathBuf,
+    input: Place,
 
     /// The new .npy file
     #[arg(value_name = "OUT")]
@@ -56,10 +57,9 @@ pub(crate) struct Shuffle {
 
 impl Shuffle {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let mut options = OpenOptions::new();
-        let from = open::read(&self.input, options.max_header_len(self.max_header_len));
-        let from = from.map_err(Failure::at(&self.input))?;
-        let rows = picked::rows(&self.input, &from)?;
+        let path = self.input.name();
+        let from = open::array(&self.input, self.max_header_len).map_err(Failure::at(path))?;
+        let rows = picked::rows(path, &from)?;
         let made = self.made.options(Order::C);
         let (draft, to) =
             Draft::begin(&self.output, self.made.overwrite, from.dtype(), from.shape(), &made)?;

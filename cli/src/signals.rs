@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
@@ -9,13 +10,18 @@ use tempfile::NamedTempFile;
 /// Files that have no final name yet.
 static DRAFTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
+/// Set when there is a thread that waits for signals.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
 fn drafts() -> MutexGuard<'static, Vec<PathBuf>> {
     DRAFTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes a file that goes when the program is interrupted.
 pub(crate) fn guard(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<NamedTempFile> {
-    watch()?;
+    if !WATCHED.swap(true, Ordering::Relaxed) {
+        watch()?;
+    }
     let mut drafts = drafts();
     let new = make()?;
     drafts.push(new.path().to_owned());

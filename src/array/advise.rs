@@ -165,6 +165,36 @@ impl<D: Mapping> MappedArray<D> {
         self.origin.named(checked)
     }
 
+    /// As [`check`](MappedArray::check), for an array that was opened from a
+    /// file and has no path: `file` is to be that one, in this or another
+    /// opening.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](MappedArray::check); [`ErrorKind::Replaced`] when it is
+    /// another file.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let file = std::fs::File::open("data/penguins.npy")?;
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let penguins = unsafe { npymap::OpenOptions::new().open_file(&file)? };
+    /// penguins.check_file(&file)?;
+    /// assert!(penguins.check_file(&std::fs::File::open("Cargo.toml")?).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_file(&self, file: &File) -> Result<()> {
+        if self.origin.mode.is_none() {
+            return Ok(());
+        }
+        let checked = file::stat(file).and_then(|stat| {
+            self.own(stat.id)?;
+            self.inside(self.nbytes(), stat)
+        });
+        self.origin.named(checked)
+    }
+
     /// Waits for an advisory lock on the file, which holds as long as what is
     /// returned.
     ///
@@ -215,8 +245,10 @@ impl<D: Mapping> MappedArray<D> {
     }
 }
 
+const NO_PATH: &str = "check, lock or drop it; its file can be checked with `check_file` and locked with `FileLock::acquire_file`";
+
 fn no_path() -> crate::Error {
-    ErrorKind::NoPath { wanted: "check, lock or drop it" }.into()
+    ErrorKind::NoPath { wanted: NO_PATH }.into()
 }
 
 /// The bytes from the first to the last element of rows.

@@ -58,7 +58,7 @@ pub use walk::{Walk, Walked};
 /// | copy-on-write | `'c'` | [`open_copy_on_write`](MappedArray::open_copy_on_write) |
 /// | new file | `'w+'` | [`create`](MappedArray::create) |
 /// | raw binary | `memmap` | [`OpenOptions::raw`], [`create_raw`](MappedArray::create_raw) |
-/// | the same in an open file | | [`create_file`](MappedArray::create_file) |
+/// | the same in an open file | | [`create_file`](MappedArray::create_file), [`create_raw_file`](MappedArray::create_raw_file) |
 /// | to add rows, no `unsafe` | | [`Appender`](crate::Appender) |
 /// | mode known at run time | | [`OpenOptions::open_mode`] |
 /// | files that never change, no `unsafe` | | [`open_immutable`](MappedArray::open_immutable) |

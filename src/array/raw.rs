@@ -1,12 +1,14 @@
 //! Raw binary: files of elements without a header, as `numpy.memmap` maps.
 #![allow(unsafe_code)]
 
+use std::fs::File;
 use std::path::Path;
 
 use super::create::{created, make_room};
 use super::{CreateOptions, MappedArray, MappedArrayMut, Place, on};
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
+use crate::file;
 use crate::layout::{Layout, Order};
 use crate::map::MapMut;
 use crate::replace::Replacement;
@@ -144,6 +146,59 @@ impl MappedArray<MapMut> {
         // SAFETY: asks for the same promises.
         on(path.as_ref(), |path| unsafe { create(path, raw, 0, options) })
     }
+
+    /// Makes an open file one of zeros without a header and opens it
+    /// read-write. The file must be empty, opened for reading and writing, and
+    /// can be closed after. It is for who gives the file its name, or none.
+    ///
+    /// One that has bytes already keeps them, and is made as long as the array
+    /// is, by [`open_mut_file`](crate::OpenOptions::open_mut_file): that is what
+    /// `numpy.memmap` does with an open file and mode `w+`.
+    ///
+    /// # Safety
+    ///
+    /// As [`open_mut`](MappedArray::open_mut).
+    ///
+    /// # Errors
+    ///
+    /// As [`create_raw`](MappedArray::create_raw); [`ErrorKind::Exists`] when
+    /// something is in the file.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{CreateOptions, MappedArray, RawSpec};
+    ///
+    /// let file = tempfile::tempfile()?;
+    /// let raw = RawSpec::new("<i2".parse()?).shape(&[3, 4]);
+    /// // SAFETY: the file has no name that others could open it by.
+    /// let array = unsafe { MappedArray::create_raw_file(&file, &raw, &CreateOptions::new())? };
+    /// assert_eq!((array.shape(), file.metadata()?.len()), (&[3, 4][..], 24));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub unsafe fn create_raw_file(
+        file: &File,
+        raw: &RawSpec,
+        options: &CreateOptions,
+    ) -> Result<MappedArrayMut> {
+        let (place, end) = planned(raw, 0)?;
+        if file::len(file)? > 0 {
+            return Err(ErrorKind::Exists.into());
+        }
+        make_room(file, end, options.sparse)?;
+        // SAFETY: asks for the same promises.
+        unsafe { created(file, place, None) }
+    }
+}
+
+/// Where the elements of a new file will lie, and end.
+fn planned(raw: &RawSpec, at: u64) -> Result<(Place, u64)> {
+    if raw.shape.is_none() {
+        return Err(ErrorKind::CreateMode.into());
+    }
+    let place = raw.place(at, 0)?;
+    let end = place.end().ok_or_else(|| place.too_large())?;
+    Ok((place, end))
 }
 
 /// # Safety
@@ -155,11 +210,7 @@ pub(super) unsafe fn create(
     at: u64,
     options: &CreateOptions,
 ) -> Result<MappedArrayMut> {
-    if raw.shape.is_none() {
-        return Err(ErrorKind::CreateMode.into());
-    }
-    let place = raw.place(at, 0)?;
-    let end = place.end().ok_or_else(|| place.too_large())?;
+    let (place, end) = planned(raw, at)?;
     let new = Replacement::begin(path, options.overwrite)?;
     make_room(new.file(), end, options.sparse)?;
     // SAFETY: the caller promises it for the file under its final name; under

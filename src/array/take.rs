@@ -78,7 +78,9 @@ impl ArrayFile {
         let Some((&dim, rest)) = shape.split_first() else {
             return Err(ErrorKind::Axis { asked: 0, shape: tuple(shape) }.into());
         };
-        let count = (dim + 1).checked_sub(window).ok_or_else(|| ErrorKind::Index {
+        // Rows are windows of one, which an empty axis has none of.
+        let count = if window == 1 { Some(dim) } else { dim.checked_sub(window).map(|n| n + 1) };
+        let count = count.ok_or_else(|| ErrorKind::Index {
             axis: 0,
             asked: format!("window of {window}"),
             shape: tuple(shape),

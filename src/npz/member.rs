@@ -3,7 +3,7 @@
 use rawzip::CompressionMethod;
 
 use super::directory::{Entry, damaged};
-use super::reader::MemberReader;
+use super::reader::{Announced, MemberReader};
 use super::{Npz, name};
 use crate::array::{self, MappedArray, MappedArrayMut};
 use crate::error::{ErrorKind, Result};
@@ -168,7 +168,9 @@ impl<'a> Member<'a> {
         let (start, end) = self.range()?;
         let Entry { size, crc32, .. } = *self.entry;
         let part = self.npz.source().part(start, end);
-        Ok((start, MemberReader::new(part, self.is_stored(), size, crc32)))
+        let (member, is_stored) = (self.name(), self.is_stored());
+        let announced = Announced { member, is_stored, size, crc32 };
+        Ok((start, MemberReader::new(part, announced, self.npz.told())))
     }
 
     /// Where its bytes lie in the archive: nowhere else than the directory

@@ -21,7 +21,8 @@ use crate::source::Source;
 
 use directory::{Archive, Entry};
 pub use member::Member;
-pub use open::NpzOptions;
+use open::Told;
+pub use open::{NpzOptions, Unpacked};
 pub use reader::MemberReader;
 pub use save::{Save, savez, savez_compressed};
 pub use writer::{Compression, MemberWriter, NpzFile, NpzWriter};
@@ -222,6 +223,10 @@ impl Npz {
 
     fn max_header_len(&self) -> usize {
         self.options.max_header_len
+    }
+
+    fn told(&self) -> &Told {
+        &self.options.told
     }
 
     fn max_inflated(&self) -> u64 {

@@ -1,6 +1,7 @@
 //! How an archive is opened.
 #![allow(unsafe_code)]
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,11 +29,48 @@ const MAX_INFLATED: u64 = 16 << 30;
 pub struct NpzOptions {
     pub(super) max_header_len: usize,
     pub(super) max_inflated: u64,
+    pub(super) told: Told,
+}
+
+/// How far a member is read and, if it is deflated, inflated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unpacked<'a> {
+    /// Its name without `.npy`.
+    pub member: &'a str,
+    /// The bytes of it that are done.
+    pub done: u64,
+    /// The bytes that it is.
+    pub size: u64,
+}
+
+/// Who is told how far members are.
+#[derive(Clone, Default)]
+pub(super) struct Told(Option<Arc<Tell>>);
+
+type Tell = dyn Fn(Unpacked<'_>) + Send + Sync;
+
+impl Told {
+    pub(super) fn tell(&self, unpacked: Unpacked<'_>) {
+        if let Told(Some(told)) = self {
+            told(unpacked);
+        }
+    }
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "told" } else { "nobody" })
+    }
 }
 
 impl Default for NpzOptions {
     fn default() -> NpzOptions {
-        NpzOptions { max_header_len: MAX_HEADER_LEN, max_inflated: MAX_INFLATED }
+        NpzOptions {
+            max_header_len: MAX_HEADER_LEN,
+            max_inflated: MAX_INFLATED,
+            told: Told::default(),
+        }
     }
 }
 
@@ -55,6 +93,38 @@ impl NpzOptions {
     /// can hold a thousand times its size.
     pub fn max_inflated(&mut self, bytes: u64) -> &mut NpzOptions {
         self.max_inflated = bytes;
+        self
+    }
+
+    /// Tells how far members are while they are inflated, copied or verified:
+    /// after each 256 KiB at most, on the thread that does it. Members that
+    /// are mapped have nothing to tell.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// use npymap::npz::{NpzOptions, savez_compressed};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("a.npz");
+    /// savez_compressed(&path, &[("a", &npymap::ndarray::Array1::<f64>::zeros(1_000_000))])?;
+    ///
+    /// let done = Arc::new(AtomicU64::new(0));
+    /// let seen = Arc::clone(&done);
+    /// let mut options = NpzOptions::new();
+    /// options.progress(move |unpacked| seen.store(unpacked.done, Ordering::Relaxed));
+    /// options.read(&path)?.get("a")?;
+    /// assert_eq!(done.load(Ordering::Relaxed), 8_000_128); // with its header
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn progress(
+        &mut self,
+        told: impl Fn(Unpacked<'_>) + Send + Sync + 'static,
+    ) -> &mut NpzOptions {
+        self.told = Told(Some(Arc::new(told)));
         self
     }
 

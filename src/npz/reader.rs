@@ -6,6 +6,7 @@ use std::io::{self, BufReader, Read};
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
+use super::open::{Told, Unpacked};
 use crate::error::{Error, ErrorKind, Result};
 use crate::part::Part;
 
@@ -30,6 +31,17 @@ pub struct MemberReader<'a> {
     left: u64,
     size: u64,
     crc32: u32,
+    member: &'a str,
+    told: &'a Told,
+}
+
+/// What the archive says of a member.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Announced<'a> {
+    pub(super) member: &'a str,
+    pub(super) is_stored: bool,
+    pub(super) size: u64,
+    pub(super) crc32: u32,
 }
 
 #[derive(Debug)]
@@ -39,13 +51,14 @@ enum From<'a> {
 }
 
 impl<'a> MemberReader<'a> {
-    pub(super) fn new(part: Part<'a>, is_stored: bool, size: u64, crc32: u32) -> Self {
+    pub(super) fn new(part: Part<'a>, announced: Announced<'a>, told: &'a Told) -> Self {
+        let Announced { member, is_stored, size, crc32 } = announced;
         let from = if is_stored {
             From::Stored(BufReader::with_capacity(START, part))
         } else {
             From::Deflated(DeflateDecoder::new_with_buf(part, vec![0; BUFFER]))
         };
-        MemberReader { from, crc: Crc::new(), left: size, size, crc32 }
+        MemberReader { from, crc: Crc::new(), left: size, size, crc32, member, told }
     }
 
     fn step(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -110,6 +123,8 @@ impl Read for MemberReader<'_> {
         }
         self.crc.update(buffer.get(..n).unwrap_or_default());
         self.left -= u64::try_from(n).unwrap_or(0);
+        let (size, done) = (self.size, self.size - self.left);
+        self.told.tell(Unpacked { member: self.member, done, size });
         Ok(n)
     }
 }

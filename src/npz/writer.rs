@@ -3,9 +3,10 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::Crc;
 use flate2::write::DeflateEncoder;
@@ -20,6 +21,7 @@ use crate::array::MappedArray;
 use crate::dtype::DType;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result, excerpt};
+use crate::file;
 use crate::layout::Order;
 use crate::map::MapMut;
 use crate::npy::Header;
@@ -36,6 +38,9 @@ const DATE: i64 = 315_532_800;
 /// Elements of stored members start at a multiple of this.
 const ALIGN: u64 = 64;
 const PAGE: u64 = 4096;
+
+/// Zeros that are skipped at once.
+const SKIP: usize = 1 << 20;
 
 /// How members are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,7 +83,7 @@ pub struct NpzWriter<W: Write> {
     align: u64,
     names: HashSet<String>,
     /// The file, where members can be mapped.
-    file: Option<Arc<File>>,
+    file: Option<Arc<Target>>,
     path: Option<PathBuf>,
     state: State,
 }
@@ -95,13 +100,26 @@ enum State {
 /// A file that gets its name when its archive is finished.
 #[derive(Debug)]
 pub struct NpzFile {
-    file: Arc<File>,
+    target: Arc<Target>,
     new: Replacement,
+}
+
+/// Where an archive is written.
+#[derive(Debug)]
+struct Target {
+    file: File,
+    /// Zeros are written, where there is room that is zero already.
+    skips: AtomicBool,
 }
 
 impl Write for NpzFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        (&*self.file).write(bytes)
+        let mut file = &self.target.file;
+        if self.target.skips.load(Ordering::Relaxed) {
+            file.seek_relative(i64::try_from(bytes.len()).unwrap_or(i64::MAX))?;
+            return Ok(bytes.len());
+        }
+        file.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -134,9 +152,9 @@ impl NpzWriter<NpzFile> {
         let begun = || {
             let new = Replacement::begin(path, overwrite)?;
             let file = new.file().try_clone().map_err(ErrorKind::io("create"))?;
-            let file = Arc::new(file);
-            let mut writer = NpzWriter::new(NpzFile { file: Arc::clone(&file), new });
-            writer.file = Some(file);
+            let target = Arc::new(Target { file, skips: AtomicBool::new(false) });
+            let mut writer = NpzWriter::new(NpzFile { target: Arc::clone(&target), new });
+            writer.file = Some(target);
             writer.path = Some(path.to_owned());
             Ok(writer)
         };
@@ -190,12 +208,16 @@ impl NpzWriter<NpzFile> {
             let header = Header::new(dtype.clone(), shape, order)?;
             let layout = header.layout()?;
             let offset = member.position();
-            io::copy(&mut io::Read::take(io::repeat(0), member.left), &mut member)
-                .map_err(write_error())?;
             member.flush().map_err(write_error())?;
             let Some(target) = target else { return member.finish() };
+            let end = offset.saturating_add(member.left);
+            file::reserve(&target.file, end).map_err(ErrorKind::io("reserve space"))?;
+            target.skips.store(true, Ordering::Relaxed);
+            let skipped = member.skip();
+            target.skips.store(false, Ordering::Relaxed);
+            skipped.map_err(write_error())?;
             // SAFETY: the caller promises it, and `data` goes with this call.
-            let mut data = unsafe { MapMut::shared(&target, offset, layout.nbytes()) }?;
+            let mut data = unsafe { MapMut::shared(&target.file, offset, layout.nbytes()) }?;
             fill(MappedArray::from_parts(data.as_mut(), layout.at(0))?)?;
             member.crc = Crc::new();
             member.crc.update(&header.encode(None)?.bytes);
@@ -216,7 +238,7 @@ impl NpzWriter<NpzFile> {
     pub fn finish(mut self) -> Result<()> {
         let path = self.path.take();
         let done = self.into_inner().and_then(|file| {
-            file.file.sync_all().map_err(ErrorKind::io("sync"))?;
+            file.target.file.sync_all().map_err(ErrorKind::io("sync"))?;
             file.new.commit().map(drop)
         });
         match path {
@@ -450,6 +472,23 @@ impl<W: Write> MemberWriter<'_, W> {
         entry.finish(DataDescriptorOutput::new(self.crc.sum(), self.size)).map_err(refused)?;
         *self.state = State::Whole;
         Ok(())
+    }
+
+    /// Counts all bytes that are still to be written, as zeros. Their CRC-32
+    /// is not taken.
+    fn skip(&mut self) -> io::Result<()> {
+        let zeros = vec![0; SKIP];
+        while self.left > 0 {
+            let len = usize::try_from(self.left).unwrap_or(SKIP).min(SKIP);
+            let n = match &mut self.to {
+                To::Stored(entry) => entry.write(zeros.get(..len).unwrap_or_default())?,
+                To::Deflated(encoder) => encoder.write(zeros.get(..len).unwrap_or_default())?,
+            };
+            let n = u64::try_from(n).unwrap_or(0);
+            self.size += n;
+            self.left -= n;
+        }
+        self.flush()
     }
 
     /// Where the next byte of a stored member goes.

@@ -125,3 +125,107 @@ fn what_a_dead_writer_leaves_is_made_whole() {
     fs::write(&path, "no array").unwrap();
     refused(1, ["recover", text]);
 }
+
+#[test]
+fn bytes_that_are_no_row_are_said_to_be_dropped() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let text = path.to_str().unwrap();
+    let whole = fs::read(&path).unwrap();
+    let stays = |what: &str| format!("{text}: shape (342, 4) stays, {what}\n");
+    fs::write(&path, [&whole[..], &[0; 5]].concat()).unwrap();
+    let said = printed(["recover", "--dry-run", text]);
+    assert_eq!(said, stays("5 bytes behind its rows would be dropped"));
+    assert_eq!(printed(["recover", text]), stays("5 bytes behind its rows are dropped"));
+    assert!(fs::read(&path).unwrap() == whole);
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let said = printed(["recover", "--zero-fill", "--dry-run", text]);
+    assert_eq!(said, stays("1 byte of zeros would be added to its last row"));
+    let said = printed(["recover", "--zero-fill", text]);
+    assert_eq!(said, stays("1 byte of zeros are added to its last row"));
+    fs::write(&path, &whole[..whole.len() - 32]).unwrap();
+    let said = printed(["recover", text]);
+    assert_eq!(said, format!("{text}: shape (342, 4) is now (341, 4)\n"));
+}
+
+#[test]
+fn arrays_are_joined_along_any_axis() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let one = bytes(at, "one.npy", "(2, 1, 2)", &[">i2"], "1");
+    let two = bytes(at, "two.npy", "(2, 2, 2)", &["<i2", "--order", "F"], "2");
+    let none = bytes(at, "none.npy", "(2, 0, 2)", &["<i2"], "0");
+    let last = bytes(at, "last.npy", "(2, 1, 3)", &["<i2", "--order", "F"], "3");
+    let out = at.join("out.npy").to_str().unwrap().to_owned();
+    for axis in ["1", "-2"] {
+        printed(["concat", "--overwrite", "--axis", axis, &one, &two, &none, &one, &out]);
+        let rows = "[[1, 1], [2, 2], [2, 2], [1, 1]]";
+        let nested = rows.replace("], ", "],\n  ");
+        assert_eq!(printed(["get", &out, ":"]), format!("[{nested},\n\n {nested}]\n"));
+        assert!(printed(["info", "--json", &out]).contains(r#""descr":"'>i2'""#));
+    }
+    for axis in ["2", "-1"] {
+        printed(["concat", "--overwrite", "--axis", axis, &one, &last, &one, &out]);
+        assert_eq!(printed(["get", &out, "1, 0"]), "[1, 1, 3, 3, 3, 1, 1]\n");
+        assert_eq!(printed(["get", &out, "0, 0"]), "[1, 1, 3, 3, 3, 1, 1]\n");
+    }
+    let before = fs::read(&out).unwrap();
+    for axis in ["3", "-4"] {
+        let error = refused(1, ["concat", "--overwrite", "--axis", axis, &one, &two, &out]);
+        let what = format!("has shape (2, 1, 2) and no axis {axis}: 3 are there, from 0");
+        assert_eq!(error, format!("error: {one}: {what}\n"));
+    }
+    let flat = bytes(at, "flat.npy", "(2, 2)", &["<i2"], "1");
+    for (axis, second) in [("2", &two), ("0", &two), ("1", &flat)] {
+        let error = refused(1, ["concat", "--overwrite", "--axis", axis, &one, second, &out]);
+        assert!(error.starts_with(&format!("error: {second}: has shape (2, 2")), "{error}");
+    }
+    assert!(fs::read(&out).unwrap() == before);
+    assert_eq!(npymap(["concat", "--axis", "x", &one, &out]).code, Some(2));
+}
+
+/// Joins what `npymap` is to join, with shapes, orders and axes at random.
+const JOIN: &str = r"
+import random, subprocess, sys
+import numpy as np
+program, directory = sys.argv[1:]
+random.seed(5)
+for _ in range(60):
+    shape = [random.choice([0, 1, 1, 2, 3, 40]) for _ in range(random.randint(1, 4))]
+    axis = random.randrange(-len(shape), len(shape))
+    dtype = random.choice(['<i4', '>i4', '|u1', '>f8', '<U2', '>c16', [('a', '<i2'), ('b', '>f8')]])
+    arrays, paths = [], []
+    for _ in range(random.randint(1, 4)):
+        shape[axis] = random.choice([0, 1, 1, 2, 7])
+        a = np.zeros(shape, dtype)
+        flat = np.arange(a.size).reshape(shape) * 3 % 89
+        if a.dtype.names:
+            a['a'], a['b'] = flat, flat / 2
+        else:
+            a[...] = flat
+            if random.random() < .3:
+                a = a.astype(a.dtype.newbyteorder())
+        if random.random() < .5:
+            a = np.asfortranarray(a)
+        paths.append(f'{directory}/{len(paths)}.npy')
+        np.save(paths[-1], a)
+        arrays.append(a)
+    out = f'{directory}/out.npy'
+    subprocess.run([program, 'concat', '--overwrite', '--axis', str(axis), *paths, out], check=True)
+    joined = np.load(out)
+    assert joined.dtype == arrays[0].dtype, (joined.dtype, dtype)
+    np.testing.assert_array_equal(joined, np.concatenate(arrays, axis=axis))
+";
+
+#[test]
+fn arrays_are_joined_as_by_numpy() {
+    let numpy = std::process::Command::new("python3").args(["-c", "import numpy"]).output();
+    if !numpy.is_ok_and(|output| output.status.success()) {
+        return eprintln!("nothing was compared, python3 has no numpy");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut python = std::process::Command::new("python3");
+    python.args(["-c", JOIN, env!("CARGO_BIN_EXE_npymap")]).arg(directory.path());
+    let output = python.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::run::printed;
 
 /// How often each command is killed.
-const KILLS: u64 = 40;
+const KILLS: u64 = 100;
 
 /// Files a command works on, and what it makes of the first one.
 struct Scene {
@@ -31,7 +31,13 @@ impl Scene {
         };
         create("file.npy", "(9, 300)", "1");
         create("other.npy", "(700, 300)", "2");
-        let file = directory.path().join("file.npy");
+        let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        for to in ["file.npz", "file.ten"] {
+            printed(["convert", &at("file.npy"), &at(to)]);
+        }
+        let mut names = command.iter().filter_map(|word| word.split('[').next());
+        let name = names.rfind(|name| name.starts_with("file.")).unwrap();
+        let file = directory.path().join(name);
         let before = fs::read(&file).unwrap();
         let mut scene = Scene { directory, file, before, after: Vec::new() };
         assert!(scene.command(command).status().unwrap().success());
@@ -85,6 +91,9 @@ fn files_that_are_made_are_the_old_ones_or_the_new_ones() {
         &["create", "--overwrite", "--shape", "(500, 301)", "--fill", "3", "file.npy"][..],
         &["convert", "--overwrite", "--order", "F", "--byte-order", "big", "other.npy", "file.npy"],
         &["concat", "--overwrite", "file.npy", "other.npy", "file.npy"],
+        &["convert", "--overwrite", "other.npy", "file.npz"],
+        &["convert", "--overwrite", "other.npy", "file.ten"],
+        &["set", "file.npz[arr_0]", "...", "7"],
     ] {
         let scene = Scene::new(command);
         scene.kill(command, |found| {

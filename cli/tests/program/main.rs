@@ -15,6 +15,7 @@ mod hostile;
 mod info;
 mod interrupt;
 mod kill;
+mod members;
 mod raw;
 mod run;
 mod sample;

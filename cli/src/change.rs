@@ -1,0 +1,50 @@
+//! Changes an array where it is: a file, or a member of one.
+
+use npymap::{Format, MappedArrayMut};
+
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::{open, rewrite};
+
+const REFUSED: &str = "can't be changed: name an array of an .npz or .ten as FILE[MEMBER], take one out of a tar file with `npymap convert`";
+
+/// What is asked of every change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// Wait until it is on the disk.
+    pub(crate) flush: bool,
+    pub(crate) max_header_len: usize,
+}
+
+impl Asked {
+    /// Changes an array, and returns what `change` does: in place, or, if it
+    /// is a member of an `.npz`, by writing the archive anew.
+    pub(crate) fn array(
+        self,
+        place: &Place,
+        change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
+    ) -> Result<usize, Failure> {
+        let Place { path, member, .. } = place;
+        let format = Format::recognize(path).map_err(Failure::library)?;
+        match (format, member) {
+            (Format::Npy, None) | (Format::Ten, Some(_)) => {
+                self.in_place(place, change).map_err(Failure::at(place.name()))
+            }
+            (Format::Npz, Some(name)) => rewrite::member(path, name, self.max_header_len, change),
+            _ => Err(Failure::Refused { path: place.name().to_owned(), reason: REFUSED }),
+        }
+    }
+
+    fn in_place(
+        self,
+        place: &Place,
+        change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
+    ) -> npymap::Result<usize> {
+        let mut array = open::write_array(place, self.max_header_len)?;
+        let count = change(&mut array)?;
+        if self.flush {
+            array.close()?;
+        }
+        Ok(count)
+    }
+}

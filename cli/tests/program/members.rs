@@ -1,0 +1,251 @@
+//! Every command takes `FILE[MEMBER]`, or says what to do instead; and arrays
+//! go from each format to each.
+
+use std::fs;
+use std::path::Path;
+
+use npymap::ndarray::{Array2, arr1, arr2};
+use npymap::npz::{self, Npz};
+use npymap::ten::TenOptions;
+
+use crate::run::{data, npymap, printed, refused};
+
+/// An `.npz` of `w` and `b`, a `.ten` of the same, a tar file with both and
+/// something else.
+fn files(directory: &Path) -> [String; 3] {
+    let at = |name: &str| directory.join(name).to_str().unwrap().to_owned();
+    let (w, b) = (arr2(&[[1.5_f32, 2.5], [3.5, 4.5]]), arr1(&[7_i64, 8]));
+    let [npz, ten, tar] = ["x.npz", "x.ten", "x.tar"].map(at);
+    npz::savez(&npz, &[("w", &w), ("b", &b)]).unwrap();
+    TenOptions::new().infos(&["w", "b"]).save(&ten, &[&w, &b]).unwrap();
+    let mut builder = tar::Builder::new(fs::File::create(&tar).unwrap());
+    npymap::write_npy(at("w.npy"), &w).unwrap();
+    for (from, name) in [("w.npy", "0.npy"), ("x.ten", "0.ten"), ("w.npy", "0.npy")] {
+        builder.append_path_with_name(at(from), name).unwrap();
+    }
+    builder.append_path_with_name(at("w.npy"), "0.ten[0]").unwrap();
+    builder.append_path_with_name(data().join("make.py"), "0.py").unwrap();
+    builder.into_inner().unwrap();
+    fs::remove_file(at("w.npy")).unwrap();
+    [npz, ten, tar]
+}
+
+#[test]
+fn members_are_filled() {
+    let directory = tempfile::tempdir().unwrap();
+    let [npz, ten, tar] = files(directory.path());
+    let packed = format!("{npz}.deflated.npz");
+    printed(["convert", "--deflate", &npz, &packed]);
+    for (file, member) in [(&npz, "w"), (&packed, "w"), (&ten, "w"), (&ten, "0")] {
+        let place = format!("{file}[{member}]");
+        assert_eq!(
+            printed(["fill", "--flush", &place, "-1"]),
+            format!("{place}: 4 elements set\n")
+        );
+        assert_eq!(printed(["get", &place, "1"]), "[-1.0, -1.0]\n");
+        assert_eq!(printed(["get", &format!("{file}[b]"), ":"]), "[7, 8]\n");
+        let before = fs::read(file).unwrap();
+        refused(1, ["fill", &place, "many"]);
+        refused(1, ["fill", file, "1"]);
+        refused(1, ["fill", &format!("{file}[x]"), "1"]);
+        assert!(fs::read(file).unwrap() == before);
+    }
+    printed(["npz", "verify", &npz, &packed]);
+    assert!(Npz::read(&packed).unwrap().members().all(|member| !member.is_stored()));
+    let error = refused(1, ["fill", &format!("{tar}[0.npy]"), "1"]);
+    assert!(error.contains("take one out of a tar file with `npymap convert`"), "{error}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 4);
+}
+
+#[test]
+fn members_neither_grow_nor_are_recovered() {
+    let directory = tempfile::tempdir().unwrap();
+    for file in files(directory.path()) {
+        let place = format!("{file}[w]");
+        let error = refused(1, ["append", &place, &place]);
+        assert_eq!(
+            error,
+            format!(
+                "error: {place}: a member of another file can't get longer: write the longer array to a .npy of its own with `npymap concat`\n"
+            )
+        );
+        let error = refused(1, ["recover", &place]);
+        assert!(error.starts_with(&format!("error: {place}: only a .npy file of its own")));
+        for command in ["append", "recover"] {
+            let said = npymap([command, &file, &place]);
+            assert_ne!(said.code, Some(0), "{command} {file}");
+        }
+    }
+}
+
+#[test]
+fn rows_of_members_are_drawn_put_in_order_and_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let [npz, ten, tar] = files(directory.path());
+    let packed = format!("{npz}.deflated.npz");
+    printed(["convert", "--deflate", &npz, &packed]);
+    let out = format!("{npz}.npy");
+    let [npz, ten, tar, packed] = [(npz, "w"), (ten, "0"), (tar, "0.ten[w]"), (packed, "w")]
+        .map(|(file, member)| format!("{file}[{member}]"));
+    for place in [&npz, &ten, &tar, &packed] {
+        let drawn = printed(["sample", place, "-n", "2", "--seed", "3"]);
+        assert!(drawn.contains("[1.5, 2.5]") && drawn.contains("[3.5, 4.5]"), "{drawn}");
+        printed(["shuffle", "--overwrite", place, &out]);
+        assert!(printed(["stats", &out]).contains("12.0"));
+        if place != &packed {
+            assert_eq!(printed(["bench", "--json", place]).lines().count(), 6);
+        }
+    }
+    let error = refused(1, ["bench", &packed]);
+    assert!(error.ends_with("has no rows to read, or none that lie in the file as they are\n"));
+}
+
+#[test]
+fn headers_of_all_formats_are_printed() {
+    let directory = tempfile::tempdir().unwrap();
+    let [npz, ten, tar] = files(directory.path());
+    let npy = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n";
+    let [w, b] = [
+        "{'code': 'f4', 'info': 'w', 'shape': (2, 2)}\n",
+        "{'code': 'i8', 'info': 'b', 'shape': (2,)}\n",
+    ];
+    let other = "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }\n";
+    for (place, expected) in [
+        (npz.clone(), format!("{npy}{other}")),
+        (format!("{npz}[b]"), other.to_owned()),
+        (ten.clone(), format!("{w}{b}")),
+        (format!("{ten}[1]"), b.to_owned()),
+        (tar.clone(), format!("{npy}{w}{b}{npy}{npy}")),
+        (format!("{tar}[0.npy]"), npy.to_owned()),
+        (format!("{tar}[0.ten]"), format!("{w}{b}")),
+        (format!("{tar}[0.ten[b]]"), b.to_owned()),
+        (format!("{tar}[0.ten[0]]"), npy.to_owned()),
+    ] {
+        assert_eq!(printed(["info", "--header", &place]), expected, "{place}");
+    }
+    let empty = format!("{npz}.empty.npz");
+    npz::savez(&empty, &[]).unwrap();
+    for place in [format!("{tar}[0.py]"), empty] {
+        let error = refused(1, ["info", "--header", &place]);
+        assert_eq!(error, format!("error: {place}: no array, and so no header\n"));
+    }
+    for place in [format!("{npz}[x]"), format!("{ten}[x]"), format!("{tar}[0.ten[x]]")] {
+        assert!(refused(1, ["info", "--header", &place]).contains("no member `"), "{place}");
+    }
+}
+
+#[test]
+fn the_last_of_equal_names_and_the_longest_of_files_are_meant() {
+    let directory = tempfile::tempdir().unwrap();
+    let [npz, _, tar] = files(directory.path());
+    let lines = |place: &str| printed(["info", "--json", place]).lines().count();
+    assert_eq!((lines(&tar), lines(&format!("{tar}[0.npy]"))), (6, 1));
+    assert_eq!((lines(&format!("{tar}[0.ten]")), lines(&format!("{tar}[0.ten[1]]"))), (2, 1));
+    // A name in the tar file comes before an array of a .ten.
+    assert_eq!(printed(["get", &format!("{tar}[0.ten[0]]"), "0"]), "[1.5, 2.5]\n");
+    assert!(
+        printed(["info", "--json", &format!("{tar}[0.ten[0]]")]).contains(r#""version":[1,0]"#)
+    );
+    // So does a file that is called as if it were a member.
+    let literal = format!("{npz}[w]");
+    npz::savez(&literal, &[("w", &arr1(&[9_u8]))]).unwrap();
+    assert_eq!(printed(["get", &literal, "0"]), "9\n");
+    assert_eq!(printed(["get", &format!("{literal}[w]"), "0"]), "9\n");
+    assert_eq!(printed(["get", &format!("{npz}[b]"), "0"]), "7\n");
+}
+
+/// The digests of all arrays of a file, with their names where they have some.
+fn digests(path: &str) -> Vec<(String, String)> {
+    let text = printed(["info", "--json", "--digest", path]);
+    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let name = |line: &serde_json::Value| {
+        let name = line["info"].as_str().or(line["member"].as_str()).unwrap_or_default();
+        name.to_owned()
+    };
+    lines.map(|line| (name(&line), line["sha256"].as_str().unwrap().to_owned())).collect()
+}
+
+#[test]
+fn several_arrays_go_from_each_format_to_each() {
+    let directory = tempfile::tempdir().unwrap();
+    let [npz, ten, tar] = files(directory.path());
+    let to = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let packed = to("packed.npz");
+    printed(["convert", "--deflate=9", &npz, &packed]);
+    let all = digests(&npz);
+    assert_eq!(all.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["w", "b"]);
+    for from in [&npz, &packed, &ten] {
+        for (out, options) in [
+            ("out.npz", &[][..]),
+            ("out.npz", &["--deflate"]),
+            ("out.npz", &["--order", "F", "--byte-order", "big"]),
+            ("out.ten", &[]),
+        ] {
+            let out = to(out);
+            printed(["convert", "--overwrite", from, &out].iter().chain(options));
+            assert_eq!(digests(&out), all, "{from} {options:?}");
+        }
+        let error = refused(1, ["convert", from, &to("out.npy")]);
+        assert_eq!(error, format!("error: {from}: holds 2 members: name one of them\n"));
+        let out = to("out.npy");
+        printed(["convert", "--overwrite", &format!("{from}[b]"), &out]);
+        assert_eq!(digests(&out)[0].1, all[1].1);
+        for (back, name) in [("out.npz", "arr_0"), ("out.ten", "arr_0")] {
+            printed(["convert", "--overwrite", &out, &to(back)]);
+            assert_eq!(digests(&to(back)), [(name.to_owned(), all[1].1.clone())]);
+        }
+        fs::remove_file(&out).unwrap();
+    }
+    let said = npymap(["convert", "--overwrite", &tar, &to("out.npz")]);
+    assert_eq!((said.code, said.err.matches("left out").count()), (Some(1), 1), "{}", said.err);
+    assert!(said.err.contains("a member `0.ten[0]` is there already"), "{}", said.err);
+    // Of equal names the last one.
+    let twice = data().join("archives/zipfile-twice.npz").to_str().unwrap().to_owned();
+    let (before, out) = (digests(&twice), to("out.npz"));
+    printed(["convert", "--overwrite", &twice, &out]);
+    let last: Vec<_> = ["a", "b"].map(|name| before.iter().rfind(|(own, _)| own == name)).into();
+    let found = digests(&out);
+    assert!(found.len() == 2 && last.into_iter().flatten().all(|one| found.contains(one)));
+}
+
+#[test]
+fn what_a_format_has_no_room_for_is_refused_and_leaves_out_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let [npz, ten, _] = files(directory.path());
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (names, words, wide, big) =
+        (at("names.npz"), at("words.npz"), at("wide.npy"), at("u4.npy"));
+    npz::savez(&names, &[("layer1/weights", &arr1(&[1_u8]))]).unwrap();
+    let text = npymap::MappedArray::anonymous(&"|S3".parse().unwrap(), &[2]).unwrap();
+    npz::savez(&words, &[("w", &text)]).unwrap();
+    printed(["create", &wide, "--shape", "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1)"]);
+    npymap::write_npy(&big, &Array2::<u32>::zeros((2, 2))).unwrap();
+    let before = fs::read(&ten).unwrap();
+    for (arguments, reason) in [
+        (&[&*names][..], "the info `layer1/weights`: expected ASCII of at most 8 bytes"),
+        (&[&*words], "a .ten file holds f2, f4, f8, i1 to i8 and u1 to u8 only: use .npz"),
+        (&[&*wide], "10 axes: a .ten array has at most 9"),
+        (&[&*big], "u4"),
+        (&[&*npz, "--order", "F"], "a .ten is in C order and little-endian"),
+        (&[&*npz, "--byte-order", "big"], "a .ten is in C order and little-endian"),
+        (&[&*npz, "--version", "2"], "a .ten has no --version"),
+        (&[&*npz, "--deflate"], "a .ten can't be deflated: use .npz"),
+    ] {
+        let fixed = ["convert", "--overwrite", arguments[0], &ten];
+        let error = refused(1, fixed.iter().chain(&arguments[1..]));
+        assert!(error.contains(reason), "{error}");
+        assert!(fs::read(&ten).unwrap() == before);
+    }
+    printed(["convert", "--overwrite", "--allow-u4", &big, &ten]);
+    let npy = at("out.npy");
+    for (arguments, reason) in [
+        (&["--deflate"][..], "a .npy can't be deflated: use .npz"),
+        (&["--allow-u4"], "--allow-u4 is for .ten files"),
+    ] {
+        let error = refused(1, ["convert", &big, &npy].iter().chain(arguments));
+        assert!(error.contains(reason), "{error}");
+    }
+    let error = refused(1, ["convert", "--version", "2", &big, &at("out.npz")]);
+    assert!(error.contains("members of an .npz have no --version of choice"), "{error}");
+    assert!(fs::metadata(npy).is_err() && fs::metadata(at("out.npz")).is_err());
+}

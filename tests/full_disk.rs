@@ -1,0 +1,150 @@
+//! Disks fill up; files stay whole.
+//!
+//! The one that does is a file system of 1 MiB that this test program is
+//! started in, told by its environment.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use npymap::ndarray::Array2;
+use npymap::npz::{self, Compression, NpzWriter};
+use npymap::ten;
+use npymap::{
+    Appender, CreateOptions, DType, ErrorKind, MappedArray, OpenOptions, Order, RawSpec,
+    RecoverOptions, read_npy, write_npy,
+};
+
+use crate::support::{create, directory, names};
+
+const FILE: &str = "NPYMAP_TEST_FULL_DISK";
+
+/// Fills the disk, if told to.
+#[test]
+fn part() {
+    let Ok(path) = env::var(FILE).map(PathBuf::from) else { return };
+    archives(&path);
+    fill(&path);
+}
+
+#[track_caller]
+fn is_full(error: &npymap::Error) {
+    match error.kind() {
+        ErrorKind::Io { source, .. } => assert_eq!(source.kind(), std::io::ErrorKind::StorageFull),
+        other => panic!("{other}"),
+    }
+}
+
+/// Writes archives and lists that have no room, where there are small ones.
+fn archives(path: &Path) {
+    let (npz, list) = (path.with_extension("npz"), path.with_extension("ten"));
+    let (small, large) =
+        (Array2::from_elem((9, 9), 7_u64), Array2::from_shape_fn((700, 300), random));
+    npz::savez(&npz, &[("a", &small)]).unwrap();
+    ten::save(&list, &[&small]).unwrap();
+    let kept = || [&npz, &list].map(|path| fs::read(path).unwrap());
+    let before = kept();
+    is_full(&npz::savez(&npz, &[("a", &small), ("b", &large)]).unwrap_err());
+    is_full(&npz::savez_compressed(&npz, &[("b", &large)]).unwrap_err());
+    is_full(&ten::save(&list, &[&small, &large]).unwrap_err());
+    for compression in [Compression::Stored, Compression::Deflated(1)] {
+        let mut writer = NpzWriter::create(&npz).unwrap();
+        writer.compression(compression).write("a", &small).unwrap();
+        is_full(&writer.write("b", &large).unwrap_err());
+        drop(writer);
+    }
+    let mut writer = NpzWriter::create(&npz).unwrap();
+    let (dtype, shape) = (DType::of::<u64>(), large.shape());
+    // SAFETY: nobody else knows of the file.
+    let made = unsafe {
+        writer.create_member("b", &dtype, shape, Order::C, |_| panic!("there is no room"))
+    };
+    is_full(&made.unwrap_err());
+    drop(writer);
+    assert!(kept() == before);
+    assert_eq!(names(path.parent().unwrap()), ["a.npz", "a.ten"]);
+    let raw = RawSpec::new(dtype).shape(shape);
+    // SAFETY: nobody else knows of the file.
+    is_full(&unsafe { MappedArray::create_raw(path, &raw, &CreateOptions::new()) }.unwrap_err());
+    fs::write(path, [7; 100]).unwrap();
+    // SAFETY: as above.
+    is_full(&unsafe { OpenOptions::new().raw(raw).open_mut(path) }.unwrap_err());
+    assert_eq!(fs::read(path).unwrap(), [7; 100]);
+    for path in [&npz, &list, path] {
+        fs::remove_file(path).unwrap();
+    }
+}
+
+/// Numbers that can't be deflated.
+fn random((i, j): (usize, usize)) -> u64 {
+    let mut x = (i * 300 + j) as u64 + 1;
+    for _ in 0..3 {
+        x = (x ^ (x >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    x
+}
+
+/// Fills a file system of 1 MiB in every way.
+fn fill(path: &Path) {
+    let directory = path.parent().unwrap();
+    let large = Array2::from_elem((20_000, 10), 1_u64);
+    let (dtype, shape) = (DType::of::<u64>(), large.shape());
+    is_full(&create(path, "<u8", shape, &CreateOptions::new()).unwrap_err());
+    is_full(&write_npy(path, &large).unwrap_err());
+    assert_eq!(names(directory), Vec::<String>::new());
+
+    let sparse = CreateOptions::new().sparse(true).clone();
+    let mut array = create(path, "<u8", shape, &sparse).unwrap();
+    is_full(&array.write_fill(&7_u64).unwrap_err());
+    drop(array);
+    fs::remove_file(path).unwrap();
+
+    let mut log = Appender::create(path, &dtype, &[10], &CreateOptions::new()).unwrap();
+    log.append(&large.slice(npymap::ndarray::s![..1000, ..]).to_owned()).unwrap();
+    log.flush().unwrap();
+    is_full(&log.append(&large).unwrap_err());
+    is_full(&log.resize(1 << 20).unwrap_err());
+    is_full(
+        &log.append_parts(1 << 20, |put| (0..1 << 20).try_for_each(|_| put(&[0; 80]))).unwrap_err(),
+    );
+    assert_eq!(log.shape(), [1000, 10]);
+    assert_eq!(fs::metadata(path).unwrap().len(), 128 + 80_000);
+    let filler = directory.join("filler");
+    fs::write(&filler, vec![0; 600_000]).unwrap();
+    while log.append_slice(&[2_u64; 1000]).is_ok() {}
+    let rows = log.rows();
+    is_full(&log.flush().unwrap_err());
+    fs::remove_file(&filler).unwrap();
+    log.flush().unwrap();
+    assert_eq!(OpenOptions::new().header(path).unwrap().shape, [rows, 10]);
+    let mut log = log.with_buffer(0);
+    while log.append_slice(&[2_u64; 1000]).is_ok() {}
+    let rows = log.rows();
+    is_full(&log.resize(rows - 1).unwrap_err());
+    log.close().unwrap();
+    let array: Array2<u64> = read_npy(path).unwrap();
+    assert_eq!(array.nrows(), rows);
+    assert!(rows > 5000 && RecoverOptions::new().plan(path).unwrap().is_whole());
+    assert_eq!(names(directory), ["a.npy"]);
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_leaves_no_broken_file() {
+    let directory = directory();
+    let script =
+        r#"mount -t tmpfs -o size=1m none "$0" && touch "$0/a.npy" && rm "$0/a.npy" && exec "$@""#;
+    let mounted = |command: &Path, arguments: &[&str]| {
+        let mut shell = Command::new("unshare");
+        shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
+        shell.arg(directory.path()).arg(command).args(arguments);
+        shell.env(FILE, directory.path().join("a.npy"));
+        shell.output()
+    };
+    if !mounted(Path::new("true"), &[]).is_ok_and(|output| output.status.success()) {
+        return eprintln!("nothing was tested, no small file system can be mounted");
+    }
+    let exe = env::current_exe().unwrap();
+    let output = mounted(&exe, &["--exact", "full_disk::part", "--nocapture"]).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
