@@ -29,18 +29,18 @@ pub(crate) fn works<'a>(
     let path = directory.join("cold.npy");
     free(directory, u64::try_from(9 * len)?)?;
     write(&path, len)?;
-    let read = Contestant::new("`read(2)` of 1 MiB at a time", Some(1.1), cold(path.clone(), read));
-    let mut peers = vec![read];
+    let reading =
+        || Contestant::new("`read(2)` of 1 MiB at a time", Some(1.1), cold(path.clone(), read));
+    let mut peers = vec![reading()];
     peers.extend(numpy.map(|numpy| numpy.contestant("cold-sum", "`load`, `sum()`", None)));
     let name = format!("open and sum {} million `f64` from the disk", len / 1_000_000);
     let mut works = vec![Work { name, ours: cold(path.clone(), sum), peers }];
     match program() {
         Ok(program) => {
-            let read = cold(path.clone(), read);
             works.push(Work {
                 name: format!("`npymap stats` of {} million `f64` from the disk", len / 1_000_000),
-                ours: cold(path, move |path| stats(&program, path, len)),
-                peers: vec![Contestant::new("`read(2)` of 1 MiB at a time", Some(1.1), read)],
+                ours: cold(path.clone(), move |path| stats(&program, path, len)),
+                peers: vec![reading()],
             });
         }
         Err(error) => eprintln!("without the program: {error}"),
