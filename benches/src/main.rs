@@ -137,7 +137,7 @@ fn sparse(directory: &Path, numpy: Option<&NumPy>, growths: &mut Vec<Growth>) ->
     growths.push(sparse::ours(&path)?);
     let Some(numpy) = numpy else { return Ok(Vec::new()) };
     eprintln!("{}", Growth::WORK);
-    let rows = rounds::measure_long(sparse::work(&path, numpy), LONG_ROUNDS)?;
+    let rows = rounds::measure_long(sparse::work(&path, numpy, LONG_ROUNDS), LONG_ROUNDS)?;
     growths.push(sparse::theirs(&path)?);
     Ok(rows)
 }

@@ -61,10 +61,10 @@ pub(crate) fn create(directory: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-pub(crate) fn work<'a>(path: &'a Path, numpy: &'a NumPy) -> Work<'a> {
+pub(crate) fn work<'a>(path: &'a Path, numpy: &'a NumPy, rounds: usize) -> Work<'a> {
     let peers: Vec<Contestant<'a>> = vec![numpy.contestant("sparse", "`mm[idx]`", Some(0.05))];
     let ours = move |times| (0..times).map(|_| take(path).map(|(time, _)| time)).sum();
-    Work { name: Growth::WORK.into(), ours: Box::new(ours), peers }
+    Work { name: format!("{}, {rounds} rounds", Growth::WORK), ours: Box::new(ours), peers }
 }
 
 /// What our own way leaves in memory.
