@@ -22,6 +22,11 @@ try:
 except ImportError:
     npy_append_array = None
 
+try:
+    from mmap_ninja import numpy as ninja
+except ImportError:
+    ninja = None
+
 directory = sys.argv[1]
 
 
@@ -99,6 +104,12 @@ class Editing:
         array.flush()
 
 
+def evict(path):
+    """Drives a file that nothing has mapped out of memory."""
+    with open(path) as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 def mapped(name):
     return numpy.load(f"{directory}/{name}.npy", mmap_mode="r")
 
@@ -122,8 +133,7 @@ class Cold:
 
     def once(self):
         path = f"{directory}/cold.npy"
-        with open(path) as file:
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        evict(path)
         return Timer(lambda: numpy.load(path, mmap_mode="r").sum()).timeit(1)
 
 
@@ -134,17 +144,19 @@ class Rows:
         self.path, self.how = f"{directory}/rows-{size}.npy", how
         self.random = numpy.random.default_rng(1)
         if how in ("index", "take"):
-            self.array = numpy.load(self.path, mmap_mode="r")
+            self.array = self.open()
             self.out = numpy.zeros((256, self.array.shape[1]), self.array.dtype)
+
+    def open(self):
+        return numpy.load(self.path, mmap_mode="r")
 
     def timeit(self, number):
         return sum(self.once() for _ in range(number))
 
     def once(self):
         if self.how in ("cold", "advised"):
-            with open(self.path) as file:
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-            array = numpy.load(self.path, mmap_mode="r")
+            evict(self.path)
+            array = self.open()
             if self.how == "advised":
                 array._mmap.madvise(mmap.MADV_RANDOM)
         else:
@@ -153,6 +165,53 @@ class Rows:
         if self.how == "take":
             return Timer(lambda: numpy.take(array, indices, axis=0, out=self.out)).timeit(1)
         return Timer(lambda: array[indices]).timeit(1)
+
+
+class NinjaRows(Rows):
+    """The same rows in mmap_ninja's own files; `how` is "index" or "cold"."""
+
+    def __init__(self, size, how):
+        self.directory = f"{directory}/ninja-{size}"
+        if not os.path.exists(self.directory):
+            array = numpy.load(f"{directory}/rows-{size}.npy", mmap_mode="r")
+            ninja.from_ndarray(self.directory, array)
+            self.settle()
+        super().__init__(size, how)
+        self.path = f"{self.directory}/data.ninja"
+
+    def open(self):
+        return ninja.open_existing(self.directory)
+
+    def settle(self):
+        """Has the file read anew, in pages as large as there are."""
+        path = f"{self.directory}/data.ninja"
+        with open(path, "rb+") as file:
+            os.fsync(file.fileno())
+            evict(path)
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as map:
+                map.madvise(mmap.MADV_HUGEPAGE)
+                numpy.frombuffer(map, "u1")[::64].sum()
+
+
+class Sparse:
+    """25,600 rows of a file larger than memory, 256 at a time."""
+
+    def __init__(self):
+        self.path = f"{directory}/sparse.npy"
+        self.random = numpy.random.default_rng(1)
+
+    def timeit(self, number):
+        return sum(self.once() for _ in range(number))
+
+    def once(self):
+        evict(self.path)
+        array = numpy.load(self.path, mmap_mode="r")
+        indices = self.random.integers(0, len(array), (100, 256))
+        return Timer(lambda: self.take(array, indices)).timeit(1)
+
+    def take(self, array, indices):
+        for batch in indices:
+            array[batch]
 
 
 class Windows:
@@ -169,8 +228,7 @@ class Windows:
     def once(self):
         array = self.array
         if self.cold:
-            with open(self.path) as file:
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            evict(self.path)
             array = numpy.load(self.path, mmap_mode="r")
         starts = self.random.integers(0, len(array) - 1025, 64)
         return Timer(lambda: self.take(array, starts)).timeit(1)
@@ -200,6 +258,7 @@ works = {
     "npz-first": lambda: Timer(lambda: numpy.load(f"{directory}/stored.npz")["a"][0]),
     "npz-whole": lambda: Timer(lambda: numpy.load(f"{directory}/deflated.npz")["a"]),
     "cold-sum": Cold,
+    "sparse": Sparse,
     "tokens": lambda: Windows(False),
     "tokens-cold": lambda: Windows(True),
     "field": lambda: bulk("a['x'].sum()", "records"),
@@ -215,10 +274,13 @@ works = {
 for size in (256, 4096, 65536):
     for name, how in (("rows", "index"), ("take", "take"), ("cold", "cold"), ("advised", "advised")):
         works[f"{name}-{size}"] = lambda size=size, how=how: Rows(size, how)
+    for name, how in (("ninja", "index"), ("cold-ninja", "cold")):
+        works[f"{name}-{size}"] = lambda size=size, how=how: NinjaRows(size, how)
 
+others = {"npy-append-array": npy_append_array, "mmap_ninja": ninja}
+words = [f"{'with' if module else 'without'} {name}" for name, module in others.items()]
 made = {}
-with_append = " with npy-append-array" if npy_append_array else ""
-print(f"NumPy {numpy.__version__}{with_append}", flush=True)
+print(", ".join([f"NumPy {numpy.__version__}", *words]), flush=True)
 for line in sys.stdin:
     work, iterations = line.split()
     if work not in made:

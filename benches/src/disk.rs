@@ -4,14 +4,15 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use npymap::ndarray::s;
 use npymap::{Header, MappedArray, Order};
-use rustix::fs::{Advice as FileAdvice, fadvise};
+use serde_json::Value;
 
 use crate::Result;
-use crate::files::free;
+use crate::files::{evict, free};
 use crate::numpy::NumPy;
 use crate::rounds::{Batch, Contestant, Work};
 
@@ -28,11 +29,49 @@ pub(crate) fn works<'a>(
     let path = directory.join("cold.npy");
     free(directory, u64::try_from(9 * len)?)?;
     write(&path, len)?;
-    let read = Contestant::new("`read(2)` of 1 MiB at a time", Some(1.1), cold(path.clone(), read));
-    let mut peers = vec![read];
+    let reading =
+        || Contestant::new("`read(2)` of 1 MiB at a time", Some(1.1), cold(path.clone(), read));
+    let mut peers = vec![reading()];
     peers.extend(numpy.map(|numpy| numpy.contestant("cold-sum", "`load`, `sum()`", None)));
     let name = format!("open and sum {} million `f64` from the disk", len / 1_000_000);
-    Ok(vec![Work { name, ours: cold(path, sum), peers }])
+    let mut works = vec![Work { name, ours: cold(path.clone(), sum), peers }];
+    match program() {
+        Ok(program) => {
+            works.push(Work {
+                name: format!("`npymap stats` of {} million `f64` from the disk", len / 1_000_000),
+                ours: cold(path.clone(), move |path| stats(&program, path, len)),
+                peers: vec![reading()],
+            });
+        }
+        Err(error) => eprintln!("without the program: {error}"),
+    }
+    Ok(works)
+}
+
+/// The program, built if it has to be.
+fn program() -> Result<PathBuf> {
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "-q", "-p", "npymap-cli"])
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .stderr(Stdio::inherit())
+        .output()?;
+    let lines = String::from_utf8(built.stdout)?;
+    let messages = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let found = messages.filter_map(|message| Some(message.get("executable")?.as_str()?.into()));
+    found.last().ok_or_else(|| "cargo built none".into())
+}
+
+/// What the program prints as the sum, of a file of ones.
+fn stats(program: &Path, path: &Path, len: usize) -> Result<f64> {
+    let printed = Command::new(program).args(["stats", "--json"]).arg(path).output()?;
+    let stats: Value = serde_json::from_slice(&printed.stdout)?;
+    let sum = stats.get("sum").and_then(Value::as_f64).ok_or("the program printed no sum")?;
+    let expected = f64::from(u32::try_from(len)?);
+    if (sum - expected).abs() > 0.5 {
+        return Err(format!("the program's sum is {sum}, expected {expected}").into());
+    }
+    Ok(sum)
 }
 
 /// Elements that are asked for at once: 32 MiB.
@@ -50,11 +89,11 @@ fn write(path: &Path, len: usize) -> Result<()> {
 }
 
 /// Does a thing to a file that was just driven out of memory.
-fn cold(path: PathBuf, work: fn(&Path) -> Result<f64>) -> Batch<'static> {
+fn cold(path: PathBuf, work: impl Fn(&Path) -> Result<f64> + 'static) -> Batch<'static> {
     Box::new(move |times| {
         let mut elapsed = Duration::ZERO;
         for _ in 0..times {
-            fadvise(&File::open(&path)?, 0, None, FileAdvice::DontNeed)?;
+            evict(&path)?;
             let start = Instant::now();
             std::hint::black_box(work(&path)?);
             elapsed += start.elapsed();

@@ -112,6 +112,11 @@ pub(crate) fn settle(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Drives a file out of memory; nothing has it mapped.
+pub(crate) fn evict(path: &Path) -> Result<()> {
+    Ok(fadvise(&File::open(path)?, 0, None, FileAdvice::DontNeed)?)
+}
+
 /// Checks that a directory's file system has room for so many bytes.
 pub(crate) fn free(directory: &Path, needed: u64) -> Result<()> {
     let system = rustix::fs::statvfs(directory)?;

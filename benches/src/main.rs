@@ -2,10 +2,10 @@
 //! parse a header: `npymap` against bare system calls, NumPy, ndarray-npy and
 //! npyz. Measures what it costs to go through the elements: `npymap`'s views
 //! against ndarray. Prints ratios of times, ours over theirs, as a Markdown
-//! table.
+//! table. Prints, too, what rows of a file larger than memory leave there.
 //!
-//! `open`, `views`, `bulk`, `writes`, `sampling`, `archives` or `disk`
-//! measures only that.
+//! `open`, `views`, `bulk`, `writes`, `sampling`, `sparse`, `archives` or
+//! `disk` measures only that.
 //! Options: `--quick` for fewer rounds; `--json` for JSON in place of the
 //! table; `--count N plain|fields` opens one file `N` times and measures
 //! nothing, for `instructions.sh`.
@@ -20,6 +20,7 @@ mod open;
 mod report;
 mod rounds;
 mod sampling;
+mod sparse;
 mod views;
 mod works;
 mod writes;
@@ -31,6 +32,7 @@ use std::path::Path;
 use files::Files;
 use numpy::NumPy;
 use rounds::{Row, Work};
+use sparse::Growth;
 
 /// Of a file, a peer or a measurement.
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
@@ -38,11 +40,15 @@ type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 const ROUNDS: usize = 21;
 const QUICK_ROUNDS: usize = 3;
 
+/// Of what takes NumPy minutes a round; `--quick` leaves it out.
+const LONG_ROUNDS: usize = 3;
+
 /// What `main` is asked for.
 const OPTIONS: [&str; 2] = ["--quick", "--json"];
 
 /// The groups of works.
-const GROUPS: [&str; 7] = ["open", "views", "bulk", "writes", "sampling", "archives", "disk"];
+const GROUPS: [&str; 8] =
+    ["open", "views", "bulk", "writes", "sampling", "sparse", "archives", "disk"];
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -70,6 +76,7 @@ fn main() -> Result<()> {
 /// Measures and prints it.
 fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
     let mut rows = Vec::new();
+    let mut growths = Vec::new();
     let mut version = None;
     for group in groups {
         let found = match *group {
@@ -92,6 +99,7 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
                 match *group {
                     "writes" => measured(writes::works(directory, quick, numpy)?, rounds),
                     "sampling" => measured(sampling::works(directory, numpy)?, rounds),
+                    "sparse" => sparse(directory, numpy.filter(|_| !quick), &mut growths),
                     "archives" => measured(archives::works(directory, numpy)?, rounds),
                     _ => measured(disk::works(directory, quick, numpy)?, rounds),
                 }
@@ -100,9 +108,9 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
         rows.extend(found?);
     }
     if json {
-        println!("{}", report::json(&rows));
+        println!("{}", report::json(&rows, &growths));
     } else {
-        println!("{}", report::markdown(&rows, rounds, version.as_deref()));
+        println!("{}", report::markdown(&rows, &growths, rounds, version.as_deref()));
     }
     Ok(())
 }
@@ -114,6 +122,23 @@ fn measured(works: Vec<Work<'_>>, rounds: usize) -> Result<Vec<Row>> {
         eprintln!("{}", work.name());
         rows.extend(rounds::measure(work, rounds)?);
     }
+    Ok(rows)
+}
+
+/// Measures rows of a file larger than memory, and what stays there of it.
+fn sparse(directory: &Path, numpy: Option<&NumPy>, growths: &mut Vec<Growth>) -> Result<Vec<Row>> {
+    let path = match sparse::create(directory) {
+        Ok(path) => path,
+        Err(error) => {
+            eprintln!("without the file of 64 GiB: {error}");
+            return Ok(Vec::new());
+        }
+    };
+    growths.push(sparse::ours(&path)?);
+    let Some(numpy) = numpy else { return Ok(Vec::new()) };
+    eprintln!("{}", Growth::WORK);
+    let rows = rounds::measure_long(sparse::work(&path, numpy, LONG_ROUNDS), LONG_ROUNDS)?;
+    growths.push(sparse::theirs(&path)?);
     Ok(rows)
 }
 

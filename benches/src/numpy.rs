@@ -12,6 +12,7 @@ use crate::rounds::Contestant;
 /// A running `numpy_peer.py`; it ends when its input does.
 #[derive(Debug)]
 pub(crate) struct NumPy {
+    /// NumPy's, and which other packages there are and are not.
     version: String,
     pipes: RefCell<Pipes>,
 }
@@ -40,6 +41,11 @@ impl NumPy {
 
     pub(crate) fn version(&self) -> &str {
         &self.version
+    }
+
+    /// Whether Python has another package too.
+    pub(crate) fn has(&self, package: &str) -> bool {
+        self.version.split(", ").any(|word| word.strip_prefix("with ") == Some(package))
     }
 
     /// NumPy doing the work that `numpy_peer.py` knows as `work`.

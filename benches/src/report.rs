@@ -3,9 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::rounds::{Row, Spread};
+use crate::sparse::Growth;
 
 /// `peer` is what there is to say of NumPy, if it was asked for.
-pub(crate) fn markdown(rows: &[Row], rounds: usize, peer: Option<&str>) -> String {
+pub(crate) fn markdown(
+    rows: &[Row],
+    growths: &[Growth],
+    rounds: usize,
+    peer: Option<&str>,
+) -> String {
     let mut lines = vec![
         format!(
             "{}{rounds} rounds; times are medians.",
@@ -17,7 +23,29 @@ pub(crate) fn markdown(rows: &[Row], rounds: usize, peer: Option<&str>) -> Strin
         "|---|---|---:|---:|---:|---:|---|".to_owned(),
     ];
     lines.extend(rows.iter().map(line));
+    if !growths.is_empty() {
+        lines.extend([
+            String::new(),
+            "| work | contestant | touched, MiB | memory, MiB | page cache, MiB | bound, MiB | |"
+                .to_owned(),
+            "|---|---|---:|---:|---:|---:|---|".to_owned(),
+        ]);
+    }
+    lines.extend(growths.iter().map(growth_line));
     lines.join("\n")
+}
+
+fn growth_line(growth: &Growth) -> String {
+    format!(
+        "| {} | {} | {} | {} | {} | ≤ {} | {} |",
+        Growth::WORK,
+        growth.contestant,
+        Growth::TOUCHED >> 20,
+        growth.memory.map(|bytes| (bytes >> 20).to_string()).unwrap_or_default(),
+        growth.cache >> 20,
+        Growth::BOUND >> 20,
+        growth.verdict().unwrap_or_default(),
+    )
 }
 
 fn line(row: &Row) -> String {
@@ -38,7 +66,7 @@ fn verdict(row: &Row) -> Option<&'static str> {
     row.target.map(|target| if row.ratio.median <= target { "pass" } else { "short" })
 }
 
-pub(crate) fn json(rows: &[Row]) -> Value {
+pub(crate) fn json(rows: &[Row], growths: &[Growth]) -> Value {
     let spread = |Spread { min, median, max }| json!({"min": min, "median": median, "max": max});
     let row = |row: &Row| {
         json!({
@@ -51,5 +79,16 @@ pub(crate) fn json(rows: &[Row]) -> Value {
             "verdict": verdict(row),
         })
     };
-    rows.iter().map(row).collect()
+    let growth = |growth: &Growth| {
+        json!({
+            "work": Growth::WORK,
+            "contestant": growth.contestant,
+            "touched": Growth::TOUCHED,
+            "memory": growth.memory,
+            "page_cache": growth.cache,
+            "bound": Growth::BOUND,
+            "verdict": growth.verdict(),
+        })
+    };
+    rows.iter().map(row).chain(growths.iter().map(growth)).collect()
 }

@@ -81,9 +81,21 @@ pub(crate) fn measure(mut work: Work<'_>, rounds: usize) -> Result<Vec<Row>> {
     let ours = iterations(&mut work.ours)?;
     let counts: Vec<u32> =
         work.peers.iter_mut().map(|peer| iterations(&mut peer.batch)).collect::<Result<_>>()?;
+    compare(work, rounds, ours, &counts)
+}
+
+/// As [`measure`], for what takes minutes: it is done once a round, and
+/// nothing warms up.
+pub(crate) fn measure_long(work: Work<'_>, rounds: usize) -> Result<Vec<Row>> {
+    let counts = vec![1; work.peers.len()];
+    compare(work, rounds, 1, &counts)
+}
+
+/// Compares ours with each peer, in batches of so many.
+fn compare(mut work: Work<'_>, rounds: usize, ours: u32, counts: &[u32]) -> Result<Vec<Row>> {
     let mut pairs = vec![Vec::with_capacity(rounds); counts.len()];
     for _ in 0..rounds {
-        for ((peer, &theirs), pairs) in work.peers.iter_mut().zip(&counts).zip(&mut pairs) {
+        for ((peer, &theirs), pairs) in work.peers.iter_mut().zip(counts).zip(&mut pairs) {
             let ours = nanoseconds(&mut work.ours, ours)?;
             let theirs = nanoseconds(&mut peer.batch, theirs)?;
             pairs.push((ours, theirs));

@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use npymap::{Header, MappedArray, Order, Rows};
-use rustix::fs::{Advice, fadvise};
 
 use crate::Result;
-use crate::files::{free, settle};
+use crate::files::{evict, free, settle};
 use crate::numpy::NumPy;
 use crate::rounds::{Batch, Contestant, Work};
 
@@ -35,30 +34,44 @@ const SIZES: [(usize, [f64; 2], [f64; 2]); 3] = [
 ];
 
 /// What NumPy's side calls its works, by the size of a row.
-fn names(size: usize) -> [&'static str; 4] {
+fn names(size: usize) -> [&'static str; 6] {
     match size {
-        256 => ["rows-256", "take-256", "cold-256", "advised-256"],
-        4096 => ["rows-4096", "take-4096", "cold-4096", "advised-4096"],
-        _ => ["rows-65536", "take-65536", "cold-65536", "advised-65536"],
+        256 => ["rows-256", "take-256", "ninja-256", "cold-256", "advised-256", "cold-ninja-256"],
+        4096 => {
+            ["rows-4096", "take-4096", "ninja-4096", "cold-4096", "advised-4096", "cold-ninja-4096"]
+        }
+        _ => [
+            "rows-65536",
+            "take-65536",
+            "ninja-65536",
+            "cold-65536",
+            "advised-65536",
+            "cold-ninja-65536",
+        ],
     }
 }
 
 pub(crate) fn works<'a>(directory: &'a Path, numpy: Option<&'a NumPy>) -> Result<Vec<Work<'a>>> {
-    free(directory, 3 << 30)?;
+    free(directory, 5 << 30)?;
     let ask = |name, call: &str, target| -> Option<Contestant<'a>> {
         numpy.map(|numpy| numpy.contestant(name, call, target))
+    };
+    let ninja = |name| -> Option<Contestant<'a>> {
+        let numpy = numpy.filter(|numpy| numpy.has("mmap_ninja"));
+        numpy.map(|numpy| numpy.other(name, "mmap_ninja `mm[idx]`", None))
     };
     let mut works = Vec::new();
     for (size, warm, cold) in SIZES {
         let path = directory.join(format!("rows-{size}.npy"));
         write(&path, "<f4", &[FILE / size, size / 4])?;
-        let [rows, take, shipped, advised] = names(size);
+        let [rows, take, by_ninja, shipped, advised, cold_ninja] = names(size);
         works.push(Work {
             name: format!("{ROWS} random rows of {size} bytes, warm"),
             ours: warm_rows(&path, size)?,
             peers: [
                 ask(rows, "`mm[idx]`", warm.first().copied()),
                 ask(take, "`take(out=)`", warm.last().copied()),
+                ninja(by_ninja),
             ]
             .into_iter()
             .flatten()
@@ -70,6 +83,7 @@ pub(crate) fn works<'a>(directory: &'a Path, numpy: Option<&'a NumPy>) -> Result
             peers: [
                 ask(shipped, "`mm[idx]`", cold.first().copied()),
                 ask(advised, "`mm[idx]` with `MADV_RANDOM`", cold.last().copied()),
+                ninja(cold_ninja),
             ]
             .into_iter()
             .flatten()
@@ -104,15 +118,19 @@ fn write(path: &Path, dtype: &str, shape: &[usize]) -> Result<()> {
 }
 
 /// Numbers below `end` in no order.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
     fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
         usize::try_from(self.0 >> 33).unwrap_or(0) % end
     }
 
-    fn some(&mut self, count: usize, end: usize) -> Vec<usize> {
+    pub(crate) fn some(&mut self, count: usize, end: usize) -> Vec<usize> {
         (0..count).map(|_| self.below(end)).collect()
     }
 }
@@ -184,9 +202,4 @@ fn cold_windows(path: PathBuf) -> Batch<'static> {
             })
             .sum()
     })
-}
-
-/// Drives a file out of memory; nothing has it mapped.
-fn evict(path: &Path) -> Result<()> {
-    Ok(fadvise(&File::open(path)?, 0, None, Advice::DontNeed)?)
 }

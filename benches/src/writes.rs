@@ -31,7 +31,7 @@ pub(crate) fn works<'a>(
     let mut works = Vec::new();
     for (size, name, target) in ROWS {
         for (how, buffer) in [("gathered", 64 << 10), ("one by one", 0)] {
-            let peers = numpy.filter(|numpy| numpy.version().contains("append"));
+            let peers = numpy.filter(|numpy| numpy.has("npy-append-array"));
             let peers = peers.map(|numpy| numpy.other(name, "npy-append-array", Some(target)));
             let path = directory.join("appended.npy");
             works.push(Work {

@@ -1,0 +1,117 @@
+//! Trains a small model of candle's on pictures and labels in step, shuffled
+//! anew each epoch and read ahead while it learns.
+//!
+//! `cargo run --release --manifest-path examples/candle/Cargo.toml`
+
+use std::error::Error;
+use std::path::Path;
+
+use candle_core::{D, DType, Device, Tensor, Var};
+use npymap::ndarray::{Array1, Array2};
+use npymap::{BatchOptions, MappedArray, Sampler, write_npy};
+
+const COUNT: usize = 4_096;
+const SIDE: usize = 8;
+const CLASSES: usize = 4;
+const BATCH: usize = 64;
+const EPOCHS: usize = 5;
+const RATE: f64 = 0.5;
+
+/// Memory of a batch, which goes round: pixels and labels.
+type Data = (Vec<f32>, Vec<u32>);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let directory = tempfile::tempdir()?;
+    let [pictures, labels] = ["x.npy", "y.npy"].map(|name| directory.path().join(name));
+    write(&pictures, &labels)?;
+
+    // SAFETY: nobody else knows of the file.
+    let x = unsafe { MappedArray::open(&pictures)? }.rows()?;
+    // SAFETY: nobody else knows of the file.
+    let y = unsafe { MappedArray::open(&labels)? }.rows()?;
+    let width = x.row_len();
+    let read = move |rows: &[usize], (pixels, labels): &mut Data| {
+        pixels.resize(rows.len() * width, 0.0);
+        labels.resize(rows.len(), 0);
+        x.take_with(rows, pixels, |pixel: u8| f32::from(pixel) / 255.0)?;
+        y.take_with(rows, labels, |label: u8| u32::from(label))
+    };
+
+    let model = Model::new(width)?;
+    let mut sampler = Sampler::shuffled(COUNT, 42);
+    for _ in 0..EPOCHS {
+        let (mut loss, mut right, mut seen) = (0.0, 0.0, 0);
+        for batch in BatchOptions::new().start(sampler.batches(BATCH), read.clone())? {
+            let batch = batch?;
+            let (pixels, labels) = &*batch;
+            // Candle copies them; the batch's own memory is read into again.
+            let pixels = Tensor::from_slice(pixels, (labels.len(), width), &Device::Cpu)?;
+            let labels = Tensor::from_slice(labels, labels.len(), &Device::Cpu)?;
+            let (of_batch, of_batch_right) = model.learn(&pixels, &labels)?;
+            let len = batch.indices().len();
+            loss += of_batch * f64::from(u32::try_from(len)?);
+            right += of_batch_right;
+            seen += len;
+        }
+        let all = f64::from(u32::try_from(seen)?);
+        println!(
+            "epoch {}: loss {:.4}, {:.1} % right",
+            sampler.epoch(),
+            loss / all,
+            right / all * 100.0
+        );
+        sampler.next_epoch();
+    }
+    Ok(())
+}
+
+/// Softmax regression: a weight for each pixel and class.
+struct Model {
+    weights: Var,
+    biases: Var,
+}
+
+impl Model {
+    fn new(width: usize) -> candle_core::Result<Model> {
+        let zeros = |shape: &[usize]| Var::zeros(shape, DType::F32, &Device::Cpu);
+        Ok(Model { weights: zeros(&[width, CLASSES])?, biases: zeros(&[CLASSES])? })
+    }
+
+    /// Goes a step down the slope; the mean loss before it, and how many
+    /// labels were told right.
+    fn learn(&self, pixels: &Tensor, labels: &Tensor) -> candle_core::Result<(f64, f64)> {
+        let scores = pixels.matmul(&self.weights)?.broadcast_add(&self.biases)?;
+        let shifted = scores.broadcast_sub(&scores.max_keepdim(D::Minus1)?.detach())?;
+        let logs = shifted.broadcast_sub(&shifted.exp()?.sum_keepdim(D::Minus1)?.log()?)?;
+        let loss = logs.gather(&labels.unsqueeze(1)?, 1)?.mean_all()?.neg()?;
+        let slopes = loss.backward()?;
+        for own in [&self.weights, &self.biases] {
+            if let Some(slope) = slopes.get(own) {
+                own.set(&(own.as_tensor() - (slope * RATE)?)?)?;
+            }
+        }
+        let right = scores.argmax(D::Minus1)?.eq(labels)?.to_dtype(DType::F32)?.sum_all()?;
+        Ok((f64::from(loss.to_scalar::<f32>()?), f64::from(right.to_scalar::<f32>()?)))
+    }
+}
+
+/// Writes noisy pictures, each brighter in one quarter of its rows, and which
+/// quarter that is.
+fn write(pictures: &Path, labels: &Path) -> Result<(), Box<dyn Error>> {
+    let class = |picture: usize| picture * CLASSES / COUNT;
+    let pixel = |(picture, at): (usize, usize)| {
+        let bright = if at / SIDE * CLASSES / SIDE == class(picture) { 40 } else { 0 };
+        bright + noise(picture * SIDE * SIDE + at)
+    };
+    write_npy(pictures, &Array2::from_shape_fn((COUNT, SIDE * SIDE), pixel))?;
+    let classes = (0..COUNT).map(|picture| u8::try_from(class(picture)));
+    write_npy(labels, &classes.collect::<Result<Array1<u8>, _>>()?)?;
+    Ok(())
+}
+
+/// A number below 200 that looks random.
+fn noise(at: usize) -> u8 {
+    let mixed = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    u8::try_from((mixed >> 32) % 200).unwrap_or(0)
+}
