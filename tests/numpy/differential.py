@@ -423,7 +423,12 @@ def dictionary(head):
         )
 
     if head.is_header and has_dict(head.descr):
-        return "Dictionary descr", head.with_descr(format.dtype_to_descr(old(head.descr)))
+        dtype = old(head.descr)
+        try:
+            return "Dictionary descr", head.with_descr(format.dtype_to_descr(dtype))
+        except ValueError:
+            # No list of fields says that they overlap or are out of order.
+            return "Dictionary descr", None
 
 
 def indented(head):
