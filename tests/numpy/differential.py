@@ -232,6 +232,7 @@ def spelled(head):
 def unplain(text):
     """Whether Python reads something here that is no plain literal."""
     previous, brackets = None, []
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\\\n" in text:
         return True
     try:
@@ -395,7 +396,7 @@ def uncounted(head):
     def is_beyond(dtype, shape):
         if dtype.subdtype:
             return is_beyond(dtype.base, shape + dtype.shape)
-        if len(shape) > 64 or count(shape) >= 2**63:
+        if len(shape) > 64 or count(shape) * max(dtype.itemsize, 1) >= 2**63:
             return True
         return any(is_beyond(dtype[name], shape) for name in dtype.names or ())
 
@@ -407,7 +408,7 @@ def dictionary(head):
     def old(descr):
         """What NumPy 1.14 made of it."""
         if isinstance(descr, dict):
-            return np.dtype(descr)
+            return np.dtype({**descr, "formats": [old(one) for one in descr["formats"]]})
         if isinstance(descr, list):
             return format.descr_to_dtype([with_old(item) for item in descr])
         return format.descr_to_dtype(descr)
@@ -422,7 +423,12 @@ def dictionary(head):
         )
 
     if head.is_header and has_dict(head.descr):
-        return "Dictionary descr", head.with_descr(format.dtype_to_descr(old(head.descr)))
+        dtype = old(head.descr)
+        try:
+            return "Dictionary descr", head.with_descr(format.dtype_to_descr(dtype))
+        except ValueError:
+            # No list of fields says that they overlap or are out of order.
+            return "Dictionary descr", None
 
 
 def indented(head):
