@@ -25,6 +25,7 @@ impl<T: Copy + Default> Axes<T> {
         Axes::default()
     }
 
+    #[inline]
     pub(crate) fn from_slice(values: &[T]) -> Axes<T> {
         let mut axes = Axes::new();
         match axes.inline.get_mut(..values.len()) {

@@ -325,6 +325,16 @@ pub(crate) fn advance(offset: usize, index: usize, stride: isize) -> usize {
     offset.wrapping_add_signed(distance)
 }
 
+/// The bytes of the element at `start`, inside its bytes as `at` found it.
+///
+/// No start has the bit that is cleared. Seeing that, the compiler leaves out
+/// a comparison at each element: whether the range wraps around.
+#[inline]
+pub(crate) fn element(start: usize, itemsize: usize) -> Range<usize> {
+    let start = start & (usize::MAX >> 1);
+    start..start.wrapping_add(itemsize)
+}
+
 /// A length as a signed number; none is larger than that holds.
 #[inline]
 pub(crate) fn signed(n: usize) -> isize {

@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
         let bytes = self.text.as_bytes();
         let mut at = start;
         while let Some(&byte) = bytes.get(at) {
-            if byte == quote || byte == b'\\' || byte == b'\n' || byte == 0 {
+            if byte == quote || matches!(byte, b'\\' | b'\n' | b'\r' | 0) {
                 break;
             }
             at += 1;
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
         loop {
             match self.character() {
                 Some('\\') => self.escape(&mut string)?,
-                Some('\n' | '\0') | None => {
+                Some('\n' | '\r' | '\0') | None => {
                     return Err(self.error("the string's closing quote"));
                 }
                 Some(c) if c == char::from(quote) => return Ok(string),
@@ -174,6 +174,11 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let value = match self.character() {
             Some('\n') => return Ok(()),
+            // Python takes all line ends for the same.
+            Some('\r') => {
+                self.at += usize::from(self.byte() == Some(b'\n'));
+                return Ok(());
+            }
             Some(c @ ('\\' | '\'' | '"')) => c,
             Some('a') => '\x07',
             Some('b') => '\x08',
@@ -408,6 +413,9 @@ x'"
             .unwrap(),
             "\\qx"
         );
+        for end in ["\n", "\r", "\r\n"] {
+            assert_eq!(string(&format!("'a\\{end}b'")).unwrap(), "ab");
+        }
         assert_eq!(string("u'x'").unwrap(), "x");
         assert!(matches!(string("'plain'").unwrap(), Cow::Borrowed("plain")));
     }
@@ -417,6 +425,7 @@ x'"
         for text in [
             "'open",
             "'a\nb'",
+            "'a\rb'",
             r"'\x4'",
             r"'\ud800'",
             r"'\N{DASH}'",

@@ -4,7 +4,9 @@
 
 use std::fs::File;
 use std::io;
+#[cfg(unix)]
 use std::mem;
+#[cfg(unix)]
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -83,6 +85,7 @@ impl Map {
         self.shared
     }
 
+    #[cfg(unix)]
     pub(crate) fn memory(&self) -> Option<&Mmap> {
         self.memory.as_deref()
     }
@@ -157,6 +160,7 @@ impl MapMut {
         Ok(MapMut { memory: mapped(0, len, |options| options.map_anon())?, shared: None })
     }
 
+    #[cfg(unix)]
     pub(crate) fn memory(&self) -> Option<&MmapMut> {
         self.memory.as_ref()
     }
@@ -280,12 +284,13 @@ impl AsMut<[u8]> for MapMut {
 }
 
 /// Below this the pages are not worth a system call; NumPy's limit.
+#[cfg(target_os = "linux")]
 const HUGE: usize = 4 << 20;
 
 /// Asks for huge pages for memory that is about to be filled: a fresh one is
 /// then zeroed at once and not page by page.
+#[cfg(target_os = "linux")]
 pub(crate) fn prefer_huge_pages(memory: &mut [u8]) {
-    #[cfg(target_os = "linux")]
     if memory.len() >= HUGE {
         let page = rustix::param::page_size();
         let before = memory.as_ptr().addr().next_multiple_of(page) - memory.as_ptr().addr();
@@ -300,6 +305,10 @@ pub(crate) fn prefer_huge_pages(memory: &mut [u8]) {
         asked.ok();
     }
 }
+
+/// There is no such advice.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn prefer_huge_pages(_: &mut [u8]) {}
 
 /// Unmaps and returns what the system said, which dropping would not.
 #[cfg(unix)]

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::error::{ErrorKind, Result};
+#[cfg(unix)]
+use crate::error::ErrorKind;
+use crate::error::Result;
 use crate::map::{Map, MapMut};
 
 /// How elements will be used, so that the system reads ahead as much as helps:

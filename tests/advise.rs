@@ -1,11 +1,12 @@
 //! What the system is told and asked about mapped arrays, and locks.
 
 use std::fs::{self, File};
+#[cfg(unix)]
 use std::sync::mpsc;
 
-use npymap::{
-    Advice, Category, ErrorKind, FileLock, LockKind, MappedArray, Mapping, OpenOptions, Order,
-};
+#[cfg(unix)]
+use npymap::FileLock;
+use npymap::{Advice, Category, ErrorKind, LockKind, MappedArray, Mapping, OpenOptions, Order};
 
 use crate::errors::says;
 use crate::support::{directory, file, npy, open, open_copy_on_write, open_mut};
@@ -136,6 +137,18 @@ fn arrays_without_a_path_say_so() {
     says(array.drop_cache(..), Category::Use, text);
     array.populate(..).unwrap();
     array.prefetch(..).unwrap();
+}
+
+#[cfg(not(unix))]
+#[test]
+fn locks_are_errors_where_there_are_none() {
+    let directory = directory();
+    let path = rows(&directory, 2, Order::C);
+    let array = open(&path).unwrap();
+    for kind in [LockKind::Shared, LockKind::Exclusive] {
+        let error = array.try_lock(kind).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Io { action: "lock", .. }), "{error}");
+    }
 }
 
 #[cfg(unix)]

@@ -83,8 +83,10 @@ fn not_more_is_read_than_is_asked_for_and_dropping_stops() {
             Ok(())
         }
     };
-    let mut batches =
-        BatchOptions::new().ahead(4).start(Sampler::sequential(1 << 40).batches(1), read).unwrap();
+    let mut batches = BatchOptions::new()
+        .ahead(4)
+        .start(Sampler::sequential(usize::MAX / 2).batches(1), read)
+        .unwrap();
     for _ in 0..10 {
         batches.next().unwrap().unwrap();
     }

@@ -8,7 +8,7 @@ use npymap::{
 };
 use tempfile::TempDir;
 
-use crate::support::{create, directory, file, names, npy, open, open_mut};
+use crate::support::{WIDE, create, directory, file, names, native, npy, open, open_mut};
 
 /// The options of a version and an order.
 fn options(version: Option<Version>, order: Order) -> CreateOptions {
@@ -121,7 +121,7 @@ fn wrong_arguments_touch_nothing() {
     let encode = |kind: &ErrorKind| matches!(kind, ErrorKind::Encode { .. });
     for path in [&old, &old.with_file_name("new.npy")] {
         fails(path, "<f8", &[usize::MAX], &overwrite(), size);
-        fails(path, "<f8", &[1 << 40, 1 << 40], &overwrite(), size);
+        fails(path, "<f8", &[WIDE; 2], &overwrite(), size);
         fails(path, "<f8", &[1; 65], &overwrite(), axes);
         fails(path, "('<f8', (3,))", &[1], &overwrite(), dtype);
         fails(path, "[('整', '<f8')]", &[1], &version(Version::V1), encode);
@@ -152,7 +152,7 @@ fn directories_are_not_replaced_and_missing_ones_not_made() {
     assert_eq!(names(directory.path()), ["a.npy", "inner"]);
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
 fn more_than_any_disk_holds_is_an_error_and_leaves_nothing() {
     let (_directory, old, _) = with_file();
@@ -169,7 +169,7 @@ fn a_replaced_file_lives_on_where_it_is_in_use() {
     let mut old = open_mut(&path).unwrap();
     let link = directory.path().join("link.npy");
     fs::hard_link(&path, &link).unwrap();
-    let mut new = create(&path, "<f8", &[3], &overwrite()).unwrap();
+    let mut new = create(&path, &native("f8"), &[3], &overwrite()).unwrap();
     new.as_slice_mut::<f64>().unwrap()[2] = 1.5;
     assert_eq!(old.as_slice::<u8>().unwrap(), b"hello");
     assert_eq!(fs::read(&link).unwrap(), bytes);
@@ -234,14 +234,14 @@ fn space_is_reserved() {
     assert!(metadata.blocks() * 512 >= metadata.len(), "{} blocks", metadata.blocks());
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
 fn sparse_files_take_no_space() {
     use std::os::unix::fs::MetadataExt as _;
     let directory = directory();
     let path = directory.path().join("a.npy");
     let options = CreateOptions::new().sparse(true).clone();
-    let mut array = create(&path, "<f8", &[1 << 30], &options).unwrap();
+    let mut array = create(&path, &native("f8"), &[1 << 30], &options).unwrap();
     array.as_slice_mut::<f64>().unwrap()[1 << 29] = 1.5;
     array.write_elements(&[1 << 20], &[2.5_f64]).unwrap();
     assert_eq!(array.as_slice::<f64>().unwrap()[1 << 20..][..1], [2.5]);

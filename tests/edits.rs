@@ -4,7 +4,7 @@ use std::fs;
 
 use npymap::{CreateOptions, ErrorKind, MappedArray, Order, Value};
 
-use crate::support::{create, directory, file, npy, open, open_copy_on_write, open_mut};
+use crate::support::{create, directory, file, native, npy, open, open_copy_on_write, open_mut};
 
 fn numbers() -> Vec<u8> {
     (0..12_u16).flat_map(|n| (n * 257).to_be_bytes()).collect()
@@ -72,7 +72,7 @@ fn writes_outside_or_of_another_type_are_refused() {
 #[test]
 fn what_has_no_elements_or_no_axes_can_be_written_too() {
     let directory = directory();
-    let path = file(&directory, "0d.npy", &npy("<f8", &[], Order::C, &[0; 8]));
+    let path = file(&directory, "0d.npy", &npy(&native("f8"), &[], Order::C, &[0; 8]));
     let mut array = open_mut(&path).unwrap();
     array.write_elements(&[], &[1.5_f64]).unwrap();
     array.flush_rows(0..1).unwrap();
@@ -102,7 +102,8 @@ fn a_file_filled_by_writes_is_full() {
     array.close().unwrap();
     assert_eq!(fs::read(&path).unwrap(), npy(">i2", &[len], Order::C, &[0xff, 0xfe].repeat(len)));
     let mut array =
-        create(directory.path().join("b.npy"), "<i4", &[len], &CreateOptions::new()).unwrap();
+        create(directory.path().join("b.npy"), &native("i4"), &[len], &CreateOptions::new())
+            .unwrap();
     let values: Vec<i32> = (0..len as i32).collect();
     array.write_elements(&[0], &values).unwrap();
     assert_eq!(array.as_slice::<i32>().unwrap(), values);

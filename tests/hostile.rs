@@ -45,7 +45,7 @@ fn subarrays_have_no_more_parts_than_numpys() {
 fn fields_whose_axes_are_too_many_to_count_are_refused() {
     let nested = format!("[('a', [('c', [('b', '|S0')], ({MOST},))], ({MOST},))]");
     for (descr, shape) in [
-        (nothing(MOST), "(4294967296, 2)"),
+        (nothing(MOST), &*format!("({}, 2)", 1_usize << (usize::BITS / 2))),
         (nothing("2147483647, 2147483647, 2147483647, 0"), "(1,)"),
         (nothing("0, 2147483647, 2147483647"), "(0, 4)"),
     ] {
@@ -54,6 +54,9 @@ fn fields_whose_axes_are_too_many_to_count_are_refused() {
         let error = array.field("a").unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Size { .. }), "{descr} {shape}: {error}");
         assert!(array.dyn_view().unwrap().getfield(&array.dtype().fields()[0].dtype, 0).is_err());
+    }
+    if usize::BITS < 64 {
+        return;
     }
     let bytes = file(&nested, "(4,)", &[]);
     let array = MappedArray::from_bytes(&bytes).unwrap();
@@ -86,14 +89,17 @@ fn turned(view: &DynView<'_>) {
 
 #[test]
 fn views_of_nothing_as_large_as_can_be_are_done_with_at_once() {
+    let most = isize::MAX.unsigned_abs() / 2 + 1;
+    let doubles = most / 8;
+    let subarrays = if usize::BITS < 64 { 1 } else { 1 << 30 };
     for bytes in [
-        file("'|V0'", "(4611686018427387904,)", &[]),
-        file("'|S0'", "(1099511627776, 1048576)", &[]),
-        file("[]", "(1000000000000,)", &[]),
-        file("'<f8'", "(0, 1000000000000000)", &[]),
-        file("'<f8'", "(1000000000000000, 0)", &[]),
-        fortran("'<f8'", "(1000000000000000, 0)"),
-        file(&nothing("65536, 32767"), "(1073741824,)", &[]),
+        file("'|V0'", &format!("({most},)"), &[]),
+        file("'|S0'", &format!("({}, 1024)", most / 1024), &[]),
+        file("[]", "(1000000000,)", &[]),
+        file("'<f8'", &format!("(0, {doubles})"), &[]),
+        file("'<f8'", &format!("({doubles}, 0)"), &[]),
+        fortran("'<f8'", &format!("({doubles}, 0)")),
+        file(&nothing("65536, 32767"), &format!("({subarrays},)"), &[]),
     ] {
         let array = MappedArray::from_bytes(&bytes).unwrap();
         let view = array.dyn_view().unwrap();
@@ -104,13 +110,14 @@ fn views_of_nothing_as_large_as_can_be_are_done_with_at_once() {
         if let Ok(numbers) = array.view::<f64>() {
             assert!(numbers.sum().abs() < 1.0);
             let empty = array.shape().iter().position(|&dim| dim == 0).unwrap();
-            let sums = numbers.sum_axis(empty);
+            // Where pointers have 32 bits there can be the memory.
+            let sums = if usize::BITS < 64 { continue } else { numbers.sum_axis(empty) };
             assert!(matches!(sums.unwrap_err().kind(), ErrorKind::Size { .. }));
         }
         if array.is_empty() {
             assert_eq!(view.to_vec(), []);
             assert_eq!(view.iter().next(), None);
-        } else {
+        } else if array.len() > 1 {
             let read = read_npy_from::<Value, IxDyn>(bytes.as_slice()).unwrap_err();
             assert!(matches!(read.kind(), ErrorKind::Unbacked { .. }), "{read}");
         }

@@ -4,7 +4,7 @@
 use npymap::npz::{Npz, NpzOptions};
 use npymap::{Category, Error, ErrorKind, Order};
 
-use crate::support::{directory, file, npy};
+use crate::support::{directory, file, npy, some};
 use crate::zips::{Zip, Zipped, deflated, stored, zip64};
 
 /// Sixteen numbers.
@@ -363,9 +363,9 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
             "[a]: the header has 30000 characters and the limit is 10000: raise it with `max_header_len` if you trust the file",
         ),
         (
-            "a shape of 2^62 elements",
-            one(deflated("a.npy", &npy("'|u1'", &[1 << 62], Order::C, &[]))),
-            "[a]: ends inside the elements: 0 of 4611686018427387904 bytes are there",
+            "a shape of 2^30 elements",
+            one(deflated("a.npy", &npy("'|u1'", &[1 << 30], Order::C, &[]))),
+            "[a]: ends inside the elements: 0 of 1073741824 bytes are there",
         ),
         (
             "Python objects",
@@ -436,7 +436,7 @@ fn memory_for_what_is_inflated_has_a_limit() {
 #[test]
 fn every_truncation_is_refused() {
     let whole = Zip::of(&[stored("a.npy", &array()), deflated("b.npy", &array())]);
-    for len in 0..whole.len() {
+    for len in some(0..whole.len()) {
         assert!(Npz::from_bytes(whole[..len].to_vec()).is_err(), "{len}");
     }
 }
@@ -447,7 +447,7 @@ fn no_changed_byte_is_a_panic() {
         stored("a.npy", &array()),
         Zipped { extra: zip64(&[1, 2]), ..deflated("b.npy", &array()) },
     ]);
-    for at in 0..whole.len() {
+    for at in some(0..whole.len()) {
         for byte in [0, 0x7f, 0xff] {
             let mut bytes = whole.clone();
             bytes[at] = byte;

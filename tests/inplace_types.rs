@@ -6,6 +6,8 @@ use npymap::ndarray::IxDyn;
 use npymap::num_complex::Complex;
 use npymap::{Be, Bool, InPlace, Layout, Le, MappedArray, Result, Ticks};
 
+use crate::support::NATIVE;
+
 /// A type to ask for.
 pub(crate) struct Row {
     /// Its name in errors.
@@ -88,9 +90,6 @@ impl<const N: usize> Number for [u8; N] {
         self.iter().take(16).rev().fold(0, |number, &byte| number << 8 | u128::from(byte))
     }
 }
-
-/// This machine's byte order.
-const NATIVE: char = if cfg!(target_endian = "big") { '>' } else { '<' };
 
 /// Implements `Number` for a type, `Le` and `Be` of it, and makes their rows.
 macro_rules! numbers {

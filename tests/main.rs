@@ -18,13 +18,20 @@ mod archives;
 mod array_file;
 mod batches;
 mod create;
+#[cfg(all(feature = "npz", feature = "tar"))]
+mod damaged;
+mod differential;
 mod edits;
 mod elements;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod enormous;
 mod errors;
 mod errors_format;
 #[cfg(target_os = "linux")]
 mod faults;
 mod fixtures;
+#[cfg(target_os = "linux")]
+mod fork;
 #[cfg(all(target_os = "linux", feature = "npz"))]
 mod full_disk;
 #[cfg(feature = "npz")]
@@ -53,6 +60,8 @@ mod model;
 mod modes;
 #[cfg(target_os = "linux")]
 mod modes_linux;
+#[cfg(all(unix, target_pointer_width = "32"))]
+mod narrow;
 #[cfg(feature = "npz")]
 mod npz_writer;
 mod oracle;

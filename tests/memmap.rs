@@ -10,13 +10,13 @@ use npymap::{
 };
 use tempfile::TempDir;
 
-use crate::support::directory;
+use crate::support::{directory, native};
 
 const GRANULARITY: usize = 64 * 1024;
 
 /// A spec of the tests' `float32`, of shape `(3, 4)`.
 fn spec() -> RawSpec {
-    RawSpec::new("<f4".parse().unwrap()).shape(&[3, 4])
+    RawSpec::new(native("f4").parse().unwrap()).shape(&[3, 4])
 }
 
 fn bytes(shape: &[usize]) -> RawSpec {

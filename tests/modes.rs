@@ -207,8 +207,8 @@ fn read_only_arrays_share_one_map_between_clones_and_threads() {
     let array = array.into_read_only().unwrap();
     assert_eq!(array.path(), Some(&*path));
     let clone = array.clone();
-    let start = array.as_slice::<u32>().unwrap().as_ptr();
-    assert_eq!(clone.as_slice::<u32>().unwrap().as_ptr(), start);
+    let start = array.as_slice::<npymap::Le<u32>>().unwrap().as_ptr();
+    assert_eq!(clone.as_slice::<npymap::Le<u32>>().unwrap().as_ptr(), start);
     array.close().unwrap();
     let sum = std::thread::spawn(move || values(&clone).iter().sum::<u32>()).join().unwrap();
     assert_eq!(sum, 1 + 0x0a0b_0c0d + 3);

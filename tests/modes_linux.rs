@@ -1,13 +1,10 @@
-//! Opening, where it depends on the system: descriptors, pipes, sealed and
-//! enormous files.
+//! Opening, where it depends on the system: descriptors, pipes and sealed
+//! files.
 
 use std::fs::{self, File};
 use std::path::Path;
 
-use npymap::{
-    ArrayFile, Category, CreateOptions, DType, ErrorKind, Header, MappedArray, OpenOptions, Opened,
-    Order,
-};
+use npymap::{Category, ErrorKind, MappedArray, OpenOptions, Opened, Order};
 use rustix::fs::{
     CWD, FileType, MemfdFlags, Mode, SealFlags, fcntl_add_seals, memfd_create, mknodat,
 };
@@ -119,59 +116,4 @@ fn files_that_may_change_need_unsafe() {
         assert!(matches!(error.kind(), ErrorKind::NotImmutable), "{error}");
         assert_eq!(error.category(), Category::Use);
     }
-}
-
-const ENORMOUS: usize = 100 << 30;
-
-#[test]
-fn a_file_larger_than_memory_opens_in_every_mode_and_is_edited() {
-    let directory = directory();
-    let header = Header::new(DType::of::<u64>(), &[ENORMOUS / 8], Order::C).unwrap();
-    let path = file(&directory, "enormous.npy", &header.encode(None).unwrap().bytes);
-    let sparse = File::options().write(true).open(&path).unwrap();
-    sparse.set_len((header.data_offset + ENORMOUS) as u64).unwrap();
-
-    let mut array = open_mut(&path).unwrap();
-    *array.as_slice_mut::<u64>().unwrap().last_mut().unwrap() = 7;
-    array.close().unwrap();
-
-    let Opened::Writable(mut private) = open_mode("c", &path).unwrap() else { panic!() };
-    let elements = private.as_slice_mut::<u64>().unwrap();
-    assert_eq!(elements.last(), Some(&7));
-    elements[elements.len() / 2] = 8;
-    assert_eq!(private.as_slice::<u64>().unwrap()[ENORMOUS / 16], 8);
-
-    let array = open(&path).unwrap();
-    let elements = array.as_slice::<u64>().unwrap();
-    assert_eq!((elements[ENORMOUS / 16], elements.last()), (0, Some(&7)));
-    let read = ArrayFile::open(&path).unwrap();
-    assert_eq!(read.get::<u64>([ENORMOUS / 16]).unwrap(), 0);
-    assert_eq!(read.get::<u64>([ENORMOUS / 8 - 1]).unwrap(), 7);
-}
-
-#[test]
-fn a_file_larger_than_memory_is_created_and_filled_here_and_there() {
-    let directory = directory();
-    let path = directory.path().join("enormous.npy");
-    let (rows, row) = (ENORMOUS >> 20, 1 << 20);
-    let sparse = CreateOptions::new().sparse(true).clone();
-    let mut array = create(&path, "|u1", &[rows, row], &sparse).unwrap();
-    let before = resident();
-    for i in 0..200 {
-        array.view_mut::<u8>().unwrap().set([i * (rows / 200), 7], 1).unwrap();
-        array.write_elements(&[i * (rows / 200) + 1], &vec![2_u8; row]).unwrap();
-    }
-    assert_eq!(array.view::<u8>().unwrap().at([rows / 200 + 1, row - 1]), 2);
-    array.close().unwrap();
-    // What was written a mebibyte at a time was not mapped.
-    let used = resident().saturating_sub(before);
-    assert!(used < 128 << 10, "{used} KiB");
-    assert_eq!(open(&path).unwrap().view::<u8>().unwrap().at([0, 7]), 1);
-}
-
-/// The process' memory that is in use now, in KiB.
-fn resident() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }

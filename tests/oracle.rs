@@ -54,8 +54,13 @@ impl Oracle {
 
     /// Asks for a function of the script with these arguments.
     pub(crate) fn ask(&mut self, request: &Value) -> Value {
-        writeln!(self.to.as_ref().unwrap(), "{request}").unwrap();
-        self.answer().unwrap_or_else(|| panic!("no answer to {request}"))
+        self.try_ask(request).unwrap_or_else(|| panic!("no answer to {request}"))
+    }
+
+    /// As [`ask`](Oracle::ask), of what it may die of.
+    pub(crate) fn try_ask(&mut self, request: &Value) -> Option<Value> {
+        writeln!(self.to.as_ref().unwrap(), "{request}").ok()?;
+        self.answer()
     }
 }
 

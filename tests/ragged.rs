@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use npymap::{Appender, CreateOptions, DType, ErrorKind, Order, Ragged, RaggedAppender};
 
-use crate::support::{directory, file, npy, open};
+use crate::support::{directory, file, here, npy, open};
 
 fn paths(directory: &tempfile::TempDir) -> [PathBuf; 2] {
     ["data.npy", "offsets.npy"].map(|name| directory.path().join(name))
@@ -35,7 +35,7 @@ fn rows_come_back_packed_and_padded() {
     let paths = paths(&directory);
     written(&paths, 1000);
     let ragged = read(&paths);
-    assert_eq!((ragged.len(), ragged.dtype().to_string()), (1000, "'<u2'".to_owned()));
+    assert_eq!((ragged.len(), ragged.dtype().to_string()), (1000, here("'<u2'")));
     assert!((0..1000).all(|n| ragged.get::<u16>(n).unwrap() == row(n)));
     let indices: Vec<usize> = (0..100).map(|i| i * 77 % 1000).collect();
     let (packed, offsets) = ragged.take_packed::<u16, _>(&indices).unwrap();

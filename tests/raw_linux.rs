@@ -1,11 +1,11 @@
 //! Raw and truncated files, where it depends on the system: what is behind
-//! the end, files larger than memory, pages that are gone.
+//! the end, pages that are gone.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 
-use npymap::{Advice, ArrayFile, ErrorKind, Mode, OpenOptions, Opened, Order, RawSpec};
+use npymap::{ArrayFile, ErrorKind, OpenOptions, Opened, Order, RawSpec};
 
 use crate::support::{directory, file, npy, open, open_mode, open_mut};
 
@@ -31,70 +31,6 @@ fn new_bytes_are_zero_whatever_was_stored_behind_the_end() {
     let metadata = fs::metadata(&path).unwrap();
     assert_eq!(metadata.len(), 100_000);
     assert!(metadata.blocks() * 512 >= 100_000, "the space is reserved");
-}
-
-/// The process' memory that is in use now, in KiB.
-fn memory() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
-}
-
-const ENORMOUS: usize = 100 << 30;
-const ROW: usize = 1 << 20;
-
-#[test]
-fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
-    let directory = directory();
-    let path = file(&directory, "enormous.bin", b"");
-    File::options().write(true).open(&path).unwrap().set_len(ENORMOUS as u64 + 1).unwrap();
-    let mut options = OpenOptions::new();
-    let shape = [ENORMOUS / ROW, ROW / 8];
-    options
-        .raw(RawSpec::new("<u8".parse().unwrap()).shape(&shape).offset(1))
-        .advice(Advice::Random);
-    let before = memory();
-    let some = |i: usize| i * (shape[0] / 50);
-
-    // SAFETY: the file is the test's own.
-    let mut array = unsafe { options.open_mut(&path) }.unwrap();
-    let mut view = array.view_mut::<u64>().unwrap();
-    for i in 0..50 {
-        view.set([some(i), i], i as u64 + 1).unwrap();
-    }
-    array.drop_cache(..).unwrap();
-    array.close().unwrap();
-
-    // SAFETY: the file is the test's own.
-    let Opened::Writable(mut private) =
-        (unsafe { options.open_mode(Mode::CopyOnWrite, &path) }).unwrap()
-    else {
-        panic!()
-    };
-    let mut view = private.view_mut::<u64>().unwrap();
-    for i in 0..50 {
-        assert_eq!(view.as_view().at([some(i), i]), i as u64 + 1);
-        view.set([some(i), 500], 7).unwrap();
-    }
-    drop(private);
-
-    // SAFETY: the file is the test's own.
-    let array = unsafe { options.open(&path) }.unwrap();
-    let view = array.view::<u64>().unwrap();
-    let read = ArrayFile::open_with(&path, &options).unwrap();
-    for i in 0..50 {
-        assert_eq!((view.at([some(i), i]), view.at([some(i), 500])), (i as u64 + 1, 0));
-        assert_eq!(read.get::<u64>([some(i), i]).unwrap(), i as u64 + 1);
-    }
-    array.populate(some(49)..some(49) + 4).unwrap();
-    assert_eq!(
-        array.view::<u64>().unwrap().slice(npymap::ndarray::s![some(49), ..]).iter().sum::<u64>(),
-        50
-    );
-    let rows = read.rows(some(49)..some(49) + 4).unwrap();
-    assert_eq!(rows.view::<u64>().unwrap().iter().sum::<u64>(), 50);
-    assert!(memory() - before.min(memory()) < 256 << 10, "KiB: {before} to {}", memory());
-    assert!(fs::metadata(&path).unwrap().blocks() * 512 < 1 << 30, "it still is sparse");
 }
 
 /// Writes four pages of elements and a page before them.

@@ -3,6 +3,8 @@
 use npymap::bytemuck::{Pod, Zeroable};
 use npymap::{Be, Bool, DType, DateTime64, Le, MappedArray, MappedArrayMut, Pad, Record, Ticks};
 
+use crate::support::{NATIVE, here};
+
 #[derive(Clone, Debug, PartialEq, Record)]
 struct Inner {
     x: f64,
@@ -69,43 +71,49 @@ fn fields_are_found_by_name_in_any_order_and_layout() {
 fn a_record_gives_its_dtype() {
     let expected: DType = LAYOUTS[0].parse().unwrap();
     assert_eq!(DType::of::<Event>(), expected);
-    assert_eq!(DType::of::<Row>().to_string(), ROW);
+    assert_eq!(DType::of::<Row>().to_string(), here(ROW));
     let packed: DType = DType::of::<Tight>();
     assert_eq!(
         packed.to_string(),
-        "[('a', '|u1'), ('b', '<f8'), ('inner', [('x', '>f4'), ('y', '>f4')])]"
+        format!("[('a', '|u1'), ('b', '{NATIVE}f8'), ('inner', [('x', '>f4'), ('y', '>f4')])]")
     );
 }
 
 #[test]
 fn what_differs_is_named_with_how_it_does() {
-    let refusal = |descr: &str| array(descr, &[1]).view::<Inner>().unwrap_err().to_string();
+    let refusal = |descr: &str| array(&here(descr), &[1]).view::<Inner>().unwrap_err().to_string();
     assert_eq!(
         refusal("[('x', '<f8')]"),
-        "record `Inner`, field `y`: there is no such field, only `x`"
+        here("record `Inner`, field `y`: there is no such field, only `x`")
     );
     assert_eq!(
         refusal("[('x', '<f8'), ('y', '<i2', (2,)), ('z', '<f4')]"),
-        "record `Inner`, field `z`: stored as '<f4', and the record has no such field: add one, or ask for some of the fields with `#[record(subset)]`"
+        here(
+            "record `Inner`, field `z`: stored as '<f4', and the record has no such field: add one, or ask for some of the fields with `#[record(subset)]`"
+        )
     );
     assert_eq!(
         refusal("[('x', '>f4'), ('y', '<i2', (2,))]"),
-        "record `Inner`, field `x`: stored as '>f4', asked for `f64`: use `Be<f32>`"
+        here("record `Inner`, field `x`: stored as '>f4', asked for `f64`: use `Be<f32>`")
     );
     assert_eq!(
         refusal("[('x', '<f8'), ('y', '<i2', (3,))]"),
-        "record `Inner`, field `y`: stored as ('<i2', (3,)), asked for `[i16; 2]`: use `[u8; 6]`"
+        here(
+            "record `Inner`, field `y`: stored as ('<i2', (3,)), asked for `[i16; 2]`: use `[u8; 6]`"
+        )
     );
-    assert_eq!(refusal("<f8"), "stored as '<f8', asked for `Inner`: use `f64`");
+    assert_eq!(refusal("'<f8'"), here("stored as '<f8', asked for `Inner`: use `f64`"));
     let units = LAYOUTS[0].replace("M8[s]", "M8[ms]");
     assert_eq!(
-        array(&units, &[1]).view::<Event>().unwrap_err().to_string(),
-        "record `Event`, field `when`: stored as '<M8[ms]', expected '<M8[s]'"
+        array(&here(&units), &[1]).view::<Event>().unwrap_err().to_string(),
+        format!("record `Event`, field `when`: stored as '{NATIVE}M8[ms]', expected '<M8[s]'")
     );
     let nested = LAYOUTS[0].replace("('x', '<f8')", "('x', '<f4')");
     assert_eq!(
-        array(&nested, &[1]).view::<Event>().unwrap_err().to_string(),
-        "record `Event`, field `inner`: record `Inner`, field `x`: stored as '<f4', asked for `f64`: use `f32`"
+        array(&here(&nested), &[1]).view::<Event>().unwrap_err().to_string(),
+        here(
+            "record `Event`, field `inner`: record `Inner`, field `x`: stored as '<f4', asked for `f64`: use `f32`"
+        )
     );
 }
 
@@ -136,7 +144,7 @@ const ROW: &str = "[('id', '<u4'), ('', '|V4'), ('when', '<M8[ns]'), ('pos', '<f
 struct Row {
     id: u32,
     gap: Pad<4>,
-    #[record(dtype = "<M8[ns]")]
+    #[record(dtype = "M8[ns]")]
     when: Ticks,
     pos: [f32; 3],
     ok: Bool,
@@ -161,9 +169,8 @@ struct Tight {
 }
 
 #[test]
-#[cfg(target_endian = "little")]
 fn rows_are_lent_where_they_lie() {
-    let mut rows = array(ROW, &[4]);
+    let mut rows = array(&here(ROW), &[4]);
     let row = Row {
         id: 3,
         gap: Pad::default(),
@@ -190,10 +197,9 @@ fn rows_are_lent_where_they_lie() {
 }
 
 #[test]
-#[cfg(target_endian = "little")]
 fn rows_that_lie_otherwise_are_decoded_and_not_lent() {
     let refusal = |descr: &str| {
-        let mut rows = array(descr, &[3]);
+        let mut rows = array(&here(descr), &[3]);
         let mut view = rows.view_mut::<Row>().unwrap();
         let row =
             Row { id: 5, when: Ticks(-1), pos: [1.5; 3], ok: Bool::new(true), ..Row::zeroed() };
@@ -208,15 +214,21 @@ fn rows_that_lie_otherwise_are_decoded_and_not_lent() {
         refusal(
             &ROW.replace("'<u4'), ('', '|V4')", "'<u4')").replace("('', '|V3')", "('', '|V7')")
         ),
-        "record `Row`, field `when`: lies at byte 4 and in the record at byte 8: order the fields so, with `Pad<N>` between them"
+        here(
+            "record `Row`, field `when`: lies at byte 4 and in the record at byte 8: order the fields so, with `Pad<N>` between them"
+        )
     );
     assert_eq!(
         refusal(&ROW.replace("'<f4'", "'>f4'")),
-        "record `Row`, field `pos`: stored as ('>f4', (3,)), asked for `[f32; 3]` in place: use `[u8; 12]`"
+        here(
+            "record `Row`, field `pos`: stored as ('>f4', (3,)), asked for `[f32; 3]` in place: use `[u8; 12]`"
+        )
     );
     assert_eq!(
         refusal(&ROW.replace("('', '|V3')", "('', '|V5')")),
-        "record `Row`, field `ok`: elements have 34 bytes and the record has 32: say where the others are with `Pad<N>`, or use `view::<Row>()`"
+        here(
+            "record `Row`, field `ok`: elements have 34 bytes and the record has 32: say where the others are with `Pad<N>`, or use `view::<Row>()`"
+        )
     );
 }
 

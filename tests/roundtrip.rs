@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::strategy::Union;
 
+use crate::support::rounds;
+
 const CODES: [&str; 28] = [
     "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "f16", "c8", "c16",
     "c32", "M8", "m8", "S1", "S17", "U1", "U33", "V1", "V2", "V129", "S0", "U0", "V0",
@@ -119,7 +121,7 @@ fn parse(bytes: &[u8]) -> Header {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: rounds(256), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn dtypes_print_as_what_they_are_read_from(dtype in dtype()) {

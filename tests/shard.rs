@@ -12,14 +12,14 @@ fn npy() -> Vec<u8> {
     bytes
 }
 
-fn ten() -> Vec<u8> {
+pub(crate) fn ten() -> Vec<u8> {
     ten::TenOptions::new()
         .infos(&["x", "y"])
         .encode_buffer(&[&arr1(&[1_u8, 2]), &arr1(&[0.5_f64])])
         .unwrap()
 }
 
-fn shard() -> Vec<u8> {
+pub(crate) fn shard() -> Vec<u8> {
     let mut builder = Builder::new(Vec::new());
     let long = format!("{}/deep.npy", "folder".repeat(30));
     for (name, data) in [

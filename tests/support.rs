@@ -89,6 +89,63 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+/// This machine's byte order.
+pub(crate) const NATIVE: char = if cfg!(target_endian = "big") { '>' } else { '<' };
+
+/// A type string, but for its byte order, in this machine's.
+pub(crate) fn native(code: &str) -> String {
+    format!("{NATIVE}{code}")
+}
+
+/// As [`native`], in the other order.
+pub(crate) fn foreign(code: &str) -> String {
+    format!("{}{code}", if NATIVE == '<' { '>' } else { '<' })
+}
+
+/// What a little-endian machine is asked, or says, as this one is and does:
+/// on a big-endian machine the orders change places.
+pub(crate) fn here(text: &str) -> String {
+    if cfg!(target_endian = "little") {
+        return text.to_owned();
+    }
+    let swap = |text: &str, one: &str, other: &str| {
+        let parts: Vec<_> = text.split(one).map(|part| part.replace(other, one)).collect();
+        parts.join(other)
+    };
+    swap(&swap(text, "'<", "'>"), "Le<", "Be<")
+}
+
+/// Two axes of this length have more elements than can be addressed.
+pub(crate) const WIDE: usize = 1 << (usize::BITS / 2 + 8);
+
+/// A command that runs a program of this host; where that is emulated,
+/// `NPYMAP_TEST_RUNNER` says by what.
+#[cfg(unix)]
+pub(crate) fn command(program: &Path) -> std::process::Command {
+    let runner = std::env::var("NPYMAP_TEST_RUNNER").unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    let Some(first) = words.next() else { return std::process::Command::new(program) };
+    let mut command = std::process::Command::new(first);
+    command.args(words).arg(program);
+    command
+}
+
+/// Whether the parts that take long are left out: with `NPYMAP_TEST_QUICK=1`,
+/// where processors are emulated.
+pub(crate) fn quick() -> bool {
+    std::env::var("NPYMAP_TEST_QUICK").is_ok_and(|value| value == "1")
+}
+
+/// So many rounds, or a few.
+pub(crate) fn rounds(all: u32) -> u32 {
+    if quick() { all.min(8) } else { all }
+}
+
+/// Each of these, or one in 16.
+pub(crate) fn some<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    all.into_iter().step_by(if quick() { 16 } else { 1 })
+}
+
 /// The bytes written in hexadecimal.
 pub(crate) fn unhex(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()

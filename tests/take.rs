@@ -3,9 +3,9 @@
 use std::fs;
 
 use npymap::ndarray::{Axis, s};
-use npymap::{ArrayFile, ErrorKind, MappedArray, Order, Result, TakeMode};
+use npymap::{ArrayFile, ErrorKind, Le, MappedArray, Order, Result, TakeMode};
 
-use crate::support::{directory, file, npy, open, open_copy_on_write};
+use crate::support::{directory, file, here, native, npy, open, open_copy_on_write};
 
 fn numbers(count: u32) -> Vec<u8> {
     (0..count).flat_map(u32::to_le_bytes).collect()
@@ -60,7 +60,7 @@ fn rows_are_those_of_the_view() {
 
 #[test]
 fn what_names_no_row_is_an_error_before_anything_is_written() {
-    let rows = MappedArray::anonymous(&"<u2".parse().unwrap(), &[5, 2]).unwrap();
+    let rows = MappedArray::anonymous(&native("u2").parse().unwrap(), &[5, 2]).unwrap();
     let rows = rows.into_read_only().unwrap().rows().unwrap();
     let mut out = [7_u16; 4];
     let says = |result: Result<()>| result.unwrap_err().to_string();
@@ -71,7 +71,7 @@ fn what_names_no_row_is_an_error_before_anything_is_written() {
     assert_eq!(says(rows.take(&[0], &mut out)), "4 values for 2 elements");
     assert_eq!(
         says(rows.take(&[0, 1], &mut [0_i32; 4])),
-        "stored as '<u2', asked for `i32`: use `u16`"
+        here("stored as '<u2', asked for `i32`: use `u16`")
     );
     assert_eq!(
         says(rows.take_windows(&[0], 6, &mut [0_u16; 12])),
@@ -135,7 +135,7 @@ fn rows_of_a_private_map_are_what_was_stored_there() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("<u4", &[10], Order::C, &numbers(10)));
     let mut array = open_copy_on_write(&path).unwrap();
-    array.as_slice_mut::<u32>().unwrap()[3] = 77;
+    array.as_slice_mut::<Le<u32>>().unwrap()[3] = 77.into();
     let rows = array.into_read_only().unwrap().rows().unwrap();
     assert_eq!(rows.take_array::<u32, _>(&[3, 4]).unwrap().into_raw_vec_and_offset().0, [77, 4]);
 }
@@ -156,7 +156,7 @@ fn pairs_of_windows_are_one_row_apart() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 fn only_the_pages_of_rows_are_read() {
     use std::io::Write as _;
     let directory = directory();

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use crate::model::{Case, Sample, Spec, Stored, Visitor, specs, visit};
 use crate::steps::{Step, is_affine, is_run, solid};
+use crate::support::{foreign, rounds};
 
 /// Changes a view and its model alike.
 fn changed<'a, T: Sample>(
@@ -285,7 +286,7 @@ fn notations() -> impl Strategy<Value = (Vec<usize>, Vec<Item>, bool, usize)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: rounds(3000), failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn views_read_what_ndarray_would(spec in specs()) {
@@ -385,7 +386,7 @@ fn steps_of_zero_are_refused() {
 
 #[test]
 fn large_views_come_in_blocks_of_the_cache() {
-    let mut array = MappedArray::anonymous(&">f4".parse().unwrap(), &[100, 300]).unwrap();
+    let mut array = MappedArray::anonymous(&foreign("f4").parse().unwrap(), &[100, 300]).unwrap();
     let values: Vec<f32> = (0_u16..30_000).map(f32::from).collect();
     array.view_mut::<f32>().unwrap().copy_from_slice(&values).unwrap();
     let view = array.view::<f32>().unwrap();

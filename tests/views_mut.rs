@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use crate::model::{Case, Sample, Spec, Stored, Visitor, mix, specs, visit};
 use crate::steps::{Step, is_run, solid};
+use crate::support::rounds;
 
 /// The geometry changes of a specification that views to be written have,
 /// and where they lead.
@@ -300,7 +301,7 @@ impl Visitor for Writing<'_> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: rounds(1500), failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn views_write_where_ndarray_would(spec in specs()) {

@@ -333,28 +333,33 @@ fn announced_sizes_are_not_believed() {
         for error in errors.into_iter().chain(number.err()).chain(byte.err()).chain(text.err()) {
             assert!(
                 matches!(error.kind(), ErrorKind::Eof { what: "elements", found: 1000, .. })
-                    || matches!(error.kind(), ErrorKind::Fit { .. }),
+                    || matches!(error.kind(), ErrorKind::Fit { .. })
+                    || usize::BITS < 64 && error.to_string().contains("address"),
                 "{error}"
             );
         }
         let (_directory, path) = scratch();
         fs::write(&path, &bytes).unwrap();
         let error = read_npy::<Raw, IxDyn>(&path).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::ShortFile { .. }), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::ShortFile { .. })
+                || usize::BITS < 64 && error.to_string().contains("address"),
+            "{error}"
+        );
     }
 }
 
 #[test]
 fn elements_of_no_bytes_are_limited() {
-    let header = Header::new("|S0".parse().unwrap(), &[1 << 40], Order::C).unwrap();
+    let header = Header::new("|S0".parse().unwrap(), &[1 << 30], Order::C).unwrap();
     let bytes = header.encode(None).unwrap().bytes;
     let error = read_npy_from::<String, Ix1>(&*bytes).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "shape (1099511627776,) is of elements of no bytes: of those at most 1048576 are read into memory, map or view the array instead"
+        "shape (1073741824,) is of elements of no bytes: of those at most 1048576 are read into memory, map or view the array instead"
     );
     assert!(read_npy_from::<[u8; 0], Ix1>(&*bytes).is_err());
-    assert_eq!(OpenOptions::new().read_from(&*bytes).unwrap().len(), 1 << 40);
+    assert_eq!(OpenOptions::new().read_from(&*bytes).unwrap().len(), 1 << 30);
 }
 
 #[test]
@@ -533,7 +538,7 @@ mod unix {
         }
         let (_directory, path) = scratch();
         let test = "whole::unix::standard_output_is_written_where_it_stands";
-        let status = std::process::Command::new(std::env::current_exe().unwrap())
+        let status = crate::support::command(&std::env::current_exe().unwrap())
             .args(["--exact", test, "--nocapture"])
             .env(CHILD, "")
             .stdout(File::create(&path).unwrap())

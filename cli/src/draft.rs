@@ -100,6 +100,8 @@ fn beside(path: &Path, replaces: bool) -> io::Result<NamedTempFile> {
     if !replaces {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     }
+    #[cfg(not(unix))]
+    let _ = replaces;
     builder.tempfile_in(directory(path))
 }
 

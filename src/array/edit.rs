@@ -24,8 +24,9 @@ const BLOCK: usize = 1 << 20;
 /// | [`flush`](MappedArray::flush), [`close`](MappedArray::close) | nothing is lost | all stays, the name of a new file too |
 /// | drop | nothing is lost | as after a store; failures to write are lost |
 ///
-/// A store of one aligned number is never seen in part by another process;
-/// a longer value can be, while it is being stored. The header is never
+/// A store of one aligned number is never seen in part by another process,
+/// if it is no longer than a pointer; a longer value can be, while it is being
+/// stored. The header is never
 /// touched by these, so shape and elements always fit each other.
 impl MappedArray<MapMut> {
     /// Writes values to the file, from the element `at` on, in the order of

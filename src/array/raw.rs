@@ -101,8 +101,10 @@ impl RawSpec {
         let count = len
             .checked_sub(offset)
             .filter(|rest| rest.checked_rem(size) == Some(0))
-            .and_then(|rest| usize::try_from(rest / size).ok());
-        count.ok_or_else(|| ErrorKind::Remainder { offset, itemsize, found: len }.into())
+            .map(|rest| rest / size)
+            .ok_or(ErrorKind::Remainder { offset, itemsize, found: len })?;
+        let shape = || format!("({count},)");
+        Ok(usize::try_from(count).map_err(|_| ErrorKind::Size { shape: shape(), itemsize })?)
     }
 }
 

@@ -132,10 +132,11 @@ fn pair(reader: &mut Reader<'_>) -> Result<DType> {
 /// characters: `('|S0', 3)` is `'|S3'`.
 fn with_shape(base: DType, reader: &mut Reader<'_>) -> Result<DType> {
     let here = *reader;
-    let sized = base.scalar().is_some_and(|scalar| scalar.itemsize == 0);
+    let sized = base.is_unsized();
     let Some(mut items) = either(reader)? else {
         let size = dim(reader)?;
-        return if sized { with_size(&base, size) } else { DType::array(base, &[size]) };
+        let is_scalar = sized && base.scalar().is_some();
+        return if is_scalar { with_size(&base, size) } else { DType::array(base, &[size]) };
     };
     let is_tuple = items.closes_with(b')');
     let mut shape = Vec::new();
@@ -183,7 +184,13 @@ fn dictionary(reader: &mut Reader<'_>) -> Result<DType> {
             "offsets" => offsets = Some(sequence(reader, dim)?),
             "titles" => titles = Some(sequence(reader, title)?),
             "itemsize" => itemsize = Some(dim(reader)?),
-            "aligned" => align = reader.name() == "True",
+            "aligned" => {
+                align = match reader.name() {
+                    "True" => true,
+                    "False" => false,
+                    _ => return Err(here.error("True or False behind the key aligned")),
+                }
+            }
             _ => {
                 return Err(here
                     .error("only the keys names, formats, offsets, titles, itemsize and aligned"));

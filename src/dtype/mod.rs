@@ -212,7 +212,7 @@ impl DType {
         if shape.is_empty() {
             return Ok(base);
         }
-        if base.scalar().is_some_and(|scalar| scalar.itemsize == 0) {
+        if base.is_unsized() {
             return Err(refused("elements of a subarray need a size, as in '|S3'"));
         }
         if shape.len() > MAX_NDIM {
@@ -370,6 +370,12 @@ impl DType {
     /// A type without parts; sizes are the caller's to get right.
     pub(crate) const fn of_scalar(kind: Kind, order: ByteOrder, itemsize: usize) -> DType {
         DType(Repr::Scalar(Scalar { kind, order, itemsize, unit: None }))
+    }
+
+    /// True for what NumPy takes for a type that still wants a size: of no
+    /// bytes, and without fields.
+    pub(crate) fn is_unsized(&self) -> bool {
+        self.itemsize() == 0 && self.kind() != Kind::Struct
     }
 
     pub(crate) fn scalar(&self) -> Option<&Scalar> {

@@ -165,9 +165,13 @@ fn date(short: &str) -> Option<(Kind, &str)> {
         ("timedelta64", Kind::TimeDelta),
     ];
     let metadata = |(name, kind)| short.strip_prefix(name).map(|metadata| (kind, metadata));
-    match short {
-        "M" => Some((Kind::DateTime, "")),
-        "m" => Some((Kind::TimeDelta, "")),
+    // A size with zeros before it has no unit behind.
+    let is_eight = |size: &str| size.starts_with('0') && size.trim_start_matches('0') == "8";
+    match (short, short.split_at_checked(1)) {
+        ("M", _) => Some((Kind::DateTime, "")),
+        ("m", _) => Some((Kind::TimeDelta, "")),
+        (_, Some(("M", size))) if is_eight(size) => Some((Kind::DateTime, "")),
+        (_, Some(("m", size))) if is_eight(size) => Some((Kind::TimeDelta, "")),
         _ => names.into_iter().find_map(metadata),
     }
 }
@@ -180,10 +184,14 @@ fn unit(metadata: &str) -> Result<Option<Unit>, Refusal> {
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'))
         .ok_or(Refusal::Unknown)?;
-    if inner.trim_start_matches(|c: char| c.is_ascii_digit()) == "generic" {
-        return Ok(None);
+    match inner.strip_suffix("generic") {
+        Some("") => Ok(None),
+        // Its multiple is one of any unit, and then means nothing.
+        Some(multiple) if multiple.bytes().all(|b| b.is_ascii_digit()) => {
+            format!("{multiple}s").parse::<Unit>().map(|_| None).map_err(Refusal::Unit)
+        }
+        _ => inner.parse().map(Some).map_err(Refusal::Unit),
     }
-    inner.parse().map(Some).map_err(Refusal::Unit)
 }
 
 /// A byte order means nothing for bytes.

@@ -228,7 +228,8 @@ fn unfit(dtype: &DType, asked: impl Into<String>) -> crate::Error {
 /// The type that stands on elements of this dtype at any address; the plain
 /// one where that is known to be in this machine's order.
 pub(crate) fn works_for(dtype: &DType) -> String {
-    let bits = 8 * dtype.itemsize();
+    // Of an element as large as the address space there are more bits than that.
+    let bits = dtype.itemsize().saturating_mul(8);
     let name = match (dtype.kind(), dtype.itemsize()) {
         (Kind::Bool, _) => "Bool".to_owned(),
         (Kind::Int, _) => format!("i{bits}"),

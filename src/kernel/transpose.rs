@@ -14,13 +14,20 @@ use super::{Job, Part, run};
 use crate::geometry::{advance, signed};
 
 /// Rows of a tile, each a few cache lines of `from`.
-const HEIGHT: usize = 64;
+const HEIGHT: usize = 128;
 
 /// Columns of a tile, each row of which is written at once.
 const WIDTH: usize = 256;
 
-/// Rows and columns of the blocks that are turned in registers.
+/// Places from one row of a tile to the next: of a power of two, the same
+/// elements of all rows would stand in a few lines of the first cache.
+const STRIDE: usize = WIDTH + 8;
+
+/// Columns that are read together, a cache line of each.
 const SIDE: usize = 8;
+
+/// Rows and columns that are turned at once: no more than the registers hold.
+const QUAD: usize = 4;
 
 /// Where the elements of a plane lie, and where they go.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +81,7 @@ impl<W: Pod, F: Fn(W) -> W> Job for Transpose<'_, W, F> {
     fn run(self) {
         let Transpose { from, plane, to, turn, .. } = self;
         let [rows, columns] = plane.dims;
-        let mut tile: Vec<[W; WIDTH]> = bytemuck::zeroed_vec(HEIGHT);
+        let mut tile: Vec<[W; STRIDE]> = bytemuck::zeroed_vec(HEIGHT);
         for left in (0..columns).step_by(WIDTH) {
             let width = WIDTH.min(columns - left);
             for top in (0..rows).step_by(HEIGHT) {
@@ -114,19 +121,43 @@ fn block<W: Pod>(
     start: usize,
     [down, across]: [isize; 2],
     column: usize,
-    lines: &mut [[W; WIDTH]],
+    lines: &mut [[W; STRIDE]],
     turn: impl Fn(W) -> W,
 ) {
+    let held: [[W; SIDE]; SIDE];
     let columns = match together::<W>(from, start, across) {
-        Some(columns) if down == signed(size_of::<W>()) => {
-            columns.map(bytemuck::pod_read_unaligned)
+        Some(columns) if down == signed(size_of::<W>()) => columns,
+        _ => {
+            held = apart(from, start, [down, across]);
+            held.each_ref().map(|column| bytemuck::bytes_of(column))
         }
-        _ => apart(from, start, [down, across]),
     };
+    for (left, columns) in (column..).step_by(QUAD).zip(columns.chunks_exact(QUAD)) {
+        for (top, lines) in lines.chunks_exact_mut(QUAD).enumerate() {
+            quad(columns, top, left, lines, &turn);
+        }
+    }
+}
+
+/// Turns `QUAD` elements of as many columns into as many lines.
+#[inline(always)]
+fn quad<W: Pod>(
+    columns: &[&[u8]],
+    top: usize,
+    left: usize,
+    lines: &mut [[W; STRIDE]],
+    turn: impl Fn(W) -> W,
+) {
+    let mut elements = [[W::zeroed(); QUAD]; QUAD];
+    for (elements, column) in elements.iter_mut().zip(columns) {
+        if let Some(bytes) = column.chunks_exact(size_of::<[W; QUAD]>()).nth(top) {
+            *elements = bytemuck::pod_read_unaligned(bytes);
+        }
+    }
     for (row, line) in lines.iter_mut().enumerate() {
-        let line = line.get_mut(column..).and_then(|line| line.first_chunk_mut::<SIDE>());
+        let line = line.get_mut(left..).and_then(|line| line.first_chunk_mut::<QUAD>());
         let Some(line) = line else { return };
-        for (to, column) in line.iter_mut().zip(&columns) {
+        for (to, column) in line.iter_mut().zip(&elements) {
             if let Some(element) = column.get(row) {
                 *to = turn(*element);
             }

@@ -2,7 +2,7 @@
 
 mod batches;
 mod index;
-#[cfg(test)]
+#[cfg(all(test, target_pointer_width = "64"))]
 #[allow(clippy::duplicate_mod, clippy::unwrap_used, reason = "the same code with other locks")]
 mod model;
 mod order;

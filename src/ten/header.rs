@@ -98,9 +98,10 @@ impl TenHeader {
             let (needed, found) = (FIXED, payload.len());
             return Err(ErrorKind::Eof { what: "header of an array", needed, found }.into());
         };
-        let ndim = usize::try_from(wire.ndim.get()).or_else(|_| {
-            refused(format!("an array of {} axes", wire.ndim), "expected 0 or more")
-        })?;
+        let Ok(ndim) = u64::try_from(wire.ndim.get()) else {
+            return refused(format!("an array of {} axes", wire.ndim), "expected 0 or more");
+        };
+        let ndim = usize::try_from(ndim).unwrap_or(usize::MAX);
         if ndim > MAX_NDIM {
             return Err(ErrorKind::Axes { found: ndim }.into());
         }
@@ -112,8 +113,14 @@ impl TenHeader {
         }
         let dims = <[I64]>::ref_from_bytes(dims).unwrap_or_default();
         let dim = |dim: &I64| {
+            let is_long = dim.get() > 0;
+            let expected = if is_long {
+                "expected what this machine can address"
+            } else {
+                "expected 0 or more"
+            };
             usize::try_from(dim.get())
-                .or_else(|_| refused(format!("an axis of length {dim}"), "expected 0 or more"))
+                .or_else(|_| refused(format!("an axis of length {dim}"), expected))
         };
         let shape = dims.iter().map(dim).collect::<Result<Vec<_>>>()?;
         let dtype = dtype(wire.code)?;

@@ -56,13 +56,12 @@ fn slot(
     let found = read(&mut bytes, at).map_err(chunk::read_error())?;
     let bytes = bytes.get(..found).unwrap_or_default();
     let size = chunk::head(bytes, at)?;
-    let size = usize::try_from(size).unwrap_or(usize::MAX);
-    if size > header::MAX_LEN {
+    let Some(size) = usize::try_from(size).ok().filter(|size| *size <= header::MAX_LEN) else {
         return refused(
             format!("at byte {at}: the header of an array has {size} bytes"),
             "expected 24 bytes and 8 an axis",
         );
-    }
+    };
     let rest = bytes.get(HEAD..).unwrap_or_default();
     let Some(payload) = rest.get(..size) else {
         let what = "header of an array";

@@ -28,7 +28,7 @@ use ndarray::SliceInfoElem;
 use crate::axes::Axes;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, element};
 use crate::layout::Layout;
 
 pub use blocks::Blocks;
@@ -148,7 +148,7 @@ impl<'a, T: Element> View<'a, T> {
     #[must_use]
     pub fn get(&self, index: impl Index) -> Option<T> {
         let start = self.geometry.at(index.axes())?;
-        let bytes = self.bytes.get(start..)?.get(..T::itemsize(&self.codec))?;
+        let bytes = self.bytes.get(element(start, T::itemsize(&self.codec)))?;
         Some(T::decode(&self.codec, bytes))
     }
 
@@ -163,7 +163,7 @@ impl<'a, T: Element> View<'a, T> {
     pub fn at(&self, index: impl Index) -> T {
         match self.get(index) {
             Some(value) => value,
-            None => outside(index, self.geometry.shape.clone()),
+            None => outside(Axes::from_slice(index.axes()), self.geometry.shape.clone()),
         }
     }
 
@@ -310,8 +310,8 @@ impl<'a, T: Element> View<'a, T> {
 #[inline(never)]
 #[track_caller]
 #[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
-fn outside(index: impl Index, shape: Axes<usize>) -> ! {
-    panic!("index {:?} is outside shape {:?}", index.axes(), &*shape)
+fn outside(index: Axes<usize>, shape: Axes<usize>) -> ! {
+    panic!("index {:?} is outside shape {:?}", &*index, &*shape)
 }
 
 impl<T: Element> Clone for View<'_, T> {

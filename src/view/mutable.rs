@@ -9,7 +9,7 @@ use super::{Index, View};
 use crate::axes::Axes;
 use crate::element::{Element, chunks_mut};
 use crate::error::{ErrorKind, Result};
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, element};
 use crate::layout::Layout;
 use crate::literal::tuple;
 
@@ -112,10 +112,10 @@ impl<'a, T: Element> ViewMut<'a, T> {
     pub fn set(&mut self, index: impl Index, value: T) -> Result<()> {
         let size = T::itemsize(&self.codec);
         let start = self.geometry.at(index.axes());
-        match start.and_then(|start| self.bytes.get_mut(start..)?.get_mut(..size)) {
+        match start.and_then(|start| self.bytes.get_mut(element(start, size))) {
             Some(bytes) => value.encode(&self.codec, bytes),
             // Copies, so that the view itself never leaves the registers.
-            None => Err(outside(index, self.geometry.shape.clone())),
+            None => Err(outside(Axes::from_slice(index.axes()), self.geometry.shape.clone())),
         }
     }
 
@@ -373,8 +373,8 @@ impl Run {
 #[cold]
 #[inline(never)]
 #[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
-fn outside(index: impl Index, shape: Axes<usize>) -> crate::Error {
-    ErrorKind::Element { asked: tuple(index.axes()), shape: tuple(&shape) }.into()
+fn outside(index: Axes<usize>, shape: Axes<usize>) -> crate::Error {
+    ErrorKind::Element { asked: tuple(&index), shape: tuple(&shape) }.into()
 }
 
 impl<T: Element> fmt::Debug for ViewMut<'_, T> {

@@ -1,9 +1,13 @@
 //! `demo` runs anywhere and leaves nothing behind.
 
+#[cfg(target_pointer_width = "64")]
 use serde_json::Value;
 
-use crate::run::{npymap, printed};
+use crate::run::npymap;
+#[cfg(target_pointer_width = "64")]
+use crate::run::printed;
 
+#[cfg(target_pointer_width = "64")]
 #[test]
 fn it_reports_time_and_memory_of_each_step() {
     let directory = tempfile::tempdir().unwrap();

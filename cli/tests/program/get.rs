@@ -1,9 +1,9 @@
 //! `get` prints what NumPy prints.
 
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use crate::run::{data, npymap, penguins, printed, refused};
+use crate::run::{command, data, npymap, penguins, printed, refused};
 
 fn fixture(name: &str) -> String {
     data().join("numpy-2.4.6").join(name).to_str().unwrap().to_owned()
@@ -99,7 +99,7 @@ fn a_reader_that_goes_away_is_no_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("zeros.npy");
     printed(["create", path.to_str().unwrap(), "--shape", "1000000"]);
-    let mut program = Command::new(env!("CARGO_BIN_EXE_npymap"));
+    let mut program = command();
     program.args(["get", path.to_str().unwrap(), ":"]);
     let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0; 4];

@@ -17,11 +17,11 @@ fn arrays_of_nothing_are_done_with_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.npy");
     for (descr, shape, fortran) in [
-        ("'|V0'", "(4611686018427387904,)", "False"),
-        ("[]", "(1000000, 1000000)", "False"),
-        ("'<f8'", "(1000000000000000, 0)", "True"),
+        ("'|V0'", format!("({},)", usize::MAX / 4), "False"),
+        ("[]", format!("({}, 1000)", usize::MAX / 10_000), "False"),
+        ("'<f8'", format!("({}, 0)", usize::MAX / 100), "True"),
     ] {
-        let path = file(folder.path(), descr, shape, fortran);
+        let path = file(folder.path(), descr, &shape, fortran);
         printed([&path, &path].iter().fold(vec!["diff".as_ref()], |mut all, path| {
             all.push(path.as_os_str());
             all
@@ -38,9 +38,9 @@ fn arrays_of_nothing_are_done_with_at_once() {
 #[test]
 fn elements_of_no_bytes_are_not_printed_for_ever() {
     let folder = tempfile::tempdir().unwrap();
-    let path = file(folder.path(), "'|S0'", "(1000000000000,)", "False");
+    let path = file(folder.path(), "'|S0'", "(1000000000,)", "False");
     let said = refused(1, ["get".as_ref(), path.as_os_str(), "::-1".as_ref()]);
-    assert!(said.contains("1000000000000 elements of no bytes are asked for"), "{said}");
+    assert!(said.contains("1000000000 elements of no bytes are asked for"), "{said}");
     assert_eq!(printed(["get".as_ref(), path.as_os_str(), "5".as_ref()]), "b''\n");
 }
 

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use crate::run::printed;
 
 fn start<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_npymap"));
+    let mut command = crate::run::command();
     command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 

@@ -47,7 +47,7 @@ impl Scene {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_npymap"));
+        let mut command = crate::run::command();
         command.current_dir(self.directory.path()).args(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command

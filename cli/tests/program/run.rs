@@ -14,8 +14,20 @@ pub(crate) struct Said {
     pub(crate) code: Option<i32>,
 }
 
+/// The program, yet without arguments; where its processor is emulated,
+/// `NPYMAP_TEST_RUNNER` says by what.
+pub(crate) fn command() -> Command {
+    let program = env!("CARGO_BIN_EXE_npymap");
+    let runner = std::env::var("NPYMAP_TEST_RUNNER").unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    let Some(first) = words.next() else { return Command::new(program) };
+    let mut command = Command::new(first);
+    command.args(words).arg(program);
+    command
+}
+
 pub(crate) fn npymap<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Said {
-    let run = Command::new(env!("CARGO_BIN_EXE_npymap")).args(arguments).output();
+    let run = command().args(arguments).output();
     let Output { stdout, stderr, status } = run.unwrap();
     Said {
         out: String::from_utf8(stdout).unwrap(),
@@ -52,7 +64,12 @@ pub(crate) fn data() -> PathBuf {
 pub(crate) fn fixtures() -> impl Iterator<Item = (PathBuf, Value)> {
     let text = std::fs::read_to_string(data().join("expect.jsonl")).unwrap();
     let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let opened = cases.into_iter().filter(|case| case["ok"] == true);
+    // NumPy was asked where pointers have 64 bits.
+    let fits = |case: &Value| {
+        let shape = case["shape"].as_array().into_iter().flatten();
+        shape.filter_map(Value::as_u64).all(|dim| isize::try_from(dim).is_ok())
+    };
+    let opened = cases.into_iter().filter(move |case| case["ok"] == true && fits(case));
     opened.map(|case| (data().join(case["path"].as_str().unwrap()), case))
 }
 

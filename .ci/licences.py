@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Checks what is built in: licences, sources, and a reason for each crate.
+
+    python3 .ci/licences.py
+
+Of all packages in Cargo.lock: the licence is one of those below, and the
+source is crates.io. Of those a manifest names: DESIGN.md says what for. Known
+vulnerabilities are not looked for: their list is no part of crates.io.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ALLOWED = {
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "MPL-2.0",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+    "0BSD",
+    "CC0-1.0",
+    "BSL-1.0",
+}
+CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
+
+
+def is_allowed(expression):
+    """Whether an SPDX expression of `OR`, `AND` and brackets can be met."""
+    words = re.findall(r"\(|\)|(?:(?! OR | AND |[()/]).)+| OR | AND |/", expression)
+    python = {" OR ": " or ", "/": " or ", " AND ": " and ", "(": "(", ")": ")"}
+    return eval("".join(python.get(word, str(word.strip() in ALLOWED)) for word in words))
+
+
+def main():
+    command = ["cargo", "metadata", "--format-version=1", "--all-features", "--locked"]
+    metadata = json.loads(subprocess.check_output(command, cwd=ROOT))
+    own = set(metadata["workspace_members"])
+    wrong = []
+    for package in metadata["packages"]:
+        name = f"{package['name']} {package['version']}"
+        if package["id"] in own:
+            continue
+        if package["source"] != CRATES_IO:
+            wrong.append(f"{name} comes from {package['source']}")
+        if not is_allowed(package["license"] or "none"):
+            wrong.append(f"{name} has the licence {package['license']}")
+    design = (ROOT / "DESIGN.md").read_text().partition("## Dependencies")[2]
+    named = set(re.findall(r"[\w-]+", "\n".join(line.split("|")[1] for line in design.splitlines() if line.startswith("|"))))
+    used = {
+        dependency["name"]
+        for package in metadata["packages"]
+        if package["id"] in own
+        for dependency in package["dependencies"]
+    }
+    wrong += [f"DESIGN.md doesn't say what {name} is for" for name in sorted(used - named - {"npymap"})]
+    print(f"{len(metadata['packages'])} packages, {len(used)} named by manifests")
+    sys.exit("\n".join(wrong) or None)
+
+
+if __name__ == "__main__":
+    main()

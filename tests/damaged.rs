@@ -1,0 +1,142 @@
+//! Every fixture cut at every length and with every byte changed: opened in
+//! every way, and all its values read, it is an error or an array.
+//!
+//! That takes minutes, so only one place of some is tried unless
+//! `NPYMAP_DAMAGE_STEP=1`, as in `.ci/run damage`.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use npymap::npz::NpzOptions;
+use npymap::{AnyFile, MappedArray, OpenOptions, Shard, Ten, open_any};
+
+use crate::fixtures::{cases, data, odd_file};
+use crate::{shard, support};
+
+/// Of longer files than this only some bytes are changed.
+const LONG: usize = 4096;
+
+/// All files there are: those in `tests/data`, whole ones within its lists,
+/// and lists and tar files of arrays.
+fn files() -> Vec<Vec<u8>> {
+    let mut files = Vec::new();
+    let mut folders = vec![data()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path: PathBuf = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "npy" || end == "npz") {
+                files.push(fs::read(path).unwrap());
+            }
+        }
+    }
+    for case in cases("odd.jsonl") {
+        files.push(odd_file(&case));
+    }
+    files.push(shard::ten());
+    files.push(shard::shard());
+    files
+}
+
+#[test]
+fn damaged_files_are_errors_or_arrays() {
+    let step = env::var("NPYMAP_DAMAGE_STEP").map_or(128, |step| step.parse().unwrap());
+    let files = files();
+    let (next, tried) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let folder =
+                    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| support::directory());
+                let path = folder.path().join("damaged");
+                while let Some(bytes) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    tried.fetch_add(damage(bytes, &path, step), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    println!("{} files, {} damaged ones opened", files.len(), tried.into_inner());
+    assert!(files.len() > 500);
+}
+
+/// Damages a file in all ways, and returns in how many.
+fn damage(bytes: &[u8], path: &Path, step: usize) -> usize {
+    let mut tried = 0;
+    // Of what is long all borders are met anyway in what is short.
+    let long = if bytes.len() > LONG { 1 + bytes.len() / 512 } else { 1 };
+    for len in (0..=bytes.len()).step_by(step * long) {
+        open(&bytes[..len], path);
+        tried += 1;
+    }
+    let mut damaged = bytes.to_vec();
+    // Of elements one bit is changed, of what leads to them all eight.
+    let header = OpenOptions::new().read_from(bytes).ok().and_then(|array| array.data_offset());
+    let head = header.map_or(LONG, |offset| offset as usize);
+    let mut at = 0;
+    while at < bytes.len() {
+        let is_head = at < head;
+        for bit in if is_head { 0..8 } else { at % 8..at % 8 + 1 } {
+            damaged[at] ^= 1 << bit;
+            open(&damaged, path);
+            damaged[at] ^= 1 << bit;
+            tried += 1;
+        }
+        at += if is_head { step } else { step * long };
+    }
+    tried
+}
+
+/// Opens a file in all ways and reads what is there.
+fn open(bytes: &[u8], path: &Path) {
+    let _ = MappedArray::from_bytes(bytes).map(|array| read(&array));
+    let _ = OpenOptions::new().read_from(bytes).map(|array| read(&array));
+    fs::write(path, bytes).unwrap();
+    let _ = OpenOptions::new().read(path).map(|array| read(&array));
+    // SAFETY: the file is the test's own, and nothing is open any more when it
+    // changes.
+    match unsafe { open_any(path) } {
+        Err(error) => assert!(!error.to_string().is_empty()),
+        Ok(AnyFile::Npy(array)) => read(&array),
+        Ok(AnyFile::Npz(npz)) => npz.members().for_each(|member| {
+            let _ = member.open().map(|array| read(&array));
+            let _ = member.verify();
+        }),
+        Ok(AnyFile::Ten(ten)) => read_ten(&ten),
+        Ok(AnyFile::Tar(shard)) => read_shard(&shard),
+        Ok(other) => panic!("{other:?}"),
+    }
+    if bytes.starts_with(b"PK") {
+        let options = NpzOptions::new().max_inflated(1 << 20).clone();
+        if let Ok(npz) = options.from_bytes(bytes.to_vec()) {
+            npz.members().for_each(|member| {
+                let _ = member.open_copy_on_write().map(|array| read(&array));
+            });
+        }
+    }
+}
+
+fn read_ten(ten: &Ten) {
+    for index in 0..ten.len() {
+        let _ = ten.get(index).map(|array| read(&array));
+    }
+}
+
+fn read_shard(shard: &Shard) {
+    for member in shard.members() {
+        let _ = member.open().map(|array| read(&array));
+        let _ = member.ten().map(|ten| read_ten(&ten));
+    }
+}
+
+/// So many values of an array are read, which is all but of what has no bytes.
+const MOST: usize = 4096;
+
+fn read<D: AsRef<[u8]>>(array: &MappedArray<D>) {
+    let view = array.dyn_view().unwrap();
+    assert_eq!(view.iter().take(MOST).count(), view.len().min(MOST));
+    assert_eq!(array.as_bytes().unwrap().len(), array.nbytes());
+}

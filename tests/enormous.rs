@@ -1,0 +1,121 @@
+//! Files larger than memory.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
+
+use npymap::{
+    Advice, ArrayFile, CreateOptions, DType, Header, Mode, OpenOptions, Opened, Order, RawSpec,
+};
+
+use crate::support::{create, directory, file, open, open_mode, open_mut};
+
+const ENORMOUS: usize = 100 << 30;
+
+/// The process' memory that is in use now, in KiB.
+fn memory() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_file_larger_than_memory_opens_in_every_mode_and_is_edited() {
+    let directory = directory();
+    let header = Header::new(DType::of::<u64>(), &[ENORMOUS / 8], Order::C).unwrap();
+    let path = file(&directory, "enormous.npy", &header.encode(None).unwrap().bytes);
+    let sparse = File::options().write(true).open(&path).unwrap();
+    sparse.set_len((header.data_offset + ENORMOUS) as u64).unwrap();
+
+    let mut array = open_mut(&path).unwrap();
+    *array.as_slice_mut::<u64>().unwrap().last_mut().unwrap() = 7;
+    array.close().unwrap();
+
+    let Opened::Writable(mut private) = open_mode("c", &path).unwrap() else { panic!() };
+    let elements = private.as_slice_mut::<u64>().unwrap();
+    assert_eq!(elements.last(), Some(&7));
+    elements[elements.len() / 2] = 8;
+    assert_eq!(private.as_slice::<u64>().unwrap()[ENORMOUS / 16], 8);
+
+    let array = open(&path).unwrap();
+    let elements = array.as_slice::<u64>().unwrap();
+    assert_eq!((elements[ENORMOUS / 16], elements.last()), (0, Some(&7)));
+    let read = ArrayFile::open(&path).unwrap();
+    assert_eq!(read.get::<u64>([ENORMOUS / 16]).unwrap(), 0);
+    assert_eq!(read.get::<u64>([ENORMOUS / 8 - 1]).unwrap(), 7);
+}
+
+const ROW: usize = 1 << 20;
+
+#[test]
+fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
+    let directory = directory();
+    let path = file(&directory, "enormous.bin", b"");
+    File::options().write(true).open(&path).unwrap().set_len(ENORMOUS as u64 + 1).unwrap();
+    let mut options = OpenOptions::new();
+    let shape = [ENORMOUS / ROW, ROW / 8];
+    options
+        .raw(RawSpec::new("<u8".parse().unwrap()).shape(&shape).offset(1))
+        .advice(Advice::Random);
+    let before = memory();
+    let some = |i: usize| i * (shape[0] / 50);
+
+    // SAFETY: the file is the test's own.
+    let mut array = unsafe { options.open_mut(&path) }.unwrap();
+    let mut view = array.view_mut::<u64>().unwrap();
+    for i in 0..50 {
+        view.set([some(i), i], i as u64 + 1).unwrap();
+    }
+    array.drop_cache(..).unwrap();
+    array.close().unwrap();
+
+    // SAFETY: the file is the test's own.
+    let Opened::Writable(mut private) =
+        (unsafe { options.open_mode(Mode::CopyOnWrite, &path) }).unwrap()
+    else {
+        panic!()
+    };
+    let mut view = private.view_mut::<u64>().unwrap();
+    for i in 0..50 {
+        assert_eq!(view.as_view().at([some(i), i]), i as u64 + 1);
+        view.set([some(i), 500], 7).unwrap();
+    }
+    drop(private);
+
+    // SAFETY: the file is the test's own.
+    let array = unsafe { options.open(&path) }.unwrap();
+    let view = array.view::<u64>().unwrap();
+    let read = ArrayFile::open_with(&path, &options).unwrap();
+    for i in 0..50 {
+        assert_eq!((view.at([some(i), i]), view.at([some(i), 500])), (i as u64 + 1, 0));
+        assert_eq!(read.get::<u64>([some(i), i]).unwrap(), i as u64 + 1);
+    }
+    array.populate(some(49)..some(49) + 4).unwrap();
+    assert_eq!(
+        array.view::<u64>().unwrap().slice(npymap::ndarray::s![some(49), ..]).iter().sum::<u64>(),
+        50
+    );
+    let rows = read.rows(some(49)..some(49) + 4).unwrap();
+    assert_eq!(rows.view::<u64>().unwrap().iter().sum::<u64>(), 50);
+    assert!(memory() - before.min(memory()) < 256 << 10, "KiB: {before} to {}", memory());
+    assert!(fs::metadata(&path).unwrap().blocks() * 512 < 1 << 30, "it still is sparse");
+}
+
+#[test]
+fn a_file_larger_than_memory_is_created_and_filled_here_and_there() {
+    let directory = directory();
+    let path = directory.path().join("enormous.npy");
+    let (rows, row) = (ENORMOUS >> 20, 1 << 20);
+    let sparse = CreateOptions::new().sparse(true).clone();
+    let mut array = create(&path, "|u1", &[rows, row], &sparse).unwrap();
+    let before = memory();
+    for i in 0..200 {
+        array.view_mut::<u8>().unwrap().set([i * (rows / 200), 7], 1).unwrap();
+        array.write_elements(&[i * (rows / 200) + 1], &vec![2_u8; row]).unwrap();
+    }
+    assert_eq!(array.view::<u8>().unwrap().at([rows / 200 + 1, row - 1]), 2);
+    array.close().unwrap();
+    // What was written a mebibyte at a time was not mapped.
+    let used = memory().saturating_sub(before);
+    assert!(used < 128 << 10, "{used} KiB");
+    assert_eq!(open(&path).unwrap().view::<u8>().unwrap().at([0, 7]), 1);
+}

@@ -1,0 +1,65 @@
+//! A process that forks: its child has the maps, shared or copied as before.
+
+use crate::support::{directory, file, npy, open, open_copy_on_write, open_mut};
+
+/// Runs `child` in a forked process and returns how that ended.
+///
+/// Other threads are not in the child, and may have held locks: it may not
+/// allocate nor panic.
+fn forked(child: impl FnOnce() -> bool) -> i32 {
+    // SAFETY: the child only loads and stores what is mapped, and ends by
+    // `_exit`, which is safe in the child of a process with many threads.
+    let process = unsafe { libc::fork() };
+    if process == 0 {
+        let status = i32::from(!child());
+        // SAFETY: it ends this process and runs nothing of the parent's.
+        unsafe { libc::_exit(status) }
+    }
+    assert!(process > 0, "{}", std::io::Error::last_os_error());
+    let mut status = -1;
+    // SAFETY: `status` is there to be written to; the child is this one's own.
+    let waited = unsafe { libc::waitpid(process, &raw mut status, 0) };
+    assert_eq!(waited, process);
+    status
+}
+
+#[test]
+fn a_child_shares_what_is_shared_and_copies_what_is_private() {
+    let directory = directory();
+    let bytes = npy("|u1", &[3], npymap::Order::C, &[1, 2, 3]);
+    let path = file(&directory, "a.npy", &bytes);
+    let mut shared = open_mut(&path).unwrap();
+    let mut private = open_copy_on_write(&path).unwrap();
+    let read_only = open(&path).unwrap();
+    private.as_slice_mut::<u8>().unwrap()[0] = 70;
+    {
+        let shared = shared.as_slice_mut::<u8>().unwrap();
+        let private = private.as_slice_mut::<u8>().unwrap();
+        let status = forked(|| {
+            // What was stored before is there; the child's own stores in the
+            // private map stay its own.
+            let there = shared[0] == 1 && private[0] == 70;
+            shared[1] = 20;
+            private[2] = 99;
+            there && private[2] == 99
+        });
+        assert_eq!(status, 0);
+    }
+    assert_eq!(shared.as_slice::<u8>().unwrap(), [1, 20, 3]);
+    assert_eq!(read_only.as_slice::<u8>().unwrap(), [1, 20, 3]);
+    assert_eq!(private.as_slice::<u8>().unwrap()[0], 70);
+    assert_eq!(private.as_slice::<u8>().unwrap()[2], 3);
+    shared.close().unwrap();
+    assert_eq!(std::fs::read(&path).unwrap()[128..], [1, 20, 3]);
+}
+
+#[test]
+fn a_child_reads_a_file_that_lost_its_name() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|u1", &[2], npymap::Order::C, &[5, 6]));
+    let array = open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let elements = array.as_slice::<u8>().unwrap();
+    assert_eq!(forked(|| elements[0] == 5 && elements[1] == 6), 0);
+    assert_eq!(array.as_slice::<u8>().unwrap(), [5, 6]);
+}
