@@ -10,7 +10,7 @@ use rustix::fs::{
 };
 
 use crate::modes::refusals;
-use crate::support::{create, directory, file, npy, open, open_mode, open_mut};
+use crate::support::{directory, file, npy, open, open_mode, open_mut};
 
 /// How many of this process' descriptors lead to a file.
 fn descriptors(path: &Path) -> usize {

@@ -129,7 +129,7 @@ fn block<W: Pod>(
         Some(columns) if down == signed(size_of::<W>()) => columns,
         _ => {
             held = apart(from, start, [down, across]);
-            held.each_ref().map(|column| bytemuck::bytes_of(column))
+            held.each_ref().map(bytemuck::bytes_of)
         }
     };
     for (left, columns) in (column..).step_by(QUAD).zip(columns.chunks_exact(QUAD)) {

@@ -99,7 +99,7 @@ pub(crate) fn ticks(text: &str, unit: Unit) -> Option<i64> {
         base => {
             let per_day = per_day(base)?;
             let tick = ATTOSECONDS * 86_400 / per_day;
-            days(year, month, day) * per_day + divided(seconds, tick)?
+            days(year, month, day).checked_mul(per_day)?.checked_add(divided(seconds, tick)?)?
         }
     };
     i64::try_from(divided(count, unit.multiple.into())?).ok().filter(|&ticks| ticks != i64::MIN)
