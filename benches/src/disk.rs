@@ -57,9 +57,10 @@ fn program() -> Result<PathBuf> {
         .stderr(Stdio::inherit())
         .output()?;
     let lines = String::from_utf8(built.stdout)?;
-    let messages = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let found = messages.filter_map(|message| Some(message.get("executable")?.as_str()?.into()));
-    found.last().ok_or_else(|| "cargo built none".into())
+    let messages = lines.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut found =
+        messages.filter_map(|message| Some(message.get("executable")?.as_str()?.into()));
+    found.next().ok_or_else(|| "cargo built none".into())
 }
 
 /// What the program prints as the sum, of a file of ones.

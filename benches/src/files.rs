@@ -117,6 +117,14 @@ pub(crate) fn evict(path: &Path) -> Result<()> {
     Ok(fadvise(&File::open(path)?, 0, None, FileAdvice::DontNeed)?)
 }
 
+/// KiB that the system reads ahead on the device a directory is on.
+pub(crate) fn read_ahead(directory: &Path) -> Result<u64> {
+    let device = rustix::fs::stat(directory)?.st_dev;
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let text = fs::read_to_string(format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb"))?;
+    Ok(text.trim().parse()?)
+}
+
 /// Checks that a directory's file system has room for so many bytes.
 pub(crate) fn free(directory: &Path, needed: u64) -> Result<()> {
     let system = rustix::fs::statvfs(directory)?;

@@ -82,8 +82,8 @@ impl Model {
     fn learn(&self, pixels: &Tensor, labels: &Tensor) -> candle_core::Result<(f64, f64)> {
         let scores = pixels.matmul(&self.weights)?.broadcast_add(&self.biases)?;
         let shifted = scores.broadcast_sub(&scores.max_keepdim(D::Minus1)?.detach())?;
-        let logs = shifted.broadcast_sub(&shifted.exp()?.sum_keepdim(D::Minus1)?.log()?)?;
-        let loss = logs.gather(&labels.unsqueeze(1)?, 1)?.mean_all()?.neg()?;
+        let likely = shifted.broadcast_sub(&shifted.exp()?.sum_keepdim(D::Minus1)?.log()?)?;
+        let loss = likely.gather(&labels.unsqueeze(1)?, 1)?.mean_all()?.neg()?;
         let slopes = loss.backward()?;
         for own in [&self.weights, &self.biases] {
             if let Some(slope) = slopes.get(own) {
