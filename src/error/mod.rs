@@ -68,18 +68,21 @@ impl Error {
     }
 
     /// The same error, said of `path`.
+    #[cold]
     pub(crate) fn at(mut self, path: &Path) -> Error {
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
     }
 
     /// The same error, said of a member of an archive.
+    #[cold]
     pub(crate) fn of_member(mut self, name: &str) -> Error {
         self.0.member.get_or_insert_with(|| name.into());
         self
     }
 
     /// The same error, said of an array that starts inside a file.
+    #[cold]
     pub(crate) fn inside(mut self, offset: u64) -> Error {
         if offset > 0 {
             self.0.offset.get_or_insert(offset);
@@ -89,6 +92,10 @@ impl Error {
 }
 
 impl From<ErrorKind> for Error {
+    /// Cold, so that what leads here stands apart from the way that succeeds:
+    /// an open runs once through code that the system calls drove out of the
+    /// caches.
+    #[cold]
     fn from(kind: ErrorKind) -> Error {
         Error(Box::new(Inner { kind, path: None, member: None, offset: None }))
     }
