@@ -39,9 +39,8 @@ pub(crate) fn value(data: &[u8]) {
     element.iter_mut().zip(source.rest()).for_each(|(to, from)| *to = *from);
     let printed = Value::decode(&dtype, &element).to_string();
     // Text that is in quotes itself is taken for what is in them.
-    let is_quoted = |text: &str| {
-        dtype.kind() == Kind::Unicode && text.trim_start().starts_with(['\'', '"'])
-    };
+    let is_quoted =
+        |text: &str| dtype.kind() == Kind::Unicode && text.trim_start().starts_with(['\'', '"']);
     match Value::parse(&printed, &dtype) {
         Ok(_) if is_quoted(&printed) => {}
         Ok(value) => assert_eq!(stored(&value, &dtype), printed, "{dtype}"),
