@@ -10,7 +10,7 @@ use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result, excerpt};
 
 pub use number::Number;
-pub(crate) use number::{Wide, same};
+pub(crate) use number::{Wide, nearest_half, same};
 
 /// What may happen to values that change their dtype: NumPy's `casting`.
 ///

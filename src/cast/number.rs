@@ -112,7 +112,7 @@ number! {
     // NumPy's integers become single floats first.
     f16: |value| Wide::Float(value.into()), |wide| match wide {
         Wide::Int(_) | Wide::UInt(_) => f16::from_f32_const(f32::narrow(wide)),
-        Wide::Float(value) | Wide::Complex(value, _) => f16::from_f64_const(value),
+        Wide::Float(value) | Wide::Complex(value, _) => nearest_half(value),
     };
     Complex<f32>: |value| Wide::Complex(value.re.into(), value.im.into()), |wide| match wide {
         Wide::Complex(_, im) => Complex::new(f32::narrow(wide), im.as_()),
@@ -161,5 +161,47 @@ fn equal(float: f64, int: Wide) -> bool {
             near == float && back == int && float < 18_446_744_073_709_551_616.0
         }
         Wide::Float(other) | Wide::Complex(other, _) => float == other,
+    }
+}
+
+/// Rounds to the nearest half float, once.
+///
+/// A single float with an odd last bit, where the value lies between two, still
+/// tells on which side of a tie it is. `f16::from_f64` doesn't: it looks at the
+/// upper half of a double's bits alone.
+pub(crate) fn nearest_half(value: f64) -> f16 {
+    let near: f32 = value.as_();
+    let (back, bits) = (f64::from(near), near.to_bits());
+    let is_exact = back.total_cmp(&value).is_eq() || value.is_nan();
+    let odd = match bits {
+        _ if is_exact || bits & 1 == 1 => bits,
+        _ if back.abs() > value.abs() => bits - 1,
+        _ => bits + 1,
+    };
+    f16::from_f32_const(f32::from_bits(odd))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_the_nearest() {
+        for bits in 0..0x7bff_u16 {
+            let (low, high) = (f16::from_bits(bits), f16::from_bits(bits + 1));
+            let middle = (low.to_f64() + high.to_f64()) / 2.0;
+            let even = if bits & 1 == 0 { low } else { high };
+            assert_eq!((nearest_half(middle), nearest_half(-middle)), (even, -even), "{middle}");
+            assert_eq!(nearest_half(f64::from_bits(middle.to_bits() - 1)), low, "{middle}");
+            assert_eq!(nearest_half(f64::from_bits(middle.to_bits() + 1)), high, "{middle}");
+            assert_eq!(nearest_half(low.to_f64()), low);
+        }
+        assert_eq!((nearest_half(65519.9), nearest_half(65520.0)), (f16::MAX, f16::INFINITY));
+        assert_eq!(
+            (nearest_half(1e300), nearest_half(-f64::INFINITY)),
+            (f16::INFINITY, f16::NEG_INFINITY)
+        );
+        assert_eq!(nearest_half(-1e-300).to_bits(), 0x8000);
+        assert!(nearest_half(f64::NAN).is_nan());
     }
 }

@@ -14,6 +14,7 @@ pub(crate) use print::{date_text, difference_text};
 use half::f16;
 use num_complex::Complex;
 
+use crate::cast::nearest_half;
 use crate::dtype::{DType, Field, Kind, Unit};
 use crate::element::{Element, Ticks, trimmed};
 use crate::error::{ErrorKind, Result};
@@ -133,7 +134,7 @@ impl Element for Value {
             (Kind::UInt, _) => self.integer::<u64>(dtype)?.encode(order, bytes),
             (Kind::Float, 2) => match self {
                 Value::F16(value) => value.encode(order, bytes),
-                _ => f16::from_f64_const(self.as_f64().ok_or_else(refused)?).encode(order, bytes),
+                _ => nearest_half(self.as_f64().ok_or_else(refused)?).encode(order, bytes),
             },
             (Kind::Float, 4) => match self {
                 Value::F32(value) => value.encode(order, bytes),

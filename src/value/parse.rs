@@ -1,9 +1,9 @@
 //! Reads values from text, as a person would type them.
 
-use half::f16;
 use num_complex::Complex;
 
 use super::{Value, date};
+use crate::cast::nearest_half;
 use crate::dtype::{DType, Kind};
 use crate::element::{Element as _, Ticks};
 use crate::error::{Error, ErrorKind, Result, excerpt};
@@ -42,7 +42,7 @@ impl Value {
             },
             (Kind::Int, _) => Value::Int(text.parse().map_err(|_| refused("an integer"))?),
             (Kind::UInt, _) => Value::UInt(text.parse().map_err(|_| refused("an integer from 0"))?),
-            (Kind::Float, 2) => Value::F16(f16::from_f64_const(float()?)),
+            (Kind::Float, 2) => Value::F16(nearest_half(float()?)),
             (Kind::Float, 4) => {
                 Value::F32(text.to_lowercase().parse().map_err(|_| refused("a number"))?)
             }
