@@ -189,7 +189,7 @@ mod tests {
     fn halves_are_the_nearest() {
         for bits in 0..0x7bff_u16 {
             let (low, high) = (f16::from_bits(bits), f16::from_bits(bits + 1));
-            let middle = (low.to_f64() + high.to_f64()) / 2.0;
+            let middle = f64::midpoint(low.to_f64(), high.to_f64());
             let even = if bits & 1 == 0 { low } else { high };
             assert_eq!((nearest_half(middle), nearest_half(-middle)), (even, -even), "{middle}");
             assert_eq!(nearest_half(f64::from_bits(middle.to_bits() - 1)), low, "{middle}");
