@@ -23,6 +23,7 @@ pub mod npz;
 mod pages;
 #[cfg(any(feature = "npz", feature = "tar"))]
 mod part;
+mod platform;
 mod replace;
 mod sample;
 #[cfg(feature = "tar")]
@@ -32,7 +33,6 @@ pub mod ten;
 mod value;
 mod view;
 mod whole;
-mod writeback;
 
 #[cfg(doctest)]
 mod borrows;

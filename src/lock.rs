@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::error::{ErrorKind, Result};
 use crate::file::{self, Id, Stat};
+use crate::platform;
 
 /// What a lock is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +52,7 @@ impl FileLock {
     /// [`ErrorKind::Io`], [`ErrorKind::NotRegular`].
     pub fn acquire(path: impl AsRef<Path>, kind: LockKind) -> Result<FileLock> {
         let path = path.as_ref();
-        let wait = |file: &File| wait(file, kind).map(|()| true);
+        let wait = |file: &File| platform::lock(file, kind, true);
         locked(path, kind, wait)
             .and_then(|lock| lock.ok_or_else(|| lock_error()(io::ErrorKind::WouldBlock.into())))
             .map_err(|error| error.at(path))
@@ -64,7 +65,7 @@ impl FileLock {
     /// As [`acquire`](FileLock::acquire).
     pub fn try_acquire(path: impl AsRef<Path>, kind: LockKind) -> Result<Option<FileLock>> {
         let path = path.as_ref();
-        locked(path, kind, |file| attempt(file, kind)).map_err(|error| error.at(path))
+        locked(path, kind, |file| platform::lock(file, kind, false)).map_err(|error| error.at(path))
     }
 
     /// Waits for a lock on an open file.
@@ -90,7 +91,7 @@ impl FileLock {
     pub fn acquire_file(file: &File, kind: LockKind) -> Result<FileLock> {
         let id = file::stat(file)?.id;
         let file = file.try_clone().map_err(lock_error())?;
-        wait(&file, kind).map_err(lock_error())?;
+        platform::lock(&file, kind, true).map_err(lock_error())?;
         Ok(FileLock { file, id })
     }
 
@@ -103,7 +104,7 @@ impl FileLock {
     pub fn try_acquire_file(file: &File, kind: LockKind) -> Result<Option<FileLock>> {
         let id = file::stat(file)?.id;
         let file = file.try_clone().map_err(lock_error())?;
-        let is_locked = attempt(&file, kind).map_err(lock_error())?;
+        let is_locked = platform::lock(&file, kind, false).map_err(lock_error())?;
         Ok(is_locked.then(|| FileLock { file, id }))
     }
 
@@ -116,7 +117,7 @@ impl FileLock {
 impl Drop for FileLock {
     fn drop(&mut self) {
         // Closing does it too, unless a child process has the descriptor.
-        unlock(&self.file);
+        platform::unlock(&self.file);
     }
 }
 
@@ -150,53 +151,3 @@ fn open(path: &Path, kind: LockKind) -> Result<(File, Stat)> {
 fn lock_error() -> impl FnOnce(io::Error) -> crate::Error {
     ErrorKind::io("lock")
 }
-
-#[cfg(unix)]
-fn wait(file: &File, kind: LockKind) -> io::Result<()> {
-    use rustix::fs::{FlockOperation, flock};
-    use rustix::io::Errno;
-
-    let operation = match kind {
-        LockKind::Shared => FlockOperation::LockShared,
-        LockKind::Exclusive => FlockOperation::LockExclusive,
-    };
-    loop {
-        match flock(file, operation) {
-            Err(Errno::INTR) => {}
-            done => return Ok(done?),
-        }
-    }
-}
-
-#[cfg(unix)]
-fn attempt(file: &File, kind: LockKind) -> io::Result<bool> {
-    use rustix::fs::{FlockOperation, flock};
-    use rustix::io::Errno;
-
-    let operation = match kind {
-        LockKind::Shared => FlockOperation::NonBlockingLockShared,
-        LockKind::Exclusive => FlockOperation::NonBlockingLockExclusive,
-    };
-    match flock(file, operation) {
-        Err(Errno::WOULDBLOCK) => Ok(false),
-        done => Ok(done.map(|()| true)?),
-    }
-}
-
-#[cfg(unix)]
-fn unlock(file: &File) {
-    let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingUnlock);
-}
-
-#[cfg(not(unix))]
-fn wait(_: &File, _: LockKind) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-#[cfg(not(unix))]
-fn attempt(_: &File, _: LockKind) -> io::Result<bool> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-#[cfg(not(unix))]
-fn unlock(_: &File) {}

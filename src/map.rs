@@ -4,22 +4,14 @@
 
 use std::fs::File;
 use std::io;
-#[cfg(unix)]
-use std::mem;
-#[cfg(unix)]
 use std::ops::Range;
 use std::sync::Arc;
 
-#[cfg(unix)]
-use memmap2::UncheckedAdvice;
 use memmap2::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 
 use crate::error::{ErrorKind, Result};
-use crate::{file, writeback};
-
-/// From here on large pages pay, in bytes.
-#[cfg(target_os = "linux")]
-const LARGE: usize = 4 << 20;
+use crate::pages::sealed::Pages;
+use crate::{file, platform};
 
 /// Read-only bytes of one array's elements, and no others.
 ///
@@ -85,30 +77,6 @@ impl Map {
         self.shared
     }
 
-    #[cfg(unix)]
-    pub(crate) fn memory(&self) -> Option<&Mmap> {
-        self.memory.as_deref()
-    }
-
-    /// Nothing can have been stored.
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as that of `MapMut`")]
-    pub(crate) fn flush_range(&self, _start: usize, _len: usize) -> Result<()> {
-        Ok(())
-    }
-
-    /// Takes the pages of these bytes out of this process' memory, until they
-    /// are touched; false when they may hold what no file does.
-    #[cfg(unix)]
-    pub(crate) fn unload(&self, range: &Range<usize>) -> Result<bool> {
-        let Some(memory) = self.memory().filter(|_| self.shared) else { return Ok(false) };
-        // SAFETY: the map is shared with the file, so that what is read from
-        // it after is the same page of the file as before; nothing is lost.
-        let done = unsafe {
-            memory.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len())
-        };
-        done.map(|()| true).map_err(ErrorKind::map("unload", range.len()))
-    }
-
     /// Unmaps, if no clone is left, and returns what the system said.
     pub(crate) fn close(self) -> Result<()> {
         self.memory.and_then(Arc::into_inner).map_or(Ok(()), unmap)
@@ -160,34 +128,10 @@ impl MapMut {
         Ok(MapMut { memory: mapped(0, len, |options| options.map_anon())?, shared: None })
     }
 
-    #[cfg(unix)]
-    pub(crate) fn memory(&self) -> Option<&MmapMut> {
-        self.memory.as_ref()
-    }
-
-    /// Takes the pages of these bytes out of this process' memory, until they
-    /// are touched; false when they may hold what no file does.
-    #[cfg(unix)]
-    pub(crate) fn unload(&self, range: &Range<usize>) -> Result<bool> {
-        let Some(memory) = self.memory().filter(|_| self.shared.is_some()) else {
-            return Ok(false);
-        };
-        // SAFETY: the map is shared with the file, so that what is read from
-        // it after is the same page of the file as before; what was stored
-        // stays in that page, of which the system knows that it was.
-        let done = unsafe {
-            memory.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len())
-        };
-        done.map(|()| true).map_err(ErrorKind::map("unload", range.len()))
-    }
-
     /// Asks for large pages, which fresh memory that is filled whole is faster
     /// with. Systems that have none refuse, which changes nothing.
-    pub(crate) fn in_large_pages(self) -> MapMut {
-        #[cfg(target_os = "linux")]
-        if let Some(memory) = self.memory.as_ref().filter(|memory| memory.len() >= LARGE) {
-            let _ = memory.advise(memmap2::Advice::HugePage);
-        }
+    pub(crate) fn in_large_pages(mut self) -> MapMut {
+        platform::prefer_large_pages(self.as_mut());
         self
     }
 
@@ -217,24 +161,8 @@ impl MapMut {
     /// that is not shared with a file.
     pub(crate) fn flush(&self) -> Result<()> {
         let Some((file, _)) = &self.shared else { return Ok(()) };
-        let len = self.as_ref().len();
-        // On Linux that is all there is to do, also for what was stored
-        // through maps.
-        #[cfg(not(target_os = "linux"))]
-        if let Some(memory) = &self.memory {
-            memory.flush().map_err(ErrorKind::map("flush", len))?;
-        }
-        file.sync_data().map_err(ErrorKind::map("flush", len))
-    }
-
-    /// As [`flush`](MapMut::flush), of a part; whole pages are flushed.
-    pub(crate) fn flush_range(&self, start: usize, len: usize) -> Result<()> {
-        match &self.memory {
-            Some(memory) if self.shared.is_some() && len > 0 => {
-                memory.flush_range(start, len).map_err(ErrorKind::map("flush", len))
-            }
-            _ => Ok(()),
-        }
+        let done = platform::finish_writing(file, self.memory.as_ref());
+        done.map_err(ErrorKind::map("flush", self.as_ref().len()))
     }
 
     /// Has the system begin to write to the disk what was stored, and does
@@ -243,7 +171,8 @@ impl MapMut {
         let (Some(memory), Some((file, offset))) = (&self.memory, &self.shared) else {
             return Ok(());
         };
-        writeback::begin(file, *offset, memory).map_err(ErrorKind::map("flush", memory.len()))
+        platform::begin_writing(file, *offset, memory)
+            .map_err(ErrorKind::map("flush", memory.len()))
     }
 
     /// Unmaps, and returns what the system said.
@@ -283,52 +212,47 @@ impl AsMut<[u8]> for MapMut {
     }
 }
 
-/// Below this the pages are not worth a system call; NumPy's limit.
-#[cfg(target_os = "linux")]
-const HUGE: usize = 4 << 20;
+impl Pages for Map {
+    /// Nothing can have been stored.
+    fn flush_range(&self, _: Range<usize>) -> Result<()> {
+        Ok(())
+    }
 
-/// Asks for huge pages for memory that is about to be filled: a fresh one is
-/// then zeroed at once and not page by page.
-#[cfg(target_os = "linux")]
-pub(crate) fn prefer_huge_pages(memory: &mut [u8]) {
-    if memory.len() >= HUGE {
-        let page = rustix::param::page_size();
-        let before = memory.as_ptr().addr().next_multiple_of(page) - memory.as_ptr().addr();
-        let inner = memory.get_mut(before..).unwrap_or_default();
-        let len = inner.len() - inner.len() % page;
-        // SAFETY: the range is borrowed mutably, and which pages it lies in
-        // changes none of its bytes.
-        let asked = unsafe {
-            rustix::mm::madvise(inner.as_mut_ptr().cast(), len, rustix::mm::Advice::LinuxHugepage)
-        };
-        // Where there are none, ordinary ones will do.
-        asked.ok();
+    fn unload(&self, range: Range<usize>) -> Result<bool> {
+        let bytes = self.bytes(range);
+        if !self.shared || bytes.is_empty() {
+            return Ok(self.shared);
+        }
+        // SAFETY: the bytes are of this map, which is shared with its file.
+        let done = unsafe { platform::unload(bytes) };
+        done.map(|()| true).map_err(ErrorKind::map("unload", bytes.len()))
     }
 }
 
-/// There is no such advice.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn prefer_huge_pages(_: &mut [u8]) {}
+impl Pages for MapMut {
+    fn flush_range(&self, range: Range<usize>) -> Result<()> {
+        match &self.memory {
+            Some(memory) if self.shared.is_some() && !range.is_empty() => {
+                let len = range.len();
+                memory.flush_range(range.start, len).map_err(ErrorKind::map("flush", len))
+            }
+            _ => Ok(()),
+        }
+    }
 
-/// Unmaps and returns what the system said, which dropping would not.
-#[cfg(unix)]
-fn unmap<M: AsRef<[u8]>>(memory: M) -> Result<()> {
-    let bytes = memory.as_ref();
-    let (start, len) = (bytes.as_ptr(), bytes.len());
-    let before = start.addr() % rustix::param::page_size();
-    mem::forget(memory);
-    // SAFETY: memmap2 maps whole pages from the one that holds the first byte,
-    // so `before` bytes before it are mapped.
-    let page = unsafe { start.sub(before) };
-    // SAFETY: `page` starts a mapping of `before + len` bytes that memmap2 made
-    // and, forgotten, no longer owns; `memory` was passed by value, so nothing
-    // borrows from it.
-    let done = unsafe { rustix::mm::munmap(page.cast_mut().cast(), before + len) };
-    done.map_err(|error| ErrorKind::map("unmap", len)(error.into()))
+    fn unload(&self, range: Range<usize>) -> Result<bool> {
+        let bytes = self.bytes(range);
+        if self.shared.is_none() || bytes.is_empty() {
+            return Ok(self.shared.is_some());
+        }
+        // SAFETY: the bytes are of this map, which is shared with its file.
+        let done = unsafe { platform::unload(bytes) };
+        done.map(|()| true).map_err(ErrorKind::map("unload", bytes.len()))
+    }
 }
 
-#[cfg(not(unix))]
-fn unmap<M: AsRef<[u8]>>(memory: M) -> Result<()> {
-    drop(memory);
-    Ok(())
+/// Unmaps and returns what the system said.
+fn unmap(memory: impl platform::Memmap) -> Result<()> {
+    let len = memory.as_ref().len();
+    platform::unmap(memory).map_err(ErrorKind::map("unmap", len))
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::{ErrorKind, Result};
-use crate::file;
+use crate::{file, platform};
 
 /// As many links are followed as Linux follows.
 const MAX_LINKS: usize = 40;
@@ -89,7 +89,8 @@ impl Replacement {
     /// it. The owner stays the caller where the system allows no other.
     pub(crate) fn commit(self) -> Result<File> {
         if let Some(old) = &self.old {
-            keep_access(self.new.as_file(), old).map_err(ErrorKind::io("keep the permissions"))?;
+            platform::keep_access(self.new.as_file(), old)
+                .map_err(ErrorKind::io("keep the permissions"))?;
         }
         if self.overwrite {
             let done = self.new.persist(&self.path);
@@ -103,14 +104,26 @@ impl Replacement {
     }
 }
 
+/// As [`Replacement::commit`], in the place of a file that is open here, which
+/// is then the new one.
+pub(crate) fn commit_over(new: Replacement, open: &mut File) -> Result<()> {
+    if platform::REPLACES_WHAT_IS_OPEN {
+        *open = new.commit()?;
+        return Ok(());
+    }
+    let path = new.path.clone();
+    // Closes the old one.
+    *open = new.file().try_clone().map_err(ErrorKind::io("replace"))?;
+    let done = new.commit();
+    *open = file::open(&path, true)?.0;
+    done.map(drop)
+}
+
 /// Makes an empty file beside `path`, with permissions of at most `mode`.
 fn beside(path: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".npymap-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    #[cfg(not(unix))]
-    let _ = mode;
+    platform::permit(&mut builder, mode);
     builder.tempfile_in(directory(path))
 }
 
@@ -138,7 +151,7 @@ fn end_of_links(path: &Path) -> PathBuf {
 /// those too when they are named as an open descriptor, as `/dev/stdout` is.
 fn straight(path: &Path) -> io::Result<Option<File>> {
     let descriptor = descriptor(path);
-    if let Some(standard) = descriptor.as_deref().and_then(standard) {
+    if let Some(standard) = descriptor.as_deref().and_then(platform::standard) {
         return standard.map(Some);
     }
     match fs::metadata(path) {
@@ -159,31 +172,6 @@ fn descriptor(path: &Path) -> Option<PathBuf> {
     links(path).find(is_in_proc)
 }
 
-/// This process' standard output or error, where it stands: opened anew it
-/// would stand elsewhere, and a socket can't be.
-#[cfg(unix)]
-fn standard(descriptor: &Path) -> Option<io::Result<File>> {
-    use std::io::Write as _;
-    use std::os::fd::AsFd as _;
-
-    if directory(descriptor).canonicalize().ok()?
-        != Path::new("/proc/self/fd").canonicalize().ok()?
-    {
-        return None;
-    }
-    let owned = match descriptor.file_name()?.to_str()? {
-        "1" => io::stdout().flush().and_then(|()| io::stdout().as_fd().try_clone_to_owned()),
-        "2" => io::stderr().as_fd().try_clone_to_owned(),
-        _ => return None,
-    };
-    Some(owned.map(File::from))
-}
-
-#[cfg(not(unix))]
-fn standard(_: &Path) -> Option<io::Result<File>> {
-    None
-}
-
 /// Waits for a device; what can't wait for anything, as pipes, needn't.
 fn sync_straight(file: &File) -> io::Result<()> {
     match file.sync_all() {
@@ -193,47 +181,6 @@ fn sync_straight(file: &File) -> io::Result<()> {
 }
 
 /// Waits until the name of a file is on the disk.
-#[cfg(unix)]
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
-    match File::open(directory(&end_of_links(path))) {
-        // A name that is gone has nowhere to be.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        opened => opened?.sync_all(),
-    }
-}
-
-#[cfg(not(unix))]
-pub(crate) fn sync_directory(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(unix)]
-fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt as _;
-    let own = new.metadata()?;
-    if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
-        // Who may not give a file away may still give it a group.
-        if !give(new, Some(old.uid()), old.gid())? {
-            give(new, None, old.gid())?;
-        }
-    }
-    new.set_permissions(old.permissions())
-}
-
-/// Sets owner and group; false where the system doesn't allow it.
-#[cfg(unix)]
-fn give(file: &File, owner: Option<u32>, group: u32) -> io::Result<bool> {
-    match std::os::unix::fs::fchown(file, owner, Some(group)) {
-        Ok(()) => Ok(true),
-        // Invalid are users that this namespace doesn't have.
-        Err(error) => match error.kind() {
-            io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput => Ok(false),
-            _ => Err(error),
-        },
-    }
-}
-
-#[cfg(not(unix))]
-fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
-    new.set_permissions(old.permissions())
+    platform::sync_directory(directory(&end_of_links(path)))
 }

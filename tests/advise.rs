@@ -135,7 +135,15 @@ fn arrays_without_a_path_say_so() {
     says(array.check(), Category::Use, text);
     says(array.lock(LockKind::Shared), Category::Use, text);
     says(array.drop_cache(..), Category::Use, text);
-    array.populate(..).unwrap();
+    if cfg!(target_os = "linux") {
+        array.populate(..).unwrap();
+    } else {
+        says(
+            array.populate(..),
+            Category::Use,
+            "the array was not opened by path: open it by its path to read it ahead",
+        );
+    }
     array.prefetch(..).unwrap();
 }
 

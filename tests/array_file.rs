@@ -105,10 +105,12 @@ fn files_that_grow_are_reloaded_and_replaced_ones_are_found_out() {
 
     fs::write(&path, npy("|u1", &[5], Order::C, b"abcde")).unwrap();
     fs::remove_file(&path).unwrap();
-    assert!(matches!(read.check().unwrap_err().kind(), ErrorKind::Io { .. }));
-    file(&directory, "a.npy", &npy("|u1", &[5], Order::C, b"other"));
-    #[cfg(unix)]
-    assert!(matches!(read.check().unwrap_err().kind(), ErrorKind::Replaced));
+    // Elsewhere a file that is open keeps its name until it is closed.
+    if cfg!(unix) {
+        assert!(matches!(read.check().unwrap_err().kind(), ErrorKind::Io { .. }));
+        file(&directory, "a.npy", &npy("|u1", &[5], Order::C, b"other"));
+        assert!(matches!(read.check().unwrap_err().kind(), ErrorKind::Replaced));
+    }
 }
 
 #[test]
@@ -160,6 +162,7 @@ fn rows_and_windows_are_taken_as_through_a_map() {
         }
         let error = read.take_as(&[0], &mut [false; 8]).unwrap_err();
         assert_eq!(says(rows.take_as(&[0], &mut [false; 8])), error.kind().to_string());
+        drop((rows, array));
         File::options().write(true).open(&path).unwrap().set_len(200).unwrap();
         let error = read.take_windows(&[14], 2, &mut [0_u32; 16]).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::ShortFile { .. }), "{error}");

@@ -163,6 +163,7 @@ fn more_than_any_disk_holds_is_an_error_and_leaves_nothing() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_replaced_file_lives_on_where_it_is_in_use() {
     let (directory, path, bytes) = with_file();
@@ -178,6 +179,19 @@ fn a_replaced_file_lives_on_where_it_is_in_use() {
     assert_eq!(open(&link).unwrap().as_slice::<u8>().unwrap(), b"jello");
     assert_eq!(open(&path).unwrap().as_slice::<f64>().unwrap(), [0.0, 0.0, 1.5]);
     assert_eq!(names(directory.path()), ["a.npy", "link.npy"]);
+}
+
+#[cfg(not(unix))]
+#[test]
+fn a_file_in_use_is_not_replaced() {
+    let (directory, path, bytes) = with_file();
+    let old = open_mut(&path).unwrap();
+    fails(&path, "<f8", &[3], &overwrite(), |kind| {
+        matches!(kind, ErrorKind::Io { action: "replace", .. })
+    });
+    drop(old);
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+    assert_eq!(names(directory.path()), ["a.npy"]);
 }
 
 #[test]

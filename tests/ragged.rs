@@ -129,6 +129,7 @@ fn offsets_that_lead_nowhere_are_errors() {
     assert_eq!(says(0), "row 0 from 0 to 5: expected offsets that rise, up to 4");
     assert_eq!(says(1), "row 1 from 5 to 2: expected offsets that rise, up to 4");
     assert_eq!(says(2), "row 2 from 2 to -1: expected offsets that rise, up to 4");
+    drop(ragged);
     for (descr, shape, count) in [("<f8", &[2][..], 2), ("<i8", &[1, 2], 2), ("<i8", &[0], 0)] {
         offsets(descr, shape, &vec![0; count]);
         let [data, offsets] =

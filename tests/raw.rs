@@ -336,9 +336,12 @@ fn open_files_are_created_checked_and_locked() {
     );
     assert_eq!(longer.try_lock(npymap::LockKind::Shared).unwrap_err().to_string(), error);
     longer.check_file(&name.reopen().unwrap()).unwrap();
-    #[cfg(unix)]
-    assert!(matches!(longer.check_file(&none).unwrap_err().kind(), ErrorKind::Replaced));
-    new.set_len(39).unwrap();
-    let error = longer.check_file(&new).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::ShortFile { needed: 40, found: 39, .. }), "{error}");
+    // Windows tells no files apart, and keeps what is mapped from getting
+    // shorter.
+    if cfg!(unix) {
+        assert!(matches!(longer.check_file(&none).unwrap_err().kind(), ErrorKind::Replaced));
+        new.set_len(39).unwrap();
+        let error = longer.check_file(&new).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ShortFile { needed: 40, found: 39, .. }));
+    }
 }

@@ -112,15 +112,19 @@ impl Convert {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let inputs = Inputs::open(&self.input, self.max_header_len);
         let inputs = inputs.map_err(Failure::library)?;
-        match self.output.extension() {
+        let draft = match self.output.extension() {
             Some(extension) if extension == "npz" => self.npz(&inputs)?,
             Some(extension) if extension == "ten" || extension == "tb" => self.ten(&inputs)?,
             _ => self.npy(&inputs)?,
-        }
+        };
+        // It may take the place of what was read, which some systems don't
+        // allow while that is open.
+        drop(inputs);
+        draft.commit()?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn npz(&self, inputs: &Inputs<'_>) -> Result<(), Failure> {
+    fn npz(&self, inputs: &Inputs<'_>) -> Result<Draft, Failure> {
         self.refuse(self.made.version.is_some(), "members of an .npz have no --version of choice")?;
         self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
         let stored = Stored {
@@ -134,7 +138,7 @@ impl Convert {
         outputs::npz(&self.output, &inputs.arrays().map_err(Failure::library)?, &stored)
     }
 
-    fn ten(&self, inputs: &Inputs<'_>) -> Result<(), Failure> {
+    fn ten(&self, inputs: &Inputs<'_>) -> Result<Draft, Failure> {
         let is_c = matches!(self.order, None | Some(Axes::C));
         let is_little = matches!(self.byte_order, None | Some(Bytes::Little))
             || self.byte_order.map(ByteOrder::from) == Some(ByteOrder::Little);
@@ -153,7 +157,7 @@ impl Convert {
         outputs::ten(&self.output, &inputs, TenOptions::new().allow_u4(self.allow_u4), &stored)
     }
 
-    fn npy(&self, inputs: &Inputs<'_>) -> Result<(), Failure> {
+    fn npy(&self, inputs: &Inputs<'_>) -> Result<Draft, Failure> {
         self.refuse(self.deflate.is_some(), "a .npy can't be deflated: use .npz")?;
         self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
         let from = inputs.one().map_err(Failure::library)?;
@@ -171,7 +175,7 @@ impl Convert {
         )?;
         if self.dtype.is_some() {
             self.cast(&from, array)?;
-            return draft.commit();
+            return Ok(draft);
         }
         let plan = Plan::new(layout.dtype(), bytes, Padding::Keep);
         let map = from.into_data();
@@ -185,7 +189,7 @@ impl Convert {
             all.close()
         });
         filled.map_err(Failure::at(&self.output))?;
-        draft.commit()
+        Ok(draft)
     }
 
     /// Fills the new array with the elements as its dtype.

@@ -15,8 +15,8 @@ use npymap::{Advice, DType, Header, Layout, OpenOptions, Order, Sampler};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::open;
 use crate::style::HEADING;
+use crate::{open, platform};
 
 /// Numbers in a row, 4 KiB of them.
 const ROW: usize = 1024;
@@ -178,7 +178,7 @@ impl Steps {
         let started = Instant::now();
         let made = step(&self.file)?;
         let time = started.elapsed();
-        let (memory, disk) = (memory(), disk(&self.file));
+        let (memory, disk) = (platform::memory(), platform::space_taken(&self.file));
         self.done.push(Step { name: name.to_owned(), time, memory, disk });
         Ok(made)
     }
@@ -219,7 +219,7 @@ fn sparse(file: &File, rows: usize, directory: &Path) -> Result<(), Failure> {
         .write_all(&encoded.bytes)
         .and_then(|()| file.set_len(u64::try_from(end).unwrap_or(u64::MAX)));
     made.map_err(Failure::file(directory, "make a file so long"))?;
-    match disk(file) {
+    match platform::space_taken(file) {
         Some(taken) if taken > SPACE => Err(Failure::file(directory, "make a sparse file")(
             io::Error::other("this file system keeps zeros, choose another --directory"),
         )),
@@ -228,39 +228,11 @@ fn sparse(file: &File, rows: usize, directory: &Path) -> Result<(), Failure> {
 }
 
 /// Refuses a directory whose disk is nearly full.
-#[cfg(unix)]
 fn space(directory: &Path) -> Result<(), Failure> {
-    let failure = Failure::file(directory, "find the space that is free");
-    let disk = rustix::fs::statvfs(directory).map_err(|error| failure(error.into()))?;
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    if free >= SPACE {
-        return Ok(());
-    }
+    let free = platform::free_space(directory);
+    let free = free.map_err(Failure::file(directory, "find the space that is free"))?;
+    let Some(free) = free.filter(|free| *free < SPACE) else { return Ok(()) };
     let (free, needed) = (format_size(free, BINARY), format_size(SPACE, BINARY));
     let text = format!("{free} are free and {needed} are needed, choose another --directory");
     Err(Failure::file(directory, "make a file")(io::Error::other(text)))
-}
-
-#[cfg(not(unix))]
-fn space(_: &Path) -> Result<(), Failure> {
-    Ok(())
-}
-
-/// What the file takes on the disk, in bytes.
-#[cfg(unix)]
-fn disk(file: &File) -> Option<u64> {
-    use std::os::unix::fs::MetadataExt as _;
-    Some(file.metadata().ok()?.blocks().saturating_mul(512))
-}
-
-#[cfg(not(unix))]
-fn disk(_: &File) -> Option<u64> {
-    None
-}
-
-/// What this process has in memory, mapped pages included, in bytes.
-fn memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }

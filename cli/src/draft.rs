@@ -8,14 +8,17 @@ use npymap::{CreateOptions, DType, MappedArrayMut};
 use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
-use crate::{open, signals};
+use crate::{open, platform, signals};
 
 /// A new file in the directory of its final place. Dropping it removes it,
 /// and so does a signal that ends the program.
 #[derive(Debug)]
 pub(crate) struct Draft {
     new: NamedTempFile,
+    /// As the person named it.
     path: PathBuf,
+    /// Where that leads.
+    place: PathBuf,
     old: Option<fs::Metadata>,
 }
 
@@ -37,9 +40,9 @@ impl Draft {
     /// Makes an empty file.
     pub(crate) fn empty(path: &Path, overwrite: bool) -> Result<Draft, Failure> {
         let failed = Failure::file(path, "create");
-        let (path, old) = found(path, overwrite).map_err(&failed)?;
-        let new = signals::guard(|| beside(&path, old.is_some())).map_err(&failed)?;
-        Ok(Draft { new, path, old })
+        let (place, old) = found(path, overwrite).map_err(&failed)?;
+        let new = signals::guard(|| beside(&place, old.is_some())).map_err(&failed)?;
+        Ok(Draft { new, path: path.to_owned(), place, old })
     }
 
     /// The file, as long as it has no name.
@@ -50,18 +53,18 @@ impl Draft {
     /// Brings it to the disk, and gives it its name and the permissions of the
     /// file that had it.
     pub(crate) fn commit(self) -> Result<(), Failure> {
-        let Draft { new, path, old } = self;
+        let Draft { new, path, place, old } = self;
         let failed = Failure::file(&path, "replace");
         new.as_file().sync_all().map_err(&failed)?;
         if let Some(old) = &old {
-            keep_access(new.path(), old).map_err(&failed)?;
+            platform::keep_access(new.path(), old).map_err(&failed)?;
         }
         let named = signals::release(new, |new| match old {
-            Some(_) => new.persist(&path),
-            None => new.persist_noclobber(&path),
+            Some(_) => new.persist(&place),
+            None => new.persist_noclobber(&place),
         });
         named.map_err(|refused| failed(refused.error))?;
-        sync_directory(&path).map_err(&failed)
+        platform::sync_directory(directory(&place)).map_err(&failed)
     }
 }
 
@@ -96,37 +99,8 @@ fn directory(path: &Path) -> &Path {
 fn beside(path: &Path, replaces: bool) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".npymap-");
-    #[cfg(unix)]
     if !replaces {
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        platform::permit_all(&mut builder);
     }
-    #[cfg(not(unix))]
-    let _ = replaces;
     builder.tempfile_in(directory(path))
-}
-
-/// Brings a new name to the disk.
-#[cfg(unix)]
-fn sync_directory(path: &Path) -> io::Result<()> {
-    fs::File::open(directory(path))?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync_directory(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(unix)]
-fn keep_access(new: &Path, old: &fs::Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt as _, chown};
-    match chown(new, Some(old.uid()), Some(old.gid())) {
-        Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
-        _ => {}
-    }
-    fs::set_permissions(new, old.permissions())
-}
-
-#[cfg(not(unix))]
-fn keep_access(new: &Path, old: &fs::Metadata) -> io::Result<()> {
-    fs::set_permissions(new, old.permissions())
 }

@@ -30,6 +30,7 @@ mod outputs;
 mod picked;
 mod place;
 mod plan;
+mod platform;
 mod progress;
 mod raw;
 mod recover;
@@ -90,7 +91,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    signals::bear_size_limits();
+    platform::bear_size_limits();
     let Arguments { command } = Arguments::parse_from(std::env::args_os().map(negative));
     let done = match command {
         Command::Info(info) => info.run().map_err(Failure::from),

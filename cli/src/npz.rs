@@ -12,7 +12,7 @@ use npymap::npz::Member;
 use crate::failure::Failure;
 use crate::inputs::last_of_each;
 use crate::progress::Progress;
-use crate::{open, signals, words};
+use crate::{open, platform, signals, words};
 
 /// Takes .npz archives apart and checks them.
 #[derive(Debug, Args)]
@@ -136,8 +136,7 @@ impl Extract {
         let failed = Failure::file(target, "write");
         let mut builder = tempfile::Builder::new();
         builder.prefix(".npymap-");
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        platform::permit_all(&mut builder);
         let mut file = signals::guard(|| builder.tempfile_in(directory)).map_err(&failed)?;
         let mut from = member.reader().map_err(Failure::library)?;
         let mut block = vec![0; 1 << 20];

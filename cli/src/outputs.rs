@@ -35,8 +35,8 @@ pub(crate) fn order(asked: Option<Order>, layout: &Layout) -> Order {
     if line { Order::C } else { asked.unwrap_or(own) }
 }
 
-/// Writes an `.npz` archive.
-pub(crate) fn npz(path: &Path, inputs: &[Input<'_>], stored: &Stored) -> Result<(), Failure> {
+/// Writes an `.npz` archive, which is still to get its name.
+pub(crate) fn npz(path: &Path, inputs: &[Input<'_>], stored: &Stored) -> Result<Draft, Failure> {
     let draft = Draft::empty(path, stored.overwrite)?;
     let mut writer = NpzWriter::new(draft.file());
     writer.compression(stored.compression);
@@ -45,7 +45,7 @@ pub(crate) fn npz(path: &Path, inputs: &[Input<'_>], stored: &Stored) -> Result<
         member(path, &mut writer, &input.name, array, stored)?;
     }
     writer.into_inner().map_err(Failure::at(path))?;
-    draft.commit()
+    Ok(draft)
 }
 
 fn member(
@@ -76,13 +76,14 @@ fn member(
     member.finish().map_err(Failure::at(path))
 }
 
-/// Writes a `.ten` list, each array with its name as its info.
+/// Writes a `.ten` list, each array with its name as its info; it is still to
+/// get its name.
 pub(crate) fn ten(
     path: &Path,
     inputs: &[Input<'_>],
     options: &mut TenOptions,
     stored: &Stored,
-) -> Result<(), Failure> {
+) -> Result<Draft, Failure> {
     let draft = Draft::empty(path, stored.overwrite)?;
     let arrays = inputs.iter().map(|input| casted((input.open)()?, stored));
     let arrays = arrays.collect::<npymap::Result<Vec<_>>>().map_err(Failure::library)?;
@@ -95,7 +96,7 @@ pub(crate) fn ten(
     options.write(&mut to, &tensors).map_err(Failure::at(path))?;
     to.flush().map_err(Failure::file(path, "write"))?;
     drop(to);
-    draft.commit()
+    Ok(draft)
 }
 
 /// The array as the dtype that is asked for, in memory if it has another.

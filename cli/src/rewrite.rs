@@ -48,6 +48,8 @@ pub(crate) fn member(
         written.map_err(Failure::at(path))?;
     }
     writer.into_inner().map_err(Failure::at(path))?;
+    // What it takes the place of.
+    drop((array, npz));
     draft.commit()?;
     Ok(count)
 }

@@ -66,6 +66,8 @@ impl Shuffle {
         let memory = usize::try_from(self.memory).unwrap_or(usize::MAX).saturating_mul(1 << 20);
         let order = Sampler::shuffled(rows.len(), self.seed);
         picked::write(&rows, order, to, memory).map_err(Failure::at(&self.output))?;
+        // What it may take the place of.
+        drop((rows, from));
         draft.commit()?;
         Ok(ExitCode::SUCCESS)
     }

@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
+use crate::platform;
+
 /// Files that have no final name yet.
 static DRAFTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -37,38 +39,14 @@ pub(crate) fn release<T>(new: NamedTempFile, name: impl FnOnce(NamedTempFile) ->
     named
 }
 
-/// Waits for signals in a thread of its own.
-#[cfg(unix)]
+/// Removes the drafts when a signal comes, and keeps others from being made or
+/// named until it has ended the program.
 fn watch() -> io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    use signal_hook::iterator::Signals;
-
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for signal in signals.forever() {
-            // Held to the end, so that no other file is made or named.
-            let drafts = drafts();
-            for draft in &*drafts {
-                let _ = std::fs::remove_file(draft);
-            }
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
+    platform::on_interrupt(|| {
+        let drafts = drafts();
+        for draft in &*drafts {
+            let _ = std::fs::remove_file(draft);
         }
-    })?;
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn watch() -> io::Result<()> {
-    Ok(())
-}
-
-/// Has writes beyond the limit on the size of files fail, instead of the
-/// signal for it end the program.
-pub(crate) fn bear_size_limits() {
-    #[cfg(unix)]
-    {
-        let seen = std::sync::Arc::default();
-        // Without it the program ends as others do.
-        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen);
-    }
+        drafts
+    })
 }

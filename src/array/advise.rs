@@ -12,6 +12,7 @@ use crate::layout::Layout;
 use crate::literal::tuple;
 use crate::lock::{FileLock, LockKind};
 use crate::pages::{Advice, Mapping};
+use crate::platform;
 
 /// Ranges of rows count along the first axis; `..` is the whole array, also
 /// one without axes. In Fortran order the rows of a range lie all over the
@@ -82,6 +83,7 @@ impl<D: Mapping> MappedArray<D> {
         match (done?, file) {
             (true, _) => Ok(()),
             (false, Some(file)) => self.read_through(&file, range),
+            (false, None) if self.origin.mode.is_none() => Ok(()),
             (false, None) => Err(ErrorKind::NoPath { wanted: "read it ahead" }.into()),
         }
     }
@@ -120,11 +122,12 @@ impl<D: Mapping> MappedArray<D> {
             return Ok(());
         }
         let (file, _) = self.reopened()?;
-        if !self.data.release(range)? {
+        self.data.flush_range(range.clone())?;
+        if !self.data.unload(range)? {
             return Ok(());
         }
         let len = u64::try_from(len).unwrap_or(u64::MAX);
-        file::forget(&file, offset, len).map_err(ErrorKind::io("drop it from memory"))
+        platform::forget(&file, offset, len).map_err(ErrorKind::io("drop it from memory"))
     }
 
     /// Asks whether the array's path still leads to the file that was opened,

@@ -7,12 +7,12 @@ use std::path::Path;
 use super::{MappedArray, MappedArrayMut, Origin, Place};
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
-use crate::file;
 use crate::layout::Order;
 use crate::map::MapMut;
 use crate::mode::Mode;
 use crate::npy::{Header, Version};
 use crate::replace::Replacement;
+use crate::{file, platform};
 
 /// How to create an array. Setters return it. The byte order is the dtype's:
 /// see [`DType::with_byte_order`].
@@ -170,7 +170,7 @@ impl MappedArray<MapMut> {
         }
         planned.write(file)?;
         // SAFETY: asks for the same promises.
-        unsafe { planned.map(file, None) }
+        unsafe { created(file, planned.place, None) }
     }
 }
 
@@ -212,16 +212,6 @@ impl Planned {
         let end = self.place.end().ok_or_else(|| self.place.too_large())?;
         make_room(file, end, self.sparse)
     }
-
-    /// Maps the elements of the file that was written.
-    ///
-    /// # Safety
-    ///
-    /// As [`MappedArray::create`].
-    unsafe fn map(self, file: &File, path: Option<&Path>) -> Result<MappedArrayMut> {
-        // SAFETY: asks for the same promises.
-        unsafe { created(file, self.place, path) }
-    }
 }
 
 /// Gives an empty file its length, with its space unless it is to be sparse.
@@ -247,6 +237,25 @@ pub(super) unsafe fn created(
     Ok(MappedArray { layout: place.layout, data, origin })
 }
 
+/// Maps the elements of a file that was made, and gives it its name.
+///
+/// # Safety
+///
+/// As [`MappedArray::create`].
+pub(super) unsafe fn named(new: Replacement, place: Place, path: &Path) -> Result<MappedArrayMut> {
+    // SAFETY: the caller promises it for the file under its final name; under
+    // this one nobody knows it.
+    let array = unsafe { created(new.file(), place.clone(), Some(path)) }?;
+    if platform::RENAMES_WHAT_IS_MAPPED {
+        new.commit()?;
+        return Ok(array);
+    }
+    drop(array);
+    let file = new.commit()?;
+    // SAFETY: asks for the same promises.
+    unsafe { created(&file, place, Some(path)) }
+}
+
 /// # Safety
 ///
 /// As [`MappedArray::create`].
@@ -259,9 +268,6 @@ unsafe fn create(
     let planned = options.plan(dtype, shape)?;
     let new = options.begin(path)?;
     planned.write(new.file())?;
-    // SAFETY: the caller promises it for the file under its final name; under
-    // this one nobody knows it.
-    let array = unsafe { planned.map(new.file(), Some(path)) }?;
-    new.commit()?;
-    Ok(array)
+    // SAFETY: asks for the same promises.
+    unsafe { named(new, planned.place, path) }
 }

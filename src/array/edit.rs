@@ -8,6 +8,7 @@ use crate::error::{ErrorKind, Result};
 use crate::literal::tuple;
 use crate::map::MapMut;
 use crate::mode::Mode;
+use crate::pages::sealed::Pages as _;
 use crate::replace;
 
 /// What is written at once, in bytes.
@@ -138,8 +139,7 @@ impl MappedArray<MapMut> {
             return self.origin.named(self.data.flush());
         }
         let row = self.nbytes().checked_div(count).unwrap_or(0);
-        let (start, len) = (rows.start * row, rows.len() * row);
-        self.origin.named(self.data.flush_range(start, len))
+        self.origin.named(self.data.flush_range(rows.start * row..rows.end * row))
     }
 
     /// Has the system begin to write what was stored to the disk, and does

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::create::{created, make_room};
+use super::create::{created, make_room, named};
 use super::{CreateOptions, MappedArray, MappedArrayMut, Place, on};
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
@@ -215,9 +215,6 @@ pub(super) unsafe fn create(
     let (place, end) = planned(raw, at)?;
     let new = Replacement::begin(path, options.overwrite)?;
     make_room(new.file(), end, options.sparse)?;
-    // SAFETY: the caller promises it for the file under its final name; under
-    // this one nobody knows it.
-    let array = unsafe { created(new.file(), place, Some(path)) }?;
-    new.commit()?;
-    Ok(array)
+    // SAFETY: asks for the same promises.
+    unsafe { named(new, place, path) }
 }

@@ -13,7 +13,7 @@ use super::{Element, InPlace, Typed, subarray_codec, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
 use crate::kernel::{self, Job, Part};
-use crate::map::prefer_huge_pages;
+use crate::platform::prefer_large_pages;
 
 /// A number, or a date's count: what [`Le`](super::Le) and [`Be`](super::Be)
 /// stand for. Sealed.
@@ -275,7 +275,7 @@ impl<T: Scalar> Element for T {
 
     fn zeros(len: usize) -> Option<Vec<T>> {
         let mut zeros = bytemuck::zeroed_vec(len);
-        prefer_huge_pages(bytemuck::cast_slice_mut(&mut zeros));
+        prefer_large_pages(bytemuck::cast_slice_mut(&mut zeros));
         Some(zeros)
     }
 

@@ -1,6 +1,6 @@
 //! The header of a file whose number of rows changes.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
@@ -89,16 +89,21 @@ impl Head {
         Ok(true)
     }
 
-    /// Puts a file with so many rows, and as many of the elements as that is,
-    /// in the place of this one; whoever has this one open keeps it.
-    pub(super) fn rewrite(&self, file: &File, path: &Path, rows: usize) -> Result<(File, Head)> {
+    /// Makes a file with so many rows, and as many of the elements as that is,
+    /// that is to take the place of this one.
+    pub(super) fn rewritten(
+        &self,
+        file: &File,
+        path: &Path,
+        rows: usize,
+    ) -> Result<(Replacement, Head)> {
         let mut header = self.with_rows(rows);
         let same = header.encode(Some(header.version));
         let encoded = same.or_else(|_| header.encode(None))?;
         header.version = encoded.version;
         header.data_offset = encoded.bytes.len();
         let nbytes = u64::try_from(header.layout()?.nbytes()).unwrap_or(u64::MAX);
-        if !is_at(file, path).map_err(ErrorKind::io("replace"))? {
+        if !is_at(file, path)? {
             let moved = io::Error::other("another file has its name");
             return Err(ErrorKind::io("replace")(moved));
         }
@@ -107,7 +112,7 @@ impl Head {
         self.copy(file, new.file(), nbytes).map_err(ErrorKind::io("write the elements"))?;
         // The only other copy goes when this one gets its name.
         new.file().sync_all().map_err(ErrorKind::io("sync"))?;
-        Ok((new.commit()?, Head::new(header, encoded.bytes)?))
+        Ok((new, Head::new(header, encoded.bytes)?))
     }
 
     /// Copies elements to where `to` stands.
@@ -118,15 +123,7 @@ impl Head {
     }
 }
 
-/// True when the file is the one a path leads to.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt as _;
-    let (ours, there) = (file.metadata()?, fs::metadata(path)?);
-    Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, path: &Path) -> io::Result<bool> {
-    fs::metadata(path).map(|_| true)
+/// True when the file is the one a path leads to, as far as the system tells.
+fn is_at(file: &File, path: &Path) -> Result<bool> {
+    Ok(file::stat(file)?.id == file::open(path, false)?.1.id)
 }

@@ -112,10 +112,10 @@ impl RecoverOptions {
     /// [`Header::parse`](crate::Header::parse).
     pub fn recover(&self, path: impl AsRef<Path>) -> Result<Recovery> {
         let recovered = |path: &Path| {
-            let (file, Stat { len, .. }) = file::open(path, true)?;
+            let (mut file, Stat { len, .. }) = file::open(path, true)?;
             let (head, recovery, rows) = self.found(&file, len)?;
             if !recovery.is_whole() {
-                mend(path, &file, head, rows)?;
+                mend(path, &mut file, head, rows)?;
             }
             Ok(recovery)
         };
@@ -154,7 +154,7 @@ fn no_array(file: &File, end: u64) -> Result<()> {
 ///
 /// Cut off are only bytes that no map of the array holds: those behind it, or
 /// those of an array that was too short to be mapped.
-fn mend(path: &Path, file: &File, mut head: Head, rows: usize) -> Result<()> {
+fn mend(path: &Path, file: &mut File, mut head: Head, rows: usize) -> Result<()> {
     let end = head.end(rows)?;
     file::reserve(file, end).map_err(ErrorKind::io("reserve space"))?;
     let is_longer = file::len(file)? > end;
@@ -164,7 +164,8 @@ fn mend(path: &Path, file: &File, mut head: Head, rows: usize) -> Result<()> {
     let sync = |file: &File| file.sync_all().map_err(ErrorKind::io("sync"));
     if rows != head.rows() && !head.write(file, rows)? {
         let place = path.canonicalize().map_err(ErrorKind::io("open"))?;
-        head.rewrite(file, &place, rows)?;
+        let (new, _) = head.rewritten(file, &place, rows)?;
+        replace::commit_over(new, file)?;
         return replace::sync_directory(&place).map_err(ErrorKind::io("sync"));
     }
     if is_longer {

@@ -145,9 +145,12 @@ impl Tail {
         resized
     }
 
-    /// Goes on with a new file of so many rows.
+    /// Goes on with a new file of so many rows; whoever has the old one open
+    /// keeps it.
     fn rewrite(&mut self, rows: usize) -> Result<()> {
-        (self.file, self.head) = self.head.rewrite(&self.file, &self.place, rows)?;
+        let (new, head) = self.head.rewritten(&self.file, &self.place, rows)?;
+        replace::commit_over(new, &mut self.file)?;
+        self.head = head;
         self.end = self.head.end(rows)?;
         self.is_renamed = true;
         Ok(())

@@ -1,0 +1,427 @@
+//! All that differs by platform. What a system lacks is an error or does
+//! nothing, as said at each function here; nothing else in the library knows
+//! what it runs on.
+#![allow(unsafe_code)]
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::mem;
+use std::path::Path;
+
+#[cfg(unix)]
+use crate::file::Id;
+use crate::file::Stat;
+use crate::lock::LockKind;
+use crate::pages::Advice;
+
+// Files.
+
+/// Has opening a pipe without a writer not wait for one. Elsewhere pipes are
+/// no files.
+#[cfg(unix)]
+pub(crate) fn never_wait(options: &mut OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    if let Ok(flag) = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()) {
+        options.custom_flags(flag);
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn never_wait(_: &mut OpenOptions) {}
+
+/// What a file is, if not regular, its length and identity. `fstat` costs two thirds of the
+/// call that the standard library makes.
+#[cfg(unix)]
+pub(crate) fn stat(file: &File) -> io::Result<(Option<&'static str>, Stat)> {
+    use rustix::fs::FileType;
+    /// The numbers are of other types on other systems, and never negative.
+    fn wide(number: impl TryInto<u64>) -> u64 {
+        number.try_into().unwrap_or(0)
+    }
+    let stat = rustix::fs::fstat(file)?;
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => None,
+        FileType::Directory => Some("a directory"),
+        _ => Some("a pipe or device"),
+    };
+    let id = Id { device: wide(stat.st_dev), inode: wide(stat.st_ino) };
+    Ok((kind, Stat { len: wide(stat.st_size), id: Some(id) }))
+}
+
+/// Elsewhere the standard library doesn't tell files apart.
+#[cfg(not(unix))]
+pub(crate) fn stat(file: &File) -> io::Result<(Option<&'static str>, Stat)> {
+    let metadata = file.metadata()?;
+    Ok((crate::file::irregular(&metadata), Stat { len: metadata.len(), id: None }))
+}
+
+/// Reads at an offset, and maybe less than asked for. On Windows the file's
+/// own position moves, and back.
+#[cfg(unix)]
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    in_place(file, |file| std::os::windows::fs::FileExt::seek_read(file, buffer, offset))
+}
+
+/// Writes at an offset, and maybe less than asked for. On Windows the file's
+/// own position moves, and back.
+#[cfg(unix)]
+pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::write_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    in_place(file, |file| std::os::windows::fs::FileExt::seek_write(file, bytes, offset))
+}
+
+/// Puts the file's position back where it was.
+#[cfg(windows)]
+fn in_place<T>(mut file: &File, act: impl FnOnce(&File) -> io::Result<T>) -> io::Result<T> {
+    use std::io::{Seek as _, SeekFrom};
+
+    let at = file.stream_position()?;
+    let done = act(file);
+    file.seek(SeekFrom::Start(at))?;
+    done
+}
+
+/// Whether space that is reserved behind the end of a file makes it longer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    Grows,
+    Stays,
+}
+
+/// Reserves space on the disk; false where systems have no such call.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn allocate(file: &File, offset: u64, len: u64, length: Length) -> io::Result<bool> {
+    use rustix::fs::FallocateFlags;
+    use rustix::io::Errno;
+
+    let flags = match length {
+        Length::Grows => FallocateFlags::empty(),
+        Length::Stays => FallocateFlags::KEEP_SIZE,
+    };
+    loop {
+        match rustix::fs::fallocate(file, flags, offset, len) {
+            Err(Errno::INTR) => {}
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(false),
+            done => return Ok(done.map(|()| true)?),
+        }
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn allocate(_: &File, _: u64, _: u64, _: Length) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Asks the system to keep none of these bytes in memory. Elsewhere they stay
+/// for as long as it likes.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn forget(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    let Some(len) = std::num::NonZeroU64::new(len) else { return Ok(()) };
+    Ok(rustix::fs::fadvise(file, offset, Some(len), rustix::fs::Advice::DontNeed)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn forget(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
+// Names.
+
+/// Whether a file can get a name while it is mapped; it is unmapped for that
+/// where not.
+pub(crate) const RENAMES_WHAT_IS_MAPPED: bool = cfg!(unix);
+
+/// Whether a file can be replaced while it is open. Windows refuses to, and it
+/// is closed for that if it is our own.
+pub(crate) const REPLACES_WHAT_IS_OPEN: bool = cfg!(unix);
+
+/// Gives a file to be made permissions of at most `mode`. Elsewhere it has
+/// those of its directory.
+#[cfg(unix)]
+pub(crate) fn permit(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+}
+
+#[cfg(not(unix))]
+pub(crate) fn permit(_: &mut tempfile::Builder<'_, '_>, _: u32) {}
+
+/// Gives a new file the permissions and, if that is allowed, the owner of an
+/// old one. Windows keeps a file from being written, and no more.
+#[cfg(unix)]
+pub(crate) fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    let own = new.metadata()?;
+    if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
+        // Who may not give a file away may still give it a group.
+        if !give(new, Some(old.uid()), old.gid())? {
+            give(new, None, old.gid())?;
+        }
+    }
+    new.set_permissions(old.permissions())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
+    new.set_permissions(old.permissions())
+}
+
+/// Sets owner and group; false where the system doesn't allow it.
+#[cfg(unix)]
+fn give(file: &File, owner: Option<u32>, group: u32) -> io::Result<bool> {
+    match std::os::unix::fs::fchown(file, owner, Some(group)) {
+        Ok(()) => Ok(true),
+        // Invalid are users that this namespace doesn't have.
+        Err(error) => match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput => Ok(false),
+            _ => Err(error),
+        },
+    }
+}
+
+/// Waits until the names in a directory are on the disk. Windows does that by
+/// itself.
+#[cfg(unix)]
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+    match File::open(directory) {
+        // A name that is gone has nowhere to be.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        opened => opened?.sync_all(),
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// The standard output or error of this process, as it stands, if that is what
+/// a name below `/proc/self/fd` says: opened anew it would stand elsewhere, and
+/// a socket can't be.
+#[cfg(unix)]
+pub(crate) fn standard(descriptor: &Path) -> Option<io::Result<File>> {
+    use std::io::Write as _;
+    use std::os::fd::AsFd as _;
+
+    let directory = descriptor.parent()?.canonicalize().ok()?;
+    if directory != Path::new("/proc/self/fd").canonicalize().ok()? {
+        return None;
+    }
+    let owned = match descriptor.file_name()?.to_str()? {
+        "1" => io::stdout().flush().and_then(|()| io::stdout().as_fd().try_clone_to_owned()),
+        "2" => io::stderr().as_fd().try_clone_to_owned(),
+        _ => return None,
+    };
+    Some(owned.map(File::from))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn standard(_: &Path) -> Option<io::Result<File>> {
+    None
+}
+
+// Locks.
+
+/// Locks an opening of a file; false when others hold it and this doesn't
+/// wait. Elsewhere an error: locks there would keep others from reading.
+#[cfg(unix)]
+pub(crate) fn lock(file: &File, kind: LockKind, waits: bool) -> io::Result<bool> {
+    use rustix::fs::{FlockOperation, flock};
+    use rustix::io::Errno;
+
+    let operation = match (kind, waits) {
+        (LockKind::Shared, true) => FlockOperation::LockShared,
+        (LockKind::Shared, false) => FlockOperation::NonBlockingLockShared,
+        (LockKind::Exclusive, true) => FlockOperation::LockExclusive,
+        (LockKind::Exclusive, false) => FlockOperation::NonBlockingLockExclusive,
+    };
+    loop {
+        match flock(file, operation) {
+            Err(Errno::INTR) => {}
+            Err(Errno::WOULDBLOCK) if !waits => return Ok(false),
+            done => return Ok(done.map(|()| true)?),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn lock(_: &File, _: LockKind, _: bool) -> io::Result<bool> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(unix)]
+pub(crate) fn unlock(file: &File) {
+    let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingUnlock);
+}
+
+#[cfg(not(unix))]
+pub(crate) fn unlock(_: &File) {}
+
+// Memory.
+
+/// Tells how memory will be used. Elsewhere systems find out.
+#[cfg(unix)]
+pub(crate) fn advise(bytes: &[u8], advice: Advice) -> io::Result<()> {
+    use rustix::mm;
+
+    let advice = match advice {
+        Advice::Normal => mm::Advice::Normal,
+        Advice::Random => mm::Advice::Random,
+        Advice::Sequential => mm::Advice::Sequential,
+        Advice::WillNeed => mm::Advice::WillNeed,
+    };
+    let (page, len) = pages(bytes);
+    // SAFETY: this advice changes no byte of the memory, and which pages are
+    // read ahead is no matter to whoever has what shares a page with `bytes`.
+    unsafe { mm::madvise(page.cast_mut().cast(), len, advice) }.map_err(io::Error::from)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn advise(_: &[u8], _: Advice) -> io::Result<()> {
+    Ok(())
+}
+
+/// Reads memory ahead, so that what can't be read is an error; false where
+/// systems have no such call, as Linux before 5.14.
+#[cfg(target_os = "linux")]
+pub(crate) fn populate(bytes: &[u8]) -> io::Result<bool> {
+    use rustix::mm;
+
+    let (page, len) = pages(bytes);
+    // SAFETY: reading changes no byte of the memory, also of what shares a
+    // page with `bytes`.
+    match unsafe { mm::madvise(page.cast_mut().cast(), len, mm::Advice::LinuxPopulateRead) } {
+        Err(rustix::io::Errno::INVAL) => Ok(false),
+        done => Ok(done.map(|()| true)?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn populate(_: &[u8]) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Takes pages out of this process' memory, until they are touched. Elsewhere
+/// they stay.
+///
+/// # Safety
+///
+/// All pages that the bytes lie in are of one map that is shared with a file.
+#[cfg(unix)]
+pub(crate) unsafe fn unload(bytes: &[u8]) -> io::Result<()> {
+    use rustix::mm;
+
+    #[cfg(target_os = "linux")]
+    let advice = mm::Advice::LinuxDontNeed;
+    #[cfg(not(target_os = "linux"))]
+    let advice = mm::Advice::DontNeed;
+    let (page, len) = pages(bytes);
+    // SAFETY: what is read from a shared map after is the same page of the
+    // file as before; nothing is lost, for what was stored stays in that page.
+    unsafe { mm::madvise(page.cast_mut().cast(), len, advice) }.map_err(io::Error::from)
+}
+
+/// # Safety
+///
+/// None is needed where nothing is done.
+#[cfg(not(unix))]
+pub(crate) unsafe fn unload(_: &[u8]) -> io::Result<()> {
+    Ok(())
+}
+
+/// Below this large pages are not worth a system call, in bytes; NumPy's
+/// limit.
+#[cfg(target_os = "linux")]
+const LARGE: usize = 4 << 20;
+
+/// Asks for large pages for memory that is about to be filled: it is then
+/// zeroed at once and not page by page. Systems that have none do as ever.
+#[cfg(target_os = "linux")]
+pub(crate) fn prefer_large_pages(bytes: &mut [u8]) {
+    if bytes.len() < LARGE {
+        return;
+    }
+    let (page, len) = pages(bytes);
+    // SAFETY: how large the pages are that bytes lie in changes none of them.
+    let done = unsafe {
+        rustix::mm::madvise(page.cast_mut().cast(), len, rustix::mm::Advice::LinuxHugepage)
+    };
+    // Where there are none, ordinary ones will do.
+    done.ok();
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn prefer_large_pages(_: &mut [u8]) {}
+
+/// Has the system begin to write to the disk what was stored into a map of a
+/// file, from `offset` bytes in that on, and does not wait. On Linux `msync`
+/// would do nothing (`MS_ASYNC` in its manual).
+#[cfg(target_os = "linux")]
+pub(crate) fn begin_writing(file: &File, offset: u64, map: &memmap2::MmapMut) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+
+    let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);
+    let offset = i64::try_from(offset).map_err(invalid)?;
+    let len = i64::try_from(map.len()).map_err(invalid)?;
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and the
+    // call touches no memory of ours.
+    let done = unsafe {
+        libc::sync_file_range(file.as_raw_fd(), offset, len, libc::SYNC_FILE_RANGE_WRITE)
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn begin_writing(_: &File, _: u64, map: &memmap2::MmapMut) -> io::Result<()> {
+    map.flush_async()
+}
+
+/// Waits until what was stored into a map of a file is on the disk.
+pub(crate) fn finish_writing(file: &File, map: Option<&memmap2::MmapMut>) -> io::Result<()> {
+    // On Linux the file is all there is to wait for, also for what was stored
+    // through maps.
+    if let Some(map) = map.filter(|_| cfg!(not(target_os = "linux"))) {
+        map.flush()?;
+    }
+    file.sync_data()
+}
+
+/// Unmaps a map of memmap2's and returns what the system said, which dropping
+/// would not. Elsewhere systems' answers are not had.
+#[cfg(unix)]
+pub(crate) fn unmap(map: impl Memmap) -> io::Result<()> {
+    let (page, len) = pages(map.as_ref());
+    mem::forget(map);
+    // SAFETY: memmap2 maps whole pages from the one that holds the first byte
+    // on, which it no longer owns; `map` was passed by value, so nothing
+    // borrows from it.
+    unsafe { rustix::mm::munmap(page.cast_mut().cast(), len) }.map_err(io::Error::from)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn unmap(map: impl Memmap) -> io::Result<()> {
+    mem::drop(map);
+    Ok(())
+}
+
+/// What memmap2 made.
+pub(crate) trait Memmap: AsRef<[u8]> {}
+
+impl Memmap for memmap2::Mmap {}
+impl Memmap for memmap2::MmapMut {}
+
+/// The start of the page that bytes begin in, and their distance from there to
+/// their end.
+#[cfg(unix)]
+fn pages(bytes: &[u8]) -> (*const u8, usize) {
+    let before = bytes.as_ptr().addr() % rustix::param::page_size();
+    (bytes.as_ptr().wrapping_sub(before), before + bytes.len())
+}
