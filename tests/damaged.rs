@@ -1,8 +1,7 @@
 //! Every fixture cut at every length and with every byte changed: opened in
 //! every way, and all its values read, it is an error or an array.
 //!
-//! That takes hours, so only one place of some is tried unless
-//! `NPYMAP_DAMAGE_STEP=1`; `.ci/run damage` tries one of eight.
+//! `NPYMAP_DAMAGE_STEP=1` tries every place, else one of some.
 
 use std::env;
 use std::fs;
@@ -13,8 +12,9 @@ use std::thread;
 use npymap::npz::NpzOptions;
 use npymap::{AnyFile, MappedArray, OpenOptions, Shard, Ten, open_any};
 
-use crate::fixtures::{cases, data, odd_file};
-use crate::{shard, support};
+use crate::cases::{cases, data, odd_file};
+use crate::support;
+use crate::tars::{shard, ten};
 
 /// Of longer files than this only some bytes are changed.
 const LONG: usize = 4096;
@@ -37,8 +37,8 @@ fn files() -> Vec<Vec<u8>> {
     for case in cases("odd.jsonl") {
         files.push(odd_file(&case));
     }
-    files.push(shard::ten());
-    files.push(shard::shard());
+    files.push(ten());
+    files.push(shard());
     files
 }
 

@@ -3,27 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use npymap::{DType, Header, HeaderText, MappedArray, OpenOptions, Order};
 use serde_json::Value;
 
+use crate::cases::{cases, data, max_header_len, odd_file};
 use crate::support::NATIVE;
-
-pub(crate) fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
-}
-
-/// The lines of an expectation file.
-pub(crate) fn cases(name: &str) -> Vec<Value> {
-    let text = fs::read_to_string(data().join(name)).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-/// How long a header a case needs.
-pub(crate) fn max_header_len(case: &Value) -> usize {
-    case["max_header"].as_u64().map_or(npymap::MAX_HEADER_LEN, |n| n as usize)
-}
 
 /// The cases NumPy answers otherwise, with the paragraph of
 /// `COMPATIBILITY.md` that says why.
@@ -120,12 +105,6 @@ fn files_are_what_numpy_says() {
             (name.to_owned(), verdict(name, &case, asked, options.header(&path)))
         }),
     );
-}
-
-/// The bytes of a case in `odd.jsonl`.
-pub(crate) fn odd_file(case: &Value) -> Vec<u8> {
-    let hex = case["file"].as_str().unwrap();
-    (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
 }
 
 #[test]

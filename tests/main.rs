@@ -17,10 +17,8 @@ mod append;
 mod archives;
 mod array_file;
 mod batches;
+mod cases;
 mod create;
-#[cfg(all(feature = "npz", feature = "tar"))]
-mod damaged;
-mod differential;
 mod edits;
 mod elements;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
@@ -81,6 +79,8 @@ mod steps;
 mod sums;
 mod support;
 mod take;
+#[cfg(feature = "tar")]
+mod tars;
 mod ten;
 mod truncated;
 mod two_processes;

@@ -5,7 +5,7 @@ use std::fs::File;
 
 use npymap::{Category, ErrorKind, Header, MappedArray, OpenOptions};
 
-use crate::fixtures::{cases, data, odd_file};
+use crate::cases::{cases, data, odd_file};
 use crate::support::{directory, open, some};
 
 /// Every fixture: its name and bytes.

@@ -16,7 +16,7 @@ use npymap::{
     Version, WriteOptions, half, read_npy, read_npy_from, write_npy, write_npy_to,
 };
 
-use crate::fixtures::{cases, data, max_header_len};
+use crate::cases::{cases, data, max_header_len};
 use crate::support::Raw;
 
 fn scratch() -> (tempfile::TempDir, PathBuf) {

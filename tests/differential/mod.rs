@@ -24,7 +24,7 @@ use std::thread;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::fixtures::data;
+use crate::cases::data;
 use crate::oracle::Oracle;
 use crate::support::directory;
 

@@ -1,0 +1,22 @@
+//! Files that are made by the thousand, as broken ones and by chance: built with
+//! the profile `generated`, they take minutes and not hours.
+#![allow(
+    unsafe_code,
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::float_cmp,
+    clippy::indexing_slicing,
+    clippy::unwrap_used
+)]
+
+#[expect(dead_code, reason = "the other tests use all of it")]
+mod cases;
+mod damaged;
+mod differential;
+mod oracle;
+#[expect(dead_code, reason = "the other tests use all of it")]
+mod support;
+mod tars;
