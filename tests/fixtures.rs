@@ -48,7 +48,12 @@ fn check(of: &str, answers: impl Iterator<Item = (String, Result<(), String>)>) 
 /// NumPy's answer as it would be on this machine: it was asked on a
 /// little-endian one, and a type that doesn't say its order has the machine's.
 fn here(asked: &str, answer: &str) -> String {
-    if asked.contains('<') { answer.to_owned() } else { answer.replace('<', &NATIVE.to_string()) }
+    let says_little = ["<", r"\x3c", r"\u003c", r"\U0000003c", r"\74", r"\074"];
+    if says_little.iter().any(|order| asked.contains(order)) {
+        answer.to_owned()
+    } else {
+        answer.replace('<', &NATIVE.to_string())
+    }
 }
 
 /// Compares a header, whose text was `asked`, with NumPy's answer.

@@ -120,7 +120,6 @@ pub(crate) const WIDE: usize = 1 << (usize::BITS / 2 + 8);
 
 /// A command that runs a program of this host; where that is emulated,
 /// `NPYMAP_TEST_RUNNER` says by what.
-#[cfg(unix)]
 pub(crate) fn command(program: &Path) -> std::process::Command {
     let runner = std::env::var("NPYMAP_TEST_RUNNER").unwrap_or_default();
     let mut words = runner.split_whitespace();

@@ -83,7 +83,9 @@ fn what_names_no_row_is_an_error_before_anything_is_written() {
     );
     assert_eq!(
         says(rows.take_as(&[0], &mut [false; 2])),
-        "'<u2' does not become '|b1' with casting `same_kind`: allow it with casting `unsafe`"
+        here(
+            "'<u2' does not become '|b1' with casting `same_kind`: allow it with casting `unsafe`"
+        )
     );
     assert_eq!(out, [7; 4]);
     rows.take(&TakeMode::Wrap.resolve(&[-1, 7], rows.len()).unwrap(), &mut out).unwrap();

@@ -9,11 +9,11 @@ use std::env;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use npymap::{Appender, ArrayFile, CreateOptions, DType, FileLock, LockKind};
 
-use crate::support::{directory, open};
+use crate::support::{command, directory, open};
 
 const FILE: &str = "NPYMAP_TEST_OTHER_FILE";
 
@@ -68,7 +68,7 @@ struct Other {
 
 impl Other {
     fn start(path: &Path) -> Other {
-        let mut child = Command::new(env::current_exe().unwrap());
+        let mut child = command(&env::current_exe().unwrap());
         child.args(["--exact", "two_processes::other", "--nocapture"]).env(FILE, path);
         let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());

@@ -17,7 +17,7 @@ use npymap::{
 };
 
 use crate::cases::{cases, data, max_header_len};
-use crate::support::Raw;
+use crate::support::{Raw, here};
 
 fn scratch() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
@@ -371,7 +371,7 @@ fn other_ranks_and_types_are_refused_by_name() {
     );
     assert_eq!(
         read_npy_from::<f32, Ix2>(&*bytes).unwrap_err().to_string(),
-        "stored as '<i4', asked for `f32`: use `i32`"
+        here("stored as '<i4', asked for `f32`: use `i32`")
     );
     let (directory, path) = scratch();
     let error = WriteOptions::new("<f8".parse().unwrap()).write(&path, &arr1(&[1_i32]));

@@ -46,7 +46,10 @@ fn a_file_that_is_there_is_kept() {
     );
     assert_eq!(refused(1, ["create", text, "--shape", "3"]), exists);
     assert_eq!(refused(1, ["create", text, "--shape", "3", "--fill", "1"]), exists);
-    let refusal = refused(1, ["create", text, "--shape", "3", "--overwrite", "--fill", "x"]);
+    let refusal = refused(
+        1,
+        ["create", text, "--dtype", "<f8", "--shape", "3", "--overwrite", "--fill", "x"],
+    );
     assert_eq!(refusal, format!("error: {text}: `x`: expected a number, for '<f8'\n"));
     assert_eq!(fs::read(&path).unwrap(), b"mine");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);

@@ -117,7 +117,7 @@ fn padding_is_no_difference() {
 
 #[test]
 fn every_fixture_is_equal_to_itself() {
-    for (path, case) in crate::run::fixtures().step_by(7) {
+    for (path, case) in crate::run::some(crate::run::fixtures().step_by(7)) {
         let text = path.to_str().unwrap();
         let said = npymap(["diff", "--max-header-len", "1000000", text, text]);
         assert_eq!(said.code, Some(0), "{case}: {}", said.err);

@@ -1,8 +1,10 @@
 //! `info --digest` is NumPy's digest of every fixture.
 
+use std::path::Path;
+
 use serde_json::Value;
 
-use crate::run::{data, fixtures, npymap, printed};
+use crate::run::{data, fixtures, npymap, printed, quick, some};
 
 /// Fixtures that are refused on purpose, by name.
 fn refused_on_purpose() -> Vec<String> {
@@ -14,8 +16,9 @@ fn refused_on_purpose() -> Vec<String> {
 fn digests_are_what_numpy_says() {
     let differences = refused_on_purpose();
     let mut compared = 0;
-    for (path, case) in fixtures() {
-        if differences.iter().any(|name| case["path"] == name.as_str()) {
+    for (path, case) in some(fixtures()) {
+        let differs = differences.iter().any(|name| case["path"] == name.as_str());
+        if differs || !says_order(&path) {
             continue;
         }
         let limit = case["max_header"].as_u64().unwrap_or(10_000).to_string();
@@ -25,7 +28,14 @@ fn digests_are_what_numpy_says() {
         assert_eq!(line["sha256"], case["sha256"], "{}", path.display());
         compared += 1;
     }
-    assert!(compared > 200, "{compared}");
+    assert!(compared > if quick() { 10 } else { 200 }, "{compared}");
+}
+
+/// A type that doesn't say its order has that of the machine, and NumPy was
+/// asked on a little-endian one.
+fn says_order(path: &Path) -> bool {
+    let says = |bytes: Vec<u8>| bytes.iter().take(128).any(|byte| b"<>|".contains(byte));
+    cfg!(target_endian = "little") || says(std::fs::read(path).unwrap())
 }
 
 #[test]

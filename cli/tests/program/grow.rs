@@ -218,7 +218,7 @@ for _ in range(60):
 ";
 
 #[test]
-fn arrays_are_joined_as_by_numpy() {
+fn live_numpy_joins_arrays_so() {
     let numpy = std::process::Command::new("python3").args(["-c", "import numpy"]).output();
     if !numpy.is_ok_and(|output| output.status.success()) {
         return eprintln!("nothing was compared, python3 has no numpy");

@@ -104,22 +104,23 @@ fn rows_of_members_are_drawn_put_in_order_and_measured() {
 fn headers_of_all_formats_are_printed() {
     let directory = tempfile::tempdir().unwrap();
     let [npz, ten, tar] = files(directory.path());
-    let npy = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n";
+    let native = if cfg!(target_endian = "big") { '>' } else { '<' };
+    let npy = format!("{{'descr': '{native}f4', 'fortran_order': False, 'shape': (2, 2), }}\n");
     let [w, b] = [
         "{'code': 'f4', 'info': 'w', 'shape': (2, 2)}\n",
         "{'code': 'i8', 'info': 'b', 'shape': (2,)}\n",
     ];
-    let other = "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }\n";
+    let other = format!("{{'descr': '{native}i8', 'fortran_order': False, 'shape': (2,), }}\n");
     for (place, expected) in [
         (npz.clone(), format!("{npy}{other}")),
-        (format!("{npz}[b]"), other.to_owned()),
+        (format!("{npz}[b]"), other),
         (ten.clone(), format!("{w}{b}")),
         (format!("{ten}[1]"), b.to_owned()),
         (tar.clone(), format!("{npy}{w}{b}{npy}{npy}")),
-        (format!("{tar}[0.npy]"), npy.to_owned()),
+        (format!("{tar}[0.npy]"), npy.clone()),
         (format!("{tar}[0.ten]"), format!("{w}{b}")),
         (format!("{tar}[0.ten[b]]"), b.to_owned()),
-        (format!("{tar}[0.ten[0]]"), npy.to_owned()),
+        (format!("{tar}[0.ten[0]]"), npy.clone()),
     ] {
         assert_eq!(printed(["info", "--header", &place]), expected, "{place}");
     }

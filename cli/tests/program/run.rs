@@ -60,6 +60,17 @@ pub(crate) fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data")
 }
 
+/// Whether the parts that take long are left out: with `NPYMAP_TEST_QUICK=1`,
+/// where processors are emulated.
+pub(crate) fn quick() -> bool {
+    std::env::var("NPYMAP_TEST_QUICK").is_ok_and(|value| value == "1")
+}
+
+/// Each of these, or one in 16.
+pub(crate) fn some<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    all.into_iter().step_by(if quick() { 16 } else { 1 })
+}
+
 /// What NumPy says of each fixture it opens.
 pub(crate) fn fixtures() -> impl Iterator<Item = (PathBuf, Value)> {
     let text = std::fs::read_to_string(data().join("expect.jsonl")).unwrap();
