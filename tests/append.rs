@@ -149,7 +149,8 @@ fn a_header_without_room_is_made_longer() {
     // As NumPy 1.13 and others leave it: the data at 80, room for two digits.
     let tight = text("'|u1'", "(7,)", Order::C, 60);
     let path = file(&directory, "a.npy", &raw(&tight, b"0123456"));
-    let before = open(&path).unwrap();
+    // Windows replaces no file that is mapped.
+    let before = cfg!(unix).then(|| open(&path).unwrap());
     let mut appender = Appender::open(&path).unwrap().with_buffer(0);
     let room = 60 - 1 - tight.trim_end().len();
     let mut offsets = Vec::new();
@@ -165,7 +166,7 @@ fn a_header_without_room_is_made_longer() {
     offsets.dedup();
     assert!(room < 4);
     assert_eq!(offsets, [70, 128], "with room for {room} digits more");
-    assert_eq!(before.as_slice::<u8>().unwrap(), b"0123456");
+    assert!(before.is_none_or(|before| before.as_slice::<u8>().unwrap() == b"0123456"));
     let elements = [b"0123456".to_vec(), vec![b'x'; 11_992]].concat();
     assert_eq!(fs::read(&path).unwrap(), npy("|u1", &[11_999], Order::C, &elements));
     assert_eq!(names(directory.path()), ["a.npy"]);
@@ -262,7 +263,7 @@ fn resized_arrays_keep_their_rows() {
     let table = Array2::from_shape_fn((5, 3), |(r, c)| (r * 3 + c) as f64);
     for (rows, expected) in [(5, 5), (9, 9), (2, 2), (0, 0)] {
         write_npy(&path, &table).unwrap();
-        let mapped = open(&path).unwrap();
+        let mapped = cfg!(unix).then(|| open(&path).unwrap());
         resize(&path, rows).unwrap();
         let resized: Array2<f64> = read_npy(&path).unwrap();
         assert_eq!(resized.dim(), (expected, 3));
@@ -270,7 +271,9 @@ fn resized_arrays_keep_their_rows() {
             assert_eq!(row, old);
         }
         assert!(resized.rows().into_iter().skip(5).all(|row| row.sum() == 0.0));
-        assert_eq!(mapped.as_ndarray::<f64, npymap::ndarray::Ix2>().unwrap(), table);
+        if let Some(mapped) = mapped {
+            assert_eq!(mapped.as_ndarray::<f64, npymap::ndarray::Ix2>().unwrap(), table);
+        }
         let nbytes = resized.len() * 8;
         assert_eq!(fs::metadata(&path).unwrap().len(), 128 + nbytes as u64);
     }

@@ -64,6 +64,8 @@ impl RaggedAppender {
         let known = ArrayFile::open(offsets)?;
         let mut data = Appender::open(&path)?;
         let (rows, end) = known_rows(&known, data.rows())?;
+        // It may be replaced.
+        drop(known);
         let mut offsets = Appender::open(offsets)?;
         offsets.resize(rows)?;
         data.resize(end)?;
