@@ -322,7 +322,7 @@ fn open_files_are_created_checked_and_locked() {
     assert_eq!((longer.as_slice::<u8>().unwrap()[8], new.metadata().unwrap().len()), (7, 40));
     let (none, _name) = open();
     for refused in
-        [raw("<u2"), raw("<u2").shape(&[1 << 62]), raw("<u2").shape(&[1]).offset(u64::MAX)]
+        [raw("<u2"), raw("<u2").shape(&[usize::MAX / 2]), raw("<u2").shape(&[1]).offset(u64::MAX)]
     {
         // SAFETY: as above.
         let made = unsafe { MappedArray::create_raw_file(&none, &refused, &CreateOptions::new()) };
