@@ -367,6 +367,12 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
             one(deflated("a.npy", &npy("'|u1'", &[1 << 30], Order::C, &[]))),
             "[a]: ends inside the elements: 0 of 1073741824 bytes are there",
         ),
+        #[cfg(target_pointer_width = "64")]
+        (
+            "a shape of 2^62 elements",
+            one(deflated("a.npy", &npy("'|u1'", &[1 << 62], Order::C, &[]))),
+            "[a]: ends inside the elements: 0 of 4611686018427387904 bytes are there",
+        ),
         (
             "Python objects",
             one(stored(
