@@ -8,6 +8,7 @@ use npymap::{CreateOptions, DType, MappedArrayMut};
 use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::{open, platform, signals};
 
 /// A new file in the directory of its final place. Dropping it removes it,
@@ -40,6 +41,7 @@ impl Draft {
     /// Makes an empty file.
     pub(crate) fn empty(path: &Path, overwrite: bool) -> Result<Draft, Failure> {
         let failed = Failure::file(path, "create");
+        Place::from(path.as_os_str().to_owned()).no_member()?;
         let (place, old) = found(path, overwrite).map_err(&failed)?;
         let new = signals::guard(|| beside(&place, old.is_some())).map_err(&failed)?;
         Ok(Draft { new, path: path.to_owned(), place, old })

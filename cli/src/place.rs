@@ -1,6 +1,6 @@
 //! Where an array is: a file, or a member of one, `weights.npz[layer1/w]`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
@@ -45,6 +45,15 @@ impl Place {
             None => Ok(&self.path),
             Some(_) => Err(Failure::Refused { path: self.whole.clone(), reason }),
         }
+    }
+
+    /// An error when a member is named where a file is to be made.
+    pub(crate) fn no_member(&self) -> Result<(), Failure> {
+        let extension = self.path.extension().and_then(OsStr::to_str);
+        if !matches!(extension, Some("npz" | "ten" | "tb" | "tar")) {
+            return Ok(());
+        }
+        self.alone("is a member, and only whole files are made: name the file").map(drop)
     }
 
     /// What it is called in messages.

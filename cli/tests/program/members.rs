@@ -31,6 +31,21 @@ fn files(directory: &Path) -> [String; 3] {
 }
 
 #[test]
+fn members_are_not_made_by_themselves() {
+    let directory = tempfile::tempdir().unwrap();
+    let [npz, ten, _] = files(directory.path());
+    let before = fs::read_dir(directory.path()).unwrap().count();
+    let absent = directory.path().join("new.npz").to_str().unwrap().to_owned();
+    for (out, member) in [(&npz, "w"), (&npz, "new"), (&ten, "0"), (&absent, "w")] {
+        let out = format!("{out}[{member}]");
+        let error = refused(1, ["convert", &format!("{npz}[w]"), &out, "--overwrite"]);
+        let reason = "is a member, and only whole files are made: name the file";
+        assert_eq!(error, format!("error: {out}: {reason}\n"));
+    }
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), before);
+}
+
+#[test]
 fn members_are_filled() {
     let directory = tempfile::tempdir().unwrap();
     let [npz, ten, tar] = files(directory.path());
