@@ -23,6 +23,9 @@ const WIDTH: usize = 256;
 /// elements of all rows would stand in a few lines of the first cache.
 const STRIDE: usize = WIDTH + 8;
 
+/// A cache line, in bytes.
+const LINE: usize = 64;
+
 /// Columns that are read together, a cache line of each.
 const SIDE: usize = 8;
 
@@ -81,7 +84,11 @@ impl<W: Pod, F: Fn(W) -> W> Job for Transpose<'_, W, F> {
     fn run(self) {
         let Transpose { from, plane, to, turn, .. } = self;
         let [rows, columns] = plane.dims;
-        let mut tile: Vec<[W; STRIDE]> = bytemuck::zeroed_vec(HEIGHT);
+        let mut room: Vec<W> = bytemuck::zeroed_vec(HEIGHT * STRIDE + LINE / size_of::<W>());
+        // Quads that lie across two cache lines take two stores.
+        let skipped = room.as_ptr().align_offset(LINE);
+        let tile = room.get_mut(skipped..skipped.saturating_add(HEIGHT * STRIDE));
+        let tile: &mut [[W; STRIDE]] = bytemuck::cast_slice_mut(tile.unwrap_or_default());
         for left in (0..columns).step_by(WIDTH) {
             let width = WIDTH.min(columns - left);
             for top in (0..rows).step_by(HEIGHT) {
