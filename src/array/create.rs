@@ -79,7 +79,8 @@ impl CreateOptions {
     }
 
     /// Lets the new file take the place of one that exists. That one isn't
-    /// touched: who has it mapped or open keeps it.
+    /// touched: who has it mapped or open keeps it. On Windows it is then an
+    /// error, and nothing is replaced.
     pub fn overwrite(&mut self, overwrite: bool) -> &mut CreateOptions {
         self.overwrite = overwrite;
         self
