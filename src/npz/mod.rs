@@ -3,7 +3,9 @@
 
 mod directory;
 mod member;
+mod member_writer;
 mod name;
+mod npz_file;
 mod open;
 mod reader;
 mod save;
@@ -21,11 +23,13 @@ use crate::source::Source;
 
 use directory::{Archive, Entry};
 pub use member::Member;
+pub use member_writer::MemberWriter;
+pub use npz_file::NpzFile;
 use open::Told;
 pub use open::{NpzOptions, Unpacked};
 pub use reader::MemberReader;
 pub use save::{Save, savez, savez_compressed};
-pub use writer::{Compression, MemberWriter, NpzFile, NpzWriter};
+pub use writer::{Compression, NpzWriter};
 
 /// An archive of arrays: an `.npz` file.
 ///

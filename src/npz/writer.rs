@@ -1,31 +1,24 @@
 //! Writes archives of arrays, a member after the other.
-#![allow(unsafe_code)]
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, BufWriter, Seek as _, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use flate2::Crc;
-use flate2::write::DeflateEncoder;
 use ndarray::{ArrayRef, Dimension};
 use rawzip::extra_fields::ExtraFieldId;
 use rawzip::path::{EntryPath, ZipFilePath};
 use rawzip::time::UtcDateTime;
-use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter, ZipEntryWriter};
+use rawzip::{CompressionMethod, ZipArchiveWriter};
 
+use super::member_writer::{MemberWriter, State};
+use super::npz_file::Target;
 use super::save::Save;
-use crate::array::MappedArray;
 use crate::dtype::DType;
 use crate::element::Element;
 use crate::error::{Error, ErrorKind, Result, excerpt};
-use crate::file;
 use crate::layout::Order;
-use crate::map::MapMut;
 use crate::npy::Header;
-use crate::replace::Replacement;
 use crate::whole::WriteOptions;
 
 /// Bytes of a member's header before its name.
@@ -38,9 +31,6 @@ const DATE: i64 = 315_532_800;
 /// Elements of stored members start at a multiple of this.
 const ALIGN: u64 = 64;
 const PAGE: u64 = 4096;
-
-/// Zeros that are skipped at once.
-const SKIP: usize = 1 << 20;
 
 /// How members are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,173 +69,13 @@ pub enum Compression {
 #[derive(Debug)]
 pub struct NpzWriter<W: Write> {
     zip: ZipArchiveWriter<BufWriter<W>>,
-    compression: Compression,
+    pub(super) compression: Compression,
     align: u64,
     names: HashSet<String>,
     /// The file, where members can be mapped.
-    file: Option<Arc<Target>>,
-    path: Option<PathBuf>,
+    pub(super) file: Option<Arc<Target>>,
+    pub(super) path: Option<PathBuf>,
     state: State,
-}
-
-/// What can be done with an archive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// A member may be begun.
-    Whole,
-    /// A member was begun and not finished.
-    Torn,
-}
-
-/// A file that gets its name when its archive is finished.
-#[derive(Debug)]
-pub struct NpzFile {
-    target: Arc<Target>,
-    new: Replacement,
-}
-
-/// Where an archive is written.
-#[derive(Debug)]
-struct Target {
-    file: File,
-    /// Zeros are written, where there is room that is zero already.
-    skips: AtomicBool,
-}
-
-impl Write for NpzFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut file = &self.target.file;
-        if self.target.skips.load(Ordering::Relaxed) {
-            file.seek_relative(i64::try_from(bytes.len()).unwrap_or(i64::MAX))?;
-            return Ok(bytes.len());
-        }
-        file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl NpzWriter<NpzFile> {
-    /// Begins an archive that gets its name when it is
-    /// [finished](NpzWriter::finish); until then, or when it never is, a file
-    /// that has the name stays as it was.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Io`], [`ErrorKind::NotRegular`].
-    pub fn create(path: impl AsRef<Path>) -> Result<NpzWriter<NpzFile>> {
-        NpzWriter::at(path.as_ref(), true)
-    }
-
-    /// As [`create`](NpzWriter::create), but nothing may have the name.
-    ///
-    /// # Errors
-    ///
-    /// As [`create`](NpzWriter::create), and [`ErrorKind::Exists`].
-    pub fn create_new(path: impl AsRef<Path>) -> Result<NpzWriter<NpzFile>> {
-        NpzWriter::at(path.as_ref(), false)
-    }
-
-    fn at(path: &Path, overwrite: bool) -> Result<NpzWriter<NpzFile>> {
-        let begun = || {
-            let new = Replacement::begin(path, overwrite)?;
-            let file = new.file().try_clone().map_err(ErrorKind::io("create"))?;
-            let target = Arc::new(Target { file, skips: AtomicBool::new(false) });
-            let mut writer = NpzWriter::new(NpzFile { target: Arc::clone(&target), new });
-            writer.file = Some(target);
-            writer.path = Some(path.to_owned());
-            Ok(writer)
-        };
-        begun().map_err(|error: Error| error.at(path))
-    }
-
-    /// Writes a member of zeros and has it filled in place, as `open_memmap`
-    /// with mode `w+` would; it is stored, not deflated. Its CRC-32 is that of
-    /// what is there when `fill` returns.
-    ///
-    /// # Safety
-    ///
-    /// As [`MappedArray::create`], as long as `fill` runs: the file has a
-    /// random name in the directory of its final place.
-    ///
-    /// # Errors
-    ///
-    /// As [`begin`](NpzWriter::begin), those of `fill`, [`ErrorKind::Map`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::npz::NpzWriter;
-    /// use npymap::{DType, Npz, Order};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("filled.npz");
-    /// let mut writer = NpzWriter::create(&path)?;
-    /// // SAFETY: nobody else knows of the file yet.
-    /// unsafe {
-    ///     writer.create_member("a", &DType::of::<f64>(), &[3], Order::C, |mut array| {
-    ///         array.as_slice_mut::<f64>()?[1] = 1.5;
-    ///         Ok(())
-    ///     })?;
-    /// }
-    /// writer.finish()?;
-    /// assert_eq!(Npz::read(&path)?.get("a")?.as_slice::<f64>()?, [0.0, 1.5, 0.0]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub unsafe fn create_member(
-        &mut self,
-        name: &str,
-        dtype: &DType,
-        shape: &[usize],
-        order: Order,
-        fill: impl FnOnce(MappedArray<&mut [u8]>) -> Result<()>,
-    ) -> Result<()> {
-        let compression = std::mem::replace(&mut self.compression, Compression::Stored);
-        let target = self.file.clone();
-        let done = self.begin(name, dtype, shape, order).and_then(|mut member| {
-            let header = Header::new(dtype.clone(), shape, order)?;
-            let layout = header.layout()?;
-            let offset = member.position();
-            member.flush().map_err(write_error())?;
-            let Some(target) = target else { return member.finish() };
-            let end = offset.saturating_add(member.left);
-            file::reserve(&target.file, end).map_err(ErrorKind::io("reserve space"))?;
-            target.skips.store(true, Ordering::Relaxed);
-            let skipped = member.skip();
-            target.skips.store(false, Ordering::Relaxed);
-            skipped.map_err(write_error())?;
-            // SAFETY: the caller promises it, and `data` goes with this call.
-            let mut data = unsafe { MapMut::shared(&target.file, offset, layout.nbytes()) }?;
-            fill(MappedArray::from_parts(data.as_mut(), layout.at(0))?)?;
-            member.crc = Crc::new();
-            member.crc.update(&header.encode(None)?.bytes);
-            member.crc.update(data.as_ref());
-            data.close()?;
-            member.finish()
-        });
-        self.compression = compression;
-        self.named(done)
-    }
-
-    /// Finishes the archive, brings it to the disk, and gives it its name and,
-    /// when it replaces a file, that one's permissions.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Io`]; then nothing has the name that hadn't before.
-    pub fn finish(mut self) -> Result<()> {
-        let path = self.path.take();
-        let done = self.into_inner().and_then(|file| {
-            file.target.file.sync_all().map_err(ErrorKind::io("sync"))?;
-            file.new.commit().map(drop)
-        });
-        match path {
-            Some(path) => done.map_err(|error| error.at(&path)),
-            None => done,
-        }
-    }
 }
 
 impl<W: Write> NpzWriter<W> {
@@ -404,17 +234,7 @@ impl<W: Write> NpzWriter<W> {
             }
         }
         let (entry, _) = builder.start().map_err(refused)?;
-        let to = match compression {
-            Compression::Stored => To::Stored(entry),
-            Compression::Deflated(level) => {
-                let level = flate2::Compression::new(level.min(9));
-                To::Deflated(DeflateEncoder::new(entry, level))
-            }
-        };
-        let left = len.unwrap_or(u64::MAX);
-        let is_counted = len.is_some();
-        let state = &mut self.state;
-        Ok(MemberWriter { to, crc: Crc::new(), size: 0, left, is_counted, state })
+        Ok(MemberWriter::new(entry, compression, len, &mut self.state))
     }
 
     fn whole(&self) -> Result<()> {
@@ -426,105 +246,10 @@ impl<W: Write> NpzWriter<W> {
     }
 
     /// Names the file in an error.
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    pub(super) fn named<T>(&self, result: Result<T>) -> Result<T> {
         match &self.path {
             Some(path) => result.map_err(|error| error.at(path)),
             None => result,
-        }
-    }
-}
-
-/// A member that is being written. Dropping it without
-/// [`finish`](MemberWriter::finish) leaves an archive that can't be finished.
-#[derive(Debug)]
-pub struct MemberWriter<'a, W: Write> {
-    to: To<'a, W>,
-    crc: Crc,
-    size: u64,
-    /// Bytes that are still to be written.
-    left: u64,
-    is_counted: bool,
-    state: &'a mut State,
-}
-
-#[derive(Debug)]
-enum To<'a, W: Write> {
-    Stored(ZipEntryWriter<'a, BufWriter<W>>),
-    Deflated(DeflateEncoder<ZipEntryWriter<'a, BufWriter<W>>>),
-}
-
-impl<W: Write> MemberWriter<'_, W> {
-    /// Finishes the member.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Eof`] when elements are missing, [`ErrorKind::Io`].
-    pub fn finish(self) -> Result<()> {
-        if self.is_counted && self.left > 0 {
-            let found = usize::try_from(self.size).unwrap_or(usize::MAX);
-            let needed = usize::try_from(self.size + self.left).unwrap_or(usize::MAX);
-            return Err(ErrorKind::Eof { what: "member", needed, found }.into());
-        }
-        let entry = match self.to {
-            To::Stored(entry) => entry,
-            To::Deflated(encoder) => encoder.finish().map_err(write_error())?,
-        };
-        entry.finish(DataDescriptorOutput::new(self.crc.sum(), self.size)).map_err(refused)?;
-        *self.state = State::Whole;
-        Ok(())
-    }
-
-    /// Counts all bytes that are still to be written, as zeros. Their CRC-32
-    /// is not taken.
-    fn skip(&mut self) -> io::Result<()> {
-        let zeros = vec![0; SKIP];
-        while self.left > 0 {
-            let len = usize::try_from(self.left).unwrap_or(SKIP).min(SKIP);
-            let n = match &mut self.to {
-                To::Stored(entry) => entry.write(zeros.get(..len).unwrap_or_default())?,
-                To::Deflated(encoder) => encoder.write(zeros.get(..len).unwrap_or_default())?,
-            };
-            let n = u64::try_from(n).unwrap_or(0);
-            self.size += n;
-            self.left -= n;
-        }
-        self.flush()
-    }
-
-    /// Where the next byte of a stored member goes.
-    fn position(&self) -> u64 {
-        match &self.to {
-            To::Stored(entry) => entry.stream_offset(),
-            To::Deflated(encoder) => encoder.get_ref().stream_offset(),
-        }
-    }
-}
-
-impl<W: Write> Write for MemberWriter<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let len = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
-        if len == 0 && !bytes.is_empty() {
-            let found = "more bytes than the member's shape takes".to_owned();
-            let expected = "write as many as were announced";
-            return Err(io::Error::other(Error::from(ErrorKind::Archive { found, expected })));
-        }
-        let bytes = bytes.get(..len).unwrap_or_default();
-        let n = match &mut self.to {
-            To::Stored(entry) => entry.write(bytes)?,
-            To::Deflated(encoder) => encoder.write(bytes)?,
-        };
-        self.crc.update(bytes.get(..n).unwrap_or_default());
-        let n64 = u64::try_from(n).unwrap_or(0);
-        self.size += n64;
-        self.left -= n64;
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match &mut self.to {
-            To::Stored(entry) => entry.flush(),
-            // Flushing a deflate stream would make it longer.
-            To::Deflated(_) => Ok(()),
         }
     }
 }
@@ -561,7 +286,7 @@ fn padding(start: u64, align: u64) -> Option<Vec<u8>> {
     Some(field)
 }
 
-fn refused(error: rawzip::Error) -> Error {
+pub(super) fn refused(error: rawzip::Error) -> Error {
     match error.into_kind() {
         rawzip::ErrorKind::IO(error) => write_error()(error),
         other => ErrorKind::Archive {
@@ -572,7 +297,7 @@ fn refused(error: rawzip::Error) -> Error {
     }
 }
 
-fn write_error() -> impl FnOnce(io::Error) -> Error {
+pub(super) fn write_error() -> impl FnOnce(io::Error) -> Error {
     ErrorKind::io("write the archive")
 }
 

@@ -1,0 +1,150 @@
+//! Writes one member of an archive: its bytes are counted, and their CRC-32 is
+//! taken on the way.
+
+use std::io::{self, BufWriter, Write};
+
+use flate2::Crc;
+use flate2::write::DeflateEncoder;
+use rawzip::{DataDescriptorOutput, ZipEntryWriter};
+
+use super::writer::{Compression, refused, write_error};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Zeros that are skipped at once.
+const SKIP: usize = 1 << 20;
+
+/// What can be done with an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// A member may be begun.
+    Whole,
+    /// A member was begun and not finished.
+    Torn,
+}
+
+/// A member that is being written. Dropping it without
+/// [`finish`](MemberWriter::finish) leaves an archive that can't be finished.
+#[derive(Debug)]
+pub struct MemberWriter<'a, W: Write> {
+    to: To<'a, W>,
+    crc: Crc,
+    size: u64,
+    /// Bytes that are still to be written.
+    left: u64,
+    is_counted: bool,
+    state: &'a mut State,
+}
+
+#[derive(Debug)]
+enum To<'a, W: Write> {
+    Stored(ZipEntryWriter<'a, BufWriter<W>>),
+    Deflated(DeflateEncoder<ZipEntryWriter<'a, BufWriter<W>>>),
+}
+
+impl<W: Write> MemberWriter<'_, W> {
+    /// Begins the elements behind the entry's header; with `len`, so many bytes
+    /// are to follow.
+    pub(super) fn new<'a>(
+        entry: ZipEntryWriter<'a, BufWriter<W>>,
+        compression: Compression,
+        len: Option<u64>,
+        state: &'a mut State,
+    ) -> MemberWriter<'a, W> {
+        let to = match compression {
+            Compression::Stored => To::Stored(entry),
+            Compression::Deflated(level) => {
+                let level = flate2::Compression::new(level.min(9));
+                To::Deflated(DeflateEncoder::new(entry, level))
+            }
+        };
+        let left = len.unwrap_or(u64::MAX);
+        MemberWriter { to, crc: Crc::new(), size: 0, left, is_counted: len.is_some(), state }
+    }
+
+    /// Finishes the member.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Eof`] when elements are missing, [`ErrorKind::Io`].
+    pub fn finish(self) -> Result<()> {
+        if self.is_counted && self.left > 0 {
+            let found = usize::try_from(self.size).unwrap_or(usize::MAX);
+            let needed = usize::try_from(self.size + self.left).unwrap_or(usize::MAX);
+            return Err(ErrorKind::Eof { what: "member", needed, found }.into());
+        }
+        let entry = match self.to {
+            To::Stored(entry) => entry,
+            To::Deflated(encoder) => encoder.finish().map_err(write_error())?,
+        };
+        entry.finish(DataDescriptorOutput::new(self.crc.sum(), self.size)).map_err(refused)?;
+        *self.state = State::Whole;
+        Ok(())
+    }
+
+    /// Counts all bytes that are still to be written, as zeros. Their CRC-32
+    /// is not taken.
+    pub(super) fn skip(&mut self) -> io::Result<()> {
+        let zeros = vec![0; SKIP];
+        while self.left > 0 {
+            let len = usize::try_from(self.left).unwrap_or(SKIP).min(SKIP);
+            let n = match &mut self.to {
+                To::Stored(entry) => entry.write(zeros.get(..len).unwrap_or_default())?,
+                To::Deflated(encoder) => encoder.write(zeros.get(..len).unwrap_or_default())?,
+            };
+            let n = u64::try_from(n).unwrap_or(0);
+            self.size += n;
+            self.left -= n;
+        }
+        self.flush()
+    }
+
+    /// Takes the CRC-32 of these bytes for that of all that was written.
+    pub(super) fn checksum_of(&mut self, parts: &[&[u8]]) {
+        self.crc = Crc::new();
+        for part in parts {
+            self.crc.update(part);
+        }
+    }
+
+    /// Bytes that are still to be written.
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Where the next byte of a stored member goes.
+    pub(super) fn position(&self) -> u64 {
+        match &self.to {
+            To::Stored(entry) => entry.stream_offset(),
+            To::Deflated(encoder) => encoder.get_ref().stream_offset(),
+        }
+    }
+}
+
+impl<W: Write> Write for MemberWriter<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
+        if len == 0 && !bytes.is_empty() {
+            let found = "more bytes than the member's shape takes".to_owned();
+            let expected = "write as many as were announced";
+            return Err(io::Error::other(Error::from(ErrorKind::Archive { found, expected })));
+        }
+        let bytes = bytes.get(..len).unwrap_or_default();
+        let n = match &mut self.to {
+            To::Stored(entry) => entry.write(bytes)?,
+            To::Deflated(encoder) => encoder.write(bytes)?,
+        };
+        self.crc.update(bytes.get(..n).unwrap_or_default());
+        let n64 = u64::try_from(n).unwrap_or(0);
+        self.size += n64;
+        self.left -= n64;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            To::Stored(entry) => entry.flush(),
+            // Flushing a deflate stream would make it longer.
+            To::Deflated(_) => Ok(()),
+        }
+    }
+}
