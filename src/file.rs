@@ -1,30 +1,14 @@
 //! Opens files, reads and writes them at an offset, and makes them longer.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
 use crate::error::{ErrorKind, Result};
-use crate::platform::{self, Length};
+use crate::platform::{self, Length, Stat};
 
 /// What is written at once where no system call reserves space, in bytes.
 const ZEROS: usize = 1 << 20;
-
-/// What tells a file from all others that exist, whatever its names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Id {
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
-}
-
-/// What is asked of a file when it is opened.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stat {
-    /// Its length in bytes.
-    pub(crate) len: u64,
-    /// Which file it is, where the system tells.
-    pub(crate) id: Option<Id>,
-}
 
 /// Opens a regular file and tells its length and identity.
 pub(crate) fn open(path: &Path, write: bool) -> Result<(File, Stat)> {
@@ -54,15 +38,6 @@ pub(crate) fn stat(file: &File) -> Result<Stat> {
 /// The length of a regular file in bytes.
 pub(crate) fn len(file: &File) -> Result<u64> {
     stat(file).map(|stat| stat.len)
-}
-
-/// What a path leads to, if not to a regular file.
-pub(crate) fn irregular(metadata: &Metadata) -> Option<&'static str> {
-    match metadata.file_type() {
-        kind if kind.is_file() => None,
-        kind if kind.is_dir() => Some("a directory"),
-        _ => Some("a pipe or device"),
-    }
 }
 
 /// Reads at `offset` until `buffer` is full or the file ends; the file's own

@@ -99,13 +99,14 @@ pub use grow::{Appender, RecoverOptions, Recovery, recover, resize};
 #[doc(hidden)]
 pub use kernel::Part;
 pub use layout::{Layout, Order};
-pub use lock::{FileLock, LockKind};
+pub use lock::FileLock;
 pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
 #[cfg(feature = "npz")]
 pub use npz::{Npz, NpzWriter};
-pub use pages::{Advice, Mapping};
+pub use pages::Mapping;
+pub use platform::{Advice, LockKind};
 pub use sample::{
     Batch, BatchError, BatchOptions, Batches, Ragged, RaggedAppender, RowIndex, Rows, Sampler,
     SamplerState, Share, Stacked, Tail, TakeMode,

@@ -5,17 +5,8 @@ use std::io;
 use std::path::Path;
 
 use crate::error::{ErrorKind, Result};
-use crate::file::{self, Id, Stat};
-use crate::platform;
-
-/// What a lock is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LockKind {
-    /// Reading: others may hold such a lock too.
-    Shared,
-    /// Writing: nobody else holds any.
-    Exclusive,
-}
+use crate::file;
+use crate::platform::{self, Id, LockKind, Stat};
 
 /// A lock on a whole file, for as long as this lives; the process' end takes
 /// it away too.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use memmap2::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 
 use crate::error::{ErrorKind, Result};
-use crate::pages::sealed::Pages;
+use crate::pages::{Mapping, sealed::Pages};
 use crate::{file, platform};
 
 /// Read-only bytes of one array's elements, and no others.
@@ -212,6 +212,8 @@ impl AsMut<[u8]> for MapMut {
     }
 }
 
+impl Mapping for Map {}
+
 impl Pages for Map {
     /// Nothing can have been stored.
     fn flush_range(&self, _: Range<usize>) -> Result<()> {
@@ -228,6 +230,8 @@ impl Pages for Map {
         done.map(|()| true).map_err(ErrorKind::map("unload", bytes.len()))
     }
 }
+
+impl Mapping for MapMut {}
 
 impl Pages for MapMut {
     fn flush_range(&self, range: Range<usize>) -> Result<()> {

@@ -2,31 +2,10 @@
 
 use std::ops::Range;
 
-use crate::map::{Map, MapMut};
+use crate::platform::Advice;
 
-/// How elements will be used, so that the system reads ahead as much as helps:
-/// `madvise`. It changes speed, never values. Systems other than Unix take no
-/// advice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Advice {
-    /// In no special way: some pages are read ahead.
-    #[default]
-    Normal,
-    /// Here and there: nothing is read ahead, which is best for rows in random
-    /// order that are not much larger than a page.
-    Random,
-    /// From first to last: much is read ahead.
-    Sequential,
-    /// Soon: reading starts now.
-    WillNeed,
-}
-
-/// What is mapped: [`Map`] and [`MapMut`]. Sealed.
+/// What is mapped: [`Map`](crate::Map) and [`MapMut`](crate::MapMut). Sealed.
 pub trait Mapping: AsRef<[u8]> + sealed::Pages {}
-
-impl Mapping for Map {}
-impl Mapping for MapMut {}
 
 pub(crate) mod sealed {
     use super::{Advice, Range};

@@ -8,13 +8,32 @@ use std::io;
 use std::mem;
 use std::path::Path;
 
-#[cfg(unix)]
-use crate::file::Id;
-use crate::file::Stat;
-use crate::lock::LockKind;
-use crate::pages::Advice;
-
 // Files.
+
+/// What tells a file from all others that exist, whatever its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Id {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+}
+
+/// What is asked of a file when it is opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stat {
+    /// Its length in bytes.
+    pub(crate) len: u64,
+    /// Which file it is, where the system tells.
+    pub(crate) id: Option<Id>,
+}
+
+/// What a path leads to, if not to a regular file.
+pub(crate) fn irregular(metadata: &Metadata) -> Option<&'static str> {
+    match metadata.file_type() {
+        kind if kind.is_file() => None,
+        kind if kind.is_dir() => Some("a directory"),
+        _ => Some("a pipe or device"),
+    }
+}
 
 /// Has opening a pipe without a writer not wait for one. Elsewhere pipes are
 /// no files.
@@ -29,8 +48,8 @@ pub(crate) fn never_wait(options: &mut OpenOptions) {
 #[cfg(not(unix))]
 pub(crate) fn never_wait(_: &mut OpenOptions) {}
 
-/// What a file is, if not regular, its length and identity. `fstat` costs two thirds of the
-/// call that the standard library makes.
+/// What a file is, if not regular, its length and identity. `fstat` costs two
+/// thirds of the call that the standard library makes.
 #[cfg(unix)]
 pub(crate) fn stat(file: &File) -> io::Result<(Option<&'static str>, Stat)> {
     use rustix::fs::FileType;
@@ -52,7 +71,7 @@ pub(crate) fn stat(file: &File) -> io::Result<(Option<&'static str>, Stat)> {
 #[cfg(not(unix))]
 pub(crate) fn stat(file: &File) -> io::Result<(Option<&'static str>, Stat)> {
     let metadata = file.metadata()?;
-    Ok((crate::file::irregular(&metadata), Stat { len: metadata.len(), id: None }))
+    Ok((irregular(&metadata), Stat { len: metadata.len(), id: None }))
 }
 
 /// Reads at an offset, and maybe less than asked for. On Windows the file's
@@ -230,6 +249,15 @@ pub(crate) fn standard(_: &Path) -> Option<io::Result<File>> {
 
 // Locks.
 
+/// What a lock is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LockKind {
+    /// Reading: others may hold such a lock too.
+    Shared,
+    /// Writing: nobody else holds any.
+    Exclusive,
+}
+
 /// Locks an opening of a file; false when others hold it and this doesn't
 /// wait. Elsewhere an error: locks there would keep others from reading.
 #[cfg(unix)]
@@ -266,6 +294,24 @@ pub(crate) fn unlock(file: &File) {
 pub(crate) fn unlock(_: &File) {}
 
 // Memory.
+
+/// How elements will be used, so that the system reads ahead as much as helps:
+/// `madvise`. It changes speed, never values. Systems other than Unix take no
+/// advice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Advice {
+    /// In no special way: some pages are read ahead.
+    #[default]
+    Normal,
+    /// Here and there: nothing is read ahead, which is best for rows in random
+    /// order that are not much larger than a page.
+    Random,
+    /// From first to last: much is read ahead.
+    Sequential,
+    /// Soon: reading starts now.
+    WillNeed,
+}
 
 /// Tells how memory will be used. Elsewhere systems find out.
 #[cfg(unix)]

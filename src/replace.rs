@@ -69,7 +69,7 @@ impl Replacement {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(ErrorKind::io("create")(error)),
         };
-        if let Some(found) = old.as_ref().and_then(file::irregular) {
+        if let Some(found) = old.as_ref().and_then(platform::irregular) {
             return Err(ErrorKind::NotRegular { found }.into());
         }
         let path = if old.is_some() { path.canonicalize() } else { Ok(end_of_links(path)) };

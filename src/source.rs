@@ -8,9 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result};
-use crate::file::{self, Id};
+use crate::file;
 use crate::map::{Map, MapMut};
 use crate::mode::Mode;
+use crate::platform::Id;
 
 /// Bytes that someone else holds.
 pub(crate) type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;

@@ -7,10 +7,11 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::{MAX_HEADER_LEN, Result};
 
+use crate::described::{self, Row};
 use crate::json::Line;
 use crate::members::{Asked, Item};
 use crate::place::Place;
-use crate::words::{self, Row};
+use crate::words;
 
 /// Tells what arrays are: dtype, shape, order, size.
 ///
@@ -114,9 +115,9 @@ impl Info {
         }
         match rows.as_slice() {
             [] if failures > 0 => {}
-            [] => words::empty(out, &self.files)?,
-            [row] if self.files.len() == 1 => words::paragraph(out, row)?,
-            rows => words::table(out, rows)?,
+            [] => described::empty(out, &self.files)?,
+            [row] if self.files.len() == 1 => described::paragraph(out, row)?,
+            rows => described::table(out, rows)?,
         }
         Ok(failures)
     }

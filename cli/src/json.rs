@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use npymap::{Format, Order, Result};
+use npymap::{Order, Result};
 use serde::Serialize;
 
 use crate::found::{Found, FoundRaw};
 use crate::members::{Item, Name, What};
+use crate::words;
 
 /// One line of `--json`.
 #[derive(Debug, Serialize)]
@@ -51,7 +52,7 @@ impl Line {
     pub(crate) fn new(path: &Path, item: &Item) -> Line {
         let what = match &item.what {
             Ok(What::Array(found)) => {
-                Said::Array(Array::new(format(item.format), item.info.clone(), found))
+                Said::Array(Array::new(words::format(item.format), item.info.clone(), found))
             }
             Ok(What::Other) => Said::Other { array: false },
             Err(error) => Said::Failure { error: error.to_string() },
@@ -85,14 +86,5 @@ impl Array {
             mapped: found.data_offset.is_some(),
             sha256: found.digest.clone(),
         }
-    }
-}
-
-pub(crate) fn format(format: Format) -> &'static str {
-    match format {
-        Format::Npz => "npz",
-        Format::Ten => "ten",
-        Format::Tar => "tar",
-        _ => "npy",
     }
 }

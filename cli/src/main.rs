@@ -10,6 +10,7 @@ mod concat;
 mod convert;
 mod create;
 mod demo;
+mod described;
 mod diff;
 mod digest;
 mod draft;

@@ -10,7 +10,7 @@ use npymap::{DType, OpenOptions, RawSpec, Result};
 use crate::failure::Failure;
 use crate::found::FoundRaw;
 use crate::made::{self, Axes, Shape};
-use crate::{digest, json, open, words};
+use crate::{described, digest, json, open};
 
 /// Tells what a file without a header is, taken for an array: NumPy's memmap.
 ///
@@ -62,7 +62,7 @@ impl Raw {
             let line = serde_json::to_string(&json::Line::raw(&self.file, &found));
             writeln!(out, "{}", line.map_err(std::io::Error::from)?)?;
         } else if let Ok(found) = &found {
-            words::raw_paragraph(out, &self.file, found)?;
+            described::raw_paragraph(out, &self.file, found)?;
         }
         out.flush()?;
         found.map_err(Failure::at(&self.file)).map(|_| ExitCode::SUCCESS)

@@ -7,12 +7,12 @@ use std::ops::{Bound, Range, RangeBounds};
 
 use super::MappedArray;
 use crate::error::{ErrorKind, Result};
-use crate::file::{self, Id, Stat};
+use crate::file;
 use crate::layout::Layout;
 use crate::literal::tuple;
-use crate::lock::{FileLock, LockKind};
-use crate::pages::{Advice, Mapping};
-use crate::platform;
+use crate::lock::FileLock;
+use crate::pages::Mapping;
+use crate::platform::{self, Advice, Id, LockKind, Stat};
 
 /// Ranges of rows count along the first axis; `..` is the whole array, also
 /// one without axes. In Fortran order the rows of a range lie all over the

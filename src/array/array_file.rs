@@ -10,10 +10,11 @@ use super::{MappedArray, MappedArrayMut, OpenOptions, Origin, Place, on};
 use crate::dtype::DType;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
-use crate::file::{self, Stat};
+use crate::file;
 use crate::layout::{Layout, Order};
 use crate::literal::tuple;
 use crate::map::MapMut;
+use crate::platform::Stat;
 use crate::view::Index;
 
 /// What is read at once when pieces lie near each other.

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{MappedArray, Origin};
-use crate::file::Id;
 use crate::layout::{Layout, Order};
 use crate::mode::Mode;
 use crate::npy::Header;
+use crate::platform::Id;
 
 /// The member of an archive that an array is.
 #[derive(Clone, Copy, Debug)]

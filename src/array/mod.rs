@@ -24,11 +24,11 @@ use std::sync::Arc;
 
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
-use crate::file::Id;
 use crate::layout::{Layout, Order};
 use crate::map::{Map, MapMut};
 use crate::mode::Mode;
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
+use crate::platform::Id;
 
 pub use array_file::ArrayFile;
 pub use create::CreateOptions;

@@ -7,11 +7,12 @@ use std::path::Path;
 use super::raw::{self, RawSpec};
 use super::{CreateOptions, MappedArray, MappedArrayMut, Origin};
 use crate::error::{ErrorKind, Result};
-use crate::file::{self, Stat};
+use crate::file;
 use crate::map::{Map, MapMut};
 use crate::mode::Mode;
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
-use crate::pages::{Advice, Mapping};
+use crate::pages::Mapping;
+use crate::platform::{Advice, Stat};
 
 /// How to open an array. Setters return it; verbs end it.
 ///

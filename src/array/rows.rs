@@ -4,8 +4,8 @@
 use super::MappedArray;
 use crate::error::Result;
 use crate::map::Map;
-use crate::pages::Advice;
 use crate::pages::sealed::Pages as _;
+use crate::platform::Advice;
 use crate::sample::Rows;
 
 impl MappedArray<Map> {

@@ -13,10 +13,11 @@ use crate::array::{CreateOptions, OpenOptions, on};
 use crate::dtype::DType;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
-use crate::file::{self, Stat};
+use crate::file;
 use crate::layout::Order;
 use crate::literal::tuple;
 use crate::npy::Header;
+use crate::platform::Stat;
 
 /// Adds rows to a `.npy` file, along its growing axis: the first in C order,
 /// the last in Fortran order.

@@ -6,8 +6,9 @@ use std::path::Path;
 use super::head::Head;
 use crate::array::{OpenOptions, on};
 use crate::error::{ErrorKind, Result};
-use crate::file::{self, Stat};
+use crate::file;
 use crate::npy::MAGIC;
+use crate::platform::Stat;
 use crate::replace;
 
 /// Gives the array in a file as many rows as the file has whole; what is left

@@ -7,11 +7,21 @@ use flate2::Crc;
 use flate2::write::DeflateEncoder;
 use rawzip::{DataDescriptorOutput, ZipEntryWriter};
 
-use super::writer::{Compression, refused, write_error};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Zeros that are skipped at once.
 const SKIP: usize = 1 << 20;
+
+/// How members are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// As they are, so that they can be used in place: `numpy.savez`.
+    #[default]
+    Stored,
+    /// Deflated, at a level from 0 to 9: `numpy.savez_compressed`, which takes
+    /// level 6.
+    Deflated(u32),
+}
 
 /// What can be done with an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,4 +157,19 @@ impl<W: Write> Write for MemberWriter<'_, W> {
             To::Deflated(_) => Ok(()),
         }
     }
+}
+
+pub(super) fn refused(error: rawzip::Error) -> Error {
+    match error.into_kind() {
+        rawzip::ErrorKind::IO(error) => write_error()(error),
+        other => ErrorKind::Archive {
+            found: other.to_string(),
+            expected: "no zip archive can hold this",
+        }
+        .into(),
+    }
+}
+
+pub(super) fn write_error() -> impl FnOnce(io::Error) -> Error {
+    ErrorKind::io("write the archive")
 }

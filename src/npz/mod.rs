@@ -1,6 +1,7 @@
 //! Archives of arrays: the `.npz` files that `numpy.savez` writes. A zip
 //! archive whose members are `.npy` files.
 
+mod create;
 mod directory;
 mod member;
 mod member_writer;
@@ -21,15 +22,16 @@ use crate::array::{MappedArray, MappedArrayMut};
 use crate::error::{ErrorKind, Result, excerpt};
 use crate::source::Source;
 
+pub use create::{savez, savez_compressed};
 use directory::{Archive, Entry};
 pub use member::Member;
-pub use member_writer::MemberWriter;
+pub use member_writer::{Compression, MemberWriter};
 pub use npz_file::NpzFile;
 use open::Told;
 pub use open::{NpzOptions, Unpacked};
 pub use reader::MemberReader;
-pub use save::{Save, savez, savez_compressed};
-pub use writer::{Compression, NpzWriter};
+pub use save::Save;
+pub use writer::NpzWriter;
 
 /// An archive of arrays: an `.npz` file.
 ///

@@ -1,17 +1,14 @@
-//! Whole archives in one call.
+//! What can be a member of an archive.
 
 use std::io::Write;
-use std::path::Path;
 
 use ndarray::{Array, ArrayRef, Dimension};
 
-use super::writer::{Compression, NpzWriter};
-use crate::array::{MappedArray, on};
+use crate::array::MappedArray;
 use crate::element::{Element, Typed};
 use crate::error::{ErrorKind, Result};
 use crate::layout::Order;
 use crate::npy::{Encoded, Header};
-use crate::replace;
 use crate::whole::WriteOptions;
 
 /// An array that can be a member of an archive: a [`MappedArray`] of any
@@ -77,50 +74,4 @@ impl<T: Element + Typed, D: Dimension> Save for Array<T, D> {
         let array: &ArrayRef<T, D> = self;
         array.write_npy(to)
     }
-}
-
-/// Writes arrays to an `.npz` archive, stored as they are: `numpy.savez`. What
-/// is at `path` is replaced when the archive is whole.
-///
-/// # Errors
-///
-/// As [`NpzWriter::write`].
-///
-/// # Examples
-///
-/// ```
-/// use npymap::ndarray::{arr1, arr2};
-/// use npymap::{Npz, npz};
-///
-/// let directory = tempfile::tempdir()?;
-/// let path = directory.path().join("arrays.npz");
-/// npz::savez(&path, &[("x", &arr1(&[0.5_f32])), ("y", &arr2(&[[1_i64, 2]]))])?;
-/// assert_eq!(Npz::read(&path)?.get("y")?.as_slice::<i64>()?, [1, 2]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn savez(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) -> Result<()> {
-    save(path.as_ref(), arrays, Compression::Stored)
-}
-
-/// Writes arrays to an `.npz` archive, deflated: `numpy.savez_compressed`.
-///
-/// # Errors
-///
-/// As [`savez`].
-pub fn savez_compressed(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) -> Result<()> {
-    save(path.as_ref(), arrays, Compression::Deflated(6))
-}
-
-fn save(path: &Path, arrays: &[(&str, &dyn Save)], compression: Compression) -> Result<()> {
-    let written = |path: &Path| {
-        replace::write(path, false, |file| {
-            let mut writer = NpzWriter::new(file);
-            writer.compression(compression);
-            for (name, array) in arrays {
-                writer.write(name, *array)?;
-            }
-            writer.into_inner().map(drop)
-        })
-    };
-    on(path, written)
 }

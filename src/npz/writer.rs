@@ -1,7 +1,7 @@
 //! Writes archives of arrays, a member after the other.
 
 use std::collections::HashSet;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use rawzip::path::{EntryPath, ZipFilePath};
 use rawzip::time::UtcDateTime;
 use rawzip::{CompressionMethod, ZipArchiveWriter};
 
-use super::member_writer::{MemberWriter, State};
+use super::member_writer::{Compression, MemberWriter, State, refused};
 use super::npz_file::Target;
 use super::save::Save;
 use crate::dtype::DType;
 use crate::element::Element;
-use crate::error::{Error, ErrorKind, Result, excerpt};
+use crate::error::{ErrorKind, Result, excerpt};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::whole::WriteOptions;
@@ -31,17 +31,6 @@ const DATE: i64 = 315_532_800;
 /// Elements of stored members start at a multiple of this.
 const ALIGN: u64 = 64;
 const PAGE: u64 = 4096;
-
-/// How members are stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Compression {
-    /// As they are, so that they can be used in place: `numpy.savez`.
-    #[default]
-    Stored,
-    /// Deflated, at a level from 0 to 9: `numpy.savez_compressed`, which takes
-    /// level 6.
-    Deflated(u32),
-}
 
 /// Writes an `.npz` archive, a member after the other, in memory that doesn't
 /// grow with them.
@@ -284,21 +273,6 @@ fn padding(start: u64, align: u64) -> Option<Vec<u8>> {
     let mut field = u16::try_from(align).unwrap_or(0).to_le_bytes().to_vec();
     field.resize(usize::try_from(extra - 4).unwrap_or(2), 0);
     Some(field)
-}
-
-pub(super) fn refused(error: rawzip::Error) -> Error {
-    match error.into_kind() {
-        rawzip::ErrorKind::IO(error) => write_error()(error),
-        other => ErrorKind::Archive {
-            found: other.to_string(),
-            expected: "no zip archive can hold this",
-        }
-        .into(),
-    }
-}
-
-pub(super) fn write_error() -> impl FnOnce(io::Error) -> Error {
-    ErrorKind::io("write the archive")
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::dtype::DType;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
 use crate::literal::tuple;
-use crate::pages::Advice;
+use crate::platform::Advice;
 use crate::view::fits;
 
 /// Files that are mapped at once, unless it is said otherwise.

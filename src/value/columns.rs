@@ -1,7 +1,7 @@
 //! Prints values of one type in columns, as NumPy does inside a record.
 
 use super::Value;
-use super::print::{Digits, parts, placed, special};
+use super::digits::{Digits, parts, placed, special};
 
 /// Subarrays of more elements are shortened.
 const THRESHOLD: usize = 1000;

@@ -2,6 +2,7 @@
 
 mod columns;
 mod date;
+mod digits;
 mod parse;
 mod print;
 #[cfg(feature = "serde")]
