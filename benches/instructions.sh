@@ -10,13 +10,14 @@ if ! command -v valgrind >/dev/null; then
     exit 1
 fi
 cargo build --release --quiet
+program=${CARGO_TARGET_DIR:-target}/release/npymap-benches
 few=100
 many=1100
 
 # Prints the instructions of a run that opens file $2 $1 times.
 collected() {
     valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-        target/release/npymap-benches --count "$1" "$2" 2>&1 |
+        "$program" --count "$1" "$2" 2>&1 |
         sed -n 's/.*Collected : *\([0-9]*\).*/\1/p'
 }
 

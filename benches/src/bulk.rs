@@ -17,6 +17,9 @@ use crate::rounds::{Contestant, Work, batch};
 /// Rows and columns: 256 MiB of `f64`, more than any cache holds.
 const SHAPE: [usize; 2] = [4096, 8192];
 
+/// Numbers between the places that are read in turn: 1 MiB.
+const APART: usize = 1 << 17;
+
 /// Records of 24 bytes.
 const RECORDS: usize = 8 << 20;
 
@@ -156,6 +159,7 @@ fn sum<'a, T: Real>(
         let theirs: ArrayView2<'a, f64> = arrays.get(name)?.as_ndarray::<f64, Ix2>()?;
         let theirs = batch(move || checked(theirs.sum()));
         peers.push(Contestant::new("ndarray `sum()`", Some(0.80), theirs));
+        peers.push(limit(arrays)?);
     }
     if let Some(kind) = name.strip_suffix("-big") {
         let little = arrays.get(&format!("{kind}-little"))?.view::<T>()?;
@@ -166,6 +170,29 @@ fn sum<'a, T: Real>(
         ));
     }
     Ok(work(format!("sum, {name}"), move || checked(view.sum()), peers))
+}
+
+/// What memory gives at most: one load from each cache line, and eight places
+/// read in turn.
+fn limit(arrays: &Arrays) -> Result<Contestant<'_>> {
+    let elements = arrays.get("f8-little")?.as_slice::<f64>()?;
+    let loads = batch(move || {
+        let sum: f64 = elements.chunks(8 * APART).map(lines).sum();
+        checked(8.0 * sum)
+    });
+    Ok(Contestant::new("a load from each cache line", None, loads))
+}
+
+/// Adds up every eighth number of a block, from eight places in turn.
+fn lines(block: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let streams: Vec<&[f64]> = block.chunks(APART).collect();
+    for i in (0..APART).step_by(8) {
+        for (sum, stream) in sums.iter_mut().zip(&streams) {
+            *sum += stream.get(i).copied().unwrap_or(0.0);
+        }
+    }
+    sums.iter().sum()
 }
 
 /// The sum of all ones.
@@ -191,18 +218,23 @@ fn fresh<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Work<'a> {
 fn copy_over<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<Work<'a>> {
     let view = arrays.get("f8-big")?.view::<f64>()?;
     let mut peers = by_numpy(numpy, "copy-over", "`copyto`", Some(0.80));
+    peers.push(plain_copy(arrays, Some(1.4))?);
+    let ours = move || {
+        let mut out = arrays.out.borrow_mut();
+        Ok(view.copy_to_slice(out.as_slice_mut().ok_or("not contiguous")?)?)
+    };
+    Ok(work("copy f8-big to a buffer".into(), ours, peers))
+}
+
+/// What a copy costs that changes nothing.
+fn plain_copy(arrays: &Arrays, target: Option<f64>) -> Result<Contestant<'_>> {
     let native = arrays.get("f8-little")?.as_slice::<f64>()?;
     let plain = move || {
         let mut out = arrays.out.borrow_mut();
         out.as_slice_mut().ok_or("not contiguous")?.copy_from_slice(native);
         Result::<_>::Ok(())
     };
-    peers.push(Contestant::new("`copy_from_slice` of native elements", Some(1.4), batch(plain)));
-    let ours = move || {
-        let mut out = arrays.out.borrow_mut();
-        Ok(view.copy_to_slice(out.as_slice_mut().ok_or("not contiguous")?)?)
-    };
-    Ok(work("copy f8-big to a buffer".into(), ours, peers))
+    Ok(Contestant::new("`copy_from_slice` of native elements", target, batch(plain)))
 }
 
 fn copy_fresh<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<Work<'a>> {
@@ -231,6 +263,7 @@ fn sum_axis<'a>(
         Result::<_>::Ok(sums)
     });
     peers.push(Contestant::new("ndarray `sum_axis`", None, theirs));
+    peers.push(limit(arrays)?);
     let ours = move || Ok(view.sum_axis(axis)?);
     Ok(work(format!("sum along axis {axis}, {name}"), ours, peers))
 }
@@ -244,6 +277,7 @@ fn turn<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<Work<'a>> {
         Result::<_>::Ok(())
     });
     peers.push(Contestant::new("ndarray `assign`", Some(0.20), theirs));
+    peers.push(plain_copy(arrays, None)?);
     let ours = move || {
         let mut out = arrays.out.borrow_mut();
         Ok(view.copy_to_slice(out.as_slice_mut().ok_or("not contiguous")?)?)
