@@ -40,7 +40,7 @@ type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 const ROUNDS: usize = 21;
 const QUICK_ROUNDS: usize = 3;
 
-/// Of what takes NumPy minutes a round; `--quick` leaves it out.
+/// Of what takes NumPy a minute a round; `--quick` leaves it out.
 const LONG_ROUNDS: usize = 3;
 
 /// What `main` is asked for.
