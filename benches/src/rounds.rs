@@ -84,7 +84,7 @@ pub(crate) fn measure(mut work: Work<'_>, rounds: usize) -> Result<Vec<Row>> {
     compare(work, rounds, ours, &counts)
 }
 
-/// As [`measure`], for what takes minutes: it is done once a round, and
+/// As [`measure`], for what takes a minute: it is done once a round, and
 /// nothing warms up.
 pub(crate) fn measure_long(work: Work<'_>, rounds: usize) -> Result<Vec<Row>> {
     let counts = vec![1; work.peers.len()];

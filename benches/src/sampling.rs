@@ -116,7 +116,9 @@ pub(crate) fn works<'a>(directory: &'a Path, numpy: Option<&'a NumPy>) -> Result
     works.push(Work {
         name: format!("{WINDOWS} windows of {WINDOW} tokens to `i64`, {cold}"),
         ours: cold_windows(tokens),
-        peers: ask("tokens-cold", "`stack`, `astype`", (!usual).then_some(0.05)).into_iter().collect(),
+        peers: ask("tokens-cold", "`stack`, `astype`", (!usual).then_some(0.05))
+            .into_iter()
+            .collect(),
     });
     Ok(works)
 }
