@@ -135,7 +135,16 @@ pub(crate) fn allocate(file: &File, offset: u64, len: u64, length: Length) -> io
     }
 }
 
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
+/// NTFS reserves space for as long as a file is, and nothing behind its end.
+#[cfg(windows)]
+pub(crate) fn allocate(file: &File, offset: u64, len: u64, length: Length) -> io::Result<bool> {
+    if length == Length::Grows {
+        file.set_len(offset.saturating_add(len))?;
+    }
+    Ok(true)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
 pub(crate) fn allocate(_: &File, _: u64, _: u64, _: Length) -> io::Result<bool> {
     Ok(false)
 }
