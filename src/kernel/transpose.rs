@@ -86,7 +86,7 @@ impl<W: Pod, F: Fn(W) -> W> Job for Transpose<'_, W, F> {
         let [rows, columns] = plane.dims;
         let mut room: Vec<W> = bytemuck::zeroed_vec(HEIGHT * STRIDE + LINE / size_of::<W>());
         // Quads that lie across two cache lines take two stores.
-        let skipped = room.as_ptr().align_offset(LINE);
+        let skipped = room.as_ptr().align_offset(LINE).min(LINE / size_of::<W>());
         let tile = room.get_mut(skipped..skipped.saturating_add(HEIGHT * STRIDE));
         let tile: &mut [[W; STRIDE]] = bytemuck::cast_slice_mut(tile.unwrap_or_default());
         for left in (0..columns).step_by(WIDTH) {
