@@ -1,43 +1,18 @@
 #![doc = include_str!("../README.md")]
 
-mod any;
+// In layers: `.ci/layers.py` has their order and checks it.
+mod archive;
 mod array;
-mod axes;
-mod cast;
-mod dispatch;
 mod dtype;
 mod element;
 mod error;
-mod file;
-mod geometry;
-mod grow;
 mod kernel;
 mod layout;
-mod literal;
-mod lock;
-mod map;
-mod mode;
+mod loader;
 mod npy;
-#[cfg(feature = "npz")]
-pub mod npz;
-mod pages;
-#[cfg(any(feature = "npz", feature = "tar"))]
-mod part;
-mod platform;
-mod replace;
-mod sample;
-#[cfg(feature = "tar")]
-mod shard;
 mod source;
-pub mod ten;
-mod value;
 mod view;
-mod whole;
-
-#[cfg(doctest)]
-mod borrows;
-#[cfg(all(doctest, feature = "derive"))]
-mod refused;
+mod write;
 
 pub use bytemuck;
 pub use compact_str;
@@ -47,7 +22,10 @@ pub use jiff;
 pub use ndarray;
 pub use num_complex;
 
-pub use any::{AnyFile, Format, open_any};
+pub use archive::any::{AnyFile, Format, open_any};
+#[cfg(feature = "npz")]
+pub use archive::npz;
+pub use archive::ten;
 /// # Examples
 ///
 /// ```
@@ -84,41 +62,42 @@ pub use any::{AnyFile, Format, open_any};
 #[cfg(feature = "derive")]
 pub use npymap_derive::Record;
 
+#[cfg(feature = "npz")]
+pub use archive::npz::{Npz, NpzWriter};
+#[cfg(feature = "tar")]
+pub use archive::shard::{Shard, ShardMember};
+pub use archive::ten::{Ten, TenHeader};
 pub use array::{
     ArrayFile, CreateOptions, Description, MappedArray, MappedArrayMut, OpenOptions, Opened,
     RawSpec, Walk, Walked,
 };
-pub use cast::{Casting, Number};
 pub use dtype::{ByteOrder, DType, Field, Kind, Unit, UnitBase};
+pub use element::cast::{Casting, Number};
+pub use element::value::Value;
 pub use element::{
     Be, Bool, Bytes, CodePoint, DateTime64, Element, InPlace, Le, Pad, Real, Scalar, Text, Ticks,
     TimeDelta64, Typed,
 };
 pub use error::{Category, Error, ErrorKind, Result};
-pub use grow::{Appender, RecoverOptions, Recovery, recover, resize};
 #[doc(hidden)]
 pub use kernel::Part;
+pub use layout::row_index::{RowIndex, TakeMode};
 pub use layout::{Layout, Order};
-pub use lock::FileLock;
-pub use map::{Map, MapMut};
-pub use mode::Mode;
-pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
-#[cfg(feature = "npz")]
-pub use npz::{Npz, NpzWriter};
-pub use pages::Mapping;
-pub use platform::{Advice, LockKind};
-pub use sample::{
-    Batch, BatchError, BatchOptions, Batches, Ragged, RaggedAppender, RowIndex, Rows, Sampler,
-    SamplerState, Share, Stacked, Tail, TakeMode,
+pub use loader::{
+    Batch, BatchError, BatchOptions, Batches, Ragged, RaggedAppender, Rows, Sampler, SamplerState,
+    Share, Stacked, Tail,
 };
-#[cfg(feature = "tar")]
-pub use shard::{Shard, ShardMember};
-pub use ten::{Ten, TenHeader};
-pub use value::Value;
+pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
+pub use source::lock::FileLock;
+pub use source::map::{Map, MapMut};
+pub use source::mode::Mode;
+pub use source::pages::Mapping;
+pub use source::platform::{Advice, LockKind};
 pub use view::{
     Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, Stats, View, ViewMut,
 };
-pub use whole::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};
+pub use write::{Appender, RecoverOptions, Recovery, recover, resize};
+pub use write::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};
 
 pub mod sharing {
     #![doc = include_str!("../SHARING.md")]

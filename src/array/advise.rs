@@ -6,13 +6,13 @@ use std::fs::File;
 use std::ops::{Bound, Range, RangeBounds};
 
 use super::MappedArray;
+use crate::dtype::literal::tuple;
 use crate::error::{ErrorKind, Result};
-use crate::file;
 use crate::layout::Layout;
-use crate::literal::tuple;
-use crate::lock::FileLock;
-use crate::pages::Mapping;
-use crate::platform::{self, Advice, Id, LockKind, Stat};
+use crate::source::file;
+use crate::source::lock::FileLock;
+use crate::source::pages::Mapping;
+use crate::source::platform::{self, Advice, Id, LockKind, Stat};
 
 /// Ranges of rows count along the first axis; `..` is the whole array, also
 /// one without axes. In Fortran order the rows of a range lie all over the
@@ -224,7 +224,7 @@ impl<D: Mapping> MappedArray<D> {
     }
 
     /// Opens the file again, if its path still leads there.
-    pub(super) fn reopened(&self) -> Result<(File, Stat)> {
+    pub(crate) fn reopened(&self) -> Result<(File, Stat)> {
         let path = self.origin.path.as_deref().ok_or_else(no_path)?;
         let (file, stat) = file::open(path, false)?;
         self.own(stat.id).map(|()| (file, stat))
@@ -250,7 +250,7 @@ impl<D: Mapping> MappedArray<D> {
 
 const NO_PATH: &str = "check, lock or drop it; its file can be checked with `check_file` and locked with `FileLock::acquire_file`";
 
-fn no_path() -> crate::Error {
+fn no_path() -> crate::error::Error {
     ErrorKind::NoPath { wanted: NO_PATH }.into()
 }
 
@@ -265,7 +265,7 @@ fn bytes_of(layout: &Layout, rows: &impl RangeBounds<usize>) -> Result<Range<usi
 }
 
 /// The rows a range asks for, all of them there.
-pub(super) fn rows_of(shape: &[usize], rows: &impl RangeBounds<usize>) -> Result<Range<usize>> {
+pub(crate) fn rows_of(shape: &[usize], rows: &impl RangeBounds<usize>) -> Result<Range<usize>> {
     let &[dim, ..] = shape else {
         return Err(ErrorKind::Axis { asked: 0, shape: tuple(shape) }.into());
     };

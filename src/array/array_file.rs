@@ -8,13 +8,13 @@ use std::sync::Arc;
 use super::advise::rows_of;
 use super::{MappedArray, MappedArrayMut, OpenOptions, Origin, Place, on};
 use crate::dtype::DType;
+use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
-use crate::file;
 use crate::layout::{Layout, Order};
-use crate::literal::tuple;
-use crate::map::MapMut;
-use crate::platform::Stat;
+use crate::source::file;
+use crate::source::map::MapMut;
+use crate::source::platform::Stat;
 use crate::view::Index;
 
 /// What is read at once when pieces lie near each other.
@@ -254,7 +254,7 @@ impl ArrayFile {
         self.named(self.taken(rows))
     }
 
-    pub(super) fn taken(&self, rows: &[usize]) -> Result<MappedArrayMut> {
+    pub(crate) fn taken(&self, rows: &[usize]) -> Result<MappedArrayMut> {
         for row in rows {
             rows_of(self.shape(), &(*row..=*row))?;
         }
@@ -343,7 +343,7 @@ impl ArrayFile {
         self.place.offset.saturating_add(u64::try_from(byte).unwrap_or(u64::MAX))
     }
 
-    pub(super) fn named<T>(&self, result: Result<T>) -> Result<T> {
+    pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {
         match &self.path {
             Some(path) => result.map_err(|error| error.at(path)),
             None => result,

@@ -8,11 +8,11 @@ use super::{MappedArray, MappedArrayMut, Origin, Place};
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
 use crate::layout::Order;
-use crate::map::MapMut;
-use crate::mode::Mode;
 use crate::npy::{Header, Version};
-use crate::replace::Replacement;
-use crate::{file, platform};
+use crate::source::map::MapMut;
+use crate::source::mode::Mode;
+use crate::source::replace::Replacement;
+use crate::source::{file, platform};
 
 /// How to create an array. Setters return it. The byte order is the dtype's:
 /// see [`DType::with_byte_order`].
@@ -29,8 +29,8 @@ use crate::{file, platform};
 pub struct CreateOptions {
     order: Order,
     version: Option<Version>,
-    pub(super) overwrite: bool,
-    pub(super) sparse: bool,
+    pub(crate) overwrite: bool,
+    pub(crate) sparse: bool,
     page_aligned: bool,
 }
 
@@ -216,7 +216,7 @@ impl Planned {
 }
 
 /// Gives an empty file its length, with its space unless it is to be sparse.
-pub(super) fn make_room(file: &File, len: u64, sparse: bool) -> Result<()> {
+pub(crate) fn make_room(file: &File, len: u64, sparse: bool) -> Result<()> {
     let done = if sparse { file.set_len(len) } else { file::reserve(file, len) };
     done.map_err(ErrorKind::io("reserve space"))
 }
@@ -226,7 +226,7 @@ pub(super) fn make_room(file: &File, len: u64, sparse: bool) -> Result<()> {
 /// # Safety
 ///
 /// As [`MappedArray::create`].
-pub(super) unsafe fn created(
+pub(crate) unsafe fn created(
     file: &File,
     place: Place,
     path: Option<&Path>,
@@ -243,7 +243,7 @@ pub(super) unsafe fn created(
 /// # Safety
 ///
 /// As [`MappedArray::create`].
-pub(super) unsafe fn named(new: Replacement, place: Place, path: &Path) -> Result<MappedArrayMut> {
+pub(crate) unsafe fn named(new: Replacement, place: Place, path: &Path) -> Result<MappedArrayMut> {
     // SAFETY: the caller promises it for the file under its final name; under
     // this one nobody knows it.
     let array = unsafe { created(new.file(), place.clone(), Some(path)) }?;

@@ -7,7 +7,7 @@ use super::{MappedArray, OpenOptions, Opened, RawSpec};
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
 use crate::layout::Order;
-use crate::mode::Mode;
+use crate::source::mode::Mode;
 
 /// What another process, or this one later, needs to open an array of a file
 /// again: joblib's way to hand a `numpy.memmap` to its workers.

@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use super::MappedArray;
+use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
-use crate::literal::tuple;
-use crate::map::MapMut;
-use crate::mode::Mode;
-use crate::pages::sealed::Pages as _;
-use crate::replace;
+use crate::source::map::MapMut;
+use crate::source::mode::Mode;
+use crate::source::pages::sealed::Pages as _;
+use crate::source::replace;
 
 /// What is written at once, in bytes.
 const BLOCK: usize = 1 << 20;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::{MappedArray, Origin};
 use crate::layout::{Layout, Order};
-use crate::mode::Mode;
 use crate::npy::Header;
-use crate::platform::Id;
+use crate::source::mode::Mode;
+use crate::source::platform::Id;
 
 /// The member of an archive that an array is.
 #[derive(Clone, Copy, Debug)]

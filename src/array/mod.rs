@@ -11,12 +11,11 @@ mod lend;
 mod member;
 mod open;
 mod place;
+mod random_access;
 mod raw;
-mod rows;
 #[cfg(feature = "serde")]
 mod serialize;
 mod stream;
-mod take;
 mod walk;
 
 use std::path::Path;
@@ -25,10 +24,10 @@ use std::sync::Arc;
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
 use crate::layout::{Layout, Order};
-use crate::map::{Map, MapMut};
-use crate::mode::Mode;
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
-use crate::platform::Id;
+use crate::source::map::{Map, MapMut};
+use crate::source::mode::Mode;
+use crate::source::platform::Id;
 
 pub use array_file::ArrayFile;
 pub use create::CreateOptions;
@@ -97,9 +96,9 @@ pub type MappedArrayMut = MappedArray<MapMut>;
 
 /// Where an array is from.
 #[derive(Clone, Debug, Default)]
-struct Origin {
+pub(crate) struct Origin {
     /// The file, if it was opened by path.
-    path: Option<Arc<Path>>,
+    pub(crate) path: Option<Arc<Path>>,
     /// The name in the archive that the file is.
     member: Option<Arc<str>>,
     /// How it was mapped; `None` when it was not.
@@ -121,7 +120,7 @@ impl Origin {
     }
 
     /// Names the file in an error.
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| {
             let error = match &self.member {
                 Some(name) => error.of_member(name),
@@ -340,6 +339,11 @@ impl<D> MappedArray<D> {
     #[must_use]
     pub fn nbytes(&self) -> usize {
         self.layout.nbytes()
+    }
+
+    /// Where the array came from.
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     /// The path it was opened or created by.

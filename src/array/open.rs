@@ -7,12 +7,12 @@ use std::path::Path;
 use super::raw::{self, RawSpec};
 use super::{CreateOptions, MappedArray, MappedArrayMut, Origin};
 use crate::error::{ErrorKind, Result};
-use crate::file;
-use crate::map::{Map, MapMut};
-use crate::mode::Mode;
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
-use crate::pages::Mapping;
-use crate::platform::{Advice, Stat};
+use crate::source::file;
+use crate::source::map::{Map, MapMut};
+use crate::source::mode::Mode;
+use crate::source::pages::Mapping;
+use crate::source::platform::{Advice, Stat};
 
 /// How to open an array. Setters return it; verbs end it.
 ///
@@ -35,8 +35,8 @@ use crate::platform::{Advice, Stat};
 pub struct OpenOptions {
     pub(crate) max_header_len: usize,
     /// Where in the file it is taken to start.
-    pub(super) at: u64,
-    pub(super) raw: Option<RawSpec>,
+    pub(crate) at: u64,
+    pub(crate) raw: Option<RawSpec>,
     advice: Advice,
 }
 

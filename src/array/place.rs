@@ -3,11 +3,11 @@
 use std::fs::File;
 
 use super::OpenOptions;
+use crate::dtype::literal::tuple;
 use crate::error::{Category, Error, ErrorKind, Result};
-use crate::file;
 use crate::layout::{Layout, Order};
-use crate::literal::tuple;
 use crate::npy::{Header, Preamble, Version};
+use crate::source::file;
 
 /// Enough for any header without many fields.
 const FIRST_READ: usize = 1024;
@@ -78,7 +78,7 @@ impl OpenOptions {
 
     /// Reads the header of an array that is there with all its elements, in a
     /// file of `len` bytes.
-    pub(super) fn whole_header(&self, file: &File, len: u64) -> Result<Header> {
+    pub(crate) fn whole_header(&self, file: &File, len: u64) -> Result<Header> {
         let found = settled(file, len, |len| {
             let header = self.read_header(file, len)?;
             Place::of(&header, self.at)?.inside(len)?;

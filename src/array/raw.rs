@@ -8,10 +8,10 @@ use super::create::{created, make_room, named};
 use super::{CreateOptions, MappedArray, MappedArrayMut, Place, on};
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
-use crate::file;
 use crate::layout::{Layout, Order};
-use crate::map::MapMut;
-use crate::replace::Replacement;
+use crate::source::file;
+use crate::source::map::MapMut;
+use crate::source::replace::Replacement;
 
 /// What a file without a header holds: the arguments of `numpy.memmap`.
 ///
@@ -39,7 +39,7 @@ pub struct RawSpec {
     order: Order,
     offset: u64,
     /// Whether files may be made longer for it.
-    pub(super) grows: bool,
+    pub(crate) grows: bool,
 }
 
 impl RawSpec {
@@ -69,7 +69,7 @@ impl RawSpec {
     }
 
     /// The same, but that no file is made longer for it.
-    pub(super) fn fixed(self) -> RawSpec {
+    pub(crate) fn fixed(self) -> RawSpec {
         RawSpec { grows: false, ..self }
     }
 
@@ -206,7 +206,7 @@ fn planned(raw: &RawSpec, at: u64) -> Result<(Place, u64)> {
 /// # Safety
 ///
 /// As [`MappedArray::create_raw`].
-pub(super) unsafe fn create(
+pub(crate) unsafe fn create(
     path: &Path,
     raw: &RawSpec,
     at: u64,

@@ -4,7 +4,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
 use crate::layout::Order;
-use crate::mode::Mode;
+use crate::source::mode::Mode;
 
 /// A mode is NumPy's name of it.
 impl Serialize for Mode {

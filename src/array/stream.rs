@@ -4,8 +4,8 @@ use std::io::Read;
 
 use super::{MappedArray, MappedArrayMut, OpenOptions, Origin, Place};
 use crate::error::{ErrorKind, Result};
-use crate::map::MapMut;
 use crate::npy::{HeaderText, fill};
+use crate::source::map::MapMut;
 
 /// What is mapped before anything was read. The system gives pages only when
 /// they are touched.

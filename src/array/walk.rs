@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::{OpenOptions, Place, on};
 use crate::error::{Error, Result};
-use crate::file;
 use crate::npy::Header;
+use crate::source::file;
 
 /// The arrays of a file, as `numpy.save` writes them one after another into
 /// an open file; made by [`OpenOptions::walk`].

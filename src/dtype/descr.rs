@@ -6,8 +6,8 @@
 use compact_str::CompactString;
 
 use super::{DType, Field, Kind, Repr, typestr};
+use crate::dtype::literal::{self, Items, Reader, quoted};
 use crate::error::{Error, ErrorKind, Result};
-use crate::literal::{self, Items, Reader, quoted};
 
 /// Reads the descr that is next.
 pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<DType> {

@@ -1,6 +1,7 @@
 //! NumPy's data types: what one element is, and where its parts lie.
 
 mod descr;
+pub(crate) mod literal;
 mod typestr;
 mod unit;
 
@@ -11,8 +12,8 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 
+use crate::dtype::literal::Reader;
 use crate::error::{Error, ErrorKind, Result};
-use crate::literal::Reader;
 
 pub(crate) use descr::{parse as parse_descr, to_descr as descr_text};
 use typestr::MAX_ITEMSIZE;
@@ -204,7 +205,7 @@ impl DType {
     pub fn array(base: DType, shape: &[usize]) -> Result<DType> {
         let refused = |reason: &str| -> Error {
             ErrorKind::DType {
-                descr: format!("({base}, {})", crate::literal::tuple(shape)),
+                descr: format!("({base}, {})", crate::dtype::literal::tuple(shape)),
                 reason: reason.to_owned(),
             }
             .into()

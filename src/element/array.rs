@@ -39,7 +39,7 @@ impl<T: Element, const N: usize> Element for [T; N] {
         T::is_exact(codec)
     }
 
-    fn inexact(codec: &T::Codec) -> Option<crate::Error> {
+    fn inexact(codec: &T::Codec) -> Option<crate::error::Error> {
         T::inexact(codec)
     }
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use super::{DateTime64, Ticks, TimeDelta64};
 use crate::dtype::Unit;
+use crate::element::value::{date_ticks, units};
 use crate::error::{Error, ErrorKind, Result, excerpt};
-use crate::value::{date_ticks, units};
 
 impl DateTime64 {
     /// No date, in no unit.

@@ -5,8 +5,8 @@ use std::fmt;
 use super::scalar::{read, write};
 use super::{Element, Ticks, unfit};
 use crate::dtype::{ByteOrder, DType, Kind, Unit};
+use crate::element::value::{date_text, difference_text};
 use crate::error::{ErrorKind, Result};
-use crate::value::{date_text, difference_text};
 
 macro_rules! with_unit {
     ($(#[$docs:meta])* $name:ident, $kind:ident, $text:ident) => {

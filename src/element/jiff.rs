@@ -9,8 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{DateTime64, Ticks, TimeDelta64};
 use crate::dtype::{Unit, UnitBase};
+use crate::element::value::units;
 use crate::error::{Error, ErrorKind, Result};
-use crate::value::units;
 
 const NANOSECONDS: Unit = Unit { base: UnitBase::Nanosecond, multiple: 1 };
 const SECONDS: Unit = Unit { base: UnitBase::Second, multiple: 1 };

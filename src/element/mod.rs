@@ -3,18 +3,23 @@
 mod array;
 mod boolean;
 mod calendar;
+pub(crate) mod cast;
 mod date;
+mod dispatch;
 mod endian;
 #[cfg(feature = "jiff")]
 mod jiff;
 pub(crate) mod part;
 mod real;
 pub(crate) mod record;
+#[cfg(all(doctest, feature = "derive"))]
+mod refused;
 mod scalar;
 mod strings;
 mod text;
 mod total;
 mod tuple;
+pub(crate) mod value;
 
 use std::fmt::Debug;
 
@@ -90,7 +95,7 @@ pub trait Element: Sized + 'static {
     /// there is more to say than their byte order.
     #[doc(hidden)]
     #[must_use]
-    fn inexact(_: &Self::Codec) -> Option<crate::Error> {
+    fn inexact(_: &Self::Codec) -> Option<crate::error::Error> {
         None
     }
 
@@ -220,7 +225,7 @@ impl DType {
 }
 
 /// The error of asking for a type that isn't what is stored.
-fn unfit(dtype: &DType, asked: impl Into<String>) -> crate::Error {
+fn unfit(dtype: &DType, asked: impl Into<String>) -> crate::error::Error {
     ErrorKind::Fit { stored: dtype.to_string(), asked: asked.into(), works: works_for(dtype) }
         .into()
 }

@@ -273,6 +273,6 @@ pub fn dtype(
 
 /// The memory of records as bytes that are copied as they are.
 #[must_use]
-pub fn raw<T: Pod>(values: &mut [T]) -> Option<(crate::Part, &mut [u8])> {
-    Some((crate::Part::plain(size_of::<T>()), bytemuck::cast_slice_mut(values)))
+pub fn raw<T: Pod>(values: &mut [T]) -> Option<(crate::kernel::Part, &mut [u8])> {
+    Some((crate::kernel::Part::plain(size_of::<T>()), bytemuck::cast_slice_mut(values)))
 }

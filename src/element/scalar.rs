@@ -13,7 +13,7 @@ use super::{Element, InPlace, Typed, subarray_codec, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
 use crate::kernel::{self, Job, Part};
-use crate::platform::prefer_large_pages;
+use crate::source::platform::prefer_large_pages;
 
 /// A number, or a date's count: what [`Le`](super::Le) and [`Be`](super::Be)
 /// stand for. Sealed.

@@ -228,11 +228,11 @@ pub enum ErrorKind {
     #[non_exhaustive]
     Encode {
         /// The version that was asked for.
-        asked: crate::Version,
+        asked: String,
         /// What doesn't fit.
         reason: &'static str,
         /// The version that holds it.
-        works: crate::Version,
+        works: String,
     },
 
     /// Elements of this dtype aren't what the asked type stands for.
@@ -429,7 +429,7 @@ pub enum ErrorKind {
         /// The dtype asked for.
         to: String,
         /// What was allowed.
-        casting: crate::Casting,
+        casting: String,
         /// What would work.
         works: String,
     },

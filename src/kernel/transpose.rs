@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 
 use super::{Job, Part, prefetch, run};
-use crate::geometry::{advance, signed};
+use crate::layout::geometry::{advance, signed};
 
 /// Rows of a tile, each a few cache lines of `from`.
 const HEIGHT: usize = 128;

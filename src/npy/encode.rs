@@ -4,10 +4,10 @@ use std::io::Write;
 
 use super::header::Header;
 use super::preamble::{MAGIC, Version};
+use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind, descr_text};
 use crate::error::{ErrorKind, Result};
 use crate::layout::Order;
-use crate::literal::tuple;
 
 /// The elements start at a multiple of this, so that they can be mapped.
 const ALIGN: usize = 64;
@@ -148,8 +148,11 @@ impl Header {
 /// Puts magic, version and length before a text, and padding and a newline
 /// behind it.
 fn file_start(version: Version, text: Vec<u8>, header_len: usize) -> Result<Vec<u8>> {
-    let too_long =
-        || ErrorKind::Encode { asked: version, reason: "it is too long", works: Version::V2 };
+    let too_long = || ErrorKind::Encode {
+        asked: version.to_string(),
+        reason: "it is too long",
+        works: Version::V2.to_string(),
+    };
     let mut bytes = Vec::with_capacity(version.text_offset() + header_len);
     bytes.extend(MAGIC);
     bytes.extend([version.major(), version.minor()]);
@@ -191,8 +194,12 @@ impl Version {
 
 fn latin1(text: &str, asked: Version) -> Result<Vec<u8>> {
     let refused = |_| {
-        ErrorKind::Encode { asked, reason: "a field name is not latin-1", works: Version::V3 }
-            .into()
+        ErrorKind::Encode {
+            asked: asked.to_string(),
+            reason: "a field name is not latin-1",
+            works: Version::V3.to_string(),
+        }
+        .into()
     };
     text.chars().map(|c| u8::try_from(u32::from(c)).map_err(refused)).collect()
 }

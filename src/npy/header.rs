@@ -6,10 +6,10 @@ use super::MAX_HEADER_LEN;
 use super::plain::{self, Values};
 use super::preamble::{Preamble, Version};
 use super::text::{self, HeaderText};
+use crate::dtype::literal::Reader;
 use crate::dtype::{DType, Kind, MAX_NDIM, parse_descr};
 use crate::error::{Error, ErrorKind, Result, excerpt};
 use crate::layout::{Layout, Order};
-use crate::literal::Reader;
 
 /// What the header of a `.npy` file says.
 ///

@@ -2,12 +2,12 @@
 
 use super::cast::changed;
 use super::{DynView, DynViewMut, View, ViewMut};
-use crate::cast::{Casting, Number, Wide, check, same};
 use crate::dtype::{DType, Kind};
+use crate::element::cast::{Casting, Number, Wide, check, same};
+use crate::element::value::{Value, units};
 use crate::element::{Element as _, Ticks, decode_points, trimmed};
 use crate::error::{ErrorKind, Result};
-use crate::geometry::Geometry;
-use crate::value::{Value, units};
+use crate::layout::geometry::Geometry;
 use crate::with_type;
 
 /// Elements that are cast at once: both sides of a tile stay in a cache.
@@ -59,7 +59,8 @@ impl ViewMut<'_, Value> {
 fn is_there(from: &DType, to: &DType, casting: Casting) -> Result<()> {
     let refused = |works: &str| {
         let (from, to) = (from.to_string(), to.to_string());
-        Err(ErrorKind::Cast { from, to, casting, works: works.to_owned() }.into())
+        Err(ErrorKind::Cast { from, to, casting: casting.to_string(), works: works.to_owned() }
+            .into())
     };
     match (from.subarray(), to.subarray()) {
         (Some((base, shape)), Some((other, same))) if shape == same => {
@@ -232,7 +233,7 @@ fn kept<T: Number>(value: Wide, exact: bool, dtype: &DType) -> Result<T> {
 fn dates(
     to: DynViewMut<'_>,
     from: &DynView<'_>,
-    convert: fn(Ticks, crate::Unit, crate::Unit) -> Option<Ticks>,
+    convert: fn(Ticks, crate::dtype::Unit, crate::dtype::Unit) -> Option<Ticks>,
     casting: Casting,
 ) -> Result<()> {
     let (own, other) = (to.dtype().clone(), from.dtype().clone());

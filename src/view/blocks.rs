@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::runs::Run;
 use crate::element::{Element, decode_onto, decode_over};
-use crate::geometry::Geometry;
+use crate::layout::geometry::Geometry;
 
 /// What is decoded at once, so that it stays in the first cache.
 const BLOCK: usize = 16 * 1024;

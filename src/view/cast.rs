@@ -3,10 +3,10 @@
 use ndarray::{ArrayD, IxDyn};
 
 use super::View;
-use crate::cast::{Casting, Number, Wide, check, same};
 use crate::dtype::{ByteOrder, DType};
+use crate::element::cast::{Casting, Number, Wide, check, same};
+use crate::element::value::Value;
 use crate::error::{Error, ErrorKind, Result};
-use crate::value::Value;
 use crate::with_type;
 
 impl<T: Number> View<'_, T> {
@@ -92,7 +92,7 @@ impl View<'_, Value> {
         with_type!(dtype, number T => self.view::<T>()?.to_ndarray_as(casting), _ => {
             let works = "only numbers do: take a field, or copy with `to_ndarray`".to_owned();
             let to = U::dtype().to_string();
-            Err(ErrorKind::Cast { from: dtype.to_string(), to, casting, works }.into())
+            Err(ErrorKind::Cast { from: dtype.to_string(), to, casting: casting.to_string(), works }.into())
         })
     }
 }

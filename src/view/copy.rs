@@ -3,9 +3,9 @@
 use ndarray::{ArrayD, ArrayViewMut, Dimension, IxDyn};
 
 use super::{View, planes};
+use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
-use crate::literal::tuple;
 
 impl<T: Element> View<'_, T> {
     /// Copies all elements in C order.

@@ -1,12 +1,12 @@
 //! Views of elements whose dtype is known at run time only.
 
 use super::{View, ViewMut};
-use crate::axes::Axes;
 use crate::dtype::DType;
 use crate::element::Element;
+use crate::element::value::Value;
 use crate::error::Result;
-use crate::geometry::Geometry;
-use crate::value::Value;
+use crate::layout::axes::Axes;
+use crate::layout::geometry::Geometry;
 
 /// A view whose dtype is known at run time; its elements are [`Value`]s.
 ///

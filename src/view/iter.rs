@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::runs::Run;
-use crate::axes::Axes;
 use crate::element::{Element, chunks};
-use crate::geometry::Geometry;
+use crate::layout::axes::Axes;
+use crate::layout::geometry::Geometry;
 
 /// The elements of a [`View`](crate::View) in C order.
 ///

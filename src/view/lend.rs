@@ -5,10 +5,10 @@ use std::ops::Range;
 use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, ShapeBuilder as _, StrideShape};
 
 use super::{View, ViewMut};
+use crate::dtype::literal::tuple;
 use crate::element::{InPlace, short_name};
 use crate::error::{Error, ErrorKind, Result};
-use crate::geometry::Geometry;
-use crate::literal::tuple;
+use crate::layout::geometry::Geometry;
 
 impl<'a, T: InPlace> View<'a, T> {
     /// Lends all elements as a slice, when they are one run in C order.

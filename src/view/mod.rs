@@ -3,6 +3,8 @@
 
 mod assign;
 mod blocks;
+#[cfg(doctest)]
+mod borrows;
 mod cast;
 mod copy;
 mod dynamic;
@@ -25,11 +27,11 @@ use std::fmt;
 
 use ndarray::SliceInfoElem;
 
-use crate::axes::Axes;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
-use crate::geometry::{Geometry, element};
 use crate::layout::Layout;
+use crate::layout::axes::Axes;
+use crate::layout::geometry::{Geometry, element};
 
 pub use blocks::Blocks;
 pub use dynamic::{DynView, DynViewMut};

@@ -6,12 +6,12 @@ use ndarray::{ArrayView, Dimension, SliceInfoElem};
 
 use super::runs::Run;
 use super::{Index, View};
-use crate::axes::Axes;
+use crate::dtype::literal::tuple;
 use crate::element::{Element, chunks_mut};
 use crate::error::{ErrorKind, Result};
-use crate::geometry::{Geometry, element};
 use crate::layout::Layout;
-use crate::literal::tuple;
+use crate::layout::axes::Axes;
+use crate::layout::geometry::{Geometry, element};
 
 /// Elements of type `T` that may be written.
 ///
@@ -373,7 +373,7 @@ impl Run {
 #[cold]
 #[inline(never)]
 #[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
-fn outside(index: Axes<usize>, shape: Axes<usize>) -> crate::Error {
+fn outside(index: Axes<usize>, shape: Axes<usize>) -> crate::error::Error {
     ErrorKind::Element { asked: tuple(&index), shape: tuple(&shape) }.into()
 }
 

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::runs::Run;
-use crate::axes::Axes;
+use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
-use crate::geometry::{Geometry, advance};
 use crate::kernel;
-use crate::literal::tuple;
+use crate::layout::axes::Axes;
+use crate::layout::geometry::{Geometry, advance};
 
 /// Bytes of values converted at once, so that they stay in the first cache.
 const BLOCK: usize = 16 * 1024;

@@ -1,8 +1,8 @@
 //! Copies of elements that lie together along another axis than the last.
 
-use crate::axes::Axes;
-use crate::geometry::Geometry;
 use crate::kernel::{self, Part, Plane};
+use crate::layout::axes::Axes;
+use crate::layout::geometry::Geometry;
 
 /// Planes narrower than this are copied run by run.
 const NARROW: usize = 8;
@@ -63,7 +63,7 @@ impl Geometry {
     /// The first byte of each element, in C order.
     pub(super) fn places(&self) -> impl Iterator<Item = usize> + '_ {
         self.runs().flat_map(|run| {
-            (0..run.count).map(move |i| crate::geometry::advance(run.start, i, run.stride))
+            (0..run.count).map(move |i| crate::layout::geometry::advance(run.start, i, run.stride))
         })
     }
 }

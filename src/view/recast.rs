@@ -5,10 +5,10 @@ use num_complex::Complex;
 use super::dynamic::with_subarrays;
 use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::{ByteOrder, DType, Kind};
+use crate::element::value::Value;
 use crate::element::{Element, Scalar};
 use crate::error::{Error, ErrorKind, Result};
-use crate::geometry::Geometry;
-use crate::value::Value;
+use crate::layout::geometry::Geometry;
 
 impl<'a> View<'a, Value> {
     /// Takes the bytes for elements of another dtype: NumPy's `a.view(dtype)`.

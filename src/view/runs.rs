@@ -1,7 +1,7 @@
 //! Elements as runs: the last axis of a geometry, once for each index of the
 //! axes before it.
 
-use crate::geometry::{Geometry, advance};
+use crate::layout::geometry::{Geometry, advance};
 
 /// One run: where it starts, and how many elements at what distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use ndarray::SliceInfoElem;
 
+use crate::dtype::literal::tuple;
 use crate::error::{ErrorKind, Result, excerpt};
-use crate::literal::tuple;
 
 /// What NumPy's notation selects of a shape, for
 /// [`View::slice`](crate::View::slice).

@@ -6,10 +6,10 @@ use ndarray::{ArrayD, IxDyn};
 
 use super::View;
 use super::runs::Run;
+use crate::dtype::literal::tuple;
 use crate::element::{ROWS, Real, STREAMS, chunks};
 use crate::error::{ErrorKind, Result};
-use crate::geometry::{Geometry, advance};
-use crate::literal::tuple;
+use crate::layout::geometry::{Geometry, advance};
 
 /// How far apart the streams of a long run start.
 const APART: usize = 1 << 20;
@@ -67,7 +67,7 @@ impl<T: Real> View<'_, T> {
         // An axis of no elements costs a file nothing, and the sums along it do.
         let too_many = |_| {
             let (shape, itemsize) = (tuple(&rest.shape), size_of::<f64>());
-            crate::Error::from(ErrorKind::Size { shape, itemsize })
+            crate::error::Error::from(ErrorKind::Size { shape, itemsize })
         };
         Vec::<f64>::new().try_reserve_exact(rest.len()).map_err(too_many)?;
         let mut sums = ArrayD::zeros(IxDyn(&rest.shape));

@@ -4,11 +4,11 @@ use ndarray::{ArrayD, IxDyn};
 
 use super::View;
 use super::parts::Parts;
+use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
-use crate::geometry::Geometry;
-use crate::literal::tuple;
-use crate::sample::{RowIndex, TakeMode, resolve};
+use crate::layout::geometry::Geometry;
+use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 
 impl<T: Element> View<'_, T> {
     /// Copies what stands at some indices of an axis, in that order: NumPy's

@@ -2,9 +2,9 @@
 
 use super::View;
 use crate::dtype::{DType, Kind};
+use crate::element::value::Value;
 use crate::element::{character, decode_points, text, trimmed};
 use crate::error::{ErrorKind, Result};
-use crate::value::Value;
 
 impl<'a> View<'a, Value> {
     /// Lends bytes of dtype `S` as text in C order, without the NULs behind
@@ -65,7 +65,7 @@ impl<'a> View<'a, Value> {
     }
 }
 
-fn unfit(dtype: &DType, asked: &str) -> crate::Error {
+fn unfit(dtype: &DType, asked: &str) -> crate::error::Error {
     let works = match dtype.kind() {
         Kind::Unicode => "String".to_owned(),
         _ => crate::element::works_for(dtype),

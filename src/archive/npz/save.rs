@@ -1,0 +1,77 @@
+//! What can be a member of an archive.
+
+use std::io::Write;
+
+use ndarray::{Array, ArrayRef, Dimension};
+
+use crate::array::MappedArray;
+use crate::element::{Element, Typed};
+use crate::error::{ErrorKind, Result};
+use crate::layout::Order;
+use crate::npy::{Encoded, Header};
+use crate::write::whole::WriteOptions;
+
+/// An array that can be a member of an archive: a [`MappedArray`] of any
+/// dtype, or an ndarray array. Sealed.
+pub trait Save: private::Sealed {
+    /// Bytes before its elements.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Header::new`].
+    fn header_len(&self) -> Result<usize>;
+
+    /// Writes header and elements, as `numpy.save` does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Header::new`], [`ErrorKind::Io`].
+    fn write_npy(&self, to: &mut dyn Write) -> Result<()>;
+}
+
+mod private {
+    use super::{Array, ArrayRef, Dimension, Element, MappedArray, Typed};
+
+    pub trait Sealed {}
+    impl<D: AsRef<[u8]>> Sealed for MappedArray<D> {}
+    impl<T: Element + Typed, D: Dimension> Sealed for ArrayRef<T, D> {}
+    impl<T: Element + Typed, D: Dimension> Sealed for Array<T, D> {}
+}
+
+impl<D: AsRef<[u8]>> Save for MappedArray<D> {
+    fn header_len(&self) -> Result<usize> {
+        Ok(encoded(self)?.bytes.len())
+    }
+
+    fn write_npy(&self, to: &mut dyn Write) -> Result<()> {
+        to.write_all(&encoded(self)?.bytes).map_err(ErrorKind::io("write the header"))?;
+        to.write_all(self.as_bytes()?).map_err(ErrorKind::io("write the elements"))
+    }
+}
+
+fn encoded<D>(array: &MappedArray<D>) -> Result<Encoded> {
+    let order = if array.layout().is_c_contiguous() { Order::C } else { Order::F };
+    Header::new(array.dtype().clone(), array.shape(), order)?.encode(None)
+}
+
+impl<T: Element + Typed, D: Dimension> Save for ArrayRef<T, D> {
+    fn header_len(&self) -> Result<usize> {
+        WriteOptions::new(T::dtype()).header_len(self)
+    }
+
+    fn write_npy(&self, to: &mut dyn Write) -> Result<()> {
+        WriteOptions::new(T::dtype()).write_to(to, self).map(drop)
+    }
+}
+
+impl<T: Element + Typed, D: Dimension> Save for Array<T, D> {
+    fn header_len(&self) -> Result<usize> {
+        let array: &ArrayRef<T, D> = self;
+        array.header_len()
+    }
+
+    fn write_npy(&self, to: &mut dyn Write) -> Result<()> {
+        let array: &ArrayRef<T, D> = self;
+        array.write_npy(to)
+    }
+}

@@ -1,0 +1,297 @@
+//! Writes archives of arrays, a member after the other.
+
+use std::collections::HashSet;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ndarray::{ArrayRef, Dimension};
+use rawzip::extra_fields::ExtraFieldId;
+use rawzip::path::{EntryPath, ZipFilePath};
+use rawzip::time::UtcDateTime;
+use rawzip::{CompressionMethod, ZipArchiveWriter};
+
+use super::member_writer::{Compression, MemberWriter, State, refused};
+use super::npz_file::Target;
+use super::save::Save;
+use crate::dtype::DType;
+use crate::element::Element;
+use crate::error::{ErrorKind, Result, excerpt};
+use crate::layout::Order;
+use crate::npy::Header;
+use crate::write::whole::WriteOptions;
+
+/// Bytes of a member's header before its name.
+const LOCAL_HEADER: u64 = 30;
+
+/// 1980-01-01, the first day a zip archive knows: equal arrays give equal
+/// archives.
+const DATE: i64 = 315_532_800;
+
+/// Elements of stored members start at a multiple of this.
+const ALIGN: u64 = 64;
+const PAGE: u64 = 4096;
+
+/// Writes an `.npz` archive, a member after the other, in memory that doesn't
+/// grow with them.
+///
+/// Elements of stored members start at a multiple of 64 bytes, so that native
+/// numbers can be lent in place. NumPy, Python's `zipfile` and `unzip` read
+/// the result.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ndarray::array;
+/// use npymap::npz::{Compression, Npz, NpzWriter};
+///
+/// let mut writer = NpzWriter::new(Vec::new());
+/// writer.write("a", &array![1_u8, 2, 3])?;
+/// writer.compression(Compression::Deflated(6)).write("zeros", &npymap::ndarray::Array1::<f64>::zeros(100))?;
+/// let bytes = writer.into_inner()?;
+///
+/// let npz = Npz::from_bytes(bytes)?;
+/// assert_eq!(npz.get("a")?.as_slice::<u8>()?, [1, 2, 3]);
+/// assert!(!npz.member("zeros")?.is_stored());
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct NpzWriter<W: Write> {
+    zip: ZipArchiveWriter<BufWriter<W>>,
+    pub(super) compression: Compression,
+    align: u64,
+    names: HashSet<String>,
+    /// The file, where members can be mapped.
+    pub(super) file: Option<Arc<Target>>,
+    pub(super) path: Option<PathBuf>,
+    state: State,
+}
+
+impl<W: Write> NpzWriter<W> {
+    /// Begins an archive in any writer.
+    pub fn new(to: W) -> NpzWriter<W> {
+        NpzWriter {
+            zip: ZipArchiveWriter::new(BufWriter::new(to)),
+            compression: Compression::Stored,
+            align: ALIGN,
+            names: HashSet::new(),
+            file: None,
+            path: None,
+            state: State::Whole,
+        }
+    }
+
+    /// How the members that follow are stored.
+    pub fn compression(&mut self, compression: Compression) -> &mut NpzWriter<W> {
+        self.compression = compression;
+        self
+    }
+
+    /// Starts the elements of stored members that follow at a multiple of
+    /// 4096 bytes, so that rows of a page touch one page.
+    pub fn page_aligned(&mut self, aligned: bool) -> &mut NpzWriter<W> {
+        self.align = if aligned { PAGE } else { ALIGN };
+        self
+    }
+
+    /// Writes an array as a member: `name` is its key, without `.npy`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Archive`] for a name that is there already or that no
+    /// archive can hold; those of [`Header::new`], [`ErrorKind::Io`].
+    pub fn write(&mut self, name: &str, array: &(impl Save + ?Sized)) -> Result<()> {
+        let header_len = array.header_len()?;
+        let done = self.start(name, header_len, None).and_then(|mut member| {
+            array.write_npy(&mut member)?;
+            member.finish()
+        });
+        self.named(done)
+    }
+
+    /// Writes an ndarray array as another dtype, as
+    /// [`WriteOptions::write`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](NpzWriter::write), and those of
+    /// [`WriteOptions::write_to`].
+    pub fn write_as<T: Element, D: Dimension>(
+        &mut self,
+        name: &str,
+        array: &ArrayRef<T, D>,
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let header_len = options.header_len(array)?;
+        let done = self.start(name, header_len, None).and_then(|mut member| {
+            options.write_to(&mut member, array)?;
+            member.finish()
+        });
+        self.named(done)
+    }
+
+    /// Begins a member whose elements are written to what is returned, in
+    /// `order` and in the byte order of `dtype`. It counts when it is
+    /// [finished](MemberWriter::finish).
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](NpzWriter::write).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::Write as _;
+    ///
+    /// use npymap::npz::{Npz, NpzWriter};
+    /// use npymap::Order;
+    ///
+    /// let mut writer = NpzWriter::new(Vec::new());
+    /// let mut member = writer.begin("counts", &"<u2".parse()?, &[3], Order::C)?;
+    /// for count in [1_u16, 2, 3] {
+    ///     member.write_all(&count.to_le_bytes())?;
+    /// }
+    /// member.finish()?;
+    /// let npz = Npz::from_bytes(writer.into_inner()?)?;
+    /// assert_eq!(npz.get("counts")?.view::<u16>()?.to_vec(), [1, 2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn begin(
+        &mut self,
+        name: &str,
+        dtype: &DType,
+        shape: &[usize],
+        order: Order,
+    ) -> Result<MemberWriter<'_, W>> {
+        let header = Header::new(dtype.clone(), shape, order)?;
+        let nbytes = u64::try_from(header.layout()?.nbytes()).unwrap_or(u64::MAX);
+        let encoded = header.encode(None)?;
+        let len = u64::try_from(encoded.bytes.len()).unwrap_or(u64::MAX);
+        let mut member = self.start(name, encoded.bytes.len(), Some(nbytes.saturating_add(len)))?;
+        member.write_all(&encoded.bytes).map_err(ErrorKind::io("write the header"))?;
+        Ok(member)
+    }
+
+    /// Finishes the archive and gives back what it was written to.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Archive`] when a member was left unfinished,
+    /// [`ErrorKind::Io`].
+    pub fn into_inner(self) -> Result<W> {
+        self.whole()?;
+        let to = self.zip.finish().map_err(refused)?;
+        to.into_inner().map_err(|error| ErrorKind::io("write the archive")(error.into_error()))
+    }
+
+    /// Begins a member that a header of so many bytes starts.
+    fn start(
+        &mut self,
+        name: &str,
+        header_len: usize,
+        len: Option<u64>,
+    ) -> Result<MemberWriter<'_, W>> {
+        self.whole()?;
+        let file_name = file_name(name)?;
+        if !self.names.insert(name.to_owned()) {
+            let found = format!("a member `{}` is there already", excerpt(name));
+            return Err(ErrorKind::Archive { found, expected: "choose another name" }.into());
+        }
+        let header_len = u64::try_from(header_len).unwrap_or(0);
+        let name_len = u64::try_from(file_name.len()).unwrap_or(0);
+        let start = self.zip.stream_offset() + LOCAL_HEADER + name_len;
+        let path = if file_name.is_ascii() {
+            EntryPath::verbatim(file_name.into_bytes())
+        } else {
+            EntryPath::conformant(file_name)
+        };
+        self.state = State::Torn;
+        let builder = self.zip.new_file(path).last_modified(UtcDateTime::from_unix(DATE));
+        // Of other systems unzip takes names for no UTF-8.
+        let mut builder = builder.unix_permissions(0o100_644);
+        let compression = self.compression;
+        match compression {
+            Compression::Deflated(_) => {
+                builder = builder.compression_method(CompressionMethod::DEFLATE);
+            }
+            Compression::Stored => {
+                if let Some(padding) = padding(start + header_len, self.align) {
+                    let id = ExtraFieldId::ANDROID_ZIP_ALIGNMENT;
+                    let field = builder.extra_field(id, &padding, rawzip::Header::LOCAL);
+                    builder = field.map_err(refused)?;
+                }
+            }
+        }
+        let (entry, _) = builder.start().map_err(refused)?;
+        Ok(MemberWriter::new(entry, compression, len, &mut self.state))
+    }
+
+    fn whole(&self) -> Result<()> {
+        if self.state == State::Whole {
+            return Ok(());
+        }
+        let found = "a member was left unfinished".to_owned();
+        Err(ErrorKind::Archive { found, expected: "begin the archive anew" }.into())
+    }
+
+    /// Names the file in an error.
+    pub(super) fn named<T>(&self, result: Result<T>) -> Result<T> {
+        match &self.path {
+            Some(path) => result.map_err(|error| error.at(path)),
+            None => result,
+        }
+    }
+}
+
+/// The name in the archive, checked to come out as it goes in.
+fn file_name(name: &str) -> Result<String> {
+    let refused = |expected| {
+        let found = format!("the name `{}` of a member", excerpt(name));
+        Err(ErrorKind::Archive { found, expected }.into())
+    };
+    let file_name = format!("{name}.npy");
+    if file_name.len() > usize::from(u16::MAX) {
+        return refused("expected at most 65531 bytes");
+    }
+    if name.contains('\0') {
+        return refused("expected no NUL, at which readers end it");
+    }
+    if !name.is_ascii() && ZipFilePath::from_str(&file_name).as_str() != file_name {
+        return refused("expected no `..`, no root and no backslash besides letters beyond ASCII");
+    }
+    Ok(file_name)
+}
+
+/// An extra field that moves what starts at `start` to a multiple of `align`,
+/// if it isn't there: the multiple and zeros, as Android's zipalign writes.
+fn padding(start: u64, align: u64) -> Option<Vec<u8>> {
+    const MIN: u64 = 6;
+    if start % align == 0 {
+        return None;
+    }
+    let extra = MIN + (start + MIN).wrapping_neg() % align;
+    let mut field = u16::try_from(align).unwrap_or(0).to_le_bytes().to_vec();
+    field.resize(usize::try_from(extra - 4).unwrap_or(2), 0);
+    Some(field)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_brings_elements_to_a_multiple() {
+        for align in [ALIGN, PAGE] {
+            for start in 1..2 * align {
+                match padding(start, align) {
+                    None => assert_eq!(start % align, 0),
+                    Some(field) => {
+                        let extra = 4 + u64::try_from(field.len()).unwrap();
+                        assert_eq!((start + extra) % align, 0, "{start} {align}");
+                        assert!(extra < align + 6);
+                    }
+                }
+            }
+        }
+    }
+}

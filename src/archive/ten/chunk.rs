@@ -1,0 +1,156 @@
+//! The chunks a `.ten` file is made of: magic, length, payload, padding.
+
+use std::io::{self, Read, Write};
+
+use zerocopy::byteorder::little_endian::I64;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::refused;
+use crate::error::{ErrorKind, Result};
+use crate::npy::fill;
+
+const MAGIC: [u8; 8] = *b"~TenBin~";
+
+/// Payloads are padded to a multiple of this.
+const ALIGN: usize = 64;
+
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
+#[repr(C)]
+struct Wire {
+    magic: [u8; 8],
+    nbytes: I64,
+}
+
+/// The bytes before a payload.
+pub(super) const HEAD: usize = size_of::<Wire>();
+
+/// Reads what stands before the payload at byte `at` and returns its length.
+pub(super) fn head(bytes: &[u8], at: u64) -> Result<u64> {
+    let Ok((wire, _)) = Wire::read_from_prefix(bytes) else {
+        let (needed, found) = (HEAD, bytes.len());
+        return Err(ErrorKind::Eof { what: "start of a chunk", needed, found }.into());
+    };
+    if wire.magic != MAGIC {
+        return refused(
+            format!("at byte {at}: a chunk starts with b\"{}\"", wire.magic.escape_ascii()),
+            "expected b\"~TenBin~\"",
+        );
+    }
+    u64::try_from(wire.nbytes.get()).or_else(|_| {
+        refused(format!("at byte {at}: a chunk of {} bytes", wire.nbytes), "expected 0 or more")
+    })
+}
+
+/// A payload's length with its padding.
+pub(super) fn padded(len: u64) -> Option<u64> {
+    len.checked_next_multiple_of(64)
+}
+
+/// Writes one chunk: webdataset's `write_chunk`.
+///
+/// # Errors
+///
+/// [`ErrorKind::Io`].
+pub fn write_chunk(mut to: impl Write, payload: &[u8]) -> Result<()> {
+    begin(&mut to, payload.len())?;
+    to.write_all(payload).map_err(write_error())?;
+    end(&mut to, payload.len())
+}
+
+/// Writes what stands before a payload of `len` bytes.
+pub(super) fn begin(to: &mut impl Write, len: usize) -> Result<()> {
+    let Ok(nbytes) = i64::try_from(len) else {
+        return refused(format!("a chunk of {len} bytes"), "at most 2^63 - 1 can be said");
+    };
+    let wire = Wire { magic: MAGIC, nbytes: I64::new(nbytes) };
+    to.write_all(wire.as_bytes()).map_err(write_error())
+}
+
+/// Pads a payload of `len` bytes.
+pub(super) fn end(to: &mut impl Write, len: usize) -> Result<()> {
+    let padding = len.wrapping_neg() % ALIGN;
+    to.write_all([0; ALIGN].get(..padding).unwrap_or_default()).map_err(write_error())
+}
+
+/// Reads one chunk's payload, and its padding: webdataset's `read_chunk`.
+/// `None` at the end of the stream. The padding of the last chunk may be
+/// missing.
+///
+/// Memory is taken for what was read, not for what was announced.
+///
+/// # Errors
+///
+/// [`ErrorKind::Archive`] for a wrong magic or a negative length,
+/// [`ErrorKind::Eof`], [`ErrorKind::Io`].
+pub fn read_chunk(mut from: impl Read) -> Result<Option<Vec<u8>>> {
+    let Some(len) = read_head(&mut from)? else { return Ok(None) };
+    let mut payload = Vec::new();
+    let found = from.by_ref().take(len).read_to_end(&mut payload).map_err(read_error())?;
+    whole("payload of a chunk", len, found)?;
+    read_padding(&mut from, len)?;
+    Ok(Some(payload))
+}
+
+/// Reads what stands before a payload; `None` at the end of the stream.
+pub(super) fn read_head(from: &mut impl Read) -> Result<Option<u64>> {
+    let mut bytes = [0; HEAD];
+    match fill(from, &mut bytes).map_err(read_error())? {
+        0 => Ok(None),
+        found => head(bytes.get(..found).unwrap_or_default(), 0).map(Some),
+    }
+}
+
+/// Reads the padding of a payload, of which the last may be missing.
+pub(super) fn read_padding(from: &mut impl Read, len: u64) -> Result<()> {
+    let padding = padded(len).map_or(0, |padded| padded - len);
+    io::copy(&mut from.take(padding), &mut io::sink()).map(drop).map_err(read_error())
+}
+
+/// Checks that all of a payload was found.
+pub(super) fn whole(what: &'static str, needed: u64, found: usize) -> Result<()> {
+    let needed = usize::try_from(needed).unwrap_or(usize::MAX);
+    if found == needed { Ok(()) } else { Err(ErrorKind::Eof { what, needed, found }.into()) }
+}
+
+/// Joins payloads to one buffer: webdataset's `encode_chunks`.
+#[must_use]
+pub fn encode_chunks(payloads: &[impl AsRef<[u8]>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for payload in payloads {
+        // Memory takes whatever is written.
+        let _ = write_chunk(&mut bytes, payload.as_ref());
+    }
+    bytes
+}
+
+/// Parts a buffer into payloads: webdataset's `decode_chunks`. The padding of
+/// the last may be missing.
+///
+/// # Errors
+///
+/// [`ErrorKind::Archive`] for a wrong magic or a negative length,
+/// [`ErrorKind::Eof`].
+pub fn decode_chunks(bytes: &[u8]) -> Result<Vec<&[u8]>> {
+    let mut payloads = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let len = head(rest, u64::try_from(at).unwrap_or(u64::MAX))?;
+        let rest = rest.get(HEAD..).unwrap_or_default();
+        let asked = usize::try_from(len).unwrap_or(usize::MAX);
+        let Some(payload) = rest.get(..asked) else {
+            let (needed, found) = (asked, rest.len());
+            return Err(ErrorKind::Eof { what: "payload of a chunk", needed, found }.into());
+        };
+        payloads.push(payload);
+        at += HEAD + asked.next_multiple_of(ALIGN).min(rest.len());
+    }
+    Ok(payloads)
+}
+
+pub(super) fn read_error() -> impl FnOnce(io::Error) -> crate::error::Error {
+    ErrorKind::io("read the chunk")
+}
+
+pub(super) fn write_error() -> impl FnOnce(io::Error) -> crate::error::Error {
+    ErrorKind::io("write the chunk")
+}

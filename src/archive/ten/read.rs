@@ -1,0 +1,190 @@
+//! Reads lists of arrays from buffers and streams.
+
+use std::io::Read;
+
+use super::chunk::{self, HEAD};
+use super::header::{self, TenHeader};
+use super::refused;
+use crate::array::{self, MappedArray, elements};
+use crate::error::{ErrorKind, Result};
+use crate::source::map::Map;
+
+/// An array with its name.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Named<D = Map> {
+    /// The name, often empty.
+    pub info: String,
+    /// The array.
+    pub array: MappedArray<D>,
+}
+
+/// One array in a file or buffer.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub(super) header: TenHeader,
+    /// Where the elements start.
+    pub(super) offset: u64,
+}
+
+/// Finds all arrays of a file or buffer of `len` bytes that `read` reads at
+/// an offset.
+pub(super) fn scan(
+    len: u64,
+    read: &dyn Fn(&mut [u8], u64) -> std::io::Result<usize>,
+) -> Result<Vec<Slot>> {
+    let mut slots = Vec::new();
+    let mut at = 0;
+    while at < len {
+        let (slot, next) = slot(at, len, read)?;
+        slots.push(slot);
+        at = next;
+    }
+    Ok(slots)
+}
+
+/// The header's chunk and what stands before the elements are read at once.
+const FIRST: usize = (HEAD + header::MAX_LEN).next_multiple_of(64) + 64;
+
+/// Reads the array that starts at byte `at`, and where the next one does.
+fn slot(
+    at: u64,
+    len: u64,
+    read: &dyn Fn(&mut [u8], u64) -> std::io::Result<usize>,
+) -> Result<(Slot, u64)> {
+    let mut bytes = [0; FIRST];
+    let found = read(&mut bytes, at).map_err(chunk::read_error())?;
+    let bytes = bytes.get(..found).unwrap_or_default();
+    let size = chunk::head(bytes, at)?;
+    let Some(size) = usize::try_from(size).ok().filter(|size| *size <= header::MAX_LEN) else {
+        return refused(
+            format!("at byte {at}: the header of an array has {size} bytes"),
+            "expected 24 bytes and 8 an axis",
+        );
+    };
+    let rest = bytes.get(HEAD..).unwrap_or_default();
+    let Some(payload) = rest.get(..size) else {
+        let what = "header of an array";
+        return Err(ErrorKind::Eof { what, needed: size, found: rest.len() }.into());
+    };
+    let header = TenHeader::decode(payload)?;
+    let next = HEAD + size.next_multiple_of(64);
+    let Some(rest) = bytes.get(next..).filter(|rest| !rest.is_empty()) else {
+        let found = format!("at byte {at}: a header without elements");
+        return refused(found, "the file was truncated, or is still being written");
+    };
+    let start = at.saturating_add(u64::try_from(next).unwrap_or(u64::MAX));
+    let size = chunk::head(rest, start)?;
+    let needed = held(&header, size)?;
+    let offset = start.saturating_add(u64::try_from(HEAD).unwrap_or(u64::MAX));
+    let left = len.saturating_sub(offset);
+    if size > left {
+        let found = usize::try_from(left).unwrap_or(usize::MAX);
+        return Err(ErrorKind::Eof { what: "elements", needed, found }.into());
+    }
+    let end = chunk::padded(size).and_then(|size| offset.checked_add(size)).unwrap_or(u64::MAX);
+    Ok((Slot { header, offset }, end))
+}
+
+/// Checks that a chunk is as long as its array, and tells how long that is.
+fn held(header: &TenHeader, size: u64) -> Result<usize> {
+    let needed = header.layout()?.nbytes();
+    if u64::try_from(needed).is_ok_and(|needed| needed == size) {
+        return Ok(needed);
+    }
+    refused(
+        format!("an array of {needed} bytes in a chunk of {size}"),
+        "the file is damaged: the shape and the elements contradict each other",
+    )
+}
+
+/// Finds the arrays in a buffer, where they stand: webdataset's
+/// `decode_buffer`.
+///
+/// The padding of the last array may be missing.
+///
+/// # Errors
+///
+/// [`ErrorKind::Archive`], [`ErrorKind::Eof`], [`ErrorKind::Axes`], those of
+/// [`Layout::new`](crate::Layout::new).
+pub fn decode_buffer(bytes: &[u8]) -> Result<Vec<Named<&[u8]>>> {
+    let payloads = chunk::decode_chunks(bytes)?;
+    decode_list(&payloads)
+}
+
+/// Makes arrays of the payloads of chunks, two each: webdataset's
+/// `decode_list`.
+///
+/// # Errors
+///
+/// As [`decode_buffer`].
+pub fn decode_list<'a>(payloads: &[&'a [u8]]) -> Result<Vec<Named<&'a [u8]>>> {
+    let named = |pair: &[&'a [u8]]| {
+        let [header, elements] = *pair else {
+            let found = "a header without elements".to_owned();
+            return refused(found, "the file was truncated, or is still being written");
+        };
+        let header = TenHeader::decode(header)?;
+        held(&header, u64::try_from(elements.len()).unwrap_or(u64::MAX))?;
+        let array = MappedArray::from_parts(elements, header.layout()?)?;
+        Ok(Named { info: header.info, array })
+    };
+    payloads.chunks(2).map(named).collect()
+}
+
+/// Reads the first `n` arrays of a stream, or all there are, into memory of
+/// their own: webdataset's `read`. The reader is left behind the last one's
+/// padding.
+///
+/// Memory grows with what was read, not with what is announced.
+///
+/// # Errors
+///
+/// As [`decode_buffer`], and [`ErrorKind::Io`], [`ErrorKind::Map`].
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{ndarray::arr1, ten};
+///
+/// let mut stream = Vec::new();
+/// ten::write(&mut stream, &[&arr1(&[1_u8, 2]), &arr1(&[0.5_f64])])?;
+/// let first = ten::read(stream.as_slice(), 1)?;
+/// assert_eq!(first[0].array.as_slice::<u8>()?, [1, 2]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+pub fn read(mut from: impl Read, n: usize) -> Result<Vec<Named>> {
+    let mut arrays = Vec::new();
+    while arrays.len() < n {
+        let Some(array) = next(&mut from)? else { break };
+        arrays.push(array);
+    }
+    Ok(arrays)
+}
+
+fn next(from: &mut impl Read) -> Result<Option<Named>> {
+    let Some(size) = chunk::read_head(from)? else { return Ok(None) };
+    let mut payload = Vec::new();
+    let most = u64::try_from(header::MAX_LEN).unwrap_or(u64::MAX);
+    if size > most {
+        return refused(
+            format!("the header of an array has {size} bytes"),
+            "expected 24 bytes and 8 an axis",
+        );
+    }
+    let found = from.by_ref().take(size).read_to_end(&mut payload).map_err(chunk::read_error())?;
+    chunk::whole("header of an array", size, found)?;
+    chunk::read_padding(from, size)?;
+    let header = TenHeader::decode(&payload)?;
+    let Some(size) = chunk::read_head(from)? else {
+        let found = "a header without elements".to_owned();
+        return refused(found, "the stream ended too early");
+    };
+    let needed = held(&header, size)?;
+    let data = elements(from, needed)?.into_read_only()?;
+    chunk::read_padding(from, size)?;
+    let layout = header.layout()?;
+    let from = array::Member { path: None, name: &header.info, mode: None, offset: None, id: None };
+    let array = MappedArray::of_member(data, layout, None, from);
+    Ok(Some(Named { info: header.info, array }))
+}

@@ -1,0 +1,319 @@
+//! Writes lists of arrays as webdataset does, byte for byte.
+
+use std::io::Write;
+use std::path::Path;
+
+use ndarray::{ArrayRef, Dimension, LayoutRef};
+
+use super::chunk::{begin, end, write_chunk, write_error};
+use super::header::{TenHeader, is_u4};
+use super::{check_extension, refused};
+use crate::array::{MappedArray, on};
+use crate::dtype::{ByteOrder, DType};
+use crate::element::{Element, Typed};
+use crate::error::{ErrorKind, Result};
+use crate::source::replace;
+
+/// What is encoded at once.
+const BLOCK: usize = 64 * 1024;
+
+/// An array that can be written to a `.ten` file: a [`MappedArray`] or an
+/// ndarray array of numbers. Byte order and order of axes don't matter.
+/// Sealed.
+pub trait Tensor: private::Sealed {
+    /// What each element is.
+    fn dtype(&self) -> DType;
+
+    /// The length of each axis.
+    fn shape(&self) -> &[usize];
+
+    /// Writes all elements in C order, little-endian.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`].
+    fn write_elements(&self, to: &mut dyn Write) -> Result<()>;
+}
+
+mod private {
+    pub trait Sealed {}
+    impl<D: AsRef<[u8]>> Sealed for super::MappedArray<D> {}
+    impl<T: super::Element + super::Typed, D: super::Dimension> Sealed for super::ArrayRef<T, D> {}
+    impl<T: super::Element + super::Typed, D: super::Dimension> Sealed for ndarray::Array<T, D> {}
+}
+
+impl<D: AsRef<[u8]>> Tensor for MappedArray<D> {
+    fn dtype(&self) -> DType {
+        MappedArray::dtype(self).clone()
+    }
+
+    fn shape(&self) -> &[usize] {
+        MappedArray::shape(self)
+    }
+
+    fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
+        match self.dtype().itemsize() {
+            1 => numbers::<1>(self, to),
+            2 => numbers::<2>(self, to),
+            4 => numbers::<4>(self, to),
+            _ => numbers::<8>(self, to),
+        }
+    }
+}
+
+/// Writes numbers of `N` bytes.
+fn numbers<const N: usize>(array: &MappedArray<impl AsRef<[u8]>>, to: &mut dyn Write) -> Result<()>
+where
+    [u8; N]: Element,
+{
+    let view = array.view::<[u8; N]>()?;
+    let is_big = array.dtype().byte_order() == ByteOrder::Big;
+    match view.as_bytes() {
+        Some(bytes) if !is_big => to.write_all(bytes).map_err(write_error()),
+        _ => blocks(
+            view.iter().map(|mut number| {
+                if is_big {
+                    number.reverse();
+                }
+                number
+            }),
+            to,
+        ),
+    }
+}
+
+fn blocks<const N: usize>(
+    numbers: impl Iterator<Item = [u8; N]>,
+    to: &mut dyn Write,
+) -> Result<()> {
+    let mut block = Vec::with_capacity(BLOCK);
+    for number in numbers {
+        block.extend(number);
+        if block.len() >= BLOCK {
+            to.write_all(&block).map_err(write_error())?;
+            block.clear();
+        }
+    }
+    to.write_all(&block).map_err(write_error())
+}
+
+impl<T: Element + Typed, D: Dimension> Tensor for ArrayRef<T, D> {
+    fn dtype(&self) -> DType {
+        T::dtype()
+    }
+
+    fn shape(&self) -> &[usize] {
+        let layout: &LayoutRef<T, D> = self;
+        layout.shape()
+    }
+
+    fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
+        let dtype = T::dtype().with_byte_order(ByteOrder::Little);
+        let codec = T::codec(&dtype)?;
+        if let Some(bytes) = self.as_slice().and_then(|slice| T::bytes_of(&codec, slice)) {
+            return to.write_all(bytes).map_err(write_error());
+        }
+        let size = dtype.itemsize();
+        let mut block = Vec::with_capacity(BLOCK);
+        for value in self {
+            let start = block.len();
+            block.resize(start + size, 0);
+            value.encode(&codec, block.get_mut(start..).unwrap_or_default())?;
+            if block.len() >= BLOCK {
+                to.write_all(&block).map_err(write_error())?;
+                block.clear();
+            }
+        }
+        to.write_all(&block).map_err(write_error())
+    }
+}
+
+impl<T: Element + Typed, D: Dimension> Tensor for ndarray::Array<T, D> {
+    fn dtype(&self) -> DType {
+        T::dtype()
+    }
+
+    fn shape(&self) -> &[usize] {
+        let layout: &LayoutRef<T, D> = self;
+        layout.shape()
+    }
+
+    fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
+        let array: &ArrayRef<T, D> = self;
+        Tensor::write_elements(array, to)
+    }
+}
+
+/// How to write lists of arrays. Setters return it; verbs end it.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ndarray::{arr1, arr2};
+/// use npymap::ten::{self, TenOptions};
+///
+/// let (image, class) = (arr2(&[[0.5_f32, 1.0], [0.0, 0.25]]), arr1(&[7_i64]));
+/// let bytes = TenOptions::new().infos(&["img", "cls"]).encode_buffer(&[&image, &class])?;
+/// let arrays = ten::decode_buffer(&bytes)?;
+/// assert_eq!((arrays[1].info.as_str(), arrays[1].array.shape()), ("cls", &[1][..]));
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct TenOptions {
+    infos: Option<Vec<String>>,
+    u4: bool,
+    pub(super) any_extension: bool,
+    sync: bool,
+}
+
+impl TenOptions {
+    /// The defaults: infos empty, what webdataset can't read refused, and file
+    /// names that end in `.ten` or `.tb`.
+    #[must_use]
+    pub fn new() -> TenOptions {
+        TenOptions::default()
+    }
+
+    /// The name of each array; one for all of them, or one each.
+    pub fn infos(&mut self, infos: &[impl AsRef<str>]) -> &mut TenOptions {
+        self.infos = Some(infos.iter().map(|info| info.as_ref().to_owned()).collect());
+        self
+    }
+
+    /// Lets arrays of `u4` be written. **No webdataset can read the file
+    /// then**: its table of types misspells `uint32`. This crate reads it.
+    pub fn allow_u4(&mut self, allow: bool) -> &mut TenOptions {
+        self.u4 = allow;
+        self
+    }
+
+    /// Lets file names end in something else than `.ten` or `.tb`:
+    /// webdataset's `nocheck`.
+    pub fn any_extension(&mut self, any: bool) -> &mut TenOptions {
+        self.any_extension = any;
+        self
+    }
+
+    /// Waits until the file and its name are on the disk.
+    pub fn sync(&mut self, sync: bool) -> &mut TenOptions {
+        self.sync = sync;
+        self
+    }
+
+    /// Writes arrays to a file, which gets its name when it is whole:
+    /// webdataset's `save`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`TenHeader::new`] before anything is made, and
+    /// [`ErrorKind::Archive`] when infos are neither one nor as many as
+    /// arrays or the name ends otherwise; [`ErrorKind::Io`].
+    pub fn save(&self, path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
+        let saved = |path: &Path| {
+            if !self.any_extension {
+                check_extension(path)?;
+            }
+            let headers = self.headers(arrays)?;
+            replace::write(path, self.sync, |file| write_all(file, &headers, arrays))
+        };
+        on(path.as_ref(), saved)
+    }
+
+    /// Writes arrays to any writer: webdataset's `write`.
+    ///
+    /// # Errors
+    ///
+    /// As [`save`](TenOptions::save).
+    pub fn write(&self, to: impl Write, arrays: &[&dyn Tensor]) -> Result<()> {
+        write_all(to, &self.headers(arrays)?, arrays)
+    }
+
+    /// Writes arrays to memory: webdataset's `encode_buffer`.
+    ///
+    /// # Errors
+    ///
+    /// As [`save`](TenOptions::save).
+    pub fn encode_buffer(&self, arrays: &[&dyn Tensor]) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.write(&mut bytes, arrays)?;
+        Ok(bytes)
+    }
+
+    /// The payloads of the chunks, two an array: webdataset's `encode_list`.
+    ///
+    /// # Errors
+    ///
+    /// As [`save`](TenOptions::save).
+    pub fn encode_list(&self, arrays: &[&dyn Tensor]) -> Result<Vec<Vec<u8>>> {
+        let mut payloads = Vec::new();
+        for (header, array) in self.headers(arrays)?.iter().zip(arrays) {
+            let mut elements = Vec::new();
+            array.write_elements(&mut elements)?;
+            payloads.extend([header.encode(), elements]);
+        }
+        Ok(payloads)
+    }
+
+    /// Checks all there is to check before a byte is written.
+    fn headers(&self, arrays: &[&dyn Tensor]) -> Result<Vec<TenHeader>> {
+        let none = [String::new()];
+        let infos = self.infos.as_deref().unwrap_or(&none);
+        if infos.len() != 1 && infos.len() != arrays.len() {
+            return refused(
+                format!("{} infos for {} arrays", infos.len(), arrays.len()),
+                "expected one for all, or one each",
+            );
+        }
+        let headers = arrays.iter().zip(infos.iter().cycle()).map(|(array, info)| {
+            let header = TenHeader::new(&array.dtype(), array.shape(), info)?;
+            if is_u4(&header.dtype) && !self.u4 {
+                let (descr, reason) = (header.dtype.to_string(), NO_U4.to_owned());
+                return Err(ErrorKind::DType { descr, reason }.into());
+            }
+            Ok(header)
+        });
+        headers.collect()
+    }
+}
+
+const NO_U4: &str =
+    "webdataset can't read u4: store i8 or u8, or allow it with `TenOptions::allow_u4`";
+
+/// Writes arrays to a file whose name ends in `.ten` or `.tb`. See
+/// [`TenOptions::save`].
+///
+/// # Errors
+///
+/// As [`TenOptions::save`].
+pub fn save(path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
+    TenOptions::new().save(path, arrays)
+}
+
+/// Writes arrays to any writer. See [`TenOptions::write`].
+///
+/// # Errors
+///
+/// As [`TenOptions::save`].
+pub fn write(to: impl Write, arrays: &[&dyn Tensor]) -> Result<()> {
+    TenOptions::new().write(to, arrays)
+}
+
+/// Writes arrays to memory. See [`TenOptions::encode_buffer`].
+///
+/// # Errors
+///
+/// As [`TenOptions::save`].
+pub fn encode_buffer(arrays: &[&dyn Tensor]) -> Result<Vec<u8>> {
+    TenOptions::new().encode_buffer(arrays)
+}
+
+fn write_all(mut to: impl Write, headers: &[TenHeader], arrays: &[&dyn Tensor]) -> Result<()> {
+    for (header, array) in headers.iter().zip(arrays) {
+        write_chunk(&mut to, &header.encode())?;
+        let nbytes = header.layout()?.nbytes();
+        begin(&mut to, nbytes)?;
+        array.write_elements(&mut to)?;
+        end(&mut to, nbytes)?;
+    }
+    to.flush().map_err(write_error())
+}

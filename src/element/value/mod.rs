@@ -1,0 +1,297 @@
+//! Elements whose type is known at run time only.
+
+mod columns;
+mod date;
+mod digits;
+mod parse;
+mod print;
+#[cfg(feature = "serde")]
+mod serialize;
+pub(crate) mod units;
+
+pub(crate) use date::ticks as date_ticks;
+pub(crate) use print::{date_text, difference_text};
+
+use half::f16;
+use num_complex::Complex;
+
+use crate::dtype::{DType, Field, Kind, Unit};
+use crate::element::cast::nearest_half;
+use crate::element::{Element, Ticks, trimmed};
+use crate::error::{ErrorKind, Result};
+
+/// An element whose type is known at run time only.
+///
+/// It prints as `print(a[i])` does in NumPy, and is read from text by
+/// [`parse`](Value::parse).
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{DType, MappedArray, Value};
+///
+/// let dtype: DType = "[('when', '<M8[D]'), ('name', '<U4'), ('x', '<f4')]".parse()?;
+/// let mut array = MappedArray::anonymous(&dtype, &[1])?;
+/// let value = Value::parse("('2020-02-29', 'abc', 0.1)", &dtype)?;
+/// array.dyn_view_mut()?.set(0, value)?;
+/// assert_eq!(array.dyn_view()?.at(0).to_string(), "('2020-02-29', 'abc', 0.1)");
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Value {
+    /// `b1`
+    Bool(bool),
+    /// `i1` … `i8`
+    Int(i64),
+    /// `u1` … `u8`
+    UInt(u64),
+    /// `f2`
+    F16(f16),
+    /// `f4`
+    F32(f32),
+    /// `f8`
+    F64(f64),
+    /// `c8`
+    C64(Complex<f32>),
+    /// `c16`
+    C128(Complex<f64>),
+    /// `S`, without trailing NULs
+    Bytes(Vec<u8>),
+    /// `U`, without trailing NULs
+    Text(String),
+    /// `V`, and long doubles: the bytes as they are stored
+    Void(Vec<u8>),
+    /// `M8`, with its unit
+    DateTime(Ticks, Option<Unit>),
+    /// `m8`, with its unit
+    TimeDelta(Ticks, Option<Unit>),
+    /// A struct's fields
+    Record(Vec<Value>),
+    /// A subarray along its first axis
+    Array(Vec<Value>),
+}
+
+impl Element for Value {
+    type Codec = DType;
+
+    fn codec(dtype: &DType) -> Result<DType> {
+        Ok(dtype.clone())
+    }
+
+    fn itemsize(dtype: &DType) -> usize {
+        dtype.itemsize()
+    }
+
+    fn decode(dtype: &DType, bytes: &[u8]) -> Value {
+        let order = &dtype.byte_order();
+        match (dtype.kind(), dtype.itemsize()) {
+            (Kind::Bool, _) => Value::Bool(bool::decode(&(), bytes)),
+            (Kind::Int, 1) => Value::Int(i8::decode(order, bytes).into()),
+            (Kind::Int, 2) => Value::Int(i16::decode(order, bytes).into()),
+            (Kind::Int, 4) => Value::Int(i32::decode(order, bytes).into()),
+            (Kind::Int, _) => Value::Int(i64::decode(order, bytes)),
+            (Kind::UInt, 1) => Value::UInt(u8::decode(order, bytes).into()),
+            (Kind::UInt, 2) => Value::UInt(u16::decode(order, bytes).into()),
+            (Kind::UInt, 4) => Value::UInt(u32::decode(order, bytes).into()),
+            (Kind::UInt, _) => Value::UInt(u64::decode(order, bytes)),
+            (Kind::Float, 2) => Value::F16(f16::decode(order, bytes)),
+            (Kind::Float, 4) => Value::F32(f32::decode(order, bytes)),
+            (Kind::Float, 8) => Value::F64(f64::decode(order, bytes)),
+            (Kind::Complex, 8) => Value::C64(Complex::decode(order, bytes)),
+            (Kind::Complex, 16) => Value::C128(Complex::decode(order, bytes)),
+            (Kind::DateTime, _) => Value::DateTime(Ticks::decode(order, bytes), dtype.unit()),
+            (Kind::TimeDelta, _) => Value::TimeDelta(Ticks::decode(order, bytes), dtype.unit()),
+            (Kind::Bytes, _) => Value::Bytes(trimmed(bytes).to_vec()),
+            (Kind::Unicode, _) => match String::codec(dtype) {
+                Ok(text) => Value::Text(String::decode(&text, bytes)),
+                Err(_) => Value::Void(bytes.to_vec()),
+            },
+            (Kind::Struct, _) => {
+                Value::Record(dtype.fields().iter().map(|field| part(field, bytes)).collect())
+            }
+            (Kind::Subarray, _) => match axes(dtype) {
+                Some((base, shape)) => nested(base, shape, bytes),
+                None => Value::Array(Vec::new()),
+            },
+            (Kind::Float | Kind::Complex | Kind::Void, _) => Value::Void(bytes.to_vec()),
+        }
+    }
+
+    /// Stores a value of the dtype's kind that loses nothing but a float's
+    /// precision.
+    fn encode(&self, dtype: &DType, bytes: &mut [u8]) -> Result<()> {
+        let order = &dtype.byte_order();
+        let refused = || self.refused(dtype);
+        match (dtype.kind(), dtype.itemsize()) {
+            (Kind::Bool, _) => self.as_bool().ok_or_else(refused)?.encode(&(), bytes),
+            (Kind::Int, 1) => self.integer::<i8>(dtype)?.encode(order, bytes),
+            (Kind::Int, 2) => self.integer::<i16>(dtype)?.encode(order, bytes),
+            (Kind::Int, 4) => self.integer::<i32>(dtype)?.encode(order, bytes),
+            (Kind::Int, _) => self.integer::<i64>(dtype)?.encode(order, bytes),
+            (Kind::UInt, 1) => self.integer::<u8>(dtype)?.encode(order, bytes),
+            (Kind::UInt, 2) => self.integer::<u16>(dtype)?.encode(order, bytes),
+            (Kind::UInt, 4) => self.integer::<u32>(dtype)?.encode(order, bytes),
+            (Kind::UInt, _) => self.integer::<u64>(dtype)?.encode(order, bytes),
+            (Kind::Float, 2) => match self {
+                Value::F16(value) => value.encode(order, bytes),
+                _ => nearest_half(self.as_f64().ok_or_else(refused)?).encode(order, bytes),
+            },
+            (Kind::Float, 4) => match self {
+                Value::F32(value) => value.encode(order, bytes),
+                _ => narrowed(self.as_f64().ok_or_else(refused)?).encode(order, bytes),
+            },
+            (Kind::Float, 8) => self.as_f64().ok_or_else(refused)?.encode(order, bytes),
+            (Kind::Complex, 8) => {
+                if let Value::C64(value) = self {
+                    value.encode(order, bytes)
+                } else {
+                    let value = self.as_complex().ok_or_else(refused)?;
+                    Complex::new(narrowed(value.re), narrowed(value.im)).encode(order, bytes)
+                }
+            }
+            (Kind::Complex, 16) => self.as_complex().ok_or_else(refused)?.encode(order, bytes),
+            (Kind::DateTime, _) => match self {
+                Value::DateTime(ticks, unit) if *unit == dtype.unit() => ticks.encode(order, bytes),
+                _ => Err(refused()),
+            },
+            (Kind::TimeDelta, _) => match self {
+                Value::TimeDelta(ticks, unit) if *unit == dtype.unit() => {
+                    ticks.encode(order, bytes)
+                }
+                _ => Err(refused()),
+            },
+            (Kind::Unicode, _) => match self {
+                Value::Text(text) => text.encode(&String::codec(dtype)?, bytes),
+                _ => Err(refused()),
+            },
+            (Kind::Bytes, room) => match self {
+                Value::Bytes(stored) if stored.len() <= room => {
+                    bytes.fill(0);
+                    bytes.iter_mut().zip(stored).for_each(|(to, from)| *to = *from);
+                    Ok(())
+                }
+                _ => Err(refused()),
+            },
+            (Kind::Struct, _) => match self {
+                Value::Record(values) if values.len() == dtype.fields().len() => {
+                    let mut parts = dtype.fields().iter().zip(values);
+                    parts.try_for_each(|(field, value)| {
+                        value.store(&field.dtype, field.offset, bytes)
+                    })
+                }
+                _ => Err(refused()),
+            },
+            (Kind::Subarray, _) => match self {
+                Value::Array(values) => match axes(dtype) {
+                    Some((base, shape)) => self.store_nested(base, shape, bytes),
+                    None if values.is_empty() => Ok(()),
+                    None => Err(refused()),
+                },
+                _ => Err(refused()),
+            },
+            (Kind::Float | Kind::Complex | Kind::Void, _) => match self {
+                Value::Void(stored) if stored.len() == bytes.len() => {
+                    bytes.copy_from_slice(stored);
+                    Ok(())
+                }
+                _ => Err(refused()),
+            },
+        }
+    }
+}
+
+impl Value {
+    /// Stores a part of an element.
+    fn store(&self, dtype: &DType, at: usize, bytes: &mut [u8]) -> Result<()> {
+        self.encode(dtype, bytes.get_mut(at..at + dtype.itemsize()).unwrap_or_default())
+    }
+
+    /// Stores a subarray axis by axis.
+    fn store_nested(&self, base: &DType, shape: &[usize], bytes: &mut [u8]) -> Result<()> {
+        let (Some((&first, rest)), false) = (shape.split_first(), bytes.is_empty()) else {
+            return self.encode(base, bytes);
+        };
+        let size = (bytes.len() / first).max(1);
+        match self {
+            Value::Array(values) if values.len() == first => values
+                .iter()
+                .zip(bytes.chunks_exact_mut(size))
+                .try_for_each(|(value, bytes)| value.store_nested(base, rest, bytes)),
+            _ => Err(self.refused(&DType::array(base.clone(), shape)?)),
+        }
+    }
+
+    fn refused(&self, dtype: &DType) -> crate::error::Error {
+        ErrorKind::Value { value: self.to_string(), expected: format!("what fits {dtype}") }.into()
+    }
+
+    fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Bool(value) => Some(*value),
+            Value::Int(0) | Value::UInt(0) => Some(false),
+            Value::Int(1) | Value::UInt(1) => Some(true),
+            _ => None,
+        }
+    }
+
+    fn integer<T: TryFrom<i128>>(&self, dtype: &DType) -> Result<T> {
+        let value = match self {
+            Value::Bool(value) => Some(i128::from(*value)),
+            Value::Int(value) => Some(i128::from(*value)),
+            Value::UInt(value) => Some(i128::from(*value)),
+            _ => None,
+        };
+        value.and_then(|value| T::try_from(value).ok()).ok_or_else(|| self.refused(dtype))
+    }
+
+    /// The number nearest to it; `None` for what is no real number.
+    #[must_use]
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Value::Bool(value) => Some(f64::from(u8::from(*value))),
+            Value::Int(value) => num_traits::ToPrimitive::to_f64(value),
+            Value::UInt(value) => num_traits::ToPrimitive::to_f64(value),
+            Value::F16(value) => Some(value.to_f64()),
+            Value::F32(value) => Some(f64::from(*value)),
+            Value::F64(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn as_complex(&self) -> Option<Complex<f64>> {
+        match self {
+            Value::C64(value) => Some(Complex::new(value.re.into(), value.im.into())),
+            Value::C128(value) => Some(*value),
+            _ => Some(Complex::new(self.as_f64()?, 0.0)),
+        }
+    }
+}
+
+/// The nearest `f32`, infinite where it is too large, as NumPy casts.
+fn narrowed(value: f64) -> f32 {
+    num_traits::ToPrimitive::to_f32(&value).unwrap_or(f32::NAN)
+}
+
+fn part(field: &Field, bytes: &[u8]) -> Value {
+    within(&field.dtype, field.offset, bytes)
+}
+
+fn within(dtype: &DType, at: usize, bytes: &[u8]) -> Value {
+    Value::decode(dtype, bytes.get(at..at + dtype.itemsize()).unwrap_or_default())
+}
+
+/// The element type and shape of a subarray that has bytes. Without them it
+/// has no parts, however many a file claims.
+fn axes(dtype: &DType) -> Option<(&DType, &[usize])> {
+    dtype.subarray().filter(|_| dtype.itemsize() > 0)
+}
+
+/// A subarray, axis by axis.
+fn nested(base: &DType, shape: &[usize], bytes: &[u8]) -> Value {
+    let (Some((&first, rest)), false) = (shape.split_first(), bytes.is_empty()) else {
+        return Value::decode(base, bytes);
+    };
+    let items = bytes.chunks_exact((bytes.len() / first).max(1));
+    Value::Array(items.map(|bytes| nested(base, rest, bytes)).collect())
+}

@@ -1,0 +1,164 @@
+//! Prints values as NumPy does: `str` of a scalar by itself, and the style of
+//! arrays inside records.
+
+use std::fmt;
+
+use super::columns::column;
+use super::digits::{Digits, complex, scalar};
+use super::{Value, date};
+use crate::dtype::literal::quoted;
+use crate::dtype::{Unit, UnitBase};
+use crate::element::Ticks;
+
+/// `{}` is NumPy's `str` of the scalar, `{:#}` how NumPy prints it inside a
+/// record.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            _ if f.alternate() => f.write_str(&self.inside()),
+            Value::Bool(true) => f.write_str("True"),
+            Value::Bool(false) => f.write_str("False"),
+            Value::Int(value) => write!(f, "{value}"),
+            Value::UInt(value) => write!(f, "{value}"),
+            Value::F16(value) => f.write_str(&scalar(&Digits::half(*value))),
+            Value::F32(value) => f.write_str(&scalar(&Digits::single(*value))),
+            Value::F64(value) => f.write_str(&scalar(&Digits::double(*value))),
+            Value::C64(value) => f.write_str(&complex(value, Digits::single)),
+            Value::C128(value) => f.write_str(&complex(value, Digits::double)),
+            Value::Bytes(bytes) => f.write_str(&byte_text(bytes)),
+            Value::Text(text) => f.write_str(text),
+            Value::Void(bytes) => f.write_str(&hex_text(bytes)),
+            Value::DateTime(ticks, unit) => f.write_str(&date_text(*ticks, *unit)),
+            Value::TimeDelta(ticks, unit) => f.write_str(&difference_text(*ticks, *unit)),
+            Value::Record(_) | Value::Array(_) => f.write_str(&column(&[self], false).concat()),
+        }
+    }
+}
+
+impl Value {
+    /// Prints it as NumPy does inside a record: text and dates in quotes, the
+    /// parts of complex numbers with at most eight digits behind the point.
+    pub(super) fn inside(&self) -> String {
+        match self {
+            Value::C64(_) | Value::C128(_) => column(&[self], false).concat(),
+            Value::Text(text) => quoted(text),
+            Value::DateTime(..) => format!("'{self}'"),
+            Value::TimeDelta(Ticks::NAT, _) => "'NaT'".to_owned(),
+            Value::TimeDelta(Ticks(count), _) => count.to_string(),
+            _ => self.to_string(),
+        }
+    }
+}
+
+pub(crate) fn date_text(ticks: Ticks, unit: Option<Unit>) -> String {
+    match (ticks, unit) {
+        (Ticks::NAT, _) => "NaT".to_owned(),
+        (Ticks(count), Some(unit)) => date::text(count, unit),
+        (Ticks(count), None) => count.to_string(),
+    }
+}
+
+/// `5 seconds`
+pub(crate) fn difference_text(Ticks(count): Ticks, unit: Option<Unit>) -> String {
+    if Ticks(count) == Ticks::NAT {
+        return "NaT".to_owned();
+    }
+    let name = unit.map_or("generic time units", |unit| match unit.base {
+        UnitBase::Year => "years",
+        UnitBase::Month => "months",
+        UnitBase::Week => "weeks",
+        UnitBase::Day => "days",
+        UnitBase::Hour => "hours",
+        UnitBase::Minute => "minutes",
+        UnitBase::Second => "seconds",
+        UnitBase::Millisecond => "milliseconds",
+        UnitBase::Microsecond => "microseconds",
+        UnitBase::Nanosecond => "nanoseconds",
+        UnitBase::Picosecond => "picoseconds",
+        UnitBase::Femtosecond => "femtoseconds",
+        UnitBase::Attosecond => "attoseconds",
+    });
+    let multiple = unit.map_or(1, |unit| unit.multiple);
+    format!("{} {name}", i128::from(count) * i128::from(multiple))
+}
+
+/// `b'abc'`, with Python's escapes.
+fn byte_text(bytes: &[u8]) -> String {
+    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
+    let mut out = format!("b{quote}");
+    for &byte in bytes {
+        match byte {
+            b'\t' => out.push_str("\\t"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\\' => out.push_str("\\\\"),
+            _ if char::from(byte) == quote => out.extend(['\\', quote]),
+            b' '..=b'~' => out.push(char::from(byte)),
+            _ => out.extend(["\\x".to_owned(), format!("{byte:02x}")]),
+        }
+    }
+    out.push(quote);
+    out
+}
+
+/// `b'\x00\xFF'`, as NumPy prints void.
+fn hex_text(bytes: &[u8]) -> String {
+    let digits: Vec<_> = bytes.iter().map(|byte| format!("\\x{byte:02X}")).collect();
+    format!("b'{}'", digits.concat())
+}
+
+#[cfg(test)]
+#[expect(clippy::excessive_precision, reason = "digits beyond the last one are what is tested")]
+mod tests {
+    use half::f16;
+
+    use super::*;
+    use crate::dtype::DType;
+
+    #[test]
+    fn floats_are_numpys() {
+        let half = |value: f32| Value::F16(f16::from_f32(value)).to_string();
+        assert_eq!(
+            [999.5, 1000.0, 1001.0, 1e-4].map(half),
+            ["999.5", "1e+03", "1.001e+03", "0.0001"]
+        );
+        let single = |value: f32| Value::F32(value).to_string();
+        assert_eq!([999_999.0, 1e6, 1e-4].map(single), ["999999.0", "1e+06", "1e-04"]);
+        let double = |value: f64| Value::F64(value).to_string();
+        assert_eq!([1e15, 1e16, 1e-4].map(double), ["1000000000000000.0", "1e+16", "0.0001"]);
+        // Halfway between the shortest texts NumPy takes the even one.
+        assert_eq!(single(512_313.625), "512313.62");
+        assert_eq!(double(1_997_596_571_370_196.25), "1997596571370196.2");
+    }
+
+    #[test]
+    fn records_are_numpys() {
+        let print = |descr: &str, text| {
+            let dtype: DType = descr.parse().unwrap();
+            Value::parse(text, &dtype).unwrap().to_string()
+        };
+        assert_eq!(print("[('a', '<i4'), ('b', '<f8')]", "(-51, 12)"), "(-51, 12.0)");
+        assert_eq!(
+            print("[('y', '<i2', (2, 3))]", "([[-88, -51, -14], [23, 60, 97]],)"),
+            "([[-88, -51, -14], [ 23,  60,  97]],)"
+        );
+        assert_eq!(
+            print("[('a', '|b1', (2,)), ('b', '|b1')]", "([True, False], True)"),
+            "([ True, False], True)"
+        );
+        assert_eq!(
+            print("[('k', [('x', '<i2', (2,))], (2,))]", "([([1, 20],), ([300, 4],)],)"),
+            "([([  1,  20],), ([300,   4],)],)"
+        );
+        assert_eq!(
+            print("[('d', '<M8[D]', (2,)), ('c', '<c8')]", "(['2020-02-29', 'NaT'], 1e7-0.5j)"),
+            "(['2020-02-29',        'NaT'], 1.e+07-0.5j)"
+        );
+    }
+
+    #[test]
+    fn the_sign_of_a_year_is_one_of_its_four_places() {
+        let dtype: DType = "<M8[Y]".parse().unwrap();
+        assert_eq!(Value::DateTime(Ticks(-1970 - 381), dtype.unit()).to_string(), "-381");
+    }
+}

@@ -1,0 +1,237 @@
+//! Where the elements of an array lie. All size arithmetic is here, and is
+//! checked here once; what a [`Layout`] says is trusted after.
+
+pub(crate) mod axes;
+pub(crate) mod geometry;
+pub(crate) mod row_index;
+
+use crate::dtype::literal::tuple;
+use crate::dtype::{DType, MAX_NDIM};
+use crate::error::{ErrorKind, Result};
+use crate::layout::axes::Axes;
+use crate::layout::geometry::Geometry;
+
+/// Which axis varies fastest in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The last one, as in C.
+    #[default]
+    C,
+    /// The first one, as in Fortran.
+    F,
+}
+
+/// Where the elements of an array lie: dtype, shape, byte strides and the
+/// offset of the first element.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{DType, Layout, Order};
+///
+/// let layout = Layout::new(DType::of::<f32>(), &[3, 4], Order::C, 128)?;
+/// assert_eq!(layout.byte_strides(), [16, 4]);
+/// assert_eq!((layout.len(), layout.nbytes(), layout.end()), (12, 48, 176));
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    dtype: DType,
+    geometry: Geometry,
+    len: usize,
+    nbytes: usize,
+}
+
+impl Layout {
+    /// Lays elements out one after the other, `offset` bytes from the start
+    /// of a file or buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Axes`] for more than 64 axes; [`ErrorKind::Size`] when the
+    /// elements, or their bytes up to the last one, are more than `isize`
+    /// counts. As in NumPy an axis of length 0 excuses no other axis.
+    pub fn new(dtype: DType, shape: &[usize], order: Order, offset: usize) -> Result<Layout> {
+        if shape.len() > MAX_NDIM {
+            return Err(ErrorKind::Axes { found: shape.len() }.into());
+        }
+        let itemsize = dtype.itemsize();
+        let too_large = || ErrorKind::Size { shape: tuple(shape), itemsize }.into();
+        let step = isize::try_from(itemsize).map_err(|_| too_large())?;
+        let mut strides: Axes<isize> = Axes::from_elem(step, shape.len());
+        let axes = strides.iter_mut().zip(shape);
+        let span = match order {
+            Order::C => spread(axes.rev(), step),
+            Order::F => spread(axes, step),
+        };
+        // Elements of no bytes still have to be counted.
+        let count = shape
+            .iter()
+            .try_fold(1_isize, |n, &dim| n.checked_mul(isize::try_from(dim.max(1)).ok()?));
+        let (Some(span), Some(count)) = (span, count) else { return Err(too_large()) };
+        let is_empty = shape.contains(&0);
+        let (len, nbytes) =
+            if is_empty { (0, 0) } else { (count.unsigned_abs(), span.unsigned_abs()) };
+        if offset.checked_add(nbytes).is_none_or(|end| isize::try_from(end).is_err()) {
+            return Err(too_large());
+        }
+        let geometry = Geometry { offset, shape: Axes::from_slice(shape), strides };
+        Ok(Layout { dtype, geometry, len, nbytes })
+    }
+
+    /// What each element is.
+    #[must_use]
+    pub fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
+    /// The length of each axis.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.geometry.shape
+    }
+
+    /// Bytes from one element to the next, along each axis.
+    #[must_use]
+    pub fn byte_strides(&self) -> &[isize] {
+        &self.geometry.strides
+    }
+
+    /// Bytes before the first element.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.geometry.offset
+    }
+
+    /// The number of axes.
+    #[must_use]
+    pub fn ndim(&self) -> usize {
+        self.geometry.ndim()
+    }
+
+    /// The number of elements: 1 without axes, 0 if any axis is empty.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True when there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes of all elements together.
+    #[must_use]
+    pub fn nbytes(&self) -> usize {
+        self.nbytes
+    }
+
+    /// The offset of the byte after the last element.
+    #[must_use]
+    pub fn end(&self) -> usize {
+        self.geometry.offset + self.nbytes
+    }
+
+    /// True when the elements in C order are one run of bytes.
+    #[must_use]
+    pub fn is_c_contiguous(&self) -> bool {
+        self.geometry.is_contiguous(self.dtype.itemsize())
+    }
+
+    /// True when the elements in Fortran order are one run of bytes.
+    #[must_use]
+    pub fn is_f_contiguous(&self) -> bool {
+        self.geometry.reversed_axes().is_contiguous(self.dtype.itemsize())
+    }
+
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The same elements at another place.
+    pub(crate) fn at(mut self, offset: usize) -> Layout {
+        self.geometry.offset = offset;
+        self
+    }
+}
+
+/// Sets each stride to the span of the axes before it and returns the span of
+/// all; empty axes count as 1, as in NumPy.
+fn spread<'a>(
+    axes: impl Iterator<Item = (&'a mut isize, &'a usize)>,
+    step: isize,
+) -> Option<isize> {
+    let mut span = step;
+    for (stride, &dim) in axes {
+        *stride = span;
+        span = span.checked_mul(isize::try_from(dim.max(1)).ok()?)?;
+    }
+    Some(span)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(itemsize: &str, shape: &[usize], order: Order) -> Result<Layout> {
+        Layout::new(itemsize.parse()?, shape, order, 0)
+    }
+
+    #[test]
+    fn strides_follow_the_order() {
+        assert_eq!(layout("<f8", &[2, 3, 4], Order::C).unwrap().byte_strides(), [96, 32, 8]);
+        assert_eq!(layout("<f8", &[2, 3, 4], Order::F).unwrap().byte_strides(), [8, 16, 48]);
+        assert_eq!(layout("<f8", &[2, 0, 4], Order::C).unwrap().byte_strides(), [32, 32, 8]);
+    }
+
+    #[test]
+    fn no_axes_are_one_element_and_an_empty_axis_is_none() {
+        let scalar = layout("<f8", &[], Order::C).unwrap();
+        assert_eq!((scalar.len(), scalar.nbytes(), scalar.is_c_contiguous()), (1, 8, true));
+        let empty = layout("<f8", &[3, 0], Order::F).unwrap();
+        assert_eq!((empty.len(), empty.nbytes(), empty.is_c_contiguous()), (0, 0, true));
+    }
+
+    #[test]
+    fn contiguity_ignores_axes_of_one() {
+        assert!(layout("<f8", &[1, 5, 1], Order::F).unwrap().is_c_contiguous());
+        assert!(layout("<f8", &[5, 2], Order::F).unwrap().is_f_contiguous());
+        assert!(!layout("<f8", &[5, 2], Order::F).unwrap().is_c_contiguous());
+    }
+
+    #[test]
+    fn sizes_beyond_isize_are_refused() {
+        let half = usize::MAX / 2 + 1;
+        for (dtype, shape) in [
+            ("|u1", vec![half]),
+            ("|u1", vec![0, half]),
+            ("|u1", vec![half / 2, 4]),
+            ("<f8", vec![half / 8]),
+            ("<f8", vec![0, half / 8]),
+            ("|V0", vec![half / 2, 2]),
+            ("|u1", vec![1 << 16; 5]),
+        ] {
+            assert!(
+                matches!(
+                    layout(dtype, &shape, Order::C).unwrap_err().kind(),
+                    ErrorKind::Size { .. }
+                ),
+                "{shape:?}"
+            );
+            assert!(layout(dtype, &shape, Order::F).is_err(), "{shape:?}");
+        }
+        assert!(layout("|u1", &[half - 1], Order::C).is_ok());
+        assert!(layout("|V0", &[half - 1], Order::C).is_ok());
+        assert!(Layout::new("|u1".parse().unwrap(), &[half - 1], Order::C, 1).is_err());
+    }
+
+    #[test]
+    fn axes_are_at_most_64() {
+        assert!(layout("<f8", &[1; 64], Order::C).is_ok());
+        assert!(matches!(
+            layout("<f8", &[1; 65], Order::C).unwrap_err().kind(),
+            ErrorKind::Axes { found: 65 }
+        ));
+    }
+}

@@ -1,0 +1,186 @@
+//! Rows of different lengths: one array of all their elements, and one of
+//! where each starts.
+
+use std::ops::Range;
+
+use super::rows::Rows;
+use crate::dtype::literal::tuple;
+use crate::dtype::{DType, Kind};
+use crate::element::Element;
+use crate::error::{ErrorKind, Result};
+use crate::layout::row_index::{RowIndex, TakeMode, resolve};
+use crate::view::fits;
+
+/// Rows of different lengths in two arrays: `data`, all rows one after
+/// another, and `offsets`, where in it each row starts, and where the last one
+/// ends. What doesn't fit together is an error when it is met.
+///
+/// [`RaggedAppender`](crate::RaggedAppender) writes them.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{CreateOptions, DType, MappedArray, Ragged, RaggedAppender};
+///
+/// let directory = tempfile::tempdir()?;
+/// let [data, offsets] = ["data.npy", "offsets.npy"].map(|name| directory.path().join(name));
+/// let dtype = DType::of::<u16>();
+/// let mut to = RaggedAppender::create(&data, &offsets, &dtype, &[], &CreateOptions::new())?;
+/// to.append_slice::<u16>(&[1, 2, 3])?;
+/// to.append_slice::<u16>(&[4])?;
+/// to.close()?;
+///
+/// // SAFETY: nobody else knows of the files.
+/// let [data, offsets] = unsafe { [MappedArray::open(data)?, MappedArray::open(offsets)?] };
+/// let texts = Ragged::new(data.rows()?, offsets.rows()?)?;
+/// assert_eq!((texts.len(), texts.get::<u16>(0)?), (2, vec![1, 2, 3]));
+/// let mut batch = [9_u16; 2 * 2];
+/// assert_eq!(texts.take_padded(&[1, 0], 2, &0, &mut batch)?, [1, 3]);
+/// assert_eq!(batch, [4, 0, 1, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ragged {
+    data: Rows,
+    offsets: Rows,
+}
+
+impl Ragged {
+    /// Puts the two together. Elements of `data` may have axes of their own.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] unless `offsets` are one axis of integers, at least
+    /// one.
+    pub fn new(data: Rows, offsets: Rows) -> Result<Ragged> {
+        let is_integer = matches!(offsets.dtype().kind(), Kind::Int | Kind::UInt);
+        if offsets.shape().len() != 1 || offsets.is_empty() || !is_integer {
+            let value = format!("offsets {} of shape {}", offsets.dtype(), tuple(offsets.shape()));
+            let expected = "one axis of integers, one more than there are rows".to_owned();
+            return Err(ErrorKind::Value { value, expected }.into());
+        }
+        Ok(Ragged { data, offsets })
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// True when there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What each element is.
+    #[must_use]
+    pub fn dtype(&self) -> &DType {
+        self.data.dtype()
+    }
+
+    /// Where in the data rows lie.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Index`] for rows that aren't there, [`ErrorKind::Value`]
+    /// for offsets that lead outside the data, or back.
+    pub fn spans<I: RowIndex>(&self, indices: &[I]) -> Result<Vec<Range<usize>>> {
+        let rows = resolve(TakeMode::Raise, indices, self.len(), 0, &[self.len()])?;
+        let mut ends = vec![0_i64; 2 * rows.len()];
+        self.offsets.take_windows(&rows, 2, &mut ends)?;
+        let span = |(ends, row): (&[i64], &usize)| match *ends {
+            [start, end] => {
+                let bound = |n: i64| usize::try_from(n).ok();
+                match (bound(start), bound(end)) {
+                    (Some(from), Some(to)) if from <= to && to <= self.data.len() => Ok(from..to),
+                    _ => {
+                        let value = format!("row {row} from {start} to {end}");
+                        let expected = format!("offsets that rise, up to {}", self.data.len());
+                        Err(ErrorKind::Value { value, expected }.into())
+                    }
+                }
+            }
+            _ => Ok(0..0),
+        };
+        ends.chunks_exact(2).zip(&rows).map(span).collect()
+    }
+
+    /// Copies one row.
+    ///
+    /// # Errors
+    ///
+    /// As [`take_packed`](Ragged::take_packed).
+    pub fn get<T: Element>(&self, row: usize) -> Result<Vec<T>> {
+        self.take_packed(&[row]).map(|(elements, _)| elements)
+    }
+
+    /// Copies rows one after another, in this order; and where each starts in
+    /// the copy, counted along the first axis of the data, and the last ends.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fit`] when elements are no `T`; those of
+    /// [`spans`](Ragged::spans).
+    pub fn take_packed<T: Element, I: RowIndex>(
+        &self,
+        indices: &[I],
+    ) -> Result<(Vec<T>, Vec<usize>)> {
+        let spans = self.spans(indices)?;
+        let mut offsets = vec![0];
+        let mut end = 0_usize;
+        for span in &spans {
+            end = end.saturating_add(span.len());
+            offsets.push(end);
+        }
+        let each = self.data.row_len();
+        let Some(mut out) = end.checked_mul(each).and_then(T::zeros) else {
+            let all: Vec<usize> = spans.into_iter().flatten().collect();
+            let elements = self.data.take_array(&all)?;
+            return Ok((elements.into_raw_vec_and_offset().0, offsets));
+        };
+        let mut rest = &mut *out;
+        let mut places = Vec::with_capacity(spans.len());
+        for span in &spans {
+            let (place, after) = rest.split_at_mut(span.len() * each);
+            places.push(place);
+            rest = after;
+        }
+        self.data.stretches(&spans, &mut places)?;
+        Ok((out, offsets))
+    }
+
+    /// Copies rows into memory that is there, each made `width` long: what is
+    /// missing is `pad`, what is more is left out. Returns the length of each
+    /// row, uncut.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fit`] when elements are no `T`; [`ErrorKind::Length`] when
+    /// `out` has another length than so many rows; those of
+    /// [`spans`](Ragged::spans).
+    pub fn take_padded<T: Element + Clone, I: RowIndex>(
+        &self,
+        indices: &[I],
+        width: usize,
+        pad: &T,
+        out: &mut [T],
+    ) -> Result<Vec<usize>> {
+        T::codec(self.dtype())?;
+        let each = width.saturating_mul(self.data.row_len());
+        fits(each.saturating_mul(indices.len()), out.len())?;
+        let spans = self.spans(indices)?;
+        let lengths = spans.iter().map(Range::len).collect();
+        let cut = |span: Range<usize>| span.start..span.end.min(span.start.saturating_add(width));
+        let spans: Vec<Range<usize>> = spans.into_iter().map(cut).collect();
+        let mut places = Vec::with_capacity(spans.len());
+        for (span, place) in spans.iter().zip(out.chunks_exact_mut(each.max(1))) {
+            let (own, after) = place.split_at_mut(span.len() * self.data.row_len());
+            after.fill(pad.clone());
+            places.push(own);
+        }
+        self.data.stretches(&spans, &mut places)?;
+        Ok(lengths)
+    }
+}

@@ -1,0 +1,136 @@
+//! Opens files, reads and writes them at an offset, and makes them longer.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use crate::error::{ErrorKind, Result};
+use crate::source::platform::{self, Length, Stat};
+
+/// What is written at once where no system call reserves space, in bytes.
+const ZEROS: usize = 1 << 20;
+
+/// Opens a regular file and tells its length and identity.
+pub(crate) fn open(path: &Path, write: bool) -> Result<(File, Stat)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(write);
+    platform::never_wait(&mut options);
+    let file = options.open(path).map_err(|error| {
+        // Systems differ in what they say then.
+        if path.is_dir() {
+            return ErrorKind::NotRegular { found: "a directory" }.into();
+        }
+        ErrorKind::io("open")(error)
+    })?;
+    let stat = stat(&file)?;
+    Ok((file, stat))
+}
+
+/// The length and identity of a regular file.
+pub(crate) fn stat(file: &File) -> Result<Stat> {
+    let (kind, stat) = platform::stat(file).map_err(ErrorKind::io("ask for the length"))?;
+    match kind {
+        Some(found) => Err(ErrorKind::NotRegular { found }.into()),
+        None => Ok(stat),
+    }
+}
+
+/// The length of a regular file in bytes.
+pub(crate) fn len(file: &File) -> Result<u64> {
+    stat(file).map(|stat| stat.len)
+}
+
+/// Reads at `offset` until `buffer` is full or the file ends; the file's own
+/// position doesn't matter.
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    let mut at = offset;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match platform::read_at(file, rest, at) {
+            Ok(0) => break,
+            Ok(n) => {
+                filled += n;
+                at += u64::try_from(n).unwrap_or(0);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// Writes all bytes at `offset`; the file's own position doesn't matter.
+pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    let mut rest = bytes;
+    let mut at = offset;
+    while !rest.is_empty() {
+        match platform::write_at(file, rest, at) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => {
+                rest = rest.get(n..).unwrap_or_default();
+                at += u64::try_from(n).unwrap_or(0);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Fills `buffer` with elements that stand at `offset`.
+pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Result<()> {
+    let found = read_at(file, buffer, offset).map_err(ErrorKind::io("read the elements"))?;
+    if found == buffer.len() {
+        return Ok(());
+    }
+    let place = |len: usize| offset.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+    Err(ErrorKind::ShortFile { needed: place(buffer.len()), found: place(found) }.into())
+}
+
+/// Lengthens a file to `len` bytes with all its space reserved and zero from
+/// its end on, so that a full disk is an error now and not a fault at a store.
+pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
+    let at = file.metadata()?.len();
+    if at >= len {
+        return Ok(());
+    }
+    if platform::allocate(file, at, len - at, Length::Grows)? {
+        return Ok(());
+    }
+    write_zeros(file, at, len)
+}
+
+/// Writes zeros from one place to another.
+fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
+    let zeros = vec![0; ZEROS];
+    while at < end {
+        let count = usize::try_from(end - at).unwrap_or(ZEROS).min(ZEROS);
+        write_at(file, zeros.get(..count).unwrap_or_default(), at)?;
+        at += u64::try_from(count).unwrap_or(0);
+    }
+    Ok(())
+}
+
+/// Makes a file longer, from `from` bytes to `to`: the new bytes are zero and
+/// have their space reserved. On an error its length stays.
+///
+/// Systems make new bytes zero, but for those of the last page that somebody
+/// stored to through a map, behind the end; so those are written.
+pub(crate) fn extend(file: &File, from: u64, to: u64) -> io::Result<()> {
+    if !platform::allocate(file, from, to - from, Length::Stays)? {
+        return write_zeros(file, from, to).or_else(|error| shorten(file, from, error));
+    }
+    let page = from.next_multiple_of(PAGE).min(to);
+    write_zeros(file, from, page)
+        .and_then(|()| reserve(file, to))
+        .or_else(|error| shorten(file, from, error))
+}
+
+/// The largest page of the systems there are.
+const PAGE: u64 = 64 * 1024;
+
+/// Takes the length back after an error.
+fn shorten(file: &File, len: u64, error: io::Error) -> io::Result<()> {
+    file.set_len(len)?;
+    Err(error)
+}

@@ -1,0 +1,48 @@
+//! What the system is told and asked about the pages of a map.
+
+use std::ops::Range;
+
+use crate::source::platform::Advice;
+
+/// What is mapped: [`Map`](crate::Map) and [`MapMut`](crate::MapMut). Sealed.
+pub trait Mapping: AsRef<[u8]> + sealed::Pages {}
+
+pub(crate) mod sealed {
+    use super::{Advice, Range};
+    use crate::error::{ErrorKind, Result};
+    use crate::source::platform;
+
+    /// What can be done to the pages of a range of bytes.
+    pub trait Pages: AsRef<[u8]> {
+        /// Waits until what was stored there is on the disk.
+        fn flush_range(&self, range: Range<usize>) -> Result<()>;
+
+        /// Takes them out of this process' memory, until they are touched;
+        /// false when they may hold what no file does.
+        fn unload(&self, range: Range<usize>) -> Result<bool>;
+
+        /// Those bytes.
+        fn bytes(&self, range: Range<usize>) -> &[u8] {
+            self.as_ref().get(range).unwrap_or_default()
+        }
+
+        /// Says how they will be used.
+        fn advise(&self, range: Range<usize>, advice: Advice) -> Result<()> {
+            let bytes = self.bytes(range);
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            platform::advise(bytes, advice).map_err(ErrorKind::map("advise", bytes.len()))
+        }
+
+        /// Reads them all, so that what can't be read is an error; false when
+        /// this system has no way to.
+        fn populate(&self, range: Range<usize>) -> Result<bool> {
+            let bytes = self.bytes(range);
+            if bytes.is_empty() {
+                return Ok(true);
+            }
+            platform::populate(bytes).map_err(ErrorKind::map("read", bytes.len()))
+        }
+    }
+}

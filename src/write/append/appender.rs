@@ -1,0 +1,398 @@
+//! Adds rows to a file.
+
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use ndarray::{ArrayRef, Dimension};
+
+use super::head::Head;
+use super::rows;
+use super::tail::Tail;
+use crate::array::{CreateOptions, OpenOptions, on};
+use crate::dtype::DType;
+use crate::dtype::literal::tuple;
+use crate::element::Element;
+use crate::error::{ErrorKind, Result};
+use crate::layout::Order;
+use crate::npy::Header;
+use crate::source::file;
+use crate::source::platform::Stat;
+
+/// Adds rows to a `.npy` file, along its growing axis: the first in C order,
+/// the last in Fortran order.
+///
+/// Rows gather in a buffer. When it is full, and on [`flush`](Appender::flush),
+/// they are written behind the elements, and then the digits of the shape are
+/// changed in the header, where NumPy leaves room for it. So whoever opens the
+/// file meanwhile finds the old number of rows or the new one; whoever has it
+/// mapped keeps what they have, in this process or another, since elements
+/// that are there are never touched. No map is used, and nothing is `unsafe`.
+///
+/// | after | a dying process loses | a dying machine may lose |
+/// |---|---|---|
+/// | `append` | what is in the buffer | everything since the last `sync`; what it leaves may need [`recover`](crate::recover()) |
+/// | `flush`, drop | nothing | the same |
+/// | [`sync`](Appender::sync), [`close`](Appender::close) | nothing | nothing |
+/// | dying during a write | rows not yet counted in the header | the same |
+///
+/// A process that dies between the two writes leaves an array with its old
+/// shape and some bytes behind it: every reader takes it, but to add to it
+/// again is refused until [`recover`](crate::recover()) was called.
+///
+/// A header without room for one digit more, as writers before NumPy 1.23
+/// leave it, is made longer when that digit comes: the file is copied to a new
+/// one once, which takes its name. There is to be one `Appender` a file at a
+/// time; it notices when somebody else changes the file's length.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ndarray::array;
+/// use npymap::{Appender, CreateOptions, DType};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("log.npy");
+/// let mut log = Appender::create(&path, &DType::of::<f32>(), &[3], &CreateOptions::new())?;
+/// log.append_slice(&[1.0_f32, 2.0, 3.0])?; // a row
+/// log.append(&array![[4.0_f32, 5.0, 6.0], [7.0, 8.0, 9.0]])?; // two
+/// assert_eq!(log.shape(), [3, 3]);
+/// log.close()?;
+///
+/// let mut log = Appender::open(&path)?;
+/// log.append(&array![0.0_f32, 0.0, 0.0])?;
+/// log.flush()?; // now readers see it
+/// assert_eq!(npymap::OpenOptions::new().header(&path)?.shape, [4, 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Appender {
+    /// As it was given.
+    path: PathBuf,
+    tail: Tail,
+    /// With the rows that are not written yet.
+    shape: Vec<usize>,
+    axis: usize,
+    /// Bytes of one row, and elements.
+    row: usize,
+    row_len: usize,
+}
+
+impl OpenOptions {
+    /// As [`Appender::open`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Appender::open`].
+    pub fn append(&self, path: impl AsRef<Path>) -> Result<Appender> {
+        let opened = |path: &Path| {
+            if self.is_placed() {
+                return Err(ErrorKind::Placed.into());
+            }
+            let (file, Stat { len, .. }) = file::open(path, true)?;
+            let head = Head::read(&file, len, self)?;
+            match head.end(head.rows())? {
+                end if end < len => Err(ErrorKind::Trailing { end, found: len }.into()),
+                end if end > len => Err(ErrorKind::ShortFile { needed: end, found: len }.into()),
+                _ => Appender::new(file, path, head, false),
+            }
+        };
+        on(path.as_ref(), opened)
+    }
+}
+
+impl Appender {
+    /// Opens a file to add rows to it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoRows`] for 0-d arrays, [`ErrorKind::Trailing`] when
+    /// something follows the elements, [`ErrorKind::ShortFile`] when some are
+    /// missing, [`ErrorKind::Io`], those of [`Header::parse`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Appender> {
+        OpenOptions::new().append(path)
+    }
+
+    /// Creates a file of no rows. `row` is the shape of one: the axes but the
+    /// growing one.
+    ///
+    /// # Errors
+    ///
+    /// As [`MappedArray::create`](crate::MappedArray::create).
+    pub fn create(
+        path: impl AsRef<Path>,
+        dtype: &DType,
+        row: &[usize],
+        options: &CreateOptions,
+    ) -> Result<Appender> {
+        let created = |path: &Path| {
+            let mut shape = row.to_vec();
+            shape.insert(if options.is_fortran() { row.len() } else { 0 }, 0);
+            let planned = options.plan(dtype, &shape)?;
+            let new = options.begin(path)?;
+            planned.write(new.file())?;
+            let head = Head::new(planned.header, planned.bytes)?;
+            Appender::new(new.commit()?, path, head, true)
+        };
+        on(path.as_ref(), created)
+    }
+
+    fn new(file: File, path: &Path, head: Head, is_renamed: bool) -> Result<Appender> {
+        let (shape, axis, one) = (head.header().shape.clone(), head.axis(), head.layout(1)?);
+        let (row, row_len) = (one.nbytes(), one.len());
+        let tail = Tail::new(file, path, head, is_renamed)?;
+        Ok(Appender { path: path.to_owned(), tail, shape, axis, row, row_len })
+    }
+
+    /// Gathers so many bytes before they are written, 64 KiB unless said
+    /// otherwise; with 0 each call writes its rows, and readers see them.
+    #[must_use]
+    pub fn with_buffer(mut self, bytes: usize) -> Appender {
+        self.tail.capacity = bytes;
+        self
+    }
+
+    /// The shape, with the rows that were not written yet.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The number of rows, with those that were not written yet.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.shape.get(self.axis).copied().unwrap_or(0)
+    }
+
+    /// What each element is.
+    #[must_use]
+    pub fn dtype(&self) -> &DType {
+        &self.header().dtype
+    }
+
+    /// Which axis varies fastest, and so which one grows.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        self.header().order
+    }
+
+    /// Adds rows: an array with as many axes as the file's and any length
+    /// along the growing one, or one row without that axis. All of them are
+    /// added, or on an error none.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fit`] when `T` is no such dtype, [`ErrorKind::Rows`] when
+    /// the shape is another, [`ErrorKind::Value`] when a value doesn't fit,
+    /// [`ErrorKind::Size`], [`ErrorKind::Io`], and [`ErrorKind::Changed`] when
+    /// the file's length isn't what it was.
+    pub fn append<T: Element, D: Dimension>(&mut self, rows: &ArrayRef<T, D>) -> Result<()> {
+        let added = |appender: &mut Appender| {
+            let (count, elements) = rows::rows(rows, appender.header(), appender.axis)?;
+            let codec = T::codec(appender.dtype())?;
+            appender.add(count, |tail| match elements.as_slice() {
+                Some(values) => tail.put_slice(&codec, values),
+                None => tail.put_each(&codec, elements.iter()),
+            })
+        };
+        self.named(added)
+    }
+
+    /// Adds rows from values in the order of the file, a whole number of
+    /// rows. All of them are added, or on an error none.
+    ///
+    /// # Errors
+    ///
+    /// As [`append`](Appender::append).
+    pub fn append_slice<T: Element>(&mut self, values: &[T]) -> Result<()> {
+        let added = |appender: &mut Appender| {
+            let (header, axis) = (appender.header(), appender.axis);
+            let count = rows::count(values.len(), appender.row_len, "values", header, axis)?;
+            let codec = T::codec(appender.dtype())?;
+            appender.add(count, |tail| tail.put_slice(&codec, values))
+        };
+        self.named(added)
+    }
+
+    /// Adds rows from bytes as they are stored, of a whole number of rows. All
+    /// of them are added, or on an error none.
+    ///
+    /// # Errors
+    ///
+    /// As [`append`](Appender::append), but for [`ErrorKind::Fit`] and
+    /// [`ErrorKind::Value`].
+    pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let added = |appender: &mut Appender| {
+            let header = appender.header();
+            let count = rows::count(bytes.len(), appender.row, "bytes", header, appender.axis)?;
+            appender.add(count, |tail| tail.put_bytes(bytes))
+        };
+        self.named(added)
+    }
+
+    /// Adds rows from bytes as they are stored that come in parts of any
+    /// length: `fill` gets a function to hand them to. All of them are added,
+    /// or on an error none; readers see none before the last.
+    ///
+    /// # Errors
+    ///
+    /// As [`append_bytes`](Appender::append_bytes); [`ErrorKind::Rows`] when
+    /// the parts are not `rows` rows; those of `fill`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Appender, CreateOptions, DType};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("log.npy");
+    /// let mut log = Appender::create(&path, &DType::of::<u8>(), &[5], &CreateOptions::new())?;
+    /// log.append_parts(2, |put| ["abc", "defgh", "ij"].iter().try_for_each(|part| put(part.as_bytes())))?;
+    /// assert_eq!(log.shape(), [2, 5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn append_parts(
+        &mut self,
+        rows: usize,
+        fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
+        let added = |appender: &mut Appender| {
+            let needed = rows.saturating_mul(appender.row);
+            appender.add(rows, |tail| {
+                let mut found = 0;
+                fill(&mut |bytes| {
+                    found += bytes.len();
+                    if found <= needed { tail.put_bytes(bytes) } else { Ok(()) }
+                })?;
+                if found == needed {
+                    return Ok(());
+                }
+                let (found, expected) = (format!("{found} bytes"), tuple(&tail.head().shape(rows)));
+                Err(ErrorKind::Rows { found, expected }.into())
+            })
+        };
+        self.named(added)
+    }
+
+    /// Gives the array so many rows: more, and the new ones are zero, with
+    /// their space reserved; or fewer.
+    ///
+    /// A file is never cut short, since somebody may have it mapped: with
+    /// fewer rows, what stays is copied to a new file which takes its name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Size`], [`ErrorKind::Io`], [`ErrorKind::Changed`].
+    pub fn resize(&mut self, rows: usize) -> Result<()> {
+        let old = self.rows();
+        self.named(|appender| appender.tail.resize(old, rows))?;
+        self.count(rows);
+        Ok(())
+    }
+
+    /// Writes what is in the buffer, so that readers see it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`], as when the disk is full, and
+    /// [`ErrorKind::Changed`]. What could not be written stays in the buffer;
+    /// the file has its old number of rows.
+    pub fn flush(&mut self) -> Result<()> {
+        let rows = self.rows();
+        self.named(|appender| appender.tail.write_out(rows))
+    }
+
+    /// Writes what is in the buffer and waits for the disk: first for the
+    /// elements, then for the header.
+    ///
+    /// # Errors
+    ///
+    /// As [`flush`](Appender::flush).
+    pub fn sync(&mut self) -> Result<()> {
+        let rows = self.rows();
+        self.named(|appender| appender.tail.sync(rows))
+    }
+
+    /// Writes what is in the buffer, waits for the disk and closes the file.
+    /// Dropping writes too, but doesn't wait, and failures are lost.
+    ///
+    /// # Errors
+    ///
+    /// As [`flush`](Appender::flush); what could not be written is lost.
+    pub fn close(mut self) -> Result<()> {
+        let synced = self.sync();
+        // Dropping is not to try again.
+        let written = self.tail.head().rows();
+        self.count(written);
+        synced
+    }
+
+    fn header(&self) -> &Header {
+        self.tail.head().header()
+    }
+
+    fn named<T>(&mut self, f: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
+        f(self).map_err(|error| error.at(&self.path))
+    }
+
+    /// Sets how many rows there are.
+    fn count(&mut self, rows: usize) {
+        self.shape.iter_mut().skip(self.axis).take(1).for_each(|dim| *dim = rows);
+    }
+
+    /// Adds `count` rows that `put` puts, all or none.
+    fn add(&mut self, count: usize, put: impl FnOnce(&mut Tail) -> Result<()>) -> Result<()> {
+        let old = self.rows();
+        let rows = old.saturating_add(count);
+        self.tail.head().layout(rows)?;
+        let tail = &mut self.tail;
+        let added =
+            put(tail).and_then(|()| if tail.is_due(old)? { tail.write_out(rows) } else { Ok(()) });
+        match added {
+            Ok(()) => self.count(rows),
+            // If it stays, the next write notices.
+            Err(_) => drop(self.tail.cut(old)),
+        }
+        added
+    }
+}
+
+impl Drop for Appender {
+    fn drop(&mut self) {
+        let rows = self.rows();
+        // `close` tells. Of rows that were being added nothing is to stay.
+        let _ = self.tail.cut(rows).and_then(|()| self.tail.write_out(rows));
+    }
+}
+
+impl fmt::Debug for Appender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Appender")
+            .field("path", &self.path)
+            .field("dtype", self.dtype())
+            .field("shape", &self.shape)
+            .field("buffered", &self.tail.buffered())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Gives the array in a file so many rows: see [`Appender::resize`].
+///
+/// # Errors
+///
+/// As [`Appender::open`] and [`Appender::resize`].
+///
+/// # Examples
+///
+/// ```
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("penguins.npy");
+/// std::fs::copy("data/penguins.npy", &path)?;
+/// npymap::resize(&path, 400)?;
+/// assert_eq!(npymap::OpenOptions::new().header(&path)?.shape, [400, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn resize(path: impl AsRef<Path>, rows: usize) -> Result<()> {
+    let mut appender = Appender::open(path)?;
+    appender.resize(rows)?;
+    appender.close()
+}

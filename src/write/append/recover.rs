@@ -1,0 +1,176 @@
+//! Makes a file whole after whoever wrote it died.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::head::Head;
+use crate::array::{OpenOptions, on};
+use crate::error::{ErrorKind, Result};
+use crate::npy::MAGIC;
+use crate::source::file;
+use crate::source::platform::Stat;
+use crate::source::replace;
+
+/// Gives the array in a file as many rows as the file has whole; what is left
+/// of another is dropped. See [`RecoverOptions::recover`].
+///
+/// # Errors
+///
+/// As [`RecoverOptions::recover`].
+///
+/// # Examples
+///
+/// ```
+/// use std::io::Write as _;
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("penguins.npy");
+/// std::fs::copy("data/penguins.npy", &path)?;
+/// // Somebody dies while they add two rows of 32 bytes.
+/// std::fs::File::options().append(true).open(&path)?.write_all(&[0; 50])?;
+///
+/// let done = npymap::recover(&path)?;
+/// assert_eq!((done.said, done.shape, done.dropped), (vec![342, 4], vec![343, 4], 18));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn recover(path: impl AsRef<Path>) -> Result<Recovery> {
+    RecoverOptions::new().recover(path)
+}
+
+/// How to make a file whole. Setters return it; verbs end it.
+#[derive(Clone, Debug, Default)]
+pub struct RecoverOptions {
+    zero_fill: bool,
+    open: OpenOptions,
+}
+
+/// What makes a file whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recovery {
+    /// The shape in the header.
+    pub said: Vec<usize>,
+    /// The shape of what is there.
+    pub shape: Vec<usize>,
+    /// Bytes at the end that are no whole row, and are dropped.
+    pub dropped: u64,
+    /// Zeros that make a whole row of them.
+    pub filled: u64,
+}
+
+impl Recovery {
+    /// True when there is nothing to do.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.said == self.shape && self.dropped == 0 && self.filled == 0
+    }
+}
+
+impl RecoverOptions {
+    /// The defaults: what is no whole row is dropped.
+    #[must_use]
+    pub fn new() -> RecoverOptions {
+        RecoverOptions::default()
+    }
+
+    /// Makes a whole row, with zeros, of what is left of one.
+    pub fn zero_fill(&mut self, zero_fill: bool) -> &mut RecoverOptions {
+        self.zero_fill = zero_fill;
+        self
+    }
+
+    /// As [`OpenOptions::max_header_len`].
+    pub fn max_header_len(&mut self, characters: usize) -> &mut RecoverOptions {
+        self.open.max_header_len(characters);
+        self
+    }
+
+    /// Says what [`recover`](RecoverOptions::recover) would do, and does
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`recover`](RecoverOptions::recover).
+    pub fn plan(&self, path: impl AsRef<Path>) -> Result<Recovery> {
+        let planned = |path: &Path| {
+            let (file, Stat { len, .. }) = file::open(path, false)?;
+            Ok(self.found(&file, len)?.1)
+        };
+        on(path.as_ref(), planned)
+    }
+
+    /// Gives the array in a file as many rows as the file has, whatever the
+    /// header says: more when a writer died before it counted them, fewer when
+    /// they never came to the disk. Then waits for the disk.
+    ///
+    /// The header has to be good. Nobody may be writing to the file. A header
+    /// without room for the digits is made longer, by a copy of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoRows`] for 0-d arrays, [`ErrorKind::Follows`] when what
+    /// follows the elements is another `.npy`, [`ErrorKind::Io`], those of
+    /// [`Header::parse`](crate::Header::parse).
+    pub fn recover(&self, path: impl AsRef<Path>) -> Result<Recovery> {
+        let recovered = |path: &Path| {
+            let (mut file, Stat { len, .. }) = file::open(path, true)?;
+            let (head, recovery, rows) = self.found(&file, len)?;
+            if !recovery.is_whole() {
+                mend(path, &mut file, head, rows)?;
+            }
+            Ok(recovery)
+        };
+        on(path.as_ref(), recovered)
+    }
+
+    /// The header, what is to be done, and how many rows there will be.
+    fn found(&self, file: &File, len: u64) -> Result<(Head, Recovery, usize)> {
+        let head = Head::read(file, len, &self.open)?;
+        let said = head.rows();
+        let row = u64::try_from(head.layout(1)?.nbytes()).unwrap_or(u64::MAX);
+        no_array(file, head.end(said)?)?;
+        let there = len.saturating_sub(head.data_offset());
+        // Rows of no bytes are as many as the header says.
+        let whole = there.checked_div(row);
+        let rows = whole.map_or(said, |rows| usize::try_from(rows).unwrap_or(usize::MAX));
+        let rest = there.checked_rem(row).unwrap_or(there);
+        let fills = self.zero_fill && rest > 0 && row > 0;
+        let rows = if fills { rows.saturating_add(1) } else { rows };
+        let (dropped, filled) = if fills { (0, row - rest) } else { (rest, 0) };
+        head.layout(rows)?;
+        let (said, shape) = (head.header().shape.clone(), head.shape(rows));
+        Ok((head, Recovery { said, shape, dropped, filled }, rows))
+    }
+}
+
+/// An error when what follows the elements starts as a `.npy` does.
+fn no_array(file: &File, end: u64) -> Result<()> {
+    let mut start = [0; MAGIC.len()];
+    file::read_at(file, &mut start, end).map_err(ErrorKind::io("read the elements"))?;
+    if start == MAGIC { Err(ErrorKind::Follows { end }.into()) } else { Ok(()) }
+}
+
+/// Brings the file's length and then the header to so many rows. Dying in
+/// between leaves a file that can be mended as before.
+///
+/// Cut off are only bytes that no map of the array holds: those behind it, or
+/// those of an array that was too short to be mapped.
+fn mend(path: &Path, file: &mut File, mut head: Head, rows: usize) -> Result<()> {
+    let end = head.end(rows)?;
+    file::reserve(file, end).map_err(ErrorKind::io("reserve space"))?;
+    let is_longer = file::len(file)? > end;
+    if is_longer && rows >= head.rows() {
+        file.set_len(end).map_err(ErrorKind::io("cut off what is no row"))?;
+    }
+    let sync = |file: &File| file.sync_all().map_err(ErrorKind::io("sync"));
+    if rows != head.rows() && !head.write(file, rows)? {
+        let place = path.canonicalize().map_err(ErrorKind::io("open"))?;
+        let (new, _) = head.rewritten(file, &place, rows)?;
+        replace::commit_over(new, file)?;
+        return replace::sync_directory(&place).map_err(ErrorKind::io("sync"));
+    }
+    if is_longer {
+        file.set_len(end).map_err(ErrorKind::io("cut off what is no row"))?;
+    }
+    sync(file)
+}

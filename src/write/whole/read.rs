@@ -1,0 +1,251 @@
+//! Reads whole arrays into ndarray arrays. Memory is taken for what was read,
+//! not for what a header announces.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use ndarray::{Array, Dimension, IxDyn, ShapeBuilder as _};
+
+use super::BLOCK;
+use crate::array::{OpenOptions, Place, Rest, on};
+use crate::dtype::literal::tuple;
+use crate::element::{Element, decode_onto};
+use crate::error::{ErrorKind, Result};
+use crate::layout::{Layout, Order};
+use crate::npy::{HeaderText, fill};
+use crate::view::rank;
+
+/// What is read at once into an array's own memory.
+const STEP: usize = 256 * 1024;
+
+/// Elements of no bytes cost a file nothing, so they have a limit of their
+/// own.
+const MAX_UNBACKED: usize = 1 << 20;
+
+/// Reads a whole `.npy` file, decoded to `T`: `numpy.load`.
+///
+/// Byte order doesn't matter. Arrays in Fortran order stay so. Pipes and
+/// devices can be read too.
+///
+/// For longer headers see [`OpenOptions::read_ndarray`].
+///
+/// # Errors
+///
+/// [`ErrorKind::Rank`] when the array has other axes than `D`,
+/// [`ErrorKind::Fit`] when its elements are no `T`,
+/// [`ErrorKind::ShortFile`] or [`ErrorKind::Eof`] when elements are missing,
+/// [`ErrorKind::Unbacked`] for more than a million elements of no bytes,
+/// [`ErrorKind::Map`] when there is not enough memory, [`ErrorKind::Io`], and
+/// those of [`Header::read`](crate::Header::read) and [`Layout::new`].
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ndarray::Array2;
+///
+/// let penguins: Array2<f64> = npymap::read_npy("data/penguins.npy")?;
+/// assert_eq!(penguins[[0, 3]], 3750.0);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+pub fn read_npy<T: Element, D: Dimension>(path: impl AsRef<Path>) -> Result<Array<T, D>> {
+    OpenOptions::new().read_ndarray(path)
+}
+
+/// Reads a whole array from any reader, which is left at the first byte behind
+/// the elements: several arrays may follow one another.
+///
+/// A reader of many small reads is best given as a
+/// [`BufReader`](std::io::BufReader). Nothing of the announced size is
+/// believed; memory grows with what was read.
+///
+/// # Errors
+///
+/// As [`read_npy`]. Where the reader is left then is not specified.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ndarray::{Array0, Array1, arr0, arr1};
+///
+/// let mut stream = Vec::new();
+/// npymap::write_npy_to(&mut stream, &arr1(&[1_u16, 2, 3]))?;
+/// npymap::write_npy_to(&mut stream, &arr0(0.5_f64))?;
+///
+/// let mut stream = stream.as_slice();
+/// let first: Array1<u16> = npymap::read_npy_from(&mut stream)?;
+/// let second: Array0<f64> = npymap::read_npy_from(&mut stream)?;
+/// assert_eq!((first.sum(), second.into_scalar()), (6, 0.5));
+/// assert!(stream.is_empty());
+/// # Ok::<(), npymap::Error>(())
+/// ```
+pub fn read_npy_from<T: Element, D: Dimension>(from: impl Read) -> Result<Array<T, D>> {
+    OpenOptions::new().read_ndarray_from(from)
+}
+
+impl OpenOptions {
+    /// As [`read_npy`].
+    ///
+    /// # Errors
+    ///
+    /// As [`read_npy`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{OpenOptions, ndarray::ArrayD};
+    ///
+    /// let penguins: ArrayD<f64> =
+    ///     OpenOptions::new().max_header_len(1_000_000).read_ndarray("data/penguins.npy")?;
+    /// assert_eq!(penguins.shape(), [342, 4]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn read_ndarray<T: Element, D: Dimension>(
+        &self,
+        path: impl AsRef<Path>,
+    ) -> Result<Array<T, D>> {
+        let read = |path: &Path| {
+            let file = File::open(path).map_err(ErrorKind::io("open"))?;
+            let metadata = file.metadata().map_err(ErrorKind::io("ask for the length"))?;
+            if !metadata.is_file() {
+                return if self.is_placed() {
+                    Err(ErrorKind::NotRegular { found: "a pipe or device" }.into())
+                } else {
+                    self.read_ndarray_from(file)
+                };
+            }
+            let place = self.place(&file, metadata.len())?;
+            let from = Rest { file: &file, at: place.offset };
+            let whole = Whole::new(place)?;
+            // The file has them all, so no growing in steps.
+            let elements = reserved(whole.layout.len())?;
+            whole.read(from, elements)
+        };
+        on(path.as_ref(), read)
+    }
+
+    /// As [`read_npy_from`].
+    ///
+    /// # Errors
+    ///
+    /// As [`read_npy_from`].
+    pub fn read_ndarray_from<T: Element, D: Dimension>(
+        &self,
+        mut from: impl Read,
+    ) -> Result<Array<T, D>> {
+        let header = HeaderText::read(&mut from, self.max_header_len)?.header()?;
+        Whole::new(Place::of(&header, 0)?)?.read(from, Vec::new())
+    }
+}
+
+/// An array that can be read as asked.
+struct Whole<T: Element, D> {
+    layout: Layout,
+    order: Order,
+    codec: T::Codec,
+    dim: D,
+}
+
+impl<T: Element, D: Dimension> Whole<T, D> {
+    fn new(Place { layout, order, .. }: Place) -> Result<Whole<T, D>> {
+        let codec = T::codec(layout.dtype())?;
+        let dim = D::from_dimension(&IxDyn(layout.shape()));
+        let dim = dim.ok_or_else(|| rank::<D>(layout.geometry()))?;
+        if layout.dtype().itemsize() == 0 && layout.len() > MAX_UNBACKED {
+            let shape = tuple(layout.shape());
+            return Err(ErrorKind::Unbacked { shape, limit: MAX_UNBACKED }.into());
+        }
+        Ok(Whole { layout, order, codec, dim })
+    }
+
+    fn read(self, mut from: impl Read, mut elements: Vec<T>) -> Result<Array<T, D>> {
+        if self.layout.nbytes() == 0 {
+            elements.extend((0..self.layout.len()).map(|_| T::decode(&self.codec, &[])));
+        } else if T::raw(&self.codec, &mut []).is_some_and(|(part, _)| part.turned() == 1) {
+            self.copy(&mut from, &mut elements)?;
+        } else {
+            self.decode(&mut from, &mut elements)?;
+        }
+        let shape = self.dim.set_f(self.order == Order::F);
+        let refused = |_| {
+            let (shape, itemsize) = (tuple(self.layout.shape()), size_of::<T>());
+            ErrorKind::Size { shape, itemsize }.into()
+        };
+        Array::from_shape_vec(shape, elements).map_err(refused)
+    }
+
+    /// Reads elements into the memory they stay in.
+    fn copy(&self, from: &mut impl Read, out: &mut Vec<T>) -> Result<()> {
+        while out.len() < self.layout.len() {
+            let start = out.len();
+            let count = self.step(STEP, start);
+            self.reserve(count, out)?;
+            out.resize_with(start + count, || T::decode(&self.codec, &[]));
+            let new = out.get_mut(start..).unwrap_or_default();
+            let bytes = T::raw(&self.codec, new).map_or(Default::default(), |(_, bytes)| bytes);
+            let found = fill(from, bytes).map_err(read_error())?;
+            if found < bytes.len() {
+                return Err(self.short(start, found));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads elements into a block and decodes them from there.
+    fn decode(&self, from: &mut impl Read, out: &mut Vec<T>) -> Result<()> {
+        let size = self.layout.dtype().itemsize();
+        let mut block = Vec::new();
+        let mut done = 0;
+        while done < self.layout.len() {
+            let count = self.step(BLOCK, done);
+            let needed = count * size;
+            block.clear();
+            // Even one element may be announced larger than memory.
+            let mut part = from.by_ref().take(u64::try_from(needed).unwrap_or(u64::MAX));
+            let found = part.read_to_end(&mut block).map_err(read_error())?;
+            if found < needed {
+                return Err(self.short(done, found));
+            }
+            self.reserve(count, out)?;
+            decode_onto(&self.codec, &block, size, out);
+            done += count;
+        }
+        Ok(())
+    }
+
+    /// How many elements of at most `bytes` come next, at least one.
+    fn step(&self, bytes: usize, done: usize) -> usize {
+        let size = self.layout.dtype().itemsize().max(1);
+        (bytes / size).max(1).min(self.layout.len() - done)
+    }
+
+    /// Makes room for `count` more: as much again as there is, but no more
+    /// than will come.
+    fn reserve(&self, count: usize, out: &mut Vec<T>) -> Result<()> {
+        if out.capacity() - out.len() >= count {
+            return Ok(());
+        }
+        let more = out.len().max(count).min(self.layout.len() - out.len());
+        out.try_reserve_exact(more).map_err(|_| out_of_memory::<T>(out.len() + more))
+    }
+
+    fn short(&self, elements: usize, bytes: usize) -> crate::error::Error {
+        let found = elements * self.layout.dtype().itemsize() + bytes;
+        ErrorKind::Eof { what: "elements", needed: self.layout.nbytes(), found }.into()
+    }
+}
+
+fn reserved<T>(count: usize) -> Result<Vec<T>> {
+    let mut elements = Vec::new();
+    elements.try_reserve_exact(count).map_err(|_| out_of_memory::<T>(count))?;
+    Ok(elements)
+}
+
+fn out_of_memory<T>(count: usize) -> crate::error::Error {
+    let len = count.saturating_mul(size_of::<T>());
+    ErrorKind::map("allocate", len)(io::ErrorKind::OutOfMemory.into())
+}
+
+fn read_error() -> impl FnOnce(io::Error) -> crate::error::Error {
+    ErrorKind::io("read the elements")
+}
