@@ -141,7 +141,8 @@ proptest! {
             Ok(encoded) => encoded,
             Err(error) => {
                 let encoded = header.encode(None).unwrap();
-                prop_assert!(error.to_string().contains(&format!("use {}", encoded.version)));
+                let works = format!("use {}", encoded.version);
+                prop_assert!(error.to_string().contains(&works), "{}", error);
                 encoded
             }
         };
