@@ -1,10 +1,10 @@
 //! Batches read ahead: in order, in memory used again, with errors where they
 //! happened.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak, mpsc};
 
-use npymap::{BatchOptions, ErrorKind, MappedArray, Rows, Sampler};
+use npymap::{BatchOptions, Batches, ErrorKind, MappedArray, Rows, Sampler};
 
 fn numbers(count: u32) -> Rows {
     let mut array = MappedArray::anonymous(&"<u4".parse().unwrap(), &[count as usize, 2]).unwrap();
@@ -119,4 +119,53 @@ fn a_panic_of_the_reader_is_the_consumers() {
     };
     let batches = BatchOptions::new().threads(2).start(Sampler::sequential(9).batches(1), read);
     batches.unwrap().for_each(drop);
+}
+
+/// Batches of the indices that come through a channel, and the closure's
+/// memory that counts who holds it.
+fn from_channel(threads: usize) -> (mpsc::Sender<Vec<usize>>, Batches<Vec<u32>>, Weak<()>) {
+    let (send, receive) = mpsc::channel::<Vec<usize>>();
+    let (rows, held) = (numbers(100), Arc::new(()));
+    let holder = Arc::downgrade(&held);
+    let read = move |indices: &[usize], batch: &mut Vec<u32>| {
+        let _held = &held;
+        rows.take_vec(indices, batch)
+    };
+    let batches = BatchOptions::new().threads(threads).ahead(4).start(receive, read).unwrap();
+    (send, batches, holder)
+}
+
+#[test]
+fn batches_are_delivered_while_the_iterator_of_indices_blocks() {
+    for threads in [1, 3] {
+        let (send, mut batches, _) = from_channel(threads);
+        for row in 0..20_u32 {
+            send.send(vec![row as usize]).unwrap();
+            assert_eq!(**batches.next().unwrap().unwrap(), [2 * row, 2 * row + 1]);
+        }
+        drop(send);
+        assert!(batches.next().is_none());
+    }
+}
+
+#[test]
+fn dropping_batches_does_not_wait_for_an_iterator_that_blocks() {
+    for threads in [1, 3] {
+        let (send, mut batches, holder) = from_channel(threads);
+        send.send(vec![1]).unwrap();
+        assert_eq!(**batches.next().unwrap().unwrap(), [2, 3]);
+        drop(batches);
+        assert!(holder.upgrade().is_none(), "the reader is dropped though a thread is blocked");
+        drop(send);
+    }
+}
+
+#[test]
+#[should_panic(expected = "cannot read")]
+fn a_panic_of_the_reader_arrives_while_the_iterator_blocks() {
+    let (send, receive) = mpsc::channel::<Vec<usize>>();
+    let read = |_: &[usize], (): &mut ()| panic!("cannot read");
+    let mut batches = BatchOptions::new().threads(2).start(receive, read).unwrap();
+    send.send(vec![1]).unwrap();
+    batches.next();
 }

@@ -9,7 +9,7 @@ fn kinds(len: usize, seed: u64) -> Vec<Sampler> {
         Sampler::shuffled(len, seed),
         Sampler::blocks(len, 7, seed),
         Sampler::with_replacement(len, len, seed),
-        Sampler::weighted((1..=len).map(|sum| sum as f64).collect::<Vec<_>>(), len, seed).unwrap(),
+        Sampler::weighted(vec![1.0; len], len, seed).unwrap(),
     ]
 }
 
@@ -25,7 +25,7 @@ fn orders_are_pinned() {
         first(Sampler::shuffled(1_000_000, 1)),
         first(Sampler::blocks(100, 8, 1)),
         first(Sampler::with_replacement(100, 8, 1)),
-        first(Sampler::weighted(vec![0.5, 0.5, 4.0, 8.0], 8, 1).unwrap()),
+        first(Sampler::weighted_cumulative(vec![0.5, 0.5, 4.0, 8.0], 8, 1).unwrap()),
         first(Sampler::sequential(100)),
     ];
     assert_eq!(found, PINNED);
@@ -166,7 +166,7 @@ fn draws_with_replacement_are_even_and_weighted_ones_follow_their_weights() {
     assert!(counts.iter().all(|count| (count - 2000).abs() < 250), "{counts:?}");
 
     let mut counts = [0_i32; 4];
-    let weights = vec![0.0, 1.0, 1.0, 4.0];
+    let weights = [0.0, 1.0, 0.0, 3.0];
     for row in Sampler::weighted(weights, 100_000, 4).unwrap() {
         counts[row] += 1;
     }
@@ -177,15 +177,78 @@ fn draws_with_replacement_are_even_and_weighted_ones_follow_their_weights() {
 #[test]
 fn weights_and_shards_that_are_none_are_errors() {
     let says = |weights: &[f64]| Sampler::weighted(weights, 1, 1).unwrap_err().to_string();
+    assert_eq!(says(&[1.0, -0.5]), "weight -0.5 of row 1: expected a finite weight of at least 0");
+    assert!(says(&[f64::NAN]).contains("NaN of row 0"));
+    let nothing = "weights whose sum is 0: expected at least one weight above 0";
+    assert_eq!([says(&[0.0, 0.0]), says(&[])], [nothing; 2]);
+    assert_eq!(
+        says(&[f64::MAX, f64::MAX]),
+        "weights whose sum is inf: expected a finite sum: scale them down"
+    );
+    let says = |sums: &[f64]| Sampler::weighted_cumulative(sums, 1, 1).unwrap_err().to_string();
     assert_eq!(
         says(&[1.0, 0.5]),
         "cumulative weight 0.5 of row 1: expected a finite one of at least 1"
     );
     assert!(says(&[f64::NAN]).contains("NaN of row 0"));
-    assert_eq!(says(&[0.0]), "cumulative weights that end at 0: expected a row of some weight");
-    assert!(Sampler::weighted(vec![], 1, 1).is_err());
+    let nothing = "cumulative weights that end at 0: expected at least one weight above 0";
+    assert_eq!([says(&[0.0]), says(&[])], [nothing; 2]);
     let share = Share { rank: 2, world: 2, ..Share::default() };
     let error = Sampler::sequential(3).share(share).unwrap_err().to_string();
     assert_eq!(error, "rank 2 of 2: expected a rank below their number");
     assert!(Sampler::sequential(3).share(Share { workers: 0, ..Share::default() }).is_err());
+}
+
+#[test]
+fn ascending_weights_are_weights_and_not_their_sums() {
+    let mut counts = [0_i32; 3];
+    for row in Sampler::weighted([0.1, 0.2, 0.7], 100_000, 4).unwrap() {
+        counts[row] += 1;
+    }
+    for (count, expected) in counts.into_iter().zip([10_000, 20_000, 70_000]) {
+        assert!((count - expected).abs() < 700, "{counts:?}");
+    }
+    let sums = vec![0.5, 0.75, 1.0];
+    let summed = Sampler::weighted_cumulative(sums, 1000, 4).unwrap();
+    assert!(Sampler::weighted([0.5, 0.25, 0.25], 1000, 4).unwrap().eq(summed));
+}
+
+#[test]
+fn samplers_of_the_most_rows_and_shares_stay_inside() {
+    const MAX: usize = usize::MAX;
+    let lens = [1, 2, 3, MAX / 2, MAX / 2 + 1, MAX - 1, MAX];
+    let counts = [1, 2, MAX / 2, MAX / 2 + 1, MAX / 2 + 2, MAX - 1, MAX];
+    for len in lens {
+        let samplers = [
+            Sampler::sequential(len),
+            Sampler::shuffled(len, 1),
+            Sampler::blocks(len, 3, 1),
+            Sampler::blocks(len, MAX / 2 + 2, 1),
+            Sampler::blocks(len, MAX, 1),
+            Sampler::with_replacement(len, MAX, 1),
+            Sampler::weighted([1.0, 2.0], len, 1).unwrap(),
+        ];
+        for sampler in samplers {
+            for (world, workers) in counts.iter().flat_map(|&w| counts.map(|n| (w, n))) {
+                for tail in [Tail::Keep, Tail::Drop, Tail::Pad] {
+                    ends_stay_inside(&sampler.clone().tail(tail), world, workers);
+                }
+            }
+        }
+    }
+}
+
+/// Draws the first and last rows of the first and last shares.
+fn ends_stay_inside(sampler: &Sampler, world: usize, workers: usize) {
+    for (rank, worker) in [(0, 0), (world - 1, 0), (0, workers - 1), (world - 1, workers - 1)] {
+        let mut own = sampler.clone().share(Share { rank, world, worker, workers }).unwrap();
+        let rows = sampler.rows();
+        assert!(own.next().is_none_or(|row| row < rows));
+        own.seek(u64::MAX);
+        assert_eq!(own.next(), None);
+        let end = own.state().position;
+        own.seek(end.saturating_sub(1));
+        assert!(own.nth(0).is_none_or(|row| row < rows));
+        assert_eq!(own.nth(usize::MAX), None);
+    }
 }

@@ -1,9 +1,10 @@
 //! Batches read ahead on threads of their own.
 
+use std::any::Any;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
 use super::pipeline::{Next, Pipeline};
@@ -12,14 +13,19 @@ use crate::error::{Error, ErrorKind, Result};
 /// Batches in order, read ahead on background threads; made by
 /// [`BatchOptions::start`].
 ///
-/// Few batches are read ahead and not more, so that memory stays bounded. A
-/// batch that is dropped leaves its memory to a later one; who keeps all of
-/// them never waits for that. Dropping this waits for what is being read, and
-/// for nothing else.
+/// At most a few batches are read ahead, so memory stays bounded. The memory of
+/// a batch that is dropped is used again for a later one; code that keeps all
+/// batches never waits for that.
+///
+/// Dropping this waits for batches that are being read, and drops `read` and
+/// what it holds. It does not wait for the iterator of indices: a thread that
+/// is blocked in it (an empty channel, say) ends, and drops it, when it
+/// returns.
 pub struct Batches<B> {
     pipeline: Arc<Line<B>>,
-    pool: Arc<Pool<B>>,
-    threads: Vec<JoinHandle<()>>,
+    /// `None` once this is dropped.
+    read: Arc<RwLock<Option<Read<B>>>>,
+    threads: Vec<Option<JoinHandle<()>>>,
 }
 
 /// How many batches are read ahead, and by how many threads. Setters return
@@ -78,6 +84,7 @@ pub struct BatchError {
 }
 
 type Jobs = Box<dyn Iterator<Item = Vec<usize>> + Send>;
+type Read<B> = Box<dyn Fn(&[usize], &mut B) -> Result<()> + Send + Sync>;
 type Line<B> = Pipeline<Jobs, Result<Batch<B>, BatchError>>;
 
 /// Memory of batches that were dropped.
@@ -127,46 +134,61 @@ impl BatchOptions {
         let jobs: Jobs = Box::new(batches.into_iter());
         let pipeline = Arc::new(Pipeline::new(jobs, self.ahead));
         let pool = Arc::new(Pool { free: Mutex::default(), most: self.ahead + self.threads });
-        let mut started = Batches { pipeline, pool, threads: Vec::new() };
-        let read = Arc::new(read);
-        for _ in 0..self.threads {
-            let (line, pool) = (Arc::clone(&started.pipeline), Arc::clone(&started.pool));
-            let read = Arc::clone(&read);
+        let read = Arc::new(RwLock::new(Some(Box::new(read) as Read<B>)));
+        let mut started = Batches { pipeline, read, threads: Vec::new() };
+        for number in 0..self.threads {
+            let worker = Worker {
+                number,
+                pipeline: Arc::clone(&started.pipeline),
+                pool: Arc::clone(&pool),
+                read: Arc::clone(&started.read),
+            };
             let thread = thread::Builder::new().name("npymap batches".to_owned());
-            let thread = thread.spawn(move || work(&line, &pool, &*read));
-            started.threads.push(thread.map_err(ErrorKind::io("start a thread"))?);
+            let thread = thread.spawn(move || worker.run());
+            started.threads.push(Some(thread.map_err(ErrorKind::io("start a thread"))?));
         }
         Ok(started)
     }
 }
 
-/// Reads batches until there are no more.
-fn work<B: Default>(
-    line: &Line<B>,
-    pool: &Arc<Pool<B>>,
-    read: &dyn Fn(&[usize], &mut B) -> Result<()>,
-) {
-    let watch = Watch(line);
-    while let Some((number, indices)) = line.job() {
-        let mut data = pool.take();
-        let result = match read(&indices, &mut data) {
-            Ok(()) => Ok(Batch { number, indices, data: Some(data), pool: Arc::clone(pool) }),
-            Err(source) => {
-                pool.give(data);
-                Err(BatchError { number, indices, source })
-            }
-        };
-        line.finish(number, result);
-    }
-    std::mem::forget(watch);
+/// One of the threads that read.
+struct Worker<B> {
+    number: usize,
+    pipeline: Arc<Line<B>>,
+    pool: Arc<Pool<B>>,
+    read: Arc<RwLock<Option<Read<B>>>>,
 }
 
-/// Tells when a worker panics.
-struct Watch<'a, B>(&'a Line<B>);
+impl<B: Default> Worker<B> {
+    /// Reads batches until there are no more.
+    fn run(&self) {
+        let watch = Watch(self);
+        while let Some((number, indices)) = self.pipeline.job(self.number) {
+            let read = self.read.read().unwrap_or_else(PoisonError::into_inner);
+            let Some(read) = &*read else { break };
+            let mut data = self.pool.take();
+            let result = match read(&indices, &mut data) {
+                Ok(()) => {
+                    let pool = Arc::clone(&self.pool);
+                    Ok(Batch { number, indices, data: Some(data), pool })
+                }
+                Err(source) => {
+                    self.pool.give(data);
+                    Err(BatchError { number, indices, source })
+                }
+            };
+            self.pipeline.finish(number, result);
+        }
+        std::mem::forget(watch);
+    }
+}
+
+/// Reports when a worker panics.
+struct Watch<'a, B>(&'a Worker<B>);
 
 impl<B> Drop for Watch<'_, B> {
     fn drop(&mut self) {
-        self.0.lose();
+        self.0.pipeline.lose(self.0.number);
     }
 }
 
@@ -203,9 +225,7 @@ impl<B> Iterator for Batches<B> {
             Next::Result(batch) => Some(batch),
             Next::End => None,
             Next::Lost => {
-                let ended = self.threads.drain(..).map(JoinHandle::join);
-                let panics: Vec<_> = ended.filter_map(Result::err).collect();
-                if let Some(panic) = panics.into_iter().next() {
+                if let Some(panic) = self.join().into_iter().next() {
                     resume_unwind(panic);
                 }
                 None
@@ -214,13 +234,25 @@ impl<B> Iterator for Batches<B> {
     }
 }
 
+impl<B> Batches<B> {
+    /// Waits for all threads but one that is blocked in the caller's iterator,
+    /// after the jobs have ended. Returns their panics.
+    fn join(&mut self) -> Vec<Box<dyn Any + Send>> {
+        // A thread that starts to ask after this look finds the jobs ended.
+        let blocked = self.pipeline.asking();
+        let ending = self.threads.iter_mut().enumerate();
+        let ending = ending.filter(|(number, _)| Some(*number) != blocked);
+        let ended = ending.filter_map(|(_, thread)| thread.take()).map(JoinHandle::join);
+        ended.filter_map(std::result::Result::err).collect()
+    }
+}
+
 impl<B> Drop for Batches<B> {
     fn drop(&mut self) {
         self.pipeline.stop();
-        for thread in self.threads.drain(..) {
-            // Its panic is not for whoever no longer asks for batches.
-            thread.join().ok();
-        }
+        // A panic is of no use to a caller that asks for no more batches.
+        drop(self.join());
+        *self.read.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

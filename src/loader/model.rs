@@ -8,7 +8,7 @@ mod sync {
 #[path = "pipeline.rs"]
 mod pipeline;
 
-use loom::sync::Arc;
+use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
 
 use pipeline::{Next, Pipeline};
@@ -21,13 +21,17 @@ fn check(test: impl Fn() + Send + Sync + 'static) {
     model.check(test);
 }
 
-fn worker(pipeline: &Arc<Pipeline<Jobs, u64>>, dies_at: Option<u64>) -> JoinHandle<()> {
+fn worker(
+    pipeline: &Arc<Pipeline<Jobs, u64>>,
+    worker: usize,
+    dies_at: Option<u64>,
+) -> JoinHandle<()> {
     let pipeline = Arc::clone(pipeline);
     thread::spawn(move || {
-        while let Some((number, job)) = pipeline.job() {
+        while let Some((number, job)) = pipeline.job(worker) {
             assert_eq!(number, job);
             if dies_at == Some(job) {
-                return pipeline.lose();
+                return pipeline.lose(worker);
             }
             pipeline.finish(number, 10 * job);
         }
@@ -38,7 +42,7 @@ fn worker(pipeline: &Arc<Pipeline<Jobs, u64>>, dies_at: Option<u64>) -> JoinHand
 fn results_come_in_order_and_then_the_end() {
     check(|| {
         let pipeline = Arc::new(Pipeline::new(0..3, 2));
-        let workers = [worker(&pipeline, None), worker(&pipeline, None)];
+        let workers = [worker(&pipeline, 0, None), worker(&pipeline, 1, None)];
         let found: Vec<_> = (0..4).map(|_| pipeline.next()).collect();
         let expected = [Next::Result(0), Next::Result(10), Next::Result(20), Next::End];
         assert_eq!(found, expected);
@@ -52,7 +56,7 @@ fn results_come_in_order_and_then_the_end() {
 fn stopping_wakes_all_workers() {
     check(|| {
         let pipeline = Arc::new(Pipeline::new(0..100, 1));
-        let workers = [worker(&pipeline, None), worker(&pipeline, None)];
+        let workers = [worker(&pipeline, 0, None), worker(&pipeline, 1, None)];
         assert_eq!(pipeline.next(), Next::Result(0));
         pipeline.stop();
         for worker in workers {
@@ -65,7 +69,7 @@ fn stopping_wakes_all_workers() {
 fn a_lost_worker_is_told() {
     check(|| {
         let pipeline = Arc::new(Pipeline::new(0..3, 2));
-        let workers = [worker(&pipeline, Some(1)), worker(&pipeline, None)];
+        let workers = [worker(&pipeline, 0, Some(1)), worker(&pipeline, 1, None)];
         let mut found = 0;
         while let Next::Result(_) = pipeline.next() {
             found += 1;
@@ -74,5 +78,45 @@ fn a_lost_worker_is_told() {
         for worker in workers {
             worker.join().unwrap();
         }
+    });
+}
+
+/// Jobs from a channel: each is there only after the result before was taken.
+struct Channel(Arc<(Mutex<u64>, Condvar)>, u64);
+
+impl Iterator for Channel {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        let (sent, changed) = &*self.0;
+        let mut sent = sent.lock().unwrap();
+        while *sent <= self.1 {
+            sent = changed.wait(sent).unwrap();
+        }
+        self.1 += 1;
+        Some(self.1 - 1)
+    }
+}
+
+#[test]
+fn results_can_be_taken_while_the_jobs_block() {
+    check(|| {
+        let sent = Arc::new((Mutex::new(1), Condvar::new()));
+        let pipeline = Arc::new(Pipeline::new(Channel(Arc::clone(&sent), 0), 2));
+        let worker = {
+            let pipeline = Arc::clone(&pipeline);
+            thread::spawn(move || {
+                while let Some((number, job)) = pipeline.job(0) {
+                    pipeline.finish(number, 10 * job);
+                }
+            })
+        };
+        assert_eq!(pipeline.next(), Next::Result(0));
+        pipeline.stop();
+        assert_eq!(pipeline.next(), Next::End);
+        *sent.0.lock().unwrap() = 2;
+        sent.1.notify_all();
+        worker.join().unwrap();
+        assert_eq!(pipeline.asking(), None);
     });
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use num_traits::AsPrimitive as _;
 
 use super::permutation::{Permutation, below, hash, mix};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What an epoch is made of.
 #[derive(Clone, Debug)]
@@ -105,19 +105,23 @@ impl Blocks {
     }
 
     fn row(&self, position: u64) -> u64 {
-        // Up to the short block all are whole; behind it, all start earlier by
-        // what it lacks.
-        let short = self.size - self.last_len;
-        let moved = if position / self.size >= self.last_at {
-            let into_last = position - self.last_at * self.size;
-            if into_last < self.last_len { position } else { position + short }
-        } else {
-            position
+        let (place, offset) = match position.checked_sub(self.last_end()) {
+            // Blocks after the short one start earlier, by what it lacks.
+            Some(after) => (self.last_at + 1 + after / self.size, after % self.size),
+            None if position / self.size >= self.last_at => {
+                (self.last_at, position - self.last_at * self.size)
+            }
+            None => (position / self.size, position % self.size),
         };
-        let block = self.order.at(moved / self.size);
+        let block = self.order.at(place);
         let start = block * self.size;
         let len = self.size.min(self.len - start);
-        start + Permutation::new(len, hash(self.key, block)).at(moved % self.size)
+        start + Permutation::new(len, hash(self.key, block)).at(offset)
+    }
+
+    /// The position after the short block's last row. It is at most `len`.
+    fn last_end(&self) -> u64 {
+        self.last_at * self.size + self.last_len
     }
 }
 
@@ -131,21 +135,62 @@ fn weighted(cumulative: &[f64], bits: u64) -> usize {
     found.min(cumulative.partition_point(|&sum| sum < total))
 }
 
-/// Checks that weights were added up to this.
+/// Adds up weights, from the first to each.
+pub(super) fn cumulative(weights: &[f64]) -> Result<Arc<[f64]>> {
+    let mut sum = 0.0;
+    let sums = weights.iter().enumerate().map(|(row, &weight)| {
+        if !weight.is_finite() || weight < 0.0 {
+            return Err(refused(
+                format!("weight {weight} of row {row}"),
+                "a finite weight of at least 0",
+            ));
+        }
+        sum += weight;
+        Ok(sum)
+    });
+    let sums: Arc<[f64]> = sums.collect::<Result<_>>()?;
+    match sums.last() {
+        Some(sum) if *sum > 0.0 && sum.is_finite() => Ok(sums),
+        Some(sum) if *sum > 0.0 => {
+            Err(refused(format!("weights whose sum is {sum}"), "a finite sum: scale them down"))
+        }
+        _ => Err(refused("weights whose sum is 0".to_owned(), "at least one weight above 0")),
+    }
+}
+
+/// Checks that these are sums of weights, from the first to each.
 pub(super) fn check_cumulative(cumulative: &[f64]) -> Result<()> {
-    let refused = |value: String, expected: &str| {
-        Err(ErrorKind::Value { value, expected: expected.to_owned() }.into())
-    };
     let mut before = 0.0;
     for (row, &sum) in cumulative.iter().enumerate() {
         if !sum.is_finite() || sum < before {
             let value = format!("cumulative weight {sum} of row {row}");
-            return refused(value, &format!("a finite one of at least {before}"));
+            return Err(refused(value, &format!("a finite one of at least {before}")));
         }
         before = sum;
     }
     if before > 0.0 {
         return Ok(());
     }
-    refused("cumulative weights that end at 0".to_owned(), "a row of some weight")
+    Err(refused("cumulative weights that end at 0".to_owned(), "at least one weight above 0"))
+}
+
+fn refused(value: String, expected: &str) -> Error {
+    ErrorKind::Value { value, expected: expected.to_owned() }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_whose_sizes_pass_64_bits_together_stay_inside() {
+        for (len, size) in [(u64::MAX, (1 << 63) + 1), (u64::MAX, u64::MAX - 1), (u64::MAX, 3)] {
+            for key in 0..8 {
+                let blocks = Blocks::new(len, size, key);
+                for position in [0, 1, size - 1, size, len / 2, len - 2, len - 1] {
+                    assert!(blocks.row(position) < len);
+                }
+            }
+        }
+    }
 }

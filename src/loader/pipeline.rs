@@ -1,4 +1,4 @@
-//! Work that threads do ahead of the one who waits for it, in order and
+//! Work that threads do ahead of the consumer that waits for it, in order and
 //! bounded.
 //!
 //! `super::sync` are the locks of `std`; the model test puts loom's there.
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Jobs that are numbered as they are handed out, and what came of them.
+/// Jobs that are numbered as they are handed out, and their results.
 #[derive(Debug)]
 pub(super) struct Pipeline<I, R> {
     state: Mutex<State<I, R>>,
@@ -17,10 +17,18 @@ pub(super) struct Pipeline<I, R> {
     done: Condvar,
 }
 
+/// The iterator that jobs come from is the caller's and may block for as long
+/// as it likes. So the worker that asks it for a job takes it out, and holds
+/// no lock meanwhile: results that are there can be taken, and the pipeline
+/// stopped.
 #[derive(Debug)]
 struct State<I, R> {
-    /// Where jobs come from; `None` when there are no more.
+    /// Where jobs come from; `None` while a worker asks it, and in the end.
     jobs: Option<I>,
+    /// The worker that asks for its next job.
+    asking: Option<usize>,
+    /// Whether there are no more jobs, or none are wanted.
+    is_ended: bool,
     /// Results not taken yet, from the next one on; `None` while they are
     /// worked on. At most `ahead`.
     results: VecDeque<Option<R>>,
@@ -43,29 +51,54 @@ pub(super) enum Next<R> {
 impl<I: Iterator, R> Pipeline<I, R> {
     /// Of these jobs, at most `ahead` are begun and not taken.
     pub(super) fn new(jobs: I, ahead: usize) -> Pipeline<I, R> {
-        let (jobs, results) = (Some(jobs), VecDeque::new());
-        let state = State { jobs, results, ahead, taken: 0, is_lost: false };
+        let state = State {
+            jobs: Some(jobs),
+            asking: None,
+            is_ended: false,
+            results: VecDeque::new(),
+            ahead,
+            taken: 0,
+            is_lost: false,
+        };
         Pipeline { state: Mutex::new(state), room: Condvar::new(), done: Condvar::new() }
     }
 
     /// Waits for room, then takes the next job; `None` when there is none.
-    pub(super) fn job(&self) -> Option<(u64, I::Item)> {
+    pub(super) fn job(&self, worker: usize) -> Option<(u64, I::Item)> {
+        let mut jobs = self.ask(worker)?;
+        let job = jobs.next();
         let mut state = self.lock();
-        while state.jobs.is_some() && state.results.len() >= state.ahead {
-            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        let Some(job) = state.jobs.as_mut()?.next() else {
-            state.jobs = None;
-            self.room.notify_all();
-            self.done.notify_all();
+        state.asking = None;
+        let Some(job) = job.filter(|_| !state.is_ended) else {
+            state.is_ended = true;
+            drop(state);
+            self.wake();
             return None;
         };
         let number = state.taken + u64::try_from(state.results.len()).unwrap_or(u64::MAX);
         state.results.push_back(None);
+        state.jobs = Some(jobs);
+        self.room.notify_one();
         Some((number, job))
     }
 
-    /// Hands in what came of a job.
+    /// Waits for room and takes the iterator; `None` when there are no more
+    /// jobs.
+    fn ask(&self, worker: usize) -> Option<I> {
+        let mut state = self.lock();
+        while !state.is_ended {
+            if state.results.len() < state.ahead {
+                if let Some(jobs) = state.jobs.take() {
+                    state.asking = Some(worker);
+                    return Some(jobs);
+                }
+            }
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        None
+    }
+
+    /// Hands in the result of a job.
     pub(super) fn finish(&self, number: u64, result: R) {
         let mut state = self.lock();
         let at = number.checked_sub(state.taken).and_then(|at| usize::try_from(at).ok());
@@ -87,7 +120,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
                     return Next::Result(result);
                 }
                 _ if state.is_lost => return Next::Lost,
-                None if state.jobs.is_none() => return Next::End,
+                None if state.is_ended => return Next::End,
                 _ => state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner),
             }
         }
@@ -95,20 +128,43 @@ impl<I: Iterator, R> Pipeline<I, R> {
 
     /// Hands out no more jobs.
     pub(super) fn stop(&self) {
-        self.lock().jobs = None;
+        self.end(|_| {});
         self.room.notify_all();
     }
 
-    /// Says that a worker is gone that had a job, or the jobs themselves.
-    pub(super) fn lose(&self) {
+    /// Reports that a worker is gone that had a job, or the jobs themselves.
+    pub(super) fn lose(&self, worker: usize) {
+        self.end(|state| {
+            state.is_lost = true;
+            state.asking = state.asking.filter(|&asking| asking != worker);
+        });
+        self.wake();
+    }
+
+    /// The worker that asks for its next job. Nobody can wake it: after
+    /// [`stop`](Pipeline::stop) it ends when the iterator returns.
+    pub(super) fn asking(&self) -> Option<usize> {
+        self.lock().asking
+    }
+
+    /// Ends the jobs. The iterator is dropped without the lock, since that too
+    /// may block.
+    fn end(&self, change: impl FnOnce(&mut State<I, R>)) {
         let mut state = self.lock();
-        state.is_lost = true;
-        state.jobs = None;
+        state.is_ended = true;
+        change(&mut state);
+        let jobs = state.jobs.take();
+        drop(state);
+        drop(jobs);
+    }
+
+    fn wake(&self) {
         self.room.notify_all();
         self.done.notify_all();
     }
 
-    /// Who panics while it is locked says so by [`lose`](Pipeline::lose).
+    /// A worker that panics while it is locked reports that by
+    /// [`lose`](Pipeline::lose).
     fn lock(&self) -> MutexGuard<'_, State<I, R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::order::{Epoch, Order, check_cumulative};
+use super::order::{Epoch, Order, check_cumulative, cumulative};
 use super::permutation::hash;
 use crate::error::{ErrorKind, Result};
 
@@ -166,25 +166,52 @@ impl Sampler {
         Sampler::new(Order::Replacement, wide(len), draws, seed)
     }
 
-    /// `draws` rows an epoch, each any of them, as likely as its weight: the
-    /// weights up to each row and with it, added up, are `cumulative`.
+    /// `draws` rows an epoch, with replacement, each row with a probability
+    /// proportional to its weight: PyTorch's `WeightedRandomSampler`.
+    ///
+    /// The weights are added up in `f64`, from the first to the last.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when these fall, are not finite or end at 0.
+    /// [`ErrorKind::Value`] when a weight is negative or not finite, or when
+    /// their sum is 0 or not finite.
     ///
     /// # Examples
     ///
     /// ```
     /// use npymap::Sampler;
     ///
-    /// // Weights 1, 0 and 2.
-    /// let rows: Vec<usize> = Sampler::weighted(vec![1.0, 1.0, 3.0], 300, 7)?.collect();
+    /// let rows: Vec<usize> = Sampler::weighted([1.0, 0.0, 2.0], 300, 7)?.collect();
     /// assert!(!rows.contains(&1));
     /// assert!((150..250).contains(&rows.iter().filter(|row| **row == 2).count()));
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn weighted(cumulative: impl Into<Arc<[f64]>>, draws: usize, seed: u64) -> Result<Sampler> {
+    pub fn weighted(weights: impl AsRef<[f64]>, draws: usize, seed: u64) -> Result<Sampler> {
+        Sampler::weighted_cumulative(cumulative(weights.as_ref())?, draws, seed)
+    }
+
+    /// As [`weighted`](Sampler::weighted), of cumulative weights: each is the
+    /// sum of the weights up to that row and with it. They are shared, not
+    /// copied, if they are an `Arc`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Value`] when they fall, are not finite or end at 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::Sampler;
+    ///
+    /// let sums = Sampler::weighted_cumulative(vec![1.0, 1.0, 3.0], 300, 7)?;
+    /// assert!(sums.eq(Sampler::weighted([1.0, 0.0, 2.0], 300, 7)?));
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn weighted_cumulative(
+        cumulative: impl Into<Arc<[f64]>>,
+        draws: usize,
+        seed: u64,
+    ) -> Result<Sampler> {
         let cumulative = cumulative.into();
         check_cumulative(&cumulative)?;
         let len = wide(cumulative.len());
@@ -347,23 +374,36 @@ impl Sampler {
         }
     }
 
-    /// The position in the epoch of a position in this share.
+    /// The position in the epoch of a position in this share. Padded ones are
+    /// beyond the epoch, and start it again.
     fn dealt(&self, position: u64) -> u64 {
         let Share { rank, world, worker, workers } = self.share;
-        if !self.order.is_dealt_in_stretches() {
-            let own = position * wide(workers) + wide(worker);
-            return own * wide(world) + wide(rank);
+        if self.order.is_dealt_in_stretches() {
+            let own = stretch(self.rank_rows(), worker, workers) + position;
+            return match self.tail {
+                Tail::Keep => stretch(self.draws, rank, world) + own,
+                Tail::Drop | Tail::Pad => self.wrapped(wide(rank), self.rank_rows(), own),
+            };
         }
-        let start = match self.tail {
-            Tail::Keep => stretch(self.draws, rank, world),
-            Tail::Drop | Tail::Pad => self.rank_rows() * wide(rank),
-        };
-        start + stretch(self.rank_rows(), worker, workers) + position
+        let own = position * wide(workers) + wide(worker);
+        self.wrapped(own, wide(world), wide(rank))
+    }
+
+    /// `number * step + rest` modulo the positions of an epoch. With padding
+    /// that may pass 64 bits first.
+    fn wrapped(&self, number: u64, step: u64, rest: u64) -> u64 {
+        match number.checked_mul(step).and_then(|product| product.checked_add(rest)) {
+            Some(position) if position < self.draws => position,
+            _ => {
+                let position = u128::from(number) * u128::from(step) + u128::from(rest);
+                // A remainder is below the divisor.
+                u64::try_from(position % u128::from(self.draws)).unwrap_or(u64::MAX)
+            }
+        }
     }
 
     fn row(&self, position: u64) -> usize {
-        // Only padded ones are beyond the epoch.
-        narrow(self.current.row(self.dealt(position) % self.draws))
+        narrow(self.current.row(self.dealt(position)))
     }
 }
 
