@@ -294,7 +294,7 @@ proptest! {
     }
 
     #[test]
-    fn notation_selects_what_python_does((shape, items, brackets, extra) in notations()) {
+    fn notation_selects_what_python_does((shape, items, parentheses, extra) in notations()) {
         let count = shape.iter().product();
         let model = ArrayD::from_shape_vec(shape.as_slice(), (0_u16..).take(count).collect()).unwrap();
         let mut texts: Vec<String> = items.iter().map(|(text, ..)| text.clone()).collect();
@@ -322,9 +322,8 @@ proptest! {
         if extra == 6 && !text.is_empty() {
             text.push(',');
         }
-        // Nothing in brackets is an empty list.
-        if brackets && !text.is_empty() {
-            text = format!(" [{text}]");
+        if parentheses {
+            text = format!(" ({text})");
         }
         let mut expected = model;
         for (axis, selected) in selected.iter().enumerate() {

@@ -40,7 +40,7 @@ pub(crate) struct Create {
     order: Axes,
 
     /// What every element is
-    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "VALUE")]
     fill: Option<String>,
 
     /// Reserve no space: the file takes what is written to it

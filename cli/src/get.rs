@@ -8,19 +8,19 @@ use npymap::{DynView, MAX_HEADER_LEN};
 
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::selection::Selection;
+use crate::selection::{Selected, Selection};
 use crate::{open, show};
 
 /// Prints elements: one, some or all.
 ///
-/// INDEX is what would stand in a[…] in NumPy: integers, slices with steps,
-/// `...` and `None`, for as many axes as wanted. A field, or a field of a
-/// field, follows behind a dot.
+/// INDEX is what NumPy takes in a[…]: integers, slices with steps, `...`, `None`
+/// and one list of integers, whose elements are copied to memory. A field, or a
+/// field of a field, follows after a dot.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap get embeddings.npy 0
-  npymap get embeddings.npy '-1, ::100' ':3, 0'
+  npymap get embeddings.npy '-1, ::100' ':3, 0' '[5, 7]'
   npymap get --json embeddings.npy 5
   npymap get 'weights.npz[layer1/w]' 0
   npymap get events.npy 5.pos.z :10.score '..., 0.x'
@@ -56,7 +56,9 @@ impl Get {
         let array = open::array(&self.file, self.max_header_len).map_err(&failed)?;
         let all = array.dyn_view().map_err(&failed)?;
         let select = |selection: &Selection| selection.of(&all);
-        let views = self.selections.iter().map(select).collect::<npymap::Result<Vec<_>>>();
+        let selected = self.selections.iter().map(select).collect::<npymap::Result<Vec<_>>>();
+        let selected = selected.map_err(&failed)?;
+        let views = selected.iter().map(Selected::view).collect::<npymap::Result<Vec<_>>>();
         let views = views.map_err(&failed)?;
         let endless = |view: &&DynView<'_>| view.itemsize() == 0 && view.len() > NO_BYTES;
         if let Some(view) = views.iter().find(endless) {

@@ -11,7 +11,7 @@ use npymap::{DynView, MAX_HEADER_LEN, Result};
 
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::selection::Selection;
+use crate::selection::{Selected, Selection};
 use crate::{leaves, open, show, words};
 
 /// Prints the first elements, or the first of a slice, as a table.
@@ -77,10 +77,11 @@ impl Head {
         let array = open::array(&self.file, self.max_header_len);
         let array = array.map_err(Failure::at(self.file.name()))?;
         let all = array.dyn_view().map_err(Failure::at(self.file.name()))?;
-        let view = match &self.selection {
+        let selected = match &self.selection {
             Some(selection) => selection.of(&all).map_err(Failure::at(self.file.name()))?,
-            None => all,
+            None => Selected::View(all),
         };
+        let view = selected.view().map_err(Failure::at(self.file.name()))?;
         let out = &mut BufWriter::new(std::io::stdout().lock());
         self.print(out, &view).map_err(Failure::at(self.file.name()))??;
         out.flush()?;

@@ -2,6 +2,7 @@
 //! them.
 
 mod append;
+mod arguments;
 mod bench;
 mod cast;
 mod change;
@@ -50,10 +51,9 @@ mod summary;
 mod tiles;
 mod words;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::failure::Failure;
 
@@ -63,7 +63,7 @@ use crate::failure::Failure;
 /// Elements are mapped into memory, not read. While the program is at work on
 /// a file, nobody may truncate it or change its elements.
 #[derive(Debug, Parser)]
-#[command(version, styles = style::HELP, arg_required_else_help = true)]
+#[command(name = "npymap", version, styles = style::HELP, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -93,7 +93,9 @@ enum Command {
 
 fn main() -> ExitCode {
     platform::bear_size_limits();
-    let Arguments { command } = Arguments::parse_from(std::env::args_os().map(negative));
+    let arguments = std::env::args_os().collect();
+    let arguments = arguments::protect_negatives(&Arguments::command(), arguments);
+    let Arguments { command } = Arguments::parse_from(arguments);
     let done = match command {
         Command::Info(info) => info.run().map_err(Failure::from),
         Command::Head(head) => head.run(),
@@ -122,21 +124,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Keeps negative numbers and indices (`-1`, `-3:, 0`, `-inf`) from being
-/// taken for options, wherever they stand: a space before them, which means
-/// nothing to whoever reads them, does it.
-fn negative(argument: OsString) -> OsString {
-    let rest = argument.to_str().and_then(|text| text.strip_prefix('-'));
-    let is_number = rest.is_some_and(|rest| {
-        rest.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ':')
-            || ["inf", "nan"].iter().any(|name| rest.eq_ignore_ascii_case(name))
-    });
-    if !is_number {
-        return argument;
-    }
-    let mut spaced = OsString::from(" ");
-    spaced.push(argument);
-    spaced
 }

@@ -14,8 +14,9 @@ use crate::words;
 
 /// Sets elements to a value, in place.
 ///
-/// INDEX is what would stand in a[…] in NumPy, with a field behind a dot; all
-/// it selects get the value. Only their bytes are written. VALUE is a number,
+/// INDEX is what NumPy takes in a[…], such as '5, ::2' or '[1, 3]', followed by
+/// a dot and a field if only that is meant. All selected elements get the value;
+/// only their bytes are written. VALUE is a number,
 /// True or False, text, a date as 2020-02-29T12:00, `NaT`, a count of the unit
 /// for a time difference, b'\x00' for void, a record as (1, 'a') or a subarray
 /// as [1, 2].
@@ -27,7 +28,7 @@ Examples:
   npymap set --flush events.npy 7.when 2020-02-29T12:00
 
 When VALUE doesn't fit the elements, nothing is written. Text that starts with
-a hyphen goes behind `--`.
+a hyphen goes after `--`.
 
 Exit status: 0 when it was set, 1 when the file, INDEX or VALUE is refused, 2
 for wrong usage.")]
@@ -63,9 +64,10 @@ impl Set {
 
     /// Sets the elements and returns how many there are.
     fn change(&self, array: &mut MappedArrayMut) -> npymap::Result<usize> {
-        let mut view = self.selection.of_mut(array.dyn_view_mut()?)?;
-        let value = Value::parse(&self.value, view.dtype())?;
-        view.fill(&value)?;
-        Ok(view.len())
+        self.selection.each_mut(array.dyn_view_mut()?, |mut view| {
+            let value = Value::parse(&self.value, view.dtype())?;
+            view.fill(&value)?;
+            Ok(view.len())
+        })
     }
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::progress::Progress;
-use crate::selection::Selection;
+use crate::selection::{Selected, Selection};
 use crate::summary::Summary;
 use crate::tiles::{self, Tile};
 use crate::{leaves, open, show, words};
@@ -75,10 +75,11 @@ impl Stats {
         let array = open::array(&self.file, self.max_header_len);
         let array = array.map_err(Failure::at(self.file.name()))?;
         let all = array.dyn_view().map_err(Failure::at(self.file.name()))?;
-        let view = match &self.selection {
+        let selected = match &self.selection {
             Some(selection) => selection.of(&all).map_err(Failure::at(self.file.name()))?,
-            None => all,
+            None => Selected::View(all),
         };
+        let view = selected.view().map_err(Failure::at(self.file.name()))?;
         if let Some(axis) = self.axis {
             self.check(&view, axis)?;
         }

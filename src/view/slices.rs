@@ -35,24 +35,23 @@ impl AsRef<[SliceInfoElem]> for Indices {
 }
 
 impl Indices {
-    /// Reads `text` and resolves it against a shape. Brackets around it may
-    /// stand or not, but `[]` is NumPy's empty list, which selects nothing.
+    /// Reads `text` and resolves it against a shape. Parentheses around it mean
+    /// nothing, as in Python; `[]` is NumPy's empty list, which selects no
+    /// element of the first axis. Other lists make copies in NumPy: for those,
+    /// see [`View::take`](crate::View::take).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Notation`] for what is no index, [`ErrorKind::Index`] for
-    /// an index out of range, [`ErrorKind::Axis`] for too many axes.
+    /// [`ErrorKind::Notation`] for text that is not an index,
+    /// [`ErrorKind::Index`] for an index out of range, [`ErrorKind::Axis`] for
+    /// too many axes.
     pub fn parse(text: &str, shape: &[usize]) -> Result<Indices> {
-        let inner = text.trim();
-        if inner
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-            .is_some_and(|i| i.trim().is_empty())
-        {
-            return nothing(shape);
+        let inner = enclosed(text, '(', ')').unwrap_or(text).trim();
+        match enclosed(inner, '[', ']') {
+            Some("") => return nothing(shape),
+            Some(_) => return Err(ErrorKind::Notation { found: excerpt(inner) }.into()),
+            None => {}
         }
-        let inner =
-            inner.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(inner).trim();
         let listed = inner.strip_suffix(',').unwrap_or(inner);
         let items: Vec<&str> =
             if inner.is_empty() { Vec::new() } else { listed.split(',').map(str::trim).collect() };
@@ -83,6 +82,11 @@ impl Indices {
         }
         Ok(Indices(elements))
     }
+}
+
+/// The trimmed text between two brackets.
+fn enclosed(text: &str, open: char, close: char) -> Option<&str> {
+    text.trim().strip_prefix(open)?.strip_suffix(close).map(str::trim)
 }
 
 /// `[]` selects none of the first axis, as NumPy's empty list of indices.
@@ -172,13 +176,17 @@ mod tests {
         assert_eq!(parse("7:3", &[9]).unwrap(), [slice(7, 7, 1)]);
         assert_eq!(parse("..., 0", &[2, 3, 4]).unwrap(), [WHOLE, WHOLE, SliceInfoElem::Index(0)]);
         assert_eq!(
-            parse("[None, 1,]", &[3]).unwrap(),
+            parse(" ( None, 1,) ", &[3]).unwrap(),
             [SliceInfoElem::NewAxis, SliceInfoElem::Index(1)]
         );
+        assert_eq!(parse("()", &[3]).unwrap(), []);
         assert_eq!(parse("", &[]).unwrap(), []);
         assert_eq!(parse("[ ]", &[3, 2]).unwrap(), [slice(0, 0, 1)]);
         assert!(parse("[]", &[]).is_err());
-        for text in ["3", "-4", "1, 1", "x", "::0", "1:2:3:4", "..., ...", "1.0", ", ,", "1,,"] {
+        for text in [
+            "3", "-4", "1, 1", "x", "::0", "1:2:3:4", "..., ...", "1.0", ", ,", "1,,", "[1]",
+            "[0, 1]", "([0])", "(1", "((1))",
+        ] {
             assert!(parse(text, &[3]).is_err(), "{text}");
         }
     }

@@ -28,7 +28,7 @@ fn scalars_are_printed_as_numpy_prints_them() {
     let directory = tempfile::tempdir().unwrap();
     let path = penguins(directory.path());
     let path = path.to_str().unwrap();
-    assert_eq!(printed(["get", path, "0, 3", "-1, 0", "[5,-1]"]), "3750.0\n50.2\n3625.0\n");
+    assert_eq!(printed(["get", path, "0, 3", "-1, 0", "(5,-1)"]), "3750.0\n50.2\n3625.0\n");
 }
 
 #[test]

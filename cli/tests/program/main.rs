@@ -2,6 +2,7 @@
 #![allow(clippy::as_conversions, clippy::indexing_slicing, clippy::unwrap_used)]
 
 mod archives;
+mod arguments;
 mod convert;
 mod create;
 mod demo;

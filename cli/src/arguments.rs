@@ -1,0 +1,118 @@
+//! Arguments that start like a negative number: indices (`-1`, `-3:, 0`) and
+//! values (`-1.5`, `-inf`), which would otherwise be taken for options.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::{Arg, ArgAction, Command};
+
+/// Rewrites the arguments so that nothing that starts like a negative number is
+/// taken for an option: positional arguments move after a `--`, and the values
+/// of options are joined to them by `=`. The text of an argument never changes,
+/// and arguments after a `--` are already safe.
+pub(crate) fn protect_negatives(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
+    let options = arguments.iter().take_while(|argument| *argument != "--");
+    if !options.into_iter().any(|argument| is_negative(argument)) {
+        return arguments;
+    }
+    let mut arguments = arguments.into_iter().peekable();
+    let mut kept: Vec<OsString> = arguments.next().into_iter().collect();
+    let mut command = command;
+    while let Some(inner) = arguments.peek().and_then(|name| command.find_subcommand(name)) {
+        command = inner;
+        kept.extend(arguments.next());
+    }
+    let mut positional = vec![OsString::from("--")];
+    while let Some(argument) = arguments.next() {
+        let text = argument.to_string_lossy();
+        if text == "--" {
+            positional.extend(arguments);
+            break;
+        } else if text == "-" || !text.starts_with('-') || is_negative(&argument) {
+            positional.push(argument);
+        } else if takes_next(command, &text) {
+            match arguments.next() {
+                Some(value) if is_negative(&value) => kept.push(joined(argument, &value)),
+                value => kept.extend([Some(argument), value].into_iter().flatten()),
+            }
+        } else {
+            kept.push(argument);
+        }
+    }
+    kept.append(&mut positional);
+    kept
+}
+
+/// True for what starts like a negative number, infinity, NaN or slice.
+fn is_negative(argument: &OsStr) -> bool {
+    let rest = argument.to_str().and_then(|text| text.strip_prefix('-'));
+    rest.is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ':')
+            || ["inf", "nan"].iter().any(|name| rest.eq_ignore_ascii_case(name))
+    })
+}
+
+/// True for an option whose value is the next argument: `--axis`, `-n`.
+fn takes_next(command: &Command, text: &str) -> bool {
+    let option = match text.strip_prefix("--") {
+        Some(long) => command.get_arguments().find(|option| option.get_long() == Some(long)),
+        // Of options in one word, the first that takes a value takes the rest.
+        None => {
+            let short =
+                |c| command.get_arguments().find(move |option| option.get_short() == Some(c));
+            let valued = text.chars().enumerate().skip(1).find_map(|(at, c)| {
+                short(c).filter(|&option| takes_value(option)).map(|option| (at, option))
+            });
+            valued.filter(|(at, _)| at + 1 == text.chars().count()).map(|(_, option)| option)
+        }
+    };
+    option.is_some_and(takes_value)
+}
+
+fn takes_value(option: &Arg) -> bool {
+    matches!(option.get_action(), ArgAction::Set | ArgAction::Append)
+        && !option.is_require_equals_set()
+}
+
+fn joined(option: OsString, value: &OsStr) -> OsString {
+    let mut joined = option;
+    joined.push("=");
+    joined.push(value);
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn protected(text: &str) -> String {
+        let command = Command::new("p").subcommand(
+            Command::new("set")
+                .arg(Arg::new("file"))
+                .arg(Arg::new("index"))
+                .arg(Arg::new("flush").long("flush").short('f').action(ArgAction::SetTrue))
+                .arg(Arg::new("axis").long("axis").short('n').action(ArgAction::Set)),
+        );
+        let arguments = text.split(' ').map(OsString::from).collect();
+        let all = protect_negatives(&command, arguments);
+        all.join(OsStr::new(" ")).into_string().unwrap()
+    }
+
+    #[test]
+    fn negative_numbers_are_positional_or_belong_to_an_option() {
+        for (text, expected) in [
+            ("p set a 1 --flush", "p set a 1 --flush"),
+            ("p set a -- -1", "p set a -- -1"),
+            ("p set a -1 --flush", "p set --flush -- a -1"),
+            ("p set -1 -3:", "p set -- -1 -3:"),
+            ("p set a --axis -1 2", "p set --axis=-1 -- a 2"),
+            ("p set a -n -1", "p set -n=-1 -- a"),
+            ("p set a -fn -1", "p set -fn=-1 -- a"),
+            ("p set -n1 -1", "p set -n1 -- -1"),
+            ("p set -f -inf -- -x", "p set -f -- -inf -x"),
+            ("p set - -NaN", "p set -- - -NaN"),
+            ("p set -x -1", "p set -x -- -1"),
+        ] {
+            assert_eq!(protected(text), expected, "{text}");
+        }
+    }
+}
