@@ -6,7 +6,7 @@ mod expand;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Makes a struct an [`Element`](../npymap/trait.Element.html): a row of a
+/// Makes a struct an [`Element`](https://docs.rs/npymap/latest/npymap/trait.Element.html): a row of a
 /// structured array, its fields found by name.
 ///
 /// The fields of the struct and of the dtype may stand in any order; each must
