@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Checks every link of the Markdown files and of the generated documentation.
 
-    python3 .ci/links.py            after `cargo doc --workspace --no-deps`
+    python3 .ci/links.py [DOC]      after `cargo doc --workspace --no-deps`
 
-Links to other sites are not followed: this needs no network. Links to the
-repository's own page and to the documentation on docs.rs are looked up in
-the working tree and in target/doc.
+DOC is where the documentation is, target/doc unless given. Links to other
+sites are not followed: this needs no network. Links to the repository's own
+page and to our documentation on docs.rs are looked up in the working tree and
+in DOC.
 """
 
 import html.parser
@@ -17,7 +18,7 @@ import urllib.parse
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DOC = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "doc"
+DOC = (Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "target/doc").resolve()
 CRATES = {"npymap": "npymap", "npymap-derive": "npymap_derive"}
 REPOSITORY = re.search(r'^repository = "(.*)"$', (ROOT / "Cargo.toml").read_text(), re.M)[1]
 
@@ -158,7 +159,7 @@ class Checker:
 
 def main():
     if not (DOC / "npymap" / "index.html").exists():
-        sys.exit("target/doc has no documentation of npymap: run `cargo doc --workspace --no-deps` first")
+        sys.exit(f"{DOC} has no documentation of npymap: run `cargo doc --workspace --no-deps` first")
     checker = Checker()
     for name in sorted(checker.files):
         if name.endswith(".md"):

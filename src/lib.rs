@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// docs.rs labels each item with the feature it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // In layers: `.ci/layers.py` has their order and checks it.
 mod archive;
