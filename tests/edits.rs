@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use npymap::{CreateOptions, ErrorKind, MappedArray, Order, Value};
+use npymap::{
+    CreateOptions, ErrorKind, Layout, MappedArray, MappedArrayMut, OpenOptions, Order, Value,
+};
 
 use crate::support::{create, directory, file, native, npy, open, open_copy_on_write, open_mut};
 
@@ -107,4 +109,60 @@ fn a_file_filled_by_writes_is_full() {
     let values: Vec<i32> = (0..len as i32).collect();
     array.write_elements(&[0], &values).unwrap();
     assert_eq!(array.as_slice::<i32>().unwrap(), values);
+}
+
+/// A map of 64 bytes, and in it an array of four numbers from byte 32 on.
+fn inside_a_map(directory: &tempfile::TempDir) -> (std::path::PathBuf, MappedArrayMut) {
+    let path = file(directory, "a.npy", &npy(&native("u4"), &[16], Order::C, &[7; 64]));
+    let map = open_mut(&path).unwrap().into_data();
+    let layout = Layout::new(native("u4").parse().unwrap(), &[4], Order::C, 32).unwrap();
+    (path, MappedArray::from_parts(map, layout).unwrap())
+}
+
+#[test]
+fn writes_to_an_array_inside_a_map_start_at_its_offset() {
+    let directory = directory();
+    let (path, mut array) = inside_a_map(&directory);
+    array.write_fill(&1_u32).unwrap();
+    assert_eq!(array.as_slice::<u32>().unwrap(), [1; 4]);
+    array.write_elements(&[1], &[2_u32, 3, 4]).unwrap();
+    array.write_elements(&[0], &[5_u32]).unwrap();
+    assert_eq!(array.as_slice::<u32>().unwrap(), [5, 2, 3, 4]);
+    let error = array.write_elements(&[2], &[0_u32; 3]).unwrap_err();
+    assert_eq!(error.to_string(), "3 values for 2 elements");
+    let bytes = fs::read(&path).unwrap();
+    assert!(bytes[128..160] == [7; 32] && bytes[176..] == [7; 16], "only its own bytes");
+}
+
+#[test]
+fn flushing_and_advice_about_an_array_inside_a_map_start_at_its_offset() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy(&native("u4"), &[1 << 16], Order::C, &[7; 1 << 18]));
+    let map = open_mut(&path).unwrap().into_data();
+    let (rows, offset) = (1 << 14, (1 << 18) - (1 << 16));
+    let layout = Layout::new(native("u4").parse().unwrap(), &[rows], Order::C, offset).unwrap();
+    let mut array = MappedArray::from_parts(map, layout).unwrap();
+    array.as_slice_mut::<u32>().unwrap().fill(1);
+    array.flush_rows(rows - 1..rows).unwrap();
+    array.flush_rows(0..rows).unwrap();
+    array.populate(..).unwrap();
+    array.prefetch(rows - 1..).unwrap();
+    assert!(array.as_slice::<u32>().unwrap().iter().all(|&value| value == 1));
+}
+
+#[cfg(unix)]
+#[test]
+fn writes_through_a_descriptor_that_only_appends_are_refused() {
+    let directory = directory();
+    let bytes = npy(&native("u2"), &[4], Order::C, &[7; 8]);
+    let path = file(&directory, "a.npy", &bytes);
+    let appending = fs::File::options().read(true).append(true).open(&path).unwrap();
+    // SAFETY: the file is the test's own.
+    let mut array = unsafe { OpenOptions::new().open_mut_file(&appending) }.unwrap();
+    let text = "the file was opened with `O_APPEND`, which writes at its end only: open it without, or store through `view_mut`";
+    assert_eq!(array.write_elements(&[1], &[1_u16]).unwrap_err().to_string(), text);
+    assert_eq!(array.write_fill(&1_u16).unwrap_err().to_string(), text);
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+    array.view_mut::<u16>().unwrap().fill(&1).unwrap();
+    assert_eq!(open(&path).unwrap().as_slice::<u16>().unwrap(), [1; 4]);
 }

@@ -138,3 +138,31 @@ fn offsets_that_lead_nowhere_are_errors() {
         assert!(error.ends_with("expected one axis of integers, one more than there are rows"));
     }
 }
+
+#[test]
+fn a_row_that_was_refused_is_not_kept() {
+    let directory = directory();
+    let paths = paths(&directory);
+    let options = CreateOptions::new();
+    let mut to =
+        RaggedAppender::create(&paths[0], &paths[1], &DType::of::<u16>(), &[], &options).unwrap();
+    let offsets = std::fs::File::options().write(true).open(&paths[1]).unwrap();
+    let len = offsets.metadata().unwrap().len();
+    // Offsets can't be written to a file that somebody else made longer.
+    offsets.set_len(len + 1).unwrap();
+    let mut refused = 0;
+    for n in 0..10_000 {
+        if to.append_slice(&row(n)).is_err() {
+            refused += 1;
+            assert_eq!(to.rows(), n);
+            offsets.set_len(len).unwrap();
+            to.append_slice(&row(n)).unwrap();
+        }
+        assert_eq!(to.rows(), n + 1);
+    }
+    assert_eq!(refused, 1);
+    to.close().unwrap();
+    let ragged = read(&paths);
+    assert_eq!(ragged.len(), 10_000);
+    assert!((0..10_000).all(|n| ragged.get::<u16>(n).unwrap() == row(n)));
+}

@@ -164,7 +164,7 @@ impl<D: Mapping> MappedArray<D> {
         if self.origin.mode.is_none() {
             return Ok(());
         }
-        let checked = self.reopened().and_then(|(_, stat)| self.inside(self.nbytes(), stat));
+        let checked = self.reopened().and_then(|(_, stat)| self.inside(self.layout.end(), stat));
         self.origin.named(checked)
     }
 
@@ -193,7 +193,7 @@ impl<D: Mapping> MappedArray<D> {
         }
         let checked = file::stat(file).and_then(|stat| {
             self.own(stat.id)?;
-            self.inside(self.nbytes(), stat)
+            self.inside(self.layout.end(), stat)
         });
         self.origin.named(checked)
     }
@@ -241,7 +241,7 @@ impl<D: Mapping> MappedArray<D> {
         if needed <= found { Ok(()) } else { Err(ErrorKind::ShortFile { needed, found }.into()) }
     }
 
-    /// Where in the file a byte of the elements stands.
+    /// Where in the file a byte of the map is.
     fn in_file(&self, byte: usize) -> u64 {
         let byte = u64::try_from(byte).unwrap_or(u64::MAX);
         self.origin.offset.unwrap_or(0).saturating_add(byte)
@@ -254,10 +254,10 @@ fn no_path() -> crate::error::Error {
     ErrorKind::NoPath { wanted: NO_PATH }.into()
 }
 
-/// The bytes from the first to the last element of rows.
-fn bytes_of(layout: &Layout, rows: &impl RangeBounds<usize>) -> Result<Range<usize>> {
+/// The range from the first to the last element of these rows in the map.
+pub(super) fn bytes_of(layout: &Layout, rows: &impl RangeBounds<usize>) -> Result<Range<usize>> {
     if matches!((rows.start_bound(), rows.end_bound()), (Bound::Unbounded, Bound::Unbounded)) {
-        return Ok(0..layout.nbytes());
+        return Ok(layout.offset()..layout.end());
     }
     let rows = rows_of(layout.shape(), rows)?;
     let part = layout.geometry().part(0, rows.start, rows.len());
@@ -286,5 +286,21 @@ pub(crate) fn rows_of(shape: &[usize], rows: &impl RangeBounds<usize>) -> Result
             let asked = format!("{}..{}", text(start), text(end));
             Err(ErrorKind::Index { axis: 0, asked, shape: tuple(shape) }.into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Order;
+
+    #[test]
+    fn rows_of_an_array_inside_a_map_are_counted_from_its_offset() {
+        let layout = |order| Layout::new("<u4".parse().unwrap(), &[4, 2], order, 32).unwrap();
+        let c = layout(Order::C);
+        assert_eq!(bytes_of(&c, &..).unwrap(), 32..64);
+        assert_eq!(bytes_of(&c, &(1..3)).unwrap(), 40..56);
+        assert!(bytes_of(&c, &(2..2)).unwrap().is_empty());
+        assert_eq!(bytes_of(&layout(Order::F), &(1..3)).unwrap(), 36..60);
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::MappedArray;
+use super::advise::bytes_of;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
@@ -43,7 +44,8 @@ impl MappedArray<MapMut> {
     /// # Errors
     ///
     /// Before anything is written: [`ErrorKind::NoFile`] for arrays in memory
-    /// and copy-on-write, [`ErrorKind::Fit`] when the elements are no `T`,
+    /// and copy-on-write, [`ErrorKind::Appends`] for a file that was opened
+    /// with `O_APPEND`, [`ErrorKind::Fit`] when the elements are no `T`,
     /// [`ErrorKind::Element`] when `at` is outside, [`ErrorKind::Length`] when
     /// there are more values than elements from there on,
     /// [`ErrorKind::Value`] when one of the first MiB doesn't fit the dtype.
@@ -91,11 +93,11 @@ impl MappedArray<MapMut> {
         let mut fill = || {
             data.writable()?;
             let block = repeated(value, &T::codec(layout.dtype())?, size, nbytes)?;
-            let mut start = 0;
-            while start < nbytes {
-                let count = block.len().min(nbytes - start);
-                data.write(start, block.get(..count).unwrap_or_default())?;
-                start += count;
+            let mut written = 0;
+            while written < nbytes {
+                let count = block.len().min(nbytes - written);
+                data.write(layout.offset() + written, block.get(..count).unwrap_or_default())?;
+                written += count;
             }
             Ok(())
         };
@@ -135,11 +137,11 @@ impl MappedArray<MapMut> {
             let (asked, shape) = (format!("{}:{}", rows.start, rows.end), tuple(self.shape()));
             return self.origin.named(Err(ErrorKind::Index { axis: 0, asked, shape }.into()));
         }
-        if !self.layout.is_c_contiguous() {
+        if self.ndim() == 0 || !self.layout.is_c_contiguous() {
             return self.origin.named(self.data.flush());
         }
-        let row = self.nbytes().checked_div(count).unwrap_or(0);
-        self.origin.named(self.data.flush_range(rows.start * row..rows.end * row))
+        let range = bytes_of(&self.layout, &rows);
+        self.origin.named(range.and_then(|range| self.data.flush_range(range)))
     }
 
     /// Has the system begin to write what was stored to the disk, and does
@@ -181,7 +183,7 @@ impl MappedArray<MapMut> {
             let (asked, shape) = (tuple(at), tuple(shape));
             return Err(ErrorKind::Element { asked, shape }.into());
         };
-        let before = start.checked_div(size).unwrap_or(0);
+        let before = (start - self.layout.offset()).checked_div(size).unwrap_or(0);
         let expected = self.len() - before.min(self.len());
         if count > expected {
             return Err(ErrorKind::Length { found: count, expected }.into());

@@ -75,6 +75,7 @@ impl ErrorKind {
             | E::NoPath { .. }
             | E::Placed
             | E::NoFile
+            | E::Appends
             | E::NoRows
             | E::Rows { .. }
             | E::NotImmutable => Category::Use,

@@ -536,6 +536,12 @@ pub enum ErrorKind {
     )]
     NoFile,
 
+    /// Elements were to be written through a descriptor that only appends.
+    #[error(
+        "the file was opened with `O_APPEND`, which writes at its end only: open it without, or store through `view_mut`"
+    )]
+    Appends,
+
     /// Rows were to be added to an array that has none, or counted in it.
     #[error("shape () has no axis to grow along: arrays of one axis or more have rows")]
     NoRows,

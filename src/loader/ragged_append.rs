@@ -73,16 +73,21 @@ impl RaggedAppender {
         Ok(RaggedAppender { data, offsets, path, pending })
     }
 
-    /// Adds a row of these elements, in C order.
+    /// Adds a row of these elements, in C order. On an error the row is not
+    /// added, and can be tried again.
     ///
     /// # Errors
     ///
-    /// Those of [`Appender::append_slice`].
+    /// Those of [`Appender::append_slice`] and [`Appender::flush`].
     pub fn append_slice<T: Element>(&mut self, values: &[T]) -> Result<()> {
+        // Before the row is added: an error after that would be said of a row that stays.
+        if self.pending.len() >= PENDING {
+            self.flush()?;
+        }
         self.data.append_slice(values)?;
         let end = i64::try_from(self.data.rows()).unwrap_or(i64::MAX);
         self.pending.push(end);
-        if self.pending.len() < PENDING { Ok(()) } else { self.flush() }
+        Ok(())
     }
 
     /// The number of rows, with those not written yet.

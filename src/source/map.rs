@@ -144,9 +144,12 @@ impl MapMut {
         Ok(Map { memory: Some(Arc::new(memory)), shared })
     }
 
-    /// An error if there is no file to write to.
+    /// An error if there is no file that can be written to at an offset.
     pub(crate) fn writable(&self) -> Result<()> {
-        if self.shared.is_some() { Ok(()) } else { Err(ErrorKind::NoFile.into()) }
+        let Some((file, _)) = &self.shared else { return Err(ErrorKind::NoFile.into()) };
+        // The flag belongs to the caller's open file too, so it can change at any time.
+        let appends = platform::appends(file).map_err(ErrorKind::io("write the elements"))?;
+        if appends { Err(ErrorKind::Appends.into()) } else { Ok(()) }
     }
 
     /// Writes bytes to the file, `at` bytes from where the map starts; the map

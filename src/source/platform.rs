@@ -109,6 +109,19 @@ fn in_place<T>(mut file: &File, act: impl FnOnce(&File) -> io::Result<T>) -> io:
     done
 }
 
+/// Whether a file was opened to append, so that `pwrite` ignores its offset
+/// ("BUGS" in its manual). Windows appends with a right of its own, which
+/// leaves offsets alone.
+#[cfg(unix)]
+pub(crate) fn appends(file: &File) -> io::Result<bool> {
+    Ok(rustix::fs::fcntl_getfl(file)?.contains(rustix::fs::OFlags::APPEND))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn appends(_: &File) -> io::Result<bool> {
+    Ok(false)
+}
+
 /// Whether space that is reserved behind the end of a file makes it longer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {

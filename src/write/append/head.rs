@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
 use std::path::Path;
 
 use crate::array::OpenOptions;
@@ -11,18 +12,21 @@ use crate::npy::Header;
 use crate::source::file;
 use crate::source::replace::Replacement;
 
-/// A header, and its bytes as they stand in the file.
+/// A header, and its bytes as they are in the file.
 #[derive(Debug)]
 pub(super) struct Head {
     header: Header,
     bytes: Vec<u8>,
+    /// Whether the file has exactly these bytes: not after a failed write,
+    /// which may have changed some of them.
+    is_written: bool,
     axis: usize,
 }
 
 impl Head {
     pub(super) fn new(header: Header, bytes: Vec<u8>) -> Result<Head> {
         let axis = header.growing_axis().ok_or(ErrorKind::NoRows)?;
-        Ok(Head { header, bytes, axis })
+        Ok(Head { header, bytes, is_written: true, axis })
     }
 
     /// Reads the header of a file of `len` bytes, whatever follows it.
@@ -44,6 +48,11 @@ impl Head {
 
     pub(super) fn rows(&self) -> usize {
         self.header.shape.get(self.axis).copied().unwrap_or(0)
+    }
+
+    /// Whether the file's header has this number of rows.
+    pub(super) fn says(&self, rows: usize) -> bool {
+        self.is_written && rows == self.rows()
     }
 
     /// The shape with another number of rows.
@@ -73,19 +82,32 @@ impl Head {
         Header { shape: self.shape(rows), ..self.header.clone() }
     }
 
-    /// Changes the number of rows where it stands, with one write of the bytes
-    /// that differ. False when there is no room.
+    /// Changes the number of rows in place, with one write of the bytes that
+    /// differ. False when there is no room.
     pub(super) fn write(&mut self, file: &File, rows: usize) -> Result<bool> {
+        self.write_by(rows, |bytes, at| file::write_at(file, bytes, at))
+    }
+
+    /// As `write`, with the function that writes. When that fails, the old
+    /// header is written again, since a part of the new one may be there.
+    fn write_by(
+        &mut self,
+        rows: usize,
+        mut put: impl FnMut(&[u8], u64) -> io::Result<()>,
+    ) -> Result<bool> {
+        if self.says(rows) {
+            return Ok(true);
+        }
         let header = self.with_rows(rows);
         let Some(bytes) = header.encode_in_place()? else { return Ok(false) };
-        let pairs = || bytes.iter().zip(&self.bytes);
-        let start = pairs().take_while(|(new, old)| new == old).count();
-        let same = pairs().rev().take_while(|(new, old)| new == old).count();
-        let end = bytes.len().saturating_sub(same).max(start);
-        let at = u64::try_from(start).unwrap_or(u64::MAX);
-        file::write_at(file, bytes.get(start..end).unwrap_or_default(), at)
-            .map_err(ErrorKind::io("write the header"))?;
-        (self.header, self.bytes) = (header, bytes);
+        // All of a header that may be there in part only.
+        let changed = if self.is_written { changed(&self.bytes, &bytes) } else { 0..bytes.len() };
+        let (new, at) = (bytes.get(changed.clone()), u64::try_from(changed.start));
+        if let Err(error) = put(new.unwrap_or_default(), at.unwrap_or(u64::MAX)) {
+            self.is_written = put(&self.bytes, 0).is_ok();
+            return Err(ErrorKind::io("write the header")(error));
+        }
+        (self.header, self.bytes, self.is_written) = (header, bytes, true);
         Ok(true)
     }
 
@@ -123,7 +145,73 @@ impl Head {
     }
 }
 
+/// The range that covers all bytes in which two texts differ.
+fn changed(old: &[u8], new: &[u8]) -> Range<usize> {
+    let pairs = || new.iter().zip(old);
+    let start = pairs().take_while(|(new, old)| new == old).count();
+    let same = pairs().rev().take_while(|(new, old)| new == old).count();
+    start..new.len().saturating_sub(same).max(start)
+}
+
 /// True when the file is the one a path leads to, as far as the system tells.
 fn is_at(file: &File, path: &Path) -> Result<bool> {
     Ok(file::stat(file)?.id == file::open(path, false)?.1.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Order;
+
+    /// A file in memory whose writes fail after so many bytes each, for as
+    /// many writes as there are limits.
+    struct Failing {
+        bytes: Vec<u8>,
+        limits: Vec<usize>,
+    }
+
+    impl Failing {
+        fn put(&mut self, bytes: &[u8], at: u64) -> io::Result<()> {
+            let limit = self.limits.pop().unwrap_or(usize::MAX);
+            let at = usize::try_from(at).unwrap();
+            let count = bytes.len().min(limit);
+            self.bytes[at..at + count].copy_from_slice(&bytes[..count]);
+            if count < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        }
+
+        fn shape(&self) -> Vec<usize> {
+            Header::parse(&self.bytes).unwrap().shape
+        }
+    }
+
+    fn head(rows: usize) -> (Head, Failing) {
+        let header = Header::new("<i4".parse().unwrap(), &[rows], Order::C).unwrap();
+        let encoded = header.encode(None).unwrap();
+        let header = Header::parse(&encoded.bytes).unwrap();
+        let file = Failing { bytes: encoded.bytes.clone(), limits: Vec::new() };
+        (Head::new(header, encoded.bytes).unwrap(), file)
+    }
+
+    #[test]
+    fn a_header_that_was_written_in_part_is_put_back() {
+        let (mut head, mut file) = head(199);
+        file.limits = vec![1];
+        head.write_by(204, |bytes, at| file.put(bytes, at)).unwrap_err();
+        assert_eq!((head.rows(), file.shape()), (199, vec![199]));
+        assert!(head.write_by(304, |bytes, at| file.put(bytes, at)).unwrap());
+        assert_eq!((head.rows(), file.shape()), (304, vec![304]));
+    }
+
+    #[test]
+    fn a_header_that_could_not_be_put_back_is_written_whole() {
+        for next in [199, 299, 1000] {
+            let (mut head, mut file) = head(199);
+            // Of `204` the `20` is written, and nothing of the old header.
+            file.limits = vec![0, 2];
+            head.write_by(204, |bytes, at| file.put(bytes, at)).unwrap_err();
+            assert_eq!(file.shape(), [209]);
+            assert!(head.write_by(next, |bytes, at| file.put(bytes, at)).unwrap());
+            assert_eq!((head.rows(), file.shape()), (next, vec![next]));
+        }
+    }
 }

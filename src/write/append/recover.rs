@@ -163,7 +163,7 @@ fn mend(path: &Path, file: &mut File, mut head: Head, rows: usize) -> Result<()>
         file.set_len(end).map_err(ErrorKind::io("cut off what is no row"))?;
     }
     let sync = |file: &File| file.sync_all().map_err(ErrorKind::io("sync"));
-    if rows != head.rows() && !head.write(file, rows)? {
+    if !head.write(file, rows)? {
         let place = path.canonicalize().map_err(ErrorKind::io("open"))?;
         let (new, _) = head.rewritten(file, &place, rows)?;
         replace::commit_over(new, file)?;

@@ -104,16 +104,13 @@ impl Tail {
     /// Writes the buffer, then the number of rows to the header.
     pub(super) fn write_out(&mut self, rows: usize) -> Result<()> {
         self.write_buffer()?;
-        if self.head.rows() == rows || self.head.write(&self.file, rows)? {
-            return Ok(());
-        }
-        self.rewrite(rows)
+        if self.head.write(&self.file, rows)? { Ok(()) } else { self.rewrite(rows) }
     }
 
     /// As `write_out`, each on the disk before the next begins.
     pub(super) fn sync(&mut self, rows: usize) -> Result<()> {
         self.write_buffer()?;
-        if self.head.rows() != rows {
+        if !self.head.says(rows) {
             self.sync_file()?;
             self.write_out(rows)?;
         }
