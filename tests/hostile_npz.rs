@@ -106,18 +106,18 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
             "a directory behind the file",
             Zip { directory: Some((0x7fff_ffff, 51)), ..Zip::default() }
                 .bytes(std::slice::from_ref(&plain)),
-            "the end of the archive contradicts itself: the archive was truncated, or is damaged",
+            "a directory of 51 bytes at byte 2147483647 does not end at byte 278: the archive was truncated, or is damaged",
         ),
         (
             "a directory of a length that isn't there",
             Zip { directory: Some((0, 0xffff_fff0)), ..Zip::default() }
                 .bytes(std::slice::from_ref(&plain)),
-            "the directory starts with 04034b50 instead of 02014b50: the archive was truncated, or is damaged",
+            "a directory of 4294967280 bytes at byte 0 does not end at byte 278: the archive was truncated, or is damaged",
         ),
         (
             "a directory that is none",
             spliced(&whole, end - 51, b"XXXX"),
-            "the directory starts with 58585858 instead of 02014b50: the archive was truncated, or is damaged",
+            "the directory starts with b\"XXXX\" instead of b\"PK\\x01\\x02\": the archive was truncated, or is damaged",
         ),
         (
             "a directory that ends inside a name",
@@ -127,7 +127,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                 bytes[at..at + 2].copy_from_slice(&5000_u16.to_le_bytes());
                 bytes
             },
-            "the directory leads outside the archive: the archive was truncated, or is damaged",
+            "the directory ends inside the record of a member: the archive was truncated, or is damaged",
         ),
         (
             "a comment longer than the file",
@@ -144,12 +144,12 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "a member inside the directory",
             one(Zipped { offset: Some(222), ..plain.clone() }),
-            "[a]: its header starts with 07070707 instead of 04034b50: the archive was truncated, or is damaged",
+            "[a]: its header starts with b\"\\x07\\x07\\x07\\x07\" instead of b\"PK\\x03\\x04\": the archive was truncated, or is damaged",
         ),
         (
             "a member that starts with something else",
             one(Zipped { local_magic: *b"PK\x07\x08", ..plain.clone() }),
-            "[a]: its header starts with 08074b50 instead of 04034b50: the archive was truncated, or is damaged",
+            "[a]: its header starts with b\"PK\\x07\\x08\" instead of b\"PK\\x03\\x04\": the archive was truncated, or is damaged",
         ),
         (
             "a name that differs in its header",
@@ -227,9 +227,10 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                 size: u32::MAX,
                 stored: u32::MAX,
                 extra: zip64(&[1 << 63, 1 << 63]),
+                local_extra: zip64(&[1 << 63, 1 << 63]),
                 ..plain.clone()
             }),
-            "[a]: ends at byte 9223372036854775843 of 320: the archive was truncated, or is damaged",
+            "[a]: ends at byte 9223372036854775863 of 340: the archive was truncated, or is damaged",
         ),
         (
             "a member of 2^64 - 1 bytes",
@@ -237,6 +238,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                 size: u32::MAX,
                 stored: u32::MAX,
                 extra: zip64(&[u64::MAX, u64::MAX]),
+                local_extra: zip64(&[u64::MAX, u64::MAX]),
                 ..plain.clone()
             }),
             "[a]: its header leads outside the archive: the archive was truncated, or is damaged",
@@ -249,7 +251,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "a size of 64 bits that is missing",
             one(Zipped { size: u32::MAX, stored: u32::MAX, ..plain.clone() }),
-            "[a]: ends at byte 4294967330 of 300: the archive was truncated, or is damaged",
+            "[a]: its extra fields in the directory lack the size they promise: the archive was truncated, or is damaged",
         ),
         (
             "two members in one place",

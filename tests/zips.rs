@@ -19,6 +19,12 @@ pub(crate) struct Zipped {
     /// Where the directory says that it starts.
     pub(crate) offset: Option<u32>,
     pub(crate) local_magic: [u8; 4],
+    /// The version that is needed to read it, as the directory says.
+    pub(crate) version: u16,
+    pub(crate) local_flags: Option<u16>,
+    pub(crate) local_method: Option<u16>,
+    /// CRC-32, stored size and size in the local header.
+    pub(crate) local_numbers: Option<[u32; 3]>,
 }
 
 /// A stored member.
@@ -41,6 +47,10 @@ pub(crate) fn stored(name: &str, data: &[u8]) -> Zipped {
         descriptor: Vec::new(),
         offset: None,
         local_magic: *b"PK\x03\x04",
+        version: 20,
+        local_flags: None,
+        local_method: None,
+        local_numbers: None,
     }
 }
 
@@ -63,6 +73,20 @@ pub(crate) struct Zip {
     pub(crate) count: Option<u16>,
     /// Where it says that its directory starts, and how long that is.
     pub(crate) directory: Option<(u32, u32)>,
+    /// The zip64 records, if it has any.
+    pub(crate) zip64: Option<Zip64>,
+}
+
+/// What zip64 records say, where that isn't the truth.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Zip64 {
+    /// Added to the size of the record, the number of entries, the size of
+    /// the directory, its offset and the offset of the record.
+    pub(crate) added: [u64; 5],
+    pub(crate) disk: u32,
+    pub(crate) record_magic: Option<[u8; 4]>,
+    /// The end record repeats the numbers that fit, as some writers do.
+    pub(crate) repeats: bool,
 }
 
 impl Zip {
@@ -78,8 +102,11 @@ impl Zip {
             let name = member.local_name.as_ref().unwrap_or(&member.name);
             let streamed = member.flags & 8 != 0;
             let sizes = if streamed { [0; 3] } else { [member.crc, member.stored, member.size] };
+            let sizes = member.local_numbers.unwrap_or(sizes);
+            let flags = member.local_flags.unwrap_or(member.flags);
+            let method = member.local_method.unwrap_or(member.method);
             bytes.extend(member.local_magic);
-            push(&mut bytes, &[20, member.flags, member.method, 0, 33]);
+            push(&mut bytes, &[20, flags, method, 0, 33]);
             bytes.extend(sizes.iter().flat_map(|n| n.to_le_bytes()));
             push(&mut bytes, &[short(name), short(&member.local_extra)]);
             bytes.extend_from_slice(name);
@@ -88,7 +115,7 @@ impl Zip {
             bytes.extend_from_slice(&member.descriptor);
 
             directory.extend(b"PK\x01\x02");
-            push(&mut directory, &[20, 20, member.flags, member.method, 0, 33]);
+            push(&mut directory, &[20, member.version, member.flags, member.method, 0, 33]);
             let sizes = [member.crc, member.stored, member.size];
             directory.extend(sizes.iter().flat_map(|n| n.to_le_bytes()));
             let lengths = [&member.name, &member.extra, &member.comment].map(|part| short(part));
@@ -102,14 +129,41 @@ impl Zip {
         let start = u32::try_from(bytes.len() - self.prefix.len()).unwrap();
         let len = u32::try_from(directory.len()).unwrap();
         let (start, len) = self.directory.unwrap_or((start, len));
+        let at64 = u64::try_from(bytes.len() - self.prefix.len() + directory.len()).unwrap();
         bytes.extend(directory);
+        let mut count = self.count.unwrap_or(u16::try_from(members.len()).unwrap());
+        let mut ends = [len, start];
+        if let Some(zip64) = self.zip64 {
+            let numbers = [44, count.into(), len.into(), start.into(), at64];
+            zip64.write(&mut bytes, numbers);
+            if !zip64.repeats {
+                (count, ends) = (u16::MAX, [u32::MAX; 2]);
+            }
+        }
         bytes.extend(b"PK\x05\x06");
-        let count = self.count.unwrap_or(u16::try_from(members.len()).unwrap());
         push(&mut bytes, &[0, 0, count, count]);
-        bytes.extend([len, start].iter().flat_map(|n| n.to_le_bytes()));
+        bytes.extend(ends.iter().flat_map(|n| n.to_le_bytes()));
         push(&mut bytes, &[short(&self.comment)]);
         bytes.extend_from_slice(&self.comment);
         bytes
+    }
+}
+
+impl Zip64 {
+    fn write(&self, bytes: &mut Vec<u8>, numbers: [u64; 5]) {
+        let mut numbers = numbers;
+        for (number, added) in numbers.iter_mut().zip(self.added) {
+            *number = number.wrapping_add(added);
+        }
+        let [size, count, len, start, at] = numbers;
+        bytes.extend(self.record_magic.unwrap_or(*b"PK\x06\x06"));
+        bytes.extend(size.to_le_bytes());
+        push(bytes, &[45, 45, 0, 0, 0, 0]);
+        bytes.extend([count, count, len, start].iter().flat_map(|n| n.to_le_bytes()));
+        bytes.extend(b"PK\x06\x07");
+        bytes.extend(self.disk.to_le_bytes());
+        bytes.extend(at.to_le_bytes());
+        bytes.extend(1_u32.to_le_bytes());
     }
 }
 

@@ -1,102 +1,154 @@
-//! What an archive's directory says of its members.
+//! Reads the central directory of an archive: what members there are.
 
-use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipFileHeaderRecord};
+use std::io::{self, BufReader, Read};
 
+use rawzip::CompressionMethod;
+use zerocopy::{FromZeros, IntoBytes};
+
+use super::end::{self, Location};
+use super::extra::Numbers;
 use super::name;
+use super::records::{Central, Flags, IN_ZIP64_SHORT};
 use crate::error::{Error, ErrorKind, Result};
+use crate::source::part::Part;
 use crate::source::Source;
 
-/// Enough to find a directory and read most of them; on the stack.
-const BUFFER: usize = 4096;
+/// The newest version of the format whose features are known, 6.3, as in
+/// Python's `zipfile`. What of them is not implemented has flags or methods of
+/// its own, which are refused by name.
+const NEWEST_VERSION: u8 = 63;
 
-/// A zip archive.
-pub(super) type Archive = ZipArchive<Source>;
+/// How much of the directory is read at once.
+const BUFFER: u64 = 64 * 1024;
 
-impl rawzip::ReaderAt for Source {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
-        Source::read_at(self, buffer, offset)
-    }
-}
-
-/// One member, by what the directory says.
+/// One member, as the directory describes it.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// Its name as it stands in the archive.
+    /// Its name as text.
     pub(super) name: String,
-    pub(super) raw_name: Box<[u8]>,
+    /// The bytes of its name, where they are not those of the text.
+    raw_name: Option<Box<[u8]>>,
     pub(super) method: CompressionMethod,
-    pub(super) is_encrypted: bool,
+    pub(super) flags: Flags,
     pub(super) crc32: u32,
-    /// Bytes it takes in the archive.
+    /// Its length in the archive.
     pub(super) stored: u64,
-    /// Bytes it is.
+    /// Its length when unpacked.
     pub(super) size: u64,
-    pub(super) way: ZipArchiveEntryWayfinder,
     /// Where its header starts.
-    start: u64,
+    pub(super) start: u64,
     /// Where the next member starts, or the directory.
     pub(super) limit: u64,
 }
 
-/// Finds an archive's directory and reads it.
-pub(super) fn read(source: Source) -> Result<(Archive, Vec<Entry>)> {
-    let len = source.len();
-    let mut buffer = [0; BUFFER];
-    let located = rawzip::ZipLocator::new().locate_in_reader(source, &mut buffer, len);
-    let archive = located.map_err(|(source, error)| no_archive(&source, error))?;
-    let entries = match self::entries(&archive, &mut buffer) {
-        // Names and comments may be long.
-        Err(error) if matches!(error.kind(), rawzip::ErrorKind::BufferTooSmall { .. }) => {
-            let mut buffer = vec![0; rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
-            self::entries(&archive, &mut buffer)
-        }
-        done => done,
-    };
-    let mut entries = entries.map_err(|error| damaged(error, "the directory"))?;
-    let listed = u64::try_from(entries.len()).unwrap_or(u64::MAX);
-    // Without a 64-bit directory the number wraps around.
-    let said = archive.entries_hint();
-    if listed != said && listed & 0xffff != said {
-        return Err(ErrorKind::Archive {
-            found: format!("the directory lists {listed} members and announces {said}"),
-            expected: "the archive was truncated, or is damaged",
-        }
-        .into());
-    }
-    limit(&mut entries, archive.directory_offset());
-    Ok((archive, entries))
-}
-
-fn entries(archive: &Archive, buffer: &mut [u8]) -> Result<Vec<Entry>, rawzip::Error> {
+/// Reads the directory of the archive.
+pub(super) fn read(source: &Source) -> Result<Vec<Entry>> {
+    let location = end::locate(source)?;
+    let mut records = Records::new(source, &location);
     let mut entries = Vec::new();
-    let mut records = archive.entries(buffer);
-    while let Some(record) = records.next_entry()? {
-        entries.push(Entry::new(&record));
+    while records.left > 0 {
+        entries.push(records.entry(location.prefix)?);
+    }
+    let listed = u64::try_from(entries.len()).unwrap_or(u64::MAX);
+    if !location.announces(listed) {
+        let announced = location.entries;
+        let found = format!("the directory lists {listed} members and announces {announced}");
+        return Err(damaged(found));
+    }
+    limit(&mut entries, location.start);
+    if location.prefix > 0 {
+        if let Some(first) = entries.iter().map(|entry| entry.start).min() {
+            end::check_prefix(source, &location, first)?;
+        }
     }
     Ok(entries)
 }
 
-impl Entry {
-    fn new(record: &ZipFileHeaderRecord<'_>) -> Entry {
-        let (raw_name, flags) = (record.file_path(), record.flags());
-        let raw_name = raw_name.as_bytes();
-        Entry {
-            name: name::decode(raw_name, flags.is_utf8()),
-            raw_name: raw_name.into(),
-            method: record.compression_method(),
-            is_encrypted: flags.is_encrypted() || flags.is_masked(),
-            crc32: record.crc32(),
-            stored: record.compressed_size_hint(),
-            size: record.uncompressed_size_hint(),
-            way: record.wayfinder(),
-            start: record.local_header_offset(),
-            limit: 0,
+/// The records of a directory that are still to be read.
+struct Records<'a> {
+    reader: BufReader<Part<'a>>,
+    left: u64,
+}
+
+impl<'a> Records<'a> {
+    fn new(source: &'a Source, location: &Location) -> Records<'a> {
+        let Location { start, size, .. } = *location;
+        let part = source.part(start, start.saturating_add(size));
+        let capacity = usize::try_from(size.min(BUFFER)).unwrap_or(0);
+        Records { reader: BufReader::with_capacity(capacity, part), left: size }
+    }
+
+    fn entry(&mut self, prefix: u64) -> Result<Entry> {
+        let mut central = Central::new_zeroed();
+        self.fill(central.as_mut_bytes())?;
+        if central.signature != Central::SIGNATURE {
+            return Err(wrong_signature("the directory", central.signature, Central::SIGNATURE));
         }
+        let raw_name = self.bytes(central.name_len.get())?;
+        let extra = self.bytes(central.extra_len.get())?;
+        self.bytes(central.comment_len.get())?;
+        let flags = Flags(central.flags.get());
+        let name = name::decode(&raw_name, flags.is_utf8()).map_err(damaged)?;
+        checked(&central, &extra, prefix)
+            .map(|[size, stored, start]| Entry {
+                raw_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
+                method: CompressionMethod::from(central.method.get()),
+                flags,
+                crc32: central.crc32.get(),
+                stored,
+                size,
+                start,
+                limit: 0,
+                name: name.clone(),
+            })
+            .map_err(|error| error.of_member(name::key(&name)))
+    }
+
+    fn bytes(&mut self, len: u16) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::from(len)];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<()> {
+        let len = u64::try_from(buffer.len()).unwrap_or(u64::MAX);
+        self.left = self.left.checked_sub(len).ok_or_else(cut_off)?;
+        self.reader.read_exact(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => cut_off(),
+            _ => read_error()(error),
+        })
     }
 }
 
-/// Bounds each member by what follows it: what two members share would be
-/// unpacked twice, as in zip bombs.
+/// The size, the stored size and the offset of a member, if its header can be
+/// relied on.
+fn checked(central: &Central, extra: &[u8], prefix: u64) -> Result<[u64; 3]> {
+    let version = central.version_needed;
+    if version > NEWEST_VERSION {
+        let found = format!("needs version {}.{} of the format", version / 10, version % 10);
+        return Err(ErrorKind::Archive { found, expected: "versions to 6.3 are known" }.into());
+    }
+    if ![0, IN_ZIP64_SHORT].contains(&central.disk.get()) {
+        return Err(damaged(format!("is on disk {}", central.disk)));
+    }
+    let numbers = Numbers([central.size.get(), central.stored.get(), central.offset.get()]);
+    let [size, stored, offset] = numbers
+        .resolve(extra)
+        .map_err(|problem| damaged(format!("its extra fields in the directory {problem}")))?;
+    let start = offset.checked_add(prefix);
+    let start = start.ok_or_else(|| damaged(format!("starts at byte {offset}")))?;
+    Ok([size, stored, start])
+}
+
+impl Entry {
+    /// The bytes of its name in the archive.
+    pub(super) fn raw_name(&self) -> &[u8] {
+        self.raw_name.as_deref().unwrap_or(self.name.as_bytes())
+    }
+}
+
+/// Bounds each member by what follows it: bytes that two members share would
+/// be unpacked twice, as in zip bombs.
 fn limit(entries: &mut [Entry], directory: u64) {
     let mut order: Vec<&mut Entry> = entries.iter_mut().collect();
     order.sort_by_key(|entry| entry.start);
@@ -107,43 +159,22 @@ fn limit(entries: &mut [Entry], directory: u64) {
     }
 }
 
-/// Says why there is no archive.
-fn no_archive(source: &Source, error: rawzip::Error) -> Error {
-    let mut start = [0; 8];
-    let found = source.read_at(&mut start, 0).unwrap_or(0);
-    let start = start.get(..found).unwrap_or_default();
-    match error.kind() {
-        rawzip::ErrorKind::MissingEndOfCentralDirectory => ErrorKind::Archive {
-            found: if start.starts_with(b"PK") {
-                "a zip archive without its end".to_owned()
-            } else {
-                format!("starts with b\"{}\" and is no zip archive", start.escape_ascii())
-            },
-            expected: if start.starts_with(b"PK") {
-                "it was truncated, or is still being written"
-            } else if start.starts_with(b"\x93NUMPY") {
-                "it is a .npy file, open it with `MappedArray::open`"
-            } else {
-                "expected an .npz file, as numpy.savez writes them"
-            },
-        }
-        .into(),
-        _ => damaged(error, "the end of the archive"),
-    }
+fn cut_off() -> Error {
+    damaged("the directory ends inside the record of a member".to_owned())
 }
 
-/// Says what rawzip found, in our words.
-pub(super) fn damaged(error: rawzip::Error, what: &str) -> Error {
-    let reason = match error.into_kind() {
-        rawzip::ErrorKind::IO(io) if io.kind() != std::io::ErrorKind::UnexpectedEof => {
-            return ErrorKind::io("read the archive")(io);
-        }
-        rawzip::ErrorKind::IO(_) | rawzip::ErrorKind::Eof => "leads outside the archive".to_owned(),
-        rawzip::ErrorKind::InvalidSignature { expected, actual } => {
-            format!("starts with {actual:08x} instead of {expected:08x}")
-        }
-        _ => "contradicts itself".to_owned(),
-    };
+/// The error of a record that starts with something else.
+pub(super) fn wrong_signature(what: &str, found: [u8; 4], expected: [u8; 4]) -> Error {
+    let (found, expected) = (found.escape_ascii(), expected.escape_ascii());
+    damaged(format!("{what} starts with b\"{found}\" instead of b\"{expected}\""))
+}
+
+/// The error of an archive whose records cannot be true.
+pub(super) fn damaged(found: String) -> Error {
     let expected = "the archive was truncated, or is damaged";
-    ErrorKind::Archive { found: format!("{what} {reason}"), expected }.into()
+    ErrorKind::Archive { found, expected }.into()
+}
+
+pub(super) fn read_error() -> impl FnOnce(io::Error) -> Error {
+    ErrorKind::io("read the archive")
 }

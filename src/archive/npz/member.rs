@@ -2,7 +2,8 @@
 
 use rawzip::CompressionMethod;
 
-use super::directory::{Entry, damaged};
+use super::directory::Entry;
+use super::local::{data_range, deceitful};
 use super::reader::{Announced, MemberReader};
 use super::{Npz, name};
 use crate::array::{self, MappedArray, MappedArrayMut};
@@ -14,9 +15,6 @@ use crate::source::mode::Mode;
 
 /// Deflate makes at most this many bytes of one.
 const MAX_RATIO: u64 = 1032;
-
-/// Names as long as this are read without taking memory.
-const SHORT_HEADER: usize = 512;
 
 /// One member of an [`Npz`].
 #[derive(Clone, Copy, Debug)]
@@ -178,54 +176,24 @@ impl<'a> Member<'a> {
     fn range(&self) -> Result<(u64, u64)> {
         let Entry { method, stored, size, .. } = *self.entry;
         let refused = |found: String, expected| Err(ErrorKind::Archive { found, expected }.into());
-        if self.entry.is_encrypted {
+        if self.entry.flags.is_encrypted() {
             return refused("is encrypted".to_owned(), "decrypt it with another program");
+        }
+        if self.entry.flags.is_patched() {
+            return refused("is patched data".to_owned(), "store the array itself");
         }
         if !self.is_stored() && method != CompressionMethod::DEFLATE {
             let name = method.name().map(|name| format!(" ({name})")).unwrap_or_default();
             let found = format!("is packed by method {}{name}", method.as_u16());
             return refused(found, "members can be stored or deflated, as NumPy writes them");
         }
-        let lies = "the archive is damaged, or made to deceive";
         if self.is_stored() && stored != size {
-            return refused(format!("{size} bytes are stored as {stored}"), lies);
+            return Err(deceitful(format!("{size} bytes are stored as {stored}")));
         }
         if size / MAX_RATIO > stored {
-            return refused(format!("{stored} bytes can't be deflated to {size}"), lies);
+            return Err(deceitful(format!("{stored} bytes can't be deflated to {size}")));
         }
-        let archive = self.npz.archive();
-        let broken = |error| damaged(error, "its header");
-        let entry = archive.get_entry(self.entry.way).map_err(broken)?;
-        let mut short = [0; SHORT_HEADER];
-        let header = match entry.local_header(&mut short) {
-            Err(error) => match error.kind() {
-                rawzip::ErrorKind::BufferTooSmall { required } => {
-                    let mut long = vec![0; *required];
-                    self.same_name(&entry.local_header(&mut long).map_err(broken)?)
-                }
-                _ => return Err(broken(error)),
-            },
-            Ok(header) => self.same_name(&header),
-        };
-        if !header {
-            return refused("its header has another name than the directory".to_owned(), lies);
-        }
-        let (start, end) = entry.compressed_data_range();
-        if end > self.npz.source().len() {
-            return refused(
-                format!("ends at byte {end} of {}", self.npz.source().len()),
-                "the archive was truncated, or is damaged",
-            );
-        }
-        if end > self.entry.limit {
-            let found = format!("its bytes {start} to {end} overlap what follows");
-            return refused(found, lies);
-        }
-        Ok((start, end))
-    }
-
-    fn same_name(&self, header: &rawzip::ZipLocalFileHeader<'_>) -> bool {
-        header.file_path().as_bytes() == &*self.entry.raw_name
+        data_range(self.npz.source(), self.entry)
     }
 
     fn array(&self) -> Result<Found<'a>> {

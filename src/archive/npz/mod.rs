@@ -3,6 +3,10 @@
 
 mod create;
 mod directory;
+mod end;
+mod extra;
+mod local;
+mod records;
 mod member;
 mod member_writer;
 mod name;
@@ -23,7 +27,7 @@ use crate::error::{ErrorKind, Result, excerpt};
 use crate::source::Source;
 
 pub use create::{savez, savez_compressed};
-use directory::{Archive, Entry};
+use directory::Entry;
 pub use member::Member;
 pub use member_writer::{Compression, MemberWriter};
 pub use npz_file::NpzFile;
@@ -65,7 +69,7 @@ pub use writer::NpzWriter;
 /// ```
 #[derive(Debug)]
 pub struct Npz {
-    archive: Archive,
+    source: Source,
     entries: Vec<Entry>,
     options: NpzOptions,
 }
@@ -219,12 +223,8 @@ impl Npz {
         self.source().path()
     }
 
-    fn archive(&self) -> &Archive {
-        &self.archive
-    }
-
     fn source(&self) -> &Source {
-        self.archive.get_ref()
+        &self.source
     }
 
     fn max_header_len(&self) -> usize {

@@ -10,14 +10,16 @@ pub(super) fn key(name: &str) -> &str {
     name.strip_suffix(".npy").unwrap_or(name)
 }
 
-/// Decodes a name as Python's `zipfile` does: up to the first NUL, as UTF-8
-/// or as code page 437.
-pub(super) fn decode(bytes: &[u8], is_utf8: bool) -> String {
-    let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+/// Decodes a name as Python's `zipfile` does, as UTF-8 or as code page 437.
+/// Names that other readers would cut off, or could not decode, are refused.
+pub(super) fn decode(bytes: &[u8], is_utf8: bool) -> Result<String, String> {
+    if bytes.contains(&0) {
+        return Err(format!("the name b\"{}\" contains a NUL", bytes.escape_ascii()));
+    }
     match std::str::from_utf8(bytes) {
-        Ok(text) if is_utf8 || text.is_ascii() => text.to_owned(),
-        _ if is_utf8 => String::from_utf8_lossy(bytes).into_owned(),
-        _ => bytes.iter().map(|&byte| cp437(byte)).collect(),
+        Ok(text) if is_utf8 || text.is_ascii() => Ok(text.to_owned()),
+        _ if is_utf8 => Err(format!("the name b\"{}\" is not UTF-8", bytes.escape_ascii())),
+        _ => Ok(bytes.iter().map(|&byte| cp437(byte)).collect()),
     }
 }
 
@@ -40,11 +42,15 @@ mod tests {
             ("整.npy".as_bytes(), true, "整.npy"),
             (b"\x82t\x82.npy", false, "été.npy"),
             (b"\xff", false, "\u{a0}"),
-            (b"\xff", true, "\u{fffd}"),
-            (b"a\0b", false, "a"),
             (b"", false, ""),
         ] {
-            assert_eq!(decode(bytes, is_utf8), expected);
+            assert_eq!(decode(bytes, is_utf8).unwrap(), expected);
+        }
+        for (bytes, expected) in [
+            (&b"\xff"[..], "the name b\"\\xff\" is not UTF-8"),
+            (b"a\0b", "the name b\"a\\x00b\" contains a NUL"),
+        ] {
+            assert_eq!(decode(bytes, true).unwrap_err(), expected);
         }
     }
 

@@ -161,7 +161,7 @@ impl NpzOptions {
     }
 
     fn of(&self, source: Source) -> Result<Npz> {
-        let (archive, entries) = directory::read(source)?;
-        Ok(Npz { archive, entries, options: self.clone() })
+        let entries = directory::read(&source)?;
+        Ok(Npz { source, entries, options: self.clone() })
     }
 }

@@ -1,0 +1,189 @@
+//! Finds the central directory of a zip archive by the records at its end, and
+//! checks that all they say of it is true.
+//!
+//! Readers differ in which field they believe: some compute the directory's
+//! position from its size, some take its offset, some go by the number of
+//! entries. Where the fields contradict each other, two readers see two
+//! archives in one file, so such files are refused.
+
+use zerocopy::FromBytes;
+
+use super::directory::{damaged, read_error};
+use super::records::{End, End64, IN_ZIP64, IN_ZIP64_SHORT, Local, Locator, len_of, read};
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::Source;
+
+/// How far from its end an archive is searched for the end record, as in
+/// Python's `zipfile`: a comment has at most 65,535 bytes.
+const SEARCHED: u64 = (1 << 16) + 22;
+
+/// Where the central directory is and what it lists.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Location {
+    pub(super) start: u64,
+    pub(super) size: u64,
+    /// The number of entries that the end record announces.
+    pub(super) entries: u64,
+    pub(super) is_zip64: bool,
+    /// The bytes before the archive, which its offsets do not count.
+    pub(super) prefix: u64,
+}
+
+impl Location {
+    /// True when the directory may list `entries` members. Without zip64
+    /// records, numbers above 65,535 wrap around.
+    pub(super) fn announces(&self, entries: u64) -> bool {
+        entries == self.entries || (!self.is_zip64 && entries & 0xffff == self.entries)
+    }
+}
+
+/// Finds the central directory.
+pub(super) fn locate(source: &Source) -> Result<Location> {
+    let (at, end) = end_record(source)?;
+    if [end.disk, end.directory_disk].iter().any(|disk| ![0, IN_ZIP64_SHORT].contains(&disk.get()))
+    {
+        return Err(several_disks());
+    }
+    if end.entries_on_disk != end.entries {
+        let found = format!("{} of {} members are on this disk", end.entries_on_disk, end.entries);
+        return Err(damaged(found));
+    }
+    let location = match end64_record(source, at)? {
+        Some((at64, locator, end64)) => zip64(&end, at64, &locator, &end64)?,
+        None => {
+            let size = u64::from(end.directory_size.get());
+            let (start, prefix) = start(at, size, u64::from(end.directory_offset.get()))?;
+            let entries = u64::from(end.entries.get());
+            Location { start, size, entries, is_zip64: false, prefix }
+        }
+    };
+    if location.size == 0 && location.entries == 0 && ![0, location.start].contains(&location.prefix)
+    {
+        let found = format!("an archive of no members, whose directory starts at byte {at}");
+        return Err(damaged(found));
+    }
+    Ok(location)
+}
+
+/// The end record, where Python's `zipfile` finds it: at the very end, or else
+/// the last one before a comment.
+fn end_record(source: &Source) -> Result<(u64, End)> {
+    let len = source.len();
+    if let Some(at) = len.checked_sub(len_of::<End>()) {
+        let end = read::<End>(source, at).map_err(read_error())?;
+        let end = end.filter(|end| end.signature == End::SIGNATURE && end.comment_len == 0);
+        if let Some(end) = end {
+            return Ok((at, end));
+        }
+    }
+    let start = len.saturating_sub(SEARCHED);
+    let mut tail = vec![0; usize::try_from(len - start).unwrap_or(0)];
+    let found = source.read_at(&mut tail, start).map_err(read_error())?;
+    let tail = tail.get(..found).unwrap_or_default();
+    let position = tail.windows(4).rposition(|window| window == End::SIGNATURE);
+    let Some(position) = position else { return Err(no_archive(source)) };
+    let rest = tail.get(position..).unwrap_or_default();
+    match End::read_from_prefix(rest) {
+        Ok((end, comment)) if comment.len() >= usize::from(end.comment_len.get()) => {
+            Ok((start + u64::try_from(position).unwrap_or(0), end))
+        }
+        _ => Err(damaged("the end of the archive leads outside the archive".to_owned())),
+    }
+}
+
+/// The zip64 records before the end record at byte `at`, and where they start.
+fn end64_record(source: &Source, at: u64) -> Result<Option<(u64, Locator, End64)>> {
+    let Some(at_locator) = at.checked_sub(len_of::<Locator>()) else { return Ok(None) };
+    let locator = read::<Locator>(source, at_locator).map_err(read_error())?;
+    let Some(locator) = locator.filter(|locator| locator.signature == Locator::SIGNATURE) else {
+        return Ok(None);
+    };
+    let record = match at_locator.checked_sub(len_of::<End64>()) {
+        Some(at64) => read::<End64>(source, at64).map_err(read_error())?.map(|end| (at64, end)),
+        None => None,
+    };
+    match record {
+        Some((at64, end)) if end.signature == End64::SIGNATURE => Ok(Some((at64, locator, end))),
+        _ => Err(damaged("the zip64 record is not where its locator says".to_owned())),
+    }
+}
+
+/// Where the directory is by the zip64 records, with which the end record must
+/// agree.
+fn zip64(end: &End, at: u64, locator: &Locator, end64: &End64) -> Result<Location> {
+    if locator.disk != 0 || locator.disks.get() > 1 || end64.disk != 0 || end64.directory_disk != 0
+    {
+        return Err(several_disks());
+    }
+    if end64.size != End64::SIZE {
+        let found = format!("a zip64 record of {} bytes instead of {}", end64.size, End64::SIZE);
+        return Err(damaged(found));
+    }
+    let (size, offset) = (end64.directory_size.get(), end64.directory_offset.get());
+    let entries = end64.entries.get();
+    let is_same = end64.entries_on_disk == end64.entries
+        && (end.entries == IN_ZIP64_SHORT || u64::from(end.entries.get()) == entries)
+        && (end.directory_size == IN_ZIP64 || u64::from(end.directory_size.get()) == size)
+        && (end.directory_offset == IN_ZIP64 || u64::from(end.directory_offset.get()) == offset);
+    if !is_same {
+        return Err(damaged("the end record and the zip64 record differ".to_owned()));
+    }
+    let (start, prefix) = start(at, size, offset)?;
+    if locator.offset.get().checked_add(prefix) != Some(at) {
+        let found = format!("the zip64 record is at byte {at}, not at {}", locator.offset);
+        return Err(damaged(found));
+    }
+    Ok(Location { start, size, entries, is_zip64: true, prefix })
+}
+
+/// Where a directory starts that ends at byte `end`, and how many bytes before
+/// the archive its offset does not count.
+fn start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
+    let start = end.checked_sub(size);
+    match start.and_then(|start| Some((start, start.checked_sub(offset)?))) {
+        Some(found) => Ok(found),
+        None => Err(damaged(format!(
+            "a directory of {size} bytes at byte {offset} does not end at byte {end}"
+        ))),
+    }
+}
+
+/// Checks that the member that starts first is where a prefix puts it: an
+/// offset that is too small looks like a prefix, too.
+pub(super) fn check_prefix(source: &Source, location: &Location, first: u64) -> Result<()> {
+    let local = read::<Local>(source, first).map_err(read_error())?;
+    if local.is_some_and(|local| local.signature == Local::SIGNATURE) {
+        return Ok(());
+    }
+    let Location { start, prefix, .. } = *location;
+    let said = start - prefix;
+    Err(damaged(format!("the directory is at byte {start}, not at {said}, and no member before it")))
+}
+
+fn several_disks() -> Error {
+    let expected = "join the parts to one file";
+    ErrorKind::Archive { found: "a part of an archive on several disks".to_owned(), expected }
+        .into()
+}
+
+/// The error of a file without an end record.
+fn no_archive(source: &Source) -> Error {
+    let mut start = [0; 8];
+    let found = source.read_at(&mut start, 0).unwrap_or(0);
+    let start = start.get(..found).unwrap_or_default();
+    ErrorKind::Archive {
+        found: if start.starts_with(b"PK") {
+            "a zip archive without its end".to_owned()
+        } else {
+            format!("starts with b\"{}\" and is no zip archive", start.escape_ascii())
+        },
+        expected: if start.starts_with(b"PK") {
+            "it was truncated, or is still being written"
+        } else if start.starts_with(b"\x93NUMPY") {
+            "it is a .npy file, open it with `MappedArray::open`"
+        } else {
+            "expected an .npz file, as numpy.savez writes them"
+        },
+    }
+    .into()
+}

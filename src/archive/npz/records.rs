@@ -1,0 +1,168 @@
+//! The records of a zip archive, byte for byte (APPNOTE.TXT 4.3).
+
+use std::io;
+
+use zerocopy::byteorder::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::source::Source;
+
+/// Stands in a field of 32 bits whose value is in a zip64 record.
+pub(super) const IN_ZIP64: u32 = u32::MAX;
+
+/// The same in a field of 16 bits.
+pub(super) const IN_ZIP64_SHORT: u16 = u16::MAX;
+
+/// The end of central directory record.
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(super) struct End {
+    pub(super) signature: [u8; 4],
+    pub(super) disk: U16,
+    pub(super) directory_disk: U16,
+    pub(super) entries_on_disk: U16,
+    pub(super) entries: U16,
+    pub(super) directory_size: U32,
+    pub(super) directory_offset: U32,
+    pub(super) comment_len: U16,
+}
+
+impl End {
+    pub(super) const SIGNATURE: [u8; 4] = *b"PK\x05\x06";
+}
+
+/// The zip64 end of central directory locator.
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(super) struct Locator {
+    pub(super) signature: [u8; 4],
+    pub(super) disk: U32,
+    pub(super) offset: U64,
+    pub(super) disks: U32,
+}
+
+impl Locator {
+    pub(super) const SIGNATURE: [u8; 4] = *b"PK\x06\x07";
+}
+
+/// The zip64 end of central directory record.
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(super) struct End64 {
+    pub(super) signature: [u8; 4],
+    /// The size of what follows this field.
+    pub(super) size: U64,
+    pub(super) version_made_by: U16,
+    pub(super) version_needed: U16,
+    pub(super) disk: U32,
+    pub(super) directory_disk: U32,
+    pub(super) entries_on_disk: U64,
+    pub(super) entries: U64,
+    pub(super) directory_size: U64,
+    pub(super) directory_offset: U64,
+}
+
+impl End64 {
+    pub(super) const SIGNATURE: [u8; 4] = *b"PK\x06\x06";
+    /// What `size` is without an extensible data sector.
+    pub(super) const SIZE: u64 = 44;
+}
+
+/// A file header in the central directory.
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(super) struct Central {
+    pub(super) signature: [u8; 4],
+    pub(super) version_made_by: U16,
+    pub(super) version_needed: u8,
+    pub(super) system_needed: u8,
+    pub(super) flags: U16,
+    pub(super) method: U16,
+    pub(super) time: U32,
+    pub(super) crc32: U32,
+    pub(super) stored: U32,
+    pub(super) size: U32,
+    pub(super) name_len: U16,
+    pub(super) extra_len: U16,
+    pub(super) comment_len: U16,
+    pub(super) disk: U16,
+    pub(super) internal_attributes: U16,
+    pub(super) external_attributes: U32,
+    pub(super) offset: U32,
+}
+
+impl Central {
+    pub(super) const SIGNATURE: [u8; 4] = *b"PK\x01\x02";
+}
+
+/// A local file header.
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
+#[repr(C)]
+pub(super) struct Local {
+    pub(super) signature: [u8; 4],
+    pub(super) version_needed: U16,
+    pub(super) flags: U16,
+    pub(super) method: U16,
+    pub(super) time: U32,
+    pub(super) crc32: U32,
+    pub(super) stored: U32,
+    pub(super) size: U32,
+    pub(super) name_len: U16,
+    pub(super) extra_len: U16,
+}
+
+impl Local {
+    pub(super) const SIGNATURE: [u8; 4] = *b"PK\x03\x04";
+}
+
+/// The general purpose bit flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flags(pub(super) u16);
+
+impl Flags {
+    const ENCRYPTED: u16 = 1;
+    const DESCRIPTOR: u16 = 1 << 3;
+    const PATCHED: u16 = 1 << 5;
+    const STRONGLY_ENCRYPTED: u16 = 1 << 6;
+    const UTF8: u16 = 1 << 11;
+    const MASKED: u16 = 1 << 13;
+    const ALL_ENCRYPTED: u16 = Flags::ENCRYPTED | Flags::STRONGLY_ENCRYPTED | Flags::MASKED;
+
+    /// The flags that decide how a member's bytes are read.
+    pub(super) fn reading(self) -> u16 {
+        let Flags(bits) = self;
+        bits & (Flags::DESCRIPTOR | Flags::PATCHED | Flags::ALL_ENCRYPTED)
+    }
+
+    pub(super) fn is_encrypted(self) -> bool {
+        self.0 & Flags::ALL_ENCRYPTED != 0
+    }
+
+    /// True when sizes and CRC-32 follow the member's bytes.
+    pub(super) fn has_descriptor(self) -> bool {
+        self.0 & Flags::DESCRIPTOR != 0
+    }
+
+    pub(super) fn is_patched(self) -> bool {
+        self.0 & Flags::PATCHED != 0
+    }
+
+    pub(super) fn is_utf8(self) -> bool {
+        self.0 & Flags::UTF8 != 0
+    }
+}
+
+/// Reads the record at `offset`; `None` when the archive ends inside it.
+pub(super) fn read<T: FromBytes + IntoBytes>(
+    source: &Source,
+    offset: u64,
+) -> io::Result<Option<T>> {
+    let mut record = T::new_zeroed();
+    let found = source.read_at(record.as_mut_bytes(), offset)?;
+    Ok((found == size_of::<T>()).then_some(record))
+}
+
+/// The length of a record as an offset.
+pub(super) fn len_of<T>() -> u64 {
+    u64::try_from(size_of::<T>()).unwrap_or(u64::MAX)
+}
