@@ -10,8 +10,8 @@ use super::extra::Numbers;
 use super::name;
 use super::records::{Central, Flags, IN_ZIP64_SHORT};
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::part::Part;
 use crate::source::Source;
+use crate::source::part::Part;
 
 /// The newest version of the format whose features are known, 6.3, as in
 /// Python's `zipfile`. What of them is not implemented has flags or methods of

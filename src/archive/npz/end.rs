@@ -57,7 +57,9 @@ pub(super) fn locate(source: &Source) -> Result<Location> {
             Location { start, size, entries, is_zip64: false, prefix }
         }
     };
-    if location.size == 0 && location.entries == 0 && ![0, location.start].contains(&location.prefix)
+    if location.size == 0
+        && location.entries == 0
+        && ![0, location.start].contains(&location.prefix)
     {
         let found = format!("an archive of no members, whose directory starts at byte {at}");
         return Err(damaged(found));
@@ -157,7 +159,9 @@ pub(super) fn check_prefix(source: &Source, location: &Location, first: u64) -> 
     }
     let Location { start, prefix, .. } = *location;
     let said = start - prefix;
-    Err(damaged(format!("the directory is at byte {start}, not at {said}, and no member before it")))
+    Err(damaged(format!(
+        "the directory is at byte {start}, not at {said}, and no member before it"
+    )))
 }
 
 fn several_disks() -> Error {

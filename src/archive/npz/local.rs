@@ -47,8 +47,8 @@ pub(super) fn data_range(source: &Source, entry: &Entry) -> Result<(u64, u64)> {
 /// Checks that the local header says what the directory does.
 fn compare(entry: &Entry, local: &Local, (name, extra): (&[u8], &[u8])) -> Result<()> {
     let flags = Flags(local.flags.get());
-    let is_same_name = name == entry.raw_name()
-        && (flags.is_utf8() == entry.flags.is_utf8() || name.is_ascii());
+    let is_same_name =
+        name == entry.raw_name() && (flags.is_utf8() == entry.flags.is_utf8() || name.is_ascii());
     if !is_same_name {
         return Err(differs("name"));
     }

@@ -6,13 +6,13 @@ mod directory;
 mod end;
 mod extra;
 mod local;
-mod records;
 mod member;
 mod member_writer;
 mod name;
 mod npz_file;
 mod open;
 mod reader;
+mod records;
 mod save;
 mod writer;
 
