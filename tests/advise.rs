@@ -3,10 +3,14 @@
 use std::fs::{self, File};
 #[cfg(unix)]
 use std::sync::mpsc;
+use std::thread::sleep;
+use std::time::Duration;
 
 #[cfg(unix)]
 use npymap::FileLock;
-use npymap::{Advice, Category, ErrorKind, LockKind, MappedArray, Mapping, OpenOptions, Order};
+use npymap::{
+    Advice, Category, DType, ErrorKind, LockKind, MappedArray, Mapping, OpenOptions, Order, RawSpec,
+};
 
 use crate::errors::says;
 use crate::support::{directory, file, npy, open, open_copy_on_write, open_mut};
@@ -188,4 +192,59 @@ fn locks_are_shared_by_readers_or_held_by_one_writer() {
     thread.join().unwrap();
     let error = FileLock::acquire(directory.path().join("none"), LockKind::Shared).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Io { action: "open", .. }), "{error}");
+}
+
+#[test]
+fn prefetching_reads_the_whole_range_and_how_far_it_got_can_be_asked() {
+    const LEN: u64 = 64 << 20;
+    let directory = directory();
+    let path = directory.path().join("a.raw");
+    File::create(&path).unwrap().set_len(LEN).unwrap();
+    let mut options = OpenOptions::new();
+    options.raw(RawSpec::new(DType::of::<u8>()).shape(&[64, 1 << 20]));
+    // SAFETY: the file is the test's own.
+    let array = unsafe { options.open(&path) }.unwrap();
+    // SAFETY: as above.
+    let anonymous = unsafe { options.open_file(&File::open(&path).unwrap()) }.unwrap();
+    for array in [array, anonymous] {
+        array.drop_cache(..).ok();
+        let before = array.resident_bytes(..).unwrap();
+        assert_eq!(before.is_some(), cfg!(target_os = "linux"));
+        array.prefetch(..).unwrap();
+        // As far as it gets: the disk says when.
+        let is_read = || array.resident_bytes(..).unwrap().is_none_or(|n| n as u64 == LEN);
+        (0..6000).take_while(|_| !is_read()).for_each(|_| sleep(Duration::from_millis(10)));
+        assert!(is_read(), "{:?}", array.resident_bytes(..));
+    }
+}
+
+#[test]
+fn resident_bytes_count_rows_and_not_the_pages_around_them() {
+    let directory = directory();
+    let array = open(rows(&directory, 8, Order::C)).unwrap();
+    array.populate(..).unwrap();
+    for (range, len) in [(0..8, 8), (3..4, 1), (5..5, 0)] {
+        if let Some(bytes) = array.resident_bytes(range).unwrap() {
+            assert_eq!(bytes, len * 4096);
+        }
+    }
+    assert!(array.resident_bytes(9..).is_err());
+    let memory = MappedArray::anonymous(&DType::of::<u8>(), &[3]).unwrap();
+    assert!(memory.resident_bytes(..).unwrap().is_none_or(|bytes| bytes <= 3));
+}
+
+#[test]
+fn arrays_that_are_dropped_stop_their_read_ahead() {
+    let directory = directory();
+    let path = directory.path().join("a.raw");
+    File::create(&path).unwrap().set_len(32 << 20).unwrap();
+    let mut options = OpenOptions::new();
+    options.raw(RawSpec::new(DType::of::<u8>()).shape(&[32, 1 << 20]));
+    for _ in 0..20 {
+        // SAFETY: the file is the test's own.
+        let array = unsafe { options.open_mut(&path) }.unwrap();
+        array.prefetch(3..).unwrap();
+        array.prefetch(..9).unwrap();
+        array.close().unwrap();
+    }
 }

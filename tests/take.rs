@@ -3,9 +3,11 @@
 use std::fs;
 
 use npymap::ndarray::{Axis, s};
-use npymap::{ArrayFile, ErrorKind, Le, MappedArray, Order, Result, TakeMode};
+use npymap::{
+    ArrayFile, ErrorKind, Le, MappedArray, Order, Ragged, Result, Stacked, TakeMode, Value,
+};
 
-use crate::support::{directory, file, here, native, npy, open, open_copy_on_write};
+use crate::support::{WIDE, directory, file, here, native, npy, open, open_copy_on_write};
 
 fn numbers(count: u32) -> Vec<u8> {
     (0..count).flat_map(u32::to_le_bytes).collect()
@@ -203,4 +205,53 @@ fn members_of_archives_have_rows() {
     let rows = archive.get("own").unwrap().rows().unwrap();
     let taken = rows.take_array::<f64, _>(&[49, 7]).unwrap();
     assert_eq!(taken.into_raw_vec_and_offset().0, [147.0, 148.0, 149.0, 21.0, 22.0, 23.0]);
+}
+
+#[test]
+fn any_number_of_elements_of_no_bytes_is_refused_or_taken_at_once() {
+    const MANY: usize = WIDE * 4;
+    let directory = directory();
+    let path = file(&directory, "none.npy", &npy("|V0", &[10, MANY], Order::C, b""));
+    let array = open(&path).unwrap();
+    let (rows, read) = (array.rows().unwrap(), ArrayFile::open(&path).unwrap());
+    rows.take_bytes(&[9, 0], &mut []).unwrap();
+    rows.prefetch(&[9, 0]).unwrap();
+    let error = rows.take_bytes(&[10], &mut []).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Index { .. }), "{error}");
+
+    let mut out = vec![[0_u8; 0]; 2 * MANY];
+    // SAFETY: the file is the test's own.
+    let stacked = unsafe { Stacked::open([&path]) }.unwrap();
+    let view = array.view::<[u8; 0]>().unwrap();
+    let indices = [9, 0];
+    let errors = [
+        rows.take(&indices, &mut out).unwrap_err(),
+        rows.take_array::<Value, _>(&indices).unwrap_err(),
+        read.take(&indices, &mut out).unwrap_err(),
+        stacked.take(&indices, &mut out).unwrap_err(),
+        stacked.take_array::<[u8; 0], _>(&indices).unwrap_err(),
+        view.take_into(0, &indices, &mut out).unwrap_err(),
+        array.dyn_view().unwrap().take(0, &indices).unwrap_err(),
+    ];
+    for error in errors {
+        assert!(matches!(error.kind(), ErrorKind::Unbacked { .. }), "{error}");
+    }
+    let error = rows.take_array::<f64, _>(&indices).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Fit { .. }), "{error}");
+}
+
+#[test]
+fn ragged_rows_of_no_bytes_are_limited() {
+    const MANY: usize = WIDE * 4;
+    let directory = directory();
+    let data = file(&directory, "data.npy", &npy("|V0", &[MANY], Order::C, b""));
+    let ends = [0, MANY as u64].map(u64::to_le_bytes).concat();
+    let offsets = file(&directory, "offsets.npy", &npy("<u8", &[2], Order::C, &ends));
+    let [data, offsets] = [data, offsets].map(|path| open(path).unwrap().rows().unwrap());
+    let ragged = Ragged::new(data, offsets).unwrap();
+    let error = ragged.get::<Value>(0).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Unbacked { .. }), "{error}");
+    let mut out = vec![[0_u8; 0]; MANY];
+    let error = ragged.take_padded(&[0], MANY, &[], &mut out).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Unbacked { .. }), "{error}");
 }

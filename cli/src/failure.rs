@@ -37,7 +37,7 @@ pub(crate) enum Failure {
     #[error("{}: axis {axis} leaves {count} columns and at most {most} are told: select some with INDEX", path.display())]
     Columns { path: PathBuf, axis: usize, count: usize, most: usize },
     /// Nobody reads that many, and they say nothing.
-    #[error("{}: {count} elements of no bytes are asked for, and at most {most} are printed: select some with INDEX", path.display())]
+    #[error("{}: {count} elements of no bytes are asked for, and at most {most} are printed: select fewer", path.display())]
     NoBytes { path: PathBuf, count: usize, most: usize },
     /// A file is there already.
     #[error("{}: exists: choose another name, or allow it to be replaced with --overwrite", path.display())]

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{DynView, MAX_HEADER_LEN};
+use npymap::MAX_HEADER_LEN;
 
 use crate::failure::Failure;
 use crate::place::Place;
@@ -47,9 +47,6 @@ pub(crate) struct Get {
     selections: Vec<Selection>,
 }
 
-/// How many elements of no bytes are printed: a header can announce any number.
-const NO_BYTES: usize = 1 << 20;
-
 impl Get {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let failed = Failure::at(self.file.name());
@@ -60,10 +57,8 @@ impl Get {
         let selected = selected.map_err(&failed)?;
         let views = selected.iter().map(Selected::view).collect::<npymap::Result<Vec<_>>>();
         let views = views.map_err(&failed)?;
-        let endless = |view: &&DynView<'_>| view.itemsize() == 0 && view.len() > NO_BYTES;
-        if let Some(view) = views.iter().find(endless) {
-            let (path, count) = (self.file.name().to_owned(), view.len());
-            return Err(Failure::NoBytes { path, count, most: NO_BYTES });
+        for view in &views {
+            show::check_count(self.file.name(), view.itemsize(), view.len())?;
         }
         let out = &mut BufWriter::new(std::io::stdout().lock());
         for view in &views {

@@ -29,6 +29,10 @@ pub(crate) fn array(rows: &Rows, indices: &[usize]) -> Result<MappedArray<Vec<u8
     MappedArray::from_parts(bytes, layout)
 }
 
+/// Bytes of memory for the index of a row: with its place, by itself, and
+/// checked.
+const INDEX: usize = 4 * size_of::<usize>();
+
 /// Writes rows one after another into a new array, with so many bytes in
 /// memory at once.
 ///
@@ -41,15 +45,19 @@ pub(crate) fn write(
     memory: usize,
 ) -> Result<()> {
     let size = nbytes(rows);
+    if size == 0 {
+        // There may be any number of rows, and nothing to write for them.
+        return to.close();
+    }
     let bytes = Layout::new(DType::of::<u8>(), &[to.nbytes()], Order::C, 0)?;
     let mut to = MappedArray::from_parts(to.into_data(), bytes)?;
     let mut progress = Progress::new(to.nbytes());
-    let room = (memory / 2 / size.max(1)).max(1);
+    let room = (memory / (2 * size + INDEX)).max(1);
     let (mut sorted, mut block) = (Vec::new(), Vec::new());
     let mut at = 0;
     loop {
         let mut order: Vec<(usize, usize)> = indices.by_ref().take(room).zip(0..).collect();
-        if order.is_empty() || size == 0 {
+        if order.is_empty() {
             return to.close();
         }
         order.sort_unstable();

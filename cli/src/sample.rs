@@ -79,7 +79,11 @@ impl Sample {
                 picked::write(&rows, chosen, to, MEMORY).map_err(Failure::at(output))?;
                 draft.commit()?;
             }
-            None => self.print(&rows, &chosen.collect::<Vec<_>>())?,
+            None => {
+                let count = self.rows.saturating_mul(rows.row_len());
+                show::check_count(path, rows.dtype().itemsize(), count)?;
+                self.print(&rows, &chosen.collect::<Vec<_>>())?;
+            }
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,9 +1,23 @@
 //! Prints elements one after the other, in brackets, without holding them.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use npymap::{DType, DynView, Ticks, Value};
 use serde_json::Value as Json;
+
+use crate::failure::Failure;
+
+/// How many elements of no bytes are printed: a header can announce any number.
+const NO_BYTES: usize = 1 << 20;
+
+/// Rejects printing more elements of no bytes than that.
+pub(crate) fn check_count(path: &Path, itemsize: usize, count: usize) -> Result<(), Failure> {
+    if itemsize == 0 && count > NO_BYTES {
+        return Err(Failure::NoBytes { path: path.to_owned(), count, most: NO_BYTES });
+    }
+    Ok(())
+}
 
 /// Prints elements as NumPy does: one by itself, more in brackets with a row
 /// a line.

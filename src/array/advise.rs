@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::ops::{Bound, Range, RangeBounds};
+use std::sync::Arc;
 
 use super::MappedArray;
 use crate::dtype::literal::tuple;
@@ -13,6 +14,9 @@ use crate::source::file;
 use crate::source::lock::FileLock;
 use crate::source::pages::Mapping;
 use crate::source::platform::{self, Advice, Id, LockKind, Stat};
+
+/// Bytes that are asked for without a thread.
+const AT_ONCE: usize = 4 << 20;
 
 /// Ranges of rows count along the first axis; `..` is the whole array, also
 /// one without axes. In Fortran order the rows of a range lie all over the
@@ -42,14 +46,65 @@ impl<D: Mapping> MappedArray<D> {
         self.origin.named(range.and_then(|range| self.data.advise(range, advice)))
     }
 
-    /// Starts reading rows into memory and doesn't wait:
-    /// [`Advice::WillNeed`].
+    /// Starts reading rows into memory and returns.
+    ///
+    /// A range of more than 4 MiB is read by a thread, in order, as fast as the
+    /// disk gives it; it stops when the array and its clones are dropped. Only
+    /// an array that was not opened by path is asked for by the calling thread,
+    /// which then waits while the disk's queue is full.
+    ///
+    /// This is a hint: a row that cannot be read is no error here, and the
+    /// system drops pages again when memory is short, those read first too. Of
+    /// rows that are larger together than the memory available, only the last
+    /// ones are there in the end. [`resident_bytes`](MappedArray::resident_bytes)
+    /// returns how many are there.
     ///
     /// # Errors
     ///
     /// As [`advise`](MappedArray::advise).
     pub fn prefetch(&self, rows: impl RangeBounds<usize>) -> Result<()> {
-        self.advise(rows, Advice::WillNeed)
+        let range = bytes_of(&self.layout, &rows);
+        self.origin.named(range.and_then(|range| self.read_ahead(range)))
+    }
+
+    fn read_ahead(&self, range: Range<usize>) -> Result<()> {
+        if range.len() > AT_ONCE && self.origin.mode.is_some() {
+            if let Ok((file, _)) = self.reopened() {
+                let range = self.in_file(range.start)..self.in_file(range.end);
+                self.origin.read_ahead.get_or_init(Arc::default).add(file, range);
+                return Ok(());
+            }
+        }
+        self.data.advise(range, Advice::WillNeed)
+    }
+
+    /// Returns how many bytes of the rows are in memory, in this process or in
+    /// the system's cache; `None` on systems other than Linux. The system may
+    /// drop or read pages at any time.
+    ///
+    /// Of a file that the process neither owns nor may write, Linux says that
+    /// all pages are in memory (`mincore`).
+    ///
+    /// # Errors
+    ///
+    /// As [`advise`](MappedArray::advise).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::MappedArray;
+    ///
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
+    /// penguins.populate(..)?;
+    /// if let Some(bytes) = penguins.resident_bytes(..)? {
+    ///     println!("{bytes} of {} bytes are in memory", penguins.nbytes());
+    /// }
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn resident_bytes(&self, rows: impl RangeBounds<usize>) -> Result<Option<usize>> {
+        let range = bytes_of(&self.layout, &rows);
+        self.origin.named(range.and_then(|range| self.data.resident(range)))
     }
 
     /// Reads rows into memory and waits for them, so that what touching them

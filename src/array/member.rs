@@ -42,6 +42,7 @@ impl<D> MappedArray<D> {
             offset: from.offset,
             order,
             header,
+            ..Origin::default()
         };
         MappedArray { layout: layout.at(0), data, origin }
     }

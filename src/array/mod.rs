@@ -19,7 +19,7 @@ mod stream;
 mod walk;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::dtype::DType;
 use crate::error::{ErrorKind, Result};
@@ -28,6 +28,7 @@ use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
 use crate::source::map::{Map, MapMut};
 use crate::source::mode::Mode;
 use crate::source::platform::Id;
+use crate::source::read_ahead::ReadAhead;
 
 pub use array_file::ArrayFile;
 pub use create::CreateOptions;
@@ -110,13 +111,15 @@ pub(crate) struct Origin {
     order: Order,
     /// What the header said that the layout doesn't, if there was one.
     header: Option<(Version, usize)>,
+    /// What is read ahead of it, once something is.
+    read_ahead: OnceLock<Arc<ReadAhead>>,
 }
 
 impl Origin {
     fn new(path: Option<&Path>, mode: Option<Mode>, place: &Place) -> Origin {
         let &Place { offset, order, header, .. } = place;
         let (path, offset) = (path.map(Arc::from), Some(offset));
-        Origin { path, member: None, mode, id: None, offset, order, header }
+        Origin { path, mode, offset, order, header, ..Origin::default() }
     }
 
     /// Names the file in an error.

@@ -11,6 +11,19 @@ use crate::error::{ErrorKind, Result};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
 
+/// Elements of no bytes cost a file nothing, so there is a limit to how many
+/// are copied into memory.
+const MAX_UNBACKED: usize = 1 << 20;
+
+/// Rejects copying so many elements of an array if they have no bytes: of those
+/// a header can announce any number.
+pub(crate) fn check_unbacked(itemsize: usize, shape: &[usize], count: usize) -> Result<()> {
+    if itemsize == 0 && count > MAX_UNBACKED {
+        return Err(ErrorKind::Unbacked { shape: tuple(shape), limit: MAX_UNBACKED }.into());
+    }
+    Ok(())
+}
+
 /// Which axis varies fastest in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {

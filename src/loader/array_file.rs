@@ -5,6 +5,7 @@ use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::{Casting, Number, check};
 use crate::error::{ErrorKind, Result};
+use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::view::fits;
 
@@ -88,7 +89,9 @@ impl ArrayFile {
         let starts = resolve(TakeMode::Raise, starts, count, 0, shape)?;
         let each = rest.iter().product::<usize>().checked_mul(window);
         let expected = each.and_then(|each| each.checked_mul(starts.len()));
-        fits(expected.unwrap_or(usize::MAX), out)?;
+        let expected = expected.unwrap_or(usize::MAX);
+        check_unbacked(self.dtype().itemsize(), shape, expected)?;
+        fits(expected, out)?;
         Ok(starts)
     }
 

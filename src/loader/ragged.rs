@@ -8,6 +8,7 @@ use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind};
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
+use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::view::fits;
 
@@ -135,6 +136,8 @@ impl Ragged {
             offsets.push(end);
         }
         let each = self.data.row_len();
+        T::codec(self.dtype())?;
+        check_unbacked(self.dtype().itemsize(), self.data.shape(), end.saturating_mul(each))?;
         let Some(mut out) = end.checked_mul(each).and_then(T::zeros) else {
             let all: Vec<usize> = spans.into_iter().flatten().collect();
             let elements = self.data.take_array(&all)?;
@@ -169,7 +172,9 @@ impl Ragged {
     ) -> Result<Vec<usize>> {
         T::codec(self.dtype())?;
         let each = width.saturating_mul(self.data.row_len());
-        fits(each.saturating_mul(indices.len()), out.len())?;
+        let expected = each.saturating_mul(indices.len());
+        check_unbacked(self.dtype().itemsize(), self.data.shape(), expected)?;
+        fits(expected, out.len())?;
         let spans = self.spans(indices)?;
         let lengths = spans.iter().map(Range::len).collect();
         let cut = |span: Range<usize>| span.start..span.end.min(span.start.saturating_add(width));

@@ -15,9 +15,9 @@ use crate::element::Element;
 use crate::element::cast::{Casting, Number, check};
 use crate::element::value::Value;
 use crate::error::{ErrorKind, Result};
-use crate::layout::Layout;
 use crate::layout::geometry::Geometry;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
+use crate::layout::{Layout, check_unbacked};
 use crate::source::map::Map;
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::Advice;
@@ -167,12 +167,7 @@ impl Rows {
             shape: tuple(&shape),
             itemsize: size_of::<T>().max(1),
         })?;
-        let elements = if let Some(mut out) = T::zeros(len) {
-            self.take(indices, &mut out)?;
-            out
-        } else {
-            self.named(self.gathered(indices, len))?
-        };
+        let elements = self.named(self.gathered(indices, len))?;
         Ok(ArrayD::from_shape_vec(IxDyn(&shape), elements)
             .expect("as many elements as the shape has"))
     }
@@ -195,6 +190,12 @@ impl Rows {
     fn gathered<T: Element, I: RowIndex>(&self, indices: &[I], len: usize) -> Result<Vec<T>> {
         let codec = T::codec(&self.dtype)?;
         let batch = self.batch(indices, 1, len)?;
+        if let Some(mut out) = T::zeros(len) {
+            self.each(&batch, &mut out, |rows, out| {
+                batch.parts.decode_over(self.map.as_ref(), &codec, rows, out);
+            });
+            return Ok(out);
+        }
         let mut out = Vec::with_capacity(len);
         self.go(&batch, |range| {
             let rows = batch.rows.get(range).unwrap_or_default();
@@ -267,7 +268,10 @@ impl Rows {
         let each = self.row_len() * self.dtype.itemsize();
         let expected = each.saturating_mul(indices.len());
         fits(expected, out.len())?;
-        let batch = self.batch(indices, 1, indices.len().saturating_mul(self.row_len()))?;
+        let batch = self.wanted(indices, 1)?;
+        if each == 0 {
+            return Ok(());
+        }
         self.go(&batch, |range| {
             let own = out.get_mut(range.start * each..range.end * each).unwrap_or_default();
             let rows = batch.rows.get(range).unwrap_or_default();
@@ -282,8 +286,7 @@ impl Rows {
     ///
     /// [`ErrorKind::Index`].
     pub fn prefetch<I: RowIndex>(&self, indices: &[I]) -> Result<()> {
-        let rows = indices.len().saturating_mul(self.row_len());
-        let batch = self.named(self.batch(indices, 1, rows))?;
+        let batch = self.named(self.wanted(indices, 1))?;
         batch.rows.iter().for_each(|&row| self.advise(&batch.parts, row));
         Ok(())
     }
@@ -319,21 +322,29 @@ impl Rows {
         })
     }
 
-    /// Checks all that there is to check of a batch of `len` elements.
+    /// Checks all that there is to check of a batch that is copied to `len`
+    /// elements.
     pub(super) fn batch<I: RowIndex>(
         &self,
         indices: &[I],
         window: usize,
         len: usize,
     ) -> Result<Wanted> {
+        let wanted = self.wanted(indices, window)?;
+        let expected = wanted.rows.len().saturating_mul(wanted.parts.len);
+        check_unbacked(self.dtype.itemsize(), self.shape(), expected)?;
+        fits(expected, len)?;
+        Ok(wanted)
+    }
+
+    /// Finds the parts that start at these indices.
+    fn wanted<I: RowIndex>(&self, indices: &[I], window: usize) -> Result<Wanted> {
         let size = self.dtype.itemsize();
         let parts = match window {
             1 => Parts::rows(&self.geometry, 0, size)?,
             _ => Parts::windows(&self.geometry, 0, window, size)?,
         };
         let rows = resolve(TakeMode::Raise, indices, parts.count, 0, self.shape())?;
-        let expected = rows.len().saturating_mul(parts.len);
-        fits(expected, len)?;
         Ok(Wanted { parts, rows })
     }
 

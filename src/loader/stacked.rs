@@ -14,6 +14,7 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
+use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::source::platform::Advice;
 use crate::view::fits;
@@ -175,7 +176,9 @@ impl Stacked {
     pub fn take<T: Element, I: RowIndex>(&self, indices: &[I], out: &mut [T]) -> Result<()> {
         T::codec(&self.dtype)?;
         let rows = resolve(TakeMode::Raise, indices, self.len(), 0, &self.shape)?;
-        fits(rows.len().saturating_mul(self.row_len()), out.len())?;
+        let expected = rows.len().saturating_mul(self.row_len());
+        check_unbacked(self.dtype.itemsize(), &self.shape, expected)?;
+        fits(expected, out.len())?;
         let mut places: Vec<(usize, usize)> =
             rows.iter().enumerate().map(|(place, &row)| (self.file_of(row), place)).collect();
         places.sort_unstable();
@@ -213,6 +216,8 @@ impl Stacked {
             shape: tuple(&shape),
             itemsize: size_of::<T>().max(1),
         })?;
+        T::codec(&self.dtype)?;
+        check_unbacked(self.dtype.itemsize(), &self.shape, len)?;
         let mut out = T::zeros(len).unwrap_or_else(|| vec![T::default(); len]);
         self.take(indices, &mut out)?;
         Ok(ArrayD::from_shape_vec(IxDyn(&shape), out).expect("as many elements as the shape has"))

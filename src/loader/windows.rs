@@ -83,7 +83,8 @@ impl Rows {
             asked: format!("window of {len}"),
             shape: crate::dtype::literal::tuple(self.shape()),
         })?;
-        let all = self.batch(starts, longer, starts.len().saturating_mul(longer * row))?;
+        let all =
+            self.batch(starts, longer, starts.len().saturating_mul(longer.saturating_mul(row)))?;
         let later: Vec<usize> = all.rows.iter().map(|start| start + 1).collect();
         self.cast(&all.rows, len, inputs)?;
         self.cast(&later, len, targets)

@@ -9,6 +9,7 @@ pub(crate) mod pages;
 #[cfg(any(feature = "npz", feature = "tar"))]
 pub(crate) mod part;
 pub(crate) mod platform;
+pub(crate) mod read_ahead;
 pub(crate) mod replace;
 
 use std::fmt;

@@ -35,6 +35,12 @@ pub(crate) mod sealed {
             platform::advise(bytes, advice).map_err(ErrorKind::map("advise", bytes.len()))
         }
 
+        /// Counts those in memory; `None` when this system has no way to.
+        fn resident(&self, range: Range<usize>) -> Result<Option<usize>> {
+            let bytes = self.bytes(range);
+            platform::resident(bytes).map_err(ErrorKind::map("ask about", bytes.len()))
+        }
+
         /// Reads them all, so that what can't be read is an error; false when
         /// this system has no way to.
         fn populate(&self, range: Range<usize>) -> Result<bool> {

@@ -162,6 +162,32 @@ pub(crate) fn allocate(_: &File, _: u64, _: u64, _: Length) -> io::Result<bool> 
     Ok(false)
 }
 
+/// Bytes that are asked for by one call. Linux cuts longer ones to what the
+/// device reads at most at once, without a word; that is hardly less anywhere.
+#[cfg(unix)]
+const READ_AHEAD: usize = 128 << 10;
+
+/// Asks the system to read bytes of a file into its cache. Elsewhere they are
+/// read when they are needed.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn read_ahead(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    use rustix::fs::{Advice, fadvise};
+
+    let end = offset.saturating_add(len);
+    let step = std::num::NonZero::<usize>::new(READ_AHEAD).and_then(|n| n.try_into().ok());
+    let mut start = offset;
+    while start < end {
+        fadvise(file, start, step, Advice::WillNeed)?;
+        start = start.saturating_add(step.map_or(len, std::num::NonZeroU64::get));
+    }
+    Ok(())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn read_ahead(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
 /// Asks the system to keep none of these bytes in memory. Elsewhere they stay
 /// for as long as it likes.
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -340,6 +366,9 @@ pub enum Advice {
 pub(crate) fn advise(bytes: &[u8], advice: Advice) -> io::Result<()> {
     use rustix::mm;
 
+    if advice == Advice::WillNeed && bytes.len() > READ_AHEAD {
+        return bytes.chunks(READ_AHEAD).try_for_each(|part| advise(part, advice));
+    }
     let advice = match advice {
         Advice::Normal => mm::Advice::Normal,
         Advice::Random => mm::Advice::Random,
@@ -375,6 +404,43 @@ pub(crate) fn populate(bytes: &[u8]) -> io::Result<bool> {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn populate(_: &[u8]) -> io::Result<bool> {
     Ok(false)
+}
+
+/// Counts the bytes of a map that are in memory; `None` where systems are not
+/// asked.
+#[cfg(target_os = "linux")]
+pub(crate) fn resident(bytes: &[u8]) -> io::Result<Option<usize>> {
+    /// Pages asked about at once.
+    const PAGES: usize = 4096;
+
+    let page = rustix::param::page_size();
+    let mut are_resident = [0_u8; PAGES];
+    let (mut rest, mut count) = (bytes, 0);
+    while !rest.is_empty() {
+        let (start, len) = pages(rest);
+        let before = len - rest.len();
+        let asked = len.min(PAGES * page);
+        // SAFETY: the pages are mapped, since `rest` is borrowed and they hold
+        // it; a byte is stored for each, of which there are at most `PAGES`.
+        let done =
+            unsafe { libc::mincore(start.cast_mut().cast(), asked, are_resident.as_mut_ptr()) };
+        if done != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let (_, after) = rest.split_at(asked - before);
+        for (number, state) in are_resident.iter().take(asked.div_ceil(page)).enumerate() {
+            // The first and the last page hold bytes of others too.
+            let (from, to) = ((number * page).max(before), ((number + 1) * page).min(asked));
+            count += if state & 1 == 1 { to - from } else { 0 };
+        }
+        rest = after;
+    }
+    Ok(Some(count))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn resident(_: &[u8]) -> io::Result<Option<usize>> {
+    Ok(None)
 }
 
 /// Takes pages out of this process' memory, until they are touched. Elsewhere

@@ -7,6 +7,7 @@ use super::parts::Parts;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
+use crate::layout::check_unbacked;
 use crate::layout::geometry::Geometry;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 
@@ -88,6 +89,7 @@ impl<T: Element> View<'_, T> {
             shape: tuple(shape),
             itemsize: size_of::<T>().max(1),
         })?;
+        check_unbacked(self.itemsize(), shape, len)?;
         Ok(Taken { parts, rows, outer, len })
     }
 

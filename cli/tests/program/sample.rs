@@ -109,3 +109,31 @@ fn bench_tells_rows_and_bytes_a_second() {
     assert!(printed(["bench", text]).contains("at random, sampled"));
     assert_eq!(npymap(["bench", text, "--batch", "0"]).code, Some(2));
 }
+
+#[test]
+fn any_number_of_rows_of_no_bytes_is_sampled_and_shuffled_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, descr: &str, shape: &str| {
+        let path = directory.path().join(name);
+        let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
+        let header = format!("{header:117}\n");
+        std::fs::write(&path, [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes()].concat()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let out = directory.path().join("out.npy");
+    let out = out.to_str().unwrap();
+    let long = write("long.npy", "'|V0'", "(4611686018427387904,)");
+    printed(["shuffle", &long, out]);
+    assert_eq!(info(Path::new(out))["shape"].to_string(), "[4611686018427387904]");
+    printed(["sample", &long, "-n", "1000000000000", "--output", out, "--overwrite"]);
+    assert_eq!(info(Path::new(out))["shape"].to_string(), "[1000000000000]");
+    let wide = write("wide.npy", "[]", "(10, 1099511627776)");
+    for arguments in [&["sample", &wide][..], &["sample", "--json", "-n", "1", &wide]] {
+        let error = refused(1, arguments);
+        assert!(error.contains("elements of no bytes are asked for"), "{error}");
+    }
+    let error = refused(1, ["sample", &long, "-n", "1000000000000"]);
+    assert!(error.contains("1000000000000 elements of no bytes are asked for"), "{error}");
+    printed(["sample", &wide, "-n", "3", "--output", out, "--overwrite"]);
+    printed(["shuffle", &wide, out, "--overwrite"]);
+}

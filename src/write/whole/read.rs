@@ -12,16 +12,12 @@ use crate::array::{OpenOptions, Place, Rest, on};
 use crate::dtype::literal::tuple;
 use crate::element::{Element, decode_onto};
 use crate::error::{ErrorKind, Result};
-use crate::layout::{Layout, Order};
+use crate::layout::{Layout, Order, check_unbacked};
 use crate::npy::{HeaderText, fill};
 use crate::view::rank;
 
 /// What is read at once into an array's own memory.
 const STEP: usize = 256 * 1024;
-
-/// Elements of no bytes cost a file nothing, so they have a limit of their
-/// own.
-const MAX_UNBACKED: usize = 1 << 20;
 
 /// Reads a whole `.npy` file, decoded to `T`: `numpy.load`.
 ///
@@ -151,10 +147,7 @@ impl<T: Element, D: Dimension> Whole<T, D> {
         let codec = T::codec(layout.dtype())?;
         let dim = D::from_dimension(&IxDyn(layout.shape()));
         let dim = dim.ok_or_else(|| rank::<D>(layout.geometry()))?;
-        if layout.dtype().itemsize() == 0 && layout.len() > MAX_UNBACKED {
-            let shape = tuple(layout.shape());
-            return Err(ErrorKind::Unbacked { shape, limit: MAX_UNBACKED }.into());
-        }
+        check_unbacked(layout.dtype().itemsize(), layout.shape(), layout.len())?;
         Ok(Whole { layout, order, codec, dim })
     }
 

@@ -1,0 +1,117 @@
+//! Reads parts of a file into the system's cache, on a thread of its own.
+//!
+//! One request for read-ahead is cut by Linux to what it reads at most at
+//! once, and waits when the disk's queue is full. So a large range is asked
+//! for in pieces, and by a thread: the caller never waits.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::ops::Range;
+use std::process;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+
+use crate::source::{file, platform};
+
+/// Bytes asked for at once. Two such pieces are on their way at most, so that
+/// the disk is busy and others' reads still come through.
+const PIECE: u64 = 8 << 20;
+
+/// The ranges of a file that are to be read ahead, in order.
+///
+/// Reading stops when this is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct ReadAhead {
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    ranges: VecDeque<Range<u64>>,
+    /// The process whose thread reads; a child has none of its parent's
+    /// threads.
+    reader: Option<u32>,
+}
+
+impl ReadAhead {
+    /// Adds a range of the file, and starts a thread unless there is one.
+    /// Without threads to be had nothing is read ahead.
+    pub(crate) fn add(self: &Arc<ReadAhead>, file: File, range: Range<u64>) {
+        let mut queue = self.lock();
+        let is_read = queue.reader == Some(process::id());
+        if !is_read {
+            queue.ranges.clear();
+        }
+        queue.ranges.push_back(range);
+        if !is_read {
+            let ranges = Arc::downgrade(self);
+            let thread = thread::Builder::new().name("npymap read-ahead".to_owned());
+            let started = thread.spawn(move || read(&file, &ranges));
+            queue.reader = started.is_ok().then(process::id);
+        }
+    }
+
+    /// The next piece; without one, the thread that asks is done.
+    fn next_piece(&self) -> Option<Range<u64>> {
+        let mut queue = self.lock();
+        while let Some(range) = queue.ranges.front_mut() {
+            let piece = range.start..range.end.min(range.start.saturating_add(PIECE));
+            range.start = piece.end;
+            if range.is_empty() {
+                queue.ranges.pop_front();
+            }
+            if !piece.is_empty() {
+                return Some(piece);
+            }
+        }
+        queue.reader = None;
+        None
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads pieces until there are no more, or nobody wants them.
+fn read(file: &File, ranges: &Weak<ReadAhead>) {
+    let mut last = None;
+    while let Some(piece) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
+        // A hint that is refused changes speed only.
+        platform::read_ahead(file, piece.start, piece.end - piece.start).ok();
+        let before = last.replace(piece.end - 1);
+        if let Some(before) = before {
+            // Waits for the piece before. What cannot be read is found by
+            // whoever reads it.
+            file::read_at(file, &mut [0], before).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut_into_pieces_in_order() {
+        let ahead = ReadAhead::default();
+        let ranges = [3..3, 10..PIECE + 11, 5..6];
+        ahead.lock().ranges.extend(ranges);
+        let pieces: Vec<_> = std::iter::from_fn(|| ahead.next_piece()).collect();
+        assert_eq!(pieces, [10..PIECE + 10, PIECE + 10..PIECE + 11, 5..6]);
+    }
+
+    #[test]
+    fn a_thread_ends_with_its_ranges_and_another_one_follows() {
+        let ahead = Arc::new(ReadAhead::default());
+        let bytes = tempfile::tempfile().unwrap();
+        bytes.set_len(3 * PIECE).unwrap();
+        for _ in 0..2 {
+            ahead.add(bytes.try_clone().unwrap(), 0..3 * PIECE);
+            while ahead.lock().reader.is_some() {
+                thread::yield_now();
+            }
+            assert!(ahead.lock().ranges.is_empty());
+        }
+    }
+}
