@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::{MAX_HEADER_LEN, OpenOptions, Order};
 
+use crate::escape::safe;
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::progress::Progress;
@@ -71,7 +72,7 @@ impl Append {
         });
         added.and_then(|()| if self.flush { to.sync() } else { to.flush() }).map_err(&failed)?;
         let (count, shape) = (words::plural(count, "row"), words::shape(to.shape()));
-        writeln!(std::io::stdout(), "{}: {count} added, shape {shape}", path.display())?;
+        writeln!(std::io::stdout(), "{}: {count} added, shape {shape}", safe(path.display()))?;
         Ok(ExitCode::SUCCESS)
     }
 }

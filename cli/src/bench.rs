@@ -6,15 +6,15 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use comfy_table::presets::NOTHING;
-use comfy_table::{Attribute, Cell, CellAlignment, Table};
 use humansize::{DECIMAL, format_size};
 use npymap::{DType, MAX_HEADER_LEN, MappedArray, OpenOptions, RawSpec, Sampler};
 use serde_json::json;
 
+use crate::escape;
 use crate::failure::Failure;
 use crate::open;
 use crate::place::Place;
+use crate::table::{self, Column};
 
 /// Bytes read between two looks at the clock, in sequence.
 const STRETCH: usize = 16 << 20;
@@ -178,22 +178,20 @@ impl Figure {
 
 /// A row for each figure.
 fn table(out: &mut impl Write, figures: &[Figure]) -> io::Result<()> {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    let headings = ["rows", "from", "rows/s", "bytes/s", "read"];
-    table.set_header(headings.map(|text| Cell::new(text).add_attribute(Attribute::Bold)));
+    let texts = ["rows", "from"].map(Column::text);
+    let mut columns: Vec<_> =
+        texts.into_iter().chain(["rows/s", "bytes/s", "read"].map(Column::numbers)).collect();
     for figure in figures {
-        let size = format_size(figure.bytes, DECIMAL);
-        let rate = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
-        let numbers = [
+        let cells = [
+            figure.name.to_owned(),
+            figure.from.to_owned(),
             format!("{:.0}", figure.a_second(figure.rows)),
-            rate(figure.a_second(figure.bytes)),
-            size,
+            format!("{:.1} MB", figure.a_second(figure.bytes) / 1e6),
+            format_size(figure.bytes, DECIMAL),
         ];
-        let numbers = numbers.map(|text| Cell::new(text).set_alignment(CellAlignment::Right));
-        table.add_row([Cell::new(figure.name), Cell::new(figure.from)].into_iter().chain(numbers));
+        columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
     }
-    writeln!(out, "{}", table.trim_fmt())
+    table::print(out, &columns)
 }
 
 /// One JSON object for each figure.
@@ -203,6 +201,6 @@ fn lines(out: &mut impl Write, figures: &[Figure]) -> io::Result<()> {
         let line = json!({
             "read": name, "from": from, "rows": rows, "bytes": bytes, "seconds": time.as_secs_f64(),
         });
-        writeln!(out, "{line}")
+        escape::json_line(out, &line)
     })
 }

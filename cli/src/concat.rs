@@ -7,6 +7,7 @@ use clap::Args;
 use npymap::{DType, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut, Order};
 
 use crate::draft::Draft;
+use crate::ending;
 use crate::failure::Failure;
 use crate::made::Made;
 use crate::place::Place;
@@ -26,10 +27,10 @@ const BLOCK: usize = 256 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  npymap concat part-1.npy part-2.npy part-3.npy all.npy
-  npymap concat --overwrite all.npy more.npy all.npy
-  npymap concat 'a.npz[x]' 'b.npz[x]' x.npy
-  npymap concat --axis 1 features.npy more.npy wide.npy
+  npymap concat part-1.npy part-2.npy part-3.npy -o all.npy
+  npymap concat all.npy more.npy -o all.npy --overwrite
+  npymap concat 'a.npz[x]' 'b.npz[x]' -o x.npy
+  npymap concat --axis 1 features.npy more.npy -o wide.npy
 
 Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
 usage.")]
@@ -49,13 +50,14 @@ pub(crate) struct Concat {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<Place>,
 
-    /// The new .npy file
-    #[arg(value_name = "OUT")]
+    /// The new .npy file; to replace one of the inputs, name it here as well
+    #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }
 
 impl Concat {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        ending::npy(&self.output)?;
         let Some(place) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
         let (dtype, mut shape) = first(place, self.max_header_len)?;
         let axis = self.axis(place, &shape)?;
@@ -152,7 +154,7 @@ fn first(place: &Place, max_header_len: usize) -> Result<(DType, Vec<usize>), Fa
     Ok((array.dtype().clone(), array.shape().to_vec()))
 }
 
-/// Reads an axis; a space stands before a negative one.
+/// Reads an axis, which may be negative.
 fn axis(text: &str) -> Result<isize, std::num::ParseIntError> {
     text.trim().parse()
 }

@@ -13,6 +13,7 @@ use npymap::{
 
 use crate::cast;
 use crate::draft::Draft;
+use crate::ending::Written;
 use crate::failure::Failure;
 use crate::inputs::Inputs;
 use crate::made::{Axes, Made};
@@ -51,8 +52,7 @@ pub(crate) struct Convert {
     #[arg(value_name = "IN")]
     input: Place,
 
-    /// The new file; its ending, .npz or .ten, tells its format, else it is
-    /// .npy
+    /// The new file, whose ending is its format: .npy, .npz, .ten or .tb
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
@@ -110,12 +110,13 @@ impl From<Bytes> for ByteOrder {
 
 impl Convert {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        let written = Written::by_ending(&self.output)?;
         let inputs = Inputs::open(&self.input, self.max_header_len);
         let inputs = inputs.map_err(Failure::library)?;
-        let draft = match self.output.extension() {
-            Some(extension) if extension == "npz" => self.npz(&inputs)?,
-            Some(extension) if extension == "ten" || extension == "tb" => self.ten(&inputs)?,
-            _ => self.npy(&inputs)?,
+        let draft = match written {
+            Written::Npz => self.npz(&inputs)?,
+            Written::Ten => self.ten(&inputs)?,
+            Written::Npy => self.npy(&inputs)?,
         };
         // It may take the place of what was read, which some systems don't
         // allow while that is open.

@@ -7,6 +7,7 @@ use clap::Args;
 use npymap::{DType, Value};
 
 use crate::draft::Draft;
+use crate::ending;
 use crate::failure::Failure;
 use crate::made::{self, Axes, Made, Shape};
 
@@ -57,6 +58,7 @@ pub(crate) struct Create {
 
 impl Create {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        ending::npy(&self.file)?;
         let failed = Failure::at(&self.file);
         let value = self.fill.as_ref().map(|text| Value::parse(text, &self.dtype));
         let value = value.transpose().map_err(&failed)?;

@@ -7,15 +7,15 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use comfy_table::presets::NOTHING;
-use comfy_table::{Attribute, Cell, CellAlignment, Table};
 use humansize::{BINARY, format_size};
 use npymap::ndarray::s;
 use npymap::{Advice, DType, Header, Layout, OpenOptions, Order, Sampler};
 use serde_json::json;
 
+use crate::escape::{self, safe};
 use crate::failure::Failure;
 use crate::style::HEADING;
+use crate::table::{self, Column};
 use crate::{open, platform};
 
 /// Numbers in a row, 4 KiB of them.
@@ -146,19 +146,17 @@ impl Demo {
             out,
             "{HEADING}An array of {} GiB in {}{HEADING:#}\n",
             self.size,
-            directory.display()
+            safe(directory.display())
         )?;
-        let mut table = Table::new();
-        table.load_style(NOTHING);
-        let headings = ["step", "time", "memory", "on disk"];
-        table.set_header(headings.map(|text| Cell::new(text).add_attribute(Attribute::Bold)));
+        let texts = [Column::text("step")];
+        let mut columns: Vec<_> =
+            texts.into_iter().chain(["time", "memory", "on disk"].map(Column::numbers)).collect();
         let size = |bytes: Option<u64>| bytes.map_or("-".to_owned(), |n| format_size(n, BINARY));
         for Step { name, time, memory, disk } in steps {
-            let figures = [format!("{time:.1?}"), size(*memory), size(*disk)];
-            let figures = figures.map(|text| Cell::new(text).set_alignment(CellAlignment::Right));
-            table.add_row([Cell::new(name)].into_iter().chain(figures));
+            let cells = [name.clone(), format!("{time:.1?}"), size(*memory), size(*disk)];
+            columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
         }
-        writeln!(out, "{}", table.trim_fmt())
+        table::print(out, &columns)
     }
 }
 
@@ -189,7 +187,7 @@ fn lines(out: &mut impl Write, steps: &[Step]) -> io::Result<()> {
     steps.iter().try_for_each(|Step { name, time, memory, disk }| {
         let seconds = time.as_secs_f64();
         let line = json!({ "step": name, "seconds": seconds, "memory": memory, "disk": disk });
-        writeln!(out, "{line}")
+        escape::json_line(out, &line)
     })
 }
 

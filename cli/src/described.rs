@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment, Table};
 use npymap::{ByteOrder, DType, Format, Kind, Layout, Order};
 
+use crate::escape::safe;
 use crate::found::{Found, FoundRaw};
 use crate::members::{Name, What};
 use crate::place::Place;
 use crate::style::{HEADING, LABEL};
-use crate::words::{self, bytes, heading, plural, shape};
+use crate::table::{self, Column};
+use crate::words::{self, bytes, plural, shape};
 
 /// What is said of an array, or of what stands where one could.
 pub(crate) struct Row {
@@ -23,15 +23,36 @@ pub(crate) struct Row {
     pub(crate) what: What,
 }
 
+impl Row {
+    fn array(&self) -> Option<&Found> {
+        match &self.what {
+            What::Array(found) => Some(found),
+            What::Other => None,
+        }
+    }
+
+    fn member_name(&self) -> String {
+        self.member.as_ref().map(ToString::to_string).unwrap_or_default()
+    }
+
+    fn info_text(&self) -> String {
+        safe(self.info.as_deref().unwrap_or_default())
+    }
+
+    fn dtype_text(&self) -> String {
+        self.array().map_or("no array".to_owned(), |found| short(found.layout.dtype()))
+    }
+}
+
 /// Says that files hold nothing.
 pub(crate) fn empty(out: &mut impl Write, files: &[Place]) -> io::Result<()> {
-    files.iter().try_for_each(|file| writeln!(out, "{}: no arrays", file.name().display()))
+    files.iter().try_for_each(|file| writeln!(out, "{}: no arrays", safe(file.name().display())))
 }
 
 /// Describes one array in a few lines.
 pub(crate) fn paragraph(out: &mut impl Write, row: &Row) -> io::Result<()> {
     let member = row.member.as_ref().map(|member| format!("[{member}]")).unwrap_or_default();
-    let name = format!("{}{member}", row.path.display());
+    let name = format!("{}{member}", safe(row.path.display()));
     let What::Array(found) = &row.what else {
         return writeln!(out, "{HEADING}{name}{HEADING:#}\n  no array");
     };
@@ -40,7 +61,7 @@ pub(crate) fn paragraph(out: &mut impl Write, row: &Row) -> io::Result<()> {
 
 /// Describes an array without a header.
 pub(crate) fn raw_paragraph(out: &mut impl Write, path: &Path, array: &FoundRaw) -> io::Result<()> {
-    lines(out, &path.display().to_string(), "raw", None, &Found::from(array))
+    lines(out, &safe(path.display()), "raw", None, &Found::from(array))
 }
 
 fn lines(
@@ -63,7 +84,7 @@ fn lines(
         ("size ", size(layout)),
         ("file ", place),
     ];
-    lines.extend(info.iter().map(|info| ("info ", (*info).to_owned())));
+    lines.extend(info.iter().map(|info| ("info ", safe(info))));
     lines.extend(digest.iter().map(|digest| ("hash ", format!("sha256 {digest}"))));
     for (label, text) in lines {
         writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
@@ -71,35 +92,41 @@ fn lines(
     fields(out, layout.dtype())
 }
 
-/// Lists the fields of a struct, those of its fields behind a dot.
+/// Lists the fields of a struct, and after a dot those of its fields.
 fn fields(out: &mut impl Write, dtype: &DType) -> io::Result<()> {
-    let mut rows = Vec::new();
-    add_fields(&mut rows, "", 0, dtype);
-    if rows.is_empty() {
+    if dtype.fields().is_empty() {
         return Ok(());
     }
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    table.set_header(["field", "byte", "dtype", "axes", "title"].map(heading));
-    for row in rows {
-        table.add_row(row);
+    let mut columns = vec![
+        Column::text("field"),
+        Column::numbers("byte"),
+        Column::text("dtype"),
+        Column::text("axes"),
+        Column::text("title"),
+    ];
+    add_fields(&mut columns, "", 0, dtype);
+    if let Some(width) = table::terminal_width() {
+        table::fit(&mut columns, width.saturating_sub(1));
     }
-    let lines = table.trim_fmt();
+    let mut lines = Vec::new();
+    table::print(&mut lines, &columns)?;
+    let lines = String::from_utf8_lossy(&lines).into_owned();
     lines.lines().try_for_each(|line| writeln!(out, " {line}"))
 }
 
-fn add_fields(rows: &mut Vec<Vec<Cell>>, before: &str, start: usize, dtype: &DType) {
+fn add_fields(columns: &mut [Column], before: &str, start: usize, dtype: &DType) {
     for field in dtype.fields() {
         let name = format!("{before}{}", field.name);
         let (base, axes) = field.dtype.subarray().unwrap_or((&field.dtype, &[]));
-        rows.push(vec![
-            Cell::new(&name),
-            Cell::new(start + field.offset).set_alignment(CellAlignment::Right),
-            Cell::new(short(base)),
-            Cell::new(if axes.is_empty() { String::new() } else { shape(axes) }),
-            Cell::new(field.title.as_deref().unwrap_or("")),
-        ]);
-        add_fields(rows, &format!("{name}."), start + field.offset, base);
+        let cells = [
+            safe(&name),
+            (start + field.offset).to_string(),
+            short(base),
+            if axes.is_empty() { String::new() } else { shape(axes) },
+            safe(field.title.as_deref().unwrap_or("")),
+        ];
+        columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
+        add_fields(columns, &format!("{name}."), start + field.offset, base);
     }
 }
 
@@ -107,45 +134,42 @@ fn add_fields(rows: &mut Vec<Vec<Cell>>, before: &str, start: usize, dtype: &DTy
 pub(crate) fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     let members = rows.iter().any(|row| row.member.is_some());
     let infos = rows.iter().any(|row| row.info.as_ref().is_some_and(|info| !info.is_empty()));
-    let digest = |row: &Row| matches!(&row.what, What::Array(found) if found.digest.is_some());
-    let digests = rows.iter().any(digest);
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    let headings = ["file"].into_iter().chain(members.then_some("member"));
-    let headings = headings.chain(infos.then_some("info"));
-    let headings = headings.chain(["dtype", "shape", "order", "size"]);
-    let headings = headings.chain(members.then_some("elements"));
-    table.set_header(headings.chain(digests.then_some("sha256")).map(heading));
-    for row in rows {
-        let mut cells = vec![Cell::new(row.path.display())];
-        let member = row.member.as_ref().map(ToString::to_string).unwrap_or_default();
-        cells.extend(members.then(|| Cell::new(member)));
-        cells.extend(infos.then(|| Cell::new(row.info.as_deref().unwrap_or_default())));
-        if let What::Array(found) = &row.what {
-            cells.extend(described(found, members));
-        } else {
-            cells.push(Cell::new("no array"));
-        }
-        table.add_row(cells);
+    let digests = rows.iter().any(|row| row.array().is_some_and(|found| found.digest.is_some()));
+    let columns = [
+        (true, Column::paths("file"), rows.iter().map(|row| safe(row.path.display())).collect()),
+        (members, Column::paths("member"), rows.iter().map(Row::member_name).collect()),
+        (infos, Column::text("info"), rows.iter().map(Row::info_text).collect()),
+        (true, Column::text("dtype"), rows.iter().map(Row::dtype_text).collect()),
+        (true, Column::text("shape"), cells(rows, |found| shape(found.layout.shape()))),
+        (true, Column::text("order"), cells(rows, |found| order(found.order).to_owned())),
+        (true, Column::numbers("size"), cells(rows, |found| bytes(found.layout.nbytes()))),
+        (members, Column::text("elements"), cells(rows, elements)),
+        (
+            digests,
+            Column::numbers("sha256"),
+            cells(rows, |found| found.digest.clone().unwrap_or_default()),
+        ),
+    ];
+    let shown = columns.into_iter().filter(|(is_shown, ..)| *is_shown);
+    let mut columns: Vec<Column> = shown
+        .map(|(_, mut column, cells): (_, _, Vec<String>)| {
+            cells.into_iter().for_each(|cell| column.push(cell));
+            column
+        })
+        .collect();
+    if let Some(width) = table::terminal_width() {
+        table::fit(&mut columns, width);
     }
-    writeln!(out, "{}", table.trim_fmt())
+    table::print(out, &columns)
 }
 
-/// The cells that say what an array is.
-fn described(found: &Found, members: bool) -> Vec<Cell> {
-    let Found { layout, order: axes, data_offset, digest, .. } = found;
-    let mut cells = vec![
-        Cell::new(short(layout.dtype())),
-        Cell::new(shape(layout.shape())),
-        Cell::new(order(*axes)),
-        Cell::new(bytes(layout.nbytes())).set_alignment(CellAlignment::Right),
-    ];
-    cells.extend(members.then(|| match data_offset {
-        Some(offset) => Cell::new(format!("from byte {offset}")),
-        None => Cell::new("deflated"),
-    }));
-    cells.extend(digest.iter().map(Cell::new));
-    cells
+/// A cell for each array, and empty ones for other members.
+fn cells(rows: &[Row], cell: impl Fn(&Found) -> String) -> Vec<String> {
+    rows.iter().map(|row| row.array().map(&cell).unwrap_or_default()).collect()
+}
+
+fn elements(found: &Found) -> String {
+    found.data_offset.map_or("deflated".to_owned(), |offset| format!("from byte {offset}"))
 }
 
 /// `'<f8', float of 8 bytes, little-endian`

@@ -4,15 +4,15 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, Table};
 use npymap::{DynView, MAX_HEADER_LEN, MappedArray};
 use serde_json::{Value as Json, json};
 
 use crate::compare::{Comparison, Tolerance, comparable};
+use crate::escape::{self, safe};
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::style::{HEADING, LABEL};
+use crate::table::{self, Column};
 use crate::{open, show, words};
 
 /// Tells what differs between two arrays: dtype, shape, elements.
@@ -28,8 +28,8 @@ Examples:
   npymap diff --json --first 0 a.npy b.npy
   npymap diff 'old.npz[w]' 'new.npz[w]'
 
-Exit status: 0 when they are equal, 1 when they differ or one can't be opened,
-2 for wrong usage.")]
+Exit status: 0 if they are equal, 1 if they differ, 2 if one cannot be opened or
+the usage is wrong.")]
 pub(crate) struct Diff {
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
     a: Place,
@@ -78,8 +78,12 @@ impl Diff {
         let b = b.dyn_view().map_err(Failure::at(self.b.name()))?;
         let found = self.compare(a, b).map_err(Failure::at(self.a.name()))?;
         let out = &mut anstream::stdout().lock();
-        if self.json { self.json(out, &found) } else { self.words(out, &found) }?;
-        out.flush()?;
+        let printed = if self.json { self.json(out, &found) } else { self.words(out, &found) };
+        match printed.and_then(|()| out.flush()) {
+            // The status still answers a caller that reads no more.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
+            _ => {}
+        }
         Ok(if found.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
@@ -108,8 +112,8 @@ impl Diff {
         writeln!(
             out,
             "{HEADING}{}{HEADING:#} and {HEADING}{}{HEADING:#}: {verdict}",
-            self.a.name().display(),
-            self.b.name().display()
+            safe(self.a.name().display()),
+            safe(self.b.name().display())
         )?;
         let dtype = either(a.dtype().to_string(), b.dtype().to_string());
         let shape = either(words::shape(a.shape()), words::shape(b.shape()));
@@ -139,23 +143,19 @@ impl Diff {
         found: &Found<'_>,
         first: &[crate::compare::Pair],
     ) -> io::Result<()> {
-        let mut table = Table::new();
-        table.load_style(NOTHING);
-        let heading = |text: String| Cell::new(text).add_attribute(comfy_table::Attribute::Bold);
-        table.set_header([
-            heading("index".to_owned()),
-            heading(self.a.name().display().to_string()),
-            heading(self.b.name().display().to_string()),
-        ]);
+        let names = [&self.a, &self.b].map(|place| safe(place.name().display()));
+        let mut columns = vec![Column::text("index")];
+        columns.extend(names.map(Column::text));
         for pair in first {
             let index: Vec<_> = pair.index.iter().map(ToString::to_string).collect();
-            table.add_row([
-                Cell::new(format!("[{}]", index.join(", "))),
-                Cell::new(&pair.a),
-                Cell::new(&pair.b),
-            ]);
+            let cells = [format!("[{}]", index.join(", ")), safe(&pair.a), safe(&pair.b)];
+            columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
         }
-        writeln!(out, "\n{}", table.trim_fmt())?;
+        if let Some(width) = table::terminal_width() {
+            table::fit(&mut columns, width);
+        }
+        writeln!(out)?;
+        table::print(out, &columns)?;
         let more = found.elements.as_ref().map_or(0, |all| all.count - first.len());
         if more > 0 { writeln!(out, "… and {more} more") } else { Ok(()) }
     }
@@ -176,15 +176,15 @@ impl Diff {
             .map(|pair| {
                 json!({
                     "index": pair.index,
-                    "a": show::to_json(&pair.a, a.dtype()),
-                    "b": show::to_json(&pair.b, b.dtype()),
+                    "a": show::Json(&pair.a, a.dtype()),
+                    "b": show::Json(&pair.b, b.dtype()),
                 })
             })
             .collect();
         if let Some(line) = line.as_object_mut() {
             line.insert("first".to_owned(), first.into());
         }
-        writeln!(out, "{line}")
+        escape::json_line(out, &line)
     }
 }
 

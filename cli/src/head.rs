@@ -1,17 +1,18 @@
 //! `npymap head`: the first elements as a table.
 
 use std::io::{BufWriter, Write};
+use std::ops::Range;
 use std::process::ExitCode;
 
 use clap::Args;
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment, Table};
 use npymap::ndarray::SliceInfoElem;
 use npymap::{DynView, MAX_HEADER_LEN, Result};
 
+use crate::escape::safe;
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::selection::{Selected, Selection};
+use crate::table::{self, Column, GAP};
 use crate::{leaves, open, show, words};
 
 /// Prints the first elements, or the first of a slice, as a table.
@@ -55,61 +56,127 @@ const WIDTH: usize = 80;
 /// More columns than these fit on no terminal.
 const COLUMNS: usize = 500;
 
-/// Spaces between two columns.
-const GAP: usize = 2;
-
-/// A heading and a cell for each row.
-struct Column {
-    heading: String,
-    cells: Vec<String>,
-    is_number: bool,
-}
-
-impl Column {
-    fn width(&self) -> usize {
-        let cells = self.cells.iter().chain([&self.heading]);
-        cells.map(|cell| words::width(cell)).max().unwrap_or(0)
-    }
-}
+/// Rows that are printed together, with columns as wide as these need.
+const BLOCK: usize = 256;
 
 impl Head {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let array = open::array(&self.file, self.max_header_len);
-        let array = array.map_err(Failure::at(self.file.name()))?;
-        let all = array.dyn_view().map_err(Failure::at(self.file.name()))?;
+        let failed = Failure::at(self.file.name());
+        let array = open::array(&self.file, self.max_header_len).map_err(&failed)?;
+        let all = array.dyn_view().map_err(&failed)?;
         let selected = match &self.selection {
-            Some(selection) => selection.of(&all).map_err(Failure::at(self.file.name()))?,
+            Some(selection) => selection.of(&all).map_err(&failed)?,
             None => Selected::View(all),
         };
-        let view = selected.view().map_err(Failure::at(self.file.name()))?;
-        let out = &mut BufWriter::new(std::io::stdout().lock());
-        self.print(out, &view).map_err(Failure::at(self.file.name()))??;
+        let sheet = selected.view().and_then(Sheet::new).map_err(&failed)?;
+        let out = &mut BufWriter::new(anstream::stdout().lock());
+        self.print(out, &sheet)?;
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn print(&self, out: &mut impl Write, view: &DynView<'_>) -> Result<std::io::Result<()>> {
-        let is_record = !view.dtype().fields().is_empty();
-        let across = usize::from(!is_record && view.ndim() > 1);
-        let Some(leading) = view.shape().get(..view.ndim() - across) else { return Ok(Ok(())) };
-        let count: usize = leading.iter().product();
-        let shown = count.min(self.rows);
-        let indices: Vec<_> = (0..shown).map(|number| index(leading, number)).collect();
-        let mut columns = Vec::new();
-        if view.ndim() > 0 {
-            columns.push(numbers(&indices));
+    /// Prints block after block, so that the first is seen at once and none is
+    /// kept.
+    fn print(&self, out: &mut impl Write, sheet: &Sheet<'_>) -> Result<(), Failure> {
+        let failed = Failure::at(self.file.name());
+        let shown = sheet.rows().min(self.rows);
+        let width = self.width.or_else(table::terminal_width).unwrap_or(WIDTH);
+        let mut columns = sheet.block(0..shown.min(BLOCK), COLUMNS).map_err(&failed)?;
+        let cuts = Cuts::new(&columns, width);
+        cuts.apply(&mut columns);
+        table::headings(out, &columns)?;
+        table::rows(out, &columns)?;
+        for start in (BLOCK..shown).step_by(BLOCK) {
+            let range = start..shown.min(start + BLOCK);
+            let mut next = sheet.block(range, columns.len()).map_err(&failed)?;
+            cuts.apply(&mut next);
+            next.iter_mut().zip(&columns).for_each(|(next, column)| next.widen(column));
+            table::rows(out, &next)?;
+            columns = next;
         }
-        columns.extend(if is_record {
-            fields(view, &indices)?
-        } else {
-            values(view, &indices, across == 1)?
+        let values = columns.len() - usize::from(sheet.has_numbers());
+        let left = sheet.columns().saturating_sub(values);
+        Ok(rest(out, sheet.rows() - shown, left, sheet.is_record)?)
+    }
+}
+
+/// An array as rows and columns.
+struct Sheet<'a> {
+    /// The array, or its fields that are not structs themselves.
+    leaves: Vec<(String, DynView<'a>)>,
+    is_record: bool,
+    /// The axes that rows are counted along; another one goes across.
+    leading: Vec<usize>,
+    across: Option<usize>,
+}
+
+impl<'a> Sheet<'a> {
+    fn new(view: DynView<'a>) -> Result<Sheet<'a>> {
+        let is_record = !view.dtype().fields().is_empty();
+        let mut leading = view.shape().to_vec();
+        let across = if !is_record && leading.len() > 1 { leading.pop() } else { None };
+        let leaves =
+            if is_record { leaves::of(&view)? } else { vec![(view.dtype().to_string(), view)] };
+        Ok(Sheet { leaves, is_record, leading, across })
+    }
+
+    /// How many rows there are.
+    fn rows(&self) -> usize {
+        self.leading.iter().product()
+    }
+
+    /// How many columns there are besides that of the rows' numbers.
+    fn columns(&self) -> usize {
+        self.across.unwrap_or(self.leaves.len())
+    }
+
+    /// Whether the first column has the rows' numbers.
+    fn has_numbers(&self) -> bool {
+        !self.leading.is_empty()
+    }
+
+    /// The first columns of some rows.
+    fn block(&self, rows: Range<usize>, count: usize) -> Result<Vec<Column>> {
+        let mut columns = Vec::new();
+        columns.extend(self.has_numbers().then(|| Column::indices("")));
+        let count = count.saturating_sub(columns.len());
+        for (name, leaf) in &self.leaves {
+            let is_number = show::is_number(leaf.dtype());
+            let headings = self.across.map(|across| (0..across).map(|number| number.to_string()));
+            match headings {
+                Some(headings) => columns
+                    .extend(headings.take(count).map(|heading| Column::values(heading, is_number))),
+                None => columns.push(Column::values(safe(name), is_number)),
+            }
+        }
+        columns.truncate(count + usize::from(self.has_numbers()));
+        for number in rows {
+            let index = index(&self.leading, number);
+            for (column, cell) in columns.iter_mut().zip(self.row(&index, count)) {
+                column.push(cell?);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The first cells of a row.
+    fn row(&self, index: &[usize], count: usize) -> impl Iterator<Item = Result<String>> {
+        let text = index.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let number = self.has_numbers().then_some(Ok(text));
+        let cells = (0..count.min(self.columns())).map(move |column| {
+            let (leaf, own) = match self.across {
+                Some(_) => (self.leaves.first(), Some(column)),
+                None => (self.leaves.get(column), None),
+            };
+            let index = index
+                .iter()
+                .copied()
+                .chain(own)
+                .map(|at| SliceInfoElem::Index(isize::try_from(at).unwrap_or(isize::MAX)));
+            let Some((_, leaf)) = leaf else { return Ok(String::new()) };
+            Ok(show::cell(&leaf.try_slice(index.collect::<Vec<_>>())?))
         });
-        let all =
-            if is_record { columns.len() - 1 } else { view.shape().last().copied().unwrap_or(1) };
-        let width = self.width.unwrap_or_else(|| Table::new().width().map_or(WIDTH, usize::from));
-        let columns = fitting(columns, width);
-        let left = if across == 1 || is_record { all.saturating_sub(columns.len() - 1) } else { 0 };
-        Ok(table(out, &columns, shown).and_then(|()| rest(out, count - shown, left, is_record)))
+        number.into_iter().chain(cells)
     }
 }
 
@@ -129,93 +196,45 @@ fn index(shape: &[usize], number: usize) -> Vec<usize> {
     index
 }
 
-/// The column of the rows' indices.
-fn numbers(indices: &[Vec<usize>]) -> Column {
-    let text =
-        |index: &Vec<usize>| index.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let cells = indices.iter().map(text).collect();
-    Column { heading: String::new(), cells, is_number: true }
+/// What fits into a line.
+struct Cuts {
+    /// How many columns, those at the end being the first to go.
+    count: usize,
+    /// The room of the first column and of the last one.
+    first: usize,
+    last: usize,
 }
 
-/// A column for each field that is no struct itself.
-fn fields(view: &DynView<'_>, indices: &[Vec<usize>]) -> Result<Vec<Column>> {
-    let mut columns = Vec::new();
-    for (heading, leaf) in leaves::of(view)?.into_iter().take(COLUMNS) {
-        let cells = indices.iter().map(|index| cell(&leaf, index)).collect::<Result<_>>()?;
-        let is_number = show::is_number(leaf.dtype());
-        columns.push(Column { heading, cells, is_number });
-    }
-    Ok(columns)
-}
-
-/// A column for each index of the last axis, or one of all.
-fn values(view: &DynView<'_>, indices: &[Vec<usize>], across: bool) -> Result<Vec<Column>> {
-    let is_number = show::is_number(view.dtype());
-    if !across {
-        let cells = indices.iter().map(|index| cell(view, index)).collect::<Result<_>>()?;
-        return Ok(vec![Column { heading: view.dtype().to_string(), cells, is_number }]);
-    }
-    let count = view.shape().last().copied().unwrap_or(0).min(COLUMNS);
-    let column = |number: usize| {
-        let at = |index: &Vec<usize>| {
-            cell(view, &index.iter().copied().chain([number]).collect::<Vec<_>>())
+impl Cuts {
+    fn new(columns: &[Column], width: usize) -> Cuts {
+        let room = |at: usize, column: &Column| match at {
+            0 => column.width().min(width / 2),
+            _ => column.width(),
         };
-        let cells = indices.iter().map(at).collect::<Result<_>>()?;
-        Ok(Column { heading: number.to_string(), cells, is_number })
-    };
-    (0..count).map(column).collect()
-}
-
-/// What stands at an index; a subarray in brackets.
-fn cell(view: &DynView<'_>, index: &[usize]) -> Result<String> {
-    let signed = |&at: &usize| SliceInfoElem::Index(isize::try_from(at).unwrap_or(isize::MAX));
-    let element = view.try_slice(index.iter().map(signed).collect::<Vec<_>>())?;
-    Ok(show::cell(&element))
-}
-
-/// The columns there is room for, those at the end first to go; the widest
-/// cells of what is left are shortened.
-fn fitting(columns: Vec<Column>, width: usize) -> Vec<Column> {
-    let mut columns = columns;
-    if let Some(first) = columns.first_mut().filter(|first| first.width() > width / 2) {
-        first.cells.iter_mut().for_each(|cell| *cell = words::ending(cell, width / 2));
-    }
-    let mut left = width;
-    let mut count = 0;
-    for column in &columns {
-        let own = column.width() + GAP;
-        if count > 1 && own > left + GAP {
-            break;
+        let (mut left, mut count, mut before) = (width, 0_usize, 0);
+        for (at, column) in columns.iter().enumerate() {
+            let own = room(at, column) + GAP;
+            if count > 1 && own > left + GAP {
+                break;
+            }
+            left = left.saturating_sub(own);
+            count += 1;
+            before += own;
         }
-        left = left.saturating_sub(own);
-        count += 1;
+        let own = columns.get(count.wrapping_sub(1)).map_or(0, |last| room(count - 1, last) + GAP);
+        let first = if count > 1 { width / 2 } else { width };
+        Cuts { count, first, last: width.saturating_sub(before - own).max(8) }
     }
-    columns.truncate(count);
-    let others: usize = columns.iter().rev().skip(1).map(|column| column.width() + GAP).sum();
-    if let Some(last) = columns.last_mut() {
-        let room = width.saturating_sub(others).max(8);
-        last.cells.iter_mut().for_each(|cell| *cell = words::shortened(cell, room));
-        last.heading = words::shortened(&last.heading, room);
-    }
-    columns
-}
 
-fn table(out: &mut impl Write, columns: &[Column], rows: usize) -> std::io::Result<()> {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    let side = |column: &Column| {
-        if column.is_number { CellAlignment::Right } else { CellAlignment::Left }
-    };
-    table.set_header(
-        columns.iter().map(|column| words::heading(&column.heading).set_alignment(side(column))),
-    );
-    for row in 0..rows {
-        table.add_row(columns.iter().map(|column| {
-            let text = column.cells.get(row).map_or("", String::as_str);
-            Cell::new(text).set_alignment(side(column))
-        }));
+    fn apply(&self, columns: &mut Vec<Column>) {
+        columns.truncate(self.count);
+        if let Some(first) = columns.first_mut() {
+            first.shorten(self.first);
+        }
+        if let Some(last) = columns.last_mut() {
+            last.shorten(self.last);
+        }
     }
-    writeln!(out, "{}", table.trim_fmt())
 }
 
 /// Says what is not in the table.

@@ -8,6 +8,7 @@ use clap::Args;
 use npymap::{MAX_HEADER_LEN, Result};
 
 use crate::described::{self, Row};
+use crate::escape::{self, safe};
 use crate::json::Line;
 use crate::members::{Asked, Item};
 use crate::place::Place;
@@ -71,7 +72,7 @@ impl Info {
         let mut failures = 0;
         for place in &self.files {
             self.asked().each(place, &mut |item| {
-                writeln!(out, "{}", serde_json::to_string(&Line::new(&place.path, &item))?)?;
+                escape::json_line(out, &Line::new(&place.path, &item))?;
                 failures += usize::from(told(item.what).is_none());
                 io::Result::Ok(())
             })?;
@@ -90,7 +91,7 @@ impl Info {
             }
             for text in texts.into_iter().flatten() {
                 match told(text) {
-                    Some(text) => writeln!(out, "{text}")?,
+                    Some(text) => writeln!(out, "{}", safe(text))?,
                     None => failures += 1,
                 }
             }

@@ -15,6 +15,8 @@ mod described;
 mod diff;
 mod digest;
 mod draft;
+mod ending;
+mod escape;
 mod failure;
 mod fill;
 mod found;
@@ -48,6 +50,7 @@ mod signals;
 mod stats;
 mod style;
 mod summary;
+mod table;
 mod tiles;
 mod words;
 
@@ -91,12 +94,23 @@ enum Command {
     Bench(bench::Bench),
 }
 
+impl Command {
+    /// The status of a command that could not do what it was asked. `diff` has
+    /// one for arrays that differ, and this one is another, as with `cmp`.
+    fn trouble(&self) -> ExitCode {
+        match self {
+            Command::Diff(_) => ExitCode::from(2),
+            _ => ExitCode::FAILURE,
+        }
+    }
+}
+
 fn main() -> ExitCode {
     platform::bear_size_limits();
     let arguments = std::env::args_os().collect();
     let arguments = arguments::protect_negatives(&Arguments::command(), arguments);
     let Arguments { command } = Arguments::parse_from(arguments);
-    let done = match command {
+    let done = match &command {
         Command::Info(info) => info.run().map_err(Failure::from),
         Command::Head(head) => head.run(),
         Command::Stats(stats) => stats.run(),
@@ -121,7 +135,7 @@ fn main() -> ExitCode {
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             words::error(&failure);
-            ExitCode::FAILURE
+            command.trouble()
         }
     }
 }

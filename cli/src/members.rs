@@ -5,6 +5,7 @@ use std::path::Path;
 
 use npymap::{Format, HeaderText, OpenOptions, Result, Shard, ShardMember, Ten, TenHeader};
 
+use crate::escape::escaped;
 use crate::found::Found;
 use crate::place::Place;
 use crate::{digest, open, words};
@@ -29,11 +30,7 @@ pub(crate) enum Name {
 impl std::fmt::Display for Name {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            // Without what would move a terminal's cursor.
-            Name::Text(name) => name.chars().try_for_each(|c| match c {
-                c if c.is_control() => write!(f, "{}", c.escape_debug()),
-                c => write!(f, "{c}"),
-            }),
+            Name::Text(name) => f.write_str(&escaped(name)),
             Name::Position(at) => at.fmt(f),
         }
     }

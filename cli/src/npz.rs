@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use npymap::MAX_HEADER_LEN;
 use npymap::npz::Member;
 
+use crate::escape::{self, safe};
 use crate::failure::Failure;
 use crate::inputs::last_of_each;
 use crate::progress::Progress;
@@ -105,7 +106,7 @@ impl Extract {
             self.extract(member, &target, &mut progress)?;
         }
         let count = words::plural(members.len(), "member");
-        writeln!(io::stdout(), "{}: {count} extracted", self.file.display())?;
+        writeln!(io::stdout(), "{}: {count} extracted", safe(self.file.display()))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -194,7 +195,7 @@ impl Verify {
         }
         if !self.json && failures == 0 {
             let count = words::plural(npz.len(), "member");
-            writeln!(out, "{}: {count} as stored", path.display())?;
+            writeln!(out, "{}: {count} as stored", safe(path.display()))?;
         }
         Ok(failures)
     }
@@ -216,6 +217,6 @@ impl Verify {
                 serde_json::json!({ "path": path, "member": member, "error": error })
             }
         };
-        writeln!(out, "{line}")
+        escape::json_line(out, &line)
     }
 }

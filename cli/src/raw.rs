@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::{DType, OpenOptions, RawSpec, Result};
 
+use crate::escape;
 use crate::failure::Failure;
 use crate::found::FoundRaw;
 use crate::made::{self, Axes, Shape};
@@ -59,8 +60,7 @@ impl Raw {
         let found = self.find();
         let out = &mut anstream::stdout().lock();
         if self.json {
-            let line = serde_json::to_string(&json::Line::raw(&self.file, &found));
-            writeln!(out, "{}", line.map_err(std::io::Error::from)?)?;
+            escape::json_line(out, &json::Line::raw(&self.file, &found))?;
         } else if let Ok(found) = &found {
             described::raw_paragraph(out, &self.file, found)?;
         }

@@ -8,6 +8,7 @@ use clap::Args;
 use npymap::{MAX_HEADER_LEN, RecoverOptions, Recovery};
 use serde_json::json;
 
+use crate::escape::{self, safe};
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::words;
@@ -56,13 +57,17 @@ impl Recover {
         options.zero_fill(self.zero_fill).max_header_len(self.max_header_len);
         let done = if self.dry_run { options.plan(path) } else { options.recover(path) };
         let done = done.map_err(Failure::at(path))?;
-        let text = if self.json { self.json(path, &done) } else { self.words(path, &done) };
-        writeln!(std::io::stdout(), "{text}")?;
+        let out = &mut std::io::stdout();
+        if self.json {
+            escape::json_line(out, &self.json(path, &done))?;
+        } else {
+            writeln!(out, "{}", self.words(path, &done))?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 
     fn words(&self, path: &Path, done: &Recovery) -> String {
-        let path = path.display();
+        let path = safe(path.display());
         let (said, shape) = (words::shape(&done.said), words::shape(&done.shape));
         if done.is_whole() {
             return format!("{path}: whole, shape {shape}");
@@ -86,7 +91,7 @@ impl Recover {
         }
     }
 
-    fn json(&self, path: &Path, done: &Recovery) -> String {
+    fn json(&self, path: &Path, done: &Recovery) -> serde_json::Value {
         let path = path.display().to_string();
         let (said, shape) = (&done.said, &done.shape);
         let (dropped, filled) = (done.dropped, done.filled);
@@ -94,6 +99,5 @@ impl Recover {
             "path": path, "said": said, "shape": shape, "dropped": dropped, "filled": filled,
             "done": !self.dry_run && !done.is_whole(),
         })
-        .to_string()
     }
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use npymap::{MAX_HEADER_LEN, Order, Rows, Sampler};
 
 use crate::draft::Draft;
+use crate::ending;
 use crate::failure::Failure;
 use crate::made::Made;
 use crate::place::Place;
@@ -63,6 +64,9 @@ pub(crate) struct Sample {
 
 impl Sample {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        if let Some(output) = &self.output {
+            ending::npy(output)?;
+        }
         let path = self.file.name();
         let array = open::array(&self.file, self.max_header_len).map_err(Failure::at(path))?;
         let rows = picked::rows(path, &array)?;

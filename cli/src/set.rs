@@ -7,6 +7,7 @@ use clap::Args;
 use npymap::{MAX_HEADER_LEN, MappedArrayMut, Value};
 
 use crate::change::Asked;
+use crate::escape::safe;
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::selection::Selection;
@@ -58,7 +59,7 @@ impl Set {
         let asked = Asked { flush: self.flush, max_header_len: self.max_header_len };
         let count = asked.array(&self.file, |array| self.change(array))?;
         let elements = words::plural(count, "element");
-        writeln!(std::io::stdout(), "{}: {elements} set", self.file.name().display())?;
+        writeln!(std::io::stdout(), "{}: {elements} set", safe(self.file.name().display()))?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -1,10 +1,13 @@
 //! Prints elements one after the other, in brackets, without holding them.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
 use npymap::{DType, DynView, Ticks, Value};
-use serde_json::Value as Json;
+use serde::{Serialize, Serializer};
+
+use crate::escape::{self, escaped};
 
 use crate::failure::Failure;
 
@@ -23,19 +26,20 @@ pub(crate) fn check_count(path: &Path, itemsize: usize, count: usize) -> Result<
 /// a line.
 pub(crate) fn text(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
     if view.ndim() == 0 {
-        return view.iter().try_for_each(|value| writeln!(out, "{value}"));
+        return view.iter().try_for_each(|value| {
+            alone(out, &value)?;
+            writeln!(out)
+        });
     }
     let between = |out: &mut _, closed| separate(out, closed, view.ndim());
-    nested(out, view, between, |out, value| element(out, &value))
+    nested(out, view, between, element)
 }
 
 /// Prints elements as JSON, in one line.
 pub(crate) fn json(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
-    let one = |out: &mut _, value| {
-        serde_json::to_writer(out, &to_json(&value, view.dtype())).map_err(io::Error::from)
-    };
+    let one = |out: &mut _, value: &Value| escape::json(out, &Json(value, view.dtype()));
     if view.ndim() == 0 {
-        view.iter().try_for_each(|value| one(out, value))?;
+        view.iter().try_for_each(|value| one(out, &value))?;
         return writeln!(out);
     }
     nested(out, view, |out, _| write!(out, ","), one)
@@ -47,23 +51,30 @@ fn nested<W: Write>(
     out: &mut W,
     view: &DynView<'_>,
     between: impl Fn(&mut W, usize) -> io::Result<()>,
-    one: impl Fn(&mut W, Value) -> io::Result<()>,
+    one: impl Fn(&mut W, &Value) -> io::Result<()>,
 ) -> io::Result<()> {
     if view.is_empty() {
         return writeln!(out, "[]");
     }
     let rows = rows(view.shape());
-    let opened = |number: usize| rows.iter().filter(|&&row| number.is_multiple_of(row)).count();
     let last = view.len() - 1;
+    let mut opened = rows.len();
     for (number, value) in view.iter().enumerate() {
-        brackets(out, b"[", opened(number))?;
-        one(out, value)?;
-        brackets(out, b"]", opened(number + 1))?;
+        brackets(out, b"[", opened)?;
+        one(out, &value)?;
+        opened = ended(&rows, number + 1);
+        brackets(out, b"]", opened)?;
         if number < last {
-            between(out, opened(number + 1))?;
+            between(out, opened)?;
         }
     }
     writeln!(out)
+}
+
+/// For how many axes a row ends after this many elements: a row ends only where
+/// the rows inside it do.
+fn ended(rows: &[usize], number: usize) -> usize {
+    rows.iter().rev().take_while(|&&row| number.is_multiple_of(row)).count()
 }
 
 /// The number of elements in a row of each axis.
@@ -101,25 +112,45 @@ fn element(out: &mut impl Write, value: &Value) -> io::Result<()> {
     }
 }
 
-/// An element, or those of a subarray in brackets, on one line without what
-/// would break it.
+/// An element by itself, on one line: text without quotes.
+fn alone(out: &mut impl Write, value: &Value) -> io::Result<()> {
+    match value {
+        Value::Text(text) => out.write_all(escaped(text).as_bytes()),
+        _ => write!(out, "{value}"),
+    }
+}
+
+/// An element, or those of a subarray in brackets, on one line.
 pub(crate) fn cell(view: &DynView<'_>) -> String {
-    let mut text = io::Cursor::new(vec![0; CELL].into_boxed_slice());
-    let between = |out: &mut io::Cursor<Box<[u8]>>, _| write!(out, ", ");
-    // What there is no room for is an error, and cut off.
+    let mut text = Cut(Vec::new());
+    let between = |out: &mut Cut, _| write!(out, ", ");
+    // More than there is room for is an error, and cut off.
     let _ = match view.iter().next() {
-        Some(value) if view.ndim() == 0 => write!(text, "{value}"),
-        _ => nested(&mut text, view, between, |out, value| element(out, &value)),
+        Some(value) if view.ndim() == 0 => alone(&mut text, &value),
+        _ => nested(&mut text, view, between, element),
     };
-    let len = usize::try_from(text.position()).unwrap_or(CELL);
-    let mut text = text.into_inner().into_vec();
-    text.truncate(len);
-    let text = String::from_utf8_lossy(&text);
-    text.trim_end().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    let text = String::from_utf8_lossy(&text.0);
+    text.trim_end().to_owned()
 }
 
 /// The longest cell, in bytes; no line is as long.
 const CELL: usize = 1 << 14;
+
+/// Text up to the length of a cell.
+struct Cut(Vec<u8>);
+
+impl Write for Cut {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = bytes.len().min(CELL - self.0.len());
+        self.0.extend(bytes.iter().take(room));
+        // Of none of the bytes this is an error for whoever has more.
+        Ok(room)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Whether elements print as numbers.
 pub(crate) fn is_number(dtype: &DType) -> bool {
@@ -127,48 +158,70 @@ pub(crate) fn is_number(dtype: &DType) -> bool {
     matches!(dtype.kind(), K::Int | K::UInt | K::Float | K::Complex | K::TimeDelta)
 }
 
-/// What stands for a number, a date or a difference in JSON.
-pub(crate) fn scalar(value: &Value) -> Json {
-    to_json(value, &DType::of::<u8>())
-}
-
-/// What stands for a value in JSON, which has no bytes, no NaN and no complex
+/// A value of a dtype as JSON, which has no bytes, no NaN and no complex
 /// numbers; dates are text.
-pub(crate) fn to_json(value: &Value, dtype: &DType) -> Json {
-    match value {
-        Value::Bool(value) => (*value).into(),
-        Value::Int(value) => (*value).into(),
-        Value::UInt(value) => (*value).into(),
-        Value::F16(_) | Value::F32(_) | Value::F64(_) => number(value),
-        Value::C64(value) => [value.re, value.im].map(|part| number(&Value::F32(part))).into(),
-        Value::C128(value) => [value.re, value.im].map(|part| number(&Value::F64(part))).into(),
-        Value::Bytes(bytes) | Value::Void(bytes) => {
-            bytes.iter().copied().map(char::from).collect::<String>().into()
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Json<'a>(pub(crate) &'a Value, pub(crate) &'a DType);
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Json(value, dtype) = *self;
+        match value {
+            Value::Bool(value) => to.serialize_bool(*value),
+            Value::Int(value) => to.serialize_i64(*value),
+            Value::UInt(value) => to.serialize_u64(*value),
+            Value::F16(_) | Value::F32(_) | Value::F64(_) => number(value, to),
+            Value::C64(value) => {
+                to.collect_seq([value.re, value.im].map(|part| Scalar(Value::F32(part))))
+            }
+            Value::C128(value) => {
+                to.collect_seq([value.re, value.im].map(|part| Scalar(Value::F64(part))))
+            }
+            Value::Bytes(bytes) | Value::Void(bytes) => to.collect_str(&Latin1(bytes)),
+            Value::Text(text) => to.serialize_str(text),
+            Value::DateTime(Ticks::NAT, _) | Value::TimeDelta(Ticks::NAT, _) => to.serialize_none(),
+            Value::TimeDelta(ticks, _) => to.serialize_i64(ticks.0),
+            Value::Record(values) => {
+                let fields = dtype.fields().iter().zip(values);
+                to.collect_map(
+                    fields.map(|(field, value)| (&*field.name, Json(value, &field.dtype))),
+                )
+            }
+            Value::Array(values) => {
+                let base = dtype.subarray().map_or(dtype, |(base, _)| base);
+                to.collect_seq(values.iter().map(|value| Json(value, base)))
+            }
+            _ => to.collect_str(value),
         }
-        Value::Text(text) => text.as_str().into(),
-        Value::DateTime(ticks, _) | Value::TimeDelta(ticks, _) if *ticks == Ticks::NAT => {
-            Json::Null
-        }
-        Value::TimeDelta(ticks, _) => ticks.0.into(),
-        Value::Record(values) => {
-            let fields = dtype.fields().iter().zip(values);
-            fields
-                .map(|(field, value)| (field.name.clone(), to_json(value, &field.dtype)))
-                .collect()
-        }
-        Value::Array(values) => {
-            let base = dtype.subarray().map_or(dtype, |(base, _)| base);
-            values.iter().map(|value| to_json(value, base)).collect()
-        }
-        _ => value.to_string().into(),
     }
 }
 
-/// A float with the fewest digits that tell it, or its name.
-fn number(value: &Value) -> Json {
+/// A number, a date or a time difference as JSON.
+#[derive(Clone, Debug)]
+pub(crate) struct Scalar(pub(crate) Value);
+
+impl Serialize for Scalar {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Json(&self.0, &DType::of::<u8>()).serialize(to)
+    }
+}
+
+/// A float with the fewest digits that identify it, or its name.
+fn number<S: Serializer>(value: &Value, to: S) -> Result<S::Ok, S::Error> {
     let text = value.to_string();
-    match text.parse().ok().and_then(serde_json::Number::from_f64) {
-        Some(number) => Json::Number(number),
-        None => Json::String(text),
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => to.serialize_f64(number),
+        _ => to.serialize_str(&text),
+    }
+}
+
+/// Bytes as the characters of the same numbers.
+struct Latin1<'a>(&'a [u8]);
+
+impl fmt::Display for Latin1<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chunks(4096).try_for_each(|bytes| {
+            f.write_str(&bytes.iter().copied().map(char::from).collect::<String>())
+        })
     }
 }

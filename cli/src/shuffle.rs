@@ -7,6 +7,7 @@ use clap::Args;
 use npymap::{MAX_HEADER_LEN, Order, Sampler};
 
 use crate::draft::Draft;
+use crate::ending;
 use crate::failure::Failure;
 use crate::made::Made;
 use crate::place::Place;
@@ -57,6 +58,7 @@ pub(crate) struct Shuffle {
 
 impl Shuffle {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+        ending::npy(&self.output)?;
         let path = self.input.name();
         let from = open::array(&self.input, self.max_header_len).map_err(Failure::at(path))?;
         let rows = picked::rows(path, &from)?;

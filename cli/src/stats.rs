@@ -1,22 +1,25 @@
 //! `npymap stats`: what is in an array, in numbers.
 
+use std::borrow::Cow;
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::Args;
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment, Table};
 use npymap::ndarray::SliceInfoElem;
 use npymap::{DynView, MAX_HEADER_LEN, Value};
-use serde_json::json;
+use serde::Serialize;
 
+use crate::escape::{self, safe};
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::selection::{Selected, Selection};
-use crate::summary::Summary;
+use crate::show::Scalar;
+use crate::style::LABEL;
+use crate::summary::{Sum, Summary};
+use crate::table::{self, Column};
 use crate::tiles::{self, Tile};
-use crate::{leaves, open, show, words};
+use crate::{leaves, open};
 
 /// Counts elements, and finds their least, mean, greatest and sum.
 ///
@@ -84,7 +87,7 @@ impl Stats {
             self.check(&view, axis)?;
         }
         let rows = self.rows(&view).map_err(Failure::at(self.file.name()))?;
-        let out = &mut BufWriter::new(std::io::stdout().lock());
+        let out = &mut BufWriter::new(anstream::stdout().lock());
         if self.json {
             self.lines(out, &rows)?;
         } else {
@@ -170,28 +173,43 @@ impl Stats {
     }
 
     fn lines(&self, out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
-        let end = |value: &Option<Value>| value.as_ref().map(show::scalar);
-        let float = |value: Option<f64>| value.map(|value| show::scalar(&Value::F64(value)));
-        for Row { field, index, dtype, summary } in rows {
-            let line = json!({
-                "path": self.file.path.to_string_lossy(),
-                "member": self.file.member,
-                "field": (!field.is_empty()).then_some(field),
-                "index": index,
-                "descr": dtype,
-                "count": summary.count,
-                "nan": summary.nan,
-                "nat": summary.nat,
-                "infinite": summary.infinite,
-                "min": end(&summary.min),
-                "max": end(&summary.max),
-                "sum": float(summary.sum),
-                "mean": float(summary.mean()),
-            });
-            writeln!(out, "{line}")?;
-        }
-        Ok(())
+        rows.iter().try_for_each(|Row { field, index, dtype, summary }| {
+            let line = Line {
+                path: self.file.path.to_string_lossy(),
+                member: self.file.member.as_deref(),
+                field: Some(field.as_str()).filter(|field| !field.is_empty()),
+                index: index.as_deref(),
+                descr: dtype,
+                count: summary.count,
+                nan: summary.nan,
+                nat: summary.nat,
+                infinite: summary.infinite,
+                min: summary.min.clone().map(Scalar),
+                max: summary.max.clone().map(Scalar),
+                sum: summary.sum,
+                mean: summary.mean().map(|mean| Scalar(Value::F64(mean))),
+            };
+            escape::json_line(out, &line)
+        })
     }
+}
+
+/// One line of `--json`.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    path: Cow<'a, str>,
+    member: Option<&'a str>,
+    field: Option<&'a str>,
+    index: Option<&'a [Option<usize>]>,
+    descr: &'a str,
+    count: usize,
+    nan: Option<usize>,
+    nat: Option<usize>,
+    infinite: Option<usize>,
+    min: Option<Scalar>,
+    max: Option<Scalar>,
+    sum: Option<Sum>,
+    mean: Option<Scalar>,
 }
 
 /// None of a view's elements.
@@ -247,46 +265,68 @@ fn element(index: Option<usize>) -> SliceInfoElem {
     }
 }
 
-/// What a column of the table says of a row.
-type Text = Box<dyn Fn(&Row) -> Option<String>>;
+/// A figure of a row, if it has one.
+type Figure = fn(&Row) -> Option<String>;
 
-/// Prints a row for each field or column, without the headings that say
-/// nothing of any.
+const FIGURES: [(&str, Figure); 11] = [
+    ("field", |row| Some(safe(&row.field)).filter(|field| !field.is_empty())),
+    ("column", |row| row.index.as_deref().map(index_text)),
+    ("dtype", |row| Some(row.dtype.clone())),
+    ("count", |row| Some(row.summary.count.to_string())),
+    ("NaN", |row| row.summary.nan.map(|count| count.to_string())),
+    ("NaT", |row| row.summary.nat.map(|count| count.to_string())),
+    ("infinite", |row| row.summary.infinite.map(|count| count.to_string())),
+    ("min", |row| row.summary.min.as_ref().map(ToString::to_string)),
+    ("mean", |row| row.summary.mean().map(|mean| Value::F64(mean).to_string())),
+    ("max", |row| row.summary.max.as_ref().map(ToString::to_string)),
+    ("sum", |row| row.summary.sum.map(|sum| sum.to_string())),
+];
+
+fn index_text(index: &[Option<usize>]) -> String {
+    let axes = index.iter().map(|at| at.map_or_else(|| ":".to_owned(), |at| at.to_string()));
+    axes.collect::<Vec<_>>().join(", ")
+}
+
+/// Prints a row for each field or column, without figures that none has; or a
+/// paragraph for each where rows are longer than lines of the terminal.
 fn table(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
-    let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
-    let float = |value: Option<f64>| value.map(|value| Value::F64(value).to_string());
-    let count = |count: Option<usize>| count.map(|count| count.to_string());
-    let index = |index: &[Option<usize>]| {
-        let axes = index.iter().map(|at| at.map_or_else(|| ":".to_owned(), |at| at.to_string()));
-        axes.collect::<Vec<_>>().join(", ")
-    };
-    let columns: [(&str, Text); 11] = [
-        ("field", Box::new(|row| Some(row.field.clone()).filter(|field| !field.is_empty()))),
-        ("column", Box::new(move |row| row.index.as_deref().map(index))),
-        ("dtype", Box::new(|row| Some(row.dtype.clone()))),
-        ("count", Box::new(|row| Some(row.summary.count.to_string()))),
-        ("NaN", Box::new(move |row| count(row.summary.nan))),
-        ("NaT", Box::new(move |row| count(row.summary.nat))),
-        ("infinite", Box::new(move |row| count(row.summary.infinite))),
-        ("min", Box::new(move |row| text(&row.summary.min))),
-        ("mean", Box::new(move |row| float(row.summary.mean()))),
-        ("max", Box::new(move |row| text(&row.summary.max))),
-        ("sum", Box::new(move |row| float(row.summary.sum))),
-    ];
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    let told = columns.iter().filter(|(_, cell)| rows.iter().any(|row| cell(row).is_some()));
-    let told: Vec<_> = told.collect();
-    table.set_header(told.iter().map(|(heading, _)| words::heading(heading)));
-    for row in rows {
-        table.add_row(told.iter().map(|(heading, cell)| {
-            let text = cell(row).unwrap_or_else(|| "-".to_owned());
-            let left = ["field", "column", "dtype"].contains(heading);
-            let side = if left { CellAlignment::Left } else { CellAlignment::Right };
-            Cell::new(text).set_alignment(side)
-        }));
+    let shown =
+        FIGURES.into_iter().filter(|(_, figure)| rows.iter().any(|row| figure(row).is_some()));
+    let shown: Vec<_> = shown.collect();
+    let mut columns = Vec::new();
+    for (heading, figure) in &shown {
+        let is_text = ["field", "column", "dtype"].contains(heading);
+        let mut column = Column::values(*heading, !is_text);
+        rows.iter().for_each(|row| column.push(figure(row).unwrap_or_else(|| "-".to_owned())));
+        columns.push(column);
     }
-    writeln!(out, "{}", table.trim_fmt())
+    match table::terminal_width() {
+        Some(width) if table::line_width(&columns) > width => {
+            paragraphs(out, &columns, rows.len(), width)
+        }
+        _ => table::print(out, &columns),
+    }
+}
+
+/// Prints a line for each figure.
+fn paragraphs(
+    out: &mut impl Write,
+    columns: &[Column],
+    rows: usize,
+    width: usize,
+) -> std::io::Result<()> {
+    for row in 0..rows {
+        if row > 0 {
+            writeln!(out)?;
+        }
+        for column in columns {
+            let cell = column.cells.get(row).map_or("", String::as_str);
+            let (heading, cell) =
+                (&column.heading, table::shortened(cell, width.saturating_sub(12)));
+            writeln!(out, "  {LABEL}{heading:8}{LABEL:#}  {cell}")?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

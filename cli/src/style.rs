@@ -4,6 +4,7 @@ use anstyle::{AnsiColor, Style};
 use clap::builder::Styles;
 
 pub(crate) const HEADING: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const HEADING_CELL: Style = Style::new().bold();
 pub(crate) const LABEL: Style = Style::new().dimmed();
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 

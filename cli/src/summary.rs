@@ -1,6 +1,11 @@
 //! Statistics of elements whose type is known at run time.
 
+use std::fmt;
+
 use npymap::{DType, DynView, Element, Kind, Real, Result, Stats, Ticks, Value, with_type};
+use serde::{Serialize, Serializer};
+
+use crate::show::Scalar;
 
 /// What is told of a column. What makes no sense for its dtype is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -9,9 +14,52 @@ pub(crate) struct Summary {
     pub(crate) nan: Option<usize>,
     pub(crate) nat: Option<usize>,
     pub(crate) infinite: Option<usize>,
-    pub(crate) sum: Option<f64>,
+    pub(crate) sum: Option<Sum>,
     pub(crate) min: Option<Value>,
     pub(crate) max: Option<Value>,
+}
+
+/// A sum, exact if it is of integers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sum {
+    Integer(i128),
+    Float(f64),
+}
+
+impl Sum {
+    fn plus(self, other: Sum) -> Sum {
+        match (self, other) {
+            // No file holds enough integers for 128 bits to overflow.
+            (Sum::Integer(a), Sum::Integer(b)) => Sum::Integer(a.wrapping_add(b)),
+            (a, b) => Sum::Float(a.to_f64() + b.to_f64()),
+        }
+    }
+
+    #[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "rounded once")]
+    fn to_f64(self) -> f64 {
+        match self {
+            Sum::Integer(sum) => sum as f64,
+            Sum::Float(sum) => sum,
+        }
+    }
+}
+
+impl fmt::Display for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sum::Integer(sum) => sum.fmt(f),
+            Sum::Float(sum) => Value::F64(*sum).fmt(f),
+        }
+    }
+}
+
+impl Serialize for Sum {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Sum::Integer(sum) => to.serialize_i128(*sum),
+            Sum::Float(sum) => Scalar(Value::F64(*sum)).serialize(to),
+        }
+    }
 }
 
 impl Summary {
@@ -31,7 +79,7 @@ impl Summary {
     pub(crate) fn mean(&self) -> Option<f64> {
         let count = self.count - self.nan.unwrap_or(0);
         let count = u64::try_from(count).ok().filter(|&count| count > 0)?;
-        self.sum.map(|sum| sum / count.to_f64())
+        self.sum.map(|sum| sum.to_f64() / count.to_f64())
     }
 
     /// Takes in what was found in another part of the column.
@@ -45,7 +93,7 @@ impl Summary {
         self.nat = counts(self.nat, other.nat);
         self.infinite = counts(self.infinite, other.infinite);
         self.sum = match (self.sum, other.sum) {
-            (Some(a), Some(b)) => Some(a + b),
+            (Some(a), Some(b)) => Some(a.plus(b)),
             (a, b) => a.or(b),
         };
         self.min = end(self.min.take(), other.min, is_less);
@@ -60,7 +108,7 @@ fn numbers<T: Real>(stats: &Stats<T>, dtype: &DType) -> Summary {
         count: stats.count,
         nan: floats.then_some(stats.nan),
         infinite: floats.then_some(stats.infinite),
-        sum: Some(stats.sum),
+        sum: Some(stats.integer_sum.map_or(Sum::Float(stats.sum), Sum::Integer)),
         min: value(stats.min),
         max: value(stats.max),
         nat: None,

@@ -12,6 +12,14 @@ pub trait Real: Element + Copy + PartialOrd + sealed::Sealed {
     /// The nearest `f64`.
     fn to_f64(self) -> f64;
 
+    /// Whether all values are integers, and [`halves`](Real::halves) is of use.
+    #[doc(hidden)]
+    const IS_INTEGER: bool;
+
+    /// The lower 32 bits of an integer and the rest, whose sums overflow late.
+    #[doc(hidden)]
+    fn halves(self) -> (i64, i64);
+
     /// Sums up elements `stride` bytes apart in each stream; all have as many.
     #[doc(hidden)]
     fn sums(codec: &Self::Codec, streams: [&[u8]; STREAMS], stride: usize) -> [f64; STREAMS] {
@@ -41,10 +49,17 @@ impl Real for bool {
     fn to_f64(self) -> f64 {
         f64::from(u8::from(self))
     }
+
+    const IS_INTEGER: bool = true;
+
+    #[inline]
+    fn halves(self) -> (i64, i64) {
+        (self.into(), 0)
+    }
 }
 
 macro_rules! real {
-    ($($type:ty, $value:ident => $wide:expr;)*) => {$(
+    ($($type:ty, $value:ident => $wide:expr, $is_integer:literal $halves:expr;)*) => {$(
         impl sealed::Sealed for $type {}
 
         impl Real for $type {
@@ -52,6 +67,15 @@ macro_rules! real {
             fn to_f64(self) -> f64 {
                 let $value = self;
                 $wide
+            }
+
+            const IS_INTEGER: bool = $is_integer;
+
+            #[inline]
+            fn halves(self) -> (i64, i64) {
+                #[allow(unused, reason = "floats have none")]
+                let $value = self;
+                $halves
             }
 
             fn sums(
@@ -69,19 +93,22 @@ macro_rules! real {
     )*};
 }
 
+/// The lower 32 bits.
+const LOW: i64 = 0xffff_ffff;
+
 real! {
-    i8, value => f64::from(value);
-    i16, value => f64::from(value);
-    i32, value => f64::from(value);
-    i64, value => nearest(&value);
-    u8, value => f64::from(value);
-    u16, value => f64::from(value);
-    u32, value => f64::from(value);
-    u64, value => nearest(&value);
-    f16, value => value.into();
-    bf16, value => value.into();
-    f32, value => f64::from(value);
-    f64, value => value;
+    i8, value => f64::from(value), true (value.into(), 0);
+    i16, value => f64::from(value), true (value.into(), 0);
+    i32, value => f64::from(value), true (value.into(), 0);
+    i64, value => nearest(&value), true (value & LOW, value >> 32);
+    u8, value => f64::from(value), true (value.into(), 0);
+    u16, value => f64::from(value), true (value.into(), 0);
+    u32, value => f64::from(value), true (value.into(), 0);
+    u64, value => nearest(&value), true (bytemuck::cast(value & LOW.unsigned_abs()), bytemuck::cast(value >> 32));
+    f16, value => value.into(), false (0, 0);
+    bf16, value => value.into(), false (0, 0);
+    f32, value => f64::from(value), false (0, 0);
+    f64, value => value, false (0, 0);
 }
 
 fn nearest(value: &impl num_traits::ToPrimitive) -> f64 {

@@ -34,8 +34,11 @@ pub struct Stats<T> {
     pub nan: usize,
     /// How many of them are infinite.
     pub infinite: usize,
-    /// The sum of those that are not NaN: NumPy's `nansum` in doubles.
+    /// The sum of those that are not NaN: NumPy's `nansum` in doubles. That of
+    /// integers is the exact sum, rounded once.
     pub sum: f64,
+    /// The exact sum of integers and booleans; `None` for floats.
+    pub integer_sum: Option<i128>,
     /// The least that is not NaN; `None` when there is none.
     pub min: Option<T>,
     /// The greatest that is not NaN; `None` when there is none.
@@ -48,7 +51,17 @@ impl<T: Real> Stats<T> {
     /// The statistics of no elements.
     #[must_use]
     pub fn empty() -> Stats<T> {
-        Stats { count: 0, nan: 0, infinite: 0, sum: 0.0, min: None, max: None, lost: 0.0 }
+        let integer_sum = T::IS_INTEGER.then_some(0);
+        Stats {
+            count: 0,
+            nan: 0,
+            infinite: 0,
+            sum: 0.0,
+            integer_sum,
+            min: None,
+            max: None,
+            lost: 0.0,
+        }
     }
 
     /// The mean of the elements that are not NaN: NumPy's `nanmean` in
@@ -69,14 +82,16 @@ impl<T: Real> Stats<T> {
     /// an array.
     #[must_use]
     pub fn merged(self, other: Stats<T>) -> Stats<T> {
+        let integer_sum = self.integer_sum.zip(other.integer_sum).map(|(a, b)| a.wrapping_add(b));
         let mut total = Total { sum: self.sum, lost: self.lost + other.lost };
         total.add(other.sum);
-        let sum = total.get();
+        let sum = integer_sum.map_or(total.get(), nearest);
         Stats {
             count: self.count + other.count,
             nan: self.nan + other.nan,
             infinite: self.infinite + other.infinite,
             sum,
+            integer_sum,
             min: either(self.min, other.min, lesser),
             max: either(self.max, other.max, greater),
             lost: if sum.is_finite() { (total.sum - sum) + total.lost } else { 0.0 },
@@ -111,13 +126,16 @@ impl<T: Real> Job for Chunk<'_, T> {
             return Stats { count: self.0.len(), nan: self.0.len(), ..Stats::empty() };
         };
         let (mut sums, mut nan, mut infinite) = ([0.0; LANES], [0_u32; LANES], [0_u32; LANES]);
+        let (mut low, mut high) = ([0_i64; LANES], [0_i64; LANES]);
         let (mut min, mut max) = ([first; LANES], [first; LANES]);
         for elements in self.0.chunks(LANES) {
             let lanes =
                 sums.iter_mut().zip(&mut nan).zip(&mut infinite).zip(&mut min).zip(&mut max);
             for (((((sum, nan), infinite), min), max), &value) in lanes.zip(elements) {
                 let wide = value.to_f64();
-                *sum += if is_nan(value) { 0.0 } else { wide };
+                if !T::IS_INTEGER {
+                    *sum += if is_nan(value) { 0.0 } else { wide };
+                }
                 *nan += u32::from(is_nan(value));
                 *infinite += u32::from(wide.abs() == f64::INFINITY);
                 // What is no number is neither less nor greater.
@@ -125,13 +143,25 @@ impl<T: Real> Job for Chunk<'_, T> {
                 *max = if value > *max { value } else { *max };
             }
         }
+        if T::IS_INTEGER {
+            for elements in self.0.chunks(LANES) {
+                for ((low, high), value) in low.iter_mut().zip(&mut high).zip(elements) {
+                    let (own_low, own_high) = value.halves();
+                    *low += own_low;
+                    *high += own_high;
+                }
+            }
+        }
+        let [low, high] = [low, high].map(|sums| i128::from(sums.iter().sum::<i64>()));
+        let integer_sum = T::IS_INTEGER.then_some((high << 32) + low);
         let total = |counts: [u32; LANES]| counts.into_iter().map(widened).sum();
         let ends = (min.into_iter().reduce(lesser), max.into_iter().reduce(greater));
         Stats {
             count: self.0.len(),
             nan: total(nan),
             infinite: total(infinite),
-            sum: sums.iter().sum(),
+            sum: integer_sum.map_or(sums.iter().sum(), nearest),
+            integer_sum,
             min: ends.0,
             max: ends.1,
             lost: 0.0,
@@ -163,6 +193,10 @@ fn either<T>(a: Option<T>, b: Option<T>, of: impl Fn(T, T) -> T) -> Option<T> {
         (Some(a), Some(b)) => Some(of(a, b)),
         (a, b) => a.or(b),
     }
+}
+
+fn nearest(sum: i128) -> f64 {
+    num_traits::ToPrimitive::to_f64(&sum).unwrap_or(f64::NAN)
 }
 
 fn count(count: usize) -> f64 {

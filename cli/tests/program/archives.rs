@@ -263,7 +263,7 @@ fn members_are_joined_added_and_compared() {
     npz::savez_compressed(&path, &[("a", &a), ("b", &b)]).unwrap();
     let [a, b] = ["a", "b"].map(|member| format!("{path}[{member}]"));
     let all = text(directory.path().join("all.npy"));
-    printed(["concat", &a, &b, &all]);
+    printed(["concat", &a, &b, "-o", &all]);
     printed(["append", &all, &a]);
     assert_eq!(printed(["get", &all, ":"]), "[1, 2, 3, 1, 2]\n");
     printed(["diff", &a, &a]);

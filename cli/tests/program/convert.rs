@@ -144,3 +144,31 @@ fn a_cast_keeps_every_value_unless_forced() {
     let refusal = refused(1, ["convert", path, wide, "--overwrite", "--dtype", "[('x', 'f8')]"]);
     assert!(refusal.contains("does not become"), "{refusal}");
 }
+
+#[test]
+fn an_ending_of_another_format_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let path = path.to_str().unwrap();
+    for name in ["out.csv", "out.parquet", "out.h5", "out.txt", "out", "-", "out.npy.gz"] {
+        let out = directory.path().join(name);
+        let refusal = refused(1, ["convert", path, out.to_str().unwrap()]);
+        assert!(refusal.contains("use .npy, .npz or .ten"), "{refusal}");
+        let refusal = refused(1, ["sample", path, "-o", out.to_str().unwrap()]);
+        assert!(refusal.contains("end in .npy"), "{refusal}");
+    }
+    for name in ["out.npz", "out.csv"] {
+        let out = directory.path().join(name);
+        for command in
+            [&["create", "--shape", "2"][..], &["shuffle", path], &["concat", path, "-o"]]
+        {
+            let refusal = refused(1, command.iter().copied().chain([out.to_str().unwrap()]));
+            assert!(refusal.contains("end in .npy"), "{refusal}");
+        }
+    }
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    convert(path, directory.path().join("UPPER.NPZ").to_str().unwrap(), &[]);
+    assert!(
+        printed(["info", directory.path().join("UPPER.NPZ").to_str().unwrap()]).contains("arr_0")
+    );
+}

@@ -125,8 +125,19 @@ fn every_fixture_is_equal_to_itself() {
 }
 
 #[test]
-fn what_can_not_be_opened_is_an_error() {
-    let said = npymap(["diff", "none.npy", "none.npy"]);
-    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
+fn equal_is_0_different_is_1_and_trouble_is_2() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let other = directory.path().join("other.npy");
+    std::fs::copy(&path, &other).unwrap();
+    let (a, b) = (path.to_str().unwrap(), other.to_str().unwrap());
+    assert_eq!(npymap(["diff", a, b]).code, Some(0));
+    printed(["set", b, "0, 0", "1"]);
+    assert_eq!(npymap(["diff", a, b]).code, Some(1));
+    let said = npymap(["diff", "none.npy", a]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
     assert!(said.err.starts_with("error: none.npy: cannot open"), "{}", said.err);
+    std::fs::write(&other, "no array").unwrap();
+    assert_eq!(npymap(["diff", "--json", a, b]).code, Some(2));
+    assert_eq!(npymap(["diff", a]).code, Some(2));
 }

@@ -38,6 +38,7 @@ fn rows_that_differ_are_refused_before_any_is_added() {
     let float = bytes(at, "float.npy", "(2, 2)", &["<f4"], "2");
     let wide = bytes(at, "wide.npy", "(2, 3)", &["<i4"], "2");
     let before = fs::read(&log).unwrap();
+    let out = at.join("out.npy").to_str().unwrap().to_owned();
     assert_eq!(
         refused(1, ["append", &log, &good, &float]),
         format!("error: {float}: has dtype '<f4', and {log} has '<i4'\n")
@@ -47,7 +48,7 @@ fn rows_that_differ_are_refused_before_any_is_added() {
         format!("error: {wide}: has shape (2, 3), and {log} has (1, 2)\n")
     );
     assert_eq!(
-        refused(1, ["concat", &log, &wide, &format!("{log}.out")]),
+        refused(1, ["concat", &log, &wide, "-o", &out]),
         format!("error: {wide}: has shape (2, 3), and {log} has (1, 2)\n")
     );
     let scalar = bytes(at, "scalar.npy", "()", &["<i4"], "1");
@@ -57,11 +58,24 @@ fn rows_that_differ_are_refused_before_any_is_added() {
             "error: {scalar}: shape () has no axis to grow along: arrays of one axis or more have rows\n"
         )
     );
-    refused(1, ["concat", &scalar, &format!("{log}.out")]);
+    refused(1, ["concat", &scalar, "-o", &out]);
     assert_eq!(fs::read(&log).unwrap(), before);
     assert_eq!(npymap(["append", &log]).code, Some(2));
     assert_eq!(npymap(["concat", &log]).code, Some(2));
     assert_eq!(fs::read_dir(at).unwrap().count(), 5);
+}
+
+#[test]
+fn a_forgotten_output_replaces_no_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let one = bytes(at, "one.npy", "(1, 2)", &["<i2"], "1");
+    let two = bytes(at, "two.npy", "(1, 2)", &["<i2"], "2");
+    let before = fs::read(&two).unwrap();
+    refused(2, ["concat", "--overwrite", &one, &two]);
+    assert!(fs::read(&two).unwrap() == before);
+    printed(["concat", "--overwrite", &one, &two, "-o", &two]);
+    assert_eq!(printed(["get", &two, ":"]), "[[1, 1],\n [2, 2]]\n");
 }
 
 #[test]
@@ -71,11 +85,11 @@ fn arrays_are_joined_along_the_first_axis() {
     let one = bytes(at, "one.npy", "(1, 2)", &[">i2"], "1");
     let two = bytes(at, "two.npy", "(2, 2)", &["<i2", "--order", "F"], "2");
     let out = at.join("out.npy").to_str().unwrap().to_owned();
-    printed(["concat", &one, &two, &one, &out]);
+    printed(["concat", &one, &two, &one, "-o", &out]);
     assert_eq!(printed(["get", &out, ":"]), "[[1, 1],\n [2, 2],\n [2, 2],\n [1, 1]]\n");
     assert!(printed(["info", "--json", &out]).contains(r#""descr":"'>i2'""#));
-    refused(1, ["concat", &one, &two, &out]);
-    printed(["concat", "--overwrite", &out, &two, &out]);
+    refused(1, ["concat", &one, &two, "-o", &out]);
+    printed(["concat", "--overwrite", &out, &two, "-o", &out]);
     assert!(printed(["info", "--json", &out]).contains(r#""shape":[6,2]"#));
     assert_eq!(fs::read_dir(at).unwrap().count(), 3);
 }
@@ -158,30 +172,30 @@ fn arrays_are_joined_along_any_axis() {
     let last = bytes(at, "last.npy", "(2, 1, 3)", &["<i2", "--order", "F"], "3");
     let out = at.join("out.npy").to_str().unwrap().to_owned();
     for axis in ["1", "-2"] {
-        printed(["concat", "--overwrite", "--axis", axis, &one, &two, &none, &one, &out]);
+        printed(["concat", "--overwrite", "--axis", axis, &one, &two, &none, &one, "-o", &out]);
         let rows = "[[1, 1], [2, 2], [2, 2], [1, 1]]";
         let nested = rows.replace("], ", "],\n  ");
         assert_eq!(printed(["get", &out, ":"]), format!("[{nested},\n\n {nested}]\n"));
         assert!(printed(["info", "--json", &out]).contains(r#""descr":"'>i2'""#));
     }
     for axis in ["2", "-1"] {
-        printed(["concat", "--overwrite", "--axis", axis, &one, &last, &one, &out]);
+        printed(["concat", "--overwrite", "--axis", axis, &one, &last, &one, "-o", &out]);
         assert_eq!(printed(["get", &out, "1, 0"]), "[1, 1, 3, 3, 3, 1, 1]\n");
         assert_eq!(printed(["get", &out, "0, 0"]), "[1, 1, 3, 3, 3, 1, 1]\n");
     }
     let before = fs::read(&out).unwrap();
     for axis in ["3", "-4"] {
-        let error = refused(1, ["concat", "--overwrite", "--axis", axis, &one, &two, &out]);
+        let error = refused(1, ["concat", "--overwrite", "--axis", axis, &one, &two, "-o", &out]);
         let what = format!("has shape (2, 1, 2) and no axis {axis}: 3 are there, from 0");
         assert_eq!(error, format!("error: {one}: {what}\n"));
     }
     let flat = bytes(at, "flat.npy", "(2, 2)", &["<i2"], "1");
     for (axis, second) in [("2", &two), ("0", &two), ("1", &flat)] {
-        let error = refused(1, ["concat", "--overwrite", "--axis", axis, &one, second, &out]);
+        let error = refused(1, ["concat", "--overwrite", "--axis", axis, &one, second, "-o", &out]);
         assert!(error.starts_with(&format!("error: {second}: has shape (2, 2")), "{error}");
     }
     assert!(fs::read(&out).unwrap() == before);
-    assert_eq!(npymap(["concat", "--axis", "x", &one, &out]).code, Some(2));
+    assert_eq!(npymap(["concat", "--axis", "x", &one, "-o", &out]).code, Some(2));
 }
 
 /// Joins what `npymap` is to join, with shapes, orders and axes at random.
@@ -211,7 +225,7 @@ for _ in range(60):
         np.save(paths[-1], a)
         arrays.append(a)
     out = f'{directory}/out.npy'
-    subprocess.run([program, 'concat', '--overwrite', '--axis', str(axis), *paths, out], check=True)
+    subprocess.run([program, 'concat', '--overwrite', '--axis', str(axis), *paths, '-o', out], check=True)
     joined = np.load(out)
     assert joined.dtype == arrays[0].dtype, (joined.dtype, dtype)
     np.testing.assert_array_equal(joined, np.concatenate(arrays, axis=axis))

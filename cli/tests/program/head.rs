@@ -28,7 +28,7 @@ fn records_have_a_column_for_each_field() {
     printed(["set", &path, "0, 1.s", "'a\\nb'"]);
     assert_eq!(
         printed(["head", &path, "-n", "3"]),
-        "       t           in.x        in.v  s\n 0, 0  1970-01-01     0  [0.0, 0.0]\n 0, 1  1970-01-01     0  [0.0, 0.0]  a\u{fffd}b\n 1, 0  1970-01-01     0  [0.0, 0.0]\n… 1 row more\n"
+        "       t           in.x        in.v  s\n 0, 0  1970-01-01     0  [0.0, 0.0]\n 0, 1  1970-01-01     0  [0.0, 0.0]  a\\nb\n 1, 0  1970-01-01     0  [0.0, 0.0]\n… 1 row more\n"
     );
     let narrow = printed(["head", &path, "-n", "1", "--width", "24"]);
     assert!(narrow.ends_with("… 3 rows and 2 fields more\n"), "{narrow}");
@@ -51,5 +51,57 @@ fn whatever_opens_has_a_head() {
         let path = data().join("numpy-2.4.6").join(name);
         let text = printed(["head", path.to_str().unwrap(), "--max-header-len", "1000000"]);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{name}: {text}");
+    }
+}
+
+#[test]
+fn rows_are_printed_as_they_are_read() {
+    use std::io::Read as _;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("zeros.npy");
+    let path = path.to_str().unwrap();
+    printed(["create", path, "--shape", "(50000000, 16)", "--sparse", "--dtype", "u1"]);
+    for arguments in [&["head", "-n", "50000000", path][..], &["get", path, ":"]] {
+        let mut program = crate::run::command();
+        program.args(arguments).stdout(std::process::Stdio::piped());
+        let mut child = program.spawn().unwrap();
+        let mut first = [0; 100];
+        child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        // It ends with the pipe, long before 50 million rows.
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn blocks_of_rows_have_the_same_columns() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("rows.npy");
+    let path = path.to_str().unwrap();
+    printed(["create", path, "--shape", "(1000, 3)", "--dtype", "i8"]);
+    printed(["set", path, "999", "-123456"]);
+    let text = printed(["head", path, "-n", "1000", "--width", "40"]);
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 1001);
+    assert_eq!((lines[0], lines[1]), ("      0  1  2", "   0  0  0  0"));
+    assert_eq!(lines[1000], " 999  -123456  -123456  -123456");
+}
+
+/// With so little memory that no element fits many times.
+#[cfg(target_os = "linux")]
+#[test]
+fn elements_of_a_hundred_megabytes_are_printed_in_bounded_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("void.npy");
+    let path = path.to_str().unwrap();
+    printed(["create", path, "--shape", "2", "--sparse", "--dtype", "|V100000000"]);
+    for rest in ["head", "get --json", "get"] {
+        let (command, option) = rest.split_once(' ').unwrap_or((rest, "--max-header-len=9999"));
+        let index = if command == "get" { "1" } else { ":" };
+        let script = "ulimit -v 900000; exec \"$0\" \"$@\" | tail -c 20 | wc -c";
+        let mut shell = std::process::Command::new("bash");
+        shell.args(["-o", "pipefail", "-c", script, env!("CARGO_BIN_EXE_npymap")]);
+        let run = shell.args([command, option, path, index]).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!((run.status.code(), said.as_ref()), (Some(0), ""), "{rest}");
     }
 }

@@ -90,7 +90,7 @@ fn files_that_are_made_are_the_old_ones_or_the_new_ones() {
     for command in [
         &["create", "--overwrite", "--shape", "(500, 301)", "--fill", "3", "file.npy"][..],
         &["convert", "--overwrite", "--order", "F", "--byte-order", "big", "other.npy", "file.npy"],
-        &["concat", "--overwrite", "file.npy", "other.npy", "file.npy"],
+        &["concat", "--overwrite", "file.npy", "other.npy", "-o", "file.npy"],
         &["convert", "--overwrite", "other.npy", "file.npz"],
         &["convert", "--overwrite", "other.npy", "file.ten"],
         &["set", "file.npz[arr_0]", "...", "7"],

@@ -13,6 +13,7 @@ mod grow;
 mod head;
 mod help;
 mod hostile;
+mod hostile_text;
 mod info;
 mod interrupt;
 mod kill;

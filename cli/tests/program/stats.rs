@@ -97,3 +97,64 @@ fn parts_of_threads_come_together() {
         std::fs::remove_file(&path).unwrap();
     }
 }
+
+#[test]
+fn sums_of_integers_are_exact_and_printed_as_integers() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("sums.npy").to_str().unwrap().to_owned();
+    let sum = |dtype: &str, values: &[&str], shape: &str| {
+        printed(["create", &path, "--overwrite", "--shape", shape, "--dtype", dtype]);
+        for (at, value) in values.iter().enumerate() {
+            printed(["set", &path, &at.to_string(), value]);
+        }
+        let table = printed(["stats", &path]);
+        let last = table.lines().last().unwrap().split_whitespace().last().unwrap().to_owned();
+        let json = printed(["stats", "--json", &path]);
+        let json = json.split(r#""sum":"#).nth(1).unwrap().split(',').next().unwrap().to_owned();
+        assert_eq!(json, last);
+        json
+    };
+    let power = "9007199254740992";
+    assert_eq!(sum("i8", &[power, "1", "1", "1"], "4"), "9007199254740995");
+    let (most, least) = ("18446744073709551615", "-9223372036854775808");
+    assert_eq!(sum(">u8", &[most, most, most], "3000"), "55340232221128654845");
+    assert_eq!(sum("i8", &[least, least, "1"], "3"), "-18446744073709551615");
+    assert_eq!(sum("i2", &["-3", "1"], "5"), "-2");
+    assert_eq!(sum("|b1", &["True", "True"], "5"), "2");
+    assert_eq!(sum("f8", &["1", "2"], "5"), "3.0");
+    printed([
+        "create",
+        &path,
+        "--overwrite",
+        "--shape",
+        "(5000000,)",
+        "--dtype",
+        "u8",
+        "--fill",
+        most,
+    ]);
+    let json = printed(["stats", "--json", &path]);
+    assert!(json.contains(r#""sum":92233720368547758075000000,"#), "{json}");
+}
+
+#[test]
+fn figures_that_do_not_fit_the_terminal_are_a_line_each() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let run = |columns: &str, arguments: &[&str]| {
+        let mut program = crate::run::command();
+        let run = program.env("COLUMNS", columns).args(arguments).output().unwrap();
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let path = path.to_str().unwrap();
+    let wide = run("200", &["stats", path]);
+    assert_eq!(wide.lines().count(), 2, "{wide}");
+    let long = directory.path().join("a-name-that-is-much-too-long-for-a-narrow-terminal.npy");
+    std::fs::copy(path, &long).unwrap();
+    for arguments in [&["stats", path][..], &["info", path, long.to_str().unwrap()]] {
+        let narrow = run("50", arguments);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 50), "{narrow}");
+        assert!(narrow.contains("<f8"), "{narrow}");
+    }
+    assert!(run("50", &["stats", path]).contains("  max       6300.0\n"));
+}

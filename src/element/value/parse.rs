@@ -2,6 +2,7 @@
 
 use num_complex::Complex;
 
+use super::print::difference_text;
 use super::{Value, date};
 use crate::dtype::literal::Reader;
 use crate::dtype::{DType, Kind};
@@ -14,7 +15,8 @@ impl Value {
     ///
     /// Numbers and `True`/`False` as in Python (`nan`, `inf`, `1+2j`); text
     /// plain, spaces around it included, or in quotes, bytes also as `b'…'`; dates as ISO text, time
-    /// differences as a count of the dtype's unit, both `NaT`; void as
+    /// differences as a count of the dtype's unit or as they are printed
+    /// (`300 milliseconds`), both `NaT`; void as
     /// `b'\x00…'`; records as `(1, 'a')` and subarrays as `[1, 2]`.
     ///
     /// # Errors
@@ -53,10 +55,11 @@ impl Value {
             (Kind::DateTime, _) => Value::DateTime(date_ticks(text, dtype)?, dtype.unit()),
             (Kind::TimeDelta, _) => match text {
                 "NaT" => Value::TimeDelta(Ticks::NAT, dtype.unit()),
-                _ => Value::TimeDelta(
-                    Ticks(text.parse().map_err(|_| refused("a count of the unit, or NaT"))?),
-                    dtype.unit(),
-                ),
+                _ => {
+                    let ticks = difference(text, dtype);
+                    let ticks = ticks.ok_or_else(|| refused("a count of the unit, or NaT"))?;
+                    Value::TimeDelta(ticks, dtype.unit())
+                }
             },
             (Kind::Unicode, _) => Value::Text(string(whole).ok_or_else(|| refused("text"))?),
             (Kind::Bytes, _) => {
@@ -158,6 +161,15 @@ fn complex(text: &str) -> Option<Complex<f64>> {
         digits => number(digits)?,
     };
     Some(Complex::new(re, if sign == "-" { -im } else { im }))
+}
+
+/// A count of the dtype's unit, or the difference as it is printed, such as
+/// `300 milliseconds`.
+fn difference(text: &str, dtype: &DType) -> Option<Ticks> {
+    let Some((count, _)) = text.split_once(' ') else { return text.parse().ok().map(Ticks) };
+    let multiple = i128::from(dtype.unit().map_or(1, |unit| unit.multiple));
+    let ticks = Ticks(i64::try_from(count.parse::<i128>().ok()? / multiple).ok()?);
+    (difference_text(ticks, dtype.unit()) == text).then_some(ticks)
 }
 
 fn date_ticks(text: &str, dtype: &DType) -> Result<Ticks> {

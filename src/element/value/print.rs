@@ -1,7 +1,7 @@
 //! Prints values as NumPy does: `str` of a scalar by itself, and the style of
 //! arrays inside records.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use super::columns::column;
 use super::digits::{Digits, complex, scalar};
@@ -25,9 +25,9 @@ impl fmt::Display for Value {
             Value::F64(value) => f.write_str(&scalar(&Digits::double(*value))),
             Value::C64(value) => f.write_str(&complex(value, Digits::single)),
             Value::C128(value) => f.write_str(&complex(value, Digits::double)),
-            Value::Bytes(bytes) => f.write_str(&byte_text(bytes)),
+            Value::Bytes(bytes) => write_bytes(f, bytes),
             Value::Text(text) => f.write_str(text),
-            Value::Void(bytes) => f.write_str(&hex_text(bytes)),
+            Value::Void(bytes) => write_hex(f, bytes),
             Value::DateTime(ticks, unit) => f.write_str(&date_text(*ticks, *unit)),
             Value::TimeDelta(ticks, unit) => f.write_str(&difference_text(*ticks, *unit)),
             Value::Record(_) | Value::Array(_) => f.write_str(&column(&[self], false).concat()),
@@ -82,29 +82,29 @@ pub(crate) fn difference_text(Ticks(count): Ticks, unit: Option<Unit>) -> String
     format!("{} {name}", i128::from(count) * i128::from(multiple))
 }
 
-/// `b'abc'`, with Python's escapes.
-fn byte_text(bytes: &[u8]) -> String {
+/// Writes `b'abc'`, with Python's escapes.
+fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
-    let mut out = format!("b{quote}");
+    write!(f, "b{quote}")?;
     for &byte in bytes {
         match byte {
-            b'\t' => out.push_str("\\t"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\\' => out.push_str("\\\\"),
-            _ if char::from(byte) == quote => out.extend(['\\', quote]),
-            b' '..=b'~' => out.push(char::from(byte)),
-            _ => out.extend(["\\x".to_owned(), format!("{byte:02x}")]),
-        }
+            b'\t' => f.write_str("\\t"),
+            b'\n' => f.write_str("\\n"),
+            b'\r' => f.write_str("\\r"),
+            b'\\' => f.write_str("\\\\"),
+            _ if char::from(byte) == quote => write!(f, "\\{quote}"),
+            b' '..=b'~' => f.write_char(char::from(byte)),
+            _ => write!(f, "\\x{byte:02x}"),
+        }?;
     }
-    out.push(quote);
-    out
+    f.write_char(quote)
 }
 
-/// `b'\x00\xFF'`, as NumPy prints void.
-fn hex_text(bytes: &[u8]) -> String {
-    let digits: Vec<_> = bytes.iter().map(|byte| format!("\\x{byte:02X}")).collect();
-    format!("b'{}'", digits.concat())
+/// Writes `b'\x00\xFF'`, as NumPy prints void.
+fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    f.write_str("b'")?;
+    bytes.iter().try_for_each(|byte| write!(f, "\\x{byte:02X}"))?;
+    f.write_char('\'')
 }
 
 #[cfg(test)]

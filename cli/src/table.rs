@@ -1,0 +1,233 @@
+//! Tables for people to read: columns as wide as their widest cell, and as
+//! narrow as the terminal asks for.
+
+use std::io::{self, Write};
+
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::style::HEADING_CELL;
+
+/// Spaces between two columns.
+pub(crate) const GAP: usize = 2;
+
+/// No cut makes a column narrower.
+const NARROWEST: usize = 8;
+
+/// A heading and a cell for each row.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) heading: String,
+    pub(crate) cells: Vec<String>,
+    side: Side,
+    cut: Cut,
+    /// The widest cell so far.
+    width: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    Left,
+    Right,
+}
+
+/// What a column loses when there is no room for all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    Nothing,
+    Start,
+    End,
+}
+
+impl Column {
+    /// A column of text.
+    pub(crate) fn text(heading: impl Into<String>) -> Column {
+        let heading = heading.into();
+        Column {
+            width: width(&heading),
+            heading,
+            cells: Vec::new(),
+            side: Side::Left,
+            cut: Cut::End,
+        }
+    }
+
+    /// A column of paths, whose ends matter most.
+    pub(crate) fn paths(heading: impl Into<String>) -> Column {
+        Column { cut: Cut::Start, ..Column::text(heading) }
+    }
+
+    /// A column of numbers, to the right and never cut.
+    pub(crate) fn numbers(heading: impl Into<String>) -> Column {
+        Column { side: Side::Right, cut: Cut::Nothing, ..Column::text(heading) }
+    }
+
+    /// A column of indices, whose ends matter most.
+    pub(crate) fn indices(heading: impl Into<String>) -> Column {
+        Column { side: Side::Right, ..Column::paths(heading) }
+    }
+
+    /// A column of numbers or of text.
+    pub(crate) fn values(heading: impl Into<String>, are_numbers: bool) -> Column {
+        if are_numbers { Column::numbers(heading) } else { Column::text(heading) }
+    }
+
+    pub(crate) fn push(&mut self, cell: impl Into<String>) {
+        let cell = cell.into();
+        self.width = self.width.max(width(&cell));
+        self.cells.push(cell);
+    }
+
+    /// Makes it at least as wide as another.
+    pub(crate) fn widen(&mut self, other: &Column) {
+        self.width = self.width.max(other.width);
+    }
+
+    /// How many columns of a terminal it takes.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Cuts heading and cells to so many columns of a terminal.
+    pub(crate) fn shorten(&mut self, room: usize) {
+        let cut = if self.cut == Cut::Start { ending } else { shortened };
+        self.heading = cut(&self.heading, room);
+        self.cells.iter_mut().for_each(|cell| *cell = cut(cell, room));
+        self.width = self.width.min(room);
+    }
+}
+
+/// How wide the terminal is, if standard output is one. `COLUMNS` overrides it.
+pub(crate) fn terminal_width() -> Option<usize> {
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    asked.filter(|&columns| columns > 0).or_else(|| {
+        let (columns, _) = terminal_size::terminal_size_of(io::stdout())?;
+        Some(columns.0.into())
+    })
+}
+
+/// How many columns of a terminal a line of these takes.
+pub(crate) fn line_width(columns: &[Column]) -> usize {
+    1 + columns.iter().map(|column| column.width + GAP).sum::<usize>().saturating_sub(GAP)
+}
+
+/// Cuts columns of text, the widest ones most, until a line fits into `room`.
+pub(crate) fn fit(columns: &mut [Column], room: usize) {
+    loop {
+        let excess = line_width(columns).saturating_sub(room);
+        let cuttable = columns.iter_mut().filter(|column| column.cut != Cut::Nothing);
+        let widest = cuttable.max_by_key(|column| column.width);
+        match widest.filter(|column| excess > 0 && column.width > NARROWEST) {
+            // Half at most, so that others as wide are cut as well.
+            Some(column) => column.shorten(
+                column.width.saturating_sub(excess).max(column.width * 3 / 4).max(NARROWEST),
+            ),
+            None => return,
+        }
+    }
+}
+
+/// Prints headings and rows.
+pub(crate) fn print(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
+    headings(out, columns)?;
+    rows(out, columns)
+}
+
+pub(crate) fn headings(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
+    line(out, columns.iter().map(|column| (column, column.heading.as_str())), HEADING_CELL)
+}
+
+pub(crate) fn rows(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
+    let count = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
+    (0..count).try_for_each(|row| {
+        let cells = columns.iter().map(|column| (column, column.cells.get(row)));
+        let cells = cells.map(|(column, cell)| (column, cell.map_or("", String::as_str)));
+        line(out, cells, anstyle::Style::new())
+    })
+}
+
+/// Prints a line, without spaces at its end.
+fn line<'a>(
+    out: &mut impl Write,
+    cells: impl Iterator<Item = (&'a Column, &'a str)>,
+    style: anstyle::Style,
+) -> io::Result<()> {
+    let mut spaces = 1;
+    for (column, text) in cells {
+        let room = column.width.saturating_sub(width(text));
+        if text.trim_end().is_empty() {
+            spaces += column.width + GAP;
+            continue;
+        }
+        let (before, after) = match column.side {
+            Side::Left => (0, room),
+            Side::Right => (room, 0),
+        };
+        write!(out, "{:1$}{style}{text}{style:#}", "", spaces + before)?;
+        spaces = after + GAP;
+    }
+    writeln!(out)
+}
+
+/// How many columns of a terminal text takes.
+pub(crate) fn width(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
+}
+
+/// Text that takes at most so many columns, with an ellipsis when it is cut.
+pub(crate) fn shortened(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    taken(text.chars(), room).into_iter().chain(['…']).collect()
+}
+
+/// The end of a text, with an ellipsis when it is cut.
+pub(crate) fn ending(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    taken(text.chars().rev(), room).into_iter().chain(['…']).rev().collect()
+}
+
+/// The first characters that leave room for an ellipsis.
+fn taken(text: impl Iterator<Item = char>, room: usize) -> Vec<char> {
+    let mut left = room.saturating_sub(1);
+    text.map_while(|c| {
+        left = left.checked_sub(width(c.encode_utf8(&mut [0; 4])))?;
+        Some(c)
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_fit_and_numbers_stay_whole() {
+        let mut path = Column::paths("file");
+        path.push("/a/long/way/to/the/file.npy");
+        let mut text = Column::text("dtype");
+        text.push("a description that goes on");
+        let mut number = Column::numbers("count");
+        number.push("12345678901234567890");
+        let mut columns = [path, text, number];
+        fit(&mut columns, 50);
+        assert!(line_width(&columns) <= 50);
+        let mut out = Vec::new();
+        print(&mut out, &columns).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        let last = out.lines().last().unwrap();
+        assert!(last.contains("file.npy") && last.contains(" 12345678901234567890"), "{out}");
+        assert!(last.chars().count() <= 50, "{out}");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!(
+            (shortened("漢字漢字", 5), ending("漢字漢字", 5)),
+            ("漢字…".into(), "…漢字".into())
+        );
+        assert_eq!((shortened("abcd", 4), ending("abcde", 4)), ("abcd".into(), "…cde".into()));
+    }
+}
