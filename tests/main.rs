@@ -25,6 +25,7 @@ mod elements;
 mod enormous;
 mod errors;
 mod errors_format;
+mod extreme_views;
 #[cfg(target_os = "linux")]
 mod faults;
 mod fixtures;

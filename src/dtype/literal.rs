@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use crate::error::{ErrorKind, Result, excerpt};
 
 /// How deep brackets may nest; Python's own reader stops here.
-const MAX_DEPTH: usize = 200;
+pub(super) const MAX_DEPTH: usize = 200;
 
 /// A position in a text of Python literals.
 #[derive(Clone, Copy, Debug)]

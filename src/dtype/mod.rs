@@ -22,6 +22,10 @@ pub use unit::{Unit, UnitBase};
 /// NumPy's largest number of axes.
 pub(crate) const MAX_NDIM: usize = 64;
 
+/// How deep the brackets of a descr may nest: in a header they are inside one
+/// more, and [`literal`] reads no deeper.
+const MAX_DEPTH: usize = literal::MAX_DEPTH - 1;
+
 /// The order of the bytes of a number, or of each code point of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
@@ -115,6 +119,8 @@ struct Struct {
     fields: Vec<Field>,
     itemsize: usize,
     alignment: usize,
+    /// How deep the brackets of its descr nest.
+    depth: usize,
 }
 
 impl PartialEq for Struct {
@@ -137,6 +143,8 @@ struct Subarray {
     base: DType,
     shape: Vec<usize>,
     itemsize: usize,
+    /// How deep the brackets of its descr nest.
+    depth: usize,
 }
 
 /// A named part of a struct.
@@ -213,6 +221,10 @@ impl DType {
         if shape.is_empty() {
             return Ok(base);
         }
+        let depth = 1 + base.depth().max(1);
+        if depth > MAX_DEPTH {
+            return Err(too_deep());
+        }
         if base.is_unsized() {
             return Err(refused("elements of a subarray need a size, as in '|S3'"));
         }
@@ -235,6 +247,7 @@ impl DType {
                 base,
                 shape: shape.to_vec(),
                 itemsize,
+                depth,
             })))),
             None => Err(refused("elements have at most 2147483647 bytes")),
         }
@@ -436,8 +449,33 @@ impl DType {
         if itemsize > MAX_ITEMSIZE || fields.iter().any(|field| field.offset > MAX_ITEMSIZE) {
             return Err(refused("elements have at most 2147483647 bytes".to_owned()));
         }
-        Ok(DType(Repr::Struct(Arc::new(Struct { fields, itemsize, alignment }))))
+        // The descr of a field that is a subarray has no brackets of its own.
+        let depths = fields.iter().map(|field| match &field.dtype.0 {
+            Repr::Subarray(array) => array.base.depth().max(1),
+            _ => field.dtype.depth(),
+        });
+        let depth = 2 + depths.max().unwrap_or(0);
+        if depth > MAX_DEPTH {
+            return Err(too_deep());
+        }
+        Ok(DType(Repr::Struct(Arc::new(Struct { fields, itemsize, alignment, depth }))))
     }
+
+    /// How deep the brackets of its descr nest.
+    fn depth(&self) -> usize {
+        match &self.0 {
+            Repr::Scalar(_) => 0,
+            Repr::Struct(fields) => fields.depth,
+            Repr::Subarray(array) => array.depth,
+        }
+    }
+}
+
+/// Deeper types could neither be read back from a header nor handled by
+/// functions that call themselves for each part.
+fn too_deep() -> Error {
+    let reason = format!("at most {MAX_DEPTH} nested brackets");
+    ErrorKind::DType { descr: "[…]".to_owned(), reason }.into()
 }
 
 impl From<Scalar> for DType {

@@ -156,6 +156,12 @@ impl Geometry {
         Geometry::from_axes(self.offset, self.axes().take(count))
     }
 
+    /// Without the axes along which all elements are the same one. There must
+    /// be elements.
+    pub(crate) fn distinct(&self) -> Geometry {
+        Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.stride != 0))
+    }
+
     /// Without the axes of length 1.
     pub(crate) fn squeezed(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.dim != 1))
@@ -212,8 +218,11 @@ impl Geometry {
             let (from, to) = (tuple(&self.shape), tuple(shape));
             crate::error::Error::from(ErrorKind::Reshape { from, to, reason })
         };
-        let count = shape.iter().try_fold(1_usize, |n, &dim| n.checked_mul(dim));
-        if count != Some(self.len()) {
+        if shape.len() > MAX_NDIM {
+            return Err(ErrorKind::Axes { found: shape.len() }.into());
+        }
+        // An axis of length 0 excuses no other axis.
+        if count(shape).is_none() || shape.iter().product::<usize>() != self.len() {
             return Err(refused("the numbers of elements differ"));
         }
         let mut new: Axes<Axis> = shape.iter().map(|&dim| Axis { dim, stride: 0 }).collect();
@@ -236,6 +245,9 @@ impl Geometry {
             crate::error::Error::from(ErrorKind::Broadcast { from, to })
         };
         let added = shape.len().checked_sub(self.ndim()).ok_or_else(refused)?;
+        if shape.len() > MAX_NDIM {
+            return Err(ErrorKind::Axes { found: shape.len() }.into());
+        }
         if count(shape).is_none() {
             return Err(refused());
         }
@@ -292,6 +304,9 @@ impl Geometry {
             }
         }
         axes.extend(own.map(|(_, axis)| axis));
+        if axes.len() > MAX_NDIM {
+            return Err(ErrorKind::Axes { found: axes.len() }.into());
+        }
         Ok(Geometry::from_axes(offset, axes.iter().copied()))
     }
 
@@ -311,8 +326,9 @@ impl Geometry {
     }
 }
 
-/// How many elements there would be if no axis were empty.
-fn count(shape: &[usize]) -> Option<isize> {
+/// The number of elements there would be if no axis were empty; `None` when
+/// it exceeds what `isize` holds.
+pub(crate) fn count(shape: &[usize]) -> Option<isize> {
     shape.iter().try_fold(1_isize, |n, &dim| n.checked_mul(isize::try_from(dim.max(1)).ok()?))
 }
 

@@ -9,7 +9,7 @@ use crate::dtype::literal::tuple;
 use crate::dtype::{DType, MAX_NDIM};
 use crate::error::{ErrorKind, Result};
 use crate::layout::axes::Axes;
-use crate::layout::geometry::Geometry;
+use crate::layout::geometry::{Geometry, count};
 
 /// Elements of no bytes cost a file nothing, so there is a limit to how many
 /// are copied into memory.
@@ -78,10 +78,7 @@ impl Layout {
             Order::F => spread(axes, step),
         };
         // Elements of no bytes still have to be counted.
-        let count = shape
-            .iter()
-            .try_fold(1_isize, |n, &dim| n.checked_mul(isize::try_from(dim.max(1)).ok()?));
-        let (Some(span), Some(count)) = (span, count) else { return Err(too_large()) };
+        let (Some(span), Some(count)) = (span, count(shape)) else { return Err(too_large()) };
         let is_empty = shape.contains(&0);
         let (len, nbytes) =
             if is_empty { (0, 0) } else { (count.unsigned_abs(), span.unsigned_abs()) };

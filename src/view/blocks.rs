@@ -47,7 +47,7 @@ impl<'v, T: Element> Blocks<'v, T> {
     pub(super) fn new(bytes: &'v [u8], geometry: &Geometry, codec: &'v T::Codec) -> Blocks<'v, T> {
         let left = geometry.len();
         let geometry = geometry.memory_order().merged();
-        let run = Run { start: 0, count: 0, stride: 0 };
+        let run = Run::EMPTY;
         Blocks {
             bytes,
             codec,

@@ -1,5 +1,6 @@
 //! Views of elements whose dtype is known at run time only.
 
+use super::recast::behind;
 use super::{View, ViewMut};
 use crate::dtype::DType;
 use crate::element::Element;
@@ -122,8 +123,7 @@ impl<'a> ViewMut<'a, Value> {
 fn field(geometry: &Geometry, dtype: &DType, path: &str) -> Result<(Geometry, DType)> {
     let (name, rest) = split(dtype, path);
     let found = dtype.field(name)?;
-    let offset = geometry.offset + found.offset;
-    let inner = with_subarrays(Geometry { offset, ..geometry.clone() }, found.dtype.clone())?;
+    let inner = with_subarrays(behind(geometry, found.offset), found.dtype.clone())?;
     match rest {
         Some(rest) => field(&inner.0, &inner.1, rest),
         None => Ok(inner),

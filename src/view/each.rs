@@ -32,7 +32,8 @@ impl<T: Element> ViewMut<'_, T> {
         Ok(())
     }
 
-    /// Calls `f` with the bytes of each element, in the order of memory.
+    /// Calls `f` with the bytes of each element that has some, in the order of
+    /// memory.
     pub(super) fn each(
         &mut self,
         mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>,

@@ -2,31 +2,45 @@
 
 use std::fmt;
 
-use super::runs::Run;
+use ndarray::{Dimension as _, IxDyn};
+
+use super::runs::{Run, Runs};
 use crate::element::{Element, chunks};
-use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
 
 /// The elements of a [`View`](crate::View) in C order.
 ///
-/// It borrows the view and owns nothing. `fold`, and what is built on it, is
-/// faster than a `for` loop.
+/// It borrows the view and owns nothing. `fold`, and adapters built on it, are
+/// a little faster than a `for` loop.
 pub struct Iter<'v, T: Element> {
     bytes: &'v [u8],
-    geometry: &'v Geometry,
+    runs: Runs<'v>,
     codec: &'v T::Codec,
-    /// What is left of the current run.
-    run: Run,
+    /// The rest of the current run, if its elements are adjacent.
+    adjacent: &'v [u8],
+    /// The rest of the current run, if they are not.
+    apart: Run,
     /// The number of the run after it.
     next: usize,
-    left: usize,
 }
 
 impl<'v, T: Element> Iter<'v, T> {
     pub(super) fn new(bytes: &'v [u8], geometry: &'v Geometry, codec: &'v T::Codec) -> Iter<'v, T> {
-        let left = geometry.len();
-        let run = if left == 0 { Run { start: 0, count: 0, stride: 0 } } else { geometry.run(0) };
-        Iter { bytes, geometry, codec, run, next: 1, left }
+        Iter { bytes, runs: Runs::new(geometry), codec, adjacent: &[], apart: Run::EMPTY, next: 0 }
+    }
+}
+
+/// One run: its bytes if its elements are adjacent, else where they are.
+///
+/// All arguments are copies and the result is returned: an iterator whose
+/// address went out of its loop would be kept in memory there.
+#[cold]
+#[inline(never)]
+fn load<'v>(bytes: &'v [u8], runs: Runs<'v>, number: usize, size: usize) -> (&'v [u8], Run) {
+    let run = runs.get(number);
+    match run.forward(bytes, size) {
+        Some((adjacent, stride)) if stride == size => (adjacent, Run::EMPTY),
+        _ => (&[], run),
     }
 }
 
@@ -35,31 +49,41 @@ impl<T: Element> Iterator for Iter<'_, T> {
 
     #[inline]
     fn next(&mut self) -> Option<T> {
-        if self.run.count == 0 {
-            if self.left == 0 {
+        let size = T::itemsize(self.codec);
+        loop {
+            if size > 0 {
+                if let Some((element, rest)) = self.adjacent.split_at_checked(size) {
+                    self.adjacent = rest;
+                    return Some(T::decode(self.codec, element));
+                }
+            }
+            if self.apart.count > 0 {
+                let start = self.apart.start;
+                let element = self.bytes.get(start..start.wrapping_add(size))?;
+                self.apart.start = start.wrapping_add_signed(self.apart.stride);
+                self.apart.count -= 1;
+                return Some(T::decode(self.codec, element));
+            }
+            if self.next == self.runs.count {
                 return None;
             }
-            self.run = self.geometry.run(self.next);
+            (self.adjacent, self.apart) = load(self.bytes, self.runs, self.next, size);
             self.next += 1;
         }
-        let size = T::itemsize(self.codec);
-        let element = self.bytes.get(self.run.start..self.run.start.wrapping_add(size))?;
-        self.run.start = self.run.start.wrapping_add_signed(self.run.stride);
-        self.run.count -= 1;
-        self.left -= 1;
-        Some(T::decode(self.codec, element))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        let adjacent = self.adjacent.len() / T::itemsize(self.codec).max(1);
+        let left = adjacent + self.apart.count + (self.runs.count - self.next) * self.runs.len;
+        (left, Some(left))
     }
 
     fn fold<B, F: FnMut(B, T) -> B>(self, init: B, mut f: F) -> B {
         let size = T::itemsize(self.codec);
-        let rest = (self.next..self.geometry.run_count()).map(|number| self.geometry.run(number));
-        let mut folded = init;
-        for run in std::iter::once(self.run).chain(rest) {
-            let mut decode = |b, element: &[u8]| f(b, T::decode(self.codec, element));
+        let rest = (self.next..self.runs.count).map(|number| self.runs.get(number));
+        let mut decode = |b, element: &[u8]| f(b, T::decode(self.codec, element));
+        let mut folded = self.adjacent.chunks_exact(size.max(1)).fold(init, &mut decode);
+        for run in std::iter::once(self.apart).chain(rest) {
             let (forward, turned) = run.turned_forward();
             folded = match forward.forward(self.bytes, size) {
                 Some((bytes, stride)) if turned => {
@@ -86,38 +110,55 @@ impl<T: Element> Clone for Iter<'_, T> {
 
 impl<T: Element> fmt::Debug for Iter<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Iter").field("left", &self.left).finish_non_exhaustive()
+        f.debug_struct("Iter").field("left", &self.len()).finish_non_exhaustive()
     }
 }
 
-/// The elements of a [`View`](crate::View) in C order, each with its index.
+/// The elements of a [`View`](crate::View) in C order, each with its index, as
+/// ndarray's `indexed_iter` returns it. Up to four axes take no allocation.
 pub struct IndexedIter<'v, T: Element> {
     elements: Iter<'v, T>,
     shape: &'v [usize],
     /// The index of the next element.
-    index: Axes<usize>,
+    index: IxDyn,
 }
 
 impl<'v, T: Element> IndexedIter<'v, T> {
     pub(super) fn new(elements: Iter<'v, T>, shape: &'v [usize]) -> IndexedIter<'v, T> {
-        IndexedIter { elements, shape, index: Axes::from_elem(0, shape.len()) }
+        IndexedIter { elements, shape, index: IxDyn::zeros(shape.len()) }
+    }
+}
+
+/// Moves an index of an element to the next one in C order.
+#[inline]
+fn increment(index: &mut [usize], shape: &[usize]) {
+    for (i, &dim) in index.iter_mut().zip(shape).rev() {
+        *i += 1;
+        if *i < dim {
+            break;
+        }
+        *i = 0;
     }
 }
 
 impl<T: Element> Iterator for IndexedIter<'_, T> {
-    type Item = (Vec<usize>, T);
+    type Item = (IxDyn, T);
 
-    fn next(&mut self) -> Option<(Vec<usize>, T)> {
+    #[inline]
+    fn next(&mut self) -> Option<(IxDyn, T)> {
         let value = self.elements.next()?;
-        let index = self.index.to_vec();
-        for (i, &dim) in self.index.iter_mut().zip(self.shape).rev() {
-            *i += 1;
-            if *i < dim {
-                break;
-            }
-            *i = 0;
-        }
+        let index = self.index.clone();
+        increment(self.index.slice_mut(), self.shape);
         Some((index, value))
+    }
+
+    fn fold<B, F: FnMut(B, (IxDyn, T)) -> B>(self, init: B, mut f: F) -> B {
+        let (mut next, shape) = (self.index, self.shape);
+        self.elements.fold(init, |folded, value| {
+            let index = next.clone();
+            increment(next.slice_mut(), shape);
+            f(folded, (index, value))
+        })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

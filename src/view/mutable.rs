@@ -143,7 +143,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     }
 
     /// Replaces every element by what `f` makes of it, in the order of
-    /// memory.
+    /// memory. Elements of no bytes, which have nothing to replace, are left
+    /// out.
     ///
     /// # Errors
     ///
@@ -172,8 +173,16 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// [`ErrorKind::Broadcast`]; [`ErrorKind::Value`] when an element doesn't
     /// fit the dtype.
     pub fn assign(&mut self, from: &View<'_, T>) -> Result<()> {
-        let from = from.broadcast(self.shape())?;
-        self.store(from.iter())
+        let all = from.broadcast(self.shape())?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        if T::itemsize(&self.codec) == 0 {
+            // Nothing is stored: each value need only be one that fits.
+            let values = from.with(from.geometry().distinct());
+            return values.iter().try_for_each(|value| value.encode(&self.codec, &mut []));
+        }
+        self.store(all.iter())
     }
 
     /// Stores values in C order.
@@ -218,6 +227,11 @@ impl<'a, T: Element> ViewMut<'a, T> {
         let size = T::itemsize(&self.codec);
         let geometry = self.geometry.merged();
         let mut values = values;
+        if size == 0 && size_of::<T>() == 0 {
+            // All are the same value, however many there are.
+            let mut first = values.take(1);
+            return first.try_for_each(|value| value.borrow().encode(&self.codec, &mut []));
+        }
         for run in geometry.runs() {
             let mut at = run.start;
             for value in values.by_ref().take(run.count) {
@@ -338,7 +352,11 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// 0.
     pub fn axis_chunks(self, axis: usize, size: usize) -> Result<Vec<ViewMut<'a, T>>> {
         let count = self.geometry.chunks(axis, size)?.len();
-        let mut parts = Vec::with_capacity(count);
+        let mut parts = Vec::new();
+        if parts.try_reserve_exact(count).is_err() {
+            let (shape, itemsize) = (tuple(self.shape()), T::itemsize(&self.codec));
+            return Err(ErrorKind::Size { shape, itemsize }.into());
+        }
         let mut rest = self;
         for _ in 1..count {
             let (part, after) = rest.split_at(axis, size)?;
@@ -352,18 +370,18 @@ impl<'a, T: Element> ViewMut<'a, T> {
 
 impl Run {
     /// Calls `f` with the bytes of each element of a run that doesn't go
-    /// backward.
+    /// backward, if elements have bytes.
     pub(super) fn each(
         &self,
         bytes: &mut [u8],
         size: usize,
-        mut f: impl FnMut(&mut [u8]) -> Result<()>,
+        f: impl FnMut(&mut [u8]) -> Result<()>,
     ) -> Result<()> {
         match self.forward_mut(bytes, size) {
             Some((bytes, stride)) if stride == size => bytes.chunks_exact_mut(size).try_for_each(f),
             Some((bytes, stride)) => chunks_mut(bytes, stride, size).try_for_each(f),
-            // Elements without bytes.
-            None => (0..self.count).try_for_each(|_| f(&mut [])),
+            // Elements of no bytes: a file may claim more than can be counted.
+            None => Ok(()),
         }
     }
 }

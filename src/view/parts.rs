@@ -139,7 +139,7 @@ impl Parts {
         indices: &[usize],
         out: &mut [T],
     ) {
-        if self.len == 0 {
+        if self.len == 0 || size_of::<T>() == 0 {
             return;
         }
         if self.is_run {
@@ -213,6 +213,9 @@ impl Parts {
 
     /// Copies the bytes of parts as they are stored, elements in C order.
     pub(crate) fn copy(&self, bytes: &[u8], indices: &[usize], out: &mut [u8]) {
+        if self.size == 0 {
+            return;
+        }
         let mut rest = out;
         for run in indices.iter().flat_map(|&index| self.runs(index)) {
             for element in run.elements(bytes, self.size) {

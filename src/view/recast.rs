@@ -230,7 +230,7 @@ impl<T: Element> ViewMut<'_, T> {
 }
 
 /// The same elements from a byte inside them on.
-fn behind(geometry: &Geometry, offset: usize) -> Geometry {
+pub(super) fn behind(geometry: &Geometry, offset: usize) -> Geometry {
     // No elements may start at the end of the bytes, and stay there.
     let offset = if geometry.len() == 0 { 0 } else { offset };
     Geometry { offset: geometry.offset + offset, ..geometry.clone() }

@@ -1,7 +1,7 @@
 //! Elements as runs: the last axis of a geometry, once for each index of the
 //! axes before it.
 
-use crate::layout::geometry::{Geometry, advance};
+use crate::layout::geometry::{Geometry, advance, signed};
 
 /// One run: where it starts, and how many elements at what distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,9 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// No elements.
+    pub(super) const EMPTY: Run = Run { start: 0, count: 0, stride: 0 };
+
     /// The run's bytes and the distance of its elements, when it goes forward
     /// without overlap.
     pub(super) fn forward<'b>(&self, bytes: &'b [u8], size: usize) -> Option<(&'b [u8], usize)> {
@@ -59,7 +62,67 @@ impl Run {
     }
 }
 
+/// The elements of a geometry in C order, as runs as long as its last axes
+/// give without copying the geometry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Runs<'g> {
+    geometry: &'g Geometry,
+    /// The axes that the runs are along.
+    inner: usize,
+    /// How many runs there are.
+    pub(super) count: usize,
+    /// How many elements each has, and their distance.
+    pub(super) len: usize,
+    stride: isize,
+}
+
+impl<'g> Runs<'g> {
+    pub(super) fn new(geometry: &'g Geometry) -> Runs<'g> {
+        let all = geometry.len();
+        let (inner, len, stride) = geometry.last_run();
+        Runs { geometry, inner, count: if all == 0 { 0 } else { all / len }, len, stride }
+    }
+
+    /// The `number`th run.
+    pub(super) fn get(&self, number: usize) -> Run {
+        let start = self.geometry.start(number, self.inner);
+        Run { start, count: self.len, stride: self.stride }
+    }
+}
+
 impl Geometry {
+    /// How many of the last axes are one run of elements, how many elements
+    /// these are, and their distance.
+    fn last_run(&self) -> (usize, usize, isize) {
+        let (mut inner, mut len, mut stride) = (0, 1_usize, 0_isize);
+        for (&dim, &own) in self.shape.iter().zip(&self.strides).rev() {
+            let runs_on = signed(len).checked_mul(stride) == Some(own);
+            if dim != 1 {
+                if len == 1 {
+                    stride = own;
+                } else if !runs_on {
+                    break;
+                }
+                len *= dim;
+            }
+            inner += 1;
+        }
+        (inner, len, stride)
+    }
+
+    /// The first byte of the `number`th index of all axes but the last
+    /// `inner`, in C order.
+    #[inline]
+    fn start(&self, number: usize, inner: usize) -> usize {
+        let mut start = self.offset;
+        let mut number = number;
+        for (&dim, &stride) in self.shape.iter().zip(&self.strides).rev().skip(inner) {
+            start = advance(start, number % dim, stride);
+            number /= dim;
+        }
+        start
+    }
+
     /// How many runs there are.
     pub(super) fn run_count(&self) -> usize {
         if self.len() == 0 { 0 } else { self.shape.iter().rev().skip(1).product() }
@@ -68,12 +131,7 @@ impl Geometry {
     /// The `number`th run, in C order.
     #[inline]
     pub(super) fn run(&self, number: usize) -> Run {
-        let mut start = self.offset;
-        let mut number = number;
-        for (&dim, &stride) in self.shape.iter().zip(&self.strides).rev().skip(1) {
-            start = advance(start, number % dim, stride);
-            number /= dim;
-        }
+        let start = self.start(number, 1);
         let count = self.shape.last().copied().unwrap_or(1);
         Run { start, count, stride: self.strides.last().copied().unwrap_or(0) }
     }

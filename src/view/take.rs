@@ -8,7 +8,7 @@ use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::{ErrorKind, Result};
 use crate::layout::check_unbacked;
-use crate::layout::geometry::Geometry;
+use crate::layout::geometry::{Geometry, count};
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 
 impl<T: Element> View<'_, T> {
@@ -40,7 +40,7 @@ impl<T: Element> View<'_, T> {
     /// ```
     pub fn take<I: RowIndex>(&self, axis: usize, indices: &[I]) -> Result<ArrayD<T>> {
         let taken = self.taken(axis, indices)?;
-        let shape = taken.shape(self.shape(), axis);
+        let shape = replaced(self.shape(), axis, taken.rows.len());
         let elements = if let Some(mut out) = T::zeros(taken.len) {
             self.take_over(&taken, &mut out);
             out
@@ -85,6 +85,9 @@ impl<T: Element> View<'_, T> {
         let outer: Geometry = self.geometry.first_axes(axis);
         let len = outer.len().checked_mul(rows.len()).and_then(|n| n.checked_mul(parts.len));
         let len = len.filter(|len| len.checked_mul(size_of::<T>().max(1)).is_some());
+        // ndarray counts empty arrays too, as if no axis were empty.
+        let taken = replaced(shape, axis, rows.len());
+        let len = len.filter(|_| count(&taken).is_some());
         let len = len.ok_or_else(|| ErrorKind::Size {
             shape: tuple(shape),
             itemsize: size_of::<T>().max(1),
@@ -94,6 +97,10 @@ impl<T: Element> View<'_, T> {
     }
 
     fn take_over(&self, taken: &Taken, out: &mut [T]) {
+        // Values of no size are all there already, however many they are.
+        if size_of::<T>() == 0 {
+            return;
+        }
         let each = taken.rows.len() * taken.parts.len;
         let mut rest = out;
         for parts in taken.all() {
@@ -113,18 +120,21 @@ struct Taken {
 }
 
 impl Taken {
-    /// The parts once for each index of the axes before.
+    /// The parts once for each index of the axes before; none when nothing is
+    /// copied, however many these are.
     fn all(&self) -> impl Iterator<Item = Parts> + '_ {
-        self.outer.places().map(|start| self.parts.from(start))
+        let outer = (self.len > 0).then(|| self.outer.places());
+        outer.into_iter().flatten().map(|start| self.parts.from(start))
     }
+}
 
-    fn shape(&self, shape: &[usize], axis: usize) -> Vec<usize> {
-        let mut shape = shape.to_vec();
-        if let Some(dim) = shape.get_mut(axis) {
-            *dim = self.rows.len();
-        }
-        shape
+/// A shape with another length of one axis.
+fn replaced(shape: &[usize], axis: usize, len: usize) -> Vec<usize> {
+    let mut shape = shape.to_vec();
+    if let Some(dim) = shape.get_mut(axis) {
+        *dim = len;
     }
+    shape
 }
 
 /// Refuses memory of another length than what is taken.

@@ -1,0 +1,218 @@
+//! Views with extreme shapes, steps and repetitions: refused or right, never a
+//! panic.
+
+use npymap::ndarray::SliceInfoElem;
+use npymap::{DType, DynView, Layout, Order, View};
+
+fn view<'a>(bytes: &'a [u8], dtype: &str, shape: &[usize]) -> View<'a, u8> {
+    View::from_bytes(bytes, &Layout::new(dtype.parse().unwrap(), shape, Order::C, 0).unwrap())
+        .unwrap()
+}
+
+#[test]
+fn empty_shapes_that_cannot_be_counted_are_refused() {
+    let empty = view(&[], "|u1", &[0]);
+    assert!(empty.reshape(&[0, 1 << 32, 1 << 32]).is_err());
+    assert!(empty.reshape(&[0; 65]).is_err());
+    assert!(empty.reshape(&[usize::MAX, 0]).is_err());
+    let one = view(&[7], "|u1", &[1]);
+    assert!(one.broadcast(&[1; 65]).is_err());
+    assert!(one.reshape(&[1; 65]).is_err());
+    assert!(one.try_slice([SliceInfoElem::NewAxis; 64]).is_err());
+    assert_eq!(one.try_slice([SliceInfoElem::NewAxis; 63]).unwrap().ndim(), 64);
+}
+
+#[test]
+fn copies_of_indices_whose_shape_cannot_be_counted_are_refused() {
+    let empty = view(&[], "|u1", &[0, 1 << 62, 1]);
+    assert!(empty.take(2, &[0_usize; 3]).is_err());
+    assert_eq!(empty.take(2, &[0_usize]).unwrap().shape(), [0, 1 << 62, 1]);
+}
+
+/// Numbers by chance, the same at every run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+}
+
+const DIMS: [usize; 9] = [0, 1, 1, 2, 3, 4, 1 << 31, 1 << (usize::BITS - 3), usize::MAX];
+
+const STEPS: [isize; 9] = [1, 1, -1, 2, -2, isize::MAX, -isize::MAX, isize::MIN, 1 << 30];
+
+fn shape(chance: &mut Chance, ndim: usize) -> Vec<usize> {
+    (0..ndim).map(|_| chance.of(&DIMS)).collect()
+}
+
+fn slices(chance: &mut Chance, shape: &[usize]) -> Vec<SliceInfoElem> {
+    let mut info = Vec::new();
+    for &dim in shape {
+        let dim = isize::try_from(dim).unwrap();
+        info.push(match chance.below(5) {
+            0 => SliceInfoElem::NewAxis,
+            1 => SliceInfoElem::Index(chance.of(&[0, -1, dim / 2])),
+            _ => {
+                let start = chance.of(&[0, 0, dim / 2, dim, -dim]);
+                let end = chance.of(&[None, None, Some(dim), Some(dim / 2), Some(0)]);
+                SliceInfoElem::Slice { start, end, step: chance.of(&STEPS) }
+            }
+        });
+    }
+    info.truncate(shape.len());
+    info
+}
+
+/// Some view of another, or the same where it was refused.
+fn changed<'a>(view: DynView<'a>, chance: &mut Chance) -> DynView<'a> {
+    let own = view.shape().to_vec();
+    let axis = chance.below(own.len() + 1);
+    let made = match chance.below(9) {
+        0 | 1 => view.try_slice(slices(chance, &own)),
+        2 => {
+            let added = chance.below(3);
+            let mut to = shape(chance, added);
+            to.extend(own.iter().map(|&dim| if dim == 1 { chance.of(&DIMS) } else { dim }));
+            view.broadcast(&to)
+        }
+        3 => {
+            let ndim = chance.below(4);
+            view.reshape(&shape(chance, ndim))
+        }
+        4 => {
+            let mut to = own.clone();
+            to.push(1);
+            to.rotate_right(chance.below(3).min(own.len()));
+            view.reshape(&to)
+        }
+        5 => Ok(view.t()),
+        6 => Ok(view.memory_order()),
+        7 => view.split_at(axis, chance.below(3)).map(|(_, high)| high),
+        _ => {
+            let dtype: DType = chance.of(&["|u1", "<u2", "|V3", "<u4"]).parse().unwrap();
+            view.view_as(&dtype)
+        }
+    };
+    made.unwrap_or(view)
+}
+
+/// Everything that reads all elements agrees.
+fn read(view: &DynView<'_>, chance: &mut Chance) {
+    let (shape, axis) = (view.shape().to_vec(), chance.below(view.ndim() + 1));
+    drop(view.view_as(&"|V1".parse().unwrap()));
+    drop(view.squeeze());
+    drop(view.take::<usize>(axis, &[]));
+    drop(view.index_axis(axis, 0));
+    drop(view.axis_chunks(axis, chance.of(&DIMS)).map(|mut chunks| chunks.next()));
+    if view.len() > 4096 {
+        return;
+    }
+    drop(view.take(axis, &[0_usize, 0]));
+    let all = view.to_vec();
+    assert_eq!(all.len(), view.len());
+    assert!(view.iter().eq(all.iter().cloned()));
+    assert_eq!(view.indexed_iter().count(), all.len());
+    assert_eq!(view.fold(0, |count, _| count + 1), all.len());
+    assert_eq!(view.element_bytes().count(), all.len());
+    let array = view.to_ndarray();
+    assert_eq!(array.shape(), shape);
+    assert!(array.iter().eq(&all));
+    if let Ok(numbers) = view.view::<u8>() {
+        let lent = numbers.as_ndarray::<npymap::ndarray::IxDyn>().unwrap();
+        assert!(lent.iter().copied().eq(numbers.iter()));
+        let mut blocks = Vec::new();
+        numbers.for_each_block(|block| blocks.extend_from_slice(block));
+        assert_eq!(blocks.len(), all.len());
+        let sum = numbers.iter().map(f64::from).sum::<f64>();
+        assert_eq!(numbers.sum(), sum);
+        drop(numbers.as_slice());
+        let others: Vec<_> = shape.iter().enumerate().filter(|(i, _)| *i != axis).collect();
+        if others.iter().map(|(_, dim)| **dim as u128).product::<u128>() < 4096 {
+            if let Ok(sums) = numbers.sum_axis(axis) {
+                assert_eq!(sums.sum(), sum);
+            }
+        }
+    }
+}
+
+#[test]
+fn any_series_of_slices_repetitions_and_reshapes_can_be_read() {
+    let mut chance = Chance(7);
+    let bytes: Vec<u8> = (0..=255).collect();
+    for start in [&[4, 6, 2][..], &[48], &[0], &[3, 0, 5], &[0, 1 << 31], &[], &[1, 1]] {
+        let layout = Layout::new("|u1".parse().unwrap(), start, Order::C, 5).unwrap();
+        for _ in 0..100 {
+            let mut view = DynView::from_bytes(&bytes, &layout).unwrap();
+            for _ in 0..6 {
+                view = changed(view, &mut chance);
+                read(&view, &mut chance);
+            }
+        }
+    }
+}
+
+#[test]
+fn edits_of_elements_of_no_bytes_do_not_count_them() {
+    for (dtype, shape) in [("|V0", &[1 << 62][..]), ("[]", &[10, 1 << 40])] {
+        let layout = Layout::new(dtype.parse().unwrap(), shape, Order::C, 0).unwrap();
+        let mut view = npymap::DynViewMut::from_bytes(&mut [], &layout).unwrap();
+        view.byteswap_inplace().unwrap();
+        view.map_inplace(|value| value).unwrap();
+        let values = DynView::from_bytes(&[], &layout).unwrap();
+        view.assign(&values).unwrap();
+        let first = values.at(vec![0; shape.len()].as_slice());
+        view.fill(&first).unwrap();
+        view.assign_as(&values, npymap::Casting::No).unwrap();
+        assert!(view.axis_chunks(shape.len() - 1, 1).is_err());
+        let mut view = npymap::ViewMut::<[u8; 0]>::from_bytes(&mut [], &layout).unwrap();
+        view.map_inplace(|value| value).unwrap();
+        let values = View::<[u8; 0]>::from_bytes(&[], &layout).unwrap();
+        view.assign(&values).unwrap();
+        view.copy_from_slice(values.as_slice().unwrap()).unwrap();
+        view.copy_from(values.as_ndarray::<npymap::ndarray::IxDyn>().unwrap()).unwrap();
+        let mut out = vec![[0_u8; 0]; 4 * (values.len() / shape[0])];
+        // At most 2^20 of them are copied.
+        let taken = values.take_into(0, &[0_usize; 4], &mut out);
+        assert_eq!(taken.is_ok(), out.len() == 4);
+    }
+}
+
+#[test]
+fn a_value_that_does_not_fit_elements_of_no_bytes_is_refused() {
+    let layout = Layout::new("|V0".parse().unwrap(), &[1 << 62], Order::C, 0).unwrap();
+    let mut view = npymap::DynViewMut::from_bytes(&mut [], &layout).unwrap();
+    let layout = Layout::new("|u1".parse().unwrap(), &[1], Order::C, 0).unwrap();
+    let values = DynView::from_bytes(&[1], &layout).unwrap().broadcast(&[1 << 62]).unwrap();
+    assert!(view.assign(&values).is_err());
+}
+
+#[test]
+fn types_nest_no_deeper_than_they_can_be_printed_and_read() {
+    let byte: DType = "|u1".parse().unwrap();
+    let wraps: [fn(DType) -> npymap::Result<DType>; 3] = [
+        |dtype| DType::array(dtype, &[1]),
+        |dtype| DType::packed([("x", dtype)]),
+        |dtype| DType::packed([("x", DType::array(dtype, &[1])?)]),
+    ];
+    for wrap in wraps {
+        let mut dtype = byte.clone();
+        let refused = loop {
+            match wrap(dtype.clone()) {
+                Ok(deeper) => dtype = deeper,
+                Err(error) => break error,
+            }
+        };
+        assert!(refused.to_string().contains("at most 199 nested brackets"), "{refused}");
+        assert_eq!(dtype.to_string().parse::<DType>().unwrap(), dtype);
+        assert_eq!(dtype.with_byte_order(npymap::ByteOrder::Big), dtype);
+        let layout = Layout::new(dtype, &[2], Order::C, 0).unwrap();
+        let view = DynView::from_bytes(&[1, 2], &layout).unwrap();
+        assert_ne!(view.at(0).to_string(), view.at(1).to_string());
+    }
+}
