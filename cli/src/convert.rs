@@ -28,7 +28,8 @@ use crate::region::Region;
 ///
 /// What isn't asked for stays; without options OUT is what np.save makes of
 /// the array. Of a file of several arrays an .npz or .ten takes all, with
-/// their names. OUT gets its name when it is complete and on the disk, so IN
+/// their names; members that are not arrays are left out, or refused where OUT
+/// is IN. OUT gets its name when it is complete and on the disk, so IN
 /// and OUT may be one file.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -112,7 +113,8 @@ impl Convert {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let written = Written::by_ending(&self.output)?;
         let inputs = Inputs::open(&self.input, self.max_header_len);
-        let inputs = inputs.map_err(Failure::library)?;
+        let mut inputs = inputs.map_err(Failure::library)?;
+        inputs.replaced_by(&self.output);
         let draft = match written {
             Written::Npz => self.npz(&inputs)?,
             Written::Ten => self.ten(&inputs)?,
@@ -136,7 +138,7 @@ impl Convert {
             compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
             overwrite: self.made.overwrite,
         };
-        outputs::npz(&self.output, &inputs.arrays().map_err(Failure::library)?, &stored)
+        outputs::npz(&self.output, &inputs.arrays()?, &stored)
     }
 
     fn ten(&self, inputs: &Inputs<'_>) -> Result<Draft, Failure> {
@@ -146,7 +148,7 @@ impl Convert {
         self.refuse(!is_c || !is_little, "a .ten is in C order and little-endian")?;
         self.refuse(self.made.version.is_some(), "a .ten has no --version")?;
         self.refuse(self.deflate.is_some(), "a .ten can't be deflated: use .npz")?;
-        let inputs = inputs.arrays().map_err(Failure::library)?;
+        let inputs = inputs.arrays()?;
         let stored = Stored {
             bytes: None,
             order: None,

@@ -2,10 +2,12 @@
 //! get.
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use npymap::npz::{Member, Npz};
 use npymap::{AnyFile, MappedArray, Result, ShardMember};
 
+use crate::failure::Failure;
 use crate::place::Place;
 use crate::{open, words};
 
@@ -20,11 +22,20 @@ pub(crate) struct Input<'a> {
 pub(crate) struct Inputs<'a> {
     place: &'a Place,
     file: AnyFile,
+    /// The file will be replaced: members that are left out would be lost.
+    is_replaced: bool,
 }
 
 impl<'a> Inputs<'a> {
     pub(crate) fn open(place: &'a Place, max_header_len: usize) -> Result<Inputs<'a>> {
-        Ok(Inputs { place, file: open::any(&place.path, max_header_len)? })
+        let file = open::any(&place.path, max_header_len)?;
+        Ok(Inputs { place, file, is_replaced: false })
+    }
+
+    /// Refuses to leave out members if `output` is the file itself.
+    pub(crate) fn replaced_by(&mut self, output: &Path) {
+        let same = self.place.path.canonicalize().ok().zip(output.canonicalize().ok());
+        self.is_replaced = same.is_some_and(|(input, output)| input == output);
     }
 
     /// The array that is meant, or the only one there is.
@@ -33,15 +44,20 @@ impl<'a> Inputs<'a> {
     }
 
     /// The arrays in their order, or the one that is meant. Members that are
-    /// no arrays are left out, and that is said.
-    pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>> {
+    /// not arrays are left out with a note, or refused if they would be lost.
+    pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>, Failure> {
         let member = self.place.member.as_deref();
         match &self.file {
             AnyFile::Npz(npz) if member.is_none() => {
                 let mut inputs = Vec::new();
-                for member in keyed(npz) {
-                    if member.header()?.is_none() {
-                        left_out(self.place, member.name());
+                let members = keyed(npz);
+                let shadowed = npz.len() > members.len() && self.is_replaced;
+                if let Some(name) = shadowed.then(|| unread(npz, &members)).flatten() {
+                    return Err(self.lost(name));
+                }
+                for member in members {
+                    if member.header().map_err(Failure::library)?.is_none() {
+                        self.leave_out(member.full_name())?;
                         continue;
                     }
                     let name = member.name().to_owned();
@@ -61,17 +77,17 @@ impl<'a> Inputs<'a> {
                 let mut inputs: Vec<Input<'_>> = Vec::new();
                 for member in last_of_each(shard.members(), ShardMember::name) {
                     let name = member.name();
-                    if member.is_ten()? {
-                        let ten = member.ten()?;
+                    if member.is_ten().map_err(Failure::library)? {
+                        let ten = member.ten().map_err(Failure::library)?;
                         for at in 0..ten.len() {
                             let (name, ten) = (format!("{name}[{at}]"), ten.clone());
                             inputs.push(Input { name, open: Box::new(move || ten.get(at)) });
                         }
-                    } else if member.header()?.is_some() {
+                    } else if member.header().map_err(Failure::library)?.is_some() {
                         let name = name.strip_suffix(".npy").unwrap_or(name).to_owned();
                         inputs.push(Input { name, open: Box::new(move || member.open()) });
                     } else {
-                        left_out(self.place, name);
+                        self.leave_out(name)?;
                     }
                 }
                 Ok(inputs)
@@ -82,6 +98,24 @@ impl<'a> Inputs<'a> {
             }
         }
     }
+
+    fn leave_out(&self, member: &str) -> Result<(), Failure> {
+        if self.is_replaced {
+            return Err(self.lost(member));
+        }
+        let member = self.path_of(member);
+        words::note(&format!("{}: is not an array and is left out", member.display()));
+        Ok(())
+    }
+
+    fn lost(&self, member: &str) -> Failure {
+        let reason = "would be lost: choose another name for the output";
+        Failure::Refused { path: self.path_of(member), reason }
+    }
+
+    fn path_of(&self, member: &str) -> PathBuf {
+        format!("{}[{member}]", self.place.path.display()).into()
+    }
 }
 
 /// The members that are meant by the names of all: `w` comes before `w.npy`.
@@ -90,6 +124,12 @@ fn keyed(npz: &Npz) -> Vec<Member<'_>> {
     let bare: HashSet<_> = npz.members().filter(is_bare).map(|member| member.name()).collect();
     let meant = |member: &Member<'_>| is_bare(member) || !bare.contains(member.name());
     last_of_each(npz.members().filter(meant), Member::full_name)
+}
+
+/// The full name of a member that none of these has, if there is one.
+fn unread<'a>(npz: &'a Npz, members: &[Member<'_>]) -> Option<&'a str> {
+    let names: HashSet<_> = members.iter().map(Member::full_name).collect();
+    npz.members().map(|member| member.full_name()).find(|name| !names.contains(name))
 }
 
 /// Of members of equal names the last ones, which count everywhere.
@@ -110,9 +150,4 @@ pub(crate) fn last_of_each<'a, T>(
 fn named(infos: &[&str], at: usize, info: &str) -> String {
     let is_own = !info.is_empty() && infos.iter().filter(|&other| *other == info).count() == 1;
     if is_own { info.to_owned() } else { format!("arr_{at}") }
-}
-
-fn left_out(place: &Place, member: &str) {
-    let path = place.path.display();
-    words::note(&format!("{path}[{member}]: is no array and is left out"));
 }

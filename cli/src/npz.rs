@@ -1,5 +1,6 @@
 //! `npymap npz`: takes archives apart and checks them.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
@@ -32,7 +33,8 @@ enum Command {
 /// checked.
 ///
 /// Each file has the name the member has in the archive, with directories as
-/// there, and gets it when it is complete.
+/// there, and gets it when it is complete. Members that are damaged are
+/// reported and left out.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -102,12 +104,54 @@ impl Extract {
         let mut progress = Progress::new(usize::try_from(total).unwrap_or(usize::MAX));
         // Nothing is written before all names are known to be good.
         let targets = members.iter().map(|member| self.target(member));
-        for (member, target) in members.iter().zip(targets.collect::<Result<Vec<_>, _>>()?) {
-            self.extract(member, &target, &mut progress)?;
+        let targets = targets.collect::<Result<Vec<_>, _>>()?;
+        self.check(&members, &targets)?;
+        let mut damaged = 0;
+        for (member, target) in members.iter().zip(&targets) {
+            match self.extract(member, target, &mut progress) {
+                Err(failure) if is_about_member(&failure) => {
+                    words::error(&failure);
+                    damaged += 1;
+                }
+                done => done?,
+            }
         }
-        let count = words::plural(members.len(), "member");
+        let count = words::plural(members.len() - damaged, "member");
         writeln!(io::stdout(), "{}: {count} extracted", safe(self.file.display()))?;
-        Ok(ExitCode::SUCCESS)
+        Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Checks that each file can be made: no two members are to be one file,
+    /// none is both a file and a directory, and none is one on the disk.
+    fn check(&self, members: &[Member<'_>], targets: &[PathBuf]) -> Result<(), Failure> {
+        let mut names = HashSet::new();
+        for (member, target) in members.iter().zip(targets) {
+            if !names.insert(target.as_path()) {
+                let reason = "another member has the same path: extract one of them by name";
+                return Err(Failure::Refused { path: self.path_of(member), reason });
+            }
+        }
+        for (member, target) in members.iter().zip(targets) {
+            let inside = |path: &&Path| path.starts_with(&self.directory);
+            let above = || target.ancestors().skip(1).take_while(inside);
+            if above().any(|directory| names.contains(directory)) {
+                let reason = "another member is a file where this one needs a directory: extract one of them by name";
+                return Err(Failure::Refused { path: self.path_of(member), reason });
+            }
+            if let Some(file) = above().find(|path| path.exists() && !path.is_dir()) {
+                let reason = "is not a directory: extract to another one with --directory";
+                return Err(Failure::Refused { path: file.to_owned(), reason });
+            }
+            if target.is_dir() {
+                let reason = "is a directory: extract to another one with --directory";
+                return Err(Failure::Refused { path: target.clone(), reason });
+            }
+        }
+        Ok(())
+    }
+
+    fn path_of(&self, member: &Member<'_>) -> PathBuf {
+        format!("{}[{}]", self.file.display(), member.name()).into()
     }
 
     /// The file a member goes to: inside the directory, whatever it is called.
@@ -115,7 +159,7 @@ impl Extract {
         let name = Path::new(member.full_name());
         let is_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
         if !is_inside || name.as_os_str().is_empty() || member.full_name().contains('\\') {
-            let path = PathBuf::from(format!("{}[{}]", self.file.display(), member.name()));
+            let path = self.path_of(member);
             let reason = "its name leads out of the directory: extract it with `npymap convert`";
             return Err(Failure::Refused { path, reason });
         }
@@ -156,12 +200,21 @@ impl Extract {
     }
 
     fn damaged(&self, member: &Member<'_>, error: io::Error) -> Failure {
-        let path = PathBuf::from(format!("{}[{}]", self.file.display(), member.name()));
+        let path = self.path_of(member);
         match error.downcast::<npymap::Error>() {
             Ok(error) => Failure::At { path, error },
             Err(error) => Failure::file(&path, "read")(error),
         }
     }
+}
+
+/// True when only this member could not be read: the others may be intact,
+/// while a full disk is full for all.
+fn is_about_member(failure: &Failure) -> bool {
+    matches!(
+        failure,
+        Failure::At { .. } | Failure::Library(_) | Failure::File { action: "read", .. }
+    )
 }
 
 impl Verify {
@@ -210,12 +263,13 @@ impl Verify {
         if !self.json {
             return Ok(());
         }
-        let line = match error {
+        // JSON is Unicode, names of files need not be.
+        let path = path.to_string_lossy();
+        let line = match error.map(ToString::to_string) {
             None => serde_json::json!({ "path": path, "member": member, "intact": true }),
-            Some(error) => {
-                let error = error.to_string();
-                serde_json::json!({ "path": path, "member": member, "error": error })
-            }
+            Some(error) => serde_json::json!({
+                "path": path, "member": member, "intact": false, "error": error,
+            }),
         };
         escape::json_line(out, &line)
     }

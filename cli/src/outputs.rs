@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use npymap::npz::{Compression, NpzWriter};
-use npymap::ten::{TenOptions, Tensor};
+use npymap::ten::TenOptions;
 use npymap::{ByteOrder, Casting, DType, Layout, MappedArray, Order};
 
 use crate::cast;
@@ -85,15 +85,14 @@ pub(crate) fn ten(
     stored: &Stored,
 ) -> Result<Draft, Failure> {
     let draft = Draft::empty(path, stored.overwrite)?;
-    let arrays = inputs.iter().map(|input| casted((input.open)()?, stored));
-    let arrays = arrays.collect::<npymap::Result<Vec<_>>>().map_err(Failure::library)?;
-    let tensors: Vec<&dyn Tensor> = arrays.iter().map(|array| -> &dyn Tensor { array }).collect();
-    let infos: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
-    if !infos.is_empty() {
-        options.infos(&infos);
-    }
     let mut to = BufWriter::new(draft.file());
-    options.write(&mut to, &tensors).map_err(Failure::at(path))?;
+    // One map at a time: a process may have some 65,000.
+    for input in inputs {
+        let array = casted((input.open)().map_err(Failure::library)?, stored);
+        let array = array.map_err(Failure::library)?;
+        options.infos(&[&input.name]);
+        options.write(&mut to, &[&array]).map_err(Failure::at(path))?;
+    }
     to.flush().map_err(Failure::file(path, "write"))?;
     drop(to);
     Ok(draft)

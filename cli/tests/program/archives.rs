@@ -147,7 +147,10 @@ fn arrays_go_from_each_format_to_each() {
     let error = refused(1, ["convert", &stored, &to("x.ten"), "--deflate"]);
     assert!(error.ends_with("a .ten can't be deflated: use .npz\n"));
     let said = npymap(["convert", &self::archive("zipfile-others.npz"), &to("arrays.npz")]);
-    assert_eq!((said.code, said.err.matches("is no array and is left out").count()), (Some(0), 4));
+    assert_eq!(
+        (said.code, said.err.matches("is not an array and is left out").count()),
+        (Some(0), 4)
+    );
     assert_eq!(Npz::read(to("arrays.npz")).unwrap().len(), 4);
 }
 
@@ -202,10 +205,111 @@ fn damage_is_found_out() {
     let found = lines(&said.out);
     assert_eq!(found[1], json!({ "path": path, "member": "b", "intact": true }));
     assert!(found[0]["error"].as_str().unwrap().contains("it is damaged"));
+    assert_eq!(found[0]["intact"], false);
+}
+
+#[test]
+fn extracting_goes_on_past_damaged_members() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = text(directory.path().join("x.npz"));
+    let arrays = [arr1(&[1_u8, 2, 3]), arr1(&[4_u8]), arr1(&[5_u8, 6, 7])];
+    npz::savez(&path, &[("a", &arrays[0]), ("b", &arrays[1]), ("c", &arrays[2])]).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    for elements in [[1, 2, 3], [5, 6, 7]] {
+        let at = bytes.windows(3).position(|part| part == elements).unwrap();
+        bytes[at] = 9;
+    }
+    fs::write(&path, bytes).unwrap();
     let to = text(directory.path().join("to"));
-    let error = refused(1, ["npz", "extract", &path, "-d", &to]);
-    assert!(error.contains("[a]: the CRC-32"), "{error}");
-    assert_eq!(fs::read_dir(&to).unwrap().count(), 0);
+    let said = npymap(["npz", "extract", &path, "-d", &to]);
+    assert_eq!((said.code, said.out), (Some(1), format!("{path}: 1 member extracted\n")));
+    for name in ["a", "c"] {
+        let expected = format!("error: {path}[{name}]: the CRC-32 of its bytes is");
+        assert!(said.err.contains(&expected), "{}", said.err);
+    }
+    let names: Vec<_> = fs::read_dir(&to).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(names, ["b.npy"]);
+}
+
+#[test]
+fn a_file_and_a_directory_of_one_name_are_found_before_anything_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = text(directory.path().join("x.npz"));
+    let array = arr1(&[1_u8]);
+    let to = directory.path().join("to");
+    let extract = |names: &[&str]| {
+        let members: Vec<(&str, &dyn npz::Save)> =
+            names.iter().map(|name| (*name, &array as &dyn npz::Save)).collect();
+        npz::savez(&path, &members).unwrap();
+        let error = refused(1, ["npz", "extract", &path, "-d", to.to_str().unwrap()]);
+        fs::remove_file(&path).unwrap();
+        error
+    };
+    for names in [&["first", "a", "a.npy/b"], &["first", "a.npy/b", "a"]] {
+        let error = extract(names);
+        assert!(error.contains("[a.npy/b]: another member is a file"), "{error}");
+    }
+    let error = extract(&["first", "a/b", "a//b"]);
+    assert!(error.contains("[a//b]: another member has the same path"), "{error}");
+    assert!(!to.exists());
+    fs::create_dir(&to).unwrap();
+    fs::write(to.join("deep"), b"a file").unwrap();
+    fs::create_dir(to.join("a.npy")).unwrap();
+    assert!(extract(&["first", "deep/b"]).contains("deep: is not a directory"));
+    assert!(!to.join("first.npy").exists());
+}
+
+#[test]
+fn paths_that_are_not_utf8_are_verified() {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(std::ffi::OsStr::from_bytes(b"x\xff.npz"));
+        npz::savez(&path, &[("a", &arr1(&[1_u8]))]).unwrap();
+        let found = lines(&printed([
+            "npz".as_ref(),
+            "verify".as_ref(),
+            "--json".as_ref(),
+            path.as_os_str(),
+        ]));
+        assert_eq!(found[0]["path"].as_str().unwrap(), path.to_string_lossy());
+        assert_eq!(found[0]["intact"], true);
+    }
+}
+
+#[test]
+fn converting_in_place_loses_no_member() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, lost) in [("zipfile-others.npz", "README.txt"), ("zipfile-twice.npz", "b.npy")] {
+        let path = text(directory.path().join(name));
+        fs::copy(archive(name), &path).unwrap();
+        let old = fs::read(&path).unwrap();
+        let error = refused(1, ["convert", &path, &path, "--overwrite"]);
+        let expected =
+            format!("error: {path}[{lost}]: would be lost: choose another name for the output\n");
+        assert_eq!(error, expected);
+        assert!(fs::read(&path).unwrap() == old);
+    }
+}
+
+#[test]
+fn archives_of_more_members_than_there_may_be_maps_become_lists() {
+    // Linux lets a process have 65,530 maps.
+    let count = if crate::run::quick() { 1_000 } else { 66_000 };
+    let directory = tempfile::tempdir().unwrap();
+    let path = text(directory.path().join("x.npz"));
+    let mut writer = npz::NpzWriter::create(&path).unwrap();
+    for at in 0..count {
+        writer.write(&at.to_string(), &arr1(&[at])).unwrap();
+    }
+    writer.finish().unwrap();
+    let to = text(directory.path().join("x.ten"));
+    printed(["convert", &path, &to]);
+    let ten = npymap::Ten::read(&to).unwrap();
+    assert_eq!(ten.len(), usize::try_from(count).unwrap());
+    let last = ten.named(&(count - 1).to_string()).unwrap();
+    assert_eq!(last.view::<i32>().unwrap().to_vec(), [count - 1]);
 }
 
 #[test]
