@@ -77,9 +77,13 @@ mod sampler;
 mod shard;
 mod stacked;
 mod steps;
+#[cfg(feature = "npz")]
+mod strict_archives;
 mod sums;
 mod support;
 mod take;
+#[cfg(feature = "tar")]
+mod tar_extensions;
 #[cfg(feature = "tar")]
 mod tars;
 mod ten;

@@ -62,6 +62,28 @@ def load(path):
         return [[key, described(archive[key])] for key in archive.files]
 
 
+def unzipped(paths):
+    """What Python's zipfile makes of archives: why it refuses one, or each member's bytes."""
+    return [unzipped_one(path) for path in paths]
+
+
+def unzipped_one(path):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {"members": [unzipped_member(archive, info) for info in archive.infolist()]}
+    except Exception as error:
+        return {"error": repr(error)}
+
+
+def unzipped_member(archive, info):
+    member = {"name": info.filename}
+    try:
+        with archive.open(info) as file:
+            return {**member, "bytes": file.read().hex()}
+    except Exception as error:
+        return {**member, "error": repr(error)}
+
+
 def tenbin():
     """webdataset's module alone, which needs nothing but NumPy."""
     package = importlib.util.find_spec("webdataset").submodule_search_locations[0]
@@ -103,4 +125,4 @@ def ten_load(path):
 
 
 if __name__ == "__main__":
-    serve(savez, load, has_webdataset, ten_saved, ten_load)
+    serve(savez, load, unzipped, has_webdataset, ten_saved, ten_load)

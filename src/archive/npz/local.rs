@@ -85,7 +85,7 @@ fn within(source: &Source, entry: &Entry, start: u64) -> Result<(u64, u64)> {
 }
 
 fn differs(what: &str) -> Error {
-    deceitful(format!("its header has another {what} than the directory"))
+    deceitful(format!("its header and the directory differ in the {what}"))
 }
 
 fn cut_off() -> Error {

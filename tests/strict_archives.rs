@@ -1,0 +1,619 @@
+//! Archives whose records are not true, held against Python's `zipfile`: what
+//! it refuses is refused. What is refused although it reads it is on the list
+//! of `COMPATIBILITY.md`.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::io::Read as _;
+use std::path::Path;
+
+use npymap::Order;
+use npymap::npz::Npz;
+use serde_json::{Value, json};
+
+use crate::oracle::{Oracle, hex};
+use crate::support::{directory, npy};
+use crate::zips::{Zip, Zip64, Zipped, deflated, stored, zip64};
+
+/// What is refused although Python reads it, by a part of the error.
+const STRICTER: &[&str] = &[
+    " and announces ",
+    " members are on this disk",
+    "a part of an archive on several disks",
+    "the end record and the zip64 record differ",
+    "the zip64 record is ",
+    "a zip64 record of ",
+    " does not end at byte ",
+    "an archive of no members",
+    "and no member before it",
+    "the directory ends inside the record of a member",
+    "the end of the archive leads outside the archive",
+    "its extra fields in the directory have ",
+    "its extra fields in the directory lack the size they promise",
+    "the extra fields of its header ",
+    "its header and the directory differ ",
+    " contains a NUL",
+    " overlap what follows",
+    "is on disk ",
+    "is encrypted",
+    "ends at byte ",
+    " are stored as ",
+    " can't be deflated to ",
+    "it unpacks to ",
+    "its packed bytes are no deflate stream",
+];
+
+fn member(name: &str) -> Zipped {
+    stored(name, &npy("'<i4'", &[16], Order::C, &[7; 64]))
+}
+
+/// What we make of an archive: why it is refused, or each member's name with
+/// its bytes or why it is refused.
+type Answer = Result<Vec<(String, Result<String, String>)>, String>;
+
+fn ours(bytes: &[u8]) -> Answer {
+    let npz = Npz::from_bytes(bytes.to_vec()).map_err(|error| error.to_string())?;
+    let members = npz.members().map(|member| {
+        let mut content = Vec::new();
+        let read = member.reader().map_err(|error| error.to_string());
+        let read = read.and_then(|mut reader| {
+            reader.read_to_end(&mut content).map_err(|error| error.to_string())
+        });
+        (member.full_name().to_owned(), read.map(|_| hex(&content)))
+    });
+    Ok(members.collect())
+}
+
+fn pythons(answer: &Value) -> Answer {
+    if let Some(error) = answer["error"].as_str() {
+        return Err(error.to_owned());
+    }
+    let members = answer["members"].as_array().unwrap().iter().map(|member| {
+        let read = match member["bytes"].as_str() {
+            Some(bytes) => Ok(bytes.to_owned()),
+            None => Err(member["error"].as_str().unwrap().to_owned()),
+        };
+        (member["name"].as_str().unwrap().to_owned(), read)
+    });
+    Ok(members.collect())
+}
+
+/// Asks Python about archives.
+fn ask(python: &mut Oracle, directory: &Path, archives: &[Vec<u8>]) -> Vec<Answer> {
+    let paths = archives.iter().enumerate().map(|(at, bytes)| {
+        let path = directory.join(format!("{at}.npz"));
+        std::fs::write(&path, bytes).unwrap();
+        path
+    });
+    let paths = paths.collect::<Vec<_>>();
+    let answers = python.ask(&json!(["unzipped", paths]));
+    answers.as_array().unwrap().iter().map(pythons).collect()
+}
+
+/// What was compared: how often both read or both refused, and how often we
+/// were stricter, by the reason.
+#[derive(Debug, Default)]
+struct Counts {
+    both_read: usize,
+    both_refused: usize,
+    stricter: BTreeMap<&'static str, usize>,
+}
+
+impl Counts {
+    /// Compares one archive or member, or returns why the answers disagree.
+    fn compare<T: PartialEq + std::fmt::Debug>(
+        &mut self,
+        ours: &Result<T, String>,
+        pythons: &Result<T, String>,
+        is_same: impl FnOnce(&T, &T) -> bool,
+    ) -> Result<(), String> {
+        match (ours, pythons) {
+            (Ok(a), Ok(b)) if is_same(a, b) => self.both_read += 1,
+            (Ok(a), Ok(b)) => return Err(format!("{a:?} is not {b:?}")),
+            (Err(_), Err(_)) => self.both_refused += 1,
+            (Ok(_), Err(error)) => return Err(format!("is read, and Python says {error}")),
+            (Err(error), Ok(_)) => {
+                let Some(reason) = STRICTER.iter().find(|reason| error.contains(**reason)) else {
+                    return Err(format!("is refused, and Python reads it: {error}"));
+                };
+                *self.stricter.entry(reason).or_default() += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn archive(&mut self, ours: &Answer, pythons: &Answer) -> Result<(), String> {
+        let is_same_list = |a: &Vec<(String, _)>, b: &Vec<(String, _)>| {
+            a.iter().map(|member| &member.0).eq(b.iter().map(|member| &member.0))
+        };
+        self.compare(ours, pythons, is_same_list)?;
+        let (Ok(ours), Ok(pythons)) = (ours, pythons) else { return Ok(()) };
+        for ((name, ours), (_, pythons)) in ours.iter().zip(pythons) {
+            let compared = self.compare(ours, pythons, |a, b| a == b);
+            compared.map_err(|problem| format!("[{name}] {problem}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// An archive of one member whose end record has these two numbers added to
+/// the size and the offset of the directory.
+fn with_end(size: i64, offset: i64) -> Vec<u8> {
+    let mut bytes = Zip::of(&[member("a.npy")]);
+    let end = bytes.len() - 22;
+    for (at, added) in [(end + 12, size), (end + 16, offset)] {
+        let field = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let field = u32::try_from(i64::from(field) + added).unwrap();
+        bytes[at..at + 4].copy_from_slice(&field.to_le_bytes());
+    }
+    bytes
+}
+
+fn with_zip64(zip64: Zip64) -> Vec<u8> {
+    Zip { zip64: Some(zip64), ..Zip::default() }.bytes(&[member("a.npy")])
+}
+
+fn one(member: Zipped) -> Vec<u8> {
+    Zip::of(&[member])
+}
+
+/// Archives that are refused, why, and whether Python refuses them, too.
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, bool)> {
+    let plain = member("a.npy");
+    let added = |added: [u64; 5]| with_zip64(Zip64 { added, ..Zip64::default() });
+    let big = Zipped { size: u32::MAX, stored: u32::MAX, ..plain.clone() };
+    let extra = |extra: &[u8]| Zipped { extra: extra.to_vec(), ..big.clone() };
+    let damaged = ": the archive was truncated, or is damaged";
+    let lies = ": the archive is damaged, or made to deceive";
+    let case = |what, bytes, text: &str, python| {
+        let text: &'static str = Box::leak(text.to_owned().into_boxed_str());
+        (what, bytes, text, python)
+    };
+    vec![
+        case(
+            "a directory size of 0",
+            with_end(-51, 0),
+            &format!("the directory lists 0 members and announces 1{damaged}"),
+            false,
+        ),
+        case(
+            "a directory size that is too small",
+            with_end(-1, 0),
+            &format!(
+                "the directory starts with b\"K\\x01\\x02\\x14\" instead of b\"PK\\x01\\x02\"{damaged}"
+            ),
+            true,
+        ),
+        case(
+            "a directory size that is too large",
+            with_end(1, 0),
+            &format!("a directory of 52 bytes at byte 227 does not end at byte 278{damaged}"),
+            true,
+        ),
+        case(
+            "a directory size that is 2^32 too large",
+            added([0, 0, 1 << 32, 0, 0]),
+            &format!(
+                "a directory of 4294967347 bytes at byte 227 does not end at byte 278{damaged}"
+            ),
+            true,
+        ),
+        case(
+            "a directory offset that is one too large",
+            with_end(0, 1),
+            &format!("a directory of 51 bytes at byte 228 does not end at byte 278{damaged}"),
+            true,
+        ),
+        case(
+            "a directory offset that is one too small",
+            with_end(0, -1),
+            &format!("the directory is at byte 227, not at 226, and no member before it{damaged}"),
+            true,
+        ),
+        case(
+            "patched data",
+            one(Zipped { flags: 1 << 5, ..plain.clone() }),
+            "[a]: is patched data: store the array itself",
+            true,
+        ),
+        case(
+            "an unknown version that is needed",
+            one(Zipped { version: 99, ..plain.clone() }),
+            "[a]: needs version 9.9 of the format: versions to 6.3 are known",
+            true,
+        ),
+        case(
+            "a zip64 field that is longer than the extra fields",
+            one(extra(&[1, 0, 17, 0, 192, 0, 0, 0, 0, 0, 0, 0, 192, 0, 0, 0, 0, 0, 0, 0])),
+            &format!(
+                "[a]: its extra fields in the directory have a field that is longer than they are{damaged}"
+            ),
+            true,
+        ),
+        case(
+            "a zip64 field of half a number",
+            one(extra(&[1, 0, 12, 0, 192, 0, 0, 0, 0, 0, 0, 0, 192, 0, 0, 0])),
+            &format!(
+                "[a]: its extra fields in the directory have a zip64 field of a wrong length{damaged}"
+            ),
+            true,
+        ),
+        case(
+            "a zip64 field without the size it promises",
+            one(extra(&zip64(&[192]))),
+            &format!("[a]: its extra fields in the directory lack the size they promise{damaged}"),
+            true,
+        ),
+        case(
+            "a zip64 field that contradicts the header",
+            one(Zipped { extra: zip64(&[191, 192]), ..plain.clone() }),
+            &format!(
+                "[a]: its extra fields in the directory have a zip64 field that contradicts the header{damaged}"
+            ),
+            false,
+        ),
+        case(
+            "two zip64 fields",
+            one(extra(&[zip64(&[192, 192]), zip64(&[192, 192])].concat())),
+            &format!("[a]: its extra fields in the directory have two zip64 fields{damaged}"),
+            false,
+        ),
+        case(
+            "a name with a NUL",
+            one(member("a\0b.npy")),
+            &format!("the name b\"a\\x00b.npy\" contains a NUL{damaged}"),
+            false,
+        ),
+        case(
+            "a name that is not UTF-8",
+            one(Zipped { name: b"\xff.npy".to_vec(), flags: 1 << 11, ..plain.clone() }),
+            &format!("the name b\"\\xff.npy\" is not UTF-8{damaged}"),
+            true,
+        ),
+        case(
+            "a header with other flags",
+            one(Zipped { local_flags: Some(1), ..plain.clone() }),
+            &format!("[a]: its header and the directory differ in the flags{lies}"),
+            false,
+        ),
+        case(
+            "a header with another method",
+            one(Zipped { local_method: Some(8), ..plain.clone() }),
+            &format!("[a]: its header and the directory differ in the method{lies}"),
+            false,
+        ),
+        case(
+            "a header with another CRC-32",
+            one(Zipped { local_numbers: Some([1, 192, 192]), ..plain.clone() }),
+            &format!("[a]: its header and the directory differ in the CRC-32{lies}"),
+            false,
+        ),
+        case(
+            "a header with another size",
+            one(Zipped { local_numbers: Some([plain.crc, 192, 191]), ..plain.clone() }),
+            &format!("[a]: its header and the directory differ in the size{lies}"),
+            false,
+        ),
+        case(
+            "a header without the size it promises",
+            one(Zipped { local_numbers: Some([plain.crc, 192, u32::MAX]), ..plain.clone() }),
+            &format!("[a]: the extra fields of its header lack the size they promise{damaged}"),
+            false,
+        ),
+        case(
+            "a zip64 record of another length",
+            added([1, 0, 0, 0, 0]),
+            &format!("a zip64 record of 45 bytes instead of 44{damaged}"),
+            false,
+        ),
+        case(
+            "a zip64 record of more members",
+            added([0, 1, 0, 0, 0]),
+            &format!("the directory lists 1 members and announces 2{damaged}"),
+            false,
+        ),
+        case(
+            "a zip64 record elsewhere than its locator says",
+            added([0, 0, 0, 0, 1]),
+            &format!("the zip64 record is at byte 278, not at 279{damaged}"),
+            false,
+        ),
+        case(
+            "a zip64 locator without a record",
+            with_zip64(Zip64 { record_magic: Some(*b"PK\x06\x05"), ..Zip64::default() }),
+            &format!("the zip64 record is not where its locator says{damaged}"),
+            true,
+        ),
+        case(
+            "a zip64 record that differs from the end record",
+            {
+                let added = [0, 1, 0, 0, 0];
+                with_zip64(Zip64 { added, repeats: true, ..Zip64::default() })
+            },
+            &format!("the end record and the zip64 record differ{damaged}"),
+            false,
+        ),
+        case(
+            "a part of an archive on several disks",
+            with_zip64(Zip64 { disk: 1, ..Zip64::default() }),
+            "a part of an archive on several disks: join the parts to one file",
+            true,
+        ),
+        case(
+            "a strongly encrypted member",
+            one(Zipped { flags: 1 << 6, ..plain.clone() }),
+            "[a]: is encrypted: decrypt it with another program",
+            true,
+        ),
+        case(
+            "two members in one place",
+            Zip::of(&[plain.clone(), Zipped { offset: Some(0), ..plain.clone() }]),
+            &format!("[a]: its bytes 35 to 227 overlap what follows{lies}"),
+            false,
+        ),
+    ]
+}
+
+#[test]
+fn archives_whose_records_are_not_true_are_refused() {
+    let cases = untrue();
+    for (what, bytes, expected, _) in &cases {
+        let error = match ours(bytes) {
+            Err(error) => error,
+            Ok(members) => {
+                let errors = members.into_iter().filter_map(|(_, read)| read.err());
+                errors.collect::<Vec<_>>().join("; ")
+            }
+        };
+        assert_eq!(error, *expected, "{what}");
+    }
+    let Some(mut python) = Oracle::start("archives.py") else { return };
+    let directory = directory();
+    let archives: Vec<_> = cases.iter().map(|(_, bytes, _, _)| bytes.clone()).collect();
+    let answers = ask(&mut python, directory.path(), &archives);
+    for ((what, _, text, refuses), answer) in cases.iter().zip(&answers) {
+        let is_refused = match answer {
+            Err(_) => true,
+            Ok(members) => members.iter().any(|(_, read)| read.is_err()),
+        };
+        assert_eq!(is_refused, *refuses, "{what}: {answer:?}");
+        assert!(*refuses || STRICTER.iter().any(|reason| text.contains(reason)), "{what}");
+    }
+}
+
+#[test]
+fn true_archives_of_all_kinds_are_read() {
+    let plain = member("a.npy");
+    let sizes = zip64(&[192, 192]);
+    let big = Zipped { size: u32::MAX, stored: u32::MAX, ..plain.clone() };
+    let prefix = b"#!/bin/sh\n".to_vec();
+    let all = zip64(&[192, 192, 0]);
+    let archives = [
+        with_zip64(Zip64::default()),
+        with_zip64(Zip64 { repeats: true, ..Zip64::default() }),
+        Zip { prefix: prefix.clone(), ..Zip::default() }.bytes(std::slice::from_ref(&plain)),
+        Zip { prefix, zip64: Some(Zip64::default()), ..Zip::default() }
+            .bytes(std::slice::from_ref(&plain)),
+        Zip { comment: b"of the archive".to_vec(), ..Zip::default() }
+            .bytes(std::slice::from_ref(&plain)),
+        one(Zipped { extra: sizes.clone(), local_extra: sizes.clone(), ..big.clone() }),
+        one(Zipped {
+            extra: sizes.clone(),
+            local_numbers: Some([plain.crc, 192, 192]),
+            ..big.clone()
+        }),
+        // Some writers store all numbers in 64 bits, whether they need them or not.
+        one(Zipped { extra: all, local_extra: sizes.clone(), ..plain.clone() }),
+        one(Zipped {
+            extra: vec![0xfe, 0xca, 0, 0, 0, 0],
+            local_extra: vec![0; 3],
+            ..plain.clone()
+        }),
+        one(Zipped { flags: 8, descriptor: vec![0; 16], ..plain.clone() }),
+        one(Zipped { flags: 1 << 11, local_flags: Some(0), ..plain }),
+    ];
+    let read: Vec<_> = archives.iter().map(|bytes| ours(bytes)).collect();
+    for (at, answer) in read.iter().enumerate() {
+        let members = answer.as_ref().unwrap_or_else(|error| panic!("{at}: {error}"));
+        assert_eq!((members.len(), members[0].1.is_ok()), (1, true), "{at}: {answer:?}");
+    }
+    let Some(mut python) = Oracle::start("archives.py") else { return };
+    let directory = directory();
+    assert_eq!(ask(&mut python, directory.path(), &archives), read);
+}
+
+/// Numbers that follow from a seed (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+/// An archive of up to three members, with what real ones may have.
+fn archive(random: &mut Random) -> Vec<u8> {
+    let mut members = Vec::new();
+    for _ in 0..random.below(4) {
+        let name = random.pick(&["a.npy", "b.npy", "deep/c.npy", "d", "e/"]);
+        let len = random.below(20);
+        let bytes = npy("'|u1'", &[len], Order::C, &vec![7; len]);
+        let pack = random.pick(&[stored, deflated]);
+        let mut member = pack(name, &bytes);
+        match random.below(6) {
+            0 => (member.flags, member.descriptor) = (8, vec![0; 16]),
+            1 => {
+                member.extra = zip64(&[member.size.into(), member.stored.into()]);
+                member.local_extra.clone_from(&member.extra);
+                (member.size, member.stored) = (u32::MAX, u32::MAX);
+            }
+            2 => member.comment = b"of a member".to_vec(),
+            3 => member.local_extra = vec![0x5a, 0xa5, 2, 0, 0, 0],
+            _ => {}
+        }
+        members.push(member);
+    }
+    let mut zip = Zip::default();
+    if random.below(4) == 0 {
+        zip.prefix = vec![b'#'; random.below(60)];
+    }
+    if random.below(4) == 0 {
+        zip.comment = vec![b'c'; random.below(60)];
+    }
+    if random.below(4) == 0 {
+        zip.zip64 = Some(Zip64 { repeats: random.below(2) == 0, ..Zip64::default() });
+    }
+    zip.bytes(&members)
+}
+
+/// The records of archives: how they start, and where their fields are and how
+/// long these are.
+const RECORDS: &[(&[u8; 4], &[(usize, usize)])] = &[
+    (
+        b"PK\x03\x04",
+        &[
+            (0, 4),
+            (4, 2),
+            (6, 2),
+            (8, 2),
+            (10, 4),
+            (14, 4),
+            (18, 4),
+            (22, 4),
+            (26, 2),
+            (28, 2),
+            (30, 1),
+            (35, 2),
+            (37, 2),
+            (39, 8),
+        ],
+    ),
+    (
+        b"PK\x01\x02",
+        &[
+            (0, 4),
+            (4, 2),
+            (6, 1),
+            (7, 1),
+            (8, 2),
+            (10, 2),
+            (12, 4),
+            (16, 4),
+            (20, 4),
+            (24, 4),
+            (28, 2),
+            (30, 2),
+            (32, 2),
+            (34, 2),
+            (36, 2),
+            (38, 4),
+            (42, 4),
+            (46, 1),
+            (51, 2),
+            (53, 2),
+            (55, 8),
+        ],
+    ),
+    (b"PK\x05\x06", &[(0, 4), (4, 2), (6, 2), (8, 2), (10, 2), (12, 4), (16, 4), (20, 2)]),
+    (
+        b"PK\x06\x06",
+        &[(0, 4), (4, 8), (12, 2), (14, 2), (16, 4), (20, 4), (24, 8), (32, 8), (40, 8), (48, 8)],
+    ),
+    (b"PK\x06\x07", &[(0, 4), (4, 4), (8, 8), (16, 4)]),
+];
+
+/// Changes one field of one record, or bytes between them.
+fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
+    let starts: Vec<(usize, &[(usize, usize)])> = RECORDS
+        .iter()
+        .flat_map(|(magic, fields)| {
+            let places = bytes.windows(4).enumerate().filter(|(_, part)| part == *magic);
+            places.map(|(at, _)| (at, *fields)).collect::<Vec<_>>()
+        })
+        .collect();
+    match random.below(12) {
+        0 => bytes.truncate(random.below(bytes.len())),
+        1 => {
+            let at = random.below(bytes.len() + 1);
+            let more = vec![random.pick(&[0, b'P', 0xff]); 1 + random.below(4)];
+            drop(bytes.splice(at..at, more));
+        }
+        2 => {
+            let at = random.below(bytes.len());
+            let end = bytes.len().min(at + 1 + random.below(60));
+            drop(bytes.drain(at..end));
+        }
+        _ if starts.is_empty() => {}
+        _ => {
+            let (start, fields) = random.pick(&starts);
+            let (at, len) = random.pick(fields);
+            let Some(field) = bytes.get_mut(start + at..start + at + len) else { return };
+            let mut word = [0; 8];
+            word[..len].copy_from_slice(field);
+            let old = u64::from_le_bytes(word);
+            let new = match random.below(10) {
+                0 => 0,
+                1 => 1,
+                2 => u64::MAX,
+                3 => old.wrapping_add(1),
+                4 => old.wrapping_sub(1),
+                5 => old ^ (1 << random.below(8 * len)),
+                6 => old.wrapping_add(random.below(100) as u64),
+                7 => old.wrapping_sub(random.below(100) as u64),
+                8 => random.next(),
+                _ => old.wrapping_mul(2),
+            };
+            field.copy_from_slice(&new.to_le_bytes()[..len]);
+        }
+    }
+}
+
+fn setting(name: &str, usual: u64) -> u64 {
+    env::var(name).map_or(usual, |text| text.parse().expect("a number"))
+}
+
+#[test]
+fn what_python_refuses_of_damaged_archives_we_refuse_too() {
+    let cases = setting("NPYMAP_DIFFERENTIAL_CASES", 3_000);
+    let seed = setting("NPYMAP_DIFFERENTIAL_SEED", 20_240_229);
+    let Some(mut python) = Oracle::start("archives.py") else { return };
+    let directory = directory();
+    let (mut counts, mut wrong) = (Counts::default(), Vec::new());
+    let mut random = Random(seed);
+    let mut left = cases;
+    while left > 0 {
+        let batch = left.min(500);
+        left -= batch;
+        let archives: Vec<_> = (0..batch)
+            .map(|_| {
+                let mut bytes = archive(&mut random);
+                for _ in 0..random.below(3) {
+                    damage(&mut random, &mut bytes);
+                }
+                bytes
+            })
+            .collect();
+        let answers = ask(&mut python, directory.path(), &archives);
+        for (bytes, pythons) in archives.iter().zip(&answers) {
+            if let Err(problem) = counts.archive(&ours(bytes), pythons) {
+                wrong.push(format!("{problem}\n    {}", hex(bytes)));
+            }
+        }
+    }
+    println!("archives: {counts:?}");
+    let shown = wrong.iter().take(10).cloned().collect::<Vec<_>>().join("\n");
+    assert!(wrong.is_empty(), "{} of {cases} of seed {seed} disagree:\n{shown}", wrong.len());
+    assert!(cases < 1_000 || (counts.both_read > 100 && counts.both_refused > 100));
+}
