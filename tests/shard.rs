@@ -3,6 +3,7 @@
 use npymap::{AnyFile, Format, Mode, Shard};
 
 use crate::support::{directory, file};
+use crate::tar_extensions::{extended, pax, sparse};
 use crate::tars::shard;
 
 #[test]
@@ -72,4 +73,66 @@ fn what_is_wrong_is_said() {
     let sum: u32 = sizes[..148].iter().chain(&sizes[156..512]).map(|&b| u32::from(b)).sum();
     sizes[148..156].copy_from_slice(format!("{:06o}\0 ", sum + 256).as_bytes());
     assert!(Shard::from_bytes(sizes).and_then(|shard| shard.get("000000.npy")).is_err());
+}
+
+#[test]
+fn extension_records_are_limited() {
+    let directory = directory();
+    for kind in [b'L', b'x'] {
+        let path = file(&directory, "x.tar", &extended(kind, 3 << 30));
+        // A hole of 3 GiB, and a member after it.
+        let tar = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        tar.set_len(512 + (3 << 30) + 8192).unwrap();
+        let error = Shard::read(&path).unwrap_err().to_string();
+        let expected = "an extension record of 3221225472 bytes at byte 512: names and pax headers of up to 1 MiB are read";
+        assert!(error.ends_with(expected), "{error}");
+        let mut short = extended(kind, 1 << 20);
+        assert!(Shard::from_bytes(short.clone()).is_err());
+        short.resize(512 + (1 << 20), 0);
+        let error = Shard::from_bytes(short).unwrap_err().to_string();
+        assert!(error.contains("the name of a member that does not follow"), "{error}");
+    }
+}
+
+#[test]
+fn members_without_their_holes_are_refused_by_name() {
+    for (format, bytes) in sparse() {
+        let shard = Shard::from_bytes(bytes).unwrap();
+        assert_eq!(
+            shard.members().map(|member| member.name()).collect::<Vec<_>>(),
+            ["a.npy", "b.npy"]
+        );
+        let error = shard.get("a.npy").unwrap_err().to_string();
+        assert_eq!(error, "[a.npy]: is stored without its holes: unpack it with tar", "{format}");
+        let member = shard.member("a.npy").unwrap();
+        assert_eq!((member.size(), member.is_ten().unwrap()), (4096, false), "{format}");
+        assert!(member.header().is_err() && member.ten().is_err());
+        assert_eq!(shard.get("b.npy").unwrap().shape(), [2, 2], "{format}");
+    }
+}
+
+#[test]
+fn names_and_sizes_are_those_of_pax_headers() {
+    let bytes = pax(&[("path", "größe.npy"), ("size", "144"), ("mtime", "1.5")]);
+    let shard = Shard::from_bytes(bytes).unwrap();
+    assert_eq!(shard.get("größe.npy").unwrap().shape(), [2, 2]);
+    assert_eq!(shard.len(), 1);
+    for records in [[("path", "a\0b"), ("mtime", "1")], [("size", "x"), ("mtime", "1")]] {
+        assert!(Shard::from_bytes(pax(&records)).is_err());
+    }
+}
+
+#[test]
+fn members_of_many_are_found_by_name() {
+    let mut builder = tar::Builder::new(Vec::new());
+    for at in 0..20_000 {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(0);
+        builder.append_data(&mut header, format!("{at}.ten"), &[][..]).unwrap();
+    }
+    let shard = Shard::from_bytes(builder.into_inner().unwrap()).unwrap();
+    for member in shard.members() {
+        assert_eq!(shard.member(member.name()).unwrap().offset(), member.offset());
+    }
+    assert!(shard.member("20000.ten").is_err());
 }

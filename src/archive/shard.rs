@@ -6,8 +6,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use tar::{Archive, EntryType};
-
+use crate::archive::names::NameIndex;
+use crate::archive::tar::{Entry, entries};
 use crate::archive::ten::{self, Ten};
 use crate::array::{self, MappedArray, on};
 use crate::error::{Error, ErrorKind, Result, excerpt};
@@ -34,14 +34,7 @@ use crate::source::mode::Mode;
 pub struct Shard {
     source: Arc<Source>,
     entries: Vec<Entry>,
-}
-
-#[derive(Clone, Debug)]
-struct Entry {
-    name: String,
-    start: u64,
-    size: u64,
-    kind: EntryType,
+    index: NameIndex,
 }
 
 /// One member of a [`Shard`].
@@ -62,7 +55,8 @@ impl Shard {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Archive`] when it is no tar file, or damaged;
+    /// [`ErrorKind::Archive`] when it is no tar file, damaged, or has a name
+    /// or pax header of more than 1 MiB;
     /// [`ErrorKind::Io`].
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Shard> {
         // SAFETY: asks for the same promises.
@@ -90,17 +84,8 @@ impl Shard {
     }
 
     fn of(source: Source) -> Result<Shard> {
-        let entries = entries(&source).map_err(|error| match error.kind() {
-            // What tar says of a file's contents.
-            io::ErrorKind::Other | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-                refused(
-                    format!("no tar file, or a damaged one ({error})"),
-                    "expected a tar file, unpacked if it was compressed",
-                )
-            }
-            _ => ErrorKind::io("read the archive")(error),
-        })?;
-        Ok(Shard { source: Arc::new(source), entries })
+        let entries = entries(&source)?;
+        Ok(Shard { source: Arc::new(source), entries, index: NameIndex::default() })
     }
 
     /// The path it was opened by.
@@ -134,7 +119,9 @@ impl Shard {
     ///
     /// [`ErrorKind::NoMember`].
     pub fn member(&self, name: &str) -> Result<ShardMember<'_>> {
-        let entry = self.entries.iter().rev().find(|entry| entry.name == name);
+        let name_at = |position| self.entries.get(position).map_or("", |entry: &Entry| &entry.name);
+        let found = self.index.find(self.entries.len(), name_at, name);
+        let entry = found.and_then(|(_, last)| self.entries.get(last));
         entry.map(|entry| ShardMember { shard: self, entry }).ok_or_else(|| {
             let has = match self.len() {
                 1 => "is 1 other".to_owned(),
@@ -169,7 +156,7 @@ impl<'a> ShardMember<'a> {
         &self.entry.name
     }
 
-    /// Its length in bytes.
+    /// Its length in bytes, with its holes if it is stored without them.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.entry.size
@@ -191,12 +178,16 @@ impl<'a> ShardMember<'a> {
         Ok(self.named(self.find())?.ok().map(|(header, _)| header))
     }
 
-    /// True when it starts as a `.ten` file does, or is an empty one by name.
+    /// Returns whether it starts as a `.ten` file does, or is empty and has a
+    /// name of one. A sparse member, which cannot be used, is not one.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Io`].
     pub fn is_ten(&self) -> Result<bool> {
+        if self.entry.is_sparse {
+            return Ok(false);
+        }
         let mut magic = [0; 8];
         let found = self.shard.source.read_at(&mut magic, self.entry.start);
         let found = self.named(found.map_err(ErrorKind::io("read the archive")))?;
@@ -266,7 +257,7 @@ impl<'a> ShardMember<'a> {
 
     /// Checks that its bytes lie in the file, in one piece.
     fn usable(&self) -> Result<()> {
-        if self.entry.kind == EntryType::GNUSparse {
+        if self.entry.is_sparse {
             let expected = "unpack it with tar";
             return Err(refused("is stored without its holes".to_owned(), expected));
         }
@@ -282,21 +273,6 @@ impl<'a> ShardMember<'a> {
     fn named<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| self.shard.named(error.of_member(self.name())))
     }
-}
-
-fn entries(source: &Source) -> io::Result<Vec<Entry>> {
-    let mut archive = Archive::new(source.part(0, source.len()));
-    let mut entries = Vec::new();
-    for entry in archive.entries_with_seek()? {
-        let entry = entry?;
-        let kind = entry.header().entry_type();
-        if matches!(kind, EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse) {
-            let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-            let (start, size) = (entry.raw_file_position(), entry.size());
-            entries.push(Entry { name, start, size, kind });
-        }
-    }
-    Ok(entries)
 }
 
 fn refused(found: String, expected: &'static str) -> Error {

@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use super::names::NameIndex;
 use crate::array::{MappedArray, MappedArrayMut};
 use crate::error::{ErrorKind, Result, excerpt};
 use crate::source::Source;
@@ -71,6 +72,7 @@ pub use writer::NpzWriter;
 pub struct Npz {
     source: Source,
     entries: Vec<Entry>,
+    index: NameIndex,
     options: NpzOptions,
 }
 
@@ -143,10 +145,8 @@ impl Npz {
     ///
     /// [`ErrorKind::NoMember`].
     pub fn member(&self, name: &str) -> Result<Member<'_>> {
-        let full = |entry: &&Entry| entry.name == name;
-        let key = |entry: &&Entry| entry.name.strip_suffix(".npy") == Some(name);
-        let entries = || self.entries.iter().rev();
-        match entries().find(full).or_else(|| entries().find(key)) {
+        let key = || self.position(&format!("{name}.npy"));
+        match self.position(name).or_else(key).and_then(|position| self.entries.get(position)) {
             Some(entry) => Ok(Member::new(self, entry)),
             None => self.named(Err(self.no_member(name).into())),
         }
@@ -221,6 +221,12 @@ impl Npz {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.source().path()
+    }
+
+    /// The position of the last entry of this full name.
+    fn position(&self, name: &str) -> Option<usize> {
+        let name_at = |position| self.entries.get(position).map_or("", |entry: &Entry| &entry.name);
+        self.index.find(self.entries.len(), name_at, name).map(|(_, last)| last)
     }
 
     fn source(&self) -> &Source {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Npz, directory};
+use crate::archive::names::NameIndex;
 use crate::array::on;
 use crate::error::Result;
 use crate::npy::MAX_HEADER_LEN;
@@ -162,6 +163,6 @@ impl NpzOptions {
 
     fn of(&self, source: Source) -> Result<Npz> {
         let entries = directory::read(&source)?;
-        Ok(Npz { source, entries, options: self.clone() })
+        Ok(Npz { source, entries, index: NameIndex::default(), options: self.clone() })
     }
 }

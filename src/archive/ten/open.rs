@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::read::{Slot, scan};
 use super::{TenOptions, check_extension};
+use crate::archive::names::NameIndex;
 use crate::array::{self, MappedArray, MappedArrayMut, on};
 use crate::error::{Error, ErrorKind, Result, excerpt};
 use crate::layout::Layout;
@@ -42,6 +43,7 @@ pub struct Ten {
     /// Where it starts in the source.
     start: u64,
     slots: Vec<Slot>,
+    index: NameIndex,
 }
 
 impl TenOptions {
@@ -157,7 +159,7 @@ impl Ten {
             source.read_at(buffer.get_mut(..asked).unwrap_or_default(), start.saturating_add(at))
         };
         let slots = scan(len, &read)?;
-        Ok(Ten { source, start, slots })
+        Ok(Ten { source, start, slots, index: NameIndex::default() })
     }
 
     /// The path it was opened by.
@@ -196,8 +198,10 @@ impl Ten {
     ///
     /// [`ErrorKind::NoMember`].
     pub fn position(&self, info: &str) -> Result<usize> {
-        let position = self.infos().position(|found| found == info);
-        position.ok_or_else(|| {
+        let info_at =
+            |position| self.slots.get(position).map_or("", |slot: &Slot| &slot.header.info);
+        let found = self.index.find(self.slots.len(), info_at, info);
+        found.map(|(first, _)| first).ok_or_else(|| {
             let shown: Vec<_> = self.infos().take(8).map(|info| format!("`{info}`")).collect();
             let has = match self.len() {
                 0 => "are none".to_owned(),
