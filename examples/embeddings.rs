@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let table = unsafe { MappedArray::open(&path)? };
     let rows = table.rows()?;
     let sentence = [17, 4_711, 17, 19_999];
-    let vectors = rows.take_array::<f32, _>(&sentence)?.into_dimensionality::<Ix2>()?;
+    let vectors = rows.take_array::<f32>(&sentence)?.into_dimensionality::<Ix2>()?;
     for (word, vector) in sentence.iter().zip(vectors.rows()) {
         println!("word {word:5}: {:.3} …", vector[0]);
     }

@@ -1,13 +1,14 @@
 //! Batches of token sequences to train a language model on, as nanoGPT's
-//! `get_batch` makes them: `x` from random places, `y` one token later.
+//! `get_batch` makes them: `x` from random places, `y` one token later. Both
+//! are views of windows that are one token longer.
 //!
 //! `cargo run --release --example tokens`
-#![allow(unsafe_code, clippy::indexing_slicing)]
+#![allow(unsafe_code)]
 
 use std::error::Error;
 use std::time::Instant;
 
-use npymap::ndarray::Array1;
+use npymap::ndarray::{Array1, ArrayView2, s};
 use npymap::{BatchOptions, MappedArray, Sampler, write_npy};
 
 const TOKENS: usize = 4_000_000;
@@ -22,18 +23,19 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // SAFETY: nobody else knows of the file.
     let tokens = unsafe { MappedArray::open(&path)? }.rows()?;
-    let starts = Sampler::with_replacement(tokens.len() - BLOCK, 200 * BATCH, 1337);
-    let read = move |starts: &[usize], (x, y): &mut (Vec<i64>, Vec<i64>)| {
-        x.resize(starts.len() * BLOCK, 0);
-        y.resize(starts.len() * BLOCK, 0);
-        tokens.take_window_pairs(starts, BLOCK, x, y)
+    let windows = tokens.windows(BLOCK + 1)?;
+    let starts = Sampler::with_replacement(windows.len(), 200 * BATCH, 1337);
+    let read = move |starts: &[usize], batch: &mut Vec<i64>| {
+        batch.resize(starts.len() * windows.row_len(), 0);
+        windows.take_as(starts, batch)
     };
     let started = Instant::now();
     let mut seen = 0;
     for batch in BatchOptions::new().ahead(4).start(starts.batches(BATCH), read)? {
         let batch = batch?;
-        let (x, y) = &*batch;
-        assert_eq!(x[1..BLOCK], y[..BLOCK - 1]);
+        let windows = ArrayView2::from_shape((BATCH, BLOCK + 1), &batch)?;
+        let (x, y) = (windows.slice(s![.., ..BLOCK]), windows.slice(s![.., 1..]));
+        assert_eq!(x.slice(s![.., 1..]), y.slice(s![.., ..BLOCK - 1]));
         seen += x.len();
     }
     println!("{seen} tokens in {:.1?}", started.elapsed());

@@ -86,8 +86,8 @@ pub use kernel::Part;
 pub use layout::row_index::{RowIndex, TakeMode};
 pub use layout::{Layout, Order};
 pub use loader::{
-    Batch, BatchError, BatchOptions, Batches, Ragged, RaggedAppender, Rows, Sampler, SamplerState,
-    Share, Stacked, Tail,
+    Batch, BatchError, BatchOptions, Batches, FileWindows, Ragged, RaggedAppender, RowSource, Rows,
+    Sampler, SamplerState, Share, Stacked, Tail,
 };
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
 pub use source::lock::FileLock;

@@ -27,12 +27,12 @@ fn rows_are_those_of_the_map() {
             let expected = all.slice(npymap::ndarray::s![rows, .., ..]);
             assert_eq!(some.view::<u32>().unwrap().to_vec(), expected.to_vec());
         }
-        let taken = read.take_rows(&[39, 0, 0, 12, 13, 2]).unwrap();
+        let taken = read.select_rows(&[39, 0, 0, 12, 13, 2]).unwrap();
         let expected = all.to_ndarray().select(npymap::ndarray::Axis(0), &[39, 0, 0, 12, 13, 2]);
         assert_eq!(taken.view::<u32>().unwrap().to_ndarray(), expected);
         assert_eq!(read.get::<u32>([39, 2, 999]).unwrap(), all.at([39, 2, 999]));
         assert_eq!(read.rows(1..=2).unwrap().shape(), [2, 3, 1000]);
-        assert_eq!(read.take_rows(&[]).unwrap().shape(), [0, 3, 1000]);
+        assert_eq!(read.select_rows(&[]).unwrap().shape(), [0, 3, 1000]);
     }
 }
 
@@ -44,7 +44,7 @@ fn what_is_not_there_is_an_error() {
         let error = read.rows(rows).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Index { axis: 0, .. }), "{error}");
     }
-    assert!(matches!(read.take_rows(&[40]).unwrap_err().kind(), ErrorKind::Index { .. }));
+    assert!(matches!(read.select_rows(&[40]).unwrap_err().kind(), ErrorKind::Index { .. }));
     assert!(matches!(read.get::<u32>([40, 0, 0]).unwrap_err().kind(), ErrorKind::Element { .. }));
     assert!(matches!(read.get::<u32>([0, 0]).unwrap_err().kind(), ErrorKind::Element { .. }));
     assert!(matches!(read.get::<f32>([0, 0, 0]).unwrap_err().kind(), ErrorKind::Fit { .. }));
@@ -79,7 +79,7 @@ fn a_file_that_gets_shorter_is_an_error() {
     assert_eq!(read.rows(..20).unwrap().shape(), [20, 3, 1000]);
     for error in [
         read.rows(20..21).unwrap_err(),
-        read.take_rows(&[0, 30]).unwrap_err(),
+        read.select_rows(&[0, 30]).unwrap_err(),
         read.get::<u32>([39, 0, 0]).unwrap_err(),
         read.read().unwrap_err(),
         read.check().unwrap_err(),
@@ -147,8 +147,8 @@ fn rows_and_windows_are_taken_as_through_a_map() {
         for (starts, len) in [(&[0, 5, 5][..], 3), (&[13], 3), (&[0], 16), (&[16, 0], 0), (&[], 4)]
         {
             let mut taken = [vec![0_i64; 8 * len * starts.len()], vec![0; 8 * len * starts.len()]];
-            rows.take_windows(starts, len, &mut taken[0]).unwrap();
-            read.take_windows(starts, len, &mut taken[1]).unwrap();
+            rows.windows(len).unwrap().take_as(starts, &mut taken[0]).unwrap();
+            read.windows(len).unwrap().take_as(starts, &mut taken[1]).unwrap();
             assert_eq!(taken[0], taken[1], "{descr} {order:?} {starts:?} {len}");
         }
         let says = |result: npymap::Result<()>| result.unwrap_err().kind().to_string();
@@ -156,15 +156,16 @@ fn rows_and_windows_are_taken_as_through_a_map() {
             [(&[14][..], 3, 24), (&[0], 17, 136), (&[0], 2, 15), (&[-17], 1, 8)]
         {
             let (mut one, mut other) = (vec![7_u32; room], vec![7_u32; room]);
-            let mapped = says(rows.take_windows(starts, len, &mut one));
-            assert_eq!(says(read.take_windows(starts, len, &mut other)), mapped);
+            let mapped = says(rows.windows(len).and_then(|all| all.take_as(starts, &mut one)));
+            let result = read.windows(len).and_then(|all| all.take_as(starts, &mut other));
+            assert_eq!(says(result), mapped);
             assert!(other.iter().all(|&value| value == 7));
         }
         let error = read.take_as(&[0], &mut [false; 8]).unwrap_err();
         assert_eq!(says(rows.take_as(&[0], &mut [false; 8])), error.kind().to_string());
         drop((rows, array));
         File::options().write(true).open(&path).unwrap().set_len(200).unwrap();
-        let error = read.take_windows(&[14], 2, &mut [0_u32; 16]).unwrap_err();
+        let error = read.windows(2).unwrap().take_as(&[14], &mut [0_u32; 16]).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::ShortFile { .. }), "{error}");
     }
 }

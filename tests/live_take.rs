@@ -46,7 +46,7 @@ fn parts_of_any_axis_are_numpys() {
                 continue;
             };
             let indices = indices.expect(&says);
-            let ours = view.take(axis, &indices).expect(&says);
+            let ours = view.select(axis, &indices).expect(&says);
             assert_eq!(json!(ours.shape()), case["shape"], "{says}");
             assert_eq!(bytes(&ours), expected, "{says}");
             done += 1;
@@ -64,7 +64,7 @@ fn parts_of_any_axis_are_numpys() {
         let keys: Vec<&str> = keys.collect();
         if let (Some(expected), false) = (file["taken"]["bytes"].as_str(), keys.is_empty()) {
             let field = rows.field(&keys.join(".")).unwrap();
-            let ours = field.take_array::<Raw, _>(&integers(&file["rows"])).unwrap();
+            let ours = field.take_array::<Raw>(&integers(&file["rows"])).unwrap();
             assert_eq!(bytes(&ours), expected, "{file}");
             fields += 1;
         }
@@ -76,7 +76,7 @@ fn windows<U: Number>(rows: &Rows, starts: &[i64], len: usize) -> Result<Vec<U>>
     let each = len * rows.row_len();
     let mut out =
         vec![U::decode(&U::codec(&U::dtype())?, &[0; 16][..size_of::<U>()]); each * starts.len()];
-    rows.take_windows(starts, len, &mut out)?;
+    rows.windows(len)?.take_as(starts, &mut out)?;
     Ok(out)
 }
 

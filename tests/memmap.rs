@@ -178,7 +178,7 @@ fn test_getitem() {
     let part = view.slice(s![1.., ..3]);
     assert_eq!(part.to_ndarray().into_dimensionality().unwrap(), data().slice(s![1.., ..3]));
     let taken = ArrayFile::from_file(file, OpenOptions::new().raw(spec())).unwrap();
-    let taken = taken.take_rows(&[0, 1]).unwrap();
+    let taken = taken.select_rows(&[0, 1]).unwrap();
     assert_eq!(taken.as_ndarray::<f32, Ix2>().unwrap(), data().slice(s![..2, ..]));
 }
 

@@ -38,12 +38,13 @@ fn rows_come_back_packed_and_padded() {
     assert_eq!((ragged.len(), ragged.dtype().to_string()), (1000, here("'<u2'")));
     assert!((0..1000).all(|n| ragged.get::<u16>(n).unwrap() == row(n)));
     let indices: Vec<usize> = (0..100).map(|i| i * 77 % 1000).collect();
-    let (packed, offsets) = ragged.take_packed::<u16, _>(&indices).unwrap();
+    let mut packed = vec![9_u16; 5];
+    let offsets = ragged.take_vec(&indices, &mut packed).unwrap();
     assert_eq!(packed, indices.iter().flat_map(|&n| row(n)).collect::<Vec<_>>());
     assert!(offsets.windows(2).zip(&indices).all(|(ends, n)| ends[1] - ends[0] == n % 7));
     for width in [0, 1, 4, 9] {
         let mut out = vec![7; width * 100];
-        let lengths = ragged.take_padded(&indices, width, &0, &mut out).unwrap();
+        let lengths = ragged.take_padded(&indices, &mut out, width, &0).unwrap();
         assert!(lengths.iter().zip(&indices).all(|(len, n)| *len == n % 7));
         for (own, &n) in out.chunks_exact(width.max(1)).zip(&indices) {
             let mut expected = row(n);
@@ -53,7 +54,7 @@ fn rows_come_back_packed_and_padded() {
     }
     assert!(matches!(ragged.get::<u16>(1000).unwrap_err().kind(), ErrorKind::Index { .. }));
     assert!(matches!(ragged.get::<i8>(3).unwrap_err().kind(), ErrorKind::Fit { .. }));
-    assert!(ragged.take_padded(&[1], 2, &0_u16, &mut [0; 3]).is_err());
+    assert!(ragged.take_padded(&[1], &mut [0; 3], 2, &0_u16).is_err());
 }
 
 #[test]
@@ -68,7 +69,8 @@ fn elements_may_have_axes_and_text() {
     to.append_slice(&text(["e", "f", "g", "h"])[..2]).unwrap();
     drop(to);
     let ragged = read(&paths);
-    let (packed, offsets) = ragged.take_packed::<String, _>(&[1, 0]).unwrap();
+    let mut packed = Vec::<String>::new();
+    let offsets = ragged.take_vec(&[1, 0], &mut packed).unwrap();
     assert_eq!((packed.concat(), offsets), ("efabcd".to_owned(), vec![0, 1, 3]));
 }
 

@@ -44,7 +44,7 @@ fn rows_are_those_of_all_files_one_after_the_other() {
     for most in [1, 2, 100] {
         let stacked = open(files(&directory, &[3, 0, 5, 1, 0, 40, 0])).unwrap().most_open(most);
         let indices: Vec<usize> = (0..200).map(|i| i * 31 % 49).collect();
-        let taken = stacked.take_array::<u32, _>(&indices).unwrap();
+        let taken = stacked.take_array::<u32>(&indices).unwrap();
         assert_eq!(taken.shape(), [200, 2]);
         let expected = indices.iter().flat_map(|row| [2 * row, 2 * row + 1]);
         assert!(taken.iter().map(|value| *value as usize).eq(expected));

@@ -4,7 +4,8 @@ use std::fs;
 
 use npymap::ndarray::{Axis, s};
 use npymap::{
-    ArrayFile, ErrorKind, Le, MappedArray, Order, Ragged, Result, Stacked, TakeMode, Value,
+    ArrayFile, ErrorKind, Le, MappedArray, Order, Ragged, Result, RowSource, Stacked, TakeMode,
+    Value,
 };
 
 use crate::support::{WIDE, directory, file, here, native, npy, open, open_copy_on_write};
@@ -26,13 +27,13 @@ fn parts_of_views_are_ndarrays_selections() {
         let view = array.view::<u32>().unwrap().slice(s![..;-1, .., 1..;1]);
         for axis in 0..3 {
             let expected = view.to_ndarray().select(Axis(axis), &indices);
-            assert_eq!(view.take(axis, &indices).unwrap(), expected);
+            assert_eq!(view.select(axis, &indices).unwrap(), expected);
             let mut out = vec![0; expected.len()];
-            view.take_into(axis, &indices, &mut out).unwrap();
+            view.select_into(axis, &indices, &mut out).unwrap();
             assert!(out.iter().eq(&expected));
         }
-        assert_eq!(view.take::<usize>(1, &[]).unwrap().shape(), [4, 0, 5]);
-        assert!(matches!(view.take(3, &[0]).unwrap_err().kind(), ErrorKind::Axis { .. }));
+        assert_eq!(view.select(1, &[0_usize; 0]).unwrap().shape(), [4, 0, 5]);
+        assert!(matches!(view.select(3, &[0]).unwrap_err().kind(), ErrorKind::Axis { .. }));
     }
 }
 
@@ -45,9 +46,9 @@ fn rows_are_those_of_the_view() {
         let rows = array.rows().unwrap();
         assert_eq!((rows.len(), rows.row_len(), rows.is_empty()), (1000, 21, false));
         let indices: Vec<usize> = (0..300).map(|i| i * 7919 % 1000).collect();
-        let expected = array.view::<u32>().unwrap().take(0, &indices).unwrap();
+        let expected = array.view::<u32>().unwrap().select(0, &indices).unwrap();
         for _ in 0..3 {
-            assert_eq!(rows.take_array::<u32, _>(&indices).unwrap(), expected);
+            assert_eq!(rows.take_array::<u32>(&indices).unwrap(), expected);
         }
         let mut halves = vec![0.0; expected.len()];
         rows.take_with(&indices, &mut halves, |x: u32| f64::from(x) / 2.0).unwrap();
@@ -76,12 +77,12 @@ fn what_names_no_row_is_an_error_before_anything_is_written() {
         here("stored as '<u2', asked for `i32`: use `u16`")
     );
     assert_eq!(
-        says(rows.take_windows(&[0], 6, &mut [0_u16; 12])),
+        says(rows.windows(6).map(drop)),
         "index window of 6 of axis 0 is outside shape (5, 2)"
     );
     assert_eq!(
-        says(rows.take_windows(&[4], 2, &mut out)),
-        "index 4 of axis 0 is outside shape (5, 2)"
+        says(rows.windows(2).unwrap().take_as(&[4], &mut out)),
+        "index 4 of axis 0 is outside shape (4, 2, 2)"
     );
     assert_eq!(
         says(rows.take_as(&[0], &mut [false; 2])),
@@ -95,7 +96,7 @@ fn what_names_no_row_is_an_error_before_anything_is_written() {
     let none: [usize; 0] = [];
     assert!(TakeMode::Wrap.resolve(&none, 0).unwrap().is_empty());
     assert!(TakeMode::Wrap.resolve(&[0], 0).is_err() && TakeMode::Clip.resolve(&[0], 0).is_err());
-    rows.take::<u16, usize>(&[], &mut []).unwrap();
+    rows.take::<u16>(&none, &mut []).unwrap();
 }
 
 #[test]
@@ -111,7 +112,7 @@ fn rows_of_no_bytes_are_rows() {
         let array = MappedArray::anonymous(&descr.parse().unwrap(), &shape).unwrap();
         let rows = array.into_read_only().unwrap().rows().unwrap();
         let indices = vec![0; rows.len().min(2)];
-        let taken = rows.take_array::<npymap::Value, usize>(&indices).unwrap();
+        let taken = rows.take_array::<npymap::Value>(&indices).unwrap();
         assert_eq!(taken.shape(), [indices.len(), shape[1]]);
         rows.take_bytes(&indices, &mut []).unwrap_or_else(|_| {
             assert_eq!(descr, "<u4");
@@ -130,7 +131,7 @@ fn rows_outlive_the_array_and_the_name_of_its_file() {
     let after = array.rows().unwrap();
     drop(array);
     for rows in [before, after] {
-        assert_eq!(rows.take_array::<u32, _>(&[9, 1]).unwrap().into_raw_vec_and_offset().0, [9, 1]);
+        assert_eq!(rows.take_array::<u32>(&[9, 1]).unwrap().into_raw_vec_and_offset().0, [9, 1]);
     }
 }
 
@@ -141,22 +142,97 @@ fn rows_of_a_private_map_are_what_was_stored_there() {
     let mut array = open_copy_on_write(&path).unwrap();
     array.as_slice_mut::<Le<u32>>().unwrap()[3] = 77.into();
     let rows = array.into_read_only().unwrap().rows().unwrap();
-    assert_eq!(rows.take_array::<u32, _>(&[3, 4]).unwrap().into_raw_vec_and_offset().0, [77, 4]);
+    assert_eq!(rows.take_array::<u32>(&[3, 4]).unwrap().into_raw_vec_and_offset().0, [77, 4]);
 }
 
 #[test]
-fn pairs_of_windows_are_one_row_apart() {
+fn windows_are_sliding_window_views() {
     let array = MappedArray::anonymous(&">u2".parse().unwrap(), &[50, 2]).unwrap();
     let mut array = array;
     array.view_mut::<u16>().unwrap().copy_from_slice(&(0..100).collect::<Vec<_>>()).unwrap();
     let rows = array.into_read_only().unwrap().rows().unwrap();
-    let (mut inputs, mut targets) = ([0_i32; 8], [0_i32; 8]);
-    rows.take_window_pairs(&[45, 0], 2, &mut inputs, &mut targets).unwrap();
-    assert_eq!(inputs, [90, 91, 92, 93, 0, 1, 2, 3]);
-    assert_eq!(targets, [92, 93, 94, 95, 2, 3, 4, 5]);
-    assert!(rows.take_window_pairs(&[48, 0], 2, &mut inputs, &mut targets).is_err());
-    let mut shorter = [0_i32; 7];
-    assert!(rows.take_window_pairs(&[0, 0], 2, &mut inputs, &mut shorter).is_err());
+    let windows = rows.windows(3).unwrap();
+    assert_eq!((windows.shape(), windows.len(), windows.row_len()), (&[48, 3, 2][..], 48, 6));
+    let taken = windows.take_array::<u16>(&[47, 0]).unwrap();
+    assert_eq!(taken.shape(), [2, 3, 2]);
+    assert!(taken.iter().copied().eq((94..100).chain(0..6)));
+    // Windows of windows have another axis.
+    let pairs = windows.windows(2).unwrap();
+    assert_eq!(pairs.shape(), [47, 2, 3, 2]);
+    let taken = pairs.take_array::<u16>(&[46]).unwrap();
+    assert!(taken.iter().copied().eq((92..98).chain(94..100)));
+    assert_eq!(rows.windows(0).unwrap().shape(), [51, 0, 2]);
+    assert!(rows.windows(51).is_err());
+    assert!(rows.windows(usize::MAX).is_err());
+    let mut many = rows.windows(1).unwrap();
+    for _ in 3..64 {
+        many = many.windows(1).unwrap();
+    }
+    assert!(matches!(many.windows(1).unwrap_err().kind(), ErrorKind::Axes { .. }));
+}
+
+/// The same rows by every method of a source.
+fn all_methods(rows: &impl RowSource, expected: &[u32]) {
+    let indices = [7_u8, 0, 7, 3];
+    let expected: Vec<u32> = indices
+        .iter()
+        .flat_map(|&row| expected.chunks(rows.row_len()).nth(row.into()).unwrap())
+        .copied()
+        .collect();
+    let mut out = vec![0; expected.len()];
+    rows.take(&indices, &mut out).unwrap();
+    assert_eq!(out, expected);
+    let mut wide = vec![0_i64; expected.len()];
+    rows.take_as(&indices, &mut wide).unwrap();
+    assert!(wide.iter().zip(&expected).all(|(&wide, &own)| wide == i64::from(own)));
+    let mut halves = vec![0.0; expected.len()];
+    rows.take_with(&indices, &mut halves, |x: u32| f64::from(x) / 2.0).unwrap();
+    assert!(halves.iter().zip(&expected).all(|(half, &own)| 2.0 * half == f64::from(own)));
+    let mut bytes = vec![0; 4 * expected.len()];
+    rows.take_bytes(&indices, &mut bytes).unwrap();
+    assert_eq!(bytes, expected.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>());
+    let mut reused = vec![1; 3];
+    rows.take_vec(&indices, &mut reused).unwrap();
+    assert_eq!(reused, expected);
+    let array = rows.take_array::<u32>(&indices).unwrap();
+    assert_eq!(array.shape(), [&[4], &rows.shape()[1..]].concat());
+    assert!(array.iter().eq(&expected));
+    let values = rows.take_array::<Value>(&indices).unwrap();
+    assert!(
+        values.iter().eq(expected
+            .iter()
+            .map(|&x| Value::UInt(x.into()))
+            .collect::<Vec<_>>()
+            .iter())
+    );
+    assert!(matches!(
+        rows.take(&[rows.row_count()], &mut out[..1]).unwrap_err().kind(),
+        ErrorKind::Index { .. }
+    ));
+    assert!(matches!(rows.take(&[0], &mut out[..1]).unwrap_err().kind(), ErrorKind::Length { .. }));
+    assert!(matches!(rows.take(&[0], &mut [0_i8]).unwrap_err().kind(), ErrorKind::Fit { .. }));
+    assert!(matches!(rows.take_as(&[0], &mut [false]).unwrap_err().kind(), ErrorKind::Cast { .. }));
+}
+
+#[test]
+fn every_source_of_rows_has_the_same_methods() {
+    let directory = directory();
+    for order in [Order::C, Order::F] {
+        let elements = numbers(8 * 3 * 2);
+        let path = file(&directory, "a.npy", &npy("<u4", &[8, 3, 2], order, &elements));
+        let array = open(&path).unwrap();
+        let expected = array.view::<u32>().unwrap().to_vec();
+        let (rows, read) = (array.rows().unwrap(), ArrayFile::open(&path).unwrap());
+        all_methods(&rows, &expected);
+        all_methods(&read, &expected);
+        // SAFETY: the file is the test's own.
+        let stacked = unsafe { Stacked::open([&path, &path]) }.unwrap();
+        all_methods(&stacked, &[&expected[..], &expected].concat());
+    }
+    let path = file(&directory, "a.npy", &npy("<u4", &[10, 2], Order::C, &numbers(20)));
+    let expected: Vec<u32> = (0..8).flat_map(|row| 2 * row..2 * row + 6).collect();
+    all_methods(&open(&path).unwrap().rows().unwrap().windows(3).unwrap(), &expected);
+    all_methods(&ArrayFile::open(&path).unwrap().windows(3).unwrap(), &expected);
 }
 
 #[test]
@@ -203,7 +279,7 @@ fn members_of_archives_have_rows() {
     // SAFETY: the test that owns the file changes none of it meanwhile.
     let archive = unsafe { npymap::Npz::open(&path) }.unwrap();
     let rows = archive.get("own").unwrap().rows().unwrap();
-    let taken = rows.take_array::<f64, _>(&[49, 7]).unwrap();
+    let taken = rows.take_array::<f64>(&[49, 7]).unwrap();
     assert_eq!(taken.into_raw_vec_and_offset().0, [147.0, 148.0, 149.0, 21.0, 22.0, 23.0]);
 }
 
@@ -226,17 +302,17 @@ fn any_number_of_elements_of_no_bytes_is_refused_or_taken_at_once() {
     let indices = [9, 0];
     let errors = [
         rows.take(&indices, &mut out).unwrap_err(),
-        rows.take_array::<Value, _>(&indices).unwrap_err(),
+        rows.take_array::<Value>(&indices).unwrap_err(),
         read.take(&indices, &mut out).unwrap_err(),
         stacked.take(&indices, &mut out).unwrap_err(),
-        stacked.take_array::<[u8; 0], _>(&indices).unwrap_err(),
-        view.take_into(0, &indices, &mut out).unwrap_err(),
-        array.dyn_view().unwrap().take(0, &indices).unwrap_err(),
+        stacked.take_array::<[u8; 0]>(&indices).unwrap_err(),
+        view.take(&indices, &mut out).unwrap_err(),
+        array.dyn_view().unwrap().select(0, &indices).unwrap_err(),
     ];
     for error in errors {
         assert!(matches!(error.kind(), ErrorKind::Unbacked { .. }), "{error}");
     }
-    let error = rows.take_array::<f64, _>(&indices).unwrap_err();
+    let error = rows.take_array::<f64>(&indices).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Fit { .. }), "{error}");
 }
 
@@ -252,6 +328,6 @@ fn ragged_rows_of_no_bytes_are_limited() {
     let error = ragged.get::<Value>(0).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Unbacked { .. }), "{error}");
     let mut out = vec![[0_u8; 0]; MANY];
-    let error = ragged.take_padded(&[0], MANY, &[], &mut out).unwrap_err();
+    let error = ragged.take_padded(&[0], &mut out, MANY, &[]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Unbacked { .. }), "{error}");
 }

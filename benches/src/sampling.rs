@@ -197,7 +197,7 @@ fn cold_rows(path: PathBuf, size: usize) -> Batch<'static> {
 }
 
 fn windows(rows: &Rows, starts: &[usize], out: &mut [i64]) -> npymap::Result<()> {
-    rows.take_windows(starts, WINDOW, out)
+    rows.windows(WINDOW)?.take_as(starts, out)
 }
 
 fn warm_windows(path: &Path) -> Result<Batch<'static>> {

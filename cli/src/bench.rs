@@ -101,9 +101,9 @@ impl Bench {
         for from in ["disk", "memory"] {
             forget(array, from)?;
             let view = array.view::<u8>()?;
-            figures.push(self.random("at random, plain map", from, array, |rows, out| {
-                view.take_rows(rows, out)
-            })?);
+            figures.push(
+                self.random("at random, plain map", from, array, |rows, out| view.take(rows, out))?,
+            );
         }
         let rows = array.rows()?;
         for from in ["disk", "memory"] {

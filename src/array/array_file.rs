@@ -234,8 +234,10 @@ impl ArrayFile {
         }))
     }
 
-    /// Reads rows in any order into page-aligned memory: NumPy's `take` along
-    /// axis 0. Rows may be asked for several times.
+    /// Reads rows in any order into an array in page-aligned memory, of the same
+    /// dtype and memory order. Rows may be asked for several times.
+    ///
+    /// [`take`](ArrayFile::take) decodes them into a slice.
     ///
     /// # Errors
     ///
@@ -245,12 +247,12 @@ impl ArrayFile {
     ///
     /// ```
     /// let penguins = npymap::ArrayFile::open("data/penguins.npy")?;
-    /// let some = penguins.take_rows(&[341, 0, 0])?;
+    /// let some = penguins.select_rows(&[341, 0, 0])?;
     /// let some = some.view::<f64>()?;
     /// assert_eq!([some.at([0, 3]), some.at([1, 3]), some.at([2, 3])], [3775.0, 3750.0, 3750.0]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn take_rows(&self, rows: &[usize]) -> Result<MappedArrayMut> {
+    pub fn select_rows(&self, rows: &[usize]) -> Result<MappedArrayMut> {
         self.named(self.taken(rows))
     }
 

@@ -1,120 +1,150 @@
-//! The same as [`Rows`](crate::Rows), of files that are read and not mapped.
+//! Rows of files that are read and not mapped.
 
+use super::gather::{self, Gather};
+use super::row_source::{RowSource, row_source};
+use super::windows::window_shape;
 use crate::array::ArrayFile;
-use crate::dtype::literal::tuple;
+use crate::dtype::DType;
 use crate::element::Element;
-use crate::element::cast::{Casting, Number, check};
-use crate::error::{ErrorKind, Result};
-use crate::layout::check_unbacked;
-use crate::layout::row_index::{RowIndex, TakeMode, resolve};
-use crate::view::fits;
+use crate::element::cast::Number;
+use crate::error::Result;
+use crate::layout::row_index::RowIndex;
+use crate::view::Parts;
 
-/// What is read before it is decoded.
+/// Bytes that are read before they are decoded.
 const BLOCK: usize = 8 << 20;
 
+/// Windows of several rows of an [`ArrayFile`], made by
+/// [`ArrayFile::windows`]; each is a row of this.
+#[derive(Clone, Debug)]
+pub struct FileWindows<'a> {
+    file: &'a ArrayFile,
+    len: usize,
+    shape: Vec<usize>,
+}
+
 impl ArrayFile {
-    /// Reads rows, in this order, into memory that is there:
-    /// [`Rows::take`](crate::Rows::take) with errors in place of signals.
+    /// The windows of `len` rows from each row on:
+    /// [`Rows::windows`](crate::Rows::windows).
     ///
     /// # Errors
     ///
-    /// As there; [`ErrorKind::ShortFile`], [`ErrorKind::Io`].
+    /// As there.
     ///
     /// # Examples
     ///
     /// ```
     /// let penguins = npymap::ArrayFile::open("data/penguins.npy")?;
-    /// let mut batch = [0.0_f64; 2 * 4];
-    /// penguins.take(&[341, 0], &mut batch)?;
-    /// assert_eq!([batch[3], batch[7]], [3775.0, 3750.0]);
+    /// let mut batch = [0.0_f32; 2 * 3 * 4];
+    /// penguins.windows(3)?.take_as(&[339, 0], &mut batch)?;
+    /// assert_eq!([batch[11], batch[15]], [3775.0, 3750.0]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn take<T: Element, I: RowIndex>(&self, indices: &[I], out: &mut [T]) -> Result<()> {
-        let mut taken = || {
-            T::codec(self.dtype())?;
-            let rows = self.found(indices, 1, out.len())?;
-            self.each(&rows, 1, out, |read, own| read.view::<T>()?.copy_to_slice(own))
-        };
-        self.named(taken())
+    pub fn windows(&self, len: usize) -> Result<FileWindows<'_>> {
+        let shape = self.named(window_shape(self.shape(), len))?;
+        Ok(FileWindows { file: self, len, shape })
     }
 
-    /// Reads rows cast to another type of number of the same kind:
-    /// [`Rows::take_as`](crate::Rows::take_as).
-    ///
-    /// # Errors
-    ///
-    /// As there; [`ErrorKind::ShortFile`], [`ErrorKind::Io`].
-    pub fn take_as<U: Number, I: RowIndex>(&self, indices: &[I], out: &mut [U]) -> Result<()> {
-        self.take_windows(indices, 1, out)
-    }
-
-    /// Reads windows of `len` rows from each start on, cast to another type of
-    /// number of the same kind:
-    /// [`Rows::take_windows`](crate::Rows::take_windows).
-    ///
-    /// # Errors
-    ///
-    /// As there; [`ErrorKind::ShortFile`], [`ErrorKind::Io`].
-    pub fn take_windows<U: Number, I: RowIndex>(
+    /// Reads windows of so many rows, as many as fit a block at once, and calls
+    /// `copy` with those.
+    fn gather_windows<U>(
         &self,
-        starts: &[I],
-        len: usize,
-        out: &mut [U],
-    ) -> Result<()> {
-        let mut taken = || {
-            check(self.dtype(), &U::dtype(), Casting::SameKind)?;
-            let starts = self.found(starts, len, out.len())?;
-            self.each(&starts, len, out, |read, own| {
-                let cast = read.dyn_view()?.to_ndarray_as::<U>(Casting::SameKind)?;
-                own.iter_mut().zip(cast).for_each(|(to, value)| *to = value);
-                Ok(())
-            })
-        };
-        self.named(taken())
-    }
-
-    /// Where windows start, for `out` elements.
-    fn found<I: RowIndex>(&self, starts: &[I], window: usize, out: usize) -> Result<Vec<usize>> {
-        let shape = self.shape();
-        let Some((&dim, rest)) = shape.split_first() else {
-            return Err(ErrorKind::Axis { asked: 0, shape: tuple(shape) }.into());
-        };
-        // Rows are windows of one, which an empty axis has none of.
-        let count = if window == 1 { Some(dim) } else { dim.checked_sub(window).map(|n| n + 1) };
-        let count = count.ok_or_else(|| ErrorKind::Index {
-            axis: 0,
-            asked: format!("window of {window}"),
-            shape: tuple(shape),
-        })?;
-        let starts = resolve(TakeMode::Raise, starts, count, 0, shape)?;
-        let each = rest.iter().product::<usize>().checked_mul(window);
-        let expected = each.and_then(|each| each.checked_mul(starts.len()));
-        let expected = expected.unwrap_or(usize::MAX);
-        check_unbacked(self.dtype().itemsize(), shape, expected)?;
-        fits(expected, out)?;
-        Ok(starts)
-    }
-
-    /// Reads windows, as many as fit a block, and calls `copy` with them and
-    /// the places of `out` for them.
-    fn each<U>(
-        &self,
-        starts: &[usize],
         window: usize,
+        starts: &[usize],
+        each: usize,
         out: &mut [U],
-        mut copy: impl FnMut(&crate::array::MappedArrayMut, &mut [U]) -> Result<()>,
+        mut copy: impl FnMut(&Parts, &[u8], &[usize], &mut [U]),
     ) -> Result<()> {
+        let size = self.dtype().itemsize();
         let row: usize = self.shape().iter().skip(1).product();
-        let nbytes = window * row * self.dtype().itemsize();
-        let room = (BLOCK / nbytes.max(1)).max(1);
+        let room = (BLOCK / (window * row * size).max(1)).max(1);
         let mut rest = out;
         for starts in starts.chunks(room) {
-            let rows = starts.iter().flat_map(|&start| start..start + window);
-            let rows: Vec<usize> = rows.collect();
-            let (own, after) = rest.split_at_mut(rows.len() * row);
-            copy(&self.taken(&rows)?, own)?;
+            let rows: Vec<usize> = starts.iter().flat_map(|&at| at..at + window).collect();
+            let read = self.taken(&rows)?;
+            let parts = Parts::windows(read.layout().geometry(), 0, window, size)?;
+            let places: Vec<usize> = (0..starts.len()).map(|number| number * window).collect();
+            let (own, after) = rest.split_at_mut(starts.len() * each);
+            copy(&parts, read.into_data().as_ref(), &places, own);
             rest = after;
         }
         Ok(())
     }
 }
+
+impl Gather for ArrayFile {
+    fn dtype(&self) -> &DType {
+        self.dtype()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.shape()
+    }
+
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        self.named(result)
+    }
+
+    fn gather<U>(
+        &self,
+        rows: &[usize],
+        each: usize,
+        out: &mut [U],
+        copy: impl FnMut(&Parts, &[u8], &[usize], &mut [U]),
+    ) -> Result<()> {
+        self.gather_windows(1, rows, each, out, copy)
+    }
+}
+
+impl Gather for FileWindows<'_> {
+    fn dtype(&self) -> &DType {
+        self.file.dtype()
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        self.file.named(result)
+    }
+
+    fn gather<U>(
+        &self,
+        rows: &[usize],
+        each: usize,
+        out: &mut [U],
+        copy: impl FnMut(&Parts, &[u8], &[usize], &mut [U]),
+    ) -> Result<()> {
+        if each == 0 {
+            return Ok(());
+        }
+        self.file.gather_windows(self.len, rows, each, out, copy)
+    }
+}
+
+impl FileWindows<'_> {
+    /// The number of windows, their length, and the other axes.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The dtype of the elements.
+    #[must_use]
+    pub fn dtype(&self) -> &DType {
+        self.file.dtype()
+    }
+}
+
+row_source!(
+    ArrayFile,
+    "```
+let penguins = npymap::ArrayFile::open(\"data/penguins.npy\")?;
+let mut batch = [0.0_f64; 2 * 4];
+penguins.take(&[341, 0], &mut batch)?;
+assert_eq!([batch[3], batch[7]], [3775.0, 3750.0]);
+# Ok::<(), npymap::Error>(())
+```"
+);
+row_source!(FileWindows<'_>, "See [`ArrayFile::windows`].");

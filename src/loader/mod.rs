@@ -2,6 +2,7 @@
 
 mod array_file;
 mod batches;
+mod gather;
 mod mapped;
 #[cfg(all(test, target_pointer_width = "64"))]
 #[allow(clippy::duplicate_mod, clippy::unwrap_used, reason = "the same code with other locks")]
@@ -11,6 +12,7 @@ mod permutation;
 mod pipeline;
 mod ragged;
 mod ragged_append;
+mod row_source;
 mod rows;
 mod sampler;
 mod stack;
@@ -23,9 +25,11 @@ mod sync {
     pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 }
 
+pub use array_file::FileWindows;
 pub use batches::{Batch, BatchError, BatchOptions, Batches};
 pub use ragged::Ragged;
 pub use ragged_append::RaggedAppender;
+pub use row_source::RowSource;
 pub use rows::Rows;
 pub use sampler::{Sampler, SamplerState, Share, Tail};
 pub use stacked::Stacked;

@@ -36,7 +36,7 @@ use crate::view::fits;
 /// let texts = Ragged::new(data.rows()?, offsets.rows()?)?;
 /// assert_eq!((texts.len(), texts.get::<u16>(0)?), (2, vec![1, 2, 3]));
 /// let mut batch = [9_u16; 2 * 2];
-/// assert_eq!(texts.take_padded(&[1, 0], 2, &0, &mut batch)?, [1, 3]);
+/// assert_eq!(texts.take_padded(&[1, 0], &mut batch, 2, &0)?, [1, 3]);
 /// assert_eq!(batch, [4, 0, 1, 2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -87,10 +87,13 @@ impl Ragged {
     ///
     /// [`ErrorKind::Index`] for rows that aren't there, [`ErrorKind::Value`]
     /// for offsets that lead outside the data, or back.
-    pub fn spans<I: RowIndex>(&self, indices: &[I]) -> Result<Vec<Range<usize>>> {
+    pub fn spans(&self, indices: &[impl RowIndex]) -> Result<Vec<Range<usize>>> {
         let rows = resolve(TakeMode::Raise, indices, self.len(), 0, &[self.len()])?;
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut ends = vec![0_i64; 2 * rows.len()];
-        self.offsets.take_windows(&rows, 2, &mut ends)?;
+        self.offsets.windows(2)?.take_as(&rows, &mut ends)?;
         let span = |(ends, row): (&[i64], &usize)| match *ends {
             [start, end] => {
                 let bound = |n: i64| usize::try_from(n).ok();
@@ -112,22 +115,26 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// As [`take_packed`](Ragged::take_packed).
+    /// As [`take_vec`](Ragged::take_vec).
     pub fn get<T: Element>(&self, row: usize) -> Result<Vec<T>> {
-        self.take_packed(&[row]).map(|(elements, _)| elements)
+        let mut out = Vec::new();
+        self.take_vec(&[row], &mut out)?;
+        Ok(out)
     }
 
-    /// Copies rows one after another, in this order; and where each starts in
-    /// the copy, counted along the first axis of the data, and the last ends.
+    /// Copies rows one after another into a vector, which gets their length and
+    /// keeps its memory if it has that already. Returns where each starts,
+    /// counted along the first axis of the data, and where the last ends.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] when elements are no `T`; those of
-    /// [`spans`](Ragged::spans).
-    pub fn take_packed<T: Element, I: RowIndex>(
+    /// [`ErrorKind::Fit`] when elements are not a `T`; [`ErrorKind::Unbacked`];
+    /// those of [`spans`](Ragged::spans).
+    pub fn take_vec<T: Element>(
         &self,
-        indices: &[I],
-    ) -> Result<(Vec<T>, Vec<usize>)> {
+        indices: &[impl RowIndex],
+        out: &mut Vec<T>,
+    ) -> Result<Vec<usize>> {
         let spans = self.spans(indices)?;
         let mut offsets = vec![0];
         let mut end = 0_usize;
@@ -138,12 +145,16 @@ impl Ragged {
         let each = self.data.row_len();
         T::codec(self.dtype())?;
         check_unbacked(self.dtype().itemsize(), self.data.shape(), end.saturating_mul(each))?;
-        let Some(mut out) = end.checked_mul(each).and_then(T::zeros) else {
-            let all: Vec<usize> = spans.into_iter().flatten().collect();
-            let elements = self.data.take_array(&all)?;
-            return Ok((elements.into_raw_vec_and_offset().0, offsets));
-        };
-        let mut rest = &mut *out;
+        let len = end.saturating_mul(each);
+        if out.len() != len {
+            let Some(zeros) = T::zeros(len) else {
+                let all: Vec<usize> = spans.into_iter().flatten().collect();
+                self.data.take_vec(&all, out)?;
+                return Ok(offsets);
+            };
+            *out = zeros;
+        }
+        let mut rest = &mut **out;
         let mut places = Vec::with_capacity(spans.len());
         for span in &spans {
             let (place, after) = rest.split_at_mut(span.len() * each);
@@ -151,24 +162,25 @@ impl Ragged {
             rest = after;
         }
         self.data.stretches(&spans, &mut places)?;
-        Ok((out, offsets))
+        Ok(offsets)
     }
 
-    /// Copies rows into memory that is there, each made `width` long: what is
-    /// missing is `pad`, what is more is left out. Returns the length of each
-    /// row, uncut.
+    /// Copies rows into `out`, each made `width` long: shorter rows are filled
+    /// up with `pad`, longer ones are cut. The length of `out` must be
+    /// `indices.len() * width`, times the elements of an item. Returns the
+    /// length of each row, uncut.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] when elements are no `T`; [`ErrorKind::Length`] when
-    /// `out` has another length than so many rows; those of
+    /// [`ErrorKind::Fit`] when elements are not a `T`; [`ErrorKind::Length`]
+    /// when `out` has another length; [`ErrorKind::Unbacked`]; those of
     /// [`spans`](Ragged::spans).
-    pub fn take_padded<T: Element + Clone, I: RowIndex>(
+    pub fn take_padded<T: Element + Clone>(
         &self,
-        indices: &[I],
+        indices: &[impl RowIndex],
+        out: &mut [T],
         width: usize,
         pad: &T,
-        out: &mut [T],
     ) -> Result<Vec<usize>> {
         T::codec(self.dtype())?;
         let each = width.saturating_mul(self.data.row_len());

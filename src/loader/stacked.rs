@@ -5,19 +5,19 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use ndarray::{ArrayD, IxDyn};
-
+use super::gather::{self, Gather};
+use super::row_source::{RowSource, row_source};
 use super::rows::Rows;
 use super::stack;
 use crate::array::{MappedArray, OpenOptions};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
+use crate::element::cast::Number;
 use crate::error::{ErrorKind, Result};
-use crate::layout::check_unbacked;
-use crate::layout::row_index::{RowIndex, TakeMode, resolve};
+use crate::layout::row_index::RowIndex;
 use crate::source::platform::Advice;
-use crate::view::fits;
+use crate::view::Parts;
 
 /// Files that are mapped at once, unless it is said otherwise.
 const MOST: usize = 256;
@@ -159,70 +159,6 @@ impl Stacked {
         self.len() == 0
     }
 
-    /// The number of elements of a row.
-    #[must_use]
-    pub fn row_len(&self) -> usize {
-        self.shape.iter().skip(1).product()
-    }
-
-    /// Copies rows, in this order, into memory that is there:
-    /// [`Rows::take`](crate::Rows::take).
-    ///
-    /// # Errors
-    ///
-    /// As there; [`ErrorKind::Replaced`] when a file is another than it was,
-    /// and those of [`MappedArray::open`]. After these what `out` holds is not
-    /// said.
-    pub fn take<T: Element, I: RowIndex>(&self, indices: &[I], out: &mut [T]) -> Result<()> {
-        T::codec(&self.dtype)?;
-        let rows = resolve(TakeMode::Raise, indices, self.len(), 0, &self.shape)?;
-        let expected = rows.len().saturating_mul(self.row_len());
-        check_unbacked(self.dtype.itemsize(), &self.shape, expected)?;
-        fits(expected, out.len())?;
-        let mut places: Vec<(usize, usize)> =
-            rows.iter().enumerate().map(|(place, &row)| (self.file_of(row), place)).collect();
-        places.sort_unstable();
-        for group in places.chunk_by(|one, other| one.0 == other.0) {
-            let Some(&(file, _)) = group.first() else { continue };
-            let start = self.starts.get(file).copied().unwrap_or(0);
-            let places: Vec<usize> = group.iter().map(|(_, place)| *place).collect();
-            let own = places.iter().filter_map(|&place| rows.get(place)).map(|row| row - start);
-            let own: Vec<usize> = own.collect();
-            self.mapped(file)?.scatter(&own, &places, out)?;
-        }
-        Ok(())
-    }
-
-    /// Copies rows into an array of their own.
-    ///
-    /// # Errors
-    ///
-    /// As [`take`](Stacked::take).
-    ///
-    /// # Panics
-    ///
-    /// When there isn't that much memory, as [`Vec`] does.
-    pub fn take_array<T: Element + Clone + Default, I: RowIndex>(
-        &self,
-        indices: &[I],
-    ) -> Result<ArrayD<T>> {
-        let mut shape = self.shape.clone();
-        if let Some(first) = shape.first_mut() {
-            *first = indices.len();
-        }
-        let len = indices.len().checked_mul(self.row_len());
-        let len = len.filter(|len| len.checked_mul(size_of::<T>().max(1)).is_some());
-        let len = len.ok_or_else(|| ErrorKind::Size {
-            shape: tuple(&shape),
-            itemsize: size_of::<T>().max(1),
-        })?;
-        T::codec(&self.dtype)?;
-        check_unbacked(self.dtype.itemsize(), &self.shape, len)?;
-        let mut out = T::zeros(len).unwrap_or_else(|| vec![T::default(); len]);
-        self.take(indices, &mut out)?;
-        Ok(ArrayD::from_shape_vec(IxDyn(&shape), out).expect("as many elements as the shape has"))
-    }
-
     /// The arrays of all files, one after the other; each is mapped when it is
     /// its turn.
     pub fn iter(&self) -> impl Iterator<Item = Result<MappedArray>> + '_ {
@@ -279,6 +215,44 @@ impl Stacked {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+impl Gather for Stacked {
+    fn dtype(&self) -> &DType {
+        self.dtype()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.shape()
+    }
+
+    /// The files name themselves.
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        result
+    }
+
+    fn gather<U>(
+        &self,
+        rows: &[usize],
+        each: usize,
+        out: &mut [U],
+        mut copy: impl FnMut(&Parts, &[u8], &[usize], &mut [U]),
+    ) -> Result<()> {
+        let mut places: Vec<(usize, usize)> =
+            rows.iter().enumerate().map(|(place, &row)| (self.file_of(row), place)).collect();
+        places.sort_unstable();
+        for group in places.chunk_by(|one, other| one.0 == other.0) {
+            let Some(&(file, _)) = group.first() else { continue };
+            let start = self.starts.get(file).copied().unwrap_or(0);
+            let places: Vec<usize> = group.iter().map(|(_, place)| *place).collect();
+            let own = places.iter().filter_map(|&place| rows.get(place)).map(|row| row - start);
+            let own: Vec<usize> = own.collect();
+            self.mapped(file)?.scatter((&own, &places), each, out, &mut copy)?;
+        }
+        Ok(())
+    }
+}
+
+row_source!(Stacked, "See [`Stacked::open`].");
 
 /// The length of the first axis, and the others.
 fn parted<'s>(path: &Path, shape: &'s [usize]) -> Result<(usize, &'s [usize])> {

@@ -38,7 +38,7 @@ impl Indices {
     /// Reads `text` and resolves it against a shape. Parentheses around it mean
     /// nothing, as in Python; `[]` is NumPy's empty list, which selects no
     /// element of the first axis. Other lists make copies in NumPy: for those,
-    /// see [`View::take`](crate::View::take).
+    /// see [`View::select`](crate::View::select).
     ///
     /// # Errors
     ///

@@ -12,16 +12,40 @@ use crate::layout::geometry::{Geometry, count};
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 
 impl<T: Element> View<'_, T> {
-    /// Copies what stands at some indices of an axis, in that order: NumPy's
-    /// `a.take(indices, axis)`. Indices may be repeated.
+    /// Copies rows of the first axis into `out`, in the order of `indices`. Its
+    /// length must be that of `select(0, indices)`.
     ///
-    /// Negative indices are errors; see [`TakeMode`] for others. For many
-    /// batches from a file, [`rows`](crate::MappedArray::rows) reads ahead.
+    /// Indices may be repeated; negative ones are errors, see
+    /// [`TakeMode::resolve`] for others. For many batches from a file,
+    /// [`rows`](crate::MappedArray::rows) reads ahead.
+    ///
+    /// # Errors
+    ///
+    /// As [`select`](View::select); [`ErrorKind::Length`] when `out` has
+    /// another length.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
+    /// let mut batch = [0.0; 2 * 4];
+    /// penguins.view::<f64>()?.take(&[341, 0], &mut batch)?;
+    /// assert_eq!([batch[3], batch[7]], [3775.0, 3750.0]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn take(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
+        self.select_into(0, indices, out)
+    }
+
+    /// Copies what some indices of an axis select, in their order, into a new
+    /// array: ndarray's `select`, NumPy's `a.take(indices, axis)`. Indices may
+    /// be repeated.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Axis`], [`ErrorKind::Index`]; [`ErrorKind::Size`] when no
-    /// memory could hold them all.
+    /// memory could hold them all, [`ErrorKind::Unbacked`] for more than a
+    /// million elements of no bytes.
     ///
     /// # Panics
     ///
@@ -32,13 +56,13 @@ impl<T: Element> View<'_, T> {
     /// ```
     /// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
-    /// let some = table.take(0, &[341, 0, 0])?;
+    /// let some = table.select(0, &[341, 0, 0])?;
     /// assert_eq!([some[[0, 3]], some[[1, 3]], some[[2, 3]]], [3775.0, 3750.0, 3750.0]);
-    /// let mass = table.take(1, &[3])?;
+    /// let mass = table.select(1, &[3])?;
     /// assert_eq!(mass.shape(), [342, 1]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn take<I: RowIndex>(&self, axis: usize, indices: &[I]) -> Result<ArrayD<T>> {
+    pub fn select(&self, axis: usize, indices: &[impl RowIndex]) -> Result<ArrayD<T>> {
         let taken = self.taken(axis, indices)?;
         let shape = replaced(self.shape(), axis, taken.rows.len());
         let elements = if let Some(mut out) = T::zeros(taken.len) {
@@ -55,30 +79,20 @@ impl<T: Element> View<'_, T> {
             .expect("as many elements as the shape has"))
     }
 
-    /// As [`take`](View::take), into memory that is there, in C order.
+    /// As [`select`](View::select), into `out`, in C order.
     ///
     /// # Errors
     ///
-    /// As [`take`](View::take); [`ErrorKind::Length`] when it has another
-    /// length.
-    pub fn take_into<I: RowIndex>(&self, axis: usize, indices: &[I], out: &mut [T]) -> Result<()> {
+    /// As [`select`](View::select); [`ErrorKind::Length`] when `out` has
+    /// another length.
+    pub fn select_into(&self, axis: usize, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
         let taken = self.taken(axis, indices)?;
         fits(taken.len, out.len())?;
         self.take_over(&taken, out);
         Ok(())
     }
 
-    /// Rows of the first axis, into memory that is there: `take_into` of axis
-    /// 0.
-    ///
-    /// # Errors
-    ///
-    /// As [`take_into`](View::take_into).
-    pub fn take_rows(&self, rows: &[usize], out: &mut [T]) -> Result<()> {
-        self.take_into(0, rows, out)
-    }
-
-    fn taken<I: RowIndex>(&self, axis: usize, indices: &[I]) -> Result<Taken> {
+    fn taken(&self, axis: usize, indices: &[impl RowIndex]) -> Result<Taken> {
         let shape = self.shape();
         let parts = Parts::rows(&self.geometry, axis, self.itemsize())?;
         let rows = resolve(TakeMode::Raise, indices, parts.count, axis, shape)?;

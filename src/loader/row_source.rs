@@ -1,0 +1,269 @@
+//! What sources of rows have in common.
+
+use ndarray::ArrayD;
+
+use crate::dtype::DType;
+use crate::element::Element;
+use crate::element::cast::Number;
+use crate::error::Result;
+use crate::layout::row_index::RowIndex;
+
+/// A source of rows of equal length: [`Rows`](crate::Rows) and their windows,
+/// [`ArrayFile`](crate::ArrayFile), [`Stacked`](crate::Stacked).
+///
+/// Each has these methods of its own as well; the trait is for code that takes
+/// any of them. A row is what one index of the first axis selects. All methods
+/// take the indices first, then the output, in C order; indices are checked
+/// before anything is written. Negative ones are errors: for others see
+/// [`TakeMode::resolve`](crate::TakeMode::resolve).
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{ArrayFile, MappedArray, Result, RowSource};
+///
+/// fn mean(rows: &impl RowSource, indices: &[usize]) -> Result<f64> {
+///     let mut batch = vec![0.0_f64; indices.len() * rows.row_len()];
+///     rows.take_as(indices, &mut batch)?;
+///     Ok(batch.iter().sum::<f64>() / indices.len() as f64)
+/// }
+///
+/// let read = ArrayFile::open("data/penguins.npy")?;
+/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
+/// assert_eq!(mean(&read, &[0, 341])?, mean(&rows, &[0, 341])?);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+pub trait RowSource {
+    /// The dtype of the elements.
+    fn dtype(&self) -> &DType;
+
+    /// The length of each axis; the first is the number of rows.
+    fn shape(&self) -> &[usize];
+
+    /// Copies rows into `out`, decoded. Its length must be
+    /// `indices.len() * row_len()`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fit`](crate::ErrorKind::Fit) when elements are not a `T`,
+    /// naming a type that works; [`ErrorKind::Index`](crate::ErrorKind::Index);
+    /// [`ErrorKind::Length`](crate::ErrorKind::Length) when `out` has another
+    /// length; [`ErrorKind::Unbacked`](crate::ErrorKind::Unbacked); those of
+    /// the source.
+    fn take<T: Element>(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()>;
+
+    /// As [`take`](RowSource::take), with each element cast to another type of
+    /// number as `Casting::SameKind` allows.
+    ///
+    /// # Errors
+    ///
+    /// As [`take`](RowSource::take); [`ErrorKind::Cast`](crate::ErrorKind::Cast)
+    /// when that would lose more than precision.
+    fn take_as<U: Number>(&self, indices: &[impl RowIndex], out: &mut [U]) -> Result<()>;
+
+    /// As [`take`](RowSource::take), with each element converted by `convert`.
+    ///
+    /// # Errors
+    ///
+    /// As [`take`](RowSource::take).
+    fn take_with<T: Element + Copy, U>(
+        &self,
+        indices: &[impl RowIndex],
+        out: &mut [U],
+        convert: impl Fn(T) -> U,
+    ) -> Result<()>;
+
+    /// Copies the bytes of rows as they are stored, elements in C order.
+    ///
+    /// # Errors
+    ///
+    /// As [`take`](RowSource::take).
+    fn take_bytes(&self, indices: &[impl RowIndex], out: &mut [u8]) -> Result<()>;
+
+    /// Copies rows into a new array.
+    ///
+    /// # Errors
+    ///
+    /// As [`take`](RowSource::take); [`ErrorKind::Size`](crate::ErrorKind::Size)
+    /// when no memory could hold them all.
+    ///
+    /// # Panics
+    ///
+    /// When there isn't that much memory, as [`Vec`] does.
+    fn take_array<T: Element>(&self, indices: &[impl RowIndex]) -> Result<ArrayD<T>>;
+
+    /// Copies rows into a vector, which gets their length and keeps its memory
+    /// if it has that already: for batches of [`BatchOptions`](crate::BatchOptions).
+    ///
+    /// # Errors
+    ///
+    /// As [`take_array`](RowSource::take_array).
+    fn take_vec<T: Element>(&self, indices: &[impl RowIndex], out: &mut Vec<T>) -> Result<()> {
+        if out.len() == indices.len().saturating_mul(self.row_len()) {
+            return self.take(indices, out);
+        }
+        *out = self.take_array(indices)?.into_raw_vec_and_offset().0;
+        Ok(())
+    }
+
+    /// The number of rows.
+    fn row_count(&self) -> usize {
+        self.shape().first().copied().unwrap_or(0)
+    }
+
+    /// The number of elements of a row.
+    fn row_len(&self) -> usize {
+        self.shape().iter().skip(1).product()
+    }
+}
+
+/// Gives a type that gathers rows the methods of [`RowSource`], inherent ones
+/// and the trait's.
+macro_rules! row_source {
+    ($source:ty, $example:literal) => {
+        impl $source {
+            /// The number of elements of a row.
+            #[must_use]
+            pub fn row_len(&self) -> usize {
+                gather::row_len(self)
+            }
+
+            /// Copies rows into `out`, decoded, in the order of `indices`. Its
+            /// length must be `indices.len() * row_len()`.
+            ///
+            /// # Errors
+            ///
+            /// [`ErrorKind::Fit`](crate::ErrorKind::Fit) when elements are not a
+            /// `T`, naming a type that works;
+            /// [`ErrorKind::Index`](crate::ErrorKind::Index);
+            /// [`ErrorKind::Length`](crate::ErrorKind::Length) when `out` has
+            /// another length; [`ErrorKind::Unbacked`](crate::ErrorKind::Unbacked).
+            /// Where files are read or opened for it, those of that too; `out`
+            /// may be written in part then.
+            ///
+            /// # Examples
+            ///
+            #[doc = $example]
+            pub fn take<T: Element>(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
+                self.named(gather::take(self, indices, out))
+            }
+
+            /// As `take`, with each element cast to another type of number as
+            /// `Casting::SameKind` allows: `u16` to `i64`, `f16` to `f32`, `f64`
+            /// to `f32`.
+            ///
+            /// # Errors
+            ///
+            /// As `take`; [`ErrorKind::Cast`](crate::ErrorKind::Cast) when that
+            /// would lose more than precision.
+            pub fn take_as<U: Number>(
+                &self,
+                indices: &[impl RowIndex],
+                out: &mut [U],
+            ) -> Result<()> {
+                self.named(gather::take_as(self, indices, out))
+            }
+
+            /// As `take`, with each element converted by `convert`: `u8` images
+            /// to scaled `f32`, say.
+            ///
+            /// # Errors
+            ///
+            /// As `take`.
+            pub fn take_with<T: Element + Copy, U>(
+                &self,
+                indices: &[impl RowIndex],
+                out: &mut [U],
+                convert: impl Fn(T) -> U,
+            ) -> Result<()> {
+                self.named(gather::take_with(self, indices, out, convert))
+            }
+
+            /// Copies the bytes of rows as they are stored, elements in C order.
+            ///
+            /// # Errors
+            ///
+            /// As `take`.
+            pub fn take_bytes(&self, indices: &[impl RowIndex], out: &mut [u8]) -> Result<()> {
+                self.named(gather::take_bytes(self, indices, out))
+            }
+
+            /// Copies rows into a new array.
+            ///
+            /// # Errors
+            ///
+            /// As `take`; [`ErrorKind::Size`](crate::ErrorKind::Size) when no
+            /// memory could hold them all.
+            ///
+            /// # Panics
+            ///
+            /// When there isn't that much memory, as [`Vec`] does.
+            pub fn take_array<T: Element>(
+                &self,
+                indices: &[impl RowIndex],
+            ) -> Result<ndarray::ArrayD<T>> {
+                self.named(gather::take_array(self, indices))
+            }
+
+            /// Copies rows into a vector, which gets their length and keeps its
+            /// memory if it has that already: for batches of
+            /// [`BatchOptions`](crate::BatchOptions).
+            ///
+            /// # Errors
+            ///
+            /// As `take_array`.
+            ///
+            /// # Panics
+            ///
+            /// As `take_array`.
+            pub fn take_vec<T: Element>(
+                &self,
+                indices: &[impl RowIndex],
+                out: &mut Vec<T>,
+            ) -> Result<()> {
+                RowSource::take_vec(self, indices, out)
+            }
+        }
+
+        impl RowSource for $source {
+            fn dtype(&self) -> &DType {
+                Gather::dtype(self)
+            }
+
+            fn shape(&self) -> &[usize] {
+                Gather::shape(self)
+            }
+
+            fn take<T: Element>(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
+                self.take(indices, out)
+            }
+
+            fn take_as<U: Number>(&self, indices: &[impl RowIndex], out: &mut [U]) -> Result<()> {
+                self.take_as(indices, out)
+            }
+
+            fn take_with<T: Element + Copy, U>(
+                &self,
+                indices: &[impl RowIndex],
+                out: &mut [U],
+                convert: impl Fn(T) -> U,
+            ) -> Result<()> {
+                self.take_with(indices, out, convert)
+            }
+
+            fn take_bytes(&self, indices: &[impl RowIndex], out: &mut [u8]) -> Result<()> {
+                self.take_bytes(indices, out)
+            }
+
+            fn take_array<T: Element>(
+                &self,
+                indices: &[impl RowIndex],
+            ) -> Result<ndarray::ArrayD<T>> {
+                self.take_array(indices)
+            }
+        }
+    };
+}
+
+pub(super) use row_source;
