@@ -25,8 +25,8 @@ fn empty_shapes_that_cannot_be_counted_are_refused() {
 #[test]
 fn copies_of_indices_whose_shape_cannot_be_counted_are_refused() {
     let empty = view(&[], "|u1", &[0, 1 << 62, 1]);
-    assert!(empty.take(2, &[0_usize; 3]).is_err());
-    assert_eq!(empty.take(2, &[0_usize]).unwrap().shape(), [0, 1 << 62, 1]);
+    assert!(empty.select(2, &[0_usize; 3]).is_err());
+    assert_eq!(empty.select(2, &[0_usize]).unwrap().shape(), [0, 1 << 62, 1]);
 }
 
 /// Numbers by chance, the same at every run.
@@ -107,13 +107,13 @@ fn read(view: &DynView<'_>, chance: &mut Chance) {
     let (shape, axis) = (view.shape().to_vec(), chance.below(view.ndim() + 1));
     drop(view.view_as(&"|V1".parse().unwrap()));
     drop(view.squeeze());
-    drop(view.take::<usize>(axis, &[]));
+    drop(view.select(axis, &[0_usize; 0]));
     drop(view.index_axis(axis, 0));
     drop(view.axis_chunks(axis, chance.of(&DIMS)).map(|mut chunks| chunks.next()));
     if view.len() > 4096 {
         return;
     }
-    drop(view.take(axis, &[0_usize, 0]));
+    drop(view.select(axis, &[0_usize, 0]));
     let all = view.to_vec();
     assert_eq!(all.len(), view.len());
     assert!(view.iter().eq(all.iter().cloned()));
@@ -178,7 +178,7 @@ fn edits_of_elements_of_no_bytes_do_not_count_them() {
         view.copy_from(values.as_ndarray::<npymap::ndarray::IxDyn>().unwrap()).unwrap();
         let mut out = vec![[0_u8; 0]; 4 * (values.len() / shape[0])];
         // At most 2^20 of them are copied.
-        let taken = values.take_into(0, &[0_usize; 4], &mut out);
+        let taken = values.select_into(0, &[0_usize; 4], &mut out);
         assert_eq!(taken.is_ok(), out.len() == 4);
     }
 }
