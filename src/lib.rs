@@ -80,7 +80,7 @@ pub use element::{
     Be, Bool, Bytes, CodePoint, DateTime64, Element, InPlace, Le, Pad, Real, Scalar, Text, Ticks,
     TimeDelta64, Typed,
 };
-pub use error::{Category, Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result};
 #[doc(hidden)]
 pub use kernel::Part;
 pub use layout::row_index::{RowIndex, TakeMode};

@@ -30,10 +30,9 @@ fn part() {
 
 #[track_caller]
 fn is_full(error: &npymap::Error) {
-    match error.kind() {
-        ErrorKind::Io { source, .. } => assert_eq!(source.kind(), std::io::ErrorKind::StorageFull),
-        other => panic!("{other}"),
-    }
+    let Some(source) = error.io_error() else { panic!("{error}") };
+    assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
 }
 
 /// Writes archives and lists that have no room, where there are small ones.

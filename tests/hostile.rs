@@ -7,7 +7,7 @@ use npymap::{
     read_npy_from,
 };
 
-use crate::support::{raw, text};
+use crate::support::{is_error, raw, text};
 
 /// The most NumPy takes for an axis of a subarray.
 const MOST: &str = "2147483647";
@@ -52,7 +52,10 @@ fn fields_whose_axes_are_too_many_to_count_are_refused() {
         let bytes = file(&descr, shape, &[]);
         let array = MappedArray::from_bytes(&bytes).unwrap();
         let error = array.field("a").unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Size { .. }), "{descr} {shape}: {error}");
+        assert!(
+            is_error(&error, ErrorKind::InvalidInput, "bits can address"),
+            "{descr} {shape}: {error}"
+        );
         assert!(array.dyn_view().unwrap().getfield(&array.dtype().fields()[0].dtype, 0).is_err());
     }
     if usize::BITS < 64 {
@@ -61,7 +64,11 @@ fn fields_whose_axes_are_too_many_to_count_are_refused() {
     let bytes = file(&nested, "(4,)", &[]);
     let array = MappedArray::from_bytes(&bytes).unwrap();
     assert_eq!(array.field("a").unwrap().shape(), [4, 2_147_483_647]);
-    assert!(matches!(array.field("a.c").unwrap_err().kind(), ErrorKind::Size { .. }));
+    assert!(is_error(
+        &array.field("a.c").unwrap_err(),
+        ErrorKind::InvalidInput,
+        "bits can address"
+    ));
 }
 
 #[test]
@@ -74,7 +81,14 @@ fn fields_have_no_more_axes_than_arrays() {
         match array.field("a") {
             Ok(field) => assert!(is_there && field.ndim() == 64),
             Err(error) => {
-                assert!(!is_there && matches!(error.kind(), ErrorKind::Axes { found: 65, .. }));
+                assert!(
+                    !is_there
+                        && is_error(
+                            &error,
+                            ErrorKind::InvalidInput,
+                            "65 axes, NumPy arrays have at most 64"
+                        )
+                );
             }
         }
     }
@@ -112,14 +126,14 @@ fn views_of_nothing_as_large_as_can_be_are_done_with_at_once() {
             let empty = array.shape().iter().position(|&dim| dim == 0).unwrap();
             // Where pointers have 32 bits there can be the memory.
             let sums = if usize::BITS < 64 { continue } else { numbers.sum_axis(empty) };
-            assert!(matches!(sums.unwrap_err().kind(), ErrorKind::Size { .. }));
+            assert!(is_error(&sums.unwrap_err(), ErrorKind::InvalidInput, "bits can address"));
         }
         if array.is_empty() {
             assert_eq!(view.to_vec(), []);
             assert_eq!(view.iter().next(), None);
         } else if array.len() > 1 {
             let read = read_npy_from::<Value, IxDyn>(bytes.as_slice()).unwrap_err();
-            assert!(matches!(read.kind(), ErrorKind::Unbacked { .. }), "{read}");
+            assert!(is_error(&read, ErrorKind::LimitExceeded, "elements of no bytes"), "{read}");
         }
         assert!(OpenOptions::new().read_from(bytes.as_slice()).is_ok());
     }
@@ -132,7 +146,11 @@ fn views_repeated_beyond_what_can_be_counted_are_refused() {
     let view = array.dyn_view().unwrap();
     let most = usize::MAX >> 1;
     for shape in [[most, 2], [usize::MAX, 1]] {
-        assert!(matches!(view.broadcast(&shape).unwrap_err().kind(), ErrorKind::Broadcast { .. }));
+        assert!(is_error(
+            &view.broadcast(&shape).unwrap_err(),
+            ErrorKind::WrongShape,
+            "does not broadcast to"
+        ));
     }
     turned(&view.broadcast(&[most, 1]).unwrap());
     let none = file("'<f8'", "(0, 1, 1)", &[]);
@@ -142,7 +160,7 @@ fn views_repeated_beyond_what_can_be_counted_are_refused() {
     let wide = MappedArray::from_bytes(&wide).unwrap();
     let wide = wide.dyn_view().unwrap().broadcast(&[most / 2, 1]).unwrap();
     let error = wide.view_as(&"|u1".parse().unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Size { .. }), "{error}");
+    assert!(is_error(&error, ErrorKind::InvalidInput, "bits can address"), "{error}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! and no more memory than the file has.
 
 use npymap::npz::{Npz, NpzOptions};
-use npymap::{Category, Error, ErrorKind, Order};
+use npymap::{Error, ErrorKind, Order};
 
 use crate::support::{directory, file, npy, some};
 use crate::zips::{Zip, Zipped, deflated, stored, zip64};
@@ -410,6 +410,20 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     ]
 }
 
+/// The kind of an error with this text: damaged, unless it is said otherwise.
+fn kind(text: &str) -> ErrorKind {
+    let parts = [
+        ("no member `", ErrorKind::NotFound),
+        ("is encrypted", ErrorKind::Unsupported),
+        ("is packed by method", ErrorKind::Unsupported),
+        ("a zip archive without its end", ErrorKind::Truncated),
+        ("and the limit is", ErrorKind::LimitExceeded),
+        ("it is empty", ErrorKind::Truncated),
+        ("ends inside the", ErrorKind::Truncated),
+    ];
+    parts.iter().find(|(part, _)| text.contains(part)).map_or(ErrorKind::Damaged, |(_, kind)| *kind)
+}
+
 #[test]
 fn each_says_what_is_wrong() {
     let cases = cases();
@@ -417,9 +431,7 @@ fn each_says_what_is_wrong() {
     for (what, bytes, expected) in cases {
         let error = refused(&bytes);
         assert_eq!(error.to_string(), expected, "{what}");
-        let is_absent = matches!(error.kind(), ErrorKind::NoMember { .. });
-        let category = if is_absent { Category::Use } else { Category::Format };
-        assert_eq!(error.category(), category, "{what}");
+        assert_eq!(error.kind(), kind(expected), "{what}: {expected}");
         assert_eq!(
             error.member().is_some(),
             expected.starts_with("[a]") || expected.starts_with("[outer]")

@@ -5,11 +5,12 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use npymap::{
-    Category, DType, ErrorKind, Header, MappedArray, MappedArrayMut, Mode, OpenOptions, Opened,
-    Order,
+    DType, ErrorKind, Header, MappedArray, MappedArrayMut, Mode, OpenOptions, Opened, Order,
 };
 
-use crate::support::{directory, file, npy, open, open_copy_on_write, open_mode, open_mut};
+use crate::support::{
+    directory, file, is_error, npy, open, open_copy_on_write, open_mode, open_mut,
+};
 
 /// A file of three `u32` with bytes behind them.
 fn three() -> Vec<u8> {
@@ -90,8 +91,7 @@ fn files_without_write_permission_open_in_every_mode_that_does_not_store() {
     edit(&mut copy_on_write);
     // SAFETY: the file is the test's own.
     let refused = unsafe { options.open_mut_file(&read_only) }.unwrap_err();
-    assert_eq!(refused.category(), Category::Map);
-    assert!(matches!(refused.kind(), ErrorKind::Map { action: "map", len: 12, .. }), "{refused}");
+    assert!(is_error(&refused, ErrorKind::Io, "cannot map 12 bytes"), "{refused}");
     assert_eq!(fs::read(&path).unwrap(), three());
 }
 
@@ -164,7 +164,7 @@ fn modes_known_at_run_time_are_numpys() {
     }
     for name in ["w+", "write"] {
         let error = open_mode(name, &path).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::CreateMode), "{error}");
+        assert!(is_error(&error, ErrorKind::InvalidInput, "mode 'w+'"), "{error}");
     }
     assert!(open_mode("w", &path).is_err());
     assert_eq!(fs::read(&path).unwrap(), three());
@@ -284,12 +284,11 @@ pub(crate) fn refusals(path: &Path) -> Vec<npymap::Error> {
 }
 
 #[test]
-fn files_that_are_not_there_are_io_errors() {
+fn files_that_are_not_there_are_not_found() {
     let directory = directory();
     for error in refusals(&directory.path().join("none.npy")) {
-        assert_eq!(error.category(), Category::Io);
-        let ErrorKind::Io { action: "open", source, .. } = error.kind() else { panic!("{error}") };
-        assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+        assert!(is_error(&error, ErrorKind::NotFound, "cannot open"), "{error}");
+        assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::NotFound);
     }
 }
 
@@ -299,8 +298,8 @@ fn files_that_are_empty_or_no_arrays_are_refused_by_format() {
     for (bytes, hint) in [(&b""[..], "empty"), (b"PK\x03\x04", "zip"), (b"hello, world", "NUMPY")] {
         let path = file(&directory, "a.npy", bytes);
         for error in refusals(&path) {
-            assert_eq!(error.category(), Category::Format);
-            assert!(matches!(error.kind(), ErrorKind::Magic { .. }), "{error}");
+            let kind = if bytes.is_empty() { ErrorKind::Truncated } else { ErrorKind::Damaged };
+            assert!(is_error(&error, kind, "starts with b"), "{error}");
             assert!(error.to_string().contains(hint), "{error}");
         }
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use npymap::{ArrayFile, ErrorKind, OpenOptions, RawSpec};
 use tempfile::TempDir;
 
-use crate::support::{directory, file, open, open_copy_on_write, open_mut, raw, text};
+use crate::support::{directory, file, is_error, open, open_copy_on_write, open_mut, raw, text};
 
 const GIB: u64 = 1 << 30;
 
@@ -72,7 +72,7 @@ fn what_can_be_counted_but_not_mapped_is_an_error() {
             opened => break opened.unwrap_err(),
         }
     };
-    assert!(matches!(error.kind(), ErrorKind::Map { .. }), "{error}");
+    assert!(is_error(&error, ErrorKind::Io, "cannot "), "{error}");
     assert!(error.to_string().starts_with(&format!("{}: ", path.display())));
 }
 

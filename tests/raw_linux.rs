@@ -7,7 +7,7 @@ use std::path::Path;
 
 use npymap::{ArrayFile, ErrorKind, OpenOptions, Opened, Order, RawSpec};
 
-use crate::support::{directory, file, npy, open, open_mode, open_mut};
+use crate::support::{directory, file, is_error, npy, open, open_mode, open_mut};
 
 fn bytes(len: usize) -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -58,10 +58,8 @@ fn a_file_truncated_while_mapped_is_reported() {
                 }
             };
             for error in [checked.unwrap_err(), populated.unwrap_err()] {
-                let ErrorKind::ShortFile { needed: 16_512, found, .. } = error.kind() else {
-                    panic!("{mode} {len}: {error}")
-                };
-                assert_eq!(*found, len);
+                let text = format!("the elements end at byte 16512 and the file at {len}");
+                assert!(is_error(&error, ErrorKind::Truncated, &text), "{mode} {len}: {error}");
             }
             assert_eq!(good.is_ok(), len >= 128 + 4096, "{mode} {len}");
             assert!(OpenOptions::new().read(&path).is_err());
@@ -78,7 +76,7 @@ fn a_file_without_a_path_truncated_while_mapped_is_reported_by_populate() {
     let array = unsafe { OpenOptions::new().open_file(&file) }.unwrap();
     file.set_len(8192).unwrap();
     let error = array.populate(..).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Map { action: "read", .. }), "{error}");
+    assert!(is_error(&error, ErrorKind::Io, "cannot read"), "{error}");
     array.populate(0..1).unwrap();
 }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use npymap::{
-    CreateOptions, DType, Element, Header, MappedArray, MappedArrayMut, OpenOptions, Opened, Order,
-    Result,
+    CreateOptions, DType, Element, Error, ErrorKind, Header, MappedArray, MappedArrayMut,
+    OpenOptions, Opened, Order, Result,
 };
 use tempfile::TempDir;
 
@@ -173,4 +173,59 @@ impl Element for Raw {
         bytes.copy_from_slice(&self.0);
         Ok(())
     }
+}
+
+/// Whether an error is of this kind and says this.
+pub(crate) fn is_error(error: &Error, kind: ErrorKind, text: &str) -> bool {
+    error.kind() == kind && error.to_string().contains(text)
+}
+
+/// The kind of the errors whose texts contain this.
+const KINDS: [(&str, ErrorKind); 37] = [
+    ("address that is no multiple", ErrorKind::WrongDType),
+    (", asked for `", ErrorKind::WrongDType),
+    ("record `", ErrorKind::WrongDType),
+    (" does not become ", ErrorKind::WrongDType),
+    (" are no elements of ", ErrorKind::WrongDType),
+    (" are no order of ", ErrorKind::InvalidInput),
+    (" axes, asked for ", ErrorKind::WrongShape),
+    ("a slice needs C order", ErrorKind::WrongShape),
+    (" in place: ", ErrorKind::WrongShape),
+    ("does not broadcast", ErrorKind::WrongShape),
+    ("which ndarray can't say", ErrorKind::WrongShape),
+    ("interleave in memory", ErrorKind::WrongShape),
+    (" values for ", ErrorKind::WrongShape),
+    ("rows of shape ", ErrorKind::WrongShape),
+    ("no axis to grow along", ErrorKind::WrongShape),
+    ("is outside shape", ErrorKind::OutOfBounds),
+    ("axes count from 0", ErrorKind::OutOfBounds),
+    ("is no index: ", ErrorKind::InvalidInput),
+    ("NumPy arrays have at most 64", ErrorKind::InvalidInput),
+    ("bits can address", ErrorKind::InvalidInput),
+    ("can't hold this header", ErrorKind::InvalidInput),
+    ("mode '", ErrorKind::InvalidInput),
+    ("was not opened by path", ErrorKind::InvalidInput),
+    ("goes to no file", ErrorKind::InvalidInput),
+    ("leave out `at` and `raw`", ErrorKind::InvalidInput),
+    ("no field `", ErrorKind::NotFound),
+    ("has no fields", ErrorKind::NotFound),
+    ("no member `", ErrorKind::NotFound),
+    ("dtype `", ErrorKind::InvalidInput),
+    ("exists: ", ErrorKind::AlreadyExists),
+    ("the elements end at byte", ErrorKind::Truncated),
+    ("and the buffer at", ErrorKind::Truncated),
+    ("may change while it is mapped", ErrorKind::Unsupported),
+    ("not a regular file", ErrorKind::Unsupported),
+    ("holds Python objects", ErrorKind::Unsupported),
+    ("was replaced by another file", ErrorKind::Changed),
+    ("expected ", ErrorKind::InvalidValue),
+];
+
+/// Whether a result is an error with exactly this text, and of its kind.
+#[track_caller]
+pub(crate) fn refused<T>(result: Result<T>, text: &str) {
+    let Err(error) = result else { panic!("not refused: {text}") };
+    assert_eq!(error.to_string(), text);
+    let kind = KINDS.iter().find(|(part, _)| text.contains(part)).map(|(_, kind)| *kind);
+    assert_eq!(Some(error.kind()), kind, "{text}");
 }

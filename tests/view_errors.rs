@@ -1,5 +1,6 @@
 //! What views say when they refuse.
 
+use crate::support::refused;
 use npymap::ndarray::{Array1, IxDyn, s};
 use npymap::{DType, Indices, Layout, MappedArray, MappedArrayMut, Order, View};
 
@@ -7,43 +8,32 @@ fn grid(shape: &[usize]) -> MappedArrayMut {
     MappedArray::anonymous(&"<i2".parse().unwrap(), shape).unwrap()
 }
 
-#[track_caller]
-fn says<T>(result: npymap::Result<T>, message: &str) {
-    match result {
-        Ok(_) => panic!("not refused: {message}"),
-        Err(error) => {
-            assert_eq!(error.to_string(), message);
-            assert_eq!(error.category(), npymap::Category::Use);
-        }
-    }
-}
-
 #[test]
 fn indices_outside_are_named_with_their_axis() {
     let mut grid = grid(&[3, 4]);
     let view = grid.view::<i16>().unwrap();
-    says(view.index_axis(1, 4), "index 4 of axis 1 is outside shape (3, 4)");
-    says(view.try_slice(s![-4, ..]), "index -4 of axis 0 is outside shape (3, 4)");
-    says(view.try_slice(s![.., 2..5]), "index 2..5 of axis 1 is outside shape (3, 4)");
-    says(view.try_slice(s![4.., ..]), "index 4.. of axis 0 is outside shape (3, 4)");
+    refused(view.index_axis(1, 4), "index 4 of axis 1 is outside shape (3, 4)");
+    refused(view.try_slice(s![-4, ..]), "index -4 of axis 0 is outside shape (3, 4)");
+    refused(view.try_slice(s![.., 2..5]), "index 2..5 of axis 1 is outside shape (3, 4)");
+    refused(view.try_slice(s![4.., ..]), "index 4.. of axis 0 is outside shape (3, 4)");
     let still = npymap::ndarray::SliceInfoElem::Slice { start: 0, end: None, step: 0 };
-    says(view.try_slice([still]), "index steps of 0 of axis 0 is outside shape (3, 4)");
-    says(view.split_at(0, 4), "index 4 of axis 0 is outside shape (3, 4)");
-    says(view.axis_chunks(1, 0).map(drop), "index parts of 0 of axis 1 is outside shape (3, 4)");
-    says(Indices::parse("0, 4", &[3, 4]), "index 4 of axis 1 is outside shape (3, 4)");
+    refused(view.try_slice([still]), "index steps of 0 of axis 0 is outside shape (3, 4)");
+    refused(view.split_at(0, 4), "index 4 of axis 0 is outside shape (3, 4)");
+    refused(view.axis_chunks(1, 0).map(drop), "index parts of 0 of axis 1 is outside shape (3, 4)");
+    refused(Indices::parse("0, 4", &[3, 4]), "index 4 of axis 1 is outside shape (3, 4)");
     let view = grid.view_mut::<i16>().unwrap();
-    says(view.index_axis(0, 3), "index 3 of axis 0 is outside shape (3, 4)");
+    refused(view.index_axis(0, 3), "index 3 of axis 0 is outside shape (3, 4)");
 }
 
 #[test]
 fn axes_that_are_not_there_are_named() {
     let grid = grid(&[3, 4]);
     let view = grid.view::<i16>().unwrap();
-    says(view.index_axis(2, 0), "axis 2 of shape (3, 4): axes count from 0");
-    says(view.try_slice(s![0, 0, 0]), "axis 2 of shape (3, 4): axes count from 0");
-    says(view.split_at(9, 0), "axis 9 of shape (3, 4): axes count from 0");
-    says(view.axis_chunks(2, 1).map(drop), "axis 2 of shape (3, 4): axes count from 0");
-    says(Indices::parse(":, :, 0", &[3, 4]), "axis 2 of shape (3, 4): axes count from 0");
+    refused(view.index_axis(2, 0), "axis 2 of shape (3, 4): axes count from 0");
+    refused(view.try_slice(s![0, 0, 0]), "axis 2 of shape (3, 4): axes count from 0");
+    refused(view.split_at(9, 0), "axis 9 of shape (3, 4): axes count from 0");
+    refused(view.axis_chunks(2, 1).map(drop), "axis 2 of shape (3, 4): axes count from 0");
+    refused(Indices::parse(":, :, 0", &[3, 4]), "axis 2 of shape (3, 4): axes count from 0");
     for axes in [&[0][..], &[0, 0], &[0, 1, 2], &[1, 2]] {
         let asked = match axes {
             [0] => "(0,)",
@@ -51,7 +41,7 @@ fn axes_that_are_not_there_are_named() {
             [0, ..] => "(0, 1, 2)",
             _ => "(1, 2)",
         };
-        says(
+        refused(
             view.permuted_axes(axes),
             &format!("axes {asked} are no order of 2 axes: name each from 0 once"),
         );
@@ -62,32 +52,35 @@ fn axes_that_are_not_there_are_named() {
 fn shapes_that_do_not_fit_are_named() {
     let mut grid = grid(&[3, 4]);
     let view = grid.view::<i16>().unwrap();
-    says(view.reshape(&[5]), "shape (3, 4) is not (5,) in place: the numbers of elements differ");
-    says(
+    refused(
+        view.reshape(&[5]),
+        "shape (3, 4) is not (5,) in place: the numbers of elements differ",
+    );
+    refused(
         view.t().reshape(&[12]),
         "shape (4, 3) is not (12,) in place: the elements do not lie so: copy them",
     );
     let broadcast =
         "shape (3, 4) does not broadcast to (4, 3): axes must be equal or 1, from the last on";
-    says(view.broadcast(&[4, 3]), broadcast);
+    refused(view.broadcast(&[4, 3]), broadcast);
     let other = self::grid(&[3, 4]);
     let mut view = grid.view_mut::<i16>().unwrap().t();
-    says(view.assign(&other.view::<i16>().unwrap()), broadcast);
-    says(
+    refused(view.assign(&other.view::<i16>().unwrap()), broadcast);
+    refused(
         view.copy_from(Array1::zeros(12).view()),
         "shape (12,) does not broadcast to (4, 3): axes must be equal or 1, from the last on",
     );
-    says(view.copy_from_slice(&[0; 11]), "11 values for 12 elements");
-    says(other.view::<i16>().unwrap().copy_to_slice(&mut [0; 13]), "13 values for 12 elements");
+    refused(view.copy_from_slice(&[0; 11]), "11 values for 12 elements");
+    refused(other.view::<i16>().unwrap().copy_to_slice(&mut [0; 13]), "13 values for 12 elements");
 }
 
 #[test]
 fn elements_outside_are_named() {
     let mut grid = grid(&[3, 4]);
     let mut view = grid.view_mut::<i16>().unwrap();
-    says(view.set([3, 0], 1), "index (3, 0) is outside shape (3, 4)");
-    says(view.set(2, 1), "index (2,) is outside shape (3, 4)");
-    says(view.set([0, 0, 0], 1), "index (0, 0, 0) is outside shape (3, 4)");
+    refused(view.set([3, 0], 1), "index (3, 0) is outside shape (3, 4)");
+    refused(view.set(2, 1), "index (2,) is outside shape (3, 4)");
+    refused(view.set([0, 0, 0], 1), "index (0, 0, 0) is outside shape (3, 4)");
 }
 
 #[test]
@@ -105,11 +98,11 @@ fn slice_panics_outside() {
 #[test]
 fn parts_that_interleave_are_refused() {
     let mut grid = grid(&[3, 4]);
-    says(
+    refused(
         grid.view_mut::<i16>().unwrap().split_at(1, 2),
         "parts along axis 1 of shape (3, 4) interleave in memory: part along the slowest axis",
     );
-    says(
+    refused(
         grid.view_mut::<i16>().unwrap().t().axis_chunks(0, 1),
         "parts along axis 0 of shape (4, 3) interleave in memory: part along the slowest axis",
     );
@@ -123,11 +116,11 @@ fn distances_ndarray_cannot_say_are_named() {
     let bytes = [0_u8; 6];
     let view = View::<u8>::from_bytes(&bytes, &layout).unwrap();
     assert!(view.broadcast(&[2, 6]).unwrap().as_ndarray::<IxDyn>().is_ok());
-    says(
+    refused(
         grid.view::<i16>().unwrap().as_ndarray::<npymap::ndarray::Ix1>(),
         "shape (3, 4) has 2 axes, asked for 1: use `Ix2`, or `IxDyn` for any number",
     );
-    says(
+    refused(
         grid.view_mut::<i16>().unwrap().t().into_slice(),
         "elements of shape (4, 3) are in Fortran order, a slice needs C order: use `as_ndarray`",
     );
@@ -138,11 +131,11 @@ fn values_that_do_not_fit_say_how_much_does() {
     let layout = Layout::new("|S2".parse().unwrap(), &[1], Order::C, 0).unwrap();
     let mut bytes = [0; 2];
     let mut view = npymap::ViewMut::<String>::from_bytes(&mut bytes, &layout).unwrap();
-    says(view.set(0, "été".to_owned()), "'été' of 5 bytes: expected at most 2 bytes");
+    refused(view.set(0, "été".to_owned()), "'été' of 5 bytes: expected at most 2 bytes");
     let layout = Layout::new("<U2".parse().unwrap(), &[1], Order::C, 0).unwrap();
     let mut bytes = [0; 8];
     let mut view = npymap::ViewMut::<String>::from_bytes(&mut bytes, &layout).unwrap();
-    says(view.fill(&"été".to_owned()), "'été' of 3 characters: expected at most 2 characters");
+    refused(view.fill(&"été".to_owned()), "'été' of 3 characters: expected at most 2 characters");
 }
 
 #[test]
@@ -157,6 +150,6 @@ fn text_that_is_no_index_is_named() {
         ("0,,", ""),
         (",", ""),
     ] {
-        says(Indices::parse(text, &[3, 4]), &format!("`{item}` is no index: {expected}"));
+        refused(Indices::parse(text, &[3, 4]), &format!("`{item}` is no index: {expected}"));
     }
 }

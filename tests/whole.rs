@@ -12,12 +12,12 @@ use npymap::ndarray::{
 };
 use npymap::num_complex::Complex;
 use npymap::{
-    Be, Bool, Category, DType, Element, ErrorKind, Header, Le, OpenOptions, Order, Ticks, Typed,
-    Version, WriteOptions, half, read_npy, read_npy_from, write_npy, write_npy_to,
+    Be, Bool, DType, Element, ErrorKind, Header, Le, OpenOptions, Order, Ticks, Typed, Version,
+    WriteOptions, half, read_npy, read_npy_from, write_npy, write_npy_to,
 };
 
 use crate::cases::{cases, data, max_header_len};
-use crate::support::{Raw, here};
+use crate::support::{Raw, here, is_error};
 
 fn scratch() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
@@ -280,7 +280,7 @@ fn arrays_follow_one_another_in_a_stream() {
 
     let mut end: &[u8] = b"";
     let error = read_npy_from::<f32, Ix1>(&mut end).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Magic { found, .. } if found.is_empty()));
+    assert!(is_error(&error, ErrorKind::Truncated, "it is empty"));
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn streams_cut_anywhere_are_errors() {
     for end in 0..bytes.len() {
         let cut = &bytes[..end];
         let error = read_npy_from::<(i16, f32), Ix1>(cut).unwrap_err();
-        assert_eq!(error.category(), Category::Format, "{end}");
+        assert_eq!(error.kind(), ErrorKind::Truncated, "{end}: {error}");
         assert!(read_npy_from::<[u8; 6], Ix1>(cut).is_err(), "{end}");
         assert!(OpenOptions::new().read_from(cut).is_err(), "{end}");
     }
@@ -332,8 +332,8 @@ fn announced_sizes_are_not_believed() {
         let text = read_npy_from::<String, IxDyn>(&*bytes);
         for error in errors.into_iter().chain(number.err()).chain(byte.err()).chain(text.err()) {
             assert!(
-                matches!(error.kind(), ErrorKind::Eof { what: "elements", found: 1000, .. })
-                    || matches!(error.kind(), ErrorKind::Fit { .. })
+                is_error(&error, ErrorKind::Truncated, "ends inside the elements: 1000 of")
+                    || is_error(&error, ErrorKind::WrongDType, "asked for")
                     || usize::BITS < 64 && error.to_string().contains("address"),
                 "{error}"
             );
@@ -342,7 +342,7 @@ fn announced_sizes_are_not_believed() {
         fs::write(&path, &bytes).unwrap();
         let error = read_npy::<Raw, IxDyn>(&path).unwrap_err();
         assert!(
-            matches!(error.kind(), ErrorKind::ShortFile { .. })
+            is_error(&error, ErrorKind::Truncated, "the elements end at byte")
                 || usize::BITS < 64 && error.to_string().contains("address"),
             "{error}"
         );
@@ -375,7 +375,7 @@ fn other_ranks_and_types_are_refused_by_name() {
     );
     let (directory, path) = scratch();
     let error = WriteOptions::new("<f8".parse().unwrap()).write(&path, &arr1(&[1_i32]));
-    assert!(matches!(error.unwrap_err().kind(), ErrorKind::Fit { .. }));
+    assert!(is_error(&error.unwrap_err(), ErrorKind::WrongDType, "asked for"));
     let missing = directory.path().join("missing.npy");
     let error = read_npy::<f64, Ix1>(&missing).unwrap_err();
     assert!(error.to_string().starts_with(&format!("{}: cannot open: ", missing.display())));
@@ -395,12 +395,12 @@ fn an_error_leaves_everything_as_it_was() {
     let names_no_latin1: DType = "[('整', '<i4')]".parse().unwrap();
     options = WriteOptions::new(names_no_latin1);
     let error = options.version(Version::V1).write(&path, &arr1(&[(1_i32,)])).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Encode { .. }), "{error}");
+    assert!(is_error(&error, ErrorKind::InvalidInput, "can't hold this header"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"precious");
     assert_eq!(names(directory.path()), ["a.npy"]);
 
     let error = write_npy(directory.path(), &arr0(1_u8)).unwrap_err();
-    assert_eq!(error.category(), Category::Io);
+    assert_eq!(error.kind(), ErrorKind::Io);
     let nowhere = directory.path().join("missing/a.npy");
     assert!(write_npy(&nowhere, &arr0(1_u8)).unwrap_err().to_string().contains("cannot create"));
     assert_eq!(names(directory.path()), ["a.npy"]);
@@ -510,7 +510,7 @@ mod unix {
         options.sync(true).write("/dev/null", &Array1::<f64>::zeros(100_000)).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
         let error = read_npy::<f64, Ix1>("/dev/null").unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Magic { .. }), "{error}");
+        assert!(is_error(&error, ErrorKind::Truncated, "it is empty"), "{error}");
 
         let (directory, path) = scratch();
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_bits_truncate(0o600))

@@ -204,7 +204,7 @@ impl Convert {
             cast::copy(&from, &mut to, self.casting(), &mut |bytes| progress.add(bytes))
         });
         filled.map_err(|error| match error.kind() {
-            ErrorKind::Value { .. } if !self.force => {
+            ErrorKind::InvalidValue if !self.force => {
                 Failure::Changed { path: self.input.name().to_owned(), error }
             }
             _ => Failure::at(self.input.name())(error),

@@ -13,7 +13,7 @@ pub(crate) enum Failure {
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
     /// The library refused.
-    #[error("{}: {}", path.display(), error.kind())]
+    #[error("{}: {}", path.display(), error.message())]
     At { path: PathBuf, error: npymap::Error },
     /// The library refused, and says what.
     #[error(transparent)]
@@ -25,11 +25,8 @@ pub(crate) enum Failure {
     #[error("{}: {reason}", path.display())]
     Refused { path: PathBuf, reason: &'static str },
     /// A value would become another one.
-    #[error("{}: {}: allow it to become another one with --force", path.display(), error.kind())]
+    #[error("{}: {}: allow it to become another one with --force", path.display(), error.message())]
     Changed { path: PathBuf, error: npymap::Error },
-    /// Something follows the elements where rows are to be added.
-    #[error("{}: the elements end at byte {end} and the file at {found}: `npymap recover` makes rows of what follows", path.display())]
-    Trailing { path: PathBuf, end: u64, found: u64 },
     /// A file is not as another.
     #[error("{}: has {what}", path.display())]
     Differs { path: PathBuf, what: String },
@@ -49,10 +46,7 @@ impl Failure {
     /// knows the file by.
     pub(crate) fn at(path: &Path) -> impl Fn(npymap::Error) -> Failure {
         move |error| match error.kind() {
-            ErrorKind::Exists => Failure::Exists { path: path.to_owned() },
-            ErrorKind::Trailing { end, found, .. } => {
-                Failure::Trailing { path: path.to_owned(), end: *end, found: *found }
-            }
+            ErrorKind::AlreadyExists => Failure::Exists { path: path.to_owned() },
             _ => Failure::At { path: path.to_owned(), error },
         }
     }

@@ -9,7 +9,7 @@ use crate::archive::npz::Npz;
 use crate::archive::shard::Shard;
 use crate::archive::ten::{self, Ten, TenOptions};
 use crate::array::{MappedArray, OpenOptions, on};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ArchiveError, Error, ErrorKind, Result, SystemError};
 use crate::npy::MAGIC;
 use crate::source::file;
 
@@ -34,7 +34,8 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`], [`ErrorKind::NotRegular`].
+    /// [`Io`](crate::ErrorKind::Io),
+    /// [`Unsupported`](crate::ErrorKind::Unsupported).
     ///
     /// # Examples
     ///
@@ -53,7 +54,7 @@ const USTAR: std::ops::Range<usize> = 257..262;
 fn recognize(path: &Path) -> Result<Format> {
     let (file, _) = file::open(path, false)?;
     let mut start = [0; 512];
-    let found = file::read_at(&file, &mut start, 0).map_err(ErrorKind::io("read the header"))?;
+    let found = file::read_at(&file, &mut start, 0).map_err(SystemError::io("read the header"))?;
     let start = start.get(..found).unwrap_or_default();
     let extension = path.extension().unwrap_or_default();
     Ok(match start {
@@ -131,7 +132,7 @@ pub unsafe fn open_any(path: impl AsRef<Path>) -> Result<AnyFile> {
 #[cfg(not(all(feature = "npz", feature = "tar")))]
 fn unsupported(format: Format) -> Error {
     let expected = "build npymap with its feature for it";
-    ErrorKind::Archive { found: format!("a file of the format {format:?}"), expected }.into()
+    ArchiveError::unsupported(format!("a file of the format {format:?}"), expected)
 }
 
 impl AnyFile {
@@ -141,9 +142,10 @@ impl AnyFile {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMember`]; [`ErrorKind::Archive`] without a name when
-    /// there are several, or with one when there is only one array; and those
-    /// of opening a member.
+    /// [`NotFound`](crate::ErrorKind::NotFound),
+    /// [`Damaged`](crate::ErrorKind::Damaged) without a name when there are
+    /// several, or with one when there is only one array; and those of opening
+    /// a member.
     pub fn get(&self, member: Option<&str>) -> Result<MappedArray> {
         self.find(member).map_err(|error| match self.path() {
             Some(path) => error.at(path),
@@ -165,11 +167,11 @@ impl AnyFile {
     fn find(&self, member: Option<&str>) -> Result<MappedArray> {
         match (self, member) {
             (AnyFile::Npy(array), None) => Ok(array.clone()),
-            (AnyFile::Npy(_), Some(_)) => Err(ErrorKind::Archive {
-                found: "holds one array without a name".to_owned(),
-                expected: "ask for no member",
-            }
-            .into()),
+            (AnyFile::Npy(_), Some(_)) => Err(ArchiveError::refused(
+                ErrorKind::NotFound,
+                "holds one array without a name",
+                "ask for no member",
+            )),
             #[cfg(feature = "npz")]
             (AnyFile::Npz(npz), Some(name)) => npz.get(name),
             #[cfg(feature = "npz")]
@@ -201,7 +203,7 @@ impl AnyFile {
 
 fn unnamed(count: usize) -> Error {
     let expected = "name one of them";
-    ErrorKind::Archive { found: format!("holds {count} members"), expected }.into()
+    ArchiveError::misuse(format!("holds {count} members"), expected)
 }
 
 /// Parts `name[inner]`.

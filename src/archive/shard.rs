@@ -10,7 +10,7 @@ use crate::archive::names::NameIndex;
 use crate::archive::tar::{Entry, entries};
 use crate::archive::ten::{self, Ten};
 use crate::array::{self, MappedArray, on};
-use crate::error::{Error, ErrorKind, Result, excerpt};
+use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError, excerpt};
 use crate::layout::Layout;
 use crate::npy::{Header, MAX_HEADER_LEN};
 use crate::source::Source;
@@ -55,9 +55,9 @@ impl Shard {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Archive`] when it is no tar file, damaged, or has a name
-    /// or pax header of more than 1 MiB;
-    /// [`ErrorKind::Io`].
+    /// [`Damaged`](crate::ErrorKind::Damaged) when it is no tar file, damaged,
+    /// or has a name or pax header of more than 1 MiB;
+    /// [`Io`](crate::ErrorKind::Io).
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Shard> {
         // SAFETY: asks for the same promises.
         on(path.as_ref(), |path| Shard::of(unsafe { Source::mapped(path, false) }?))
@@ -117,7 +117,7 @@ impl Shard {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMember`].
+    /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn member(&self, name: &str) -> Result<ShardMember<'_>> {
         let name_at = |position| self.entries.get(position).map_or("", |entry: &Entry| &entry.name);
         let found = self.index.find(self.entries.len(), name_at, name);
@@ -127,7 +127,7 @@ impl Shard {
                 1 => "is 1 other".to_owned(),
                 n => format!("are {n} others"),
             };
-            self.named(ErrorKind::NoMember { asked: excerpt(name), has }.into())
+            self.named(ArchiveError::NoMember { asked: excerpt(name), has }.into())
         })
     }
 
@@ -135,7 +135,8 @@ impl Shard {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMember`], and those of [`ShardMember::open`].
+    /// [`NotFound`](crate::ErrorKind::NotFound), and those of
+    /// [`ShardMember::open`].
     pub fn get(&self, name: &str) -> Result<MappedArray> {
         self.member(name)?.open()
     }
@@ -173,7 +174,7 @@ impl<'a> ShardMember<'a> {
     ///
     /// # Errors
     ///
-    /// As [`open`](ShardMember::open), but for [`ErrorKind::Map`].
+    /// As [`open`](ShardMember::open), but for [`Io`](crate::ErrorKind::Io).
     pub fn header(&self) -> Result<Option<Header>> {
         Ok(self.named(self.find())?.ok().map(|(header, _)| header))
     }
@@ -183,14 +184,14 @@ impl<'a> ShardMember<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`].
+    /// [`Io`](crate::ErrorKind::Io).
     pub fn is_ten(&self) -> Result<bool> {
         if self.entry.is_sparse {
             return Ok(false);
         }
         let mut magic = [0; 8];
         let found = self.shard.source.read_at(&mut magic, self.entry.start);
-        let found = self.named(found.map_err(ErrorKind::io("read the archive")))?;
+        let found = self.named(found.map_err(SystemError::io("read the archive")))?;
         Ok(if self.entry.size == 0 {
             ten::has_extension(Path::new(self.name()))
         } else {
@@ -203,14 +204,15 @@ impl<'a> ShardMember<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Magic`] when it is none; [`ErrorKind::Archive`] when it
-    /// is sparse or ends behind the file; [`ErrorKind::Eof`],
-    /// [`ErrorKind::Io`], [`ErrorKind::Map`], those of [`Header::parse`] and
+    /// [`Damaged`](crate::ErrorKind::Damaged) when it is none;
+    /// [`Damaged`](crate::ErrorKind::Damaged) when it is sparse or ends behind
+    /// the file; [`Truncated`](crate::ErrorKind::Truncated),
+    /// [`Io`](crate::ErrorKind::Io), those of [`Header::parse`] and
     /// [`Layout::new`].
     pub fn open(&self) -> Result<MappedArray> {
         let opened = || {
             let (mut header, layout): (Header, Layout) =
-                self.find()?.map_err(|found| Error::from(ErrorKind::Magic { found }))?;
+                self.find()?.map_err(|found| Error::from(HeaderError::Magic { found }))?;
             let source = &self.shard.source;
             let offset = self
                 .entry
@@ -259,7 +261,7 @@ impl<'a> ShardMember<'a> {
     fn usable(&self) -> Result<()> {
         if self.entry.is_sparse {
             let expected = "unpack it with tar";
-            return Err(refused("is stored without its holes".to_owned(), expected));
+            return Err(ArchiveError::unsupported("is stored without its holes", expected));
         }
         let (end, len) = (self.entry.start.checked_add(self.entry.size), self.shard.source.len());
         if end.is_some_and(|end| end <= len) {
@@ -267,14 +269,11 @@ impl<'a> ShardMember<'a> {
         }
         let found =
             format!("its {} bytes from {} end behind {len}", self.entry.size, self.entry.start);
-        Err(refused(found, "the tar file was truncated, or is still being written"))
+        let expected = "the tar file was truncated, or is still being written";
+        Err(ArchiveError::truncated(found, expected))
     }
 
     fn named<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| self.shard.named(error.of_member(self.name())))
     }
-}
-
-fn refused(found: String, expected: &'static str) -> Error {
-    ErrorKind::Archive { found, expected }.into()
 }

@@ -6,7 +6,7 @@
 use std::io;
 
 use super::pax::Pax;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ArchiveError, Error, ErrorKind, Result, SystemError};
 use crate::source::Source;
 
 /// Headers and members start at multiples of this.
@@ -204,7 +204,7 @@ fn extension(source: &Source, start: u64, size: u64) -> Result<Vec<u8>> {
     if size > MAX_EXTENSION {
         let found = format!("an extension record of {size} bytes at byte {start}");
         let expected = "names and pax headers of up to 1 MiB are read";
-        return Err(ErrorKind::Archive { found, expected }.into());
+        return Err(ArchiveError::refused(ErrorKind::LimitExceeded, found, expected));
     }
     let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
     let found = source.read_at(&mut bytes, start).map_err(read_error())?;
@@ -244,13 +244,12 @@ fn too_long(size: u64) -> Error {
 }
 
 fn damaged(problem: &str) -> Error {
-    ErrorKind::Archive {
-        found: format!("no tar file, or a damaged one ({problem})"),
-        expected: "expected a tar file, unpacked if it was compressed",
-    }
-    .into()
+    ArchiveError::damaged(
+        format!("no tar file, or a damaged one ({problem})"),
+        "expected a tar file, unpacked if it was compressed",
+    )
 }
 
 fn read_error() -> impl FnOnce(io::Error) -> Error {
-    ErrorKind::io("read the archive")
+    SystemError::io("read the archive")
 }

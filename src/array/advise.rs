@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::MappedArray;
 use crate::dtype::literal::tuple;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ExtentError, RequestError, Result, ShapeError, SystemError};
 use crate::layout::Layout;
 use crate::source::file;
 use crate::source::lock::FileLock;
@@ -26,8 +26,8 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Index`] and [`ErrorKind::Axis`] for rows that aren't
-    /// there; [`ErrorKind::Map`].
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that aren't
+    /// there; [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
     ///
@@ -117,8 +117,8 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ShortFile`] when the file ends before the last of the
-    /// rows, [`ErrorKind::Map`] and [`ErrorKind::Io`] when they can't be read
+    /// [`Truncated`](crate::ErrorKind::Truncated) when the file ends before the
+    /// last of the rows, [`Io`](crate::ErrorKind::Io) when they can't be read
     /// otherwise; those of [`advise`](MappedArray::advise).
     pub fn populate(&self, rows: impl RangeBounds<usize>) -> Result<()> {
         let range = bytes_of(&self.layout, &rows);
@@ -139,7 +139,7 @@ impl<D: Mapping> MappedArray<D> {
             (true, _) => Ok(()),
             (false, Some(file)) => self.read_through(&file, range),
             (false, None) if self.origin.mode.is_none() => Ok(()),
-            (false, None) => Err(ErrorKind::NoPath { wanted: "read it ahead" }.into()),
+            (false, None) => Err(RequestError::NoPath { wanted: "read it ahead" }.into()),
         }
     }
 
@@ -162,9 +162,9 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoPath`] when the array wasn't opened by path,
-    /// [`ErrorKind::Replaced`] when that leads elsewhere now;
-    /// [`ErrorKind::Io`], [`ErrorKind::Map`]; those of
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array wasn't
+    /// opened by path, [`Changed`](crate::ErrorKind::Changed) when that leads
+    /// elsewhere now; [`Io`](crate::ErrorKind::Io); those of
     /// [`advise`](MappedArray::advise).
     pub fn drop_cache(&self, rows: impl RangeBounds<usize>) -> Result<()> {
         let range = bytes_of(&self.layout, &rows);
@@ -182,7 +182,7 @@ impl<D: Mapping> MappedArray<D> {
             return Ok(());
         }
         let len = u64::try_from(len).unwrap_or(u64::MAX);
-        platform::forget(&file, offset, len).map_err(ErrorKind::io("drop it from memory"))
+        platform::forget(&file, offset, len).map_err(SystemError::io("drop it from memory"))
     }
 
     /// Asks whether the array's path still leads to the file that was opened,
@@ -195,9 +195,10 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ShortFile`], [`ErrorKind::Replaced`]; [`ErrorKind::Io`]
-    /// when nothing is there, [`ErrorKind::NoPath`] when the array wasn't
-    /// opened by path.
+    /// [`Truncated`](crate::ErrorKind::Truncated),
+    /// [`Changed`](crate::ErrorKind::Changed), [`Io`](crate::ErrorKind::Io)
+    /// when nothing is there, [`InvalidInput`](crate::ErrorKind::InvalidInput)
+    /// when the array wasn't opened by path.
     ///
     /// # Examples
     ///
@@ -212,7 +213,7 @@ impl<D: Mapping> MappedArray<D> {
     /// array.check()?;
     /// std::fs::File::options().write(true).open(&path)?.set_len(130)?;
     /// let error = array.check().unwrap_err();
-    /// assert!(matches!(error.kind(), ErrorKind::ShortFile { needed: 152, found: 130, .. }));
+    /// assert_eq!(error.kind(), ErrorKind::Truncated);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check(&self) -> Result<()> {
@@ -229,8 +230,8 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// As [`check`](MappedArray::check); [`ErrorKind::Replaced`] when it is
-    /// another file.
+    /// As [`check`](MappedArray::check); [`Changed`](crate::ErrorKind::Changed)
+    /// when it is another file.
     ///
     /// # Examples
     ///
@@ -258,8 +259,9 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// Those of [`FileLock::acquire`]; [`ErrorKind::NoPath`] when the array
-    /// wasn't opened by path, [`ErrorKind::Replaced`] when that leads
+    /// Those of [`FileLock::acquire`];
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array wasn't
+    /// opened by path, [`Changed`](crate::ErrorKind::Changed) when that leads
     /// elsewhere now.
     pub fn lock(&self, kind: LockKind) -> Result<FileLock> {
         let path = self.origin.path.as_deref().ok_or_else(no_path)?;
@@ -287,13 +289,13 @@ impl<D: Mapping> MappedArray<D> {
 
     /// Refuses another file than the one that was opened.
     fn own(&self, id: Option<Id>) -> Result<()> {
-        if id == self.origin.id { Ok(()) } else { Err(ErrorKind::Replaced.into()) }
+        if id == self.origin.id { Ok(()) } else { Err(SystemError::Replaced.into()) }
     }
 
     /// Refuses a file that ends before an element does.
     fn inside(&self, end: usize, Stat { len: found, .. }: Stat) -> Result<()> {
         let needed = self.in_file(end);
-        if needed <= found { Ok(()) } else { Err(ErrorKind::ShortFile { needed, found }.into()) }
+        if needed <= found { Ok(()) } else { Err(ExtentError::ShortFile { needed, found }.into()) }
     }
 
     /// Where in the file a byte of the map is.
@@ -306,7 +308,7 @@ impl<D: Mapping> MappedArray<D> {
 const NO_PATH: &str = "check, lock or drop it; its file can be checked with `check_file` and locked with `FileLock::acquire_file`";
 
 fn no_path() -> crate::error::Error {
-    ErrorKind::NoPath { wanted: NO_PATH }.into()
+    RequestError::NoPath { wanted: NO_PATH }.into()
 }
 
 /// The range from the first to the last element of these rows in the map.
@@ -322,7 +324,7 @@ pub(super) fn bytes_of(layout: &Layout, rows: &impl RangeBounds<usize>) -> Resul
 /// The rows a range asks for, all of them there.
 pub(crate) fn rows_of(shape: &[usize], rows: &impl RangeBounds<usize>) -> Result<Range<usize>> {
     let &[dim, ..] = shape else {
-        return Err(ErrorKind::Axis { asked: 0, shape: tuple(shape) }.into());
+        return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());
     };
     let start = match rows.start_bound() {
         Bound::Unbounded => Some(0),
@@ -339,7 +341,7 @@ pub(crate) fn rows_of(shape: &[usize], rows: &impl RangeBounds<usize>) -> Result
         _ => {
             let text = |bound: Option<usize>| bound.map_or("…".to_owned(), |n| n.to_string());
             let asked = format!("{}..{}", text(start), text(end));
-            Err(ErrorKind::Index { axis: 0, asked, shape: tuple(shape) }.into())
+            Err(ShapeError::Index { axis: 0, asked, shape: tuple(shape) }.into())
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{MappedArray, MappedArrayMut, OpenOptions, Origin, Place, on};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order};
 use crate::source::file;
 use crate::source::map::MapMut;
@@ -57,7 +57,7 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::open`], but for [`ErrorKind::Map`].
+    /// As [`MappedArray::open`], but for [`Io`](crate::ErrorKind::Io).
     pub fn open(path: impl AsRef<Path>) -> Result<ArrayFile> {
         ArrayFile::open_with(path, &OpenOptions::new())
     }
@@ -155,7 +155,8 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ShortFile`], [`ErrorKind::Replaced`], [`ErrorKind::Io`].
+    /// [`Truncated`](crate::ErrorKind::Truncated),
+    /// [`Changed`](crate::ErrorKind::Changed), [`Io`](crate::ErrorKind::Io).
     pub fn check(&self) -> Result<()> {
         self.named(self.checked())
     }
@@ -165,7 +166,7 @@ impl ArrayFile {
         self.place.clone().inside(stat.len)?;
         match &self.path {
             Some(path) if file::open(path, false)?.1.id != stat.id => {
-                Err(ErrorKind::Replaced.into())
+                Err(SystemError::Replaced.into())
             }
             _ => Ok(()),
         }
@@ -175,16 +176,17 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] when elements are no `T`, [`ErrorKind::Element`]
-    /// out of range or with another number of axes;
-    /// [`ErrorKind::ShortFile`], [`ErrorKind::Io`].
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are no `T`,
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) out of range or with
+    /// another number of axes; [`Truncated`](crate::ErrorKind::Truncated),
+    /// [`Io`](crate::ErrorKind::Io).
     pub fn get<T: Element>(&self, index: impl Index) -> Result<T> {
         self.named(self.element(index.axes()))
     }
 
     fn element<T: Element>(&self, index: &[usize]) -> Result<T> {
         let codec = T::codec(self.dtype())?;
-        let start = self.layout().geometry().at(index).ok_or_else(|| ErrorKind::Element {
+        let start = self.layout().geometry().at(index).ok_or_else(|| ShapeError::Element {
             asked: tuple(index),
             shape: tuple(self.shape()),
         })?;
@@ -206,8 +208,8 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ShortFile`], [`ErrorKind::Io`]; [`ErrorKind::Map`] when
-    /// there is not enough memory.
+    /// [`Truncated`](crate::ErrorKind::Truncated), [`Io`](crate::ErrorKind::Io)
+    /// when there is not enough memory.
     pub fn read(&self) -> Result<MappedArrayMut> {
         let layout = self.layout().clone();
         let nbytes = layout.nbytes();
@@ -222,8 +224,9 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Index`] for rows that aren't there, [`ErrorKind::Axis`]
-    /// without axes; those of [`read`](ArrayFile::read).
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that aren't
+    /// there, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) without axes;
+    /// those of [`read`](ArrayFile::read).
     pub fn rows(&self, rows: impl RangeBounds<usize>) -> Result<MappedArrayMut> {
         let rows = rows_of(self.shape(), &rows);
         self.named(rows.and_then(|rows| {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{MappedArray, MappedArrayMut, Origin, Place};
 use crate::dtype::DType;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, SystemError};
 use crate::layout::Order;
 use crate::npy::{Header, Version};
 use crate::source::map::MapMut;
@@ -104,8 +104,10 @@ impl MappedArray<MapMut> {
     /// # Errors
     ///
     /// Before anything is made: those of [`Header::new`] and
-    /// [`Header::encode`], and [`ErrorKind::Exists`]. After that
-    /// [`ErrorKind::Io`], as when the disk is full, and [`ErrorKind::Map`].
+    /// [`Header::encode`], and
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists). After that
+    /// [`Io`](crate::ErrorKind::Io), as when the disk is full, and
+    /// [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
     ///
@@ -143,8 +145,9 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// As [`create`](MappedArray::create); [`ErrorKind::Exists`] when
-    /// something is in the file.
+    /// As [`create`](MappedArray::create);
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) when something is in
+    /// the file.
     ///
     /// # Examples
     ///
@@ -167,7 +170,7 @@ impl MappedArray<MapMut> {
     ) -> Result<MappedArrayMut> {
         let planned = options.plan(dtype, shape)?;
         if file::len(file)? > 0 {
-            return Err(ErrorKind::Exists.into());
+            return Err(SystemError::Exists.into());
         }
         planned.write(file)?;
         // SAFETY: asks for the same promises.
@@ -209,7 +212,7 @@ pub(crate) struct Planned {
 impl Planned {
     /// Makes a header and zeros of an empty file.
     pub(crate) fn write(&self, file: &File) -> Result<()> {
-        file::write_at(file, &self.bytes, 0).map_err(ErrorKind::io("write the header"))?;
+        file::write_at(file, &self.bytes, 0).map_err(SystemError::io("write the header"))?;
         let end = self.place.end().ok_or_else(|| self.place.too_large())?;
         make_room(file, end, self.sparse)
     }
@@ -218,7 +221,7 @@ impl Planned {
 /// Gives an empty file its length, with its space unless it is to be sparse.
 pub(crate) fn make_room(file: &File, len: u64, sparse: bool) -> Result<()> {
     let done = if sparse { file.set_len(len) } else { file::reserve(file, len) };
-    done.map_err(ErrorKind::io("reserve space"))
+    done.map_err(SystemError::io("reserve space"))
 }
 
 /// Maps the elements of a file that was made.

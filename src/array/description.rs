@@ -5,7 +5,7 @@ use std::path::{self, PathBuf};
 
 use super::{MappedArray, OpenOptions, Opened, RawSpec};
 use crate::dtype::DType;
-use crate::error::{ErrorKind, Result};
+use crate::error::{RequestError, Result, SystemError};
 use crate::layout::Order;
 use crate::source::mode::Mode;
 
@@ -83,16 +83,16 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoPath`] when it is in memory, or of a file that wasn't
-    /// opened by path; [`ErrorKind::Io`] when the working directory is gone,
-    /// from which a relative path starts.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it is in memory,
+    /// or of a file that wasn't opened by path; [`Io`](crate::ErrorKind::Io)
+    /// when the working directory is gone, from which a relative path starts.
     pub fn description(&self) -> Result<Description> {
         let origin = &self.origin;
         let (Some(path), Some(mode), Some(offset)) = (&origin.path, origin.mode, origin.offset)
         else {
-            return Err(ErrorKind::NoPath { wanted: "describe it for others" }.into());
+            return Err(RequestError::NoPath { wanted: "describe it for others" }.into());
         };
-        let path = path::absolute(path).map_err(ErrorKind::io("find the absolute path"));
+        let path = path::absolute(path).map_err(SystemError::io("find the absolute path"));
         Ok(Description {
             path: origin.named(path)?,
             offset,

@@ -6,7 +6,7 @@ use super::MappedArray;
 use super::advise::bytes_of;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError, SystemError};
 use crate::source::map::MapMut;
 use crate::source::mode::Mode;
 use crate::source::pages::sealed::Pages as _;
@@ -43,13 +43,18 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// Before anything is written: [`ErrorKind::NoFile`] for arrays in memory
-    /// and copy-on-write, [`ErrorKind::Appends`] for a file that was opened
-    /// with `O_APPEND`, [`ErrorKind::Fit`] when the elements are no `T`,
-    /// [`ErrorKind::Element`] when `at` is outside, [`ErrorKind::Length`] when
-    /// there are more values than elements from there on,
-    /// [`ErrorKind::Value`] when one of the first MiB doesn't fit the dtype.
-    /// After that [`ErrorKind::Value`] for later ones, and [`ErrorKind::Io`].
+    /// Before anything is written:
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for arrays in memory
+    /// and copy-on-write, [`InvalidInput`](crate::ErrorKind::InvalidInput) for
+    /// a file that was opened with `O_APPEND`,
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements are no
+    /// `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `at` is
+    /// outside, [`WrongShape`](crate::ErrorKind::WrongShape) when there are
+    /// more values than elements from there on,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when one of the first
+    /// MiB doesn't fit the dtype. After that
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for later ones, and
+    /// [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
     ///
@@ -110,13 +115,14 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Map`] when the disk refuses; [`ErrorKind::Io`] when it is
-    /// the directory that can't be written.
+    /// [`Io`](crate::ErrorKind::Io) when the disk refuses;
+    /// [`Io`](crate::ErrorKind::Io) when it is the directory that can't be
+    /// written.
     pub fn flush(&self) -> Result<()> {
         self.origin.named(self.data.flush())?;
         match self.path() {
             Some(path) if self.mode() == Some(Mode::Create) => {
-                let done = replace::sync_directory(path).map_err(ErrorKind::io("sync"));
+                let done = replace::sync_directory(path).map_err(SystemError::io("sync"));
                 self.origin.named(done)
             }
             _ => Ok(()),
@@ -129,13 +135,13 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Index`] when there are no such rows; [`ErrorKind::Map`]
-    /// when the disk refuses.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when there are no such
+    /// rows; [`Io`](crate::ErrorKind::Io) when the disk refuses.
     pub fn flush_rows(&self, rows: Range<usize>) -> Result<()> {
         let count = self.shape().first().copied().unwrap_or(1);
         if rows.start > rows.end || rows.end > count {
             let (asked, shape) = (format!("{}:{}", rows.start, rows.end), tuple(self.shape()));
-            return self.origin.named(Err(ErrorKind::Index { axis: 0, asked, shape }.into()));
+            return self.origin.named(Err(ShapeError::Index { axis: 0, asked, shape }.into()));
         }
         if self.ndim() == 0 || !self.layout.is_c_contiguous() {
             return self.origin.named(self.data.flush());
@@ -149,7 +155,7 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Map`] when the system refuses.
+    /// [`Io`](crate::ErrorKind::Io) when the system refuses.
     pub fn flush_async(&self) -> Result<()> {
         self.origin.named(self.data.flush_async())
     }
@@ -181,12 +187,12 @@ impl MappedArray<MapMut> {
             start.or_else(|| (self.is_empty() && index.iter().all(|&i| i == 0)).then_some(0));
         let Some(start) = start else {
             let (asked, shape) = (tuple(at), tuple(shape));
-            return Err(ErrorKind::Element { asked, shape }.into());
+            return Err(ShapeError::Element { asked, shape }.into());
         };
         let before = (start - self.layout.offset()).checked_div(size).unwrap_or(0);
         let expected = self.len() - before.min(self.len());
         if count > expected {
-            return Err(ErrorKind::Length { found: count, expected }.into());
+            return Err(ShapeError::Length { found: count, expected }.into());
         }
         Ok(start)
     }

@@ -4,7 +4,7 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
 use super::MappedArray;
 use crate::element::{Element, InPlace, short_name, works_for};
-use crate::error::{ErrorKind, Result};
+use crate::error::{DTypeError, ExtentError, Result};
 use crate::layout::Layout;
 use crate::view::{DynView, DynViewMut, View, ViewMut};
 
@@ -13,8 +13,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] when the elements are no `T`, naming a type that
-    /// works.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements are no
+    /// `T`, naming a type that works.
     ///
     /// # Examples
     ///
@@ -32,11 +32,12 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ShortBuffer`] when what holds the bytes got shorter.
+    /// [`Truncated`](crate::ErrorKind::Truncated) when what holds the bytes got
+    /// shorter.
     pub fn as_bytes(&self) -> Result<&[u8]> {
         let (bytes, layout) = (self.data.as_ref(), &self.layout);
         bytes.get(layout.offset()..layout.end()).ok_or_else(|| {
-            ErrorKind::ShortBuffer { needed: layout.end(), found: bytes.len() }.into()
+            ExtentError::ShortBuffer { needed: layout.end(), found: bytes.len() }.into()
         })
     }
 
@@ -44,7 +45,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ShortBuffer`] when what holds the bytes got shorter.
+    /// [`Truncated`](crate::ErrorKind::Truncated) when what holds the bytes got
+    /// shorter.
     pub fn dyn_view(&self) -> Result<DynView<'_>> {
         self.view()
     }
@@ -62,10 +64,11 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] when the elements are no `T`,
-    /// [`ErrorKind::Alignment`] when they lie at an address `T` can't have
-    /// (both name a type that works), [`ErrorKind::NotContiguous`] when they
-    /// are in Fortran order.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements are no
+    /// `T`, [`WrongDType`](crate::ErrorKind::WrongDType) when they lie at an
+    /// address `T` can't have (both name a type that works),
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when they are in Fortran
+    /// order.
     ///
     /// # Examples
     ///
@@ -89,8 +92,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Rank`] when the array has another number of axes,
-    /// [`ErrorKind::Fit`] and [`ErrorKind::Alignment`] as
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the array has another
+    /// number of axes, [`WrongDType`](crate::ErrorKind::WrongDType) as
     /// [`as_slice`](MappedArray::as_slice).
     ///
     /// # Examples
@@ -189,5 +192,5 @@ fn exact<T: InPlace>(layout: &Layout) -> Result<()> {
         return Err(error);
     }
     let (stored, asked, works) = (dtype.to_string(), short_name::<T>(), works_for(dtype));
-    Err(ErrorKind::ByteOrder { stored, asked, works }.into())
+    Err(DTypeError::ByteOrder { stored, asked, works }.into())
 }

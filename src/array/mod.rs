@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::dtype::DType;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ExtentError, Result};
 use crate::layout::{Layout, Order};
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
 use crate::source::map::{Map, MapMut};
@@ -151,9 +151,9 @@ impl MappedArray<Map> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] and [`ErrorKind::Map`] when the system refuses,
-    /// [`ErrorKind::ShortFile`] when elements are missing, those of
-    /// [`Header::parse`] and [`Layout::new`].
+    /// [`Io`](crate::ErrorKind::Io) when the system refuses,
+    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
+    /// those of [`Header::parse`] and [`Layout::new`].
     #[allow(unsafe_code)]
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<MappedArray> {
         // SAFETY: asks for the same promises.
@@ -165,8 +165,9 @@ impl MappedArray<Map> {
     ///
     /// # Errors
     ///
-    /// As [`open`](MappedArray::open), and [`ErrorKind::NotImmutable`] for
-    /// every other file, and on systems without such files.
+    /// As [`open`](MappedArray::open), and
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for every other file, and
+    /// on systems without such files.
     pub fn open_immutable(path: impl AsRef<Path>) -> Result<MappedArray> {
         OpenOptions::new().open_immutable(path)
     }
@@ -176,7 +177,7 @@ impl MappedArray<Map> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Map`].
+    /// [`Io`](crate::ErrorKind::Io).
     pub fn close(self) -> Result<()> {
         let MappedArray { data, origin, .. } = self;
         origin.named(data.close())
@@ -223,8 +224,8 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// Those of [`Layout::new`]; [`ErrorKind::Map`] when there is not enough
-    /// memory.
+    /// Those of [`Layout::new`]; [`Io`](crate::ErrorKind::Io) when there is not
+    /// enough memory.
     ///
     /// # Examples
     ///
@@ -246,7 +247,7 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Map`].
+    /// [`Io`](crate::ErrorKind::Io).
     pub fn into_read_only(self) -> Result<MappedArray> {
         let MappedArray { layout, data, mut origin } = self;
         let data = origin.named(data.into_read_only())?;
@@ -261,8 +262,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ShortBuffer`], those of [`Header::parse`] and
-    /// [`Layout::new`].
+    /// [`Truncated`](crate::ErrorKind::Truncated), those of [`Header::parse`]
+    /// and [`Layout::new`].
     ///
     /// # Examples
     ///
@@ -276,8 +277,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// ```
     pub fn from_bytes(data: D) -> Result<MappedArray<D>> {
         let header = HeaderText::parse(data.as_ref(), MAX_HEADER_LEN)?.header()?;
+        let place = Place::of(&header, 0)?;
         let mut array = MappedArray::from_parts(data, header.layout()?)?;
-        array.origin = Origin::new(None, None, &Place::of(&header, 0)?);
+        array.origin = Origin::new(None, None, &place);
         Ok(array)
     }
 
@@ -285,11 +287,12 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ShortBuffer`] when `data` ends before the last element.
+    /// [`Truncated`](crate::ErrorKind::Truncated) when `data` ends before the
+    /// last element.
     pub fn from_parts(data: D, layout: Layout) -> Result<MappedArray<D>> {
         let (needed, found) = (layout.end(), data.as_ref().len());
         if needed > found {
-            return Err(ErrorKind::ShortBuffer { needed, found }.into());
+            return Err(ExtentError::ShortBuffer { needed, found }.into());
         }
         Ok(MappedArray { layout, data, origin: Origin::default() })
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::raw::{self, RawSpec};
 use super::{CreateOptions, MappedArray, MappedArrayMut, Origin};
-use crate::error::{ErrorKind, Result};
+use crate::error::{RequestError, Result};
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
 use crate::source::file;
 use crate::source::map::{Map, MapMut};
@@ -100,7 +100,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::open`], but for [`ErrorKind::Map`].
+    /// As [`MappedArray::open`], but for [`Io`](crate::ErrorKind::Io).
     pub fn header(&self, path: impl AsRef<Path>) -> Result<Header> {
         let found = |path: &Path| {
             let (file, stat) = file::open(path, false)?;
@@ -113,7 +113,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`], and those of [`HeaderText::read`].
+    /// [`Io`](crate::ErrorKind::Io), and those of [`HeaderText::read`].
     pub fn header_text(&self, path: impl AsRef<Path>) -> Result<HeaderText<'static>> {
         let text = |path: &Path| {
             let (file, _) = file::open(path, false)?;
@@ -239,10 +239,11 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::open`], and [`ErrorKind::CreateMode`] for `w+`, which
-    /// needs more: see [`MappedArray::create`]. Raw binary with a shape has
-    /// all it needs, and is made as by [`MappedArray::create_raw`], unless a
-    /// file is there.
+    /// As [`MappedArray::open`], and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for `w+`, which needs
+    /// more: see [`MappedArray::create`]. Raw binary with a shape has all it
+    /// needs, and is made as by [`MappedArray::create_raw`], unless a file is
+    /// there.
     ///
     /// # Examples
     ///
@@ -267,7 +268,7 @@ impl OpenOptions {
                 // SAFETY: asks for the same promises.
                 Some(raw) => unsafe { raw::create(path, raw, self.at, &CreateOptions::new()) }
                     .map(Opened::Writable),
-                None => Err(ErrorKind::CreateMode.into()),
+                None => Err(RequestError::CreateMode.into()),
             }),
         }
     }
@@ -304,7 +305,7 @@ impl OpenOptions {
     /// # Errors
     ///
     /// As [`MappedArray::open`]. A file that gets shorter meanwhile is an
-    /// [`ErrorKind::ShortFile`], not a fault.
+    /// [`Truncated`](crate::ErrorKind::Truncated), not a fault.
     ///
     /// # Examples
     ///

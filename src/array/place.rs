@@ -4,7 +4,7 @@ use std::fs::File;
 
 use super::OpenOptions;
 use crate::dtype::literal::tuple;
-use crate::error::{Category, Error, ErrorKind, Result};
+use crate::error::{Error, ExtentError, Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order};
 use crate::npy::{Header, Preamble, Version};
 use crate::source::file;
@@ -31,9 +31,9 @@ pub(crate) struct Place {
 impl Place {
     /// The place of an array whose header starts at `at`.
     pub(crate) fn of(header: &Header, at: u64) -> Result<Place> {
-        let layout = header.layout()?.at(0);
+        let layout = header.layout().map_err(Error::in_contents)?.at(0);
         let offset = u64::try_from(header.data_offset).ok().and_then(|own| at.checked_add(own));
-        let offset = offset.ok_or_else(|| too_large(&layout))?;
+        let offset = offset.ok_or_else(|| too_large(&layout).in_contents())?;
         let (order, header) = (header.order, Some((header.version, header.data_offset)));
         Ok(Place { layout, offset, order, header })
     }
@@ -47,7 +47,7 @@ impl Place {
     pub(crate) fn inside(self, len: u64) -> Result<Place> {
         match self.end() {
             Some(end) if end <= len => Ok(self),
-            Some(needed) => Err(ErrorKind::ShortFile { needed, found: len }.into()),
+            Some(needed) => Err(ExtentError::ShortFile { needed, found: len }.into()),
             None => Err(self.too_large()),
         }
     }
@@ -59,14 +59,14 @@ impl Place {
 
 fn too_large(layout: &Layout) -> Error {
     let (shape, itemsize) = (tuple(layout.shape()), layout.dtype().itemsize());
-    ErrorKind::Size { shape, itemsize }.into()
+    ShapeError::Size { shape, itemsize }.into()
 }
 
 impl OpenOptions {
     /// Finds an array, with all its elements, in a file of `len` bytes.
     pub(crate) fn place(&self, file: &File, len: u64) -> Result<Place> {
         let place = match &self.raw {
-            Some(_) if len == 0 => Err(ErrorKind::Empty.into()),
+            Some(_) if len == 0 => Err(ExtentError::Empty.into()),
             Some(raw) => raw.place(self.at, len).and_then(|place| place.inside(len)),
             None => settled(file, len, |len| {
                 let header = self.read_header(file, len)?;
@@ -96,7 +96,7 @@ impl OpenOptions {
         let place = raw.place(self.at, len).map_err(|error| error.inside(self.at))?;
         let end = place.end().ok_or_else(|| place.too_large())?;
         if end > len && place.layout.nbytes() > 0 {
-            file::extend(file, len, end).map_err(ErrorKind::io("make it longer"))?;
+            file::extend(file, len, end).map_err(SystemError::io("make it longer"))?;
         }
         Ok(place)
     }
@@ -128,7 +128,7 @@ fn settled<T>(file: &File, mut len: u64, look: impl Fn(u64) -> Result<T>) -> Res
     let mut again = 0..LOOKS;
     loop {
         match look(len) {
-            Err(error) if error.category() == Category::Format && again.next().is_some() => {
+            Err(error) if error.is_about_contents() && again.next().is_some() => {
                 len = file::len(file)?;
             }
             found => return found,
@@ -138,5 +138,5 @@ fn settled<T>(file: &File, mut len: u64, look: impl Fn(u64) -> Result<T>) -> Res
 
 /// Reads part of the header.
 fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
-    file::read_at(file, buffer, offset).map_err(ErrorKind::io("read the header"))
+    file::read_at(file, buffer, offset).map_err(SystemError::io("read the header"))
 }

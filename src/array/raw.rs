@@ -7,7 +7,7 @@ use std::path::Path;
 use super::create::{created, make_room, named};
 use super::{CreateOptions, MappedArray, MappedArrayMut, Place, on};
 use crate::dtype::DType;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ExtentError, RequestError, Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order};
 use crate::source::file;
 use crate::source::map::MapMut;
@@ -76,7 +76,7 @@ impl RawSpec {
     /// Where the elements lie in a file of `len` bytes, whether or not they
     /// all are there, when the file's start is taken to be at `at`.
     pub(crate) fn place(&self, at: u64, len: u64) -> Result<Place> {
-        let offset = at.checked_add(self.offset).ok_or(ErrorKind::Remainder {
+        let offset = at.checked_add(self.offset).ok_or(ExtentError::Remainder {
             offset: u64::MAX,
             itemsize: self.dtype.itemsize(),
             found: len,
@@ -102,9 +102,9 @@ impl RawSpec {
             .checked_sub(offset)
             .filter(|rest| rest.checked_rem(size) == Some(0))
             .map(|rest| rest / size)
-            .ok_or(ErrorKind::Remainder { offset, itemsize, found: len })?;
+            .ok_or(ExtentError::Remainder { offset, itemsize, found: len })?;
         let shape = || format!("({count},)");
-        Ok(usize::try_from(count).map_err(|_| ErrorKind::Size { shape: shape(), itemsize })?)
+        Ok(usize::try_from(count).map_err(|_| ShapeError::Size { shape: shape(), itemsize })?)
     }
 }
 
@@ -122,8 +122,8 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::CreateMode`] without a shape; those of
-    /// [`create`](MappedArray::create).
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) without a shape; those
+    /// of [`create`](MappedArray::create).
     ///
     /// # Examples
     ///
@@ -163,8 +163,9 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// As [`create_raw`](MappedArray::create_raw); [`ErrorKind::Exists`] when
-    /// something is in the file.
+    /// As [`create_raw`](MappedArray::create_raw);
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) when something is in
+    /// the file.
     ///
     /// # Examples
     ///
@@ -185,7 +186,7 @@ impl MappedArray<MapMut> {
     ) -> Result<MappedArrayMut> {
         let (place, end) = planned(raw, 0)?;
         if file::len(file)? > 0 {
-            return Err(ErrorKind::Exists.into());
+            return Err(SystemError::Exists.into());
         }
         make_room(file, end, options.sparse)?;
         // SAFETY: asks for the same promises.
@@ -196,7 +197,7 @@ impl MappedArray<MapMut> {
 /// Where the elements of a new file will lie, and end.
 fn planned(raw: &RawSpec, at: u64) -> Result<(Place, u64)> {
     if raw.shape.is_none() {
-        return Err(ErrorKind::CreateMode.into());
+        return Err(RequestError::CreateMode.into());
     }
     let place = raw.place(at, 0)?;
     let end = place.end().ok_or_else(|| place.too_large())?;

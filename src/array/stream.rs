@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::{MappedArray, MappedArrayMut, OpenOptions, Origin, Place};
-use crate::error::{ErrorKind, Result};
+use crate::error::{HeaderError, Result, SystemError};
 use crate::npy::{HeaderText, fill};
 use crate::source::map::MapMut;
 
@@ -22,8 +22,9 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Those of [`Header::read`](crate::Header::read) and
-    /// [`Layout::new`](crate::Layout::new); [`ErrorKind::Eof`] when elements
-    /// are missing, [`ErrorKind::Io`], [`ErrorKind::Map`].
+    /// [`Layout::new`](crate::Layout::new);
+    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
+    /// [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
     ///
@@ -49,10 +50,10 @@ pub(crate) fn elements(from: &mut impl Read, needed: usize) -> Result<MapMut> {
     loop {
         let rest = data.as_mut().get_mut(filled..).unwrap_or_default();
         let asked = rest.len();
-        let found = fill(from, rest).map_err(ErrorKind::io("read the elements"))?;
+        let found = fill(from, rest).map_err(SystemError::io("read the elements"))?;
         filled += found;
         if found < asked {
-            return Err(ErrorKind::Eof { what: "elements", needed, found: filled }.into());
+            return Err(HeaderError::Eof { what: "elements", needed, found: filled }.into());
         }
         if filled == needed {
             return Ok(data);

@@ -44,7 +44,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io). Each step may fail as
+    /// [`Io`](crate::ErrorKind::Io). Each step may fail as
     /// [`header`](OpenOptions::header).
     ///
     /// # Examples

@@ -7,7 +7,7 @@ use compact_str::CompactString;
 
 use super::{DType, Field, Kind, Repr, typestr};
 use crate::dtype::literal::{self, Items, Reader, quoted};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DTypeError, Error, Result};
 
 /// Reads the descr that is next.
 pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<DType> {
@@ -255,8 +255,8 @@ fn sequence<'a, T>(
 ///
 /// # Errors
 ///
-/// [`ErrorKind::DType`] when fields overlap or are out of order: no descr
-/// says that, and NumPy refuses to save such arrays.
+/// [`InvalidInput`](crate::ErrorKind::InvalidInput) when fields overlap or are
+/// out of order: no descr says that, and NumPy refuses to save such arrays.
 pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
     match &dtype.0 {
         Repr::Scalar(scalar) => Ok(format!("'{scalar}'")),
@@ -314,7 +314,7 @@ fn overlapping(dtype: &DType, field: &Field) -> Error {
         "field `{}` at byte {} overlaps the one before it or stands out of order, which no .npy header can say: copy the array to fields in order",
         field.name, field.offset
     );
-    ErrorKind::DType { descr: dictionary_text(dtype), reason }.into()
+    DTypeError::Invalid { descr: dictionary_text(dtype), reason }.into()
 }
 
 /// Prints NumPy's dictionary form, which can say any struct.

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{HeaderError, Result, excerpt};
 
 /// How deep brackets may nest; Python's own reader stops here.
 pub(super) const MAX_DEPTH: usize = 200;
@@ -316,7 +316,7 @@ impl<'a> Reader<'a> {
             None => "the end".to_owned(),
             Some(_) => format!("`{}`", excerpt(&after.chars().take(12).collect::<String>())),
         };
-        ErrorKind::Syntax { at, found, expected }.into()
+        HeaderError::Syntax { at, found, expected }.into()
     }
 
     fn byte(&self) -> Option<u8> {

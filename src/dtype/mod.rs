@@ -13,7 +13,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 
 use crate::dtype::literal::Reader;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DTypeError, Error, Result};
 
 pub(crate) use descr::{parse as parse_descr, to_descr as descr_text};
 use typestr::MAX_ITEMSIZE;
@@ -166,8 +166,8 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DType`] when a name occurs twice or the struct takes more
-    /// than 2³¹ − 1 bytes.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a name occurs
+    /// twice or the struct takes more than 2³¹ − 1 bytes.
     ///
     /// # Examples
     ///
@@ -208,11 +208,11 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DType`] when it has more than 64 axes or takes more than
-    /// 2³¹ − 1 bytes.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it has more than
+    /// 64 axes or takes more than 2³¹ − 1 bytes.
     pub fn array(base: DType, shape: &[usize]) -> Result<DType> {
         let refused = |reason: &str| -> Error {
-            ErrorKind::DType {
+            DTypeError::Invalid {
                 descr: format!("({base}, {})", crate::dtype::literal::tuple(shape)),
                 reason: reason.to_owned(),
             }
@@ -314,7 +314,8 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DType`] when there is none, naming those there are.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is none,
+    /// naming those there are.
     pub fn field(&self, name: &str) -> Result<&Field> {
         let named = |field: &&Field| field.name == name || field.title.as_deref() == Some(name);
         self.fields().iter().find(named).ok_or_else(|| {
@@ -324,7 +325,7 @@ impl DType {
                 [] => format!("has no fields, asked for `{name}`"),
                 _ => format!("no field `{name}`, expected {}", known.join(", ")),
             };
-            ErrorKind::DType { descr: self.to_string(), reason }.into()
+            DTypeError::NoField { descr: self.to_string(), reason }.into()
         })
     }
 
@@ -333,8 +334,8 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DType`] when there is no such field, or one is named
-    /// twice.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is no such
+    /// field, or one is named twice.
     pub fn select(&self, names: &[&str]) -> Result<DType> {
         let fields = names.iter().map(|name| self.field(name).cloned()).collect::<Result<_>>()?;
         DType::from_fields(fields, self.itemsize(), self.alignment())
@@ -440,7 +441,8 @@ impl DType {
             [a, b] if a == b => Some((*a).to_owned()),
             _ => None,
         });
-        let refused = |reason: String| ErrorKind::DType { descr: "[…]".to_owned(), reason }.into();
+        let refused =
+            |reason: String| DTypeError::Invalid { descr: "[…]".to_owned(), reason }.into();
         if let Some(name) = twice {
             return Err(refused(format!(
                 "`{name}` is the name or title of two fields, expected different ones"
@@ -475,7 +477,7 @@ impl DType {
 /// functions that call themselves for each part.
 fn too_deep() -> Error {
     let reason = format!("at most {MAX_DEPTH} nested brackets");
-    ErrorKind::DType { descr: "[…]".to_owned(), reason }.into()
+    DTypeError::Invalid { descr: "[…]".to_owned(), reason }.into()
 }
 
 impl From<Scalar> for DType {

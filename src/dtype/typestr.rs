@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::{ByteOrder, Kind, Scalar, Unit};
-use crate::error::{Error, ErrorKind, Result, excerpt};
+use crate::error::{DTypeError, Error, Result, excerpt};
 
 /// NumPy's largest element, in bytes: what a C `int` holds.
 pub(crate) const MAX_ITEMSIZE: usize = 0x7fff_ffff;
@@ -111,7 +111,7 @@ pub(super) fn parse(text: &str) -> Result<Scalar> {
         None => find(&LETTERS, code).or_else(|| find(&NAMES, code)).unwrap_or(code),
     };
     sized(short, order.unwrap_or(ByteOrder::NATIVE)).map_err(|kind| match kind {
-        Refusal::Object => ErrorKind::Object { descr: excerpt(text) }.into(),
+        Refusal::Object => DTypeError::Object { descr: excerpt(text) }.into(),
         Refusal::Unit(error) => error,
         Refusal::Unknown => unknown(text, code),
     })
@@ -220,7 +220,7 @@ fn unknown(text: &str, code: &str) -> Error {
         [b'S' | b'U' | b'V', b'0'..=b'9', ..] => "elements have at most 2147483647 bytes",
         _ => "NumPy has no such type, expected a type string such as '<f8', '|S10' or '<M8[ns]'",
     };
-    ErrorKind::DType { descr: excerpt(text), reason: reason.to_owned() }.into()
+    DTypeError::Invalid { descr: excerpt(text), reason: reason.to_owned() }.into()
 }
 
 impl fmt::Display for Scalar {

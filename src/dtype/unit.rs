@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, ErrorKind, excerpt};
+use crate::error::{DTypeError, Error, excerpt};
 
 /// The unit of a `datetime64` or `timedelta64` and its multiple: `25s`.
 ///
@@ -128,7 +128,7 @@ impl FromStr for Unit {
         let multiple = if multiple.is_empty() { Some(1) } else { multiple.parse::<i32>().ok() };
         match (base, multiple.and_then(|n| u32::try_from(n).ok())) {
             (Some(&(base, _)), Some(multiple)) => Ok(Unit { base, multiple }),
-            _ => Err(ErrorKind::DType {
+            _ => Err(DTypeError::Invalid {
                 descr: format!("[{}]", excerpt(text)),
                 reason: "no unit of time, expected Y, M, W, D, h, m, s, ms, us, ns, ps, fs or as behind an optional multiple, as in `[25s]`".to_owned(),
             }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use super::{DateTime64, Ticks, TimeDelta64};
 use crate::dtype::Unit;
 use crate::element::value::{date_ticks, units};
-use crate::error::{Error, ErrorKind, Result, excerpt};
+use crate::error::{DTypeError, Error, Result, excerpt};
 
 impl DateTime64 {
     /// No date, in no unit.
@@ -24,8 +24,9 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] for text that is no date, has more parts than the
-    /// unit, or is beyond it. NumPy drops the parts.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that is no
+    /// date, has more parts than the unit, or is beyond it. NumPy drops the
+    /// parts.
     ///
     /// # Examples
     ///
@@ -48,8 +49,8 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when it doesn't fit 64 bits, where NumPy wraps
-    /// around; and for dates without a unit.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
+    /// bits, where NumPy wraps around; and for dates without a unit.
     ///
     /// # Examples
     ///
@@ -75,8 +76,9 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when it doesn't fit 64 bits, and for adding months
-    /// or years to dates of days or less, which have no such unit.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
+    /// bits, and for adding months or years to dates of days or less, which
+    /// have no such unit.
     ///
     /// # Examples
     ///
@@ -113,7 +115,8 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when that doesn't fit 64 bits.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when that doesn't fit
+    /// 64 bits.
     ///
     /// # Examples
     ///
@@ -174,9 +177,9 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when it doesn't fit 64 bits, where NumPy wraps
-    /// around; and from months and years, whose length differs, to weeks and
-    /// less, or back.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
+    /// bits, where NumPy wraps around; and from months and years, whose length
+    /// differs, to weeks and less, or back.
     ///
     /// # Examples
     ///
@@ -197,8 +200,8 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when it doesn't fit 64 bits, or no unit counts
-    /// both.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
+    /// bits, or no unit counts both.
     pub fn plus(self, other: TimeDelta64) -> Result<TimeDelta64> {
         self.joined(other, i128::checked_add)
     }
@@ -216,7 +219,8 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when it doesn't fit 64 bits.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
+    /// bits.
     pub fn times(self, factor: i64) -> Result<TimeDelta64> {
         let factor = Some(Ticks(factor));
         let ticks = if self.is_nat() { Some(Ticks::NAT) } else { product(self.ticks, factor) };
@@ -295,13 +299,13 @@ fn product(a: Ticks, b: Option<Ticks>) -> Option<Ticks> {
 fn no_date(text: &str, unit: Option<Unit>) -> Error {
     let value = format!("`{}`", excerpt(text));
     let of = unit.map_or(String::new(), |unit| format!(" in unit {unit}"));
-    ErrorKind::Value { value, expected: format!("a date{of}, such as 2020-02-29T12:00, or NaT") }
+    DTypeError::Value { value, expected: format!("a date{of}, such as 2020-02-29T12:00, or NaT") }
         .into()
 }
 
 fn beyond(what: &dyn ToString, unit: Option<Unit>) -> Error {
     let unit = unit.map_or_else(|| "no unit".to_owned(), |unit| format!("unit {unit}"));
-    ErrorKind::Value {
+    DTypeError::Value {
         value: what.to_string(),
         expected: format!("what {unit} can count in 64 bits"),
     }

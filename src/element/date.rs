@@ -6,7 +6,7 @@ use super::scalar::{read, write};
 use super::{Element, Ticks, unfit};
 use crate::dtype::{ByteOrder, DType, Kind, Unit};
 use crate::element::value::{date_text, difference_text};
-use crate::error::{ErrorKind, Result};
+use crate::error::{DTypeError, Result};
 
 macro_rules! with_unit {
     ($(#[$docs:meta])* $name:ident, $kind:ident, $text:ident) => {
@@ -43,7 +43,7 @@ macro_rules! with_unit {
                 if self.unit != unit {
                     let name = |unit: Option<Unit>| unit.map_or_else(|| "no unit".to_owned(), |unit| format!("unit {unit}"));
                     let value = format!("{self} in {}", name(self.unit));
-                    return Err(ErrorKind::Value { value, expected: name(unit) }.into());
+                    return Err(DTypeError::Value { value, expected: name(unit) }.into());
                 }
                 write(self.ticks, order, bytes);
                 Ok(())

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{DateTime64, Ticks, TimeDelta64};
 use crate::dtype::{Unit, UnitBase};
 use crate::element::value::units;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DTypeError, Error, Result};
 
 const NANOSECONDS: Unit = Unit { base: UnitBase::Nanosecond, multiple: 1 };
 const SECONDS: Unit = Unit { base: UnitBase::Second, multiple: 1 };
@@ -20,8 +20,8 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] for `NaT`, dates without a unit, and those outside
-    /// the years -9999 to 9999.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for `NaT`, dates
+    /// without a unit, and those outside the years -9999 to 9999.
     ///
     /// # Examples
     ///
@@ -54,8 +54,8 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when it doesn't fit 64 bits: of nanoseconds, those
-    /// outside the years 1677 to 2262.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
+    /// bits: of nanoseconds, those outside the years 1677 to 2262.
     ///
     /// # Examples
     ///
@@ -91,8 +91,9 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] for `NaT`, differences without a unit, months and
-    /// years, and what is longer than 64 bits count seconds.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for `NaT`, differences
+    /// without a unit, months and years, and what is longer than 64 bits count
+    /// seconds.
     ///
     /// # Examples
     ///
@@ -117,8 +118,8 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] for months and years, and when it doesn't fit 64
-    /// bits.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for months and years,
+    /// and when it doesn't fit 64 bits.
     pub fn from_duration(duration: SignedDuration, unit: Unit) -> Result<TimeDelta64> {
         let expected = format!("a length that unit {unit} can count in 64 bits");
         let ticks = units::steps(duration.as_nanos(), unit);
@@ -128,5 +129,5 @@ impl TimeDelta64 {
 }
 
 fn refused(what: &dyn ToString, expected: &str) -> Error {
-    ErrorKind::Value { value: what.to_string(), expected: expected.to_owned() }.into()
+    DTypeError::Value { value: what.to_string(), expected: expected.to_owned() }.into()
 }

@@ -26,7 +26,7 @@ use std::fmt::Debug;
 use bytemuck::Pod;
 
 use crate::dtype::{ByteOrder, DType, Kind};
-use crate::error::{ErrorKind, Result};
+use crate::error::{DTypeError, Result};
 use crate::kernel::{self, Part};
 
 pub use boolean::Bool;
@@ -70,8 +70,8 @@ pub trait Element: Sized + 'static {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] for dtypes that are something else, naming a type
-    /// that works.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) for dtypes that are
+    /// something else, naming a type that works.
     fn codec(dtype: &DType) -> Result<Self::Codec>;
 
     /// Bytes of one element.
@@ -84,7 +84,8 @@ pub trait Element: Sized + 'static {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when the value doesn't fit the dtype.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the value doesn't
+    /// fit the dtype.
     fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()>;
 
     /// True of what stands for no field: [`Pad`](crate::Pad).
@@ -226,7 +227,7 @@ impl DType {
 
 /// The error of asking for a type that isn't what is stored.
 fn unfit(dtype: &DType, asked: impl Into<String>) -> crate::error::Error {
-    ErrorKind::Fit { stored: dtype.to_string(), asked: asked.into(), works: works_for(dtype) }
+    DTypeError::Fit { stored: dtype.to_string(), asked: asked.into(), works: works_for(dtype) }
         .into()
 }
 

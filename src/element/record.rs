@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable};
 use super::part::Part;
 use super::{Element, InPlace, Typed, short_name};
 use crate::dtype::{ByteOrder, DType, Field, Kind};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DTypeError, Error, Result};
 
 /// Named padding of a record in place: bytes that no field stands for.
 ///
@@ -112,7 +112,7 @@ impl<'d> Fields<'d> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`].
+    /// [`WrongDType`](crate::ErrorKind::WrongDType).
     pub fn new(record: &'static str, dtype: &'d DType) -> Result<Fields<'d>> {
         if dtype.kind() != Kind::Struct {
             return Err(super::unfit(dtype, record));
@@ -126,7 +126,7 @@ impl<'d> Fields<'d> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Record`].
+    /// [`WrongDType`](crate::ErrorKind::WrongDType).
     pub fn part<T: Element>(
         &mut self,
         name: &str,
@@ -146,7 +146,7 @@ impl<'d> Fields<'d> {
             }
         }
         let part = Part::of::<T>(&field.dtype, Some(field.offset));
-        let part = part.map_err(|error| self.error(name, error.kind().to_string()))?;
+        let part = part.map_err(|error| self.error(name, error.message().to_string()))?;
         if let (Some(place), None) = (place, &self.difference) {
             self.difference = differs::<T>(field, place, part.codec())
                 .map(|reason| Arc::new((name.to_owned(), reason)));
@@ -159,7 +159,7 @@ impl<'d> Fields<'d> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Record`].
+    /// [`WrongDType`](crate::ErrorKind::WrongDType).
     pub fn end(self, subset: bool, size: usize) -> Result<Option<Difference>> {
         let left = |field: &&Field| !self.taken.contains(&field.name.as_str());
         if let Some(field) = self.dtype.fields().iter().find(left).filter(|_| !subset) {
@@ -191,7 +191,7 @@ impl<'d> Fields<'d> {
     }
 
     fn error(&self, field: &str, reason: String) -> Error {
-        ErrorKind::Record { record: self.record, field: field.to_owned(), reason }.into()
+        DTypeError::Record { record: self.record, field: field.to_owned(), reason }.into()
     }
 }
 
@@ -199,7 +199,7 @@ impl<'d> Fields<'d> {
 fn differs<T: Element>(field: &Field, place: usize, codec: &T::Codec) -> Option<String> {
     let name = short_name::<T>();
     if let Some(error) = T::inexact(codec) {
-        return Some(error.kind().to_string());
+        return Some(error.message().to_string());
     }
     if !T::is_exact(codec) {
         return Some(format!(
@@ -217,7 +217,7 @@ fn differs<T: Element>(field: &Field, place: usize, codec: &T::Codec) -> Option<
 #[must_use]
 pub fn inexact(record: &'static str, difference: Option<&Difference>) -> Option<Error> {
     let (field, reason) = difference.map(|difference| &**difference)?;
-    Some(ErrorKind::Record { record, field: field.clone(), reason: reason.clone() }.into())
+    Some(DTypeError::Record { record, field: field.clone(), reason: reason.clone() }.into())
 }
 
 /// A field of a record's dtype; `None` for padding.

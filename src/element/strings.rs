@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::{Be, Element, InPlace, Le, Typed, trimmed, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
-use crate::error::{Error, ErrorKind, Result, excerpt};
+use crate::error::{DTypeError, Error, Result, excerpt};
 
 /// Bytes of dtype `|SN` where they lie, without the NULs behind them.
 ///
@@ -32,7 +32,8 @@ impl<const N: usize> Bytes<N> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when there are more than `N`.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there are more
+    /// than `N`.
     pub fn new(bytes: &[u8]) -> Result<Bytes<N>> {
         let mut stored = [0; N];
         let Some(own) = stored.get_mut(..bytes.len()) else {
@@ -52,7 +53,7 @@ impl<const N: usize> Bytes<N> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when they are no UTF-8.
+    /// [`Damaged`](crate::ErrorKind::Damaged) when they are not UTF-8.
     pub fn as_str(&self) -> Result<&str> {
         text(self.as_bytes())
     }
@@ -62,13 +63,13 @@ impl<const N: usize> Bytes<N> {
 pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| {
         let value = format!("b\"{}\"", bytes.escape_ascii());
-        ErrorKind::Value { value, expected: "UTF-8".to_owned() }.into()
+        DTypeError::Stored { value, expected: "UTF-8".to_owned() }.into()
     })
 }
 
 fn too_long(text: &str, length: usize, room: usize, unit: &str) -> Error {
     let value = format!("'{}' of {length} {unit}", excerpt(text));
-    ErrorKind::Value { value, expected: format!("at most {room} {unit}") }.into()
+    DTypeError::Value { value, expected: format!("at most {room} {unit}") }.into()
 }
 
 impl<const N: usize> FromStr for Bytes<N> {
@@ -215,7 +216,8 @@ impl<const N: usize, P: CodePoint> Text<N, P> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] for the first number that is no code point.
+    /// [`Damaged`](crate::ErrorKind::Damaged) for the first number
+    /// that is no code point.
     pub fn to_text(&self) -> Result<String> {
         self.points().map(character).collect()
     }
@@ -225,7 +227,7 @@ impl<const N: usize, P: CodePoint> Text<N, P> {
 pub(crate) fn character(point: u32) -> Result<char> {
     char::from_u32(point).ok_or_else(|| {
         let expected = "a code point of Unicode".to_owned();
-        ErrorKind::Value { value: format!("U+{point:04X}"), expected }.into()
+        DTypeError::Stored { value: format!("U+{point:04X}"), expected }.into()
     })
 }
 

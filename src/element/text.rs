@@ -3,7 +3,7 @@
 use super::scalar::{read, write};
 use super::{Element, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{DTypeError, Result, excerpt};
 
 /// What has to be known of text: its room and how it is encoded.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ impl Element for String {
         if length > room {
             let value = format!("'{}' of {length} {unit}", excerpt(self));
             return Err(
-                ErrorKind::Value { value, expected: format!("at most {room} {unit}") }.into()
+                DTypeError::Value { value, expected: format!("at most {room} {unit}") }.into()
             );
         }
         bytes.fill(0);

@@ -1,45 +1,110 @@
 //! The crate's one error: what went wrong, and with which file.
+//!
+//! Each file has the errors of one area with their texts, and of which
+//! [`ErrorKind`] they are.
 
-mod category;
+mod archive;
+mod custom;
+mod dtype;
+mod extent;
+mod header;
 mod kind;
+mod request;
+mod shape;
+mod system;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
-pub use category::Category;
+pub(crate) use archive::ArchiveError;
+pub(crate) use dtype::DTypeError;
+pub(crate) use extent::ExtentError;
+pub(crate) use header::HeaderError;
 pub use kind::ErrorKind;
+pub(crate) use request::RequestError;
+pub(crate) use shape::ShapeError;
+pub(crate) use system::SystemError;
+
+use custom::Custom;
 
 /// A result whose error is [`Error`] unless said otherwise.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong, and with which file.
 ///
-/// One word wide. [`kind`](Error::kind) tells the facts,
-/// [`category`](Error::category) what sort of failure it is.
+/// [`kind`](Error::kind) is for programs, the text for people: it names the
+/// file, what was found, what was asked and what would work. One word wide.
+///
+/// The text is complete: [`source`](std::error::Error::source) is only what
+/// it does not contain, so that printing the whole chain repeats nothing.
 ///
 /// # Examples
 ///
 /// ```
-/// use npymap::{Category, Header};
+/// use npymap::{ErrorKind, Header};
 ///
 /// let error = Header::parse(b"PK\x03\x04").unwrap_err();
-/// assert_eq!(error.category(), Category::Format);
+/// assert_eq!(error.kind(), ErrorKind::Damaged);
 /// assert!(error.to_string().contains("zip archive"));
 /// ```
 pub struct Error(Box<Inner>);
 
 struct Inner {
+    failure: Failure,
     kind: ErrorKind,
     path: Option<PathBuf>,
     member: Option<Box<str>>,
     offset: Option<u64>,
 }
 
+/// The facts of a failure, by area.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    System(#[from] SystemError),
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    #[error(transparent)]
+    Extent(#[from] ExtentError),
+    #[error(transparent)]
+    DType(#[from] DTypeError),
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    #[error(transparent)]
+    Custom(#[from] Custom),
+}
+
+impl Failure {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Failure::System(error) => error.kind(),
+            Failure::Header(error) => error.kind(),
+            Failure::Extent(error) => error.kind(),
+            Failure::DType(error) => error.kind(),
+            Failure::Shape(error) => error.kind(),
+            Failure::Archive(error) => error.kind(),
+            Failure::Request(error) => error.kind(),
+            Failure::Custom(error) => error.kind,
+        }
+    }
+}
+
 impl Error {
-    /// The facts of the failure.
+    /// What sort of failure it is.
     #[must_use]
-    pub fn kind(&self) -> &ErrorKind {
-        &self.0.kind
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The text without the name of the file and the member, for programs that
+    /// name them in their own way.
+    #[must_use]
+    pub fn message(&self) -> impl fmt::Display + '_ {
+        Message(self)
     }
 
     /// The file it happened with, if it was opened by path.
@@ -61,10 +126,36 @@ impl Error {
         self.0.offset
     }
 
-    /// What sort of failure it is.
+    /// The error of the operating system, or of the reader or writer that was
+    /// passed in, if that is where it comes from.
     #[must_use]
-    pub fn category(&self) -> Category {
-        self.0.kind.category()
+    pub fn io_error(&self) -> Option<&io::Error> {
+        match &self.0.failure {
+            Failure::System(error) => error.io_error(),
+            _ => None,
+        }
+    }
+
+    /// The facts, for callers inside the crate that act on them.
+    pub(crate) fn failure(&self) -> &Failure {
+        &self.0.failure
+    }
+
+    /// Whether a file does not start as an array does.
+    pub(crate) fn is_no_array(&self) -> bool {
+        matches!(self.0.failure, Failure::Header(HeaderError::Magic { .. }))
+    }
+
+    /// Whether it is about what a file holds, so that another look may succeed
+    /// once a writer has finished.
+    pub(crate) fn is_about_contents(&self) -> bool {
+        matches!(
+            self.kind(),
+            ErrorKind::Truncated
+                | ErrorKind::Damaged
+                | ErrorKind::Unsupported
+                | ErrorKind::LimitExceeded
+        )
     }
 
     /// The same error, said of `path`.
@@ -89,17 +180,41 @@ impl Error {
         }
         self
     }
+
+    /// The same error, about text or numbers that a file holds: not the
+    /// caller's input is wrong then, but the file's contents.
+    #[cold]
+    pub(crate) fn in_contents(mut self) -> Error {
+        if self.0.kind == ErrorKind::InvalidInput {
+            self.0.kind = ErrorKind::Damaged;
+        }
+        self
+    }
 }
 
-impl From<ErrorKind> for Error {
+impl From<Failure> for Error {
     /// Cold, so that what leads here stands apart from the way that succeeds:
     /// an open runs once through code that the system calls drove out of the
     /// caches.
     #[cold]
-    fn from(kind: ErrorKind) -> Error {
-        Error(Box::new(Inner { kind, path: None, member: None, offset: None }))
+    fn from(failure: Failure) -> Error {
+        let kind = failure.kind();
+        Error(Box::new(Inner { failure, kind, path: None, member: None, offset: None }))
     }
 }
+
+macro_rules! from_areas {
+    ($($Area:ident)*) => {$(
+        impl From<$Area> for Error {
+            #[cold]
+            fn from(error: $Area) -> Error {
+                Failure::from(error).into()
+            }
+        }
+    )*};
+}
+
+from_areas!(SystemError HeaderError ExtentError DTypeError ShapeError ArchiveError RequestError);
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,26 +226,41 @@ impl fmt::Display for Error {
         }
         let is_named = self.path().is_some() || self.member().is_some();
         f.write_str(if is_named { ": " } else { "" })?;
-        if let Some(offset) = self.offset() {
+        self.message().fmt(f)
+    }
+}
+
+struct Message<'a>(&'a Error);
+
+impl fmt::Display for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(offset) = self.0.offset() {
             write!(f, "the array at byte {offset}: ")?;
         }
-        self.kind().fmt(f)
+        self.0.failure().fmt(f)
     }
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Error")
-            .field("kind", self.kind())
+            .field("kind", &self.kind())
+            .field("message", &self.message().to_string())
             .field("path", &self.path())
+            .field("member", &self.member())
             .field("offset", &self.offset())
+            .field("io_error", &self.io_error())
             .finish()
     }
 }
 
 impl std::error::Error for Error {
+    /// What caused the error whose text ours ends with.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        std::error::Error::source(self.kind())
+        match &self.0.failure {
+            Failure::Custom(custom) => custom.error.source(),
+            _ => std::error::Error::source(self.io_error()?),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use ndarray::SliceInfoElem;
 
 use crate::dtype::MAX_NDIM;
 use crate::dtype::literal::tuple;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError};
 use crate::layout::axes::Axes;
 
 /// Where elements lie from the first byte on. Every index in the shape leads
@@ -39,11 +39,11 @@ impl Geometry {
     /// can be counted, however its axes are turned and cut.
     pub(crate) fn countable(self, itemsize: usize) -> Result<Geometry> {
         if self.ndim() > MAX_NDIM {
-            return Err(ErrorKind::Axes { found: self.ndim() }.into());
+            return Err(ShapeError::Axes { found: self.ndim() }.into());
         }
         match count(&self.shape) {
             Some(_) => Ok(self),
-            None => Err(ErrorKind::Size { shape: tuple(&self.shape), itemsize }.into()),
+            None => Err(ShapeError::Size { shape: tuple(&self.shape), itemsize }.into()),
         }
     }
 
@@ -144,7 +144,7 @@ impl Geometry {
         seen.sort_unstable();
         if !seen.iter().copied().eq(0..self.ndim()) {
             let asked = tuple(axes);
-            return Err(ErrorKind::Permutation { asked, ndim: self.ndim() }.into());
+            return Err(ShapeError::Permutation { asked, ndim: self.ndim() }.into());
         }
         let all: Axes<Axis> = self.axes().collect();
         let chosen = axes.iter().filter_map(|&axis| all.get(axis).copied());
@@ -216,10 +216,10 @@ impl Geometry {
     pub(crate) fn reshaped(&self, shape: &[usize]) -> Result<Geometry> {
         let refused = |reason| {
             let (from, to) = (tuple(&self.shape), tuple(shape));
-            crate::error::Error::from(ErrorKind::Reshape { from, to, reason })
+            crate::error::Error::from(ShapeError::Reshape { from, to, reason })
         };
         if shape.len() > MAX_NDIM {
-            return Err(ErrorKind::Axes { found: shape.len() }.into());
+            return Err(ShapeError::Axes { found: shape.len() }.into());
         }
         // An axis of length 0 excuses no other axis.
         if count(shape).is_none() || shape.iter().product::<usize>() != self.len() {
@@ -242,11 +242,11 @@ impl Geometry {
     pub(crate) fn broadcast(&self, shape: &[usize]) -> Result<Geometry> {
         let refused = || {
             let (from, to) = (tuple(&self.shape), tuple(shape));
-            crate::error::Error::from(ErrorKind::Broadcast { from, to })
+            crate::error::Error::from(ShapeError::Broadcast { from, to })
         };
         let added = shape.len().checked_sub(self.ndim()).ok_or_else(refused)?;
         if shape.len() > MAX_NDIM {
-            return Err(ErrorKind::Axes { found: shape.len() }.into());
+            return Err(ShapeError::Axes { found: shape.len() }.into());
         }
         if count(shape).is_none() {
             return Err(refused());
@@ -305,7 +305,7 @@ impl Geometry {
         }
         axes.extend(own.map(|(_, axis)| axis));
         if axes.len() > MAX_NDIM {
-            return Err(ErrorKind::Axes { found: axes.len() }.into());
+            return Err(ShapeError::Axes { found: axes.len() }.into());
         }
         Ok(Geometry::from_axes(offset, axes.iter().copied()))
     }
@@ -313,16 +313,16 @@ impl Geometry {
     fn too_many(&self, info: &[SliceInfoElem]) -> crate::error::Error {
         let asked =
             info.iter().filter(|element| !matches!(element, SliceInfoElem::NewAxis)).count();
-        ErrorKind::Axis { asked: asked - 1, shape: tuple(&self.shape) }.into()
+        ShapeError::Axis { asked: asked - 1, shape: tuple(&self.shape) }.into()
     }
 
     fn axis(&self, axis: usize) -> Result<Axis> {
         let found = self.axes().nth(axis);
-        found.ok_or_else(|| ErrorKind::Axis { asked: axis, shape: tuple(&self.shape) }.into())
+        found.ok_or_else(|| ShapeError::Axis { asked: axis, shape: tuple(&self.shape) }.into())
     }
 
     fn outside(&self, axis: usize, asked: &dyn ToString) -> crate::error::Error {
-        ErrorKind::Index { axis, asked: asked.to_string(), shape: tuple(&self.shape) }.into()
+        ShapeError::Index { axis, asked: asked.to_string(), shape: tuple(&self.shape) }.into()
     }
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod row_index;
 
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, MAX_NDIM};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, count};
 
@@ -19,7 +19,7 @@ const MAX_UNBACKED: usize = 1 << 20;
 /// a header can announce any number.
 pub(crate) fn check_unbacked(itemsize: usize, shape: &[usize], count: usize) -> Result<()> {
     if itemsize == 0 && count > MAX_UNBACKED {
-        return Err(ErrorKind::Unbacked { shape: tuple(shape), limit: MAX_UNBACKED }.into());
+        return Err(ShapeError::Unbacked { shape: tuple(shape), limit: MAX_UNBACKED }.into());
     }
     Ok(())
 }
@@ -61,15 +61,16 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Axes`] for more than 64 axes; [`ErrorKind::Size`] when the
-    /// elements, or their bytes up to the last one, are more than `isize`
-    /// counts. As in NumPy an axis of length 0 excuses no other axis.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the elements, or
+    /// their bytes up to the last one, are more than `isize` counts. As in
+    /// NumPy an axis of length 0 excuses no other axis.
     pub fn new(dtype: DType, shape: &[usize], order: Order, offset: usize) -> Result<Layout> {
         if shape.len() > MAX_NDIM {
-            return Err(ErrorKind::Axes { found: shape.len() }.into());
+            return Err(ShapeError::Axes { found: shape.len() }.into());
         }
         let itemsize = dtype.itemsize();
-        let too_large = || ErrorKind::Size { shape: tuple(shape), itemsize }.into();
+        let too_large = || ShapeError::Size { shape: tuple(shape), itemsize }.into();
         let step = isize::try_from(itemsize).map_err(|_| too_large())?;
         let mut strides: Axes<isize> = Axes::from_elem(step, shape.len());
         let axes = strides.iter_mut().zip(shape);
@@ -183,6 +184,7 @@ fn spread<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Failure;
 
     fn layout(itemsize: &str, shape: &[usize], order: Order) -> Result<Layout> {
         Layout::new(itemsize.parse()?, shape, order, 0)
@@ -224,8 +226,8 @@ mod tests {
         ] {
             assert!(
                 matches!(
-                    layout(dtype, &shape, Order::C).unwrap_err().kind(),
-                    ErrorKind::Size { .. }
+                    layout(dtype, &shape, Order::C).unwrap_err().failure(),
+                    Failure::Shape(ShapeError::Size { .. })
                 ),
                 "{shape:?}"
             );
@@ -240,8 +242,8 @@ mod tests {
     fn axes_are_at_most_64() {
         assert!(layout("<f8", &[1; 64], Order::C).is_ok());
         assert!(matches!(
-            layout("<f8", &[1; 65], Order::C).unwrap_err().kind(),
-            ErrorKind::Axes { found: 65 }
+            layout("<f8", &[1; 65], Order::C).unwrap_err().failure(),
+            Failure::Shape(ShapeError::Axes { found: 65 })
         ));
     }
 }

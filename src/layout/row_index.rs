@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::dtype::literal::tuple;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError};
 
 /// An integer that names a row. Sealed.
 pub trait RowIndex: Copy + Display + sealed::Sealed {
@@ -61,8 +61,8 @@ impl TakeMode {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Index`] for those that name none: with
-    /// [`Raise`](TakeMode::Raise) all outside `0..dim`, otherwise any when
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for those that name none:
+    /// with [`Raise`](TakeMode::Raise) all outside `0..dim`, otherwise any when
     /// `dim` is 0.
     pub fn resolve<I: RowIndex>(self, indices: &[I], dim: usize) -> Result<Vec<usize>> {
         resolve(self, indices, dim, 0, &[dim])
@@ -80,7 +80,7 @@ pub(crate) fn resolve<I: RowIndex>(
     let found = |index: &I| {
         one(mode, index.wide(), dim).ok_or_else(|| {
             let (asked, shape) = (index.to_string(), tuple(shape));
-            ErrorKind::Index { axis, asked, shape }.into()
+            ShapeError::Index { axis, asked, shape }.into()
         })
     };
     indices.iter().map(found).collect()

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
 use super::pipeline::{Next, Pipeline};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, SystemError};
 
 /// Batches in order, read ahead on background threads; made by
 /// [`BatchOptions::start`].
@@ -125,7 +125,7 @@ impl BatchOptions {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] when threads can't be started.
+    /// [`Io`](crate::ErrorKind::Io) when threads can't be started.
     pub fn start<B: Default + Send + 'static>(
         &self,
         batches: impl IntoIterator<Item = Vec<usize>, IntoIter: Send + 'static>,
@@ -145,7 +145,7 @@ impl BatchOptions {
             };
             let thread = thread::Builder::new().name("npymap batches".to_owned());
             let thread = thread.spawn(move || worker.run());
-            started.threads.push(Some(thread.map_err(ErrorKind::io("start a thread"))?));
+            started.threads.push(Some(thread.map_err(SystemError::io("start a thread"))?));
         }
         Ok(started)
     }

@@ -7,7 +7,7 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::{Casting, Number, check};
-use crate::error::{ErrorKind, Result};
+use crate::error::{DTypeError, Result, ShapeError};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::view::{Parts, fits};
@@ -77,7 +77,7 @@ pub(super) fn take_as<U: Number>(
     }, _ => {
         let works = "only numbers do: take a field, or copy with `take`".to_owned();
         let (from, to) = (from.dtype().to_string(), U::dtype().to_string());
-        Err(ErrorKind::Cast { from, to, casting: Casting::SameKind.to_string(), works }.into())
+        Err(DTypeError::Cast { from, to, casting: Casting::SameKind.to_string(), works }.into())
     })
 }
 
@@ -112,7 +112,7 @@ pub(super) fn take_array<T: Element>(
     let itemsize = size_of::<T>().max(1);
     let len = indices.len().checked_mul(row_len(from));
     let len = len.filter(|len| len.checked_mul(itemsize).is_some());
-    let len = len.ok_or_else(|| ErrorKind::Size { shape: tuple(&shape), itemsize })?;
+    let len = len.ok_or_else(|| ShapeError::Size { shape: tuple(&shape), itemsize })?;
     // Nothing is allocated for a request that is refused.
     let codec = T::codec(from.dtype())?;
     let rows = checked(from, indices, len)?;
@@ -159,7 +159,7 @@ fn checked(from: &impl Gather, indices: &[impl RowIndex], len: usize) -> Result<
 pub(super) fn found(from: &impl Gather, indices: &[impl RowIndex]) -> Result<Vec<usize>> {
     let shape = from.shape();
     let Some(&count) = shape.first() else {
-        return Err(ErrorKind::Axis { asked: 0, shape: tuple(shape) }.into());
+        return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());
     };
     resolve(TakeMode::Raise, indices, count, 0, shape)
 }

@@ -16,8 +16,8 @@ impl MappedArray<Map> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Axis`](crate::ErrorKind::Axis) without axes;
-    /// [`ErrorKind::Map`](crate::ErrorKind::Map).
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) without axes;
+    /// [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
     ///

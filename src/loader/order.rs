@@ -5,7 +5,7 @@ use std::sync::Arc;
 use num_traits::AsPrimitive as _;
 
 use super::permutation::{Permutation, below, hash, mix};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, RequestError, Result};
 
 /// What an epoch is made of.
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ pub(super) fn check_cumulative(cumulative: &[f64]) -> Result<()> {
 }
 
 fn refused(value: String, expected: &str) -> Error {
-    ErrorKind::Value { value, expected: expected.to_owned() }.into()
+    RequestError::Argument { found: value, expected: expected.to_owned() }.into()
 }
 
 #[cfg(test)]

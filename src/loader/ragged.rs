@@ -7,7 +7,7 @@ use super::rows::Rows;
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind};
 use crate::element::Element;
-use crate::error::{ErrorKind, Result};
+use crate::error::{DTypeError, RequestError, Result};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::view::fits;
@@ -51,14 +51,14 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] unless `offsets` are one axis of integers, at least
-    /// one.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `offsets` are
+    /// one axis of integers, at least one.
     pub fn new(data: Rows, offsets: Rows) -> Result<Ragged> {
         let is_integer = matches!(offsets.dtype().kind(), Kind::Int | Kind::UInt);
         if offsets.shape().len() != 1 || offsets.is_empty() || !is_integer {
             let value = format!("offsets {} of shape {}", offsets.dtype(), tuple(offsets.shape()));
             let expected = "one axis of integers, one more than there are rows".to_owned();
-            return Err(ErrorKind::Value { value, expected }.into());
+            return Err(RequestError::Argument { found: value, expected }.into());
         }
         Ok(Ragged { data, offsets })
     }
@@ -85,8 +85,9 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Index`] for rows that aren't there, [`ErrorKind::Value`]
-    /// for offsets that lead outside the data, or back.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that aren't
+    /// there, [`InvalidInput`](crate::ErrorKind::InvalidInput) for offsets that
+    /// lead outside the data, or back.
     pub fn spans(&self, indices: &[impl RowIndex]) -> Result<Vec<Range<usize>>> {
         let rows = resolve(TakeMode::Raise, indices, self.len(), 0, &[self.len()])?;
         if rows.is_empty() {
@@ -102,7 +103,7 @@ impl Ragged {
                     _ => {
                         let value = format!("row {row} from {start} to {end}");
                         let expected = format!("offsets that rise, up to {}", self.data.len());
-                        Err(ErrorKind::Value { value, expected }.into())
+                        Err(DTypeError::Stored { value, expected }.into())
                     }
                 }
             }
@@ -128,8 +129,9 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] when elements are not a `T`; [`ErrorKind::Unbacked`];
-    /// those of [`spans`](Ragged::spans).
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are not a
+    /// `T`; [`LimitExceeded`](crate::ErrorKind::LimitExceeded); those of
+    /// [`spans`](Ragged::spans).
     pub fn take_vec<T: Element>(
         &self,
         indices: &[impl RowIndex],
@@ -172,8 +174,9 @@ impl Ragged {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] when elements are not a `T`; [`ErrorKind::Length`]
-    /// when `out` has another length; [`ErrorKind::Unbacked`]; those of
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are not a
+    /// `T`; [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has another
+    /// length; [`LimitExceeded`](crate::ErrorKind::LimitExceeded); those of
     /// [`spans`](Ragged::spans).
     pub fn take_padded<T: Element + Clone>(
         &self,

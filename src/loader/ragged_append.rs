@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::array::{ArrayFile, CreateOptions};
 use crate::dtype::DType;
 use crate::element::Element;
-use crate::error::{ErrorKind, Result};
+use crate::error::{DTypeError, Result};
 use crate::write::append::{Appender, RecoverOptions};
 
 /// Offsets that wait for their data to be written.
@@ -56,7 +56,7 @@ impl RaggedAppender {
     /// # Errors
     ///
     /// Those of [`RecoverOptions::recover`] and [`Appender::open`];
-    /// [`ErrorKind::Fit`] when offsets are no `i64`.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when offsets are no `i64`.
     pub fn open(data: impl AsRef<Path>, offsets: impl AsRef<Path>) -> Result<RaggedAppender> {
         let (path, offsets) = (data.as_ref().to_owned(), offsets.as_ref());
         RecoverOptions::new().recover(&path)?;
@@ -155,7 +155,7 @@ fn known_rows(offsets: &ArrayFile, elements: usize) -> Result<(usize, usize)> {
         let found = offsets.get::<i64>([row])?;
         usize::try_from(found).map_err(|_| {
             let (value, expected) = (format!("offset {found}"), "one from 0 on".to_owned());
-            crate::error::Error::from(ErrorKind::Value { value, expected })
+            crate::error::Error::from(DTypeError::Stored { value, expected })
         })
     };
     let (mut low, mut high) = (0, offsets.len());

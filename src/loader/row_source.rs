@@ -46,11 +46,12 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`](crate::ErrorKind::Fit) when elements are not a `T`,
-    /// naming a type that works; [`ErrorKind::Index`](crate::ErrorKind::Index);
-    /// [`ErrorKind::Length`](crate::ErrorKind::Length) when `out` has another
-    /// length; [`ErrorKind::Unbacked`](crate::ErrorKind::Unbacked); those of
-    /// the source.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are not a
+    /// `T`, naming a type that works;
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds),
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has another
+    /// length; [`LimitExceeded`](crate::ErrorKind::LimitExceeded); those of the
+    /// source.
     fn take<T: Element>(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()>;
 
     /// As [`take`](RowSource::take), with each element cast to another type of
@@ -58,8 +59,9 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// As [`take`](RowSource::take); [`ErrorKind::Cast`](crate::ErrorKind::Cast)
-    /// when that would lose more than precision.
+    /// As [`take`](RowSource::take);
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when that would lose more
+    /// than precision.
     fn take_as<U: Number>(&self, indices: &[impl RowIndex], out: &mut [U]) -> Result<()>;
 
     /// As [`take`](RowSource::take), with each element converted by `convert`.
@@ -85,8 +87,9 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// As [`take`](RowSource::take); [`ErrorKind::Size`](crate::ErrorKind::Size)
-    /// when no memory could hold them all.
+    /// As [`take`](RowSource::take);
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when no memory could
+    /// hold them all.
     ///
     /// # Panics
     ///
@@ -134,13 +137,14 @@ macro_rules! row_source {
             ///
             /// # Errors
             ///
-            /// [`ErrorKind::Fit`](crate::ErrorKind::Fit) when elements are not a
-            /// `T`, naming a type that works;
-            /// [`ErrorKind::Index`](crate::ErrorKind::Index);
-            /// [`ErrorKind::Length`](crate::ErrorKind::Length) when `out` has
-            /// another length; [`ErrorKind::Unbacked`](crate::ErrorKind::Unbacked).
-            /// Where files are read or opened for it, those of that too; `out`
-            /// may be written in part then.
+            /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are
+            /// not a `T`, naming a type that works;
+            /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds),
+            /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has
+            /// another length;
+            /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded). Where files
+            /// are read or opened for it, those of that too; `out` may be
+            /// written in part then.
             ///
             /// # Examples
             ///
@@ -155,8 +159,8 @@ macro_rules! row_source {
             ///
             /// # Errors
             ///
-            /// As `take`; [`ErrorKind::Cast`](crate::ErrorKind::Cast) when that
-            /// would lose more than precision.
+            /// As `take`; [`WrongDType`](crate::ErrorKind::WrongDType) when
+            /// that would lose more than precision.
             pub fn take_as<U: Number>(
                 &self,
                 indices: &[impl RowIndex],
@@ -193,8 +197,8 @@ macro_rules! row_source {
             ///
             /// # Errors
             ///
-            /// As `take`; [`ErrorKind::Size`](crate::ErrorKind::Size) when no
-            /// memory could hold them all.
+            /// As `take`; [`InvalidInput`](crate::ErrorKind::InvalidInput) when
+            /// no memory could hold them all.
             ///
             /// # Panics
             ///

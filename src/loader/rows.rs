@@ -14,7 +14,7 @@ use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::Number;
 use crate::element::value::Value;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError};
 use crate::layout::Layout;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
@@ -50,7 +50,7 @@ impl Rows {
     pub(crate) fn new(map: Map, layout: &Layout, path: Option<Arc<Path>>) -> Result<Rows> {
         let (geometry, dtype) = (layout.geometry().clone(), layout.dtype().clone());
         if geometry.ndim() == 0 {
-            return Err(ErrorKind::Axis { asked: 0, shape: tuple(&geometry.shape) }.into());
+            return Err(ShapeError::Axis { asked: 0, shape: tuple(&geometry.shape) }.into());
         }
         Ok(Rows { map, geometry, dtype, path, strategy: Arc::default() })
     }
@@ -108,7 +108,7 @@ impl Rows {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Index`].
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
     pub fn prefetch(&self, indices: &[impl RowIndex]) -> Result<()> {
         let rows = self.named(gather::found(self, indices))?;
         let batch = self.named(self.wanted(&rows))?;

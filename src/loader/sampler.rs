@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::order::{Epoch, Order, check_cumulative, cumulative};
 use super::permutation::hash;
-use crate::error::{ErrorKind, Result};
+use crate::error::{RequestError, Result};
 
 /// The rows of an array in random order, epoch after epoch.
 ///
@@ -173,8 +173,8 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when a weight is negative or not finite, or when
-    /// their sum is 0 or not finite.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a weight is
+    /// negative or not finite, or when their sum is 0 or not finite.
     ///
     /// # Examples
     ///
@@ -196,7 +196,8 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when they fall, are not finite or end at 0.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when they fall, are not
+    /// finite or end at 0.
     ///
     /// # Examples
     ///
@@ -229,7 +230,8 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] unless `rank < world` and `worker < workers`.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `rank < world`
+    /// and `worker < workers`.
     ///
     /// # Examples
     ///
@@ -249,7 +251,7 @@ impl Sampler {
             if number < count {
                 Ok(())
             } else {
-                Err(crate::error::Error::from(ErrorKind::Value { value, expected }))
+                Err(crate::error::Error::from(RequestError::Argument { found: value, expected }))
             }
         };
         check("rank", share.rank, share.world)?;
@@ -305,14 +307,14 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when that was another kind of sampler, or of
-    /// another number of rows, or another share; see [`seek`](Sampler::seek)
-    /// then.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when that was another
+    /// kind of sampler, or of another number of rows, or another share; see
+    /// [`seek`](Sampler::seek) then.
     pub fn resume(&mut self, state: SamplerState) -> Result<()> {
         if state.of != self.fingerprint() || state.position > self.own_rows() {
             let value = format!("{state:?}");
             let expected = "the state of a sampler of the same rows, order and share".to_owned();
-            return Err(ErrorKind::Value { value, expected }.into());
+            return Err(RequestError::Argument { found: value, expected }.into());
         }
         self.seed = state.seed;
         self.set_epoch(state.epoch);

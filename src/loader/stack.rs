@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{DTypeError, Result, SystemError};
 
 /// Longer ones are none that Dask writes for arrays of any use.
 const INFO: u64 = 64 << 20;
 
 /// The files of a stack along the first axis, in order.
 pub(super) fn files(directory: &Path) -> Result<Vec<PathBuf>> {
-    let read = |error| ErrorKind::io("open")(error).at(directory);
+    let read = |error| SystemError::io("open")(error).at(directory);
     let refused = |value: String, expected: &str| {
-        let kind = ErrorKind::Value { value, expected: expected.to_owned() };
+        let kind = DTypeError::Stored { value, expected: expected.to_owned() };
         crate::error::Error::from(kind).at(directory)
     };
     let info = directory.join("info");

@@ -14,7 +14,7 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::Number;
-use crate::error::{ErrorKind, Result};
+use crate::error::{RequestError, Result, ShapeError, SystemError};
 use crate::layout::row_index::RowIndex;
 use crate::source::platform::Advice;
 use crate::view::Parts;
@@ -57,9 +57,10 @@ impl Stacked {
     ///
     /// # Errors
     ///
-    /// Those of [`OpenOptions::header`]; [`ErrorKind::Axis`] for arrays
-    /// without axes; [`ErrorKind::Value`] when there are no files, or when
-    /// dtypes or axes differ.
+    /// Those of [`OpenOptions::header`];
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for arrays without axes;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there are no
+    /// files, or when dtypes or axes differ.
     ///
     /// # Examples
     ///
@@ -92,19 +93,21 @@ impl Stacked {
                     let value = format!("rows {} of shape {}", header.dtype, tuple(row));
                     let expected =
                         format!("{dtype} of shape {}, as in the first file", tuple(known));
-                    return Err(
-                        crate::error::Error::from(ErrorKind::Value { value, expected }).at(path)
-                    );
+                    return Err(crate::error::Error::from(RequestError::Argument {
+                        found: value,
+                        expected,
+                    })
+                    .at(path));
                 }
             }
             end = end
                 .checked_add(count)
-                .ok_or_else(|| ErrorKind::Size { shape: tuple(&header.shape), itemsize: 1 })?;
+                .ok_or_else(|| ShapeError::Size { shape: tuple(&header.shape), itemsize: 1 })?;
             starts.push(end);
         }
         let Some((dtype, mut shape)) = whole else {
             let (value, expected) = ("no files".to_owned(), "at least one".to_owned());
-            return Err(ErrorKind::Value { value, expected }.into());
+            return Err(RequestError::Argument { found: value, expected }.into());
         };
         shape.insert(0, end);
         let open = Mutex::new(Open { most: MOST, files: HashMap::new(), clock: 0 });
@@ -120,7 +123,8 @@ impl Stacked {
     ///
     /// # Errors
     ///
-    /// As [`open`](Stacked::open); [`ErrorKind::Value`] when files are missing,
+    /// As [`open`](Stacked::open);
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when files are missing,
     /// or are stacked along another axis than the first.
     pub unsafe fn open_npy_stack(directory: impl AsRef<Path>) -> Result<Stacked> {
         let paths = stack::files(directory.as_ref())?;
@@ -208,7 +212,7 @@ impl Stacked {
         if is_same && *array.dtype() == self.dtype {
             return Ok(array);
         }
-        Err(crate::error::Error::from(ErrorKind::Replaced).at(path))
+        Err(crate::error::Error::from(SystemError::Replaced).at(path))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
@@ -258,6 +262,6 @@ row_source!(Stacked, "See [`Stacked::open`].");
 fn parted<'s>(path: &Path, shape: &'s [usize]) -> Result<(usize, &'s [usize])> {
     let parted = shape.split_first().map(|(count, row)| (*count, row));
     parted.ok_or_else(|| {
-        crate::error::Error::from(ErrorKind::Axis { asked: 0, shape: tuple(shape) }).at(path)
+        crate::error::Error::from(ShapeError::Axis { asked: 0, shape: tuple(shape) }).at(path)
     })
 }

@@ -2,7 +2,7 @@
 
 use super::rows::Rows;
 use crate::dtype::literal::tuple;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError};
 
 impl Rows {
     /// The windows of `len` rows from each row on, as rows: NumPy's
@@ -14,8 +14,9 @@ impl Rows {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Index`] when there are fewer than `len` rows;
-    /// [`ErrorKind::Axes`] for more than 64 axes, [`ErrorKind::Size`] for more
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when there are fewer than
+    /// `len` rows; [`InvalidInput`](crate::ErrorKind::InvalidInput) for more
+    /// than 64 axes, [`InvalidInput`](crate::ErrorKind::InvalidInput) for more
     /// elements than can be counted.
     ///
     /// # Examples
@@ -40,11 +41,11 @@ impl Rows {
 /// The number of windows of so many rows, their length, and the other axes.
 pub(super) fn window_shape(shape: &[usize], len: usize) -> Result<Vec<usize>> {
     let Some((dim, row)) = shape.split_first() else {
-        return Err(ErrorKind::Axis { asked: 0, shape: tuple(shape) }.into());
+        return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());
     };
     let Some(before) = dim.checked_sub(len) else {
         let asked = format!("window of {len}");
-        return Err(ErrorKind::Index { axis: 0, asked, shape: tuple(shape) }.into());
+        return Err(ShapeError::Index { axis: 0, asked, shape: tuple(shape) }.into());
     };
     Ok([before + 1, len].into_iter().chain(row.iter().copied()).collect())
 }

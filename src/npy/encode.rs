@@ -6,7 +6,7 @@ use super::header::Header;
 use super::preamble::{MAGIC, Version};
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind, descr_text};
-use crate::error::{ErrorKind, Result};
+use crate::error::{DTypeError, HeaderError, Result, SystemError};
 use crate::layout::Order;
 
 /// The elements start at a multiple of this, so that they can be mapped.
@@ -31,8 +31,8 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DType`] when fields overlap or are out of order, or the
-    /// dtype is a subarray; those of
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when fields overlap or
+    /// are out of order, or the dtype is a subarray; those of
     /// [`Layout::new`](crate::Layout::new).
     ///
     /// # Examples
@@ -63,8 +63,9 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DType`] when no descr says the dtype;
-    /// [`ErrorKind::Encode`] when the given version can't hold the header.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when no descr says the
+    /// dtype; [`InvalidInput`](crate::ErrorKind::InvalidInput) when the given
+    /// version can't hold the header.
     ///
     /// # Examples
     ///
@@ -111,10 +112,10 @@ impl Header {
     /// # Errors
     ///
     /// Those of [`encode`](Header::encode), before anything is written;
-    /// [`ErrorKind::Io`] when the writer fails.
+    /// [`Io`](crate::ErrorKind::Io) when the writer fails.
     pub fn write(&self, mut to: impl Write, version: Option<Version>) -> Result<Version> {
         let encoded = self.encode(version)?;
-        to.write_all(&encoded.bytes).map_err(ErrorKind::io("write the header"))?;
+        to.write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
         Ok(encoded.version)
     }
 
@@ -137,7 +138,7 @@ impl Header {
         if self.dtype.kind() == Kind::Subarray {
             let reason =
                 "an array's elements are no subarrays: add its axes to the shape".to_owned();
-            return Err(ErrorKind::DType { descr, reason }.into());
+            return Err(DTypeError::Invalid { descr, reason }.into());
         }
         let fortran_order = if self.order == Order::F { "True" } else { "False" };
         let shape = tuple(&self.shape);
@@ -148,7 +149,7 @@ impl Header {
 /// Puts magic, version and length before a text, and padding and a newline
 /// behind it.
 fn file_start(version: Version, text: Vec<u8>, header_len: usize) -> Result<Vec<u8>> {
-    let too_long = || ErrorKind::Encode {
+    let too_long = || HeaderError::Encode {
         asked: version.to_string(),
         reason: "it is too long",
         works: Version::V2.to_string(),
@@ -194,7 +195,7 @@ impl Version {
 
 fn latin1(text: &str, asked: Version) -> Result<Vec<u8>> {
     let refused = |_| {
-        ErrorKind::Encode {
+        HeaderError::Encode {
             asked: asked.to_string(),
             reason: "a field name is not latin-1",
             works: Version::V3.to_string(),

@@ -8,7 +8,7 @@ use super::preamble::{Preamble, Version};
 use super::text::{self, HeaderText};
 use crate::dtype::literal::Reader;
 use crate::dtype::{DType, Kind, MAX_NDIM, parse_descr};
-use crate::error::{Error, ErrorKind, Result, excerpt};
+use crate::error::{Error, HeaderError, Result, ShapeError, excerpt};
 use crate::layout::{Layout, Order};
 
 /// What the header of a `.npy` file says.
@@ -44,13 +44,14 @@ impl HeaderText<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Syntax`], [`ErrorKind::Keys`], [`ErrorKind::Header`],
-    /// [`ErrorKind::DType`], [`ErrorKind::Object`], [`ErrorKind::Axes`].
+    /// [`Damaged`](crate::ErrorKind::Damaged),
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for Python objects.
     pub fn header(&self) -> Result<Header> {
         let text = self.as_str();
         let values = match plain::read(text.as_bytes()) {
             Some(values) => values,
-            None => dictionary(text, self.preamble().version() != Version::V3)?,
+            None => dictionary(text, self.preamble().version() != Version::V3)
+                .map_err(Error::in_contents)?,
         };
         Ok(Header::of_values(self.preamble(), values))
     }
@@ -144,7 +145,7 @@ pub(super) fn dictionary(text: &str, longs: bool) -> Result<Values> {
                 .map(|(_, key)| format!("'{key}'"));
             let keys: Vec<_> = known.chain(others).collect();
             let found = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
-            Err(ErrorKind::Keys { found }.into())
+            Err(HeaderError::Keys { found }.into())
         }
     }
 }
@@ -178,7 +179,7 @@ fn value<T>(
     let text = start.skip_value()?;
     *reader = start;
     Ok(Err(match wrong {
-        Wrong::Kind(expected) => ErrorKind::Header { key, found: excerpt(text), expected }.into(),
+        Wrong::Kind(expected) => HeaderError::Value { key, found: excerpt(text), expected }.into(),
         Wrong::Inside(error) => error,
     }))
 }
@@ -218,7 +219,7 @@ fn shape(reader: &mut Reader<'_>) -> Result<Vec<usize>, Wrong> {
         }
     }
     if shape.len() > MAX_NDIM {
-        return Err(Error::from(ErrorKind::Axes { found: shape.len() }).into());
+        return Err(Error::from(ShapeError::Axes { found: shape.len() }).into());
     }
     if items.is_tuple() { Ok(shape) } else { Err(TUPLE) }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use zerocopy::byteorder::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{HeaderError, Result, SystemError};
 
 pub(crate) const MAGIC: [u8; 6] = *b"\x93NUMPY";
 
@@ -43,8 +43,10 @@ impl Version {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Magic`], [`ErrorKind::Version`], [`ErrorKind::Eof`], and
-    /// [`ErrorKind::Io`] when the reader fails.
+    /// [`Damaged`](crate::ErrorKind::Damaged),
+    /// [`Unsupported`](crate::ErrorKind::Unsupported),
+    /// [`Truncated`](crate::ErrorKind::Truncated), [`Io`](crate::ErrorKind::Io)
+    /// when the reader fails.
     ///
     /// # Examples
     ///
@@ -57,7 +59,7 @@ impl Version {
     /// ```
     pub fn read(mut from: impl Read) -> Result<Version> {
         let mut bytes = [0; 8];
-        let filled = fill(&mut from, &mut bytes).map_err(ErrorKind::io("read the header"))?;
+        let filled = fill(&mut from, &mut bytes).map_err(SystemError::io("read the header"))?;
         Version::parse(bytes.get(..filled).unwrap_or_default())
     }
 
@@ -65,14 +67,16 @@ impl Version {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Magic`], [`ErrorKind::Version`], [`ErrorKind::Eof`].
+    /// [`Damaged`](crate::ErrorKind::Damaged),
+    /// [`Unsupported`](crate::ErrorKind::Unsupported),
+    /// [`Truncated`](crate::ErrorKind::Truncated).
     pub fn parse(bytes: &[u8]) -> Result<Version> {
         let start = bytes.get(..MAGIC.len()).unwrap_or(bytes);
         if start.is_empty() || !MAGIC.starts_with(start) {
-            return Err(ErrorKind::Magic { found: start.to_vec() }.into());
+            return Err(HeaderError::Magic { found: start.to_vec() }.into());
         }
         let Ok((wire, _)) = Magic::ref_from_prefix(bytes) else {
-            return Err(ErrorKind::Eof {
+            return Err(HeaderError::Eof {
                 what: "magic and version",
                 needed: 8,
                 found: bytes.len(),
@@ -83,7 +87,7 @@ impl Version {
             (1, 0) => Ok(Version::V1),
             (2, 0) => Ok(Version::V2),
             (3, 0) => Ok(Version::V3),
-            (major, minor) => Err(ErrorKind::Version { major, minor }.into()),
+            (major, minor) => Err(HeaderError::Version { major, minor }.into()),
         }
     }
 
@@ -153,10 +157,10 @@ impl Preamble {
     pub fn read(mut from: impl Read) -> Result<Preamble> {
         let mut bytes = [0; size_of::<WireV2>()];
         let (start, _) = bytes.split_at_mut(size_of::<Magic>());
-        let mut filled = fill(&mut from, start).map_err(ErrorKind::io("read the header"))?;
+        let mut filled = fill(&mut from, start).map_err(SystemError::io("read the header"))?;
         let version = Version::parse(bytes.get(..filled).unwrap_or_default())?;
         let rest = bytes.get_mut(filled..version.text_offset()).unwrap_or_default();
-        filled += fill(&mut from, rest).map_err(ErrorKind::io("read the header"))?;
+        filled += fill(&mut from, rest).map_err(SystemError::io("read the header"))?;
         Preamble::parse(bytes.get(..filled).unwrap_or_default())
     }
 
@@ -177,7 +181,7 @@ impl Preamble {
         };
         match header_len {
             Some(header_len) => Ok(Preamble { version, header_len }),
-            None => Err(ErrorKind::Eof {
+            None => Err(HeaderError::Eof {
                 what: "header length",
                 needed: version.text_offset(),
                 found: bytes.len(),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use super::preamble::{Preamble, Version};
-use crate::error::{ErrorKind, Result};
+use crate::error::{HeaderError, Result, SystemError};
 
 /// The text of a header as it stands in a file, padding included.
 ///
@@ -31,16 +31,17 @@ impl HeaderText<'static> {
     ///
     /// # Errors
     ///
-    /// As [`parse`](HeaderText::parse), and [`ErrorKind::Io`] when the reader
-    /// fails. Memory is taken for what was read, not for what was announced.
+    /// As [`parse`](HeaderText::parse), and [`Io`](crate::ErrorKind::Io) when
+    /// the reader fails. Memory is taken for what was read, not for what was
+    /// announced.
     pub fn read(mut from: impl Read, max_len: usize) -> Result<HeaderText<'static>> {
         let preamble = Preamble::read(&mut from)?;
         let needed = announced(preamble, max_len)?;
         let mut bytes = Vec::new();
         let mut rest = from.take(u64::from(preamble.header_len()));
-        let found = rest.read_to_end(&mut bytes).map_err(ErrorKind::io("read the header"))?;
+        let found = rest.read_to_end(&mut bytes).map_err(SystemError::io("read the header"))?;
         if found < needed {
-            return Err(ErrorKind::Eof { what: "header", needed, found }.into());
+            return Err(HeaderError::Eof { what: "header", needed, found }.into());
         }
         let text = HeaderText::decode(preamble, &bytes, max_len)?.text.into_owned();
         Ok(HeaderText { preamble, text: Cow::Owned(text) })
@@ -53,8 +54,10 @@ impl<'a> HeaderText<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`Preamble::parse`]; [`ErrorKind::HeaderLimit`],
-    /// [`ErrorKind::Eof`], [`ErrorKind::Utf8`].
+    /// Those of [`Preamble::parse`];
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded),
+    /// [`Truncated`](crate::ErrorKind::Truncated),
+    /// [`Damaged`](crate::ErrorKind::Damaged).
     pub fn parse(bytes: &'a [u8], max_len: usize) -> Result<HeaderText<'a>> {
         let preamble = Preamble::parse(bytes)?;
         HeaderText::decode(preamble, behind(preamble, bytes, max_len)?, max_len)
@@ -69,13 +72,13 @@ impl<'a> HeaderText<'a> {
         let is_v3 = preamble.version() == Version::V3;
         let text = match std::str::from_utf8(bytes) {
             Ok(text) if text.is_ascii() || is_v3 => Cow::Borrowed(text),
-            Err(error) if is_v3 => return Err(ErrorKind::Utf8 { at: error.valid_up_to() }.into()),
+            Err(error) if is_v3 => return Err(HeaderError::Utf8 { at: error.valid_up_to() }.into()),
             _ => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
         };
         // What is short enough in bytes is so in characters.
         let found = if text.len() > max_len { text.chars().count() } else { 0 };
         if found > max_len {
-            return Err(ErrorKind::HeaderLimit { found, limit: max_len }.into());
+            return Err(HeaderError::Limit { found, limit: max_len }.into());
         }
         Ok(HeaderText { preamble, text })
     }
@@ -97,7 +100,7 @@ impl<'a> HeaderText<'a> {
 fn announced(preamble: Preamble, max_len: usize) -> Result<usize> {
     let needed = usize::try_from(preamble.header_len()).unwrap_or(usize::MAX);
     if preamble.exceeds(max_len) {
-        return Err(ErrorKind::HeaderLimit { found: needed, limit: max_len }.into());
+        return Err(HeaderError::Limit { found: needed, limit: max_len }.into());
     }
     Ok(needed)
 }
@@ -107,5 +110,5 @@ pub(super) fn behind(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result
     let needed = announced(preamble, max_len)?;
     let rest = bytes.get(preamble.text_offset()..).unwrap_or_default();
     rest.get(..needed)
-        .ok_or_else(|| ErrorKind::Eof { what: "header", needed, found: rest.len() }.into())
+        .ok_or_else(|| HeaderError::Eof { what: "header", needed, found: rest.len() }.into())
 }

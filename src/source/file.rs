@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{ExtentError, Result, SystemError};
 use crate::source::platform::{self, Length, Stat};
 
 /// What is written at once where no system call reserves space, in bytes.
@@ -18,9 +18,9 @@ pub(crate) fn open(path: &Path, write: bool) -> Result<(File, Stat)> {
     let file = options.open(path).map_err(|error| {
         // Systems differ in what they say then.
         if path.is_dir() {
-            return ErrorKind::NotRegular { found: "a directory" }.into();
+            return SystemError::NotRegular { found: "a directory" }.into();
         }
-        ErrorKind::io("open")(error)
+        SystemError::io("open")(error)
     })?;
     let stat = stat(&file)?;
     Ok((file, stat))
@@ -28,9 +28,9 @@ pub(crate) fn open(path: &Path, write: bool) -> Result<(File, Stat)> {
 
 /// The length and identity of a regular file.
 pub(crate) fn stat(file: &File) -> Result<Stat> {
-    let (kind, stat) = platform::stat(file).map_err(ErrorKind::io("ask for the length"))?;
+    let (kind, stat) = platform::stat(file).map_err(SystemError::io("ask for the length"))?;
     match kind {
-        Some(found) => Err(ErrorKind::NotRegular { found }.into()),
+        Some(found) => Err(SystemError::NotRegular { found }.into()),
         None => Ok(stat),
     }
 }
@@ -79,12 +79,12 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()>
 
 /// Fills `buffer` with elements that stand at `offset`.
 pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Result<()> {
-    let found = read_at(file, buffer, offset).map_err(ErrorKind::io("read the elements"))?;
+    let found = read_at(file, buffer, offset).map_err(SystemError::io("read the elements"))?;
     if found == buffer.len() {
         return Ok(());
     }
     let place = |len: usize| offset.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
-    Err(ErrorKind::ShortFile { needed: place(buffer.len()), found: place(found) }.into())
+    Err(ExtentError::ShortFile { needed: place(buffer.len()), found: place(found) }.into())
 }
 
 /// Lengthens a file to `len` bytes with all its space reserved and zero from

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, SystemError};
 use crate::source::file;
 use crate::source::platform::{self, Id, LockKind, Stat};
 
@@ -40,7 +40,8 @@ impl FileLock {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`], [`ErrorKind::NotRegular`].
+    /// [`Io`](crate::ErrorKind::Io),
+    /// [`Unsupported`](crate::ErrorKind::Unsupported).
     pub fn acquire(path: impl AsRef<Path>, kind: LockKind) -> Result<FileLock> {
         let path = path.as_ref();
         let wait = |file: &File| platform::lock(file, kind, true);
@@ -140,5 +141,5 @@ fn open(path: &Path, kind: LockKind) -> Result<(File, Stat)> {
 }
 
 fn lock_error() -> impl FnOnce(io::Error) -> crate::error::Error {
-    ErrorKind::io("lock")
+    SystemError::io("lock")
 }

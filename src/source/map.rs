@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use memmap2::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{RequestError, Result, SystemError};
 use crate::source::pages::{Mapping, sealed::Pages};
 use crate::source::{file, platform};
 
@@ -63,9 +63,9 @@ impl Map {
         }
         let refused = |error: MapIfSafeError| {
             if error.map_failed() {
-                ErrorKind::map("map", len)(error.into())
+                SystemError::map("map", len)(error.into())
             } else {
-                ErrorKind::NotImmutable.into()
+                SystemError::NotImmutable.into()
             }
         };
         let memory = MmapOptions::new().offset(offset).len(len).map_if_safe(file);
@@ -100,7 +100,7 @@ impl MapMut {
             unsafe { options.map_mut(file) }
         };
         let memory = mapped(offset, len, map)?;
-        let file = file.try_clone().map_err(ErrorKind::io("keep the file open"))?;
+        let file = file.try_clone().map_err(SystemError::io("keep the file open"))?;
         Ok(MapMut { memory, shared: Some((file, offset)) })
     }
 
@@ -140,24 +140,24 @@ impl MapMut {
         let shared = self.shared.is_some();
         let Some(memory) = self.memory else { return Ok(Map { memory: None, shared }) };
         let len = memory.len();
-        let memory = memory.make_read_only().map_err(ErrorKind::map("protect", len))?;
+        let memory = memory.make_read_only().map_err(SystemError::map("protect", len))?;
         Ok(Map { memory: Some(Arc::new(memory)), shared })
     }
 
     /// An error if there is no file that can be written to at an offset.
     pub(crate) fn writable(&self) -> Result<()> {
-        let Some((file, _)) = &self.shared else { return Err(ErrorKind::NoFile.into()) };
+        let Some((file, _)) = &self.shared else { return Err(RequestError::NoFile.into()) };
         // The flag belongs to the caller's open file too, so it can change at any time.
-        let appends = platform::appends(file).map_err(ErrorKind::io("write the elements"))?;
-        if appends { Err(ErrorKind::Appends.into()) } else { Ok(()) }
+        let appends = platform::appends(file).map_err(SystemError::io("write the elements"))?;
+        if appends { Err(RequestError::Appends.into()) } else { Ok(()) }
     }
 
     /// Writes bytes to the file, `at` bytes from where the map starts; the map
     /// shows them.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
-        let Some((file, offset)) = &self.shared else { return Err(ErrorKind::NoFile.into()) };
+        let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
         let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(*offset);
-        file::write_at(file, bytes, at).map_err(ErrorKind::io("write the elements"))
+        file::write_at(file, bytes, at).map_err(SystemError::io("write the elements"))
     }
 
     /// Waits until what was stored is on the disk; nothing to do for memory
@@ -165,7 +165,7 @@ impl MapMut {
     pub(crate) fn flush(&self) -> Result<()> {
         let Some((file, _)) = &self.shared else { return Ok(()) };
         let done = platform::finish_writing(file, self.memory.as_ref());
-        done.map_err(ErrorKind::map("flush", self.as_ref().len()))
+        done.map_err(SystemError::map("flush", self.as_ref().len()))
     }
 
     /// Has the system begin to write to the disk what was stored, and does
@@ -175,7 +175,7 @@ impl MapMut {
             return Ok(());
         };
         platform::begin_writing(file, *offset, memory)
-            .map_err(ErrorKind::map("flush", memory.len()))
+            .map_err(SystemError::map("flush", memory.len()))
     }
 
     /// Unmaps, and returns what the system said.
@@ -194,7 +194,7 @@ fn mapped<M>(
         return Ok(None);
     }
     let memory = map(MmapOptions::new().offset(offset).len(len));
-    memory.map(Some).map_err(ErrorKind::map("map", len))
+    memory.map(Some).map_err(SystemError::map("map", len))
 }
 
 impl AsRef<[u8]> for Map {
@@ -230,7 +230,7 @@ impl Pages for Map {
         }
         // SAFETY: the bytes are of this map, which is shared with its file.
         let done = unsafe { platform::unload(bytes) };
-        done.map(|()| true).map_err(ErrorKind::map("unload", bytes.len()))
+        done.map(|()| true).map_err(SystemError::map("unload", bytes.len()))
     }
 }
 
@@ -241,7 +241,7 @@ impl Pages for MapMut {
         match &self.memory {
             Some(memory) if self.shared.is_some() && !range.is_empty() => {
                 let len = range.len();
-                memory.flush_range(range.start, len).map_err(ErrorKind::map("flush", len))
+                memory.flush_range(range.start, len).map_err(SystemError::map("flush", len))
             }
             _ => Ok(()),
         }
@@ -254,12 +254,12 @@ impl Pages for MapMut {
         }
         // SAFETY: the bytes are of this map, which is shared with its file.
         let done = unsafe { platform::unload(bytes) };
-        done.map(|()| true).map_err(ErrorKind::map("unload", bytes.len()))
+        done.map(|()| true).map_err(SystemError::map("unload", bytes.len()))
     }
 }
 
 /// Unmaps and returns what the system said.
 fn unmap(memory: impl platform::Memmap) -> Result<()> {
     let len = memory.as_ref().len();
-    platform::unmap(memory).map_err(ErrorKind::map("unmap", len))
+    platform::unmap(memory).map_err(SystemError::map("unmap", len))
 }

@@ -18,7 +18,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{HeaderError, Result, SystemError};
 use crate::source::map::{Map, MapMut};
 use crate::source::mode::Mode;
 use crate::source::platform::Id;
@@ -151,9 +151,9 @@ impl Source {
     fn copy(&self, offset: u64, len: usize) -> Result<MapMut> {
         let mut data = MapMut::anonymous(len)?.in_large_pages();
         let found =
-            self.read_at(data.as_mut(), offset).map_err(ErrorKind::io("read the elements"))?;
+            self.read_at(data.as_mut(), offset).map_err(SystemError::io("read the elements"))?;
         if found < len {
-            return Err(ErrorKind::Eof { what: "elements", needed: len, found }.into());
+            return Err(HeaderError::Eof { what: "elements", needed: len, found }.into());
         }
         Ok(data)
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, ErrorKind, excerpt};
+use crate::error::{Error, RequestError, excerpt};
 
 /// How an array is opened; NumPy's modes under NumPy's names.
 ///
@@ -38,7 +38,7 @@ impl FromStr for Mode {
             "r+" | "readwrite" => Ok(Mode::ReadWrite),
             "w+" | "write" => Ok(Mode::Create),
             "c" | "copyonwrite" => Ok(Mode::CopyOnWrite),
-            _ => Err(ErrorKind::Mode { found: excerpt(text) }.into()),
+            _ => Err(RequestError::Mode { found: excerpt(text) }.into()),
         }
     }
 }

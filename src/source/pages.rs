@@ -9,7 +9,7 @@ pub trait Mapping: AsRef<[u8]> + sealed::Pages {}
 
 pub(crate) mod sealed {
     use super::{Advice, Range};
-    use crate::error::{ErrorKind, Result};
+    use crate::error::{Result, SystemError};
     use crate::source::platform;
 
     /// What can be done to the pages of a range of bytes.
@@ -32,13 +32,13 @@ pub(crate) mod sealed {
             if bytes.is_empty() {
                 return Ok(());
             }
-            platform::advise(bytes, advice).map_err(ErrorKind::map("advise", bytes.len()))
+            platform::advise(bytes, advice).map_err(SystemError::map("advise", bytes.len()))
         }
 
         /// Counts those in memory; `None` when this system has no way to.
         fn resident(&self, range: Range<usize>) -> Result<Option<usize>> {
             let bytes = self.bytes(range);
-            platform::resident(bytes).map_err(ErrorKind::map("ask about", bytes.len()))
+            platform::resident(bytes).map_err(SystemError::map("ask about", bytes.len()))
         }
 
         /// Reads them all, so that what can't be read is an error; false when
@@ -48,7 +48,7 @@ pub(crate) mod sealed {
             if bytes.is_empty() {
                 return Ok(true);
             }
-            platform::populate(bytes).map_err(ErrorKind::map("read", bytes.len()))
+            platform::populate(bytes).map_err(SystemError::map("read", bytes.len()))
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, SystemError};
 use crate::source::{file, platform};
 
 /// As many links are followed as Linux follows.
@@ -18,13 +18,14 @@ const MAX_LINKS: usize = 40;
 ///
 /// # Errors
 ///
-/// Those of `write`, which leave everything as it was; [`ErrorKind::Io`].
+/// Those of `write`, which leave everything as it was;
+/// [`Io`](crate::ErrorKind::Io).
 pub(crate) fn write(
     path: &Path,
     sync: bool,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
-    if let Some(file) = straight(path).map_err(ErrorKind::io("open"))? {
+    if let Some(file) = straight(path).map_err(SystemError::io("open"))? {
         write(&file)?;
         return if sync { sync_straight(&file).map_err(sync_error()) } else { Ok(()) };
     }
@@ -40,7 +41,7 @@ pub(crate) fn write(
 }
 
 fn sync_error() -> impl FnOnce(io::Error) -> crate::error::Error {
-    ErrorKind::io("sync")
+    SystemError::io("sync")
 }
 
 /// A file under a passing name in the directory of its final one. Dropping it
@@ -59,24 +60,24 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Exists`] when a file is there that may not be replaced,
-    /// [`ErrorKind::NotRegular`] when it is none that can be,
-    /// [`ErrorKind::Io`].
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) when a file is there
+    /// that may not be replaced, [`Unsupported`](crate::ErrorKind::Unsupported)
+    /// when it is none that can be, [`Io`](crate::ErrorKind::Io).
     pub(crate) fn begin(path: &Path, overwrite: bool) -> Result<Replacement> {
         let old = match fs::metadata(path) {
-            Ok(_) if !overwrite => return Err(ErrorKind::Exists.into()),
+            Ok(_) if !overwrite => return Err(SystemError::Exists.into()),
             Ok(metadata) => Some(metadata),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(ErrorKind::io("create")(error)),
+            Err(error) => return Err(SystemError::io("create")(error)),
         };
         if let Some(found) = old.as_ref().and_then(platform::irregular) {
-            return Err(ErrorKind::NotRegular { found }.into());
+            return Err(SystemError::NotRegular { found }.into());
         }
         let path = if old.is_some() { path.canonicalize() } else { Ok(end_of_links(path)) };
-        let path = path.map_err(ErrorKind::io("create"))?;
+        let path = path.map_err(SystemError::io("create"))?;
         // What is to be private is so from the start.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
-        let new = beside(&path, mode).map_err(ErrorKind::io("create"))?;
+        let new = beside(&path, mode).map_err(SystemError::io("create"))?;
         Ok(Replacement { new, path, old, overwrite })
     }
 
@@ -90,16 +91,16 @@ impl Replacement {
     pub(crate) fn commit(self) -> Result<File> {
         if let Some(old) = &self.old {
             platform::keep_access(self.new.as_file(), old)
-                .map_err(ErrorKind::io("keep the permissions"))?;
+                .map_err(SystemError::io("keep the permissions"))?;
         }
         if self.overwrite {
             let done = self.new.persist(&self.path);
-            return done.map_err(|refused| ErrorKind::io("replace")(refused.error));
+            return done.map_err(|refused| SystemError::io("replace")(refused.error));
         }
         let done = self.new.persist_noclobber(&self.path);
         done.map_err(|refused| match refused.error.kind() {
-            io::ErrorKind::AlreadyExists => ErrorKind::Exists.into(),
-            _ => ErrorKind::io("create")(refused.error),
+            io::ErrorKind::AlreadyExists => SystemError::Exists.into(),
+            _ => SystemError::io("create")(refused.error),
         })
     }
 }
@@ -113,7 +114,7 @@ pub(crate) fn commit_over(new: Replacement, open: &mut File) -> Result<()> {
     }
     let path = new.path.clone();
     // Closes the old one.
-    *open = new.file().try_clone().map_err(ErrorKind::io("replace"))?;
+    *open = new.file().try_clone().map_err(SystemError::io("replace"))?;
     let done = new.commit();
     *open = file::open(&path, true)?.0;
     done.map(drop)

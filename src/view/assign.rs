@@ -6,7 +6,7 @@ use crate::dtype::{DType, Kind};
 use crate::element::cast::{Casting, Number, Wide, check, same};
 use crate::element::value::{Value, units};
 use crate::element::{Element as _, Ticks, decode_points, trimmed};
-use crate::error::{ErrorKind, Result};
+use crate::error::{DTypeError, Result};
 use crate::layout::geometry::Geometry;
 use crate::with_type;
 
@@ -25,11 +25,12 @@ impl ViewMut<'_, Value> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Cast`] when the cast isn't allowed or isn't there, before
-    /// anything is stored; [`ErrorKind::Broadcast`]; [`ErrorKind::Value`] for
-    /// text that is no value, dates that don't fit, and with
-    /// [`Casting::SameValue`] for a value that would change: elements stored
-    /// before it are replaced then.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast isn't allowed
+    /// or isn't there, before anything is stored;
+    /// [`WrongShape`](crate::ErrorKind::WrongShape),
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that is no
+    /// value, dates that don't fit, and with [`Casting::SameValue`] for a value
+    /// that would change: elements stored before it are replaced then.
     ///
     /// # Examples
     ///
@@ -59,7 +60,7 @@ impl ViewMut<'_, Value> {
 fn is_there(from: &DType, to: &DType, casting: Casting) -> Result<()> {
     let refused = |works: &str| {
         let (from, to) = (from.to_string(), to.to_string());
-        Err(ErrorKind::Cast { from, to, casting: casting.to_string(), works: works.to_owned() }
+        Err(DTypeError::Cast { from, to, casting: casting.to_string(), works: works.to_owned() }
             .into())
     };
     match (from.subarray(), to.subarray()) {
@@ -185,7 +186,7 @@ fn copy(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
         let cut = element.get(bytes.len()..).unwrap_or_default();
         if casting == Casting::SameValue && cut.iter().any(|&byte| byte != 0) {
             let value = Value::Void(element.to_vec()).to_string();
-            return Err(ErrorKind::Value { value, expected: format!("what fits {dtype}") }.into());
+            return Err(DTypeError::Value { value, expected: format!("what fits {dtype}") }.into());
         }
         bytes.fill(0);
         bytes.iter_mut().zip(element).for_each(|(to, from)| *to = *from);
@@ -247,7 +248,7 @@ fn dates(
         let back = || cast.and_then(|cast| convert(cast, unit, other_unit));
         cast.filter(|_| !exact || back() == Some(ticks)).ok_or_else(|| {
             let value = Value::decode(&other, &element(&other, ticks)).to_string();
-            ErrorKind::Value { value, expected: format!("what {own} can hold") }.into()
+            DTypeError::Value { value, expected: format!("what {own} can hold") }.into()
         })
     });
     to.into_view::<Ticks>()?.store_all(ticks)
@@ -272,7 +273,7 @@ fn text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
         let points = elements.next().unwrap_or_default();
         let refused = |expected: String| {
             let shown: String = points.iter().filter_map(|&p| char::from_u32(p)).collect();
-            ErrorKind::Value { value: format!("'{shown}'"), expected }.into()
+            DTypeError::Value { value: format!("'{shown}'"), expected }.into()
         };
         if crosses && points.iter().any(|&point| point >= 0x80) {
             return Err(refused(format!("ASCII, to become {own}")));
@@ -320,7 +321,7 @@ fn printed(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Res
         let width = if dtype.kind() == Kind::Unicode { 4 } else { 1 };
         if exact && text.len() > bytes.len() / width {
             return Err(
-                ErrorKind::Value { value: text, expected: format!("what fits {dtype}") }.into()
+                DTypeError::Value { value: text, expected: format!("what fits {dtype}") }.into()
             );
         }
         bytes.fill(0);

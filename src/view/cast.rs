@@ -6,7 +6,7 @@ use super::View;
 use crate::dtype::{ByteOrder, DType};
 use crate::element::cast::{Casting, Number, Wide, check, same};
 use crate::element::value::Value;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DTypeError, Error, Result};
 use crate::with_type;
 
 impl<T: Number> View<'_, T> {
@@ -15,9 +15,10 @@ impl<T: Number> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Cast`] when the cast isn't allowed, naming what allows it;
-    /// [`ErrorKind::Value`] with [`Casting::SameValue`] for the first number
-    /// that would become another.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast isn't
+    /// allowed, naming what allows it;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) with
+    /// [`Casting::SameValue`] for the first number that would become another.
     ///
     /// # Panics
     ///
@@ -70,8 +71,8 @@ impl View<'_, Value> {
     ///
     /// # Errors
     ///
-    /// As there; [`ErrorKind::Cast`] also for elements that are no numbers of
-    /// up to 8 bytes (16 when complex).
+    /// As there; [`WrongDType`](crate::ErrorKind::WrongDType) also for elements
+    /// that are no numbers of up to 8 bytes (16 when complex).
     ///
     /// # Panics
     ///
@@ -92,7 +93,7 @@ impl View<'_, Value> {
         with_type!(dtype, number T => self.view::<T>()?.to_ndarray_as(casting), _ => {
             let works = "only numbers do: take a field, or copy with `to_ndarray`".to_owned();
             let to = U::dtype().to_string();
-            Err(ErrorKind::Cast { from: dtype.to_string(), to, casting: casting.to_string(), works }.into())
+            Err(DTypeError::Cast { from: dtype.to_string(), to, casting: casting.to_string(), works }.into())
         })
     }
 }
@@ -105,5 +106,5 @@ pub(super) fn changed(value: &Wide, to: &DType) -> Error {
         Wide::Float(value) => Value::F64(*value).to_string(),
         Wide::Complex(re, im) => Value::C128(num_complex::Complex::new(*re, *im)).to_string(),
     };
-    ErrorKind::Value { value, expected: format!("what {to} can hold unchanged") }.into()
+    DTypeError::Value { value, expected: format!("what {to} can hold unchanged") }.into()
 }

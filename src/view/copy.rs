@@ -5,7 +5,7 @@ use ndarray::{ArrayD, ArrayViewMut, Dimension, IxDyn};
 use super::{View, planes};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError};
 
 impl<T: Element> View<'_, T> {
     /// Copies all elements in C order.
@@ -42,10 +42,10 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Length`] when it has another length.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when it has another length.
     pub fn copy_to_slice(&self, out: &mut [T]) -> Result<()> {
         if out.len() != self.len() {
-            return Err(ErrorKind::Length { found: out.len(), expected: self.len() }.into());
+            return Err(ShapeError::Length { found: out.len(), expected: self.len() }.into());
         }
         self.copy_over(out);
         Ok(())
@@ -72,11 +72,11 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Broadcast`] when the shapes differ.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the shapes differ.
     pub fn copy_to<D: Dimension>(&self, mut out: ArrayViewMut<'_, T, D>) -> Result<()> {
         if out.shape() != self.shape() {
             let (from, to) = (tuple(self.shape()), tuple(out.shape()));
-            return Err(ErrorKind::Broadcast { from, to }.into());
+            return Err(ShapeError::Broadcast { from, to }.into());
         }
         if let Some(slice) = out.as_slice_mut() {
             return self.copy_to_slice(slice);

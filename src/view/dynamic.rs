@@ -42,7 +42,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`](crate::ErrorKind::Fit) when they are no `T`, naming a type that works.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they are no `T`,
+    /// naming a type that works.
     pub fn view<T: Element>(&self) -> Result<View<'a, T>> {
         let codec = T::codec(self.dtype())?;
         Ok(View { bytes: self.bytes, geometry: self.geometry.clone(), codec })
@@ -53,8 +54,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DType`](crate::ErrorKind::DType) when there is no such field, naming those there
-    /// are.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is no such
+    /// field, naming those there are.
     pub fn field(&self, path: &str) -> Result<DynView<'a>> {
         let (geometry, codec) = field(&self.geometry, self.dtype(), path)?;
         Ok(View { bytes: self.bytes, geometry, codec })
@@ -65,8 +66,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DType`](crate::ErrorKind::DType) when there is no such field, or one is named
-    /// twice.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is no such
+    /// field, or one is named twice.
     pub fn fields(&self, names: &[&str]) -> Result<DynView<'a>> {
         let codec = self.dtype().select(names)?;
         Ok(View { bytes: self.bytes, geometry: self.geometry.clone(), codec })

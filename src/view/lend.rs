@@ -7,7 +7,7 @@ use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, ShapeBuilder as _
 use super::{View, ViewMut};
 use crate::dtype::literal::tuple;
 use crate::element::{InPlace, short_name};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DTypeError, Error, Result, ShapeError};
 use crate::layout::geometry::Geometry;
 
 impl<'a, T: InPlace> View<'a, T> {
@@ -15,9 +15,10 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ByteOrder`] when their bytes are no `T` as they lie,
-    /// [`ErrorKind::Alignment`] when their address is none a `T` can have,
-    /// [`ErrorKind::NotContiguous`].
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when their bytes are no `T`
+    /// as they lie, [`WrongDType`](crate::ErrorKind::WrongDType) when their
+    /// address is none a `T` can have,
+    /// [`WrongShape`](crate::ErrorKind::WrongShape).
     pub fn as_slice(&self) -> Result<&'a [T]> {
         let bytes = self.as_bytes().ok_or_else(|| not_contiguous(&self.geometry))?;
         lend(bytes, &self.geometry, &self.codec)
@@ -38,9 +39,11 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Rank`] when there are other axes; [`ErrorKind::ByteOrder`] and
-    /// [`ErrorKind::Alignment`] as [`as_slice`](View::as_slice);
-    /// [`ErrorKind::Strides`] when elements are no whole number of `T` apart.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when there are other axes;
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) as
+    /// [`as_slice`](View::as_slice);
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when elements are no whole
+    /// number of `T` apart.
     pub fn as_ndarray<N: Dimension>(&self) -> Result<ArrayView<'a, T, N>> {
         let placed = Placed::<N>::new::<T>(&self.geometry)?;
         let bytes = self.bytes.get(placed.start..placed.end).unwrap_or_default();
@@ -158,20 +161,20 @@ fn unfit<T: InPlace>(codec: &T::Codec) -> Error {
         return error;
     }
     let works = T::exact_name(codec);
-    ErrorKind::ByteOrder { stored: format!("`{works}`"), asked: short_name::<T>(), works }.into()
+    DTypeError::ByteOrder { stored: format!("`{works}`"), asked: short_name::<T>(), works }.into()
 }
 
 fn unaligned<T: InPlace>() -> Error {
     let (align, asked) = (align_of::<T>(), short_name::<T>());
-    ErrorKind::Alignment { align, asked, works: T::unaligned() }.into()
+    DTypeError::Alignment { align, asked, works: T::unaligned() }.into()
 }
 
 fn not_contiguous(geometry: &Geometry) -> Error {
-    ErrorKind::NotContiguous { shape: tuple(&geometry.shape) }.into()
+    ShapeError::NotContiguous { shape: tuple(&geometry.shape) }.into()
 }
 
 fn strides(geometry: &Geometry) -> Error {
-    ErrorKind::Strides { strides: format!("{:?}", geometry.strides) }.into()
+    ShapeError::Strides { strides: format!("{:?}", geometry.strides) }.into()
 }
 
 /// The error of asking for another number of axes.
@@ -179,5 +182,5 @@ pub(crate) fn rank<N: Dimension>(geometry: &Geometry) -> Error {
     let ndim = geometry.ndim();
     let works = if ndim <= 6 { format!("Ix{ndim}") } else { "IxDyn".to_owned() };
     let shape = tuple(&geometry.shape);
-    ErrorKind::Rank { shape, ndim, asked: N::NDIM.unwrap_or(ndim), works }.into()
+    ShapeError::Rank { shape, ndim, asked: N::NDIM.unwrap_or(ndim), works }.into()
 }

@@ -28,7 +28,7 @@ use std::fmt;
 use ndarray::SliceInfoElem;
 
 use crate::element::Element;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ExtentError, Result};
 use crate::layout::Layout;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, element};
@@ -74,13 +74,14 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] when they are no `T`, naming a type that works;
-    /// [`ErrorKind::ShortBuffer`] when bytes are missing.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they are no `T`,
+    /// naming a type that works; [`Truncated`](crate::ErrorKind::Truncated)
+    /// when bytes are missing.
     pub fn from_bytes(bytes: &'a [u8], layout: &Layout) -> Result<View<'a, T>> {
         let codec = T::codec(layout.dtype())?;
         let found = bytes.len();
         let bytes = bytes.get(..layout.end());
-        let bytes = bytes.ok_or(ErrorKind::ShortBuffer { needed: layout.end(), found })?;
+        let bytes = bytes.ok_or(ExtentError::ShortBuffer { needed: layout.end(), found })?;
         Ok(View { bytes, geometry: layout.geometry().clone(), codec })
     }
 
@@ -188,8 +189,8 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Index`] out of range, [`ErrorKind::Axis`] for too many
-    /// axes.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) out of range,
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for too many axes.
     pub fn try_slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.sliced(info.as_ref())?))
     }
@@ -198,7 +199,7 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Index`], [`ErrorKind::Axis`].
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
     pub fn index_axis(&self, axis: usize, index: usize) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.index_axis(axis, index)?))
     }
@@ -207,7 +208,8 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Permutation`] unless each axis is named once.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless each axis is
+    /// named once.
     pub fn permuted_axes(&self, axes: &[usize]) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.permuted(axes)?))
     }
@@ -222,8 +224,8 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Reshape`] when that takes a copy, or another number of
-    /// elements.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when that takes a copy, or
+    /// another number of elements.
     pub fn reshape(&self, shape: &[usize]) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.reshaped(shape)?))
     }
@@ -233,7 +235,7 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Broadcast`] when other lengths differ.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when other lengths differ.
     pub fn broadcast(&self, shape: &[usize]) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.broadcast(shape)?))
     }
@@ -248,7 +250,7 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Index`], [`ErrorKind::Axis`].
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
     pub fn split_at(&self, axis: usize, index: usize) -> Result<(View<'a, T>, View<'a, T>)> {
         let (low, high) = self.geometry.split_at(axis, index)?;
         Ok((self.with(low), self.with(high)))
@@ -264,8 +266,8 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Axis`] when there is no such axis, [`ErrorKind::Index`]
-    /// when `size` is 0.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when there is no such
+    /// axis, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `size` is 0.
     pub fn axis_chunks(
         &self,
         axis: usize,

@@ -8,7 +8,7 @@ use super::runs::Run;
 use super::{Index, View};
 use crate::dtype::literal::tuple;
 use crate::element::{Element, chunks_mut};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ExtentError, Result, ShapeError};
 use crate::layout::Layout;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, element};
@@ -46,7 +46,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// As [`View::from_bytes`].
     pub fn from_bytes(bytes: &'a mut [u8], layout: &Layout) -> Result<ViewMut<'a, T>> {
         let codec = T::codec(layout.dtype())?;
-        let short = ErrorKind::ShortBuffer { needed: layout.end(), found: bytes.len() };
+        let short = ExtentError::ShortBuffer { needed: layout.end(), found: bytes.len() };
         let bytes = bytes.get_mut(..layout.end()).ok_or(short)?;
         Ok(ViewMut { bytes, geometry: layout.geometry().clone(), codec })
     }
@@ -105,8 +105,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Index`] out of range or with another number of axes,
-    /// [`ErrorKind::Value`] when the value doesn't fit the dtype.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) out of range or with
+    /// another number of axes, [`InvalidInput`](crate::ErrorKind::InvalidInput)
+    /// when the value doesn't fit the dtype.
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "elements are small, and most are `Copy`")]
     pub fn set(&mut self, index: impl Index, value: T) -> Result<()> {
@@ -123,8 +124,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when it doesn't fit the dtype; nothing is stored
-    /// then.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit the
+    /// dtype; nothing is stored then.
     pub fn fill(&mut self, value: &T) -> Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -148,8 +149,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when a result doesn't fit the dtype; elements
-    /// before it are replaced then.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a result doesn't
+    /// fit the dtype; elements before it are replaced then.
     pub fn map_inplace(&mut self, mut f: impl FnMut(T) -> T) -> Result<()> {
         // A local one is known not to change while bytes are written.
         let codec = self.codec.clone();
@@ -170,7 +171,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Broadcast`]; [`ErrorKind::Value`] when an element doesn't
+    /// [`WrongShape`](crate::ErrorKind::WrongShape),
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when an element doesn't
     /// fit the dtype.
     pub fn assign(&mut self, from: &View<'_, T>) -> Result<()> {
         let all = from.broadcast(self.shape())?;
@@ -189,12 +191,13 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Length`] unless there are as many as elements;
-    /// [`ErrorKind::Value`] when one doesn't fit the dtype.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) unless there are as many as
+    /// elements; [`InvalidInput`](crate::ErrorKind::InvalidInput) when one
+    /// doesn't fit the dtype.
     pub fn copy_from_slice(&mut self, values: &[T]) -> Result<()> {
         let (found, expected) = (values.len(), self.len());
         if found != expected {
-            return Err(ErrorKind::Length { found, expected }.into());
+            return Err(ShapeError::Length { found, expected }.into());
         }
         let codec = self.codec.clone();
         let size = T::itemsize(&codec);
@@ -211,13 +214,14 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Broadcast`] when the shapes differ, [`ErrorKind::Value`]
-    /// when an element doesn't fit the dtype.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the shapes differ,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when an element doesn't
+    /// fit the dtype.
     #[expect(clippy::needless_pass_by_value, reason = "ndarray passes its views by value")]
     pub fn copy_from<D: Dimension>(&mut self, from: ArrayView<'_, T, D>) -> Result<()> {
         if from.shape() != self.shape() {
             let (from, to) = (tuple(from.shape()), tuple(self.shape()));
-            return Err(ErrorKind::Broadcast { from, to }.into());
+            return Err(ShapeError::Broadcast { from, to }.into());
         }
         self.store(from.iter())
     }
@@ -308,9 +312,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Interleaved`] when the bytes of the two parts interleave:
-    /// in C order only the first axis can be parted, in Fortran order the
-    /// last. [`ErrorKind::Index`], [`ErrorKind::Axis`].
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the bytes of the two
+    /// parts interleave: in C order only the first axis can be parted, in
+    /// Fortran order the last. [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
     pub fn split_at(self, axis: usize, index: usize) -> Result<(ViewMut<'a, T>, ViewMut<'a, T>)> {
         let (low, high) = self.geometry.split_at(axis, index)?;
         let size = T::itemsize(&self.codec);
@@ -322,7 +326,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
             let (high, low) = self.part(high, low, high_span.end.min(low_span.start));
             Ok((low, high))
         } else {
-            Err(ErrorKind::Interleaved { axis, shape: tuple(self.shape()) }.into())
+            Err(ShapeError::Interleaved { axis, shape: tuple(self.shape()) }.into())
         }
     }
 
@@ -348,14 +352,14 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`split_at`](ViewMut::split_at); [`ErrorKind::Index`] when `size` is
-    /// 0.
+    /// As [`split_at`](ViewMut::split_at);
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `size` is 0.
     pub fn axis_chunks(self, axis: usize, size: usize) -> Result<Vec<ViewMut<'a, T>>> {
         let count = self.geometry.chunks(axis, size)?.len();
         let mut parts = Vec::new();
         if parts.try_reserve_exact(count).is_err() {
             let (shape, itemsize) = (tuple(self.shape()), T::itemsize(&self.codec));
-            return Err(ErrorKind::Size { shape, itemsize }.into());
+            return Err(ShapeError::Size { shape, itemsize }.into());
         }
         let mut rest = self;
         for _ in 1..count {
@@ -392,7 +396,7 @@ impl Run {
 #[inline(never)]
 #[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
 fn outside(index: Axes<usize>, shape: Axes<usize>) -> crate::error::Error {
-    ErrorKind::Element { asked: tuple(&index), shape: tuple(&shape) }.into()
+    ShapeError::Element { asked: tuple(&index), shape: tuple(&shape) }.into()
 }
 
 impl<T: Element> fmt::Debug for ViewMut<'_, T> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::runs::Run;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError};
 use crate::kernel;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, advance};
@@ -49,11 +49,11 @@ impl Parts {
         let shape = || tuple(&geometry.shape);
         let (Some(&dim), Some(&stride)) = (geometry.shape.get(axis), geometry.strides.get(axis))
         else {
-            return Err(ErrorKind::Axis { asked: axis, shape: shape() }.into());
+            return Err(ShapeError::Axis { asked: axis, shape: shape() }.into());
         };
         let Some(before) = dim.checked_sub(window) else {
             let asked = format!("window of {window}");
-            return Err(ErrorKind::Index { axis, asked, shape: shape() }.into());
+            return Err(ShapeError::Index { axis, asked, shape: shape() }.into());
         };
         let (dims, strides) = (geometry.shape.iter(), geometry.strides.iter());
         let after = dims.zip(strides).skip(axis + 1);

@@ -7,7 +7,7 @@ use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::value::Value;
 use crate::element::{Element, Scalar};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DTypeError, Error, Result};
 use crate::layout::geometry::Geometry;
 
 impl<'a> View<'a, Value> {
@@ -18,7 +18,7 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Reinterpret`] when the sizes don't fit.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the sizes don't fit.
     ///
     /// # Examples
     ///
@@ -43,7 +43,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Reinterpret`] when they reach behind the element.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they reach behind the
+    /// element.
     ///
     /// # Examples
     ///
@@ -92,8 +93,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Reinterpret`] for elements that are not complex; NumPy
-    /// makes up zeros there.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) for elements that are not
+    /// complex; NumPy makes up zeros there.
     pub fn imag(&self) -> Result<DynView<'a>> {
         let codec = half(&self.codec).ok_or_else(|| not_complex(&self.codec))?;
         self.getfield(&codec, codec.itemsize())
@@ -291,7 +292,7 @@ fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geome
 }
 
 fn refused(from: &DType, to: &DType, reason: String) -> Error {
-    ErrorKind::Reinterpret { from: from.to_string(), to: to.to_string(), reason }.into()
+    DTypeError::Reinterpret { from: from.to_string(), to: to.to_string(), reason }.into()
 }
 
 /// Turns round the bytes of every number of an element.

@@ -5,7 +5,7 @@ use std::num::{IntErrorKind, ParseIntError};
 use ndarray::SliceInfoElem;
 
 use crate::dtype::literal::tuple;
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{Result, ShapeError, excerpt};
 
 /// What NumPy's notation selects of a shape, for
 /// [`View::slice`](crate::View::slice).
@@ -42,25 +42,26 @@ impl Indices {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Notation`] for text that is not an index,
-    /// [`ErrorKind::Index`] for an index out of range, [`ErrorKind::Axis`] for
-    /// too many axes.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that is not an
+    /// index, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for an index out
+    /// of range, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for too many
+    /// axes.
     pub fn parse(text: &str, shape: &[usize]) -> Result<Indices> {
         let inner = enclosed(text, '(', ')').unwrap_or(text).trim();
         match enclosed(inner, '[', ']') {
             Some("") => return nothing(shape),
-            Some(_) => return Err(ErrorKind::Notation { found: excerpt(inner) }.into()),
+            Some(_) => return Err(ShapeError::Notation { found: excerpt(inner) }.into()),
             None => {}
         }
         let listed = inner.strip_suffix(',').unwrap_or(inner);
         let items: Vec<&str> =
             if inner.is_empty() { Vec::new() } else { listed.split(',').map(str::trim).collect() };
-        let refused = |item: &str| ErrorKind::Notation { found: excerpt(item) };
+        let refused = |item: &str| ShapeError::Notation { found: excerpt(item) };
         let named =
             items.iter().filter(|item| !matches!(**item, "..." | "None" | "newaxis")).count();
         let unnamed = shape.len().checked_sub(named);
         let Some(mut unnamed) = unnamed else {
-            return Err(ErrorKind::Axis { asked: named - 1, shape: tuple(shape) }.into());
+            return Err(ShapeError::Axis { asked: named - 1, shape: tuple(shape) }.into());
         };
         let mut rest = shape.iter().copied().enumerate();
         let mut elements = Vec::new();
@@ -92,7 +93,7 @@ fn enclosed(text: &str, open: char, close: char) -> Option<&str> {
 /// `[]` selects none of the first axis, as NumPy's empty list of indices.
 fn nothing(shape: &[usize]) -> Result<Indices> {
     if shape.is_empty() {
-        return Err(ErrorKind::Axis { asked: 0, shape: tuple(shape) }.into());
+        return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());
     }
     Ok(Indices(vec![SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 }]))
 }
@@ -151,7 +152,7 @@ fn in_range(
     let at = if index < 0 { dim.checked_add_signed(index) } else { Some(index.unsigned_abs()) };
     match at {
         Some(at) if at < dim => Ok(element),
-        _ => Err(ErrorKind::Index { axis, asked: index.to_string(), shape: tuple(shape) }.into()),
+        _ => Err(ShapeError::Index { axis, asked: index.to_string(), shape: tuple(shape) }.into()),
     }
 }
 

@@ -8,7 +8,7 @@ use super::View;
 use super::runs::Run;
 use crate::dtype::literal::tuple;
 use crate::element::{ROWS, Real, STREAMS, chunks};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError};
 use crate::layout::geometry::{Geometry, advance};
 
 /// How far apart the streams of a long run start.
@@ -49,8 +49,9 @@ impl<T: Real> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Axis`]; [`ErrorKind::Size`] when there is no memory for the
-    /// sums.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds),
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is no memory
+    /// for the sums.
     ///
     /// # Examples
     ///
@@ -67,7 +68,7 @@ impl<T: Real> View<'_, T> {
         // An axis of no elements costs a file nothing, and the sums along it do.
         let too_many = |_| {
             let (shape, itemsize) = (tuple(&rest.shape), size_of::<f64>());
-            crate::error::Error::from(ErrorKind::Size { shape, itemsize })
+            crate::error::Error::from(ShapeError::Size { shape, itemsize })
         };
         Vec::<f64>::new().try_reserve_exact(rest.len()).map_err(too_many)?;
         let mut sums = ArrayD::zeros(IxDyn(&rest.shape));

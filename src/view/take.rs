@@ -6,7 +6,7 @@ use super::View;
 use super::parts::Parts;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError};
 use crate::layout::check_unbacked;
 use crate::layout::geometry::{Geometry, count};
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
@@ -21,8 +21,9 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// As [`select`](View::select); [`ErrorKind::Length`] when `out` has
-    /// another length.
+    /// As [`select`](View::select);
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has another
+    /// length.
     ///
     /// # Examples
     ///
@@ -43,9 +44,10 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Axis`], [`ErrorKind::Index`]; [`ErrorKind::Size`] when no
-    /// memory could hold them all, [`ErrorKind::Unbacked`] for more than a
-    /// million elements of no bytes.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds),
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when no memory could
+    /// hold them all, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for
+    /// more than a million elements of no bytes.
     ///
     /// # Panics
     ///
@@ -83,8 +85,9 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// As [`select`](View::select); [`ErrorKind::Length`] when `out` has
-    /// another length.
+    /// As [`select`](View::select);
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has another
+    /// length.
     pub fn select_into(&self, axis: usize, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
         let taken = self.taken(axis, indices)?;
         fits(taken.len, out.len())?;
@@ -102,7 +105,7 @@ impl<T: Element> View<'_, T> {
         // ndarray counts empty arrays too, as if no axis were empty.
         let taken = replaced(shape, axis, rows.len());
         let len = len.filter(|_| count(&taken).is_some());
-        let len = len.ok_or_else(|| ErrorKind::Size {
+        let len = len.ok_or_else(|| ShapeError::Size {
             shape: tuple(shape),
             itemsize: size_of::<T>().max(1),
         })?;
@@ -153,5 +156,5 @@ fn replaced(shape: &[usize], axis: usize, len: usize) -> Vec<usize> {
 
 /// Refuses memory of another length than what is taken.
 pub(crate) fn fits(expected: usize, found: usize) -> Result<()> {
-    if found == expected { Ok(()) } else { Err(ErrorKind::Length { found, expected }.into()) }
+    if found == expected { Ok(()) } else { Err(ShapeError::Length { found, expected }.into()) }
 }

@@ -4,7 +4,7 @@ use super::View;
 use crate::dtype::{DType, Kind};
 use crate::element::value::Value;
 use crate::element::{character, decode_points, text, trimmed};
-use crate::error::{ErrorKind, Result};
+use crate::error::{DTypeError, Result};
 
 impl<'a> View<'a, Value> {
     /// Lends bytes of dtype `S` as text in C order, without the NULs behind
@@ -12,8 +12,9 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] for other dtypes; of text of dtype `U`, which isn't
-    /// stored as UTF-8, see [`strings`](View::strings).
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) for other dtypes; of text
+    /// of dtype `U`, which isn't stored as UTF-8, see
+    /// [`strings`](View::strings).
     ///
     /// # Examples
     ///
@@ -39,7 +40,7 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] for other dtypes.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) for other dtypes.
     ///
     /// # Examples
     ///
@@ -70,5 +71,5 @@ fn unfit(dtype: &DType, asked: &str) -> crate::error::Error {
         Kind::Unicode => "String".to_owned(),
         _ => crate::element::works_for(dtype),
     };
-    ErrorKind::Fit { stored: dtype.to_string(), asked: asked.to_owned(), works }.into()
+    DTypeError::Fit { stored: dtype.to_string(), asked: asked.to_owned(), works }.into()
 }

@@ -13,7 +13,7 @@ use super::save::Save;
 use super::writer::NpzWriter;
 use crate::array::{MappedArray, on};
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result, SystemError};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::source::file;
@@ -27,7 +27,8 @@ impl NpzWriter<NpzFile> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`], [`ErrorKind::NotRegular`].
+    /// [`Io`](crate::ErrorKind::Io),
+    /// [`Unsupported`](crate::ErrorKind::Unsupported).
     pub fn create(path: impl AsRef<Path>) -> Result<NpzWriter<NpzFile>> {
         NpzWriter::at(path.as_ref(), true)
     }
@@ -36,7 +37,8 @@ impl NpzWriter<NpzFile> {
     ///
     /// # Errors
     ///
-    /// As [`create`](NpzWriter::create), and [`ErrorKind::Exists`].
+    /// As [`create`](NpzWriter::create), and
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists).
     pub fn create_new(path: impl AsRef<Path>) -> Result<NpzWriter<NpzFile>> {
         NpzWriter::at(path.as_ref(), false)
     }
@@ -44,7 +46,7 @@ impl NpzWriter<NpzFile> {
     fn at(path: &Path, overwrite: bool) -> Result<NpzWriter<NpzFile>> {
         let begun = || {
             let new = Replacement::begin(path, overwrite)?;
-            let file = new.file().try_clone().map_err(ErrorKind::io("create"))?;
+            let file = new.file().try_clone().map_err(SystemError::io("create"))?;
             let target = Arc::new(Target { file, skips: AtomicBool::new(false) });
             let file = NpzFile { target: Arc::clone(&target), new };
             let mut writer = NpzWriter::new(file);
@@ -66,7 +68,8 @@ impl NpzWriter<NpzFile> {
     ///
     /// # Errors
     ///
-    /// As [`begin`](NpzWriter::begin), those of `fill`, [`ErrorKind::Map`].
+    /// As [`begin`](NpzWriter::begin), those of `fill`,
+    /// [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
     ///
@@ -105,7 +108,7 @@ impl NpzWriter<NpzFile> {
             member.flush().map_err(write_error())?;
             let Some(target) = target else { return member.finish() };
             let end = offset.saturating_add(member.left());
-            file::reserve(&target.file, end).map_err(ErrorKind::io("reserve space"))?;
+            file::reserve(&target.file, end).map_err(SystemError::io("reserve space"))?;
             target.skips.store(true, Ordering::Relaxed);
             let skipped = member.skip();
             target.skips.store(false, Ordering::Relaxed);
@@ -126,11 +129,12 @@ impl NpzWriter<NpzFile> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`]; then nothing has the name that hadn't before.
+    /// [`Io`](crate::ErrorKind::Io); then nothing has the name that hadn't
+    /// before.
     pub fn finish(mut self) -> Result<()> {
         let path = self.path.take();
         let done = self.into_inner().and_then(|file| {
-            file.target.file.sync_all().map_err(ErrorKind::io("sync"))?;
+            file.target.file.sync_all().map_err(SystemError::io("sync"))?;
             file.new.commit().map(drop)
         });
         match path {

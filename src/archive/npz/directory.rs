@@ -9,7 +9,7 @@ use super::end::{self, Location};
 use super::extra::Numbers;
 use super::name;
 use super::records::{Central, Flags, IN_ZIP64_SHORT};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ArchiveError, Error, Result, SystemError};
 use crate::source::Source;
 use crate::source::part::Part;
 
@@ -126,7 +126,7 @@ fn checked(central: &Central, extra: &[u8], prefix: u64) -> Result<[u64; 3]> {
     let version = central.version_needed;
     if version > NEWEST_VERSION {
         let found = format!("needs version {}.{} of the format", version / 10, version % 10);
-        return Err(ErrorKind::Archive { found, expected: "versions to 6.3 are known" }.into());
+        return Err(ArchiveError::unsupported(found, "versions to 6.3 are known"));
     }
     if ![0, IN_ZIP64_SHORT].contains(&central.disk.get()) {
         return Err(damaged(format!("is on disk {}", central.disk)));
@@ -172,9 +172,9 @@ pub(super) fn wrong_signature(what: &str, found: [u8; 4], expected: [u8; 4]) -> 
 /// The error of an archive whose records cannot be true.
 pub(super) fn damaged(found: String) -> Error {
     let expected = "the archive was truncated, or is damaged";
-    ErrorKind::Archive { found, expected }.into()
+    ArchiveError::damaged(found, expected)
 }
 
 pub(super) fn read_error() -> impl FnOnce(io::Error) -> Error {
-    ErrorKind::io("read the archive")
+    SystemError::io("read the archive")
 }

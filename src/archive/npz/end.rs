@@ -10,7 +10,7 @@ use zerocopy::FromBytes;
 
 use super::directory::{damaged, read_error};
 use super::records::{End, End64, IN_ZIP64, IN_ZIP64_SHORT, Local, Locator, len_of, read};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ArchiveError, Error, Result};
 use crate::source::Source;
 
 /// How far from its end an archive is searched for the end record, as in
@@ -166,8 +166,7 @@ pub(super) fn check_prefix(source: &Source, location: &Location, first: u64) -> 
 
 fn several_disks() -> Error {
     let expected = "join the parts to one file";
-    ErrorKind::Archive { found: "a part of an archive on several disks".to_owned(), expected }
-        .into()
+    ArchiveError::unsupported("a part of an archive on several disks", expected)
 }
 
 /// The error of a file without an end record.
@@ -175,19 +174,15 @@ fn no_archive(source: &Source) -> Error {
     let mut start = [0; 8];
     let found = source.read_at(&mut start, 0).unwrap_or(0);
     let start = start.get(..found).unwrap_or_default();
-    ErrorKind::Archive {
-        found: if start.starts_with(b"PK") {
-            "a zip archive without its end".to_owned()
-        } else {
-            format!("starts with b\"{}\" and is no zip archive", start.escape_ascii())
-        },
-        expected: if start.starts_with(b"PK") {
-            "it was truncated, or is still being written"
-        } else if start.starts_with(b"\x93NUMPY") {
-            "it is a .npy file, open it with `MappedArray::open`"
-        } else {
-            "expected an .npz file, as numpy.savez writes them"
-        },
+    if start.starts_with(b"PK") {
+        let expected = "it was truncated, or is still being written";
+        return ArchiveError::truncated("a zip archive without its end", expected);
     }
-    .into()
+    let found = format!("starts with b\"{}\" and is no zip archive", start.escape_ascii());
+    let expected = if start.starts_with(b"\x93NUMPY") {
+        "it is a .npy file, open it with `MappedArray::open`"
+    } else {
+        "expected an .npz file, as numpy.savez writes them"
+    };
+    ArchiveError::damaged(found, expected)
 }

@@ -9,7 +9,7 @@ use zerocopy::FromBytes;
 use super::directory::{Entry, damaged, read_error, wrong_signature};
 use super::extra::Numbers;
 use super::records::{Flags, Local, len_of};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ArchiveError, Error, Result};
 use crate::source::Source;
 
 /// Headers of up to this many bytes are read at once, without allocating.
@@ -95,5 +95,5 @@ fn cut_off() -> Error {
 /// The error of an archive whose parts contradict each other.
 pub(super) fn deceitful(found: String) -> Error {
     let expected = "the archive is damaged, or made to deceive";
-    ErrorKind::Archive { found, expected }.into()
+    ArchiveError::damaged(found, expected)
 }

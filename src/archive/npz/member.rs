@@ -7,7 +7,7 @@ use super::local::{data_range, deceitful};
 use super::reader::{Announced, MemberReader};
 use super::{Npz, name};
 use crate::array::{self, MappedArray, MappedArrayMut};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ArchiveError, HeaderError, Result};
 use crate::layout::Layout;
 use crate::npy::Header;
 use crate::source::map::MapMut;
@@ -73,8 +73,8 @@ impl<'a> Member<'a> {
     ///
     /// # Errors
     ///
-    /// As [`open`](Member::open), but for [`ErrorKind::Map`] and
-    /// [`ErrorKind::Checksum`].
+    /// As [`open`](Member::open), but for [`Io`](crate::ErrorKind::Io),
+    /// [`Damaged`](crate::ErrorKind::Damaged).
     pub fn header(&self) -> Result<Option<Header>> {
         Ok(self.named(self.find())?.ok().map(|found| found.header))
     }
@@ -98,12 +98,14 @@ impl<'a> Member<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Magic`] when it is no array; [`ErrorKind::Archive`] when
-    /// it is encrypted, packed by another method than deflate, overlaps
-    /// another, or its sizes are wrong; [`ErrorKind::Checksum`],
-    /// [`ErrorKind::Inflated`], [`ErrorKind::Eof`] when elements are missing,
-    /// [`ErrorKind::Io`], [`ErrorKind::Map`], and those of
-    /// [`Header::parse`] and [`Layout::new`].
+    /// [`Damaged`](crate::ErrorKind::Damaged) when it is no array;
+    /// [`Damaged`](crate::ErrorKind::Damaged) when it is encrypted, packed by
+    /// another method than deflate, overlaps another, or its sizes are wrong;
+    /// [`Damaged`](crate::ErrorKind::Damaged),
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded),
+    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
+    /// [`Io`](crate::ErrorKind::Io), and those of [`Header::parse`] and
+    /// [`Layout::new`].
     pub fn open(&self) -> Result<MappedArray> {
         let opened = || {
             let found = self.array()?;
@@ -138,7 +140,7 @@ impl<'a> Member<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Archive`], [`ErrorKind::Io`].
+    /// [`Damaged`](crate::ErrorKind::Damaged), [`Io`](crate::ErrorKind::Io).
     pub fn reader(&self) -> Result<MemberReader<'a>> {
         Ok(self.named(self.start())?.1)
     }
@@ -147,7 +149,7 @@ impl<'a> Member<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Checksum`], [`ErrorKind::Archive`], [`ErrorKind::Io`].
+    /// [`Damaged`](crate::ErrorKind::Damaged), [`Io`](crate::ErrorKind::Io).
     pub fn verify(&self) -> Result<()> {
         self.named(self.start().and_then(|(_, reader)| reader.finish()))
     }
@@ -175,17 +177,18 @@ impl<'a> Member<'a> {
     /// and its own header say, and where no other member lies.
     fn range(&self) -> Result<(u64, u64)> {
         let Entry { method, stored, size, .. } = *self.entry;
-        let refused = |found: String, expected| Err(ErrorKind::Archive { found, expected }.into());
         if self.entry.flags.is_encrypted() {
-            return refused("is encrypted".to_owned(), "decrypt it with another program");
+            let expected = "decrypt it with another program";
+            return Err(ArchiveError::unsupported("is encrypted", expected));
         }
         if self.entry.flags.is_patched() {
-            return refused("is patched data".to_owned(), "store the array itself");
+            return Err(ArchiveError::unsupported("is patched data", "store the array itself"));
         }
         if !self.is_stored() && method != CompressionMethod::DEFLATE {
             let name = method.name().map(|name| format!(" ({name})")).unwrap_or_default();
             let found = format!("is packed by method {}{name}", method.as_u16());
-            return refused(found, "members can be stored or deflated, as NumPy writes them");
+            let expected = "members can be stored or deflated, as NumPy writes them";
+            return Err(ArchiveError::unsupported(found, expected));
         }
         if self.is_stored() && stored != size {
             return Err(deceitful(format!("{size} bytes are stored as {stored}")));
@@ -197,7 +200,7 @@ impl<'a> Member<'a> {
     }
 
     fn array(&self) -> Result<Found<'a>> {
-        self.find()?.map_err(|found| ErrorKind::Magic { found }.into())
+        self.find()?.map_err(|found| HeaderError::Magic { found }.into())
     }
 
     /// Finds the array, or the first bytes of what is none.
@@ -212,7 +215,7 @@ impl<'a> Member<'a> {
     fn unpacked(&self, mut found: Found<'a>) -> Result<MappedArrayMut> {
         let (size, limit) = (self.entry.size, self.npz.max_inflated());
         if !self.is_stored() && size > limit {
-            return Err(ErrorKind::Inflated { size, limit }.into());
+            return Err(ArchiveError::Inflated { size, limit }.into());
         }
         let mut data = MapMut::anonymous(found.layout.nbytes())?.in_large_pages();
         found.reader.fill(data.as_mut(), "elements")?;

@@ -7,7 +7,7 @@ use flate2::Crc;
 use flate2::write::DeflateEncoder;
 use rawzip::{DataDescriptorOutput, ZipEntryWriter};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
 
 /// Zeros that are skipped at once.
 const SKIP: usize = 1 << 20;
@@ -75,12 +75,13 @@ impl<W: Write> MemberWriter<'_, W> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Eof`] when elements are missing, [`ErrorKind::Io`].
+    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
+    /// [`Io`](crate::ErrorKind::Io).
     pub fn finish(self) -> Result<()> {
         if self.is_counted && self.left > 0 {
             let found = usize::try_from(self.size).unwrap_or(usize::MAX);
             let needed = usize::try_from(self.size + self.left).unwrap_or(usize::MAX);
-            return Err(ErrorKind::Eof { what: "member", needed, found }.into());
+            return Err(HeaderError::Eof { what: "member", needed, found }.into());
         }
         let entry = match self.to {
             To::Stored(entry) => entry,
@@ -134,9 +135,9 @@ impl<W: Write> Write for MemberWriter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let len = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
         if len == 0 && !bytes.is_empty() {
-            let found = "more bytes than the member's shape takes".to_owned();
+            let found = "more bytes than the member's shape takes";
             let expected = "write as many as were announced";
-            return Err(io::Error::other(Error::from(ErrorKind::Archive { found, expected })));
+            return Err(ArchiveError::misuse(found, expected).into());
         }
         let bytes = bytes.get(..len).unwrap_or_default();
         let n = match &mut self.to {
@@ -162,14 +163,10 @@ impl<W: Write> Write for MemberWriter<'_, W> {
 pub(super) fn refused(error: rawzip::Error) -> Error {
     match error.into_kind() {
         rawzip::ErrorKind::IO(error) => write_error()(error),
-        other => ErrorKind::Archive {
-            found: other.to_string(),
-            expected: "no zip archive can hold this",
-        }
-        .into(),
+        other => ArchiveError::misuse(other.to_string(), "no zip archive can hold this"),
     }
 }
 
 pub(super) fn write_error() -> impl FnOnce(io::Error) -> Error {
-    ErrorKind::io("write the archive")
+    SystemError::io("write the archive")
 }

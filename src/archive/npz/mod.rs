@@ -24,7 +24,7 @@ use std::thread;
 
 use super::names::NameIndex;
 use crate::array::{MappedArray, MappedArrayMut};
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{ArchiveError, Error, Result, excerpt};
 use crate::source::Source;
 
 pub use create::{savez, savez_compressed};
@@ -86,8 +86,9 @@ impl Npz {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Archive`] when it is no zip archive, or damaged;
-    /// [`ErrorKind::Io`], [`ErrorKind::NotRegular`].
+    /// [`Damaged`](crate::ErrorKind::Damaged) when it is no zip archive, or
+    /// damaged; [`Io`](crate::ErrorKind::Io),
+    /// [`Unsupported`](crate::ErrorKind::Unsupported).
     #[allow(unsafe_code)]
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Npz> {
         // SAFETY: asks for the same promises.
@@ -143,12 +144,12 @@ impl Npz {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMember`].
+    /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn member(&self, name: &str) -> Result<Member<'_>> {
         let key = || self.position(&format!("{name}.npy"));
         match self.position(name).or_else(key).and_then(|position| self.entries.get(position)) {
             Some(entry) => Ok(Member::new(self, entry)),
-            None => self.named(Err(self.no_member(name).into())),
+            None => self.named(Err(self.no_member(name))),
         }
     }
 
@@ -157,7 +158,7 @@ impl Npz {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMember`], and those of [`Member::open`].
+    /// [`NotFound`](crate::ErrorKind::NotFound), and those of [`Member::open`].
     pub fn get(&self, name: &str) -> Result<MappedArray> {
         self.member(name)?.open()
     }
@@ -203,7 +204,7 @@ impl Npz {
     /// array is left out.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Result<MappedArray>)> {
         self.members().filter_map(|member| match member.open() {
-            Err(error) if matches!(error.kind(), ErrorKind::Magic { .. }) => None,
+            Err(error) if error.is_no_array() => None,
             opened => Some((member.name(), opened)),
         })
     }
@@ -253,7 +254,7 @@ impl Npz {
         })
     }
 
-    fn no_member(&self, name: &str) -> ErrorKind {
+    fn no_member(&self, name: &str) -> Error {
         /// More names would hide the point.
         const SHOWN: usize = 8;
         let shown: Vec<String> =
@@ -264,7 +265,7 @@ impl Npz {
             n if n > SHOWN => format!("are {} and {} more", shown.join(", "), n - SHOWN),
             _ => format!("are {}", shown.join(", ")),
         };
-        ErrorKind::NoMember { asked: excerpt(name), has }
+        ArchiveError::NoMember { asked: excerpt(name), has }.into()
     }
 }
 

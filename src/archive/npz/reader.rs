@@ -7,7 +7,7 @@ use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
 use super::open::{Told, Unpacked};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
 use crate::source::part::Part;
 
 /// What is unpacked at once: it stays in the cache until it is summed.
@@ -80,26 +80,26 @@ impl<'a> MemberReader<'a> {
         }
         match self.crc.sum() {
             found if found == self.crc32 => Ok(0),
-            found => Err(io::Error::other(Error::from(ErrorKind::Checksum {
-                found,
-                expected: self.crc32,
-            }))),
+            found => {
+                let expected = self.crc32;
+                Err(Error::from(ArchiveError::Checksum { found, expected }).into())
+            }
         }
     }
 
     /// Reads what is left, for what the end tells.
     pub(super) fn finish(mut self) -> Result<()> {
         let mut sink = vec![0; BUFFER];
-        while self.read(&mut sink).map_err(ErrorKind::io("read the member"))? > 0 {}
+        while self.read(&mut sink).map_err(SystemError::io("read the member"))? > 0 {}
         Ok(())
     }
 
     /// Reads until `buffer` is full.
     pub(super) fn fill(&mut self, buffer: &mut [u8], what: &'static str) -> Result<()> {
         let needed = buffer.len();
-        let found = crate::npy::fill(self, buffer).map_err(ErrorKind::io("read the member"))?;
+        let found = crate::npy::fill(self, buffer).map_err(SystemError::io("read the member"))?;
         if found < needed {
-            return Err(ErrorKind::Eof { what, needed, found }.into());
+            return Err(HeaderError::Eof { what, needed, found }.into());
         }
         Ok(())
     }
@@ -131,5 +131,5 @@ impl Read for MemberReader<'_> {
 
 fn damaged(found: &str) -> io::Error {
     let expected = "the archive is damaged";
-    io::Error::other(Error::from(ErrorKind::Archive { found: found.to_owned(), expected }))
+    ArchiveError::damaged(found, expected).into()
 }

@@ -6,7 +6,7 @@ use ndarray::{Array, ArrayRef, Dimension};
 
 use crate::array::MappedArray;
 use crate::element::{Element, Typed};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, SystemError};
 use crate::layout::Order;
 use crate::npy::{Encoded, Header};
 use crate::write::whole::WriteOptions;
@@ -25,7 +25,7 @@ pub trait Save: private::Sealed {
     ///
     /// # Errors
     ///
-    /// Those of [`Header::new`], [`ErrorKind::Io`].
+    /// Those of [`Header::new`], [`Io`](crate::ErrorKind::Io).
     fn write_npy(&self, to: &mut dyn Write) -> Result<()>;
 }
 
@@ -44,8 +44,8 @@ impl<D: AsRef<[u8]>> Save for MappedArray<D> {
     }
 
     fn write_npy(&self, to: &mut dyn Write) -> Result<()> {
-        to.write_all(&encoded(self)?.bytes).map_err(ErrorKind::io("write the header"))?;
-        to.write_all(self.as_bytes()?).map_err(ErrorKind::io("write the elements"))
+        to.write_all(&encoded(self)?.bytes).map_err(SystemError::io("write the header"))?;
+        to.write_all(self.as_bytes()?).map_err(SystemError::io("write the elements"))
     }
 }
 

@@ -16,7 +16,7 @@ use super::npz_file::Target;
 use super::save::Save;
 use crate::dtype::DType;
 use crate::element::Element;
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{ArchiveError, Result, SystemError, excerpt};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::write::whole::WriteOptions;
@@ -98,8 +98,9 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Archive`] for a name that is there already or that no
-    /// archive can hold; those of [`Header::new`], [`ErrorKind::Io`].
+    /// [`Damaged`](crate::ErrorKind::Damaged) for a name that is there already
+    /// or that no archive can hold; those of [`Header::new`],
+    /// [`Io`](crate::ErrorKind::Io).
     pub fn write(&mut self, name: &str, array: &(impl Save + ?Sized)) -> Result<()> {
         let header_len = array.header_len()?;
         let done = self.start(name, header_len, None).and_then(|mut member| {
@@ -168,7 +169,7 @@ impl<W: Write> NpzWriter<W> {
         let encoded = header.encode(None)?;
         let len = u64::try_from(encoded.bytes.len()).unwrap_or(u64::MAX);
         let mut member = self.start(name, encoded.bytes.len(), Some(nbytes.saturating_add(len)))?;
-        member.write_all(&encoded.bytes).map_err(ErrorKind::io("write the header"))?;
+        member.write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
         Ok(member)
     }
 
@@ -176,12 +177,12 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Archive`] when a member was left unfinished,
-    /// [`ErrorKind::Io`].
+    /// [`Damaged`](crate::ErrorKind::Damaged) when a member was left
+    /// unfinished, [`Io`](crate::ErrorKind::Io).
     pub fn into_inner(self) -> Result<W> {
         self.whole()?;
         let to = self.zip.finish().map_err(refused)?;
-        to.into_inner().map_err(|error| ErrorKind::io("write the archive")(error.into_error()))
+        to.into_inner().map_err(|error| SystemError::io("write the archive")(error.into_error()))
     }
 
     /// Begins a member that a header of so many bytes starts.
@@ -195,7 +196,7 @@ impl<W: Write> NpzWriter<W> {
         let file_name = file_name(name)?;
         if !self.names.insert(name.to_owned()) {
             let found = format!("a member `{}` is there already", excerpt(name));
-            return Err(ErrorKind::Archive { found, expected: "choose another name" }.into());
+            return Err(ArchiveError::misuse(found, "choose another name"));
         }
         let header_len = u64::try_from(header_len).unwrap_or(0);
         let name_len = u64::try_from(file_name.len()).unwrap_or(0);
@@ -230,8 +231,8 @@ impl<W: Write> NpzWriter<W> {
         if self.state == State::Whole {
             return Ok(());
         }
-        let found = "a member was left unfinished".to_owned();
-        Err(ErrorKind::Archive { found, expected: "begin the archive anew" }.into())
+        let found = "a member was left unfinished";
+        Err(ArchiveError::misuse(found, "begin the archive anew"))
     }
 
     /// Names the file in an error.
@@ -247,7 +248,7 @@ impl<W: Write> NpzWriter<W> {
 fn file_name(name: &str) -> Result<String> {
     let refused = |expected| {
         let found = format!("the name `{}` of a member", excerpt(name));
-        Err(ErrorKind::Archive { found, expected }.into())
+        Err(ArchiveError::misuse(found, expected))
     };
     let file_name = format!("{name}.npy");
     if file_name.len() > usize::from(u16::MAX) {

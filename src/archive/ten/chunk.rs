@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use zerocopy::byteorder::little_endian::I64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::refused;
-use crate::error::{ErrorKind, Result};
+use super::{damaged, misuse};
+use crate::error::{HeaderError, Result, SystemError};
 use crate::npy::fill;
 
 const MAGIC: [u8; 8] = *b"~TenBin~";
@@ -28,16 +28,16 @@ pub(super) const HEAD: usize = size_of::<Wire>();
 pub(super) fn head(bytes: &[u8], at: u64) -> Result<u64> {
     let Ok((wire, _)) = Wire::read_from_prefix(bytes) else {
         let (needed, found) = (HEAD, bytes.len());
-        return Err(ErrorKind::Eof { what: "start of a chunk", needed, found }.into());
+        return Err(HeaderError::Eof { what: "start of a chunk", needed, found }.into());
     };
     if wire.magic != MAGIC {
-        return refused(
+        return damaged(
             format!("at byte {at}: a chunk starts with b\"{}\"", wire.magic.escape_ascii()),
             "expected b\"~TenBin~\"",
         );
     }
     u64::try_from(wire.nbytes.get()).or_else(|_| {
-        refused(format!("at byte {at}: a chunk of {} bytes", wire.nbytes), "expected 0 or more")
+        damaged(format!("at byte {at}: a chunk of {} bytes", wire.nbytes), "expected 0 or more")
     })
 }
 
@@ -50,7 +50,7 @@ pub(super) fn padded(len: u64) -> Option<u64> {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Io`].
+/// [`Io`](crate::ErrorKind::Io).
 pub fn write_chunk(mut to: impl Write, payload: &[u8]) -> Result<()> {
     begin(&mut to, payload.len())?;
     to.write_all(payload).map_err(write_error())?;
@@ -60,7 +60,7 @@ pub fn write_chunk(mut to: impl Write, payload: &[u8]) -> Result<()> {
 /// Writes what stands before a payload of `len` bytes.
 pub(super) fn begin(to: &mut impl Write, len: usize) -> Result<()> {
     let Ok(nbytes) = i64::try_from(len) else {
-        return refused(format!("a chunk of {len} bytes"), "at most 2^63 - 1 can be said");
+        return misuse(format!("a chunk of {len} bytes"), "at most 2^63 - 1 can be said");
     };
     let wire = Wire { magic: MAGIC, nbytes: I64::new(nbytes) };
     to.write_all(wire.as_bytes()).map_err(write_error())
@@ -80,8 +80,9 @@ pub(super) fn end(to: &mut impl Write, len: usize) -> Result<()> {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Archive`] for a wrong magic or a negative length,
-/// [`ErrorKind::Eof`], [`ErrorKind::Io`].
+/// [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic or a negative
+/// length, [`Truncated`](crate::ErrorKind::Truncated),
+/// [`Io`](crate::ErrorKind::Io).
 pub fn read_chunk(mut from: impl Read) -> Result<Option<Vec<u8>>> {
     let Some(len) = read_head(&mut from)? else { return Ok(None) };
     let mut payload = Vec::new();
@@ -109,7 +110,7 @@ pub(super) fn read_padding(from: &mut impl Read, len: u64) -> Result<()> {
 /// Checks that all of a payload was found.
 pub(super) fn whole(what: &'static str, needed: u64, found: usize) -> Result<()> {
     let needed = usize::try_from(needed).unwrap_or(usize::MAX);
-    if found == needed { Ok(()) } else { Err(ErrorKind::Eof { what, needed, found }.into()) }
+    if found == needed { Ok(()) } else { Err(HeaderError::Eof { what, needed, found }.into()) }
 }
 
 /// Joins payloads to one buffer: webdataset's `encode_chunks`.
@@ -128,8 +129,8 @@ pub fn encode_chunks(payloads: &[impl AsRef<[u8]>]) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Archive`] for a wrong magic or a negative length,
-/// [`ErrorKind::Eof`].
+/// [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic or a negative
+/// length, [`Truncated`](crate::ErrorKind::Truncated).
 pub fn decode_chunks(bytes: &[u8]) -> Result<Vec<&[u8]>> {
     let mut payloads = Vec::new();
     let mut at = 0;
@@ -139,7 +140,7 @@ pub fn decode_chunks(bytes: &[u8]) -> Result<Vec<&[u8]>> {
         let asked = usize::try_from(len).unwrap_or(usize::MAX);
         let Some(payload) = rest.get(..asked) else {
             let (needed, found) = (asked, rest.len());
-            return Err(ErrorKind::Eof { what: "payload of a chunk", needed, found }.into());
+            return Err(HeaderError::Eof { what: "payload of a chunk", needed, found }.into());
         };
         payloads.push(payload);
         at += HEAD + asked.next_multiple_of(ALIGN).min(rest.len());
@@ -148,9 +149,9 @@ pub fn decode_chunks(bytes: &[u8]) -> Result<Vec<&[u8]>> {
 }
 
 pub(super) fn read_error() -> impl FnOnce(io::Error) -> crate::error::Error {
-    ErrorKind::io("read the chunk")
+    SystemError::io("read the chunk")
 }
 
 pub(super) fn write_error() -> impl FnOnce(io::Error) -> crate::error::Error {
-    ErrorKind::io("write the chunk")
+    SystemError::io("write the chunk")
 }

@@ -3,9 +3,9 @@
 use zerocopy::byteorder::little_endian::I64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::refused;
+use super::{damaged, misuse};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_NDIM};
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{DTypeError, Error, HeaderError, Result, ShapeError, excerpt};
 use crate::layout::{Layout, Order};
 
 /// What webdataset writes at most.
@@ -55,16 +55,17 @@ impl TenHeader {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DType`] when the format has no such dtype,
-    /// [`ErrorKind::Archive`] for more than 9 axes or an info that is no
-    /// ASCII of at most 8 bytes, those of [`Layout::new`].
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the format has no
+    /// such dtype, [`Damaged`](crate::ErrorKind::Damaged) for more than 9 axes
+    /// or an info that is no ASCII of at most 8 bytes, those of
+    /// [`Layout::new`].
     pub fn new(dtype: &DType, shape: &[usize], info: &str) -> Result<TenHeader> {
         code(dtype)?;
         if shape.len() > MAX_WRITTEN_NDIM {
-            return refused(format!("{} axes", shape.len()), "a .ten array has at most 9");
+            return misuse(format!("{} axes", shape.len()), "a .ten array has at most 9");
         }
         if !info.is_ascii() || info.len() > 8 || info.starts_with('\0') || info.ends_with('\0') {
-            return refused(
+            return misuse(
                 format!("the info `{}`", excerpt(info)),
                 "expected ASCII of at most 8 bytes",
             );
@@ -91,22 +92,23 @@ impl TenHeader {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Archive`], [`ErrorKind::DType`], [`ErrorKind::Axes`],
-    /// [`ErrorKind::Eof`], those of [`Layout::new`].
+    /// [`Damaged`](crate::ErrorKind::Damaged),
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput),
+    /// [`Truncated`](crate::ErrorKind::Truncated), those of [`Layout::new`].
     pub fn decode(payload: &[u8]) -> Result<TenHeader> {
         let Ok((wire, dims)) = Wire::read_from_prefix(payload) else {
             let (needed, found) = (FIXED, payload.len());
-            return Err(ErrorKind::Eof { what: "header of an array", needed, found }.into());
+            return Err(HeaderError::Eof { what: "header of an array", needed, found }.into());
         };
         let Ok(ndim) = u64::try_from(wire.ndim.get()) else {
-            return refused(format!("an array of {} axes", wire.ndim), "expected 0 or more");
+            return damaged(format!("an array of {} axes", wire.ndim), "expected 0 or more");
         };
         let ndim = usize::try_from(ndim).unwrap_or(usize::MAX);
         if ndim > MAX_NDIM {
-            return Err(ErrorKind::Axes { found: ndim }.into());
+            return Err(Error::from(ShapeError::Axes { found: ndim }).in_contents());
         }
         if dims.len() != 8 * ndim {
-            return refused(
+            return damaged(
                 format!("{ndim} axes in a header of {} bytes", payload.len()),
                 "a header has 24 bytes and 8 an axis",
             );
@@ -120,11 +122,11 @@ impl TenHeader {
                 "expected 0 or more"
             };
             usize::try_from(dim.get())
-                .or_else(|_| refused(format!("an axis of length {dim}"), expected))
+                .or_else(|_| damaged(format!("an axis of length {dim}"), expected))
         };
         let shape = dims.iter().map(dim).collect::<Result<Vec<_>>>()?;
         let dtype = dtype(wire.code)?;
-        Layout::new(dtype.clone(), &shape, Order::C, 0)?;
+        Layout::new(dtype.clone(), &shape, Order::C, 0).map_err(Error::in_contents)?;
         Ok(TenHeader { dtype, shape, info: info(wire.info)? })
     }
 
@@ -139,7 +141,8 @@ impl TenHeader {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::DType`], naming the first that isn't acceptable.
+/// [`InvalidInput`](crate::ErrorKind::InvalidInput), naming the first that
+/// isn't acceptable.
 ///
 /// # Examples
 ///
@@ -155,7 +158,7 @@ pub fn check_dtypes(dtypes: &[DType], allow64: bool) -> Result<()> {
         code(dtype)?;
         if !allow64 && dtype.itemsize() == 8 {
             let reason = "64-bit dtypes are not allowed unless asked for".to_owned();
-            return Err(ErrorKind::DType { descr: dtype.to_string(), reason }.into());
+            return Err(DTypeError::Invalid { descr: dtype.to_string(), reason }.into());
         }
     }
     Ok(())
@@ -170,7 +173,7 @@ fn code(dtype: &DType) -> Result<String> {
         _ => {
             let reason =
                 "a .ten file holds f2, f4, f8, i1 to i8 and u1 to u8 only: use .npz".to_owned();
-            return Err(ErrorKind::DType { descr: dtype.to_string(), reason }.into());
+            return Err(DTypeError::Invalid { descr: dtype.to_string(), reason }.into());
         }
     };
     Ok(format!("{letter}{}", dtype.itemsize()))
@@ -186,7 +189,7 @@ fn dtype(code: [u8; 8]) -> Result<DType> {
         code @ (b"f2" | b"f4" | b"f8" | b"i1" | b"i2" | b"i4" | b"i8" | b"u1" | b"u2" | b"u4"
         | b"u8") => code,
         other => {
-            return refused(
+            return damaged(
                 format!("the type code b\"{}\"", other.escape_ascii()),
                 "expected f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8",
             );
@@ -198,7 +201,7 @@ fn dtype(code: [u8; 8]) -> Result<DType> {
 fn info(bytes: [u8; 8]) -> Result<String> {
     match std::str::from_utf8(trimmed(&bytes)) {
         Ok(text) if text.is_ascii() => Ok(text.to_owned()),
-        _ => refused(format!("the info b\"{}\"", bytes.escape_ascii()), "expected ASCII"),
+        _ => damaged(format!("the info b\"{}\"", bytes.escape_ascii()), "expected ASCII"),
     }
 }
 

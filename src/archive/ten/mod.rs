@@ -31,32 +31,40 @@ pub use open::Ten;
 pub use read::{Named, decode_buffer, decode_list, read};
 pub use write::{TenOptions, Tensor, encode_buffer, save, write};
 
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{ArchiveError, Result, excerpt};
 
 /// Checks that arrays have these names, in this order: webdataset's
 /// `check_infos` with a list.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Archive`] at the first that differs, or when there are more or
-/// fewer.
+/// [`Damaged`](crate::ErrorKind::Damaged) at the first that differs, or when
+/// there are more or fewer.
 pub fn check_infos(found: &[impl AsRef<str>], required: &[impl AsRef<str>]) -> Result<()> {
     for (at, (found, required)) in found.iter().zip(required).enumerate() {
         if found.as_ref() != required.as_ref() {
             let (found, required) = (excerpt(found.as_ref()), excerpt(required.as_ref()));
             let found = format!("array {at} has the info `{found}` instead of `{required}`");
-            return refused(found, "expected the infos that are required");
+            return damaged(found, "expected the infos that are required");
         }
     }
     if found.len() != required.len() {
         let found = format!("{} arrays and {} required infos", found.len(), required.len());
-        return refused(found, "expected as many of both");
+        return damaged(found, "expected as many of both");
     }
     Ok(())
 }
 
-fn refused<T>(found: String, expected: &'static str) -> Result<T> {
-    Err(ErrorKind::Archive { found, expected }.into())
+fn damaged<T>(found: String, expected: &'static str) -> Result<T> {
+    Err(ArchiveError::damaged(found, expected))
+}
+
+fn truncated<T>(found: &str, expected: &'static str) -> Result<T> {
+    Err(ArchiveError::truncated(found, expected))
+}
+
+fn misuse<T>(found: String, expected: &'static str) -> Result<T> {
+    Err(ArchiveError::misuse(found, expected))
 }
 
 /// True when a name ends as those that webdataset reads.
@@ -69,5 +77,5 @@ fn check_extension(path: &Path) -> Result<()> {
         return Ok(());
     }
     let found = "the name ends neither in .ten nor in .tb".to_owned();
-    refused(found, "rename it, or allow it with `any_extension`")
+    misuse(found, "rename it, or allow it with `any_extension`")
 }

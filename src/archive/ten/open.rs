@@ -8,7 +8,7 @@ use super::read::{Slot, scan};
 use super::{TenOptions, check_extension};
 use crate::archive::names::NameIndex;
 use crate::array::{self, MappedArray, MappedArrayMut, on};
-use crate::error::{Error, ErrorKind, Result, excerpt};
+use crate::error::{ArchiveError, Error, Result, excerpt};
 use crate::layout::Layout;
 use crate::source::Source;
 use crate::source::mode::Mode;
@@ -105,9 +105,11 @@ impl Ten {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Archive`] for a wrong magic, negative lengths, unknown
-    /// types, other names; [`ErrorKind::Eof`] when it ends too early;
-    /// [`ErrorKind::Axes`], [`ErrorKind::Io`], those of [`Layout::new`].
+    /// [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic, negative
+    /// lengths, unknown types, other names;
+    /// [`Truncated`](crate::ErrorKind::Truncated) when it ends too early;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput),
+    /// [`Io`](crate::ErrorKind::Io), those of [`Layout::new`].
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Ten> {
         // SAFETY: asks for the same promises.
         unsafe { TenOptions::new().open(path) }
@@ -196,7 +198,7 @@ impl Ten {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMember`].
+    /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn position(&self, info: &str) -> Result<usize> {
         let info_at =
             |position| self.slots.get(position).map_or("", |slot: &Slot| &slot.header.info);
@@ -208,7 +210,7 @@ impl Ten {
                 n if n > 8 => format!("are {} and {} more", shown.join(", "), n - 8),
                 _ => format!("are {}", shown.join(", ")),
             };
-            self.named_file(ErrorKind::NoMember { asked: excerpt(info), has }.into())
+            self.named_file(ArchiveError::NoMember { asked: excerpt(info), has }.into())
         })
     }
 
@@ -216,7 +218,7 @@ impl Ten {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMember`].
+    /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn data_offset(&self, index: usize) -> Result<u64> {
         self.slot(index).map(|slot| self.offset(slot))
     }
@@ -226,7 +228,7 @@ impl Ten {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMember`], [`ErrorKind::Map`], [`ErrorKind::Io`].
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`Io`](crate::ErrorKind::Io).
     pub fn get(&self, index: usize) -> Result<MappedArray> {
         self.made(index, Mode::ReadOnly, |offset, len| self.source.map(offset, len))
     }
@@ -245,7 +247,7 @@ impl Ten {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMember`].
+    /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn index(&self, text: &str) -> Result<usize> {
         match text.parse() {
             Ok(index) if index < self.len() => Ok(index),
@@ -287,7 +289,7 @@ impl Ten {
                 0 => "are none".to_owned(),
                 n => format!("are {n}, from 0"),
             };
-            self.named_file(ErrorKind::NoMember { asked: index.to_string(), has }.into())
+            self.named_file(ArchiveError::NoMember { asked: index.to_string(), has }.into())
         })
     }
 

@@ -4,9 +4,9 @@ use std::io::Read;
 
 use super::chunk::{self, HEAD};
 use super::header::{self, TenHeader};
-use super::refused;
+use super::{damaged, truncated};
 use crate::array::{self, MappedArray, elements};
-use crate::error::{ErrorKind, Result};
+use crate::error::{HeaderError, Result};
 use crate::source::map::Map;
 
 /// An array with its name.
@@ -57,7 +57,7 @@ fn slot(
     let bytes = bytes.get(..found).unwrap_or_default();
     let size = chunk::head(bytes, at)?;
     let Some(size) = usize::try_from(size).ok().filter(|size| *size <= header::MAX_LEN) else {
-        return refused(
+        return damaged(
             format!("at byte {at}: the header of an array has {size} bytes"),
             "expected 24 bytes and 8 an axis",
         );
@@ -65,13 +65,13 @@ fn slot(
     let rest = bytes.get(HEAD..).unwrap_or_default();
     let Some(payload) = rest.get(..size) else {
         let what = "header of an array";
-        return Err(ErrorKind::Eof { what, needed: size, found: rest.len() }.into());
+        return Err(HeaderError::Eof { what, needed: size, found: rest.len() }.into());
     };
     let header = TenHeader::decode(payload)?;
     let next = HEAD + size.next_multiple_of(64);
     let Some(rest) = bytes.get(next..).filter(|rest| !rest.is_empty()) else {
         let found = format!("at byte {at}: a header without elements");
-        return refused(found, "the file was truncated, or is still being written");
+        return truncated(&found, "the file was truncated, or is still being written");
     };
     let start = at.saturating_add(u64::try_from(next).unwrap_or(u64::MAX));
     let size = chunk::head(rest, start)?;
@@ -80,7 +80,7 @@ fn slot(
     let left = len.saturating_sub(offset);
     if size > left {
         let found = usize::try_from(left).unwrap_or(usize::MAX);
-        return Err(ErrorKind::Eof { what: "elements", needed, found }.into());
+        return Err(HeaderError::Eof { what: "elements", needed, found }.into());
     }
     let end = chunk::padded(size).and_then(|size| offset.checked_add(size)).unwrap_or(u64::MAX);
     Ok((Slot { header, offset }, end))
@@ -92,7 +92,7 @@ fn held(header: &TenHeader, size: u64) -> Result<usize> {
     if u64::try_from(needed).is_ok_and(|needed| needed == size) {
         return Ok(needed);
     }
-    refused(
+    damaged(
         format!("an array of {needed} bytes in a chunk of {size}"),
         "the file is damaged: the shape and the elements contradict each other",
     )
@@ -105,7 +105,9 @@ fn held(header: &TenHeader, size: u64) -> Result<usize> {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Archive`], [`ErrorKind::Eof`], [`ErrorKind::Axes`], those of
+/// [`Damaged`](crate::ErrorKind::Damaged),
+/// [`Truncated`](crate::ErrorKind::Truncated),
+/// [`InvalidInput`](crate::ErrorKind::InvalidInput), those of
 /// [`Layout::new`](crate::Layout::new).
 pub fn decode_buffer(bytes: &[u8]) -> Result<Vec<Named<&[u8]>>> {
     let payloads = chunk::decode_chunks(bytes)?;
@@ -121,8 +123,8 @@ pub fn decode_buffer(bytes: &[u8]) -> Result<Vec<Named<&[u8]>>> {
 pub fn decode_list<'a>(payloads: &[&'a [u8]]) -> Result<Vec<Named<&'a [u8]>>> {
     let named = |pair: &[&'a [u8]]| {
         let [header, elements] = *pair else {
-            let found = "a header without elements".to_owned();
-            return refused(found, "the file was truncated, or is still being written");
+            let found = "a header without elements";
+            return truncated(found, "the file was truncated, or is still being written");
         };
         let header = TenHeader::decode(header)?;
         held(&header, u64::try_from(elements.len()).unwrap_or(u64::MAX))?;
@@ -140,7 +142,7 @@ pub fn decode_list<'a>(payloads: &[&'a [u8]]) -> Result<Vec<Named<&'a [u8]>>> {
 ///
 /// # Errors
 ///
-/// As [`decode_buffer`], and [`ErrorKind::Io`], [`ErrorKind::Map`].
+/// As [`decode_buffer`], and [`Io`](crate::ErrorKind::Io).
 ///
 /// # Examples
 ///
@@ -167,7 +169,7 @@ fn next(from: &mut impl Read) -> Result<Option<Named>> {
     let mut payload = Vec::new();
     let most = u64::try_from(header::MAX_LEN).unwrap_or(u64::MAX);
     if size > most {
-        return refused(
+        return damaged(
             format!("the header of an array has {size} bytes"),
             "expected 24 bytes and 8 an axis",
         );
@@ -177,8 +179,8 @@ fn next(from: &mut impl Read) -> Result<Option<Named>> {
     chunk::read_padding(from, size)?;
     let header = TenHeader::decode(&payload)?;
     let Some(size) = chunk::read_head(from)? else {
-        let found = "a header without elements".to_owned();
-        return refused(found, "the stream ended too early");
+        let found = "a header without elements";
+        return truncated(found, "the stream ended too early");
     };
     let needed = held(&header, size)?;
     let data = elements(from, needed)?.into_read_only()?;

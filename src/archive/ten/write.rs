@@ -7,11 +7,11 @@ use ndarray::{ArrayRef, Dimension, LayoutRef};
 
 use super::chunk::{begin, end, write_chunk, write_error};
 use super::header::{TenHeader, is_u4};
-use super::{check_extension, refused};
+use super::{check_extension, misuse};
 use crate::array::{MappedArray, on};
 use crate::dtype::{ByteOrder, DType};
 use crate::element::{Element, Typed};
-use crate::error::{ErrorKind, Result};
+use crate::error::{DTypeError, Result};
 use crate::source::replace;
 
 /// What is encoded at once.
@@ -31,7 +31,7 @@ pub trait Tensor: private::Sealed {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`].
+    /// [`Io`](crate::ErrorKind::Io).
     fn write_elements(&self, to: &mut dyn Write) -> Result<()>;
 }
 
@@ -167,7 +167,7 @@ pub struct TenOptions {
 }
 
 impl TenOptions {
-    /// The defaults: infos empty, what webdataset can't read refused, and file
+    /// The defaults: infos empty, what webdataset can't read misuse, and file
     /// names that end in `.ten` or `.tb`.
     #[must_use]
     pub fn new() -> TenOptions {
@@ -206,8 +206,8 @@ impl TenOptions {
     /// # Errors
     ///
     /// Those of [`TenHeader::new`] before anything is made, and
-    /// [`ErrorKind::Archive`] when infos are neither one nor as many as
-    /// arrays or the name ends otherwise; [`ErrorKind::Io`].
+    /// [`Damaged`](crate::ErrorKind::Damaged) when infos are neither one nor as
+    /// many as arrays or the name ends otherwise; [`Io`](crate::ErrorKind::Io).
     pub fn save(&self, path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
         let saved = |path: &Path| {
             if !self.any_extension {
@@ -259,7 +259,7 @@ impl TenOptions {
         let none = [String::new()];
         let infos = self.infos.as_deref().unwrap_or(&none);
         if infos.len() != 1 && infos.len() != arrays.len() {
-            return refused(
+            return misuse(
                 format!("{} infos for {} arrays", infos.len(), arrays.len()),
                 "expected one for all, or one each",
             );
@@ -268,7 +268,7 @@ impl TenOptions {
             let header = TenHeader::new(&array.dtype(), array.shape(), info)?;
             if is_u4(&header.dtype) && !self.u4 {
                 let (descr, reason) = (header.dtype.to_string(), NO_U4.to_owned());
-                return Err(ErrorKind::DType { descr, reason }.into());
+                return Err(DTypeError::Invalid { descr, reason }.into());
             }
             Ok(header)
         });

@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::dtype::DType;
-use crate::error::{Error, ErrorKind, Result, excerpt};
+use crate::error::{DTypeError, Error, Result, excerpt};
 
 pub use number::Number;
 pub(crate) use number::{Wide, nearest_half, same};
@@ -71,7 +71,7 @@ impl FromStr for Casting {
         known.map(|(_, casting)| *casting).ok_or_else(|| {
             let value = format!("casting '{}'", excerpt(text));
             let expected = "no, equiv, safe, same_kind, same_value or unsafe".to_owned();
-            ErrorKind::Value { value, expected }.into()
+            DTypeError::Value { value, expected }.into()
         })
     }
 }
@@ -102,7 +102,7 @@ pub(crate) fn check(from: &DType, to: &DType, casting: Casting) -> Result<()> {
         Some(needed) => format!("allow it with casting `{needed}`"),
         None => "no cast leads there".to_owned(),
     };
-    Err(ErrorKind::Cast {
+    Err(DTypeError::Cast {
         from: from.to_string(),
         to: to.to_string(),
         casting: casting.to_string(),

@@ -18,7 +18,7 @@ use num_complex::Complex;
 use crate::dtype::{DType, Field, Kind, Unit};
 use crate::element::cast::nearest_half;
 use crate::element::{Element, Ticks, trimmed};
-use crate::error::{ErrorKind, Result};
+use crate::error::{DTypeError, Result};
 
 /// An element whose type is known at run time only.
 ///
@@ -223,7 +223,7 @@ impl Value {
     }
 
     fn refused(&self, dtype: &DType) -> crate::error::Error {
-        ErrorKind::Value { value: self.to_string(), expected: format!("what fits {dtype}") }.into()
+        DTypeError::Value { value: self.to_string(), expected: format!("what fits {dtype}") }.into()
     }
 
     fn as_bool(&self) -> Option<bool> {

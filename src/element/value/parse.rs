@@ -8,7 +8,7 @@ use crate::dtype::literal::Reader;
 use crate::dtype::{DType, Kind};
 use crate::element::cast::nearest_half;
 use crate::element::{Element as _, Ticks};
-use crate::error::{Error, ErrorKind, Result, excerpt};
+use crate::error::{DTypeError, Error, Result, excerpt};
 
 impl Value {
     /// Reads an element of a dtype from text.
@@ -21,7 +21,8 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Value`] when the text is none of these, or doesn't fit.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the text is none
+    /// of these, or doesn't fit.
     ///
     /// # Examples
     ///
@@ -136,7 +137,7 @@ impl Value {
 
 fn refused(text: &str, dtype: &DType, expected: &str) -> Error {
     let value = format!("`{}`", excerpt(text));
-    ErrorKind::Value { value, expected: format!("{expected}, for {dtype}") }.into()
+    DTypeError::Value { value, expected: format!("{expected}, for {dtype}") }.into()
 }
 
 /// A float as Python reads it; Rust knows `inf` and `nan` too.

@@ -13,7 +13,7 @@ use crate::array::{CreateOptions, OpenOptions, on};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ExtentError, RequestError, Result, ShapeError};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::source::file;
@@ -86,13 +86,13 @@ impl OpenOptions {
     pub fn append(&self, path: impl AsRef<Path>) -> Result<Appender> {
         let opened = |path: &Path| {
             if self.is_placed() {
-                return Err(ErrorKind::Placed.into());
+                return Err(RequestError::Placed.into());
             }
             let (file, Stat { len, .. }) = file::open(path, true)?;
             let head = Head::read(&file, len, self)?;
             match head.end(head.rows())? {
-                end if end < len => Err(ErrorKind::Trailing { end, found: len }.into()),
-                end if end > len => Err(ErrorKind::ShortFile { needed: end, found: len }.into()),
+                end if end < len => Err(ExtentError::Trailing { end, found: len }.into()),
+                end if end > len => Err(ExtentError::ShortFile { needed: end, found: len }.into()),
                 _ => Appender::new(file, path, head, false),
             }
         };
@@ -105,9 +105,10 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoRows`] for 0-d arrays, [`ErrorKind::Trailing`] when
-    /// something follows the elements, [`ErrorKind::ShortFile`] when some are
-    /// missing, [`ErrorKind::Io`], those of [`Header::parse`].
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) for 0-d arrays,
+    /// [`Damaged`](crate::ErrorKind::Damaged) when something follows the
+    /// elements, [`Truncated`](crate::ErrorKind::Truncated) when some are
+    /// missing, [`Io`](crate::ErrorKind::Io), those of [`Header::parse`].
     pub fn open(path: impl AsRef<Path>) -> Result<Appender> {
         OpenOptions::new().append(path)
     }
@@ -181,10 +182,12 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Fit`] when `T` is no such dtype, [`ErrorKind::Rows`] when
-    /// the shape is another, [`ErrorKind::Value`] when a value doesn't fit,
-    /// [`ErrorKind::Size`], [`ErrorKind::Io`], and [`ErrorKind::Changed`] when
-    /// the file's length isn't what it was.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when `T` is no such dtype,
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the shape is another,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a value doesn't
+    /// fit, [`InvalidInput`](crate::ErrorKind::InvalidInput),
+    /// [`Io`](crate::ErrorKind::Io), [`Changed`](crate::ErrorKind::Changed)
+    /// when the file's length isn't what it was.
     pub fn append<T: Element, D: Dimension>(&mut self, rows: &ArrayRef<T, D>) -> Result<()> {
         let added = |appender: &mut Appender| {
             let (count, elements) = rows::rows(rows, appender.header(), appender.axis)?;
@@ -218,8 +221,9 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`append`](Appender::append), but for [`ErrorKind::Fit`] and
-    /// [`ErrorKind::Value`].
+    /// As [`append`](Appender::append), but for
+    /// [`WrongDType`](crate::ErrorKind::WrongDType),
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput).
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let added = |appender: &mut Appender| {
             let header = appender.header();
@@ -235,8 +239,9 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`append_bytes`](Appender::append_bytes); [`ErrorKind::Rows`] when
-    /// the parts are not `rows` rows; those of `fill`.
+    /// As [`append_bytes`](Appender::append_bytes);
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the parts are not
+    /// `rows` rows; those of `fill`.
     ///
     /// # Examples
     ///
@@ -267,7 +272,7 @@ impl Appender {
                     return Ok(());
                 }
                 let (found, expected) = (format!("{found} bytes"), tuple(&tail.head().shape(rows)));
-                Err(ErrorKind::Rows { found, expected }.into())
+                Err(ShapeError::Rows { found, expected }.into())
             })
         };
         self.named(added)
@@ -281,7 +286,8 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Size`], [`ErrorKind::Io`], [`ErrorKind::Changed`].
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput),
+    /// [`Io`](crate::ErrorKind::Io), [`Changed`](crate::ErrorKind::Changed).
     pub fn resize(&mut self, rows: usize) -> Result<()> {
         let old = self.rows();
         self.named(|appender| appender.tail.resize(old, rows))?;
@@ -293,9 +299,9 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`], as when the disk is full, and
-    /// [`ErrorKind::Changed`]. What could not be written stays in the buffer;
-    /// the file has its old number of rows.
+    /// [`Io`](crate::ErrorKind::Io), as when the disk is full, and
+    /// [`Changed`](crate::ErrorKind::Changed). What could not be written stays
+    /// in the buffer; the file has its old number of rows.
     pub fn flush(&mut self) -> Result<()> {
         let rows = self.rows();
         self.named(|appender| appender.tail.write_out(rows))

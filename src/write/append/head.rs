@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::array::OpenOptions;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::Layout;
 use crate::npy::Header;
 use crate::source::file;
@@ -25,7 +25,7 @@ pub(super) struct Head {
 
 impl Head {
     pub(super) fn new(header: Header, bytes: Vec<u8>) -> Result<Head> {
-        let axis = header.growing_axis().ok_or(ErrorKind::NoRows)?;
+        let axis = header.growing_axis().ok_or(ShapeError::NoRows)?;
         Ok(Head { header, bytes, is_written: true, axis })
     }
 
@@ -33,7 +33,7 @@ impl Head {
     pub(super) fn read(file: &File, len: u64, options: &OpenOptions) -> Result<Head> {
         let header = options.read_header(file, len)?;
         let mut bytes = vec![0; header.data_offset];
-        file::read_at(file, &mut bytes, 0).map_err(ErrorKind::io("read the header"))?;
+        file::read_at(file, &mut bytes, 0).map_err(SystemError::io("read the header"))?;
         Head::new(header, bytes)
     }
 
@@ -105,7 +105,7 @@ impl Head {
         let (new, at) = (bytes.get(changed.clone()), u64::try_from(changed.start));
         if let Err(error) = put(new.unwrap_or_default(), at.unwrap_or(u64::MAX)) {
             self.is_written = put(&self.bytes, 0).is_ok();
-            return Err(ErrorKind::io("write the header")(error));
+            return Err(SystemError::io("write the header")(error));
         }
         (self.header, self.bytes, self.is_written) = (header, bytes, true);
         Ok(true)
@@ -127,13 +127,13 @@ impl Head {
         let nbytes = u64::try_from(header.layout()?.nbytes()).unwrap_or(u64::MAX);
         if !is_at(file, path)? {
             let moved = io::Error::other("another file has its name");
-            return Err(ErrorKind::io("replace")(moved));
+            return Err(SystemError::io("replace")(moved));
         }
         let new = Replacement::begin(path, true)?;
-        new.file().write_all(&encoded.bytes).map_err(ErrorKind::io("write the header"))?;
-        self.copy(file, new.file(), nbytes).map_err(ErrorKind::io("write the elements"))?;
+        new.file().write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
+        self.copy(file, new.file(), nbytes).map_err(SystemError::io("write the elements"))?;
         // The only other copy goes when this one gets its name.
-        new.file().sync_all().map_err(ErrorKind::io("sync"))?;
+        new.file().sync_all().map_err(SystemError::io("sync"))?;
         Ok((new, Head::new(header, encoded.bytes)?))
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::head::Head;
 use crate::array::{OpenOptions, on};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ExtentError, Result, SystemError};
 use crate::npy::MAGIC;
 use crate::source::file;
 use crate::source::platform::Stat;
@@ -108,8 +108,9 @@ impl RecoverOptions {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoRows`] for 0-d arrays, [`ErrorKind::Follows`] when what
-    /// follows the elements is another `.npy`, [`ErrorKind::Io`], those of
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) for 0-d arrays,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) when what follows the
+    /// elements is another `.npy`, [`Io`](crate::ErrorKind::Io), those of
     /// [`Header::parse`](crate::Header::parse).
     pub fn recover(&self, path: impl AsRef<Path>) -> Result<Recovery> {
         let recovered = |path: &Path| {
@@ -146,8 +147,8 @@ impl RecoverOptions {
 /// An error when what follows the elements starts as a `.npy` does.
 fn no_array(file: &File, end: u64) -> Result<()> {
     let mut start = [0; MAGIC.len()];
-    file::read_at(file, &mut start, end).map_err(ErrorKind::io("read the elements"))?;
-    if start == MAGIC { Err(ErrorKind::Follows { end }.into()) } else { Ok(()) }
+    file::read_at(file, &mut start, end).map_err(SystemError::io("read the elements"))?;
+    if start == MAGIC { Err(ExtentError::Follows { end }.into()) } else { Ok(()) }
 }
 
 /// Brings the file's length and then the header to so many rows. Dying in
@@ -157,20 +158,20 @@ fn no_array(file: &File, end: u64) -> Result<()> {
 /// those of an array that was too short to be mapped.
 fn mend(path: &Path, file: &mut File, mut head: Head, rows: usize) -> Result<()> {
     let end = head.end(rows)?;
-    file::reserve(file, end).map_err(ErrorKind::io("reserve space"))?;
+    file::reserve(file, end).map_err(SystemError::io("reserve space"))?;
     let is_longer = file::len(file)? > end;
     if is_longer && rows >= head.rows() {
-        file.set_len(end).map_err(ErrorKind::io("cut off what is no row"))?;
+        file.set_len(end).map_err(SystemError::io("cut off what is no row"))?;
     }
-    let sync = |file: &File| file.sync_all().map_err(ErrorKind::io("sync"));
+    let sync = |file: &File| file.sync_all().map_err(SystemError::io("sync"));
     if !head.write(file, rows)? {
-        let place = path.canonicalize().map_err(ErrorKind::io("open"))?;
+        let place = path.canonicalize().map_err(SystemError::io("open"))?;
         let (new, _) = head.rewritten(file, &place, rows)?;
         replace::commit_over(new, file)?;
-        return replace::sync_directory(&place).map_err(ErrorKind::io("sync"));
+        return replace::sync_directory(&place).map_err(SystemError::io("sync"));
     }
     if is_longer {
-        file.set_len(end).map_err(ErrorKind::io("cut off what is no row"))?;
+        file.set_len(end).map_err(SystemError::io("cut off what is no row"))?;
     }
     sync(file)
 }

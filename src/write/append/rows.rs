@@ -3,7 +3,7 @@
 use ndarray::{ArrayRef, ArrayView, Dimension, IxDyn};
 
 use crate::dtype::literal::tuple;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, ShapeError};
 use crate::layout::Order;
 use crate::npy::Header;
 
@@ -27,7 +27,7 @@ pub(super) fn rows<'a, T, D: Dimension>(
     };
     let Some(count) = count else {
         return Err(
-            ErrorKind::Rows { found: tuple(shape), expected: expected(header, axis) }.into()
+            ShapeError::Rows { found: tuple(shape), expected: expected(header, axis) }.into()
         );
     };
     let elements = array.view().into_dyn();
@@ -47,7 +47,7 @@ pub(super) fn count(
     let whole = if row == 0 && len == 0 { Some(0) } else { whole };
     whole.ok_or_else(|| {
         let found = format!("{len} {what}");
-        ErrorKind::Rows { found, expected: expected(header, axis) }.into()
+        ShapeError::Rows { found, expected: expected(header, axis) }.into()
     })
 }
 

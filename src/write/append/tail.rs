@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::head::Head;
 use crate::element::Element;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, SystemError};
 use crate::source::{file, replace};
 
 /// What is gathered before it is written, in bytes.
@@ -32,7 +32,7 @@ impl Tail {
     pub(super) fn new(file: File, path: &Path, head: Head, is_renamed: bool) -> Result<Tail> {
         // A dtype that can't be written is refused before there are rows.
         head.header().encode_in_place()?;
-        let place = path.canonicalize().map_err(ErrorKind::io("open"))?;
+        let place = path.canonicalize().map_err(SystemError::io("open"))?;
         let end = head.end(head.rows())?;
         let (buffer, capacity) = (Vec::new(), BUFFER);
         Ok(Tail { file, place, head, end, buffer, capacity, is_renamed })
@@ -92,7 +92,7 @@ impl Tail {
         }
         self.buffer.clear();
         self.end = end;
-        self.file.set_len(end).map_err(ErrorKind::io("take back what was written"))
+        self.file.set_len(end).map_err(SystemError::io("take back what was written"))
     }
 
     /// True when what was put since there were so many rows ought to be
@@ -116,7 +116,7 @@ impl Tail {
         }
         self.sync_file()?;
         if self.is_renamed {
-            replace::sync_directory(&self.place).map_err(ErrorKind::io("sync"))?;
+            replace::sync_directory(&self.place).map_err(SystemError::io("sync"))?;
             self.is_renamed = false;
         }
         Ok(())
@@ -131,7 +131,7 @@ impl Tail {
             return self.rewrite(rows);
         }
         self.unchanged()?;
-        let reserved = file::reserve(&self.file, end).map_err(ErrorKind::io("reserve space"));
+        let reserved = file::reserve(&self.file, end).map_err(SystemError::io("reserve space"));
         // A part of it may be there.
         self.end = end;
         let resized = reserved.and_then(|()| self.write_out(rows));
@@ -172,7 +172,7 @@ impl Tail {
         if let Err(error) = file::write_at(&self.file, bytes, self.end) {
             // A part may be there; if it can't go, the next write says so.
             let _ = self.file.set_len(self.end);
-            return Err(ErrorKind::io("write the elements")(error));
+            return Err(SystemError::io("write the elements")(error));
         }
         self.end += u64::try_from(bytes.len()).unwrap_or(0);
         Ok(())
@@ -181,10 +181,14 @@ impl Tail {
     /// An error if somebody else changed the file's length.
     fn unchanged(&self) -> Result<()> {
         let (expected, found) = (self.end, file::len(&self.file)?);
-        if found == expected { Ok(()) } else { Err(ErrorKind::Changed { expected, found }.into()) }
+        if found == expected {
+            Ok(())
+        } else {
+            Err(SystemError::Changed { expected, found }.into())
+        }
     }
 
     fn sync_file(&self) -> Result<()> {
-        self.file.sync_data().map_err(ErrorKind::io("sync"))
+        self.file.sync_data().map_err(SystemError::io("sync"))
     }
 }

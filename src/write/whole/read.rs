@@ -11,7 +11,7 @@ use super::BLOCK;
 use crate::array::{OpenOptions, Place, Rest, on};
 use crate::dtype::literal::tuple;
 use crate::element::{Element, decode_onto};
-use crate::error::{ErrorKind, Result};
+use crate::error::{HeaderError, Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order, check_unbacked};
 use crate::npy::{HeaderText, fill};
 use crate::view::rank;
@@ -28,12 +28,13 @@ const STEP: usize = 256 * 1024;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Rank`] when the array has other axes than `D`,
-/// [`ErrorKind::Fit`] when its elements are no `T`,
-/// [`ErrorKind::ShortFile`] or [`ErrorKind::Eof`] when elements are missing,
-/// [`ErrorKind::Unbacked`] for more than a million elements of no bytes,
-/// [`ErrorKind::Map`] when there is not enough memory, [`ErrorKind::Io`], and
-/// those of [`Header::read`](crate::Header::read) and [`Layout::new`].
+/// [`WrongShape`](crate::ErrorKind::WrongShape) when the array has other axes
+/// than `D`, [`WrongDType`](crate::ErrorKind::WrongDType) when its elements are
+/// no `T`, [`Truncated`](crate::ErrorKind::Truncated) when elements are
+/// missing, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a
+/// million elements of no bytes, [`Io`](crate::ErrorKind::Io) when there is not
+/// enough memory, [`Io`](crate::ErrorKind::Io), and those of
+/// [`Header::read`](crate::Header::read) and [`Layout::new`].
 ///
 /// # Examples
 ///
@@ -101,11 +102,11 @@ impl OpenOptions {
         path: impl AsRef<Path>,
     ) -> Result<Array<T, D>> {
         let read = |path: &Path| {
-            let file = File::open(path).map_err(ErrorKind::io("open"))?;
-            let metadata = file.metadata().map_err(ErrorKind::io("ask for the length"))?;
+            let file = File::open(path).map_err(SystemError::io("open"))?;
+            let metadata = file.metadata().map_err(SystemError::io("ask for the length"))?;
             if !metadata.is_file() {
                 return if self.is_placed() {
-                    Err(ErrorKind::NotRegular { found: "a pipe or device" }.into())
+                    Err(SystemError::NotRegular { found: "a pipe or device" }.into())
                 } else {
                     self.read_ndarray_from(file)
                 };
@@ -162,7 +163,7 @@ impl<T: Element, D: Dimension> Whole<T, D> {
         let shape = self.dim.set_f(self.order == Order::F);
         let refused = |_| {
             let (shape, itemsize) = (tuple(self.layout.shape()), size_of::<T>());
-            ErrorKind::Size { shape, itemsize }.into()
+            ShapeError::Size { shape, itemsize }.into()
         };
         Array::from_shape_vec(shape, elements).map_err(refused)
     }
@@ -224,7 +225,7 @@ impl<T: Element, D: Dimension> Whole<T, D> {
 
     fn short(&self, elements: usize, bytes: usize) -> crate::error::Error {
         let found = elements * self.layout.dtype().itemsize() + bytes;
-        ErrorKind::Eof { what: "elements", needed: self.layout.nbytes(), found }.into()
+        HeaderError::Eof { what: "elements", needed: self.layout.nbytes(), found }.into()
     }
 }
 
@@ -236,9 +237,9 @@ fn reserved<T>(count: usize) -> Result<Vec<T>> {
 
 fn out_of_memory<T>(count: usize) -> crate::error::Error {
     let len = count.saturating_mul(size_of::<T>());
-    ErrorKind::map("allocate", len)(io::ErrorKind::OutOfMemory.into())
+    SystemError::map("allocate", len)(io::ErrorKind::OutOfMemory.into())
 }
 
 fn read_error() -> impl FnOnce(io::Error) -> crate::error::Error {
-    ErrorKind::io("read the elements")
+    SystemError::io("read the elements")
 }

@@ -8,7 +8,7 @@ use ndarray::{ArrayRef, ArrayView, Dimension};
 use super::BLOCK;
 use crate::dtype::DType;
 use crate::element::{Element, Typed};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Result, SystemError};
 use crate::layout::Order;
 use crate::npy::{Encoded, Header, Version};
 use crate::source::replace;
@@ -117,9 +117,11 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// Before anything is made: [`ErrorKind::Fit`] when `T` is no such dtype,
-    /// those of [`Header::new`] and [`Header::encode`]. After that
-    /// [`ErrorKind::Value`] for text that is too long, and [`ErrorKind::Io`].
+    /// Before anything is made: [`WrongDType`](crate::ErrorKind::WrongDType)
+    /// when `T` is no such dtype, those of [`Header::new`] and
+    /// [`Header::encode`]. After that
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that is too
+    /// long, and [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
     ///
@@ -197,7 +199,7 @@ impl<'a, T: Element, D: Dimension> Whole<'a, T, D> {
     }
 
     fn write(&self, mut to: impl Write) -> Result<()> {
-        to.write_all(&self.header.bytes).map_err(ErrorKind::io("write the header"))?;
+        to.write_all(&self.header.bytes).map_err(SystemError::io("write the header"))?;
         let slice = self.elements.as_slice();
         match slice.map(|slice| (slice, T::bytes_of(&self.codec, slice))) {
             Some((_, Some(bytes))) => to.write_all(bytes).map_err(write_error())?,
@@ -236,5 +238,5 @@ impl<'a, T: Element, D: Dimension> Whole<'a, T, D> {
 }
 
 fn write_error() -> impl FnOnce(io::Error) -> crate::error::Error {
-    ErrorKind::io("write the elements")
+    SystemError::io("write the elements")
 }

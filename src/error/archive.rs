@@ -1,0 +1,87 @@
+//! Archives and their members.
+
+use super::{Error, ErrorKind};
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArchiveError {
+    /// The archive or a member of it is refused, for a reason of this kind.
+    #[error("{found}: {expected}")]
+    Refused {
+        /// Damaged, not supported, misuse, …
+        kind: ErrorKind,
+        /// What is there.
+        found: String,
+        /// What was expected, or what would work.
+        expected: &'static str,
+    },
+
+    /// The bytes of a member of an archive are not those that were stored.
+    #[error(
+        "the CRC-32 of its bytes is {found:08x}, the archive says {expected:08x}: it is damaged"
+    )]
+    Checksum {
+        /// What the bytes give.
+        found: u32,
+        /// What the archive says.
+        expected: u32,
+    },
+
+    /// A compressed member needs more memory than is allowed.
+    #[error(
+        "takes {size} bytes of memory and the limit is {limit}: raise it with `max_inflated` if you trust the file"
+    )]
+    Inflated {
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in force, in bytes.
+        limit: u64,
+    },
+
+    /// An archive has no member of this name.
+    #[error("no member `{asked}`: there {has}")]
+    NoMember {
+        /// The name asked for.
+        asked: String,
+        /// The names there are.
+        has: String,
+    },
+}
+
+impl ArchiveError {
+    /// The archive's bytes contradict the format or each other.
+    pub(crate) fn damaged(found: impl Into<String>, expected: &'static str) -> Error {
+        ArchiveError::refused(ErrorKind::Damaged, found, expected)
+    }
+
+    /// The archive ends too early.
+    pub(crate) fn truncated(found: impl Into<String>, expected: &'static str) -> Error {
+        ArchiveError::refused(ErrorKind::Truncated, found, expected)
+    }
+
+    /// The archive uses something of its format that is not implemented.
+    pub(crate) fn unsupported(found: impl Into<String>, expected: &'static str) -> Error {
+        ArchiveError::refused(ErrorKind::Unsupported, found, expected)
+    }
+
+    /// The caller asked for something the archive or its format cannot give.
+    pub(crate) fn misuse(found: impl Into<String>, expected: &'static str) -> Error {
+        ArchiveError::refused(ErrorKind::InvalidInput, found, expected)
+    }
+
+    pub(crate) fn refused(
+        kind: ErrorKind,
+        found: impl Into<String>,
+        expected: &'static str,
+    ) -> Error {
+        ArchiveError::Refused { kind, found: found.into(), expected }.into()
+    }
+
+    pub(super) fn kind(&self) -> ErrorKind {
+        match self {
+            ArchiveError::Refused { kind, .. } => *kind,
+            ArchiveError::Checksum { .. } => ErrorKind::Damaged,
+            ArchiveError::Inflated { .. } => ErrorKind::LimitExceeded,
+            ArchiveError::NoMember { .. } => ErrorKind::NotFound,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Errors that callers make, and conversions from and to other error types.
+
+use std::error::Error as StdError;
+use std::{fmt, io};
+
+use super::{Error, ErrorKind, Failure, SystemError};
+
+type AnyError = Box<dyn StdError + Send + Sync>;
+
+/// An error of a caller's.
+#[derive(Debug)]
+pub(crate) struct Custom {
+    pub(super) kind: ErrorKind,
+    pub(super) error: AnyError,
+}
+
+impl fmt::Display for Custom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl StdError for Custom {}
+
+impl Error {
+    /// An error of this kind and with this text, or around another error: for
+    /// [`Element`](crate::Element)s and others of a caller's own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::InvalidValue, "a token is below 50257, 60000 given");
+    /// assert_eq!(error.to_string(), "a token is below 50257, 60000 given");
+    /// ```
+    #[cold]
+    #[must_use]
+    pub fn new(kind: ErrorKind, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        Failure::Custom(Custom { kind, error: error.into() }).into()
+    }
+
+    /// Any error, as one of kind [`Other`](ErrorKind::Other), or of its own
+    /// kind if it is an [`io::Error`] or an [`Error`] already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let number: npymap::Result<u32> = "x".parse().map_err(npymap::Error::other);
+    /// assert_eq!(number.unwrap_err().to_string(), "invalid digit found in string");
+    /// ```
+    #[cold]
+    #[must_use]
+    pub fn other(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        let error = match error.into().downcast::<Error>() {
+            Ok(ours) => return *ours,
+            Err(error) => error,
+        };
+        match error.downcast::<io::Error>() {
+            Ok(error) => (*error).into(),
+            Err(error) => Error::new(ErrorKind::Other, error),
+        }
+    }
+
+    /// The caller's error it was made of with [`new`](Error::new) or
+    /// [`other`](Error::other).
+    #[must_use]
+    pub fn get_ref(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
+        match self.failure() {
+            Failure::Custom(custom) => Some(&*custom.error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        match error.downcast::<Error>() {
+            Ok(ours) => ours,
+            Err(error) => SystemError::Plain(error).into(),
+        }
+    }
+}
+
+impl From<Box<dyn StdError + Send + Sync>> for Error {
+    fn from(error: Box<dyn StdError + Send + Sync>) -> Error {
+        Error::other(error)
+    }
+}
+
+impl From<Error> for io::Error {
+    /// An [`io::Error`] of the closest [`io::ErrorKind`] that holds the whole
+    /// error.
+    fn from(error: Error) -> io::Error {
+        let kind = match error.kind() {
+            ErrorKind::NotFound => io::ErrorKind::NotFound,
+            ErrorKind::AlreadyExists => io::ErrorKind::AlreadyExists,
+            ErrorKind::Truncated => io::ErrorKind::UnexpectedEof,
+            ErrorKind::Damaged | ErrorKind::WrongDType | ErrorKind::WrongShape => {
+                io::ErrorKind::InvalidData
+            }
+            ErrorKind::Unsupported => io::ErrorKind::Unsupported,
+            ErrorKind::OutOfBounds | ErrorKind::InvalidInput | ErrorKind::InvalidValue => {
+                io::ErrorKind::InvalidInput
+            }
+            ErrorKind::Io => error.io_error().map_or(io::ErrorKind::Other, io::Error::kind),
+            ErrorKind::LimitExceeded | ErrorKind::Changed | ErrorKind::Other => {
+                io::ErrorKind::Other
+            }
+        };
+        io::Error::new(kind, error)
+    }
+}

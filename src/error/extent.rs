@@ -1,0 +1,89 @@
+//! Files and buffers that end before or after the last element.
+
+use super::ErrorKind;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExtentError {
+    /// The file ends before the last element.
+    #[error(
+        "the elements end at byte {needed} and the file at {found}: it was truncated, or is still being written"
+    )]
+    ShortFile {
+        /// Where the last element ends, in bytes from the start of the file.
+        needed: u64,
+        /// The length of the file in bytes.
+        found: u64,
+    },
+
+    /// The bytes given to an array end before its last element.
+    #[error("the elements end at byte {needed} and the buffer at {found}")]
+    ShortBuffer {
+        /// Where the last element ends in the buffer.
+        needed: usize,
+        /// The buffer's length in bytes.
+        found: usize,
+    },
+
+    /// A file of no bytes, which can't be mapped.
+    #[error(
+        "is empty, so there is nothing to map: open it in mode 'r+', which needs no bytes for a shape without elements"
+    )]
+    Empty,
+
+    /// The bytes of a raw file don't tell its shape.
+    #[error("{}", remainder(*offset, *itemsize, *found))]
+    Remainder {
+        /// Where the elements start.
+        offset: u64,
+        /// Bytes of one element.
+        itemsize: usize,
+        /// The length of the file in bytes.
+        found: u64,
+    },
+
+    /// Something follows the elements where rows are to be added.
+    #[error(
+        "the elements end at byte {end} and the file at {found}: `recover` makes rows of what follows"
+    )]
+    Trailing {
+        /// Where the last element ends, in bytes from the start of the file.
+        end: u64,
+        /// The length of the file in bytes.
+        found: u64,
+    },
+
+    /// What follows the elements is another array, not rows.
+    #[error("another array follows the elements at byte {end}, and no rows")]
+    Follows {
+        /// Where the last element ends, in bytes from the start of the file.
+        end: u64,
+    },
+}
+
+impl ExtentError {
+    pub(super) fn kind(&self) -> ErrorKind {
+        match self {
+            ExtentError::Remainder { itemsize: 0, .. } => ErrorKind::InvalidInput,
+            ExtentError::Remainder { offset, found, .. } if offset <= found => ErrorKind::Damaged,
+            ExtentError::ShortFile { .. }
+            | ExtentError::ShortBuffer { .. }
+            | ExtentError::Remainder { .. }
+            | ExtentError::Empty => ErrorKind::Truncated,
+            ExtentError::Trailing { .. } => ErrorKind::Damaged,
+            ExtentError::Follows { .. } => ErrorKind::Unsupported,
+        }
+    }
+}
+
+/// Why a raw file doesn't tell the shape.
+fn remainder(offset: u64, itemsize: usize, found: u64) -> String {
+    match found.checked_sub(offset) {
+        _ if itemsize == 0 => {
+            "elements of no bytes are not counted by the file's length: give the shape".to_owned()
+        }
+        None => format!("the elements start at byte {offset} and the file ends at {found}"),
+        Some(rest) => format!(
+            "the {rest} bytes from byte {offset} on are no whole number of elements of {itemsize} bytes: give the shape"
+        ),
+    }
+}
