@@ -90,7 +90,8 @@ pub use loader::{
     Sampler, SamplerState, Share, Stacked, Tail,
 };
 pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
-pub use source::lock::FileLock;
+pub use source::atomic::AtomicFile;
+pub use source::lock::{FileLock, Locking};
 pub use source::map::{Map, MapMut};
 pub use source::mode::Mode;
 pub use source::pages::Mapping;

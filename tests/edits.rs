@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use npymap::ndarray::s;
 use npymap::{
     CreateOptions, ErrorKind, Layout, MappedArray, MappedArrayMut, OpenOptions, Order, Value,
 };
@@ -119,6 +120,46 @@ fn a_file_filled_by_writes_is_full() {
     let values: Vec<i32> = (0..len as i32).collect();
     array.write_elements(&[0], &values).unwrap();
     assert_eq!(array.as_slice::<i32>().unwrap(), values);
+}
+
+#[test]
+fn a_selection_is_written_and_nothing_else() {
+    let directory = directory();
+    let shape = [40, 300];
+    for order in [Order::C, Order::F] {
+        // Few ranges, and enough of them to be stored.
+        for slice in [s![3..5, ..], s![.., 7..8], s![..;-2, ..;3], s![1..1, ..]] {
+            let bytes = npy(">u2", &shape, order, &[1, 2].repeat(12_000));
+            let path = file(&directory, "a.npy", &bytes);
+            let mut array = open_mut(&path).unwrap();
+            let mut expected = array.view::<u16>().unwrap().to_ndarray();
+            let selected = expected.slice(slice).len();
+            expected.slice_mut(slice).fill(7);
+            assert_eq!(array.write_fill_slice(slice, None, &7_u16).unwrap(), selected);
+            assert_eq!(array.view::<u16>().unwrap().to_ndarray(), expected);
+            drop(array);
+            assert_eq!(open(&path).unwrap().view::<u16>().unwrap().to_ndarray(), expected);
+        }
+    }
+}
+
+#[test]
+fn a_field_of_a_selection_is_written_and_padding_stays() {
+    let directory = directory();
+    let dtype = "{'names': ['a', 'b'], 'formats': ['u1', '<u2'], 'offsets': [0, 2], 'itemsize': 5}";
+    let path = file(&directory, "a.npy", &npy(dtype, &[3], Order::C, &[9; 15]));
+    let mut array = open_mut(&path).unwrap();
+    array.write_fill_slice(s![1..], Some("b"), &513_u16).unwrap();
+    assert_eq!(array.as_bytes().unwrap(), [9, 9, 9, 9, 9, 9, 9, 1, 2, 9, 9, 9, 1, 2, 9]);
+    let record = Value::parse("(5, 6)", array.dtype()).unwrap();
+    array.write_fill_slice(s![0], None, &record).unwrap();
+    assert_eq!(array.as_bytes().unwrap()[..5], [5, 9, 6, 0, 9]);
+    let error = array.write_fill_slice(s![0], Some("c"), &1_u8).unwrap_err();
+    assert!(error.to_string().contains("c"), "{error}");
+    array.write_fill_slice(s![3], None, &record).unwrap_err();
+    let mut private = open_copy_on_write(&path).unwrap();
+    let error = private.write_fill_slice(s![0], None, &record).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
 /// A map of 64 bytes, and in it an array of four numbers from byte 32 on.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use npymap::ndarray::Array2;
+use npymap::ndarray::{Array2, s};
 use npymap::npz::{self, Compression, NpzWriter};
 use npymap::ten;
 use npymap::{
@@ -96,6 +96,10 @@ fn fill(path: &Path) {
     let sparse = CreateOptions::new().sparse(true).clone();
     let mut array = create(path, "<u8", shape, &sparse).unwrap();
     is_full(&array.write_fill(&7_u64).unwrap_err());
+    drop(array);
+    fs::remove_file(path).unwrap();
+    let mut array = create(path, "<u8", shape, &sparse).unwrap();
+    is_full(&array.write_fill_slice(s![..;3, ..], None, &7_u64).unwrap_err());
     drop(array);
     fs::remove_file(path).unwrap();
 

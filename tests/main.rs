@@ -16,6 +16,7 @@ mod append;
 #[cfg(feature = "npz")]
 mod archives;
 mod array_file;
+mod atomic_files;
 mod batches;
 mod cases;
 mod create;

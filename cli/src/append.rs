@@ -8,10 +8,11 @@ use npymap::{MAX_HEADER_LEN, OpenOptions, Order};
 
 use crate::escape::safe;
 use crate::failure::Failure;
+use crate::locking::Wait;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::rows::{self, Rows, Wanted};
-use crate::words;
+use crate::{signals, words};
 
 /// Adds the rows of other arrays to an array, in its file.
 ///
@@ -34,6 +35,9 @@ pub(crate) struct Append {
     #[arg(long)]
     flush: bool,
 
+    #[command(flatten)]
+    wait: Wait,
+
     /// The longest header to read, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
@@ -54,7 +58,10 @@ impl Append {
         let failed = Failure::at(path);
         let mut options = OpenOptions::new();
         let options = options.max_header_len(self.max_header_len);
-        let mut to = options.append(path).map_err(&failed)?;
+        signals::watch().map_err(Failure::file(path, "open"))?;
+        let opened =
+            self.wait.locking(path, |locking| options.clone().locking(locking).append(path));
+        let mut to = opened.map_err(&failed)?;
         let (dtype, shape, order) = (to.dtype().clone(), to.shape().to_vec(), to.order());
         let axis = if order == Order::C { 0 } else { shape.len().saturating_sub(1) };
         let wanted = Wanted { path, dtype: &dtype, shape: &shape, axis };

@@ -1,8 +1,9 @@
 //! Changes an array where it is: a file, or a member of one.
 
-use npymap::{Format, MappedArrayMut};
+use npymap::{FileLock, Format, MappedArrayMut};
 
 use crate::failure::Failure;
+use crate::locking::Wait;
 use crate::place::Place;
 use crate::{open, rewrite};
 
@@ -14,6 +15,7 @@ pub(crate) struct Asked {
     /// Wait until it is on the disk.
     pub(crate) flush: bool,
     pub(crate) max_header_len: usize,
+    pub(crate) wait: Wait,
 }
 
 impl Asked {
@@ -30,7 +32,7 @@ impl Asked {
             (Format::Npy, None) | (Format::Ten, Some(_)) => {
                 self.in_place(place, change).map_err(Failure::at(place.name()))
             }
-            (Format::Npz, Some(name)) => rewrite::member(path, name, self.max_header_len, change),
+            (Format::Npz, Some(name)) => rewrite::member(path, name, self, change),
             _ => Err(Failure::Refused { path: place.name().to_owned(), reason: REFUSED }),
         }
     }
@@ -40,7 +42,11 @@ impl Asked {
         place: &Place,
         change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
     ) -> npymap::Result<usize> {
+        let path = &place.path;
+        let lock = self.wait.locking(path, |locking| FileLock::exclusive(path, locking))?;
         let mut array = open::write_array(place, self.max_header_len)?;
+        // A program that doesn't lock may have replaced the file before it was opened.
+        lock.as_ref().map_or(Ok(()), |lock| lock.check(path))?;
         let count = change(&mut array)?;
         if self.flush {
             array.close()?;

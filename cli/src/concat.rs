@@ -59,6 +59,8 @@ impl Concat {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         ending::npy(&self.output)?;
         let Some(place) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
+        // It may replace an input, which is locked before it is read.
+        let draft = Draft::begin(&self.output, self.made.existing())?;
         let (dtype, mut shape) = first(place, self.max_header_len)?;
         let axis = self.axis(place, &shape)?;
         let wanted = Wanted { path: place.name(), dtype: &dtype, shape: &shape, axis };
@@ -73,8 +75,7 @@ impl Concat {
             *dim = count;
         }
         let made = self.made.options(Order::C);
-        let (draft, array) =
-            Draft::begin(&self.output, self.made.overwrite, &dtype, &shape, &made)?;
+        let array = draft.array(&dtype, &shape, &made)?;
         let filled = if axis == 0 { behind(rows, array) } else { beside(&rows, axis, array) };
         filled.map_err(Failure::at(&self.output))?;
         draft.commit()?;

@@ -112,14 +112,16 @@ impl From<Bytes> for ByteOrder {
 impl Convert {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let written = Written::by_ending(&self.output)?;
+        // It may replace the input, which is locked before it is read.
+        let draft = Draft::begin(&self.output, self.made.existing())?;
         let inputs = Inputs::open(&self.input, self.max_header_len);
         let mut inputs = inputs.map_err(Failure::library)?;
         inputs.replaced_by(&self.output);
-        let draft = match written {
-            Written::Npz => self.npz(&inputs)?,
-            Written::Ten => self.ten(&inputs)?,
-            Written::Npy => self.npy(&inputs)?,
-        };
+        match written {
+            Written::Npz => self.npz(&inputs, &draft)?,
+            Written::Ten => self.ten(&inputs, &draft)?,
+            Written::Npy => self.npy(&inputs, &draft)?,
+        }
         // It may take the place of what was read, which some systems don't
         // allow while that is open.
         drop(inputs);
@@ -127,7 +129,7 @@ impl Convert {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn npz(&self, inputs: &Inputs<'_>) -> Result<Draft, Failure> {
+    fn npz(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), Failure> {
         self.refuse(self.made.version.is_some(), "members of an .npz have no --version of choice")?;
         self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
         let stored = Stored {
@@ -136,12 +138,11 @@ impl Convert {
             dtype: self.dtype.clone(),
             casting: self.casting(),
             compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
-            overwrite: self.made.overwrite,
         };
-        outputs::npz(&self.output, &inputs.arrays()?, &stored)
+        outputs::npz(draft, &inputs.arrays()?, &stored)
     }
 
-    fn ten(&self, inputs: &Inputs<'_>) -> Result<Draft, Failure> {
+    fn ten(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), Failure> {
         let is_c = matches!(self.order, None | Some(Axes::C));
         let is_little = matches!(self.byte_order, None | Some(Bytes::Little))
             || self.byte_order.map(ByteOrder::from) == Some(ByteOrder::Little);
@@ -155,12 +156,11 @@ impl Convert {
             dtype: self.dtype.clone(),
             casting: self.casting(),
             compression: Compression::Stored,
-            overwrite: self.made.overwrite,
         };
-        outputs::ten(&self.output, &inputs, TenOptions::new().allow_u4(self.allow_u4), &stored)
+        outputs::ten(draft, &inputs, TenOptions::new().allow_u4(self.allow_u4), &stored)
     }
 
-    fn npy(&self, inputs: &Inputs<'_>) -> Result<Draft, Failure> {
+    fn npy(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), Failure> {
         self.refuse(self.deflate.is_some(), "a .npy can't be deflated: use .npz")?;
         self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
         let from = inputs.one().map_err(Failure::library)?;
@@ -169,16 +169,9 @@ impl Convert {
         let dtype = self.dtype.as_ref().unwrap_or(layout.dtype());
         let dtype = bytes.map_or(dtype.clone(), |order| dtype.with_byte_order(order));
         let order = outputs::order(self.order.map(Order::from), &layout);
-        let (draft, array) = Draft::begin(
-            &self.output,
-            self.made.overwrite,
-            &dtype,
-            layout.shape(),
-            &self.made.options(order),
-        )?;
+        let array = draft.array(&dtype, layout.shape(), &self.made.options(order))?;
         if self.dtype.is_some() {
-            self.cast(&from, array)?;
-            return Ok(draft);
+            return self.cast(&from, array);
         }
         let plan = Plan::new(layout.dtype(), bytes, Padding::Keep);
         let map = from.into_data();
@@ -191,8 +184,7 @@ impl Convert {
             region.copy(&plan, all.as_slice_mut()?, &mut |bytes| progress.add(bytes));
             all.close()
         });
-        filled.map_err(Failure::at(&self.output))?;
-        Ok(draft)
+        filled.map_err(Failure::at(&self.output))
     }
 
     /// Fills the new array with the elements as its dtype.

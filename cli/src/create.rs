@@ -64,8 +64,8 @@ impl Create {
         let value = value.transpose().map_err(&failed)?;
         let mut options = self.made.options(self.order.into());
         options.sparse(self.sparse).page_aligned(self.page_aligned);
-        let (draft, mut array) =
-            Draft::begin(&self.file, self.made.overwrite, &self.dtype, &self.shape.0, &options)?;
+        let draft = Draft::begin(&self.file, self.made.existing())?;
+        let mut array = draft.array(&self.dtype, &self.shape.0, &options)?;
         let filled = value.map_or(Ok(()), |value| array.write_fill(&value));
         filled.and_then(|()| array.close()).map_err(&failed)?;
         draft.commit()?;

@@ -36,6 +36,9 @@ pub(crate) enum Failure {
     /// Nobody reads that many, and they say nothing.
     #[error("{}: {count} elements of no bytes are asked for, and at most {most} are printed: select fewer", path.display())]
     NoBytes { path: PathBuf, count: usize, most: usize },
+    /// Others hold the lock on the file.
+    #[error("{}: is being written by another process: leave out --no-wait to wait for it", path.display())]
+    Locked { path: PathBuf },
     /// A file is there already.
     #[error("{}: exists: choose another name, or allow it to be replaced with --overwrite", path.display())]
     Exists { path: PathBuf },
@@ -47,6 +50,7 @@ impl Failure {
     pub(crate) fn at(path: &Path) -> impl Fn(npymap::Error) -> Failure {
         move |error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::Exists { path: path.to_owned() },
+            ErrorKind::Locked => Failure::Locked { path: path.to_owned() },
             _ => Failure::At { path: path.to_owned(), error },
         }
     }

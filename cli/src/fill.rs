@@ -9,6 +9,7 @@ use npymap::{MAX_HEADER_LEN, MappedArrayMut, Mode, Value};
 use crate::change::Asked;
 use crate::escape::safe;
 use crate::failure::Failure;
+use crate::locking::Wait;
 use crate::place::Place;
 use crate::words;
 
@@ -29,6 +30,9 @@ pub(crate) struct Fill {
     #[arg(long)]
     flush: bool,
 
+    #[command(flatten)]
+    wait: Wait,
+
     /// The longest header to read, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
@@ -43,7 +47,8 @@ pub(crate) struct Fill {
 
 impl Fill {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let asked = Asked { flush: self.flush, max_header_len: self.max_header_len };
+        let asked =
+            Asked { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
         let count = asked.array(&self.file, |array| self.fill(array))?;
         let elements = words::plural(count, "element");
         writeln!(std::io::stdout(), "{}: {elements} set", safe(self.file.name().display()))?;

@@ -4,6 +4,9 @@
 use clap::{Args, ValueEnum};
 use npymap::{CreateOptions, Order, Version};
 
+use crate::draft::Existing;
+use crate::locking::Wait;
+
 /// How a new file is made.
 #[derive(Debug, Args)]
 pub(crate) struct Made {
@@ -14,9 +17,17 @@ pub(crate) struct Made {
     /// Replace a file that exists
     #[arg(long)]
     pub(crate) overwrite: bool,
+
+    #[command(flatten)]
+    wait: Wait,
 }
 
 impl Made {
+    /// How a file that has the name of the new one is treated.
+    pub(crate) fn existing(&self) -> Existing {
+        if self.overwrite { Existing::Replaced(self.wait) } else { Existing::Refused }
+    }
+
     /// The same for the library.
     pub(crate) fn options(&self, order: Order) -> CreateOptions {
         let mut options = CreateOptions::new();

@@ -26,6 +26,7 @@ mod info;
 mod inputs;
 mod json;
 mod leaves;
+mod locking;
 mod made;
 mod members;
 mod npz;

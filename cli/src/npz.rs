@@ -10,11 +10,13 @@ use clap::{Args, Subcommand};
 use npymap::MAX_HEADER_LEN;
 use npymap::npz::Member;
 
+use crate::draft::{Draft, Existing};
 use crate::escape::{self, safe};
 use crate::failure::Failure;
 use crate::inputs::last_of_each;
+use crate::locking::Wait;
 use crate::progress::Progress;
-use crate::{open, platform, signals, words};
+use crate::{open, words};
 
 /// Takes .npz archives apart and checks them.
 #[derive(Debug, Args)]
@@ -58,6 +60,9 @@ struct Extract {
     /// Replace files that exist
     #[arg(long)]
     overwrite: bool,
+
+    #[command(flatten)]
+    wait: Wait,
 }
 
 /// Reads all members and checks their lengths and CRC-32s, which opening a
@@ -166,8 +171,18 @@ impl Extract {
         let target = self.directory.join(name);
         match fs::symlink_metadata(&target) {
             Ok(_) if !self.overwrite => Err(Failure::Exists { path: target }),
+            Ok(found) if found.is_symlink() => {
+                let reason =
+                    "is a symbolic link, which may lead out of the directory: remove it first";
+                Err(Failure::Refused { path: target, reason })
+            }
             _ => Ok(target),
         }
+    }
+
+    /// How a file that has the name of a member is treated.
+    fn existing(&self) -> Existing {
+        if self.overwrite { Existing::Replaced(self.wait) } else { Existing::Refused }
     }
 
     fn extract(
@@ -179,10 +194,8 @@ impl Extract {
         let directory = target.parent().unwrap_or(&self.directory);
         fs::create_dir_all(directory).map_err(Failure::file(directory, "create"))?;
         let failed = Failure::file(target, "write");
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".npymap-");
-        platform::permit_all(&mut builder);
-        let mut file = signals::guard(|| builder.tempfile_in(directory)).map_err(&failed)?;
+        let draft = Draft::named(target, self.existing())?;
+        let mut file = draft.file();
         let mut from = member.reader().map_err(Failure::library)?;
         let mut block = vec![0; 1 << 20];
         loop {
@@ -193,10 +206,7 @@ impl Extract {
             file.write_all(block.get(..n).unwrap_or_default()).map_err(&failed)?;
             progress.add(n);
         }
-        let named = signals::release(file, |file| {
-            if self.overwrite { file.persist(target) } else { file.persist_noclobber(target) }
-        });
-        named.map(drop).map_err(|refused| failed(refused.error))
+        draft.commit_unsynced()
     }
 
     fn damaged(&self, member: &Member<'_>, error: io::Error) -> Failure {

@@ -24,7 +24,6 @@ pub(crate) struct Stored {
     pub(crate) dtype: Option<DType>,
     pub(crate) casting: Casting,
     pub(crate) compression: Compression,
-    pub(crate) overwrite: bool,
 }
 
 /// The order that is asked for, or the one there is. As np.save does, C is
@@ -35,17 +34,16 @@ pub(crate) fn order(asked: Option<Order>, layout: &Layout) -> Order {
     if line { Order::C } else { asked.unwrap_or(own) }
 }
 
-/// Writes an `.npz` archive, which is still to get its name.
-pub(crate) fn npz(path: &Path, inputs: &[Input<'_>], stored: &Stored) -> Result<Draft, Failure> {
-    let draft = Draft::empty(path, stored.overwrite)?;
+/// Writes an `.npz` archive.
+pub(crate) fn npz(draft: &Draft, inputs: &[Input<'_>], stored: &Stored) -> Result<(), Failure> {
+    let path = draft.path();
     let mut writer = NpzWriter::new(draft.file());
     writer.compression(stored.compression);
     for input in inputs {
         let array = (input.open)().map_err(Failure::library)?;
         member(path, &mut writer, &input.name, array, stored)?;
     }
-    writer.into_inner().map_err(Failure::at(path))?;
-    Ok(draft)
+    writer.into_inner().map(drop).map_err(Failure::at(path))
 }
 
 fn member(
@@ -76,15 +74,14 @@ fn member(
     member.finish().map_err(Failure::at(path))
 }
 
-/// Writes a `.ten` list, each array with its name as its info; it is still to
-/// get its name.
+/// Writes a `.ten` list, each array with its name as its info.
 pub(crate) fn ten(
-    path: &Path,
+    draft: &Draft,
     inputs: &[Input<'_>],
     options: &mut TenOptions,
     stored: &Stored,
-) -> Result<Draft, Failure> {
-    let draft = Draft::empty(path, stored.overwrite)?;
+) -> Result<(), Failure> {
+    let path = draft.path();
     let mut to = BufWriter::new(draft.file());
     // One map at a time: a process may have some 65,000.
     for input in inputs {
@@ -93,9 +90,7 @@ pub(crate) fn ten(
         options.infos(&[&input.name]);
         options.write(&mut to, &[&array]).map_err(Failure::at(path))?;
     }
-    to.flush().map_err(Failure::file(path, "write"))?;
-    drop(to);
-    Ok(draft)
+    to.flush().map_err(Failure::file(path, "write"))
 }
 
 /// The array as the dtype that is asked for, in memory if it has another.

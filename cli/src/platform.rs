@@ -1,16 +1,17 @@
 //! What differs by platform: what a system lacks does nothing.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
 /// Has `clean` done when the program is interrupted, before it ends.
 #[cfg(unix)]
 pub(crate) fn on_interrupt<T>(clean: impl Fn() -> T + Send + 'static) -> io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let ends = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
+    let mut signals = Signals::new(ends)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
             // Held to the end.
@@ -19,6 +20,21 @@ pub(crate) fn on_interrupt<T>(clean: impl Fn() -> T + Send + 'static) -> io::Res
         }
     })?;
     Ok(())
+}
+
+/// Whether whoever started the program has it ignore a signal, as `nohup` does.
+#[cfg(target_os = "linux")]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Elsewhere systems are not asked, so the one of `nohup` is left alone.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn is_ignored(signal: i32) -> bool {
+    signal == signal_hook::consts::SIGHUP
 }
 
 #[cfg(not(unix))]
@@ -37,44 +53,6 @@ pub(crate) fn bear_size_limits() {
 
 #[cfg(not(unix))]
 pub(crate) fn bear_size_limits() {}
-
-/// Gives a file to be made the permissions of new files, and not of passing
-/// ones. Elsewhere it has those of its directory.
-#[cfg(unix)]
-pub(crate) fn permit_all(builder: &mut tempfile::Builder<'_, '_>) {
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-}
-
-#[cfg(not(unix))]
-pub(crate) fn permit_all(_: &mut tempfile::Builder<'_, '_>) {}
-
-/// Gives a new file the permissions and, if that is allowed, the owner of an
-/// old one.
-#[cfg(unix)]
-pub(crate) fn keep_access(new: &Path, old: &Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt as _, chown};
-    match chown(new, Some(old.uid()), Some(old.gid())) {
-        Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
-        _ => {}
-    }
-    std::fs::set_permissions(new, old.permissions())
-}
-
-#[cfg(not(unix))]
-pub(crate) fn keep_access(new: &Path, old: &Metadata) -> io::Result<()> {
-    std::fs::set_permissions(new, old.permissions())
-}
-
-/// Brings the names in a directory to the disk. Windows does that by itself.
-#[cfg(unix)]
-pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
-}
-
-#[cfg(not(unix))]
-pub(crate) fn sync_directory(_: &Path) -> io::Result<()> {
-    Ok(())
-}
 
 /// The space that is free on the disk of a directory, in bytes, where systems
 /// tell.

@@ -10,8 +10,9 @@ use serde_json::json;
 
 use crate::escape::{self, safe};
 use crate::failure::Failure;
+use crate::locking::Wait;
 use crate::place::Place;
-use crate::words;
+use crate::{signals, words};
 
 /// Makes a file whole after whoever added rows to it died.
 ///
@@ -23,7 +24,7 @@ Examples:
   npymap recover --dry-run log.npy
   npymap recover --zero-fill log.npy
 
-Nobody may write to the file meanwhile.
+Programs that don't lock the file, as NumPy, may not write to it meanwhile.
 
 Exit status: 0 when the file is whole, or could be made so; 1 when it can't be,
 2 for wrong usage.")]
@@ -35,6 +36,9 @@ pub(crate) struct Recover {
     /// Make a whole row, with zeros, of what is left of one
     #[arg(long)]
     zero_fill: bool,
+
+    #[command(flatten)]
+    wait: Wait,
 
     /// Print JSON
     #[arg(long)]
@@ -55,7 +59,12 @@ impl Recover {
         let path = self.file.alone(MEMBER)?;
         let mut options = RecoverOptions::new();
         options.zero_fill(self.zero_fill).max_header_len(self.max_header_len);
-        let done = if self.dry_run { options.plan(path) } else { options.recover(path) };
+        signals::watch().map_err(Failure::file(path, "open"))?;
+        let done = if self.dry_run {
+            options.plan(path)
+        } else {
+            self.wait.locking(path, |locking| options.clone().locking(locking).recover(path))
+        };
         let done = done.map_err(Failure::at(path))?;
         let out = &mut std::io::stdout();
         if self.json {

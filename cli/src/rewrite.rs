@@ -5,7 +5,8 @@ use std::path::Path;
 use npymap::MappedArrayMut;
 use npymap::npz::{Compression, Member, NpzWriter};
 
-use crate::draft::Draft;
+use crate::change::Asked;
+use crate::draft::{Draft, Existing};
 use crate::failure::Failure;
 use crate::inputs::last_of_each;
 use crate::open;
@@ -15,10 +16,12 @@ use crate::open;
 pub(crate) fn member(
     path: &Path,
     name: &str,
-    max_header_len: usize,
+    asked: Asked,
     change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
 ) -> Result<usize, Failure> {
-    let npz = open::npz(path, max_header_len).map_err(Failure::library)?;
+    // Locked before it is read, so that nothing that others change is lost.
+    let draft = Draft::named(path, Existing::Replaced(asked.wait))?;
+    let npz = open::npz(path, asked.max_header_len).map_err(Failure::library)?;
     let meant = npz.member(name).map_err(Failure::library)?;
     // What is damaged would be so with a new checksum.
     npz.verify().map_err(Failure::library)?;
@@ -31,7 +34,6 @@ pub(crate) fn member(
     }
     let mut array = meant.open_copy_on_write().map_err(Failure::library)?;
     let count = change(&mut array).map_err(Failure::library)?;
-    let draft = Draft::empty(path, true)?;
     let mut writer = NpzWriter::new(draft.file());
     for member in last_of_each(npz.members(), Member::full_name) {
         writer.compression(if member.is_stored() {

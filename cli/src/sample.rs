@@ -68,19 +68,22 @@ impl Sample {
             ending::npy(output)?;
         }
         let path = self.file.name();
+        // It may replace the input, which is locked before it is read.
+        let draft = self.output.as_ref().map(|output| Draft::begin(output, self.made.existing()));
+        let draft = draft.transpose()?;
         let array = open::array(&self.file, self.max_header_len).map_err(Failure::at(path))?;
         let rows = picked::rows(path, &array)?;
         let chosen = self.chosen(&rows)?;
-        match &self.output {
-            Some(output) => {
+        match draft {
+            Some(draft) => {
                 let mut shape = rows.shape().to_vec();
                 if let Some(first) = shape.first_mut() {
                     *first = self.rows;
                 }
                 let made = self.made.options(Order::C);
-                let (draft, to) =
-                    Draft::begin(output, self.made.overwrite, rows.dtype(), &shape, &made)?;
-                picked::write(&rows, chosen, to, MEMORY).map_err(Failure::at(output))?;
+                let to = draft.array(rows.dtype(), &shape, &made)?;
+                let written = picked::write(&rows, chosen, to, MEMORY);
+                written.map_err(Failure::at(draft.path()))?;
                 draft.commit()?;
             }
             None => {

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
-use npymap::{Casting, DynView, DynViewMut, Indices, MappedArray, MappedArrayMut, Result};
+use npymap::{Casting, DynView, Indices, MappedArray, MappedArrayMut, Result};
 
 /// An index in NumPy's notation, and a field path behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,29 +60,20 @@ impl Selection {
         copy(&whole, places.1, &list.rows).map(Selected::Copy)
     }
 
-    /// The selected elements, to be written: one part, or one for each integer
-    /// of a list.
-    pub(crate) fn each_mut(
-        &self,
-        mut all: DynViewMut<'_>,
-        mut change: impl FnMut(DynViewMut<'_>) -> Result<usize>,
-    ) -> Result<usize> {
-        let texts = match List::parse(&self.index, all.shape())? {
+    /// The selected parts of a shape, to be written: one part, or one for each
+    /// integer of a list.
+    pub(crate) fn parts(&self, shape: &[usize]) -> Result<Vec<Indices>> {
+        let texts = match List::parse(&self.index, shape)? {
             None => vec![self.index.clone()],
             Some(list) if list.rows.is_empty() => vec![list.with("0:0")],
             Some(list) => list.rows.iter().map(|row| list.with(&row.to_string())).collect(),
         };
-        let indices = texts.iter().map(|text| Indices::parse(text, all.shape()));
-        // All are checked before the first is written.
-        let indices = indices.collect::<Result<Vec<_>>>()?;
-        indices.into_iter().try_fold(0, |count, indices| {
-            let view = all.reborrow().try_slice(indices)?;
-            let view = match &self.field {
-                Some(field) => view.into_field(field)?,
-                None => view,
-            };
-            Ok(change(view)? + count)
-        })
+        texts.iter().map(|text| Indices::parse(text, shape)).collect()
+    }
+
+    /// The field of them, if one is named.
+    pub(crate) fn field(&self) -> Option<&str> {
+        self.field.as_deref()
     }
 
     fn field_of<'a>(&self, view: DynView<'a>) -> Result<DynView<'a>> {

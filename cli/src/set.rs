@@ -4,11 +4,12 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MAX_HEADER_LEN, MappedArrayMut, Value};
+use npymap::{MAX_HEADER_LEN, MappedArrayMut, Mode, Value};
 
 use crate::change::Asked;
 use crate::escape::safe;
 use crate::failure::Failure;
+use crate::locking::Wait;
 use crate::place::Place;
 use crate::selection::Selection;
 use crate::words;
@@ -38,6 +39,9 @@ pub(crate) struct Set {
     #[arg(long)]
     flush: bool,
 
+    #[command(flatten)]
+    wait: Wait,
+
     /// The longest header to read, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
@@ -56,7 +60,8 @@ pub(crate) struct Set {
 
 impl Set {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let asked = Asked { flush: self.flush, max_header_len: self.max_header_len };
+        let asked =
+            Asked { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
         let count = asked.array(&self.file, |array| self.change(array))?;
         let elements = words::plural(count, "element");
         writeln!(std::io::stdout(), "{}: {elements} set", safe(self.file.name().display()))?;
@@ -65,10 +70,25 @@ impl Set {
 
     /// Sets the elements and returns how many there are.
     fn change(&self, array: &mut MappedArrayMut) -> npymap::Result<usize> {
-        self.selection.each_mut(array.dyn_view_mut()?, |mut view| {
-            let value = Value::parse(&self.value, view.dtype())?;
-            view.fill(&value)?;
-            Ok(view.len())
+        let field = self.selection.field();
+        let dtype = match field {
+            Some(field) => array.field(field)?.dtype().clone(),
+            None => array.dtype().clone(),
+        };
+        let value = Value::parse(&self.value, &dtype)?;
+        // All are checked before the first is written.
+        let parts = self.selection.parts(array.shape())?;
+        parts.into_iter().try_fold(0, |count, part| match array.mode() {
+            Some(Mode::ReadWrite) => Ok(count + array.write_fill_slice(part, field, &value)?),
+            // A copy that an archive is written from.
+            _ => {
+                let mut view = array.dyn_view_mut()?.try_slice(part)?;
+                if let Some(field) = field {
+                    view = view.into_field(field)?;
+                }
+                view.fill(&value)?;
+                Ok(count + view.len())
+            }
         })
     }
 }

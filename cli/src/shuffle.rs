@@ -60,11 +60,12 @@ impl Shuffle {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         ending::npy(&self.output)?;
         let path = self.input.name();
+        // It may replace the input, which is locked before it is read.
+        let draft = Draft::begin(&self.output, self.made.existing())?;
         let from = open::array(&self.input, self.max_header_len).map_err(Failure::at(path))?;
         let rows = picked::rows(path, &from)?;
         let made = self.made.options(Order::C);
-        let (draft, to) =
-            Draft::begin(&self.output, self.made.overwrite, from.dtype(), from.shape(), &made)?;
+        let to = draft.array(from.dtype(), from.shape(), &made)?;
         let memory = usize::try_from(self.memory).unwrap_or(usize::MAX).saturating_mul(1 << 20);
         let order = Sampler::shuffled(rows.len(), self.seed);
         picked::write(&rows, order, to, memory).map_err(Failure::at(&self.output))?;

@@ -1,6 +1,7 @@
 //! Words that several commands use: what they call things, and counts.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use humansize::{BINARY, format_size};
 use npymap::Format;
@@ -16,6 +17,11 @@ pub(crate) fn error(message: &dyn Display) {
 /// Says on standard error what is worth knowing.
 pub(crate) fn note(message: &dyn Display) {
     anstream::eprintln!("{LABEL}note:{LABEL:#} {}", safe(message));
+}
+
+/// Says on standard error that another process writes a file.
+pub(crate) fn waiting(path: &Path) {
+    note(&format_args!("{}: waiting for another process that is writing it", path.display()));
 }
 
 /// What `--json` calls a format.

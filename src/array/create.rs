@@ -9,9 +9,9 @@ use crate::dtype::DType;
 use crate::error::{Result, SystemError};
 use crate::layout::Order;
 use crate::npy::{Header, Version};
+use crate::source::atomic::AtomicFile;
 use crate::source::map::MapMut;
 use crate::source::mode::Mode;
-use crate::source::replace::Replacement;
 use crate::source::{file, platform};
 
 /// How to create an array. Setters return it. The byte order is the dtype's:
@@ -196,8 +196,8 @@ impl CreateOptions {
     }
 
     /// Begins to put a new file in the place of what is at `path`.
-    pub(crate) fn begin(&self, path: &Path) -> Result<Replacement> {
-        Replacement::begin(path, self.overwrite)
+    pub(crate) fn begin(&self, path: &Path) -> Result<AtomicFile> {
+        AtomicFile::new(path, self.overwrite)
     }
 }
 
@@ -246,7 +246,7 @@ pub(crate) unsafe fn created(
 /// # Safety
 ///
 /// As [`MappedArray::create`].
-pub(crate) unsafe fn named(new: Replacement, place: Place, path: &Path) -> Result<MappedArrayMut> {
+pub(crate) unsafe fn named(new: AtomicFile, place: Place, path: &Path) -> Result<MappedArrayMut> {
     // SAFETY: the caller promises it for the file under its final name; under
     // this one nobody knows it.
     let array = unsafe { created(new.file(), place.clone(), Some(path)) }?;

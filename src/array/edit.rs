@@ -2,15 +2,19 @@
 
 use std::ops::Range;
 
+use ndarray::SliceInfoElem;
+
 use super::MappedArray;
 use super::advise::bytes_of;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::{Result, ShapeError, SystemError};
+use crate::layout::Layout;
+use crate::source::atomic;
 use crate::source::map::MapMut;
 use crate::source::mode::Mode;
 use crate::source::pages::sealed::Pages as _;
-use crate::source::replace;
+use crate::view::DynView;
 
 /// What is written at once, in bytes.
 const BLOCK: usize = 1 << 20;
@@ -109,6 +113,48 @@ impl MappedArray<MapMut> {
         origin.named(fill())
     }
 
+    /// Writes a value to the elements that `slice` selects, or to a field of
+    /// them, such as `"x"` or `"pos.z"`, and returns how many there are.
+    ///
+    /// Only their bytes are written, and in a sparse file only what is written
+    /// takes space: a full disk is an error, where a store through
+    /// [`view_mut`](MappedArray::view_mut) would end the process with a
+    /// signal. Thousands of elements apart from each other in a file that has
+    /// its space are stored, which is faster.
+    ///
+    /// # Errors
+    ///
+    /// Before anything is written: [`InvalidInput`](crate::ErrorKind::InvalidInput) and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) as [`write_elements`](MappedArray::write_elements),
+    /// those of [`View::try_slice`](crate::View::try_slice) and
+    /// [`View::field`](crate::View::field), [`WrongDType`](crate::ErrorKind::WrongDType),
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue). After that [`Io`](crate::ErrorKind::Io), as when the disk is
+    /// full; elements before that have the value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::ndarray::{arr2, s};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("a.npy");
+    /// npymap::write_npy(&path, &arr2(&[[1_u8, 2, 3], [4, 5, 6]]))?;
+    /// // SAFETY: nobody else knows of the file.
+    /// let mut array = unsafe { npymap::MappedArray::open_mut(&path)? };
+    /// assert_eq!(array.write_fill_slice(s![.., 1..], None, &0_u8)?, 4);
+    /// assert_eq!(array.as_slice::<u8>()?, [1, 0, 0, 4, 0, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_fill_slice<T: Element>(
+        &mut self,
+        slice: impl AsRef<[SliceInfoElem]>,
+        field: Option<&str>,
+        value: &T,
+    ) -> Result<usize> {
+        let MappedArray { layout, data, origin } = self;
+        origin.named(fill_slice(data, layout, slice.as_ref(), field, value))
+    }
+
     /// Waits until what was stored is on the disk, of the whole array and the
     /// header; after [`create`](MappedArray::create) the file's name too.
     /// There is nothing to do for memory that is not shared with a file.
@@ -122,7 +168,7 @@ impl MappedArray<MapMut> {
         self.origin.named(self.data.flush())?;
         match self.path() {
             Some(path) if self.mode() == Some(Mode::Create) => {
-                let done = replace::sync_directory(path).map_err(SystemError::io("sync"));
+                let done = atomic::sync_directory(path).map_err(SystemError::io("sync"));
                 self.origin.named(done)
             }
             _ => Ok(()),
@@ -221,6 +267,74 @@ fn encode<T: Element>(
         at += block.len();
     }
     Ok(())
+}
+
+/// With more writes than this, stores are faster.
+const MOST_WRITES: usize = 4096;
+
+/// See [`MappedArray::write_fill_slice`].
+fn fill_slice<T: Element>(
+    data: &mut MapMut,
+    layout: &Layout,
+    slice: &[SliceInfoElem],
+    field: Option<&str>,
+    value: &T,
+) -> Result<usize> {
+    data.writable()?;
+    let selected = DynView::from_bytes(data.as_ref(), layout)?.try_slice(slice)?;
+    let selected = match field {
+        Some(field) => selected.field(field)?,
+        None => selected,
+    };
+    let (count, size) = (selected.len(), selected.itemsize());
+    let fill = Fill::new(value, T::codec(selected.dtype())?, size)?;
+    if count == 0 || size == 0 {
+        return Ok(count);
+    }
+    let ranges = selected.ranges(BLOCK);
+    if ranges.size_hint().0 > MOST_WRITES && !data.is_sparse()? {
+        let bytes = data.as_mut();
+        for range in ranges {
+            fill.encode(bytes.get_mut(range).unwrap_or_default())?;
+        }
+        return Ok(count);
+    }
+    let mut block = Vec::new();
+    for range in ranges {
+        block.resize(range.len(), 0);
+        if !fill.is_whole {
+            data.read(range.start, &mut block)?;
+        }
+        fill.encode(&mut block)?;
+        data.write(range.start, &block)?;
+    }
+    Ok(count)
+}
+
+/// A value to be written to many elements.
+struct Fill<'v, T: Element> {
+    value: &'v T,
+    codec: T::Codec,
+    size: usize,
+    /// Whether the value determines every byte of an element, rather than
+    /// leave padding or other fields alone.
+    is_whole: bool,
+}
+
+impl<'v, T: Element> Fill<'v, T> {
+    fn new(value: &'v T, codec: T::Codec, size: usize) -> Result<Fill<'v, T>> {
+        let (mut zeros, mut ones) = (vec![0; size], vec![0xff; size]);
+        value.encode(&codec, &mut zeros)?;
+        value.encode(&codec, &mut ones)?;
+        Ok(Fill { value, codec, size, is_whole: zeros == ones })
+    }
+
+    /// Encodes the value into each element of some bytes.
+    fn encode(&self, bytes: &mut [u8]) -> Result<()> {
+        bytes
+            .chunks_exact_mut(self.size)
+            .try_for_each(|element| self.value.encode(&self.codec, element))
+    }
 }
 
 /// A block of one value, over and over; `nbytes` at most.

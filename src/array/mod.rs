@@ -25,6 +25,7 @@ use crate::dtype::DType;
 use crate::error::{ExtentError, Result};
 use crate::layout::{Layout, Order};
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
+use crate::source::lock::FileLock;
 use crate::source::map::{Map, MapMut};
 use crate::source::mode::Mode;
 use crate::source::platform::Id;
@@ -109,6 +110,8 @@ pub(crate) struct Origin {
     /// Where the elements start in it.
     offset: Option<u64>,
     order: Order,
+    /// The exclusive lock it was opened with, if it was.
+    lock: Option<Arc<FileLock>>,
     /// What the header said that the layout doesn't, if there was one.
     header: Option<(Version, usize)>,
     /// What is read ahead of it, once something is.

@@ -3,12 +3,14 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::raw::{self, RawSpec};
 use super::{CreateOptions, MappedArray, MappedArrayMut, Origin};
 use crate::error::{RequestError, Result};
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
 use crate::source::file;
+use crate::source::lock::{self, Locking};
 use crate::source::map::{Map, MapMut};
 use crate::source::mode::Mode;
 use crate::source::pages::Mapping;
@@ -38,6 +40,8 @@ pub struct OpenOptions {
     pub(crate) at: u64,
     pub(crate) raw: Option<RawSpec>,
     advice: Advice,
+    /// `None` leaves it to the function that opens.
+    locking: Option<Locking>,
 }
 
 /// An array opened in a mode known at run time.
@@ -51,7 +55,13 @@ pub enum Opened {
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { max_header_len: MAX_HEADER_LEN, at: 0, raw: None, advice: Advice::Normal }
+        OpenOptions {
+            max_header_len: MAX_HEADER_LEN,
+            at: 0,
+            raw: None,
+            advice: Advice::Normal,
+            locking: None,
+        }
     }
 }
 
@@ -87,6 +97,43 @@ impl OpenOptions {
     /// other means than a header.
     pub(crate) fn is_placed(&self) -> bool {
         self.at > 0 || self.raw.is_some()
+    }
+
+    /// Takes the exclusive lock on files that are opened to be written by path:
+    /// by [`open_mut`](OpenOptions::open_mut), which takes none unless this is
+    /// set, and by [`append`](OpenOptions::append), for which
+    /// [`Locking::Try`] is the default. After locking, the path still leads to
+    /// the file that was opened.
+    ///
+    /// The lock is held as long as the array or appender lives. It is of its
+    /// own opening of the file: asking for another lock on the same file, even
+    /// in this process, waits or fails.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{ErrorKind, Locking, OpenOptions};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("penguins.npy");
+    /// std::fs::copy("data/penguins.npy", &path)?;
+    /// let mut options = OpenOptions::new();
+    /// options.locking(Locking::Try);
+    /// // SAFETY: nobody else knows of the file.
+    /// let array = unsafe { options.open_mut(&path)? };
+    /// assert_eq!(options.append(&path).unwrap_err().kind(), ErrorKind::Locked);
+    /// drop(array);
+    /// options.append(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn locking(&mut self, locking: Locking) -> &mut OpenOptions {
+        self.locking = Some(locking);
+        self
+    }
+
+    /// The locking of functions that lock by default.
+    pub(crate) fn locking_or_try(&self) -> Locking {
+        self.locking.unwrap_or(Locking::Try)
     }
 
     /// Tells the system how the elements will be used, as
@@ -170,11 +217,15 @@ impl OpenOptions {
     /// As [`MappedArray::open`].
     pub unsafe fn open_mut(&self, path: impl AsRef<Path>) -> Result<MappedArrayMut> {
         let opened = |path: &Path| {
-            let (file, stat) = file::open(path, true)?;
+            let locking = self.locking.unwrap_or(Locking::Off);
+            let (file, stat, lock) = lock::open_to_write(path, locking)?;
             // SAFETY: asks for the same promises.
-            self.array(&file, stat, Some(path), Mode::ReadWrite, |offset, len| unsafe {
-                MapMut::shared(&file, offset, len)
-            })
+            let mut array =
+                self.array(&file, stat, Some(path), Mode::ReadWrite, |offset, len| unsafe {
+                    MapMut::shared(&file, offset, len)
+                })?;
+            array.origin.lock = lock.map(Arc::new);
+            Ok(array)
         };
         on(path.as_ref(), opened)
     }

@@ -9,9 +9,9 @@ use super::{CreateOptions, MappedArray, MappedArrayMut, Place, on};
 use crate::dtype::DType;
 use crate::error::{ExtentError, RequestError, Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order};
+use crate::source::atomic::AtomicFile;
 use crate::source::file;
 use crate::source::map::MapMut;
-use crate::source::replace::Replacement;
 
 /// What a file without a header holds: the arguments of `numpy.memmap`.
 ///
@@ -214,7 +214,7 @@ pub(crate) unsafe fn create(
     options: &CreateOptions,
 ) -> Result<MappedArrayMut> {
     let (place, end) = planned(raw, at)?;
-    let new = Replacement::begin(path, options.overwrite)?;
+    let new = AtomicFile::new(path, options.overwrite)?;
     make_room(new.file(), end, options.sparse)?;
     // SAFETY: asks for the same promises.
     unsafe { named(new, place, path) }

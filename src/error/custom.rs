@@ -100,6 +100,7 @@ impl From<Error> for io::Error {
                 io::ErrorKind::InvalidData
             }
             ErrorKind::Unsupported => io::ErrorKind::Unsupported,
+            ErrorKind::Locked => io::ErrorKind::WouldBlock,
             ErrorKind::OutOfBounds | ErrorKind::InvalidInput | ErrorKind::InvalidValue => {
                 io::ErrorKind::InvalidInput
             }

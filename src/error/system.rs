@@ -55,6 +55,12 @@ pub(crate) enum SystemError {
     )]
     Replaced,
 
+    /// Another writer, or a reader that asked for it, holds a lock on the file.
+    #[error(
+        "is locked by another process or by another handle of this one: wait with `Locking::Wait`, or try again"
+    )]
+    Locked,
+
     /// The file got longer or shorter while rows were added to it.
     #[error(
         "the file has {found} bytes and had {expected}: something else changed it while rows were added"
@@ -93,6 +99,7 @@ impl SystemError {
             SystemError::Map { .. } => ErrorKind::Io,
             SystemError::NotRegular { .. } | SystemError::NotImmutable => ErrorKind::Unsupported,
             SystemError::Exists => ErrorKind::AlreadyExists,
+            SystemError::Locked => ErrorKind::Locked,
             SystemError::Replaced | SystemError::Changed { .. } => ErrorKind::Changed,
         }
     }

@@ -61,8 +61,9 @@ impl RaggedAppender {
         let (path, offsets) = (data.as_ref().to_owned(), offsets.as_ref());
         RecoverOptions::new().recover(&path)?;
         RecoverOptions::new().recover(offsets)?;
-        let known = ArrayFile::open(offsets)?;
+        // Locks the data first: nobody adds rows after the offsets are read.
         let mut data = Appender::open(&path)?;
+        let known = ArrayFile::open(offsets)?;
         let (rows, end) = known_rows(&known, data.rows())?;
         // It may be replaced.
         drop(known);

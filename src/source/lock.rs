@@ -8,6 +8,21 @@ use crate::error::{Result, SystemError};
 use crate::source::file;
 use crate::source::platform::{self, Id, LockKind, Stat};
 
+/// How a writer locks a file that others may have locked.
+///
+/// Where the system or the file system has no locks, [`Try`](Locking::Try) and
+/// [`Wait`](Locking::Wait) go on without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Locking {
+    /// Fails at once, with [`Locked`](crate::ErrorKind::Locked).
+    #[default]
+    Try,
+    /// Waits until they have released it.
+    Wait,
+    /// Takes no lock. For callers that hold one, or are known to be alone.
+    Off,
+}
+
 /// A lock on a whole file, for as long as this lives; the process' end takes
 /// it away too.
 ///
@@ -100,6 +115,58 @@ impl FileLock {
         Ok(is_locked.then(|| FileLock { file, id }))
     }
 
+    /// Takes the exclusive lock that every writer of this crate asks for on
+    /// the file at `path`. `None` with [`Locking::Off`], and where the file
+    /// can't be locked: on systems and file systems without locks, and when it
+    /// may be neither read nor written.
+    ///
+    /// # Errors
+    ///
+    /// As [`acquire`](FileLock::acquire), and [`Locked`](crate::ErrorKind::Locked).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{ErrorKind, FileLock, Locking};
+    ///
+    /// let file = tempfile::NamedTempFile::new()?;
+    /// let lock = FileLock::exclusive(file.path(), Locking::Try)?;
+    /// let error = FileLock::exclusive(file.path(), Locking::Try).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Locked);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn exclusive(path: impl AsRef<Path>, locking: Locking) -> Result<Option<FileLock>> {
+        let path = path.as_ref();
+        let acquired = match locking {
+            Locking::Try => FileLock::try_acquire(path, LockKind::Exclusive),
+            Locking::Wait => FileLock::acquire(path, LockKind::Exclusive).map(Some),
+            Locking::Off => return Ok(None),
+        };
+        required(acquired).map_err(|error| error.at(path))
+    }
+
+    /// Whether `path` leads to the file that is locked.
+    ///
+    /// # Errors
+    ///
+    /// [`Changed`](crate::ErrorKind::Changed) when it leads to another one,
+    /// [`Io`](crate::ErrorKind::Io) when nothing is there.
+    pub fn check(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let found = std::fs::metadata(path).map_err(SystemError::io("open"));
+        let checked = found.and_then(|found| {
+            let is_same = platform::id(&found) == self.id;
+            if is_same { Ok(()) } else { Err(SystemError::Replaced.into()) }
+        });
+        checked.map_err(|error| error.at(path))
+    }
+
+    /// Takes the exclusive lock on a file that nobody else has open yet;
+    /// `None` on systems without locks.
+    pub(crate) fn of_new(file: &File) -> Option<FileLock> {
+        FileLock::try_acquire_file(file, LockKind::Exclusive).ok().flatten()
+    }
+
     /// Which file is locked.
     pub(crate) fn id(&self) -> Option<Id> {
         self.id
@@ -138,6 +205,49 @@ fn open(path: &Path, kind: LockKind) -> Result<(File, Stat)> {
         LockKind::Shared => file::open(path, false),
         LockKind::Exclusive => file::open(path, true).or_else(|_| file::open(path, false)),
     }
+}
+
+/// Opens a file for reading and writing, locks that opening as `locking`
+/// says, and makes sure that its name still leads there.
+pub(crate) fn open_to_write(
+    path: &Path,
+    locking: Locking,
+) -> Result<(File, Stat, Option<FileLock>)> {
+    loop {
+        let (file, stat) = file::open(path, true)?;
+        let Some(lock) = lock_opening(&file, locking)? else { return Ok((file, stat, None)) };
+        if file::open(path, false)?.1.id == lock.id {
+            // Others may have written to it before it was locked.
+            let stat = file::stat(&file)?;
+            return Ok((file, stat, Some(lock)));
+        }
+    }
+}
+
+/// Locks an opening exclusively; `None` without locks.
+fn lock_opening(file: &File, locking: Locking) -> Result<Option<FileLock>> {
+    match locking {
+        Locking::Try => required(FileLock::try_acquire_file(file, LockKind::Exclusive)),
+        Locking::Wait => required(FileLock::acquire_file(file, LockKind::Exclusive).map(Some)),
+        Locking::Off => Ok(None),
+    }
+}
+
+/// An error for a lock that others hold, and none for a file that can't be
+/// locked at all.
+fn required(acquired: Result<Option<FileLock>>) -> Result<Option<FileLock>> {
+    match acquired {
+        Ok(None) => Err(SystemError::Locked.into()),
+        Err(error) if is_impossible(&error) => Ok(None),
+        acquired => acquired,
+    }
+}
+
+/// Whether an error says that a file can't be locked at all.
+fn is_impossible(error: &crate::error::Error) -> bool {
+    error.io_error().is_some_and(|source| {
+        platform::has_no_locks(source) || source.kind() == io::ErrorKind::PermissionDenied
+    })
 }
 
 fn lock_error() -> impl FnOnce(io::Error) -> crate::error::Error {

@@ -152,6 +152,21 @@ impl MapMut {
         if appends { Err(RequestError::Appends.into()) } else { Ok(()) }
     }
 
+    /// Reads bytes of the file, `at` bytes from where the map starts, without
+    /// touching the map: of a hole that would take space on some file systems.
+    pub(crate) fn read(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
+        let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
+        let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(*offset);
+        file::read_elements(file, bytes, at)
+    }
+
+    /// Whether the file takes less space than it is long, so that a store may
+    /// find the disk full.
+    pub(crate) fn is_sparse(&self) -> Result<bool> {
+        let Some((file, _)) = &self.shared else { return Ok(false) };
+        platform::is_sparse(file).map_err(SystemError::io("ask for its space"))
+    }
+
     /// Writes bytes to the file, `at` bytes from where the map starts; the map
     /// shows them.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) -> Result<()> {

@@ -1,6 +1,7 @@
 //! A file or buffer that holds several arrays, read and mapped in parts.
 #![allow(unsafe_code)]
 
+pub(crate) mod atomic;
 pub(crate) mod file;
 pub(crate) mod lock;
 pub(crate) mod map;
@@ -10,7 +11,7 @@ pub(crate) mod pages;
 pub(crate) mod part;
 pub(crate) mod platform;
 pub(crate) mod read_ahead;
-pub(crate) mod replace;
+mod unfinished;
 
 use std::fmt;
 use std::fs::File;

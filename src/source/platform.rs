@@ -26,6 +26,18 @@ pub(crate) struct Stat {
     pub(crate) id: Option<Id>,
 }
 
+/// Identifies the file that metadata is about, where systems can.
+#[cfg(unix)]
+pub(crate) fn id(metadata: &Metadata) -> Option<Id> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some(Id { device: metadata.dev(), inode: metadata.ino() })
+}
+
+#[cfg(not(unix))]
+pub(crate) fn id(_: &Metadata) -> Option<Id> {
+    None
+}
+
 /// What a path leads to, if not to a regular file.
 pub(crate) fn irregular(metadata: &Metadata) -> Option<&'static str> {
     match metadata.file_type() {
@@ -122,6 +134,21 @@ pub(crate) fn appends(_: &File) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Whether a file takes less space than it is long: it may have holes.
+/// Elsewhere systems are not asked.
+#[cfg(unix)]
+pub(crate) fn is_sparse(file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let metadata = file.metadata()?;
+    Ok(metadata.blocks().saturating_mul(512) < metadata.len())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_sparse(_: &File) -> io::Result<bool> {
+    Ok(true)
+}
+
 /// Whether space that is reserved behind the end of a file makes it longer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
@@ -210,6 +237,44 @@ pub(crate) const RENAMES_WHAT_IS_MAPPED: bool = cfg!(unix);
 /// Whether a file can be replaced while it is open. Windows refuses to, and it
 /// is closed for that if it is our own.
 pub(crate) const REPLACES_WHAT_IS_OPEN: bool = cfg!(unix);
+
+/// Creates a file without a name in a directory, if the system and the file
+/// system have such files and can name them later.
+#[cfg(target_os = "linux")]
+pub(crate) fn unnamed_file(directory: &Path, mode: u32) -> Option<File> {
+    use rustix::fs::{Mode, OFlags};
+
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(directory, flags, Mode::from_raw_mode(mode)).ok()?);
+    // Linking goes through /proc, which is not mounted everywhere.
+    std::fs::metadata(descriptor_path(&file)).is_ok().then_some(file)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn unnamed_file(_: &Path, _: u32) -> Option<File> {
+    None
+}
+
+/// Gives an unnamed file a name that is free.
+#[cfg(target_os = "linux")]
+pub(crate) fn link(file: &File, path: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD};
+
+    Ok(rustix::fs::linkat(CWD, descriptor_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn link(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The path that leads to an open file of this process.
+#[cfg(target_os = "linux")]
+fn descriptor_path(file: &File) -> String {
+    use std::os::fd::AsRawFd as _;
+
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
 
 /// Gives a file to be made permissions of at most `mode`. Elsewhere it has
 /// those of its directory.
@@ -331,6 +396,20 @@ pub(crate) fn lock(file: &File, kind: LockKind, waits: bool) -> io::Result<bool>
 #[cfg(not(unix))]
 pub(crate) fn lock(_: &File, _: LockKind, _: bool) -> io::Result<bool> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Whether an error says that the system or the file system has no locks.
+#[cfg(unix)]
+pub(crate) fn has_no_locks(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn has_no_locks(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported
 }
 
 #[cfg(unix)]

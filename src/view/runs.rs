@@ -1,6 +1,10 @@
 //! Elements as runs: the last axis of a geometry, once for each index of the
 //! axes before it.
 
+use std::ops::Range;
+
+use super::View;
+use crate::element::Element;
 use crate::layout::geometry::{Geometry, advance, signed};
 
 /// One run: where it starts, and how many elements at what distance.
@@ -87,6 +91,25 @@ impl<'g> Runs<'g> {
     pub(super) fn get(&self, number: usize) -> Run {
         let start = self.geometry.start(number, self.inner);
         Run { start, count: self.len, stride: self.stride }
+    }
+}
+
+impl<T: Element> View<'_, T> {
+    /// The bytes of the elements, in the order of memory: ranges of whole
+    /// elements without gaps, of at most `most` bytes unless one element is
+    /// longer. The size hint is exact.
+    pub(crate) fn ranges(&self, most: usize) -> impl Iterator<Item = Range<usize>> + use<T> {
+        let size = self.itemsize();
+        let geometry = self.geometry.memory_order().merged();
+        let Runs { inner, count, len, stride, .. } = Runs::new(&geometry);
+        let is_gapless = len == 1 || stride.unsigned_abs() == size;
+        let each = if is_gapless { most.checked_div(size).unwrap_or(1).max(1) } else { 1 };
+        let parts = len.div_ceil(each);
+        (0..count.saturating_mul(parts)).map(move |number| {
+            let first = number % parts * each;
+            let start = advance(geometry.start(number / parts, inner), first, stride);
+            start..start + each.min(len - first) * size
+        })
     }
 }
 

@@ -69,3 +69,28 @@ fn wrong_usage_is_2() {
     let said = npymap(["create", "x.npy", "--shape", "3", "--dtype", "f3"]);
     assert!(said.err.contains("f3"), "{}", said.err);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_of_a_user_that_a_container_does_not_know_is_replaced() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.npy");
+    std::fs::write(&path, "old").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let is_given = std::os::unix::fs::chown(&path, Some(12_345), Some(12_345)).is_ok();
+    let run = |arguments: &[&str]| {
+        let mut unshare = std::process::Command::new("unshare");
+        unshare.args(["--user", "--map-root-user"]).args(arguments).output()
+    };
+    if !is_given || !run(&["true"]).is_ok_and(|output| output.status.success()) {
+        return eprintln!("nothing was tested, files can't be given away");
+    }
+    let program = env!("CARGO_BIN_EXE_npymap");
+    let text = path.to_str().unwrap();
+    let output = run(&[program, "create", "--overwrite", "--shape", "3", text]).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o666);
+    assert!(std::fs::read(&path).unwrap().starts_with(b"\x93NUMPY"));
+}

@@ -20,6 +20,17 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+/// Whether a process has a new file in a directory: one under a temporary
+/// name, or one without a name, which is open and says it was deleted.
+fn has_begun(child: &Child, directory: &Path) -> bool {
+    let open = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
+    let mut open = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+    let is_unnamed = |path: &Path| {
+        path.starts_with(directory) && path.to_str().is_some_and(|path| path.ends_with("(deleted)"))
+    };
+    names(directory).len() > 1 || open.any(|path| is_unnamed(&path))
+}
+
 #[test]
 fn a_signal_leaves_no_file_without_a_name() {
     let directory = tempfile::tempdir().unwrap();
@@ -27,17 +38,18 @@ fn a_signal_leaves_no_file_without_a_name() {
     let to = directory.path().join("to.npy").to_str().unwrap().to_owned();
     let to_archive = directory.path().join("to.npz").to_str().unwrap().to_owned();
     printed(["create", &from, "--shape", "(2048, 2048)", "--sparse"]);
-    for (round, (name, signal)) in [("INT", 2), ("TERM", 15)].iter().cycle().take(12).enumerate() {
+    let signals = [("INT", 2), ("TERM", 15), ("HUP", 1)];
+    for (round, (name, signal)) in signals.iter().cycle().take(18).enumerate() {
         let create = ["create", "--shape", "(4096, 4096)", "--fill", "1", &to];
         let convert = ["convert", "--order", "F", &from, &to];
         let archive = ["convert", "--deflate", &from, &to_archive];
-        let mut child = match round / 2 % 3 {
+        let mut child = match round / 3 % 3 {
             0 => start(create),
             1 => start(convert),
             _ => start(archive),
         };
         // As soon as there is something to leave behind.
-        while names(directory.path()).len() < 2 && child.try_wait().unwrap().is_none() {
+        while !has_begun(&child, directory.path()) && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
         assert!(names(directory.path()).len() <= 2, "one file is made, not two");
@@ -53,6 +65,52 @@ fn a_signal_leaves_no_file_without_a_name() {
         }
         let _ = fs::remove_file(&to).or_else(|_| fs::remove_file(&to_archive));
     }
+}
+
+#[test]
+fn a_signal_during_an_append_that_replaces_the_file_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log.npy");
+    let row = directory.path().join("row.npy").to_str().unwrap().to_owned();
+    printed(["create", &row, "--dtype", "u1", "--shape", "(1, 1000000)", "--fill", "1"]);
+    // Without room for a second digit.
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (9, 1000000), }\n";
+    let len = u16::try_from(header.len()).unwrap().to_le_bytes();
+    let before = [b"\x93NUMPY\x01\x00", &len[..], header.as_bytes(), &[7; 9_000_000]].concat();
+    let mut interrupted = 0;
+    for (round, name) in ["INT", "TERM", "HUP"].iter().cycle().take(30).enumerate() {
+        fs::write(&log, &before).unwrap();
+        let mut child = start(["append", log.to_str().unwrap(), &row]);
+        // Later from round to round.
+        for _ in 0..round {
+            while !has_begun(&child, directory.path()) && child.try_wait().unwrap().is_none() {
+                std::thread::yield_now();
+            }
+            names(directory.path());
+        }
+        Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
+        interrupted += u32::from(!child.wait().unwrap().success());
+        assert_eq!(names(directory.path()), ["log.npy", "row.npy"]);
+        let info = printed(["info", "--json", log.to_str().unwrap()]);
+        assert!(info.contains(r#""shape":[9,"#) || info.contains(r#""shape":[10,"#), "{info}");
+    }
+    assert!(interrupted > 0);
+}
+
+#[test]
+fn a_signal_that_is_ignored_stays_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let to = directory.path().join("to.npy").to_str().unwrap().to_owned();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_npymap")]);
+    shell.args(["create", "--shape", "(4096, 4096)", "--fill", "1", &to]);
+    let mut child = shell.spawn().unwrap();
+    while !has_begun(&child, directory.path()) && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    Command::new("kill").args(["-s", "HUP", &child.id().to_string()]).status().unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(names(directory.path()), ["to.npy"]);
 }
 
 /// Runs the program with files limited to so many blocks of 512 bytes.

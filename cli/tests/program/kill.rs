@@ -102,6 +102,38 @@ fn files_that_are_made_are_the_old_ones_or_the_new_ones() {
     }
 }
 
+/// Whether the file system has files without names, which vanish with the
+/// process.
+#[cfg(target_os = "linux")]
+fn has_unnamed_files(directory: &Path) -> bool {
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    // O_TMPFILE
+    fs::File::options().write(true).custom_flags(0o20_200_000).open(directory).is_ok()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_new_file_that_is_killed_leaves_nothing() {
+    let scene = Scene::new(&["fill", "file.npy", "8"]);
+    if !has_unnamed_files(scene.directory.path()) {
+        return eprintln!("nothing was tested, the file system has no unnamed files");
+    }
+    let count = || fs::read_dir(scene.directory.path()).unwrap().count();
+    let before = count();
+    for command in [
+        &["create", "--shape", "(500, 301)", "--fill", "3", "new.npy"][..],
+        &["convert", "--order", "F", "other.npy", "new.npy"],
+        &["convert", "--deflate", "other.npy", "new.npz"],
+    ] {
+        scene.kill(command, |_| {
+            let new = ["new.npy", "new.npz"].map(|name| scene.directory.path().join(name));
+            let is_there = new.iter().any(|path| fs::remove_file(path).is_ok());
+            assert_eq!(count(), before, "{command:?}, and the new file: {is_there}");
+        });
+    }
+}
+
 #[test]
 fn appended_rows_are_there_or_not_counted() {
     let command = ["append", "file.npy", "other.npy"];

@@ -23,3 +23,4 @@ mod run;
 mod sample;
 mod set;
 mod stats;
+mod together;

@@ -42,3 +42,35 @@ fn what_does_not_fit_changes_nothing() {
     assert_eq!(npymap(["set", text, "0"]).code, Some(2));
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
+
+/// Runs a shell script as the root of a namespace of its own, with a file
+/// system of 1 MiB mounted over a directory, `$0`; `None` where that can't be.
+#[cfg(target_os = "linux")]
+fn on_a_small_disk(directory: &std::path::Path, script: &str) -> Option<std::process::Output> {
+    let run = |script: &str| {
+        let script = format!("mount -t tmpfs -o size=1m none \"$0\" && cd \"$0\" && {script}");
+        let mut shell = std::process::Command::new("unshare");
+        shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
+        shell.arg(directory).arg(env!("CARGO_BIN_EXE_npymap")).output()
+    };
+    run("true").ok().filter(|output| output.status.success())?;
+    Some(run(script).unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_also_where_the_file_has_holes() {
+    let directory = tempfile::tempdir().unwrap();
+    for (index, field) in [("...", ""), ("::2", ""), ("...", ".a")] {
+        let dtype = if field.is_empty() { "f8" } else { "[('a', 'f4'), ('b', 'f4')]" };
+        let script = format!(
+            r#"$1 create a.npy --sparse --shape '(1000, 1000)' --dtype "{dtype}" && $1 set a.npy '{index}{field}' 7"#
+        );
+        let Some(output) = on_a_small_disk(directory.path(), &script) else {
+            return eprintln!("nothing was tested, no small file system can be mounted");
+        };
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(error.contains("cannot write the elements: No space left on device"), "{error}");
+    }
+}

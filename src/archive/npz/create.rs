@@ -16,9 +16,9 @@ use crate::dtype::DType;
 use crate::error::{Error, Result, SystemError};
 use crate::layout::Order;
 use crate::npy::Header;
+use crate::source::atomic::{self, AtomicFile};
 use crate::source::file;
 use crate::source::map::MapMut;
-use crate::source::replace::{self, Replacement};
 
 impl NpzWriter<NpzFile> {
     /// Begins an archive that gets its name when it is
@@ -45,7 +45,7 @@ impl NpzWriter<NpzFile> {
 
     fn at(path: &Path, overwrite: bool) -> Result<NpzWriter<NpzFile>> {
         let begun = || {
-            let new = Replacement::begin(path, overwrite)?;
+            let new = AtomicFile::new(path, overwrite)?;
             let file = new.file().try_clone().map_err(SystemError::io("create"))?;
             let target = Arc::new(Target { file, skips: AtomicBool::new(false) });
             let file = NpzFile { target: Arc::clone(&target), new };
@@ -178,7 +178,7 @@ pub fn savez_compressed(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) ->
 
 fn save(path: &Path, arrays: &[(&str, &dyn Save)], compression: Compression) -> Result<()> {
     let written = |path: &Path| {
-        replace::write(path, false, |file| {
+        atomic::write(path, false, |file| {
             let mut writer = NpzWriter::new(file);
             writer.compression(compression);
             for (name, array) in arrays {

@@ -5,13 +5,13 @@ use std::io::{self, Seek as _, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::source::replace::Replacement;
+use crate::source::atomic::AtomicFile;
 
 /// A file that gets its name when its archive is finished.
 #[derive(Debug)]
 pub struct NpzFile {
     pub(super) target: Arc<Target>,
-    pub(super) new: Replacement,
+    pub(super) new: AtomicFile,
 }
 
 /// Where an archive is written.

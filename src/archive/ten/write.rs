@@ -12,7 +12,7 @@ use crate::array::{MappedArray, on};
 use crate::dtype::{ByteOrder, DType};
 use crate::element::{Element, Typed};
 use crate::error::{DTypeError, Result};
-use crate::source::replace;
+use crate::source::atomic;
 
 /// What is encoded at once.
 const BLOCK: usize = 64 * 1024;
@@ -214,7 +214,7 @@ impl TenOptions {
                 check_extension(path)?;
             }
             let headers = self.headers(arrays)?;
-            replace::write(path, self.sync, |file| write_all(file, &headers, arrays))
+            atomic::write(path, self.sync, |file| write_all(file, &headers, arrays))
         };
         on(path.as_ref(), saved)
     }

@@ -16,7 +16,7 @@ use crate::element::Element;
 use crate::error::{ExtentError, RequestError, Result, ShapeError};
 use crate::layout::Order;
 use crate::npy::Header;
-use crate::source::file;
+use crate::source::lock::{self, FileLock};
 use crate::source::platform::Stat;
 
 /// Adds rows to a `.npy` file, along its growing axis: the first in C order,
@@ -42,8 +42,13 @@ use crate::source::platform::Stat;
 ///
 /// A header without room for one digit more, as writers before NumPy 1.23
 /// leave it, is made longer when that digit comes: the file is copied to a new
-/// one once, which takes its name. There is to be one `Appender` a file at a
-/// time; it notices when somebody else changes the file's length.
+/// one once, which takes its name.
+///
+/// An `Appender` holds an exclusive lock on the file as long as it lives, so
+/// there is one a file at a time: opening another one fails with
+/// [`Locked`](crate::ErrorKind::Locked), or waits if
+/// [`OpenOptions::locking`](crate::OpenOptions::locking) says so. It also
+/// notices when a program that doesn't lock changes the file's length.
 ///
 /// # Examples
 ///
@@ -88,12 +93,12 @@ impl OpenOptions {
             if self.is_placed() {
                 return Err(RequestError::Placed.into());
             }
-            let (file, Stat { len, .. }) = file::open(path, true)?;
+            let (file, Stat { len, .. }, lock) = lock::open_to_write(path, self.locking_or_try())?;
             let head = Head::read(&file, len, self)?;
             match head.end(head.rows())? {
                 end if end < len => Err(ExtentError::Trailing { end, found: len }.into()),
                 end if end > len => Err(ExtentError::ShortFile { needed: end, found: len }.into()),
-                _ => Appender::new(file, path, head, false),
+                _ => Appender::new(file, lock, path, head, false),
             }
         };
         on(path.as_ref(), opened)
@@ -105,6 +110,7 @@ impl Appender {
     ///
     /// # Errors
     ///
+    /// [`Locked`](crate::ErrorKind::Locked) when another writer has the file,
     /// [`WrongShape`](crate::ErrorKind::WrongShape) for 0-d arrays,
     /// [`Damaged`](crate::ErrorKind::Damaged) when something follows the
     /// elements, [`Truncated`](crate::ErrorKind::Truncated) when some are
@@ -132,15 +138,23 @@ impl Appender {
             let new = options.begin(path)?;
             planned.write(new.file())?;
             let head = Head::new(planned.header, planned.bytes)?;
-            Appender::new(new.commit()?, path, head, true)
+            // Before others can find it.
+            let lock = FileLock::of_new(new.file());
+            Appender::new(new.finish()?, lock, path, head, true)
         };
         on(path.as_ref(), created)
     }
 
-    fn new(file: File, path: &Path, head: Head, is_renamed: bool) -> Result<Appender> {
+    fn new(
+        file: File,
+        lock: Option<FileLock>,
+        path: &Path,
+        head: Head,
+        is_renamed: bool,
+    ) -> Result<Appender> {
         let (shape, axis, one) = (head.header().shape.clone(), head.axis(), head.layout(1)?);
         let (row, row_len) = (one.nbytes(), one.len());
-        let tail = Tail::new(file, path, head, is_renamed)?;
+        let tail = Tail::new(file, lock, path, head, is_renamed)?;
         Ok(Appender { path: path.to_owned(), tail, shape, axis, row, row_len })
     }
 

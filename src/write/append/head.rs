@@ -9,8 +9,8 @@ use crate::array::OpenOptions;
 use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::Layout;
 use crate::npy::Header;
+use crate::source::atomic::AtomicFile;
 use crate::source::file;
-use crate::source::replace::Replacement;
 
 /// A header, and its bytes as they are in the file.
 #[derive(Debug)]
@@ -118,18 +118,14 @@ impl Head {
         file: &File,
         path: &Path,
         rows: usize,
-    ) -> Result<(Replacement, Head)> {
+    ) -> Result<(AtomicFile, Head)> {
         let mut header = self.with_rows(rows);
         let same = header.encode(Some(header.version));
         let encoded = same.or_else(|_| header.encode(None))?;
         header.version = encoded.version;
         header.data_offset = encoded.bytes.len();
         let nbytes = u64::try_from(header.layout()?.nbytes()).unwrap_or(u64::MAX);
-        if !is_at(file, path)? {
-            let moved = io::Error::other("another file has its name");
-            return Err(SystemError::io("replace")(moved));
-        }
-        let new = Replacement::begin(path, true)?;
+        let new = AtomicFile::replacing(path, file::stat(file)?.id)?;
         new.file().write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
         self.copy(file, new.file(), nbytes).map_err(SystemError::io("write the elements"))?;
         // The only other copy goes when this one gets its name.
@@ -151,11 +147,6 @@ fn changed(old: &[u8], new: &[u8]) -> Range<usize> {
     let start = pairs().take_while(|(new, old)| new == old).count();
     let same = pairs().rev().take_while(|(new, old)| new == old).count();
     start..new.len().saturating_sub(same).max(start)
-}
-
-/// True when the file is the one a path leads to, as far as the system tells.
-fn is_at(file: &File, path: &Path) -> Result<bool> {
-    Ok(file::stat(file)?.id == file::open(path, false)?.1.id)
 }
 
 #[cfg(test)]

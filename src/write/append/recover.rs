@@ -7,9 +7,9 @@ use super::head::Head;
 use crate::array::{OpenOptions, on};
 use crate::error::{ExtentError, Result, SystemError};
 use crate::npy::MAGIC;
-use crate::source::file;
+use crate::source::lock::{self, Locking};
 use crate::source::platform::Stat;
-use crate::source::replace;
+use crate::source::{atomic, file};
 
 /// Gives the array in a file as many rows as the file has whole; what is left
 /// of another is dropped. See [`RecoverOptions::recover`].
@@ -85,6 +85,12 @@ impl RecoverOptions {
         self
     }
 
+    /// As [`OpenOptions::locking`]; [`Locking::Try`] is the default.
+    pub fn locking(&mut self, locking: Locking) -> &mut RecoverOptions {
+        self.open.locking(locking);
+        self
+    }
+
     /// Says what [`recover`](RecoverOptions::recover) would do, and does
     /// nothing.
     ///
@@ -103,18 +109,21 @@ impl RecoverOptions {
     /// header says: more when a writer died before it counted them, fewer when
     /// they never came to the disk. Then waits for the disk.
     ///
-    /// The header has to be good. Nobody may be writing to the file. A header
-    /// without room for the digits is made longer, by a copy of the file.
+    /// The header has to be good. The file is locked exclusively meanwhile; a
+    /// writer that doesn't lock must not write to it. A header without room for the digits is made longer, by a copy of the file.
     ///
     /// # Errors
     ///
+    /// [`Locked`](crate::ErrorKind::Locked) when a writer has the file,
     /// [`WrongShape`](crate::ErrorKind::WrongShape) for 0-d arrays,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) when what follows the
     /// elements is another `.npy`, [`Io`](crate::ErrorKind::Io), those of
     /// [`Header::parse`](crate::Header::parse).
     pub fn recover(&self, path: impl AsRef<Path>) -> Result<Recovery> {
         let recovered = |path: &Path| {
-            let (mut file, Stat { len, .. }) = file::open(path, true)?;
+            // Held until the file is whole.
+            let (mut file, Stat { len, .. }, _lock) =
+                lock::open_to_write(path, self.open.locking_or_try())?;
             let (head, recovery, rows) = self.found(&file, len)?;
             if !recovery.is_whole() {
                 mend(path, &mut file, head, rows)?;
@@ -167,8 +176,8 @@ fn mend(path: &Path, file: &mut File, mut head: Head, rows: usize) -> Result<()>
     if !head.write(file, rows)? {
         let place = path.canonicalize().map_err(SystemError::io("open"))?;
         let (new, _) = head.rewritten(file, &place, rows)?;
-        replace::commit_over(new, file)?;
-        return replace::sync_directory(&place).map_err(SystemError::io("sync"));
+        atomic::commit_over(new, file)?;
+        return atomic::sync_directory(&place).map_err(SystemError::io("sync"));
     }
     if is_longer {
         file.set_len(end).map_err(SystemError::io("cut off what is no row"))?;

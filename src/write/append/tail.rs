@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::head::Head;
 use crate::element::Element;
 use crate::error::{Result, SystemError};
-use crate::source::{file, replace};
+use crate::source::lock::FileLock;
+use crate::source::{atomic, file};
 
 /// What is gathered before it is written, in bytes.
 pub(super) const BUFFER: usize = 64 * 1024;
@@ -18,6 +19,8 @@ pub(super) struct Tail {
     file: File,
     /// Where it is, whatever becomes of the working directory.
     place: PathBuf,
+    /// Held until the last write.
+    lock: Option<FileLock>,
     head: Head,
     /// Where the file ends.
     end: u64,
@@ -29,13 +32,19 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    pub(super) fn new(file: File, path: &Path, head: Head, is_renamed: bool) -> Result<Tail> {
+    pub(super) fn new(
+        file: File,
+        lock: Option<FileLock>,
+        path: &Path,
+        head: Head,
+        is_renamed: bool,
+    ) -> Result<Tail> {
         // A dtype that can't be written is refused before there are rows.
         head.header().encode_in_place()?;
         let place = path.canonicalize().map_err(SystemError::io("open"))?;
         let end = head.end(head.rows())?;
         let (buffer, capacity) = (Vec::new(), BUFFER);
-        Ok(Tail { file, place, head, end, buffer, capacity, is_renamed })
+        Ok(Tail { file, place, lock, head, end, buffer, capacity, is_renamed })
     }
 
     pub(super) fn head(&self) -> &Head {
@@ -116,7 +125,7 @@ impl Tail {
         }
         self.sync_file()?;
         if self.is_renamed {
-            replace::sync_directory(&self.place).map_err(SystemError::io("sync"))?;
+            atomic::sync_directory(&self.place).map_err(SystemError::io("sync"))?;
             self.is_renamed = false;
         }
         Ok(())
@@ -146,7 +155,10 @@ impl Tail {
     /// keeps it.
     fn rewrite(&mut self, rows: usize) -> Result<()> {
         let (new, head) = self.head.rewritten(&self.file, &self.place, rows)?;
-        replace::commit_over(new, &mut self.file)?;
+        // Locked before it has the name that waiting processes look at.
+        let lock = self.lock.as_ref().and_then(|_| FileLock::of_new(new.file()));
+        atomic::commit_over(new, &mut self.file)?;
+        self.lock = lock;
         self.head = head;
         self.end = self.head.end(rows)?;
         self.is_renamed = true;

@@ -11,7 +11,7 @@ use crate::element::{Element, Typed};
 use crate::error::{Result, SystemError};
 use crate::layout::Order;
 use crate::npy::{Encoded, Header, Version};
-use crate::source::replace;
+use crate::source::atomic;
 
 /// Writes an array to a `.npy` file, as `numpy.save` does, and tells the
 /// version it has.
@@ -146,7 +146,7 @@ impl WriteOptions {
         let path = path.as_ref();
         let whole = |path| {
             let array = Whole::new(array, self)?;
-            replace::write(path, self.sync, |file| array.write(file))?;
+            atomic::write(path, self.sync, |file| array.write(file))?;
             Ok(array.header.version)
         };
         whole(path).map_err(|error: crate::error::Error| error.at(path))

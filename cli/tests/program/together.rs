@@ -1,0 +1,171 @@
+//! Several processes that write one file: nothing is lost.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use npymap::{FileLock, LockKind};
+
+use crate::run::{penguins, printed, quick, refused};
+
+fn rounds(all: usize) -> usize {
+    if quick() { all.min(8) } else { all }
+}
+
+fn at(directory: &Path, name: &str) -> String {
+    directory.join(name).to_str().unwrap().to_owned()
+}
+
+/// Makes an array of bytes.
+fn create(directory: &Path, name: &str, shape: &str, fill: &str) -> String {
+    let path = at(directory, name);
+    printed(["create", &path, "--dtype", "u1", "--shape", shape, "--fill", fill]);
+    path
+}
+
+/// Starts the program with all these arguments at once, and waits for all.
+#[track_caller]
+fn at_once(commands: &[&[&str]]) {
+    let start = |arguments: &&[&str]| {
+        let mut command = crate::run::command();
+        command.args(*arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let children: Vec<Child> = commands.iter().map(start).collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{error}");
+        assert!(error.lines().all(|line| line.contains("waiting for another process")), "{error}");
+    }
+}
+
+/// The names in a directory that are not finished files.
+fn unfinished(directory: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.to_str().unwrap().contains(".npymap-")).collect()
+}
+
+#[test]
+fn rows_appended_at_once_are_all_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = create(directory.path(), "log.npy", "(0, 3)", "0");
+    let empty = fs::read(&log).unwrap();
+    let rows: Vec<_> = (1..=4)
+        .map(|n| create(directory.path(), &format!("{n}.npy"), "(3,)", &n.to_string()))
+        .collect();
+    for _ in 0..rounds(100) {
+        fs::write(&log, &empty).unwrap();
+        let commands: Vec<_> = rows.iter().map(|row| ["append", &log, row]).collect();
+        let commands: Vec<_> = commands.iter().map(|command| &command[..]).collect();
+        at_once(&commands);
+        let mut found = fs::read(&log).unwrap().split_off(128);
+        found.sort_unstable();
+        assert_eq!(found, [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]);
+        assert!(printed(["info", "--json", &log]).contains(r#""shape":[4,3]"#));
+    }
+}
+
+/// A file whose header has no room for a second digit.
+fn full_header(path: &str) {
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (9,), }\n";
+    let len = u16::try_from(header.len()).unwrap().to_le_bytes();
+    let bytes = [b"\x93NUMPY\x01\x00", &len[..], header.as_bytes(), b"abcdefghi"].concat();
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn elements_set_while_a_file_is_replaced_by_a_longer_one_are_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = at(directory.path(), "log.npy");
+    let row = create(directory.path(), "row.npy", "(1,)", "120");
+    for _ in 0..rounds(150) {
+        full_header(&log);
+        at_once(&[
+            &["set", &log, "0", "65"],
+            &["append", &log, &row],
+            &["set", &log, "8", "66"],
+            &["append", &log, &row],
+        ]);
+        assert_eq!(fs::read(&log).unwrap()[128..], *b"AbcdefghBxx");
+        assert_eq!(unfinished(directory.path()), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn elements_set_in_members_of_one_archive_are_all_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let array = create(directory.path(), "a.npy", "(4,)", "0");
+    let archive = at(directory.path(), "a.npz");
+    printed(["convert", &array, &archive]);
+    let before = fs::read(&archive).unwrap();
+    let member = format!("{archive}[arr_0]");
+    for _ in 0..rounds(100) {
+        fs::write(&archive, &before).unwrap();
+        at_once(&[
+            &["set", &member, "0", "1"],
+            &["set", &member, "1", "2"],
+            &["set", &member, "3", "4"],
+        ]);
+        assert_eq!(printed(["get", &member, ":"]), "[1, 2, 0, 4]\n");
+    }
+}
+
+#[test]
+fn an_output_that_is_an_input_too_loses_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = create(directory.path(), "log.npy", "(0,)", "0");
+    let empty = fs::read(&log).unwrap();
+    let [one, two] = ["1", "2"].map(|n| create(directory.path(), &format!("{n}.npy"), "(1,)", n));
+    for _ in 0..rounds(50) {
+        fs::write(&log, &empty).unwrap();
+        at_once(&[
+            &["concat", "--overwrite", &log, &one, &log],
+            &["concat", "--overwrite", &log, &two, &log],
+            &["append", &log, &one],
+        ]);
+        let mut found = fs::read(&log).unwrap().split_off(128);
+        found.sort_unstable();
+        assert_eq!(found, [1, 1, 2]);
+    }
+}
+
+#[test]
+fn a_locked_file_is_waited_for_and_said_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let text = path.to_str().unwrap();
+    let other = at(directory.path(), "other.npy");
+    fs::copy(&path, &other).unwrap();
+    let before = fs::read(&path).unwrap();
+    let lock = FileLock::acquire(&path, LockKind::Exclusive).unwrap();
+    let commands: [&[&str]; 6] = [
+        &["append", text, &other],
+        &["set", text, "0, 0", "7"],
+        &["fill", text, "7"],
+        &["recover", text],
+        &["convert", &other, text, "--overwrite"],
+        &["create", text, "--overwrite", "--shape", "3"],
+    ];
+    for command in commands {
+        let arguments = command.iter().copied().chain(["--no-wait"]);
+        assert_eq!(
+            refused(1, arguments),
+            format!(
+                "error: {text}: is being written by another process: leave out --no-wait to wait for it\n"
+            )
+        );
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+    let mut command = crate::run::command();
+    command.args(["fill", text, "7"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, format!("note: {text}: waiting for another process that is writing it\n"));
+    assert_eq!(fs::read(&path).unwrap(), before);
+    drop(lock);
+    assert!(child.wait().unwrap().success());
+    assert_ne!(fs::read(&path).unwrap(), before);
+}

@@ -1,0 +1,171 @@
+//! Files that have no final name yet: unnamed where the system has such files,
+//! otherwise under a temporary name.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::NamedTempFile;
+
+use super::platform;
+
+/// The temporary names in use by this process.
+static NAMES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn names() -> MutexGuard<'static, Vec<PathBuf>> {
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the files under all temporary names of this process. No other is
+/// created or gets its final name until the guard is dropped.
+pub(crate) fn remove_all() -> impl Sized {
+    let mut names = names();
+    for name in names.drain(..) {
+        // One that was removed by somebody else leaves nothing to do.
+        let _ = std::fs::remove_file(name);
+    }
+    names
+}
+
+/// A new file in a directory. Dropping it removes it.
+#[derive(Debug)]
+pub(crate) enum Unfinished {
+    /// It vanishes with the process, however that ends.
+    Unnamed(File),
+    Named(Named),
+}
+
+/// A file under a temporary name.
+#[derive(Debug)]
+pub(crate) struct Named {
+    // Removed before its name is forgotten.
+    file: NamedTempFile,
+    name: Registered,
+}
+
+/// An entry of `NAMES`.
+#[derive(Debug)]
+struct Registered(PathBuf);
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        names().retain(|name| *name != self.0);
+    }
+}
+
+impl Unfinished {
+    /// Creates an empty file in a directory, with permissions of at most
+    /// `mode`.
+    pub(crate) fn create(directory: &Path, mode: u32) -> io::Result<Unfinished> {
+        match platform::unnamed_file(directory, mode) {
+            Some(file) => Ok(Unfinished::Unnamed(file)),
+            None => Unfinished::under_a_name(directory, mode),
+        }
+    }
+
+    /// As `create`, on file systems without unnamed files.
+    fn under_a_name(directory: &Path, mode: u32) -> io::Result<Unfinished> {
+        let mut builder = builder();
+        platform::permit(&mut builder, mode);
+        let mut names = names();
+        let file = builder.tempfile_in(directory)?;
+        let name = file.path().to_owned();
+        names.push(name.clone());
+        Ok(Unfinished::Named(Named { file, name: Registered(name) }))
+    }
+
+    /// Gives it its final name, in the directory it was created in. A file
+    /// that has the name is replaced if `replaces` is set, and otherwise an
+    /// error.
+    pub(crate) fn finish(self, path: &Path, replaces: bool) -> io::Result<File> {
+        match self {
+            Unfinished::Unnamed(file) => {
+                link(&file, path, replaces)?;
+                Ok(file)
+            }
+            Unfinished::Named(named) => rename(named, path, replaces),
+        }
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        match self {
+            Unfinished::Unnamed(file) => file,
+            Unfinished::Named(named) => named.file.as_file(),
+        }
+    }
+}
+
+/// Links an unnamed file to a name. Links replace nothing, so where something
+/// has the name, a temporary name is taken first and renamed at once.
+fn link(file: &File, path: &Path, replaces: bool) -> io::Result<()> {
+    // No signal handler that cleans up comes between the link and the rename.
+    let _names = names();
+    match platform::link(file, path) {
+        Err(error) if replaces && error.kind() == io::ErrorKind::AlreadyExists => {}
+        linked => return linked,
+    }
+    let directory = path.parent().ok_or(io::ErrorKind::NotFound)?;
+    let named = builder().make_in(directory, |name| platform::link(file, name))?;
+    named.persist(path).map_err(|refused| refused.error)
+}
+
+fn builder() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".npymap-");
+    builder
+}
+
+/// Renames a file to its final name.
+fn rename(named: Named, path: &Path, replaces: bool) -> io::Result<File> {
+    let Named { file, name } = named;
+    let names = names();
+    let renamed = if replaces { file.persist(path) } else { file.persist_noclobber(path) };
+    let renamed = renamed.map_err(|refused| refused.error);
+    // Forgetting the name takes the lock again.
+    drop(names);
+    drop(name);
+    renamed
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// With and without unnamed files.
+    const WAYS: [fn(&Path, u32) -> io::Result<Unfinished>; 2] =
+        [Unfinished::create, Unfinished::under_a_name];
+
+    /// One test, since cleaning up is done to all files of the process.
+    #[test]
+    fn a_file_gets_its_name_or_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        let count = || fs::read_dir(directory.path()).unwrap().count();
+        for create in WAYS {
+            let create = || create(directory.path(), 0o666).unwrap();
+            create().finish(&path, false).unwrap();
+            fs::write(&path, "old").unwrap();
+            let error = create().finish(&path, false).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!((fs::read(&path).unwrap(), count()), (b"old".to_vec(), 1));
+            let new = create();
+            io::Write::write_all(&mut new.file(), b"new").unwrap();
+            new.finish(&path, true).unwrap();
+            assert_eq!((fs::read(&path).unwrap(), count()), (b"new".to_vec(), 1));
+            drop(create());
+            assert_eq!((count(), names().len()), (1, 0));
+            fs::remove_file(&path).unwrap();
+            create().finish(&path, true).unwrap();
+            fs::remove_file(&path).unwrap();
+        }
+        let new = Unfinished::under_a_name(directory.path(), 0o666).unwrap();
+        assert_eq!((count(), names().len()), (1, 1));
+        drop(remove_all());
+        assert_eq!((count(), names().len()), (0, 0));
+        new.finish(&path, true).unwrap_err();
+        assert_eq!(count(), 0);
+    }
+}

@@ -1,0 +1,199 @@
+//! Files that are whole or absent, and locks that keep writers apart.
+
+use std::fs;
+use std::io::{Seek as _, SeekFrom, Write as _};
+
+use npymap::{
+    Appender, AtomicFile, CreateOptions, DType, ErrorKind, FileLock, LockKind, Locking,
+    OpenOptions, Order, RaggedAppender, RecoverOptions, resize,
+};
+
+use crate::support::{directory, file, names, npy, raw, text};
+
+#[test]
+fn a_file_is_absent_until_it_is_committed() {
+    let directory = directory();
+    let path = directory.path().join("a");
+    let mut new = AtomicFile::create_new(&path).unwrap();
+    new.write_all(b"0123").unwrap();
+    new.seek(SeekFrom::Start(1)).unwrap();
+    new.write_all(b"xy").unwrap();
+    assert!(!path.exists());
+    assert_eq!(new.path(), path);
+    let committed = new.commit().unwrap();
+    assert_eq!(committed.metadata().unwrap().len(), 4);
+    assert_eq!(fs::read(&path).unwrap(), b"0xy3");
+    AtomicFile::create(&path).unwrap().write_all(b"never committed").unwrap();
+    AtomicFile::update(&path, Locking::Try).unwrap().write_all(b"nor this").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"0xy3");
+    let mut new = AtomicFile::create(&path).unwrap();
+    new.write_all(b"replaced").unwrap();
+    new.commit_sync().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"replaced");
+    assert_eq!(names(directory.path()), ["a"]);
+}
+
+#[test]
+fn a_name_that_is_taken_before_or_meanwhile_is_refused() {
+    let directory = directory();
+    let path = directory.path().join("a");
+    for begin in [AtomicFile::create_new, |path| AtomicFile::update(path, Locking::Try)] {
+        let new = begin(&path).unwrap();
+        fs::write(&path, "other").unwrap();
+        let error = new.commit().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
+        assert_eq!(error.path(), Some(path.as_path()));
+        assert_eq!(fs::read(&path).unwrap(), b"other");
+        fs::remove_file(&path).unwrap();
+    }
+    fs::write(&path, "old").unwrap();
+    let error = AtomicFile::create_new(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
+    let error = AtomicFile::create(directory.path()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert_eq!(names(directory.path()), ["a"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_update_replaces_only_the_file_it_began_with() {
+    let directory = directory();
+    let path = file(&directory, "a", b"old");
+    let new = AtomicFile::update(&path, Locking::Try).unwrap();
+    fs::rename(file(&directory, "b", b"other"), &path).unwrap();
+    let error = new.commit().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
+    assert_eq!(fs::read(&path).unwrap(), b"other");
+    let new = AtomicFile::update(&path, Locking::Try).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert_eq!(new.commit().unwrap_err().kind(), ErrorKind::Changed);
+    assert_eq!(names(directory.path()), Vec::<String>::new());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_replaced_file_passes_on_its_permissions_and_links_stay() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = directory();
+    let path = file(&directory, "a", b"old");
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink("a", &link).unwrap();
+    for mode in [0o600, 0o640, 0o444] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let new = AtomicFile::create(&link).unwrap();
+        assert_eq!(new.file().metadata().unwrap().permissions().mode() & 0o077, 0);
+        new.commit().unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode);
+    }
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(names(directory.path()), ["a", "link"]);
+}
+
+#[cfg(unix)]
+#[track_caller]
+fn is_locked<T: std::fmt::Debug>(done: npymap::Result<T>) {
+    let error = done.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
+    let text = "is locked by another process or by another handle of this one: wait with `Locking::Wait`, or try again";
+    assert!(error.to_string().ends_with(text), "{error}");
+    assert!(error.path().is_some());
+}
+
+#[cfg(unix)]
+#[test]
+fn every_writer_of_a_file_excludes_the_others() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|u1", &[4], Order::C, b"abcd"));
+    let mut locking = OpenOptions::new();
+    locking.locking(Locking::Try);
+    let all_are_locked_out = || {
+        is_locked(Appender::open(&path));
+        is_locked(resize(&path, 9));
+        is_locked(RecoverOptions::new().recover(&path));
+        is_locked(AtomicFile::update(&path, Locking::Try));
+        is_locked(FileLock::exclusive(&path, Locking::Try));
+        // SAFETY: the file is the test's own.
+        is_locked(unsafe { locking.open_mut(&path) });
+    };
+    let appender = Appender::open(&path).unwrap();
+    all_are_locked_out();
+    drop(appender);
+    // SAFETY: the file is the test's own.
+    let array = unsafe { locking.open_mut(&path) }.unwrap();
+    all_are_locked_out();
+    drop(array);
+    let update = AtomicFile::update(&path, Locking::Wait).unwrap();
+    all_are_locked_out();
+    drop(update);
+    let lock = FileLock::acquire(&path, LockKind::Shared).unwrap();
+    all_are_locked_out();
+    let mut off = OpenOptions::new();
+    off.locking(Locking::Off).append(&path).unwrap().append_slice(b"e").unwrap();
+    assert!(FileLock::exclusive(&path, Locking::Off).unwrap().is_none());
+    RecoverOptions::new().locking(Locking::Off).recover(&path).unwrap();
+    drop(lock);
+    let lock = FileLock::exclusive(&path, Locking::Try).unwrap().unwrap();
+    lock.check(&path).unwrap();
+    fs::rename(file(&directory, "b.npy", b"other"), &path).unwrap();
+    assert_eq!(lock.check(&path).unwrap_err().kind(), ErrorKind::Changed);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_appender_keeps_its_lock_when_its_file_is_replaced() {
+    let directory = directory();
+    let tight = text("'|u1'", "(9,)", Order::C, 57);
+    let path = file(&directory, "a.npy", &raw(&tight, b"012345678"));
+    let mut appender = Appender::open(&path).unwrap();
+    let old = fs::File::open(&path).unwrap();
+    appender.append_slice(b"9").unwrap();
+    appender.flush().unwrap();
+    assert!(OpenOptions::new().header(&path).unwrap().data_offset > 67, "it was replaced");
+    is_locked(Appender::open(&path));
+    assert!(FileLock::try_acquire_file(&old, LockKind::Exclusive).unwrap().is_some());
+    drop(appender);
+    assert_eq!(Appender::open(&path).unwrap().rows(), 10);
+
+    let path = directory.path().join("new.npy");
+    let new = Appender::create(&path, &DType::of::<u8>(), &[], &CreateOptions::new()).unwrap();
+    is_locked(Appender::open(&path));
+    drop(new);
+    Appender::open(&path).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn ragged_arrays_have_one_writer() {
+    let directory = directory();
+    let [data, offsets] = ["data.npy", "offsets.npy"].map(|name| directory.path().join(name));
+    let options = CreateOptions::new();
+    let mut one =
+        RaggedAppender::create(&data, &offsets, &DType::of::<u8>(), &[], &options).unwrap();
+    is_locked(RaggedAppender::open(&data, &offsets));
+    one.append_slice(b"abc").unwrap();
+    one.close().unwrap();
+    assert_eq!(RaggedAppender::open(&data, &offsets).unwrap().rows(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn who_waits_for_a_lock_gets_the_file_that_has_the_name_then() {
+    let directory = directory();
+    let path = file(&directory, "a", b"0");
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let path = path.clone();
+            std::thread::spawn(move || {
+                for _ in 0..100 {
+                    let mut new = AtomicFile::update(&path, Locking::Wait).unwrap();
+                    let count: u32 = fs::read_to_string(&path).unwrap().parse().unwrap();
+                    write!(new, "{}", count + 1).unwrap();
+                    new.commit().unwrap();
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(fs::read(&path).unwrap(), b"400");
+}
