@@ -121,8 +121,8 @@ fn an_output_that_is_an_input_too_loses_nothing() {
     for _ in 0..rounds(50) {
         fs::write(&log, &empty).unwrap();
         at_once(&[
-            &["concat", "--overwrite", &log, &one, &log],
-            &["concat", "--overwrite", &log, &two, &log],
+            &["concat", "--overwrite", &log, &one, "-o", &log],
+            &["concat", "--overwrite", &log, &two, "-o", &log],
             &["append", &log, &one],
         ]);
         let mut found = fs::read(&log).unwrap().split_off(128);
