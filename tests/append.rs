@@ -303,6 +303,7 @@ fn a_new_file_can_be_appended_to_by_its_header_alone() {
     assert_eq!(header.shape, [2, 4]);
 }
 
+#[cfg(panic = "unwind")]
 #[test]
 fn a_panic_among_the_values_leaves_the_rows_before() {
     let directory = directory();

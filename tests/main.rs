@@ -26,6 +26,7 @@ mod elements;
 mod enormous;
 mod errors;
 mod errors_format;
+#[cfg(target_pointer_width = "64")]
 mod extreme_views;
 #[cfg(target_os = "linux")]
 mod faults;
@@ -39,6 +40,7 @@ mod fuzz;
 mod hostile;
 #[cfg(feature = "npz")]
 mod hostile_npz;
+mod in_memory;
 mod inplace;
 mod inplace_types;
 mod live_append;

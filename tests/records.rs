@@ -247,7 +247,7 @@ fn padding_in_the_file_is_never_written_through_a_view() {
 
 #[test]
 fn files_of_records_are_read_and_written_whole() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::support::directory();
     let path = directory.path().join("tight.npy");
     let rows: Vec<Tight> = (0..5)
         .map(|i| Tight { a: i, b: f64::from(i), inner: Point { x: Be::new(1.0), y: Be::new(2.0) } })

@@ -93,7 +93,7 @@ fn files_that_differ_are_refused() {
     let stacked = open(files(&directory, &[3, 2])).unwrap();
     files(&directory, &[3, 1]);
     let error = stacked.take(&[0, 4], &mut [0_u32; 4]).unwrap_err();
-    assert!(is_error(&error, ErrorKind::Changed, "was replaced by another file"));
+    assert!(is_error(&error, ErrorKind::Changed, "was replaced by another file"), "{error}");
     assert!(error.path().unwrap().ends_with("1.npy"));
 }
 

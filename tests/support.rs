@@ -11,6 +11,9 @@ use tempfile::TempDir;
 
 /// A directory that goes with the test.
 pub(crate) fn directory() -> TempDir {
+    // WebAssembly has no directory for temporary files; it may be set already.
+    #[cfg(target_family = "wasm")]
+    tempfile::env::override_temp_dir(Path::new("/tmp")).ok();
     tempfile::tempdir().unwrap()
 }
 

@@ -20,7 +20,7 @@ use crate::cases::{cases, data, max_header_len};
 use crate::support::{Raw, here, is_error};
 
 fn scratch() -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::support::directory();
     let path = directory.path().join("a.npy");
     (directory, path)
 }

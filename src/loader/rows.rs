@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::gather::{self, Gather};
 use super::row_source::{RowSource, row_source};
@@ -21,7 +21,7 @@ use crate::layout::geometry::Geometry;
 use crate::layout::row_index::RowIndex;
 use crate::source::map::Map;
 use crate::source::pages::sealed::Pages as _;
-use crate::source::platform::Advice;
+use crate::source::platform::{Advice, Clock};
 use crate::view::{Parts, View};
 
 /// The rows of an array, to be copied in any order:
@@ -175,7 +175,7 @@ impl Rows {
             }
         };
         let part = |at: usize| parts.get(at).map(|(parts, start)| (parts, *start));
-        let mut reading = Reading { own: self, part, copy, start: Instant::now() };
+        let mut reading = Reading { own: self, part, copy, start: Clock::now() };
         self.strategy.run(parts.len(), each, &mut reading);
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Rows {
     /// Calls `copy` with ranges of rows, when it is best to read them.
     fn go(&self, wanted: &Wanted, copy: impl FnMut(Range<usize>)) {
         let part = |at: usize| wanted.rows.get(at).map(|&row| (&wanted.parts, row));
-        let mut reading = Reading { own: self, part, copy, start: Instant::now() };
+        let mut reading = Reading { own: self, part, copy, start: Clock::now() };
         self.strategy.run(wanted.rows.len(), wanted.parts.nbytes(), &mut reading);
     }
 
@@ -244,7 +244,7 @@ struct Reading<'a, P, C> {
     own: &'a Rows,
     part: P,
     copy: C,
-    start: Instant,
+    start: Clock,
 }
 
 impl<'p, P, C> Batch for Reading<'_, P, C>

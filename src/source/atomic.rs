@@ -172,7 +172,7 @@ impl AtomicFile {
         }
         // Absolute, whatever becomes of the working directory.
         let target = match old {
-            Some(_) => path.canonicalize(),
+            Some(_) => platform::canonical(path),
             None => std::path::absolute(end_of_links(path)),
         };
         let target = target.map_err(SystemError::io("create"))?;

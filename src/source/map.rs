@@ -7,10 +7,9 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use memmap2::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
-
 use crate::error::{RequestError, Result, SystemError};
 use crate::source::pages::{Mapping, sealed::Pages};
+use crate::source::platform::mmap::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 use crate::source::{file, platform};
 
 /// Read-only bytes of one array's elements, and no others.

@@ -3,6 +3,8 @@
 
 pub(crate) mod atomic;
 pub(crate) mod file;
+#[cfg(not(any(unix, windows)))]
+pub(crate) mod heap;
 pub(crate) mod lock;
 pub(crate) mod map;
 pub(crate) mod mode;

@@ -6,7 +6,16 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::mem;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// Memory maps. Where systems have none, memory that belongs to no file comes
+/// from the heap, and mapping a file is an error.
+#[cfg(not(any(unix, windows)))]
+pub(crate) use crate::source::heap as mmap;
+#[cfg(any(unix, windows))]
+pub(crate) use memmap2 as mmap;
 
 // Files.
 
@@ -86,8 +95,8 @@ pub(crate) fn stat(file: &File) -> io::Result<(Option<&'static str>, Stat)> {
     Ok((irregular(&metadata), Stat { len: metadata.len(), id: None }))
 }
 
-/// Reads at an offset, and maybe less than asked for. On Windows the file's
-/// own position moves, and back.
+/// Reads at an offset, and maybe less than asked for. Elsewhere than on Unix the
+/// file's own position moves, and back.
 #[cfg(unix)]
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
@@ -98,8 +107,8 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
     in_place(file, |file| std::os::windows::fs::FileExt::seek_read(file, buffer, offset))
 }
 
-/// Writes at an offset, and maybe less than asked for. On Windows the file's
-/// own position moves, and back.
+/// Writes at an offset, and maybe less than asked for. Elsewhere than on Unix
+/// the file's own position moves, and back.
 #[cfg(unix)]
 pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::write_at(file, bytes, offset)
@@ -110,8 +119,28 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usi
     in_place(file, |file| std::os::windows::fs::FileExt::seek_write(file, bytes, offset))
 }
 
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    use std::io::{Read as _, Seek as _};
+
+    in_place(file, |mut file| {
+        file.seek(io::SeekFrom::Start(offset))?;
+        file.read(buffer)
+    })
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    use std::io::{Seek as _, Write as _};
+
+    in_place(file, |mut file| {
+        file.seek(io::SeekFrom::Start(offset))?;
+        file.write(bytes)
+    })
+}
+
 /// Puts the file's position back where it was.
-#[cfg(windows)]
+#[cfg(not(unix))]
 fn in_place<T>(mut file: &File, act: impl FnOnce(&File) -> io::Result<T>) -> io::Result<T> {
     use std::io::{Seek as _, SeekFrom};
 
@@ -236,7 +265,7 @@ pub(crate) const RENAMES_WHAT_IS_MAPPED: bool = cfg!(unix);
 
 /// Whether a file can be replaced while it is open. Windows refuses to, and it
 /// is closed for that if it is our own.
-pub(crate) const REPLACES_WHAT_IS_OPEN: bool = cfg!(unix);
+pub(crate) const REPLACES_WHAT_IS_OPEN: bool = cfg!(not(windows));
 
 /// Creates a file without a name in a directory, if the system and the file
 /// system have such files and can name them later.
@@ -286,6 +315,52 @@ pub(crate) fn permit(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
 #[cfg(not(unix))]
 pub(crate) fn permit(_: &mut tempfile::Builder<'_, '_>, _: u32) {}
 
+/// A path without links and dots; WASI only has paths as they are given.
+pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
+    if cfg!(target_family = "wasm") { Ok(path.to_owned()) } else { path.canonicalize() }
+}
+
+/// Makes an empty file with a random name, which is removed when it is dropped.
+#[cfg(any(unix, windows))]
+pub(crate) fn named_file(
+    builder: &tempfile::Builder<'_, '_>,
+    directory: &Path,
+) -> io::Result<NamedTempFile> {
+    builder.tempfile_in(directory)
+}
+
+/// Where tempfile itself can't open one.
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn named_file(
+    builder: &tempfile::Builder<'_, '_>,
+    directory: &Path,
+) -> io::Result<NamedTempFile> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    builder.make_in(directory, |path| options.open(path))
+}
+
+/// Gives such a file its name, which another file may have only if this
+/// replaces it.
+#[cfg(any(unix, windows))]
+pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Result<File> {
+    let done = if replaces { file.persist(path) } else { file.persist_noclobber(path) };
+    Ok(done?)
+}
+
+/// Where tempfile itself can't.
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Result<File> {
+    let (file, name) = file.into_parts();
+    // A link is made only if the name is free; the random name is then removed.
+    if replaces {
+        std::fs::rename(&name, path)?;
+    } else {
+        std::fs::hard_link(&name, path)?;
+    }
+    Ok(file)
+}
+
 /// Gives a new file the permissions and, if that is allowed, the owner of an
 /// old one. Windows keeps a file from being written, and no more.
 #[cfg(unix)]
@@ -301,9 +376,14 @@ pub(crate) fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
     new.set_permissions(old.permissions())
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 pub(crate) fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
     new.set_permissions(old.permissions())
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn keep_access(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
 }
 
 /// Sets owner and group; false where the system doesn't allow it.
@@ -419,6 +499,29 @@ pub(crate) fn unlock(file: &File) {
 
 #[cfg(not(unix))]
 pub(crate) fn unlock(_: &File) {}
+
+// Time.
+
+/// Measures time from when it is made. It stands still where the system has no
+/// clock for us, as in a browser.
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+pub(crate) use std::time::Instant as Clock;
+
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock;
+
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+impl Clock {
+    pub(crate) fn now() -> Clock {
+        Clock
+    }
+
+    #[expect(clippy::unused_self, reason = "as the standard library's")]
+    pub(crate) fn elapsed(self) -> std::time::Duration {
+        std::time::Duration::ZERO
+    }
+}
 
 // Memory.
 
@@ -578,7 +681,7 @@ pub(crate) fn prefer_large_pages(_: &mut [u8]) {}
 /// file, from `offset` bytes in that on, and does not wait. On Linux `msync`
 /// would do nothing (`MS_ASYNC` in its manual).
 #[cfg(target_os = "linux")]
-pub(crate) fn begin_writing(file: &File, offset: u64, map: &memmap2::MmapMut) -> io::Result<()> {
+pub(crate) fn begin_writing(file: &File, offset: u64, map: &mmap::MmapMut) -> io::Result<()> {
     use std::os::fd::AsRawFd as _;
 
     let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);
@@ -593,12 +696,12 @@ pub(crate) fn begin_writing(file: &File, offset: u64, map: &memmap2::MmapMut) ->
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn begin_writing(_: &File, _: u64, map: &memmap2::MmapMut) -> io::Result<()> {
+pub(crate) fn begin_writing(_: &File, _: u64, map: &mmap::MmapMut) -> io::Result<()> {
     map.flush_async()
 }
 
 /// Waits until what was stored into a map of a file is on the disk.
-pub(crate) fn finish_writing(file: &File, map: Option<&memmap2::MmapMut>) -> io::Result<()> {
+pub(crate) fn finish_writing(file: &File, map: Option<&mmap::MmapMut>) -> io::Result<()> {
     // On Linux the file is all there is to wait for, also for what was stored
     // through maps.
     if let Some(map) = map.filter(|_| cfg!(not(target_os = "linux"))) {
@@ -628,8 +731,8 @@ pub(crate) fn unmap(map: impl Memmap) -> io::Result<()> {
 /// What memmap2 made.
 pub(crate) trait Memmap: AsRef<[u8]> {}
 
-impl Memmap for memmap2::Mmap {}
-impl Memmap for memmap2::MmapMut {}
+impl Memmap for mmap::Mmap {}
+impl Memmap for mmap::MmapMut {}
 
 /// The start of the page that bytes begin in, and their distance from there to
 /// their end.

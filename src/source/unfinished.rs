@@ -69,7 +69,7 @@ impl Unfinished {
         let mut builder = builder();
         platform::permit(&mut builder, mode);
         let mut names = names();
-        let file = builder.tempfile_in(directory)?;
+        let file = platform::named_file(&builder, directory)?;
         let name = file.path().to_owned();
         names.push(name.clone());
         Ok(Unfinished::Named(Named { file, name: Registered(name) }))
@@ -120,8 +120,7 @@ fn builder() -> tempfile::Builder<'static, 'static> {
 fn rename(named: Named, path: &Path, replaces: bool) -> io::Result<File> {
     let Named { file, name } = named;
     let names = names();
-    let renamed = if replaces { file.persist(path) } else { file.persist_noclobber(path) };
-    let renamed = renamed.map_err(|refused| refused.error);
+    let renamed = platform::rename(file, path, replaces);
     // Forgetting the name takes the lock again.
     drop(names);
     drop(name);

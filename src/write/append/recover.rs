@@ -8,7 +8,7 @@ use crate::array::{OpenOptions, on};
 use crate::error::{ExtentError, Result, SystemError};
 use crate::npy::MAGIC;
 use crate::source::lock::{self, Locking};
-use crate::source::platform::Stat;
+use crate::source::platform::{self, Stat};
 use crate::source::{atomic, file};
 
 /// Gives the array in a file as many rows as the file has whole; what is left
@@ -174,7 +174,7 @@ fn mend(path: &Path, file: &mut File, mut head: Head, rows: usize) -> Result<()>
     }
     let sync = |file: &File| file.sync_all().map_err(SystemError::io("sync"));
     if !head.write(file, rows)? {
-        let place = path.canonicalize().map_err(SystemError::io("open"))?;
+        let place = platform::canonical(path).map_err(SystemError::io("open"))?;
         let (new, _) = head.rewritten(file, &place, rows)?;
         atomic::commit_over(new, file)?;
         return atomic::sync_directory(&place).map_err(SystemError::io("sync"));

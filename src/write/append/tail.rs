@@ -7,7 +7,7 @@ use super::head::Head;
 use crate::element::Element;
 use crate::error::{Result, SystemError};
 use crate::source::lock::FileLock;
-use crate::source::{atomic, file};
+use crate::source::{atomic, file, platform};
 
 /// What is gathered before it is written, in bytes.
 pub(super) const BUFFER: usize = 64 * 1024;
@@ -41,7 +41,7 @@ impl Tail {
     ) -> Result<Tail> {
         // A dtype that can't be written is refused before there are rows.
         head.header().encode_in_place()?;
-        let place = path.canonicalize().map_err(SystemError::io("open"))?;
+        let place = platform::canonical(path).map_err(SystemError::io("open"))?;
         let end = head.end(head.rows())?;
         let (buffer, capacity) = (Vec::new(), BUFFER);
         Ok(Tail { file, place, lock, head, end, buffer, capacity, is_renamed })

@@ -1,0 +1,29 @@
+//! Exports the checks of `tests/in_memory.rs` to JavaScript.
+
+use std::sync::Mutex;
+
+#[path = "../../../tests/in_memory.rs"]
+mod in_memory;
+
+/// Why a check failed; a panic ends the instance, but its memory can be read.
+static MESSAGE: Mutex<String> = Mutex::new(String::new());
+
+/// Runs all checks. Returns 0 if they hold.
+#[unsafe(no_mangle)]
+pub extern "C" fn check() -> u32 {
+    std::panic::set_hook(Box::new(|info| *MESSAGE.lock().unwrap() = info.to_string()));
+    in_memory::all().unwrap();
+    0
+}
+
+/// Where the message starts.
+#[unsafe(no_mangle)]
+pub extern "C" fn message() -> *const u8 {
+    MESSAGE.lock().unwrap().as_ptr()
+}
+
+/// How long the message is, in bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn message_len() -> usize {
+    MESSAGE.lock().unwrap().len()
+}

@@ -1,0 +1,171 @@
+//! Memory for systems without memory maps, such as WebAssembly: the part of
+//! memmap2's interface that this library uses. Memory without a file comes from
+//! the heap; mapping a file is an error.
+#![allow(unsafe_code, clippy::unused_self, clippy::unnecessary_wraps, reason = "as in memmap2")]
+
+use std::fs::File;
+use std::io;
+use std::ops::{Deref, DerefMut};
+
+use bytemuck::allocation::try_zeroed_vec;
+
+/// The alignment of what the heap has in place of pages: elements of any dtype
+/// are aligned as they are in a map.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// Zeroed and aligned bytes of the heap.
+#[derive(Debug)]
+pub(crate) struct MmapMut {
+    lines: Lines,
+    len: usize,
+}
+
+/// As [`MmapMut`], read-only.
+#[derive(Debug)]
+pub(crate) struct Mmap(MmapMut);
+
+struct Lines(Vec<Line>);
+
+/// Why a file that does not change is not mapped.
+#[derive(Debug)]
+pub(crate) struct MapIfSafeError;
+
+/// What to map.
+#[derive(Debug, Default)]
+pub(crate) struct MmapOptions {
+    len: usize,
+}
+
+impl MmapOptions {
+    pub(crate) fn new() -> MmapOptions {
+        MmapOptions::default()
+    }
+
+    pub(crate) fn offset(&mut self, _: u64) -> &mut MmapOptions {
+        self
+    }
+
+    pub(crate) fn len(&mut self, len: usize) -> &mut MmapOptions {
+        self.len = len;
+        self
+    }
+
+    pub(crate) fn no_reserve_swap(&mut self) -> &mut MmapOptions {
+        self
+    }
+
+    /// # Safety
+    ///
+    /// Always safe: it only returns an error. memmap2's function is unsafe.
+    pub(crate) unsafe fn map(&self, _: &File) -> io::Result<Mmap> {
+        Err(no_maps())
+    }
+
+    /// # Safety
+    ///
+    /// As [`map`](MmapOptions::map).
+    pub(crate) unsafe fn map_mut(&self, _: &File) -> io::Result<MmapMut> {
+        Err(no_maps())
+    }
+
+    /// # Safety
+    ///
+    /// As [`map`](MmapOptions::map).
+    pub(crate) unsafe fn map_copy(&self, _: &File) -> io::Result<MmapMut> {
+        Err(no_maps())
+    }
+
+    pub(crate) fn map_if_safe(&self, _: &File) -> Result<Mmap, MapIfSafeError> {
+        Err(MapIfSafeError)
+    }
+
+    /// Takes zeroed memory.
+    pub(crate) fn map_anon(&self) -> io::Result<MmapMut> {
+        let lines = try_zeroed_vec(self.len.div_ceil(size_of::<Line>()));
+        let lines = Lines(lines.map_err(|()| io::Error::from(io::ErrorKind::OutOfMemory))?);
+        Ok(MmapMut { lines, len: self.len })
+    }
+}
+
+impl MmapMut {
+    pub(crate) fn make_read_only(self) -> io::Result<Mmap> {
+        Ok(Mmap(self))
+    }
+
+    /// There is no file to write to.
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// There is no file to write to.
+    pub(crate) fn flush_async(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// There is no file to write to.
+    pub(crate) fn flush_range(&self, _: usize, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Deref for MmapMut {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        let bytes: &[u8] = bytemuck::cast_slice(&self.lines.0);
+        bytes.get(..self.len).expect("whole lines hold the bytes asked for")
+    }
+}
+
+impl DerefMut for MmapMut {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.lines.0);
+        bytes.get_mut(..self.len).expect("whole lines hold the bytes asked for")
+    }
+}
+
+impl AsRef<[u8]> for MmapMut {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Deref for Mmap {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl AsRef<[u8]> for Mmap {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl MapIfSafeError {
+    /// True when the file does not change, and yet could not be mapped.
+    pub(crate) fn map_failed(&self) -> bool {
+        true
+    }
+}
+
+impl From<MapIfSafeError> for io::Error {
+    fn from(_: MapIfSafeError) -> io::Error {
+        no_maps()
+    }
+}
+
+impl std::fmt::Debug for Lines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lines").field("len", &self.0.len()).finish()
+    }
+}
+
+fn no_maps() -> io::Error {
+    let text = "this system has no memory maps: use `OpenOptions::read` or `ArrayFile`";
+    io::Error::new(io::ErrorKind::Unsupported, text)
+}
