@@ -16,7 +16,10 @@
 mod cases;
 mod damaged;
 mod differential;
+mod differential_archives;
+mod differential_tars;
 mod oracle;
 #[expect(dead_code, reason = "the other tests use all of it")]
 mod support;
 mod tars;
+mod zips;

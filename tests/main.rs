@@ -80,8 +80,6 @@ mod sampler;
 mod shard;
 mod stacked;
 mod steps;
-#[cfg(feature = "npz")]
-mod strict_archives;
 mod sums;
 mod support;
 mod take;

@@ -59,18 +59,16 @@ fn record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((keyword, value.get(1..)?, rest))
 }
 
-/// A name; none when it is empty, which takes an earlier one back.
+/// A name. Programs differ in whether an empty one takes back the one in the
+/// header.
 fn name(value: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
-    if value.contains(&0) {
-        return Err("a name with a NUL");
+    if value.is_empty() || value.contains(&0) {
+        return Err("a name that is empty or contains a NUL");
     }
-    Ok((!value.is_empty()).then(|| value.to_vec()))
+    Ok(Some(value.to_vec()))
 }
 
 fn size(value: &[u8]) -> Result<Option<u64>, &'static str> {
-    if value.is_empty() {
-        return Ok(None);
-    }
     decimal(value).map(Some).ok_or("the size of a member is not a number")
 }
 
@@ -105,6 +103,8 @@ mod tests {
             b"99999999999999999999 path=x\n",
             b"12 path=a\0b\n",
             b"10 size=x\n",
+            b"8 path=\n",
+            b"8 size=\n",
         ] {
             assert!(parse(text).is_err(), "{}", text.escape_ascii());
         }

@@ -33,6 +33,15 @@ pub(super) struct Entry {
 struct Extensions {
     long_name: Option<Vec<u8>>,
     pax: Option<Pax>,
+    /// A record that says nothing of its name or bytes, such as the target of
+    /// a link.
+    other: bool,
+}
+
+impl Extensions {
+    fn is_empty(&self) -> bool {
+        self.long_name.is_none() && self.pax.is_none() && !self.other
+    }
 }
 
 /// Finds the regular files of a tar file; reads its headers and nothing else.
@@ -40,6 +49,9 @@ pub(super) fn entries(source: &Source) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     let mut extensions = Extensions::default();
     let mut at = 0;
+    if source.len() == 0 {
+        return Err(damaged("an empty file"));
+    }
     while let Some(header) = Header::read(source, at)? {
         let size = header.size()?;
         let data = at.saturating_add(block_len());
@@ -65,10 +77,13 @@ pub(super) fn entries(source: &Source) -> Result<Vec<Entry>> {
                 if !pax.is_default() {
                     return Err(damaged("a pax header gives all members one name or size"));
                 }
+                extensions.other = true;
                 size
             }
-            // The target of a link is not used.
-            b'K' => size,
+            b'K' => {
+                extensions.other = true;
+                size
+            }
             _ if header.is_regular() => {
                 let extensions = std::mem::take(&mut extensions);
                 let stored = pax_size.unwrap_or(size);
@@ -91,8 +106,8 @@ pub(super) fn entries(source: &Source) -> Result<Vec<Entry>> {
         let next = len.and_then(|len| data.checked_add(len));
         at = next.ok_or_else(|| too_long(stored))?;
     }
-    if extensions.long_name.is_some() || extensions.pax.is_some() {
-        return Err(damaged("the name of a member that does not follow"));
+    if !extensions.is_empty() {
+        return Err(damaged("an extension record without a member"));
     }
     Ok(entries)
 }
@@ -171,6 +186,9 @@ impl Header {
             (None, Some(name)) => name,
             (None, None) => self.name(),
         };
+        if self.kind() == b'S' && (pax.is_sparse || self.field(257, 8) != b"ustar  \0") {
+            return Err(damaged("a sparse member of two formats"));
+        }
         let real_size =
             if self.kind() == b'S' { number(self.field(483, 12)) } else { pax.real_size };
         Ok(Entry {

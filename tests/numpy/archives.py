@@ -1,6 +1,6 @@
 """Answers what NumPy, zipfile, unzip and webdataset make of archives.
 
-`tests/live_archives.rs` and `tests/live_ten.rs` ask, as `oracle.py` says.
+`tests/live_archives.rs`, `tests/live_ten.rs` and `tests/differential_*.rs` ask, as `oracle.py` says.
 """
 
 import importlib.util
@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import subprocess
+import tarfile
 import zipfile
 
 from oracle import format, np, serve
@@ -84,6 +85,21 @@ def unzipped_member(archive, info):
         return {**member, "error": repr(error)}
 
 
+def untarred(paths):
+    """The regular files that Python's tarfile finds, or why it refuses an archive."""
+    return [untarred_one(path) for path in paths]
+
+
+def untarred_one(path):
+    try:
+        with tarfile.open(path, "r:") as archive:
+            files = [member for member in archive if member.isreg()]
+            names = [m.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for m in files]
+            return {"members": [[name, None if m.issparse() else m.offset_data, m.size] for name, m in zip(names, files)]}
+    except Exception as error:
+        return {"error": repr(error)}
+
+
 def tenbin():
     """webdataset's module alone, which needs nothing but NumPy."""
     package = importlib.util.find_spec("webdataset").submodule_search_locations[0]
@@ -125,4 +141,4 @@ def ten_load(path):
 
 
 if __name__ == "__main__":
-    serve(savez, load, unzipped, has_webdataset, ten_saved, ten_load)
+    serve(savez, load, unzipped, untarred, has_webdataset, ten_saved, ten_load)

@@ -8,7 +8,7 @@ use zerocopy::{FromZeros, IntoBytes};
 use super::end::{self, Location};
 use super::extra::Numbers;
 use super::name;
-use super::records::{Central, Flags, IN_ZIP64_SHORT};
+use super::records::{Central, Flags, IN_ZIP64_SHORT, len_of};
 use crate::error::{ArchiveError, Error, Result, SystemError};
 use crate::source::Source;
 use crate::source::part::Part;
@@ -45,7 +45,9 @@ pub(super) struct Entry {
 pub(super) fn read(source: &Source) -> Result<Vec<Entry>> {
     let location = end::locate(source)?;
     let mut records = Records::new(source, &location);
-    let mut entries = Vec::new();
+    let most = location.size / len_of::<Central>();
+    let expected = usize::try_from(location.entries.min(most)).unwrap_or(0);
+    let mut entries = Vec::with_capacity(expected);
     while records.left > 0 {
         entries.push(records.entry(location.prefix)?);
     }

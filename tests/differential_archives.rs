@@ -157,9 +157,10 @@ fn one(member: Zipped) -> Vec<u8> {
     Zip::of(&[member])
 }
 
-/// Archives that are refused, why, and whether Python refuses them, too.
+/// Archives that are refused, why, and whether Python refuses them, too; none
+/// where its releases differ.
 #[expect(clippy::too_many_lines, reason = "a table")]
-fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, bool)> {
+fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
     let plain = member("a.npy");
     let added = |added: [u64; 5]| with_zip64(Zip64 { added, ..Zip64::default() });
     let big = Zipped { size: u32::MAX, stored: u32::MAX, ..plain.clone() };
@@ -175,7 +176,7 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, bool)> {
             "a directory size of 0",
             with_end(-51, 0),
             &format!("the directory lists 0 members and announces 1{damaged}"),
-            false,
+            Some(false),
         ),
         case(
             "a directory size that is too small",
@@ -183,13 +184,13 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, bool)> {
             &format!(
                 "the directory starts with b\"K\\x01\\x02\\x14\" instead of b\"PK\\x01\\x02\"{damaged}"
             ),
-            true,
+            Some(true),
         ),
         case(
             "a directory size that is too large",
             with_end(1, 0),
             &format!("a directory of 52 bytes at byte 227 does not end at byte 278{damaged}"),
-            true,
+            Some(true),
         ),
         case(
             "a directory size that is 2^32 too large",
@@ -197,31 +198,31 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, bool)> {
             &format!(
                 "a directory of 4294967347 bytes at byte 227 does not end at byte 278{damaged}"
             ),
-            true,
+            Some(true),
         ),
         case(
             "a directory offset that is one too large",
             with_end(0, 1),
             &format!("a directory of 51 bytes at byte 228 does not end at byte 278{damaged}"),
-            true,
+            Some(true),
         ),
         case(
             "a directory offset that is one too small",
             with_end(0, -1),
             &format!("the directory is at byte 227, not at 226, and no member before it{damaged}"),
-            true,
+            Some(true),
         ),
         case(
             "patched data",
             one(Zipped { flags: 1 << 5, ..plain.clone() }),
             "[a]: is patched data: store the array itself",
-            true,
+            Some(true),
         ),
         case(
             "an unknown version that is needed",
             one(Zipped { version: 99, ..plain.clone() }),
             "[a]: needs version 9.9 of the format: versions to 6.3 are known",
-            true,
+            Some(true),
         ),
         case(
             "a zip64 field that is longer than the extra fields",
@@ -229,7 +230,7 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, bool)> {
             &format!(
                 "[a]: its extra fields in the directory have a field that is longer than they are{damaged}"
             ),
-            true,
+            Some(true),
         ),
         case(
             "a zip64 field of half a number",
@@ -237,13 +238,13 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, bool)> {
             &format!(
                 "[a]: its extra fields in the directory have a zip64 field of a wrong length{damaged}"
             ),
-            true,
+            Some(true),
         ),
         case(
             "a zip64 field without the size it promises",
             one(extra(&zip64(&[192]))),
             &format!("[a]: its extra fields in the directory lack the size they promise{damaged}"),
-            true,
+            Some(true),
         ),
         case(
             "a zip64 field that contradicts the header",
@@ -251,79 +252,79 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, bool)> {
             &format!(
                 "[a]: its extra fields in the directory have a zip64 field that contradicts the header{damaged}"
             ),
-            false,
+            Some(false),
         ),
         case(
             "two zip64 fields",
             one(extra(&[zip64(&[192, 192]), zip64(&[192, 192])].concat())),
             &format!("[a]: its extra fields in the directory have two zip64 fields{damaged}"),
-            false,
+            Some(false),
         ),
         case(
             "a name with a NUL",
             one(member("a\0b.npy")),
             &format!("the name b\"a\\x00b.npy\" contains a NUL{damaged}"),
-            false,
+            Some(false),
         ),
         case(
             "a name that is not UTF-8",
             one(Zipped { name: b"\xff.npy".to_vec(), flags: 1 << 11, ..plain.clone() }),
             &format!("the name b\"\\xff.npy\" is not UTF-8{damaged}"),
-            true,
+            Some(true),
         ),
         case(
             "a header with other flags",
             one(Zipped { local_flags: Some(1), ..plain.clone() }),
             &format!("[a]: its header and the directory differ in the flags{lies}"),
-            false,
+            Some(false),
         ),
         case(
             "a header with another method",
             one(Zipped { local_method: Some(8), ..plain.clone() }),
             &format!("[a]: its header and the directory differ in the method{lies}"),
-            false,
+            Some(false),
         ),
         case(
             "a header with another CRC-32",
             one(Zipped { local_numbers: Some([1, 192, 192]), ..plain.clone() }),
             &format!("[a]: its header and the directory differ in the CRC-32{lies}"),
-            false,
+            Some(false),
         ),
         case(
             "a header with another size",
             one(Zipped { local_numbers: Some([plain.crc, 192, 191]), ..plain.clone() }),
             &format!("[a]: its header and the directory differ in the size{lies}"),
-            false,
+            Some(false),
         ),
         case(
             "a header without the size it promises",
             one(Zipped { local_numbers: Some([plain.crc, 192, u32::MAX]), ..plain.clone() }),
             &format!("[a]: the extra fields of its header lack the size they promise{damaged}"),
-            false,
+            Some(false),
         ),
         case(
             "a zip64 record of another length",
             added([1, 0, 0, 0, 0]),
             &format!("a zip64 record of 45 bytes instead of 44{damaged}"),
-            false,
+            Some(false),
         ),
         case(
             "a zip64 record of more members",
             added([0, 1, 0, 0, 0]),
             &format!("the directory lists 1 members and announces 2{damaged}"),
-            false,
+            Some(false),
         ),
         case(
             "a zip64 record elsewhere than its locator says",
             added([0, 0, 0, 0, 1]),
             &format!("the zip64 record is at byte 278, not at 279{damaged}"),
-            false,
+            Some(false),
         ),
         case(
             "a zip64 locator without a record",
             with_zip64(Zip64 { record_magic: Some(*b"PK\x06\x05"), ..Zip64::default() }),
             &format!("the zip64 record is not where its locator says{damaged}"),
-            true,
+            Some(true),
         ),
         case(
             "a zip64 record that differs from the end record",
@@ -332,25 +333,25 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, bool)> {
                 with_zip64(Zip64 { added, repeats: true, ..Zip64::default() })
             },
             &format!("the end record and the zip64 record differ{damaged}"),
-            false,
+            Some(false),
         ),
         case(
             "a part of an archive on several disks",
             with_zip64(Zip64 { disk: 1, ..Zip64::default() }),
             "a part of an archive on several disks: join the parts to one file",
-            true,
+            Some(true),
         ),
         case(
             "a strongly encrypted member",
             one(Zipped { flags: 1 << 6, ..plain.clone() }),
             "[a]: is encrypted: decrypt it with another program",
-            true,
+            Some(true),
         ),
         case(
             "two members in one place",
             Zip::of(&[plain.clone(), Zipped { offset: Some(0), ..plain.clone() }]),
             &format!("[a]: its bytes 35 to 227 overlap what follows{lies}"),
-            false,
+            None,
         ),
     ]
 }
@@ -377,8 +378,8 @@ fn archives_whose_records_are_not_true_are_refused() {
             Err(_) => true,
             Ok(members) => members.iter().any(|(_, read)| read.is_err()),
         };
-        assert_eq!(is_refused, *refuses, "{what}: {answer:?}");
-        assert!(*refuses || STRICTER.iter().any(|reason| text.contains(reason)), "{what}");
+        assert_eq!(is_refused, refuses.unwrap_or(is_refused), "{what}: {answer:?}");
+        assert!(is_refused || STRICTER.iter().any(|reason| text.contains(reason)), "{what}");
     }
 }
 
@@ -424,7 +425,7 @@ fn true_archives_of_all_kinds_are_read() {
 }
 
 /// Numbers that follow from a seed (splitmix64).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -434,11 +435,11 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 }
@@ -536,6 +537,9 @@ const RECORDS: &[(&[u8; 4], &[(usize, usize)])] = &[
 
 /// Changes one field of one record, or bytes between them.
 fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
+    if bytes.is_empty() {
+        return;
+    }
     let starts: Vec<(usize, &[(usize, usize)])> = RECORDS
         .iter()
         .flat_map(|(magic, fields)| {
@@ -580,7 +584,7 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
     }
 }
 
-fn setting(name: &str, usual: u64) -> u64 {
+pub(crate) fn setting(name: &str, usual: u64) -> u64 {
     env::var(name).map_or(usual, |text| text.parse().expect("a number"))
 }
 
