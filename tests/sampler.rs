@@ -238,6 +238,26 @@ fn samplers_of_the_most_rows_and_shares_stay_inside() {
     }
 }
 
+#[test]
+fn batches_are_the_rows_one_by_one() {
+    for sampler in kinds(1000, 3) {
+        for (world, workers, tail) in [(1, 1, Tail::Keep), (3, 2, Tail::Keep), (7, 3, Tail::Pad)] {
+            let share = Share { rank: world - 1, world, worker: workers - 1, workers };
+            let mut sampler = sampler.clone().tail(tail).share(share).unwrap();
+            let all: Vec<usize> = sampler.clone().collect();
+            for size in [1, 31, 32, 33, 256, 5000, usize::MAX] {
+                let batches: Vec<_> = sampler.batches(size).collect();
+                assert!(batches.iter().rev().skip(1).all(|batch| batch.len() == size));
+                assert_eq!(batches.concat(), all, "{size}");
+            }
+            assert!(sampler.batches(0).next().is_none());
+            let first = sampler.next_batch(5);
+            assert_eq!((&first[..], sampler.state().position), (&all[..5], 5));
+            assert_eq!(sampler.next(), Some(all[5]));
+        }
+    }
+}
+
 /// Draws the first and last rows of the first and last shares.
 fn ends_stay_inside(sampler: &Sampler, world: usize, workers: usize) {
     for (rank, worker) in [(0, 0), (world - 1, 0), (0, workers - 1), (world - 1, workers - 1)] {

@@ -14,6 +14,8 @@ mod transpose;
 pub(crate) use convert::convert;
 pub use copy::Part;
 pub(crate) use copy::copy;
+#[cfg(test)]
+pub(crate) use dispatch::tests::both_ways;
 pub(crate) use dispatch::{Job, run};
 pub(crate) use prefetch::prefetch;
 pub(crate) use transpose::{Plane, transpose};

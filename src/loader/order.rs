@@ -82,6 +82,17 @@ impl Epoch {
     }
 }
 
+impl Epoch {
+    /// The rows at positions: from `first` on, each `step` further.
+    pub(super) fn fill(&self, first: u64, step: u64, out: &mut [u64]) {
+        if let Epoch::Shuffled(permutation) = self {
+            return permutation.fill(first, step, out);
+        }
+        let positions = (0..).map(|number: u64| first + number * step);
+        out.iter_mut().zip(positions).for_each(|(row, position)| *row = self.row(position));
+    }
+}
+
 /// Blocks in random order; the last one may be shorter, and stands anywhere.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {

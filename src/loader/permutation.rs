@@ -6,8 +6,14 @@
 //! not below `n` go through it again until one does. As `a` and `b` are near
 //! `√n`, that happens to fewer than two in `√n`.
 
+use crate::kernel::{self, Job};
+
 /// How often one is hashed into the other, in both directions together.
 const ROUNDS: usize = 12;
+
+/// Indices that go through the rounds together. A round waits for the one
+/// before, about 10 ns; several indices share that wait, and vector registers.
+const LANES: usize = 32;
 
 /// A permutation of `0..n`.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +54,30 @@ impl Permutation {
         }
     }
 
+    /// Where indices below `n` go: from `first` on, each `step` further.
+    pub(super) fn fill(&self, first: u64, step: u64, out: &mut [u64]) {
+        if self.a.max(self.b) > NARROW {
+            let indices = (0..).map(|number: u64| first + number * step);
+            out.iter_mut().zip(indices).for_each(|(found, index)| *found = self.at(index));
+            return;
+        }
+        let (mut next, by) = (self.split(first), self.split(step));
+        for chunk in out.chunks_mut(LANES) {
+            let (mut lefts, mut rights) = ([0; LANES], [0; LANES]);
+            for ((left, right), _) in lefts.iter_mut().zip(&mut rights).zip(&*chunk) {
+                (*left, *right) = next;
+                let sum = next.0 + by.0;
+                let carry = u64::from(sum >= self.a);
+                next = (sum - carry * self.a, next.1.wrapping_add(by.1 + carry));
+            }
+            kernel::run(Rounds { of: self, lefts: &mut lefts, rights: &mut rights });
+            for (found, pair) in chunk.iter_mut().zip(lefts.into_iter().zip(rights)) {
+                let once = self.join(pair);
+                *found = if once < self.n { once } else { self.at(once) };
+            }
+        }
+    }
+
     /// The index that goes to `found`.
     pub(super) fn inverse(&self, found: u64) -> u64 {
         let mut pair = self.split(found);
@@ -75,11 +105,49 @@ impl Permutation {
     }
 }
 
+/// All rounds of many indices, as vectors. Both halves are below `2³²`.
+struct Rounds<'a> {
+    of: &'a Permutation,
+    lefts: &'a mut [u64; LANES],
+    rights: &'a mut [u64; LANES],
+}
+
+impl Job for Rounds<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Rounds { of, lefts, rights } = self;
+        for keys in of.keys.chunks_exact(2) {
+            if let [first, second] = keys {
+                for (left, right) in lefts.iter_mut().zip(&*rights) {
+                    *left = add(*left, below_narrow(hash(*first, *right), of.a), of.a);
+                }
+                for (right, left) in rights.iter_mut().zip(&*lefts) {
+                    *right = add(*right, below_narrow(hash(*second, *left), of.b), of.b);
+                }
+            }
+        }
+    }
+}
+
+/// The largest number of 32 bits.
+const NARROW: u64 = 0xffff_ffff;
+
+/// As [`below`], of an end of 32 bits: products of 32 bits are what vectors
+/// have.
+#[inline(always)]
+fn below_narrow(bits: u64, end: u64) -> u64 {
+    let end = end & NARROW;
+    ((bits >> 32) * end + (((bits & NARROW) * end) >> 32)) >> 32
+}
+
 /// The golden ratio's bits, odd: what the state of `SplitMix64` goes on by.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The finaliser of `SplitMix64` (Steele, Lea and Flood, 2014; Stafford's
 /// variant 13): every bit depends on every other.
+#[inline(always)]
 pub(super) fn mix(state: u64) -> u64 {
     let state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -87,6 +155,7 @@ pub(super) fn mix(state: u64) -> u64 {
 }
 
 /// A hash of a number under a key.
+#[inline(always)]
 pub(super) fn hash(key: u64, number: u64) -> u64 {
     mix(key ^ mix(number.wrapping_mul(STEP).wrapping_add(STEP)))
 }
@@ -99,6 +168,7 @@ pub(super) fn below(bits: u64, end: u64) -> u64 {
 }
 
 /// Both are below `end`, which is at most `2³²`, but when `n` is 1.
+#[inline(always)]
 fn add(x: u64, y: u64, end: u64) -> u64 {
     let sum = x + y;
     if sum >= end { sum - end } else { sum }
@@ -134,6 +204,23 @@ mod tests {
             assert!((0..n).all(|i| permutation.inverse(found[i as usize]) == i));
             found.sort_unstable();
             assert!(found.into_iter().eq(0..n), "{n}");
+        }
+    }
+
+    #[test]
+    fn indices_together_go_where_each_goes() {
+        let sizes = SIZES.into_iter().chain([1 << 32, (1 << 40) + 9, u64::MAX - 1, u64::MAX]);
+        for (key, n) in sizes.enumerate() {
+            let permutation = Permutation::new(n, key as u64);
+            for (first, step, count) in [(0, 1, 256), (3, 1, 31), (n / 2, 7, 33), (n - 1, n, 1)] {
+                let indices = (0..count).map(|i| first + i * step);
+                let indices: Vec<u64> = indices.take_while(|&index| index < n).collect();
+                let mut found = vec![0; indices.len()];
+                crate::kernel::both_ways(|| {
+                    permutation.fill(first, step, &mut found);
+                    assert!(indices.iter().zip(&found).all(|(&i, &to)| permutation.at(i) == to));
+                });
+            }
         }
     }
 

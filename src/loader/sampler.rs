@@ -347,9 +347,50 @@ impl Sampler {
     pub fn batches(&self, size: usize) -> impl Iterator<Item = Vec<usize>> + Send + use<> {
         let mut rows = self.clone();
         std::iter::from_fn(move || {
-            let batch: Vec<usize> = rows.by_ref().take(size).collect();
+            let batch = rows.next_batch(size);
             (!batch.is_empty()).then_some(batch)
         })
+    }
+
+    /// The next `size` rows of this epoch, or those that are left of it. The
+    /// same as [`next`](Iterator::next) gives one by one, but a shuffled order
+    /// is computed several times as fast.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut sampler = npymap::Sampler::shuffled(1000, 1);
+    /// let expected: Vec<usize> = sampler.clone().take(256).collect();
+    /// assert_eq!(sampler.next_batch(256), expected);
+    /// assert_eq!(sampler.state().position, 256);
+    /// ```
+    pub fn next_batch(&mut self, size: usize) -> Vec<usize> {
+        let left = self.own_rows().saturating_sub(self.position);
+        let count = left.min(wide(size));
+        let start = self.position;
+        self.position += count;
+        let Some((first, step)) = self.progression(start, count) else {
+            return (start..start + count).map(|position| self.row(position)).collect();
+        };
+        let mut rows = vec![0; narrow(count)];
+        self.current.fill(first, step, &mut rows);
+        rows.into_iter().map(narrow).collect()
+    }
+
+    /// The first position in the epoch of `count` positions in this share, and
+    /// the distance from each to the next; `None` when they start the epoch
+    /// again.
+    fn progression(&self, start: u64, count: u64) -> Option<(u64, u64)> {
+        let Share { world, workers, .. } = self.share;
+        let step = if self.order.is_dealt_in_stretches() {
+            1
+        } else {
+            wide(world).checked_mul(wide(workers))?
+        };
+        let distance = step.checked_mul(count.checked_sub(1)?)?;
+        let first = self.dealt(start);
+        let last = first.checked_add(distance)?;
+        (last < self.draws).then_some((first, step))
     }
 
     /// How many rows of an epoch this share has.
