@@ -20,6 +20,8 @@ mod atomic_files;
 mod batches;
 mod cases;
 mod create;
+#[cfg(feature = "serde")]
+mod dtype_text;
 mod edits;
 mod elements;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]

@@ -251,7 +251,7 @@ fn descriptions_are_sent_as_json() {
     let json = serde_json::to_value(&description).unwrap();
     let path = description.path.to_str().unwrap();
     let expected = serde_json::json!({
-        "path": path, "offset": 128, "dtype": "'<f8'", "shape": [342, 4], "order": "C", "mode": "r"
+        "path": path, "offset": 128, "dtype": "<f8", "shape": [342, 4], "order": "C", "mode": "r"
     });
     assert_eq!(json, expected);
     let again: Description = serde_json::from_value(json).unwrap();

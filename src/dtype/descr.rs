@@ -278,7 +278,7 @@ pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
 
 /// Prints the descr, or NumPy's dictionary form where there is none.
 pub(super) fn to_text(dtype: &DType) -> String {
-    to_descr(dtype).unwrap_or_else(|_| dictionary_text(dtype))
+    to_descr(dtype).unwrap_or_else(|_| dictionary_text(dtype, to_text))
 }
 
 /// The field that stands for bytes no other field covers.
@@ -314,11 +314,54 @@ fn overlapping(dtype: &DType, field: &Field) -> Error {
         "field `{}` at byte {} overlaps the one before it or stands out of order, which no .npy header can say: copy the array to fields in order",
         field.name, field.offset
     );
-    DTypeError::Invalid { descr: dictionary_text(dtype), reason }.into()
+    DTypeError::Invalid { descr: dictionary_text(dtype, to_text), reason }.into()
+}
+
+/// Prints the argument that makes `np.dtype` return this type: a type string as
+/// it is, and anything else as a literal for `ast.literal_eval`.
+#[cfg(feature = "serde")]
+pub(super) fn to_argument(dtype: &DType) -> String {
+    match dtype.scalar() {
+        Some(scalar) => scalar.to_string(),
+        None => argument_literal(dtype),
+    }
+}
+
+/// The same as a literal. Structs with padding or nameless fields need the
+/// dictionary: in a list `np.dtype` gives these a name.
+#[cfg(feature = "serde")]
+fn argument_literal(dtype: &DType) -> String {
+    match &dtype.0 {
+        Repr::Scalar(scalar) => format!("'{scalar}'"),
+        Repr::Subarray(array) => {
+            format!("({}, {})", argument_literal(&array.base), literal::tuple(&array.shape))
+        }
+        Repr::Struct(fields) if is_list(fields) => {
+            let field = |field: &Field| {
+                format!("({}, {})", name_text(field), argument_literal(&field.dtype))
+            };
+            let items: Vec<_> = fields.fields.iter().map(field).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Repr::Struct(_) => dictionary_text(dtype, argument_literal),
+    }
+}
+
+/// Whether all fields have a name and follow each other without padding.
+#[cfg(feature = "serde")]
+fn is_list(fields: &super::Struct) -> bool {
+    let mut end = 0;
+    for field in &fields.fields {
+        if field.name.is_empty() || field.offset != end {
+            return false;
+        }
+        end += field.dtype.itemsize();
+    }
+    end == fields.itemsize
 }
 
 /// Prints NumPy's dictionary form, which can say any struct.
-fn dictionary_text(dtype: &DType) -> String {
+fn dictionary_text(dtype: &DType, format: fn(&DType) -> String) -> String {
     let list = |items: Vec<String>| format!("[{}]", items.join(", "));
     let fields = dtype.fields();
     let title = |field: &Field| field.title.as_deref().map_or_else(|| "None".to_owned(), quoted);
@@ -330,7 +373,7 @@ fn dictionary_text(dtype: &DType) -> String {
     format!(
         "{{'names': {}, 'formats': {}, 'offsets': {}{titles}, 'itemsize': {}}}",
         list(fields.iter().map(|field| quoted(&field.name)).collect()),
-        list(fields.iter().map(|field| to_text(&field.dtype)).collect()),
+        list(fields.iter().map(|field| format(&field.dtype)).collect()),
         list(fields.iter().map(|field| field.offset.to_string()).collect()),
         dtype.itemsize()
     )

@@ -2,6 +2,8 @@
 
 mod descr;
 pub(crate) mod literal;
+#[cfg(feature = "serde")]
+mod serialize;
 mod typestr;
 mod unit;
 

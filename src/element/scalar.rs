@@ -13,7 +13,6 @@ use super::{Element, InPlace, Typed, subarray_codec, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
 use crate::kernel::{self, Job, Part};
-use crate::source::platform::prefer_large_pages;
 
 /// A number, or a date's count: what [`Le`](super::Le) and [`Be`](super::Be)
 /// stand for. Sealed.
@@ -275,7 +274,7 @@ impl<T: Scalar> Element for T {
 
     fn zeros(len: usize) -> Option<Vec<T>> {
         let mut zeros = bytemuck::zeroed_vec(len);
-        prefer_large_pages(bytemuck::cast_slice_mut(&mut zeros));
+        kernel::prefer_large_pages(bytemuck::cast_slice_mut(&mut zeros));
         Some(zeros)
     }
 

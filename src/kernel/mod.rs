@@ -17,5 +17,7 @@ pub(crate) use copy::copy;
 #[cfg(test)]
 pub(crate) use dispatch::tests::both_ways;
 pub(crate) use dispatch::{Job, run};
-pub(crate) use prefetch::prefetch;
+#[cfg(unix)]
+pub(crate) use prefetch::pages;
+pub(crate) use prefetch::{prefer_large_pages, prefetch};
 pub(crate) use transpose::{Plane, transpose};

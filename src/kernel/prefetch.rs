@@ -1,5 +1,6 @@
-//! Brings bytes that are next into the first cache while others are copied.
-#![cfg_attr(target_arch = "x86_64", allow(unsafe_code))]
+//! Advice about memory that is used next: brings bytes into the first cache
+//! while others are copied, and asks for large pages.
+#![cfg_attr(any(target_arch = "x86_64", target_os = "linux"), allow(unsafe_code))]
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -30,3 +31,35 @@ fn fetch(line: &[u8]) {
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 fn fetch(_: &[u8]) {}
+
+/// Below this large pages are not worth a system call, in bytes; NumPy's
+/// limit.
+#[cfg(target_os = "linux")]
+const LARGE: usize = 4 << 20;
+
+/// Asks for large pages for memory that is about to be filled: it is then
+/// zeroed at once and not page by page. Systems that have none do as ever.
+#[cfg(target_os = "linux")]
+pub(crate) fn prefer_large_pages(bytes: &mut [u8]) {
+    if bytes.len() < LARGE {
+        return;
+    }
+    let (page, len) = pages(bytes);
+    // SAFETY: how large the pages are that bytes lie in changes none of them.
+    let done = unsafe {
+        rustix::mm::madvise(page.cast_mut().cast(), len, rustix::mm::Advice::LinuxHugepage)
+    };
+    // Where there are none, ordinary ones will do.
+    done.ok();
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn prefer_large_pages(_: &mut [u8]) {}
+
+/// The start of the page that bytes begin in, and their distance from there to
+/// their end.
+#[cfg(unix)]
+pub(crate) fn pages(bytes: &[u8]) -> (*const u8, usize) {
+    let before = bytes.as_ptr().addr() % rustix::param::page_size();
+    (bytes.as_ptr().wrapping_sub(before), before + bytes.len())
+}

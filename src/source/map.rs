@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{RequestError, Result, SystemError};
+use crate::kernel;
 use crate::source::pages::{Mapping, sealed::Pages};
 use crate::source::platform::mmap::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 use crate::source::{file, platform};
@@ -130,7 +131,7 @@ impl MapMut {
     /// Asks for large pages, which fresh memory that is filled whole is faster
     /// with. Systems that have none refuse, which changes nothing.
     pub(crate) fn in_large_pages(mut self) -> MapMut {
-        platform::prefer_large_pages(self.as_mut());
+        kernel::prefer_large_pages(self.as_mut());
         self
     }
 

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+#[cfg(unix)]
+use crate::kernel::pages;
+
 /// Memory maps. Where systems have none, memory that belongs to no file comes
 /// from the heap, and mapping a file is an error.
 #[cfg(not(any(unix, windows)))]
@@ -653,30 +656,6 @@ pub(crate) unsafe fn unload(_: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Below this large pages are not worth a system call, in bytes; NumPy's
-/// limit.
-#[cfg(target_os = "linux")]
-const LARGE: usize = 4 << 20;
-
-/// Asks for large pages for memory that is about to be filled: it is then
-/// zeroed at once and not page by page. Systems that have none do as ever.
-#[cfg(target_os = "linux")]
-pub(crate) fn prefer_large_pages(bytes: &mut [u8]) {
-    if bytes.len() < LARGE {
-        return;
-    }
-    let (page, len) = pages(bytes);
-    // SAFETY: how large the pages are that bytes lie in changes none of them.
-    let done = unsafe {
-        rustix::mm::madvise(page.cast_mut().cast(), len, rustix::mm::Advice::LinuxHugepage)
-    };
-    // Where there are none, ordinary ones will do.
-    done.ok();
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn prefer_large_pages(_: &mut [u8]) {}
-
 /// Has the system begin to write to the disk what was stored into a map of a
 /// file, from `offset` bytes in that on, and does not wait. On Linux `msync`
 /// would do nothing (`MS_ASYNC` in its manual).
@@ -733,11 +712,3 @@ pub(crate) trait Memmap: AsRef<[u8]> {}
 
 impl Memmap for mmap::Mmap {}
 impl Memmap for mmap::MmapMut {}
-
-/// The start of the page that bytes begin in, and their distance from there to
-/// their end.
-#[cfg(unix)]
-fn pages(bytes: &[u8]) -> (*const u8, usize) {
-    let before = bytes.as_ptr().addr() % rustix::param::page_size();
-    (bytes.as_ptr().wrapping_sub(before), before + bytes.len())
-}

@@ -4,6 +4,7 @@ The first answer, to no request, is NumPy's version, or an `error` when it
 can't be had. `tests/live_numpy.rs` asks.
 """
 
+import ast
 import io
 import json
 import random
@@ -177,6 +178,23 @@ def total(path):
     return float(np.load(path).astype("f8").sum())
 
 
+def dtypes(texts):
+    """What `np.dtype` makes of type strings and of literals."""
+    answers = []
+    for text in texts:
+        dtype = np.dtype(ast.literal_eval(text) if text[0] in "[({" else text)
+        try:
+            # Of a subarray by itself NumPy's descr keeps only the size.
+            descr = None if dtype.subdtype else repr(format.dtype_to_descr(dtype))
+        except ValueError:  # overlapping fields or fields out of order
+            descr = None
+        fields = [[name, dtype.fields[name][1]] for name in dtype.names or ()]
+        answers.append(
+            {"itemsize": dtype.itemsize, "shape": dtype.shape, "fields": fields, "descr": descr}
+        )
+    return answers
+
+
 def serve(*functions):
     """Answers requests for these functions until there are no more."""
     warnings.simplefilter("ignore")
@@ -188,4 +206,4 @@ def serve(*functions):
 
 
 if __name__ == "__main__":
-    serve(headers, magic, save, load, counted, total)
+    serve(headers, magic, save, load, counted, total, dtypes)

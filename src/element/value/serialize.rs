@@ -1,10 +1,8 @@
-//! Values and dtypes for serde.
+//! Values for serde.
 
-use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
 use super::Value;
-use crate::dtype::DType;
 use crate::element::Ticks;
 
 /// Numbers as numbers, complex ones as pairs, text and dates as text, bytes as
@@ -31,22 +29,10 @@ impl Serialize for Value {
     }
 }
 
-/// A dtype is its descr.
-impl Serialize for DType {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for DType {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<DType, D::Error> {
-        String::deserialize(from)?.parse().map_err(D::Error::custom)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::DType;
 
     #[test]
     fn values_are_what_json_has_for_them() {
@@ -57,7 +43,5 @@ mod tests {
         let value = Value::parse("(0.5, 1+2j, 2020-02-29, NaT, 'ab', [1, 2])", &dtype).unwrap();
         let json = serde_json::to_string(&value).unwrap();
         assert_eq!(json, r#"[0.5,[1.0,2.0],"2020-02-29",null,"ab",[1,2]]"#);
-        let json = serde_json::to_string(&dtype).unwrap();
-        assert_eq!(serde_json::from_str::<DType>(&json).unwrap(), dtype);
     }
 }

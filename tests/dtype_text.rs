@@ -1,0 +1,68 @@
+//! Dtypes as serde writes them are what `np.dtype` takes.
+
+use npymap::DType;
+use serde_json::{Value, json};
+
+use crate::oracle::Oracle;
+
+const DTYPES: [&str; 14] = [
+    "<f4",
+    ">f8",
+    "|u1",
+    "|S3",
+    "<U5",
+    "<M8[25us]",
+    "|V7",
+    "('<f4', (2, 3))",
+    "[('x', '<f8'), ('pos', '<f4', (3,)), ('name', '<U8')]",
+    "[(('a title', 'x'), '<f8'), ('y', [('z', '>i2'), ('', '|V2'), ('w', '|b1')])]",
+    "[('x', '|u1'), ('', '|V7'), ('y', '<f8')]",
+    "[('', '|V4'), ('x', '<f4'), ('', '|V8')]",
+    "{'names': ['b', 'a'], 'formats': ['<f4', '<u8'], 'offsets': [8, 0], 'itemsize': 16}",
+    "('<f4', (2,))",
+];
+
+fn written(dtype: &DType) -> String {
+    serde_json::to_value(dtype).unwrap().as_str().unwrap().to_owned()
+}
+
+#[test]
+fn simple_dtypes_are_written_as_type_strings() {
+    for text in ["<f4", ">f8", "|u1", "<M8[25us]", "|S3"] {
+        assert_eq!(written(&text.parse().unwrap()), text);
+    }
+    let padded: DType = "[('x', '|u1'), ('', '|V7'), ('y', '<f8')]".parse().unwrap();
+    assert_eq!(
+        written(&padded),
+        "{'names': ['x', 'y'], 'formats': ['|u1', '<f8'], 'offsets': [0, 8], 'itemsize': 16}"
+    );
+}
+
+#[test]
+fn written_dtypes_and_quoted_ones_are_read_back() {
+    for text in DTYPES {
+        let dtype: DType = text.parse().unwrap();
+        let read = |text: String| serde_json::from_value::<DType>(Value::String(text)).unwrap();
+        assert_eq!(read(written(&dtype)), dtype, "{text}");
+        assert_eq!(read(dtype.to_string()), dtype, "{text}");
+    }
+}
+
+#[test]
+fn live_numpy_takes_what_serde_writes_of_dtypes() {
+    let Some(mut numpy) = Oracle::start("oracle.py") else { return };
+    let dtypes = DTYPES.map(|text| text.parse::<DType>().unwrap());
+    let texts = dtypes.each_ref().map(written);
+    let answers = numpy.ask(&json!(["dtypes", texts]));
+    for (dtype, answer) in dtypes.iter().zip(answers.as_array().unwrap()) {
+        let fields: Vec<_> =
+            dtype.fields().iter().map(|field| json!([field.name.as_str(), field.offset])).collect();
+        assert_eq!(answer["itemsize"], json!(dtype.itemsize()), "{dtype}");
+        assert_eq!(answer["fields"], json!(fields), "{dtype}");
+        let shape = dtype.subarray().map_or(&[][..], |(_, shape)| shape);
+        assert_eq!(answer["shape"], json!(shape), "{dtype}");
+        if let Some(descr) = answer["descr"].as_str() {
+            assert_eq!(descr.parse::<DType>().unwrap(), *dtype);
+        }
+    }
+}
