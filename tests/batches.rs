@@ -81,7 +81,7 @@ fn not_more_is_read_than_is_asked_for_and_dropping_stops() {
         let made = Arc::clone(&made);
         move |_: &[usize], (): &mut ()| {
             made.fetch_add(1, Ordering::Relaxed);
-            Ok(())
+            Ok::<_, npymap::Error>(())
         }
     };
     let mut batches = BatchOptions::new()
@@ -104,7 +104,7 @@ fn an_error_tells_its_rows_and_later_batches_come() {
     assert_eq!(**batches.next().unwrap().unwrap(), [2, 3, 4, 5]);
     let error = batches.next().unwrap().unwrap_err();
     assert_eq!((error.number, &*error.indices), (1, &[3, 20][..]));
-    assert!(is_error(&error.source, ErrorKind::OutOfBounds, "outside shape"));
+    assert!(is_error(&error.error, ErrorKind::OutOfBounds, "outside shape"));
     let says = "batch 1, of rows [3, 20]: index 20 of axis 0 is outside shape (20, 2)";
     assert_eq!(error.to_string(), says);
     assert_eq!(**batches.next().unwrap().unwrap(), [38, 39, 0, 1]);
@@ -116,7 +116,7 @@ fn an_error_tells_its_rows_and_later_batches_come() {
 fn a_panic_of_the_reader_is_the_consumers() {
     let read = |indices: &[usize], (): &mut ()| {
         assert!(indices[0] < 3, "a panic of the reader");
-        Ok(())
+        Ok::<_, npymap::Error>(())
     };
     let batches = BatchOptions::new().threads(2).start(Sampler::sequential(9).batches(1), read);
     batches.unwrap().for_each(drop);
@@ -165,7 +165,7 @@ fn dropping_batches_does_not_wait_for_an_iterator_that_blocks() {
 #[should_panic(expected = "cannot read")]
 fn a_panic_of_the_reader_arrives_while_the_iterator_blocks() {
     let (send, receive) = mpsc::channel::<Vec<usize>>();
-    let read = |_: &[usize], (): &mut ()| panic!("cannot read");
+    let read = |_: &[usize], (): &mut ()| -> npymap::Result<()> { panic!("cannot read") };
     let mut batches = BatchOptions::new().threads(2).start(receive, read).unwrap();
     send.send(vec![1]).unwrap();
     batches.next();

@@ -224,3 +224,213 @@ fn errors_show_their_facts_when_debugged() {
     );
     assert!(error.source().is_none());
 }
+
+/// An error and all it comes from, as programs print it.
+fn chain(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text += &format!(": {error}");
+        source = error.source();
+    }
+    text
+}
+
+#[test]
+fn chains_of_errors_repeat_nothing() {
+    let directory = directory();
+    let missing = open(directory.path().join("none.npy")).unwrap_err();
+    let system = missing.io_error().unwrap().to_string();
+    assert_eq!(chain(&missing).matches(&system).count(), 1, "{}", chain(&missing));
+    assert!(missing.source().is_none());
+    // What the text does not contain is the source.
+    let outer = Error::other(Outer(std::fmt::Error));
+    assert_eq!(chain(&outer), format!("the outer error: {}", std::fmt::Error));
+    let read = Header::read(Fails(|| std::io::Error::other(Outer(std::fmt::Error)))).unwrap_err();
+    let text = format!("cannot read the header: the outer error: {}", std::fmt::Error);
+    assert_eq!(chain(&read), text);
+}
+
+#[derive(Debug)]
+struct Outer(std::fmt::Error);
+
+impl std::fmt::Display for Outer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the outer error")
+    }
+}
+
+impl std::error::Error for Outer {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// A reader that always fails.
+struct Fails(fn() -> std::io::Error);
+
+impl std::io::Read for Fails {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(self.0())
+    }
+}
+
+#[test]
+fn users_make_errors_of_their_own() {
+    let error = Error::new(ErrorKind::Unsupported, "no tokens in '<f8'");
+    assert_eq!(
+        (error.to_string(), error.kind()),
+        ("no tokens in '<f8'".to_owned(), ErrorKind::Unsupported)
+    );
+    assert!(error.get_ref().is_some() && error.io_error().is_none() && error.path().is_none());
+    let error = Error::other(Outer(std::fmt::Error));
+    assert_eq!(error.kind(), ErrorKind::Other);
+    assert!(error.get_ref().unwrap().is::<Outer>());
+    // Errors that have a kind keep it.
+    let ours = Error::other(Header::parse(b"PK").unwrap_err());
+    assert_eq!(ours.kind(), ErrorKind::Damaged);
+    let missing = || -> npymap::Result<Vec<u8>> { Ok(std::fs::read("no such file")?) };
+    let error = missing().unwrap_err();
+    assert_eq!((error.kind(), chain(&error)), (ErrorKind::NotFound, error.to_string()));
+    let boxed = || -> npymap::Result<u8> {
+        Err(Box::<dyn std::error::Error + Send + Sync>::from("boxed"))?
+    };
+    says(boxed(), ErrorKind::Other, "boxed");
+}
+
+#[test]
+fn errors_become_those_of_std_and_back() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", b"PK\x03\x04");
+    let kinds = [
+        (open(directory.path().join("none.npy")).unwrap_err(), std::io::ErrorKind::NotFound),
+        (open(&path).unwrap_err(), std::io::ErrorKind::InvalidData),
+        (Header::parse(b"\x93NUM").unwrap_err(), std::io::ErrorKind::UnexpectedEof),
+        ("float65".parse::<DType>().unwrap_err(), std::io::ErrorKind::InvalidInput),
+        (open(directory.path()).unwrap_err(), std::io::ErrorKind::Unsupported),
+        (
+            create(&path, "<f8", &[1], &CreateOptions::new()).unwrap_err(),
+            std::io::ErrorKind::AlreadyExists,
+        ),
+        (
+            Header::read(Fails(|| std::io::ErrorKind::PermissionDenied.into())).unwrap_err(),
+            std::io::ErrorKind::PermissionDenied,
+        ),
+        (Error::other("else"), std::io::ErrorKind::Other),
+    ];
+    for (error, kind) in kinds {
+        let (text, own, path) =
+            (error.to_string(), error.kind(), error.path().map(ToOwned::to_owned));
+        let standard = std::io::Error::from(error);
+        assert_eq!((standard.to_string(), standard.kind()), (text.clone(), kind));
+        let again = Error::from(standard);
+        assert_eq!((again.to_string(), again.kind(), again.path()), (text, own, path.as_deref()));
+    }
+}
+
+#[test]
+fn debugging_shows_all_that_is_printed() {
+    let directory = directory();
+    let path = file(&directory, "a.bin", &npy("|u1", &[3], Order::C, b"abc")[1..]);
+    let errors = [
+        OpenOptions::new().at(1).header(&path).unwrap_err(),
+        open(directory.path().join("none.npy")).unwrap_err(),
+        Error::other("of a user's own"),
+    ];
+    for error in errors {
+        let shown = format!("{error:?}");
+        let parts = [
+            format!("message: {:?}", error.message().to_string()),
+            format!("kind: {:?}", error.kind()),
+            format!("path: {:?}", error.path()),
+            format!("offset: {:?}", error.offset()),
+            format!("io_error: {:?}", error.io_error()),
+        ];
+        assert!(parts.iter().all(|part| shown.contains(part)), "{shown}");
+    }
+}
+
+#[cfg(feature = "npz")]
+#[test]
+fn debugging_shows_the_member() {
+    let mut writer = npymap::NpzWriter::new(std::io::Cursor::new(Vec::new()));
+    writer.write("a", &npymap::ndarray::arr1(&[1_u8])).unwrap();
+    let mut bytes = writer.into_inner().unwrap().into_inner();
+    // Right after the name in the local header, where nothing is between.
+    let magic = bytes.windows(6).position(|part| part == b"\x93NUMPY").unwrap();
+    bytes[magic] = b'x';
+    let npz = npymap::Npz::from_bytes(bytes).unwrap();
+    let error = npz.get("a").unwrap_err();
+    assert_eq!(error.member(), Some("a"));
+    assert!(format!("{error:?}").contains("member: Some(\"a\")"), "{error:?}");
+}
+
+#[test]
+fn mistakes_of_callers_are_not_damage() {
+    let directory = directory();
+    let path = file(&directory, "a.npy", &npy("|u1", &[3], Order::C, b"abc"));
+    // SAFETY: the file is the test's own.
+    let any = unsafe { npymap::open_any(&path) }.unwrap();
+    let text = "holds one array without a name: ask for no member";
+    says(any.get(Some("x")), ErrorKind::NotFound, &format!("{}: {text}", path.display()));
+    let new = path.with_file_name("new.npy");
+    for (result, kind) in [
+        ("float65".parse::<DType>().map(drop), ErrorKind::InvalidInput),
+        ("[('a', ".parse::<DType>().map(drop), ErrorKind::InvalidInput),
+        (DType::of::<f32>().field("z").map(drop), ErrorKind::NotFound),
+        (
+            create(&new, "<f8", &[usize::MAX / 4], &CreateOptions::new()).map(drop),
+            ErrorKind::InvalidInput,
+        ),
+        (create(&new, "<f8", &[1; 65], &CreateOptions::new()).map(drop), ErrorKind::InvalidInput),
+        (
+            MappedArray::anonymous(&DType::of::<f64>(), &[usize::MAX / 4]).map(drop),
+            ErrorKind::InvalidInput,
+        ),
+    ] {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+    }
+    // The same in a file are the file's.
+    for header in [
+        "{'descr': 'float65', 'fortran_order': False, 'shape': ()}".to_owned(),
+        "{'descr': [('a', ".to_owned(),
+        format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({},)}}", usize::MAX / 4),
+        format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({})}}", "1,".repeat(65)),
+    ] {
+        let path = file(&directory, "b.npy", &crate::support::raw(&header, b""));
+        let error = open(&path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
+    }
+}
+
+#[cfg(feature = "npz")]
+#[test]
+fn a_name_used_twice_in_a_writer_is_not_damage() {
+    let mut writer = npymap::NpzWriter::new(std::io::Cursor::new(Vec::new()));
+    let array = npymap::ndarray::arr1(&[1_u8]);
+    writer.write("a", &array).unwrap();
+    let text = "a member `a` is there already: choose another name";
+    says(writer.write("a", &array), ErrorKind::InvalidInput, text);
+}
+
+#[test]
+fn closures_return_any_error() {
+    let directory = directory();
+    let path = directory.path().join("log.npy");
+    let mut log =
+        npymap::Appender::create(&path, &DType::of::<u8>(), &[1], &CreateOptions::new()).unwrap();
+    let error = log.append_parts(1, |_| std::fs::read("no such file").map(drop)).unwrap_err();
+    assert_eq!((error.kind(), error.path()), (ErrorKind::NotFound, Some(&*path)));
+    let error = log.append_parts(1, |_| Err("a text")).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.message().to_string()),
+        (ErrorKind::Other, "a text".to_owned())
+    );
+    let read = |_: &[usize], _: &mut Vec<u8>| Err(std::fmt::Error);
+    let mut batches = npymap::BatchOptions::new().start([vec![0]], read).unwrap();
+    let error = batches.next().unwrap().unwrap_err();
+    assert!(error.error.get_ref().unwrap().is::<std::fmt::Error>());
+    assert_eq!(error.to_string(), format!("batch 0, of rows [0]: {}", std::fmt::Error));
+    assert!(error.source().is_none(), "its text has it already");
+}

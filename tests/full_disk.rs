@@ -57,7 +57,9 @@ fn archives(path: &Path) {
     let (dtype, shape) = (DType::of::<u64>(), large.shape());
     // SAFETY: nobody else knows of the file.
     let made = unsafe {
-        writer.create_member("b", &dtype, shape, Order::C, |_| panic!("there is no room"))
+        writer.create_member("b", &dtype, shape, Order::C, |_| -> npymap::Result<()> {
+            panic!("there is no room")
+        })
     };
     is_full(&made.unwrap_err());
     drop(writer);

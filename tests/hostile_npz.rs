@@ -413,6 +413,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
 /// The kind of an error with this text: damaged, unless it is said otherwise.
 fn kind(text: &str) -> ErrorKind {
     let parts = [
+        ("the archive was truncated, or is damaged", ErrorKind::Damaged),
         ("no member `", ErrorKind::NotFound),
         ("is encrypted", ErrorKind::Unsupported),
         ("is packed by method", ErrorKind::Unsupported),

@@ -93,12 +93,13 @@ fn members_are_filled_in_place() {
         writer.create_member("a", &dtype, &[100, 3], Order::C, |mut array: MappedArray<_>| {
             assert!(array.as_slice::<f32>()?.iter().all(|&value| value == 0.0));
             array.as_slice_mut::<f32>()?[299] = 2.5;
-            Ok(())
+            Ok::<_, npymap::Error>(())
         })
     };
     filled.unwrap();
     // SAFETY: nobody else knows of the directory.
-    unsafe { writer.create_member("none", &dtype, &[0], Order::C, |_| Ok(())) }.unwrap();
+    unsafe { writer.create_member("none", &dtype, &[0], Order::C, |_| Ok::<_, npymap::Error>(())) }
+        .unwrap();
     writer.write("after", &arr0(2_u8)).unwrap();
     writer.finish().unwrap();
     let npz = Npz::read(&path).unwrap();

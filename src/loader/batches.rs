@@ -1,6 +1,7 @@
 //! Batches read ahead on threads of their own.
 
 use std::any::Any;
+use std::error::Error as StdError;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
@@ -71,8 +72,7 @@ pub struct Batch<B> {
 }
 
 /// A batch that couldn't be read.
-#[derive(Debug, thiserror::Error)]
-#[error("batch {number}, of rows {}: {source}", some(indices))]
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct BatchError {
     /// The number of the batch, from 0.
@@ -80,7 +80,19 @@ pub struct BatchError {
     /// The rows it is of.
     pub indices: Vec<usize>,
     /// What went wrong.
-    pub source: Error,
+    pub error: Error,
+}
+
+impl fmt::Display for BatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "batch {}, of rows {}: {}", self.number, some(&self.indices), self.error)
+    }
+}
+
+impl StdError for BatchError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.error.source()
+    }
 }
 
 type Jobs = Box<dyn Iterator<Item = Vec<usize>> + Send>;
@@ -126,11 +138,36 @@ impl BatchOptions {
     /// # Errors
     ///
     /// [`Io`](crate::ErrorKind::Io) when threads can't be started.
-    pub fn start<B: Default + Send + 'static>(
+    ///
+    /// # Examples
+    ///
+    /// `read` may fail with any error, here one of the standard library:
+    ///
+    /// ```
+    /// use npymap::{BatchOptions, ErrorKind};
+    ///
+    /// let read = |numbers: &[usize], files: &mut Vec<Vec<u8>>| -> std::io::Result<()> {
+    ///     files.clear();
+    ///     for number in numbers {
+    ///         files.push(std::fs::read(format!("data/{number}.jpg"))?);
+    ///     }
+    ///     Ok(())
+    /// };
+    /// let mut batches = BatchOptions::new().start([vec![0, 1]], read)?;
+    /// let error = batches.next().unwrap().unwrap_err();
+    /// assert_eq!(error.error.kind(), ErrorKind::NotFound);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn start<B, E>(
         &self,
         batches: impl IntoIterator<Item = Vec<usize>, IntoIter: Send + 'static>,
-        read: impl Fn(&[usize], &mut B) -> Result<()> + Send + Sync + 'static,
-    ) -> Result<Batches<B>> {
+        read: impl Fn(&[usize], &mut B) -> Result<(), E> + Send + Sync + 'static,
+    ) -> Result<Batches<B>>
+    where
+        B: Default + Send + 'static,
+        E: Into<Box<dyn StdError + Send + Sync>>,
+    {
+        let read = move |rows: &[usize], to: &mut B| read(rows, to).map_err(Error::other);
         let jobs: Jobs = Box::new(batches.into_iter());
         let pipeline = Arc::new(Pipeline::new(jobs, self.ahead));
         let pool = Arc::new(Pool { free: Mutex::default(), most: self.ahead + self.threads });
@@ -172,9 +209,9 @@ impl<B: Default> Worker<B> {
                     let pool = Arc::clone(&self.pool);
                     Ok(Batch { number, indices, data: Some(data), pool })
                 }
-                Err(source) => {
+                Err(error) => {
                     self.pool.give(data);
-                    Err(BatchError { number, indices, source })
+                    Err(BatchError { number, indices, error })
                 }
             };
             self.pipeline.finish(number, result);

@@ -2,6 +2,7 @@
 //! one call.
 #![allow(unsafe_code)]
 
+use std::error::Error as StdError;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -68,7 +69,7 @@ impl NpzWriter<NpzFile> {
     ///
     /// # Errors
     ///
-    /// As [`begin`](NpzWriter::begin), those of `fill`,
+    /// As [`begin`](NpzWriter::begin), those of `fill`, which may be of any type,
     /// [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
@@ -84,21 +85,24 @@ impl NpzWriter<NpzFile> {
     /// unsafe {
     ///     writer.create_member("a", &DType::of::<f64>(), &[3], Order::C, |mut array| {
     ///         array.as_slice_mut::<f64>()?[1] = 1.5;
-    ///         Ok(())
+    ///         Ok::<_, npymap::Error>(())
     ///     })?;
     /// }
     /// writer.finish()?;
     /// assert_eq!(Npz::read(&path)?.get("a")?.as_slice::<f64>()?, [0.0, 1.5, 0.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub unsafe fn create_member(
+    pub unsafe fn create_member<E>(
         &mut self,
         name: &str,
         dtype: &DType,
         shape: &[usize],
         order: Order,
-        fill: impl FnOnce(MappedArray<&mut [u8]>) -> Result<()>,
-    ) -> Result<()> {
+        fill: impl FnOnce(MappedArray<&mut [u8]>) -> Result<(), E>,
+    ) -> Result<()>
+    where
+        E: Into<Box<dyn StdError + Send + Sync>>,
+    {
         let compression = std::mem::replace(&mut self.compression, Compression::Stored);
         let target = self.file.clone();
         let done = self.begin(name, dtype, shape, order).and_then(|mut member| {
@@ -115,7 +119,7 @@ impl NpzWriter<NpzFile> {
             skipped.map_err(write_error())?;
             // SAFETY: the caller promises it, and `data` goes with this call.
             let mut data = unsafe { MapMut::shared(&target.file, offset, layout.nbytes()) }?;
-            fill(MappedArray::from_parts(data.as_mut(), layout.at(0))?)?;
+            fill(MappedArray::from_parts(data.as_mut(), layout.at(0))?).map_err(Error::other)?;
             member.checksum_of(&[&header.encode(None)?.bytes, data.as_ref()]);
             data.close()?;
             member.finish()

@@ -1,5 +1,6 @@
 //! Adds rows to a file.
 
+use std::error::Error as StdError;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use crate::array::{CreateOptions, OpenOptions, on};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::error::{ExtentError, RequestError, Result, ShapeError};
+use crate::error::{Error, ExtentError, RequestError, Result, ShapeError};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::source::lock::{self, FileLock};
@@ -255,7 +256,8 @@ impl Appender {
     ///
     /// As [`append_bytes`](Appender::append_bytes);
     /// [`WrongShape`](crate::ErrorKind::WrongShape) when the parts are not
-    /// `rows` rows; those of `fill`.
+    /// `rows` rows; those of `fill`, which
+    /// may be of any type.
     ///
     /// # Examples
     ///
@@ -269,19 +271,23 @@ impl Appender {
     /// assert_eq!(log.shape(), [2, 5]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn append_parts(
+    pub fn append_parts<E>(
         &mut self,
         rows: usize,
-        fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
-    ) -> Result<()> {
+        fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<(), E>,
+    ) -> Result<()>
+    where
+        E: Into<Box<dyn StdError + Send + Sync>>,
+    {
         let added = |appender: &mut Appender| {
             let needed = rows.saturating_mul(appender.row);
             appender.add(rows, |tail| {
                 let mut found = 0;
-                fill(&mut |bytes| {
+                let filled = fill(&mut |bytes| {
                     found += bytes.len();
                     if found <= needed { tail.put_bytes(bytes) } else { Ok(()) }
-                })?;
+                });
+                filled.map_err(Error::other)?;
                 if found == needed {
                     return Ok(());
                 }
