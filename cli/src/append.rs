@@ -1,10 +1,11 @@
 //! `npymap append`: adds rows to an array.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MAX_HEADER_LEN, OpenOptions, Order};
+use npymap::{ErrorKind, MAX_HEADER_LEN, OpenOptions, Order, RecoverOptions};
 
 use crate::escape::safe;
 use crate::failure::Failure;
@@ -61,7 +62,7 @@ impl Append {
         signals::watch().map_err(Failure::file(path, "open"))?;
         let opened =
             self.wait.locking(path, |locking| options.clone().locking(locking).append(path));
-        let mut to = opened.map_err(&failed)?;
+        let mut to = opened.map_err(|error| self.refused(path, error))?;
         let (dtype, shape, order) = (to.dtype().clone(), to.shape().to_vec(), to.order());
         let axis = if order == Order::C { 0 } else { shape.len().saturating_sub(1) };
         let wanted = Wanted { path, dtype: &dtype, shape: &shape, axis };
@@ -81,5 +82,21 @@ impl Append {
         let (count, shape) = (words::plural(count, "row"), words::shape(to.shape()));
         writeln!(std::io::stdout(), "{}: {count} added, shape {shape}", safe(path.display()))?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Says why rows can't be added, and what helps if it is a writer that did
+    /// not finish.
+    fn refused(&self, path: &Path, error: npymap::Error) -> Failure {
+        let mut options = RecoverOptions::new();
+        let planned = match error.kind() {
+            ErrorKind::Damaged | ErrorKind::Truncated => {
+                options.max_header_len(self.max_header_len).plan(path)
+            }
+            _ => return Failure::at(path)(error),
+        };
+        match planned {
+            Ok(recovery) if !recovery.is_whole() => Failure::Unfinished { path: path.to_owned() },
+            _ => Failure::at(path)(error),
+        }
     }
 }

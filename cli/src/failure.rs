@@ -27,6 +27,9 @@ pub(crate) enum Failure {
     /// A value would become another one.
     #[error("{}: {}: allow it to become another one with --force", path.display(), error.message())]
     Changed { path: PathBuf, error: npymap::Error },
+    /// The length of a file does not fit its header.
+    #[error("{}: its last writer did not finish: `npymap recover` makes it whole, and says how with --dry-run", path.display())]
+    Unfinished { path: PathBuf },
     /// A file is not as another.
     #[error("{}: has {what}", path.display())]
     Differs { path: PathBuf, what: String },
