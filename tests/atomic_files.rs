@@ -194,6 +194,8 @@ fn who_waits_for_a_lock_gets_the_file_that_has_the_name_then() {
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     assert_eq!(fs::read(&path).unwrap(), b"400");
 }

@@ -155,7 +155,7 @@ fn a_field_of_a_selection_is_written_and_padding_stays() {
     array.write_fill_slice(s![0], None, &record).unwrap();
     assert_eq!(array.as_bytes().unwrap()[..5], [5, 9, 6, 0, 9]);
     let error = array.write_fill_slice(s![0], Some("c"), &1_u8).unwrap_err();
-    assert!(error.to_string().contains("c"), "{error}");
+    assert!(error.to_string().contains('c'), "{error}");
     array.write_fill_slice(s![3], None, &record).unwrap_err();
     let mut private = open_copy_on_write(&path).unwrap();
     let error = private.write_fill_slice(s![0], None, &record).unwrap_err();
@@ -188,7 +188,8 @@ fn writes_to_an_array_inside_a_map_start_at_its_offset() {
 #[test]
 fn flushing_and_advice_about_an_array_inside_a_map_start_at_its_offset() {
     let directory = directory();
-    let path = file(&directory, "a.npy", &npy(&native("u4"), &[1 << 16], Order::C, &[7; 1 << 18]));
+    let path =
+        file(&directory, "a.npy", &npy(&native("u4"), &[1 << 16], Order::C, &vec![7; 1 << 18]));
     let map = open_mut(&path).unwrap().into_data();
     let (rows, offset) = (1 << 14, (1 << 18) - (1 << 16));
     let layout = Layout::new(native("u4").parse().unwrap(), &[rows], Order::C, offset).unwrap();

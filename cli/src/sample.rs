@@ -74,23 +74,20 @@ impl Sample {
         let array = open::array(&self.file, self.max_header_len).map_err(Failure::at(path))?;
         let rows = picked::rows(path, &array)?;
         let chosen = self.chosen(&rows)?;
-        match draft {
-            Some(draft) => {
-                let mut shape = rows.shape().to_vec();
-                if let Some(first) = shape.first_mut() {
-                    *first = self.rows;
-                }
-                let made = self.made.options(Order::C);
-                let to = draft.array(rows.dtype(), &shape, &made)?;
-                let written = picked::write(&rows, chosen, to, MEMORY);
-                written.map_err(Failure::at(draft.path()))?;
-                draft.commit()?;
+        if let Some(draft) = draft {
+            let mut shape = rows.shape().to_vec();
+            if let Some(first) = shape.first_mut() {
+                *first = self.rows;
             }
-            None => {
-                let count = self.rows.saturating_mul(rows.row_len());
-                show::check_count(path, rows.dtype().itemsize(), count)?;
-                self.print(&rows, &chosen.collect::<Vec<_>>())?;
-            }
+            let made = self.made.options(Order::C);
+            let to = draft.array(rows.dtype(), &shape, &made)?;
+            let written = picked::write(&rows, chosen, to, MEMORY);
+            written.map_err(Failure::at(draft.path()))?;
+            draft.commit()?;
+        } else {
+            let count = self.rows.saturating_mul(rows.row_len());
+            show::check_count(path, rows.dtype().itemsize(), count)?;
+            self.print(&rows, &chosen.collect::<Vec<_>>())?;
         }
         Ok(ExitCode::SUCCESS)
     }

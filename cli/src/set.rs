@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MAX_HEADER_LEN, MappedArrayMut, Mode, Value};
+use npymap::{Indices, MAX_HEADER_LEN, MappedArrayMut, Mode, Value};
 
 use crate::change::Asked;
 use crate::escape::safe;
@@ -78,17 +78,27 @@ impl Set {
         let value = Value::parse(&self.value, &dtype)?;
         // All are checked before the first is written.
         let parts = self.selection.parts(array.shape())?;
-        parts.into_iter().try_fold(0, |count, part| match array.mode() {
-            Some(Mode::ReadWrite) => Ok(count + array.write_fill_slice(part, field, &value)?),
-            // A copy that an archive is written from.
-            _ => {
-                let mut view = array.dyn_view_mut()?.try_slice(part)?;
-                if let Some(field) = field {
-                    view = view.into_field(field)?;
-                }
-                view.fill(&value)?;
-                Ok(count + view.len())
-            }
-        })
+        parts.into_iter().try_fold(0, |count, part| Ok(count + set(array, part, field, &value)?))
     }
+}
+
+/// Sets the elements of a part, or a field of them, and returns how many there
+/// are.
+fn set(
+    array: &mut MappedArrayMut,
+    part: Indices,
+    field: Option<&str>,
+    value: &Value,
+) -> npymap::Result<usize> {
+    if array.mode() == Some(Mode::ReadWrite) {
+        return array.write_fill_slice(part, field, value);
+    }
+    // A copy that an archive is written from.
+    let view = array.dyn_view_mut()?.try_slice(part)?;
+    let mut view = match field {
+        Some(field) => view.into_field(field)?,
+        None => view,
+    };
+    view.fill(value)?;
+    Ok(view.len())
 }

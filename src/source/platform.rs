@@ -40,6 +40,7 @@ pub(crate) struct Stat {
 
 /// Identifies the file that metadata is about, where systems can.
 #[cfg(unix)]
+#[allow(clippy::unnecessary_wraps, reason = "other systems don't identify files")]
 pub(crate) fn id(metadata: &Metadata) -> Option<Id> {
     use std::os::unix::fs::MetadataExt as _;
     Some(Id { device: metadata.dev(), inode: metadata.ino() })

@@ -117,12 +117,12 @@ fn builder() -> tempfile::Builder<'static, 'static> {
 }
 
 /// Renames a file to its final name.
-fn rename(named: Named, path: &Path, replaces: bool) -> io::Result<File> {
-    let Named { file, name } = named;
-    let names = names();
+fn rename(new: Named, path: &Path, replaces: bool) -> io::Result<File> {
+    let Named { file, name } = new;
+    let all = names();
     let renamed = platform::rename(file, path, replaces);
     // Forgetting the name takes the lock again.
-    drop(names);
+    drop(all);
     drop(name);
     renamed
 }

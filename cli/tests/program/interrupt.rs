@@ -76,7 +76,7 @@ fn a_signal_during_an_append_that_replaces_the_file_leaves_nothing() {
     // Without room for a second digit.
     let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (9, 1000000), }\n";
     let len = u16::try_from(header.len()).unwrap().to_le_bytes();
-    let before = [b"\x93NUMPY\x01\x00", &len[..], header.as_bytes(), &[7; 9_000_000]].concat();
+    let before = [b"\x93NUMPY\x01\x00", &len[..], header.as_bytes(), &vec![7; 9_000_000]].concat();
     let mut interrupted = 0;
     for (round, name) in ["INT", "TERM", "HUP"].iter().cycle().take(30).enumerate() {
         fs::write(&log, &before).unwrap();
