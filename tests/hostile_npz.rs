@@ -420,7 +420,8 @@ fn kind(text: &str) -> ErrorKind {
         ("a zip archive without its end", ErrorKind::Truncated),
         ("and the limit is", ErrorKind::LimitExceeded),
         ("it is empty", ErrorKind::Truncated),
-        ("ends inside the", ErrorKind::Truncated),
+        ("ends inside the header", ErrorKind::Truncated),
+        ("ends inside the elements", ErrorKind::Truncated),
     ];
     parts.iter().find(|(part, _)| text.contains(part)).map_or(ErrorKind::Damaged, |(_, kind)| *kind)
 }
