@@ -479,9 +479,11 @@ fn archive(random: &mut Random) -> Vec<u8> {
     zip.bytes(&members)
 }
 
-/// The records of archives: how they start, and where their fields are and how
-/// long these are.
-const RECORDS: &[(&[u8; 4], &[(usize, usize)])] = &[
+/// Where a field is in its record, and its length.
+type Field = (usize, usize);
+
+/// The records of archives: how they start, and their fields.
+const RECORDS: &[(&[u8; 4], &[Field])] = &[
     (
         b"PK\x03\x04",
         &[
@@ -540,7 +542,7 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
     if bytes.is_empty() {
         return;
     }
-    let starts: Vec<(usize, &[(usize, usize)])> = RECORDS
+    let starts: Vec<(usize, &[Field])> = RECORDS
         .iter()
         .flat_map(|(magic, fields)| {
             let places = bytes.windows(4).enumerate().filter(|(_, part)| part == *magic);

@@ -48,14 +48,13 @@ pub(super) fn locate(source: &Source) -> Result<Location> {
         let found = format!("{} of {} members are on this disk", end.entries_on_disk, end.entries);
         return Err(damaged(found));
     }
-    let location = match end64_record(source, at)? {
-        Some((at64, locator, end64)) => zip64(&end, at64, &locator, &end64)?,
-        None => {
-            let size = u64::from(end.directory_size.get());
-            let (start, prefix) = start(at, size, u64::from(end.directory_offset.get()))?;
-            let entries = u64::from(end.entries.get());
-            Location { start, size, entries, is_zip64: false, prefix }
-        }
+    let location = if let Some((at64, locator, end64)) = end64_record(source, at)? {
+        zip64(&end, at64, &locator, &end64)?
+    } else {
+        let size = u64::from(end.directory_size.get());
+        let (start, prefix) = start(at, size, u64::from(end.directory_offset.get()))?;
+        let entries = u64::from(end.entries.get());
+        Location { start, size, entries, is_zip64: false, prefix }
     };
     if location.size == 0
         && location.entries == 0

@@ -29,16 +29,15 @@ pub(super) fn data_range(source: &Source, entry: &Entry) -> Result<(u64, u64)> {
     let name_len = usize::from(local.name_len.get());
     let len = name_len + usize::from(local.extra_len.get());
     let variable = entry.start.checked_add(len_of::<Local>()).ok_or_else(cut_off)?;
-    match rest.get(..len) {
-        Some(variable) => compare(entry, &local, variable.split_at(name_len))?,
-        None => {
-            let mut long = vec![0; len];
-            let found = source.read_at(&mut long, variable).map_err(read_error())?;
-            if found < len {
-                return Err(cut_off());
-            }
-            compare(entry, &local, long.split_at(name_len))?;
+    if let Some(variable) = rest.get(..len) {
+        compare(entry, &local, variable.split_at(name_len))?;
+    } else {
+        let mut long = vec![0; len];
+        let found = source.read_at(&mut long, variable).map_err(read_error())?;
+        if found < len {
+            return Err(cut_off());
         }
+        compare(entry, &local, long.split_at(name_len))?;
     }
     let start = variable.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
     within(source, entry, start)
