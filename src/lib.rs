@@ -24,7 +24,7 @@ pub use jiff;
 pub use ndarray;
 pub use num_complex;
 
-pub use archive::any::{AnyFile, Format, open_any};
+pub use archive::any::{AnyFile, Format, Npy, open_any};
 #[cfg(feature = "npz")]
 pub use archive::npz;
 pub use archive::ten;
@@ -96,6 +96,8 @@ pub use source::map::{Map, MapMut};
 pub use source::mode::Mode;
 pub use source::pages::Mapping;
 pub use source::platform::{Advice, LockKind};
+pub use source::storage::ReadAt;
+pub use source::{AnySource, Source};
 pub use view::{
     Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, Stats, View, ViewMut,
 };

@@ -13,7 +13,10 @@ use npymap::{
 };
 
 use crate::errors::says;
-use crate::support::{directory, file, is_error, npy, open, open_copy_on_write, open_mut};
+use crate::support::{
+    directory, file, is_error, map_file, npy, open, open_copy_on_write, open_mut, open_mut_with,
+    open_with,
+};
 
 /// A file of `rows` rows of 4 KiB that hold their number.
 fn rows(directory: &tempfile::TempDir, rows: usize, order: Order) -> std::path::PathBuf {
@@ -52,7 +55,7 @@ fn advice_changes_no_value_in_any_mode_and_order() {
             asked(&array);
             assert_eq!(array.view::<u8>().unwrap().at([2, 5]), 99);
         }
-        let mut memory = OpenOptions::new().read(&path).unwrap();
+        let mut memory = MappedArray::read(&path).unwrap();
         memory.view_mut::<u8>().unwrap().set([2, 5], 98).unwrap();
         asked(&memory);
         assert_eq!(memory.view::<u8>().unwrap().at([2, 5]), 98);
@@ -100,13 +103,10 @@ fn asked_of_nothing(array: &MappedArray) {
 fn advice_is_taken_at_open() {
     let directory = directory();
     let path = rows(&directory, 8, Order::C);
-    let mut options = OpenOptions::new();
-    options.advice(Advice::Random);
-    // SAFETY: the file is the test's own.
-    let array = unsafe { options.open(&path) }.unwrap();
+    let options = OpenOptions::new().advice(Advice::Random);
+    let array = open_with(&options, &path).unwrap();
     assert_eq!(array.view::<u8>().unwrap().at([7, 0]), 7);
-    // SAFETY: the file is the test's own.
-    unsafe { options.open_mut(&path) }.unwrap().close().unwrap();
+    open_mut_with(&options, &path).unwrap().close().unwrap();
 }
 
 #[cfg(unix)]
@@ -137,8 +137,9 @@ fn files_that_were_replaced_or_removed_are_found_out() {
 fn arrays_without_a_path_say_so() {
     let directory = directory();
     let path = rows(&directory, 2, Order::C);
-    // SAFETY: the file is the test's own.
-    let array = unsafe { OpenOptions::new().open_file(&File::open(&path).unwrap()) }.unwrap();
+    let array = map_file(&File::open(&path).unwrap())
+        .and_then(|source| OpenOptions::new().open(source))
+        .unwrap();
     let text = "the array was not opened by path: open it by its path to check, lock or drop it; its file can be checked with `check_file` and locked with `FileLock::acquire_file`";
     says(array.check(), ErrorKind::InvalidInput, text);
     says(array.lock(LockKind::Shared), ErrorKind::InvalidInput, text);
@@ -204,12 +205,10 @@ fn prefetching_reads_the_whole_range_and_how_far_it_got_can_be_asked() {
     let directory = directory();
     let path = directory.path().join("a.raw");
     File::create(&path).unwrap().set_len(LEN).unwrap();
-    let mut options = OpenOptions::new();
-    options.raw(RawSpec::new(DType::of::<u8>()).shape(&[64, 1 << 20]));
-    // SAFETY: the file is the test's own.
-    let array = unsafe { options.open(&path) }.unwrap();
-    // SAFETY: as above.
-    let anonymous = unsafe { options.open_file(&File::open(&path).unwrap()) }.unwrap();
+    let options = OpenOptions::new().raw(RawSpec::new(DType::of::<u8>()).shape(&[64, 1 << 20]));
+    let array = open_with(&options, &path).unwrap();
+    let anonymous =
+        map_file(&File::open(&path).unwrap()).and_then(|source| options.open(source)).unwrap();
     for array in [array, anonymous] {
         array.drop_cache(..).ok();
         let before = array.resident_bytes(..).unwrap();
@@ -242,11 +241,9 @@ fn arrays_that_are_dropped_stop_their_read_ahead() {
     let directory = directory();
     let path = directory.path().join("a.raw");
     File::create(&path).unwrap().set_len(32 << 20).unwrap();
-    let mut options = OpenOptions::new();
-    options.raw(RawSpec::new(DType::of::<u8>()).shape(&[32, 1 << 20]));
+    let options = OpenOptions::new().raw(RawSpec::new(DType::of::<u8>()).shape(&[32, 1 << 20]));
     for _ in 0..20 {
-        // SAFETY: the file is the test's own.
-        let array = unsafe { options.open_mut(&path) }.unwrap();
+        let array = open_mut_with(&options, &path).unwrap();
         array.prefetch(3..).unwrap();
         array.prefetch(..9).unwrap();
         array.close().unwrap();

@@ -9,11 +9,12 @@ use npymap::{
 };
 
 use crate::support::{
-    NATIVE, Raw, create, directory, file, here, is_error, names, native, npy, open, raw, text,
+    NATIVE, Raw, create, directory, file, header_text_with, header_with, here, is_error, names,
+    native, npy, open, raw, text,
 };
 
 fn order(order: Order) -> CreateOptions {
-    CreateOptions::new().order(order).clone()
+    CreateOptions::new().order(order)
 }
 
 /// A value as this machine stores it.
@@ -157,7 +158,7 @@ fn a_header_without_room_is_made_longer() {
     for len in 8..12_000 {
         appender.append_slice(b"x").unwrap();
         if len % 1000 == 0 || len < 20 {
-            let header = OpenOptions::new().header(&path).unwrap();
+            let header = header_with(&OpenOptions::new(), &path).unwrap();
             assert_eq!(header.shape, [len]);
             offsets.push(header.data_offset);
         }
@@ -179,7 +180,7 @@ fn headers_by_others_become_numpys() {
     let path = file(&directory, "a.npy", &raw(odd, &[0; 8]));
     // Its dtype doesn't say its order.
     Appender::open(&path).unwrap().append_slice(&[1.0_f32]).unwrap();
-    let text = OpenOptions::new().header_text(&path).unwrap();
+    let text = header_text_with(&OpenOptions::new(), &path).unwrap();
     assert_eq!(
         text.as_str().trim_end(),
         here("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }")
@@ -192,12 +193,11 @@ fn every_version_and_alignment_is_kept() {
     let directory = directory();
     for version in [Version::V1, Version::V2, Version::V3] {
         let path = directory.path().join("a.npy");
-        let mut options = CreateOptions::new();
-        options.version(version).page_aligned(true).overwrite(true);
+        let options = CreateOptions::new().version(version).page_aligned(true).overwrite(true);
         let mut appender = Appender::create(&path, &DType::of::<u8>(), &[], &options).unwrap();
         appender.append_slice(&[1_u8; 100]).unwrap();
         drop(appender);
-        let header = OpenOptions::new().header(&path).unwrap();
+        let header = header_with(&OpenOptions::new(), &path).unwrap();
         assert_eq!((header.version, header.data_offset, header.shape), (version, 4096, vec![100]));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 
-use npymap::{ArrayFile, ErrorKind, OpenOptions, Order, RawSpec};
+use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Order, RawSpec, Source};
 
 use crate::support::{directory, file, is_error, npy, open};
 
@@ -95,7 +95,7 @@ fn a_file_that_gets_shorter_is_an_error() {
         read.get::<u32>([39, 0, 0]).unwrap_err(),
         read.read().unwrap_err(),
         read.check().unwrap_err(),
-        OpenOptions::new().read(&path).unwrap_err(),
+        MappedArray::read(&path).unwrap_err(),
     ] {
         assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
         assert_eq!(error.path(), Some(&*path));
@@ -133,9 +133,10 @@ fn files_that_grow_are_reloaded_and_replaced_ones_are_found_out() {
 fn raw_binary_and_open_files_are_read_too() {
     let directory = directory();
     let path = file(&directory, "a.bin", &(0..=255).collect::<Vec<u8>>());
-    let mut options = OpenOptions::new();
-    options.raw(RawSpec::new(">u2".parse().unwrap()).shape(&[5, 2]).offset(3).order(Order::F));
-    let read = ArrayFile::from_file(File::open(&path).unwrap(), &options).unwrap();
+    let options = OpenOptions::new()
+        .raw(RawSpec::new(">u2".parse().unwrap()).shape(&[5, 2]).offset(3).order(Order::F));
+    let read =
+        ArrayFile::new(Source::read_file(File::open(&path).unwrap()).unwrap(), options).unwrap();
     assert_eq!((read.path(), read.data_offset()), (None, 3));
     let rows = read.rows(1..3).unwrap();
     assert_eq!(rows.view::<u16>().unwrap().to_vec(), [0x0506, 0x0f10, 0x0708, 0x1112]);

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};
+use std::path::Path;
 
 use npymap::{
     Appender, AtomicFile, CreateOptions, DType, ErrorKind, FileLock, LockKind, Locking,
-    OpenOptions, Order, RaggedAppender, RecoverOptions, resize,
+    MappedArray, MappedArrayMut, OpenOptions, Order, RaggedAppender, RecoverOptions, resize,
 };
 
-use crate::support::{directory, file, names, npy, raw, text};
+use crate::support::{directory, file, header_with, map_mut, names, npy, raw, text};
 
 #[test]
 fn a_file_is_absent_until_it_is_committed() {
@@ -100,27 +101,28 @@ fn is_locked<T: std::fmt::Debug>(done: npymap::Result<T>) {
     assert!(error.path().is_some());
 }
 
+/// Maps a file read-write with the exclusive lock.
+fn locked(path: &Path) -> npymap::Result<MappedArrayMut> {
+    map_mut(path)?.locked(Locking::Try).and_then(MappedArray::from_source)
+}
+
 #[cfg(unix)]
 #[test]
 fn every_writer_of_a_file_excludes_the_others() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|u1", &[4], Order::C, b"abcd"));
-    let mut locking = OpenOptions::new();
-    locking.locking(Locking::Try);
     let all_are_locked_out = || {
         is_locked(Appender::open(&path));
         is_locked(resize(&path, 9));
         is_locked(RecoverOptions::new().recover(&path));
         is_locked(AtomicFile::update(&path, Locking::Try));
         is_locked(FileLock::exclusive(&path, Locking::Try));
-        // SAFETY: the file is the test's own.
-        is_locked(unsafe { locking.open_mut(&path) });
+        is_locked(locked(&path));
     };
     let appender = Appender::open(&path).unwrap();
     all_are_locked_out();
     drop(appender);
-    // SAFETY: the file is the test's own.
-    let array = unsafe { locking.open_mut(&path) }.unwrap();
+    let array = locked(&path).unwrap();
     all_are_locked_out();
     drop(array);
     let update = AtomicFile::update(&path, Locking::Wait).unwrap();
@@ -128,8 +130,8 @@ fn every_writer_of_a_file_excludes_the_others() {
     drop(update);
     let lock = FileLock::acquire(&path, LockKind::Shared).unwrap();
     all_are_locked_out();
-    let mut off = OpenOptions::new();
-    off.locking(Locking::Off).append(&path).unwrap().append_slice(b"e").unwrap();
+    let off = OpenOptions::new().locking(Locking::Off);
+    off.append(&path).unwrap().append_slice(b"e").unwrap();
     assert!(FileLock::exclusive(&path, Locking::Off).unwrap().is_none());
     RecoverOptions::new().locking(Locking::Off).recover(&path).unwrap();
     drop(lock);
@@ -149,7 +151,7 @@ fn an_appender_keeps_its_lock_when_its_file_is_replaced() {
     let old = fs::File::open(&path).unwrap();
     appender.append_slice(b"9").unwrap();
     appender.flush().unwrap();
-    assert!(OpenOptions::new().header(&path).unwrap().data_offset > 67, "it was replaced");
+    assert!(header_with(&OpenOptions::new(), &path).unwrap().data_offset > 67, "it was replaced");
     is_locked(Appender::open(&path));
     assert!(FileLock::try_acquire_file(&old, LockKind::Exclusive).unwrap().is_some());
     drop(appender);

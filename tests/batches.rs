@@ -60,8 +60,7 @@ fn counted(
 #[test]
 fn memory_is_used_again_and_collecting_does_not_hang() {
     let made = Arc::new(AtomicUsize::new(0));
-    let mut options = BatchOptions::new();
-    options.threads(2).ahead(3);
+    let options = BatchOptions::new().threads(2).ahead(3);
     let sampler = Sampler::shuffled(1000, 5);
     for batch in options.start(sampler.batches(10), counted(&made)).unwrap() {
         assert_eq!(batch.unwrap().0.len(), 20);

@@ -3,21 +3,23 @@
 use std::fs;
 use std::path::Path;
 
-use npymap::{CreateOptions, ErrorKind, Header, MappedArray, Mode, OpenOptions, Order, Version};
+use crate::support::{
+    WIDE, create, directory, file, is_error, map_mut_file, names, native, npy, open, open_mut,
+};
+use npymap::{CreateOptions, ErrorKind, Header, MappedArray, Mode, Order, Source, Version};
 use tempfile::TempDir;
-
-use crate::support::{WIDE, create, directory, file, is_error, names, native, npy, open, open_mut};
 
 /// The options of a version and an order.
 fn options(version: Option<Version>, order: Order) -> CreateOptions {
-    let mut options = CreateOptions::new();
-    options.order(order);
-    version.map(|version| options.version(version));
-    options
+    let options = CreateOptions::new().order(order);
+    match version {
+        Some(version) => options.version(version),
+        None => options,
+    }
 }
 
 fn overwrite() -> CreateOptions {
-    CreateOptions::new().overwrite(true).clone()
+    CreateOptions::new().overwrite(true)
 }
 
 /// What a new file should be.
@@ -133,7 +135,7 @@ fn files_that_exist_are_not_replaced_unless_asked() {
     let (_directory, path, _) = with_file();
     let exists = (ErrorKind::AlreadyExists, "exists: choose another name");
     fails(&path, "<f8", &[3], &CreateOptions::new(), exists);
-    fails(&path, "<f8", &[3], CreateOptions::new().overwrite(false), exists);
+    fails(&path, "<f8", &[3], &CreateOptions::new().overwrite(false), exists);
 }
 
 #[test]
@@ -248,7 +250,7 @@ fn sparse_files_take_no_space() {
     use std::os::unix::fs::MetadataExt as _;
     let directory = directory();
     let path = directory.path().join("a.npy");
-    let options = CreateOptions::new().sparse(true).clone();
+    let options = CreateOptions::new().sparse(true);
     let mut array = create(&path, &native("f8"), &[1 << 30], &options).unwrap();
     array.as_slice_mut::<f64>().unwrap()[1 << 29] = 1.5;
     array.write_elements(&[1 << 20], &[2.5_f64]).unwrap();
@@ -263,7 +265,7 @@ fn sparse_files_take_no_space() {
 fn page_aligned_elements_start_at_a_page() {
     let directory = directory();
     let path = directory.path().join("a.npy");
-    let options = CreateOptions::new().page_aligned(true).clone();
+    let options = CreateOptions::new().page_aligned(true);
     let array = create(&path, "<f8", &[3], &options).unwrap();
     assert_eq!(array.data_offset(), Some(4096));
     array.close().unwrap();
@@ -280,13 +282,15 @@ fn a_file_without_a_name_can_be_made_an_array() {
     let open_file = tempfile::tempfile().unwrap();
     let dtype = ">i2".parse().unwrap();
     let made = || {
-        // SAFETY: nobody can open a file without a name.
-        unsafe { MappedArray::create_file(&open_file, &dtype, &[2], &CreateOptions::new()) }
+        CreateOptions::new().initialize(&open_file, &dtype, &[2])?;
+        map_mut_file(&open_file).and_then(MappedArray::from_source)
     };
     let mut array = made().unwrap();
     array.write_elements(&[1], &[5_i16]).unwrap();
     array.close().unwrap();
-    let array = OpenOptions::new().read_file(&open_file).unwrap();
+    let array = Source::read_file(open_file.try_clone().unwrap())
+        .and_then(MappedArray::from_source)
+        .unwrap();
     assert_eq!(array.view::<i16>().unwrap().to_vec(), [0, 5]);
     assert!(is_error(&made().unwrap_err(), ErrorKind::AlreadyExists, "exists"));
 }

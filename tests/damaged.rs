@@ -11,11 +11,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use npymap::npz::NpzOptions;
-use npymap::{AnyFile, MappedArray, OpenOptions, Shard, Ten, open_any};
+use npymap::{AnyFile, MappedArray, OpenOptions, Shard, Source, Ten, open_any};
 
 use crate::cases::{cases, data, odd_file};
 use crate::support;
 use crate::tars::{shard, ten};
+
+use crate::support::map;
 
 /// Of longer files than this only some bytes are changed.
 const LONG: usize = 4096;
@@ -96,12 +98,14 @@ fn open(bytes: &[u8], path: &Path) {
     let _ = MappedArray::from_bytes(bytes).map(|array| whole(&array));
     let _ = OpenOptions::new().read_from(bytes).map(|array| whole(&array));
     fs::write(path, bytes).unwrap();
-    let _ = OpenOptions::new().read(path).map(|array| whole(&array));
+    let _ = MappedArray::read(path).map(|array| whole(&array));
     // SAFETY: the file is the test's own, and nothing is open any more when it
     // changes.
-    match unsafe { open_any(path) } {
+    match map(path).and_then(open_any) {
         Err(error) => assert!(!error.to_string().is_empty()),
-        Ok(AnyFile::Npy(array)) => read(&array),
+        Ok(AnyFile::Npy(npy)) => {
+            let _ = npy.open().map(|array| read(&array));
+        }
         Ok(AnyFile::Npz(npz)) => npz.members().for_each(|member| {
             let _ = member.open().map(|array| read(&array));
             let _ = member.verify();
@@ -111,10 +115,10 @@ fn open(bytes: &[u8], path: &Path) {
         Ok(other) => panic!("{other:?}"),
     }
     if bytes.starts_with(b"PK") {
-        let options = NpzOptions::new().max_inflated(1 << 20).clone();
-        if let Ok(npz) = options.from_bytes(bytes.to_vec()) {
+        let options = NpzOptions::new().max_inflated(1 << 20);
+        if let Ok(npz) = options.open(Source::bytes(bytes.to_vec())) {
             npz.members().for_each(|member| {
-                let _ = member.open_copy_on_write().map(|array| read(&array));
+                let _ = member.open().map(|array| read(&array));
             });
         }
     }

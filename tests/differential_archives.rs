@@ -2,6 +2,7 @@
 //! it refuses is refused. What is refused although it reads it is on the list
 //! of `COMPATIBILITY.md`.
 
+use npymap::Source;
 use std::collections::BTreeMap;
 use std::env;
 use std::io::Read as _;
@@ -52,7 +53,7 @@ fn member(name: &str) -> Zipped {
 type Answer = Result<Vec<(String, Result<String, String>)>, String>;
 
 fn ours(bytes: &[u8]) -> Answer {
-    let npz = Npz::from_bytes(bytes.to_vec()).map_err(|error| error.to_string())?;
+    let npz = Npz::open(Source::bytes(bytes.to_vec())).map_err(|error| error.to_string())?;
     let members = npz.members().map(|member| {
         let mut content = Vec::new();
         let read = member.reader().map_err(|error| error.to_string());

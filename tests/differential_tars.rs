@@ -1,7 +1,7 @@
 //! Tar files made by chance and damaged, held against Python's `tarfile`: both
 //! find the same members, or we refuse the file.
 
-use npymap::Shard;
+use npymap::{Shard, Source};
 use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};
 
@@ -21,7 +21,7 @@ fn are_same(ours: &[Member], pythons: &[Member]) -> bool {
 }
 
 fn ours(bytes: &[u8]) -> Result<Vec<Member>, String> {
-    let shard = Shard::from_bytes(bytes.to_vec()).map_err(|error| error.to_string())?;
+    let shard = Shard::open(Source::bytes(bytes.to_vec())).map_err(|error| error.to_string())?;
     let members = shard.members().map(|member| {
         let error = member.header().map_err(|error| error.to_string()).err();
         let is_sparse = error.is_some_and(|error| error.contains("without its holes"));

@@ -8,7 +8,8 @@ use npymap::{
 };
 
 use crate::support::{
-    create, directory, file, is_error, native, npy, open, open_copy_on_write, open_mut,
+    create, directory, file, is_error, map_mut_file, native, npy, open, open_copy_on_write,
+    open_mut,
 };
 
 fn numbers() -> Vec<u8> {
@@ -209,8 +210,8 @@ fn writes_through_a_descriptor_that_only_appends_are_refused() {
     let bytes = npy(&native("u2"), &[4], Order::C, &[7; 8]);
     let path = file(&directory, "a.npy", &bytes);
     let appending = fs::File::options().read(true).append(true).open(&path).unwrap();
-    // SAFETY: the file is the test's own.
-    let mut array = unsafe { OpenOptions::new().open_mut_file(&appending) }.unwrap();
+    let mut array =
+        map_mut_file(&appending).and_then(|source| OpenOptions::new().open(source)).unwrap();
     let text = "the file was opened with `O_APPEND`, which writes at its end only: open it without, or store through `view_mut`";
     assert_eq!(array.write_elements(&[1], &[1_u16]).unwrap_err().to_string(), text);
     assert_eq!(array.write_fill(&1_u16).unwrap_err().to_string(), text);

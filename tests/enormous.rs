@@ -5,9 +5,12 @@ use std::os::unix::fs::MetadataExt as _;
 
 use npymap::{
     Advice, ArrayFile, CreateOptions, DType, Header, Mode, OpenOptions, Opened, Order, RawSpec,
+    Source,
 };
 
-use crate::support::{create, directory, file, open, open_mode, open_mut};
+use crate::support::{
+    create, directory, file, open, open_mode, open_mode_with, open_mut, open_mut_with, open_with,
+};
 
 const ENORMOUS: usize = 100 << 30;
 
@@ -51,16 +54,14 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
     let directory = directory();
     let path = file(&directory, "enormous.bin", b"");
     File::options().write(true).open(&path).unwrap().set_len(ENORMOUS as u64 + 1).unwrap();
-    let mut options = OpenOptions::new();
     let shape = [ENORMOUS / ROW, ROW / 8];
-    options
+    let options = OpenOptions::new()
         .raw(RawSpec::new("<u8".parse().unwrap()).shape(&shape).offset(1))
         .advice(Advice::Random);
     let before = memory();
     let some = |i: usize| i * (shape[0] / 50);
 
-    // SAFETY: the file is the test's own.
-    let mut array = unsafe { options.open_mut(&path) }.unwrap();
+    let mut array = open_mut_with(&options, &path).unwrap();
     let mut view = array.view_mut::<u64>().unwrap();
     for i in 0..50 {
         view.set([some(i), i], i as u64 + 1).unwrap();
@@ -69,8 +70,7 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
     array.close().unwrap();
 
     // SAFETY: the file is the test's own.
-    let Opened::Writable(mut private) =
-        (unsafe { options.open_mode(Mode::CopyOnWrite, &path) }).unwrap()
+    let Opened::Writable(mut private) = open_mode_with(&options, Mode::CopyOnWrite, &path).unwrap()
     else {
         panic!()
     };
@@ -81,10 +81,10 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
     }
     drop(private);
 
-    // SAFETY: the file is the test's own.
-    let array = unsafe { options.open(&path) }.unwrap();
+    let array = open_with(&options, &path).unwrap();
     let view = array.view::<u64>().unwrap();
-    let read = ArrayFile::open_with(&path, &options).unwrap();
+    let read =
+        Source::read(&path).and_then(|source| ArrayFile::new(source, options.clone())).unwrap();
     for i in 0..50 {
         assert_eq!((view.at([some(i), i]), view.at([some(i), 500])), (i as u64 + 1, 0));
         assert_eq!(read.get::<u64>([some(i), i]).unwrap(), i as u64 + 1);
@@ -105,7 +105,7 @@ fn a_file_larger_than_memory_is_created_and_filled_here_and_there() {
     let directory = directory();
     let path = directory.path().join("enormous.npy");
     let (rows, row) = (ENORMOUS >> 20, 1 << 20);
-    let sparse = CreateOptions::new().sparse(true).clone();
+    let sparse = CreateOptions::new().sparse(true);
     let mut array = create(&path, "|u1", &[rows, row], &sparse).unwrap();
     let before = memory();
     for i in 0..200 {

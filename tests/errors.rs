@@ -7,11 +7,13 @@ use std::fs::File;
 use npymap::ndarray::{Ix1, Ix2};
 use npymap::{
     Be, Bool, CreateOptions, DType, Error, ErrorKind, Header, Layout, MappedArray, Mode,
-    OpenOptions, Order, Version,
+    OpenOptions, Order, Source, Version,
 };
 
 use crate::modes::refusals;
-use crate::support::{create, directory, file, npy, open, open_mode, refused};
+use crate::support::{
+    create, directory, file, header_with, map, map_mut_file, npy, open, open_mode, refused,
+};
 
 /// Whether an error is of this sort and says this.
 #[track_caller]
@@ -66,8 +68,7 @@ fn map_names_the_size() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|u1", &[5], Order::C, b"hello"));
     let read_only = File::open(path).unwrap();
-    // SAFETY: the file is the test's own.
-    let refused = unsafe { OpenOptions::new().open_mut_file(&read_only) };
+    let refused = map_mut_file(&read_only).and_then(|source| OpenOptions::new().open(source));
     let error = refused.unwrap_err();
     let text = format!("cannot map 5 bytes: {}", error.io_error().unwrap());
     says::<()>(Err(error), ErrorKind::Io, &text);
@@ -79,7 +80,7 @@ fn not_regular_says_what_it_is() {
     let path = directory.path();
     let text =
         format!("{}: is a directory, not a regular file: only those can be mapped", path.display());
-    refused(OpenOptions::new().header(path), &text);
+    refused(header_with(&OpenOptions::new(), path), &text);
 }
 
 #[test]
@@ -89,7 +90,11 @@ fn short_file_and_short_buffer_count_bytes() {
     let path = file(&directory, "a.npy", &bytes);
     let text = "the elements end at byte 152 and the file at 151: it was truncated, or is still being written";
     says(open(&path), ErrorKind::Truncated, &format!("{}: {text}", path.display()));
-    says(OpenOptions::new().read_file(&File::open(&path).unwrap()), ErrorKind::Truncated, text);
+    says(
+        Source::read_file(File::open(&path).unwrap()).and_then(MappedArray::from_source),
+        ErrorKind::Truncated,
+        text,
+    );
     refused(MappedArray::from_bytes(&bytes), "the elements end at byte 152 and the buffer at 151");
 }
 
@@ -184,9 +189,9 @@ fn exists_and_not_immutable_say_what_works() {
         ),
     );
     refused(
-        MappedArray::open_immutable(&path),
+        Source::immutable(&path),
         &says(
-            "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `OpenOptions::read` for a copy",
+            "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `MappedArray::read` for a copy",
         ),
     );
 }
@@ -333,7 +338,7 @@ fn debugging_shows_all_that_is_printed() {
     let directory = directory();
     let path = file(&directory, "a.bin", &npy("|u1", &[3], Order::C, b"abc")[1..]);
     let errors = [
-        OpenOptions::new().at(1).header(&path).unwrap_err(),
+        header_with(&OpenOptions::new().offset(1), &path).unwrap_err(),
         open(directory.path().join("none.npy")).unwrap_err(),
         Error::other("of a user's own"),
     ];
@@ -359,7 +364,7 @@ fn debugging_shows_the_member() {
     // Right after the name in the local header, where nothing is between.
     let magic = bytes.windows(6).position(|part| part == b"\x93NUMPY").unwrap();
     bytes[magic] = b'x';
-    let npz = npymap::Npz::from_bytes(bytes).unwrap();
+    let npz = npymap::Npz::open(Source::bytes(bytes)).unwrap();
     let error = npz.get("a").unwrap_err();
     assert_eq!(error.member(), Some("a"));
     assert!(format!("{error:?}").contains("member: Some(\"a\")"), "{error:?}");
@@ -369,8 +374,7 @@ fn debugging_shows_the_member() {
 fn mistakes_of_callers_are_not_damage() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|u1", &[3], Order::C, b"abc"));
-    // SAFETY: the file is the test's own.
-    let any = unsafe { npymap::open_any(&path) }.unwrap();
+    let any = map(&path).and_then(npymap::open_any).unwrap();
     let text = "holds one array without a name: ask for no member";
     says(any.get(Some("x")), ErrorKind::NotFound, &format!("{}: {text}", path.display()));
     let new = path.with_file_name("new.npy");

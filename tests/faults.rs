@@ -107,7 +107,7 @@ fn set(path: &Path, seed: u64) {
 /// Makes a file anew, then sets what is in it.
 fn make(path: &Path, n: u64) {
     let array = turn(n);
-    let options = CreateOptions::new().overwrite(true).clone();
+    let options = CreateOptions::new().overwrite(true);
     let mut new = create(path, "<u8", array.shape(), &options).unwrap();
     new.view_mut::<u64>().unwrap().copy_from(array.view()).unwrap();
 }

@@ -12,11 +12,11 @@ use npymap::ndarray::{Array2, s};
 use npymap::npz::{self, Compression, NpzWriter};
 use npymap::ten;
 use npymap::{
-    Appender, CreateOptions, DType, ErrorKind, MappedArray, OpenOptions, Order, RawSpec,
-    RecoverOptions, read_npy, write_npy,
+    Appender, CreateOptions, DType, ErrorKind, OpenOptions, Order, RawSpec, RecoverOptions,
+    read_npy, write_npy,
 };
 
-use crate::support::{create, directory, names};
+use crate::support::{create, directory, header_with, names, open_mut_with};
 
 const FILE: &str = "NPYMAP_TEST_FULL_DISK";
 
@@ -66,11 +66,10 @@ fn archives(path: &Path) {
     assert!(kept() == before);
     assert_eq!(names(path.parent().unwrap()), ["a.npz", "a.ten"]);
     let raw = RawSpec::new(dtype).shape(shape);
-    // SAFETY: nobody else knows of the file.
-    is_full(&unsafe { MappedArray::create_raw(path, &raw, &CreateOptions::new()) }.unwrap_err());
+    let headerless = CreateOptions::new().raw(0);
+    is_full(&create(path, "<u8", shape, &headerless).unwrap_err());
     fs::write(path, [7; 100]).unwrap();
-    // SAFETY: as above.
-    is_full(&unsafe { OpenOptions::new().raw(raw).open_mut(path) }.unwrap_err());
+    is_full(&open_mut_with(&OpenOptions::new().raw(raw), path).unwrap_err());
     assert_eq!(fs::read(path).unwrap(), [7; 100]);
     for path in [&npz, &list, path] {
         fs::remove_file(path).unwrap();
@@ -95,7 +94,7 @@ fn fill(path: &Path) {
     is_full(&write_npy(path, &large).unwrap_err());
     assert_eq!(names(directory), Vec::<String>::new());
 
-    let sparse = CreateOptions::new().sparse(true).clone();
+    let sparse = CreateOptions::new().sparse(true);
     let mut array = create(path, "<u8", shape, &sparse).unwrap();
     is_full(&array.write_fill(&7_u64).unwrap_err());
     drop(array);
@@ -122,7 +121,7 @@ fn fill(path: &Path) {
     is_full(&log.flush().unwrap_err());
     fs::remove_file(&filler).unwrap();
     log.flush().unwrap();
-    assert_eq!(OpenOptions::new().header(path).unwrap().shape, [rows, 10]);
+    assert_eq!(header_with(&OpenOptions::new(), path).unwrap().shape, [rows, 10]);
     let mut log = log.with_buffer(0);
     while log.append_slice(&[2_u64; 1000]).is_ok() {}
     let rows = log.rows();

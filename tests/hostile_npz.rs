@@ -2,9 +2,9 @@
 //! and no more memory than the file has.
 
 use npymap::npz::{Npz, NpzOptions};
-use npymap::{Error, ErrorKind, Order};
+use npymap::{Error, ErrorKind, MapMut, Order, Source};
 
-use crate::support::{directory, file, npy, some};
+use crate::support::{directory, file, map, npy, some};
 use crate::zips::{Zip, Zipped, deflated, stored, zip64};
 
 /// Sixteen numbers.
@@ -17,15 +17,21 @@ fn array() -> Vec<u8> {
 fn refused(bytes: &[u8]) -> Error {
     let directory = directory();
     let path = file(&directory, "x.npz", bytes);
-    // SAFETY: the test that owns the file changes none of it while it is borrowed.
-    let mapped = unsafe { Npz::open(&path) };
-    let archives = [Npz::from_bytes(bytes.to_vec()), Npz::read(&path), mapped];
-    let errors = archives.into_iter().map(|npz| match npz {
+    let read_only = |source: Source<MapMut>| Npz::open(source.into_read_only());
+    let archives = [
+        read_only(Source::bytes(bytes.to_vec())),
+        Source::read(&path).and_then(read_only),
+        map(&path).and_then(Npz::open),
+    ];
+    let errors = archives.into_iter().enumerate().map(|(way, npz)| match npz {
         Err(error) => error,
         Ok(npz) => {
             let error = npz.get("a").map(drop).inspect_err(|error| {
-                let other = npz.get_copy_on_write("a").map(drop).unwrap_err();
-                assert_eq!(error.to_string(), other.to_string());
+                if way == 2 {
+                    let private = map(&path).map(Source::into_copy_on_write);
+                    let other = private.and_then(Npz::open).unwrap().get("a").unwrap_err();
+                    assert_eq!(error.to_string(), other.to_string());
+                }
                 let many = npz.get_many(&["a", "a"]).pop().unwrap().map(drop).unwrap_err();
                 assert_eq!(error.to_string(), many.to_string());
             });
@@ -445,13 +451,13 @@ fn each_says_what_is_wrong() {
 fn memory_for_what_is_inflated_has_a_limit() {
     let bomb = one(deflated("a.npy", &npy("'|u1'", &[6_000_000], Order::C, &vec![0; 6_000_000])));
     assert!(bomb.len() < 10_000);
-    let npz = NpzOptions::new().max_inflated(1_000_000).from_bytes(bomb.clone()).unwrap();
+    let npz = NpzOptions::new().max_inflated(1_000_000).open(Source::bytes(bomb.clone())).unwrap();
     let expected = "[a]: takes 6000128 bytes of memory and the limit is 1000000: raise it with `max_inflated` if you trust the file";
     assert_eq!(npz.get("a").unwrap_err().to_string(), expected);
     // What the header says costs nothing to learn, nor does checking.
     assert_eq!(npz.member("a").unwrap().header().unwrap().unwrap().shape, [6_000_000]);
     npz.verify().unwrap();
-    let npz = NpzOptions::new().max_inflated(6_000_128).from_bytes(bomb).unwrap();
+    let npz = NpzOptions::new().max_inflated(6_000_128).open(Source::bytes(bomb)).unwrap();
     assert_eq!(npz.get("a").unwrap().len(), 6_000_000);
 }
 
@@ -459,7 +465,7 @@ fn memory_for_what_is_inflated_has_a_limit() {
 fn every_truncation_is_refused() {
     let whole = Zip::of(&[stored("a.npy", &array()), deflated("b.npy", &array())]);
     for len in some(0..whole.len()) {
-        assert!(Npz::from_bytes(whole[..len].to_vec()).is_err(), "{len}");
+        assert!(Npz::open(Source::bytes(whole[..len].to_vec())).is_err(), "{len}");
     }
 }
 
@@ -475,7 +481,7 @@ fn no_changed_byte_is_a_panic() {
         for byte in [0, 0x7f, 0xff] {
             let mut bytes = whole.clone();
             bytes[at] = byte;
-            let Ok(npz) = Npz::from_bytes(bytes) else { continue };
+            let Ok(npz) = Npz::open(Source::bytes(bytes)) else { continue };
             for (_, array) in npz.iter() {
                 let _ = array.map(|array| array.as_bytes().map(<[u8]>::len));
             }

@@ -8,7 +8,7 @@ use npymap::{Appender, OpenOptions, read_npy, recover, resize, write_npy};
 use serde_json::{Value, json};
 
 use crate::oracle::Oracle;
-use crate::support::{Raw, directory};
+use crate::support::{Raw, directory, header_with};
 
 fn read(path: &str) -> ArrayD<Raw> {
     OpenOptions::new().read_ndarray(path).unwrap()
@@ -57,7 +57,7 @@ fn files_go_to_and_fro_between_writers() {
         } else {
             assert_eq!(numpy.ask(&json!(["append", log, rows])), json!(true));
         }
-        let header = OpenOptions::new().header(&log).unwrap();
+        let header = header_with(&OpenOptions::new(), &log).unwrap();
         assert_eq!((header.shape, header.data_offset), (vec![count, 2], 128));
     }
     let table: Array2<f32> = read_npy(&log).unwrap();

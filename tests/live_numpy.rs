@@ -8,8 +8,7 @@ use npymap::half::f16;
 use npymap::ndarray::{Ix3, IxDyn};
 use npymap::num_complex::Complex;
 use npymap::{
-    Be, CreateOptions, DType, ErrorKind, Header, Le, MappedArray, OpenOptions, Opened, Order,
-    Version,
+    Be, CreateOptions, DType, ErrorKind, Header, Le, MappedArray, Opened, Order, Version,
 };
 use serde_json::{Value, json};
 
@@ -198,7 +197,7 @@ fn files_numpy_wrote_open_in_every_mode() {
                     Opened::Writable(array) => case.is(&array),
                 }
             }
-            case.is(&OpenOptions::new().read(&path).unwrap());
+            case.is(&MappedArray::read(&path).unwrap());
             fs::remove_file(&path).unwrap();
         }
     }
@@ -240,8 +239,7 @@ fn created_files_are_numpys_byte_for_byte() {
     let (ours, numpys) = (directory.path().join("ours.npy"), directory.path().join("numpys.npy"));
     for case in Case::all() {
         case.save(&mut numpy, &numpys, &json!("save"));
-        let mut options = CreateOptions::new();
-        options.order(case.order).overwrite(true);
+        let options = CreateOptions::new().order(case.order).overwrite(true);
         let mut array = create(&ours, case.descr, case.shape, &options).unwrap();
         sized!(array.dtype().itemsize(), store(&mut array, &case.bytes));
         array.close().unwrap();

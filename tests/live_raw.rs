@@ -8,7 +8,7 @@ use npymap::{CreateOptions, MappedArray, Mode, OpenOptions, Opened, Order, RawSp
 use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, hex};
-use crate::support::directory;
+use crate::support::{create, directory, open_mode_with};
 
 const SEED: u32 = 11_939;
 
@@ -17,15 +17,20 @@ fn numbers(list: &Value) -> Vec<usize> {
 }
 
 /// Maps as `opened` in `raw.py` does.
-fn opened(path: &Path, mode: Mode, spec: &RawSpec) -> Result<Opened> {
-    if mode == Mode::Create {
-        let mut options = CreateOptions::new();
-        // SAFETY: the file is the test's own.
-        return unsafe { MappedArray::create_raw(path, spec, options.overwrite(true)) }
-            .map(Opened::Writable);
+fn opened(path: &Path, case: &Value) -> Result<Opened> {
+    let mode: Mode = case["mode"].as_str().unwrap().parse().unwrap();
+    let order = if case["order"] == "F" { Order::F } else { Order::C };
+    let (descr, offset) = (case["descr"].as_str().unwrap(), case["offset"].as_u64().unwrap());
+    let shape = (!case["asked"].is_null()).then(|| numbers(&case["asked"]));
+    let mut spec = RawSpec::new(descr.parse().unwrap()).offset(offset).order(order);
+    if let Some(shape) = &shape {
+        if mode == Mode::Create {
+            let options = CreateOptions::new().raw(offset).order(order).overwrite(true);
+            return create(path, descr, shape, &options).map(Opened::Writable);
+        }
+        spec = spec.shape(shape);
     }
-    // SAFETY: the file is the test's own.
-    unsafe { OpenOptions::new().raw(spec.clone()).open_mode(mode, path) }
+    open_mode_with(&OpenOptions::new().raw(spec), mode, path)
 }
 
 /// Checks what was mapped, and stores what NumPy stored.
@@ -46,15 +51,7 @@ fn raw_binary_maps_as_numpys_memmap() {
     for case in numpy.ask(&json!(["cases", directory.path(), SEED, 300])).as_array().unwrap() {
         let path = Path::new(case["path"].as_str().unwrap());
         let before = fs::read(path).unwrap();
-        let mode: Mode = case["mode"].as_str().unwrap().parse().unwrap();
-        let order = if case["order"] == "F" { Order::F } else { Order::C };
-        let mut spec = RawSpec::new(case["descr"].as_str().unwrap().parse().unwrap())
-            .offset(case["offset"].as_u64().unwrap())
-            .order(order);
-        if !case["asked"].is_null() {
-            spec = spec.shape(&numbers(&case["asked"]));
-        }
-        match (opened(path, mode, &spec), case["error"].is_null()) {
+        match (opened(path, case), case["error"].is_null()) {
             (Ok(Opened::ReadOnly(array)), true) => {
                 same(array, case, |data| data.as_ref().to_vec());
             }
@@ -69,7 +66,7 @@ fn raw_binary_maps_as_numpys_memmap() {
             mapped += 1;
         }
         let refused = !case["error"].is_null();
-        if refused || (case["size"] == 0 && mode != Mode::Create) {
+        if refused || (case["size"] == 0 && case["mode"] != "w+") {
             // NumPy makes files longer also for arrays of no bytes, to one byte at
             // least, and before it refuses; for mode `w+` it empties them then.
             assert_eq!(fs::read(path).unwrap(), before, "{case}");

@@ -1,7 +1,7 @@
 //! Fields of records are NumPy's, to read and to write, in every layout
 //! NumPy writes; so is what views take for something else.
 
-use npymap::{ByteOrder, DType, DynViewMut, Element, Value, with_type};
+use npymap::{ByteOrder, DType, DynViewMut, Element, MappedArray, Value, with_type};
 use serde_json::{Value as Json, json};
 
 use crate::oracle::{Oracle, hex};
@@ -66,7 +66,7 @@ fn what_views_take_for_something_else_is_numpys() {
     for file in files.as_array().unwrap() {
         let path = file["path"].as_str().unwrap();
         for case in file["cases"].as_array().unwrap() {
-            let mut array = npymap::OpenOptions::new().read(path).unwrap();
+            let mut array = MappedArray::read(path).unwrap();
             let says = format!("{case} of {} {:?}", array.dtype(), array.byte_strides());
             let mut view = array.dyn_view_mut().unwrap();
             if case["turned"] == true {

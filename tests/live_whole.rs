@@ -38,8 +38,7 @@ fn again<T: Element>(file: &[u8], path: &str, elements: &str, saved: bool) {
     fs::remove_file(&copy).unwrap();
 
     let from = OpenOptions::new().read_from(file).unwrap();
-    let mut options = CreateOptions::new();
-    options.order(header.order).version(header.version);
+    let options = CreateOptions::new().order(header.order).version(header.version);
     let mut to = create(&copy, &header.dtype.to_string(), &header.shape, &options).unwrap();
     to.view_mut::<T>().unwrap().assign(&from.view().unwrap()).unwrap();
     to.close().unwrap();

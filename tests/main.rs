@@ -69,6 +69,7 @@ mod narrow;
 #[cfg(feature = "npz")]
 mod npz_writer;
 mod oracle;
+mod promises;
 mod ragged;
 mod raw;
 #[cfg(target_os = "linux")]

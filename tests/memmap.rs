@@ -5,12 +5,11 @@ use std::fs::File;
 
 use npymap::ndarray::{Array2, Axis, Ix2, aview1, s};
 use npymap::{
-    ArrayFile, CreateOptions, ErrorKind, MappedArray, MappedArrayMut, Mode, OpenOptions, Opened,
-    RawSpec,
+    ArrayFile, CreateOptions, ErrorKind, MappedArrayMut, Mode, OpenOptions, Opened, RawSpec, Source,
 };
 use tempfile::TempDir;
 
-use crate::support::{directory, is_error, native};
+use crate::support::{create, directory, is_error, map_file, map_mut_file, native, open_mut_with};
 
 const GRANULARITY: usize = 64 * 1024;
 
@@ -29,12 +28,9 @@ fn data() -> Array2<f32> {
 
 /// `memmap(file, mode=mode, …)`
 fn memmap(file: &File, mode: Mode, raw: RawSpec) -> npymap::Result<Opened> {
-    let mut options = OpenOptions::new();
-    options.raw(raw);
-    // SAFETY: the file is the test's own.
-    let read_only = || unsafe { options.open_file(file) };
-    // SAFETY: the file is the test's own.
-    let writable = || unsafe { options.open_mut_file(file) };
+    let options = OpenOptions::new().raw(raw);
+    let read_only = || map_file(file).and_then(|source| options.open(source));
+    let writable = || map_mut_file(file).and_then(|source| options.open(source));
     match mode {
         Mode::ReadOnly => read_only().map(Opened::ReadOnly),
         _ => writable().map(Opened::Writable),
@@ -46,11 +42,11 @@ fn writable(file: &File, raw: RawSpec) -> MappedArrayMut {
     array
 }
 
-/// `memmap(name, mode='w+', …)`
-fn created(directory: &TempDir, raw: &RawSpec) -> MappedArrayMut {
+/// `memmap(name, mode='w+', offset=offset, …)`
+fn created(directory: &TempDir, offset: u64, shape: &[usize]) -> MappedArrayMut {
     let path = directory.path().join("mmap");
-    // SAFETY: the file is the test's own.
-    unsafe { MappedArray::create_raw(path, raw, CreateOptions::new().overwrite(true)) }.unwrap()
+    let options = CreateOptions::new().raw(offset).overwrite(true);
+    create(path, &native("f4"), shape, &options).unwrap()
 }
 
 #[test]
@@ -67,7 +63,7 @@ fn test_roundtrip() {
 #[test]
 fn test_open_with_filename() {
     let directory = directory();
-    let mut fp = created(&directory, &spec());
+    let mut fp = created(&directory, 0, &[3, 4]);
     fp.as_ndarray_mut::<f32, Ix2>().unwrap().assign(&data());
 }
 
@@ -81,7 +77,7 @@ fn test_unnamed_file() {
 #[test]
 fn test_attributes() {
     let directory = directory();
-    let fp = created(&directory, &spec().offset(1));
+    let fp = created(&directory, 1, &[3, 4]);
     assert_eq!((fp.data_offset(), fp.mode()), (Some(1), Some(Mode::Create)));
     assert_eq!(fp.mode().unwrap().to_string(), "w+");
 }
@@ -89,7 +85,7 @@ fn test_attributes() {
 #[test]
 fn test_filename() {
     let directory = directory();
-    let fp = created(&directory, &spec());
+    let fp = created(&directory, 0, &[3, 4]);
     assert_eq!(fp.path(), Some(&*directory.path().join("mmap")));
     let description = fp.description().unwrap();
     assert_eq!(description.path, std::path::absolute(directory.path().join("mmap")).unwrap());
@@ -98,7 +94,7 @@ fn test_filename() {
 #[test]
 fn test_path() {
     let directory = directory();
-    let fp = created(&directory, &spec());
+    let fp = created(&directory, 0, &[3, 4]);
     let path = fp.path().unwrap().canonicalize().unwrap();
     assert_eq!(path, directory.path().canonicalize().unwrap().join("mmap"));
 }
@@ -132,9 +128,8 @@ fn test_del() {
 fn test_filename_fileobj() {
     let file = tempfile::NamedTempFile::new().unwrap();
     assert_eq!(writable(file.as_file(), spec()).path(), None);
-    let mut options = OpenOptions::new();
-    // SAFETY: the file is the test's own.
-    let fp = unsafe { options.raw(spec()).open_mut(file.path()) }.unwrap();
+    let options = OpenOptions::new();
+    let fp = open_mut_with(&options.raw(spec()), file.path()).unwrap();
     assert_eq!(fp.path(), Some(file.path()));
 }
 
@@ -177,7 +172,8 @@ fn test_getitem() {
     let view = fp.view::<f32>().unwrap();
     let part = view.slice(s![1.., ..3]);
     assert_eq!(part.to_ndarray().into_dimensionality().unwrap(), data().slice(s![1.., ..3]));
-    let taken = ArrayFile::from_file(file, OpenOptions::new().raw(spec())).unwrap();
+    let taken =
+        ArrayFile::new(Source::read_file(file).unwrap(), OpenOptions::new().raw(spec())).unwrap();
     let taken = taken.select_rows(&[0, 1]).unwrap();
     assert_eq!(taken.as_ndarray::<f32, Ix2>().unwrap(), data().slice(s![..2, ..]));
 }
@@ -209,7 +205,9 @@ fn test_ufunc_return_ndarray() {
 fn test_mmap_offset_greater_than_allocation_granularity() {
     let directory = directory();
     let (size, offset) = (5 * GRANULARITY, GRANULARITY as u64 + 1);
-    let mut fp = created(&directory, &bytes(&[size]).offset(offset));
+    let path = directory.path().join("mmap");
+    let options = CreateOptions::new().raw(offset);
+    let mut fp = create(path, "|u1", &[size], &options).unwrap();
     assert_eq!(fp.data_offset(), Some(offset));
     fp.as_slice_mut::<u8>().unwrap().fill(1);
     fp.close().unwrap();
@@ -251,9 +249,9 @@ fn test_empty_array() {
 #[test]
 fn test_shape_type() {
     let directory = directory();
-    assert_eq!(created(&directory, &bytes(&[3])).shape(), [3]);
-    assert_eq!(created(&directory, &bytes(&[3, 4])).shape(), [3, 4]);
-    assert_eq!(created(&directory, &bytes([3, 4].to_vec().as_slice())).shape(), [3, 4]);
-    assert_eq!(created(&directory, &bytes(aview1(&[3, 4]).as_slice().unwrap())).shape(), [3, 4]);
-    assert_eq!(created(&directory, &bytes(&[])).shape(), [0; 0]);
+    assert_eq!(created(&directory, 0, &[3]).shape(), [3]);
+    assert_eq!(created(&directory, 0, &[3, 4]).shape(), [3, 4]);
+    assert_eq!(created(&directory, 0, [3, 4].to_vec().as_slice()).shape(), [3, 4]);
+    assert_eq!(created(&directory, 0, aview1(&[3, 4]).as_slice().unwrap()).shape(), [3, 4]);
+    assert_eq!(created(&directory, 0, &[]).shape(), [0; 0]);
 }

@@ -5,11 +5,12 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use npymap::{
-    DType, ErrorKind, Header, MappedArray, MappedArrayMut, Mode, OpenOptions, Opened, Order,
+    DType, ErrorKind, Header, MappedArray, MappedArrayMut, Mode, OpenOptions, Opened, Order, Source,
 };
 
 use crate::support::{
-    directory, file, is_error, npy, open, open_copy_on_write, open_mode, open_mut,
+    directory, file, header_with, is_error, map_file, map_mut_file, npy, open, open_copy_on_write,
+    open_mode, open_mut, read_with,
 };
 
 /// A file of three `u32` with bytes behind them.
@@ -72,7 +73,7 @@ fn copy_on_write_edits_stay_in_memory() {
 fn copies_are_not_the_file() {
     let directory = directory();
     let path = file(&directory, "a.npy", &three());
-    let mut array = OpenOptions::new().read(&path).unwrap();
+    let mut array = MappedArray::read(&path).unwrap();
     edit(&mut array);
     assert_eq!(array.mode(), None);
     array.flush().unwrap();
@@ -86,11 +87,10 @@ fn files_without_write_permission_open_in_every_mode_that_does_not_store() {
     let path = file(&directory, "a.npy", &three());
     let read_only = File::open(&path).unwrap();
     let options = OpenOptions::new();
-    // SAFETY: the file is the test's own.
-    let mut copy_on_write = unsafe { options.open_copy_on_write_file(&read_only) }.unwrap();
+    let mut copy_on_write =
+        map_file(&read_only).and_then(|source| options.open(source.into_copy_on_write())).unwrap();
     edit(&mut copy_on_write);
-    // SAFETY: the file is the test's own.
-    let refused = unsafe { options.open_mut_file(&read_only) }.unwrap_err();
+    let refused = map_mut_file(&read_only).and_then(|source| options.open(source)).unwrap_err();
     assert!(is_error(&refused, ErrorKind::Io, "cannot map 12 bytes"), "{refused}");
     assert_eq!(fs::read(&path).unwrap(), three());
 }
@@ -98,13 +98,13 @@ fn files_without_write_permission_open_in_every_mode_that_does_not_store() {
 /// Opens an open file in every way and passes each array's values.
 fn every_way(file: &File) -> [Vec<u32>; 4] {
     let options = OpenOptions::new();
-    // SAFETY: the file is the test's own.
-    let read_only = unsafe { options.open_file(file) }.unwrap();
-    // SAFETY: the file is the test's own.
-    let read_write = unsafe { options.open_mut_file(file) }.unwrap();
-    // SAFETY: the file is the test's own.
-    let copy_on_write = unsafe { options.open_copy_on_write_file(file) }.unwrap();
-    let copy = options.read_file(file).unwrap();
+    let read_only = map_file(file).and_then(|source| options.open(source)).unwrap();
+    let read_write = map_mut_file(file).and_then(|source| options.open(source)).unwrap();
+    let copy_on_write =
+        map_file(file).and_then(|source| options.open(source.into_copy_on_write())).unwrap();
+    let copy = Source::read_file(file.try_clone().unwrap())
+        .and_then(|source| options.open(source))
+        .unwrap();
     assert_eq!(read_write.mode(), Some(Mode::ReadWrite));
     assert_eq!(copy_on_write.mode(), Some(Mode::CopyOnWrite));
     assert_eq!((read_only.path(), read_write.path(), copy.path()), (None, None, None));
@@ -129,8 +129,7 @@ fn arrays_outlive_the_open_file_and_its_name() {
     let directory = directory();
     let path = file(&directory, "a.npy", &three());
     let file = File::options().read(true).write(true).open(&path).unwrap();
-    // SAFETY: the file is the test's own.
-    let mut array = unsafe { OpenOptions::new().open_mut_file(&file) }.unwrap();
+    let mut array = map_mut_file(&file).and_then(|source| OpenOptions::new().open(source)).unwrap();
     drop(file);
     let mut still = File::open(&path).unwrap();
     fs::remove_file(&path).unwrap();
@@ -174,9 +173,9 @@ fn modes_known_at_run_time_are_numpys() {
 fn arrays_say_where_they_are_from() {
     let directory = directory();
     let path = file(&directory, "a.npy", &three());
-    let header = OpenOptions::new().header(&path).unwrap();
+    let header = header_with(&OpenOptions::new(), &path).unwrap();
     let read_only = open(&path).unwrap();
-    let copy = OpenOptions::new().read(&path).unwrap();
+    let copy = MappedArray::read(&path).unwrap();
     assert_eq!((read_only.path(), copy.path()), (Some(&*path), Some(&*path)));
     assert_eq!((read_only.data_offset(), copy.data_offset()), (Some(128), Some(128)));
     assert_eq!((read_only.header(), copy.header()), (Some(header.clone()), Some(header.clone())));
@@ -266,20 +265,21 @@ fn empty_arrays_open_in_every_mode_and_close() {
             }
         }
     }
-    assert!(MappedArray::open_immutable(&path).unwrap().is_empty());
-    assert!(OpenOptions::new().read(&path).unwrap().into_read_only().unwrap().is_empty());
+    let error = Source::immutable(&path).unwrap_err();
+    assert!(is_error(&error, ErrorKind::Unsupported, "may change while it is mapped"), "{error}");
+    assert!(MappedArray::read(&path).unwrap().into_read_only().unwrap().is_empty());
 }
 
 /// The errors of opening a path in every way.
 pub(crate) fn refusals(path: &Path) -> Vec<npymap::Error> {
     let options = OpenOptions::new();
     vec![
-        options.header(path).unwrap_err(),
+        header_with(&options, path).unwrap_err(),
         open(path).unwrap_err(),
         open_mut(path).unwrap_err(),
         open_copy_on_write(path).unwrap_err(),
-        options.read(path).unwrap_err(),
-        options.open_immutable(path).unwrap_err(),
+        read_with(&options, path).unwrap_err(),
+        Source::read(path).and_then(|source| options.open(source.into_read_only())).unwrap_err(),
     ]
 }
 

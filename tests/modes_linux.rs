@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use npymap::{ErrorKind, MappedArray, OpenOptions, Opened, Order};
+use npymap::{ErrorKind, MappedArray, Opened, Order, Source};
 use rustix::fs::{
     CWD, FileType, MemfdFlags, Mode, SealFlags, fcntl_add_seals, memfd_create, mknodat,
 };
@@ -90,7 +90,9 @@ fn memory(seals: SealFlags) -> File {
 #[test]
 fn sealed_files_open_without_unsafe() {
     let file = memory(SealFlags::WRITE | SealFlags::SHRINK);
-    let array = OpenOptions::new().open_immutable_file(&file).unwrap();
+    let array = Source::immutable_file(file.try_clone().unwrap())
+        .and_then(MappedArray::from_source)
+        .unwrap();
     drop(file);
     assert_eq!(array.as_slice::<u8>().unwrap(), b"hello");
     assert_eq!((array.path(), array.data_offset()), (None, Some(128)));
@@ -101,10 +103,10 @@ fn files_that_may_change_need_unsafe() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|u1", &[5], Order::C, b"hello"));
     let refused = [
-        MappedArray::open_immutable(&path),
-        OpenOptions::new().open_immutable_file(&File::open(&path).unwrap()),
-        OpenOptions::new().open_immutable_file(&memory(SealFlags::SHRINK)),
-        OpenOptions::new().open_immutable_file(&memory(SealFlags::WRITE)),
+        Source::immutable(&path),
+        Source::immutable_file(File::open(&path).unwrap()),
+        Source::immutable_file(memory(SealFlags::SHRINK)),
+        Source::immutable_file(memory(SealFlags::WRITE)),
     ];
     for error in refused.map(Result::unwrap_err) {
         assert!(

@@ -3,10 +3,13 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use npymap::{ArrayFile, ErrorKind, OpenOptions, RawSpec};
+use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, RawSpec, Source};
 use tempfile::TempDir;
 
-use crate::support::{directory, file, is_error, open, open_copy_on_write, open_mut, raw, text};
+use crate::support::{
+    directory, file, is_error, open, open_copy_on_write, open_mut, open_mut_with, raw, read_with,
+    text,
+};
 
 const GIB: u64 = 1 << 30;
 
@@ -47,7 +50,7 @@ fn arrays_larger_than_the_address_space_are_refused_in_every_way() {
             open(&path).map(drop),
             open_mut(&path).map(drop),
             open_copy_on_write(&path).map(drop),
-            OpenOptions::new().read(&path).map(drop),
+            MappedArray::read(&path).map(drop),
             ArrayFile::open(&path).map(drop),
         ];
         for error in errors {
@@ -80,17 +83,17 @@ fn what_can_be_counted_but_not_mapped_is_an_error() {
 fn a_part_of_a_larger_file_is_mapped_and_read() {
     let directory = directory();
     let path = sparse(&directory, "'|u1'", "(5368709120,)");
-    let mut options = OpenOptions::new();
-    options.raw(RawSpec::new("|u1".parse().unwrap()).shape(&[1024]).offset(128 + 5 * GIB - 1024));
-    // SAFETY: the file is the test's own.
-    let mut array = unsafe { options.open_mut(&path) }.unwrap();
+    let options = OpenOptions::new()
+        .raw(RawSpec::new("|u1".parse().unwrap()).shape(&[1024]).offset(128 + 5 * GIB - 1024));
+    let mut array = open_mut_with(&options, &path).unwrap();
     assert_eq!(array.as_slice::<u8>().unwrap()[1023], 7);
     array.as_slice_mut::<u8>().unwrap()[0] = 9;
     array.write_elements(&[1], &[8_u8]).unwrap();
     array.close().unwrap();
-    let read = ArrayFile::open_with(&path, &options).unwrap();
+    let read =
+        Source::read(&path).and_then(|source| ArrayFile::new(source, options.clone())).unwrap();
     assert_eq!(read.rows(..2).unwrap().as_slice::<u8>().unwrap(), [9, 8]);
     let rest = RawSpec::new("|u1".parse().unwrap()).offset(128);
-    let error = OpenOptions::new().raw(rest).read(&path).unwrap_err();
+    let error = read_with(&OpenOptions::new().raw(rest), &path).unwrap_err();
     assert!(error.to_string().contains("address"), "{error}");
 }

@@ -6,9 +6,9 @@ use std::io::{Read as _, Write as _};
 
 use npymap::ndarray::{Array1, Array2, arr0, arr1, arr2};
 use npymap::npz::{self, Compression, Npz, NpzWriter};
-use npymap::{DType, MappedArray, OpenOptions, Order, WriteOptions};
+use npymap::{DType, MappedArray, Order, Source, WriteOptions};
 
-use crate::support::{directory, names};
+use crate::support::{directory, map, names};
 
 fn table() -> Array2<f64> {
     arr2(&[[0.5, 1.5, 2.5], [3.5, 4.5, 5.5]])
@@ -22,7 +22,7 @@ fn elements_of_stored_members_are_aligned() {
         for len in 0..70 {
             writer.write(&"n".repeat(len), &table()).unwrap();
         }
-        let npz = Npz::from_bytes(writer.into_inner().unwrap()).unwrap();
+        let npz = Npz::open(Source::bytes(writer.into_inner().unwrap())).unwrap();
         for member in npz.members() {
             assert_eq!(member.data_offset().unwrap().unwrap() % align, 0, "{}", member.name());
         }
@@ -37,7 +37,7 @@ fn members_are_whole_npy_files() {
     for compression in [Compression::Stored, Compression::Deflated(9), Compression::Deflated(0)] {
         let mut writer = NpzWriter::new(Vec::new());
         writer.compression(compression).write("a", &table().reversed_axes()).unwrap();
-        let npz = Npz::from_bytes(writer.into_inner().unwrap()).unwrap();
+        let npz = Npz::open(Source::bytes(writer.into_inner().unwrap())).unwrap();
         let mut found = Vec::new();
         npz.member("a").unwrap().reader().unwrap().read_to_end(&mut found).unwrap();
         assert!(found == expected, "{compression:?}");
@@ -46,7 +46,7 @@ fn members_are_whole_npy_files() {
 
 #[test]
 fn arrays_come_in_any_shape() {
-    let mapped = OpenOptions::new().read("data/penguins.npy").unwrap();
+    let mapped = MappedArray::read("data/penguins.npy").unwrap();
     let words = arr1(&["one".to_owned(), "zwölf".to_owned()]);
     let mut writer = NpzWriter::new(Vec::new());
     writer.write("mapped", &mapped).unwrap();
@@ -57,7 +57,7 @@ fn arrays_come_in_any_shape() {
     member.write_all(&[0, 1]).unwrap();
     member.write_all(&[1, 0]).unwrap();
     member.finish().unwrap();
-    let npz = Npz::from_bytes(writer.into_inner().unwrap()).unwrap();
+    let npz = Npz::open(Source::bytes(writer.into_inner().unwrap())).unwrap();
     assert_eq!(npz.names().count(), 5);
     assert_eq!(npz.get("mapped").unwrap().as_bytes().unwrap(), mapped.as_bytes().unwrap());
     assert!(npz.get("größe").unwrap().view::<bool>().unwrap().at([]));
@@ -102,7 +102,7 @@ fn members_are_filled_in_place() {
         .unwrap();
     writer.write("after", &arr0(2_u8)).unwrap();
     writer.finish().unwrap();
-    let npz = Npz::read(&path).unwrap();
+    let npz = Source::read(&path).and_then(Npz::open).unwrap();
     npz.verify().unwrap();
     assert_eq!(npz.get("a").unwrap().as_slice::<f32>().unwrap()[299..], [2.5]);
     let stored: Vec<_> = npz.members().map(|member| member.is_stored()).collect();
@@ -172,13 +172,22 @@ fn arrays_live_without_their_archive() {
     let directory = directory();
     let path = directory.path().join("x.npz");
     npz::savez(&path, &[("a", &table()), ("b", &arr1(&[1_u8, 2, 3]))]).unwrap();
-    // SAFETY: nobody else knows of the directory, and the file is only unlinked.
-    let npz = unsafe { Npz::open(&path) }.unwrap();
-    let (a, mut b) = (npz.get("a").unwrap(), npz.get_copy_on_write("b").unwrap());
-    drop(npz);
+    let npz = map(&path).and_then(Npz::open).unwrap();
+    let private = map(&path).map(Source::into_copy_on_write).and_then(Npz::open).unwrap();
+    let (a, mut b) = (npz.get("a").unwrap(), private.get("b").unwrap());
+    drop((npz, private));
     b.as_slice_mut::<u8>().unwrap()[0] = 9;
     assert_eq!(b.as_slice::<u8>().unwrap(), [9, 2, 3]);
-    assert_eq!(Npz::read(&path).unwrap().get("b").unwrap().as_slice::<u8>().unwrap(), [1, 2, 3]);
+    assert_eq!(
+        Source::read(&path)
+            .and_then(Npz::open)
+            .unwrap()
+            .get("b")
+            .unwrap()
+            .as_slice::<u8>()
+            .unwrap(),
+        [1, 2, 3]
+    );
     fs::remove_file(&path).unwrap();
     assert_eq!(a.as_slice::<f64>().unwrap()[5..], [5.5]);
     let error = a.as_slice::<f32>().unwrap_err().to_string();

@@ -9,22 +9,22 @@ use npymap::{
 };
 
 use crate::errors::says;
-use crate::support::{WIDE, directory, file, is_error, names, npy, open_mut};
+use crate::support::{
+    WIDE, create, directory, file, header_text_with, header_with, is_error, map_file, map_mut_file,
+    names, npy, open_mode_with, open_mut, read_with, walk_with,
+};
 
 fn raw(descr: &str) -> RawSpec {
     RawSpec::new(descr.parse().unwrap())
 }
 
 fn options(raw: RawSpec) -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.raw(raw);
-    options
+    OpenOptions::new().raw(raw)
 }
 
 /// Opens in a mode and tells the elements' bytes in the order of memory.
 fn elements(mode: Mode, path: &std::path::Path, options: &OpenOptions) -> Result<Vec<u8>> {
-    // SAFETY: the test that owns the file changes none of it while it is borrowed.
-    match unsafe { options.open_mode(mode, path) }? {
+    match open_mode_with(&options, mode, path)? {
         Opened::ReadOnly(array) => Ok(array.into_data().as_ref().to_vec()),
         Opened::Writable(array) => Ok(array.into_data().as_ref().to_vec()),
     }
@@ -43,7 +43,7 @@ fn every_offset_and_mode_maps_the_same_elements() {
             let found = elements(mode, &path, &options).unwrap();
             assert_eq!(found, bytes[offset..offset + 30], "{mode} {offset}");
         }
-        let copy = options.read(&path).unwrap();
+        let copy = read_with(&options, &path).unwrap();
         assert_eq!(copy.into_data().as_ref(), &bytes[offset..offset + 30]);
     }
     assert_eq!(fs::read(&path).unwrap(), bytes);
@@ -57,10 +57,10 @@ fn the_axes_of_a_subarray_follow_the_shapes() {
     for (order, shape, strides) in
         [(Order::C, [2, 4, 3], [24, 6, 2]), (Order::F, [2, 4, 3], [2, 4, 16])]
     {
-        let array = options(spec.clone().order(order)).read(&path).unwrap();
+        let array = read_with(&options(spec.clone().order(order)), &path).unwrap();
         assert_eq!((array.shape(), array.byte_strides()), (&shape[..], &strides[..]));
     }
-    let array = options(raw("('<u2', (3,))")).read(&path).unwrap();
+    let array = read_with(&options(raw("('<u2', (3,))")), &path).unwrap();
     assert_eq!(array.shape(), [8, 3]);
 }
 
@@ -75,7 +75,7 @@ fn files_get_longer_in_mode_r_plus_only() {
         let text = "the elements end at byte 70001 and the file at 3";
         assert!(is_error(&error, ErrorKind::Truncated, text), "{error}");
     }
-    assert!(options(spec.clone()).read(&path).is_err());
+    assert!(read_with(&options(spec.clone()), &path).is_err());
     assert_eq!(fs::read(&path).unwrap(), b"abc");
     let found = elements(Mode::ReadWrite, &path, &options(spec)).unwrap();
     assert_eq!(found[..2], *b"bc");
@@ -100,10 +100,8 @@ fn what_can_not_be_opened_leaves_the_file_as_it_was() {
         for mode in MODES {
             let options = options(spec.clone());
             assert!(elements(mode, &path, &options).is_err(), "{mode} {spec:?}");
-            assert!(options.read(&path).is_err());
+            assert!(read_with(&options, &path).is_err());
         }
-        let created = elements(Mode::Create, &directory.path().join("new"), &options(spec));
-        assert!(created.is_err());
     }
     assert_eq!(fs::read(&path).unwrap(), b"abc");
     assert_eq!(names(directory.path()), ["a.bin"]);
@@ -124,17 +122,25 @@ fn a_full_disk_is_an_error_and_the_length_stays() {
 fn mode_w_plus_makes_raw_files_and_replaces_none() {
     let directory = directory();
     let path = directory.path().join("new.bin");
-    let spec = raw(">i4").shape(&[2, 3]).offset(5);
-    assert_eq!(elements(Mode::Create, &path, &options(spec.clone())).unwrap(), [0; 24]);
+    let options = CreateOptions::new().raw(5);
+    let made = create(&path, ">i4", &[2, 3], &options).unwrap();
+    assert_eq!((made.mode(), made.into_data().as_ref()), (Some(Mode::Create), &[0; 24][..]));
     assert_eq!(fs::read(&path).unwrap(), [0; 29]);
-    let error = elements(Mode::Create, &path, &options(spec.clone())).unwrap_err();
+    let error = create(&path, ">i4", &[2, 3], &options).unwrap_err();
     assert!(is_error(&error, ErrorKind::AlreadyExists, "exists"));
-    let error = elements(Mode::Create, &path, &options(raw(">i4"))).unwrap_err();
+    let error = open_mode_with(&OpenOptions::new(), Mode::Create, &path).unwrap_err();
     assert!(is_error(&error, ErrorKind::InvalidInput, "mode 'w+'"));
-    let mut replacing = CreateOptions::new();
-    replacing.overwrite(true).sparse(true);
-    // SAFETY: the file is the test's own.
-    let mut array = unsafe { MappedArray::create_raw(&path, &spec, &replacing) }.unwrap();
+    for (descr, shape, offset) in [
+        ("|u1", vec![1], u64::MAX),
+        ("|u1", vec![usize::MAX], 0),
+        ("<f8", vec![WIDE; 2], 0),
+        ("|u1", vec![1; 65], 0),
+    ] {
+        let new = directory.path().join("none");
+        assert!(create(&new, descr, &shape, &CreateOptions::new().raw(offset)).is_err());
+        assert!(!new.exists());
+    }
+    let mut array = create(&path, ">i4", &[2, 3], &options.overwrite(true).sparse(true)).unwrap();
     array.view_mut::<i32>().unwrap().fill(&1).unwrap();
     array.close().unwrap();
     assert_eq!(fs::read(&path).unwrap()[5..9], [0, 0, 0, 1]);
@@ -147,15 +153,14 @@ fn an_npy_inside_another_file_opens_at_its_offset() {
     for before in [0, 1, 1000, 4096] {
         let bytes = [vec![b'x'; before], inner.clone(), b"behind".to_vec()].concat();
         let path = file(&directory, "a.bin", &bytes);
-        let mut options = OpenOptions::new();
-        options.at(before as u64);
+        let options = OpenOptions::new().offset(before as u64);
         for mode in MODES {
             assert_eq!(elements(mode, &path, &options).unwrap(), inner[128..], "{mode} {before}");
         }
-        let array = options.read(&path).unwrap();
+        let array = read_with(&options, &path).unwrap();
         assert_eq!(array.data_offset(), Some(before as u64 + 128));
-        assert_eq!(array.header(), Some(options.header(&path).unwrap()));
-        assert_eq!(options.header_text(&path).unwrap().as_str().trim_end().len(), 57);
+        assert_eq!(array.header(), Some(header_with(&options, &path).unwrap()));
+        assert_eq!(header_text_with(&options, &path).unwrap().as_str().trim_end().len(), 57);
         let whole: npymap::ndarray::Array1<u32> = options.read_ndarray(&path).unwrap();
         assert_eq!(whole.to_vec(), [1, 2, 3]);
         assert_eq!(fs::read(&path).unwrap(), bytes);
@@ -168,7 +173,7 @@ fn long_headers_are_read_at_an_offset_too() {
     let fields: Vec<_> = (0..300).map(|i| format!("('field number {i}', '<f8')")).collect();
     let inner = npy(&format!("[{}]", fields.join(", ")), &[1], Order::C, &[7; 2400]);
     let path = file(&directory, "a.bin", &[&b"abc"[..], &inner].concat());
-    let array = OpenOptions::new().at(3).read(&path).unwrap();
+    let array = read_with(&OpenOptions::new().offset(3), &path).unwrap();
     assert_eq!((array.dtype().fields().len(), array.len()), (300, 1));
 }
 
@@ -181,18 +186,18 @@ fn several_arrays_are_walked_to_the_end_or_the_first_error() {
     let bytes = [&one[..], &two, &three].concat();
     let path = file(&directory, "a.bin", &bytes);
     let walked: Vec<_> =
-        OpenOptions::new().walk(&path).unwrap().collect::<Result<Vec<_>>>().unwrap();
-    let places: Vec<_> = walked.iter().map(|array| (array.at, array.end)).collect();
+        walk_with(&OpenOptions::new(), &path).unwrap().collect::<Result<Vec<_>>>().unwrap();
+    let places: Vec<_> = walked.iter().map(|array| (array.offset, array.end)).collect();
     assert_eq!(places, [(0, 132), (132, 260), (260, 389)]);
-    let third = OpenOptions::new().at(walked[2].at).read(&path).unwrap();
+    let third = read_with(&OpenOptions::new().offset(walked[2].offset), &path).unwrap();
     assert_eq!(third.header().as_ref(), Some(&walked[2].header));
     assert_eq!(third.as_slice::<[u8; 1]>().unwrap(), [*b"x"]);
-    assert_eq!(OpenOptions::new().at(132).walk(&path).unwrap().count(), 2);
-    assert_eq!(OpenOptions::new().at(389).walk(&path).unwrap().count(), 0);
+    assert_eq!(walk_with(&OpenOptions::new().offset(132), &path).unwrap().count(), 2);
+    assert_eq!(walk_with(&OpenOptions::new().offset(389), &path).unwrap().count(), 0);
 
     for (bytes, good) in [(&bytes[..388], 2), (&[&bytes[..], b"rest"].concat(), 3)] {
         fs::write(&path, bytes).unwrap();
-        let mut walk = OpenOptions::new().walk(&path).unwrap();
+        let mut walk = walk_with(&OpenOptions::new(), &path).unwrap();
         assert!(walk.by_ref().take(good).all(|array| array.is_ok()));
         let error = walk.next().unwrap().unwrap_err();
         assert_eq!(error.offset(), Some(if good == 2 { 260 } else { 389 }));
@@ -215,27 +220,27 @@ fn descriptions_open_the_array_again() {
         mode: Mode::ReadWrite,
     };
     assert_eq!(description, expected);
-    // SAFETY: the file is the test's own.
-    let Opened::Writable(mut again) = (unsafe { description.open() }).unwrap() else { panic!() };
+    let again = open_mode_with(&description.options(), description.mode, &description.path);
+    let Opened::Writable(mut again) = again.unwrap() else { panic!() };
     again.view_mut::<u16>().unwrap().set([1, 0], 7).unwrap();
     assert_eq!(array.view::<u16>().unwrap().to_vec(), [1, 7]);
     assert_eq!(again.description().unwrap(), description);
 
     // Nobody but the one who describes it decides that a file gets longer.
     let longer = Description { shape: vec![3, 1], ..description };
-    // SAFETY: the file is the test's own.
-    let error = unsafe { longer.open() }.unwrap_err();
+    let error = open_mode_with(&longer.options(), longer.mode, &longer.path).unwrap_err();
     assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
     assert_eq!(fs::metadata(&path).unwrap().len(), 132);
 
-    let copy = OpenOptions::new().read(&path).unwrap();
+    let copy = MappedArray::read(&path).unwrap();
     assert!(is_error(
         &copy.description().unwrap_err(),
         ErrorKind::InvalidInput,
         "was not opened by path"
     ));
-    // SAFETY: the file is the test's own.
-    let nameless = unsafe { OpenOptions::new().open_file(&File::open(&path).unwrap()) }.unwrap();
+    let nameless = map_file(&File::open(&path).unwrap())
+        .and_then(|source| OpenOptions::new().open(source))
+        .unwrap();
     assert!(is_error(
         &nameless.description().unwrap_err(),
         ErrorKind::InvalidInput,
@@ -285,25 +290,27 @@ fn refusals_say_what_would_work() {
             "elements of no bytes are not counted by the file's length: give the shape",
         ),
     ] {
-        says(options(spec).read(&path), kind, &format!("{name}: {text}"));
+        says(read_with(&options(spec), &path), kind, &format!("{name}: {text}"));
     }
-    let error = OpenOptions::new().at(1).header(&path).unwrap_err();
+    let error = header_with(&OpenOptions::new().offset(1), &path).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("{name}: the array at byte 1: starts with b\"bc\", expected b\"\\x93NUMPY\"")
     );
     fs::write(&path, b"").unwrap();
     says(
-        options(raw("|u1")).read(&path),
+        read_with(&options(raw("|u1")), &path),
         ErrorKind::Truncated,
         &format!(
             "{name}: is empty, so there is nothing to map: open it in mode 'r+', which needs no bytes for a shape without elements"
         ),
     );
     says(
-        OpenOptions::new().at(1).append(&path),
+        OpenOptions::new().offset(1).append(&path),
         ErrorKind::InvalidInput,
-        &format!("{name}: rows are added to files that are one `.npy`: leave out `at` and `raw`"),
+        &format!(
+            "{name}: rows are added to files that are one `.npy`: leave out `offset` and `raw`"
+        ),
     );
     let memory = MappedArray::anonymous(&"|u1".parse().unwrap(), &[1]).unwrap();
     says(
@@ -321,27 +328,24 @@ fn open_files_are_created_checked_and_locked() {
         (file.reopen().unwrap(), file)
     };
     let (new, name) = open();
+    let (dtype, create) = (">u2".parse().unwrap(), CreateOptions::new().raw(5).order(Order::F));
     let spec = raw(">u2").shape(&[3, 4]).offset(5).order(Order::F);
-    // SAFETY: the file is the test's own.
-    let mut array =
-        unsafe { MappedArray::create_raw_file(&new, &spec, &CreateOptions::new()) }.unwrap();
+    create.initialize(&new, &dtype, &[3, 4]).unwrap();
+    let mut array = map_mut_file(&new).and_then(|source| options(spec).open(source)).unwrap();
     array.view_mut::<u16>().unwrap().set([1, 0], 7).unwrap();
-    assert_eq!((array.mode(), array.path()), (Some(Mode::Create), None));
+    assert_eq!((array.mode(), array.path()), (Some(Mode::ReadWrite), None));
     array.check_file(&new).unwrap();
     array.close().unwrap();
     assert_eq!(fs::read(name.path()).unwrap(), [&[0; 8][..], &[7], &[0; 20]].concat());
-    // SAFETY: as above.
-    let again = unsafe { MappedArray::create_raw_file(&new, &spec, &CreateOptions::new()) };
+    let again = create.initialize(&new, &dtype, &[3, 4]);
     assert!(is_error(&again.unwrap_err(), ErrorKind::AlreadyExists, "exists"));
-    // SAFETY: as above.
-    let longer = unsafe { options(raw("|u1").shape(&[40])).open_mut_file(&new) }.unwrap();
+    let longer = map_mut_file(&new)
+        .and_then(|source| options(raw("|u1").shape(&[40])).open(source))
+        .unwrap();
     assert_eq!((longer.as_slice::<u8>().unwrap()[8], new.metadata().unwrap().len()), (7, 40));
     let (none, _name) = open();
-    for refused in
-        [raw("<u2"), raw("<u2").shape(&[usize::MAX / 2]), raw("<u2").shape(&[1]).offset(u64::MAX)]
-    {
-        // SAFETY: as above.
-        let made = unsafe { MappedArray::create_raw_file(&none, &refused, &CreateOptions::new()) };
+    for (shape, offset) in [(usize::MAX / 2, 0), (1, u64::MAX)] {
+        let made = CreateOptions::new().raw(offset).initialize(&none, &dtype, &[shape]);
         assert!(made.is_err() && none.metadata().unwrap().len() == 0);
     }
 

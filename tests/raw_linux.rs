@@ -5,14 +5,14 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 
-use npymap::{ArrayFile, ErrorKind, OpenOptions, Opened, Order, RawSpec};
+use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Opened, Order, RawSpec};
 
-use crate::support::{directory, file, is_error, npy, open, open_mode, open_mut};
+use crate::support::{
+    directory, file, is_error, map_file, npy, open, open_mode, open_mut, open_mut_with,
+};
 
 fn bytes(len: usize) -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.raw(RawSpec::new("|u1".parse().unwrap()).shape(&[len]));
-    options
+    OpenOptions::new().raw(RawSpec::new("|u1".parse().unwrap()).shape(&[len]))
 }
 
 #[test]
@@ -23,8 +23,7 @@ fn new_bytes_are_zero_whatever_was_stored_behind_the_end() {
     // SAFETY: the page is there, whether or not the file has all its bytes.
     let mut page = unsafe { memmap2::MmapOptions::new().len(4096).map_mut(&disk) }.unwrap();
     page[10..].fill(0xff);
-    // SAFETY: the file is the test's own.
-    let array = unsafe { bytes(100_000).open_mut(&path) }.unwrap();
+    let array = open_mut_with(&bytes(100_000), &path).unwrap();
     let elements = array.as_slice::<u8>().unwrap();
     assert_eq!(elements[..10], [1; 10]);
     assert!(elements[10..].iter().all(|&byte| byte == 0));
@@ -62,7 +61,7 @@ fn a_file_truncated_while_mapped_is_reported() {
                 assert!(is_error(&error, ErrorKind::Truncated, &text), "{mode} {len}: {error}");
             }
             assert_eq!(good.is_ok(), len >= 128 + 4096, "{mode} {len}");
-            assert!(OpenOptions::new().read(&path).is_err());
+            assert!(MappedArray::read(&path).is_err());
             assert!(ArrayFile::open(&path).is_err());
         }
     }
@@ -72,8 +71,7 @@ fn a_file_truncated_while_mapped_is_reported() {
 fn a_file_without_a_path_truncated_while_mapped_is_reported_by_populate() {
     let file = tempfile::tempfile().unwrap();
     file.write_all_at(&npy("|u1", &[4, 4096], Order::C, &[1; 4 * 4096]), 0).unwrap();
-    // SAFETY: nothing is borrowed of it.
-    let array = unsafe { OpenOptions::new().open_file(&file) }.unwrap();
+    let array = map_file(&file).and_then(|source| OpenOptions::new().open(source)).unwrap();
     file.set_len(8192).unwrap();
     let error = array.populate(..).unwrap_err();
     assert!(is_error(&error, ErrorKind::Io, "cannot read"), "{error}");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use npymap::{ErrorKind, Order, RecoverOptions, Recovery, recover};
 
-use crate::support::{directory, file, is_error, names, npy, raw, text};
+use crate::support::{directory, file, header_with, is_error, names, npy, raw, text};
 
 fn plan(path: &Path, zero_fill: bool) -> Recovery {
     RecoverOptions::new().zero_fill(zero_fill).plan(path).unwrap()
@@ -56,7 +56,7 @@ fn every_step_of_mending_can_be_the_last() {
             recover(&path).unwrap();
             let rows = len / 2;
             assert_eq!(fs::read(&path).unwrap()[128..], whole[128..128 + 2 * rows]);
-            assert_eq!(npymap::OpenOptions::new().header(&path).unwrap().shape, [rows]);
+            assert_eq!(header_with(&npymap::OpenOptions::new(), &path).unwrap().shape, [rows]);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Tar files of arrays.
 
-use npymap::{AnyFile, Format, Mode, Shard};
+use npymap::{AnyFile, Format, Mode, Shard, Source};
 
-use crate::support::{directory, file};
+use crate::support::{directory, file, map};
 use crate::tar_extensions::{extended, pax, sparse};
 use crate::tars::shard;
 
@@ -10,9 +10,10 @@ use crate::tars::shard;
 fn members_are_used_where_they_lie() {
     let directory = directory();
     let path = file(&directory, "x.tar", &shard());
-    // SAFETY: nobody changes the test's own files.
-    let mapped = unsafe { Shard::open(&path) }.unwrap();
-    for shard in [&mapped, &Shard::read(&path).unwrap(), &Shard::from_bytes(shard()).unwrap()] {
+    let mapped = map(&path).and_then(Shard::open).unwrap();
+    let (read, memory) = (Source::read(&path).unwrap(), Source::bytes(shard()));
+    let copies = [read, memory].map(|source| Shard::open(source.into_read_only()).unwrap());
+    for shard in [&mapped].into_iter().chain(&copies) {
         assert_eq!(shard.len(), 7);
         let array = shard.get("000000.npy").unwrap();
         assert_eq!(array.view::<f32>().unwrap().to_vec(), [0.5, 1.5, 2.5, 3.5]);
@@ -32,9 +33,11 @@ fn members_are_used_where_they_lie() {
     assert_eq!((array.mode(), array.member()), (Some(Mode::ReadOnly), Some("000000.npy")));
     drop(mapped);
     assert_eq!(array.as_slice::<f32>().unwrap()[3..], [3.5]);
-    assert_eq!(Format::recognize(&path).unwrap(), Format::Tar);
-    // SAFETY: nobody changes the test's own files.
-    let file = unsafe { npymap::open_any(&path) }.unwrap();
+    assert_eq!(
+        Source::read(&path).and_then(|source| Format::recognize(&source)).unwrap(),
+        Format::Tar
+    );
+    let file = map(&path).and_then(npymap::open_any).unwrap();
     assert!(matches!(file, AnyFile::Tar(_)));
     assert_eq!(file.get(Some("000000.ten[x]")).unwrap().view::<u8>().unwrap().to_vec(), [1, 2]);
     assert_eq!(file.get(Some("000000.ten[1]")).unwrap().view::<f64>().unwrap().to_vec(), [0.5]);
@@ -44,7 +47,7 @@ fn members_are_used_where_they_lie() {
 fn what_is_wrong_is_said() {
     let whole = shard();
     let text = |bytes: &[u8], name: &str| {
-        let shard = Shard::from_bytes(bytes.to_vec());
+        let shard = Shard::open(Source::bytes(bytes.to_vec()));
         shard.and_then(|shard| shard.get(name)).map(drop).unwrap_err().to_string()
     };
     assert_eq!(text(&whole, "x"), "no member `x`: there are 7 others");
@@ -63,7 +66,7 @@ fn what_is_wrong_is_said() {
         "[000000.npy]: its 144 bytes from 512 end behind 600: the tar file was truncated, or is still being written"
     );
     for len in 0..whole.len() {
-        let Ok(shard) = Shard::from_bytes(whole[..len].to_vec()) else { continue };
+        let Ok(shard) = Shard::open(Source::bytes(whole[..len].to_vec())) else { continue };
         for member in shard.members() {
             let _ = (member.open().map(drop), member.ten().map(drop));
         }
@@ -72,7 +75,7 @@ fn what_is_wrong_is_said() {
     sizes[124..136].copy_from_slice(b"\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff");
     let sum: u32 = sizes[..148].iter().chain(&sizes[156..512]).map(|&b| u32::from(b)).sum();
     sizes[148..156].copy_from_slice(format!("{:06o}\0 ", sum + 256).as_bytes());
-    assert!(Shard::from_bytes(sizes).and_then(|shard| shard.get("000000.npy")).is_err());
+    assert!(Shard::open(Source::bytes(sizes)).and_then(|shard| shard.get("000000.npy")).is_err());
 }
 
 #[test]
@@ -83,13 +86,13 @@ fn extension_records_are_limited() {
         // A hole of 3 GiB, and a member after it.
         let tar = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
         tar.set_len(512 + (3 << 30) + 8192).unwrap();
-        let error = Shard::read(&path).unwrap_err().to_string();
+        let error = Source::read(&path).and_then(Shard::open).unwrap_err().to_string();
         let expected = "an extension record of 3221225472 bytes at byte 512: names and pax headers of up to 1 MiB are read";
         assert!(error.ends_with(expected), "{error}");
         let mut short = extended(kind, 1 << 20);
-        assert!(Shard::from_bytes(short.clone()).is_err());
+        assert!(Shard::open(Source::bytes(short.clone())).is_err());
         short.resize(512 + (1 << 20), 0);
-        let error = Shard::from_bytes(short).unwrap_err().to_string();
+        let error = Shard::open(Source::bytes(short)).unwrap_err().to_string();
         assert!(error.contains("an extension record without a member"), "{error}");
     }
 }
@@ -97,7 +100,7 @@ fn extension_records_are_limited() {
 #[test]
 fn members_without_their_holes_are_refused_by_name() {
     for (format, bytes) in sparse() {
-        let shard = Shard::from_bytes(bytes).unwrap();
+        let shard = Shard::open(Source::bytes(bytes)).unwrap();
         assert_eq!(
             shard.members().map(|member| member.name()).collect::<Vec<_>>(),
             ["a.npy", "b.npy"]
@@ -114,11 +117,11 @@ fn members_without_their_holes_are_refused_by_name() {
 #[test]
 fn names_and_sizes_are_those_of_pax_headers() {
     let bytes = pax(&[("path", "größe.npy"), ("size", "144"), ("mtime", "1.5")]);
-    let shard = Shard::from_bytes(bytes).unwrap();
+    let shard = Shard::open(Source::bytes(bytes)).unwrap();
     assert_eq!(shard.get("größe.npy").unwrap().shape(), [2, 2]);
     assert_eq!(shard.len(), 1);
     for records in [[("path", "a\0b"), ("mtime", "1")], [("size", "x"), ("mtime", "1")]] {
-        assert!(Shard::from_bytes(pax(&records)).is_err());
+        assert!(Shard::open(Source::bytes(pax(&records))).is_err());
     }
 }
 
@@ -130,7 +133,7 @@ fn members_of_many_are_found_by_name() {
         header.set_size(0);
         builder.append_data(&mut header, format!("{at}.ten"), &[][..]).unwrap();
     }
-    let shard = Shard::from_bytes(builder.into_inner().unwrap()).unwrap();
+    let shard = Shard::open(Source::bytes(builder.into_inner().unwrap())).unwrap();
     for member in shard.members() {
         assert_eq!(shard.member(member.name()).unwrap().offset(), member.offset());
     }

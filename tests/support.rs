@@ -1,11 +1,11 @@
 //! What the tests share: files made by hand, and opening them.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use npymap::{
-    CreateOptions, DType, Element, Error, ErrorKind, Header, MappedArray, MappedArrayMut,
-    OpenOptions, Opened, Order, Result,
+    AnySource, CreateOptions, DType, Element, Error, ErrorKind, Header, HeaderText, MapMut,
+    MappedArray, MappedArrayMut, Mode, OpenOptions, Opened, Order, Result, Source, Walk,
 };
 use tempfile::TempDir;
 
@@ -64,11 +64,72 @@ pub(crate) fn open_copy_on_write(path: impl AsRef<Path>) -> Result<MappedArrayMu
     unsafe { MappedArray::open_copy_on_write(path) }
 }
 
+/// A file of the test's own, to be mapped read-only.
+pub(crate) fn map(path: impl AsRef<Path>) -> Result<Source> {
+    // SAFETY: the test that owns the file changes none of it while it is borrowed.
+    unsafe { Source::map(path) }
+}
+
+/// A file of the test's own, to be mapped read-write.
+pub(crate) fn map_mut(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
+    // SAFETY: the test that owns the file changes none of it while it is borrowed.
+    unsafe { Source::map_mut(path) }
+}
+
+/// An open file of the test's own, to be mapped read-only.
+pub(crate) fn map_file(file: &File) -> Result<Source> {
+    // SAFETY: the test that owns the file changes none of it while it is borrowed.
+    unsafe { Source::map_file(file.try_clone().unwrap()) }
+}
+
+/// An open file of the test's own, to be mapped read-write.
+pub(crate) fn map_mut_file(file: &File) -> Result<Source<MapMut>> {
+    // SAFETY: the test that owns the file changes none of it while it is borrowed.
+    unsafe { Source::map_mut_file(file.try_clone().unwrap()) }
+}
+
 /// Opens a file of the test's own in the mode of this name.
 pub(crate) fn open_mode(mode: &str, path: impl AsRef<Path>) -> Result<Opened> {
-    let mode = mode.parse()?;
+    open_mode_with(&OpenOptions::new(), mode.parse()?, path)
+}
+
+pub(crate) fn open_mode_with(
+    options: &OpenOptions,
+    mode: Mode,
+    path: impl AsRef<Path>,
+) -> Result<Opened> {
     // SAFETY: the test that owns the file changes none of it while it is borrowed.
-    unsafe { OpenOptions::new().open_mode(mode, path) }
+    options.open_mode(unsafe { AnySource::map(path, mode) }?)
+}
+
+pub(crate) fn open_with(options: &OpenOptions, path: impl AsRef<Path>) -> Result<MappedArray> {
+    options.open(map(path)?)
+}
+
+pub(crate) fn open_mut_with(
+    options: &OpenOptions,
+    path: impl AsRef<Path>,
+) -> Result<MappedArrayMut> {
+    options.open(map_mut(path)?)
+}
+
+pub(crate) fn read_with(options: &OpenOptions, path: impl AsRef<Path>) -> Result<MappedArrayMut> {
+    options.open(Source::read(path)?)
+}
+
+pub(crate) fn header_with(options: &OpenOptions, path: impl AsRef<Path>) -> Result<Header> {
+    options.header(&Source::read(path)?)
+}
+
+pub(crate) fn header_text_with(
+    options: &OpenOptions,
+    path: impl AsRef<Path>,
+) -> Result<HeaderText<'static>> {
+    options.header_text(&Source::read(path)?)
+}
+
+pub(crate) fn walk_with(options: &OpenOptions, path: impl AsRef<Path>) -> Result<Walk> {
+    options.walk(Source::read(path)?)
 }
 
 /// Creates a file of the test's own.

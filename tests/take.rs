@@ -9,7 +9,7 @@ use npymap::{
 };
 
 use crate::support::{
-    WIDE, directory, file, here, is_error, native, npy, open, open_copy_on_write,
+    WIDE, directory, file, here, is_error, map, native, npy, open, open_copy_on_write,
 };
 
 fn numbers(count: u32) -> Vec<u8> {
@@ -248,8 +248,7 @@ fn every_source_of_rows_has_the_same_methods() {
         let (rows, read) = (array.rows().unwrap(), ArrayFile::open(&path).unwrap());
         all_methods(&rows, &expected);
         all_methods(&read, &expected);
-        // SAFETY: the file is the test's own.
-        let stacked = unsafe { Stacked::open([&path, &path]) }.unwrap();
+        let stacked = Stacked::new([open(&path).unwrap(), open(&path).unwrap()]).unwrap();
         all_methods(&stacked, &[&expected[..], &expected].concat());
     }
     let path = file(&directory, "a.npy", &npy("<u4", &[10, 2], Order::C, &numbers(20)));
@@ -299,8 +298,7 @@ fn members_of_archives_have_rows() {
     writer.write("other", &other).unwrap();
     writer.write("own", &own).unwrap();
     writer.finish().unwrap();
-    // SAFETY: the test that owns the file changes none of it meanwhile.
-    let archive = unsafe { npymap::Npz::open(&path) }.unwrap();
+    let archive = map(&path).and_then(npymap::Npz::open).unwrap();
     let rows = archive.get("own").unwrap().rows().unwrap();
     let taken = rows.take_array::<f64>(&[49, 7]).unwrap();
     assert_eq!(taken.into_raw_vec_and_offset().0, [147.0, 148.0, 149.0, 21.0, 22.0, 23.0]);
@@ -319,8 +317,7 @@ fn any_number_of_elements_of_no_bytes_is_refused_or_taken_at_once() {
     assert!(is_error(&error, ErrorKind::OutOfBounds, "outside shape"), "{error}");
 
     let mut out = vec![[0_u8; 0]; 2 * MANY];
-    // SAFETY: the file is the test's own.
-    let stacked = unsafe { Stacked::open([&path]) }.unwrap();
+    let stacked = Stacked::new([open(&path).unwrap()]).unwrap();
     let view = array.view::<[u8; 0]>().unwrap();
     let indices = [9, 0];
     let errors = [

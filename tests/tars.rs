@@ -1,7 +1,7 @@
 //! Lists and tar files of arrays to be read.
 
 use npymap::ndarray::{arr1, arr2};
-use npymap::ten::TenOptions;
+use npymap::ten::TenWriteOptions;
 use tar::{Builder, EntryType, Header};
 
 /// A `.npy` of two axes.
@@ -13,7 +13,7 @@ pub(crate) fn npy() -> Vec<u8> {
 
 /// A `.ten` of two arrays.
 pub(crate) fn ten() -> Vec<u8> {
-    TenOptions::new()
+    TenWriteOptions::new()
         .infos(&["x", "y"])
         .encode_buffer(&[&arr1(&[1_u8, 2]), &arr1(&[0.5_f64])])
         .unwrap()

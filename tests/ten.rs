@@ -1,13 +1,14 @@
 //! `.ten` files: every way in and out, and what hostile ones are answered.
 
+use npymap::ten::TenWriteOptions;
 use std::fs;
 use std::io::Read;
 
 use npymap::ndarray::{Array1, Array2, Axis, arr0, arr1, arr2};
 use npymap::ten::{self, Named, Ten, TenHeader, TenOptions, Tensor};
-use npymap::{DType, Le, MappedArray, Mode, OpenOptions};
+use npymap::{DType, Le, MappedArray, Mode, Source};
 
-use crate::support::{directory, file, names, some};
+use crate::support::{directory, file, map, map_mut, names, some};
 
 /// `encode_buffer([f4 2×3], infos=['img'])`, as webdataset writes it.
 fn image() -> Vec<u8> {
@@ -27,8 +28,7 @@ fn table() -> Array2<f32> {
 
 #[test]
 fn bytes_are_webdatasets() {
-    let mut options = TenOptions::new();
-    options.infos(&["img"]);
+    let options = TenWriteOptions::new().infos(&["img"]);
     assert!(options.encode_buffer(&[&table()]).unwrap() == image());
     let mut streamed = Vec::new();
     options.write(&mut streamed, &[&table()]).unwrap();
@@ -55,7 +55,7 @@ fn any_order_and_byte_order_is_written_in_one() {
     reversed.invert_axis(Axis(0));
     reversed.invert_axis(Axis(0));
     for array in sources.into_iter().chain([&reversed as &dyn Tensor]) {
-        let bytes = TenOptions::new().infos(&["img"]).encode_buffer(&[array]).unwrap();
+        let bytes = TenWriteOptions::new().infos(&["img"]).encode_buffer(&[array]).unwrap();
         assert!(bytes == image());
     }
 }
@@ -65,17 +65,22 @@ fn all_ways_in_agree() {
     let directory = directory();
     let path = directory.path().join("x.ten");
     let numbers = arr1(&[1_i64, -2]);
-    TenOptions::new().infos(&["img", "n"]).save(&path, &[&table(), &numbers]).unwrap();
+    TenWriteOptions::new().infos(&["img", "n"]).save(&path, &[&table(), &numbers]).unwrap();
     let bytes = fs::read(&path).unwrap();
-    // SAFETY: nobody changes the test's own files.
-    let mapped = unsafe { Ten::open(&path) }.unwrap();
-    for ten in [&mapped, &Ten::read(&path).unwrap(), &Ten::from_bytes(bytes.clone()).unwrap()] {
+    let mapped = map(&path).and_then(Ten::open).unwrap();
+    let read = Source::read(&path).unwrap();
+    let memory = Source::bytes(bytes.clone());
+    let others = [read, memory].map(|source| Ten::open(source.into_read_only()).unwrap());
+    for ten in [&mapped].into_iter().chain(&others) {
         assert_eq!(ten.infos().collect::<Vec<_>>(), ["img", "n"]);
         assert_eq!(ten.named("n").unwrap().as_slice::<Le<i64>>().unwrap(), [1, -2].map(Le::new));
         assert_eq!(ten.get(0).unwrap().shape(), [2, 3]);
         assert_eq!((ten.index("1").unwrap(), ten.index("n").unwrap()), (1, 1));
         assert_eq!(ten.data_offset(1).unwrap(), 256);
-        let mut copy = ten.get_copy_on_write(1).unwrap();
+    }
+    let private = map(&path).unwrap().into_copy_on_write();
+    for source in [private, Source::read(&path).unwrap(), Source::bytes(bytes.clone())] {
+        let mut copy = Ten::open(source).unwrap().get(1).unwrap();
         copy.as_slice_mut::<Le<i64>>().unwrap()[0] = 9.into();
     }
     assert_eq!(mapped.get(0).unwrap().mode(), Some(Mode::ReadOnly));
@@ -95,10 +100,8 @@ fn all_ways_in_agree() {
 fn elements_are_changed_in_place() {
     let directory = directory();
     let path = file(&directory, "x.ten", &image());
-    // SAFETY: nobody else uses the test's own files.
-    let ten = unsafe { Ten::open_mut(&path) }.unwrap();
-    // SAFETY: nobody else uses the test's own files.
-    let mut array = unsafe { ten.get_mut(0) }.unwrap();
+    let ten = map_mut(&path).and_then(Ten::open).unwrap();
+    let mut array = ten.get(0).unwrap();
     array.as_slice_mut::<Le<f32>>().unwrap()[5] = (-1.0).into();
     array.close().unwrap();
     assert_eq!(ten.get(0).unwrap().as_slice::<Le<f32>>().unwrap()[5..], [Le::new(-1.0)]);
@@ -108,7 +111,7 @@ fn elements_are_changed_in_place() {
 #[test]
 fn infos_are_for_all_or_one_each() {
     let (a, b) = (arr1(&[1_u8]), arr1(&[2_u8]));
-    let infos = |infos: &[&str]| TenOptions::new().infos(infos).encode_buffer(&[&a, &b]);
+    let infos = |infos: &[&str]| TenWriteOptions::new().infos(infos).encode_buffer(&[&a, &b]);
     let found = ten::decode_buffer(&infos(&["x"]).unwrap()).map(|a| a.len()).unwrap();
     assert_eq!(found, 2);
     for (given, expected) in [
@@ -136,10 +139,10 @@ fn infos_are_for_all_or_one_each() {
 #[test]
 fn dtypes_are_those_of_the_format() {
     let encode = |array: &dyn Tensor| ten::encode_buffer(&[array]);
-    let expected = "dtype `'<u4'`: webdataset can't read u4: store i8 or u8, or allow it with `TenOptions::allow_u4`";
+    let expected = "dtype `'<u4'`: webdataset can't read u4: store i8 or u8, or allow it with `TenWriteOptions::allow_u4`";
     let words = arr1(&[1_u32, 2]);
     assert_eq!(encode(&words).unwrap_err().to_string(), expected);
-    let bytes = TenOptions::new().allow_u4(true).encode_buffer(&[&words]).unwrap();
+    let bytes = TenWriteOptions::new().allow_u4(true).encode_buffer(&[&words]).unwrap();
     assert_eq!(ten::decode_buffer(&bytes).unwrap()[0].array.view::<u32>().unwrap().at(1), 2);
     let refused = encode(&arr1(&[true])).unwrap_err().to_string();
     assert_eq!(
@@ -165,12 +168,23 @@ fn other_names_are_for_who_asks() {
     );
     assert_eq!(ten::save(&path, &[&table()]).unwrap_err().to_string(), expected);
     assert!(names(directory.path()).is_empty());
-    TenOptions::new().any_extension(true).save(&path, &[&table()]).unwrap();
-    assert_eq!(Ten::read(&path).unwrap_err().to_string(), expected);
-    assert_eq!(TenOptions::new().any_extension(true).read(&path).unwrap().len(), 1);
-    let penguins = OpenOptions::new().read("data/penguins.npy").unwrap();
+    TenWriteOptions::new().any_extension(true).save(&path, &[&table()]).unwrap();
+    assert_eq!(Source::read(&path).and_then(Ten::open).unwrap_err().to_string(), expected);
+    assert_eq!(
+        TenOptions::new().any_extension(true).open(Source::read(&path).unwrap()).unwrap().len(),
+        1
+    );
+    let penguins = MappedArray::read("data/penguins.npy").unwrap();
     ten::save(directory.path().join("x.tb"), &[&penguins]).unwrap();
-    assert_eq!(Ten::read(directory.path().join("x.tb")).unwrap().get(0).unwrap().len(), 1368);
+    assert_eq!(
+        Source::read(directory.path().join("x.tb"))
+            .and_then(Ten::open)
+            .unwrap()
+            .get(0)
+            .unwrap()
+            .len(),
+        1368
+    );
 }
 
 /// Changes words of a good file.
@@ -219,7 +233,7 @@ fn each_hostile_file_says_what_is_wrong() {
         (changed(&[(40, number(1 << 40))]), "an axis of length 1099511627776: expected what this machine can address".into()),
     ];
     for (bytes, expected) in &cases {
-        let error = Ten::from_bytes(bytes.clone()).map(drop).unwrap_err().to_string();
+        let error = Ten::open(Source::bytes(bytes.clone())).map(drop).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}\n{expected}");
         assert!(ten::decode_buffer(bytes).is_err(), "{expected}");
         assert!(ten::read(bytes.as_slice(), usize::MAX).is_err(), "{expected}");
@@ -239,7 +253,7 @@ fn every_truncation_is_refused_but_that_of_padding() {
     for len in some(1..bytes.len()) {
         let cut = &bytes[..len];
         let is_whole = len >= 120;
-        assert_eq!(Ten::from_bytes(cut.to_vec()).is_ok(), is_whole, "{len}");
+        assert_eq!(Ten::open(Source::bytes(cut.to_vec())).is_ok(), is_whole, "{len}");
         assert_eq!(ten::decode_buffer(cut).is_ok(), is_whole, "{len}");
         assert_eq!(ten::read(cut, usize::MAX).is_ok(), is_whole, "{len}");
     }
@@ -251,7 +265,7 @@ fn no_changed_byte_is_a_panic() {
         for byte in [0, 1, 0x7f, 0x80, 0xff] {
             let mut bytes = image();
             bytes[at] = byte;
-            let whole = Ten::from_bytes(bytes.clone()).map(|ten| ten.len());
+            let whole = Ten::open(Source::bytes(bytes.clone())).map(|ten| ten.len());
             let parts = ten::decode_buffer(&bytes).map(|arrays| arrays.len());
             let stream = ten::read(bytes.as_slice(), usize::MAX).map(|arrays| arrays.len());
             assert_eq!((whole.is_ok(), whole.ok()), (parts.is_ok(), parts.ok()), "{at} {byte}");
@@ -262,7 +276,7 @@ fn no_changed_byte_is_a_panic() {
 
 #[test]
 fn members_that_are_absent_are_named() {
-    let ten = Ten::from_bytes(image()).unwrap();
+    let ten = Ten::open(Source::bytes(image())).unwrap();
     assert_eq!(ten.get(1).unwrap_err().to_string(), "no member `1`: there are 1, from 0");
     assert_eq!(ten.named("x").unwrap_err().to_string(), "no member `x`: there are `img`");
     assert_eq!(

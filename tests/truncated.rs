@@ -6,7 +6,7 @@ use std::fs::File;
 use npymap::{ErrorKind, Header, MappedArray, OpenOptions};
 
 use crate::cases::{cases, data, odd_file};
-use crate::support::{directory, is_error, open, some};
+use crate::support::{directory, header_with, is_error, open, read_with, some};
 
 /// Every fixture: its name and bytes.
 fn fixtures() -> Vec<(String, Vec<u8>)> {
@@ -87,9 +87,9 @@ fn cut(name: &str, file: &File, path: &std::path::Path, header: &Header, end: us
         file.set_len(len as u64).unwrap();
         let options = OpenOptions::new();
         let answers = [
-            options.header(path),
+            header_with(&options, path),
             open(path).map(|array| array.header().unwrap()),
-            options.read(path).map(|array| array.header().unwrap()),
+            read_with(&options, path).map(|array| array.header().unwrap()),
         ];
         for answer in answers {
             match answer {

@@ -17,7 +17,7 @@ use npymap::{
 };
 
 use crate::cases::{cases, data, max_header_len};
-use crate::support::{Raw, here, is_error};
+use crate::support::{Raw, header_with, here, is_error};
 
 fn scratch() -> (tempfile::TempDir, PathBuf) {
     let directory = crate::support::directory();
@@ -47,12 +47,11 @@ type Again = fn(&[u8], &Header) -> Vec<u8>;
 
 /// Reads a file as `T` and writes it again.
 fn again<T: Element>(bytes: &[u8], header: &Header) -> Vec<u8> {
-    let mut options = OpenOptions::new();
-    options.max_header_len(100_000_000);
+    let options = OpenOptions::new().max_header_len(100_000_000);
     let array: ArrayD<T> = options.read_ndarray_from(bytes).unwrap();
     assert_eq!(array.shape(), header.shape);
     let mut out = Vec::new();
-    let mut options = WriteOptions::new(header.dtype.clone());
+    let options = WriteOptions::new(header.dtype.clone());
     assert_eq!(options.version(header.version).write_to(&mut out, &array).unwrap(), header.version);
     out
 }
@@ -68,10 +67,11 @@ fn what_numpy_saved_is_written_again_byte_for_byte() {
             continue;
         }
         let bytes = fs::read(data().join(path)).unwrap();
-        let header = OpenOptions::new()
-            .max_header_len(max_header_len(&case))
-            .header(data().join(path))
-            .unwrap();
+        let header = header_with(
+            &OpenOptions::new().max_header_len(max_header_len(&case)),
+            data().join(path),
+        )
+        .unwrap();
         let bytes = &bytes[..header.layout().unwrap().end()];
         assert!(again::<Raw>(bytes, &header) == bytes, "{path}");
         let typed: Option<Again> =
@@ -434,10 +434,10 @@ fn what_a_writer_says_is_told() {
 #[test]
 fn the_version_is_the_one_asked_for_or_the_first_that_fits() {
     let (_directory, path) = scratch();
-    let mut options = WriteOptions::new(DType::of::<i32>());
+    let options = WriteOptions::new(DType::of::<i32>());
     for version in [Version::V1, Version::V2, Version::V3] {
-        assert_eq!(options.version(version).write(&path, &arr0(1_i32)).unwrap(), version);
-        assert_eq!(OpenOptions::new().header(&path).unwrap().version, version);
+        assert_eq!(options.clone().version(version).write(&path, &arr0(1_i32)).unwrap(), version);
+        assert_eq!(header_with(&OpenOptions::new(), &path).unwrap().version, version);
     }
     let options = WriteOptions::new("[('整', '<i4')]".parse().unwrap());
     assert_eq!(options.write(&path, &arr1(&[(1_i32,)])).unwrap(), Version::V3);
@@ -451,8 +451,8 @@ fn who_has_the_old_file_mapped_keeps_it() {
     write_npy(&path, &arr1(&[1.0_f64; 1000])).unwrap();
     // SAFETY: the file is replaced, never changed.
     let old = unsafe { npymap::MappedArray::open(&path).unwrap() };
-    let mut options = WriteOptions::new(DType::of::<f64>());
-    options.sync(true).write(&path, &arr1(&[2.0_f64])).unwrap();
+    let options = WriteOptions::new(DType::of::<f64>()).sync(true);
+    options.write(&path, &arr1(&[2.0_f64])).unwrap();
     assert_eq!(old.as_slice::<f64>().unwrap(), [1.0; 1000]);
     assert_eq!(read_npy::<f64, Ix1>(&path).unwrap(), arr1(&[2.0]));
 }
@@ -506,8 +506,8 @@ mod unix {
 
     #[test]
     fn devices_and_pipes_are_written_and_read_straight() {
-        let mut options = WriteOptions::new(DType::of::<f64>());
-        options.sync(true).write("/dev/null", &Array1::<f64>::zeros(100_000)).unwrap();
+        let options = WriteOptions::new(DType::of::<f64>()).sync(true);
+        options.write("/dev/null", &Array1::<f64>::zeros(100_000)).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
         let error = read_npy::<f64, Ix1>("/dev/null").unwrap_err();
         assert!(is_error(&error, ErrorKind::Truncated, "it is empty"), "{error}");

@@ -50,8 +50,7 @@ impl Growth {
 /// The file, a hole behind a header of a page, so that a row is a page.
 pub(crate) fn create(directory: &Path) -> Result<PathBuf> {
     let path = directory.join("sparse.npy");
-    let mut options = CreateOptions::new();
-    options.sparse(true).page_aligned(true);
+    let options = CreateOptions::new().sparse(true).page_aligned(true);
     let shape = [ROWS, ROW / 4];
     // SAFETY: nobody else knows the file.
     unsafe { MappedArray::create(&path, &DType::of::<f32>(), &shape, &options) }?.close()?;

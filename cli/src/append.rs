@@ -57,8 +57,7 @@ impl Append {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let path = self.file.alone(MEMBER)?;
         let failed = Failure::at(path);
-        let mut options = OpenOptions::new();
-        let options = options.max_header_len(self.max_header_len);
+        let options = OpenOptions::new().max_header_len(self.max_header_len);
         signals::watch().map_err(Failure::file(path, "open"))?;
         let opened =
             self.wait.locking(path, |locking| options.clone().locking(locking).append(path));
@@ -87,7 +86,7 @@ impl Append {
     /// Says why rows can't be added, and what helps if it is a writer that did
     /// not finish.
     fn refused(&self, path: &Path, error: npymap::Error) -> Failure {
-        let mut options = RecoverOptions::new();
+        let options = RecoverOptions::new();
         let planned = match error.kind() {
             ErrorKind::Damaged | ErrorKind::Truncated => {
                 options.max_header_len(self.max_header_len).plan(path)

@@ -89,7 +89,7 @@ impl Bench {
         };
         let row = array.nbytes() / count;
         let raw = RawSpec::new(DType::of::<u8>()).shape(&[count, row]);
-        open::read(&self.file.path, OpenOptions::new().at(offset).raw(raw)).map(Some)
+        open::read(&self.file.path, &OpenOptions::new().offset(offset).raw(raw)).map(Some)
     }
 
     fn figures(&self, array: &MappedArray) -> npymap::Result<Vec<Figure>> {

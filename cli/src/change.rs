@@ -27,7 +27,7 @@ impl Asked {
         change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
     ) -> Result<usize, Failure> {
         let Place { path, member, .. } = place;
-        let format = Format::recognize(path).map_err(Failure::library)?;
+        let format = open::format(path).map_err(Failure::library)?;
         match (format, member) {
             (Format::Npy, None) | (Format::Ten, Some(_)) => {
                 self.in_place(place, change).map_err(Failure::at(place.name()))

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use npymap::npz::Compression;
-use npymap::ten::TenOptions;
+use npymap::ten::TenWriteOptions;
 use npymap::{
     ByteOrder, Casting, DType, ErrorKind, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut,
     Order,
@@ -157,7 +157,7 @@ impl Convert {
             casting: self.casting(),
             compression: Compression::Stored,
         };
-        outputs::ten(draft, &inputs, TenOptions::new().allow_u4(self.allow_u4), &stored)
+        outputs::ten(draft, &inputs, TenWriteOptions::new().allow_u4(self.allow_u4), &stored)
     }
 
     fn npy(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), Failure> {

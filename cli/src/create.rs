@@ -62,8 +62,8 @@ impl Create {
         let failed = Failure::at(&self.file);
         let value = self.fill.as_ref().map(|text| Value::parse(text, &self.dtype));
         let value = value.transpose().map_err(&failed)?;
-        let mut options = self.made.options(self.order.into());
-        options.sparse(self.sparse).page_aligned(self.page_aligned);
+        let options = self.made.options(self.order.into());
+        let options = options.sparse(self.sparse).page_aligned(self.page_aligned);
         let draft = Draft::begin(&self.file, self.made.existing())?;
         let mut array = draft.array(&self.dtype, &self.shape.0, &options)?;
         let filled = value.map_or(Ok(()), |value| array.write_fill(&value));

@@ -94,8 +94,9 @@ impl Demo {
         let mut steps = Steps { file, done: Vec::new() };
 
         steps.take("make it, without space on the disk", |file| sparse(file, rows, directory))?;
-        let mut options = OpenOptions::new();
-        let open = |file: &File| open::write_file(file, &options).map_err(&refused);
+        let options = OpenOptions::new();
+        let own = |file: &File| file.try_clone().map_err(Failure::file(directory, "open"));
+        let open = |file: &File| open::write_file(own(file)?, &options).map_err(&refused);
         let mut array = steps.take("open it read-write", open)?;
         steps.take(&format!("set {SCATTERED} elements all over it"), |_| {
             let mut view = array.view_mut::<f32>().map_err(&refused)?;
@@ -109,8 +110,8 @@ impl Demo {
         })?;
         steps.take("wait for the disk and close it", |_| array.close().map_err(&refused))?;
 
-        options.advice(Advice::Random);
-        let open = |file: &File| open::read_file(file, &options).map_err(&refused);
+        let options = options.advice(Advice::Random);
+        let open = |file: &File| open::read_file(own(file)?, &options).map_err(&refused);
         let array = steps.take("open it read-only", open)?;
         let view = &array.view::<f32>().map_err(&refused)?;
         steps.take(&format!("read the {SCATTERED} elements"), |_| {

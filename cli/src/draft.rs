@@ -54,7 +54,8 @@ impl Draft {
         shape: &[usize],
         options: &CreateOptions,
     ) -> Result<MappedArrayMut, Failure> {
-        open::create(self.file(), dtype, shape, options).map_err(Failure::at(&self.path))
+        let file = self.file().try_clone().map_err(Failure::file(&self.path, "create"))?;
+        open::create(file, dtype, shape, options).map_err(Failure::at(&self.path))
     }
 
     pub(crate) fn file(&self) -> &File {

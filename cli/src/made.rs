@@ -30,12 +30,11 @@ impl Made {
 
     /// The same for the library.
     pub(crate) fn options(&self, order: Order) -> CreateOptions {
-        let mut options = CreateOptions::new();
-        options.order(order).overwrite(self.overwrite);
-        if let Some(version) = self.version {
-            options.version(version);
+        let options = CreateOptions::new().order(order).overwrite(self.overwrite);
+        match self.version {
+            Some(version) => options.version(version),
+            None => options,
         }
-        options
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use npymap::{Format, HeaderText, OpenOptions, Result, Shard, ShardMember, Ten, TenHeader};
+use npymap::{Format, HeaderText, OpenOptions, Result, Shard, ShardMember, Source, Ten, TenHeader};
 
 use crate::escape::escaped;
 use crate::found::Found;
@@ -58,9 +58,7 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) fn options(self) -> OpenOptions {
-        let mut options = OpenOptions::new();
-        options.max_header_len(self.max_header_len);
-        options
+        OpenOptions::new().max_header_len(self.max_header_len)
     }
 
     /// Calls `tell` with each array of a file, or with the one that is meant.
@@ -70,7 +68,7 @@ impl Asked {
         place: &Place,
         tell: &mut impl FnMut(Item) -> Result<(), E>,
     ) -> Result<(), E> {
-        let done = match Format::recognize(&place.path) {
+        let done = match open::format(&place.path) {
             Err(error) => Err(error),
             Ok(Format::Npz) => self.npz(place, tell),
             Ok(Format::Ten) => self.ten(place, tell),
@@ -89,7 +87,7 @@ impl Asked {
     }
 
     fn npy(self, path: &Path) -> Result<Found> {
-        let header = self.options().header(path)?;
+        let header = self.options().header(&Source::read(path)?)?;
         let offset = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
         let mut found = Found::npy(&header, Some(offset))?;
         if self.digest {
@@ -221,7 +219,7 @@ impl Asked {
     /// The text of each header of a file, as it stands there; those of a
     /// `.ten`, which are no text, as a Python literal.
     pub(crate) fn header_texts(self, place: &Place) -> Result<Vec<Result<String>>> {
-        match Format::recognize(&place.path)? {
+        match open::format(&place.path)? {
             Format::Npz => self.npz_texts(place),
             Format::Ten => {
                 let ten = open::ten(&place.path)?;
@@ -232,7 +230,8 @@ impl Asked {
             }
             Format::Tar => self.tar_texts(place),
             _ if place.member.is_none() => {
-                Ok(vec![self.options().header_text(&place.path).map(|read| text(&read))])
+                let source = Source::read(&place.path)?;
+                Ok(vec![self.options().header_text(&source).map(|read| text(&read))])
             }
             // Says why it has no members.
             _ => open::array(place, self.max_header_len).map(|_| Vec::new()),
@@ -268,10 +267,8 @@ impl Asked {
                 }
             } else {
                 let at = |_| {
-                    self.options()
-                        .at(member.offset())
-                        .header_text(&place.path)
-                        .map(|read| text(&read))
+                    let options = self.options().offset(member.offset());
+                    options.header_text(&Source::read(&place.path)?).map(|read| text(&read))
                 };
                 texts.extend(member.header().transpose().map(|header| header.and_then(at)));
             }

@@ -1,7 +1,7 @@
 //! Opens and makes arrays by map: all that is `unsafe` in the program.
 //!
-//! What maps ask for no program can check, so it is said to who runs it, in
-//! the help text: nobody may truncate or change a file while it is at work.
+//! No program can check what maps ask for, so the help text asks it of whoever
+//! runs the program: nobody may truncate or change a file while it is used.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -10,16 +10,33 @@ use std::path::Path;
 use npymap::npz::{Npz, NpzOptions};
 use npymap::ten::{Ten, TenOptions};
 use npymap::{
-    AnyFile, CreateOptions, DType, Format, MappedArray, MappedArrayMut, OpenOptions, Result, Shard,
+    AnyFile, CreateOptions, DType, Format, MapMut, MappedArray, MappedArrayMut, Npy, OpenOptions,
+    Result, Shard, Source,
 };
 
 use crate::place::Place;
 use crate::progress;
 
+/// A file to be mapped read-only.
+fn map(path: &Path) -> Result<Source> {
+    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    unsafe { Source::map(path) }
+}
+
+/// A file to be mapped read-write.
+fn map_mut(path: &Path) -> Result<Source<MapMut>> {
+    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    unsafe { Source::map_mut(path) }
+}
+
+/// The format of a file.
+pub(crate) fn format(path: &Path) -> Result<Format> {
+    Format::recognize(&map(path)?)
+}
+
 /// Maps a file read-only.
 pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
-    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
-    unsafe { options.open(path) }
+    options.open(map(path)?)
 }
 
 /// Maps a file, or a member of one, read-only.
@@ -29,83 +46,83 @@ pub(crate) fn array(place: &Place, max_header_len: usize) -> Result<MappedArray>
 
 /// Opens a file of any format.
 pub(crate) fn any(path: &Path, max_header_len: usize) -> Result<AnyFile> {
-    match Format::recognize(path)? {
-        Format::Npz => npz(path, max_header_len).map(AnyFile::Npz),
-        Format::Ten => ten(path).map(AnyFile::Ten),
-        Format::Tar => shard(path).map(AnyFile::Tar),
-        _ => read(path, OpenOptions::new().max_header_len(max_header_len)).map(AnyFile::Npy),
-    }
+    let source = map(path)?;
+    Ok(match Format::recognize(&source)? {
+        Format::Npz => AnyFile::Npz(npz_options(max_header_len).open(source)?),
+        Format::Ten => AnyFile::Ten(TenOptions::new().any_extension(true).open(source)?),
+        Format::Tar => AnyFile::Tar(Shard::open(source)?),
+        _ => AnyFile::Npy(Npy::new(source, OpenOptions::new().max_header_len(max_header_len))?),
+    })
 }
 
 /// Opens an archive whose stored members are mapped. A bar shows how far
 /// others are.
 pub(crate) fn npz(path: &Path, max_header_len: usize) -> Result<Npz> {
-    let mut options = NpzOptions::new();
-    progress::of_members(options.max_header_len(max_header_len));
-    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
-    unsafe { options.open(path) }
+    npz_options(max_header_len).open(map(path)?)
 }
 
-/// Opens an archive for who has a bar of their own.
+/// As [`npz`], with arrays that can be written, which changes no file.
+pub(crate) fn npz_copy_on_write(path: &Path, max_header_len: usize) -> Result<Npz<MapMut>> {
+    npz_options(max_header_len).open(map(path)?.into_copy_on_write())
+}
+
+fn npz_options(max_header_len: usize) -> NpzOptions {
+    progress::of_members(NpzOptions::new().max_header_len(max_header_len))
+}
+
+/// Opens an archive for a caller with a bar of its own.
 pub(crate) fn quiet_npz(path: &Path) -> Result<Npz> {
-    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
-    unsafe { Npz::open(path) }
+    Npz::open(map(path)?)
 }
 
 /// Opens a `.ten` file whose arrays are mapped.
 pub(crate) fn ten(path: &Path) -> Result<Ten> {
-    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
-    unsafe { TenOptions::new().any_extension(true).open(path) }
+    TenOptions::new().any_extension(true).open(map(path)?)
 }
 
 /// Opens a tar file whose arrays are mapped.
 pub(crate) fn shard(path: &Path) -> Result<Shard> {
-    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
-    unsafe { Shard::open(path) }
+    Shard::open(map(path)?)
 }
 
 /// Maps a `.npy` file, or an array of a `.ten`, read-write.
 pub(crate) fn write_array(place: &Place, max_header_len: usize) -> Result<MappedArrayMut> {
     match &place.member {
         Some(member) => write_ten(&place.path, member),
-        None => write(&place.path, OpenOptions::new().max_header_len(max_header_len)),
+        None => write(&place.path, &OpenOptions::new().max_header_len(max_header_len)),
     }
 }
 
 /// Maps a file read-write.
 pub(crate) fn write(path: &Path, options: &OpenOptions) -> Result<MappedArrayMut> {
-    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
-    unsafe { options.open_mut(path) }
+    options.open(map_mut(path)?)
 }
 
 /// Maps an array of a `.ten` file read-write.
 pub(crate) fn write_ten(path: &Path, member: &str) -> Result<MappedArrayMut> {
-    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
-    let ten = unsafe { TenOptions::new().any_extension(true).open_mut(path) }?;
-    let index = ten.index(member)?;
-    // SAFETY: no other array is taken from `ten`.
-    unsafe { ten.get_mut(index) }
+    let ten = TenOptions::new().any_extension(true).open(map_mut(path)?)?;
+    ten.get(ten.index(member)?)
 }
 
 /// Maps an open file read-only.
-pub(crate) fn read_file(file: &File, options: &OpenOptions) -> Result<MappedArray> {
+pub(crate) fn read_file(file: File, options: &OpenOptions) -> Result<MappedArray> {
     // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
-    unsafe { options.open_file(file) }
+    options.open(unsafe { Source::map_file(file) }?)
 }
 
 /// Maps an open file read-write.
-pub(crate) fn write_file(file: &File, options: &OpenOptions) -> Result<MappedArrayMut> {
+pub(crate) fn write_file(file: File, options: &OpenOptions) -> Result<MappedArrayMut> {
     // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
-    unsafe { options.open_mut_file(file) }
+    options.open(unsafe { Source::map_mut_file(file) }?)
 }
 
 /// Makes an array of zeros in an empty file and maps it read-write.
 pub(crate) fn create(
-    file: &File,
+    file: File,
     dtype: &DType,
     shape: &[usize],
     options: &CreateOptions,
 ) -> Result<MappedArrayMut> {
-    // SAFETY: the file is new, under a name made for it, and the program's help asks to leave files alone meanwhile.
-    unsafe { MappedArray::create_file(file, dtype, shape, options) }
+    options.initialize(&file, dtype, shape)?;
+    write_file(file, &OpenOptions::new().max_header_len(usize::MAX))
 }

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use npymap::npz::{Compression, NpzWriter};
-use npymap::ten::TenOptions;
+use npymap::ten::TenWriteOptions;
 use npymap::{ByteOrder, Casting, DType, Layout, MappedArray, Order};
 
 use crate::cast;
@@ -78,7 +78,7 @@ fn member(
 pub(crate) fn ten(
     draft: &Draft,
     inputs: &[Input<'_>],
-    options: &mut TenOptions,
+    options: TenWriteOptions,
     stored: &Stored,
 ) -> Result<(), Failure> {
     let path = draft.path();
@@ -87,7 +87,7 @@ pub(crate) fn ten(
     for input in inputs {
         let array = casted((input.open)().map_err(Failure::library)?, stored);
         let array = array.map_err(Failure::library)?;
-        options.infos(&[&input.name]);
+        let options = options.clone().infos(&[&input.name]);
         options.write(&mut to, &[&array]).map_err(Failure::at(path))?;
     }
     to.flush().map_err(Failure::file(path, "write"))

@@ -59,7 +59,7 @@ impl Drop for Progress {
 
 /// Shows how far each member of an archive is that is inflated, copied or
 /// verified, one after the other.
-pub(crate) fn of_members(options: &mut NpzOptions) {
+pub(crate) fn of_members(options: NpzOptions) -> NpzOptions {
     let current: Mutex<Option<(String, Progress)>> = Mutex::new(None);
     options.progress(move |unpacked| {
         let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +74,7 @@ pub(crate) fn of_members(options: &mut NpzOptions) {
         if unpacked.done < unpacked.size {
             *current = Some((member, progress));
         }
-    });
+    })
 }
 
 /// A bar that hides itself where standard error is no terminal.

@@ -75,7 +75,7 @@ impl Raw {
             Some(Shape(shape)) => raw.shape(shape),
             None => raw,
         };
-        let array = open::read(&self.file, OpenOptions::new().raw(raw))?;
+        let array = open::read(&self.file, &OpenOptions::new().raw(raw))?;
         let layout = array.layout().clone();
         let digest = self.digest.then(|| digest::sha256(array));
         Ok(FoundRaw { layout, order, offset: self.offset, digest })

@@ -57,8 +57,8 @@ const MEMBER: &str = "only a .npy file of its own can be recovered: `npymap npz 
 impl Recover {
     pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
         let path = self.file.alone(MEMBER)?;
-        let mut options = RecoverOptions::new();
-        options.zero_fill(self.zero_fill).max_header_len(self.max_header_len);
+        let options =
+            RecoverOptions::new().zero_fill(self.zero_fill).max_header_len(self.max_header_len);
         signals::watch().map_err(Failure::file(path, "open"))?;
         let done = if self.dry_run {
             options.plan(path)

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use npymap::MappedArrayMut;
 use npymap::npz::{Compression, Member, NpzWriter};
+use npymap::{MapMut, MappedArrayMut};
 
 use crate::change::Asked;
 use crate::draft::{Draft, Existing};
@@ -21,7 +21,7 @@ pub(crate) fn member(
 ) -> Result<usize, Failure> {
     // Locked before it is read, so that nothing that others change is lost.
     let draft = Draft::named(path, Existing::Replaced(asked.wait))?;
-    let npz = open::npz(path, asked.max_header_len).map_err(Failure::library)?;
+    let npz = open::npz_copy_on_write(path, asked.max_header_len).map_err(Failure::library)?;
     let meant = npz.member(name).map_err(Failure::library)?;
     // What is damaged would be so with a new checksum.
     npz.verify().map_err(Failure::library)?;
@@ -32,7 +32,7 @@ pub(crate) fn member(
             return Err(Failure::Refused { path: path.to_owned(), reason });
         }
     }
-    let mut array = meant.open_copy_on_write().map_err(Failure::library)?;
+    let mut array = meant.open().map_err(Failure::library)?;
     let count = change(&mut array).map_err(Failure::library)?;
     let mut writer = NpzWriter::new(draft.file());
     for member in last_of_each(npz.members(), Member::full_name) {
@@ -57,6 +57,6 @@ pub(crate) fn member(
 }
 
 /// True for the member that is meant; of equal names the writer takes one.
-fn same(member: &Member<'_>, meant: &Member<'_>) -> bool {
+fn same(member: &Member<'_, MapMut>, meant: &Member<'_, MapMut>) -> bool {
     member.full_name() == meant.full_name()
 }

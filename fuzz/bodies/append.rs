@@ -16,8 +16,8 @@ pub(crate) fn append(data: &[u8]) {
     let path = directory.path().join("rows.npy");
     let mut source = Source::new(data);
     let dtype: DType = "<u2".parse().unwrap();
-    let mut options = CreateOptions::new();
-    options.order(if source.byte() % 2 == 0 { Order::C } else { Order::F });
+    let options =
+        CreateOptions::new().order(if source.byte() % 2 == 0 { Order::C } else { Order::F });
     let mut appender = Appender::create(&path, &dtype, &[3], &options).unwrap();
     let mut model: Vec<u8> = Vec::new();
     let mut steps = 0;

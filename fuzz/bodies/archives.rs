@@ -2,15 +2,15 @@
 //! the file, and opens or is refused.
 
 use npymap::npz::NpzOptions;
-use npymap::{MappedArray, Ten, TenHeader};
+use npymap::{MappedArray, Source, Ten, TenHeader};
 
 /// So many members are opened.
 const SOME: usize = 16;
 
 /// The bytes as an `.npz` archive.
 pub(crate) fn npz(data: &[u8]) {
-    let options = NpzOptions::new().max_inflated(1 << 20).clone();
-    let archive = match options.from_bytes(data.to_vec()) {
+    let options = NpzOptions::new().max_inflated(1 << 20);
+    let archive = match options.open(Source::bytes(data.to_vec())) {
         Ok(archive) => archive,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
@@ -25,9 +25,9 @@ pub(crate) fn npz(data: &[u8]) {
         if let (Ok(array), Ok(Some(header))) = (&opened, header) {
             assert_eq!((array.dtype(), array.shape()), (&header.dtype, header.shape.as_slice()));
         }
-        match (opened, member.open_copy_on_write()) {
-            (Ok(array), Ok(copy)) => {
-                assert_eq!(array.layout(), copy.layout());
+        match (opened, member.open()) {
+            (Ok(array), Ok(again)) => {
+                assert_eq!(array.layout(), again.layout());
                 read(&array);
             }
             (Err(one), Err(other)) => assert_eq!(one.to_string(), other.to_string()),
@@ -43,7 +43,7 @@ pub(crate) fn ten(data: &[u8]) {
         let again = TenHeader::decode(&header.encode());
         assert_eq!(again.unwrap(), header);
     }
-    let Ok(ten) = Ten::from_bytes(data.to_vec()) else { return };
+    let Ok(ten) = Ten::open(Source::bytes(data.to_vec())) else { return };
     assert_eq!((ten.headers().len(), ten.infos().len()), (ten.len(), ten.len()));
     for index in 0..ten.len().min(SOME) {
         assert!(ten.data_offset(index).unwrap() <= data.len() as u64);

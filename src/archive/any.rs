@@ -1,5 +1,4 @@
 //! Files of any format this crate opens, recognised by their contents.
-#![allow(unsafe_code)]
 
 use std::path::Path;
 
@@ -8,10 +7,13 @@ use crate::archive::npz::Npz;
 #[cfg(feature = "tar")]
 use crate::archive::shard::Shard;
 use crate::archive::ten::{self, Ten, TenOptions};
-use crate::array::{MappedArray, OpenOptions, on};
+use crate::array::{MappedArray, OpenOptions, Place};
 use crate::error::{ArchiveError, Error, ErrorKind, Result, SystemError};
 use crate::npy::MAGIC;
-use crate::source::file;
+use crate::source::Source;
+use crate::source::map::Map;
+use crate::source::pages::Mapping;
+use crate::source::storage::Storage;
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,27 +36,28 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io),
-    /// [`Unsupported`](crate::ErrorKind::Unsupported).
+    /// [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
     ///
     /// ```
-    /// assert_eq!(npymap::Format::recognize("data/penguins.npy")?, npymap::Format::Npy);
+    /// let source = npymap::Source::read("data/penguins.npy")?;
+    /// assert_eq!(npymap::Format::recognize(&source)?, npymap::Format::Npy);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn recognize(path: impl AsRef<Path>) -> Result<Format> {
-        on(path.as_ref(), recognize)
+    pub fn recognize<D>(source: &Source<D>) -> Result<Format> {
+        let storage = source.storage();
+        storage.named(recognize(storage))
     }
 }
 
 /// Where tar files have theirs, after the first member's name and more.
 const USTAR: std::ops::Range<usize> = 257..262;
 
-fn recognize(path: &Path) -> Result<Format> {
-    let (file, _) = file::open(path, false)?;
+fn recognize(storage: &Storage) -> Result<Format> {
     let mut start = [0; 512];
-    let found = file::read_at(&file, &mut start, 0).map_err(SystemError::io("read the header"))?;
+    let found = storage.read_at(&mut start, 0).map_err(SystemError::io("read the header"))?;
+    let path = storage.path().unwrap_or(Path::new(""));
     let start = start.get(..found).unwrap_or_default();
     let extension = path.extension().unwrap_or_default();
     Ok(match start {
@@ -73,59 +76,77 @@ fn recognize(path: &Path) -> Result<Format> {
 #[derive(Debug)]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there is one a file; a box would be in the way")]
-pub enum AnyFile {
+pub enum AnyFile<D = Map> {
     /// One array.
-    Npy(MappedArray),
+    Npy(Npy<D>),
     /// An archive of arrays.
     #[cfg(feature = "npz")]
-    Npz(Npz),
+    Npz(Npz<D>),
     /// A list of arrays.
-    Ten(Ten),
+    Ten(Ten<D>),
     /// A tar file.
     #[cfg(feature = "tar")]
-    Tar(Shard),
+    Tar(Shard<D>),
 }
 
-/// Opens a `.npy`, `.npz`, `.ten` or tar file, recognised by its contents,
-/// read-only.
-///
-/// # Safety
-///
-/// As [`MappedArray::open`], for the elements of each array that is taken from
-/// it, as long as that array or a clone lives.
+/// A source that holds one array.
+#[derive(Debug)]
+pub struct Npy<D = Map> {
+    source: Source<D>,
+    place: Place,
+}
+
+impl<D: Mapping> Npy<D> {
+    /// Finds the array that a source holds.
+    ///
+    /// # Errors
+    ///
+    /// As [`MappedArray::from_source`], but for [`Io`](crate::ErrorKind::Io).
+    pub fn new(source: Source<D>, options: OpenOptions) -> Result<Npy<D>> {
+        let place = source.storage().named(options.place(source.storage()))?;
+        Ok(Npy { source, place })
+    }
+
+    /// Opens the array.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::ErrorKind::Io), [`Io`](crate::ErrorKind::Io); [`Truncated`](crate::ErrorKind::Truncated) when the
+    /// file was truncated since it was opened; [`InvalidInput`](crate::ErrorKind::InvalidInput) when what is
+    /// stored would go to the file, and another array of this is in use.
+    pub fn open(&self) -> Result<MappedArray<D>> {
+        let Npy { source, place } = self;
+        let data = source.obtain_later(place.offset, place.layout.nbytes());
+        let data = source.storage().named(data)?;
+        Ok(MappedArray::of_source(source, data, place.clone(), None))
+    }
+}
+
+/// Opens a `.npy`, `.npz`, `.ten` or tar file, recognised by its contents.
 ///
 /// # Errors
 ///
-/// Those of the format's own: [`MappedArray::open`], [`Npz::open`],
+/// Those of the format's own: [`MappedArray::from_source`], [`Npz::open`],
 /// [`Ten::open`], [`Shard::open`].
 ///
 /// # Examples
 ///
 /// ```
 /// // SAFETY: nobody changes or truncates the file meanwhile.
-/// let file = unsafe { npymap::open_any("data/penguins.npy")? };
-/// assert_eq!(file.get(None)?.shape(), [342, 4]);
+/// let source = unsafe { npymap::Source::map("data/penguins.npy")? };
+/// assert_eq!(npymap::open_any(source)?.get(None)?.shape(), [342, 4]);
 /// # Ok::<(), npymap::Error>(())
 /// ```
-pub unsafe fn open_any(path: impl AsRef<Path>) -> Result<AnyFile> {
-    let path = path.as_ref();
-    match Format::recognize(path)? {
-        // SAFETY: asks for the same promises.
-        Format::Npy => unsafe { OpenOptions::new().open(path) }.map(AnyFile::Npy),
-        Format::Ten => {
-            let mut options = TenOptions::new();
-            let options = options.any_extension(true);
-            // SAFETY: asks for the same promises.
-            unsafe { options.open(path) }.map(AnyFile::Ten)
-        }
+pub fn open_any<D: Mapping>(source: Source<D>) -> Result<AnyFile<D>> {
+    match Format::recognize(&source)? {
+        Format::Npy => Npy::new(source, OpenOptions::new()).map(AnyFile::Npy),
+        Format::Ten => TenOptions::new().any_extension(true).open(source).map(AnyFile::Ten),
         #[cfg(feature = "npz")]
-        // SAFETY: asks for the same promises.
-        Format::Npz => unsafe { Npz::open(path) }.map(AnyFile::Npz),
+        Format::Npz => Npz::open(source).map(AnyFile::Npz),
         #[cfg(feature = "tar")]
-        // SAFETY: asks for the same promises.
-        Format::Tar => unsafe { Shard::open(path) }.map(AnyFile::Tar),
+        Format::Tar => Shard::open(source).map(AnyFile::Tar),
         #[cfg(not(all(feature = "npz", feature = "tar")))]
-        format => Err(unsupported(format).at(path)),
+        format => Err(source.storage().name(unsupported(format))),
     }
 }
 
@@ -135,18 +156,17 @@ fn unsupported(format: Format) -> Error {
     ArchiveError::unsupported(format!("a file of the format {format:?}"), expected)
 }
 
-impl AnyFile {
+impl<D: Mapping> AnyFile<D> {
     /// Opens the array of this name, or the only one there is: in a `.ten`
     /// file a position or an info, in a tar file the name of a `.npy` or of a
     /// `.ten` with a position or info in brackets, as `000000.ten[0]`.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound),
-    /// [`Damaged`](crate::ErrorKind::Damaged) without a name when there are
-    /// several, or with one when there is only one array; and those of opening
-    /// a member.
-    pub fn get(&self, member: Option<&str>) -> Result<MappedArray> {
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Damaged`](crate::ErrorKind::Damaged) without a name when
+    /// there are several, or with one when there is only one array; and those
+    /// of opening a member.
+    pub fn get(&self, member: Option<&str>) -> Result<MappedArray<D>> {
         self.find(member).map_err(|error| match self.path() {
             Some(path) => error.at(path),
             None => error,
@@ -155,7 +175,7 @@ impl AnyFile {
 
     fn path(&self) -> Option<&Path> {
         match self {
-            AnyFile::Npy(array) => array.path(),
+            AnyFile::Npy(npy) => npy.source.path(),
             #[cfg(feature = "npz")]
             AnyFile::Npz(npz) => npz.path(),
             AnyFile::Ten(ten) => ten.path(),
@@ -164,9 +184,9 @@ impl AnyFile {
         }
     }
 
-    fn find(&self, member: Option<&str>) -> Result<MappedArray> {
+    fn find(&self, member: Option<&str>) -> Result<MappedArray<D>> {
         match (self, member) {
-            (AnyFile::Npy(array), None) => Ok(array.clone()),
+            (AnyFile::Npy(npy), None) => npy.open(),
             (AnyFile::Npy(_), Some(_)) => Err(ArchiveError::refused(
                 ErrorKind::NotFound,
                 "holds one array without a name",

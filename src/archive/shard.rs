@@ -1,6 +1,5 @@
 //! Tar files of arrays, as webdataset keeps them: `.npy` and `.ten` members,
 //! used where they lie.
-#![allow(unsafe_code)]
 
 use std::io;
 use std::path::Path;
@@ -9,82 +8,67 @@ use std::sync::Arc;
 use crate::archive::names::NameIndex;
 use crate::archive::tar::{Entry, entries};
 use crate::archive::ten::{self, Ten};
-use crate::array::{self, MappedArray, on};
-use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError, excerpt};
-use crate::layout::Layout;
+use crate::array::{self, Found, MappedArray};
+use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
 use crate::npy::{Header, MAX_HEADER_LEN};
 use crate::source::Source;
-use crate::source::mode::Mode;
+use crate::source::map::Map;
+use crate::source::pages::Mapping;
 
 /// A tar file of arrays: a shard of a webdataset.
 ///
 /// # Examples
 ///
 /// ```no_run
-/// use npymap::Shard;
+/// use npymap::{Shard, Source};
 ///
 /// // SAFETY: nobody changes or truncates the file meanwhile.
-/// let shard = unsafe { Shard::open("train-000000.tar")? };
+/// let shard = Shard::open(unsafe { Source::map("train-000000.tar")? })?;
 /// for member in shard.members().filter(|member| member.name().ends_with(".npy")) {
 ///     println!("{}: {:?}", member.name(), member.open()?.shape());
 /// }
 /// # Ok::<(), npymap::Error>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Shard {
-    source: Arc<Source>,
+#[derive(Debug)]
+pub struct Shard<D = Map> {
+    source: Arc<Source<D>>,
     entries: Vec<Entry>,
     index: NameIndex,
 }
 
 /// One member of a [`Shard`].
-#[derive(Clone, Copy, Debug)]
-pub struct ShardMember<'a> {
-    shard: &'a Shard,
+#[derive(Debug)]
+pub struct ShardMember<'a, D = Map> {
+    shard: &'a Shard<D>,
     entry: &'a Entry,
 }
 
-impl Shard {
-    /// Opens a tar file whose arrays are mapped. All headers are read, and
+impl<D> Clone for Shard<D> {
+    fn clone(&self) -> Shard<D> {
+        let source = Arc::clone(&self.source);
+        Shard { source, entries: self.entries.clone(), index: self.index.clone() }
+    }
+}
+
+impl<D> Clone for ShardMember<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D> Copy for ShardMember<'_, D> {}
+
+impl<D: Mapping> Shard<D> {
+    /// Opens the tar file that a source holds. All headers are read, and
     /// nothing between them.
     ///
-    /// # Safety
-    ///
-    /// As [`MappedArray::open`], for the elements of each array that is taken
-    /// from it, as long as that array or a clone lives.
-    ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when it is no tar file, damaged,
-    /// or has a name or pax header of more than 1 MiB;
+    /// [`Damaged`](crate::ErrorKind::Damaged) when it is no tar file, damaged, or has a name
+    /// or pax header of more than 1 MiB;
     /// [`Io`](crate::ErrorKind::Io).
-    pub unsafe fn open(path: impl AsRef<Path>) -> Result<Shard> {
-        // SAFETY: asks for the same promises.
-        on(path.as_ref(), |path| Shard::of(unsafe { Source::mapped(path, false) }?))
-    }
-
-    /// Opens a tar file whose arrays are copied into memory when they are
-    /// asked for; safe, since nothing is mapped.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Shard::open).
-    pub fn read(path: impl AsRef<Path>) -> Result<Shard> {
-        on(path.as_ref(), |path| Shard::of(Source::read(path)?))
-    }
-
-    /// Uses the tar file that stands in `bytes`; arrays are copied when they
-    /// are asked for.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Shard::open).
-    pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Shard> {
-        Shard::of(Source::memory(Arc::new(bytes)))
-    }
-
-    fn of(source: Source) -> Result<Shard> {
-        let entries = entries(&source)?;
+    pub fn open(source: Source<D>) -> Result<Shard<D>> {
+        let entries = source.storage().named(entries(source.storage()))?;
         Ok(Shard { source: Arc::new(source), entries, index: NameIndex::default() })
     }
 
@@ -109,7 +93,7 @@ impl Shard {
     /// The members in the order of the file, arrays or not; directories and
     /// links are left out.
     #[must_use]
-    pub fn members(&self) -> impl ExactSizeIterator<Item = ShardMember<'_>> {
+    pub fn members(&self) -> impl ExactSizeIterator<Item = ShardMember<'_, D>> {
         self.entries.iter().map(|entry| ShardMember { shard: self, entry })
     }
 
@@ -118,7 +102,7 @@ impl Shard {
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound).
-    pub fn member(&self, name: &str) -> Result<ShardMember<'_>> {
+    pub fn member(&self, name: &str) -> Result<ShardMember<'_, D>> {
         let name_at = |position| self.entries.get(position).map_or("", |entry: &Entry| &entry.name);
         let found = self.index.find(self.entries.len(), name_at, name);
         let entry = found.and_then(|(_, last)| self.entries.get(last));
@@ -135,21 +119,17 @@ impl Shard {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound), and those of
-    /// [`ShardMember::open`].
-    pub fn get(&self, name: &str) -> Result<MappedArray> {
+    /// [`NotFound`](crate::ErrorKind::NotFound), and those of [`ShardMember::open`].
+    pub fn get(&self, name: &str) -> Result<MappedArray<D>> {
         self.member(name)?.open()
     }
 
     fn named(&self, error: Error) -> Error {
-        match self.source.path() {
-            Some(path) => error.at(path),
-            None => error,
-        }
+        self.source.storage().name(error)
     }
 }
 
-impl<'a> ShardMember<'a> {
+impl<'a, D: Mapping> ShardMember<'a, D> {
     /// Its name as it stands in the tar file; what is no UTF-8 of it is
     /// replaced.
     #[must_use]
@@ -176,7 +156,7 @@ impl<'a> ShardMember<'a> {
     ///
     /// As [`open`](ShardMember::open), but for [`Io`](crate::ErrorKind::Io).
     pub fn header(&self) -> Result<Option<Header>> {
-        Ok(self.named(self.find())?.ok().map(|(header, _)| header))
+        self.named(self.find()).map(Found::header)
     }
 
     /// Returns whether it starts as a `.ten` file does, or is empty and has a
@@ -190,7 +170,7 @@ impl<'a> ShardMember<'a> {
             return Ok(false);
         }
         let mut magic = [0; 8];
-        let found = self.shard.source.read_at(&mut magic, self.entry.start);
+        let found = self.shard.source.storage().read_at(&mut magic, self.entry.start);
         let found = self.named(found.map_err(SystemError::io("read the archive")))?;
         Ok(if self.entry.size == 0 {
             ten::has_extension(Path::new(self.name()))
@@ -199,36 +179,20 @@ impl<'a> ShardMember<'a> {
         })
     }
 
-    /// Opens the `.npy` it is, read-only: in place, or copied into memory of
-    /// its own.
+    /// Opens the `.npy` it is: in place, or copied into memory of its own.
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when it is none;
-    /// [`Damaged`](crate::ErrorKind::Damaged) when it is sparse or ends behind
-    /// the file; [`Truncated`](crate::ErrorKind::Truncated),
-    /// [`Io`](crate::ErrorKind::Io), those of [`Header::parse`] and
-    /// [`Layout::new`].
-    pub fn open(&self) -> Result<MappedArray> {
+    /// [`Damaged`](crate::ErrorKind::Damaged) when it is none; [`Damaged`](crate::ErrorKind::Damaged) when it
+    /// is sparse or ends behind the file; [`Truncated`](crate::ErrorKind::Truncated),
+    /// [`Io`](crate::ErrorKind::Io), [`Io`](crate::ErrorKind::Io), those of [`Header::parse`] and
+    /// [`Layout::new`](crate::Layout::new).
+    pub fn open(&self) -> Result<MappedArray<D>> {
         let opened = || {
-            let (mut header, layout): (Header, Layout) =
-                self.find()?.map_err(|found| Error::from(HeaderError::Magic { found }))?;
-            let source = &self.shard.source;
-            let offset = self
-                .entry
-                .start
-                .saturating_add(u64::try_from(header.data_offset).unwrap_or(u64::MAX));
-            header.data_offset = usize::try_from(offset).unwrap_or(usize::MAX);
-            let data = source.map(offset, layout.nbytes())?;
-            let (path, mode) = (source.path(), source.mode(Mode::ReadOnly));
-            let from = array::Member {
-                path,
-                name: self.name(),
-                mode,
-                offset: Some(offset),
-                id: source.id(),
-            };
-            Ok(MappedArray::of_member(data, layout, Some(&header), from))
+            let place = self.find()?.array()?.moved_by(self.entry.start);
+            let source = &*self.shard.source;
+            let data = source.obtain_later(place.offset, place.layout.nbytes())?;
+            Ok(MappedArray::of_source(source, data, place, Some(self.name())))
         };
         self.named(opened())
     }
@@ -239,7 +203,7 @@ impl<'a> ShardMember<'a> {
     /// # Errors
     ///
     /// As [`Ten::open`].
-    pub fn ten(&self) -> Result<Ten> {
+    pub fn ten(&self) -> Result<Ten<D>> {
         let opened = || {
             self.usable()?;
             Ten::within(Arc::clone(&self.shard.source), self.entry.start, self.entry.size)
@@ -247,12 +211,12 @@ impl<'a> ShardMember<'a> {
         self.named(opened())
     }
 
-    fn find(&self) -> Result<Result<(Header, Layout), Vec<u8>>> {
+    fn find(&self) -> Result<Found> {
         self.usable()?;
         let Entry { start, size, .. } = *self.entry;
         let mut part = io::BufReader::with_capacity(
             1024,
-            self.shard.source.part(start, start.saturating_add(size)),
+            self.shard.source.storage().part(start, start.saturating_add(size)),
         );
         array::find(&mut part, size, MAX_HEADER_LEN)
     }
@@ -263,7 +227,8 @@ impl<'a> ShardMember<'a> {
             let expected = "unpack it with tar";
             return Err(ArchiveError::unsupported("is stored without its holes", expected));
         }
-        let (end, len) = (self.entry.start.checked_add(self.entry.size), self.shard.source.len());
+        let (end, len) =
+            (self.entry.start.checked_add(self.entry.size), self.shard.source.nbytes());
         if end.is_some_and(|end| end <= len) {
             return Ok(());
         }

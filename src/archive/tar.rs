@@ -7,7 +7,7 @@ use std::io;
 
 use super::pax::Pax;
 use crate::error::{ArchiveError, Error, ErrorKind, Result, SystemError};
-use crate::source::Source;
+use crate::source::storage::Storage;
 
 /// Headers and members start at multiples of this.
 const BLOCK: usize = 512;
@@ -45,7 +45,7 @@ impl Extensions {
 }
 
 /// Finds the regular files of a tar file; reads its headers and nothing else.
-pub(super) fn entries(source: &Source) -> Result<Vec<Entry>> {
+pub(super) fn entries(source: &Storage) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     let mut extensions = Extensions::default();
     let mut at = 0;
@@ -117,7 +117,7 @@ struct Header([u8; BLOCK]);
 
 impl Header {
     /// Reads the header at byte `at`; `None` at the end of the tar file.
-    fn read(source: &Source, at: u64) -> Result<Option<Header>> {
+    fn read(source: &Storage, at: u64) -> Result<Option<Header>> {
         let mut bytes = [0; BLOCK];
         match source.read_at(&mut bytes, at).map_err(read_error())? {
             0 => return Ok(None),
@@ -201,7 +201,7 @@ impl Header {
 
     /// The length of the blocks after this header that continue the map of an
     /// old sparse member.
-    fn skip_map(&self, source: &Source, start: u64) -> Result<u64> {
+    fn skip_map(&self, source: &Storage, start: u64) -> Result<u64> {
         let mut len = 0;
         let mut is_extended = self.kind() == b'S' && self.field(482, 1) != [0];
         while is_extended {
@@ -218,7 +218,7 @@ impl Header {
 }
 
 /// Reads an extension record, whose length is limited.
-fn extension(source: &Source, start: u64, size: u64) -> Result<Vec<u8>> {
+fn extension(source: &Storage, start: u64, size: u64) -> Result<Vec<u8>> {
     if size > MAX_EXTENSION {
         let found = format!("an extension record of {size} bytes at byte {start}");
         let expected = "names and pax headers of up to 1 MiB are read";

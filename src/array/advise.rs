@@ -32,11 +32,11 @@ impl<D: Mapping> MappedArray<D> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Advice, MappedArray, OpenOptions};
+    /// use npymap::{Advice, OpenOptions, Source};
     ///
-    /// let mut options = OpenOptions::new();
     /// // SAFETY: nobody changes or truncates the file meanwhile.
-    /// let penguins = unsafe { options.advice(Advice::Random).open("data/penguins.npy")? };
+    /// let source = unsafe { Source::map("data/penguins.npy")? };
+    /// let penguins = OpenOptions::new().advice(Advice::Random).open(source)?;
     /// penguins.advise(100..200, Advice::Sequential)?;
     /// penguins.prefetch(100..200)?;
     /// # Ok::<(), npymap::Error>(())
@@ -236,9 +236,12 @@ impl<D: Mapping> MappedArray<D> {
     /// # Examples
     ///
     /// ```
+    /// use npymap::{MappedArray, Source};
+    ///
     /// let file = std::fs::File::open("data/penguins.npy")?;
     /// // SAFETY: nobody changes or truncates the file meanwhile.
-    /// let penguins = unsafe { npymap::OpenOptions::new().open_file(&file)? };
+    /// let source = unsafe { Source::map_file(file.try_clone()?)? };
+    /// let penguins = MappedArray::from_source(source)?;
     /// penguins.check_file(&file)?;
     /// assert!(penguins.check_file(&std::fs::File::open("Cargo.toml")?).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

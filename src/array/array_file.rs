@@ -1,20 +1,19 @@
 //! Arrays that are read as files are: no maps, no `unsafe`.
 
-use std::fs::File;
 use std::ops::{Range, RangeBounds};
 use std::path::Path;
-use std::sync::Arc;
 
 use super::advise::rows_of;
-use super::{MappedArray, MappedArrayMut, OpenOptions, Origin, Place, on};
+use super::{MappedArray, MappedArrayMut, OpenOptions, Origin, Place};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order};
+use crate::source::Source;
 use crate::source::file;
 use crate::source::map::MapMut;
-use crate::source::platform::Stat;
+use crate::source::storage::Storage;
 use crate::view::Index;
 
 /// What is read at once when pieces lie near each other.
@@ -46,9 +45,8 @@ const GAP: usize = 16 << 10;
 /// ```
 #[derive(Debug)]
 pub struct ArrayFile {
-    file: File,
+    storage: Storage,
     place: Place,
-    path: Option<Arc<Path>>,
     options: OpenOptions,
 }
 
@@ -59,40 +57,19 @@ impl ArrayFile {
     ///
     /// As [`MappedArray::open`], but for [`Io`](crate::ErrorKind::Io).
     pub fn open(path: impl AsRef<Path>) -> Result<ArrayFile> {
-        ArrayFile::open_with(path, &OpenOptions::new())
+        ArrayFile::new(Source::read(path)?, OpenOptions::new())
     }
 
-    /// Opens what `options` say: raw binary, an array inside a file, long
-    /// headers.
+    /// Uses any source: an open file, or storage on the network. With `options`
+    /// it is raw binary, an array inside a file, or one with a long header.
     ///
     /// # Errors
     ///
     /// As [`open`](ArrayFile::open).
-    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<ArrayFile> {
-        on(path.as_ref(), |path| {
-            let (file, stat) = file::open(path, false)?;
-            ArrayFile::new(file, stat, Some(Arc::from(path)), options)
-        })
-    }
-
-    /// Takes a file that is open.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](ArrayFile::open).
-    pub fn from_file(file: File, options: &OpenOptions) -> Result<ArrayFile> {
-        let stat = file::stat(&file)?;
-        ArrayFile::new(file, stat, None, options)
-    }
-
-    fn new(
-        file: File,
-        stat: Stat,
-        path: Option<Arc<Path>>,
-        options: &OpenOptions,
-    ) -> Result<ArrayFile> {
-        let place = options.place(&file, stat.len)?;
-        Ok(ArrayFile { file, place, path, options: options.clone() })
+    pub fn new<D>(source: Source<D>, options: OpenOptions) -> Result<ArrayFile> {
+        let storage = source.into_storage();
+        let place = storage.named(options.place(&storage))?;
+        Ok(ArrayFile { storage, place, options })
     }
 
     /// Reads the header again, for files that others append to. After an
@@ -102,9 +79,8 @@ impl ArrayFile {
     ///
     /// As [`open`](ArrayFile::open).
     pub fn reload(&mut self) -> Result<()> {
-        let place =
-            file::stat(&self.file).and_then(|stat| self.options.place(&self.file, stat.len));
-        self.place = self.named(place)?;
+        self.named(self.storage.current_len()).map(|len| self.storage.set_len(len))?;
+        self.place = self.named(self.options.place(&self.storage))?;
         Ok(())
     }
 
@@ -141,7 +117,7 @@ impl ArrayFile {
     /// The path it was opened by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
+        self.storage.path()
     }
 
     /// Where the elements start in the file.
@@ -155,17 +131,15 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated),
-    /// [`Changed`](crate::ErrorKind::Changed), [`Io`](crate::ErrorKind::Io).
+    /// [`Truncated`](crate::ErrorKind::Truncated), [`Changed`](crate::ErrorKind::Changed), [`Io`](crate::ErrorKind::Io).
     pub fn check(&self) -> Result<()> {
         self.named(self.checked())
     }
 
     fn checked(&self) -> Result<()> {
-        let stat = file::stat(&self.file)?;
-        self.place.clone().inside(stat.len)?;
-        match &self.path {
-            Some(path) if file::open(path, false)?.1.id != stat.id => {
+        self.storage.check_len(self.place.offset, self.place.layout.nbytes())?;
+        match self.storage.path() {
+            Some(path) if file::open(path, false)?.1.id != self.storage.id() => {
                 Err(SystemError::Replaced.into())
             }
             _ => Ok(()),
@@ -176,10 +150,9 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are no `T`,
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) out of range or with
-    /// another number of axes; [`Truncated`](crate::ErrorKind::Truncated),
-    /// [`Io`](crate::ErrorKind::Io).
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are no `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds)
+    /// out of range or with another number of axes;
+    /// [`Truncated`](crate::ErrorKind::Truncated), [`Io`](crate::ErrorKind::Io).
     pub fn get<T: Element>(&self, index: impl Index) -> Result<T> {
         self.named(self.element(index.axes()))
     }
@@ -199,17 +172,17 @@ impl ArrayFile {
             large.resize(size, 0);
             &mut large
         };
-        file::read_elements(&self.file, bytes, self.in_file(start))?;
+        self.storage.read_elements(bytes, self.in_file(start))?;
         Ok(T::decode(&codec, bytes))
     }
 
     /// Reads the whole array into page-aligned memory, as
-    /// [`OpenOptions::read`].
+    /// [`MappedArray::read`].
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated), [`Io`](crate::ErrorKind::Io)
-    /// when there is not enough memory.
+    /// [`Truncated`](crate::ErrorKind::Truncated), [`Io`](crate::ErrorKind::Io); [`Io`](crate::ErrorKind::Io) when
+    /// there is not enough memory.
     pub fn read(&self) -> Result<MappedArrayMut> {
         let layout = self.layout().clone();
         let nbytes = layout.nbytes();
@@ -224,9 +197,8 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that aren't
-    /// there, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) without axes;
-    /// those of [`read`](ArrayFile::read).
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that aren't there, [`WrongShape`](crate::ErrorKind::WrongShape)
+    /// without axes; those of [`read`](ArrayFile::read).
     pub fn rows(&self, rows: impl RangeBounds<usize>) -> Result<MappedArrayMut> {
         let rows = rows_of(self.shape(), &rows);
         self.named(rows.and_then(|rows| {
@@ -304,8 +276,11 @@ impl ArrayFile {
         if layout.nbytes() > 0 {
             self.gather(pieces, data.as_mut())?;
         }
-        let origin =
-            Origin { path: self.path.clone(), order: self.place.order, ..Origin::default() };
+        let origin = Origin {
+            path: self.storage.shared_path(),
+            order: self.place.order,
+            ..Origin::default()
+        };
         Ok(MappedArray { layout, data, origin })
     }
 
@@ -328,11 +303,11 @@ impl ArrayFile {
         let (Some(first), Some(last)) = (near.first(), near.last()) else { return Ok(out) };
         if near.len() == 1 {
             let (own, rest) = out.split_at_mut(first.len);
-            file::read_elements(&self.file, own, self.in_file(first.start))?;
+            self.storage.read_elements(own, self.in_file(first.start))?;
             return Ok(rest);
         }
         let mut window = vec![0; last.start + last.len - first.start];
-        file::read_elements(&self.file, &mut window, self.in_file(first.start))?;
+        self.storage.read_elements(&mut window, self.in_file(first.start))?;
         let mut out = out;
         for piece in near {
             let (own, rest) = out.split_at_mut(piece.len);
@@ -349,10 +324,7 @@ impl ArrayFile {
     }
 
     pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {
-        match &self.path {
-            Some(path) => result.map_err(|error| error.at(path)),
-            None => result,
-        }
+        self.storage.named(result)
     }
 }
 

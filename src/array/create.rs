@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::{MappedArray, MappedArrayMut, Origin, Place};
+use super::{MappedArray, MappedArrayMut, Place, RawSpec, on};
 use crate::dtype::DType;
 use crate::error::{Result, SystemError};
 use crate::layout::Order;
@@ -12,26 +12,28 @@ use crate::npy::{Header, Version};
 use crate::source::atomic::AtomicFile;
 use crate::source::map::MapMut;
 use crate::source::mode::Mode;
-use crate::source::{file, platform};
+use crate::source::{Source, file, platform};
 
-/// How to create an array. Setters return it. The byte order is the dtype's:
-/// see [`DType::with_byte_order`].
+/// How to create an array. Setters take the options and return them. The byte
+/// order is the dtype's: see [`DType::with_byte_order`].
 ///
 /// # Examples
 ///
 /// ```
 /// use npymap::{CreateOptions, Order, Version};
 ///
-/// let mut options = CreateOptions::new();
-/// options.order(Order::F).version(Version::V2);
+/// let options = CreateOptions::new().order(Order::F).version(Version::V2);
 /// ```
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct CreateOptions {
     order: Order,
     version: Option<Version>,
-    pub(crate) overwrite: bool,
-    pub(crate) sparse: bool,
+    overwrite: bool,
+    sparse: bool,
     page_aligned: bool,
+    /// Where the elements of raw binary start; `None` for a `.npy`.
+    raw: Option<u64>,
 }
 
 /// Where page-aligned elements start, or at a multiple of it.
@@ -43,47 +45,93 @@ const LINE: usize = 64;
 impl CreateOptions {
     /// The defaults: C order, the first version that holds the header, and no
     /// file replaced.
-    #[must_use]
     pub fn new() -> CreateOptions {
         CreateOptions::default()
     }
 
     /// Which axis varies fastest.
-    pub fn order(&mut self, order: Order) -> &mut CreateOptions {
-        self.order = order;
-        self
+    pub fn order(self, order: Order) -> CreateOptions {
+        CreateOptions { order, ..self }
     }
 
     /// The version of the format; never exchanged for another.
-    pub fn version(&mut self, version: Version) -> &mut CreateOptions {
-        self.version = Some(version);
-        self
+    pub fn version(self, version: Version) -> CreateOptions {
+        CreateOptions { version: Some(version), ..self }
     }
 
     /// Reserves no space: a file of zeros takes none on the disk until it is
     /// written to, and a full disk is a fault at a store instead of an error
     /// at creation. [`write_elements`](MappedArray::write_elements) tells it
     /// as an error there too.
-    pub fn sparse(&mut self, sparse: bool) -> &mut CreateOptions {
-        self.sparse = sparse;
-        self
+    pub fn sparse(self, sparse: bool) -> CreateOptions {
+        CreateOptions { sparse, ..self }
     }
 
     /// Pads the header so that the elements start at byte 4096 (at a multiple
     /// of that if the header is longer) instead of 128 or another multiple of
     /// 64. Rows whose length divides a page's then lie in one page, not in
     /// two. NumPy reads such files as any other.
-    pub fn page_aligned(&mut self, page_aligned: bool) -> &mut CreateOptions {
-        self.page_aligned = page_aligned;
-        self
+    pub fn page_aligned(self, page_aligned: bool) -> CreateOptions {
+        CreateOptions { page_aligned, ..self }
+    }
+
+    /// Writes no header: raw binary, whose elements start at byte `offset`, as
+    /// `numpy.memmap` with mode `w+` makes it. Version and alignment are then
+    /// not used.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{CreateOptions, DType, MappedArray};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("new.bin");
+    /// let (dtype, options) = ("<i2".parse()?, CreateOptions::new().raw(1));
+    /// // SAFETY: nobody else knows of the file yet.
+    /// let mut array = unsafe { MappedArray::create(&path, &dtype, &[3, 4], &options)? };
+    /// array.view_mut::<i16>()?.set([2, 3], 7)?;
+    /// array.close()?;
+    /// assert_eq!(std::fs::read(&path)?[1 + 22..], [7, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn raw(self, offset: u64) -> CreateOptions {
+        CreateOptions { raw: Some(offset), ..self }
     }
 
     /// Lets the new file take the place of one that exists. That one isn't
     /// touched: who has it mapped or open keeps it. On Windows it is then an
     /// error, and nothing is replaced.
-    pub fn overwrite(&mut self, overwrite: bool) -> &mut CreateOptions {
-        self.overwrite = overwrite;
-        self
+    pub fn overwrite(self, overwrite: bool) -> CreateOptions {
+        CreateOptions { overwrite, ..self }
+    }
+
+    /// Makes an empty file, open for reading and writing, one of zeros. Use
+    /// this when you name the file yourself, or leave it unnamed; open it
+    /// afterwards as any other. On an error the file is incomplete.
+    ///
+    /// # Errors
+    ///
+    /// As [`MappedArray::create`]; [`AlreadyExists`](crate::ErrorKind::AlreadyExists) when the file is not
+    /// empty.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{CreateOptions, DType, MappedArray, Source};
+    ///
+    /// let file = tempfile::tempfile()?;
+    /// CreateOptions::new().initialize(&file, &DType::of::<u16>(), &[3])?;
+    /// // SAFETY: the file has no name that others could open it by.
+    /// let mut array = MappedArray::from_source(unsafe { Source::map_mut_file(file)? })?;
+    /// array.as_slice_mut::<u16>()?[2] = 7;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn initialize(&self, file: &File, dtype: &DType, shape: &[usize]) -> Result<()> {
+        let plan = self.plan_file(dtype, shape)?;
+        if file::len(file)? > 0 {
+            return Err(SystemError::Exists.into());
+        }
+        plan.write(file)
     }
 }
 
@@ -93,21 +141,21 @@ impl MappedArray<MapMut> {
     ///
     /// The file is made under another name in the same directory, with all its
     /// space reserved unless [`sparse`](CreateOptions::sparse) is set, and
-    /// renamed when it is whole; on an error nothing is
-    /// left behind, and nothing of a file that was there is lost. Permissions,
-    /// and the owner where that is allowed, are those of the file it replaces.
+    /// renamed when it is whole; on an error nothing is left behind, and nothing
+    /// of a file that was there is lost. Permissions, and the owner where that
+    /// is allowed, are those of the file it replaces. With
+    /// [`CreateOptions::raw`] it has no header.
     ///
     /// # Safety
     ///
-    /// As [`open_mut`](MappedArray::open_mut), from the moment it exists.
+    /// The promise of [`Source`](Source#safety), from the moment the file
+    /// exists.
     ///
     /// # Errors
     ///
     /// Before anything is made: those of [`Header::new`] and
-    /// [`Header::encode`], and
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists). After that
-    /// [`Io`](crate::ErrorKind::Io), as when the disk is full, and
-    /// [`Io`](crate::ErrorKind::Io).
+    /// [`Header::encode`], and [`AlreadyExists`](crate::ErrorKind::AlreadyExists). After that
+    /// [`Io`](crate::ErrorKind::Io), as when the disk is full, and [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
     ///
@@ -130,69 +178,51 @@ impl MappedArray<MapMut> {
         shape: &[usize],
         options: &CreateOptions,
     ) -> Result<MappedArrayMut> {
-        let path = path.as_ref();
-        // SAFETY: asks for the same promises.
-        unsafe { create(path, dtype, shape, options) }.map_err(|error| error.at(path))
-    }
-
-    /// Makes a `.npy` of zeros in an open file, which must be empty, opened
-    /// for reading and writing, and can be closed after. It is for who gives
-    /// the file its name, or none: on an error the file is not whole.
-    ///
-    /// # Safety
-    ///
-    /// As [`open_mut`](MappedArray::open_mut).
-    ///
-    /// # Errors
-    ///
-    /// As [`create`](MappedArray::create);
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) when something is in
-    /// the file.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{CreateOptions, DType, MappedArray};
-    ///
-    /// let file = tempfile::tempfile()?;
-    /// // SAFETY: the file has no name that others could open it by.
-    /// let mut array = unsafe {
-    ///     MappedArray::create_file(&file, &DType::of::<u16>(), &[3], &CreateOptions::new())?
-    /// };
-    /// array.as_slice_mut::<u16>()?[2] = 7;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub unsafe fn create_file(
-        file: &File,
-        dtype: &DType,
-        shape: &[usize],
-        options: &CreateOptions,
-    ) -> Result<MappedArrayMut> {
-        let planned = options.plan(dtype, shape)?;
-        if file::len(file)? > 0 {
-            return Err(SystemError::Exists.into());
-        }
-        planned.write(file)?;
-        // SAFETY: asks for the same promises.
-        unsafe { created(file, planned.place, None) }
+        on(path.as_ref(), |path| {
+            let plan = options.plan_file(dtype, shape)?;
+            let new = options.begin(path)?;
+            plan.write(new.file())?;
+            let (file, new) = if platform::RENAMES_WHAT_IS_MAPPED {
+                (new.file().try_clone().map_err(SystemError::io("create"))?, Some(new))
+            } else {
+                (new.finish()?, None)
+            };
+            // SAFETY: the caller made the promise for the file under its final
+            // name; until it has that, nobody knows it.
+            let array = plan.open(unsafe { Source::map_mut_file(file) }?, path)?;
+            new.map(AtomicFile::finish).transpose()?;
+            Ok(array)
+        })
     }
 }
 
 impl CreateOptions {
-    /// The header and the elements of a new file, all arguments checked.
-    pub(crate) fn plan(&self, dtype: &DType, shape: &[usize]) -> Result<Planned> {
+    /// A new file of any kind, all arguments checked.
+    fn plan_file(&self, dtype: &DType, shape: &[usize]) -> Result<Plan> {
+        let Some(offset) = self.raw else { return self.plan(dtype, shape).map(|(_, plan)| plan) };
+        let raw = RawSpec::new(dtype.clone()).shape(shape).order(self.order).offset(offset);
+        Ok(Plan { head: Vec::new(), place: raw.place(0, 0)?, sparse: self.sparse })
+    }
+
+    /// A new `.npy`, all arguments checked.
+    pub(crate) fn plan(&self, dtype: &DType, shape: &[usize]) -> Result<(Header, Plan)> {
         let mut header = Header::new(dtype.clone(), shape, self.order)?;
         let align = if self.page_aligned { PAGE } else { LINE };
         let encoded = header.encode_aligned(self.version, align)?;
         header.version = encoded.version;
         header.data_offset = encoded.bytes.len();
         let place = Place::of(&header, 0)?;
-        Ok(Planned { header, bytes: encoded.bytes, place, sparse: self.sparse })
+        Ok((header, Plan { head: encoded.bytes, place, sparse: self.sparse }))
     }
 
     /// Whether the last axis is the slowest, and so the growing one.
     pub(crate) fn is_fortran(&self) -> bool {
         self.order == Order::F
+    }
+
+    /// Whether there is to be no header.
+    pub(crate) fn is_raw(&self) -> bool {
+        self.raw.is_some()
     }
 
     /// Begins to put a new file in the place of what is at `path`.
@@ -202,76 +232,28 @@ impl CreateOptions {
 }
 
 /// What a new file will hold.
-pub(crate) struct Planned {
-    pub(crate) header: Header,
-    pub(crate) bytes: Vec<u8>,
+pub(crate) struct Plan {
+    /// The bytes of the header.
+    pub(crate) head: Vec<u8>,
     place: Place,
     sparse: bool,
 }
 
-impl Planned {
+impl Plan {
     /// Makes a header and zeros of an empty file.
     pub(crate) fn write(&self, file: &File) -> Result<()> {
-        file::write_at(file, &self.bytes, 0).map_err(SystemError::io("write the header"))?;
         let end = self.place.end().ok_or_else(|| self.place.too_large())?;
-        make_room(file, end, self.sparse)
+        file::write_at(file, &self.head, 0).map_err(SystemError::io("write the header"))?;
+        let done = if self.sparse { file.set_len(end) } else { file::reserve(file, end) };
+        done.map_err(SystemError::io("reserve space"))
     }
-}
 
-/// Gives an empty file its length, with its space unless it is to be sparse.
-pub(crate) fn make_room(file: &File, len: u64, sparse: bool) -> Result<()> {
-    let done = if sparse { file.set_len(len) } else { file::reserve(file, len) };
-    done.map_err(SystemError::io("reserve space"))
-}
-
-/// Maps the elements of a file that was made.
-///
-/// # Safety
-///
-/// As [`MappedArray::create`].
-pub(crate) unsafe fn created(
-    file: &File,
-    place: Place,
-    path: Option<&Path>,
-) -> Result<MappedArrayMut> {
-    // SAFETY: asks for the same promises.
-    let data = unsafe { MapMut::shared(file, place.offset, place.layout.nbytes()) }?;
-    let mut origin = Origin::new(path, Some(Mode::Create), &place);
-    origin.id = file::stat(file)?.id;
-    Ok(MappedArray { layout: place.layout, data, origin })
-}
-
-/// Maps the elements of a file that was made, and gives it its name.
-///
-/// # Safety
-///
-/// As [`MappedArray::create`].
-pub(crate) unsafe fn named(new: AtomicFile, place: Place, path: &Path) -> Result<MappedArrayMut> {
-    // SAFETY: the caller promises it for the file under its final name; under
-    // this one nobody knows it.
-    let array = unsafe { created(new.file(), place.clone(), Some(path)) }?;
-    if platform::RENAMES_WHAT_IS_MAPPED {
-        new.commit()?;
-        return Ok(array);
+    /// Maps the elements of a file that was made, which has or gets this path.
+    fn open(self, source: Source<MapMut>, path: &Path) -> Result<MappedArrayMut> {
+        let source = source.with_path(path);
+        let data = source.obtain(self.place.offset, self.place.layout.nbytes())?;
+        let mut array = MappedArray::of_source(&source, data, self.place, None);
+        array.origin.mode = Some(Mode::Create);
+        Ok(array)
     }
-    drop(array);
-    let file = new.commit()?;
-    // SAFETY: asks for the same promises.
-    unsafe { created(&file, place, Some(path)) }
-}
-
-/// # Safety
-///
-/// As [`MappedArray::create`].
-unsafe fn create(
-    path: &Path,
-    dtype: &DType,
-    shape: &[usize],
-    options: &CreateOptions,
-) -> Result<MappedArrayMut> {
-    let planned = options.plan(dtype, shape)?;
-    let new = options.begin(path)?;
-    planned.write(new.file())?;
-    // SAFETY: asks for the same promises.
-    unsafe { named(new, planned.place, path) }
 }

@@ -1,9 +1,8 @@
 //! What another process needs to open the same array.
-#![allow(unsafe_code)]
 
 use std::path::{self, PathBuf};
 
-use super::{MappedArray, OpenOptions, Opened, RawSpec};
+use super::{MappedArray, OpenOptions, RawSpec};
 use crate::dtype::DType;
 use crate::error::{RequestError, Result, SystemError};
 use crate::layout::Order;
@@ -14,12 +13,13 @@ use crate::source::mode::Mode;
 ///
 /// It is made by [`MappedArray::description`], names the file by its absolute
 /// path, and needs no header. With the feature `serde` it can be sent as any
-/// format; what is received is checked when it is opened.
+/// format; what is received is checked when it is opened. What was stored
+/// copy-on-write is not in the file, and so not in the array that is opened.
 ///
 /// # Examples
 ///
 /// ```
-/// use npymap::{MappedArray, Opened};
+/// use npymap::{AnySource, MappedArray, Opened};
 ///
 /// // SAFETY: nobody changes or truncates the file meanwhile.
 /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
@@ -27,16 +27,13 @@ use crate::source::mode::Mode;
 /// assert_eq!((description.offset, description.shape.as_slice()), (128, &[342, 4][..]));
 ///
 /// // SAFETY: as above.
-/// let Opened::ReadOnly(again) = (unsafe { description.open()? }) else { panic!() };
+/// let source = unsafe { AnySource::map(&description.path, description.mode)? };
+/// let Opened::ReadOnly(again) = description.options().open_mode(source)? else { panic!() };
 /// assert_eq!(again.as_slice::<f64>()?, penguins.as_slice::<f64>()?);
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(
-    feature = "serde",
-    expect(clippy::unsafe_derive_deserialize, reason = "`open` checks it, whoever made it")
-)]
 pub struct Description {
     /// The file's absolute path.
     pub path: PathBuf,
@@ -48,33 +45,19 @@ pub struct Description {
     pub shape: Vec<usize>,
     /// Which axis varies fastest.
     pub order: Order,
-    /// How it is mapped.
+    /// How it is mapped: `r`, `r+` or `c`. Arrays that were created are opened
+    /// again as `r+`.
     pub mode: Mode,
 }
 
 impl Description {
-    /// Opens the array: as [`OpenOptions::open_mode`], but that arrays that
-    /// were created are opened read-write, and that a file that has become
-    /// too short is an error in every mode.
-    ///
-    /// What was stored copy-on-write is not in the file, so not in the array
-    /// this opens.
-    ///
-    /// # Safety
-    ///
-    /// As the verb for the mode.
-    ///
-    /// # Errors
-    ///
-    /// As [`MappedArray::open`].
-    pub unsafe fn open(&self) -> Result<Opened> {
+    /// The options that open the array: as raw binary, because all that a
+    /// header says is known. A file that has become too short is an error in
+    /// every mode.
+    pub fn options(&self) -> OpenOptions {
         let dtype = self.dtype.clone();
         let raw = RawSpec::new(dtype).shape(&self.shape).order(self.order).offset(self.offset);
-        let mut options = OpenOptions::new();
-        options.raw(raw.fixed());
-        let mode = if self.mode == Mode::Create { Mode::ReadWrite } else { self.mode };
-        // SAFETY: asks for the same promises.
-        unsafe { options.open_mode(mode, &self.path) }
+        OpenOptions::new().raw(raw.fixed())
     }
 }
 
@@ -83,15 +66,16 @@ impl<D> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it is in memory,
-    /// or of a file that wasn't opened by path; [`Io`](crate::ErrorKind::Io)
-    /// when the working directory is gone, from which a relative path starts.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it is in memory, or of a file that wasn't
+    /// opened by path; [`Io`](crate::ErrorKind::Io) when the working directory is gone,
+    /// from which a relative path starts.
     pub fn description(&self) -> Result<Description> {
         let origin = &self.origin;
         let (Some(path), Some(mode), Some(offset)) = (&origin.path, origin.mode, origin.offset)
         else {
             return Err(RequestError::NoPath { wanted: "describe it for others" }.into());
         };
+        let mode = if mode == Mode::Create { Mode::ReadWrite } else { mode };
         let path = path::absolute(path).map_err(SystemError::io("find the absolute path"));
         Ok(Description {
             path: origin.named(path)?,

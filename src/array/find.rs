@@ -2,12 +2,35 @@
 
 use std::io::Read;
 
-use crate::error::{Error, HeaderError, Result, SystemError};
-use crate::layout::Layout;
+use super::Place;
+use crate::error::{HeaderError, Result, SystemError};
 use crate::npy::{Header, HeaderText, MAGIC, fill};
 
-/// What a `.npy` member is; or the first bytes of what is none.
-pub(crate) type Found = Result<(Header, Layout), Vec<u8>>;
+/// What a member of an archive is.
+pub(crate) enum Found {
+    /// A `.npy`: its header, and its place if the member starts at byte 0.
+    Array(Header, Place),
+    /// Something else, which starts with these bytes.
+    Other(Vec<u8>),
+}
+
+impl Found {
+    /// The array, or an error that says what is there instead.
+    pub(crate) fn array(self) -> Result<Place> {
+        match self {
+            Found::Array(_, place) => Ok(place),
+            Found::Other(found) => Err(HeaderError::Magic { found }.into()),
+        }
+    }
+
+    /// The header, if it is an array.
+    pub(crate) fn header(self) -> Option<Header> {
+        match self {
+            Found::Array(header, _) => Some(header),
+            Found::Other(_) => None,
+        }
+    }
+}
 
 /// Finds the array that a member of `size` bytes is, and checks that all its
 /// elements are there. As in NumPy, the magic bytes tell, not the name.
@@ -16,14 +39,15 @@ pub(crate) fn find(from: &mut impl Read, size: u64, max_header_len: usize) -> Re
     let found = fill(from, &mut magic).map_err(SystemError::io("read the header"))?;
     let magic = magic.get(..found).unwrap_or_default();
     if magic != MAGIC {
-        return Ok(Err(magic.to_vec()));
+        return Ok(Found::Other(magic.to_vec()));
     }
     let header = HeaderText::read(magic.chain(from), max_header_len)?.header()?;
-    let layout = header.layout().map_err(Error::in_contents)?;
-    let held = usize::try_from(size).unwrap_or(usize::MAX);
-    if layout.end() > held {
-        let (needed, found) = (layout.nbytes(), held.saturating_sub(layout.offset()));
+    let place = Place::of(&header, 0)?;
+    if place.end().is_none_or(|end| end > size) {
+        let needed = place.layout.nbytes();
+        let left = size.saturating_sub(place.offset);
+        let found = usize::try_from(left).unwrap_or(usize::MAX);
         return Err(HeaderError::Eof { what: "elements", needed, found }.into());
     }
-    Ok(Ok((header, layout)))
+    Ok(Found::Array(header, place))
 }

@@ -19,7 +19,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Examples
     ///
     /// ```
-    /// let array = npymap::OpenOptions::new().read("data/penguins.npy")?;
+    /// let array = npymap::MappedArray::read("data/penguins.npy")?;
     /// let table = array.view::<f64>()?;
     /// assert_eq!(table.fold(0.0, f64::max), 6300.0);
     /// # Ok::<(), npymap::Error>(())

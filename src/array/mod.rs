@@ -8,7 +8,6 @@ mod edit;
 #[cfg(any(feature = "npz", feature = "tar"))]
 mod find;
 mod lend;
-mod member;
 mod open;
 mod place;
 mod random_access;
@@ -25,6 +24,7 @@ use crate::dtype::DType;
 use crate::error::{ExtentError, Result};
 use crate::layout::{Layout, Order};
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
+use crate::source::Source;
 use crate::source::lock::FileLock;
 use crate::source::map::{Map, MapMut};
 use crate::source::mode::Mode;
@@ -35,8 +35,7 @@ pub use array_file::ArrayFile;
 pub use create::CreateOptions;
 pub use description::Description;
 #[cfg(any(feature = "npz", feature = "tar"))]
-pub(crate) use find::find;
-pub(crate) use member::Member;
+pub(crate) use find::{Found, find};
 pub use open::{OpenOptions, Opened};
 pub(crate) use open::{Rest, on};
 pub(crate) use place::Place;
@@ -58,13 +57,12 @@ pub use walk::{Walk, Walked};
 /// | read-write | `'r+'` | [`open_mut`](MappedArray::open_mut) |
 /// | copy-on-write | `'c'` | [`open_copy_on_write`](MappedArray::open_copy_on_write) |
 /// | new file | `'w+'` | [`create`](MappedArray::create) |
-/// | raw binary | `memmap` | [`OpenOptions::raw`], [`create_raw`](MappedArray::create_raw) |
-/// | the same in an open file | | [`create_file`](MappedArray::create_file), [`create_raw_file`](MappedArray::create_raw_file) |
-/// | to add rows, no `unsafe` | | [`Appender`](crate::Appender) |
+/// | a copy in memory, no `unsafe` | `numpy.load` | [`read`](MappedArray::read) |
+/// | from an open file, memory, a file that never changes, … | | [`from_source`](MappedArray::from_source) with a [`Source`] |
+/// | raw binary, or a `.npy` inside a file | `memmap` | [`OpenOptions`] |
 /// | mode known at run time | | [`OpenOptions::open_mode`] |
-/// | files that never change, no `unsafe` | | [`open_immutable`](MappedArray::open_immutable) |
-/// | a copy in memory, no `unsafe` | `numpy.load` | [`OpenOptions::read`] |
-/// | the same from a stream | | [`OpenOptions::read_from`] |
+/// | to add rows, no `unsafe` | | [`Appender`](crate::Appender) |
+/// | from a stream | | [`OpenOptions::read_from`] |
 /// | a copy as an ndarray array | `numpy.load` | [`read_npy`](crate::read_npy) |
 /// | rows as they are asked for, no `unsafe` | | [`ArrayFile`] |
 /// | bytes that are there already | | [`from_bytes`](MappedArray::from_bytes) |
@@ -111,6 +109,7 @@ pub(crate) struct Origin {
     offset: Option<u64>,
     order: Order,
     /// The exclusive lock it was opened with, if it was.
+    #[expect(dead_code, reason = "it is held until the array is dropped")]
     lock: Option<Arc<FileLock>>,
     /// What the header said that the layout doesn't, if there was one.
     header: Option<(Version, usize)>,
@@ -119,10 +118,24 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    fn new(path: Option<&Path>, mode: Option<Mode>, place: &Place) -> Origin {
+    /// An array in memory, which was found at this place of what it was read
+    /// from.
+    fn in_memory(place: &Place) -> Origin {
         let &Place { offset, order, header, .. } = place;
-        let (path, offset) = (path.map(Arc::from), Some(offset));
-        Origin { path, mode, offset, order, header, ..Origin::default() }
+        Origin { offset: Some(offset), order, header, ..Origin::default() }
+    }
+
+    /// An array of a source, and its name in that.
+    fn of_source<D>(source: &Source<D>, place: &Place, member: Option<&str>) -> Origin {
+        let storage = source.storage();
+        Origin {
+            path: storage.shared_path(),
+            member: member.map(Arc::from),
+            mode: source.mode(),
+            id: storage.id(),
+            lock: storage.lock(),
+            ..Origin::in_memory(place)
+        }
     }
 
     /// Names the file in an error.
@@ -140,41 +153,33 @@ impl Origin {
     }
 }
 
+impl<D> MappedArray<D> {
+    /// An array whose elements alone are in `data`, from a place of a source.
+    pub(crate) fn of_source(
+        source: &Source<impl Sized>,
+        data: D,
+        place: Place,
+        member: Option<&str>,
+    ) -> MappedArray<D> {
+        let origin = Origin::of_source(source, &place, member);
+        MappedArray { layout: place.layout, data, origin }
+    }
+
+    /// An array whose elements alone are in `data`, in memory: a member that
+    /// was unpacked, or read from a stream.
+    pub(crate) fn unpacked(
+        data: D,
+        place: Place,
+        path: Option<Arc<Path>>,
+        member: &str,
+    ) -> MappedArray<D> {
+        let member = Some(Arc::from(member));
+        let origin = Origin { path, member, offset: None, ..Origin::in_memory(&place) };
+        MappedArray { layout: place.layout, data, origin }
+    }
+}
+
 impl MappedArray<Map> {
-    /// Opens a `.npy` file read-only.
-    ///
-    /// # Safety
-    ///
-    /// Elements are read as ordinary memory. As long as the array or a clone
-    /// lives, nobody may truncate the file below the end of its elements:
-    /// touching a missing page ends the process with a signal. While anything
-    /// borrowed from it is in use (a slice, a view, a call), nobody may change
-    /// those bytes: no process, no other handle of this one. Appending,
-    /// rewriting the header, renaming and unlinking are allowed at any time.
-    ///
-    /// # Errors
-    ///
-    /// [`Io`](crate::ErrorKind::Io) when the system refuses,
-    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
-    /// those of [`Header::parse`] and [`Layout::new`].
-    #[allow(unsafe_code)]
-    pub unsafe fn open(path: impl AsRef<Path>) -> Result<MappedArray> {
-        // SAFETY: asks for the same promises.
-        unsafe { OpenOptions::new().open(path) }
-    }
-
-    /// Opens a file that the system promises never to change: a memfd sealed
-    /// against writing and shrinking, or a file with fs-verity.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](MappedArray::open), and
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for every other file, and
-    /// on systems without such files.
-    pub fn open_immutable(path: impl AsRef<Path>) -> Result<MappedArray> {
-        OpenOptions::new().open_immutable(path)
-    }
-
     /// Unmaps, if no clone is left, and returns what the system said.
     /// Dropping does the same and ignores it.
     ///
@@ -188,47 +193,12 @@ impl MappedArray<Map> {
 }
 
 impl MappedArray<MapMut> {
-    /// Opens a `.npy` file read-write: what is stored goes to the file.
-    ///
-    /// # Safety
-    ///
-    /// As [`open`](MappedArray::open); and while elements are borrowed
-    /// mutably, nobody may read them either. Other maps of the same file, in
-    /// this process or another, see what is stored at once.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](MappedArray::open).
-    #[allow(unsafe_code)]
-    pub unsafe fn open_mut(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
-        // SAFETY: asks for the same promises.
-        unsafe { OpenOptions::new().open_mut(path) }
-    }
-
-    /// Opens a `.npy` file copy-on-write: what is stored stays in memory, and
-    /// the file needn't be writable. It may be larger than memory.
-    ///
-    /// This is no snapshot: pages nobody stored to still are the file's.
-    ///
-    /// # Safety
-    ///
-    /// As [`open`](MappedArray::open).
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](MappedArray::open).
-    #[allow(unsafe_code)]
-    pub unsafe fn open_copy_on_write(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
-        // SAFETY: asks for the same promises.
-        unsafe { OpenOptions::new().open_copy_on_write(path) }
-    }
-
     /// An array of zeros in page-aligned memory of no file.
     ///
     /// # Errors
     ///
-    /// Those of [`Layout::new`]; [`Io`](crate::ErrorKind::Io) when there is not
-    /// enough memory.
+    /// Those of [`Layout::new`]; [`Io`](crate::ErrorKind::Io) when there is not enough
+    /// memory.
     ///
     /// # Examples
     ///
@@ -265,8 +235,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated), those of [`Header::parse`]
-    /// and [`Layout::new`].
+    /// [`Truncated`](crate::ErrorKind::Truncated), those of [`Header::parse`] and
+    /// [`Layout::new`].
     ///
     /// # Examples
     ///
@@ -280,9 +250,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// ```
     pub fn from_bytes(data: D) -> Result<MappedArray<D>> {
         let header = HeaderText::parse(data.as_ref(), MAX_HEADER_LEN)?.header()?;
-        let place = Place::of(&header, 0)?;
         let mut array = MappedArray::from_parts(data, header.layout()?)?;
-        array.origin = Origin::new(None, None, &place);
+        array.origin = Origin::in_memory(&Place::of(&header, 0)?);
         Ok(array)
     }
 
@@ -290,8 +259,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated) when `data` ends before the
-    /// last element.
+    /// [`Truncated`](crate::ErrorKind::Truncated) when `data` ends before the last element.
     pub fn from_parts(data: D, layout: Layout) -> Result<MappedArray<D>> {
         let (needed, found) = (layout.end(), data.as_ref().len());
         if needed > found {

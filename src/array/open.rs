@@ -1,47 +1,43 @@
-//! Opens arrays in files: header by one read, elements by one map.
+//! Opens arrays of any source: header by one read, elements by one map.
 #![allow(unsafe_code)]
 
-use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
 
-use super::raw::{self, RawSpec};
-use super::{CreateOptions, MappedArray, MappedArrayMut, Origin};
-use crate::error::{RequestError, Result};
+use super::raw::RawSpec;
+use super::{MappedArray, MappedArrayMut};
+use crate::error::Result;
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
-use crate::source::file;
-use crate::source::lock::{self, Locking};
+use crate::source::lock::Locking;
 use crate::source::map::{Map, MapMut};
-use crate::source::mode::Mode;
 use crate::source::pages::Mapping;
-use crate::source::platform::{Advice, Stat};
+use crate::source::platform::{self, Advice};
+use crate::source::storage::Storage;
+use crate::source::{AnySource, Source};
 
-/// How to open an array. Setters return it; verbs end it.
+/// How to open an array: where in its source it is, and what is known of it.
 ///
-/// Each verb takes a path; those named `*_file` take an open file, whose
-/// position doesn't matter and which can be closed after. Where an array starts
-/// ([`at`](OpenOptions::at)), that it has no header ([`raw`](OpenOptions::raw))
-/// and how it will be used ([`advice`](OpenOptions::advice)) are about files;
-/// those that read a stream start where that stands.
+/// Setters take the options and return them; the other methods open or read
+/// with them.
 ///
 /// # Examples
 ///
 /// ```
-/// use npymap::OpenOptions;
+/// use npymap::{OpenOptions, Source};
 ///
-/// let header = OpenOptions::new().max_header_len(1_000_000).header("data/penguins.npy")?;
+/// let source = Source::read("data/penguins.npy")?;
+/// let header = OpenOptions::new().max_header_len(1_000_000).header(&source)?;
 /// assert_eq!(header.shape, [342, 4]);
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct OpenOptions {
     pub(crate) max_header_len: usize,
-    /// Where in the file it is taken to start.
-    pub(crate) at: u64,
-    pub(crate) raw: Option<RawSpec>,
+    /// Where in the source the array starts.
+    pub(super) offset: u64,
+    pub(super) raw: Option<RawSpec>,
     advice: Advice,
-    /// `None` leaves it to the function that opens.
-    locking: Option<Locking>,
+    locking: Locking,
 }
 
 /// An array opened in a mode known at run time.
@@ -57,372 +53,245 @@ impl Default for OpenOptions {
     fn default() -> OpenOptions {
         OpenOptions {
             max_header_len: MAX_HEADER_LEN,
-            at: 0,
+            offset: 0,
             raw: None,
             advice: Advice::Normal,
-            locking: None,
+            locking: Locking::Try,
         }
     }
 }
 
 impl OpenOptions {
-    /// The defaults: headers of at most 10,000 characters, as in NumPy.
-    #[must_use]
+    /// The defaults: a `.npy` from the first byte on, with a header of at most
+    /// 10,000 characters, as in NumPy.
     pub fn new() -> OpenOptions {
         OpenOptions::default()
     }
 
     /// Allows longer headers, as tables of hundreds of columns have; NumPy's
     /// `max_header_size`. Reading one takes time and memory in proportion.
-    pub fn max_header_len(&mut self, characters: usize) -> &mut OpenOptions {
-        self.max_header_len = characters;
-        self
+    pub fn max_header_len(self, characters: usize) -> OpenOptions {
+        OpenOptions { max_header_len: characters, ..self }
     }
 
-    /// Opens the `.npy` that starts at this byte of a file: one of
+    /// Opens the `.npy` that starts at this byte of a source: one of
     /// [several](OpenOptions::walk), or one inside another format. Offsets of
     /// raw binary count from here.
-    pub fn at(&mut self, offset: u64) -> &mut OpenOptions {
-        self.at = offset;
-        self
+    pub fn offset(self, offset: u64) -> OpenOptions {
+        OpenOptions { offset, ..self }
     }
 
     /// Opens raw binary, without a header: `numpy.memmap`.
-    pub fn raw(&mut self, raw: RawSpec) -> &mut OpenOptions {
-        self.raw = Some(raw);
-        self
+    pub fn raw(self, raw: RawSpec) -> OpenOptions {
+        OpenOptions { raw: Some(raw), ..self }
+    }
+
+    /// Tells the system how the elements will be used, as
+    /// [`MappedArray::advise`] does; [`Advice::Normal`] otherwise.
+    pub fn advice(self, advice: Advice) -> OpenOptions {
+        OpenOptions { advice, ..self }
+    }
+
+    /// Says how [`append`](OpenOptions::append) locks the file;
+    /// [`Locking::Try`] otherwise. To lock a file that is mapped see
+    /// [`Source::locked`].
+    pub fn locking(self, locking: Locking) -> OpenOptions {
+        OpenOptions { locking, ..self }
+    }
+
+    /// The locking of functions that write to a file by its path.
+    pub(crate) fn locking_by_path(&self) -> Locking {
+        self.locking
     }
 
     /// True when the array is to be found elsewhere than at the start, or by
     /// other means than a header.
     pub(crate) fn is_placed(&self) -> bool {
-        self.at > 0 || self.raw.is_some()
+        self.offset > 0 || self.raw.is_some()
     }
 
-    /// Takes the exclusive lock on files that are opened to be written by path:
-    /// by [`open_mut`](OpenOptions::open_mut), which takes none unless this is
-    /// set, and by [`append`](OpenOptions::append), for which
-    /// [`Locking::Try`] is the default. After locking, the path still leads to
-    /// the file that was opened.
+    /// Opens an array.
     ///
-    /// The lock is held as long as the array or appender lives. It is of its
-    /// own opening of the file: asking for another lock on the same file, even
-    /// in this process, waits or fails.
+    /// # Errors
+    ///
+    /// As [`MappedArray::from_source`].
     ///
     /// # Examples
     ///
     /// ```
-    /// use npymap::{ErrorKind, Locking, OpenOptions};
+    /// use npymap::{OpenOptions, RawSpec, Source};
     ///
-    /// let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("penguins.npy");
-    /// std::fs::copy("data/penguins.npy", &path)?;
-    /// let mut options = OpenOptions::new();
-    /// options.locking(Locking::Try);
-    /// // SAFETY: nobody else knows of the file.
-    /// let array = unsafe { options.open_mut(&path)? };
-    /// assert_eq!(options.append(&path).unwrap_err().kind(), ErrorKind::Locked);
-    /// drop(array);
-    /// options.append(&path)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// let raw = RawSpec::new("<f8".parse()?).shape(&[4]).offset(128);
+    /// let first = OpenOptions::new().raw(raw).open(Source::read("data/penguins.npy")?)?;
+    /// assert_eq!(first.as_slice::<f64>()?, [39.1, 18.7, 181.0, 3750.0]);
+    /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn locking(&mut self, locking: Locking) -> &mut OpenOptions {
-        self.locking = Some(locking);
-        self
+    pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<MappedArray<D>> {
+        self.open_part(&source).map_err(|error| source.storage().name(error))
     }
 
-    /// The locking of functions that lock by default.
-    pub(crate) fn locking_or_try(&self) -> Locking {
-        self.locking.unwrap_or(Locking::Try)
+    /// Opens an array of a source that stays open, without naming it in
+    /// errors.
+    fn open_part<D: Mapping>(&self, source: &Source<D>) -> Result<MappedArray<D>> {
+        let place = self.place_in(source)?;
+        let data = source.obtain(place.offset, place.layout.nbytes())?;
+        if self.advice != Advice::Normal {
+            data.advise(0..place.layout.nbytes(), self.advice)?;
+        }
+        Ok(MappedArray::of_source(source, data, place, None))
     }
 
-    /// Tells the system how the elements will be used, as
-    /// [`MappedArray::advise`] does; [`Advice::Normal`] otherwise.
-    pub fn advice(&mut self, advice: Advice) -> &mut OpenOptions {
-        self.advice = advice;
-        self
+    /// Opens an array in a mode known at run time.
+    ///
+    /// # Errors
+    ///
+    /// As [`MappedArray::from_source`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{AnySource, OpenOptions, Opened};
+    ///
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let source = unsafe { AnySource::map("data/penguins.npy", "c".parse()?)? };
+    /// let Opened::Writable(mut penguins) = OpenOptions::new().open_mode(source)? else { panic!() };
+    /// penguins.as_slice_mut::<f64>()?[3] = 0.0;
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn open_mode(&self, source: AnySource) -> Result<Opened> {
+        match source {
+            AnySource::ReadOnly(source) => self.open(source).map(Opened::ReadOnly),
+            AnySource::Writable(source) => self.open(source).map(Opened::Writable),
+        }
     }
 
     /// Reads the header and checks all that opening would, without mapping.
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::open`], but for [`Io`](crate::ErrorKind::Io).
-    pub fn header(&self, path: impl AsRef<Path>) -> Result<Header> {
-        let found = |path: &Path| {
-            let (file, stat) = file::open(path, false)?;
-            self.whole_header(&file, stat.len)
-        };
-        on(path.as_ref(), found)
+    /// As [`MappedArray::from_source`], but for
+    /// [`Io`](crate::ErrorKind::Io);
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary, which has
+    /// no header.
+    pub fn header<D>(&self, source: &Source<D>) -> Result<Header> {
+        let storage = source.storage();
+        storage.named(self.whole_header(storage))
     }
 
-    /// Reads the header's text as it stands in the file, good or bad.
+    /// Reads the text of the header as it is in the file, well-formed or not.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io), and those of [`HeaderText::read`].
-    pub fn header_text(&self, path: impl AsRef<Path>) -> Result<HeaderText<'static>> {
-        let text = |path: &Path| {
-            let (file, _) = file::open(path, false)?;
-            HeaderText::read(Rest { file: &file, at: self.at }, self.max_header_len)
-                .map_err(|error| error.inside(self.at))
-        };
-        on(path.as_ref(), text)
-    }
-
-    /// Opens read-only.
-    ///
-    /// # Safety
-    ///
-    /// As [`MappedArray::open`].
-    ///
-    /// # Errors
-    ///
-    /// As [`MappedArray::open`].
-    pub unsafe fn open(&self, path: impl AsRef<Path>) -> Result<MappedArray> {
-        let opened = |path: &Path| {
-            let (file, stat) = file::open(path, false)?;
-            // SAFETY: asks for the same promises.
-            self.array(&file, stat, Some(path), Mode::ReadOnly, |offset, len| unsafe {
-                Map::new(&file, offset, len)
-            })
-        };
-        on(path.as_ref(), opened)
-    }
-
-    /// Opens a file read-only.
-    ///
-    /// # Safety
-    ///
-    /// As [`MappedArray::open`].
-    ///
-    /// # Errors
-    ///
-    /// As [`MappedArray::open`].
-    pub unsafe fn open_file(&self, file: &File) -> Result<MappedArray> {
-        // SAFETY: asks for the same promises.
-        self.array(file, file::stat(file)?, None, Mode::ReadOnly, |offset, len| unsafe {
-            Map::new(file, offset, len)
-        })
-    }
-
-    /// Opens read-write.
-    ///
-    /// # Safety
-    ///
-    /// As [`MappedArray::open_mut`].
-    ///
-    /// # Errors
-    ///
-    /// As [`MappedArray::open`].
-    pub unsafe fn open_mut(&self, path: impl AsRef<Path>) -> Result<MappedArrayMut> {
-        let opened = |path: &Path| {
-            let locking = self.locking.unwrap_or(Locking::Off);
-            let (file, stat, lock) = lock::open_to_write(path, locking)?;
-            // SAFETY: asks for the same promises.
-            let mut array =
-                self.array(&file, stat, Some(path), Mode::ReadWrite, |offset, len| unsafe {
-                    MapMut::shared(&file, offset, len)
-                })?;
-            array.origin.lock = lock.map(Arc::new);
-            Ok(array)
-        };
-        on(path.as_ref(), opened)
-    }
-
-    /// Opens a file read-write; it must have been opened so.
-    ///
-    /// # Safety
-    ///
-    /// As [`MappedArray::open_mut`].
-    ///
-    /// # Errors
-    ///
-    /// As [`MappedArray::open`].
-    pub unsafe fn open_mut_file(&self, file: &File) -> Result<MappedArrayMut> {
-        // SAFETY: asks for the same promises.
-        self.array(file, file::stat(file)?, None, Mode::ReadWrite, |offset, len| unsafe {
-            MapMut::shared(file, offset, len)
-        })
-    }
-
-    /// Opens copy-on-write.
-    ///
-    /// # Safety
-    ///
-    /// As [`MappedArray::open`].
-    ///
-    /// # Errors
-    ///
-    /// As [`MappedArray::open`].
-    pub unsafe fn open_copy_on_write(&self, path: impl AsRef<Path>) -> Result<MappedArrayMut> {
-        let opened = |path: &Path| {
-            let (file, stat) = file::open(path, false)?;
-            // SAFETY: asks for the same promises.
-            self.array(&file, stat, Some(path), Mode::CopyOnWrite, |offset, len| unsafe {
-                MapMut::private(&file, offset, len)
-            })
-        };
-        on(path.as_ref(), opened)
-    }
-
-    /// Opens a file copy-on-write; it needn't be writable.
-    ///
-    /// # Safety
-    ///
-    /// As [`MappedArray::open`].
-    ///
-    /// # Errors
-    ///
-    /// As [`MappedArray::open`].
-    pub unsafe fn open_copy_on_write_file(&self, file: &File) -> Result<MappedArrayMut> {
-        // SAFETY: asks for the same promises.
-        self.array(file, file::stat(file)?, None, Mode::CopyOnWrite, |offset, len| unsafe {
-            MapMut::private(file, offset, len)
-        })
-    }
-
-    /// Opens in a mode known at run time.
-    ///
-    /// # Safety
-    ///
-    /// As the verb for that mode.
-    ///
-    /// # Errors
-    ///
-    /// As [`MappedArray::open`], and
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for `w+`, which needs
-    /// more: see [`MappedArray::create`]. Raw binary with a shape has all it
-    /// needs, and is made as by [`MappedArray::create_raw`], unless a file is
-    /// there.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{OpenOptions, Opened};
-    ///
-    /// // SAFETY: nobody changes or truncates the file meanwhile.
-    /// let opened = unsafe { OpenOptions::new().open_mode("c".parse()?, "data/penguins.npy")? };
-    /// let Opened::Writable(mut penguins) = opened else { panic!() };
-    /// penguins.as_slice_mut::<f64>()?[3] = 0.0;
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    pub unsafe fn open_mode(&self, mode: Mode, path: impl AsRef<Path>) -> Result<Opened> {
-        match mode {
-            // SAFETY: asks for the same promises.
-            Mode::ReadOnly => unsafe { self.open(path) }.map(Opened::ReadOnly),
-            // SAFETY: asks for the same promises.
-            Mode::ReadWrite => unsafe { self.open_mut(path) }.map(Opened::Writable),
-            // SAFETY: asks for the same promises.
-            Mode::CopyOnWrite => unsafe { self.open_copy_on_write(path) }.map(Opened::Writable),
-            Mode::Create => on(path.as_ref(), |path| match &self.raw {
-                // SAFETY: asks for the same promises.
-                Some(raw) => unsafe { raw::create(path, raw, self.at, &CreateOptions::new()) }
-                    .map(Opened::Writable),
-                None => Err(RequestError::CreateMode.into()),
-            }),
-        }
-    }
-
-    /// Opens a file that the system promises never to change.
-    ///
-    /// # Errors
-    ///
-    /// As [`MappedArray::open_immutable`].
-    pub fn open_immutable(&self, path: impl AsRef<Path>) -> Result<MappedArray> {
-        let opened = |path: &Path| {
-            let (file, stat) = file::open(path, false)?;
-            self.array(&file, stat, Some(path), Mode::ReadOnly, |offset, len| {
-                Map::immutable(&file, offset, len)
-            })
-        };
-        on(path.as_ref(), opened)
-    }
-
-    /// As [`open_immutable`](OpenOptions::open_immutable), for an open file.
-    ///
-    /// # Errors
-    ///
-    /// As [`MappedArray::open_immutable`].
-    pub fn open_immutable_file(&self, file: &File) -> Result<MappedArray> {
-        self.array(file, file::stat(file)?, None, Mode::ReadOnly, |offset, len| {
-            Map::immutable(file, offset, len)
-        })
-    }
-
-    /// Copies an array into page-aligned memory of its own; safe, since no
-    /// other process can reach it.
-    ///
-    /// # Errors
-    ///
-    /// As [`MappedArray::open`]. A file that gets shorter meanwhile is an
-    /// [`Truncated`](crate::ErrorKind::Truncated), not a fault.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
-    /// assert_eq!(penguins.as_slice::<f64>()?[3], 3750.0);
-    /// # Ok::<(), npymap::Error>(())
-    /// ```
-    pub fn read(&self, path: impl AsRef<Path>) -> Result<MappedArrayMut> {
-        let read = |path: &Path| {
-            let (file, stat) = file::open(path, false)?;
-            self.copy(&file, stat.len, Some(path))
-        };
-        on(path.as_ref(), read)
-    }
-
-    /// As [`read`](OpenOptions::read), for an open file.
-    ///
-    /// # Errors
-    ///
-    /// As [`read`](OpenOptions::read).
-    pub fn read_file(&self, file: &File) -> Result<MappedArrayMut> {
-        self.copy(file, file::stat(file)?.len, None)
-    }
-
-    fn copy(&self, file: &File, len: u64, path: Option<&Path>) -> Result<MappedArrayMut> {
-        let place = self.place(file, len)?;
-        let mut data = MapMut::anonymous(place.layout.nbytes())?;
-        file::read_elements(file, data.as_mut(), place.offset)?;
-        let origin = Origin::new(path, None, &place);
-        Ok(MappedArray { layout: place.layout, data, origin })
-    }
-
-    /// Finds the elements, then maps them alone.
-    fn array<D: Mapping>(
-        &self,
-        file: &File,
-        stat: Stat,
-        path: Option<&Path>,
-        mode: Mode,
-        map: impl FnOnce(u64, usize) -> Result<D>,
-    ) -> Result<MappedArray<D>> {
-        let place = match mode {
-            Mode::ReadWrite => self.place_mut(file, stat.len),
-            _ => self.place(file, stat.len),
-        }?;
-        let data = map(place.offset, place.layout.nbytes())?;
-        if self.advice != Advice::Normal {
-            data.advise(0..place.layout.nbytes(), self.advice)?;
-        }
-        let mut origin = Origin::new(path, Some(mode), &place);
-        origin.id = stat.id;
-        Ok(MappedArray { layout: place.layout, data, origin })
+    /// [`Io`](crate::ErrorKind::Io), and those of
+    /// [`HeaderText::read`]; [`InvalidInput`](crate::ErrorKind::InvalidInput) for
+    /// raw binary, which has no header.
+    pub fn header_text<D>(&self, source: &Source<D>) -> Result<HeaderText<'static>> {
+        let storage = source.storage();
+        let text = self.expect_header().and_then(|()| {
+            HeaderText::read(Rest { storage, offset: self.offset }, self.max_header_len)
+                .map_err(|error| error.inside(self.offset))
+        });
+        storage.named(text)
     }
 }
 
-/// Reads a file from its start, whatever its own position.
+impl<D: Mapping> MappedArray<D> {
+    /// Opens the `.npy` that a source holds.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::ErrorKind::Io) and
+    /// [`Io`](crate::ErrorKind::Io) when the system refuses,
+    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are
+    /// missing, those of [`Header::parse`] and
+    /// [`Layout::new`](crate::Layout::new).
+    ///
+    /// # Examples
+    ///
+    /// See [`Source`].
+    pub fn from_source(source: Source<D>) -> Result<MappedArray<D>> {
+        OpenOptions::new().open(source)
+    }
+}
+
+impl MappedArray<Map> {
+    /// Opens a `.npy` file read-only.
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety).
+    ///
+    /// # Errors
+    ///
+    /// As [`from_source`](MappedArray::from_source), and
+    /// [`Unsupported`](crate::ErrorKind::Unsupported).
+    pub unsafe fn open(path: impl AsRef<Path>) -> Result<MappedArray> {
+        // SAFETY: the source goes into the array, so the promise that the
+        // caller made for the array is for all that is obtained from it.
+        MappedArray::from_source(unsafe { Source::map(path) }?)
+    }
+}
+
+impl MappedArray<MapMut> {
+    /// Opens a `.npy` file read-write: what is stored goes to the file.
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety).
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](MappedArray::open).
+    pub unsafe fn open_mut(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
+        // SAFETY: the source goes into the array, as in `open`.
+        MappedArray::from_source(unsafe { Source::map_mut(path) }?)
+    }
+
+    /// Opens a `.npy` file copy-on-write: what is stored stays in memory. See
+    /// [`Source::into_copy_on_write`].
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety).
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](MappedArray::open).
+    pub unsafe fn open_copy_on_write(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
+        // SAFETY: the source goes into the array, as in `open`.
+        MappedArray::from_source(unsafe { Source::map(path) }?.into_copy_on_write())
+    }
+
+    /// Copies a `.npy` file into page-aligned memory: `numpy.load`. Safe, since
+    /// no other process can reach it.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](MappedArray::open). A file that gets shorter meanwhile is an
+    /// [`Truncated`](crate::ErrorKind::Truncated), not a signal.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// assert_eq!(penguins.as_slice::<f64>()?[3], 3750.0);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn read(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
+        MappedArray::from_source(Source::read(path)?)
+    }
+}
+
+/// Reads storage from an offset on.
 pub(crate) struct Rest<'a> {
-    pub(crate) file: &'a File,
-    pub(crate) at: u64,
+    pub(crate) storage: &'a Storage,
+    pub(crate) offset: u64,
 }
 
 impl std::io::Read for Rest<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let n = file::read_at(self.file, buffer, self.at)?;
-        self.at += u64::try_from(n).unwrap_or(0);
+        let n = self.storage.read_at(buffer, self.offset)?;
+        self.offset += platform::file_len(n);
         Ok(n)
     }
 }

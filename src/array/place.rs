@@ -1,20 +1,29 @@
 //! Where an array lies in a file: as its header says, or a [`RawSpec`].
 
-use std::fs::File;
+use std::thread;
+use std::time::Duration;
 
-use super::OpenOptions;
+use super::{OpenOptions, RawSpec};
 use crate::dtype::literal::tuple;
-use crate::error::{Error, ExtentError, Result, ShapeError, SystemError};
+use crate::error::{
+    Error, ExtentError, Failure, HeaderError, RequestError, Result, ShapeError, SystemError,
+};
 use crate::layout::{Layout, Order};
 use crate::npy::{Header, Preamble, Version};
-use crate::source::file;
+use crate::source::Source;
+use crate::source::mode::Mode;
+use crate::source::storage::{self, ReadAt, Storage};
 
 /// Enough for any header without many fields.
 const FIRST_READ: usize = 1024;
 const FIRST_READ_END: u64 = 1024;
 
-/// How often a header that makes no sense is looked at again.
-const LOOKS: usize = 3;
+/// How often a file is looked at again.
+const RETRIES: usize = 2;
+
+/// Time for a header that is being written to be whole. The write is one call
+/// of a few bytes.
+const PAUSE: Duration = Duration::from_micros(200);
 
 /// Where an array lies in a file.
 #[derive(Clone, Debug)]
@@ -36,6 +45,15 @@ impl Place {
         let offset = offset.ok_or_else(|| too_large(&layout).in_contents())?;
         let (order, header) = (header.order, Some((header.version, header.data_offset)));
         Ok(Place { layout, offset, order, header })
+    }
+
+    /// The place of an array of a member that starts at `start` of a file.
+    #[cfg(any(feature = "npz", feature = "tar"))]
+    pub(crate) fn moved_by(self, start: u64) -> Place {
+        let offset = self.offset.saturating_add(start);
+        let data_offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        let header = self.header.map(|(version, _)| (version, data_offset));
+        Place { offset, header, ..self }
     }
 
     /// Where in the file the last element ends; `None` beyond all files.
@@ -63,48 +81,68 @@ fn too_large(layout: &Layout) -> Error {
 }
 
 impl OpenOptions {
-    /// Finds an array, with all its elements, in a file of `len` bytes.
-    pub(crate) fn place(&self, file: &File, len: u64) -> Result<Place> {
+    /// Finds the array that a source holds, with all its elements. A file that
+    /// may be written is made as long as a raw array with a shape.
+    pub(super) fn place_in<D>(&self, source: &Source<D>) -> Result<Place> {
+        let storage = source.storage();
+        match &self.raw {
+            Some(raw) if raw.grows && source.mode() == Some(Mode::ReadWrite) => {
+                self.make_room(raw, storage)
+            }
+            _ => self.place(storage),
+        }
+    }
+
+    /// Finds an array, with all its elements.
+    pub(crate) fn place(&self, storage: &Storage) -> Result<Place> {
+        let len = storage.len();
         let place = match &self.raw {
             Some(_) if len == 0 => Err(ExtentError::Empty.into()),
-            Some(raw) => raw.place(self.at, len).and_then(|place| place.inside(len)),
-            None => settled(file, len, |len| {
-                let header = self.read_header(file, len)?;
-                Place::of(&header, self.at)?.inside(len)
+            Some(raw) => raw.place(self.offset, len).and_then(|place| place.inside(len)),
+            None => settled(storage, |len| {
+                let header = self.read_header(storage, len)?;
+                Place::of(&header, self.offset)?.inside(len)
             }),
         };
-        place.map_err(|error| error.inside(self.at))
+        place.map_err(|error| error.inside(self.offset))
     }
 
-    /// Reads the header of an array that is there with all its elements, in a
-    /// file of `len` bytes.
-    pub(crate) fn whole_header(&self, file: &File, len: u64) -> Result<Header> {
-        let found = settled(file, len, |len| {
-            let header = self.read_header(file, len)?;
-            Place::of(&header, self.at)?.inside(len)?;
+    /// Reads the header of an array that is there with all its elements.
+    pub(super) fn whole_header(&self, storage: &Storage) -> Result<Header> {
+        self.expect_header()?;
+        let found = settled(storage, |len| {
+            let header = self.read_header(storage, len)?;
+            Place::of(&header, self.offset)?.inside(len)?;
             Ok(header)
         });
-        found.map_err(|error| error.inside(self.at))
+        found.map_err(|error| error.inside(self.offset))
     }
 
-    /// As [`place`](OpenOptions::place), in a file that may be written: raw
-    /// arrays with a shape make it as long as they are.
-    pub(crate) fn place_mut(&self, file: &File, len: u64) -> Result<Place> {
-        let Some(raw) = self.raw.as_ref().filter(|raw| raw.grows) else {
-            return self.place(file, len);
-        };
-        let place = raw.place(self.at, len).map_err(|error| error.inside(self.at))?;
+    /// Refuses to look for a header where raw binary was announced.
+    pub(super) fn expect_header(&self) -> Result<()> {
+        if self.raw.is_none() {
+            return Ok(());
+        }
+        let value = "raw binary has no header".to_owned();
+        let expected = "options without `raw`; `open` checks raw binary".to_owned();
+        Err(RequestError::Argument { found: value, expected }.into())
+    }
+
+    /// Finds a raw array, and makes the file as long as it is.
+    fn make_room(&self, raw: &RawSpec, storage: &Storage) -> Result<Place> {
+        let len = storage.len();
+        let place = raw.place(self.offset, len).map_err(|error| error.inside(self.offset))?;
         let end = place.end().ok_or_else(|| place.too_large())?;
         if end > len && place.layout.nbytes() > 0 {
-            file::extend(file, len, end).map_err(SystemError::io("make it longer"))?;
+            storage.extend(len, end)?;
         }
         Ok(place)
     }
 
     /// Reads the header, with one call unless it is long, then with two.
-    pub(crate) fn read_header(&self, file: &File, len: u64) -> Result<Header> {
+    pub(crate) fn read_header(&self, from: &(impl ReadAt + ?Sized), len: u64) -> Result<Header> {
         let mut first = [0; FIRST_READ];
-        let filled = read_at(file, &mut first, self.at)?;
+        let filled = read_at(from, &mut first, self.offset)?;
         let start = first.get(..filled).unwrap_or_default();
         let preamble = Preamble::parse(start)?;
         let end = usize::try_from(preamble.data_offset()).unwrap_or(usize::MAX);
@@ -112,31 +150,109 @@ impl OpenOptions {
             return Header::behind(preamble, start, self.max_header_len);
         }
         let mut whole = start.to_vec();
-        let there = len.saturating_sub(self.at).max(FIRST_READ_END);
+        let there = len.saturating_sub(self.offset).max(FIRST_READ_END);
         whole.resize(end.min(usize::try_from(there).unwrap_or(usize::MAX)), 0);
         let rest = whole.get_mut(FIRST_READ..).unwrap_or_default();
-        let found = FIRST_READ + read_at(file, rest, self.at.saturating_add(FIRST_READ_END))?;
+        let found = FIRST_READ + read_at(from, rest, self.offset.saturating_add(FIRST_READ_END))?;
         Header::behind(preamble, whole.get(..found).unwrap_or_default(), self.max_header_len)
     }
 }
 
-/// Looks at a file of `len` bytes.
+/// Looks at storage of some length, and again if an append can have come in
+/// between.
 ///
-/// Who adds rows meanwhile writes first behind the elements and then to the
-/// header, so one that doesn't fit the file is looked at again.
-fn settled<T>(file: &File, mut len: u64, look: impl Fn(u64) -> Result<T>) -> Result<T> {
-    let mut again = 0..LOOKS;
+/// An appender writes rows first and the header after them. So the length that
+/// was asked before the header was read may be too small for it, and the
+/// header may be seen half written.
+fn settled<T>(storage: &Storage, look: impl Fn(u64) -> Result<T>) -> Result<T> {
+    retried(storage.len(), || storage.current_len(), || thread::sleep(PAUSE), look)
+}
+
+/// As [`settled`], with the length asked by `measure` and time spent by
+/// `pause`.
+fn retried<T>(
+    mut len: u64,
+    measure: impl Fn() -> Result<u64>,
+    pause: impl Fn(),
+    look: impl Fn(u64) -> Result<T>,
+) -> Result<T> {
+    let mut left = RETRIES;
     loop {
-        match look(len) {
-            Err(error) if error.is_about_contents() && again.next().is_some() => {
-                len = file::len(file)?;
-            }
+        let error = match look(len) {
+            Err(error) if left > 0 => error,
             found => return found,
+        };
+        left -= 1;
+        match error.failure() {
+            Failure::Extent(ExtentError::ShortFile { .. }) => {
+                let before = len;
+                len = measure()?;
+                if len == before {
+                    return Err(error);
+                }
+            }
+            Failure::Header(
+                HeaderError::Syntax { .. } | HeaderError::Value { .. } | HeaderError::Keys { .. },
+            ) => {
+                pause();
+                len = measure()?;
+            }
+            _ => return Err(error),
         }
     }
 }
 
 /// Reads part of the header.
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
-    file::read_at(file, buffer, offset).map_err(SystemError::io("read the header"))
+fn read_at(from: &(impl ReadAt + ?Sized), buffer: &mut [u8], offset: u64) -> Result<usize> {
+    storage::read_full_at(from, buffer, offset).map_err(SystemError::io("read the header"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// How often a file is looked at, and how often there is a pause, when
+    /// every look fails with this error and the file grows by `grows`.
+    fn looks(kind: impl Fn() -> Error, grows: u64) -> (usize, usize) {
+        let (looks, pauses, len) = (Cell::new(0), Cell::new(0), Cell::new(100));
+        let measure = || {
+            len.set(len.get() + grows);
+            Ok(len.get())
+        };
+        let failed = retried::<()>(
+            100,
+            measure,
+            || pauses.set(pauses.get() + 1),
+            |_| {
+                looks.set(looks.get() + 1);
+                Err(kind())
+            },
+        );
+        assert!(failed.is_err());
+        (looks.get(), pauses.get())
+    }
+
+    #[test]
+    fn only_what_an_append_can_cause_is_looked_at_again() {
+        let short = || ExtentError::ShortFile { needed: 200, found: 100 }.into();
+        assert_eq!(looks(short, 0), (1, 0));
+        assert_eq!(looks(short, 1), (RETRIES + 1, 0));
+        assert_eq!(looks(|| HeaderError::Magic { found: Vec::new() }.into(), 1), (1, 0));
+        assert_eq!(looks(|| ExtentError::Empty.into(), 1), (1, 0));
+        let half_written = b"\x93NUMPY\x01\x00\x04\x00{'a\n";
+        let (looks, pauses) = (Cell::new(0), Cell::new(0));
+        let found = retried(
+            100,
+            || Ok(100),
+            || pauses.set(pauses.get() + 1),
+            |_| {
+                looks.set(looks.get() + 1);
+                if looks.get() <= RETRIES { Header::parse(half_written).map(drop) } else { Ok(()) }
+            },
+        );
+        assert!(found.is_ok());
+        assert_eq!((looks.get(), pauses.get()), (RETRIES + 1, RETRIES));
+    }
 }

@@ -35,10 +35,11 @@ impl OpenOptions {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_from(&self, mut from: impl Read) -> Result<MappedArrayMut> {
+        self.expect_header()?;
         let header = HeaderText::read(&mut from, self.max_header_len)?.header()?;
         let place = Place::of(&header, 0)?;
         let data = elements(&mut from, place.layout.nbytes())?;
-        let origin = Origin::new(None, None, &place);
+        let origin = Origin::in_memory(&place);
         Ok(MappedArray { layout: place.layout, data, origin })
     }
 }

@@ -1,13 +1,12 @@
 //! Several `.npy` one after another in one file.
 
-use std::fs::File;
 use std::iter::FusedIterator;
-use std::path::{Path, PathBuf};
 
-use super::{OpenOptions, Place, on};
+use super::{OpenOptions, Place};
 use crate::error::{Error, Result};
 use crate::npy::Header;
-use crate::source::file;
+use crate::source::Source;
+use crate::source::storage::Storage;
 
 /// The arrays of a file, as `numpy.save` writes them one after another into
 /// an open file; made by [`OpenOptions::walk`].
@@ -15,9 +14,7 @@ use crate::source::file;
 /// Ends behind the last array, or after the first error.
 #[derive(Debug)]
 pub struct Walk {
-    file: File,
-    len: u64,
-    path: PathBuf,
+    storage: Storage,
     /// Where the next array starts; `None` after an error.
     next: Option<u64>,
     options: OpenOptions,
@@ -27,8 +24,8 @@ pub struct Walk {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Walked {
-    /// Where it starts, for [`OpenOptions::at`].
-    pub at: u64,
+    /// Where it starts, for [`OpenOptions::offset`].
+    pub offset: u64,
     /// Where it ends and the next one starts.
     pub end: u64,
     /// What it is.
@@ -39,18 +36,18 @@ impl OpenOptions {
     /// Goes from array to array of a file that holds several `.npy`, reading
     /// headers only.
     ///
-    /// The first is at the start of the file, or where [`at`](OpenOptions::at)
-    /// says.
+    /// The first is at the start of the file, or at
+    /// [`offset`](OpenOptions::offset).
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io). Each step may fail as
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary. Each step may fail as
     /// [`header`](OpenOptions::header).
     ///
     /// # Examples
     ///
     /// ```
-    /// use npymap::OpenOptions;
+    /// use npymap::{OpenOptions, Source};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("several.bin");
@@ -58,29 +55,29 @@ impl OpenOptions {
     /// npymap::write_npy_to(&mut file, &npymap::ndarray::arr1(&[1_u16, 2, 3]))?;
     /// npymap::write_npy_to(&mut file, &npymap::ndarray::arr1(&[0.5_f64]))?;
     ///
-    /// let arrays = OpenOptions::new().walk(&path)?.collect::<npymap::Result<Vec<_>>>()?;
-    /// let second = OpenOptions::new().at(arrays[1].at).read(&path)?;
+    /// let arrays = OpenOptions::new().walk(Source::read(&path)?)?.collect::<npymap::Result<Vec<_>>>()?;
+    /// let second = OpenOptions::new().offset(arrays[1].offset).open(Source::read(&path)?)?;
     /// assert_eq!(second.as_slice::<f64>()?, [0.5]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn walk(&self, path: impl AsRef<Path>) -> Result<Walk> {
-        let path = path.as_ref();
-        let (file, stat) = on(path, |path| file::open(path, false))?;
-        let mut options = OpenOptions::new();
-        options.max_header_len(self.max_header_len);
-        Ok(Walk { file, len: stat.len, path: path.to_owned(), next: Some(self.at), options })
+    pub fn walk<D>(&self, source: Source<D>) -> Result<Walk> {
+        let storage = source.into_storage();
+        storage.named(self.expect_header())?;
+        let options = OpenOptions::new().max_header_len(self.max_header_len);
+        Ok(Walk { storage, next: Some(self.offset), options })
     }
 }
 
 impl Walk {
-    fn read(&mut self, at: u64) -> Result<Walked> {
-        self.options.at(at);
-        let found = self.options.read_header(&self.file, self.len).and_then(|header| {
-            let place = Place::of(&header, at)?.inside(self.len)?;
+    fn read(&self, offset: u64) -> Result<Walked> {
+        let len = self.storage.len();
+        let options = self.options.clone().offset(offset);
+        let found = options.read_header(&self.storage, len).and_then(|header| {
+            let place = Place::of(&header, offset)?.inside(len)?;
             let end = place.end().ok_or_else(|| place.too_large())?;
-            Ok(Walked { at, end, header })
+            Ok(Walked { offset, end, header })
         });
-        found.map_err(|error: Error| error.inside(at).at(&self.path))
+        self.storage.named(found.map_err(|error: Error| error.inside(offset)))
     }
 }
 
@@ -88,8 +85,8 @@ impl Iterator for Walk {
     type Item = Result<Walked>;
 
     fn next(&mut self) -> Option<Result<Walked>> {
-        let at = self.next.take().filter(|&at| at < self.len)?;
-        let found = self.read(at);
+        let offset = self.next.take().filter(|&offset| offset < self.storage.len())?;
+        let found = self.read(offset);
         self.next = found.as_ref().ok().map(|found| found.end);
         Some(found)
     }

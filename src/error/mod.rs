@@ -146,18 +146,6 @@ impl Error {
         matches!(self.0.failure, Failure::Header(HeaderError::Magic { .. }))
     }
 
-    /// Whether it is about what a file holds, so that another look may succeed
-    /// once a writer has finished.
-    pub(crate) fn is_about_contents(&self) -> bool {
-        matches!(
-            self.kind(),
-            ErrorKind::Truncated
-                | ErrorKind::Damaged
-                | ErrorKind::Unsupported
-                | ErrorKind::LimitExceeded
-        )
-    }
-
     /// The same error, said of `path`.
     #[cold]
     pub(crate) fn at(mut self, path: &Path) -> Error {

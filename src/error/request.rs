@@ -27,7 +27,7 @@ pub(crate) enum RequestError {
     },
 
     /// Rows are added to whole `.npy` files only.
-    #[error("rows are added to files that are one `.npy`: leave out `at` and `raw`")]
+    #[error("rows are added to files that are one `.npy`: leave out `offset` and `raw`")]
     Placed,
 
     /// The array is of no file that has a path.

@@ -56,6 +56,7 @@ pub struct Batches<B> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct BatchOptions {
     threads: usize,
     ahead: usize,
@@ -113,22 +114,19 @@ impl Default for BatchOptions {
 
 impl BatchOptions {
     /// The defaults: one thread, two batches ahead.
-    #[must_use]
     pub fn new() -> BatchOptions {
         BatchOptions::default()
     }
 
     /// How many threads read; at least one.
-    pub fn threads(&mut self, threads: usize) -> &mut BatchOptions {
-        self.threads = threads.max(1);
-        self
+    pub fn threads(self, threads: usize) -> BatchOptions {
+        BatchOptions { threads: threads.max(1), ..self }
     }
 
     /// How many batches are read, or being read, before they are asked for; at
     /// least one.
-    pub fn ahead(&mut self, ahead: usize) -> &mut BatchOptions {
-        self.ahead = ahead.max(1);
-        self
+    pub fn ahead(self, ahead: usize) -> BatchOptions {
+        BatchOptions { ahead: ahead.max(1), ..self }
     }
 
     /// Starts reading: `batches` says which rows, `read` puts them into memory,

@@ -5,13 +5,69 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{RequestError, Result, SystemError};
 use crate::kernel;
 use crate::source::pages::{Mapping, sealed::Pages};
 use crate::source::platform::mmap::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
-use crate::source::{file, platform};
+use crate::source::platform::{Advice, Id};
+use crate::source::{Source, file, platform};
+
+/// A file that may be mapped.
+///
+/// There is one only if the promise of [`Source`] holds for all maps that are
+/// made with it, and for everything that keeps one of them, until the last of
+/// them is dropped. So the functions that take one are safe.
+#[derive(Debug)]
+pub struct Mappable<'a>(&'a File);
+
+impl<'a> Mappable<'a> {
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety), for all maps that are made
+    /// with this.
+    pub(crate) unsafe fn new(file: &'a File) -> Mappable<'a> {
+        Mappable(file)
+    }
+}
+
+/// The parts of a file that writable maps of one source have. No two overlap:
+/// what one lends mutably, another would lend too.
+#[derive(Debug, Default)]
+pub(crate) struct Ranges(Mutex<Vec<Range<u64>>>);
+
+/// A part of a file that no other writable map of the same source has, until
+/// this is dropped.
+#[derive(Debug)]
+struct Lease {
+    ranges: Arc<Ranges>,
+    range: Range<u64>,
+}
+
+impl Lease {
+    fn new(ranges: &Arc<Ranges>, range: Range<u64>) -> Result<Lease> {
+        let mut all = ranges.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.iter().any(|other| other.start < range.end && range.start < other.end) {
+            let value = format!("bytes {} to {} of the file", range.start, range.end);
+            let expected = "a part that no other array has: drop that one first".to_owned();
+            return Err(RequestError::Argument { found: value, expected }.into());
+        }
+        all.push(range.clone());
+        drop(all);
+        Ok(Lease { ranges: Arc::clone(ranges), range })
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut all = self.ranges.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = all.iter().position(|range| *range == self.range) {
+            all.swap_remove(own);
+        }
+    }
+}
 
 /// Read-only bytes of one array's elements, and no others.
 ///
@@ -22,6 +78,11 @@ pub struct Map {
     memory: Option<Arc<Mmap>>,
     /// Whether the bytes are the file's, all of them.
     shared: bool,
+    /// The file, and where the bytes start in it, if it can be mapped again.
+    region: Option<(Id, u64)>,
+    /// Keeps what was a writable map from being mapped again.
+    #[expect(dead_code, reason = "it is held until the map is dropped")]
+    lease: Option<Arc<Lease>>,
 }
 
 /// Writable bytes of one array's elements, and no others: shared with the
@@ -37,29 +98,47 @@ pub struct MapMut {
     memory: Option<MmapMut>,
     /// The file that what is stored goes to, and where in it.
     shared: Option<(File, u64)>,
+    /// The part of the file that it has to itself.
+    lease: Option<Lease>,
 }
 
 impl Map {
     /// Maps `len` bytes of a file from `offset` on, read-only.
-    ///
-    /// # Safety
-    ///
-    /// As long as the map or a clone lives, nobody may truncate the file below
-    /// the end of these bytes. While they are borrowed, nobody may change them.
-    pub(crate) unsafe fn new(file: &File, offset: u64, len: usize) -> Result<Map> {
+    fn new(file: &Mappable<'_>, offset: u64, len: usize, id: Option<Id>) -> Result<Map> {
         let map = |options: &mut MmapOptions| {
-            // SAFETY: the promises asked of the caller are those `map` asks of
-            // us; the file is held to them for as long as the `Mmap` lives,
-            // which only this `Map` and its clones own.
-            unsafe { options.map(file) }
+            // SAFETY: a `Mappable` file is not truncated while maps of it live,
+            // and its bytes don't change while they are borrowed. Only this
+            // `Map` and its clones own the `Mmap`, and they lend its bytes for
+            // no longer than they live.
+            unsafe { options.map(file.0) }
         };
-        Ok(Map { memory: mapped(offset, len, map)?.map(Arc::new), shared: true })
+        let memory = mapped(offset, len, map)?.map(Arc::new);
+        Ok(Map { memory, shared: true, region: id.map(|id| (id, offset)), lease: None })
+    }
+
+    /// Maps the same bytes again, without read-ahead; `None` when they are not
+    /// a file's, or the path leads to another file by now.
+    pub(crate) fn map_again(&self, path: &Path) -> Result<Option<Map>> {
+        let (Some(memory), Some((id, offset))) = (&self.memory, self.region) else {
+            return Ok(None);
+        };
+        let Ok((file, stat)) = file::open(path, false) else { return Ok(None) };
+        if stat.id != Some(id) {
+            return Ok(None);
+        }
+        // SAFETY: it is the file that this map is of, since no other one gets
+        // its identity while it is mapped. Whoever opened it made the promise
+        // for all that is obtained from its source, and so for this map.
+        let file = unsafe { Mappable::new(&file) };
+        let map = Map::new(&file, offset, memory.len(), Some(id))?;
+        map.advise(0..memory.len(), Advice::Random)?;
+        Ok(Some(map))
     }
 
     /// Maps `len` bytes of a file that the system promises never to change.
     pub(crate) fn immutable(file: &File, offset: u64, len: usize) -> Result<Map> {
         if len == 0 {
-            return Ok(Map { memory: None, shared: true });
+            return Ok(Map { memory: None, shared: true, region: None, lease: None });
         }
         let refused = |error: MapIfSafeError| {
             if error.map_failed() {
@@ -69,12 +148,8 @@ impl Map {
             }
         };
         let memory = MmapOptions::new().offset(offset).len(len).map_if_safe(file);
-        Ok(Map { memory: Some(Arc::new(memory.map_err(refused)?)), shared: true })
-    }
-
-    /// True when every byte is the file's.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.shared
+        let memory = Some(Arc::new(memory.map_err(refused)?));
+        Ok(Map { memory, shared: true, region: None, lease: None })
     }
 
     /// Unmaps, if no clone is left, and returns what the system said.
@@ -85,47 +160,51 @@ impl Map {
 
 impl MapMut {
     /// Maps `len` bytes of a file from `offset` on, read-write and shared with
-    /// the file.
-    ///
-    /// # Safety
-    ///
-    /// As long as the map lives, nobody may truncate the file below the end of
-    /// these bytes, and nobody may read or change them while they are borrowed
-    /// mutably, nor change them while they are borrowed.
-    pub(crate) unsafe fn shared(file: &File, offset: u64, len: usize) -> Result<MapMut> {
+    /// the file. `ranges` are the parts that other maps of its source have.
+    pub(crate) fn shared(
+        file: &Mappable<'_>,
+        offset: u64,
+        len: usize,
+        ranges: &Arc<Ranges>,
+    ) -> Result<MapMut> {
+        let lease = match len {
+            0 => None,
+            _ => {
+                let end = offset.saturating_add(platform::file_len(len));
+                Some(Lease::new(ranges, offset..end)?)
+            }
+        };
         let map = |options: &mut MmapOptions| {
-            // SAFETY: the promises asked of the caller are those `map_mut` asks
-            // of us; the file is held to them for as long as the `MmapMut`
-            // lives, which only this `MapMut` owns.
-            unsafe { options.map_mut(file) }
+            // SAFETY: a `Mappable` file is not truncated while maps of it live,
+            // and its bytes are neither changed nor, while they are borrowed
+            // mutably, read by others. Other maps of the same source have other
+            // parts, as the lease sees to. Only this `MapMut` owns the
+            // `MmapMut`.
+            unsafe { options.map_mut(file.0) }
         };
         let memory = mapped(offset, len, map)?;
-        let file = file.try_clone().map_err(SystemError::io("keep the file open"))?;
-        Ok(MapMut { memory, shared: Some((file, offset)) })
+        let file = file.0.try_clone().map_err(SystemError::io("keep the file open"))?;
+        Ok(MapMut { memory, shared: Some((file, offset)), lease })
     }
 
     /// Maps `len` bytes of a file from `offset` on, read-write; what is stored
     /// stays in this map.
     ///
     /// No swap is reserved: files larger than memory can be mapped.
-    ///
-    /// # Safety
-    ///
-    /// As [`Map::new`]: pages nobody stored to are still the file's.
-    pub(crate) unsafe fn private(file: &File, offset: u64, len: usize) -> Result<MapMut> {
+    fn private(file: &Mappable<'_>, offset: u64, len: usize) -> Result<MapMut> {
         let map = |options: &mut MmapOptions| {
             let options = options.no_reserve_swap();
-            // SAFETY: the promises asked of the caller are those `map_copy`
-            // asks of us; the file is held to them for as long as the `MmapMut`
-            // lives, which only this `MapMut` owns.
-            unsafe { options.map_copy(file) }
+            // SAFETY: as for `Map::new`: pages that were not stored to still
+            // are the file's. What is stored goes to no other map.
+            unsafe { options.map_copy(file.0) }
         };
-        Ok(MapMut { memory: mapped(offset, len, map)?, shared: None })
+        Ok(MapMut { memory: mapped(offset, len, map)?, shared: None, lease: None })
     }
 
     /// Takes `len` zero bytes of page-aligned memory.
     pub(crate) fn anonymous(len: usize) -> Result<MapMut> {
-        Ok(MapMut { memory: mapped(0, len, |options| options.map_anon())?, shared: None })
+        let memory = mapped(0, len, |options| options.map_anon())?;
+        Ok(MapMut { memory, shared: None, lease: None })
     }
 
     /// Asks for large pages, which fresh memory that is filled whole is faster
@@ -137,11 +216,13 @@ impl MapMut {
 
     /// Makes it read-only, so that it can be shared.
     pub(crate) fn into_read_only(self) -> Result<Map> {
-        let shared = self.shared.is_some();
-        let Some(memory) = self.memory else { return Ok(Map { memory: None, shared }) };
+        let (shared, lease) = (self.shared.is_some(), self.lease.map(Arc::new));
+        let Some(memory) = self.memory else {
+            return Ok(Map { memory: None, shared, region: None, lease });
+        };
         let len = memory.len();
         let memory = memory.make_read_only().map_err(SystemError::map("protect", len))?;
-        Ok(Map { memory: Some(Arc::new(memory)), shared })
+        Ok(Map { memory: Some(Arc::new(memory)), shared, region: None, lease })
     }
 
     /// An error if there is no file that can be written to at an offset.
@@ -233,6 +314,14 @@ impl AsMut<[u8]> for MapMut {
 impl Mapping for Map {}
 
 impl Pages for Map {
+    fn map(file: &Mappable<'_>, offset: u64, len: usize, source: &Source<Map>) -> Result<Map> {
+        Map::new(file, offset, len, source.storage().id())
+    }
+
+    fn from_memory(memory: MapMut) -> Result<Map> {
+        memory.into_read_only()
+    }
+
     /// Nothing can have been stored.
     fn flush_range(&self, _: Range<usize>) -> Result<()> {
         Ok(())
@@ -252,6 +341,22 @@ impl Pages for Map {
 impl Mapping for MapMut {}
 
 impl Pages for MapMut {
+    fn map(
+        file: &Mappable<'_>,
+        offset: u64,
+        len: usize,
+        source: &Source<MapMut>,
+    ) -> Result<MapMut> {
+        match source.ranges() {
+            Some(ranges) => MapMut::shared(file, offset, len, ranges),
+            None => MapMut::private(file, offset, len),
+        }
+    }
+
+    fn from_memory(memory: MapMut) -> Result<MapMut> {
+        Ok(memory)
+    }
+
     fn flush_range(&self, range: Range<usize>) -> Result<()> {
         match &self.memory {
             Some(memory) if self.shared.is_some() && !range.is_empty() => {

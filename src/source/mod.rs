@@ -1,4 +1,5 @@
-//! A file or buffer that holds several arrays, read and mapped in parts.
+//! Where the bytes of arrays come from: maps, reads, memory. What lies in them
+//! is the formats' business.
 #![allow(unsafe_code)]
 
 pub(crate) mod atomic;
@@ -13,161 +14,475 @@ pub(crate) mod pages;
 pub(crate) mod part;
 pub(crate) mod platform;
 pub(crate) mod read_ahead;
+pub(crate) mod storage;
 mod unfinished;
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{HeaderError, Result, SystemError};
-use crate::source::map::{Map, MapMut};
+use crate::error::{Error, RequestError, Result, SystemError};
+use crate::source::lock::Locking;
+use crate::source::map::{Map, MapMut, Mappable, Ranges};
 use crate::source::mode::Mode;
-use crate::source::platform::Id;
+use crate::source::pages::Mapping;
+use crate::source::storage::{InMemory, ReadAt, Storage};
 
-/// Bytes that someone else holds.
-pub(crate) type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
-
-/// A file or buffer that holds several arrays.
-pub(crate) struct Source {
-    bytes: Bytes,
-    path: Option<Arc<Path>>,
-    len: u64,
-    id: Option<Id>,
+/// Where the bytes of one or more arrays come from.
+///
+/// A source knows nothing of formats, and every format opens from any source:
+/// [`MappedArray::from_source`](crate::MappedArray::from_source),
+/// [`OpenOptions::open`](crate::OpenOptions::open),
+/// [`Npz::open`](crate::Npz::open), [`Ten::open`](crate::Ten::open),
+/// [`Shard::open`](crate::Shard::open), [`open_any`](crate::open_any).
+///
+/// `D` is the type that holds the bytes of the arrays: [`Map`] if they can only
+/// be read, [`MapMut`] if they can be written.
+///
+/// | source | NumPy's mode | arrays | `unsafe` |
+/// |---|---|---|---|
+/// | [`map`](Source::map), [`map_file`](Source::map_file) | `r` | borrow the page cache | yes |
+/// | [`into_copy_on_write`](Source::into_copy_on_write) of these | `c` | are private copies, page by page | |
+/// | [`map_mut`](Source::map_mut), [`map_mut_file`](Source::map_mut_file) | `r+` | write to the file | yes |
+/// | [`immutable`](Source::immutable) | `r` | borrow the page cache | no |
+/// | [`read`](Source::read), [`read_file`](Source::read_file) | | are copies | no |
+/// | [`bytes`](Source::bytes), [`positioned`](Source::positioned) | | are copies | no |
+///
+/// Opening a source reads nothing. Arrays need neither their source nor the
+/// archive they are from: each keeps what it uses.
+///
+/// # Safety
+///
+/// The functions that map a file are `unsafe`, because elements are then read
+/// as ordinary memory. Their caller promises the following for the source and
+/// for everything obtained from it (archives, arrays, clones, rows, their data,
+/// and whatever borrows from these), until the last of it is dropped:
+///
+/// - **Nobody truncates the file** below the end of an array. Touching a page
+///   that is gone ends the process with a signal.
+/// - **Nobody changes the bytes of an array while they are borrowed** (a slice,
+///   a view, an iterator, a call), other than through the array itself: no
+///   process, and no other source or file handle of this one. This holds for
+///   copy-on-write arrays too, because pages that were not written yet are the
+///   file's.
+/// - With [`map_mut`](Source::map_mut), **nobody reads or maps them elsewhere
+///   while they are borrowed mutably**. Arrays of one source never overlap:
+///   the second one is an error.
+///
+/// Allowed at any time: appending to the file, rewriting the header of a
+/// `.npy`, renaming or unlinking the file, and replacing it by renaming another
+/// file over it.
+///
+/// The other `unsafe` functions of this crate ask for the same.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, Source};
+///
+/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// let source = unsafe { Source::map("data/penguins.npy")? };
+/// let penguins = MappedArray::from_source(source)?;
+/// assert_eq!(penguins.shape(), [342, 4]);
+///
+/// let mut copy = MappedArray::from_source(Source::read("data/penguins.npy")?)?;
+/// copy.as_slice_mut::<f64>()?[3] = 0.0; // a copy in memory
+/// # Ok::<(), npymap::Error>(())
+/// ```
+pub struct Source<D = Map> {
+    storage: Storage,
+    access: Access,
+    data: PhantomData<fn() -> D>,
 }
 
-enum Bytes {
-    /// Parts are copied.
-    Read(File),
-    /// Parts are mapped; whoever made this promised that they may be.
-    Mapped(File),
-    /// Parts are copied.
-    Memory(SharedBytes),
+/// How the bytes of an array are obtained.
+///
+/// All but `Copy` are for files only, and mean that whoever opened the source
+/// made the promise of [`Source`], or that the system keeps it.
+#[derive(Debug)]
+enum Access {
+    Copy,
+    Map,
+    MapPrivate,
+    /// With the parts of the file that arrays have.
+    MapShared(Arc<Ranges>),
 }
 
-impl Source {
-    /// Opens a file whose parts are mapped.
+/// A source whose mode was chosen at run time.
+#[derive(Debug)]
+pub enum AnySource {
+    /// Mode `r`.
+    ReadOnly(Source<Map>),
+    /// Modes `r+` and `c`.
+    Writable(Source<MapMut>),
+}
+
+impl AnySource {
+    /// Opens a file to be mapped in a mode known at run time. For
+    /// [`OpenOptions::open_mode`](crate::OpenOptions::open_mode).
     ///
     /// # Safety
     ///
-    /// As [`MappedArray::open`](crate::MappedArray::open), for all parts that
-    /// are mapped.
-    pub(crate) unsafe fn mapped(path: &Path, write: bool) -> Result<Source> {
-        let (file, stat) = file::open(path, write)?;
-        Ok(Source {
-            bytes: Bytes::Mapped(file),
-            path: Some(Arc::from(path)),
-            len: stat.len,
-            id: stat.id,
-        })
-    }
-
-    /// Opens a file whose parts are copied.
-    pub(crate) fn read(path: &Path) -> Result<Source> {
-        let (file, stat) = file::open(path, false)?;
-        Ok(Source {
-            bytes: Bytes::Read(file),
-            path: Some(Arc::from(path)),
-            len: stat.len,
-            id: stat.id,
-        })
-    }
-
-    /// Uses a buffer whose parts are copied.
-    pub(crate) fn memory(bytes: SharedBytes) -> Source {
-        let len = u64::try_from((*bytes).as_ref().len()).unwrap_or(u64::MAX);
-        Source { bytes: Bytes::Memory(bytes), path: None, len, id: None }
-    }
-
-    /// The file, if there is one.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
-    /// Which file it is, where the system tells.
-    pub(crate) fn id(&self) -> Option<Id> {
-        self.id
-    }
-
-    /// Its length in bytes.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// True when parts are used in place.
-    pub(crate) fn is_mapped(&self) -> bool {
-        matches!(self.bytes, Bytes::Mapped(_))
-    }
-
-    /// The mode of what is mapped; nothing is when parts are copied.
-    pub(crate) fn mode(&self, mode: Mode) -> Option<Mode> {
-        self.is_mapped().then_some(mode)
-    }
-
-    /// Reads at an offset until `buffer` is full or the source ends.
-    pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        // Systems refuse offsets of 63 bits and more.
-        if offset >= self.len {
-            return Ok(0);
-        }
-        match &self.bytes {
-            Bytes::Read(file) | Bytes::Mapped(file) => file::read_at(file, buffer, offset),
-            Bytes::Memory(bytes) => {
-                let rest = usize::try_from(offset).ok().and_then(|at| (**bytes).as_ref().get(at..));
-                rest.unwrap_or_default().read(buffer)
-            }
-        }
-    }
-
-    /// A part, read-only: in place where parts are mapped.
-    pub(crate) fn map(&self, offset: u64, len: usize) -> Result<Map> {
-        match &self.bytes {
-            // SAFETY: `mapped` asked for these promises.
-            Bytes::Mapped(file) => unsafe { Map::new(file, offset, len) },
-            _ => self.copy(offset, len)?.into_read_only(),
-        }
-    }
-
-    /// A part to be written, which changes no file.
-    pub(crate) fn map_private(&self, offset: u64, len: usize) -> Result<MapMut> {
-        match &self.bytes {
-            // SAFETY: `mapped` asked for these promises.
-            Bytes::Mapped(file) => unsafe { MapMut::private(file, offset, len) },
-            _ => self.copy(offset, len),
-        }
-    }
-
-    /// A part to be written, which changes the file if there is one.
+    /// The promise of [`Source`](Source#safety).
     ///
-    /// # Safety
+    /// # Errors
     ///
-    /// As [`MappedArray::open_mut`](crate::MappedArray::open_mut).
-    pub(crate) unsafe fn map_shared(&self, offset: u64, len: usize) -> Result<MapMut> {
-        match &self.bytes {
-            // SAFETY: asks for the same promises.
-            Bytes::Mapped(file) => unsafe { MapMut::shared(file, offset, len) },
-            _ => self.copy(offset, len),
-        }
-    }
-
-    fn copy(&self, offset: u64, len: usize) -> Result<MapMut> {
-        let mut data = MapMut::anonymous(len)?.in_large_pages();
-        let found =
-            self.read_at(data.as_mut(), offset).map_err(SystemError::io("read the elements"))?;
-        if found < len {
-            return Err(HeaderError::Eof { what: "elements", needed: len, found }.into());
-        }
-        Ok(data)
+    /// [`Io`](crate::ErrorKind::Io), [`Unsupported`](crate::ErrorKind::Unsupported); [`InvalidInput`](crate::ErrorKind::InvalidInput)
+    /// for `w+`, which needs more: see
+    /// [`MappedArray::create`](crate::MappedArray::create).
+    pub unsafe fn map(path: impl AsRef<Path>, mode: Mode) -> Result<AnySource> {
+        let path = path.as_ref();
+        Ok(match mode {
+            Mode::ReadOnly => AnySource::ReadOnly(open(path, false, Access::Map)?),
+            Mode::CopyOnWrite => AnySource::Writable(open(path, false, Access::MapPrivate)?),
+            Mode::ReadWrite => AnySource::Writable(open(path, true, shared())?),
+            Mode::Create => return Err(Error::from(RequestError::CreateMode).at(path)),
+        })
     }
 }
 
-impl fmt::Debug for Source {
+impl Source<Map> {
+    /// Opens a file to be mapped read-only: NumPy's mode `r`.
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety).
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::ErrorKind::Io), [`Unsupported`](crate::ErrorKind::Unsupported).
+    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Source<Map>> {
+        open(path.as_ref(), false, Access::Map)
+    }
+
+    /// As [`map`](Source::map), for an open file, whose position doesn't
+    /// matter.
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety).
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Source::map).
+    pub unsafe fn map_file(file: File) -> Result<Source<Map>> {
+        Ok(Source::new(Storage::of_file(file)?, Access::Map))
+    }
+
+    /// Opens a file that the system keeps from ever changing, to be mapped: a
+    /// memfd sealed against writing and shrinking, or a file with fs-verity.
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Source::map), and [`InvalidInput`](crate::ErrorKind::InvalidInput) for every other
+    /// file, and on systems without such files.
+    pub fn immutable(path: impl AsRef<Path>) -> Result<Source<Map>> {
+        immutable(Storage::open(path.as_ref(), false)?)
+    }
+
+    /// As [`immutable`](Source::immutable), for an open file.
+    ///
+    /// # Errors
+    ///
+    /// As [`immutable`](Source::immutable).
+    pub fn immutable_file(file: File) -> Result<Source<Map>> {
+        immutable(Storage::of_file(file)?)
+    }
+
+    /// The same bytes in arrays that can be written without changing the file:
+    /// NumPy's mode `c`.
+    ///
+    /// Pages are copied when they are first written, so an array may be larger
+    /// than memory, and the file needn't be writable. This is no snapshot:
+    /// pages that were not written still are the file's.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, Source};
+    ///
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let source = unsafe { Source::map("data/penguins.npy")? }.into_copy_on_write();
+    /// let mut penguins = MappedArray::from_source(source)?;
+    /// penguins.as_slice_mut::<f64>()?[3] = 0.0; // not in the file
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[must_use]
+    pub fn into_copy_on_write(self) -> Source<MapMut> {
+        let access = match self.access {
+            Access::Copy => Access::Copy,
+            _ => Access::MapPrivate,
+        };
+        Source::new(self.storage, access)
+    }
+}
+
+impl Source<MapMut> {
+    /// Opens a file to be mapped read-write: NumPy's mode `r+`. What is stored
+    /// goes to the file, and other maps of it show it at once.
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety).
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Source::map).
+    pub unsafe fn map_mut(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
+        open(path.as_ref(), true, shared())
+    }
+
+    /// Takes the exclusive lock on the file, which is held as long as the source
+    /// or an array of it lives. The source is then of the file that its path
+    /// leads to when the lock is taken, should it have been replaced meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FileLock::exclusive`](crate::FileLock::exclusive);
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a source that was not
+    /// opened by path to be written.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{ErrorKind, Locking, MappedArray, OpenOptions, Source};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("penguins.npy");
+    /// std::fs::copy("data/penguins.npy", &path)?;
+    /// // SAFETY: nobody else knows of the file.
+    /// let source = unsafe { Source::map_mut(&path)? }.locked(Locking::Try)?;
+    /// let array = MappedArray::from_source(source)?;
+    /// assert_eq!(OpenOptions::new().append(&path).unwrap_err().kind(), ErrorKind::Locked);
+    /// drop(array);
+    /// OpenOptions::new().append(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn locked(self, locking: Locking) -> Result<Source<MapMut>> {
+        let Some(path) = self.path().filter(|_| matches!(self.access, Access::MapShared(_))) else {
+            return Err(RequestError::NoPath { wanted: "lock it" }.into());
+        };
+        Ok(Source { storage: Storage::open_locked(path, locking)?, ..self })
+    }
+
+    /// As [`map_mut`](Source::map_mut), for a file that was opened for reading
+    /// and writing.
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety).
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Source::map).
+    pub unsafe fn map_mut_file(file: File) -> Result<Source<MapMut>> {
+        Ok(Source::new(Storage::of_file(file)?, shared()))
+    }
+
+    /// Opens a file to be read: arrays are copies, so others may do what they
+    /// like to the file. If it gets shorter, that is an error and not a signal.
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Source::map).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, Source};
+    ///
+    /// let penguins = MappedArray::from_source(Source::read("data/penguins.npy")?)?;
+    /// assert_eq!(penguins.as_slice::<f64>()?[3], 3750.0);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn read(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
+        open(path.as_ref(), false, Access::Copy)
+    }
+
+    /// As [`read`](Source::read), for an open file, whose position doesn't
+    /// matter.
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Source::map).
+    pub fn read_file(file: File) -> Result<Source<MapMut>> {
+        Ok(Source::new(Storage::of_file(file)?, Access::Copy))
+    }
+
+    /// Uses a whole file in memory; arrays are copies in page-aligned memory.
+    /// For one array without a copy see
+    /// [`MappedArray::from_bytes`](crate::MappedArray::from_bytes).
+    pub fn bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Source<MapMut> {
+        let len = platform::file_len(bytes.as_ref().len());
+        Source::new(Storage::of_reader(Arc::new(InMemory(bytes)), len), Access::Copy)
+    }
+
+    /// Uses any storage that is read at offsets, such as an object in a store
+    /// on the network; arrays are copies.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::ErrorKind::Io) when it doesn't know its size.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, ReadAt, Source};
+    ///
+    /// struct Reversed(Vec<u8>);
+    ///
+    /// impl ReadAt for Reversed {
+    ///     fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    ///         let bytes = self.0.iter().rev().skip(offset as usize);
+    ///         Ok(buffer.iter_mut().zip(bytes).map(|(to, from)| *to = *from).count())
+    ///     }
+    ///
+    ///     fn size(&self) -> std::io::Result<u64> {
+    ///         Ok(self.0.len() as u64)
+    ///     }
+    /// }
+    ///
+    /// let mut bytes = std::fs::read("data/penguins.npy")?;
+    /// bytes.reverse();
+    /// let penguins = MappedArray::from_source(Source::positioned(Reversed(bytes))?)?;
+    /// assert_eq!(penguins.as_slice::<f64>()?[3], 3750.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn positioned(storage: impl ReadAt + 'static) -> Result<Source<MapMut>> {
+        let len = storage.size().map_err(SystemError::io("ask for the length"))?;
+        Ok(Source::new(Storage::of_reader(Arc::new(storage), len), Access::Copy))
+    }
+
+    /// The same bytes in arrays that can't be written, but cloned and shared
+    /// among threads.
+    #[must_use]
+    pub fn into_read_only(self) -> Source<Map> {
+        let access = match self.access {
+            Access::Copy => Access::Copy,
+            _ => Access::Map,
+        };
+        Source::new(self.storage, access)
+    }
+}
+
+fn open<D>(path: &Path, write: bool, access: Access) -> Result<Source<D>> {
+    Ok(Source::new(Storage::open(path, write)?, access))
+}
+
+fn shared() -> Access {
+    Access::MapShared(Arc::default())
+}
+
+/// Has the system say that a file never changes, which is then as good as the
+/// caller's promise.
+fn immutable(storage: Storage) -> Result<Source<Map>> {
+    match storage.file() {
+        Some(file) if storage.len() > 0 => {
+            storage.named(Map::immutable(file, 0, 1).map(drop))?;
+            Ok(Source::new(storage, Access::Map))
+        }
+        // There is nothing to map.
+        _ => Ok(Source::new(storage, Access::Copy)),
+    }
+}
+
+impl<D> Source<D> {
+    fn new(storage: Storage, access: Access) -> Source<D> {
+        Source { storage, access, data: PhantomData }
+    }
+
+    /// The path it was opened by.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.storage.path()
+    }
+
+    /// Its length in bytes when it was opened.
+    #[must_use]
+    pub fn nbytes(&self) -> u64 {
+        self.storage.len()
+    }
+
+    /// True when arrays borrow the file's bytes, and false when they are
+    /// copies.
+    #[must_use]
+    pub fn is_mapped(&self) -> bool {
+        !matches!(self.access, Access::Copy)
+    }
+
+    pub(crate) fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// The same, under the name of a path that leads to it.
+    pub(crate) fn with_path(self, path: &Path) -> Source<D> {
+        Source { storage: self.storage.with_path(path), ..self }
+    }
+
+    pub(crate) fn into_storage(self) -> Storage {
+        self.storage
+    }
+
+    /// How arrays are mapped; `None` when they are copied.
+    pub(crate) fn mode(&self) -> Option<Mode> {
+        match self.access {
+            Access::Copy => None,
+            Access::Map => Some(Mode::ReadOnly),
+            Access::MapPrivate => Some(Mode::CopyOnWrite),
+            Access::MapShared(_) => Some(Mode::ReadWrite),
+        }
+    }
+
+    /// The file, if the source may map it.
+    fn mappable(&self) -> Option<Mappable<'_>> {
+        if !self.is_mapped() {
+            return None;
+        }
+        // SAFETY: `access` is another than `Copy` only if this source was made
+        // by an `unsafe` function of this file, whose caller made the promise
+        // for all that is obtained from it; by `immutable`, where the system
+        // keeps it; or from such a source, by value.
+        self.storage.file().map(|file| unsafe { Mappable::new(file) })
+    }
+}
+
+impl<D: Mapping> Source<D> {
+    /// Obtains a part of the source, which lives without it.
+    pub(crate) fn obtain(&self, offset: u64, len: usize) -> Result<D> {
+        match self.mappable() {
+            Some(file) => D::map(&file, offset, len, self),
+            None => D::from_memory(self.storage.copy(offset, len)?),
+        }
+    }
+
+    /// As [`obtain`](Source::obtain), some time after the source was opened:
+    /// asks for the file's length once more.
+    pub(crate) fn obtain_later(&self, offset: u64, len: usize) -> Result<D> {
+        if self.is_mapped() {
+            self.storage.check_len(offset, len)?;
+        }
+        self.obtain(offset, len)
+    }
+}
+
+impl Source<MapMut> {
+    /// The parts that arrays have, if what they store goes to the file.
+    pub(crate) fn ranges(&self) -> Option<&Arc<Ranges>> {
+        match &self.access {
+            Access::MapShared(ranges) => Some(ranges),
+            _ => None,
+        }
+    }
+}
+
+impl<D> fmt::Debug for Source<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Source")
-            .field("path", &self.path)
-            .field("len", &self.len)
-            .field("mapped", &self.is_mapped())
+            .field("path", &self.storage.path())
+            .field("len", &self.storage.len())
+            .field("access", &self.access)
             .finish_non_exhaustive()
     }
 }

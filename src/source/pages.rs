@@ -5,15 +5,27 @@ use std::ops::Range;
 use crate::source::platform::Advice;
 
 /// What is mapped: [`Map`](crate::Map) and [`MapMut`](crate::MapMut). Sealed.
-pub trait Mapping: AsRef<[u8]> + sealed::Pages {}
+pub trait Mapping: AsRef<[u8]> + Send + Sync + Sized + sealed::Pages + 'static {}
 
 pub(crate) mod sealed {
     use super::{Advice, Range};
     use crate::error::{Result, SystemError};
+    use crate::source::Source;
+    use crate::source::map::{MapMut, Mappable};
     use crate::source::platform;
 
     /// What can be done to the pages of a range of bytes.
     pub trait Pages: AsRef<[u8]> {
+        /// Maps a part of a source that says it may be mapped.
+        fn map(file: &Mappable<'_>, offset: u64, len: usize, source: &Source<Self>) -> Result<Self>
+        where
+            Self: Sized;
+
+        /// Uses memory of no file.
+        fn from_memory(memory: MapMut) -> Result<Self>
+        where
+            Self: Sized;
+
         /// Waits until what was stored there is on the disk.
         fn flush_range(&self, range: Range<usize>) -> Result<()>;
 

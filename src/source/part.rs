@@ -2,9 +2,9 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use crate::source::Source;
+use crate::source::storage::Storage;
 
-impl Source {
+impl Storage {
     /// Reads a part from its first byte on.
     pub(crate) fn part(&self, start: u64, end: u64) -> Part<'_> {
         Part { source: self, start, at: start, end }
@@ -14,7 +14,7 @@ impl Source {
 /// Reads a part of a source.
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
-    source: &'a Source,
+    source: &'a Storage,
     start: u64,
     at: u64,
     end: u64,

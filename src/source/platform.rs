@@ -22,6 +22,11 @@ pub(crate) use memmap2 as mmap;
 
 // Files.
 
+/// A length in memory as one in a file.
+pub(crate) fn file_len(len: usize) -> u64 {
+    u64::try_from(len).expect("lengths in memory have 64 bits at most")
+}
+
 /// What tells a file from all others that exist, whatever its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Id {

@@ -19,7 +19,7 @@ const BLOCK: usize = 16 * 1024;
 /// # Examples
 ///
 /// ```
-/// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
 /// let table = penguins.view::<f64>()?;
 /// let mut blocks = table.blocks();
 /// let mut sum = 0.0;

@@ -29,7 +29,7 @@ impl<T: Number> View<'_, T> {
     /// ```
     /// use npymap::Casting;
     ///
-    /// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
     /// let small = table.to_ndarray_as::<f32>(Casting::SameKind)?;
     /// assert_eq!(small[[0, 3]], 3750.0);

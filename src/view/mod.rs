@@ -56,7 +56,7 @@ pub(crate) use take::fits;
 /// ```
 /// use npymap::{MappedArray, ndarray::s};
 ///
-/// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
 /// let table = penguins.view::<f64>()?;
 /// assert_eq!(table.at([0, 3]), 3750.0);
 /// assert_eq!(table.slice(s![..;-1, 2]).iter().next(), Some(198.0));

@@ -49,7 +49,7 @@ impl<'a> View<'a, Value> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
     /// let highest = penguins.dyn_view()?.getfield(&"|u1".parse()?, 7)?;
     /// assert_eq!(highest.shape(), [342, 4]);
     /// # Ok::<(), npymap::Error>(())

@@ -19,7 +19,7 @@ use crate::error::{Result, ShapeError, excerpt};
 /// ```
 /// use npymap::Indices;
 ///
-/// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
+/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
 /// let table = penguins.view::<f64>()?;
 /// let some = table.slice(Indices::parse("300:1000:10, ::-1", table.shape())?);
 /// assert_eq!(some.shape(), [5, 4]);

@@ -32,7 +32,7 @@ impl<T: Real> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
     /// assert_eq!(penguins.view::<f64>()?.sum().round(), 1526600.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
@@ -56,7 +56,7 @@ impl<T: Real> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
     /// let columns = penguins.view::<f64>()?.sum_axis(0)?;
     /// assert_eq!((columns.len(), columns[3].round()), (4, 1437000.0));
     /// # Ok::<(), npymap::Error>(())

@@ -56,7 +56,7 @@ pub(super) fn agree(bytes: &[u8], path: &Path, numpys: &Answer) -> Result<Answer
     let in_memory = MappedArray::from_bytes(bytes);
     let others = [
         ("mapped", said(&open(path))),
-        ("copied", said(&OpenOptions::new().read(path))),
+        ("copied", said(&MappedArray::read(path))),
         ("streamed", said(&OpenOptions::new().read_from(bytes))),
     ];
     let expected = said(&in_memory);

@@ -4,9 +4,10 @@
 use std::fs;
 use std::path::Path;
 
+use npymap::Source;
 use npymap::ndarray::{Array2, arr1, arr2};
 use npymap::npz::{self, Npz};
-use npymap::ten::TenOptions;
+use npymap::ten::TenWriteOptions;
 
 use crate::run::{data, npymap, printed, refused};
 
@@ -17,7 +18,7 @@ fn files(directory: &Path) -> [String; 3] {
     let (w, b) = (arr2(&[[1.5_f32, 2.5], [3.5, 4.5]]), arr1(&[7_i64, 8]));
     let [npz, ten, tar] = ["x.npz", "x.ten", "x.tar"].map(at);
     npz::savez(&npz, &[("w", &w), ("b", &b)]).unwrap();
-    TenOptions::new().infos(&["w", "b"]).save(&ten, &[&w, &b]).unwrap();
+    TenWriteOptions::new().infos(&["w", "b"]).save(&ten, &[&w, &b]).unwrap();
     let mut builder = tar::Builder::new(fs::File::create(&tar).unwrap());
     npymap::write_npy(at("w.npy"), &w).unwrap();
     for (from, name) in [("w.npy", "0.npy"), ("x.ten", "0.ten"), ("w.npy", "0.npy")] {
@@ -66,7 +67,13 @@ fn members_are_filled() {
         assert!(fs::read(file).unwrap() == before);
     }
     printed(["npz", "verify", &npz, &packed]);
-    assert!(Npz::read(&packed).unwrap().members().all(|member| !member.is_stored()));
+    assert!(
+        Source::read(&packed)
+            .and_then(Npz::open)
+            .unwrap()
+            .members()
+            .all(|member| !member.is_stored())
+    );
     let error = refused(1, ["fill", &format!("{tar}[0.npy]"), "1"]);
     assert!(error.contains("take one out of a tar file with `npymap convert`"), "{error}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 4);

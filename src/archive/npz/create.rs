@@ -18,8 +18,7 @@ use crate::error::{Error, Result, SystemError};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::source::atomic::{self, AtomicFile};
-use crate::source::file;
-use crate::source::map::MapMut;
+use crate::source::{Source, file};
 
 impl NpzWriter<NpzFile> {
     /// Begins an archive that gets its name when it is
@@ -64,8 +63,8 @@ impl NpzWriter<NpzFile> {
     ///
     /// # Safety
     ///
-    /// As [`MappedArray::create`], as long as `fill` runs: the file has a
-    /// random name in the directory of its final place.
+    /// The promise of [`Source`](Source#safety), as long as `fill` runs, for the
+    /// file of a random name in the directory of its final place.
     ///
     /// # Errors
     ///
@@ -76,7 +75,7 @@ impl NpzWriter<NpzFile> {
     ///
     /// ```
     /// use npymap::npz::NpzWriter;
-    /// use npymap::{DType, Npz, Order};
+    /// use npymap::{DType, Npz, Order, Source};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("filled.npz");
@@ -89,7 +88,7 @@ impl NpzWriter<NpzFile> {
     ///     })?;
     /// }
     /// writer.finish()?;
-    /// assert_eq!(Npz::read(&path)?.get("a")?.as_slice::<f64>()?, [0.0, 1.5, 0.0]);
+    /// assert_eq!(Npz::open(Source::read(&path)?)?.get("a")?.as_slice::<f64>()?, [0.0, 1.5, 0.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub unsafe fn create_member<E>(
@@ -117,8 +116,11 @@ impl NpzWriter<NpzFile> {
             let skipped = member.skip();
             target.skips.store(false, Ordering::Relaxed);
             skipped.map_err(write_error())?;
-            // SAFETY: the caller promises it, and `data` goes with this call.
-            let mut data = unsafe { MapMut::shared(&target.file, offset, layout.nbytes()) }?;
+            let file = target.file.try_clone().map_err(SystemError::io("create"))?;
+            // SAFETY: the caller made the promise for as long as this call
+            // runs, and what is obtained from the source is dropped in it.
+            let source = unsafe { Source::map_mut_file(file) }?;
+            let mut data = source.obtain(offset, layout.nbytes())?;
             fill(MappedArray::from_parts(data.as_mut(), layout.at(0))?).map_err(Error::other)?;
             member.checksum_of(&[&header.encode(None)?.bytes, data.as_ref()]);
             data.close()?;
@@ -159,12 +161,12 @@ impl NpzWriter<NpzFile> {
 ///
 /// ```
 /// use npymap::ndarray::{arr1, arr2};
-/// use npymap::{Npz, npz};
+/// use npymap::{Npz, Source, npz};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("arrays.npz");
 /// npz::savez(&path, &[("x", &arr1(&[0.5_f32])), ("y", &arr2(&[[1_i64, 2]]))])?;
-/// assert_eq!(Npz::read(&path)?.get("y")?.as_slice::<i64>()?, [1, 2]);
+/// assert_eq!(Npz::open(Source::read(&path)?)?.get("y")?.as_slice::<i64>()?, [1, 2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn savez(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) -> Result<()> {

@@ -10,8 +10,8 @@ use super::extra::Numbers;
 use super::name;
 use super::records::{Central, Flags, IN_ZIP64_SHORT, len_of};
 use crate::error::{ArchiveError, Error, Result, SystemError};
-use crate::source::Source;
 use crate::source::part::Part;
+use crate::source::storage::Storage;
 
 /// The newest version of the format whose features are known, 6.3, as in
 /// Python's `zipfile`. What of them is not implemented has flags or methods of
@@ -42,7 +42,7 @@ pub(super) struct Entry {
 }
 
 /// Reads the directory of the archive.
-pub(super) fn read(source: &Source) -> Result<Vec<Entry>> {
+pub(super) fn read(source: &Storage) -> Result<Vec<Entry>> {
     let location = end::locate(source)?;
     let mut records = Records::new(source, &location);
     let most = location.size / len_of::<Central>();
@@ -73,7 +73,7 @@ struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    fn new(source: &'a Source, location: &Location) -> Records<'a> {
+    fn new(source: &'a Storage, location: &Location) -> Records<'a> {
         let Location { start, size, .. } = *location;
         let part = source.part(start, start.saturating_add(size));
         let capacity = usize::try_from(size.min(BUFFER)).unwrap_or(0);

@@ -11,7 +11,7 @@ use zerocopy::FromBytes;
 use super::directory::{damaged, read_error};
 use super::records::{End, End64, IN_ZIP64, IN_ZIP64_SHORT, Local, Locator, len_of, read};
 use crate::error::{ArchiveError, Error, Result};
-use crate::source::Source;
+use crate::source::storage::Storage;
 
 /// How far from its end an archive is searched for the end record, as in
 /// Python's `zipfile`: a comment has at most 65,535 bytes.
@@ -38,7 +38,7 @@ impl Location {
 }
 
 /// Finds the central directory.
-pub(super) fn locate(source: &Source) -> Result<Location> {
+pub(super) fn locate(source: &Storage) -> Result<Location> {
     let (at, end) = end_record(source)?;
     if [end.disk, end.directory_disk].iter().any(|disk| ![0, IN_ZIP64_SHORT].contains(&disk.get()))
     {
@@ -68,7 +68,7 @@ pub(super) fn locate(source: &Source) -> Result<Location> {
 
 /// The end record, where Python's `zipfile` finds it: at the very end, or else
 /// the last one before a comment.
-fn end_record(source: &Source) -> Result<(u64, End)> {
+fn end_record(source: &Storage) -> Result<(u64, End)> {
     let len = source.len();
     if let Some(at) = len.checked_sub(len_of::<End>()) {
         let end = read::<End>(source, at).map_err(read_error())?;
@@ -93,7 +93,7 @@ fn end_record(source: &Source) -> Result<(u64, End)> {
 }
 
 /// The zip64 records before the end record at byte `at`, and where they start.
-fn end64_record(source: &Source, at: u64) -> Result<Option<(u64, Locator, End64)>> {
+fn end64_record(source: &Storage, at: u64) -> Result<Option<(u64, Locator, End64)>> {
     let Some(at_locator) = at.checked_sub(len_of::<Locator>()) else { return Ok(None) };
     let locator = read::<Locator>(source, at_locator).map_err(read_error())?;
     let Some(locator) = locator.filter(|locator| locator.signature == Locator::SIGNATURE) else {
@@ -151,7 +151,7 @@ fn start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
 
 /// Checks that the member that starts first is where a prefix puts it: an
 /// offset that is too small looks like a prefix, too.
-pub(super) fn check_prefix(source: &Source, location: &Location, first: u64) -> Result<()> {
+pub(super) fn check_prefix(source: &Storage, location: &Location, first: u64) -> Result<()> {
     let local = read::<Local>(source, first).map_err(read_error())?;
     if local.is_some_and(|local| local.signature == Local::SIGNATURE) {
         return Ok(());
@@ -169,7 +169,7 @@ fn several_disks() -> Error {
 }
 
 /// The error of a file without an end record.
-fn no_archive(source: &Source) -> Error {
+fn no_archive(source: &Storage) -> Error {
     let mut start = [0; 8];
     let found = source.read_at(&mut start, 0).unwrap_or(0);
     let start = start.get(..found).unwrap_or_default();

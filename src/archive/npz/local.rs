@@ -10,14 +10,14 @@ use super::directory::{Entry, damaged, read_error, wrong_signature};
 use super::extra::Numbers;
 use super::records::{Flags, Local, len_of};
 use crate::error::{ArchiveError, Error, Result};
-use crate::source::Source;
+use crate::source::storage::Storage;
 
 /// Headers of up to this many bytes are read at once, without allocating.
 const SHORT: usize = 512;
 
 /// Where the bytes of a member are: nowhere else than the directory and its
 /// local header say, and where no other member is.
-pub(super) fn data_range(source: &Source, entry: &Entry) -> Result<(u64, u64)> {
+pub(super) fn data_range(source: &Storage, entry: &Entry) -> Result<(u64, u64)> {
     let mut short = [0; SHORT];
     let found = source.read_at(&mut short, entry.start).map_err(read_error())?;
     let Ok((local, rest)) = Local::read_from_prefix(short.get(..found).unwrap_or_default()) else {
@@ -72,7 +72,7 @@ fn compare(entry: &Entry, local: &Local, (name, extra): (&[u8], &[u8])) -> Resul
 }
 
 /// The bytes of a member that start at byte `start`, if no others lie there.
-fn within(source: &Source, entry: &Entry, start: u64) -> Result<(u64, u64)> {
+fn within(source: &Storage, entry: &Entry, start: u64) -> Result<(u64, u64)> {
     let Some(end) = start.checked_add(entry.stored) else { return Err(cut_off()) };
     if end > source.len() {
         return Err(damaged(format!("ends at byte {end} of {}", source.len())));

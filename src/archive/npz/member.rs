@@ -6,35 +6,32 @@ use super::directory::Entry;
 use super::local::{data_range, deceitful};
 use super::reader::{Announced, MemberReader};
 use super::{Npz, name};
-use crate::array::{self, MappedArray, MappedArrayMut};
-use crate::error::{ArchiveError, HeaderError, Result};
-use crate::layout::Layout;
+use crate::array::{self, Found, MappedArray, Place};
+use crate::error::{ArchiveError, Result};
 use crate::npy::Header;
-use crate::source::map::MapMut;
-use crate::source::mode::Mode;
+use crate::source::map::{Map, MapMut};
+use crate::source::pages::Mapping;
 
 /// Deflate makes at most this many bytes of one.
 const MAX_RATIO: u64 = 1032;
 
 /// One member of an [`Npz`].
-#[derive(Clone, Copy, Debug)]
-pub struct Member<'a> {
-    npz: &'a Npz,
+#[derive(Debug)]
+pub struct Member<'a, D = Map> {
+    npz: &'a Npz<D>,
     entry: &'a Entry,
 }
 
-/// An array that a member holds.
-struct Found<'a> {
-    header: Header,
-    layout: Layout,
-    /// Where the member starts in the archive.
-    start: u64,
-    /// Stands at the first element.
-    reader: MemberReader<'a>,
+impl<D> Clone for Member<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
 }
 
-impl<'a> Member<'a> {
-    pub(super) fn new(npz: &'a Npz, entry: &'a Entry) -> Member<'a> {
+impl<D> Copy for Member<'_, D> {}
+
+impl<'a, D: Mapping> Member<'a, D> {
+    pub(super) fn new(npz: &'a Npz<D>, entry: &'a Entry) -> Member<'a, D> {
         Member { npz, entry }
     }
 
@@ -73,10 +70,11 @@ impl<'a> Member<'a> {
     ///
     /// # Errors
     ///
-    /// As [`open`](Member::open), but for [`Io`](crate::ErrorKind::Io),
+    /// As [`open`](Member::open), but for [`Io`](crate::ErrorKind::Io) and
     /// [`Damaged`](crate::ErrorKind::Damaged).
     pub fn header(&self) -> Result<Option<Header>> {
-        Ok(self.named(self.find())?.ok().map(|found| found.header))
+        let found = || self.find_in(&mut self.start()?.1);
+        self.named(found()).map(Found::header)
     }
 
     /// Where its elements start in the archive; `None` when it is compressed,
@@ -86,54 +84,33 @@ impl<'a> Member<'a> {
     ///
     /// As [`header`](Member::header).
     pub fn data_offset(&self) -> Result<Option<u64>> {
-        let found = self.named(self.find())?.ok().filter(|_| self.is_stored());
-        Ok(found.map(|found| found.offset()))
+        let found = || {
+            let (start, mut reader) = self.start()?;
+            Ok(match self.find_in(&mut reader)? {
+                Found::Array(_, place) if self.is_stored() => Some(place.moved_by(start).offset),
+                _ => None,
+            })
+        };
+        self.named(found())
     }
 
-    /// Opens the array it is, read-only: in place when it is stored and the
-    /// archive was opened by [`Npz::open`], else copied or inflated into
-    /// memory of its own, with its CRC-32 checked.
+    /// Opens the array it is: in place when it is stored and the source is
+    /// mapped, else copied or inflated into memory of its own, with its CRC-32
+    /// checked.
     ///
     /// The array needs neither the `Npz` nor its file any more.
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when it is no array;
-    /// [`Damaged`](crate::ErrorKind::Damaged) when it is encrypted, packed by
-    /// another method than deflate, overlaps another, or its sizes are wrong;
-    /// [`Damaged`](crate::ErrorKind::Damaged),
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded),
-    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
-    /// [`Io`](crate::ErrorKind::Io), and those of [`Header::parse`] and
-    /// [`Layout::new`].
-    pub fn open(&self) -> Result<MappedArray> {
-        let opened = || {
-            let found = self.array()?;
-            if !self.is_in_place() {
-                return self.unpacked(found)?.into_read_only();
-            }
-            let data = self.npz.source().map(found.offset(), found.layout.nbytes())?;
-            Ok(self.made(data, &found, self.npz.source().mode(Mode::ReadOnly)))
-        };
-        self.named(opened())
-    }
-
-    /// As [`open`](Member::open), but the array can be written, which changes
-    /// no file: copy-on-write when it is used in place.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Member::open).
-    pub fn open_copy_on_write(&self) -> Result<MappedArrayMut> {
-        let opened = || {
-            let found = self.array()?;
-            if !self.is_in_place() {
-                return self.unpacked(found);
-            }
-            let data = self.npz.source().map_private(found.offset(), found.layout.nbytes())?;
-            Ok(self.made(data, &found, self.npz.source().mode(Mode::CopyOnWrite)))
-        };
-        self.named(opened())
+    /// [`Damaged`](crate::ErrorKind::Damaged) when it is no array; [`Damaged`](crate::ErrorKind::Damaged) when
+    /// it is encrypted, packed by another method than deflate, overlaps
+    /// another, or its sizes are wrong; [`Damaged`](crate::ErrorKind::Damaged),
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
+    /// [`Truncated`](crate::ErrorKind::Truncated) when the file was truncated since it was opened,
+    /// [`Io`](crate::ErrorKind::Io), [`Io`](crate::ErrorKind::Io), and those of
+    /// [`Header::parse`] and [`Layout::new`](crate::Layout::new).
+    pub fn open(&self) -> Result<MappedArray<D>> {
+        self.named(self.array())
     }
 
     /// Reads its bytes, unpacked, whatever they are.
@@ -149,7 +126,7 @@ impl<'a> Member<'a> {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged), [`Io`](crate::ErrorKind::Io).
+    /// [`Damaged`](crate::ErrorKind::Damaged), [`Damaged`](crate::ErrorKind::Damaged), [`Io`](crate::ErrorKind::Io).
     pub fn verify(&self) -> Result<()> {
         self.named(self.start().and_then(|(_, reader)| reader.finish()))
     }
@@ -159,15 +136,11 @@ impl<'a> Member<'a> {
         self.npz.named(result.map_err(|error| error.of_member(self.name())))
     }
 
-    fn is_in_place(&self) -> bool {
-        self.is_stored() && self.npz.source().is_mapped()
-    }
-
     /// Where it starts, and a reader that stands there.
     fn start(&self) -> Result<(u64, MemberReader<'a>)> {
         let (start, end) = self.range()?;
         let Entry { size, crc32, .. } = *self.entry;
-        let part = self.npz.source().part(start, end);
+        let part = self.npz.source().storage().part(start, end);
         let (member, is_stored) = (self.name(), self.is_stored());
         let announced = Announced { member, is_stored, size, crc32 };
         Ok((start, MemberReader::new(part, announced, self.npz.told())))
@@ -196,49 +169,43 @@ impl<'a> Member<'a> {
         if size / MAX_RATIO > stored {
             return Err(deceitful(format!("{stored} bytes can't be deflated to {size}")));
         }
-        data_range(self.npz.source(), self.entry)
+        data_range(self.npz.source().storage(), self.entry)
     }
 
-    fn array(&self) -> Result<Found<'a>> {
-        self.find()?.map_err(|found| HeaderError::Magic { found }.into())
-    }
-
-    /// Finds the array, or the first bytes of what is none.
-    fn find(&self) -> Result<Result<Found<'a>, Vec<u8>>> {
+    fn array(&self) -> Result<MappedArray<D>> {
         let (start, mut reader) = self.start()?;
-        let max_header_len = self.npz.max_header_len();
-        let found = array::find(&mut reader, self.entry.size, max_header_len)?;
-        Ok(found.map(|(header, layout)| Found { header, layout, start, reader }))
+        let place = self.find_in(&mut reader)?.array()?;
+        let source = self.npz.source();
+        if !self.is_stored() {
+            let data = self.unpack(&place, reader)?;
+            let path = source.storage().shared_path();
+            return Ok(MappedArray::unpacked(data, place, path, self.name()));
+        }
+        let place = place.moved_by(start);
+        let data = if source.is_mapped() {
+            source.obtain_later(place.offset, place.layout.nbytes())?
+        } else {
+            self.unpack(&place, reader)?
+        };
+        Ok(MappedArray::of_source(source, data, place, Some(self.name())))
     }
 
-    /// The array in memory of its own.
-    fn unpacked(&self, mut found: Found<'a>) -> Result<MappedArrayMut> {
+    /// Finds the array, or the first bytes of something else, with a reader at
+    /// the member's first byte.
+    fn find_in(&self, reader: &mut MemberReader<'a>) -> Result<Found> {
+        array::find(reader, self.entry.size, self.npz.max_header_len())
+    }
+
+    /// Reads the elements into memory of their own, with a reader at the first
+    /// one.
+    fn unpack(&self, place: &Place, mut reader: MemberReader<'a>) -> Result<D> {
         let (size, limit) = (self.entry.size, self.npz.max_inflated());
         if !self.is_stored() && size > limit {
             return Err(ArchiveError::Inflated { size, limit }.into());
         }
-        let mut data = MapMut::anonymous(found.layout.nbytes())?.in_large_pages();
-        found.reader.fill(data.as_mut(), "elements")?;
-        let array = self.made(data, &found, None);
-        found.reader.finish()?;
-        Ok(array)
-    }
-
-    fn made<D>(&self, data: D, found: &Found<'a>, mode: Option<Mode>) -> MappedArray<D> {
-        let mut header = found.header.clone();
-        if self.is_stored() {
-            header.data_offset = usize::try_from(found.offset()).unwrap_or(usize::MAX);
-        }
-        let offset = self.is_stored().then(|| found.offset());
-        let id = self.npz.source().id();
-        let from = array::Member { path: self.npz.path(), name: self.name(), mode, offset, id };
-        MappedArray::of_member(data, found.layout.clone(), Some(&header), from)
-    }
-}
-
-impl Found<'_> {
-    /// Where the first element lies in the archive, if it is stored.
-    fn offset(&self) -> u64 {
-        self.start.saturating_add(u64::try_from(self.header.data_offset).unwrap_or(u64::MAX))
+        let mut data = MapMut::anonymous(place.layout.nbytes())?.in_large_pages();
+        reader.fill(data.as_mut(), "elements")?;
+        reader.finish()?;
+        D::from_memory(data)
     }
 }

@@ -23,9 +23,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::names::NameIndex;
-use crate::array::{MappedArray, MappedArrayMut};
+use crate::array::MappedArray;
 use crate::error::{ArchiveError, Error, Result, excerpt};
 use crate::source::Source;
+use crate::source::map::Map;
+use crate::source::pages::Mapping;
 
 pub use create::{savez, savez_compressed};
 use directory::Entry;
@@ -40,9 +42,10 @@ pub use writer::NpzWriter;
 
 /// An archive of arrays: an `.npz` file.
 ///
-/// Stored members are used in place, whatever their alignment, with their
-/// elements mapped and nothing else; deflated ones are inflated into memory.
-/// Both come as a [`MappedArray`] that lives without the archive.
+/// Stored members of a mapped source are used in place, whatever their
+/// alignment, with their elements mapped and nothing else; deflated ones are
+/// inflated into memory. Both yield a [`MappedArray`] that outlives the archive
+/// and can be written if the source's arrays can.
 ///
 /// Names are NumPy's: those in the archive without `.npy`. Of two members of
 /// one name the last counts. What is no array is listed like the others.
@@ -50,6 +53,7 @@ pub use writer::NpzWriter;
 /// # Examples
 ///
 /// ```
+/// use npymap::Source;
 /// use npymap::ndarray::array;
 /// use npymap::npz::{Npz, NpzWriter};
 ///
@@ -61,7 +65,7 @@ pub use writer::NpzWriter;
 /// writer.finish()?;
 ///
 /// // SAFETY: nobody changes or truncates the file meanwhile.
-/// let npz = unsafe { Npz::open(&path)? };
+/// let npz = Npz::open(unsafe { Source::map(&path)? })?;
 /// assert_eq!(npz.names().collect::<Vec<_>>(), ["layer1/w", "layer1/b"]);
 /// let bias = npz.get("layer1/b")?;
 /// drop(npz);
@@ -69,50 +73,24 @@ pub use writer::NpzWriter;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Npz {
-    source: Source,
+pub struct Npz<D = Map> {
+    source: Source<D>,
     entries: Vec<Entry>,
     index: NameIndex,
     options: NpzOptions,
 }
 
-impl Npz {
-    /// Opens an archive whose stored members are mapped.
-    ///
-    /// # Safety
-    ///
-    /// As [`MappedArray::open`], for the elements of each array that is taken
-    /// from it, as long as that array or a clone lives.
+impl<D: Mapping> Npz<D> {
+    /// Opens the archive that a source holds.
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when it is no zip archive, or
-    /// damaged; [`Io`](crate::ErrorKind::Io),
-    /// [`Unsupported`](crate::ErrorKind::Unsupported).
-    #[allow(unsafe_code)]
-    pub unsafe fn open(path: impl AsRef<Path>) -> Result<Npz> {
-        // SAFETY: asks for the same promises.
-        unsafe { NpzOptions::new().open(path) }
-    }
-
-    /// Opens an archive whose members are copied into memory when they are
-    /// asked for; safe, since nothing is mapped.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Npz::open).
-    pub fn read(path: impl AsRef<Path>) -> Result<Npz> {
-        NpzOptions::new().read(path)
-    }
-
-    /// Uses the archive that stands in `bytes`; members are copied when they
-    /// are asked for.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Npz::open).
-    pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Npz> {
-        NpzOptions::new().from_bytes(bytes)
+    /// [`Damaged`](crate::ErrorKind::Damaged) when it is no zip archive, or damaged;
+    /// [`Io`](crate::ErrorKind::Io); [`InvalidInput`](crate::ErrorKind::InvalidInput) for
+    /// [`Source::map_mut`](crate::Source::map_mut), because a store would not
+    /// change the checksum of its member.
+    pub fn open(source: Source<D>) -> Result<Npz<D>> {
+        NpzOptions::new().open(source)
     }
 
     /// The number of members.
@@ -129,7 +107,7 @@ impl Npz {
 
     /// The members in the order of the archive, arrays or not.
     #[must_use]
-    pub fn members(&self) -> impl ExactSizeIterator<Item = Member<'_>> {
+    pub fn members(&self) -> impl ExactSizeIterator<Item = Member<'_, D>> {
         self.entries.iter().map(|entry| Member::new(self, entry))
     }
 
@@ -145,7 +123,7 @@ impl Npz {
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound).
-    pub fn member(&self, name: &str) -> Result<Member<'_>> {
+    pub fn member(&self, name: &str) -> Result<Member<'_, D>> {
         let key = || self.position(&format!("{name}.npy"));
         match self.position(name).or_else(key).and_then(|position| self.entries.get(position)) {
             Some(entry) => Ok(Member::new(self, entry)),
@@ -153,24 +131,14 @@ impl Npz {
         }
     }
 
-    /// Opens an array by its name, with or without `.npy`, read-only. See
+    /// Opens an array by its name, with or without `.npy`. See
     /// [`Member::open`].
     ///
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound), and those of [`Member::open`].
-    pub fn get(&self, name: &str) -> Result<MappedArray> {
+    pub fn get(&self, name: &str) -> Result<MappedArray<D>> {
         self.member(name)?.open()
-    }
-
-    /// Opens an array so that it can be written, which changes no file. See
-    /// [`Member::open_copy_on_write`].
-    ///
-    /// # Errors
-    ///
-    /// As [`get`](Npz::get).
-    pub fn get_copy_on_write(&self, name: &str) -> Result<MappedArrayMut> {
-        self.member(name)?.open_copy_on_write()
     }
 
     /// Opens several arrays, on as many threads as there are processors: what
@@ -179,7 +147,7 @@ impl Npz {
     /// # Errors
     ///
     /// As [`get`](Npz::get), each by itself.
-    pub fn get_many(&self, names: &[&str]) -> Vec<Result<MappedArray>> {
+    pub fn get_many(&self, names: &[&str]) -> Vec<Result<MappedArray<D>>> {
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         let work = || {
@@ -202,7 +170,7 @@ impl Npz {
 
     /// Opens all arrays one after the other, with their names; what is no
     /// array is left out.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Result<MappedArray>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Result<MappedArray<D>>)> {
         self.members().filter_map(|member| match member.open() {
             Err(error) if error.is_no_array() => None,
             opened => Some((member.name(), opened)),
@@ -221,7 +189,7 @@ impl Npz {
     /// The path it was opened by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
-        self.source().path()
+        self.source.path()
     }
 
     /// The position of the last entry of this full name.
@@ -230,7 +198,7 @@ impl Npz {
         self.index.find(self.entries.len(), name_at, name).map(|(_, last)| last)
     }
 
-    fn source(&self) -> &Source {
+    fn source(&self) -> &Source<D> {
         &self.source
     }
 
@@ -248,10 +216,7 @@ impl Npz {
 
     /// Names the file in an error.
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| match self.path() {
-            Some(path) => error.at(path),
-            None => error,
-        })
+        self.source.storage().named(result)
     }
 
     fn no_member(&self, name: &str) -> Error {

@@ -1,32 +1,33 @@
 //! How an archive is opened.
-#![allow(unsafe_code)]
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
-use super::{Npz, directory};
+use super::Npz;
+use super::directory::{self, Entry};
 use crate::archive::names::NameIndex;
-use crate::array::on;
-use crate::error::Result;
+use crate::error::{RequestError, Result};
 use crate::npy::MAX_HEADER_LEN;
 use crate::source::Source;
+use crate::source::mode::Mode;
+use crate::source::pages::Mapping;
 
 /// What one deflated member may take of memory unless more is allowed, in
 /// bytes: 16 GiB.
 const MAX_INFLATED: u64 = 16 << 30;
 
-/// How to open an archive. Setters return it; verbs end it.
+/// How to open an archive. Setters take the options and return them.
 ///
 /// # Examples
 ///
 /// ```no_run
-/// use npymap::npz::NpzOptions;
+/// use npymap::{Source, npz::NpzOptions};
 ///
-/// let npz = NpzOptions::new().max_inflated(1 << 40).read("huge.npz")?;
+/// let npz = NpzOptions::new().max_inflated(1 << 40).open(Source::read("huge.npz")?)?;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct NpzOptions {
     pub(super) max_header_len: usize,
     pub(super) max_inflated: u64,
@@ -78,23 +79,20 @@ impl Default for NpzOptions {
 impl NpzOptions {
     /// The defaults: headers of at most 10,000 characters, as in NumPy, and
     /// deflated members of at most 16 GiB.
-    #[must_use]
     pub fn new() -> NpzOptions {
         NpzOptions::default()
     }
 
     /// Allows longer headers, as
     /// [`OpenOptions::max_header_len`](crate::OpenOptions::max_header_len).
-    pub fn max_header_len(&mut self, characters: usize) -> &mut NpzOptions {
-        self.max_header_len = characters;
-        self
+    pub fn max_header_len(self, characters: usize) -> NpzOptions {
+        NpzOptions { max_header_len: characters, ..self }
     }
 
     /// The memory that one deflated member may take, in bytes: a small file
     /// can hold a thousand times its size.
-    pub fn max_inflated(&mut self, bytes: u64) -> &mut NpzOptions {
-        self.max_inflated = bytes;
-        self
+    pub fn max_inflated(self, bytes: u64) -> NpzOptions {
+        NpzOptions { max_inflated: bytes, ..self }
     }
 
     /// Tells how far members are while they are inflated, copied or verified:
@@ -107,6 +105,7 @@ impl NpzOptions {
     /// use std::sync::Arc;
     /// use std::sync::atomic::{AtomicU64, Ordering};
     ///
+    /// use npymap::Source;
     /// use npymap::npz::{NpzOptions, savez_compressed};
     ///
     /// let directory = tempfile::tempdir()?;
@@ -115,54 +114,34 @@ impl NpzOptions {
     ///
     /// let done = Arc::new(AtomicU64::new(0));
     /// let seen = Arc::clone(&done);
-    /// let mut options = NpzOptions::new();
-    /// options.progress(move |unpacked| seen.store(unpacked.done, Ordering::Relaxed));
-    /// options.read(&path)?.get("a")?;
+    /// let options = NpzOptions::new()
+    ///     .progress(move |unpacked| seen.store(unpacked.done, Ordering::Relaxed));
+    /// options.open(Source::read(&path)?)?.get("a")?;
     /// assert_eq!(done.load(Ordering::Relaxed), 8_000_128); // with its header
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn progress(
-        &mut self,
-        told: impl Fn(Unpacked<'_>) + Send + Sync + 'static,
-    ) -> &mut NpzOptions {
-        self.told = Told(Some(Arc::new(told)));
-        self
+    pub fn progress(self, told: impl Fn(Unpacked<'_>) + Send + Sync + 'static) -> NpzOptions {
+        NpzOptions { told: Told(Some(Arc::new(told))), ..self }
     }
 
-    /// Opens an archive whose stored members are mapped.
-    ///
-    /// # Safety
-    ///
-    /// As [`Npz::open`].
+    /// Opens the archive that a source holds.
     ///
     /// # Errors
     ///
     /// As [`Npz::open`].
-    pub unsafe fn open(&self, path: impl AsRef<Path>) -> Result<Npz> {
-        // SAFETY: asks for the same promises.
-        on(path.as_ref(), |path| self.of(unsafe { Source::mapped(path, false) }?))
-    }
-
-    /// Opens an archive whose members are copied when they are asked for.
-    ///
-    /// # Errors
-    ///
-    /// As [`Npz::open`].
-    pub fn read(&self, path: impl AsRef<Path>) -> Result<Npz> {
-        on(path.as_ref(), |path| self.of(Source::read(path)?))
-    }
-
-    /// Uses the archive that stands in `bytes`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Npz::open`].
-    pub fn from_bytes(&self, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Npz> {
-        self.of(Source::memory(Arc::new(bytes)))
-    }
-
-    fn of(&self, source: Source) -> Result<Npz> {
-        let entries = directory::read(&source)?;
+    pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<Npz<D>> {
+        let entries = source.storage().named(self.open_entries(&source))?;
         Ok(Npz { source, entries, index: NameIndex::default(), options: self.clone() })
+    }
+
+    fn open_entries<D: Mapping>(&self, source: &Source<D>) -> Result<Vec<Entry>> {
+        if source.mode() == Some(Mode::ReadWrite) {
+            let value = "an archive mapped read-write".to_owned();
+            let expected = "`Source::map`, or a copy-on-write source, because a store would not \
+                            change the checksum of its member"
+                .to_owned();
+            return Err(RequestError::Argument { found: value, expected }.into());
+        }
+        directory::read(source.storage())
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::source::Source;
+use crate::source::storage::Storage;
 
 /// Stands in a field of 32 bits whose value is in a zip64 record.
 pub(super) const IN_ZIP64: u32 = u32::MAX;
@@ -154,7 +154,7 @@ impl Flags {
 
 /// Reads the record at `offset`; `None` when the archive ends inside it.
 pub(super) fn read<T: FromBytes + IntoBytes>(
-    source: &Source,
+    source: &Storage,
     offset: u64,
 ) -> io::Result<Option<T>> {
     let mut record = T::new_zeroed();

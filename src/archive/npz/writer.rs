@@ -42,6 +42,7 @@ const PAGE: u64 = 4096;
 /// # Examples
 ///
 /// ```
+/// use npymap::Source;
 /// use npymap::ndarray::array;
 /// use npymap::npz::{Compression, Npz, NpzWriter};
 ///
@@ -50,7 +51,7 @@ const PAGE: u64 = 4096;
 /// writer.compression(Compression::Deflated(6)).write("zeros", &npymap::ndarray::Array1::<f64>::zeros(100))?;
 /// let bytes = writer.into_inner()?;
 ///
-/// let npz = Npz::from_bytes(bytes)?;
+/// let npz = Npz::open(Source::bytes(bytes))?;
 /// assert_eq!(npz.get("a")?.as_slice::<u8>()?, [1, 2, 3]);
 /// assert!(!npz.member("zeros")?.is_stored());
 /// # Ok::<(), npymap::Error>(())
@@ -145,7 +146,7 @@ impl<W: Write> NpzWriter<W> {
     /// use std::io::Write as _;
     ///
     /// use npymap::npz::{Npz, NpzWriter};
-    /// use npymap::Order;
+    /// use npymap::{Order, Source};
     ///
     /// let mut writer = NpzWriter::new(Vec::new());
     /// let mut member = writer.begin("counts", &"<u2".parse()?, &[3], Order::C)?;
@@ -153,7 +154,7 @@ impl<W: Write> NpzWriter<W> {
     ///     member.write_all(&count.to_le_bytes())?;
     /// }
     /// member.finish()?;
-    /// let npz = Npz::from_bytes(writer.into_inner()?)?;
+    /// let npz = Npz::open(Source::bytes(writer.into_inner()?))?;
     /// assert_eq!(npz.get("counts")?.view::<u16>()?.to_vec(), [1, 2, 3]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

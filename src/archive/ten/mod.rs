@@ -3,19 +3,19 @@
 //! A file is a list of arrays; an array is a chunk with its header and a chunk
 //! with its elements, in C order, little-endian. See `webdataset.tenbin`, whose
 //! functions are here under their names, but for `load`, which is
-//! [`Ten::open`] or [`Ten::read`].
+//! [`Ten::open`].
 //!
 //! | webdataset | here |
 //! |---|---|
-//! | `save`, `write`, `encode_buffer`, `encode_list` with `infos` | [`TenOptions`] |
-//! | `load` | [`Ten::open`], [`Ten::read`] |
+//! | `save`, `write`, `encode_buffer`, `encode_list` with `infos` | [`TenWriteOptions`] |
+//! | `load` | [`Ten::open`] |
 //! | `read(stream, n)` | [`read`] |
 //! | `decode_buffer`, `decode_list`, `decode_chunks` | [`decode_buffer`], [`decode_list`], [`decode_chunks`] |
 //! | `encode_chunks`, `write_chunk`, `read_chunk` | [`encode_chunks`], [`write_chunk`], [`read_chunk`] |
 //! | `encode_header`, `decode_header` | [`TenHeader`] |
 //! | `infos=False`, `True`, a list | ignore, look at [`Named::info`], [`check_infos`] |
 //! | `check_acceptable_input_type` | [`check_dtypes`] |
-//! | `nocheck` | [`TenOptions::any_extension`] |
+//! | `nocheck` | [`TenOptions::any_extension`], [`TenWriteOptions::any_extension`] |
 
 mod chunk;
 mod header;
@@ -27,9 +27,9 @@ use std::path::Path;
 
 pub use chunk::{decode_chunks, encode_chunks, read_chunk, write_chunk};
 pub use header::{TenHeader, check_dtypes};
-pub use open::Ten;
+pub use open::{Ten, TenOptions};
 pub use read::{Named, decode_buffer, decode_list, read};
-pub use write::{TenOptions, Tensor, encode_buffer, save, write};
+pub use write::{TenWriteOptions, Tensor, encode_buffer, save, write};
 
 use crate::error::{ArchiveError, Result, excerpt};
 

@@ -1,164 +1,118 @@
 //! Opens `.ten` files, and hands out their arrays.
-#![allow(unsafe_code)]
 
 use std::path::Path;
 use std::sync::Arc;
 
+use super::check_extension;
 use super::read::{Slot, scan};
-use super::{TenOptions, check_extension};
 use crate::archive::names::NameIndex;
-use crate::array::{self, MappedArray, MappedArrayMut, on};
+use crate::array::{MappedArray, Place};
 use crate::error::{ArchiveError, Error, Result, excerpt};
-use crate::layout::Layout;
+use crate::layout::Order;
 use crate::source::Source;
-use crate::source::mode::Mode;
+use crate::source::map::Map;
+use crate::source::pages::Mapping;
 
 use super::header::TenHeader;
 
 /// A list of arrays in a `.ten` file.
 ///
-/// Each comes as a [`MappedArray`] that lives without the list. Elements start
-/// at a multiple of 16 bytes at least, so those of native dtypes can be lent
-/// in place.
+/// Each array is a [`MappedArray`] that outlives the list, and can be written
+/// if the source's arrays can. Elements start at a multiple of 16 bytes at
+/// least, so those of native dtypes can be borrowed in place.
 ///
 /// # Examples
 ///
 /// ```
+/// use npymap::Source;
 /// use npymap::ndarray::arr1;
-/// use npymap::ten::{Ten, TenOptions};
+/// use npymap::ten::{Ten, TenWriteOptions};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("batch.ten");
-/// TenOptions::new().infos(&["x", "y"]).save(&path, &[&arr1(&[0.5_f32]), &arr1(&[7_u8])])?;
+/// TenWriteOptions::new().infos(&["x", "y"]).save(&path, &[&arr1(&[0.5_f32]), &arr1(&[7_u8])])?;
 ///
 /// // SAFETY: nobody changes or truncates the file meanwhile.
-/// let ten = unsafe { Ten::open(&path)? };
+/// let ten = Ten::open(unsafe { Source::map(&path)? })?;
 /// assert_eq!(ten.get(0)?.as_slice::<f32>()?, [0.5]);
 /// assert_eq!(ten.named("y")?.as_slice::<u8>()?, [7]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Ten {
-    source: Arc<Source>,
+#[derive(Debug)]
+pub struct Ten<D = Map> {
+    source: Arc<Source<D>>,
     /// Where it starts in the source.
     start: u64,
     slots: Vec<Slot>,
     index: NameIndex,
 }
 
-impl TenOptions {
-    /// As [`Ten::open`].
-    ///
-    /// # Safety
-    ///
-    /// As [`Ten::open`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Ten::open`].
-    pub unsafe fn open(&self, path: impl AsRef<Path>) -> Result<Ten> {
-        // SAFETY: asks for the same promises.
-        on(path.as_ref(), |path| self.of(path, || unsafe { Source::mapped(path, false) }))
-    }
-
-    /// As [`Ten::open_mut`].
-    ///
-    /// # Safety
-    ///
-    /// As [`Ten::open`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Ten::open`].
-    pub unsafe fn open_mut(&self, path: impl AsRef<Path>) -> Result<Ten> {
-        // SAFETY: asks for the same promises.
-        on(path.as_ref(), |path| self.of(path, || unsafe { Source::mapped(path, true) }))
-    }
-
-    /// As [`Ten::read`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Ten::open`].
-    pub fn read(&self, path: impl AsRef<Path>) -> Result<Ten> {
-        on(path.as_ref(), |path| self.of(path, || Source::read(path)))
-    }
-
-    fn of(&self, path: &Path, open: impl FnOnce() -> Result<Source>) -> Result<Ten> {
-        if !self.any_extension {
-            check_extension(path)?;
-        }
-        let source = open()?;
-        let len = source.len();
-        Ten::within(Arc::new(source), 0, len)
+impl<D> Clone for Ten<D> {
+    fn clone(&self) -> Ten<D> {
+        let source = Arc::clone(&self.source);
+        let (slots, index) = (self.slots.clone(), self.index.clone());
+        Ten { source, start: self.start, slots, index }
     }
 }
 
-impl Ten {
-    /// Opens a file whose arrays are mapped. Its name ends in `.ten` or
-    /// `.tb`; see [`TenOptions::any_extension`].
-    ///
-    /// # Safety
-    ///
-    /// As [`MappedArray::open`], for the elements of each array that is taken
-    /// from it, as long as that array or a clone lives.
-    ///
-    /// # Errors
-    ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic, negative
-    /// lengths, unknown types, other names;
-    /// [`Truncated`](crate::ErrorKind::Truncated) when it ends too early;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput),
-    /// [`Io`](crate::ErrorKind::Io), those of [`Layout::new`].
-    pub unsafe fn open(path: impl AsRef<Path>) -> Result<Ten> {
-        // SAFETY: asks for the same promises.
-        unsafe { TenOptions::new().open(path) }
+/// How to open a list of arrays.
+#[derive(Clone, Copy, Debug, Default)]
+#[must_use]
+pub struct TenOptions {
+    any_extension: bool,
+}
+
+impl TenOptions {
+    /// The defaults: file names that end in `.ten` or `.tb`.
+    pub fn new() -> TenOptions {
+        TenOptions::default()
     }
 
-    /// Opens a file whose arrays can be written in place; see
-    /// [`get_mut`](Ten::get_mut).
-    ///
-    /// # Safety
-    ///
-    /// As [`open`](Ten::open).
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Ten::open).
-    pub unsafe fn open_mut(path: impl AsRef<Path>) -> Result<Ten> {
-        // SAFETY: asks for the same promises.
-        unsafe { TenOptions::new().open_mut(path) }
+    /// Lets file names end in something else than `.ten` or `.tb`:
+    /// webdataset's `nocheck`.
+    pub fn any_extension(self, any: bool) -> TenOptions {
+        TenOptions { any_extension: any }
     }
 
-    /// Opens a file whose arrays are copied into memory when they are asked
-    /// for; safe, since nothing is mapped.
+    /// Opens the list that a source holds.
     ///
     /// # Errors
     ///
-    /// As [`open`](Ten::open).
-    pub fn read(path: impl AsRef<Path>) -> Result<Ten> {
-        TenOptions::new().read(path)
+    /// As [`Ten::open`].
+    pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<Ten<D>> {
+        let source = Arc::new(source);
+        let opened = || {
+            if let Some(path) = source.path().filter(|_| !self.any_extension) {
+                check_extension(path)?;
+            }
+            Ten::within(Arc::clone(&source), 0, source.nbytes())
+        };
+        source.storage().named(opened())
     }
+}
 
-    /// Uses the list that stands in `bytes`; arrays are copied when they are
-    /// asked for. For arrays in place see
-    /// [`decode_buffer`](super::decode_buffer).
+impl<D: Mapping> Ten<D> {
+    /// Opens the list that a source holds. If that has a name, it ends in
+    /// `.ten` or `.tb`; see [`TenOptions::any_extension`].
     ///
     /// # Errors
     ///
-    /// As [`open`](Ten::open).
-    pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Ten> {
-        let source = Source::memory(Arc::new(bytes));
-        let len = source.len();
-        Ten::within(Arc::new(source), 0, len)
+    /// [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic, negative lengths, unknown
+    /// types, other names; [`Truncated`](crate::ErrorKind::Truncated) when it ends too early;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported), [`Io`](crate::ErrorKind::Io), those of
+    /// [`Layout::new`](crate::Layout::new).
+    pub fn open(source: Source<D>) -> Result<Ten<D>> {
+        TenOptions::new().open(source)
     }
 
     /// The list that is a part of a source.
-    pub(crate) fn within(source: Arc<Source>, start: u64, len: u64) -> Result<Ten> {
+    pub(crate) fn within(source: Arc<Source<D>>, start: u64, len: u64) -> Result<Ten<D>> {
         let read = |buffer: &mut [u8], at: u64| {
             let left = usize::try_from(len.saturating_sub(at)).unwrap_or(usize::MAX);
             let asked = left.min(buffer.len());
-            source.read_at(buffer.get_mut(..asked).unwrap_or_default(), start.saturating_add(at))
+            source
+                .storage()
+                .read_at(buffer.get_mut(..asked).unwrap_or_default(), start.saturating_add(at))
         };
         let slots = scan(len, &read)?;
         Ok(Ten { source, start, slots, index: NameIndex::default() })
@@ -223,22 +177,36 @@ impl Ten {
         self.slot(index).map(|slot| self.offset(slot))
     }
 
-    /// Opens an array by its position, read-only: in place, or copied into
-    /// memory of its own.
+    /// Opens an array by its position: in place, or copied into memory of its
+    /// own.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound), [`Io`](crate::ErrorKind::Io).
-    pub fn get(&self, index: usize) -> Result<MappedArray> {
-        self.made(index, Mode::ReadOnly, |offset, len| self.source.map(offset, len))
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`Io`](crate::ErrorKind::Io), [`Io`](crate::ErrorKind::Io);
+    /// [`Truncated`](crate::ErrorKind::Truncated) when the file was truncated since it was opened;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when what is stored would go to the file, and
+    /// another array of the same position is in use.
+    pub fn get(&self, index: usize) -> Result<MappedArray<D>> {
+        let slot = self.slot(index)?;
+        let place = Place {
+            layout: slot.header.layout()?,
+            offset: self.offset(slot),
+            order: Order::C,
+            header: None,
+        };
+        let (source, position) = (&*self.source, index.to_string());
+        let data = source
+            .obtain_later(place.offset, place.layout.nbytes())
+            .map_err(|error| source.storage().name(error.of_member(&position)))?;
+        Ok(MappedArray::of_source(source, data, place, Some(&position)))
     }
 
-    /// Opens an array by its name, read-only; the first of equal ones.
+    /// Opens an array by its name; the first of equal ones.
     ///
     /// # Errors
     ///
     /// As [`get`](Ten::get).
-    pub fn named(&self, info: &str) -> Result<MappedArray> {
+    pub fn named(&self, info: &str) -> Result<MappedArray<D>> {
         self.get(self.position(info)?)
     }
 
@@ -255,34 +223,6 @@ impl Ten {
         }
     }
 
-    /// Opens an array so that it can be written, which changes no file.
-    ///
-    /// # Errors
-    ///
-    /// As [`get`](Ten::get).
-    pub fn get_copy_on_write(&self, index: usize) -> Result<MappedArrayMut> {
-        self.made(index, Mode::CopyOnWrite, |offset, len| self.source.map_private(offset, len))
-    }
-
-    /// Opens an array read-write: what is stored goes to the file, which must
-    /// have been opened by [`open_mut`](Ten::open_mut). One that was copied
-    /// changes no file.
-    ///
-    /// # Safety
-    ///
-    /// As [`MappedArray::open_mut`]; other arrays taken of the same position
-    /// are such other maps.
-    ///
-    /// # Errors
-    ///
-    /// As [`get`](Ten::get).
-    pub unsafe fn get_mut(&self, index: usize) -> Result<MappedArrayMut> {
-        self.made(index, Mode::ReadWrite, |offset, len| {
-            // SAFETY: asks for the same promises.
-            unsafe { self.source.map_shared(offset, len) }
-        })
-    }
-
     fn slot(&self, index: usize) -> Result<&Slot> {
         self.slots.get(index).ok_or_else(|| {
             let has = match self.len() {
@@ -297,27 +237,7 @@ impl Ten {
         self.start.saturating_add(slot.offset)
     }
 
-    fn made<D>(
-        &self,
-        index: usize,
-        mode: Mode,
-        map: impl FnOnce(u64, usize) -> Result<D>,
-    ) -> Result<MappedArray<D>> {
-        let slot = self.slot(index)?;
-        let position = index.to_string();
-        let layout: Layout = slot.header.layout()?;
-        let data = map(self.offset(slot), layout.nbytes())
-            .map_err(|error| self.named_file(error.of_member(&position)))?;
-        let (path, mode) = (self.source.path(), self.source.mode(mode));
-        let offset = Some(self.offset(slot));
-        let from = array::Member { path, name: &position, mode, offset, id: self.source.id() };
-        Ok(MappedArray::of_member(data, layout, None, from))
-    }
-
     fn named_file(&self, error: Error) -> Error {
-        match self.source.path() {
-            Some(path) => error.at(path),
-            None => error,
-        }
+        self.source.storage().name(error)
     }
 }

@@ -5,8 +5,9 @@ use std::io::Read;
 use super::chunk::{self, HEAD};
 use super::header::{self, TenHeader};
 use super::{damaged, truncated};
-use crate::array::{self, MappedArray, elements};
+use crate::array::{MappedArray, Place, elements};
 use crate::error::{HeaderError, Result};
+use crate::layout::Order;
 use crate::source::map::Map;
 
 /// An array with its name.
@@ -186,7 +187,7 @@ fn next(from: &mut impl Read) -> Result<Option<Named>> {
     let data = elements(from, needed)?.into_read_only()?;
     chunk::read_padding(from, size)?;
     let layout = header.layout()?;
-    let from = array::Member { path: None, name: &header.info, mode: None, offset: None, id: None };
-    let array = MappedArray::of_member(data, layout, None, from);
+    let place = Place { layout, offset: 0, order: Order::C, header: None };
+    let array = MappedArray::unpacked(data, place, None, &header.info);
     Ok(Some(Named { info: header.info, array }))
 }

@@ -144,60 +144,57 @@ impl<T: Element + Typed, D: Dimension> Tensor for ndarray::Array<T, D> {
     }
 }
 
-/// How to write lists of arrays. Setters return it; verbs end it.
+/// How to write lists of arrays. Setters take the options and return them.
 ///
 /// # Examples
 ///
 /// ```
 /// use npymap::ndarray::{arr1, arr2};
-/// use npymap::ten::{self, TenOptions};
+/// use npymap::ten::{self, TenWriteOptions};
 ///
 /// let (image, class) = (arr2(&[[0.5_f32, 1.0], [0.0, 0.25]]), arr1(&[7_i64]));
-/// let bytes = TenOptions::new().infos(&["img", "cls"]).encode_buffer(&[&image, &class])?;
+/// let bytes = TenWriteOptions::new().infos(&["img", "cls"]).encode_buffer(&[&image, &class])?;
 /// let arrays = ten::decode_buffer(&bytes)?;
 /// assert_eq!((arrays[1].info.as_str(), arrays[1].array.shape()), ("cls", &[1][..]));
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct TenOptions {
+#[must_use]
+pub struct TenWriteOptions {
     infos: Option<Vec<String>>,
     u4: bool,
-    pub(super) any_extension: bool,
+    any_extension: bool,
     sync: bool,
 }
 
-impl TenOptions {
+impl TenWriteOptions {
     /// The defaults: infos empty, what webdataset can't read misuse, and file
     /// names that end in `.ten` or `.tb`.
-    #[must_use]
-    pub fn new() -> TenOptions {
-        TenOptions::default()
+    pub fn new() -> TenWriteOptions {
+        TenWriteOptions::default()
     }
 
     /// The name of each array; one for all of them, or one each.
-    pub fn infos(&mut self, infos: &[impl AsRef<str>]) -> &mut TenOptions {
-        self.infos = Some(infos.iter().map(|info| info.as_ref().to_owned()).collect());
-        self
+    pub fn infos(self, infos: &[impl AsRef<str>]) -> TenWriteOptions {
+        let infos = infos.iter().map(|info| info.as_ref().to_owned()).collect();
+        TenWriteOptions { infos: Some(infos), ..self }
     }
 
     /// Lets arrays of `u4` be written. **No webdataset can read the file
     /// then**: its table of types misspells `uint32`. This crate reads it.
-    pub fn allow_u4(&mut self, allow: bool) -> &mut TenOptions {
-        self.u4 = allow;
-        self
+    pub fn allow_u4(self, allow: bool) -> TenWriteOptions {
+        TenWriteOptions { u4: allow, ..self }
     }
 
     /// Lets file names end in something else than `.ten` or `.tb`:
     /// webdataset's `nocheck`.
-    pub fn any_extension(&mut self, any: bool) -> &mut TenOptions {
-        self.any_extension = any;
-        self
+    pub fn any_extension(self, any: bool) -> TenWriteOptions {
+        TenWriteOptions { any_extension: any, ..self }
     }
 
     /// Waits until the file and its name are on the disk.
-    pub fn sync(&mut self, sync: bool) -> &mut TenOptions {
-        self.sync = sync;
-        self
+    pub fn sync(self, sync: bool) -> TenWriteOptions {
+        TenWriteOptions { sync, ..self }
     }
 
     /// Writes arrays to a file, which gets its name when it is whole:
@@ -223,7 +220,7 @@ impl TenOptions {
     ///
     /// # Errors
     ///
-    /// As [`save`](TenOptions::save).
+    /// As [`save`](TenWriteOptions::save).
     pub fn write(&self, to: impl Write, arrays: &[&dyn Tensor]) -> Result<()> {
         write_all(to, &self.headers(arrays)?, arrays)
     }
@@ -232,7 +229,7 @@ impl TenOptions {
     ///
     /// # Errors
     ///
-    /// As [`save`](TenOptions::save).
+    /// As [`save`](TenWriteOptions::save).
     pub fn encode_buffer(&self, arrays: &[&dyn Tensor]) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.write(&mut bytes, arrays)?;
@@ -243,7 +240,7 @@ impl TenOptions {
     ///
     /// # Errors
     ///
-    /// As [`save`](TenOptions::save).
+    /// As [`save`](TenWriteOptions::save).
     pub fn encode_list(&self, arrays: &[&dyn Tensor]) -> Result<Vec<Vec<u8>>> {
         let mut payloads = Vec::new();
         for (header, array) in self.headers(arrays)?.iter().zip(arrays) {
@@ -277,34 +274,34 @@ impl TenOptions {
 }
 
 const NO_U4: &str =
-    "webdataset can't read u4: store i8 or u8, or allow it with `TenOptions::allow_u4`";
+    "webdataset can't read u4: store i8 or u8, or allow it with `TenWriteOptions::allow_u4`";
 
 /// Writes arrays to a file whose name ends in `.ten` or `.tb`. See
-/// [`TenOptions::save`].
+/// [`TenWriteOptions::save`].
 ///
 /// # Errors
 ///
-/// As [`TenOptions::save`].
+/// As [`TenWriteOptions::save`].
 pub fn save(path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
-    TenOptions::new().save(path, arrays)
+    TenWriteOptions::new().save(path, arrays)
 }
 
-/// Writes arrays to any writer. See [`TenOptions::write`].
+/// Writes arrays to any writer. See [`TenWriteOptions::write`].
 ///
 /// # Errors
 ///
-/// As [`TenOptions::save`].
+/// As [`TenWriteOptions::save`].
 pub fn write(to: impl Write, arrays: &[&dyn Tensor]) -> Result<()> {
-    TenOptions::new().write(to, arrays)
+    TenWriteOptions::new().write(to, arrays)
 }
 
-/// Writes arrays to memory. See [`TenOptions::encode_buffer`].
+/// Writes arrays to memory. See [`TenWriteOptions::encode_buffer`].
 ///
 /// # Errors
 ///
-/// As [`TenOptions::save`].
+/// As [`TenWriteOptions::save`].
 pub fn encode_buffer(arrays: &[&dyn Tensor]) -> Result<Vec<u8>> {
-    TenOptions::new().encode_buffer(arrays)
+    TenWriteOptions::new().encode_buffer(arrays)
 }
 
 fn write_all(mut to: impl Write, headers: &[TenHeader], arrays: &[&dyn Tensor]) -> Result<()> {

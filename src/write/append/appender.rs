@@ -68,7 +68,7 @@ use crate::source::platform::Stat;
 /// let mut log = Appender::open(&path)?;
 /// log.append(&array![0.0_f32, 0.0, 0.0])?;
 /// log.flush()?; // now readers see it
-/// assert_eq!(npymap::OpenOptions::new().header(&path)?.shape, [4, 3]);
+/// assert_eq!(npymap::Header::read(std::fs::File::open(&path)?)?.shape, [4, 3]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Appender {
@@ -94,7 +94,7 @@ impl OpenOptions {
             if self.is_placed() {
                 return Err(RequestError::Placed.into());
             }
-            let (file, Stat { len, .. }, lock) = lock::open_to_write(path, self.locking_or_try())?;
+            let (file, Stat { len, .. }, lock) = lock::open_to_write(path, self.locking_by_path())?;
             let head = Head::read(&file, len, self)?;
             match head.end(head.rows())? {
                 end if end < len => Err(ExtentError::Trailing { end, found: len }.into()),
@@ -135,10 +135,13 @@ impl Appender {
         let created = |path: &Path| {
             let mut shape = row.to_vec();
             shape.insert(if options.is_fortran() { row.len() } else { 0 }, 0);
-            let planned = options.plan(dtype, &shape)?;
+            if options.is_raw() {
+                return Err(RequestError::Placed.into());
+            }
+            let (header, plan) = options.plan(dtype, &shape)?;
             let new = options.begin(path)?;
-            planned.write(new.file())?;
-            let head = Head::new(planned.header, planned.bytes)?;
+            plan.write(new.file())?;
+            let head = Head::new(header, plan.head)?;
             // Before others can find it.
             let lock = FileLock::of_new(new.file());
             Appender::new(new.finish()?, lock, path, head, true)
@@ -414,7 +417,7 @@ impl fmt::Debug for Appender {
 /// let path = directory.path().join("penguins.npy");
 /// std::fs::copy("data/penguins.npy", &path)?;
 /// npymap::resize(&path, 400)?;
-/// assert_eq!(npymap::OpenOptions::new().header(&path)?.shape, [400, 4]);
+/// assert_eq!(npymap::Header::read(std::fs::File::open(&path)?)?.shape, [400, 4]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn resize(path: impl AsRef<Path>, rows: usize) -> Result<()> {

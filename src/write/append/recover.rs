@@ -37,8 +37,9 @@ pub fn recover(path: impl AsRef<Path>) -> Result<Recovery> {
     RecoverOptions::new().recover(path)
 }
 
-/// How to make a file whole. Setters return it; verbs end it.
+/// How to make a file whole.
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct RecoverOptions {
     zero_fill: bool,
     open: OpenOptions,
@@ -68,27 +69,23 @@ impl Recovery {
 
 impl RecoverOptions {
     /// The defaults: what is no whole row is dropped.
-    #[must_use]
     pub fn new() -> RecoverOptions {
         RecoverOptions::default()
     }
 
     /// Makes a whole row, with zeros, of what is left of one.
-    pub fn zero_fill(&mut self, zero_fill: bool) -> &mut RecoverOptions {
-        self.zero_fill = zero_fill;
-        self
+    pub fn zero_fill(self, zero_fill: bool) -> RecoverOptions {
+        RecoverOptions { zero_fill, ..self }
     }
 
     /// As [`OpenOptions::max_header_len`].
-    pub fn max_header_len(&mut self, characters: usize) -> &mut RecoverOptions {
-        self.open.max_header_len(characters);
-        self
+    pub fn max_header_len(self, characters: usize) -> RecoverOptions {
+        RecoverOptions { open: self.open.max_header_len(characters), ..self }
     }
 
     /// As [`OpenOptions::locking`]; [`Locking::Try`] is the default.
-    pub fn locking(&mut self, locking: Locking) -> &mut RecoverOptions {
-        self.open.locking(locking);
-        self
+    pub fn locking(self, locking: Locking) -> RecoverOptions {
+        RecoverOptions { open: self.open.locking(locking), ..self }
     }
 
     /// Says what [`recover`](RecoverOptions::recover) would do, and does
@@ -123,7 +120,7 @@ impl RecoverOptions {
         let recovered = |path: &Path| {
             // Held until the file is whole.
             let (mut file, Stat { len, .. }, _lock) =
-                lock::open_to_write(path, self.open.locking_or_try())?;
+                lock::open_to_write(path, self.open.locking_by_path())?;
             let (head, recovery, rows) = self.found(&file, len)?;
             if !recovery.is_whole() {
                 mend(path, &mut file, head, rows)?;

@@ -14,6 +14,7 @@ use crate::element::{Element, decode_onto};
 use crate::error::{HeaderError, Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order, check_unbacked};
 use crate::npy::{HeaderText, fill};
+use crate::source::storage::Storage;
 use crate::view::rank;
 
 /// What is read at once into an array's own memory.
@@ -111,8 +112,9 @@ impl OpenOptions {
                     self.read_ndarray_from(file)
                 };
             }
-            let place = self.place(&file, metadata.len())?;
-            let from = Rest { file: &file, at: place.offset };
+            let storage = Storage::of_file(file)?;
+            let place = self.place(&storage)?;
+            let from = Rest { storage: &storage, offset: place.offset };
             let whole = Whole::new(place)?;
             // The file has them all, so no growing in steps.
             let elements = reserved(whole.layout.len())?;

@@ -81,6 +81,7 @@ pub fn write_npy_to<T: Element + Typed, D: Dimension>(
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct WriteOptions {
     dtype: DType,
     version: Option<Version>,
@@ -96,15 +97,13 @@ impl WriteOptions {
     }
 
     /// The version of the format; never exchanged for another.
-    pub fn version(&mut self, version: Version) -> &mut WriteOptions {
-        self.version = Some(version);
-        self
+    pub fn version(self, version: Version) -> WriteOptions {
+        WriteOptions { version: Some(version), ..self }
     }
 
     /// Waits until the file and its name are on the disk.
-    pub fn sync(&mut self, sync: bool) -> &mut WriteOptions {
-        self.sync = sync;
-        self
+    pub fn sync(self, sync: bool) -> WriteOptions {
+        WriteOptions { sync, ..self }
     }
 
     /// Writes an array to a file and tells the version it has.

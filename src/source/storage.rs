@@ -1,0 +1,258 @@
+//! Bytes that are read at offsets: a file, memory, or anything else.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, ExtentError, RequestError, Result, SystemError};
+use crate::source::file;
+use crate::source::lock::{self, FileLock, Locking};
+use crate::source::map::MapMut;
+use crate::source::platform::{self, Id, Stat};
+
+/// Storage that is read at offsets, for
+/// [`Source::positioned`](crate::Source::positioned).
+///
+/// Every read may fail, and what was read is all that is believed: a source
+/// that gets shorter is an error.
+pub trait ReadAt: Send + Sync {
+    /// Reads at an offset, and returns how many bytes it read: fewer than
+    /// asked for if that is convenient, and 0 only at the end.
+    ///
+    /// # Errors
+    ///
+    /// Those of the storage; [`io::ErrorKind::Interrupted`] is tried again.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// The number of bytes there are.
+    ///
+    /// # Errors
+    ///
+    /// Those of the storage.
+    fn size(&self) -> io::Result<u64>;
+}
+
+/// A file in memory.
+pub(crate) struct InMemory<T>(pub(crate) T);
+
+impl<T: AsRef<[u8]> + Send + Sync> ReadAt for InMemory<T> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let rest = usize::try_from(offset).ok().and_then(|start| self.0.as_ref().get(start..));
+        // Behind the end there is nothing, as in files.
+        io::Read::read(&mut rest.unwrap_or(&[]), buffer)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(platform::file_len(self.0.as_ref().len()))
+    }
+}
+
+impl ReadAt for File {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        platform::read_at(self, buffer, offset)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        platform::stat(self).map(|(_, stat)| stat.len)
+    }
+}
+
+/// Reads at `offset` until `buffer` is full or the bytes end.
+pub(crate) fn read_full_at(
+    from: &(impl ReadAt + ?Sized),
+    buffer: &mut [u8],
+    offset: u64,
+) -> io::Result<usize> {
+    let mut filled = 0;
+    let mut position = offset;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match from.read_at(rest, position) {
+            Ok(0) => break,
+            // An implementation that says it read more than it was given
+            // room for is not followed beyond that.
+            Ok(n) => {
+                let n = n.min(rest.len());
+                filled += n;
+                position += platform::file_len(n);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// Bytes that are read at offsets, with what is known of them.
+pub(crate) struct Storage {
+    bytes: Bytes,
+    path: Option<Arc<Path>>,
+    len: u64,
+    id: Option<Id>,
+    lock: Option<Arc<FileLock>>,
+}
+
+enum Bytes {
+    File(File),
+    Other(Arc<dyn ReadAt>),
+}
+
+impl Storage {
+    /// Opens a regular file.
+    pub(crate) fn open(path: &Path, write: bool) -> Result<Storage> {
+        let (file, Stat { len, id }) = file::open(path, write).map_err(|error| error.at(path))?;
+        Ok(Storage { bytes: Bytes::File(file), path: Some(Arc::from(path)), len, id, lock: None })
+    }
+
+    /// Takes an open file, which must be regular.
+    pub(crate) fn of_file(file: File) -> Result<Storage> {
+        let Stat { len, id } = file::stat(&file)?;
+        Ok(Storage { bytes: Bytes::File(file), path: None, len, id, lock: None })
+    }
+
+    /// Takes anything that is `len` bytes long.
+    pub(crate) fn of_reader(reader: Arc<dyn ReadAt>, len: u64) -> Storage {
+        Storage { bytes: Bytes::Other(reader), path: None, len, id: None, lock: None }
+    }
+
+    /// Opens a regular file to be written, and locks it.
+    pub(crate) fn open_locked(path: &Path, locking: Locking) -> Result<Storage> {
+        let opened = lock::open_to_write(path, locking).map_err(|error| error.at(path));
+        let (file, Stat { len, id }, lock) = opened?;
+        let (path, lock) = (Some(Arc::from(path)), lock.map(Arc::new));
+        Ok(Storage { bytes: Bytes::File(file), path, len, id, lock })
+    }
+
+    /// The lock it holds.
+    pub(crate) fn lock(&self) -> Option<Arc<FileLock>> {
+        self.lock.clone()
+    }
+
+    /// The same, under the name of a path that leads to it.
+    pub(crate) fn with_path(self, path: &Path) -> Storage {
+        Storage { path: Some(Arc::from(path)), ..self }
+    }
+
+    /// The path it was opened by.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// As [`path`](Storage::path), to be kept.
+    pub(crate) fn shared_path(&self) -> Option<Arc<Path>> {
+        self.path.clone()
+    }
+
+    /// Which file it is, where the system tells.
+    pub(crate) fn id(&self) -> Option<Id> {
+        self.id
+    }
+
+    /// Its length in bytes when it was opened.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Notes that it got longer or shorter.
+    pub(crate) fn set_len(&mut self, len: u64) {
+        self.len = len;
+    }
+
+    /// The file it is, if it is one.
+    pub(crate) fn file(&self) -> Option<&File> {
+        match &self.bytes {
+            Bytes::File(file) => Some(file),
+            Bytes::Other(_) => None,
+        }
+    }
+
+    /// Its length in bytes now.
+    pub(crate) fn current_len(&self) -> Result<u64> {
+        match &self.bytes {
+            Bytes::File(file) => file::len(file),
+            Bytes::Other(other) => other.size().map_err(SystemError::io("ask for the length")),
+        }
+    }
+
+    /// An error when it is shorter now than the end of a part.
+    pub(crate) fn check_len(&self, offset: u64, len: usize) -> Result<()> {
+        let found = self.current_len()?;
+        let end = offset.checked_add(platform::file_len(len));
+        match end {
+            Some(end) if end <= found => Ok(()),
+            _ => Err(ExtentError::ShortFile { needed: end.unwrap_or(u64::MAX), found }.into()),
+        }
+    }
+
+    /// Reads at an offset until `buffer` is full or the bytes end.
+    pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        // Systems refuse offsets of 63 bits and more.
+        if i64::try_from(offset).is_err() {
+            return Ok(0);
+        }
+        match &self.bytes {
+            Bytes::File(file) => read_full_at(file, buffer, offset),
+            Bytes::Other(other) => read_full_at(&**other, buffer, offset),
+        }
+    }
+
+    /// Fills `buffer` with elements that start at `offset`.
+    pub(crate) fn read_elements(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
+        let found = self.read_at(buffer, offset).map_err(SystemError::io("read the elements"))?;
+        if found == buffer.len() {
+            return Ok(());
+        }
+        let end = |len: usize| offset.saturating_add(platform::file_len(len));
+        Err(ExtentError::ShortFile { needed: end(buffer.len()), found: end(found) }.into())
+    }
+
+    /// Copies a part into memory.
+    pub(crate) fn copy(&self, offset: u64, len: usize) -> Result<MapMut> {
+        let mut data = MapMut::anonymous(len)?.in_large_pages();
+        self.read_elements(data.as_mut(), offset)?;
+        Ok(data)
+    }
+
+    /// Makes a file longer, by zeros.
+    pub(crate) fn extend(&self, from: u64, to: u64) -> Result<()> {
+        match &self.bytes {
+            Bytes::File(file) => {
+                file::extend(file, from, to).map_err(SystemError::io("make it longer"))
+            }
+            Bytes::Other(_) => Err(RequestError::NoFile.into()),
+        }
+    }
+
+    /// Names the path in an error.
+    pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| self.name(error))
+    }
+
+    /// As [`named`](Storage::named).
+    pub(crate) fn name(&self, error: Error) -> Error {
+        match self.path() {
+            Some(path) => error.at(path),
+            None => error,
+        }
+    }
+}
+
+impl ReadAt for Storage {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        Storage::read_at(self, buffer, offset)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.len)
+    }
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Storage")
+            .field("path", &self.path)
+            .field("len", &self.len)
+            .finish_non_exhaustive()
+    }
+}

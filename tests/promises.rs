@@ -1,0 +1,122 @@
+//! What an archive finds when its file changes between opening and use.
+
+use std::fs::File;
+
+use npymap::ndarray::arr1;
+#[cfg(feature = "npz")]
+use npymap::npz;
+use npymap::{ErrorKind, MappedArray, OpenOptions, RawSpec, Result, Ten, ten};
+
+use crate::support::{directory, header_text_with, header_with, is_error, map, map_mut, walk_with};
+
+/// Truncates a file to `len` bytes.
+fn truncate(path: &std::path::Path, len: u64) {
+    File::options().write(true).open(path).unwrap().set_len(len).unwrap();
+}
+
+/// Expects that a file is reported as too short.
+fn assert_short<D: std::fmt::Debug>(found: Result<MappedArray<D>>) {
+    let error = found.unwrap_err();
+    assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
+}
+
+#[test]
+#[cfg(feature = "npz")]
+fn a_member_of_an_npz_truncated_after_opening_is_an_error() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    npz::savez(&path, &[("x", &arr1(&[0.5_f64; 4096]))]).unwrap();
+    let npz = map(&path).and_then(npymap::Npz::open).unwrap();
+    let private = map(&path).unwrap().into_copy_on_write();
+    let private = npymap::Npz::open(private).unwrap();
+    assert_eq!(npz.get("x").unwrap().len(), 4096);
+    truncate(&path, 4096);
+    assert_short(npz.get("x"));
+    assert_short(private.get("x"));
+}
+
+#[test]
+fn an_array_of_a_ten_truncated_after_opening_is_an_error() {
+    let directory = directory();
+    let path = directory.path().join("a.ten");
+    ten::save(&path, &[&arr1(&[0.5_f64; 4096])]).unwrap();
+    let ten = map(&path).and_then(Ten::open).unwrap();
+    let private = Ten::open(map(&path).unwrap().into_copy_on_write()).unwrap();
+    assert_eq!(ten.get(0).unwrap().len(), 4096);
+    truncate(&path, 4096);
+    assert_short(ten.get(0));
+    assert_short(private.get(0));
+}
+
+#[test]
+fn raw_binary_has_no_header_to_read() {
+    let spec = RawSpec::new("<f8".parse().unwrap());
+    let options = OpenOptions::new().raw(spec);
+    for error in [
+        header_with(&options, "data/penguins.npy").map(drop).unwrap_err(),
+        header_text_with(&options, "data/penguins.npy").map(drop).unwrap_err(),
+        walk_with(&options, "data/penguins.npy").map(drop).unwrap_err(),
+        options.read_from(&[0_u8; 16][..]).map(drop).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("raw binary has no header"), "{error}");
+    }
+}
+
+#[test]
+fn open_any_finds_out_that_its_file_was_truncated() {
+    let directory = directory();
+    let path = directory.path().join("a.npy");
+    npymap::write_npy(&path, &arr1(&[0.5_f64; 4096])).unwrap();
+    let file = map(&path).and_then(npymap::open_any).unwrap();
+    assert_eq!(file.get(None).unwrap().len(), 4096);
+    truncate(&path, 4096);
+    assert_short(file.get(None));
+}
+
+#[test]
+#[cfg(feature = "tar")]
+fn a_member_of_a_tar_truncated_after_opening_is_an_error() {
+    let directory = directory();
+    let path = directory.path().join("a.tar");
+    std::fs::write(&path, crate::tars::shard()).unwrap();
+    let shard = map(&path).and_then(npymap::Shard::open).unwrap();
+    let (offset, size) = {
+        let member = shard.member("000000.npy").unwrap();
+        (member.offset(), member.size())
+    };
+    assert!(shard.get("000000.npy").is_ok());
+    truncate(&path, offset + size - 1);
+    assert_short(shard.get("000000.npy"));
+}
+
+#[test]
+fn one_array_of_a_source_is_written_at_a_time() {
+    let directory = directory();
+    let path = directory.path().join("a.ten");
+    ten::save(&path, &[&arr1(&[1_i64, 2]), &arr1(&[3_i64])]).unwrap();
+    let ten = map_mut(&path).and_then(Ten::open).unwrap();
+    let (first, second) = (ten.get(0).unwrap(), ten.get(1).unwrap());
+    let error = ten.get(0).unwrap_err().to_string();
+    assert!(error.contains("a part that no other array has"), "{error}");
+    drop(second);
+    let mut second = ten.get(1).unwrap();
+    second.view_mut::<i64>().unwrap().set(0, 4).unwrap();
+
+    // What was made read-only is still the file's, and so are its rows.
+    let first = first.into_read_only().unwrap();
+    let rows = first.rows().unwrap();
+    drop(first);
+    assert!(ten.get(0).is_err());
+    drop(rows);
+    assert!(ten.get(0).is_ok());
+}
+
+#[test]
+#[cfg(feature = "npz")]
+fn members_of_an_npz_are_not_written_in_place() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    npz::savez(&path, &[("x", &arr1(&[0.5_f64; 3]))]).unwrap();
+    let error = map_mut(&path).and_then(npymap::Npz::open).unwrap_err();
+    assert!(error.to_string().contains("checksum of its member"), "{error}");
+}
