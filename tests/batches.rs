@@ -128,7 +128,7 @@ fn from_channel(threads: usize) -> (mpsc::Sender<Vec<usize>>, Batches<Vec<u32>>,
     let (rows, held) = (numbers(100), Arc::new(()));
     let holder = Arc::downgrade(&held);
     let read = move |indices: &[usize], batch: &mut Vec<u32>| {
-        let _held = &held;
+        drop(Arc::clone(&held));
         rows.take_vec(indices, batch)
     };
     let batches = BatchOptions::new().threads(threads).ahead(4).start(receive, read).unwrap();

@@ -268,7 +268,7 @@ fn ends_stay_inside(sampler: &Sampler, world: usize, workers: usize) {
         assert_eq!(own.next(), None);
         let end = own.state().position;
         own.seek(end.saturating_sub(1));
-        assert!(own.nth(0).is_none_or(|row| row < rows));
+        assert!(own.next().is_none_or(|row| row < rows));
         assert_eq!(own.nth(usize::MAX), None);
     }
 }

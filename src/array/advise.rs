@@ -49,9 +49,9 @@ impl<D: Mapping> MappedArray<D> {
     /// Starts reading rows into memory and returns.
     ///
     /// A range of more than 4 MiB is read by a thread, in order, as fast as the
-    /// disk gives it; it stops when the array and its clones are dropped. Only
-    /// an array that was not opened by path is asked for by the calling thread,
-    /// which then waits while the disk's queue is full.
+    /// disk gives it; it stops when the array and its clones are dropped. Of an
+    /// array that was not opened by path, and on systems other than Linux, the
+    /// calling thread asks for it, and may wait while the disk's queue is full.
     ///
     /// This is a hint: a row that cannot be read is no error here, and the
     /// system drops pages again when memory is short, those read first too. Of
@@ -68,7 +68,8 @@ impl<D: Mapping> MappedArray<D> {
     }
 
     fn read_ahead(&self, range: Range<usize>) -> Result<()> {
-        if range.len() > AT_ONCE && self.origin.mode.is_some() {
+        let has_thread = platform::READS_AHEAD && self.origin.mode.is_some();
+        if has_thread && range.len() > AT_ONCE {
             if let Ok((file, _)) = self.reopened() {
                 let range = self.in_file(range.start)..self.in_file(range.end);
                 self.origin.read_ahead.get_or_init(Arc::default).add(file, range);

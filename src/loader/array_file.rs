@@ -45,8 +45,8 @@ impl ArrayFile {
         Ok(FileWindows { file: self, len, shape })
     }
 
-    /// Reads windows of so many rows, as many as fit a block at once, and calls
-    /// `copy` with those.
+    /// Reads windows of `window` rows, a block of them at a time, and calls
+    /// `copy` with each block.
     fn gather_windows<U>(
         &self,
         window: usize,

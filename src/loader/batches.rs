@@ -169,7 +169,8 @@ impl BatchOptions {
         let jobs: Jobs = Box::new(batches.into_iter());
         let pipeline = Arc::new(Pipeline::new(jobs, self.ahead));
         let pool = Arc::new(Pool { free: Mutex::default(), most: self.ahead + self.threads });
-        let read = Arc::new(RwLock::new(Some(Box::new(read) as Read<B>)));
+        let read: Read<B> = Box::new(read);
+        let read = Arc::new(RwLock::new(Some(read)));
         let mut started = Batches { pipeline, read, threads: Vec::new() };
         for number in 0..self.threads {
             let worker = Worker {

@@ -5,6 +5,7 @@
 //! can be undone, so the network is a bijection; pairs that stand for a number
 //! not below `n` go through it again until one does. As `a` and `b` are near
 //! `√n`, that happens to fewer than two in `√n`.
+#![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
 
 use crate::kernel::{self, Job};
 

@@ -39,7 +39,7 @@ struct State<I, R> {
     is_lost: bool,
 }
 
-/// What waiting for a result comes to.
+/// The outcome of waiting for a result.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next<R> {
     Result(R),

@@ -1,4 +1,4 @@
-//! What sources of rows have in common.
+//! The trait of all sources of rows, and the methods they share.
 
 use ndarray::ArrayD;
 

@@ -104,7 +104,8 @@ impl Rows {
         Ok(Rows { geometry, dtype, ..self.clone() })
     }
 
-    /// Tells the system that rows will be wanted soon, and doesn't wait.
+    /// Asks the system to read rows that will be needed soon, and doesn't wait
+    /// for them.
     ///
     /// # Errors
     ///

@@ -167,7 +167,7 @@ impl Sampler {
     }
 
     /// `draws` rows an epoch, with replacement, each row with a probability
-    /// proportional to its weight: PyTorch's `WeightedRandomSampler`.
+    /// proportional to its weight: `torch.utils.data.WeightedRandomSampler`.
     ///
     /// The weights are added up in `f64`, from the first to the last.
     ///

@@ -232,6 +232,9 @@ pub(crate) fn allocate(_: &File, _: u64, _: u64, _: Length) -> io::Result<bool> 
 #[cfg(unix)]
 const READ_AHEAD: usize = 128 << 10;
 
+/// Whether the system is asked to read files ahead by their descriptors.
+pub(crate) const READS_AHEAD: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
 /// Asks the system to read bytes of a file into its cache. Elsewhere they are
 /// read when they are needed.
 #[cfg(any(target_os = "linux", target_os = "android"))]

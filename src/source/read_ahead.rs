@@ -102,6 +102,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn a_thread_ends_with_its_ranges_and_another_one_follows() {
         let ahead = Arc::new(ReadAhead::default());
         let bytes = tempfile::tempfile().unwrap();
