@@ -43,6 +43,7 @@ pub use archive::ten;
 ///
 /// /// Lent where it lies: `&[Raw]` is the file's memory.
 /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable, Record)]
+/// #[bytemuck(crate = "npymap::bytemuck")]
 /// #[record(in_place)]
 /// #[repr(C)]
 /// struct Raw {
@@ -64,6 +65,9 @@ pub use archive::ten;
 #[cfg(feature = "derive")]
 pub use npymap_derive::Record;
 
+#[cfg(feature = "derive")]
+pub use npymap_derive::Element;
+
 #[cfg(feature = "npz")]
 pub use archive::npz::{Npz, NpzWriter};
 #[cfg(feature = "tar")]
@@ -81,8 +85,6 @@ pub use element::{
     TimeDelta64, Typed,
 };
 pub use error::{Error, ErrorKind, Result};
-#[doc(hidden)]
-pub use kernel::Part;
 pub use layout::row_index::{RowIndex, TakeMode};
 pub use layout::{Layout, Order};
 pub use loader::{
@@ -108,9 +110,12 @@ pub mod sharing {
     #![doc = include_str!("../SHARING.md")]
 }
 
-/// What `#[derive(Record)]` needs; nothing for people.
+/// What the derives need; not for use by hand.
 #[doc(hidden)]
 pub mod __record {
+    pub use crate::element::fast::{FastPath, Wrapper};
     pub use crate::element::part::Part;
-    pub use crate::element::record::{Difference, Fields, dtype, inexact, raw, slot, stated};
+    pub use crate::element::record::{
+        Difference, Fields, RecordCodec, Records, dtype, slot, stated,
+    };
 }

@@ -66,6 +66,8 @@ mod modes;
 mod modes_linux;
 #[cfg(all(unix, target_pointer_width = "32"))]
 mod narrow;
+#[cfg(feature = "derive")]
+mod newtypes;
 #[cfg(feature = "npz")]
 mod npz_writer;
 mod oracle;

@@ -1,5 +1,6 @@
 //! What `#[record(…)]` says.
 
+use crate::typestr::is_dtype;
 use syn::{Attribute, DeriveInput, Error, Field, LitStr, Path, Result, parse_quote};
 
 /// What is said of the struct.
@@ -80,7 +81,12 @@ impl Said {
                 if meta.path.is_ident("rename") {
                     said.rename = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("dtype") {
-                    said.dtype = Some(meta.value()?.parse()?);
+                    let descr: LitStr = meta.value()?.parse()?;
+                    if !is_dtype(&descr.value()) {
+                        let message = format!("`{}` is not a dtype, expected a type string such as `<f8`, `|S10` or `<M8[ns]`", descr.value());
+                        return Err(Error::new_spanned(descr, message));
+                    }
+                    said.dtype = Some(descr);
                 } else {
                     return Err(meta.error("expected `rename = \"name\"` or `dtype = \"<M8[ns]\"`"));
                 }

@@ -86,7 +86,8 @@ fn element(input: &DeriveInput, container: &Container, parts: &[Part<'_>]) -> To
     let value = ident.iter().map(|ident| {
         if container.packed { quote!(&{ self.#ident }) } else { quote!(&self.#ident) }
     });
-    let exact = container.in_place.then(|| exact(container, &title));
+    let fast_path = container.in_place.then(|| fast_path(container));
+    let record_codec = container.in_place.then(|| record_codec(container, &title));
     let read = container.in_place.then(|| {
         quote! {
             if codec.difference.is_none() {
@@ -98,8 +99,8 @@ fn element(input: &DeriveInput, container: &Container, parts: &[Part<'_>]) -> To
     });
     quote! {
         #[doc(hidden)]
-        #[derive(Clone, Debug)]
-        pub struct Codec {
+        #[derive(::core::clone::Clone, ::core::fmt::Debug)]
+        pub struct __NpymapCodec {
             itemsize: ::core::primitive::usize,
             #[allow(dead_code, reason = "only records in place look at it")]
             difference: ::core::option::Option<#npymap::__record::Difference>,
@@ -108,72 +109,57 @@ fn element(input: &DeriveInput, container: &Container, parts: &[Part<'_>]) -> To
 
         #[automatically_derived]
         impl #npymap::Element for #record {
-            type Codec = Codec;
+            type Codec = __NpymapCodec;
 
-            fn codec(dtype: &#npymap::DType) -> #npymap::Result<Codec> {
+            fn codec(dtype: &#npymap::DType) -> #npymap::Result<__NpymapCodec> {
                 let mut fields = #npymap::__record::Fields::new(#title, dtype)?;
                 #(let #own = fields.part::<#ty>(#name, #place, #stated)?;)*
                 let difference = fields.end(#subset, ::core::mem::size_of::<#record>())?;
-                ::core::result::Result::Ok(Codec { itemsize: dtype.itemsize(), difference, #(#own,)* })
+                ::core::result::Result::Ok(__NpymapCodec { itemsize: dtype.itemsize(), difference, #(#own,)* })
             }
 
-            fn itemsize(codec: &Codec) -> ::core::primitive::usize {
+            fn itemsize(codec: &__NpymapCodec) -> ::core::primitive::usize {
                 codec.itemsize
             }
 
-            fn decode(codec: &Codec, bytes: &[::core::primitive::u8]) -> Self {
+            fn decode(codec: &__NpymapCodec, bytes: &[::core::primitive::u8]) -> Self {
                 #read
                 #record { #(#ident: codec.#own.decode::<#ty>(bytes),)* }
             }
 
-            fn encode(&self, codec: &Codec, bytes: &mut [::core::primitive::u8]) -> #npymap::Result<()> {
+            fn encode(&self, codec: &__NpymapCodec, bytes: &mut [::core::primitive::u8]) -> #npymap::Result<()> {
                 #(codec.#own.encode::<#ty>(#value, bytes)?;)*
                 ::core::result::Result::Ok(())
             }
 
-            #exact
+            #fast_path
+        }
+
+        #record_codec
+    }
+}
+
+/// The fast path of records in place.
+fn fast_path(container: &Container) -> TokenStream {
+    let npymap = &container.npymap;
+    quote! {
+        fn fast_path() -> impl #npymap::__record::FastPath<Self> {
+            #npymap::__record::Records
         }
     }
 }
 
-/// What `Element` has for values that are lent where they lie.
-fn exact(container: &Container, title: &str) -> TokenStream {
+/// What the library asks the codec of a record in place.
+fn record_codec(container: &Container, title: &str) -> TokenStream {
     let npymap = &container.npymap;
     quote! {
-        fn is_exact(codec: &Codec) -> ::core::primitive::bool {
-            codec.difference.is_none()
-        }
+        #[automatically_derived]
+        impl #npymap::__record::RecordCodec for __NpymapCodec {
+            const RECORD: &'static ::core::primitive::str = #title;
 
-        fn inexact(codec: &Codec) -> ::core::option::Option<#npymap::Error> {
-            #npymap::__record::inexact(#title, codec.difference.as_ref())
-        }
-
-        fn lend<'a>(codec: &Codec, bytes: &'a [::core::primitive::u8]) -> ::core::option::Option<&'a [Self]> {
-            if codec.difference.is_some() {
-                return ::core::option::Option::None;
+            fn difference(&self) -> ::core::option::Option<&#npymap::__record::Difference> {
+                self.difference.as_ref()
             }
-            #npymap::bytemuck::try_cast_slice(bytes).ok()
-        }
-
-        fn bytes_of<'a>(codec: &Codec, values: &'a [Self]) -> ::core::option::Option<&'a [::core::primitive::u8]> {
-            if codec.difference.is_some() {
-                return ::core::option::Option::None;
-            }
-            ::core::option::Option::Some(#npymap::bytemuck::cast_slice(values))
-        }
-
-        fn raw<'a>(
-            codec: &Codec,
-            values: &'a mut [Self],
-        ) -> ::core::option::Option<(#npymap::Part, &'a mut [::core::primitive::u8])> {
-            if codec.difference.is_some() {
-                return ::core::option::Option::None;
-            }
-            #npymap::__record::raw(values)
-        }
-
-        fn zeros(len: ::core::primitive::usize) -> ::core::option::Option<::std::vec::Vec<Self>> {
-            ::core::option::Option::Some(#npymap::bytemuck::zeroed_vec(len))
         }
     }
 }
@@ -242,6 +228,10 @@ mod tests {
                 "expected `rename = \"name\"` or `dtype = \"<M8[ns]\"`",
             ),
             ("struct Row { #[record(rename = 1)] a: u8 }", "expected string literal"),
+            (
+                "struct Row { #[record(dtype = \"<Q9\")] a: u8 }",
+                "`<Q9` is not a dtype, expected a type string such as `<f8`, `|S10` or `<M8[ns]`",
+            ),
         ] {
             assert_eq!(refusal(input), expected, "{input}");
         }

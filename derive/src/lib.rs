@@ -1,7 +1,10 @@
-//! `#[derive(Record)]` for npymap; see `npymap::Record`.
+//! `#[derive(Record)]` and `#[derive(Element)]` for npymap; see `npymap::Record`
+//! and `npymap::Element`.
 
 mod attributes;
 mod expand;
+mod newtype;
+mod typestr;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
@@ -21,7 +24,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// |---|---|
 /// | `#[record(subset)]` | the dtype may have more fields, which are left alone |
 /// | `#[record(typed)]` | also `Typed`: `DType::of::<Row>()` is its dtype, packed |
-/// | `#[record(in_place)]` | also `InPlace` and `Typed`: `&[Row]` is lent when order, places and types are equal. Asks for `#[repr(C)]` or `#[repr(C, packed)]` and `#[derive(bytemuck::Pod, bytemuck::Zeroable)]`, which refuse padding; name it with `Pad<N>` fields |
+/// | `#[record(in_place)]` | also `InPlace` and `Typed`: `&[Row]` is lent when order, places and types are equal. Asks for `#[repr(C)]` or `#[repr(C, packed)]` and `#[derive(bytemuck::Pod, bytemuck::Zeroable)]`, which refuse padding; name it with `Pad<N>` fields. Without bytemuck among your dependencies, use npymap's with `#[bytemuck(crate = "npymap::bytemuck")]` |
 /// | `#[record(crate = "path")]` | where npymap is, if not at `::npymap` |
 ///
 /// On a field:
@@ -34,4 +37,20 @@ use syn::{DeriveInput, parse_macro_input};
 pub fn record(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand::record(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a newtype, a struct of one field, an
+/// [`Element`](../npymap/trait.Element.html): stored as its field is.
+///
+/// With `#[repr(transparent)]` it is also `InPlace`, and every way of reading
+/// and writing is as fast as for its field. That asks for
+/// `#[derive(bytemuck::Pod, bytemuck::Zeroable)]`; without bytemuck among your
+/// dependencies, use npymap's with `#[bytemuck(crate = "npymap::bytemuck")]`.
+/// `Typed` comes along if the field has it. No `unsafe` code is generated.
+///
+/// `#[element(crate = "path")]` says where npymap is, if not at `::npymap`.
+#[proc_macro_derive(Element, attributes(element))]
+pub fn element(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    newtype::element(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -8,6 +8,7 @@ use super::MappedArray;
 use super::advise::bytes_of;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
+use crate::element::fast::FastPath as _;
 use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::Layout;
 use crate::source::atomic;
@@ -81,11 +82,12 @@ impl MappedArray<MapMut> {
         let start = self.origin.named(self.place(at, values.len()))?;
         let MappedArray { layout, data, origin } = self;
         let size = layout.dtype().itemsize();
-        let written =
-            T::codec(layout.dtype()).and_then(|codec| match T::bytes_of(&codec, values) {
+        let written = T::codec(layout.dtype()).and_then(|codec| {
+            match T::fast_path().bytes_of(&codec, values) {
                 Some(bytes) => data.write(start, bytes),
                 None => encode(values, &codec, size, |at, block| data.write(start + at, block)),
-            });
+            }
+        });
         origin.named(written)
     }
 

@@ -3,6 +3,7 @@
 use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
 use super::MappedArray;
+use crate::element::fast::FastPath as _;
 use crate::element::{Element, InPlace, short_name, works_for};
 use crate::error::{DTypeError, ExtentError, Result};
 use crate::layout::Layout;
@@ -185,10 +186,10 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
 fn exact<T: InPlace>(layout: &Layout) -> Result<()> {
     let dtype = layout.dtype();
     let codec = T::codec(dtype)?;
-    if T::is_exact(&codec) {
+    if T::is_in_place(&codec) {
         return Ok(());
     }
-    if let Some(error) = T::inexact(&codec) {
+    if let Some(error) = T::fast_path().inexact(&codec) {
         return Err(error);
     }
     let (stored, asked, works) = (dtype.to_string(), short_name::<T>(), works_for(dtype));

@@ -4,16 +4,17 @@ use std::array;
 
 use bytemuck::Pod;
 
+use super::fast::{FastPath, sealed};
 use super::{Element, InPlace, Typed};
 use crate::dtype::DType;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::Part;
 
 impl<T: Element, const N: usize> Element for [T; N] {
     type Codec = T::Codec;
 
     fn codec(dtype: &DType) -> Result<T::Codec> {
-        T::array_codec(dtype, N)
+        T::fast_path().array_codec(dtype, N)
     }
 
     fn itemsize(codec: &T::Codec) -> usize {
@@ -35,37 +36,59 @@ impl<T: Element, const N: usize> Element for [T; N] {
         })
     }
 
-    fn is_exact(codec: &T::Codec) -> bool {
-        T::is_exact(codec)
-    }
-
-    fn inexact(codec: &T::Codec) -> Option<crate::error::Error> {
-        T::inexact(codec)
-    }
-
-    fn bytes_of<'a>(codec: &T::Codec, values: &'a [[T; N]]) -> Option<&'a [u8]> {
-        // Of no bytes there may be more than flattened ones could be counted.
-        if size_of::<[T; N]>() == 0 { None } else { T::bytes_of(codec, values.as_flattened()) }
-    }
-
-    fn raw<'a>(codec: &T::Codec, values: &'a mut [[T; N]]) -> Option<(Part, &'a mut [u8])> {
-        if size_of::<[T; N]>() == 0 {
-            return None;
-        }
-        let (part, bytes) = T::raw(codec, values.as_flattened_mut())?;
-        Some((Part { size: N * part.size, ..part }, bytes))
-    }
-
-    fn exact_name(codec: &T::Codec) -> String {
-        format!("[{}; {N}]", T::exact_name(codec))
-    }
-
-    fn unaligned() -> String {
-        format!("[{}; {N}]", T::unaligned())
+    fn fast_path() -> impl FastPath<Self> {
+        Arrays
     }
 }
 
-impl<T: InPlace, const N: usize> InPlace for [T; N] where [T; N]: Pod {}
+/// The fast path of the elements of arrays, for arrays.
+#[derive(Debug)]
+struct Arrays;
+
+impl sealed::Sealed for Arrays {}
+
+impl<T: Element, const N: usize> FastPath<[T; N]> for Arrays {
+    fn is_exact(&self, codec: &T::Codec) -> bool {
+        T::fast_path().is_exact(codec)
+    }
+
+    fn inexact(&self, codec: &T::Codec) -> Option<Error> {
+        T::fast_path().inexact(codec)
+    }
+
+    fn bytes_of<'a>(&self, codec: &T::Codec, values: &'a [[T; N]]) -> Option<&'a [u8]> {
+        // Of no bytes there may be more than flattened ones could be counted.
+        if size_of::<[T; N]>() == 0 {
+            return None;
+        }
+        T::fast_path().bytes_of(codec, values.as_flattened())
+    }
+
+    fn raw<'a>(&self, codec: &T::Codec, values: &'a mut [[T; N]]) -> Option<(Part, &'a mut [u8])> {
+        if size_of::<[T; N]>() == 0 {
+            return None;
+        }
+        let (part, bytes) = T::fast_path().raw(codec, values.as_flattened_mut())?;
+        Some((Part { size: N * part.size, ..part }, bytes))
+    }
+
+    fn exact_name(&self, codec: &T::Codec) -> String {
+        format!("[{}; {N}]", T::fast_path().exact_name(codec))
+    }
+
+    fn unaligned_name(&self) -> String {
+        format!("[{}; {N}]", T::fast_path().unaligned_name())
+    }
+}
+
+impl<T: InPlace, const N: usize> InPlace for [T; N]
+where
+    [T; N]: Pod,
+{
+    fn is_in_place(codec: &T::Codec) -> bool {
+        T::is_in_place(codec)
+    }
+}
 
 /// A subarray, of more axes when `T` is one itself.
 ///

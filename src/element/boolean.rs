@@ -4,10 +4,10 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
+use super::fast::{AsStored, FastPath, sealed};
 use super::{Element, InPlace, Typed, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
-use crate::kernel::Part;
 
 /// One byte, true when not zero: files may hold any byte where NumPy means a
 /// boolean, and Rust's `bool` only 0 and 1.
@@ -98,24 +98,8 @@ impl Element for Bool {
         Ok(())
     }
 
-    fn is_exact((): &()) -> bool {
-        true
-    }
-
-    fn lend<'a>((): &(), bytes: &'a [u8]) -> Option<&'a [Bool]> {
-        Some(bytemuck::cast_slice(bytes))
-    }
-
-    fn bytes_of<'a>((): &(), values: &'a [Bool]) -> Option<&'a [u8]> {
-        Some(bytemuck::cast_slice(values))
-    }
-
-    fn raw<'a>((): &(), values: &'a mut [Bool]) -> Option<(Part, &'a mut [u8])> {
-        Some((Part::plain(size_of::<Bool>()), bytemuck::cast_slice_mut(values)))
-    }
-
-    fn zeros(len: usize) -> Option<Vec<Bool>> {
-        Some(bytemuck::zeroed_vec(len))
+    fn fast_path() -> impl FastPath<Self> {
+        AsStored
     }
 }
 
@@ -146,7 +130,19 @@ impl Element for bool {
         Bool::new(*self).encode(&(), bytes)
     }
 
-    fn bytes_of<'a>((): &(), values: &'a [bool]) -> Option<&'a [u8]> {
+    fn fast_path() -> impl FastPath<Self> {
+        Booleans
+    }
+}
+
+/// Rust's booleans are stored as they are, but not the other way round.
+#[derive(Debug)]
+struct Booleans;
+
+impl sealed::Sealed for Booleans {}
+
+impl FastPath<bool> for Booleans {
+    fn bytes_of<'a>(&self, (): &(), values: &'a [bool]) -> Option<&'a [u8]> {
         Some(bytemuck::cast_slice(values))
     }
 }

@@ -5,11 +5,11 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
+use super::fast::{AsStored, FastPath};
 use super::scalar::{Scalar, write};
 use super::{Element, InPlace, Typed, unfit};
 use crate::dtype::{ByteOrder, DType};
 use crate::error::Result;
-use crate::kernel::Part;
 
 macro_rules! stored {
     ($name:ident, $adjective:literal, $order:ident, $from:ident, $to:ident) => {
@@ -111,24 +111,8 @@ macro_rules! stored {
                 Ok(())
             }
 
-            fn is_exact((): &()) -> bool {
-                true
-            }
-
-            fn lend<'a>((): &(), bytes: &'a [u8]) -> Option<&'a [Self]> {
-                bytemuck::try_cast_slice(bytes).ok()
-            }
-
-            fn bytes_of<'a>((): &(), values: &'a [Self]) -> Option<&'a [u8]> {
-                Some(bytemuck::cast_slice(values))
-            }
-
-            fn raw<'a>((): &(), values: &'a mut [Self]) -> Option<(Part, &'a mut [u8])> {
-                Some((Part::plain(size_of::<Self>()), bytemuck::cast_slice_mut(values)))
-            }
-
-            fn zeros(len: usize) -> Option<Vec<Self>> {
-                Some(bytemuck::zeroed_vec(len))
+            fn fast_path() -> impl FastPath<Self> {
+                AsStored
             }
         }
 

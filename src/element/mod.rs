@@ -7,6 +7,7 @@ pub(crate) mod cast;
 mod date;
 mod dispatch;
 mod endian;
+pub(crate) mod fast;
 #[cfg(feature = "jiff")]
 mod jiff;
 pub(crate) mod part;
@@ -27,11 +28,12 @@ use bytemuck::Pod;
 
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{DTypeError, Result};
-use crate::kernel::{self, Part};
+use crate::kernel;
 
 pub use boolean::Bool;
 pub use date::{DateTime64, TimeDelta64};
 pub use endian::{Be, Le};
+use fast::{Decoded, FastPath};
 pub use real::Real;
 pub use record::Pad;
 pub use scalar::{Scalar, Ticks};
@@ -60,8 +62,33 @@ pub(crate) use total::{ROWS, STREAMS};
 /// Byte order and alignment don't matter; they are part of what is known at
 /// run time, the [`Codec`](Element::Codec).
 ///
-/// It is safe to implement: a wrong implementation gives wrong values, never
-/// undefined behaviour.
+/// Derive it for a newtype around an element, and [`Record`] for a struct:
+///
+/// ```
+/// # #[cfg(feature = "derive")] {
+/// use npymap::{Element, MappedArray, bytemuck};
+///
+/// /// As fast as `u32`, and borrowed in place.
+/// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable, Element)]
+/// #[bytemuck(crate = "npymap::bytemuck")]
+/// #[repr(transparent)]
+/// struct TokenId(u32);
+///
+/// let mut tokens = MappedArray::anonymous(&"<u4".parse()?, &[10])?;
+/// tokens.as_slice_mut::<TokenId>()?[3] = TokenId(7);
+/// assert_eq!(tokens.view::<TokenId>()?.at(3).0, 7);
+/// # }
+/// # Ok::<(), npymap::Error>(())
+/// ```
+///
+/// It is safe to implement by hand: a wrong implementation gives wrong values,
+/// never undefined behaviour.
+///
+/// [`Record`]: https://docs.rs/npymap/latest/npymap/derive.Record.html
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an element of arrays: use `u64` for `usize`, `i64` for `isize`; for a struct `#[derive(npymap::Record)]`, for a newtype `#[derive(npymap::Element)]`",
+    label = "not an element"
+)]
 pub trait Element: Sized + 'static {
     /// What has to be known of a dtype to read and write its elements.
     type Codec: Clone + Debug + Send + Sync;
@@ -88,81 +115,12 @@ pub trait Element: Sized + 'static {
     /// fit the dtype.
     fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()>;
 
-    /// True of what stands for no field: [`Pad`](crate::Pad).
-    #[doc(hidden)]
-    const IS_PADDING: bool = false;
-
-    /// Why elements in memory are no values of this type as they lie, when
-    /// there is more to say than their byte order.
+    /// How many elements are read, written and borrowed at once. Types of your
+    /// own have none; the derives choose one.
     #[doc(hidden)]
     #[must_use]
-    fn inexact(_: &Self::Codec) -> Option<crate::error::Error> {
-        None
-    }
-
-    /// Whether elements in memory are values of this type as they lie, but
-    /// for their address.
-    #[doc(hidden)]
-    #[must_use]
-    fn is_exact(_: &Self::Codec) -> bool {
-        false
-    }
-
-    /// Lends a run of elements that are exact and aligned.
-    #[doc(hidden)]
-    #[must_use]
-    fn lend<'a>(_: &Self::Codec, _: &'a [u8]) -> Option<&'a [Self]> {
-        None
-    }
-
-    /// The bytes of values that are stored as they lie in memory.
-    #[doc(hidden)]
-    #[must_use]
-    fn bytes_of<'a>(_: &Self::Codec, _: &'a [Self]) -> Option<&'a [u8]> {
-        None
-    }
-
-    /// How values come about by copying bytes, and the memory of values as
-    /// bytes, where any bytes are values.
-    #[doc(hidden)]
-    #[must_use]
-    fn raw<'a>(_: &Self::Codec, _: &'a mut [Self]) -> Option<(Part, &'a mut [u8])> {
-        None
-    }
-
-    /// Zeros, where any bytes are values, without touching the memory.
-    #[doc(hidden)]
-    #[must_use]
-    fn zeros(_: usize) -> Option<Vec<Self>> {
-        None
-    }
-
-    /// Replaces elements that lie together all at once; false if there is no
-    /// way to.
-    #[doc(hidden)]
-    #[must_use]
-    fn map_run(_: &Self::Codec, _: &mut [u8], _: &mut impl FnMut(Self) -> Self) -> bool {
-        false
-    }
-
-    /// The codec of the elements of `[Self; len]`.
-    #[doc(hidden)]
-    fn array_codec(dtype: &DType, len: usize) -> Result<Self::Codec> {
-        subarray_codec::<Self>(dtype, len)
-    }
-
-    /// The type that stands on the bytes as they are.
-    #[doc(hidden)]
-    #[must_use]
-    fn exact_name(_: &Self::Codec) -> String {
-        short_name::<Self>()
-    }
-
-    /// The type to name when elements lie at an address this one can't have.
-    #[doc(hidden)]
-    #[must_use]
-    fn unaligned() -> String {
-        format!("[u8; {}]", size_of::<Self>())
+    fn fast_path() -> impl FastPath<Self> {
+        Decoded
     }
 }
 
@@ -183,8 +141,9 @@ fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
 /// [`Value`](crate::Value).
 ///
 /// Plain numbers need this machine's byte order and an aligned address;
-/// [`Le`] and [`Be`] of them stand at any address. Safe to implement: the
-/// promise is [`Pod`]'s.
+/// [`Le`] and [`Be`] of them stand at any address. `derive(Element)` and
+/// `derive(Record)` implement it. It is safe to implement by hand, with
+/// [`is_in_place`](InPlace::is_in_place): the promise is [`Pod`]'s.
 ///
 /// # Examples
 ///
@@ -196,7 +155,19 @@ fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
 /// assert_eq!(events.view::<(u16, f32)>()?.at(3), (1, 1.5));
 /// # Ok::<(), npymap::Error>(())
 /// ```
-pub trait InPlace: Element + Pod {}
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be borrowed in place: use `npymap::Bool` for `bool`, `npymap::Bytes` or `npymap::Text` for text, `u64` for `usize`; for a struct `#[derive(npymap::Record)]` with `#[record(in_place)]`, for a newtype `#[derive(npymap::Element)]` with `#[repr(transparent)]`",
+    label = "not borrowed in place; `view` decodes elements"
+)]
+pub trait InPlace: Element + Pod {
+    /// Whether elements in memory are values of this type as they are, but for
+    /// their address. An implementation by hand says so: the default knows it
+    /// of derived types only.
+    #[must_use]
+    fn is_in_place(codec: &Self::Codec) -> bool {
+        Self::fast_path().is_exact(codec)
+    }
+}
 
 /// A type that determines its dtype.
 #[diagnostic::on_unimplemented(
@@ -278,14 +249,15 @@ pub(crate) fn decode_onto<T: Element>(
     stride: usize,
     out: &mut Vec<T>,
 ) {
-    let pieces = chunks(bytes, stride, T::itemsize(codec));
-    if T::raw(codec, &mut []).is_some() {
-        let start = out.len();
-        out.resize_with(start + bytes.len().div_ceil(stride), || T::decode(codec, &[]));
-        decode_over(codec, bytes, stride, out.get_mut(start..).unwrap_or_default());
-    } else {
-        out.extend(pieces.map(|piece| T::decode(codec, piece)));
+    let mut pieces = chunks(bytes, stride, T::itemsize(codec));
+    if T::fast_path().raw(codec, &mut []).is_none() {
+        return out.extend(pieces.map(|piece| T::decode(codec, piece)));
     }
+    let Some(first) = pieces.next() else { return };
+    let start = out.len();
+    // Copies of the first element, all of which are then overwritten.
+    out.resize_with(start + bytes.len().div_ceil(stride), || T::decode(codec, first));
+    decode_over(codec, bytes, stride, out.get_mut(start..).unwrap_or_default());
 }
 
 /// Decodes elements `stride` bytes apart, at least `itemsize`, over as many
@@ -296,7 +268,7 @@ pub(crate) fn decode_over<T: Element>(
     stride: usize,
     out: &mut [T],
 ) {
-    if let Some((part, to)) = T::raw(codec, out) {
+    if let Some((part, to)) = T::fast_path().raw(codec, out) {
         return kernel::copy(part, bytes, stride, to);
     }
     let mut out = out.iter_mut();

@@ -1,6 +1,7 @@
 //! A part of a struct: where it lies, and how to read it.
 
 use super::Element;
+use super::fast::FastPath as _;
 use crate::dtype::DType;
 use crate::error::Result;
 
@@ -31,8 +32,13 @@ impl<C> Part<C> {
     #[must_use]
     pub fn decode<T: Element<Codec = C>>(&self, bytes: &[u8]) -> T {
         let size = T::itemsize(&self.codec);
-        let own = self.offset.and_then(|offset| bytes.get(offset..offset + size));
-        T::decode(&self.codec, own.unwrap_or_default())
+        match (self.offset, T::fast_path().padding()) {
+            (None, Some(padding)) => padding,
+            (offset, _) => {
+                let own = offset.and_then(|offset| bytes.get(offset..offset + size));
+                T::decode(&self.codec, own.unwrap_or_default())
+            }
+        }
     }
 
     /// Writes it into the bytes of the struct.

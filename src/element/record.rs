@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::part::Part;
+use super::fast::{FastPath, raw, sealed};
+use super::part::Part as FieldPart;
 use super::{Element, InPlace, Typed, short_name};
 use crate::dtype::{ByteOrder, DType, Field, Kind};
 use crate::error::{DTypeError, Error, Result};
+use crate::kernel::Part;
 
 /// Named padding of a record in place: bytes that no field stands for.
 ///
@@ -69,8 +71,6 @@ impl<const N: usize> Typed for Pad<N> {
 impl<const N: usize> Element for Pad<N> {
     type Codec = ();
 
-    const IS_PADDING: bool = true;
-
     fn codec(_: &DType) -> Result<()> {
         Ok(())
     }
@@ -87,7 +87,23 @@ impl<const N: usize> Element for Pad<N> {
         Ok(())
     }
 
-    fn is_exact((): &()) -> bool {
+    fn fast_path() -> impl FastPath<Self> {
+        Padding
+    }
+}
+
+/// Any bytes are padding, and it is never copied.
+#[derive(Debug)]
+struct Padding;
+
+impl sealed::Sealed for Padding {}
+
+impl<const N: usize> FastPath<Pad<N>> for Padding {
+    fn padding(&self) -> Option<Pad<N>> {
+        Some(Pad::default())
+    }
+
+    fn is_exact(&self, (): &()) -> bool {
         true
     }
 }
@@ -132,9 +148,9 @@ impl<'d> Fields<'d> {
         name: &str,
         place: Option<usize>,
         stated: Option<&str>,
-    ) -> Result<Part<T::Codec>> {
-        if T::IS_PADDING {
-            return Part::of::<T>(self.dtype, None);
+    ) -> Result<FieldPart<T::Codec>> {
+        if T::fast_path().padding().is_some() {
+            return FieldPart::of::<T>(self.dtype, None);
         }
         let field = self.find(name)?;
         self.taken.push(field.name.as_str());
@@ -145,7 +161,7 @@ impl<'d> Fields<'d> {
                 return Err(self.error(name, reason));
             }
         }
-        let part = Part::of::<T>(&field.dtype, Some(field.offset));
+        let part = FieldPart::of::<T>(&field.dtype, Some(field.offset));
         let part = part.map_err(|error| self.error(name, error.message().to_string()))?;
         if let (Some(place), None) = (place, &self.difference) {
             self.difference = differs::<T>(field, place, part.codec())
@@ -198,10 +214,10 @@ impl<'d> Fields<'d> {
 /// Why a field can't be lent at a place of a record in memory.
 fn differs<T: Element>(field: &Field, place: usize, codec: &T::Codec) -> Option<String> {
     let name = short_name::<T>();
-    if let Some(error) = T::inexact(codec) {
+    if let Some(error) = T::fast_path().inexact(codec) {
         return Some(error.message().to_string());
     }
-    if !T::is_exact(codec) {
+    if !T::fast_path().is_exact(codec) {
         return Some(format!(
             "stored as {}, asked for `{name}` in place: use `{}`",
             field.dtype,
@@ -213,11 +229,47 @@ fn differs<T: Element>(field: &Field, place: usize, codec: &T::Codec) -> Option<
     })
 }
 
-/// The error of lending elements that differ.
-#[must_use]
-pub fn inexact(record: &'static str, difference: Option<&Difference>) -> Option<Error> {
-    let (field, reason) = difference.map(|difference| &**difference)?;
-    Some(DTypeError::Record { record, field: field.clone(), reason: reason.clone() }.into())
+/// What the codec of a derived record tells of it.
+pub trait RecordCodec {
+    /// The record's name.
+    const RECORD: &'static str;
+
+    /// Why elements are not values of the record as they are.
+    fn difference(&self) -> Option<&Difference>;
+}
+
+/// Records in place: what `derive(Record)` chooses for `#[record(in_place)]`.
+#[derive(Debug)]
+pub struct Records;
+
+impl sealed::Sealed for Records {}
+
+impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for Records {
+    fn is_exact(&self, codec: &T::Codec) -> bool {
+        codec.difference().is_none()
+    }
+
+    fn inexact(&self, codec: &T::Codec) -> Option<Error> {
+        let record = T::Codec::RECORD;
+        let (field, reason) = &**codec.difference()?;
+        Some(DTypeError::Record { record, field: field.clone(), reason: reason.clone() }.into())
+    }
+
+    fn borrow<'a>(&self, codec: &T::Codec, bytes: &'a [u8]) -> Option<&'a [T]> {
+        if codec.difference().is_none() { bytemuck::try_cast_slice(bytes).ok() } else { None }
+    }
+
+    fn bytes_of<'a>(&self, codec: &T::Codec, values: &'a [T]) -> Option<&'a [u8]> {
+        codec.difference().is_none().then(|| bytemuck::cast_slice(values))
+    }
+
+    fn raw<'a>(&self, codec: &T::Codec, values: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
+        if codec.difference().is_none() { raw(values) } else { None }
+    }
+
+    fn zeros(&self, len: usize) -> Option<Vec<T>> {
+        Some(bytemuck::zeroed_vec(len))
+    }
 }
 
 /// A field of a record's dtype; `None` for padding.
@@ -227,7 +279,7 @@ pub fn slot<T: Element>(
     place: usize,
     dtype: impl FnOnce() -> DType,
 ) -> Option<(String, usize, DType)> {
-    (!T::IS_PADDING).then(|| (name.to_owned(), place, dtype()))
+    T::fast_path().padding().is_none().then(|| (name.to_owned(), place, dtype()))
 }
 
 /// The dtype a field was said to be.
@@ -269,10 +321,4 @@ pub fn dtype(
         Ok(dtype) => dtype,
         Err(error) => panic!("record `{record}`: {error}"),
     }
-}
-
-/// The memory of records as bytes that are copied as they are.
-#[must_use]
-pub fn raw<T: Pod>(values: &mut [T]) -> Option<(crate::kernel::Part, &mut [u8])> {
-    Some((crate::kernel::Part::plain(size_of::<T>()), bytemuck::cast_slice_mut(values)))
 }

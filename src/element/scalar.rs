@@ -9,6 +9,7 @@ use bytemuck::{Pod, Zeroable};
 use half::{bf16, f16};
 use num_complex::Complex;
 
+use super::fast::{FastPath, sealed};
 use super::{Element, InPlace, Typed, subarray_codec, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
@@ -16,7 +17,13 @@ use crate::kernel::{self, Job, Part};
 
 /// A number, or a date's count: what [`Le`](super::Le) and [`Be`](super::Be)
 /// stand for. Sealed.
-pub trait Scalar: Pod + Debug + PartialEq + Send + Sync + sealed::Sealed {
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number of npymap: use `u64` for `usize`, `i64` for `isize`",
+    label = "not a number with a byte order"
+)]
+pub trait Scalar:
+    InPlace + Element<Codec = ByteOrder> + Debug + PartialEq + Send + Sync + scalars::Sealed
+{
     /// Its bytes, `[u8; N]`.
     type Bytes: Pod + Debug;
 
@@ -49,7 +56,7 @@ pub trait Scalar: Pod + Debug + PartialEq + Send + Sync + sealed::Sealed {
     fn to_be(self) -> Self::Bytes;
 }
 
-mod sealed {
+mod scalars {
     pub trait Sealed {}
 }
 
@@ -76,7 +83,7 @@ impl Ticks {
 
 macro_rules! scalar {
     ($($type:ty, $name:expr, [u8; $bytes:literal], $is:expr;)*) => {$(
-        impl sealed::Sealed for $type {}
+        impl scalars::Sealed for $type {}
 
         impl Scalar for $type {
             type Bytes = [u8; $bytes];
@@ -140,7 +147,7 @@ scalar! {
 
 macro_rules! complex {
     ($($part:ty, $name:literal, $bytes:literal;)*) => {$(
-        impl sealed::Sealed for Complex<$part> {}
+        impl scalars::Sealed for Complex<$part> {}
 
         impl Scalar for Complex<$part> {
             type Bytes = [u8; $bytes];
@@ -230,55 +237,87 @@ pub(super) fn write<T: Scalar>(value: T, order: ByteOrder, bytes: &mut [u8]) {
     }
 }
 
-impl<T: Scalar> Element for T {
-    /// Bytes that have no order, of `bf16` over void, count as little-endian.
-    type Codec = ByteOrder;
+/// Every number is an element, of a codec that is its byte order. Not one
+/// implementation for all `T: Scalar`: of another type the compiler would
+/// then say that it is not a `Scalar`, and not what it can be.
+macro_rules! element {
+    ($($type:ty),*) => {$(
+        impl Element for $type {
+            /// Bytes that have no order, of `bf16` over void, count as
+            /// little-endian.
+            type Codec = ByteOrder;
 
-    fn codec(dtype: &DType) -> Result<ByteOrder> {
-        if T::is(dtype) { Ok(dtype.byte_order()) } else { Err(unfit(dtype, T::NAME)) }
-    }
+            fn codec(dtype: &DType) -> Result<ByteOrder> {
+                if <$type>::is(dtype) {
+                    Ok(dtype.byte_order())
+                } else {
+                    Err(unfit(dtype, <$type>::NAME))
+                }
+            }
 
-    #[inline]
-    fn itemsize(_: &ByteOrder) -> usize {
-        size_of::<T>()
-    }
+            #[inline]
+            fn itemsize(_: &ByteOrder) -> usize {
+                size_of::<$type>()
+            }
 
-    #[inline]
-    fn decode(order: &ByteOrder, bytes: &[u8]) -> T {
-        read(*order, bytes)
-    }
+            #[inline]
+            fn decode(order: &ByteOrder, bytes: &[u8]) -> $type {
+                read(*order, bytes)
+            }
 
-    fn encode(&self, order: &ByteOrder, bytes: &mut [u8]) -> Result<()> {
-        write(*self, *order, bytes);
-        Ok(())
-    }
+            #[inline]
+            fn encode(&self, order: &ByteOrder, bytes: &mut [u8]) -> Result<()> {
+                write(*self, *order, bytes);
+                Ok(())
+            }
 
-    fn is_exact(order: &ByteOrder) -> bool {
+            #[inline]
+            fn fast_path() -> impl FastPath<Self> {
+                Numbers
+            }
+        }
+
+        impl InPlace for $type {}
+    )*};
+}
+
+element!(i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, Ticks);
+element!(Complex<f32>, Complex<f64>);
+
+/// Numbers are borrowed in this machine's byte order, and swapped many at once
+/// from the other.
+#[derive(Debug)]
+struct Numbers;
+
+impl sealed::Sealed for Numbers {}
+
+impl<T: Scalar> FastPath<T> for Numbers {
+    fn is_exact(&self, order: &ByteOrder) -> bool {
         let order = if *order == ByteOrder::Big { ByteOrder::Big } else { ByteOrder::Little };
         size_of::<T>() == 1 || order == ByteOrder::NATIVE
     }
 
-    fn lend<'a>(order: &ByteOrder, bytes: &'a [u8]) -> Option<&'a [T]> {
-        if T::is_exact(order) { bytemuck::try_cast_slice(bytes).ok() } else { None }
+    fn borrow<'a>(&self, order: &ByteOrder, bytes: &'a [u8]) -> Option<&'a [T]> {
+        if is_exact::<T>(order) { bytemuck::try_cast_slice(bytes).ok() } else { None }
     }
 
-    fn bytes_of<'a>(order: &ByteOrder, values: &'a [T]) -> Option<&'a [u8]> {
-        T::is_exact(order).then(|| bytemuck::cast_slice(values))
+    fn bytes_of<'a>(&self, order: &ByteOrder, values: &'a [T]) -> Option<&'a [u8]> {
+        is_exact::<T>(order).then(|| bytemuck::cast_slice(values))
     }
 
-    fn raw<'a>(order: &ByteOrder, values: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
+    fn raw<'a>(&self, order: &ByteOrder, values: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
         let (size, number) = (size_of::<T>(), T::NUMBER);
-        let part = Part { size, number, swap: !T::is_exact(order) };
+        let part = Part { size, number, swap: !is_exact::<T>(order) };
         Some((part, bytemuck::cast_slice_mut(values)))
     }
 
-    fn zeros(len: usize) -> Option<Vec<T>> {
+    fn zeros(&self, len: usize) -> Option<Vec<T>> {
         let mut zeros = bytemuck::zeroed_vec(len);
         kernel::prefer_large_pages(bytemuck::cast_slice_mut(&mut zeros));
         Some(zeros)
     }
 
-    fn map_run(order: &ByteOrder, bytes: &mut [u8], f: &mut impl FnMut(T) -> T) -> bool {
+    fn map_run(&self, order: &ByteOrder, bytes: &mut [u8], f: &mut impl FnMut(T) -> T) -> bool {
         match order {
             ByteOrder::Big => kernel::run(Map {
                 bytes,
@@ -298,7 +337,7 @@ impl<T: Scalar> Element for T {
         true
     }
 
-    fn array_codec(dtype: &DType, len: usize) -> Result<ByteOrder> {
+    fn array_codec(&self, dtype: &DType, len: usize) -> Result<ByteOrder> {
         // The bytes of anything are an array of bytes.
         if TypeId::of::<T>() == TypeId::of::<u8>() && dtype.itemsize() == len {
             return Ok(ByteOrder::NotApplicable);
@@ -306,16 +345,18 @@ impl<T: Scalar> Element for T {
         subarray_codec::<T>(dtype, len)
     }
 
-    fn exact_name(order: &ByteOrder) -> String {
+    fn exact_name(&self, order: &ByteOrder) -> String {
         format!("{}<{}>", if *order == ByteOrder::Big { "Be" } else { "Le" }, T::NAME)
     }
 
-    fn unaligned() -> String {
+    fn unaligned_name(&self) -> String {
         format!("{}<{}>", if cfg!(target_endian = "big") { "Be" } else { "Le" }, T::NAME)
     }
 }
 
-impl<T: Scalar> InPlace for T {}
+fn is_exact<T: Scalar>(order: &ByteOrder) -> bool {
+    FastPath::<T>::is_exact(&Numbers, order)
+}
 
 /// Replaces numbers that lie together.
 struct Map<'a, T, R, W, F> {

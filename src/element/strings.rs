@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use bytemuck::{Pod, Zeroable};
 
+use super::fast::{AsStored, FastPath};
 use super::{Be, Element, InPlace, Le, Typed, trimmed, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{DTypeError, Error, Result, excerpt};
@@ -134,12 +135,8 @@ impl<const N: usize> Element for Bytes<N> {
         Ok(())
     }
 
-    fn is_exact((): &()) -> bool {
-        true
-    }
-
-    fn lend<'a>((): &(), bytes: &'a [u8]) -> Option<&'a [Bytes<N>]> {
-        bytemuck::try_cast_slice(bytes).ok()
+    fn fast_path() -> impl FastPath<Self> {
+        AsStored
     }
 }
 
@@ -304,12 +301,8 @@ impl<const N: usize, P: CodePoint> Element for Text<N, P> {
         Ok(())
     }
 
-    fn is_exact((): &()) -> bool {
-        true
-    }
-
-    fn lend<'a>((): &(), bytes: &'a [u8]) -> Option<&'a [Self]> {
-        bytemuck::try_cast_slice(bytes).ok()
+    fn fast_path() -> impl FastPath<Self> {
+        AsStored
     }
 }
 

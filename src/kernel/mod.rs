@@ -12,7 +12,7 @@ mod prefetch;
 mod transpose;
 
 pub(crate) use convert::convert;
-pub use copy::Part;
+pub(crate) use copy::Part;
 pub(crate) use copy::copy;
 #[cfg(test)]
 pub(crate) use dispatch::tests::both_ways;

@@ -7,6 +7,7 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::{Casting, Number, check};
+use crate::element::fast::FastPath as _;
 use crate::error::{DTypeError, Result, ShapeError};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
@@ -116,7 +117,7 @@ pub(super) fn take_array<T: Element>(
     // Nothing is allocated for a request that is refused.
     let codec = T::codec(from.dtype())?;
     let rows = checked(from, indices, len)?;
-    let elements = if let Some(mut out) = T::zeros(len) {
+    let elements = if let Some(mut out) = T::fast_path().zeros(len) {
         from.gather(&rows, row_len(from), &mut out, |parts, bytes, rows, out| {
             parts.decode_over(bytes, &codec, rows, out);
         })?;

@@ -7,6 +7,7 @@ use super::rows::Rows;
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind};
 use crate::element::Element;
+use crate::element::fast::FastPath as _;
 use crate::error::{DTypeError, RequestError, Result};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
@@ -149,7 +150,7 @@ impl Ragged {
         check_unbacked(self.dtype().itemsize(), self.data.shape(), end.saturating_mul(each))?;
         let len = end.saturating_mul(each);
         if out.len() != len {
-            let Some(zeros) = T::zeros(len) else {
+            let Some(zeros) = T::fast_path().zeros(len) else {
                 let all: Vec<usize> = spans.into_iter().flatten().collect();
                 self.data.take_vec(&all, out)?;
                 return Ok(offsets);

@@ -13,7 +13,6 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::Number;
-use crate::element::value::Value;
 use crate::error::{Result, ShapeError};
 use crate::layout::Layout;
 use crate::layout::axes::Axes;
@@ -22,7 +21,7 @@ use crate::layout::row_index::RowIndex;
 use crate::source::map::Map;
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::{Advice, Clock};
-use crate::view::{Parts, View};
+use crate::view::{Parts, field_geometry};
 
 /// The rows of an array, to be copied in any order:
 /// [`MappedArray::rows`](crate::MappedArray::rows).
@@ -98,9 +97,7 @@ impl Rows {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn field(&self, path: &str) -> Result<Rows> {
-        let view = View::<Value>::of(&[], self.geometry.clone(), self.dtype.clone());
-        let field = self.named(view.field(path))?;
-        let (geometry, dtype) = (field.geometry().clone(), field.dtype().clone());
+        let (geometry, dtype) = self.named(field_geometry(&self.geometry, &self.dtype, path))?;
         Ok(Rows { geometry, dtype, ..self.clone() })
     }
 

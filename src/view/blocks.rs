@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::runs::Run;
+use crate::element::fast::FastPath as _;
 use crate::element::{Element, decode_onto, decode_over};
 use crate::layout::geometry::Geometry;
 
@@ -56,7 +57,7 @@ impl<'v, T: Element> Blocks<'v, T> {
             next: 0,
             left,
             buffer: Vec::new(),
-            is_reused: T::zeros(0).is_some(),
+            is_reused: T::fast_path().zeros(0).is_some(),
         }
     }
 
@@ -67,7 +68,7 @@ impl<'v, T: Element> Blocks<'v, T> {
         let run = self.current()?;
         if let Some((bytes, stride)) = run.forward(self.bytes, size) {
             if stride == size && run.count * size >= BLOCK.min(self.left * size) {
-                if let Some(block) = T::lend(self.codec, bytes) {
+                if let Some(block) = T::fast_path().borrow(self.codec, bytes) {
                     self.left -= run.count;
                     self.run.count = 0;
                     return Some(block);
@@ -76,7 +77,7 @@ impl<'v, T: Element> Blocks<'v, T> {
         }
         let room = (BLOCK / size_of::<T>().max(1)).clamp(1, self.left);
         if self.buffer.is_empty() {
-            self.buffer = T::zeros(room).unwrap_or_default();
+            self.buffer = T::fast_path().zeros(room).unwrap_or_default();
         }
         if !self.is_reused {
             self.buffer.clear();

@@ -5,6 +5,7 @@ use ndarray::{ArrayD, IxDyn};
 use super::View;
 use crate::dtype::{ByteOrder, DType};
 use crate::element::cast::{Casting, Number, Wide, check, same};
+use crate::element::fast::FastPath as _;
 use crate::element::value::Value;
 use crate::error::{DTypeError, Error, Result};
 use crate::with_type;
@@ -61,7 +62,7 @@ impl<T: Number> View<'_, T> {
             ByteOrder::Little => ByteOrder::Big,
             _ => ByteOrder::Little,
         };
-        if T::is_exact(&self.codec) { own } else { own.with_byte_order(foreign) }
+        if T::fast_path().is_exact(&self.codec) { own } else { own.with_byte_order(foreign) }
     }
 }
 

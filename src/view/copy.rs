@@ -5,6 +5,7 @@ use ndarray::{ArrayD, ArrayViewMut, Dimension, IxDyn};
 use super::{View, planes};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
+use crate::element::fast::FastPath as _;
 use crate::error::{Result, ShapeError};
 
 impl<T: Element> View<'_, T> {
@@ -15,7 +16,7 @@ impl<T: Element> View<'_, T> {
     /// When there can't be that much memory, as [`Vec`] does.
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
-        if let Some(mut out) = T::zeros(self.len()) {
+        if let Some(mut out) = T::fast_path().zeros(self.len()) {
             self.copy_over(&mut out);
             return out;
         }
@@ -54,7 +55,7 @@ impl<T: Element> View<'_, T> {
     /// Copies all elements over as many.
     fn copy_over(&self, out: &mut [T]) {
         let geometry = self.geometry.merged();
-        if let Some((part, to)) = T::raw(&self.codec, out) {
+        if let Some((part, to)) = T::fast_path().raw(&self.codec, out) {
             if planes::transpose(part, self.bytes, &geometry, to) {
                 return;
             }

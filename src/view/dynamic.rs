@@ -57,7 +57,7 @@ impl<'a> View<'a, Value> {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is no such
     /// field, naming those there are.
     pub fn field(&self, path: &str) -> Result<DynView<'a>> {
-        let (geometry, codec) = field(&self.geometry, self.dtype(), path)?;
+        let (geometry, codec) = field_geometry(&self.geometry, self.dtype(), path)?;
         Ok(View { bytes: self.bytes, geometry, codec })
     }
 
@@ -104,7 +104,7 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// As [`View::field`].
     pub fn into_field(self, path: &str) -> Result<DynViewMut<'a>> {
-        let (geometry, codec) = field(&self.geometry, &self.codec, path)?;
+        let (geometry, codec) = field_geometry(&self.geometry, &self.codec, path)?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
     }
 
@@ -121,12 +121,16 @@ impl<'a> ViewMut<'a, Value> {
 }
 
 /// Where a field lies in each element, and what it is.
-fn field(geometry: &Geometry, dtype: &DType, path: &str) -> Result<(Geometry, DType)> {
+pub(crate) fn field_geometry(
+    geometry: &Geometry,
+    dtype: &DType,
+    path: &str,
+) -> Result<(Geometry, DType)> {
     let (name, rest) = split(dtype, path);
     let found = dtype.field(name)?;
     let inner = with_subarrays(behind(geometry, found.offset), found.dtype.clone())?;
     match rest {
-        Some(rest) => field(&inner.0, &inner.1, rest),
+        Some(rest) => field_geometry(&inner.0, &inner.1, rest),
         None => Ok(inner),
     }
 }

@@ -6,6 +6,7 @@ use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, ShapeBuilder as _
 
 use super::{View, ViewMut};
 use crate::dtype::literal::tuple;
+use crate::element::fast::FastPath as _;
 use crate::element::{InPlace, short_name};
 use crate::error::{DTypeError, Error, Result, ShapeError};
 use crate::layout::geometry::Geometry;
@@ -127,7 +128,7 @@ impl<N: Dimension> Placed<N> {
 }
 
 fn lend<'a, T: InPlace>(bytes: &'a [u8], geometry: &Geometry, codec: &T::Codec) -> Result<&'a [T]> {
-    if size_of::<T>() > 0 && !T::is_exact(codec) {
+    if size_of::<T>() > 0 && !T::is_in_place(codec) {
         return Err(unfit::<T>(codec));
     }
     if bytes.is_empty() {
@@ -141,7 +142,7 @@ fn lend_mut<'a, T: InPlace>(
     geometry: &Geometry,
     codec: &T::Codec,
 ) -> Result<&'a mut [T]> {
-    if size_of::<T>() > 0 && !T::is_exact(codec) {
+    if size_of::<T>() > 0 && !T::is_in_place(codec) {
         return Err(unfit::<T>(codec));
     }
     if bytes.is_empty() {
@@ -157,16 +158,16 @@ fn no_bytes<T: InPlace>(geometry: &Geometry) -> Box<[T]> {
 }
 
 fn unfit<T: InPlace>(codec: &T::Codec) -> Error {
-    if let Some(error) = T::inexact(codec) {
+    if let Some(error) = T::fast_path().inexact(codec) {
         return error;
     }
-    let works = T::exact_name(codec);
+    let works = T::fast_path().exact_name(codec);
     DTypeError::ByteOrder { stored: format!("`{works}`"), asked: short_name::<T>(), works }.into()
 }
 
 fn unaligned<T: InPlace>() -> Error {
     let (align, asked) = (align_of::<T>(), short_name::<T>());
-    DTypeError::Alignment { align, asked, works: T::unaligned() }.into()
+    DTypeError::Alignment { align, asked, works: T::fast_path().unaligned_name() }.into()
 }
 
 fn not_contiguous(geometry: &Geometry) -> Error {

@@ -34,6 +34,7 @@ use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, element};
 
 pub use blocks::Blocks;
+pub(crate) use dynamic::field_geometry;
 pub use dynamic::{DynView, DynViewMut};
 pub use index::Index;
 pub use iter::{IndexedIter, Iter};

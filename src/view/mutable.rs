@@ -7,6 +7,7 @@ use ndarray::{ArrayView, Dimension, SliceInfoElem};
 use super::runs::Run;
 use super::{Index, View};
 use crate::dtype::literal::tuple;
+use crate::element::fast::FastPath as _;
 use crate::element::{Element, chunks_mut};
 use crate::error::{ExtentError, Result, ShapeError};
 use crate::layout::Layout;
@@ -157,7 +158,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         let size = T::itemsize(&codec);
         for run in self.geometry.memory_order().merged().runs() {
             if let Some((bytes, stride)) = run.forward_mut(self.bytes, size) {
-                if stride == size && T::map_run(&codec, bytes, &mut f) {
+                if stride == size && T::fast_path().map_run(&codec, bytes, &mut f) {
                     continue;
                 }
             }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::runs::Run;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
+use crate::element::fast::FastPath as _;
 use crate::error::{Result, ShapeError};
 use crate::kernel;
 use crate::layout::axes::Axes;
@@ -143,7 +144,7 @@ impl Parts {
             return;
         }
         if self.is_run {
-            if let Some((part, to)) = T::raw(codec, out) {
+            if let Some((part, to)) = T::fast_path().raw(codec, out) {
                 let places = to.chunks_exact_mut(self.nbytes());
                 for (to, from) in places.zip(self.fetched(bytes, indices)) {
                     let Some(from) = self.run(bytes, from) else { continue };
@@ -190,7 +191,7 @@ impl Parts {
         convert: impl Fn(T) -> U,
     ) {
         let room = (BLOCK / size_of::<T>().max(1)).clamp(1, self.len.max(1));
-        let mut buffer = T::zeros(room);
+        let mut buffer = T::fast_path().zeros(room);
         let count = out.len() / self.len.max(1);
         let mut rest = out;
         for mut run in self.fetched(bytes, indices).take(count).flat_map(|i| self.runs(i)) {

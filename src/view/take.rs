@@ -6,6 +6,7 @@ use super::View;
 use super::parts::Parts;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
+use crate::element::fast::FastPath as _;
 use crate::error::{Result, ShapeError};
 use crate::layout::check_unbacked;
 use crate::layout::geometry::{Geometry, count};
@@ -67,7 +68,7 @@ impl<T: Element> View<'_, T> {
     pub fn select(&self, axis: usize, indices: &[impl RowIndex]) -> Result<ArrayD<T>> {
         let taken = self.taken(axis, indices)?;
         let shape = replaced(self.shape(), axis, taken.rows.len());
-        let elements = if let Some(mut out) = T::zeros(taken.len) {
+        let elements = if let Some(mut out) = T::fast_path().zeros(taken.len) {
             self.take_over(&taken, &mut out);
             out
         } else {

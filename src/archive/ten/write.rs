@@ -10,6 +10,7 @@ use super::header::{TenHeader, is_u4};
 use super::{check_extension, misuse};
 use crate::array::{MappedArray, on};
 use crate::dtype::{ByteOrder, DType};
+use crate::element::fast::FastPath as _;
 use crate::element::{Element, Typed};
 use crate::error::{DTypeError, Result};
 use crate::source::atomic;
@@ -110,7 +111,9 @@ impl<T: Element + Typed, D: Dimension> Tensor for ArrayRef<T, D> {
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
         let dtype = T::dtype().with_byte_order(ByteOrder::Little);
         let codec = T::codec(&dtype)?;
-        if let Some(bytes) = self.as_slice().and_then(|slice| T::bytes_of(&codec, slice)) {
+        if let Some(bytes) =
+            self.as_slice().and_then(|slice| T::fast_path().bytes_of(&codec, slice))
+        {
             return to.write_all(bytes).map_err(write_error());
         }
         let size = dtype.itemsize();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::head::Head;
 use crate::element::Element;
+use crate::element::fast::FastPath as _;
 use crate::error::{Result, SystemError};
 use crate::source::lock::FileLock;
 use crate::source::{atomic, file, platform};
@@ -58,7 +59,7 @@ impl Tail {
 
     /// Puts values as they are stored.
     pub(super) fn put_slice<T: Element>(&mut self, codec: &T::Codec, values: &[T]) -> Result<()> {
-        match T::bytes_of(codec, values) {
+        match T::fast_path().bytes_of(codec, values) {
             Some(bytes) => self.put_bytes(bytes),
             None => self.put_each(codec, values.iter()),
         }

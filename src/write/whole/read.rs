@@ -10,6 +10,7 @@ use ndarray::{Array, Dimension, IxDyn, ShapeBuilder as _};
 use super::BLOCK;
 use crate::array::{OpenOptions, Place, Rest, on};
 use crate::dtype::literal::tuple;
+use crate::element::fast::FastPath as _;
 use crate::element::{Element, decode_onto};
 use crate::error::{HeaderError, Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order, check_unbacked};
@@ -157,7 +158,10 @@ impl<T: Element, D: Dimension> Whole<T, D> {
     fn read(self, mut from: impl Read, mut elements: Vec<T>) -> Result<Array<T, D>> {
         if self.layout.nbytes() == 0 {
             elements.extend((0..self.layout.len()).map(|_| T::decode(&self.codec, &[])));
-        } else if T::raw(&self.codec, &mut []).is_some_and(|(part, _)| part.turned() == 1) {
+        } else if T::fast_path()
+            .raw(&self.codec, &mut [])
+            .is_some_and(|(part, _)| part.turned() == 1)
+        {
             self.copy(&mut from, &mut elements)?;
         } else {
             self.decode(&mut from, &mut elements)?;
@@ -178,7 +182,8 @@ impl<T: Element, D: Dimension> Whole<T, D> {
             self.reserve(count, out)?;
             out.resize_with(start + count, || T::decode(&self.codec, &[]));
             let new = out.get_mut(start..).unwrap_or_default();
-            let bytes = T::raw(&self.codec, new).map_or(Default::default(), |(_, bytes)| bytes);
+            let bytes =
+                T::fast_path().raw(&self.codec, new).map_or(Default::default(), |(_, bytes)| bytes);
             let found = fill(from, bytes).map_err(read_error())?;
             if found < bytes.len() {
                 return Err(self.short(start, found));

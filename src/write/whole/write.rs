@@ -7,6 +7,7 @@ use ndarray::{ArrayRef, ArrayView, Dimension};
 
 use super::BLOCK;
 use crate::dtype::DType;
+use crate::element::fast::FastPath as _;
 use crate::element::{Element, Typed};
 use crate::error::{Result, SystemError};
 use crate::layout::Order;
@@ -200,7 +201,7 @@ impl<'a, T: Element, D: Dimension> Whole<'a, T, D> {
     fn write(&self, mut to: impl Write) -> Result<()> {
         to.write_all(&self.header.bytes).map_err(SystemError::io("write the header"))?;
         let slice = self.elements.as_slice();
-        match slice.map(|slice| (slice, T::bytes_of(&self.codec, slice))) {
+        match slice.map(|slice| (slice, T::fast_path().bytes_of(&self.codec, slice))) {
             Some((_, Some(bytes))) => to.write_all(bytes).map_err(write_error())?,
             Some((slice, None)) => self.encode(slice.iter(), &mut to)?,
             None => self.encode(self.elements.iter(), &mut to)?,

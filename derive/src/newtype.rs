@@ -1,0 +1,156 @@
+//! From a newtype to its implementations.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, quote};
+use syn::{Data, DeriveInput, Error, Field, Index, LitStr, Member, Path, Result, parse_quote};
+
+const NEWTYPE: &str =
+    "an element is a newtype, a struct of one field; for the fields of a dtype derive `Record`";
+
+/// `impl Element`, `Typed` if the field is, and `InPlace` for
+/// `#[repr(transparent)]`.
+pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
+    if let Some(parameter) = input.generics.params.first() {
+        return Err(Error::new_spanned(parameter, "an element has no parameters"));
+    }
+    let npymap = npymap(input)?;
+    let newtype = &input.ident;
+    let (member, field) = only_field(input)?;
+    let inner = &field.ty;
+    let in_place = is_transparent(input)?.then(|| in_place(input, &npymap, field));
+    let fast_path = in_place.is_some().then(|| {
+        quote! {
+            fn fast_path() -> impl #npymap::__record::FastPath<Self> {
+                #npymap::__record::Wrapper::<#inner>::new()
+            }
+        }
+    });
+    Ok(quote! {
+        const _: () = {
+            #[automatically_derived]
+            impl #npymap::Element for #newtype {
+                type Codec = <#inner as #npymap::Element>::Codec;
+
+                fn codec(dtype: &#npymap::DType) -> #npymap::Result<Self::Codec> {
+                    <#inner as #npymap::Element>::codec(dtype)
+                }
+
+                #[inline]
+                fn itemsize(codec: &Self::Codec) -> ::core::primitive::usize {
+                    <#inner as #npymap::Element>::itemsize(codec)
+                }
+
+                #[inline]
+                fn decode(codec: &Self::Codec, bytes: &[::core::primitive::u8]) -> Self {
+                    Self { #member: <#inner as #npymap::Element>::decode(codec, bytes) }
+                }
+
+                #[inline]
+                fn encode(
+                    &self,
+                    codec: &Self::Codec,
+                    bytes: &mut [::core::primitive::u8],
+                ) -> #npymap::Result<()> {
+                    <#inner as #npymap::Element>::encode(&self.#member, codec, bytes)
+                }
+
+                #fast_path
+            }
+
+            // A bound with a lifetime may be one that does not hold.
+            #[automatically_derived]
+            impl #npymap::Typed for #newtype
+            where
+                for<'__npymap> #inner: #npymap::Typed,
+            {
+                fn dtype() -> #npymap::DType {
+                    <#inner as #npymap::Typed>::dtype()
+                }
+            }
+
+            #in_place
+        };
+    })
+}
+
+fn in_place(input: &DeriveInput, npymap: &Path, field: &Field) -> TokenStream {
+    let (newtype, inner) = (&input.ident, &field.ty);
+    quote! {
+        #[automatically_derived]
+        impl #npymap::InPlace for #newtype {
+            fn is_in_place(codec: &Self::Codec) -> ::core::primitive::bool {
+                <#inner as #npymap::InPlace>::is_in_place(codec)
+            }
+        }
+    }
+}
+
+fn only_field(input: &DeriveInput) -> Result<(Member, &Field)> {
+    let refused = || Error::new_spanned(&input.ident, NEWTYPE);
+    let Data::Struct(data) = &input.data else { return Err(refused()) };
+    let mut fields = data.fields.iter();
+    let (Some(field), None) = (fields.next(), fields.next()) else { return Err(refused()) };
+    let member = match &field.ident {
+        Some(name) => Member::Named(name.clone()),
+        None => Member::Unnamed(Index::from(0)),
+    };
+    Ok((member, field))
+}
+
+fn is_transparent(input: &DeriveInput) -> Result<bool> {
+    let mut transparent = false;
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
+        attribute.parse_nested_meta(|meta| {
+            transparent |= meta.path.is_ident("transparent");
+            if meta.input.peek(syn::token::Paren) {
+                meta.input.parse::<proc_macro2::TokenTree>()?.to_token_stream();
+            }
+            Ok(())
+        })?;
+    }
+    Ok(transparent)
+}
+
+/// The path of the library: `#[element(crate = "path")]`.
+fn npymap(input: &DeriveInput) -> Result<Path> {
+    let mut npymap = parse_quote!(::npymap);
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("element")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("crate") {
+                return Err(meta.error("expected `crate`"));
+            }
+            npymap = meta.value()?.parse::<LitStr>()?.parse()?;
+            Ok(())
+        })?;
+    }
+    Ok(npymap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(input: &str) -> Result<String> {
+        element(&syn::parse_str(input).unwrap()).map(|tokens| tokens.to_string())
+    }
+
+    #[test]
+    fn types_that_are_not_newtypes_are_refused_in_words() {
+        for (input, expected) in [
+            ("enum Id { A }", NEWTYPE),
+            ("struct Id;", NEWTYPE),
+            ("struct Id(u8, u8);", NEWTYPE),
+            ("struct Id<T>(T);", "an element has no parameters"),
+            ("#[element(in_place)] struct Id(u8);", "expected `crate`"),
+        ] {
+            assert_eq!(expanded(input).unwrap_err().to_string(), expected, "{input}");
+        }
+    }
+
+    #[test]
+    fn nothing_generated_for_newtypes_is_unsafe() {
+        let tokens = expanded("#[repr(transparent)] struct Id { r#type: u8 }").unwrap();
+        assert!(!tokens.contains("unsafe") && tokens.contains("InPlace"), "{tokens}");
+        assert!(!expanded("struct Name(String);").unwrap().contains("InPlace"));
+    }
+}

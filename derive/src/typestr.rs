@@ -1,0 +1,130 @@
+//! Checks `#[record(dtype = "…")]` when the record is compiled.
+//!
+//! The library reads dtypes, and depends on this package, so its rules for type
+//! strings are here once more. Descrs of structs and subarrays are left to it.
+
+/// Scalar types without a byte order, by name.
+const NAMES: &str = "bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 \
+    float64 float128 complex64 complex128 complex256 byte ubyte short ushort intc uintc int uint \
+    int_ intp uintp long ulong longlong ulonglong half single float double longdouble csingle \
+    complex cdouble clongdouble str str_ unicode bytes bytes_ void a";
+
+/// Scalar types by letter, with or without a byte order.
+const LETTERS: &str = "?bBhHiIlLnNpPqQefdgFDGcSUVMm";
+
+const UNITS: [&str; 14] =
+    ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs", "ns", "ps", "fs", "as"];
+
+/// NumPy's largest element, in bytes.
+const MAX_ITEMSIZE: u64 = 0x7fff_ffff;
+
+/// Whether the library reads the text as a dtype, as far as type strings go.
+pub(crate) fn is_dtype(text: &str) -> bool {
+    if text.trim_start().starts_with(['[', '(', '{', '\'', '"']) {
+        return true;
+    }
+    match text.strip_prefix(['<', '>', '=', '|']) {
+        Some(code) => is_letter(code) || is_sized(code),
+        None => {
+            is_letter(text) || NAMES.split_whitespace().any(|name| name == text) || is_sized(text)
+        }
+    }
+}
+
+fn is_letter(code: &str) -> bool {
+    code.chars().count() == 1 && LETTERS.contains(code)
+}
+
+/// A letter and a size, or a date with its unit.
+fn is_sized(code: &str) -> bool {
+    let dates = ["M8", "m8", "datetime64", "timedelta64"];
+    if let Some(unit) = dates.iter().find_map(|date| code.strip_prefix(date)) {
+        return unit.is_empty() || is_unit(unit);
+    }
+    let Some((letter, digits)) = code.split_at_checked(1) else { return false };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
+    let Ok(size) = digits.parse::<u64>() else { return false };
+    match letter {
+        "b" => size == 1,
+        "i" | "u" => matches!(size, 1 | 2 | 4 | 8),
+        "f" => matches!(size, 2 | 4 | 8 | 16),
+        "c" => matches!(size, 8 | 16 | 32),
+        "M" | "m" => size == 8,
+        "S" | "a" | "V" => size <= MAX_ITEMSIZE,
+        "U" => size <= MAX_ITEMSIZE / 4,
+        _ => false,
+    }
+}
+
+/// `[ns]`, `[25s]` or `[generic]`.
+fn is_unit(text: &str) -> bool {
+    let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let Some(inner) = inner else { return false };
+    let letters = inner.trim_start_matches(|c: char| c.is_ascii_digit());
+    let multiple = inner.strip_suffix(letters).unwrap_or_default();
+    (multiple.is_empty() || multiple.parse::<i32>().is_ok())
+        && (letters == "generic" || UNITS.contains(&letters))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_strings_are_those_of_numpy() {
+        for text in [
+            "<f4",
+            ">u8",
+            "|b1",
+            "=i2",
+            "|S6",
+            "S6",
+            "<U3",
+            "|V0",
+            "<M8[ns]",
+            "m8[25s]",
+            "<M8",
+            "datetime64[D]",
+            "<m8[generic]",
+            "float64",
+            "?",
+            "<d",
+            "c",
+            "<M8[μs]",
+            "c16",
+            "f16",
+            "[('x', '<f4')]",
+            "('<f4', (3,))",
+        ] {
+            assert!(is_dtype(text), "{text}");
+        }
+        for text in [
+            "",
+            "<",
+            "<Q9",
+            "<f3",
+            "i16",
+            "<c4",
+            "float65",
+            "b2",
+            "O",
+            "|O8",
+            "<M4",
+            "<M8[x]",
+            "<M8[ns",
+            "<float64",
+            "|S2147483648",
+            "<U536870912",
+            "x",
+            "f4,f4",
+            "<M8[2147483648s]",
+            " <f4",
+            "S-1",
+            "é",
+        ] {
+            assert!(!is_dtype(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Ways to read, write and borrow many elements at once, of the types that
+//! have some.
+
+use bytemuck::Pod;
+
+use super::{Element, InPlace, short_name, subarray_codec};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::kernel::Part;
+
+/// What can be done with elements of type `T` other than one by one. Sealed:
+/// [`Element::fast_path`] has one for every type, which the derives choose.
+pub trait FastPath<T: Element>: sealed::Sealed {
+    /// A value, if the type is padding: bytes of a struct that no field has.
+    fn padding(&self) -> Option<T> {
+        None
+    }
+
+    /// Whether elements in memory are values of this type as they are, but for
+    /// their address.
+    fn is_exact(&self, _: &T::Codec) -> bool {
+        false
+    }
+
+    /// Why they are not, when there is more to say than their byte order.
+    fn inexact(&self, _: &T::Codec) -> Option<Error> {
+        None
+    }
+
+    /// Borrows a run of elements that are exact and aligned.
+    fn borrow<'a>(&self, _: &T::Codec, _: &'a [u8]) -> Option<&'a [T]> {
+        None
+    }
+
+    /// The bytes of values that are stored as they are in memory.
+    fn bytes_of<'a>(&self, _: &T::Codec, _: &'a [T]) -> Option<&'a [u8]> {
+        None
+    }
+
+    /// How values are made by copying bytes, and the memory of values as
+    /// bytes, if any bytes are values.
+    fn raw<'a>(&self, _: &T::Codec, _: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
+        None
+    }
+
+    /// Zeros, if any bytes are values, without touching the memory.
+    fn zeros(&self, _: usize) -> Option<Vec<T>> {
+        None
+    }
+
+    /// Replaces adjacent elements all at once; false if there is no way to.
+    fn map_run(&self, _: &T::Codec, _: &mut [u8], _: &mut impl FnMut(T) -> T) -> bool {
+        false
+    }
+
+    /// The codec of the elements of `[T; len]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Element::codec`].
+    fn array_codec(&self, dtype: &DType, len: usize) -> Result<T::Codec> {
+        subarray_codec::<T>(dtype, len)
+    }
+
+    /// The name of the type that can borrow the bytes as they are.
+    fn exact_name(&self, _: &T::Codec) -> String {
+        short_name::<T>()
+    }
+
+    /// The name of the type to use for elements at an address this one can't
+    /// have.
+    fn unaligned_name(&self) -> String {
+        format!("[u8; {}]", size_of::<T>())
+    }
+}
+
+pub(super) mod sealed {
+    pub trait Sealed {}
+}
+
+/// Elements are decoded one by one.
+#[derive(Debug)]
+pub(super) struct Decoded;
+
+impl sealed::Sealed for Decoded {}
+
+impl<T: Element> FastPath<T> for Decoded {}
+
+/// Elements whose bytes are values at any address, whatever their dtype says.
+#[derive(Debug)]
+pub(super) struct AsStored;
+
+impl sealed::Sealed for AsStored {}
+
+impl<T: Element + Pod> FastPath<T> for AsStored {
+    fn is_exact(&self, _: &T::Codec) -> bool {
+        true
+    }
+
+    fn borrow<'a>(&self, _: &T::Codec, bytes: &'a [u8]) -> Option<&'a [T]> {
+        bytemuck::try_cast_slice(bytes).ok()
+    }
+
+    fn bytes_of<'a>(&self, _: &T::Codec, values: &'a [T]) -> Option<&'a [u8]> {
+        Some(bytemuck::cast_slice(values))
+    }
+
+    fn raw<'a>(&self, _: &T::Codec, values: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
+        raw(values)
+    }
+
+    fn zeros(&self, len: usize) -> Option<Vec<T>> {
+        Some(bytemuck::zeroed_vec(len))
+    }
+}
+
+/// The memory of values as bytes that are copied as they are.
+pub(super) fn raw<T: Pod>(values: &mut [T]) -> Option<(Part, &mut [u8])> {
+    (size_of::<T>() > 0).then(|| (Part::plain(size_of::<T>()), bytemuck::cast_slice_mut(values)))
+}
+
+/// A newtype around `U`, as fast as that: what `derive(Element)` chooses for
+/// `#[repr(transparent)]`.
+#[derive(Debug)]
+pub struct Wrapper<U>(std::marker::PhantomData<U>);
+
+impl<U> Wrapper<U> {
+    /// The fast path of newtypes around `U`.
+    #[must_use]
+    pub fn new() -> Wrapper<U> {
+        Wrapper(std::marker::PhantomData)
+    }
+}
+
+impl<U> Default for Wrapper<U> {
+    fn default() -> Wrapper<U> {
+        Wrapper::new()
+    }
+}
+
+impl<U> sealed::Sealed for Wrapper<U> {}
+
+impl<T, U> FastPath<T> for Wrapper<U>
+where
+    T: Element<Codec = U::Codec> + Pod,
+    U: InPlace,
+{
+    fn is_exact(&self, codec: &U::Codec) -> bool {
+        U::fast_path().is_exact(codec)
+    }
+
+    fn inexact(&self, codec: &U::Codec) -> Option<Error> {
+        U::fast_path().inexact(codec)
+    }
+
+    fn borrow<'a>(&self, codec: &U::Codec, bytes: &'a [u8]) -> Option<&'a [T]> {
+        bytemuck::try_cast_slice(U::fast_path().borrow(codec, bytes)?).ok()
+    }
+
+    fn bytes_of<'a>(&self, codec: &U::Codec, values: &'a [T]) -> Option<&'a [u8]> {
+        U::fast_path().bytes_of(codec, bytemuck::try_cast_slice(values).ok()?)
+    }
+
+    fn raw<'a>(&self, codec: &U::Codec, values: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
+        U::fast_path().raw(codec, bytemuck::try_cast_slice_mut(values).ok()?)
+    }
+
+    fn zeros(&self, len: usize) -> Option<Vec<T>> {
+        bytemuck::try_cast_vec(U::fast_path().zeros(len)?).ok()
+    }
+
+    fn map_run(&self, codec: &U::Codec, bytes: &mut [u8], f: &mut impl FnMut(T) -> T) -> bool {
+        U::fast_path()
+            .map_run(codec, bytes, &mut |value: U| bytemuck::cast(f(bytemuck::cast(value))))
+    }
+
+    fn array_codec(&self, dtype: &DType, len: usize) -> Result<U::Codec> {
+        U::fast_path().array_codec(dtype, len)
+    }
+
+    fn exact_name(&self, codec: &U::Codec) -> String {
+        U::fast_path().exact_name(codec)
+    }
+
+    fn unaligned_name(&self) -> String {
+        U::fast_path().unaligned_name()
+    }
+}

@@ -1,0 +1,5 @@
+// says: use `npymap::Bool` for `bool`
+fn main() {
+    let array = npymap::MappedArray::anonymous(&"<u8".parse().unwrap(), &[1]).unwrap();
+    let _ = array.as_slice::<bool>();
+}

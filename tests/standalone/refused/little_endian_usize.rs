@@ -1,0 +1,4 @@
+// says: use `u64` for `usize`
+fn main() {
+    let _ = npymap::Le::new(1_usize);
+}

@@ -1,0 +1,5 @@
+// says: use `u64` for `usize`
+fn main() {
+    let array = npymap::MappedArray::anonymous(&"<u8".parse().unwrap(), &[1]).unwrap();
+    let _ = array.view::<usize>();
+}
