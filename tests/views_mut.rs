@@ -1,8 +1,8 @@
 //! Whatever is written through a view goes where ndarray says, and nowhere
 //! else: the whole buffer is compared.
 
-use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _};
-use npymap::{ErrorKind, InPlace, View, ViewMut};
+use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, s};
+use npymap::{ErrorKind, InPlace, MappedArray, View, ViewMut};
 use proptest::prelude::*;
 
 use crate::model::{Case, Sample, Spec, Stored, Visitor, mix, specs, visit};
@@ -313,4 +313,26 @@ proptest! {
     fn views_write_where_ndarray_would(spec in specs()) {
         visit(spec.case, &mut Writing(&spec));
     }
+}
+
+#[test]
+fn rows_to_be_written_are_as_those_to_be_read() {
+    let mut grid = MappedArray::anonymous(&">i2".parse().unwrap(), &[4, 3]).unwrap();
+    let values: Vec<i16> = (0..12).collect();
+    grid.view_mut::<i16>().unwrap().copy_from_slice(&values).unwrap();
+    let expected: Vec<Vec<i16>> =
+        grid.view::<i16>().unwrap().outer_iter().map(|row| row.to_vec()).collect();
+    let rows = |view: ViewMut<'_, i16>| -> Vec<Vec<i16>> {
+        view.outer_iter().unwrap().map(|row| row.as_view().to_vec()).collect()
+    };
+    assert_eq!(rows(grid.view_mut().unwrap()), expected);
+    let mut reversed = rows(grid.view_mut::<i16>().unwrap().slice(s![..;-1, ..]));
+    reversed.reverse();
+    assert_eq!(reversed, expected);
+    let view = grid.view_mut::<i16>().unwrap();
+    assert!(view.t().outer_iter().is_err());
+    let turned = grid.view_mut::<i16>().unwrap().t().slice(s![..;-1, ..]).memory_order();
+    assert_eq!(turned.as_view().to_vec(), values);
+    let mut single = MappedArray::anonymous(&">i2".parse().unwrap(), &[]).unwrap();
+    assert_eq!(single.view_mut::<i16>().unwrap().outer_iter().unwrap().len(), 0);
 }

@@ -309,6 +309,55 @@ impl<'a, T: Element> ViewMut<'a, T> {
         Ok(self.with(geometry))
     }
 
+    /// As [`View::memory_order`].
+    #[must_use]
+    pub fn memory_order(self) -> ViewMut<'a, T> {
+        let geometry = self.geometry.memory_order();
+        self.with(geometry)
+    }
+
+    /// The views along the first axis, which they no longer have; none without
+    /// axes. Each can go to a thread of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when their bytes
+    /// interleave, as in Fortran order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::MappedArray;
+    ///
+    /// let mut grid = MappedArray::anonymous(&"<i4".parse()?, &[3, 2])?;
+    /// for (value, mut row) in (1..).zip(grid.view_mut::<i32>()?.outer_iter()?) {
+    ///     row.fill(&value)?;
+    /// }
+    /// assert_eq!(grid.view::<i32>()?.to_vec(), [1, 1, 2, 2, 3, 3]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn outer_iter(self) -> Result<impl ExactSizeIterator<Item = ViewMut<'a, T>>> {
+        let count = self.shape().first().copied().unwrap_or(0);
+        if count > 1 {
+            // All others are as far apart as the first two.
+            let first = self.geometry.part(0, 0, 2);
+            ViewMut::<T> { bytes: &mut *self.bytes, geometry: first, codec: self.codec.clone() }
+                .split_at(0, 1)?;
+        }
+        let mut rest = Some(self);
+        Ok((0..count).map(move |i| {
+            let view = rest.take().expect("a view for each index");
+            let first = if i + 1 == count {
+                view
+            } else {
+                let (first, after) = view.split_at(0, 1).expect("views that do not interleave");
+                rest = Some(after);
+                first
+            };
+            first.index_axis(0, 0).expect("one index of the first axis")
+        }))
+    }
+
     /// Parts an axis in two at an index, for two threads.
     ///
     /// # Errors
