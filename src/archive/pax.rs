@@ -94,7 +94,7 @@ mod tests {
         assert!(parse(b"").unwrap().is_default());
         assert!(parse(b"12 comment=\n").unwrap().is_default());
         for text in [
-            &b"9 path=x\n"[..],
+            &b"8 path=x\n"[..],
             b"11 path=x\n",
             b"10 path=x",
             b"path=x\n",

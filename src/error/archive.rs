@@ -16,6 +16,7 @@ pub(crate) enum ArchiveError {
     },
 
     /// The bytes of a member of an archive are not those that were stored.
+    #[cfg(feature = "npz")]
     #[error(
         "the CRC-32 of its bytes is {found:08x}, the archive says {expected:08x}: it is damaged"
     )]
@@ -27,6 +28,7 @@ pub(crate) enum ArchiveError {
     },
 
     /// A compressed member needs more memory than is allowed.
+    #[cfg(feature = "npz")]
     #[error(
         "takes {size} bytes of memory and the limit is {limit}: raise it with `max_inflated` if you trust the file"
     )]
@@ -79,7 +81,9 @@ impl ArchiveError {
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             ArchiveError::Refused { kind, .. } => *kind,
+            #[cfg(feature = "npz")]
             ArchiveError::Checksum { .. } => ErrorKind::Damaged,
+            #[cfg(feature = "npz")]
             ArchiveError::Inflated { .. } => ErrorKind::LimitExceeded,
             ArchiveError::NoMember { .. } => ErrorKind::NotFound,
         }

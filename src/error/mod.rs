@@ -142,6 +142,7 @@ impl Error {
     }
 
     /// Whether a file does not start as an array does.
+    #[cfg(feature = "npz")]
     pub(crate) fn is_no_array(&self) -> bool {
         matches!(self.0.failure, Failure::Header(HeaderError::Magic { .. }))
     }
