@@ -426,6 +426,7 @@ fn kind(text: &str) -> ErrorKind {
         ("a zip archive without its end", ErrorKind::Truncated),
         ("and the limit is", ErrorKind::LimitExceeded),
         ("it is empty", ErrorKind::Truncated),
+        ("holds Python objects", ErrorKind::Unsupported),
         ("ends inside the header", ErrorKind::Truncated),
         ("ends inside the elements", ErrorKind::Truncated),
     ];

@@ -66,9 +66,8 @@ pub(crate) fn works<'a>(
 /// Adds rows to a new file.
 fn append(path: &Path, size: usize, buffer: usize, rows: u32) -> Result<Duration> {
     let row = vec![1.5_f64; size / 8];
-    let mut options = CreateOptions::new();
-    let options = options.overwrite(true);
-    let to = Appender::create(path, &DType::of::<f64>(), &[row.len()], options)?;
+    let options = CreateOptions::new().overwrite(true);
+    let to = Appender::create(path, &DType::of::<f64>(), &[row.len()], &options)?;
     let mut to = to.with_buffer(buffer);
     let start = Instant::now();
     for _ in 0..rows {
