@@ -94,24 +94,19 @@ impl Bench {
 
     fn figures(&self, array: &MappedArray) -> npymap::Result<Vec<Figure>> {
         let mut figures = Vec::new();
-        for from in ["disk", "memory"] {
-            forget(array, from)?;
-            figures.push(self.sequence(array, from)?);
-        }
-        for from in ["disk", "memory"] {
-            forget(array, from)?;
-            let view = array.view::<u8>()?;
-            figures.push(
-                self.random("at random, plain map", from, array, |rows, out| view.take(rows, out))?,
-            );
-        }
+        // What is read from memory is what was just read from the disk, no more.
+        array.drop_cache(..)?;
+        let disk = self.sequence(array, "disk", usize::MAX)?;
+        let memory = self.sequence(array, "memory", disk.bytes)?;
+        figures.extend([disk, memory]);
+        let view = array.view::<u8>()?;
+        figures.extend(
+            self.random("at random, plain map", array, |rows, out| view.take(rows, out))?,
+        );
         let rows = array.rows()?;
-        for from in ["disk", "memory"] {
-            forget(array, from)?;
-            figures.push(self.random("at random, sampled", from, array, |indices, out| {
-                rows.take(indices, out)
-            })?);
-        }
+        figures.extend(
+            self.random("at random, sampled", array, |indices, out| rows.take(indices, out))?,
+        );
         Ok(figures)
     }
 
@@ -119,9 +114,15 @@ impl Bench {
         Duration::from_secs(self.seconds.into())
     }
 
-    /// Reads from the first row on.
-    fn sequence(&self, array: &MappedArray, from: &'static str) -> npymap::Result<Figure> {
+    /// Reads at most so many bytes from the first row on.
+    fn sequence(
+        &self,
+        array: &MappedArray,
+        from: &'static str,
+        most: usize,
+    ) -> npymap::Result<Figure> {
         let all = array.as_slice::<u8>()?;
+        let all = all.get(..most.min(all.len())).unwrap_or_default();
         let started = Instant::now();
         let mut bytes = 0;
         for stretch in all.chunks(STRETCH) {
@@ -131,18 +132,33 @@ impl Bench {
                 break;
             }
         }
-        let row = all.len() / array.shape().first().copied().unwrap_or(1).max(1);
+        let row = array.nbytes() / array.shape().first().copied().unwrap_or(1).max(1);
         let (rows, time) = (bytes / row.max(1), started.elapsed());
         Ok(Figure { name: "in sequence", from, rows, bytes, time })
     }
 
-    /// Copies batches of rows; the same ones each time.
+    /// Copies batches of rows from the disk, and the same ones from memory.
     fn random(
+        &self,
+        name: &'static str,
+        array: &MappedArray,
+        mut copy: impl FnMut(&[usize], &mut [u8]) -> npymap::Result<()>,
+    ) -> npymap::Result<[Figure; 2]> {
+        array.drop_cache(..)?;
+        let disk = self.batches(name, "disk", array, usize::MAX, &mut copy)?;
+        let memory = self.batches(name, "memory", array, disk.rows, &mut copy)?;
+        Ok([disk, memory])
+    }
+
+    /// Copies batches of rows, the same ones each time, until there are `most`
+    /// of them or time is up.
+    fn batches(
         &self,
         name: &'static str,
         from: &'static str,
         array: &MappedArray,
-        mut copy: impl FnMut(&[usize], &mut [u8]) -> npymap::Result<()>,
+        most: usize,
+        copy: &mut impl FnMut(&[usize], &mut [u8]) -> npymap::Result<()>,
     ) -> npymap::Result<Figure> {
         let &[count, row] = array.shape() else {
             return Ok(Figure { name, from, rows: 0, bytes: 0, time: Duration::ZERO });
@@ -155,17 +171,12 @@ impl Bench {
             copy(&batch, out.get_mut(..batch.len() * row).unwrap_or_default())?;
             time += started.elapsed();
             rows += batch.len();
-            if time > self.limit() {
+            if time > self.limit() || rows >= most {
                 break;
             }
         }
         Ok(Figure { name, from, rows, bytes: rows * row, time })
     }
-}
-
-/// Drops the file from memory, if it is to be read from the disk.
-fn forget(array: &MappedArray, from: &str) -> npymap::Result<()> {
-    if from == "disk" { array.drop_cache(..) } else { Ok(()) }
 }
 
 impl Figure {
@@ -203,4 +214,36 @@ fn lines(out: &mut impl Write, figures: &[Figure]) -> io::Result<()> {
         });
         escape::json_line(out, &line)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_from_memory_are_among_those_from_the_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("rows.bin");
+        std::fs::write(&path, vec![0; 100 * 64]).unwrap();
+        let raw = RawSpec::new(DType::of::<u8>()).shape(&[100, 64]);
+        let array = open::read(&path, OpenOptions::new().raw(raw)).unwrap();
+        let bench = Bench {
+            file: path.into_os_string().into(),
+            batch: 10,
+            seconds: 1,
+            json: false,
+            max_header_len: MAX_HEADER_LEN,
+        };
+        let mut read = Vec::new();
+        let mut copy = |rows: &[usize], _: &mut [u8]| {
+            read.extend_from_slice(rows);
+            Ok(())
+        };
+        let disk = bench.batches("", "disk", &array, 30, &mut copy).unwrap();
+        let memory = bench.batches("", "memory", &array, disk.rows, &mut copy).unwrap();
+        assert_eq!((disk.rows, memory.rows, memory.bytes), (30, 30, 30 * 64));
+        assert_eq!(read[..30], read[30..]);
+        let sequence = bench.sequence(&array, "memory", 640).unwrap();
+        assert_eq!((sequence.rows, sequence.bytes), (10, 640));
+    }
 }

@@ -1,5 +1,6 @@
 //! Why a command could not do what it was asked.
 
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -75,4 +76,35 @@ impl Failure {
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
+}
+
+/// What the library's errors advise, and what does the same here.
+const ADVICE: [(&str, &str); 7] = [
+    ("raise it with `max_header_len` if", "raise it with --max-header-len if"),
+    (
+        "raise it with `max_inflated` if you trust the file",
+        "unpack it with `npymap npz extract` if you trust the file",
+    ),
+    (
+        "it was truncated, or is still being written",
+        "it was truncated, or is still being written: `npymap recover` keeps its whole rows",
+    ),
+    (
+        "allow it to be replaced with `CreateOptions::overwrite`",
+        "allow it to be replaced with --overwrite",
+    ),
+    (
+        "it is a .npy file, open it with `MappedArray::open`",
+        "it is a .npy file: name it without a member",
+    ),
+    ("`recover` makes rows of what follows", "`npymap recover` makes rows of what follows"),
+    ("store through `view_mut`, or open it with `open_mut`", "convert it to a file of its own"),
+];
+
+/// A message of the library in terms of this program's commands and options.
+pub(crate) fn advised(message: &dyn Display) -> String {
+    let message = message.to_string();
+    ADVICE.iter().fold(message, |message, (library, program)| {
+        if message.contains(program) { message } else { message.replace(library, program) }
+    })
 }

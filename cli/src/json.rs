@@ -5,6 +5,7 @@ use std::path::Path;
 use npymap::{Order, Result};
 use serde::Serialize;
 
+use crate::failure::advised;
 use crate::found::{Found, FoundRaw};
 use crate::members::{Item, Name, What};
 use crate::words;
@@ -55,7 +56,7 @@ impl Line {
                 Said::Array(Array::new(words::format(item.format), item.info.clone(), found))
             }
             Ok(What::Other) => Said::Other { array: false },
-            Err(error) => Said::Failure { error: error.to_string() },
+            Err(error) => Said::Failure { error: advised(error) },
         };
         Line { path: path.to_string_lossy().into_owned(), member: item.member.clone(), what }
     }
@@ -64,7 +65,7 @@ impl Line {
     pub(crate) fn raw(path: &Path, found: &Result<FoundRaw>) -> Line {
         let what = match found {
             Ok(raw) => Said::Array(Array::new("raw", None, &Found::from(raw))),
-            Err(error) => Said::Failure { error: error.to_string() },
+            Err(error) => Said::Failure { error: advised(error) },
         };
         Line { path: path.to_string_lossy().into_owned(), member: None, what }
     }

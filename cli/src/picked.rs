@@ -33,6 +33,12 @@ pub(crate) fn array(rows: &Rows, indices: &[usize]) -> Result<MappedArray<Vec<u8
 /// checked.
 const INDEX: usize = 4 * size_of::<usize>();
 
+/// How many rows fit into memory twice, as they are read and as they are
+/// written, with the indices that order them.
+fn rows_at_once(memory: usize, row: usize) -> usize {
+    (memory / row.saturating_mul(2).saturating_add(INDEX)).max(1)
+}
+
 /// Writes rows one after another into a new array, with so many bytes in
 /// memory at once.
 ///
@@ -52,11 +58,12 @@ pub(crate) fn write(
     let bytes = Layout::new(DType::of::<u8>(), &[to.nbytes()], Order::C, 0)?;
     let mut to = MappedArray::from_parts(to.into_data(), bytes)?;
     let mut progress = Progress::new(to.nbytes());
-    let room = (memory / (2 * size + INDEX)).max(1);
+    let room = rows_at_once(memory, size);
     let (mut sorted, mut block) = (Vec::new(), Vec::new());
     let mut at = 0;
     loop {
-        let mut order: Vec<(usize, usize)> = indices.by_ref().take(room).zip(0..).collect();
+        let mut order: Vec<(usize, usize)> = Vec::with_capacity(room.min(rows.len()));
+        order.extend(indices.by_ref().take(room).zip(0..));
         if order.is_empty() {
             return to.close();
         }
@@ -72,5 +79,19 @@ pub(crate) fn write(
         to.write_elements(&[at], &block)?;
         at += block.len();
         progress.add(block.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_of_short_rows_count_as_memory() {
+        for row in [1, 2, 8, 4096, 1 << 20] {
+            let count = rows_at_once(64 << 20, row);
+            assert!(count * (2 * row + INDEX) <= 64 << 20 && count > 0, "{row}: {count}");
+        }
+        assert_eq!((rows_at_once(100, 1 << 20), rows_at_once(100, usize::MAX)), (1, 1));
     }
 }

@@ -7,11 +7,12 @@ use humansize::{BINARY, format_size};
 use npymap::Format;
 
 use crate::escape::safe;
+use crate::failure::advised;
 use crate::style::{ERROR, LABEL};
 
 /// Says on standard error what went wrong.
 pub(crate) fn error(message: &dyn Display) {
-    anstream::eprintln!("{ERROR}error:{ERROR:#} {}", safe(message));
+    anstream::eprintln!("{ERROR}error:{ERROR:#} {}", safe(advised(message)));
 }
 
 /// Says on standard error what is worth knowing.

@@ -18,6 +18,7 @@ mod info;
 mod interrupt;
 mod kill;
 mod members;
+mod messages;
 mod raw;
 mod run;
 mod sample;

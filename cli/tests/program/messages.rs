@@ -1,0 +1,65 @@
+//! Messages name options and commands of the program, and colours obey.
+
+use std::fs;
+
+use crate::run::{data, penguins, printed, refused};
+
+#[test]
+fn errors_advise_options_and_commands() {
+    let directory = tempfile::tempdir().unwrap();
+    let long = data().join("numpy-2.4.6/header-3000-fields.npy");
+    let refusal = refused(1, ["head", long.to_str().unwrap()]);
+    assert!(refusal.contains("raise it with --max-header-len if"), "{refusal}");
+    let path = penguins(directory.path());
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+    let path = path.to_str().unwrap();
+    let refusal = refused(1, ["stats", path]);
+    assert!(refusal.ends_with("`npymap recover` keeps its whole rows\n"), "{refusal}");
+    let said = crate::run::npymap(["info", "--json", path]);
+    assert!(said.out.contains("`npymap recover`") && said.err.contains("`npymap recover`"));
+    printed(["recover", path]);
+    let refusal = refused(1, ["npz", "extract", path]);
+    assert!(!refusal.contains("MappedArray"), "{refusal}");
+}
+
+#[test]
+fn a_time_difference_is_set_as_it_is_printed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("m.npy");
+    let path = path.to_str().unwrap();
+    for (dtype, text) in [
+        ("<m8[ms]", "300 milliseconds"),
+        (">m8[25s]", "-75 seconds"),
+        ("<m8", "5 generic time units"),
+    ] {
+        printed(["create", path, "--overwrite", "--shape", "1", "--dtype", dtype]);
+        printed(["set", path, "0", text]);
+        assert_eq!(printed(["get", path, "0"]), format!("{text}\n"));
+    }
+    printed(["create", path, "--overwrite", "--shape", "1", "--dtype", "<m8[25s]"]);
+    for text in ["80 seconds", "75 minutes", "x seconds", "1 2"] {
+        refused(1, ["set", path, "0", text]);
+    }
+}
+
+/// `script` runs the program on a terminal of its own.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_color_and_dumb_terminals_get_no_bold_text() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = penguins(directory.path());
+    let run = |variable: &str, value: &str, command: &str| {
+        let command = format!("{} {command} {}", env!("CARGO_BIN_EXE_npymap"), path.display());
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &command, "/dev/null"]).env("TERM", "xterm").env(variable, value);
+        String::from_utf8(script.output().unwrap().stdout).unwrap()
+    };
+    for command in ["head", "stats", "info", "diff /dev/null"] {
+        for (variable, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+            let said = run(variable, value, command);
+            assert!(!said.is_empty() && !said.contains('\u{1b}'), "{command}: {said:?}");
+        }
+    }
+    assert!(run("LANG", "C", "head").contains("\u{1b}[1m"));
+}
