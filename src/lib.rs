@@ -101,7 +101,8 @@ pub use source::platform::{Advice, LockKind};
 pub use source::storage::ReadAt;
 pub use source::{AnySource, Source};
 pub use view::{
-    Blocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, Stats, View, ViewMut,
+    Blocks, ByteBlocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, Stats, View,
+    ViewMut,
 };
 pub use write::{Appender, RecoverOptions, Recovery, recover, resize};
 pub use write::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};

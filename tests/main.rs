@@ -19,6 +19,7 @@ mod array_file;
 mod atomic_files;
 mod batches;
 mod cases;
+mod copies;
 mod create;
 #[cfg(feature = "serde")]
 mod dtype_text;

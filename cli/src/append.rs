@@ -70,7 +70,7 @@ impl Append {
         let nbytes = rows.iter().map(Rows::nbytes).fold(0, usize::saturating_add);
         let mut progress = Progress::new(nbytes);
         let added = to.append_parts(count, |put| {
-            rows.into_iter().try_for_each(|rows| {
+            rows.iter().try_for_each(|rows| {
                 rows.blocks(order, &mut |block| {
                     progress.add(block.len());
                     put(block)

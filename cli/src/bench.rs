@@ -100,9 +100,8 @@ impl Bench {
         let memory = self.sequence(array, "memory", disk.bytes)?;
         figures.extend([disk, memory]);
         let view = array.view::<u8>()?;
-        figures.extend(
-            self.random("at random, plain map", array, |rows, out| view.take(rows, out))?,
-        );
+        figures
+            .extend(self.random("at random, plain map", array, |rows, out| view.take(rows, out))?);
         let rows = array.rows()?;
         figures.extend(
             self.random("at random, sampled", array, |indices, out| rows.take(indices, out))?,
@@ -226,7 +225,7 @@ mod tests {
         let path = directory.path().join("rows.bin");
         std::fs::write(&path, vec![0; 100 * 64]).unwrap();
         let raw = RawSpec::new(DType::of::<u8>()).shape(&[100, 64]);
-        let array = open::read(&path, OpenOptions::new().raw(raw)).unwrap();
+        let array = open::read(&path, &OpenOptions::new().raw(raw)).unwrap();
         let bench = Bench {
             file: path.into_os_string().into(),
             batch: 10,

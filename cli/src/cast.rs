@@ -34,7 +34,7 @@ pub(crate) fn copy(
 }
 
 /// A range of one axis, and the others whole.
-fn part(ndim: usize, along: Axis, start: usize, len: usize) -> Vec<SliceInfoElem> {
+pub(crate) fn part(ndim: usize, along: Axis, start: usize, len: usize) -> Vec<SliceInfoElem> {
     let signed = |n: usize| isize::try_from(n).unwrap_or(isize::MAX);
     let range = Slice::new(signed(start), Some(signed(start + len)), 1);
     let whole = Slice::new(0, None, 1);

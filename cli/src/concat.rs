@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{DType, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut, Order};
+use npymap::ndarray::Axis;
+use npymap::{Casting, DType, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut, Order};
 
 use crate::draft::Draft;
 use crate::ending;
@@ -13,11 +14,11 @@ use crate::made::Made;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::rows::{self, Rows, Wanted};
-use crate::{open, words};
+use crate::{cast, open, words};
 
 /// What is written at once when the parts of a row are of several files, in
 /// bytes.
-const BLOCK: usize = 256 << 20;
+const BLOCK: usize = 64 << 20;
 
 /// Joins arrays along an axis: NumPy's concatenate.
 ///
@@ -76,7 +77,7 @@ impl Concat {
         }
         let made = self.made.options(Order::C);
         let array = draft.array(&dtype, &shape, &made)?;
-        let filled = if axis == 0 { behind(rows, array) } else { beside(&rows, axis, array) };
+        let filled = if axis == 0 { behind(&rows, array) } else { beside(&rows, axis, array) };
         filled.map_err(Failure::at(&self.output))?;
         draft.commit()?;
         Ok(ExitCode::SUCCESS)
@@ -103,11 +104,11 @@ impl Concat {
 }
 
 /// Writes arrays one after the other.
-fn behind(rows: Vec<Rows>, array: MappedArrayMut) -> npymap::Result<()> {
+fn behind(rows: &[Rows], array: MappedArrayMut) -> npymap::Result<()> {
     let mut all = bytes(array)?;
     let mut progress = Progress::new(all.nbytes());
     let mut at = 0;
-    rows.into_iter().try_for_each(|rows: Rows| {
+    rows.iter().try_for_each(|rows: &Rows| {
         rows.blocks(Order::C, &mut |block| {
             all.write_elements(&[at], block)?;
             at += block.len();
@@ -119,26 +120,38 @@ fn behind(rows: Vec<Rows>, array: MappedArrayMut) -> npymap::Result<()> {
 }
 
 /// Writes arrays side by side: along an axis that varies more slowly, a part
-/// of all of them, then the next.
+/// of all of them in memory, then the next.
 fn beside(rows: &[Rows], axis: usize, array: MappedArrayMut) -> npymap::Result<()> {
-    let strides: Vec<_> = array.byte_strides().iter().map(|step| step.unsigned_abs()).collect();
-    let along = array.shape().iter().take(axis).position(|&dim| dim > 1).unwrap_or(0);
-    let dims = array.shape().get(along).copied().unwrap_or(1);
-    let (each, wide) = [along, axis].map(|axis| strides.get(axis).copied().unwrap_or(0)).into();
+    let (dtype, shape) = (array.dtype().clone(), array.shape().to_vec());
+    let along = shape.iter().take(axis).position(|&dim| dim > 1).unwrap_or(0);
+    let dims = shape.get(along).copied().unwrap_or(1);
     let mut all = bytes(array)?;
     if all.is_empty() {
         return all.close();
     }
     let mut progress = Progress::new(all.nbytes());
-    let step = BLOCK.checked_div(each).unwrap_or(1).max(1);
+    let step = BLOCK.checked_div(all.nbytes() / dims).unwrap_or(1).clamp(1, dims);
+    let mut written = 0;
     for start in (0..dims).step_by(step) {
-        let range = start..dims.min(start + step);
-        let mut at = start * each;
-        for rows in rows {
-            let to = all.as_slice_mut::<u8>()?.get_mut(at..).unwrap_or_default();
-            rows.scatter((along, range.clone()), &strides, to, &mut |bytes| progress.add(bytes))?;
-            at += rows.count * wide;
+        let end = dims.min(start + step);
+        let mut shape = shape.clone();
+        if let Some(dim) = shape.get_mut(along) {
+            *dim = end - start;
         }
+        let mut block = MappedArray::anonymous(&dtype, &shape)?;
+        let mut place = 0;
+        for rows in rows {
+            let from = rows.view()?;
+            let from = from.try_slice(cast::part(from.ndim(), Axis(along), start, end - start))?;
+            let to = block.dyn_view_mut()?;
+            let part = cast::part(to.ndim(), Axis(axis), place, rows.count);
+            to.try_slice(part)?.assign_as(&from, Casting::Equiv)?;
+            place += rows.count;
+        }
+        let block = block.as_bytes()?;
+        all.write_elements(&[written], block)?;
+        written += block.len();
+        progress.add(block.len());
     }
     all.close()
 }

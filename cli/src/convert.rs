@@ -7,11 +7,9 @@ use clap::{Args, ValueEnum};
 use npymap::npz::Compression;
 use npymap::ten::TenWriteOptions;
 use npymap::{
-    ByteOrder, Casting, DType, ErrorKind, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut,
-    Order,
+    ByteOrder, Casting, DType, ErrorKind, MAX_HEADER_LEN, MappedArray, MappedArrayMut, Order,
 };
 
-use crate::cast;
 use crate::draft::Draft;
 use crate::ending::Written;
 use crate::failure::Failure;
@@ -19,9 +17,8 @@ use crate::inputs::Inputs;
 use crate::made::{Axes, Made};
 use crate::outputs::{self, Stored};
 use crate::place::Place;
-use crate::plan::{Padding, Plan};
 use crate::progress::Progress;
-use crate::region::Region;
+use crate::{cast, platform};
 
 /// Stores arrays another way: format, dtype, order of axes, byte order,
 /// version.
@@ -43,7 +40,7 @@ Examples:
   npymap convert batch.ten batch.npz
   npymap convert doubles.npy singles.npy --dtype f4 --force
 
-With --dtype structs go field by field, by position. A value that would become
+What is sparse stays so, but for --dtype. With --dtype structs go field by field, by position. A value that would become
 another one ends it, and nothing is left of OUT, unless --force allows that.
 
 Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
@@ -164,27 +161,24 @@ impl Convert {
         self.refuse(self.deflate.is_some(), "a .npy can't be deflated: use .npz")?;
         self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
         let from = inputs.one().map_err(Failure::library)?;
-        let layout = from.layout().clone();
         let bytes = self.byte_order.map(ByteOrder::from);
-        let dtype = self.dtype.as_ref().unwrap_or(layout.dtype());
+        let dtype = self.dtype.as_ref().unwrap_or(from.dtype());
         let dtype = bytes.map_or(dtype.clone(), |order| dtype.with_byte_order(order));
-        let order = outputs::order(self.order.map(Order::from), &layout);
-        let array = draft.array(&dtype, layout.shape(), &self.made.options(order))?;
+        let order = outputs::order(self.order.map(Order::from), from.layout());
+        let is_sparse = from.path().is_some_and(platform::is_sparse);
+        let options = self.made.options(order).sparse(is_sparse);
+        let mut array = draft.array(&dtype, from.shape(), &options)?;
         if self.dtype.is_some() {
             return self.cast(&from, array);
         }
-        let plan = Plan::new(layout.dtype(), bytes, Padding::Keep);
-        let map = from.into_data();
-        let region = Region::new(map.as_ref(), &layout, order);
-        let mut progress = Progress::new(layout.nbytes());
-        // As bytes it can be written whole, whatever its elements are.
-        let bytes = Layout::new(DType::of::<u8>(), &[layout.nbytes()], Order::C, 0);
-        let filled = bytes.and_then(|bytes| {
-            let mut all = MappedArray::from_parts(array.into_data(), bytes)?;
-            region.copy(&plan, all.as_slice_mut()?, &mut |bytes| progress.add(bytes));
-            all.close()
-        });
-        filled.map_err(Failure::at(&self.output))
+        let mut progress = Progress::new(from.nbytes());
+        let done = |bytes| progress.add(bytes);
+        let written = if is_sparse {
+            array.write_array_over_zeros(&from, done)
+        } else {
+            array.write_array(&from, done)
+        };
+        written.and_then(|()| array.close()).map_err(Failure::at(&self.output))
     }
 
     /// Fills the new array with the elements as its dtype.

@@ -1,25 +1,22 @@
 //! The digest of an array: the same for equal arrays, however they are stored.
 
-use npymap::{ByteOrder, MappedArray, Order};
+use npymap::{ByteOrder, MappedArray, Result};
 use sha2::{Digest as _, Sha256};
 
-use crate::plan::{Padding, Plan};
 use crate::progress::Progress;
-use crate::region::Region;
 
 /// SHA-256 of the elements in C order, each number little-endian, bytes no
 /// field covers as zero, in hexadecimal.
-pub(crate) fn sha256(array: MappedArray) -> String {
-    let layout = array.layout().clone();
-    let plan = Plan::new(layout.dtype(), Some(ByteOrder::Little), Padding::Zero);
-    let mut progress = Progress::new(layout.nbytes());
+pub(crate) fn sha256(array: &MappedArray) -> Result<String> {
+    let mut progress = Progress::new(array.nbytes());
     let mut hasher = Sha256::new();
-    let map = array.into_data();
-    Region::new(map.as_ref(), &layout, Order::C).blocks(&plan, &mut |block: &[u8]| {
+    let blocks = array.dyn_view()?.byte_blocks().byte_order(ByteOrder::Little).zero_padding();
+    blocks.try_for_each(|block| {
         hasher.update(block);
         progress.add(block.len());
-    });
-    hex(&hasher.finalize())
+        Ok::<(), npymap::Error>(())
+    })?;
+    Ok(hex(&hasher.finalize()))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -91,7 +91,7 @@ impl Asked {
         let offset = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
         let mut found = Found::npy(&header, Some(offset))?;
         if self.digest {
-            found.digest = Some(digest::sha256(open::read(path, &self.options())?));
+            found.digest = Some(digest::sha256(&open::read(path, &self.options())?)?);
         }
         Ok(found)
     }
@@ -111,7 +111,7 @@ impl Asked {
                 let Some(header) = member.header()? else { return Ok(What::Other) };
                 let mut found = Found::npy(&header, member.data_offset()?)?;
                 if self.digest {
-                    found.digest = Some(digest::sha256(member.open()?));
+                    found.digest = Some(digest::sha256(&member.open()?)?);
                 }
                 Ok(What::array(found))
             };
@@ -153,7 +153,7 @@ impl Asked {
         let array = ten.get(index)?;
         let mut found = Found::ten(array.layout().clone(), offset);
         if self.digest {
-            found.digest = Some(digest::sha256(array));
+            found.digest = Some(digest::sha256(&array)?);
         }
         Ok(found)
     }
@@ -188,7 +188,7 @@ impl Asked {
                     let offset = member.offset().saturating_add(start);
                     let mut found = Found::npy(&header, Some(offset))?;
                     if self.digest {
-                        found.digest = Some(digest::sha256(member.open()?));
+                        found.digest = Some(digest::sha256(&member.open()?)?);
                     }
                     Ok(What::array(found))
                 };

@@ -6,15 +6,13 @@ use std::path::Path;
 
 use npymap::npz::{Compression, NpzWriter};
 use npymap::ten::TenWriteOptions;
-use npymap::{ByteOrder, Casting, DType, Layout, MappedArray, Order};
+use npymap::{ByteBlocks, ByteOrder, Casting, DType, Layout, MappedArray, Order};
 
 use crate::cast;
 use crate::draft::Draft;
 use crate::failure::Failure;
 use crate::inputs::Input;
-use crate::plan::{Padding, Plan};
 use crate::progress::Progress;
-use crate::region::Region;
 
 /// What an archive's members become.
 #[derive(Clone, Debug)]
@@ -55,23 +53,36 @@ fn member(
 ) -> Result<(), Failure> {
     let order = order(stored.order, array.layout());
     let array = casted(array, stored).map_err(Failure::library)?;
-    let layout = array.layout().clone();
-    let dtype = layout.dtype();
-    let plan = Plan::new(dtype, stored.bytes, Padding::Keep);
+    let dtype = array.dtype();
     let dtype = stored.bytes.map_or(dtype.clone(), |bytes| dtype.with_byte_order(bytes));
-    let member = writer.begin(name, &dtype, layout.shape(), order);
+    let member = writer.begin(name, &dtype, array.shape(), order);
     let mut member = member.map_err(Failure::at(path))?;
-    let mut progress = Progress::new(layout.nbytes());
-    let map = array.into_data();
-    let mut written = Ok(());
-    Region::new(map.as_ref(), &layout, order).blocks(&plan, &mut |block: &[u8]| {
-        if written.is_ok() {
-            written = member.write_all(block);
-            progress.add(block.len());
-        }
+    let mut progress = Progress::new(array.nbytes());
+    let blocks = in_order(&array, order, stored.bytes).map_err(Failure::library)?;
+    let written = blocks.try_for_each(|block| {
+        progress.add(block.len());
+        member.write_all(block)
     });
     written.map_err(Failure::file(path, "write"))?;
     member.finish().map_err(Failure::at(path))
+}
+
+/// The bytes of all elements in an order of axes, and in a byte order if one is
+/// asked for.
+pub(crate) fn in_order(
+    array: &MappedArray,
+    order: Order,
+    bytes: Option<ByteOrder>,
+) -> npymap::Result<ByteBlocks<'_>> {
+    let view = array.dyn_view()?;
+    let blocks = match order {
+        Order::C => view.byte_blocks(),
+        Order::F => view.t().byte_blocks(),
+    };
+    Ok(match bytes {
+        Some(bytes) => blocks.byte_order(bytes),
+        None => blocks,
+    })
 }
 
 /// Writes a `.ten` list, each array with its name as its info.

@@ -79,6 +79,13 @@ pub(crate) fn space_taken(_: &File) -> Option<u64> {
     None
 }
 
+/// Whether a file takes less space than its length, where systems tell.
+pub(crate) fn is_sparse(path: &Path) -> bool {
+    let file = File::open(path).ok();
+    let taken = file.and_then(|file| Some((space_taken(&file)?, file.metadata().ok()?.len())));
+    taken.is_some_and(|(taken, len)| taken < len)
+}
+
 /// What this process has in memory, mapped pages included, in bytes, where
 /// systems tell.
 pub(crate) fn memory() -> Option<u64> {

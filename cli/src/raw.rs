@@ -77,7 +77,7 @@ impl Raw {
         };
         let array = open::read(&self.file, &OpenOptions::new().raw(raw))?;
         let layout = array.layout().clone();
-        let digest = self.digest.then(|| digest::sha256(array));
+        let digest = self.digest.then(|| digest::sha256(&array)).transpose()?;
         Ok(FoundRaw { layout, order, offset: self.offset, digest })
     }
 }

@@ -1,21 +1,19 @@
 //! Arrays whose elements go behind those of another.
 
-use std::ops::Range;
 use std::path::Path;
 
-use npymap::{ByteOrder, DType, MappedArray, Order};
+use npymap::{ByteOrder, DType, DynView, MappedArray, Order};
 
 use crate::failure::Failure;
 use crate::open;
 use crate::place::Place;
-use crate::plan::{Padding, Plan};
-use crate::region::Region;
-use crate::words;
+use crate::{outputs, words};
 
 /// Rows of a file, as another file will store them.
 pub(crate) struct Rows {
     array: MappedArray,
-    plan: Plan,
+    /// What their numbers are to become.
+    byte_order: Option<ByteOrder>,
     /// How many there are.
     pub(crate) count: usize,
 }
@@ -37,7 +35,7 @@ impl Wanted<'_> {
         let path = place.name();
         let array = open::array(place, max_header_len).map_err(Failure::at(path))?;
         let differs = |what: String| Failure::Differs { path: path.to_owned(), what };
-        let Some(plan) = between(array.dtype(), self.dtype) else {
+        let Some(byte_order) = between(array.dtype(), self.dtype) else {
             let other = self.path.display();
             return Err(differs(format!(
                 "dtype {}, and {other} has {}",
@@ -55,7 +53,7 @@ impl Wanted<'_> {
             None
         };
         let Some(count) = count else { return Err(self.other_shape(place, shape)) };
-        Ok(Rows { array, plan, count })
+        Ok(Rows { array, byte_order, count })
     }
 
     /// Says that an array has another shape than is wanted.
@@ -70,34 +68,15 @@ impl Wanted<'_> {
 impl Rows {
     /// Hands out their bytes in this order of axes.
     pub(crate) fn blocks(
-        self,
+        &self,
         order: Order,
         done: &mut dyn FnMut(&[u8]) -> npymap::Result<()>,
     ) -> npymap::Result<()> {
-        let layout = self.array.layout().clone();
-        let map = self.array.into_data();
-        let mut result = Ok(());
-        Region::new(map.as_ref(), &layout, order).blocks(&self.plan, &mut |block: &[u8]| {
-            if result.is_ok() {
-                result = done(block);
-            }
-        });
-        result
+        outputs::in_order(&self.array, order, self.byte_order)?.try_for_each(done)
     }
 
-    /// Copies those in a range of the axis `along` to places that are
-    /// `strides` bytes apart.
-    pub(crate) fn scatter(
-        &self,
-        (along, range): (usize, Range<usize>),
-        strides: &[usize],
-        to: &mut [u8],
-        done: &mut impl FnMut(usize),
-    ) -> npymap::Result<()> {
-        let bytes = self.array.as_bytes()?;
-        Region::part_of(bytes, self.array.layout(), strides, along, range)
-            .copy(&self.plan, to, done);
-        Ok(())
+    pub(crate) fn view(&self) -> npymap::Result<DynView<'_>> {
+        self.array.dyn_view()
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
@@ -119,15 +98,14 @@ pub(crate) fn all(
     places.iter().map(|place| wanted.open(place, max_header_len)).collect()
 }
 
-/// How elements become those of another dtype, when nothing differs but the
-/// order of bytes.
-fn between(from: &DType, to: &DType) -> Option<Plan> {
+/// The byte order that makes one dtype another, when nothing else differs;
+/// none if they are equal.
+fn between(from: &DType, to: &DType) -> Option<Option<ByteOrder>> {
     if from == to {
-        return Some(Plan::new(from, None, Padding::Keep));
+        return Some(None);
     }
     let orders = [ByteOrder::Little, ByteOrder::Big];
-    let order = orders.into_iter().find(|&order| from.with_byte_order(order) == *to)?;
-    Some(Plan::new(from, Some(order), Padding::Keep))
+    orders.into_iter().find(|&order| from.with_byte_order(order) == *to).map(Some)
 }
 
 fn without(shape: &[usize], axis: usize) -> Vec<usize> {

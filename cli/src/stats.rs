@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
+use std::ops::Range;
 use std::process::ExitCode;
 
 use clap::Args;
 use npymap::ndarray::SliceInfoElem;
-use npymap::{DynView, MAX_HEADER_LEN, Value};
+use npymap::{DynView, MAX_HEADER_LEN, MappedArray, Value};
 use serde::Serialize;
 
 use crate::escape::{self, safe};
@@ -86,7 +87,8 @@ impl Stats {
         if let Some(axis) = self.axis {
             self.check(&view, axis)?;
         }
-        let rows = self.rows(&view).map_err(Failure::at(self.file.name()))?;
+        let holes = Holes::new(&array);
+        let rows = self.rows(&view, &holes).map_err(Failure::at(self.file.name()))?;
         let out = &mut BufWriter::new(anstream::stdout().lock());
         if self.json {
             self.lines(out, &rows)?;
@@ -115,7 +117,7 @@ impl Stats {
     }
 
     /// Goes through all elements once.
-    fn rows(&self, view: &DynView<'_>) -> npymap::Result<Vec<Row>> {
+    fn rows(&self, view: &DynView<'_>, holes: &Holes<'_>) -> npymap::Result<Vec<Row>> {
         let leaves = leaves::of_reals(view)?;
         let mut rows = Vec::new();
         let mut firsts = Vec::new();
@@ -135,8 +137,9 @@ impl Stats {
             &tiles,
             |tile| {
                 let mut found = Vec::new();
+                let of = if holes.cover(&tile.view) { Summary::of_zeros } else { Summary::of };
                 for ((_, leaf), whole) in leaves::of_reals(&tile.view)?.iter().zip(&leaves) {
-                    found.push(self.summaries(leaf, &tile.origin, whole.1.shape())?);
+                    found.push(self.summaries(leaf, &tile.origin, whole.1.shape(), of)?);
                 }
                 Ok(found)
             },
@@ -160,13 +163,14 @@ impl Stats {
         leaf: &DynView<'_>,
         origin: &[usize],
         whole: &[usize],
+        of: fn(&DynView<'_>) -> npymap::Result<Summary>,
     ) -> npymap::Result<Vec<(usize, Summary)>> {
-        let Some(axis) = self.axis else { return Ok(vec![(0, Summary::of(leaf)?)]) };
+        let Some(axis) = self.axis else { return Ok(vec![(0, of(leaf)?)]) };
         let mut found = Vec::new();
         for number in 0..columns(leaf.shape(), Some(axis)) {
             let index = index(leaf.shape(), axis, number);
             let info: Vec<SliceInfoElem> = index.iter().copied().map(element).collect();
-            let summary = Summary::of(&leaf.try_slice(info)?)?;
+            let summary = of(&leaf.try_slice(info)?)?;
             found.push((number_of(&index, origin, whole), summary));
         }
         Ok(found)
@@ -210,6 +214,35 @@ struct Line<'a> {
     max: Option<Scalar>,
     sum: Option<Sum>,
     mean: Option<Scalar>,
+}
+
+/// The holes of an array's file, whose elements are zero and need not be read.
+struct Holes<'a> {
+    bytes: &'a [u8],
+    /// Ranges of those bytes that are not in holes.
+    stored: Vec<Range<usize>>,
+}
+
+impl<'a> Holes<'a> {
+    fn new(array: &'a MappedArray) -> Holes<'a> {
+        let bytes = array.as_bytes().unwrap_or_default();
+        // Where holes are not known, all is read.
+        let stored = array.stored_ranges().unwrap_or_else(|_| vec![0..bytes.len()]);
+        Holes { bytes, stored }
+    }
+
+    /// True if a view's elements lie together and are in a hole.
+    fn cover(&self, view: &DynView<'_>) -> bool {
+        let Some(own) = view.memory_order().as_bytes() else { return false };
+        let Some(start) = own.as_ptr().addr().checked_sub(self.bytes.as_ptr().addr()) else {
+            return false;
+        };
+        if start + own.len() > self.bytes.len() {
+            return false;
+        }
+        let next = self.stored.partition_point(|range| range.end <= start);
+        self.stored.get(next).is_none_or(|range| range.start >= start + own.len())
+    }
 }
 
 /// None of a view's elements.

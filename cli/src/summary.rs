@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use npymap::{DType, DynView, Element, Kind, Real, Result, Stats, Ticks, Value, with_type};
+use npymap::{
+    DType, DynView, Element, Kind, Layout, Order, Real, Result, Stats, Ticks, Value, with_type,
+};
 use serde::{Serialize, Serializer};
 
 use crate::show::Scalar;
@@ -73,6 +75,15 @@ impl Summary {
             let stats = view.view::<T>()?.stats();
             Ok(numbers(&stats, &dtype))
         }, _ => Ok(Summary { count: view.len(), ..Summary::default() }))
+    }
+
+    /// The same for a view whose elements are all zero bytes, without reading
+    /// them.
+    pub(crate) fn of_zeros(view: &DynView<'_>) -> Result<Summary> {
+        let count = view.len();
+        let layout = Layout::new(view.dtype().clone(), &[count.min(1)], Order::C, 0)?;
+        let one = vec![0; layout.nbytes()];
+        Ok(Summary { count, ..Summary::of(&DynView::from_bytes(&one, &layout)?)? })
     }
 
     /// The mean of what is neither NaN nor `NaT`.

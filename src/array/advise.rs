@@ -303,7 +303,7 @@ impl<D: Mapping> MappedArray<D> {
     }
 
     /// Where in the file a byte of the map is.
-    fn in_file(&self, byte: usize) -> u64 {
+    pub(super) fn in_file(&self, byte: usize) -> u64 {
         let byte = u64::try_from(byte).unwrap_or(u64::MAX);
         self.origin.offset.unwrap_or(0).saturating_add(byte)
     }

@@ -2,11 +2,13 @@
 
 mod advise;
 mod array_file;
+mod copy;
 mod create;
 mod description;
 mod edit;
 #[cfg(any(feature = "npz", feature = "tar"))]
 mod find;
+mod holes;
 mod lend;
 mod open;
 mod place;

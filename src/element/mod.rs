@@ -12,6 +12,7 @@ pub(crate) mod fast;
 mod jiff;
 pub(crate) mod part;
 mod real;
+pub(crate) mod recode;
 pub(crate) mod record;
 #[cfg(all(doctest, feature = "derive"))]
 mod refused;

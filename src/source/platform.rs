@@ -721,3 +721,37 @@ pub(crate) trait Memmap: AsRef<[u8]> {}
 
 impl Memmap for mmap::Mmap {}
 impl Memmap for mmap::MmapMut {}
+
+/// Where the next byte that a file stores is, from `at` on; `None` if there is
+/// none. Where the system does not report holes, all bytes are stored.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn next_data(file: &File, at: u64) -> io::Result<Option<u64>> {
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
+        Ok(at) => Ok(Some(at)),
+        Err(rustix::io::Errno::NXIO) => Ok(None),
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => Ok(Some(at)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn next_data(_: &File, at: u64) -> io::Result<Option<u64>> {
+    Ok(Some(at))
+}
+
+/// Where the next hole of a file is, from `at` on, or its end.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn next_hole(file: &File, at: u64) -> io::Result<u64> {
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(at)) {
+        Ok(at) => Ok(at),
+        Err(rustix::io::Errno::NXIO | rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => {
+            Ok(u64::MAX)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn next_hole(_: &File, _: u64) -> io::Result<u64> {
+    Ok(u64::MAX)
+}

@@ -4,9 +4,11 @@ use super::cast::changed;
 use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::{DType, Kind};
 use crate::element::cast::{Casting, Number, Wide, check, same};
+use crate::element::recode::Recode;
 use crate::element::value::{Value, units};
 use crate::element::{Element as _, Ticks, decode_points, trimmed};
 use crate::error::{DTypeError, Result};
+use crate::kernel::{self, Part};
 use crate::layout::geometry::Geometry;
 use crate::with_type;
 
@@ -145,6 +147,12 @@ fn store(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()>
         return Ok(());
     }
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
+    let recode = Recode::new(&other, Some(own.byte_order()), false);
+    if own == other || (copies(&other, &own) && recode.is_one() && own.kind() != Kind::Void) {
+        let part = if own == other { Part::plain(own.itemsize()) } else { recode.part };
+        copy_runs(&mut to, from, part);
+        return Ok(());
+    }
     if own.kind() == Kind::Struct {
         for (own, other) in own.fields().iter().zip(other.fields()) {
             let part = to.reborrow().getfield(&own.dtype, own.offset)?;
@@ -162,6 +170,27 @@ fn store(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()>
         (Kind::Bytes | Kind::Unicode, _) => parsed(&mut to, from),
         (_, Kind::Bytes | Kind::Unicode) => printed(&mut to, from, casting),
         _ => numbers(to, &read(from)?, casting),
+    }
+}
+
+/// Copies elements run by run, numbers reversed if need be.
+fn copy_runs(to: &mut DynViewMut<'_>, from: &DynView<'_>, part: Part) {
+    let geometry = to.geometry.clone();
+    for (to_run, from_run) in geometry.runs().zip(from.geometry.runs()) {
+        let together = to_run.forward_mut(to.bytes, part.size);
+        let together = together.filter(|(_, stride)| *stride == part.size).map(|(bytes, _)| bytes);
+        match (together, from_run.forward(from.bytes, part.size)) {
+            (Some(to), Some((from, stride))) => kernel::copy(part, from, stride, to),
+            _ => {
+                let mut at = to_run.start;
+                for element in from_run.elements(from.bytes, part.size) {
+                    let own = to.bytes.get_mut(at..at.wrapping_add(part.size));
+                    let own = own.expect("elements lie inside the bytes of their view");
+                    kernel::copy(part, element, part.size, own);
+                    at = at.wrapping_add_signed(to_run.stride);
+                }
+            }
+        }
     }
 }
 

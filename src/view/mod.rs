@@ -5,6 +5,7 @@ mod assign;
 mod blocks;
 #[cfg(doctest)]
 mod borrows;
+mod byte_blocks;
 mod cast;
 mod copy;
 mod dynamic;
@@ -34,6 +35,7 @@ use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, element};
 
 pub use blocks::Blocks;
+pub use byte_blocks::ByteBlocks;
 pub(crate) use dynamic::field_geometry;
 pub use dynamic::{DynView, DynViewMut};
 pub use index::Index;
@@ -88,6 +90,11 @@ impl<'a, T: Element> View<'a, T> {
 
     pub(crate) fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// The bytes that the geometry counts in.
+    pub(crate) fn raw_bytes(&self) -> &'a [u8] {
+        self.bytes
     }
 
     pub(crate) fn of(bytes: &'a [u8], geometry: Geometry, codec: T::Codec) -> View<'a, T> {

@@ -164,3 +164,17 @@ impl Geometry {
         (0..self.run_count()).map(|number| self.run(number))
     }
 }
+
+impl Geometry {
+    /// The bytes of all elements in C order: where they start, and how many lie
+    /// together.
+    pub(crate) fn byte_runs(&self, size: usize) -> impl Iterator<Item = (usize, usize)> {
+        let merged = self.merged();
+        (0..merged.run_count()).flat_map(move |number| {
+            let run = merged.run(number);
+            let is_one = usize::try_from(run.stride) == Ok(size);
+            let (count, len) = if is_one { (1, run.count) } else { (run.count, 1) };
+            (0..count).map(move |i| (advance(run.start, i, run.stride), len * size))
+        })
+    }
+}

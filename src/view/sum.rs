@@ -191,7 +191,7 @@ impl Geometry {
     }
 
     /// The axes by falling distance of their elements.
-    fn order_of_memory(&self) -> Vec<usize> {
+    pub(crate) fn order_of_memory(&self) -> Vec<usize> {
         let mut axes: Vec<usize> = (0..self.ndim()).collect();
         axes.sort_by_key(|&axis| {
             std::cmp::Reverse(self.strides.get(axis).map_or(0, |stride| stride.unsigned_abs()))

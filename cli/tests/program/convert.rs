@@ -172,3 +172,19 @@ fn an_ending_of_another_format_is_refused() {
         printed(["info", directory.path().join("UPPER.NPZ").to_str().unwrap()]).contains("arr_0")
     );
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn holes_stay_holes() {
+    use std::os::unix::fs::MetadataExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (from, to) = (path("sparse.npy"), path("copy.npy"));
+    printed(["create", &from, "--shape", "(7000, 14000)", "--dtype", "<f4", "--sparse"]);
+    printed(["set", &from, "3000, 5000", "2.5"]);
+    for options in [&[][..], &["--order", "F"], &["--byte-order", "big"], &["--version", "3"]] {
+        convert(&from, &to, options);
+        assert!(fs::metadata(&to).unwrap().blocks() * 512 < 2 << 20, "{options:?}");
+        assert_eq!(printed(["get", &to, "3000, 5000", "3000, 4999"]), "2.5\n0.0\n");
+    }
+}

@@ -158,3 +158,35 @@ fn figures_that_do_not_fit_the_terminal_are_a_line_each() {
     }
     assert!(run("50", &["stats", path]).contains("  max       6300.0\n"));
 }
+
+#[test]
+fn holes_count_as_the_zeros_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("sparse.npy").to_str().unwrap().to_owned();
+    // So many that reading them all would be noticed.
+    printed(["create", &path, "--shape", "(1000, 8000000)", "--dtype", "i8", "--sparse"]);
+    printed(["set", &path, "700, 5", "9"]);
+    printed(["set", &path, "0, 0", "-2"]);
+    let line: serde_json::Value =
+        serde_json::from_str(&printed(["stats", "--json", &path])).unwrap();
+    assert_eq!((&line["count"], &line["sum"]), (&8_000_000_000_u64.into(), &7.into()));
+    assert_eq!((&line["min"], &line["max"]), (&(-2).into(), &9.into()));
+    let dates = directory.path().join("dates.npy").to_str().unwrap().to_owned();
+    let dtype = "[('t', '<M8[D]'), ('v', '<f4', (3,))]";
+    printed([
+        "create",
+        &dates,
+        "--shape",
+        "(500000, 4)",
+        "--dtype",
+        dtype,
+        "--sparse",
+        "--order",
+        "F",
+    ]);
+    let table = printed(["stats", &dates, "--axis", "0"]);
+    let rows: Vec<Vec<&str>> =
+        table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!((rows.len(), rows[1][4]), (17, "500000"), "{table}");
+    assert!(table.contains("1970-01-01"), "{table}");
+}

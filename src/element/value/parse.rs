@@ -54,14 +54,11 @@ impl Value {
                 Value::C128(complex(text).ok_or_else(|| refused("a number such as 1+2j"))?)
             }
             (Kind::DateTime, _) => Value::DateTime(date_ticks(text, dtype)?, dtype.unit()),
-            (Kind::TimeDelta, _) => match text {
-                "NaT" => Value::TimeDelta(Ticks::NAT, dtype.unit()),
-                _ => {
-                    let ticks = difference(text, dtype);
-                    let ticks = ticks.ok_or_else(|| refused("a count of the unit, or NaT"))?;
-                    Value::TimeDelta(ticks, dtype.unit())
-                }
-            },
+            (Kind::TimeDelta, _) => {
+                let ticks = difference(text, dtype);
+                let ticks = ticks.ok_or_else(|| refused("a count of the unit, or NaT"))?;
+                Value::TimeDelta(ticks, dtype.unit())
+            }
             (Kind::Unicode, _) => Value::Text(string(whole).ok_or_else(|| refused("text"))?),
             (Kind::Bytes, _) => {
                 let plain = text.strip_prefix('b').filter(|rest| rest.starts_with(['\'', '"']));
@@ -167,6 +164,9 @@ fn complex(text: &str) -> Option<Complex<f64>> {
 /// A count of the dtype's unit, or the difference as it is printed, such as
 /// `300 milliseconds`.
 fn difference(text: &str, dtype: &DType) -> Option<Ticks> {
+    if text == "NaT" {
+        return Some(Ticks::NAT);
+    }
     let Some((count, _)) = text.split_once(' ') else { return text.parse().ok().map(Ticks) };
     let multiple = i128::from(dtype.unit().map_or(1, |unit| unit.multiple));
     let ticks = Ticks(i64::try_from(count.parse::<i128>().ok()? / multiple).ok()?);

@@ -1,0 +1,77 @@
+//! Which bytes of a sparse file are stored.
+
+use std::fs::File;
+use std::ops::Range;
+
+use super::MappedArray;
+use crate::error::{Result, SystemError};
+use crate::source::pages::Mapping;
+use crate::source::platform;
+
+/// Holes shorter than this are not reported, in bytes, which limits the number
+/// of ranges.
+const SHORTEST: u64 = 64 << 10;
+
+impl<D: Mapping> MappedArray<D> {
+    /// Returns the bytes of the elements that the file stores, as ranges that
+    /// count from the first element. The others are holes of a sparse file,
+    /// which read as zeros and take no space.
+    ///
+    /// Holes shorter than 64 KiB are not reported. Where the system does not
+    /// report holes, and for arrays that are not in a file, there is one range
+    /// of all bytes. Whatever is stored later may fill holes.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array was not
+    /// opened by path, [`Changed`](crate::ErrorKind::Changed) when that leads to
+    /// another file now; [`Io`](crate::ErrorKind::Io).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{CreateOptions, DType, MappedArray};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("sparse.npy");
+    /// let options = CreateOptions::new().sparse(true);
+    /// // SAFETY: nobody else changes or truncates the file meanwhile.
+    /// let mut array = unsafe {
+    ///     MappedArray::create(&path, &DType::of::<u8>(), &[1 << 30], &options)?
+    /// };
+    /// array.write_elements(&[1 << 20], &[7_u8])?;
+    /// let stored: usize = array.stored_ranges()?.iter().map(|range| range.len()).sum();
+    /// # #[cfg(target_os = "linux")]
+    /// assert!(stored < 1 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stored_ranges(&self) -> Result<Vec<Range<usize>>> {
+        let len = self.nbytes();
+        if len == 0 || self.mode().is_none() {
+            return Ok(if len == 0 { Vec::new() } else { vec![0..len] });
+        }
+        let (file, _) = self.reopened()?;
+        let start = self.in_file(self.layout.offset());
+        let end = start.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+        let ranges = ranges(&file, start..end).map_err(SystemError::io("look for holes in"))?;
+        let own = |at: u64| usize::try_from(at - start).unwrap_or(len);
+        Ok(ranges.into_iter().map(|range| own(range.start)..own(range.end)).collect())
+    }
+}
+
+fn ranges(file: &File, all: Range<u64>) -> std::io::Result<Vec<Range<u64>>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    let mut at = all.start;
+    while at < all.end {
+        let Some(start) = platform::next_data(file, at)?.filter(|&start| start < all.end) else {
+            break;
+        };
+        let end = platform::next_hole(file, start)?.clamp(start + 1, all.end);
+        match ranges.last_mut() {
+            Some(last) if start - last.end < SHORTEST => last.end = end,
+            _ => ranges.push(start..end),
+        }
+        at = end;
+    }
+    Ok(ranges)
+}

@@ -1,0 +1,191 @@
+//! Arrays copied into files by writes, and the bytes of elements in any order.
+
+use npymap::{ByteOrder, CreateOptions, DType, MappedArray, MappedArrayMut, Order, Value};
+
+use crate::support::*;
+
+const DTYPES: [&str; 9] = [
+    "|u1",
+    ">i2",
+    "<f8",
+    ">c16",
+    ">U3",
+    "|S5",
+    ">f16",
+    "[('a', '>u2'), ('', '|V1'), ('b', '<f4', (2,))]",
+    "|V24",
+];
+
+const SHAPES: [&[usize]; 7] =
+    [&[], &[7], &[3, 5], &[40, 1, 30], &[9, 8, 7], &[0, 4], &[2, 3, 4, 5]];
+
+/// A new array in a directory.
+fn new(
+    directory: &tempfile::TempDir,
+    dtype: &DType,
+    shape: &[usize],
+    order: Order,
+) -> MappedArrayMut {
+    let path = directory.path().join(format!("{order:?}.npy"));
+    let options = CreateOptions::new().order(order).overwrite(true);
+    create(&path, &dtype.to_string(), shape, &options).unwrap()
+}
+
+/// Each byte another one, so that nothing is what it is by chance.
+fn filled(mut array: MappedArrayMut) -> MappedArray {
+    let bytes: Vec<u8> = (0..array.nbytes()).map(|at| (at * 31 % 251) as u8 + 1).collect();
+    let layout = npymap::Layout::new(DType::of::<u8>(), &[bytes.len()], Order::C, 0).unwrap();
+    let own = array.layout().clone();
+    let mut raw = MappedArray::from_parts(array.into_data(), layout).unwrap();
+    raw.write_elements(&[0], &bytes).unwrap();
+    array = MappedArray::from_parts(raw.into_data(), own).unwrap();
+    array.into_read_only().unwrap()
+}
+
+/// The bytes of all elements in C order, one after the other.
+fn c_order(array: &MappedArray) -> Vec<u8> {
+    array.dyn_view().unwrap().element_bytes().flatten().copied().collect()
+}
+
+#[test]
+fn arrays_are_written_in_any_order_byte_for_byte() {
+    let (from_here, to_there) = (directory(), directory());
+    for descr in DTYPES {
+        let dtype: DType = descr.parse().unwrap();
+        for shape in SHAPES {
+            for (own, other) in [
+                (Order::C, Order::F),
+                (Order::F, Order::C),
+                (Order::C, Order::C),
+                (Order::F, Order::F),
+            ] {
+                let from = filled(new(&from_here, &dtype, shape, own));
+                for zeros in [false, true] {
+                    let mut to = new(&to_there, &dtype, shape, other);
+                    let mut done = 0;
+                    let count = |bytes| done += bytes;
+                    if zeros {
+                        to.write_array_over_zeros(&from, count).unwrap();
+                    } else {
+                        to.write_array(&from, count).unwrap();
+                    }
+                    assert_eq!(done, from.nbytes(), "{descr} {shape:?}");
+                    assert!(
+                        c_order(&to.into_read_only().unwrap()) == c_order(&from),
+                        "{descr} {shape:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_are_written_in_the_byte_order_of_the_file() {
+    let (from_here, to_there) = (directory(), directory());
+    for descr in DTYPES {
+        let dtype: DType = descr.parse().unwrap();
+        let from = filled(new(&from_here, &dtype, &[5, 6], Order::C));
+        for bytes in [ByteOrder::Little, ByteOrder::Big] {
+            for order in [Order::C, Order::F] {
+                let mut to = new(&to_there, &dtype.with_byte_order(bytes), &[5, 6], order);
+                to.write_array(&from, |_| {}).unwrap();
+                let to = to.into_read_only().unwrap();
+                let (a, b) = (from.dyn_view().unwrap(), to.dyn_view().unwrap());
+                let blocks = a.byte_blocks().byte_order(bytes);
+                let mut expected = Vec::new();
+                blocks
+                    .try_for_each(|block| {
+                        expected.extend_from_slice(block);
+                        Ok::<(), ()>(())
+                    })
+                    .unwrap();
+                assert!(c_order(&to) == expected, "{descr} {bytes:?}");
+                if !matches!(descr, ">f16" | ">U3" | ">c16") && !descr.contains("f4") {
+                    assert!(a.iter().eq(b.iter()), "{descr} {bytes:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn byte_blocks_are_numpys_tobytes() {
+    let place = directory();
+    let from = filled(new(&place, &">u2".parse().unwrap(), &[3000, 2000], Order::F));
+    let view = from.dyn_view().unwrap();
+    let (mut c, mut f, mut most) = (Vec::new(), Vec::new(), 0);
+    let collect = |view: &npymap::DynView<'_>, all: &mut Vec<u8>, most: &mut usize| {
+        let blocks = view.byte_blocks().zero_padding();
+        blocks
+            .try_for_each(|block| {
+                *most = block.len().max(*most);
+                all.extend_from_slice(block);
+                Ok::<(), ()>(())
+            })
+            .unwrap();
+    };
+    collect(&view, &mut c, &mut most);
+    collect(&view.t(), &mut f, &mut most);
+    assert!(c == c_order(&from) && f == from.as_bytes().unwrap());
+    assert!(most <= 8 << 20);
+    let stopped = view.byte_blocks().try_for_each(|_| Err("enough"));
+    assert_eq!(stopped, Err("enough"));
+}
+
+#[test]
+fn other_shapes_and_dtypes_are_refused_before_anything_is_written() {
+    let (from_here, to_there) = (directory(), directory());
+    let from = filled(new(&from_here, &"<f4".parse().unwrap(), &[2, 3], Order::C));
+    for (descr, shape) in [("<f4", &[3, 2][..]), ("<f8", &[2, 3]), ("<i4", &[2, 3])] {
+        let mut to = new(&to_there, &descr.parse().unwrap(), shape, Order::C);
+        to.write_array(&from, |_| panic!("written")).unwrap_err();
+        assert!(to.as_bytes().unwrap().iter().all(|&byte| byte == 0));
+    }
+    let mut memory = MappedArray::anonymous(&"<f4".parse().unwrap(), &[2, 3]).unwrap();
+    assert!(memory.write_array(&from, |_| {}).unwrap_err().to_string().contains("no file"));
+}
+
+#[test]
+fn equal_dtypes_are_assigned_byte_for_byte() {
+    let place = directory();
+    let dtype: DType = DTYPES[7].parse().unwrap();
+    let from = filled(new(&place, &dtype, &[4, 6], Order::C));
+    let mut to = MappedArray::anonymous(&dtype, &[6, 4]).unwrap();
+    to.dyn_view_mut()
+        .unwrap()
+        .t()
+        .assign_as(&from.dyn_view().unwrap(), npymap::Casting::No)
+        .unwrap();
+    let turned: Vec<u8> = to.dyn_view().unwrap().t().element_bytes().flatten().copied().collect();
+    assert!(turned == c_order(&from));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn holes_are_found_and_kept() {
+    use std::os::unix::fs::MetadataExt as _;
+    let place = directory();
+    let path = place.path().join("sparse.npy");
+    let options = CreateOptions::new().sparse(true).overwrite(true);
+    let mut array = create(&path, "<f4", &[1000, 10_000], &options).unwrap();
+    array.write_elements(&[900, 7], &[1.5_f32, 2.5]).unwrap();
+    drop(array);
+    let from = open(&path).unwrap();
+    let stored = from.stored_ranges().unwrap();
+    let at = (900 * 10_000 + 7) * 4;
+    assert!(stored.iter().any(|range| range.contains(&at)), "{stored:?}");
+    assert!(stored.iter().map(|range| range.len()).sum::<usize>() < 1 << 20, "{stored:?}");
+    let copy = place.path().join("copy.npy");
+    for order in [Order::C, Order::F] {
+        let options = options.clone().order(order);
+        let mut to = create(&copy, "<f4", &[1000, 10_000], &options).unwrap();
+        let mut done = 0;
+        to.write_array_over_zeros(&from, |bytes| done += bytes).unwrap();
+        let view = to.dyn_view().unwrap();
+        assert_eq!([view.at([900, 7]), view.at([900, 8])], [Value::F32(1.5), Value::F32(2.5)]);
+        assert!(done <= from.nbytes());
+        drop(to);
+        assert!(std::fs::metadata(&copy).unwrap().blocks() * 512 < 1 << 20, "{order:?}");
+    }
+}
