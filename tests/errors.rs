@@ -12,7 +12,8 @@ use npymap::{
 
 use crate::modes::refusals;
 use crate::support::{
-    create, directory, file, header_with, map, map_mut_file, npy, open, open_mode, refused,
+    create, directory, file, header_with, is_error, map, map_mut_file, npy, open, open_mode,
+    refused,
 };
 
 /// Whether an error is of this sort and says this.
@@ -437,4 +438,18 @@ fn closures_return_any_error() {
     assert!(error.error.get_ref().unwrap().is::<std::fmt::Error>());
     assert_eq!(error.to_string(), format!("batch 0, of rows [0]: {}", std::fmt::Error));
     assert!(error.source().is_none(), "its text has it already");
+}
+
+#[test]
+fn texts_show_numbers_and_no_internals() {
+    let array = MappedArray::anonymous(&"[('a', '|u1'), ('b', '<u2')]".parse().unwrap(), &[4]);
+    let array = array.unwrap();
+    let view = array.field("b").unwrap().view::<npymap::Le<u16>>().unwrap();
+    let error = view.as_ndarray::<Ix1>().unwrap_err();
+    let text = "elements lie [3] bytes apart, which ndarray can't say: use the view, or copy with `to_ndarray`";
+    assert!(is_error(&error, ErrorKind::WrongShape, text), "{error}");
+    let state = npymap::Sampler::shuffled(10, 1).state();
+    let error = npymap::Sampler::shuffled(11, 1).resume(state).unwrap_err();
+    let text = "a state at row 0 of epoch 0: expected the state of a sampler of the same rows, order and share";
+    assert_eq!(error.to_string(), text);
 }

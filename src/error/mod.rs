@@ -12,6 +12,8 @@ mod kind;
 mod request;
 mod shape;
 mod system;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};

@@ -5,19 +5,27 @@
 //! small vector asks at each element which of its two places they are in: with
 //! that, storing single elements took half as long again.
 
+use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 /// How many stand inline.
 const INLINE: usize = 4;
 
 /// A list of `Copy` values, one for each axis.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Axes<T> {
     len: usize,
     /// The values, when they are at most four.
     inline: [T; INLINE],
     /// The values, when they are more.
     heap: Vec<T>,
+}
+
+impl<T: fmt::Debug> fmt::Debug for Axes<T> {
+    /// Prints the values alone: error texts show them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
 }
 
 impl<T: Copy + Default> Axes<T> {

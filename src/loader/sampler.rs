@@ -312,7 +312,7 @@ impl Sampler {
     /// [`seek`](Sampler::seek) then.
     pub fn resume(&mut self, state: SamplerState) -> Result<()> {
         if state.of != self.fingerprint() || state.position > self.own_rows() {
-            let value = format!("{state:?}");
+            let value = format!("a state at row {} of epoch {}", state.position, state.epoch);
             let expected = "the state of a sampler of the same rows, order and share".to_owned();
             return Err(RequestError::Argument { found: value, expected }.into());
         }

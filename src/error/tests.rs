@@ -1,0 +1,236 @@
+//! Every text, and of which kind it is.
+
+use std::io;
+
+use super::{
+    ArchiveError, DTypeError, Error, ErrorKind as K, ExtentError, HeaderError, RequestError,
+    ShapeError, SystemError,
+};
+
+fn text(text: &str) -> String {
+    text.to_owned()
+}
+
+#[track_caller]
+fn says(error: impl Into<Error>, kind: K, text: &str) {
+    let error = error.into();
+    assert_eq!(error.to_string(), text);
+    assert_eq!(error.kind(), kind, "{text}");
+}
+
+#[test]
+fn of_the_system() {
+    let io = |kind: io::ErrorKind| SystemError::Io { action: "open", source: kind.into() };
+    says(io(io::ErrorKind::NotFound), K::NotFound, "cannot open: entity not found");
+    says(io(io::ErrorKind::AlreadyExists), K::AlreadyExists, "cannot open: entity already exists");
+    says(io(io::ErrorKind::UnexpectedEof), K::Truncated, "cannot open: unexpected end of file");
+    says(io(io::ErrorKind::PermissionDenied), K::Io, "cannot open: permission denied");
+    says(SystemError::Plain(io::Error::other("x")), K::Io, "x");
+    let source = io::Error::other("x");
+    says(SystemError::Map { action: "map", len: 5, source }, K::Io, "cannot map 5 bytes: x");
+    let found = "a directory";
+    let only = "is a directory, not a regular file: only those can be mapped";
+    says(SystemError::NotRegular { found }, K::Unsupported, only);
+    says(
+        SystemError::NotImmutable,
+        K::Unsupported,
+        "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `OpenOptions::read` for a copy",
+    );
+    says(
+        SystemError::Exists,
+        K::AlreadyExists,
+        "exists: choose another name, or allow it to be replaced with `CreateOptions::overwrite`",
+    );
+    says(
+        SystemError::Replaced,
+        K::Changed,
+        "was replaced by another file since it was opened: the array still is the old one, open it anew",
+    );
+    says(
+        SystemError::Changed { expected: 5, found: 6 },
+        K::Changed,
+        "the file has 6 bytes and had 5: something else changed it while rows were added",
+    );
+}
+
+#[test]
+fn of_extents() {
+    let (needed, found) = (152, 151);
+    says(
+        ExtentError::ShortFile { needed, found },
+        K::Truncated,
+        "the elements end at byte 152 and the file at 151: it was truncated, or is still being written",
+    );
+    let short = ExtentError::ShortBuffer { needed: 152, found: 151 };
+    says(short, K::Truncated, "the elements end at byte 152 and the buffer at 151");
+    says(
+        ExtentError::Empty,
+        K::Truncated,
+        "is empty, so there is nothing to map: open it in mode 'r+', which needs no bytes for a shape without elements",
+    );
+    let remainder = |offset, itemsize| ExtentError::Remainder { offset, itemsize, found: 9 };
+    says(
+        remainder(0, 2),
+        K::Damaged,
+        "the 9 bytes from byte 0 on are no whole number of elements of 2 bytes: give the shape",
+    );
+    let beyond = "the elements start at byte 10 and the file ends at 9";
+    says(remainder(10, 2), K::Truncated, beyond);
+    let uncounted = "elements of no bytes are not counted by the file's length: give the shape";
+    says(remainder(0, 0), K::InvalidInput, uncounted);
+    says(
+        ExtentError::Trailing { end: 5, found: 6 },
+        K::Damaged,
+        "the elements end at byte 5 and the file at 6: `recover` makes rows of what follows",
+    );
+    let follows = "another array follows the elements at byte 5, and no rows";
+    says(ExtentError::Follows { end: 5 }, K::Unsupported, follows);
+}
+
+#[test]
+fn of_dtypes() {
+    let (stored, asked, works) = (text("'<f8'"), text("f32"), text("f64"));
+    let fit =
+        DTypeError::Fit { stored: stored.clone(), asked: asked.clone(), works: works.clone() };
+    says(fit, K::WrongDType, "stored as '<f8', asked for `f32`: use `f64`");
+    says(
+        DTypeError::ByteOrder { stored, asked: asked.clone(), works: works.clone() },
+        K::WrongDType,
+        "stored as '<f8', asked for `f32` in place: use `f64`, or `view::<f32>()`",
+    );
+    says(
+        DTypeError::Alignment { align: 4, asked, works },
+        K::WrongDType,
+        "elements lie at an address that is no multiple of 4, asked for `f32` in place: use `f64`",
+    );
+    let record = DTypeError::Record { record: "Hit", field: text("x"), reason: text("why") };
+    says(record, K::WrongDType, "record `Hit`, field `x`: why");
+    let (from, to) = (text("'<f8'"), text("'<f4'"));
+    says(
+        DTypeError::Cast {
+            from: from.clone(),
+            to: to.clone(),
+            casting: text("safe"),
+            works: text("why"),
+        },
+        K::WrongDType,
+        "'<f8' does not become '<f4' with casting `safe`: why",
+    );
+    says(
+        DTypeError::Reinterpret { from, to, reason: text("why") },
+        K::WrongDType,
+        "elements of '<f8' are no elements of '<f4' where they lie: why",
+    );
+    let descr = || text("x");
+    let invalid = || DTypeError::Invalid { descr: descr(), reason: text("why") };
+    says(invalid(), K::InvalidInput, "dtype `x`: why");
+    says(Error::from(invalid()).in_contents(), K::Damaged, "dtype `x`: why");
+    let no_field = DTypeError::NoField { descr: descr(), reason: text("why") };
+    says(no_field, K::NotFound, "dtype `x`: why");
+    says(
+        DTypeError::Object { descr: descr() },
+        K::Unsupported,
+        "dtype 'x' holds Python objects, which are pickled and can't be mapped: load the array with numpy.load(allow_pickle=True) and save it with a dtype of fixed size",
+    );
+    let (value, expected) = (text("1"), text("2"));
+    let stored = DTypeError::Stored { value: value.clone(), expected: expected.clone() };
+    says(stored, K::Damaged, "1: expected 2");
+    says(DTypeError::Value { value, expected }, K::InvalidValue, "1: expected 2");
+}
+
+#[test]
+fn of_archives() {
+    says(ArchiveError::damaged("a", "b"), K::Damaged, "a: b");
+    says(ArchiveError::truncated("a", "b"), K::Truncated, "a: b");
+    says(ArchiveError::unsupported("a", "b"), K::Unsupported, "a: b");
+    says(ArchiveError::misuse("a", "b"), K::InvalidInput, "a: b");
+    let member = ArchiveError::NoMember { asked: text("x"), has: text("is `y`") };
+    says(member, K::NotFound, "no member `x`: there is `y`");
+}
+
+#[cfg(feature = "npz")]
+#[test]
+fn of_zip_archives() {
+    says(
+        ArchiveError::Checksum { found: 1, expected: 2 },
+        K::Damaged,
+        "the CRC-32 of its bytes is 00000001, the archive says 00000002: it is damaged",
+    );
+    says(
+        ArchiveError::Inflated { size: 2, limit: 1 },
+        K::LimitExceeded,
+        "takes 2 bytes of memory and the limit is 1: raise it with `max_inflated` if you trust the file",
+    );
+}
+
+#[test]
+fn of_requests() {
+    let argument = RequestError::Argument { found: text("1"), expected: text("2") };
+    says(argument, K::InvalidInput, "1: expected 2");
+    for (error, text) in [
+        (
+            RequestError::Placed,
+            "rows are added to files that are one `.npy`: leave out `at` and `raw`",
+        ),
+        (
+            RequestError::NoPath { wanted: "lock it" },
+            "the array was not opened by path: open it by its path to lock it",
+        ),
+        (
+            RequestError::NoFile,
+            "what is stored in this array goes to no file: store through `view_mut`, or open it with `open_mut`",
+        ),
+        (
+            RequestError::CreateMode,
+            "mode 'w+' makes a new array and needs its dtype and shape: use `MappedArray::create`",
+        ),
+    ] {
+        says(error, K::InvalidInput, text);
+    }
+}
+
+#[test]
+fn of_shapes_by_kind() {
+    let shape = || text("(2, 3)");
+    for (error, kind) in [
+        (ShapeError::Axes { found: 65 }, K::InvalidInput),
+        (ShapeError::Size { shape: shape(), itemsize: 8 }, K::InvalidInput),
+        (ShapeError::Permutation { asked: text("(0, 0)"), ndim: 2 }, K::InvalidInput),
+        (ShapeError::Notation { found: text("x") }, K::InvalidInput),
+        (ShapeError::Unbacked { shape: shape(), limit: 5 }, K::LimitExceeded),
+        (ShapeError::Index { axis: 0, asked: text("5"), shape: shape() }, K::OutOfBounds),
+        (ShapeError::Axis { asked: 2, shape: shape() }, K::OutOfBounds),
+        (ShapeError::Element { asked: text("5"), shape: shape() }, K::OutOfBounds),
+        (ShapeError::Rank { shape: shape(), ndim: 2, asked: 1, works: text("Ix2") }, K::WrongShape),
+        (ShapeError::NotContiguous { shape: shape() }, K::WrongShape),
+        (ShapeError::Reshape { from: shape(), to: shape(), reason: "why" }, K::WrongShape),
+        (ShapeError::Broadcast { from: shape(), to: shape() }, K::WrongShape),
+        (ShapeError::Strides { strides: text("[3]") }, K::WrongShape),
+        (ShapeError::Interleaved { axis: 0, shape: shape() }, K::WrongShape),
+        (ShapeError::Length { found: 1, expected: 2 }, K::WrongShape),
+        (ShapeError::Rows { found: text("1"), expected: text("(*,)") }, K::WrongShape),
+        (ShapeError::NoRows, K::WrongShape),
+    ] {
+        let error = Error::from(error);
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.message().to_string().chars().next().is_some_and(|c| !c.is_uppercase()));
+    }
+}
+
+#[test]
+fn of_headers_by_kind() {
+    for (error, kind) in [
+        (HeaderError::Magic { found: Vec::new() }, K::Truncated),
+        (HeaderError::Magic { found: b"PK".to_vec() }, K::Damaged),
+        (HeaderError::Version { major: 4, minor: 0 }, K::Unsupported),
+        (HeaderError::Eof { what: "header", needed: 2, found: 1 }, K::Truncated),
+        (HeaderError::Limit { found: 2, limit: 1 }, K::LimitExceeded),
+        (HeaderError::Utf8 { at: 1 }, K::Damaged),
+        (HeaderError::Syntax { at: 1, found: text("x"), expected: "y" }, K::InvalidInput),
+        (HeaderError::Keys { found: text("none") }, K::Damaged),
+        (HeaderError::Value { key: "shape", found: text("x"), expected: "y" }, K::Damaged),
+    ] {
+        let error = Error::from(error);
+        assert_eq!(error.kind(), kind, "{error}");
+    }
+}
