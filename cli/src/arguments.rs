@@ -53,19 +53,29 @@ fn is_negative(argument: &OsStr) -> bool {
 
 /// True for an option whose value is the next argument: `--axis`, `-n`.
 fn takes_next(command: &Command, text: &str) -> bool {
-    let option = match text.strip_prefix("--") {
-        Some(long) => command.get_arguments().find(|option| option.get_long() == Some(long)),
-        // Of options in one word, the first that takes a value takes the rest.
-        None => {
-            let short =
-                |c| command.get_arguments().find(move |option| option.get_short() == Some(c));
-            let valued = text.chars().enumerate().skip(1).find_map(|(at, c)| {
-                short(c).filter(|&option| takes_value(option)).map(|option| (at, option))
-            });
-            valued.filter(|(at, _)| at + 1 == text.chars().count()).map(|(_, option)| option)
-        }
+    let option = if let Some(long) = text.strip_prefix("--") {
+        command.get_arguments().find(|option| option.get_long() == Some(long))
+    } else {
+        last_short(command, text)
     };
     option.is_some_and(takes_value)
+}
+
+/// The last of short options in one word, if none before it takes a value: that
+/// would take the rest of the word.
+fn last_short<'a>(command: &'a Command, text: &str) -> Option<&'a Arg> {
+    let short = |c| command.get_arguments().find(move |option| option.get_short() == Some(c));
+    let mut shorts = text.chars().skip(1).peekable();
+    while let Some(c) = shorts.next() {
+        let option = short(c);
+        if shorts.peek().is_none() {
+            return option;
+        }
+        if option.is_some_and(takes_value) {
+            return None;
+        }
+    }
+    None
 }
 
 fn takes_value(option: &Arg) -> bool {

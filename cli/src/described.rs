@@ -153,7 +153,9 @@ pub(crate) fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     let shown = columns.into_iter().filter(|(is_shown, ..)| *is_shown);
     let mut columns: Vec<Column> = shown
         .map(|(_, mut column, cells): (_, _, Vec<String>)| {
-            cells.into_iter().for_each(|cell| column.push(cell));
+            for cell in cells {
+                column.push(cell);
+            }
             column
         })
         .collect();

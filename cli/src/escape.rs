@@ -31,7 +31,7 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     safe.into()
 }
 
-/// What something prints, made safe.
+/// Formats a value with unsafe characters escaped.
 pub(crate) fn safe(text: impl Display) -> String {
     escaped(&text.to_string()).into_owned()
 }

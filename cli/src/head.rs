@@ -196,7 +196,7 @@ fn index(shape: &[usize], number: usize) -> Vec<usize> {
     index
 }
 
-/// What fits into a line.
+/// The columns that fit into a line.
 struct Cuts {
     /// How many columns, those at the end being the first to go.
     count: usize,

@@ -12,7 +12,7 @@ use crate::{outputs, words};
 /// Rows of a file, as another file will store them.
 pub(crate) struct Rows {
     array: MappedArray,
-    /// What their numbers are to become.
+    /// The byte order of the file they are for; `None` keeps their own.
     byte_order: Option<ByteOrder>,
     /// How many there are.
     pub(crate) count: usize,
@@ -35,14 +35,16 @@ impl Wanted<'_> {
         let path = place.name();
         let array = open::array(place, max_header_len).map_err(Failure::at(path))?;
         let differs = |what: String| Failure::Differs { path: path.to_owned(), what };
-        let Some(byte_order) = between(array.dtype(), self.dtype) else {
+        let is_same = array.dtype() == self.dtype;
+        let byte_order = byte_order_between(array.dtype(), self.dtype).filter(|_| !is_same);
+        if byte_order.is_none() && !is_same {
             let other = self.path.display();
             return Err(differs(format!(
                 "dtype {}, and {other} has {}",
                 array.dtype(),
                 self.dtype
             )));
-        };
+        }
         let shape = array.shape();
         let others = without(self.shape, self.axis);
         let count = if shape == others {
@@ -98,14 +100,10 @@ pub(crate) fn all(
     places.iter().map(|place| wanted.open(place, max_header_len)).collect()
 }
 
-/// The byte order that makes one dtype another, when nothing else differs;
-/// none if they are equal.
-fn between(from: &DType, to: &DType) -> Option<Option<ByteOrder>> {
-    if from == to {
-        return Some(None);
-    }
+/// The byte order that makes one dtype another.
+fn byte_order_between(from: &DType, to: &DType) -> Option<ByteOrder> {
     let orders = [ByteOrder::Little, ByteOrder::Big];
-    orders.into_iter().find(|&order| from.with_byte_order(order) == *to).map(Some)
+    orders.into_iter().find(|&order| from.with_byte_order(order) == *to)
 }
 
 fn without(shape: &[usize], axis: usize) -> Vec<usize> {

@@ -1,11 +1,11 @@
-//! What a person selects of an array: `5, ::2.pos.z`.
+//! A selection of an array's elements: `5, ::2.pos.z`.
 
 use std::convert::Infallible;
 use std::str::FromStr;
 
 use npymap::{Casting, DynView, Indices, MappedArray, MappedArrayMut, Result};
 
-/// An index in NumPy's notation, and a field path behind it.
+/// An index in NumPy's notation, followed by a field path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
     index: String,
@@ -15,7 +15,7 @@ pub(crate) struct Selection {
 impl FromStr for Selection {
     type Err = Infallible;
 
-    /// Parts a text at the first dot that is no part of an ellipsis.
+    /// Splits a text at the first dot that does not belong to an ellipsis.
     fn from_str(text: &str) -> Result<Selection, Infallible> {
         let mut dots = text.match_indices('.').map(|(at, _)| at);
         let mut rest = 0;
@@ -32,7 +32,7 @@ impl FromStr for Selection {
     }
 }
 
-/// What was selected: elements in the file, or a copy of rows that a list names.
+/// Selected elements: a view of the file, or a copy of rows that a list names.
 pub(crate) enum Selected<'a> {
     View(DynView<'a>),
     Copy(MappedArrayMut),

@@ -16,8 +16,8 @@ use crate::words;
 
 /// Sets elements to a value, in place.
 ///
-/// INDEX is what NumPy takes in a[…], such as '5, ::2' or '[1, 3]', followed by
-/// a dot and a field if only that is meant. All selected elements get the value;
+/// INDEX is what NumPy takes between the brackets of a[…]: integers, slices and
+/// one list of integers. A dot and a field may follow. All selected elements get the value;
 /// only their bytes are written. VALUE is a number,
 /// True or False, text, a date as 2020-02-29T12:00, `NaT`, a count of the unit
 /// for a time difference, b'\x00' for void, a record as (1, 'a') or a subarray

@@ -227,7 +227,8 @@ impl<'a> Holes<'a> {
     fn new(array: &'a MappedArray) -> Holes<'a> {
         let bytes = array.as_bytes().unwrap_or_default();
         // Where holes are not known, all is read.
-        let stored = array.stored_ranges().unwrap_or_else(|_| vec![0..bytes.len()]);
+        let stored =
+            array.stored_ranges().unwrap_or_else(|_| std::iter::once(0..bytes.len()).collect());
         Holes { bytes, stored }
     }
 
@@ -330,7 +331,9 @@ fn table(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
     for (heading, figure) in &shown {
         let is_text = ["field", "column", "dtype"].contains(heading);
         let mut column = Column::values(*heading, !is_text);
-        rows.iter().for_each(|row| column.push(figure(row).unwrap_or_else(|| "-".to_owned())));
+        for row in rows {
+            column.push(figure(row).unwrap_or_else(|| "-".to_owned()));
+        }
         columns.push(column);
     }
     match table::terminal_width() {

@@ -30,7 +30,7 @@ enum Side {
     Right,
 }
 
-/// What a column loses when there is no room for all of it.
+/// The end of a cell that is cut off if the line is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
     Nothing,
@@ -87,7 +87,7 @@ impl Column {
         self.width
     }
 
-    /// Cuts heading and cells to so many columns of a terminal.
+    /// Cuts heading and cells to a width of `room`.
     pub(crate) fn shorten(&mut self, room: usize) {
         let cut = if self.cut == Cut::Start { ending } else { shortened };
         self.heading = cut(&self.heading, room);
@@ -173,7 +173,7 @@ pub(crate) fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.width() }
 }
 
-/// Text that takes at most so many columns, with an ellipsis when it is cut.
+/// Text no wider than `room`, with an ellipsis where it is cut.
 pub(crate) fn shortened(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();

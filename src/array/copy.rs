@@ -1,5 +1,6 @@
 //! Copies arrays into files by writes, whatever their orders and sizes.
 
+use std::iter;
 use std::ops::Range;
 
 use super::{MappedArray, MappedArrayMut};
@@ -12,14 +13,14 @@ use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
 use crate::view::DynView;
 
-/// What is written at once when both arrays are in one order, in bytes.
+/// The longest write when both arrays are in one order, in bytes.
 const BLOCK: usize = 8 << 20;
 
-/// What is copied at once when axes change places, in bytes: so much that most
+/// The size of a tile when axes change places, in bytes: large enough that most
 /// pages on either side belong to one tile.
 const TILE: usize = 64 << 20;
 
-/// What is left out of sparse files when it is zero, in bytes.
+/// The unit in which zeros are left out of sparse files, in bytes.
 const PAGE: usize = 4096;
 
 impl MappedArrayMut {
@@ -61,7 +62,7 @@ impl MappedArrayMut {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_array(&mut self, from: &MappedArray, done: impl FnMut(usize)) -> Result<()> {
-        let all = vec![0..from.nbytes()];
+        let all = iter::once(0..from.nbytes()).collect();
         self.write_ranges(from, all, Zeros::Written, done)
     }
 
@@ -80,7 +81,8 @@ impl MappedArrayMut {
         done: impl FnMut(usize),
     ) -> Result<()> {
         // Where holes are not known, all is read.
-        let stored = from.stored_ranges().unwrap_or_else(|_| vec![0..from.nbytes()]);
+        let stored =
+            from.stored_ranges().unwrap_or_else(|_| iter::once(0..from.nbytes()).collect());
         self.write_ranges(from, stored, Zeros::LeftOut, done)
     }
 
@@ -121,7 +123,7 @@ fn refused(from: &DType, to: &DType) -> crate::error::Error {
     DTypeError::Cast { from, to, casting: Casting::Equiv.to_string(), works }.into()
 }
 
-/// What becomes of pages of zeros.
+/// Whether pages of zeros are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Zeros {
     Written,
@@ -257,7 +259,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
     }
 }
 
-/// The shape of tiles of so many elements, the last axis being the fastest
+/// The shape of tiles of at most `elements`, the last axis being the fastest
 /// where they go: as long along that axis as along the one that is fastest
 /// where they come from.
 fn tile(from: &Geometry, elements: usize) -> Vec<usize> {

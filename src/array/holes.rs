@@ -48,7 +48,7 @@ impl<D: Mapping> MappedArray<D> {
     pub fn stored_ranges(&self) -> Result<Vec<Range<usize>>> {
         let len = self.nbytes();
         if len == 0 || self.mode().is_none() {
-            return Ok(if len == 0 { Vec::new() } else { vec![0..len] });
+            return Ok(if len == 0 { Vec::new() } else { std::iter::once(0..len).collect() });
         }
         let (file, _) = self.reopened()?;
         let start = self.in_file(self.layout.offset());

@@ -179,17 +179,18 @@ fn copy_runs(to: &mut DynViewMut<'_>, from: &DynView<'_>, part: Part) {
     for (to_run, from_run) in geometry.runs().zip(from.geometry.runs()) {
         let together = to_run.forward_mut(to.bytes, part.size);
         let together = together.filter(|(_, stride)| *stride == part.size).map(|(bytes, _)| bytes);
-        match (together, from_run.forward(from.bytes, part.size)) {
-            (Some(to), Some((from, stride))) => kernel::copy(part, from, stride, to),
-            _ => {
-                let mut at = to_run.start;
-                for element in from_run.elements(from.bytes, part.size) {
-                    let own = to.bytes.get_mut(at..at.wrapping_add(part.size));
-                    let own = own.expect("elements lie inside the bytes of their view");
-                    kernel::copy(part, element, part.size, own);
-                    at = at.wrapping_add_signed(to_run.stride);
-                }
-            }
+        if let (Some(to), Some((from, stride))) =
+            (together, from_run.forward(from.bytes, part.size))
+        {
+            kernel::copy(part, from, stride, to);
+            continue;
+        }
+        let mut at = to_run.start;
+        for element in from_run.elements(from.bytes, part.size) {
+            let own = to.bytes.get_mut(at..at.wrapping_add(part.size));
+            let own = own.expect("elements lie inside the bytes of their view");
+            kernel::copy(part, element, part.size, own);
+            at = at.wrapping_add_signed(to_run.stride);
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::dtype::ByteOrder;
 use crate::element::recode::Recode;
 use crate::kernel;
 
-/// What is handed out at once, in bytes, if an element is not longer.
+/// The longest block, in bytes, unless a single element is longer.
 const BLOCK: usize = 8 << 20;
 
 /// The bytes of all elements of a view in C order, a block at a time, for
@@ -30,7 +30,7 @@ impl<'a> DynView<'a> {
     /// ```
     /// use npymap::ByteOrder;
     ///
-    /// let penguins = npymap::OpenOptions::new().read("data/penguins.npy")?;
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
     /// let mut bytes = Vec::new();
     /// let blocks = penguins.dyn_view()?.byte_blocks().byte_order(ByteOrder::Big);
     /// blocks.try_for_each(|block| {
@@ -54,13 +54,12 @@ impl<'a> DynView<'a> {
         let mut rest = &mut *out;
         for run in geometry.runs() {
             let (own, after) = rest.split_at_mut(run.count * part.size);
-            match run.forward(self.bytes, part.size) {
-                Some((bytes, stride)) => kernel::copy(part, bytes, stride, own),
-                None => {
-                    let elements = run.elements(self.bytes, part.size);
-                    for (to, from) in own.chunks_exact_mut(part.size).zip(elements) {
-                        kernel::copy(part, from, part.size, to);
-                    }
+            if let Some((bytes, stride)) = run.forward(self.bytes, part.size) {
+                kernel::copy(part, bytes, stride, own);
+            } else {
+                let elements = run.elements(self.bytes, part.size);
+                for (to, from) in own.chunks_exact_mut(part.size).zip(elements) {
+                    kernel::copy(part, from, part.size, to);
                 }
             }
             rest = after;
@@ -84,8 +83,8 @@ impl ByteBlocks<'_> {
         ByteBlocks { zero_padding: true, ..self }
     }
 
-    /// Calls `f` with block after block of whole elements, until there are no
-    /// more or one is an error. Bytes that need no change are not copied.
+    /// Calls `f` with each block, which holds whole elements, and stops at the
+    /// first error. Bytes that need no change are not copied.
     ///
     /// # Errors
     ///
