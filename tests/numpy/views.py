@@ -127,7 +127,9 @@ def random_index(rng, shape, wrong=0.04):
     if rng.random() < wrong:
         items += rng.choice([["0"], ["..."], ["::0"], [":", ":"], [str(10**30)]])
     text = rng.choice([", ", ",", " , "]).join(items) + (", " if rng.random() < 0.1 and items else "")
-    return f"[{text}]" if rng.random() < 0.1 else text
+    if rng.random() < 0.1:
+        return f"({text})" if items else "[]"
+    return text
 
 
 def random_bound(rng, dim):
@@ -144,7 +146,7 @@ def selected(array, text):
     """What an index's text selects, as a view."""
     if text.replace(" ", "") == "[]":
         return array[[]]
-    inner = text.removeprefix("[").removesuffix("]").strip()
+    inner = text.removeprefix("(").removesuffix(")").strip()
     index = eval(f"np.s_[{inner}]", {"np": np, "newaxis": None}) if inner else ()
     index = index if isinstance(index, tuple) else (index,)
     return array[index if Ellipsis in index else index + (Ellipsis,)]
