@@ -102,6 +102,7 @@ impl<D: Mapping> Npy<D> {
     /// # Errors
     ///
     /// As [`MappedArray::from_source`], but for [`Io`](crate::ErrorKind::Io).
+    #[allow(clippy::needless_pass_by_value, reason = "an option type, as everywhere by value")]
     pub fn new(source: Source<D>, options: OpenOptions) -> Result<Npy<D>> {
         let place = source.storage().named(options.place(source.storage()))?;
         Ok(Npy { source, place })

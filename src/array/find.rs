@@ -9,7 +9,7 @@ use crate::npy::{Header, HeaderText, MAGIC, fill};
 /// What a member of an archive is.
 pub(crate) enum Found {
     /// A `.npy`: its header, and its place if the member starts at byte 0.
-    Array(Header, Place),
+    Array(Box<Header>, Place),
     /// Something else, which starts with these bytes.
     Other(Vec<u8>),
 }
@@ -26,7 +26,7 @@ impl Found {
     /// The header, if it is an array.
     pub(crate) fn header(self) -> Option<Header> {
         match self {
-            Found::Array(header, _) => Some(header),
+            Found::Array(header, _) => Some(*header),
             Found::Other(_) => None,
         }
     }
@@ -49,5 +49,5 @@ pub(crate) fn find(from: &mut impl Read, size: u64, max_header_len: usize) -> Re
         let found = usize::try_from(left).unwrap_or(usize::MAX);
         return Err(HeaderError::Eof { what: "elements", needed, found }.into());
     }
-    Ok(Found::Array(header, place))
+    Ok(Found::Array(Box::new(header), place))
 }

@@ -126,6 +126,7 @@ impl OpenOptions {
     /// assert_eq!(first.as_slice::<f64>()?, [39.1, 18.7, 181.0, 3750.0]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
+    #[allow(clippy::needless_pass_by_value, reason = "the array keeps what it needs of the source")]
     pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<MappedArray<D>> {
         self.open_part(&source).map_err(|error| source.storage().name(error))
     }

@@ -298,16 +298,16 @@ impl<T: Scalar> FastPath<T> for Numbers {
     }
 
     fn borrow<'a>(&self, order: &ByteOrder, bytes: &'a [u8]) -> Option<&'a [T]> {
-        if is_exact::<T>(order) { bytemuck::try_cast_slice(bytes).ok() } else { None }
+        if is_exact::<T>(*order) { bytemuck::try_cast_slice(bytes).ok() } else { None }
     }
 
     fn bytes_of<'a>(&self, order: &ByteOrder, values: &'a [T]) -> Option<&'a [u8]> {
-        is_exact::<T>(order).then(|| bytemuck::cast_slice(values))
+        is_exact::<T>(*order).then(|| bytemuck::cast_slice(values))
     }
 
     fn raw<'a>(&self, order: &ByteOrder, values: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
         let (size, number) = (size_of::<T>(), T::NUMBER);
-        let part = Part { size, number, swap: !is_exact::<T>(order) };
+        let part = Part { size, number, swap: !is_exact::<T>(*order) };
         Some((part, bytemuck::cast_slice_mut(values)))
     }
 
@@ -354,8 +354,8 @@ impl<T: Scalar> FastPath<T> for Numbers {
     }
 }
 
-fn is_exact<T: Scalar>(order: &ByteOrder) -> bool {
-    FastPath::<T>::is_exact(&Numbers, order)
+fn is_exact<T: Scalar>(order: ByteOrder) -> bool {
+    FastPath::<T>::is_exact(&Numbers, &order)
 }
 
 /// Replaces numbers that lie together.

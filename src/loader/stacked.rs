@@ -120,6 +120,7 @@ impl Stacked {
     }
 
     /// The rows of each array, one array after the other.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Rows> {
         self.arrays.iter()
     }

@@ -167,12 +167,11 @@ impl MapMut {
         len: usize,
         ranges: &Arc<Ranges>,
     ) -> Result<MapMut> {
-        let lease = match len {
-            0 => None,
-            _ => {
-                let end = offset.saturating_add(platform::file_len(len));
-                Some(Lease::new(ranges, offset..end)?)
-            }
+        let lease = if len == 0 {
+            None
+        } else {
+            let end = offset.saturating_add(platform::file_len(len));
+            Some(Lease::new(ranges, offset..end)?)
         };
         let map = |options: &mut MmapOptions| {
             // SAFETY: a `Mappable` file is not truncated while maps of it live,

@@ -345,17 +345,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
                 .split_at(0, 1)?;
         }
         let mut rest = Some(self);
-        Ok((0..count).map(move |i| {
-            let view = rest.take().expect("a view for each index");
-            let first = if i + 1 == count {
-                view
-            } else {
-                let (first, after) = view.split_at(0, 1).expect("views that do not interleave");
-                rest = Some(after);
-                first
-            };
-            first.index_axis(0, 0).expect("one index of the first axis")
-        }))
+        Ok((0..count).map(move |i| next_row(&mut rest, i + 1 == count)))
     }
 
     /// Parts an axis in two at an index, for two threads.
@@ -453,4 +443,21 @@ impl<T: Element> fmt::Debug for ViewMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ViewMut").field("view", &self.as_view()).finish()
     }
+}
+
+/// The next row of a view that is split row by row.
+///
+/// # Panics
+///
+/// When the rows interleave, or when there are none left.
+fn next_row<'a, T: Element>(rest: &mut Option<ViewMut<'a, T>>, is_last: bool) -> ViewMut<'a, T> {
+    let view = rest.take().expect("a view for each index");
+    let row = if is_last {
+        view
+    } else {
+        let (row, after) = view.split_at(0, 1).expect("rows that do not interleave");
+        *rest = Some(after);
+        row
+    };
+    row.index_axis(0, 0).expect("one index of the first axis")
 }

@@ -116,10 +116,10 @@ impl NpzWriter<NpzFile> {
             let skipped = member.skip();
             target.skips.store(false, Ordering::Relaxed);
             skipped.map_err(write_error())?;
-            let file = target.file.try_clone().map_err(SystemError::io("create"))?;
+            let own = target.file.try_clone().map_err(SystemError::io("create"))?;
             // SAFETY: the caller made the promise for as long as this call
             // runs, and what is obtained from the source is dropped in it.
-            let source = unsafe { Source::map_mut_file(file) }?;
+            let source = unsafe { Source::map_mut_file(own) }?;
             let mut data = source.obtain(offset, layout.nbytes())?;
             fill(MappedArray::from_parts(data.as_mut(), layout.at(0))?).map_err(Error::other)?;
             member.checksum_of(&[&header.encode(None)?.bytes, data.as_ref()]);

@@ -130,18 +130,18 @@ impl NpzOptions {
     ///
     /// As [`Npz::open`].
     pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<Npz<D>> {
-        let entries = source.storage().named(self.open_entries(&source))?;
+        let entries = source.storage().named(open_entries(&source))?;
         Ok(Npz { source, entries, index: NameIndex::default(), options: self.clone() })
     }
+}
 
-    fn open_entries<D: Mapping>(&self, source: &Source<D>) -> Result<Vec<Entry>> {
-        if source.mode() == Some(Mode::ReadWrite) {
-            let value = "an archive mapped read-write".to_owned();
-            let expected = "`Source::map`, or a copy-on-write source, because a store would not \
-                            change the checksum of its member"
-                .to_owned();
-            return Err(RequestError::Argument { found: value, expected }.into());
-        }
-        directory::read(source.storage())
+fn open_entries<D: Mapping>(source: &Source<D>) -> Result<Vec<Entry>> {
+    if source.mode() == Some(Mode::ReadWrite) {
+        let value = "an archive mapped read-write".to_owned();
+        let expected = "`Source::map`, or a copy-on-write source, because a store would not \
+                        change the checksum of its member"
+            .to_owned();
+        return Err(RequestError::Argument { found: value, expected }.into());
     }
+    directory::read(source.storage())
 }

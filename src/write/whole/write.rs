@@ -92,7 +92,6 @@ pub struct WriteOptions {
 impl WriteOptions {
     /// Elements are stored as `dtype`, in the first version of the format that
     /// can say it.
-    #[must_use]
     pub fn new(dtype: DType) -> WriteOptions {
         WriteOptions { dtype, version: None, sync: false }
     }
