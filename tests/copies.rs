@@ -175,7 +175,7 @@ fn holes_are_found_and_kept() {
     let stored = from.stored_ranges().unwrap();
     let at = (900 * 10_000 + 7) * 4;
     assert!(stored.iter().any(|range| range.contains(&at)), "{stored:?}");
-    assert!(stored.iter().map(|range| range.len()).sum::<usize>() < 1 << 20, "{stored:?}");
+    assert!(stored.iter().map(ExactSizeIterator::len).sum::<usize>() < 1 << 20, "{stored:?}");
     let copy = place.path().join("copy.npy");
     for order in [Order::C, Order::F] {
         let options = options.clone().order(order);

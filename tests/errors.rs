@@ -236,7 +236,8 @@ fn chain(error: &Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
-        text += &format!(": {error}");
+        text.push_str(": ");
+        text.push_str(&error.to_string());
         source = error.source();
     }
     text

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use npymap::ndarray::arr1;
+use npymap::ndarray::{Array1, arr1};
 #[cfg(feature = "npz")]
 use npymap::npz;
 use npymap::{ErrorKind, MappedArray, OpenOptions, RawSpec, Result, Ten, ten};
@@ -25,7 +25,7 @@ fn assert_short<D: std::fmt::Debug>(found: Result<MappedArray<D>>) {
 fn a_member_of_an_npz_truncated_after_opening_is_an_error() {
     let directory = directory();
     let path = directory.path().join("a.npz");
-    npz::savez(&path, &[("x", &arr1(&[0.5_f64; 4096]))]).unwrap();
+    npz::savez(&path, &[("x", &Array1::from_elem(4096, 0.5_f64))]).unwrap();
     let npz = map(&path).and_then(npymap::Npz::open).unwrap();
     let private = map(&path).unwrap().into_copy_on_write();
     let private = npymap::Npz::open(private).unwrap();
@@ -39,7 +39,7 @@ fn a_member_of_an_npz_truncated_after_opening_is_an_error() {
 fn an_array_of_a_ten_truncated_after_opening_is_an_error() {
     let directory = directory();
     let path = directory.path().join("a.ten");
-    ten::save(&path, &[&arr1(&[0.5_f64; 4096])]).unwrap();
+    ten::save(&path, &[&Array1::from_elem(4096, 0.5_f64)]).unwrap();
     let ten = map(&path).and_then(Ten::open).unwrap();
     let private = Ten::open(map(&path).unwrap().into_copy_on_write()).unwrap();
     assert_eq!(ten.get(0).unwrap().len(), 4096);
@@ -66,7 +66,7 @@ fn raw_binary_has_no_header_to_read() {
 fn open_any_finds_out_that_its_file_was_truncated() {
     let directory = directory();
     let path = directory.path().join("a.npy");
-    npymap::write_npy(&path, &arr1(&[0.5_f64; 4096])).unwrap();
+    npymap::write_npy(&path, &Array1::from_elem(4096, 0.5_f64)).unwrap();
     let file = map(&path).and_then(npymap::open_any).unwrap();
     assert_eq!(file.get(None).unwrap().len(), 4096);
     truncate(&path, 4096);

@@ -24,7 +24,7 @@ fn options(raw: RawSpec) -> OpenOptions {
 
 /// Opens in a mode and tells the elements' bytes in the order of memory.
 fn elements(mode: Mode, path: &std::path::Path, options: &OpenOptions) -> Result<Vec<u8>> {
-    match open_mode_with(&options, mode, path)? {
+    match open_mode_with(options, mode, path)? {
         Opened::ReadOnly(array) => Ok(array.into_data().as_ref().to_vec()),
         Opened::Writable(array) => Ok(array.into_data().as_ref().to_vec()),
     }

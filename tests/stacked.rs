@@ -31,14 +31,14 @@ fn turned(bytes: &[u8], count: usize) -> Vec<u8> {
     places.flat_map(|at| bytes[at..at + 4].to_vec()).collect()
 }
 
-fn stack(paths: Vec<PathBuf>) -> Result<Stacked> {
+fn stack(paths: &[PathBuf]) -> Result<Stacked> {
     Stacked::new(paths.iter().map(open).collect::<Result<Vec<_>>>()?)
 }
 
 #[test]
 fn rows_are_those_of_all_files_one_after_the_other() {
     let directory = directory();
-    let stacked = stack(files(&directory, &[3, 0, 5, 1, 0, 40, 0])).unwrap();
+    let stacked = stack(&files(&directory, &[3, 0, 5, 1, 0, 40, 0])).unwrap();
     assert_eq!((stacked.shape(), stacked.len(), stacked.row_len()), (&[49, 2][..], 49, 2));
     let indices: Vec<usize> = (0..200).map(|i| i * 31 % 49).collect();
     let taken = stacked.take_array::<u32>(&indices).unwrap();
@@ -57,7 +57,7 @@ fn rows_are_those_of_all_files_one_after_the_other() {
 #[test]
 fn thousands_of_files_take_no_descriptors() {
     let directory = directory();
-    let stacked = stack(files(&directory, &vec![1; FILES])).unwrap();
+    let stacked = stack(&files(&directory, &vec![1; FILES])).unwrap();
     let indices: Vec<usize> = (0..FILES).rev().collect();
     let mut out = vec![0_u32; 2 * FILES];
     stacked.take(&indices, &mut out).unwrap();
@@ -77,7 +77,7 @@ fn files_that_differ_are_refused() {
     let directory = directory();
     let mut paths = files(&directory, &[3, 2]);
     paths.push(file(&directory, "x.npy", &npy(">u4", &[1, 3], Order::C, &[0; 12])));
-    let says = |paths: Vec<PathBuf>| stack(paths).unwrap_err().to_string();
+    let says = |paths: Vec<PathBuf>| stack(&paths).unwrap_err().to_string();
     let error = says(paths.clone());
     assert!(error.ends_with(
         "x.npy: rows '>u4' of shape (3,): expected '>u4' of shape (2,), as in the first file"
@@ -96,7 +96,7 @@ fn files_that_differ_are_refused() {
 fn files_that_are_replaced_are_not_read() {
     let directory = directory();
     let paths = files(&directory, &[3, 2]);
-    let stacked = stack(paths.clone()).unwrap();
+    let stacked = stack(&paths).unwrap();
     for path in paths {
         let other = file(&directory, "other", &npy(">u4", &[3, 2], Order::C, &[9; 24]));
         fs::rename(other, path).unwrap();
@@ -110,7 +110,7 @@ fn files_that_are_replaced_are_not_read() {
 fn stacks_of_dask_are_opened() {
     let directory = directory();
     files(&directory, &[3, 2, 4]);
-    let stack = || Stacked::npy_stack_paths(directory.path()).and_then(stack);
+    let stack = || Stacked::npy_stack_paths(directory.path()).and_then(|paths| stack(&paths));
     let says = || stack().unwrap_err().to_string();
     let own = directory.path().to_str().unwrap();
     assert!(says().starts_with(&format!("{own}: cannot open: ")));

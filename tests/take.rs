@@ -8,8 +8,10 @@ use npymap::{
     Value,
 };
 
+#[cfg(feature = "npz")]
+use crate::support::map;
 use crate::support::{
-    WIDE, directory, file, here, is_error, map, native, npy, open, open_copy_on_write,
+    WIDE, directory, file, here, is_error, native, npy, open, open_copy_on_write,
 };
 
 fn numbers(count: u32) -> Vec<u8> {

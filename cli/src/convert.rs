@@ -154,7 +154,7 @@ impl Convert {
             casting: self.casting(),
             compression: Compression::Stored,
         };
-        outputs::ten(draft, &inputs, TenWriteOptions::new().allow_u4(self.allow_u4), &stored)
+        outputs::ten(draft, &inputs, &TenWriteOptions::new().allow_u4(self.allow_u4), &stored)
     }
 
     fn npy(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), Failure> {

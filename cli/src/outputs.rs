@@ -89,7 +89,7 @@ pub(crate) fn in_order(
 pub(crate) fn ten(
     draft: &Draft,
     inputs: &[Input<'_>],
-    options: TenWriteOptions,
+    options: &TenWriteOptions,
     stored: &Stored,
 ) -> Result<(), Failure> {
     let path = draft.path();
