@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::MappedArray;
 use crate::dtype::literal::tuple;
+use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
 use crate::error::{ExtentError, RequestError, Result, ShapeError, SystemError};
 use crate::layout::Layout;
 use crate::source::file;
@@ -148,7 +149,8 @@ impl<D: Mapping> MappedArray<D> {
     fn read_through(&self, file: &File, range: Range<usize>) -> Result<()> {
         let mut buffer = vec![0; range.len().min(1 << 20)];
         for start in range.clone().step_by(buffer.len().max(1)) {
-            let part = buffer.get_mut(..range.end - start).unwrap_or_default();
+            let len = buffer.len().min(range.end - start);
+            let part = buffer.get_mut(..len).invariant(IN_BUFFER);
             file::read_elements(file, part, self.in_file(start))?;
         }
         Ok(())
@@ -182,8 +184,7 @@ impl<D: Mapping> MappedArray<D> {
         if !self.data.unload(range)? {
             return Ok(());
         }
-        let len = u64::try_from(len).unwrap_or(u64::MAX);
-        platform::forget(&file, offset, len).map_err(SystemError::io("drop it from memory"))
+        platform::forget(&file, offset, to_u64(len)).map_err(SystemError::io("drop it from memory"))
     }
 
     /// Asks whether the array's path still leads to the file that was opened,
@@ -304,8 +305,7 @@ impl<D: Mapping> MappedArray<D> {
 
     /// Where in the file a byte of the map is.
     pub(super) fn in_file(&self, byte: usize) -> u64 {
-        let byte = u64::try_from(byte).unwrap_or(u64::MAX);
-        self.origin.offset.unwrap_or(0).saturating_add(byte)
+        self.origin.offset.unwrap_or(0).saturating_add(to_u64(byte))
     }
 }
 

@@ -8,6 +8,7 @@ use super::{MappedArray, MappedArrayMut, OpenOptions, Origin, Place};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
+use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
 use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order};
 use crate::source::Source;
@@ -260,7 +261,7 @@ impl ArrayFile {
             Order::C => (1, row),
             Order::F => {
                 let size = self.dtype().itemsize();
-                (row.checked_div(size).unwrap_or(0), size)
+                (row / size.max(1), size)
             }
         };
         Columns { count, step: dim * size, size }
@@ -312,7 +313,7 @@ impl ArrayFile {
         for piece in near {
             let (own, rest) = out.split_at_mut(piece.len);
             let start = piece.start - first.start;
-            own.copy_from_slice(window.get(start..start + piece.len).unwrap_or_default());
+            own.copy_from_slice(window.get(start..start + piece.len).invariant(IN_BUFFER));
             out = rest;
         }
         Ok(out)
@@ -320,7 +321,7 @@ impl ArrayFile {
 
     /// Where in the file a byte of the elements stands.
     fn in_file(&self, byte: usize) -> u64 {
-        self.place.offset.saturating_add(u64::try_from(byte).unwrap_or(u64::MAX))
+        self.place.offset.saturating_add(to_u64(byte))
     }
 
     pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {

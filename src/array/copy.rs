@@ -8,6 +8,7 @@ use crate::dtype::literal::tuple;
 use crate::dtype::{ByteOrder, DType};
 use crate::element::cast::{Casting, check};
 use crate::element::recode::Recode;
+use crate::error::invariant::{IN_BUFFER, Invariant, elements};
 use crate::error::{DTypeError, Result, ShapeError};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
@@ -178,7 +179,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
         start: usize,
     ) -> Result<()> {
         let size = self.recode.part.size;
-        let bytes = from.raw_bytes().get(span).unwrap_or_default();
+        let bytes = elements(from.raw_bytes(), span);
         let block = (BLOCK / size).max(1) * size;
         let mut copied = 0;
         for range in std::mem::take(&mut self.stored) {
@@ -186,7 +187,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
             let first = (range.start / size * size).max(copied);
             let end = range.end.next_multiple_of(size).min(bytes.len());
             for at in (first..end).step_by(block) {
-                let part = bytes.get(at..end.min(at + block)).unwrap_or_default();
+                let part = bytes.get(at..end.min(at + block)).invariant(IN_BUFFER);
                 if self.recode.is_same() {
                     self.put(start + at, part)?;
                 } else {
@@ -252,7 +253,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
                 let start = first * PAGE;
                 self.to
                     .data
-                    .write(at + start, bytes.get(start..start + len).unwrap_or_default())?;
+                    .write(at + start, bytes.get(start..start + len).invariant(IN_BUFFER))?;
             }
         }
         Ok(())

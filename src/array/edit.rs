@@ -9,6 +9,7 @@ use super::advise::bytes_of;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::fast::FastPath as _;
+use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant};
 use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::Layout;
 use crate::source::atomic;
@@ -107,7 +108,7 @@ impl MappedArray<MapMut> {
             let mut written = 0;
             while written < nbytes {
                 let count = block.len().min(nbytes - written);
-                data.write(layout.offset() + written, block.get(..count).unwrap_or_default())?;
+                data.write(layout.offset() + written, block.get(..count).invariant(IN_BUFFER))?;
                 written += count;
             }
             Ok(())
@@ -237,7 +238,7 @@ impl MappedArray<MapMut> {
             let (asked, shape) = (tuple(at), tuple(shape));
             return Err(ShapeError::Element { asked, shape }.into());
         };
-        let before = (start - self.layout.offset()).checked_div(size).unwrap_or(0);
+        let before = (start - self.layout.offset()) / size.max(1);
         let expected = self.len() - before.min(self.len());
         if count > expected {
             return Err(ShapeError::Length { found: count, expected }.into());
@@ -297,7 +298,7 @@ fn fill_slice<T: Element>(
     if ranges.size_hint().0 > MOST_WRITES && !data.is_sparse()? {
         let bytes = data.as_mut();
         for range in ranges {
-            fill.encode(bytes.get_mut(range).unwrap_or_default())?;
+            fill.encode(bytes.get_mut(range).invariant(IN_BYTES))?;
         }
         return Ok(count);
     }
@@ -348,6 +349,6 @@ fn repeated<T: Element>(
 ) -> Result<Vec<u8>> {
     let mut one = vec![0; size];
     value.encode(codec, &mut one)?;
-    let count = (BLOCK.min(nbytes)).checked_div(size).unwrap_or(0).max(1);
+    let count = (BLOCK.min(nbytes) / size.max(1)).max(1);
     Ok(one.repeat(count))
 }

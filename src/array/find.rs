@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::Place;
+use crate::error::invariant::{Invariant, READ, to_usize_saturating};
 use crate::error::{HeaderError, Result, SystemError};
 use crate::npy::{Header, HeaderText, MAGIC, fill};
 
@@ -37,7 +38,7 @@ impl Found {
 pub(crate) fn find(from: &mut impl Read, size: u64, max_header_len: usize) -> Result<Found> {
     let mut magic = [0; MAGIC.len()];
     let found = fill(from, &mut magic).map_err(SystemError::io("read the header"))?;
-    let magic = magic.get(..found).unwrap_or_default();
+    let magic = magic.get(..found).invariant(READ);
     if magic != MAGIC {
         return Ok(Found::Other(magic.to_vec()));
     }
@@ -46,7 +47,7 @@ pub(crate) fn find(from: &mut impl Read, size: u64, max_header_len: usize) -> Re
     if place.end().is_none_or(|end| end > size) {
         let needed = place.layout.nbytes();
         let left = size.saturating_sub(place.offset);
-        let found = usize::try_from(left).unwrap_or(usize::MAX);
+        let found = to_usize_saturating(left);
         return Err(HeaderError::Eof { what: "elements", needed, found }.into());
     }
     Ok(Found::Array(Box::new(header), place))

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 
 use super::MappedArray;
+use crate::error::invariant::to_u64;
 use crate::error::{Result, SystemError};
 use crate::source::pages::Mapping;
 use crate::source::platform;
@@ -52,7 +53,7 @@ impl<D: Mapping> MappedArray<D> {
         }
         let (file, _) = self.reopened()?;
         let start = self.in_file(self.layout.offset());
-        let end = start.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+        let end = start.saturating_add(to_u64(len));
         let ranges = ranges(&file, start..end).map_err(SystemError::io("look for holes in"))?;
         let own = |at: u64| usize::try_from(at - start).unwrap_or(len);
         Ok(ranges.into_iter().map(|range| own(range.start)..own(range.end)).collect())

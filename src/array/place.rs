@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{OpenOptions, RawSpec};
 use crate::dtype::literal::tuple;
+use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_usize_saturating};
 use crate::error::{
     Error, ExtentError, Failure, HeaderError, RequestError, Result, ShapeError, SystemError,
 };
@@ -51,7 +52,7 @@ impl Place {
     #[cfg(any(feature = "npz", feature = "tar"))]
     pub(crate) fn moved_by(self, start: u64) -> Place {
         let offset = self.offset.saturating_add(start);
-        let data_offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        let data_offset = to_usize_saturating(offset);
         let header = self.header.map(|(version, _)| (version, data_offset));
         Place { offset, header, ..self }
     }
@@ -143,18 +144,18 @@ impl OpenOptions {
     pub(crate) fn read_header(&self, from: &(impl ReadAt + ?Sized), len: u64) -> Result<Header> {
         let mut first = [0; FIRST_READ];
         let filled = read_at(from, &mut first, self.offset)?;
-        let start = first.get(..filled).unwrap_or_default();
+        let start = first.get(..filled).invariant(READ);
         let preamble = Preamble::parse(start)?;
-        let end = usize::try_from(preamble.data_offset()).unwrap_or(usize::MAX);
+        let end = to_usize_saturating(preamble.data_offset());
         if end <= filled || filled < FIRST_READ || preamble.exceeds(self.max_header_len) {
             return Header::behind(preamble, start, self.max_header_len);
         }
         let mut whole = start.to_vec();
         let there = len.saturating_sub(self.offset).max(FIRST_READ_END);
-        whole.resize(end.min(usize::try_from(there).unwrap_or(usize::MAX)), 0);
-        let rest = whole.get_mut(FIRST_READ..).unwrap_or_default();
+        whole.resize(end.min(to_usize_saturating(there)), 0);
+        let rest = whole.get_mut(FIRST_READ..).invariant(IN_BUFFER);
         let found = FIRST_READ + read_at(from, rest, self.offset.saturating_add(FIRST_READ_END))?;
-        Header::behind(preamble, whole.get(..found).unwrap_or_default(), self.max_header_len)
+        Header::behind(preamble, whole.get(..found).invariant(READ), self.max_header_len)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Place;
 use crate::dtype::DType;
+use crate::error::invariant::to_u64;
 use crate::error::{ExtentError, Result, ShapeError};
 use crate::layout::{Layout, Order};
 
@@ -91,7 +92,7 @@ impl RawSpec {
     /// How many elements a file of `len` bytes holds.
     fn count(&self, offset: u64, len: u64) -> Result<usize> {
         let itemsize = self.dtype.itemsize();
-        let size = u64::try_from(itemsize).unwrap_or(u64::MAX);
+        let size = to_u64(itemsize);
         let count = len
             .checked_sub(offset)
             .filter(|rest| rest.checked_rem(size) == Some(0))

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::{MappedArray, MappedArrayMut, OpenOptions, Origin, Place};
+use crate::error::invariant::{IN_BUFFER, Invariant, READ};
 use crate::error::{HeaderError, Result, SystemError};
 use crate::npy::{HeaderText, fill};
 use crate::source::map::MapMut;
@@ -49,7 +50,7 @@ pub(crate) fn elements(from: &mut impl Read, needed: usize) -> Result<MapMut> {
     let mut data = MapMut::anonymous(needed.min(FIRST))?;
     let mut filled = 0;
     loop {
-        let rest = data.as_mut().get_mut(filled..).unwrap_or_default();
+        let rest = data.as_mut().get_mut(filled..).invariant(READ);
         let asked = rest.len();
         let found = fill(from, rest).map_err(SystemError::io("read the elements"))?;
         filled += found;
@@ -61,7 +62,7 @@ pub(crate) fn elements(from: &mut impl Read, needed: usize) -> Result<MapMut> {
         }
         let larger = filled.saturating_mul(2).min(needed);
         let mut larger = MapMut::anonymous(larger)?;
-        let start = larger.as_mut().get_mut(..filled).unwrap_or_default();
+        let start = larger.as_mut().get_mut(..filled).invariant(IN_BUFFER);
         start.copy_from_slice(data.as_ref());
         data = larger;
     }

@@ -8,6 +8,7 @@ mod custom;
 mod dtype;
 mod extent;
 mod header;
+pub(crate) mod invariant;
 mod kind;
 mod request;
 mod shape;

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use crate::dtype::literal::tuple;
+use crate::error::invariant::Invariant;
 use crate::error::{Result, ShapeError};
 
 /// An integer that names a row. Sealed.
@@ -23,7 +24,7 @@ macro_rules! row_index {
         impl RowIndex for $type {
             #[inline]
             fn wide(self) -> i128 {
-                i128::try_from(self).unwrap_or(i128::MAX)
+                i128::try_from(self).invariant("indices have 64 bits at most")
             }
         }
     )*};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use num_traits::AsPrimitive as _;
 
 use super::permutation::{Permutation, below, hash, mix};
+use crate::error::invariant::to_u64;
 use crate::error::{Error, RequestError, Result};
 
 /// What an epoch is made of.
@@ -76,7 +77,7 @@ impl Epoch {
             Epoch::Blocks(blocks) => blocks.row(position),
             Epoch::Replacement { len, key } => below(hash(*key, position), *len),
             Epoch::Weighted { cumulative, key } => {
-                weighted(cumulative, hash(*key, position)).try_into().unwrap_or(u64::MAX)
+                to_u64(weighted(cumulative, hash(*key, position)))
             }
         }
     }

@@ -7,6 +7,7 @@
 //! `√n`, that happens to fewer than two in `√n`.
 #![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
 
+use crate::error::invariant::Invariant;
 use crate::kernel::{self, Job};
 
 /// How often one is hashed into the other, in both directions together.
@@ -165,7 +166,7 @@ pub(super) fn hash(key: u64, number: u64) -> u64 {
 /// but for one in `2⁶⁴ / end`.
 pub(super) fn below(bits: u64, end: u64) -> u64 {
     let product = u128::from(bits) * u128::from(end);
-    u64::try_from(product >> 64).unwrap_or(0)
+    u64::try_from(product >> 64).invariant("half of 128 bits is 64")
 }
 
 /// Both are below `end`, which is at most `2³²`, but when `n` is 1.

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::error::invariant::to_u64;
 
 /// Jobs that are numbered as they are handed out, and their results.
 #[derive(Debug)]
@@ -75,7 +76,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
             self.wake();
             return None;
         };
-        let number = state.taken + u64::try_from(state.results.len()).unwrap_or(u64::MAX);
+        let number = state.taken + to_u64(state.results.len());
         state.results.push_back(None);
         state.jobs = Some(jobs);
         self.room.notify_one();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::array::{ArrayFile, CreateOptions};
 use crate::dtype::DType;
 use crate::element::Element;
+use crate::error::invariant::Invariant;
 use crate::error::{DTypeError, Result};
 use crate::write::append::{Appender, RecoverOptions};
 
@@ -86,7 +87,7 @@ impl RaggedAppender {
             self.flush()?;
         }
         self.data.append_slice(values)?;
-        let end = i64::try_from(self.data.rows()).unwrap_or(i64::MAX);
+        let end = i64::try_from(self.data.rows()).invariant("an axis is at most `isize::MAX` long");
         self.pending.push(end);
         Ok(())
     }

@@ -13,6 +13,7 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::Number;
+use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Result, ShapeError};
 use crate::layout::Layout;
 use crate::layout::axes::Axes;
@@ -69,7 +70,7 @@ impl Rows {
     /// The number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.shape().first().copied().unwrap_or(0)
+        *self.shape().first().invariant("rows have a first axis")
     }
 
     /// True when there are no rows.
@@ -142,9 +143,9 @@ impl Rows {
         let wanted = self.wanted(rows)?;
         self.go(&wanted, |range| {
             for at in range {
-                let place = places.get(at).map(|place| place * each..(place + 1) * each);
-                let place = place.and_then(|place| out.get_mut(place)).unwrap_or_default();
-                let next = wanted.rows.get(at..).unwrap_or_default();
+                let place = places.get(at).invariant("each row has a place");
+                let place = out.get_mut(place * each..(place + 1) * each).invariant(IN_BUFFER);
+                let next = wanted.rows.get(at..).invariant(IN_BUFFER);
                 copy(&wanted.parts, self.map.as_ref(), next, place);
             }
         });
@@ -167,7 +168,7 @@ impl Rows {
         let nbytes = parts.iter().map(|(parts, _)| parts.nbytes()).sum::<usize>();
         let each = nbytes / parts.len().max(1);
         let copy = |range: Range<usize>| {
-            let places = out.get_mut(range.clone()).unwrap_or_default();
+            let places = out.get_mut(range.clone()).invariant("each stretch has a place");
             for ((parts, start), place) in parts.get(range).into_iter().flatten().zip(places) {
                 parts.decode_over(self.map.as_ref(), &codec, &[*start], place);
             }
@@ -221,8 +222,8 @@ impl Gather for Rows {
     ) -> Result<()> {
         let wanted = self.wanted(rows)?;
         self.go(&wanted, |range| {
-            let own = out.get_mut(range.start * each..range.end * each).unwrap_or_default();
-            let next = wanted.rows.get(range.start..).unwrap_or_default();
+            let own = out.get_mut(range.start * each..range.end * each).invariant(IN_BUFFER);
+            let next = wanted.rows.get(range.start..).invariant(IN_BUFFER);
             copy(&wanted.parts, self.map.as_ref(), next, own);
         });
         Ok(())

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::order::{Epoch, Order, check_cumulative, cumulative};
 use super::permutation::hash;
+use crate::error::invariant::{Invariant, to_u64, to_usize, to_usize_saturating};
 use crate::error::{RequestError, Result};
 
 /// The rows of an array in random order, epoch after epoch.
@@ -131,13 +132,13 @@ impl Sampler {
     /// All rows once an epoch, in random order.
     #[must_use]
     pub fn shuffled(len: usize, seed: u64) -> Sampler {
-        Sampler::new(Order::Shuffled, wide(len), wide(len), seed)
+        Sampler::new(Order::Shuffled, to_u64(len), to_u64(len), seed)
     }
 
     /// All rows once an epoch, from first to last.
     #[must_use]
     pub fn sequential(len: usize) -> Sampler {
-        Sampler::new(Order::Sequential, wide(len), wide(len), 0)
+        Sampler::new(Order::Sequential, to_u64(len), to_u64(len), 0)
     }
 
     /// All rows once an epoch, block by block: blocks of `block` rows in random
@@ -156,14 +157,14 @@ impl Sampler {
     /// ```
     #[must_use]
     pub fn blocks(len: usize, block: usize, seed: u64) -> Sampler {
-        Sampler::new(Order::Blocks(wide(block).max(1)), wide(len), wide(len), seed)
+        Sampler::new(Order::Blocks(to_u64(block).max(1)), to_u64(len), to_u64(len), seed)
     }
 
     /// `draws` rows an epoch, each any of them: some come twice, some don't.
     #[must_use]
     pub fn with_replacement(len: usize, draws: usize, seed: u64) -> Sampler {
-        let draws = if len == 0 { 0 } else { wide(draws) };
-        Sampler::new(Order::Replacement, wide(len), draws, seed)
+        let draws = if len == 0 { 0 } else { to_u64(draws) };
+        Sampler::new(Order::Replacement, to_u64(len), draws, seed)
     }
 
     /// `draws` rows an epoch, with replacement, each row with a probability
@@ -215,8 +216,8 @@ impl Sampler {
     ) -> Result<Sampler> {
         let cumulative = cumulative.into();
         check_cumulative(&cumulative)?;
-        let len = wide(cumulative.len());
-        Ok(Sampler::new(Order::Weighted(cumulative), len, wide(draws), seed))
+        let len = to_u64(cumulative.len());
+        Ok(Sampler::new(Order::Weighted(cumulative), len, to_u64(draws), seed))
     }
 
     fn new(order: Order, len: u64, draws: u64, seed: u64) -> Sampler {
@@ -268,7 +269,7 @@ impl Sampler {
     /// The number of rows there are to choose from.
     #[must_use]
     pub fn rows(&self) -> usize {
-        narrow(self.len)
+        to_usize(self.len)
     }
 
     /// The current epoch, from 0.
@@ -330,7 +331,7 @@ impl Sampler {
             Tail::Pad => 2,
         };
         let [kind, argument] = self.order.words();
-        let share = [rank, world, worker, workers].map(wide);
+        let share = [rank, world, worker, workers].map(to_u64);
         let words = [self.len, self.draws, kind, argument, tail].into_iter().chain(share);
         words.fold(0, hash)
     }
@@ -366,15 +367,15 @@ impl Sampler {
     /// ```
     pub fn next_batch(&mut self, size: usize) -> Vec<usize> {
         let left = self.own_rows().saturating_sub(self.position);
-        let count = left.min(wide(size));
+        let count = left.min(to_u64(size));
         let start = self.position;
         self.position += count;
         let Some((first, step)) = self.progression(start, count) else {
             return (start..start + count).map(|position| self.row(position)).collect();
         };
-        let mut rows = vec![0; narrow(count)];
+        let mut rows = vec![0; to_usize(count)];
         self.current.fill(first, step, &mut rows);
-        rows.into_iter().map(narrow).collect()
+        rows.into_iter().map(to_usize).collect()
     }
 
     /// The first position in the epoch of `count` positions in this share, and
@@ -385,7 +386,7 @@ impl Sampler {
         let step = if self.order.is_dealt_in_stretches() {
             1
         } else {
-            wide(world).checked_mul(wide(workers))?
+            to_u64(world).checked_mul(to_u64(workers))?
         };
         let distance = step.checked_mul(count.checked_sub(1)?)?;
         let first = self.dealt(start);
@@ -400,7 +401,7 @@ impl Sampler {
         if self.order.is_dealt_in_stretches() {
             stretch(own, worker + 1, workers) - stretch(own, worker, workers)
         } else {
-            own.saturating_sub(wide(worker)).div_ceil(wide(workers))
+            own.saturating_sub(to_u64(worker)).div_ceil(to_u64(workers))
         }
     }
 
@@ -408,12 +409,12 @@ impl Sampler {
     fn rank_rows(&self) -> u64 {
         let Share { rank, world, .. } = self.share;
         match self.tail {
-            Tail::Drop => self.draws / wide(world),
-            Tail::Pad => self.draws.div_ceil(wide(world)),
+            Tail::Drop => self.draws / to_u64(world),
+            Tail::Pad => self.draws.div_ceil(to_u64(world)),
             Tail::Keep if self.order.is_dealt_in_stretches() => {
                 stretch(self.draws, rank + 1, world) - stretch(self.draws, rank, world)
             }
-            Tail::Keep => self.draws.saturating_sub(wide(rank)).div_ceil(wide(world)),
+            Tail::Keep => self.draws.saturating_sub(to_u64(rank)).div_ceil(to_u64(world)),
         }
     }
 
@@ -425,11 +426,11 @@ impl Sampler {
             let own = stretch(self.rank_rows(), worker, workers) + position;
             return match self.tail {
                 Tail::Keep => stretch(self.draws, rank, world) + own,
-                Tail::Drop | Tail::Pad => self.wrapped(wide(rank), self.rank_rows(), own),
+                Tail::Drop | Tail::Pad => self.wrapped(to_u64(rank), self.rank_rows(), own),
             };
         }
-        let own = position * wide(workers) + wide(worker);
-        self.wrapped(own, wide(world), wide(rank))
+        let own = position * to_u64(workers) + to_u64(worker);
+        self.wrapped(own, to_u64(world), to_u64(rank))
     }
 
     /// `number * step + rest` modulo the positions of an epoch. With padding
@@ -439,14 +440,14 @@ impl Sampler {
             Some(position) if position < self.draws => position,
             _ => {
                 let position = u128::from(number) * u128::from(step) + u128::from(rest);
-                // A remainder is below the divisor.
-                u64::try_from(position % u128::from(self.draws)).unwrap_or(u64::MAX)
+                u64::try_from(position % u128::from(self.draws))
+                    .invariant("a remainder is below its divisor")
             }
         }
     }
 
     fn row(&self, position: u64) -> usize {
-        narrow(self.current.row(self.dealt(position)))
+        to_usize(self.current.row(self.dealt(position)))
     }
 }
 
@@ -463,12 +464,12 @@ impl Iterator for Sampler {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = narrow(self.own_rows().saturating_sub(self.position));
+        let left = to_usize_saturating(self.own_rows().saturating_sub(self.position));
         (left, Some(left))
     }
 
     fn nth(&mut self, n: usize) -> Option<usize> {
-        self.seek(self.position.saturating_add(wide(n)));
+        self.seek(self.position.saturating_add(to_u64(n)));
         self.next()
     }
 }
@@ -478,16 +479,6 @@ impl ExactSizeIterator for Sampler {}
 /// How much of `whole` the first `number` of `count` have, when it is dealt in
 /// stretches.
 fn stretch(whole: u64, number: usize, count: usize) -> u64 {
-    let product = u128::from(whole) * u128::from(wide(number));
-    u64::try_from(product / u128::from(wide(count))).unwrap_or(u64::MAX)
-}
-
-/// No machine's `usize` is wider.
-fn wide(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
-
-/// Rows were counted in `usize`.
-fn narrow(n: u64) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX)
+    let product = u128::from(whole) * u128::from(to_u64(number));
+    u64::try_from(product / u128::from(to_u64(count))).invariant("a part is at most the whole")
 }

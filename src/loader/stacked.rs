@@ -12,6 +12,7 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::Number;
+use crate::error::invariant::Invariant;
 use crate::error::{Error, RequestError, Result, ShapeError};
 use crate::layout::row_index::RowIndex;
 use crate::source::pages::sealed::Pages as _;
@@ -110,7 +111,7 @@ impl Stacked {
     /// The number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.shape.first().copied().unwrap_or(0)
+        *self.shape.first().invariant("rows have a first axis")
     }
 
     /// True when there are no rows.
@@ -157,7 +158,7 @@ impl Gather for Stacked {
         places.sort_unstable();
         for group in places.chunk_by(|one, other| one.0 == other.0) {
             let Some(&(array, _)) = group.first() else { continue };
-            let start = self.starts.get(array).copied().unwrap_or(0);
+            let start = *self.starts.get(array).invariant("each array has a first row");
             let places: Vec<usize> = group.iter().map(|(_, place)| *place).collect();
             let own = places.iter().filter_map(|&place| rows.get(place)).map(|row| row - start);
             let own: Vec<usize> = own.collect();
@@ -185,7 +186,7 @@ fn rows(array: MappedArray) -> Result<Rows> {
 
 /// Refuses rows that differ from those of the first array.
 fn expect_same(first: &Rows, other: &Rows) -> Result<()> {
-    let row = |rows: &Rows| tuple(rows.shape().get(1..).unwrap_or_default());
+    let row = |rows: &Rows| tuple(rows.shape().get(1..).invariant("rows have a first axis"));
     if first.dtype() == other.dtype() && first.shape().get(1..) == other.shape().get(1..) {
         return Ok(());
     }

@@ -18,6 +18,7 @@
 //! read some hundred KiB for one row. So the map this works on is one of its
 //! own, with `MADV_RANDOM`.
 
+use crate::error::invariant::to_u64;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -92,7 +93,7 @@ impl Strategy {
 /// The longest that copying rows takes when they are in memory: half a
 /// nanosecond a byte, and something for each.
 fn limit(rows: usize, nbytes: usize) -> Duration {
-    let bytes = Duration::from_nanos(u64::try_from(nbytes / 2).unwrap_or(u64::MAX));
+    let bytes = Duration::from_nanos(to_u64(nbytes / 2));
     (ROW.saturating_add(bytes)).saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX))
 }
 

@@ -7,6 +7,7 @@ use crate::element::cast::{Casting, Number, Wide, check, same};
 use crate::element::recode::Recode;
 use crate::element::value::{Value, units};
 use crate::element::{Element as _, Ticks, decode_points, trimmed};
+use crate::error::invariant::{Invariant, PAIRED};
 use crate::error::{DTypeError, Result};
 use crate::kernel::{self, Part};
 use crate::layout::geometry::Geometry;
@@ -212,7 +213,7 @@ fn copy(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
     let elements = from.element_bytes().collect::<Vec<_>>();
     let mut elements = elements.into_iter();
     to.in_c_order(|dtype, bytes| {
-        let element = elements.next().unwrap_or_default();
+        let element = elements.next().invariant(PAIRED);
         let cut = element.get(bytes.len()..).unwrap_or_default();
         if casting == Casting::SameValue && cut.iter().any(|&byte| byte != 0) {
             let value = Value::Void(element.to_vec()).to_string();
@@ -300,7 +301,7 @@ fn text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
     let mut elements = elements.into_iter();
     let width = if own.kind() == Kind::Unicode { 4 } else { 1 };
     to.in_c_order(|_, bytes| {
-        let points = elements.next().unwrap_or_default();
+        let points = elements.next().invariant(PAIRED);
         let refused = |expected: String| {
             let shown: String = points.iter().filter_map(|&p| char::from_u32(p)).collect();
             DTypeError::Value { value: format!("'{shown}'"), expected }.into()
@@ -336,7 +337,7 @@ fn parsed(to: &mut DynViewMut<'_>, from: &DynView<'_>) -> Result<()> {
     let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| points(&other, e)).collect();
     let mut elements = elements.into_iter();
     to.in_c_order(|dtype, bytes| {
-        let points = elements.next().unwrap_or_default();
+        let points = elements.next().invariant(PAIRED);
         let text: String = points.iter().filter_map(|&point| char::from_u32(point)).collect();
         Value::parse(&text, dtype)?.encode(dtype, bytes)
     })
@@ -347,7 +348,7 @@ fn printed(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Res
     let exact = casting == Casting::SameValue;
     let mut values = from.to_vec().into_iter();
     to.in_c_order(|dtype, bytes| {
-        let text = values.next().map(|value| value.to_string()).unwrap_or_default();
+        let text = values.next().invariant(PAIRED).to_string();
         let width = if dtype.kind() == Kind::Unicode { 4 } else { 1 };
         if exact && text.len() > bytes.len() / width {
             return Err(

@@ -7,7 +7,7 @@ use crate::element::Element;
 use crate::element::value::Value;
 use crate::error::Result;
 use crate::layout::axes::Axes;
-use crate::layout::geometry::Geometry;
+use crate::layout::geometry::{Geometry, signed};
 
 /// A view whose dtype is known at run time; its elements are [`Value`]s.
 ///
@@ -151,11 +151,11 @@ fn split<'p>(dtype: &DType, path: &'p str) -> (&'p str, Option<&'p str>) {
 /// are axes an array can have: those of no bytes cost a file nothing.
 pub(super) fn with_subarrays(geometry: Geometry, dtype: DType) -> Result<(Geometry, DType)> {
     let Some((base, shape)) = dtype.subarray() else { return Ok((geometry, dtype)) };
-    let mut stride = isize::try_from(base.itemsize()).unwrap_or(0);
+    let mut stride = signed(base.itemsize());
     let mut strides: Axes<isize> = Axes::new();
     for &dim in shape.iter().rev() {
         strides.push(stride);
-        stride = stride.saturating_mul(isize::try_from(dim).unwrap_or(0));
+        stride = stride.saturating_mul(signed(dim));
     }
     let mut geometry = geometry;
     geometry.shape.extend(shape.iter().copied());

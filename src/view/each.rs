@@ -3,6 +3,7 @@
 use super::ViewMut;
 use crate::element::Element;
 use crate::error::Result;
+use crate::error::invariant::{IN_BYTES, Invariant};
 
 impl<T: Element> ViewMut<'_, T> {
     /// Stores values in C order until one is an error.
@@ -24,7 +25,7 @@ impl<T: Element> ViewMut<'_, T> {
         for run in self.geometry.merged().runs() {
             let mut at = run.start;
             for _ in 0..run.count {
-                let bytes = self.bytes.get_mut(at..at.wrapping_add(size)).unwrap_or_default();
+                let bytes = self.bytes.get_mut(at..at.wrapping_add(size)).invariant(IN_BYTES);
                 f(&codec, bytes)?;
                 at = at.wrapping_add_signed(run.stride);
             }

@@ -8,6 +8,8 @@ use super::{View, ViewMut};
 use crate::dtype::literal::tuple;
 use crate::element::fast::FastPath as _;
 use crate::element::{InPlace, short_name};
+use crate::error::invariant;
+use crate::error::invariant::elements_mut;
 use crate::error::{DTypeError, Error, Result, ShapeError};
 use crate::layout::geometry::Geometry;
 
@@ -47,7 +49,7 @@ impl<'a, T: InPlace> View<'a, T> {
     /// number of `T` apart.
     pub fn as_ndarray<N: Dimension>(&self) -> Result<ArrayView<'a, T, N>> {
         let placed = Placed::<N>::new::<T>(&self.geometry)?;
-        let bytes = self.bytes.get(placed.start..placed.end).unwrap_or_default();
+        let bytes = invariant::elements(self.bytes, placed.start..placed.end);
         let elements = lend(bytes, &self.geometry, &self.codec)?;
         let mut array =
             ArrayView::from_shape(placed.shape, elements).map_err(|_| strides(&self.geometry))?;
@@ -70,7 +72,7 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
             return Err(not_contiguous(&geometry));
         }
         let run = geometry.offset..geometry.offset + size * geometry.len();
-        lend_mut(bytes.get_mut(run).unwrap_or_default(), &geometry, &codec)
+        lend_mut(elements_mut(bytes, run), &geometry, &codec)
     }
 
     /// Lends all elements as an ndarray view of `N` axes to be written.
@@ -81,7 +83,7 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
     pub fn into_ndarray<N: Dimension>(self) -> Result<ArrayViewMut<'a, T, N>> {
         let (bytes, geometry, codec) = self.into_parts();
         let placed = Placed::<N>::new::<T>(&geometry)?;
-        let bytes = bytes.get_mut(placed.start..placed.end).unwrap_or_default();
+        let bytes = elements_mut(bytes, placed.start..placed.end);
         let elements = lend_mut(bytes, &geometry, &codec)?;
         let mut array =
             ArrayViewMut::from_shape(placed.shape, elements).map_err(|_| strides(&geometry))?;

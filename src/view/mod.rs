@@ -29,6 +29,7 @@ use std::fmt;
 use ndarray::SliceInfoElem;
 
 use crate::element::Element;
+use crate::error::invariant;
 use crate::error::{ExtentError, Result};
 use crate::layout::Layout;
 use crate::layout::axes::Axes;
@@ -150,7 +151,7 @@ impl<'a, T: Element> View<'a, T> {
         }
         // No elements may start behind the last byte: `(3, 0)` has strides too.
         let run = self.geometry.offset..self.geometry.offset + size * self.len();
-        Some(self.bytes.get(run).unwrap_or_default())
+        Some(invariant::elements(self.bytes, run))
     }
 
     /// One element: `[i, j]`, `&[usize]`, or `i` of one axis. `None` out of

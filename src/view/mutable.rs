@@ -9,6 +9,7 @@ use super::{Index, View};
 use crate::dtype::literal::tuple;
 use crate::element::fast::FastPath as _;
 use crate::element::{Element, chunks_mut};
+use crate::error::invariant::{IN_BYTES, Invariant, elements_mut};
 use crate::error::{ExtentError, Result, ShapeError};
 use crate::layout::Layout;
 use crate::layout::axes::Axes;
@@ -204,7 +205,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         let size = T::itemsize(&codec);
         let whole = self.geometry.offset..self.geometry.offset + size * expected;
         if size > 0 && self.geometry.is_contiguous(size) {
-            let bytes = self.bytes.get_mut(whole).unwrap_or_default();
+            let bytes = elements_mut(self.bytes, whole);
             let mut each = bytes.chunks_exact_mut(size).zip(values);
             return each.try_for_each(|(bytes, value)| value.encode(&codec, bytes));
         }
@@ -240,7 +241,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         for run in geometry.runs() {
             let mut at = run.start;
             for value in values.by_ref().take(run.count) {
-                let bytes = self.bytes.get_mut(at..at.wrapping_add(size)).unwrap_or_default();
+                let bytes = self.bytes.get_mut(at..at.wrapping_add(size)).invariant(IN_BYTES);
                 value.borrow().encode(&self.codec, bytes)?;
                 at = at.wrapping_add_signed(run.stride);
             }

@@ -2,7 +2,7 @@
 
 use crate::kernel::{self, Part, Plane};
 use crate::layout::axes::Axes;
-use crate::layout::geometry::Geometry;
+use crate::layout::geometry::{Geometry, signed};
 
 /// Planes narrower than this are copied run by run.
 const NARROW: usize = 8;
@@ -39,11 +39,11 @@ pub(super) fn transpose(part: Part, from: &[u8], geometry: &Geometry, to: &mut [
 
 /// The same shape, with elements one after the other.
 fn in_c_order(geometry: &Geometry, itemsize: usize) -> Geometry {
-    let mut stride = isize::try_from(itemsize).unwrap_or(0);
+    let mut stride = signed(itemsize);
     let mut strides: Axes<isize> = Axes::new();
     for &dim in geometry.shape.iter().rev() {
         strides.push(stride);
-        stride = stride.saturating_mul(isize::try_from(dim).unwrap_or(0));
+        stride = stride.saturating_mul(signed(dim));
     }
     strides.reverse();
     Geometry { offset: 0, shape: geometry.shape.clone(), strides }

@@ -7,8 +7,9 @@ use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::value::Value;
 use crate::element::{Element, Scalar};
+use crate::error::invariant::{IN_ELEMENT, Invariant};
 use crate::error::{DTypeError, Error, Result};
-use crate::layout::geometry::Geometry;
+use crate::layout::geometry::{Geometry, signed};
 
 impl<'a> View<'a, Value> {
     /// Takes the bytes for elements of another dtype: NumPy's `a.view(dtype)`.
@@ -284,7 +285,7 @@ fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geome
         return Err(refused("the last axis would be no whole number of them"));
     };
     let mut geometry = geometry.clone();
-    let step = isize::try_from(new).unwrap_or(isize::MAX);
+    let step = signed(new);
     if let (Some(dim), Some(stride)) = (geometry.shape.last_mut(), geometry.strides.last_mut()) {
         (*dim, *stride) = (bytes / new, step);
     }
@@ -301,7 +302,7 @@ fn byteswap(dtype: &DType, bytes: &mut [u8]) {
         Kind::Struct => {
             for field in dtype.fields() {
                 let own = field.offset..field.offset + field.dtype.itemsize();
-                byteswap(&field.dtype, bytes.get_mut(own).unwrap_or_default());
+                byteswap(&field.dtype, bytes.get_mut(own).invariant(IN_ELEMENT));
             }
             return;
         }

@@ -4,6 +4,7 @@
 use super::View;
 use super::sum::Total;
 use crate::element::Real;
+use crate::error::invariant::Invariant;
 use crate::kernel::{self, Job};
 
 /// Elements that are summed up before their sum is: few enough that rounding
@@ -176,7 +177,7 @@ fn is_nan<T: Real>(value: T) -> bool {
 }
 
 fn widened(count: u32) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
+    usize::try_from(count).invariant("`usize` has 32 bits at least")
 }
 
 fn lesser<T: PartialOrd>(a: T, b: T) -> T {

@@ -8,6 +8,7 @@ use super::View;
 use super::runs::Run;
 use crate::dtype::literal::tuple;
 use crate::element::{ROWS, Real, STREAMS, chunks};
+use crate::error::invariant::{IN_BYTES, Invariant};
 use crate::error::{Result, ShapeError};
 use crate::layout::geometry::{Geometry, advance};
 
@@ -72,7 +73,7 @@ impl<T: Real> View<'_, T> {
         };
         Vec::<f64>::new().try_reserve_exact(rest.len()).map_err(too_many)?;
         let mut sums = ArrayD::zeros(IxDyn(&rest.shape));
-        let flat = sums.as_slice_mut().unwrap_or_default();
+        let flat = sums.as_slice_mut().invariant("new arrays are contiguous");
         let apart = stride.unsigned_abs();
         if rest.strides.iter().all(|stride| apart < stride.unsigned_abs()) {
             for (start, sum) in rest.places().zip(flat) {
@@ -122,7 +123,7 @@ impl<T: Real> View<'_, T> {
             for start in (0..apart).step_by(piece) {
                 let end = apart.min(start + piece);
                 let streams = array::from_fn(|i| {
-                    now.get(i * apart + start..i * apart + end).unwrap_or_default()
+                    now.get(i * apart + start..i * apart + end).invariant(IN_BYTES)
                 });
                 for sum in T::sums(&self.codec, streams, stride) {
                     total.add(sum);
@@ -171,7 +172,7 @@ impl Geometry {
     fn without(&self, axis: usize) -> Result<(Geometry, usize, isize)> {
         let taken = self.split_at(axis, 0)?.1;
         let (dim, stride) = (taken.shape.get(axis), taken.strides.get(axis));
-        let (dim, stride) = (dim.copied().unwrap_or(0), stride.copied().unwrap_or(0));
+        let (&dim, &stride) = dim.zip(stride).invariant("arrays are split along an axis they have");
         let keep = |i: &usize| *i != axis;
         Ok((
             Geometry {
