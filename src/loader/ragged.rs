@@ -193,10 +193,13 @@ impl Ragged {
         fits(expected, out.len())?;
         let spans = self.spans(indices)?;
         let lengths = spans.iter().map(Range::len).collect();
+        if each == 0 {
+            return Ok(lengths);
+        }
         let cut = |span: Range<usize>| span.start..span.end.min(span.start.saturating_add(width));
         let spans: Vec<Range<usize>> = spans.into_iter().map(cut).collect();
         let mut places = Vec::with_capacity(spans.len());
-        for (span, place) in spans.iter().zip(out.chunks_exact_mut(each.max(1))) {
+        for (span, place) in spans.iter().zip(out.chunks_exact_mut(each)) {
             let (own, after) = place.split_at_mut(span.len() * self.data.row_len());
             after.fill(pad.clone());
             places.push(own);
