@@ -7,7 +7,10 @@
 #![allow(unsafe_code, reason = "maps a file of its own")]
 
 use npymap::bytemuck::{Pod, Zeroable};
-use npymap::{Bytes, CreateOptions, DType, Le, MappedArray, Pad, Record, Ticks};
+use npymap::{
+    CreateOptions, DType, Le, MappedArray, Record,
+    element::{Bytes, Pad, Ticks},
+};
 
 /// A row as it lies in the file: `&[Event]` is the file's memory.
 ///
@@ -22,7 +25,7 @@ struct Event {
     station: Bytes<4>,
     pos: [Le<f32>; 3],
     energy: Le<f32>,
-    valid: npymap::Bool,
+    valid: npymap::element::Bool,
     pad: Pad<3>,
 }
 

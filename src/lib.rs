@@ -4,17 +4,17 @@
 
 // In layers: `.ci/layers.py` has their order and checks it.
 mod archive;
-mod array;
-mod dtype;
-mod element;
+pub mod array;
+pub mod dtype;
+pub mod element;
 mod error;
 mod kernel;
-mod layout;
-mod loader;
-mod npy;
-mod source;
-mod view;
-mod write;
+pub mod layout;
+pub mod loader;
+pub mod npy;
+pub mod source;
+pub mod view;
+pub mod write;
 
 pub use bytemuck;
 pub use compact_str;
@@ -24,9 +24,12 @@ pub use jiff;
 pub use ndarray;
 pub use num_complex;
 
-pub use archive::any::{AnyFile, Format, Npy, open_any};
+pub use archive::any;
+pub use archive::any::open_any;
 #[cfg(feature = "npz")]
 pub use archive::npz;
+#[cfg(feature = "tar")]
+pub use archive::shard as tar;
 pub use archive::ten;
 /// # Examples
 ///
@@ -69,43 +72,17 @@ pub use npymap_derive::Record;
 pub use npymap_derive::Element;
 
 #[cfg(feature = "npz")]
-pub use archive::npz::{Npz, NpzWriter};
-#[cfg(feature = "tar")]
-pub use archive::shard::{Shard, ShardMember};
-pub use archive::ten::{Ten, TenHeader};
-pub use array::{
-    ArrayFile, CreateOptions, Description, MappedArray, MappedArrayMut, OpenOptions, Opened,
-    RawSpec, Walk, Walked,
-};
-pub use dtype::{ByteOrder, DType, Field, Kind, Unit, UnitBase};
-pub use element::cast::{Casting, Number};
-pub use element::value::Value;
-pub use element::{
-    Be, Bool, Bytes, CodePoint, DateTime64, Element, InPlace, Le, Pad, Real, Scalar, Text, Ticks,
-    TimeDelta64, Typed,
-};
+pub use archive::npz::Npz;
+pub use array::{ArrayFile, CreateOptions, MappedArray, MappedArrayMut, OpenOptions};
+pub use dtype::{ByteOrder, DType};
+pub use element::{Be, Element, Le, Value};
 pub use error::{Error, ErrorKind, Result};
-pub use layout::row_index::{RowIndex, TakeMode};
-pub use layout::{Layout, Order};
-pub use loader::{
-    Batch, BatchError, BatchOptions, Batches, FileWindows, Ragged, RaggedAppender, RowSource, Rows,
-    Sampler, SamplerState, Share, Stacked, Tail,
-};
-pub use npy::{Encoded, Header, HeaderText, MAX_HEADER_LEN, Preamble, Version};
-pub use source::atomic::AtomicFile;
-pub use source::lock::{FileLock, Locking};
-pub use source::map::{Map, MapMut};
-pub use source::mode::Mode;
-pub use source::pages::Mapping;
-pub use source::platform::{Advice, LockKind};
-pub use source::storage::ReadAt;
-pub use source::{AnySource, Source};
-pub use view::{
-    Blocks, ByteBlocks, DynView, DynViewMut, Index, IndexedIter, Indices, Iter, Stats, View,
-    ViewMut,
-};
-pub use write::{Appender, RecoverOptions, Recovery, recover, resize};
-pub use write::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};
+pub use layout::Order;
+pub use loader::{BatchOptions, Rows, Sampler};
+pub use npy::Header;
+pub use source::{Mode, Source};
+pub use view::{Indices, View, ViewMut};
+pub use write::{Appender, read_npy, write_npy};
 
 pub mod sharing {
     #![doc = include_str!("../SHARING.md")]

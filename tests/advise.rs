@@ -7,9 +7,11 @@ use std::thread::sleep;
 use std::time::Duration;
 
 #[cfg(unix)]
-use npymap::FileLock;
+use npymap::source::FileLock;
 use npymap::{
-    Advice, DType, ErrorKind, LockKind, MappedArray, Mapping, OpenOptions, Order, RawSpec,
+    DType, ErrorKind, MappedArray, OpenOptions, Order,
+    array::RawSpec,
+    source::{Advice, LockKind, Mapping},
 };
 
 use crate::errors::says;

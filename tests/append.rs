@@ -4,8 +4,8 @@ use std::fs;
 
 use npymap::ndarray::{Array1, Array2, array, aview1};
 use npymap::{
-    Appender, Be, CreateOptions, DType, ErrorKind, Header, Locking, OpenOptions, Order, Version,
-    read_npy, resize, write_npy,
+    Appender, Be, CreateOptions, DType, ErrorKind, Header, OpenOptions, Order, npy::Version,
+    read_npy, source::Locking, write::resize, write_npy,
 };
 
 use crate::support::{

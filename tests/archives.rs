@@ -5,7 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use npymap::npz::Npz;
-use npymap::{AnyFile, Format, Mode, Source};
+use npymap::{
+    Mode, Source,
+    any::{AnyFile, Format},
+};
 use serde_json::Value;
 
 use crate::oracle::hex;

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 
-use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Order, RawSpec, Source};
+use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Order, Source, array::RawSpec};
 
 use crate::support::{directory, file, is_error, npy, open};
 

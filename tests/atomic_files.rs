@@ -5,8 +5,10 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use npymap::{
-    Appender, AtomicFile, CreateOptions, DType, ErrorKind, FileLock, LockKind, Locking,
-    MappedArray, MappedArrayMut, OpenOptions, Order, RaggedAppender, RecoverOptions, resize,
+    Appender, CreateOptions, DType, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order,
+    loader::RaggedAppender,
+    source::{AtomicFile, FileLock, LockKind, Locking},
+    write::{RecoverOptions, resize},
 };
 
 use crate::support::{directory, file, header_with, map_mut, names, npy, raw, text};

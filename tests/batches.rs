@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak, mpsc};
 
 use crate::support::is_error;
-use npymap::{BatchOptions, Batches, ErrorKind, MappedArray, Rows, Sampler};
+use npymap::{BatchOptions, ErrorKind, MappedArray, Rows, Sampler, loader::Batches};
 
 fn numbers(count: u32) -> Rows {
     let mut array = MappedArray::anonymous(&"<u4".parse().unwrap(), &[count as usize, 2]).unwrap();

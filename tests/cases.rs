@@ -18,7 +18,7 @@ pub(crate) fn cases(name: &str) -> Vec<Value> {
 
 /// How long a header a case needs.
 pub(crate) fn max_header_len(case: &Value) -> usize {
-    case["max_header"].as_u64().map_or(npymap::MAX_HEADER_LEN, |n| n as usize)
+    case["max_header"].as_u64().map_or(npymap::npy::MAX_HEADER_LEN, |n| n as usize)
 }
 
 /// The bytes of a case in `odd.jsonl`.

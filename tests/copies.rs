@@ -34,7 +34,8 @@ fn new(
 /// Each byte another one, so that nothing is what it is by chance.
 fn filled(mut array: MappedArrayMut) -> MappedArray {
     let bytes: Vec<u8> = (0..array.nbytes()).map(|at| (at * 31 % 251) as u8 + 1).collect();
-    let layout = npymap::Layout::new(DType::of::<u8>(), &[bytes.len()], Order::C, 0).unwrap();
+    let layout =
+        npymap::layout::Layout::new(DType::of::<u8>(), &[bytes.len()], Order::C, 0).unwrap();
     let own = array.layout().clone();
     let mut raw = MappedArray::from_parts(array.into_data(), layout).unwrap();
     raw.write_elements(&[0], &bytes).unwrap();
@@ -115,7 +116,7 @@ fn byte_blocks_are_numpys_tobytes() {
     let from = filled(new(&place, &">u2".parse().unwrap(), &[3000, 2000], Order::F));
     let view = from.dyn_view().unwrap();
     let (mut c, mut f, mut most) = (Vec::new(), Vec::new(), 0);
-    let collect = |view: &npymap::DynView<'_>, all: &mut Vec<u8>, most: &mut usize| {
+    let collect = |view: &npymap::view::DynView<'_>, all: &mut Vec<u8>, most: &mut usize| {
         let blocks = view.byte_blocks().zero_padding();
         blocks
             .try_for_each(|block| {
@@ -155,7 +156,7 @@ fn equal_dtypes_are_assigned_byte_for_byte() {
     to.dyn_view_mut()
         .unwrap()
         .t()
-        .assign_as(&from.dyn_view().unwrap(), npymap::Casting::No)
+        .assign_as(&from.dyn_view().unwrap(), npymap::element::Casting::No)
         .unwrap();
     let turned: Vec<u8> = to.dyn_view().unwrap().t().element_bytes().flatten().copied().collect();
     assert!(turned == c_order(&from));

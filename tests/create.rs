@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::{
     WIDE, create, directory, file, is_error, map_mut_file, names, native, npy, open, open_mut,
 };
-use npymap::{CreateOptions, ErrorKind, Header, MappedArray, Mode, Order, Source, Version};
+use npymap::{CreateOptions, ErrorKind, Header, MappedArray, Mode, Order, Source, npy::Version};
 use tempfile::TempDir;
 
 /// The options of a version and an order.

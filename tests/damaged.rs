@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use npymap::npz::NpzOptions;
-use npymap::{AnyFile, MappedArray, OpenOptions, Shard, Source, Ten, open_any};
+use npymap::{MappedArray, OpenOptions, Source, any::AnyFile, open_any, tar::Shard, ten::Ten};
 
 use crate::cases::{cases, data, odd_file};
 use crate::support;

@@ -1,7 +1,7 @@
 //! Tar files made by chance and damaged, held against Python's `tarfile`: both
 //! find the same members, or we refuse the file.
 
-use npymap::{Shard, Source};
+use npymap::{Source, tar::Shard};
 use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};
 

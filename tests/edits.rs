@@ -4,7 +4,8 @@ use std::fs;
 
 use npymap::ndarray::s;
 use npymap::{
-    CreateOptions, ErrorKind, Layout, MappedArray, MappedArrayMut, OpenOptions, Order, Value,
+    CreateOptions, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order, Value,
+    layout::Layout,
 };
 
 use crate::support::{

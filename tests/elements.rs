@@ -3,7 +3,9 @@
 use crate::support::is_error;
 use npymap::half::bf16;
 use npymap::{
-    Bool, DType, Element, ErrorKind, Layout, Le, Order, Ticks, Typed as _, View, ViewMut,
+    DType, Element, ErrorKind, Le, Order, View, ViewMut,
+    element::{Bool, Ticks, Typed as _},
+    layout::Layout,
 };
 
 fn decoded<T: Element>(dtype: &str, bytes: &[u8]) -> T {

@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
 
 use npymap::{
-    Advice, ArrayFile, CreateOptions, DType, Header, Mode, OpenOptions, Opened, Order, RawSpec,
-    Source,
+    ArrayFile, CreateOptions, DType, Header, Mode, OpenOptions, Order, Source,
+    array::{Opened, RawSpec},
+    source::Advice,
 };
 
 use crate::support::{

@@ -6,8 +6,8 @@ use std::fs::File;
 
 use npymap::ndarray::{Ix1, Ix2};
 use npymap::{
-    Be, Bool, CreateOptions, DType, Error, ErrorKind, Header, Layout, MappedArray, Mode,
-    OpenOptions, Order, Source, Version,
+    Be, CreateOptions, DType, Error, ErrorKind, Header, MappedArray, Mode, OpenOptions, Order,
+    Source, element::Bool, layout::Layout, npy::Version,
 };
 
 use crate::modes::refusals;
@@ -360,7 +360,7 @@ fn debugging_shows_all_that_is_printed() {
 #[cfg(feature = "npz")]
 #[test]
 fn debugging_shows_the_member() {
-    let mut writer = npymap::NpzWriter::new(std::io::Cursor::new(Vec::new()));
+    let mut writer = npymap::npz::NpzWriter::new(std::io::Cursor::new(Vec::new()));
     writer.write("a", &npymap::ndarray::arr1(&[1_u8])).unwrap();
     let mut bytes = writer.into_inner().unwrap().into_inner();
     // Right after the name in the local header, where nothing is between.
@@ -413,7 +413,7 @@ fn mistakes_of_callers_are_not_damage() {
 #[cfg(feature = "npz")]
 #[test]
 fn a_name_used_twice_in_a_writer_is_not_damage() {
-    let mut writer = npymap::NpzWriter::new(std::io::Cursor::new(Vec::new()));
+    let mut writer = npymap::npz::NpzWriter::new(std::io::Cursor::new(Vec::new()));
     let array = npymap::ndarray::arr1(&[1_u8]);
     writer.write("a", &array).unwrap();
     let text = "a member `a` is there already: choose another name";

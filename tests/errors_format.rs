@@ -1,6 +1,6 @@
 //! What every failure of a file's contents says, and what sort it is.
 
-use npymap::{DType, Error, ErrorKind, Header, HeaderText, Layout, Order};
+use npymap::{DType, Error, ErrorKind, Header, Order, layout::Layout, npy::HeaderText};
 
 use crate::errors::says;
 use crate::support::{here, npy, raw};
@@ -187,7 +187,7 @@ fn dtype_says_what_would_be_accepted() {
         bad_dtype(text, error);
     }
     let no_unit = "dtype `[fortnight]`: no unit of time, expected Y, M, W, D, h, m, s, ms, us, ns, ps, fs or as behind an optional multiple, as in `[25s]`";
-    bad_input("fortnight".parse::<npymap::Unit>(), no_unit);
+    bad_input("fortnight".parse::<npymap::dtype::Unit>(), no_unit);
 }
 
 #[test]

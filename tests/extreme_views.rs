@@ -2,7 +2,7 @@
 //! panic.
 
 use npymap::ndarray::SliceInfoElem;
-use npymap::{DType, DynView, Layout, Order, View};
+use npymap::{DType, Order, View, layout::Layout, view::DynView};
 
 fn view<'a>(bytes: &'a [u8], dtype: &str, shape: &[usize]) -> View<'a, u8> {
     View::from_bytes(bytes, &Layout::new(dtype.parse().unwrap(), shape, Order::C, 0).unwrap())
@@ -161,14 +161,14 @@ fn any_series_of_slices_repetitions_and_reshapes_can_be_read() {
 fn edits_of_elements_of_no_bytes_do_not_count_them() {
     for (dtype, shape) in [("|V0", &[1 << 62][..]), ("[]", &[10, 1 << 40])] {
         let layout = Layout::new(dtype.parse().unwrap(), shape, Order::C, 0).unwrap();
-        let mut view = npymap::DynViewMut::from_bytes(&mut [], &layout).unwrap();
+        let mut view = npymap::view::DynViewMut::from_bytes(&mut [], &layout).unwrap();
         view.byteswap_inplace().unwrap();
         view.map_inplace(|value| value).unwrap();
         let values = DynView::from_bytes(&[], &layout).unwrap();
         view.assign(&values).unwrap();
         let first = values.at(vec![0; shape.len()].as_slice());
         view.fill(&first).unwrap();
-        view.assign_as(&values, npymap::Casting::No).unwrap();
+        view.assign_as(&values, npymap::element::Casting::No).unwrap();
         assert!(view.axis_chunks(shape.len() - 1, 1).is_err());
         let mut view = npymap::ViewMut::<[u8; 0]>::from_bytes(&mut [], &layout).unwrap();
         view.map_inplace(|value| value).unwrap();
@@ -186,7 +186,7 @@ fn edits_of_elements_of_no_bytes_do_not_count_them() {
 #[test]
 fn a_value_that_does_not_fit_elements_of_no_bytes_is_refused() {
     let layout = Layout::new("|V0".parse().unwrap(), &[1 << 62], Order::C, 0).unwrap();
-    let mut view = npymap::DynViewMut::from_bytes(&mut [], &layout).unwrap();
+    let mut view = npymap::view::DynViewMut::from_bytes(&mut [], &layout).unwrap();
     let layout = Layout::new("|u1".parse().unwrap(), &[1], Order::C, 0).unwrap();
     let values = DynView::from_bytes(&[1], &layout).unwrap().broadcast(&[1 << 62]).unwrap();
     assert!(view.assign(&values).is_err());

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use npymap::ndarray::Array2;
 use npymap::{
-    Appender, CreateOptions, DType, RecoverOptions, read_npy, recover, resize, write_npy,
+    Appender, CreateOptions, DType, read_npy,
+    write::{RecoverOptions, recover, resize},
+    write_npy,
 };
 
 use crate::support::{command, create, directory, names, open, open_mut, rounds};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use npymap::{DType, Header, HeaderText, MappedArray, OpenOptions, Order};
+use npymap::{DType, Header, MappedArray, OpenOptions, Order, npy::HeaderText};
 use serde_json::Value;
 
 use crate::cases::{cases, data, max_header_len, odd_file};

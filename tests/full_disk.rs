@@ -12,8 +12,8 @@ use npymap::ndarray::{Array2, s};
 use npymap::npz::{self, Compression, NpzWriter};
 use npymap::ten;
 use npymap::{
-    Appender, CreateOptions, DType, ErrorKind, OpenOptions, Order, RawSpec, RecoverOptions,
-    read_npy, write_npy,
+    Appender, CreateOptions, DType, ErrorKind, OpenOptions, Order, array::RawSpec, read_npy,
+    write::RecoverOptions, write_npy,
 };
 
 use crate::support::{create, directory, header_with, names, open_mut_with};

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use npymap::{
-    Casting, DType, DynView, ErrorKind, MappedArray, OpenOptions, Order, Value, ndarray::IxDyn,
-    read_npy_from,
+    DType, ErrorKind, MappedArray, OpenOptions, Order, Value, element::Casting, ndarray::IxDyn,
+    view::DynView, write::read_npy_from,
 };
 
 use crate::support::{is_error, raw, text};

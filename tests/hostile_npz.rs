@@ -2,7 +2,7 @@
 //! and no more memory than the file has.
 
 use npymap::npz::{Npz, NpzOptions};
-use npymap::{Error, ErrorKind, MapMut, Order, Source};
+use npymap::{Error, ErrorKind, Order, Source, source::MapMut};
 
 use crate::support::{directory, file, map, npy, some};
 use crate::zips::{Zip, Zipped, deflated, stored, zip64};

@@ -2,7 +2,10 @@
 //! in a browser. `.ci/wasm` calls these functions there.
 
 use ndarray::{Array2, Ix2, array, s};
-use npymap::{DType, MappedArray, OpenOptions, Result, Source, read_npy_from, write_npy_to};
+use npymap::{
+    DType, MappedArray, OpenOptions, Result, Source,
+    write::{read_npy_from, write_npy_to},
+};
 
 use crate::support::header_with;
 
@@ -57,7 +60,7 @@ fn records() -> Result<()> {
 #[cfg(feature = "npz")]
 fn npz() -> Result<()> {
     use npymap::npz::Compression;
-    use npymap::{Npz, NpzWriter};
+    use npymap::{Npz, npz::NpzWriter};
 
     let mut writer = NpzWriter::new(Vec::new());
     writer.write("stored", &table())?;
@@ -71,7 +74,7 @@ fn npz() -> Result<()> {
 }
 
 fn ten() -> Result<()> {
-    use npymap::{Ten, ten};
+    use npymap::ten::{self, Ten};
 
     let bytes = ten::encode_buffer(&[&table()])?;
     let array = Ten::open(Source::bytes(bytes))?.get(0)?;
@@ -94,7 +97,7 @@ fn tar() -> Result<()> {
     header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
     let padding = member.len().next_multiple_of(512) - member.len() + 1024;
     let bytes = [&header[..], &member, &vec![0; padding]].concat();
-    let array = npymap::Shard::open(Source::bytes(bytes))?.get("a.npy")?;
+    let array = npymap::tar::Shard::open(Source::bytes(bytes))?.get("a.npy")?;
     assert_eq!(array.view::<f64>()?.to_vec(), table().into_raw_vec_and_offset().0);
     Ok(())
 }

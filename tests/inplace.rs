@@ -2,7 +2,7 @@
 //! values, whatever the byte order, axes and address.
 
 use npymap::ndarray::{Ix0, Ix1, Ix2, Ix3, IxDyn};
-use npymap::{Be, DType, ErrorKind, Header, Kind, Layout, Le, MappedArray, Order};
+use npymap::{Be, DType, ErrorKind, Header, Le, MappedArray, Order, dtype::Kind, layout::Layout};
 
 use crate::inplace_types::{Row, rows};
 use crate::support::{

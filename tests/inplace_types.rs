@@ -4,7 +4,11 @@
 use npymap::half::{bf16, f16};
 use npymap::ndarray::IxDyn;
 use npymap::num_complex::Complex;
-use npymap::{Be, Bool, InPlace, Layout, Le, MappedArray, Result, Ticks};
+use npymap::{
+    Be, Le, MappedArray, Result,
+    element::{Bool, InPlace, Ticks},
+    layout::Layout,
+};
 
 use crate::support::NATIVE;
 

@@ -4,7 +4,11 @@
 use std::fs;
 
 use npymap::ndarray::{Array2, ArrayD, array};
-use npymap::{Appender, OpenOptions, read_npy, recover, resize, write_npy};
+use npymap::{
+    Appender, OpenOptions, read_npy,
+    write::{recover, resize},
+    write_npy,
+};
 use serde_json::{Value, json};
 
 use crate::oracle::Oracle;

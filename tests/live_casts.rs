@@ -1,6 +1,6 @@
 //! Casts are allowed where NumPy's are, and give what NumPy's give.
 
-use npymap::{Casting, DType, MappedArray};
+use npymap::{DType, MappedArray, element::Casting};
 use serde_json::json;
 
 use crate::oracle::{Oracle, hex};
@@ -68,7 +68,7 @@ fn statistics_are_numpys() {
         npymap::with_type!(dtype, real T => {
             let view = array.view::<T>().unwrap();
             let stats = view.stats();
-            let end = |end: Option<T>| end.map(npymap::Real::to_f64);
+            let end = |end: Option<T>| end.map(npymap::element::Real::to_f64);
             let number = |key: &str| case[key].as_str().map(|text| text.parse::<f64>().unwrap());
             let counts = json!([stats.count, stats.nan, stats.infinite]);
             assert_eq!(counts, json!([case["count"], case["nan"], case["infinite"]]), "{case}");

@@ -2,7 +2,11 @@
 
 use std::cmp::Ordering;
 
-use npymap::{DateTime64, Error, Ticks, TimeDelta64, Unit};
+use npymap::{
+    Error,
+    dtype::Unit,
+    element::{DateTime64, Ticks, TimeDelta64},
+};
 use serde_json::{Value as Json, json};
 
 use crate::oracle::Oracle;

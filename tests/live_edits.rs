@@ -4,7 +4,9 @@ use std::ops::{Neg, Not};
 
 use npymap::half::f16;
 use npymap::num_complex::Complex;
-use npymap::{DType, DynViewMut, Element, Indices, Kind, MappedArray, Ticks, Value};
+use npymap::{
+    DType, Element, Indices, MappedArray, Value, dtype::Kind, element::Ticks, view::DynViewMut,
+};
 use serde_json::json;
 
 use crate::oracle::Oracle;

@@ -8,7 +8,8 @@ use npymap::half::f16;
 use npymap::ndarray::{Ix3, IxDyn};
 use npymap::num_complex::Complex;
 use npymap::{
-    Be, CreateOptions, DType, ErrorKind, Header, Le, MappedArray, Opened, Order, Version,
+    Be, CreateOptions, DType, ErrorKind, Header, Le, MappedArray, Order, array::Opened,
+    npy::Version,
 };
 use serde_json::{Value, json};
 
@@ -114,7 +115,7 @@ fn random(dtype: &DType, shape: &[usize]) -> Vec<u8> {
         state ^= state << 17;
         state.to_le_bytes()[3]
     };
-    let limit = if dtype.kind() == npymap::Kind::Bool { 1 } else { 0xff };
+    let limit = if dtype.kind() == npymap::dtype::Kind::Bool { 1 } else { 0xff };
     let len = shape.iter().product::<usize>() * dtype.itemsize();
     (0..len).map(|_| next() & limit).collect()
 }

@@ -4,7 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use npymap::{CreateOptions, MappedArray, Mode, OpenOptions, Opened, Order, RawSpec, Result};
+use npymap::{
+    CreateOptions, MappedArray, Mode, OpenOptions, Order, Result,
+    array::{Opened, RawSpec},
+};
 use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, hex};

@@ -1,7 +1,7 @@
 //! Fields of records are NumPy's, to read and to write, in every layout
 //! NumPy writes; so is what views take for something else.
 
-use npymap::{ByteOrder, DType, DynViewMut, Element, MappedArray, Value, with_type};
+use npymap::{ByteOrder, DType, Element, MappedArray, Value, view::DynViewMut, with_type};
 use serde_json::{Value as Json, json};
 
 use crate::oracle::{Oracle, hex};

@@ -1,7 +1,9 @@
 //! What is taken is what NumPy's fancy indexing takes, of the same files.
 
 use npymap::ndarray::ArrayD;
-use npymap::{ArrayFile, Element, ErrorKind, Number, Result, Rows, TakeMode, with_type};
+use npymap::{
+    ArrayFile, Element, ErrorKind, Result, Rows, element::Number, layout::TakeMode, with_type,
+};
 use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, hex};

@@ -1,6 +1,6 @@
 //! Values print as NumPy's scalars do, and are read back.
 
-use npymap::{DType, Element as _, Kind, Value};
+use npymap::{DType, Element as _, Value, dtype::Kind};
 use serde_json::json;
 
 use crate::oracle::{Oracle, hex};

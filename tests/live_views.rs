@@ -1,6 +1,6 @@
 //! Views select, turn and reshape what NumPy's do, of the same files.
 
-use npymap::{DynView, Indices, Result};
+use npymap::{Indices, Result, view::DynView};
 use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, hex};

@@ -3,7 +3,9 @@
 use std::fs;
 
 use npymap::ndarray::ArrayD;
-use npymap::{CreateOptions, DType, Element, Header, OpenOptions, Order, Value, WriteOptions};
+use npymap::{
+    CreateOptions, DType, Element, Header, OpenOptions, Order, Value, write::WriteOptions,
+};
 use serde_json::json;
 
 use crate::oracle::{Oracle, hex};

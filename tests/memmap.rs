@@ -5,7 +5,8 @@ use std::fs::File;
 
 use npymap::ndarray::{Array2, Axis, Ix2, aview1, s};
 use npymap::{
-    ArrayFile, CreateOptions, ErrorKind, MappedArrayMut, Mode, OpenOptions, Opened, RawSpec, Source,
+    ArrayFile, CreateOptions, ErrorKind, MappedArrayMut, Mode, OpenOptions, Source,
+    array::{Opened, RawSpec},
 };
 use tempfile::TempDir;
 

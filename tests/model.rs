@@ -6,7 +6,11 @@ use std::fmt::Debug;
 use npymap::half::{bf16, f16};
 use npymap::ndarray::{ArrayD, IxDyn, ShapeBuilder as _};
 use npymap::num_complex::Complex;
-use npymap::{Be, Bool, ByteOrder, DType, Element, InPlace, Layout, Le, Order, Ticks, View};
+use npymap::{
+    Be, ByteOrder, DType, Element, Le, Order, View,
+    element::{Bool, InPlace, Ticks},
+    layout::Layout,
+};
 use proptest::prelude::*;
 
 /// A dtype, values of it, and their bytes as NumPy stores them.

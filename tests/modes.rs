@@ -5,7 +5,8 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use npymap::{
-    DType, ErrorKind, Header, MappedArray, MappedArrayMut, Mode, OpenOptions, Opened, Order, Source,
+    DType, ErrorKind, Header, MappedArray, MappedArrayMut, Mode, OpenOptions, Order, Source,
+    array::Opened,
 };
 
 use crate::support::{

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use npymap::{ErrorKind, MappedArray, Opened, Order, Source};
+use npymap::{ErrorKind, MappedArray, Order, Source, array::Opened};
 use rustix::fs::{
     CWD, FileType, MemfdFlags, Mode, SealFlags, fcntl_add_seals, memfd_create, mknodat,
 };

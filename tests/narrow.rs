@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, RawSpec, Source};
+use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Source, array::RawSpec};
 use tempfile::TempDir;
 
 use crate::support::{

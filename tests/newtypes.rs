@@ -1,7 +1,7 @@
 //! Newtypes are elements as what they wrap is.
 
 use npymap::bytemuck::{Pod, Zeroable};
-use npymap::{Be, DType, Element, InPlace, MappedArray, Record};
+use npymap::{Be, DType, Element, MappedArray, Record, element::InPlace};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable, Element)]
 #[repr(transparent)]

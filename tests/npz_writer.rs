@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 
 use npymap::ndarray::{Array1, Array2, arr0, arr1, arr2};
 use npymap::npz::{self, Compression, Npz, NpzWriter};
-use npymap::{DType, MappedArray, Order, Source, WriteOptions};
+use npymap::{DType, MappedArray, Order, Source, write::WriteOptions};
 
 use crate::support::{directory, map, names};
 
@@ -33,7 +33,7 @@ fn elements_of_stored_members_are_aligned() {
 #[test]
 fn members_are_whole_npy_files() {
     let mut expected = Vec::new();
-    npymap::write_npy_to(&mut expected, &table().reversed_axes()).unwrap();
+    npymap::write::write_npy_to(&mut expected, &table().reversed_axes()).unwrap();
     for compression in [Compression::Stored, Compression::Deflated(9), Compression::Deflated(0)] {
         let mut writer = NpzWriter::new(Vec::new());
         writer.compression(compression).write("a", &table().reversed_axes()).unwrap();

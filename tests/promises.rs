@@ -5,7 +5,11 @@ use std::fs::File;
 use npymap::ndarray::{Array1, arr1};
 #[cfg(feature = "npz")]
 use npymap::npz;
-use npymap::{ErrorKind, MappedArray, OpenOptions, RawSpec, Result, Ten, ten};
+use npymap::{
+    ErrorKind, MappedArray, OpenOptions, Result,
+    array::RawSpec,
+    ten::{self, Ten},
+};
 
 use crate::support::{directory, header_text_with, header_with, is_error, map, map_mut, walk_with};
 
@@ -79,7 +83,7 @@ fn a_member_of_a_tar_truncated_after_opening_is_an_error() {
     let directory = directory();
     let path = directory.path().join("a.tar");
     std::fs::write(&path, crate::tars::shard()).unwrap();
-    let shard = map(&path).and_then(npymap::Shard::open).unwrap();
+    let shard = map(&path).and_then(npymap::tar::Shard::open).unwrap();
     let (offset, size) = {
         let member = shard.member("000000.npy").unwrap();
         (member.offset(), member.size())

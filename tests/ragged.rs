@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use npymap::{Appender, CreateOptions, DType, ErrorKind, Order, Ragged, RaggedAppender};
+use npymap::{
+    Appender, CreateOptions, DType, ErrorKind, Order,
+    loader::{Ragged, RaggedAppender},
+};
 
 use crate::support::{directory, file, here, is_error, npy, open};
 

@@ -4,8 +4,8 @@
 use std::fs::{self, File};
 
 use npymap::{
-    CreateOptions, Description, ErrorKind, MappedArray, Mode, OpenOptions, Opened, Order, RawSpec,
-    Result,
+    CreateOptions, ErrorKind, MappedArray, Mode, OpenOptions, Order, Result,
+    array::{Description, Opened, RawSpec},
 };
 
 use crate::errors::says;
@@ -354,7 +354,7 @@ fn open_files_are_created_checked_and_locked() {
         error.ends_with("with `check_file` and locked with `FileLock::acquire_file`"),
         "{error}"
     );
-    assert_eq!(longer.try_lock(npymap::LockKind::Shared).unwrap_err().to_string(), error);
+    assert_eq!(longer.try_lock(npymap::source::LockKind::Shared).unwrap_err().to_string(), error);
     longer.check_file(&name.reopen().unwrap()).unwrap();
     // Windows tells no files apart, and keeps what is mapped from getting
     // shorter.

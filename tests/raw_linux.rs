@@ -5,7 +5,10 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 
-use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Opened, Order, RawSpec};
+use npymap::{
+    ArrayFile, ErrorKind, MappedArray, OpenOptions, Order,
+    array::{Opened, RawSpec},
+};
 
 use crate::support::{
     directory, file, is_error, map_file, npy, open, open_mode, open_mut, open_mut_with,

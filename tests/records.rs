@@ -1,7 +1,10 @@
 //! Rust structs as elements: fields by name, in place where they lie so.
 
 use npymap::bytemuck::{Pod, Zeroable};
-use npymap::{Be, Bool, DType, DateTime64, Le, MappedArray, MappedArrayMut, Pad, Record, Ticks};
+use npymap::{
+    Be, DType, Le, MappedArray, MappedArrayMut, Record,
+    element::{Bool, DateTime64, Pad, Ticks},
+};
 
 use crate::support::{NATIVE, here};
 

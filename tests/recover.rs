@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use npymap::{ErrorKind, Order, RecoverOptions, Recovery, recover};
+use npymap::{
+    ErrorKind, Order,
+    write::{RecoverOptions, Recovery, recover},
+};
 
 use crate::support::{directory, file, header_with, is_error, names, npy, raw, text};
 

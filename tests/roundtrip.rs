@@ -2,7 +2,11 @@
 
 use std::io::{self, Read};
 
-use npymap::{DType, ErrorKind, Header, HeaderText, Kind, MAX_HEADER_LEN, Order, Version};
+use npymap::{
+    DType, ErrorKind, Header, Order,
+    dtype::Kind,
+    npy::{HeaderText, MAX_HEADER_LEN, Version},
+};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::strategy::Union;

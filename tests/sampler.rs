@@ -1,7 +1,10 @@
 //! Orders of rows: the same everywhere, each row once, resumed where they
 //! stopped.
 
-use npymap::{Sampler, SamplerState, Share, Tail};
+use npymap::{
+    Sampler,
+    loader::{SamplerState, Share, Tail},
+};
 
 fn kinds(len: usize, seed: u64) -> Vec<Sampler> {
     vec![

@@ -1,6 +1,10 @@
 //! Tar files of arrays.
 
-use npymap::{AnyFile, Format, Mode, Shard, Source};
+use npymap::{
+    Mode, Source,
+    any::{AnyFile, Format},
+    tar::Shard,
+};
 
 use crate::support::{directory, file, map};
 use crate::tar_extensions::{extended, pax, sparse};

@@ -1,7 +1,7 @@
 //! Sums are those of the stored values, however they lie.
 
 use npymap::ndarray::{ArrayD, Axis, IxDyn, SliceInfoElem};
-use npymap::{DType, Layout, MappedArray, Order, Real};
+use npymap::{DType, MappedArray, Order, element::Real, layout::Layout};
 
 /// An array of the numbers from 0 to 99 over and over, and the same as
 /// doubles.

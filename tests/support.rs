@@ -4,8 +4,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use npymap::{
-    AnySource, CreateOptions, DType, Element, Error, ErrorKind, Header, HeaderText, MapMut,
-    MappedArray, MappedArrayMut, Mode, OpenOptions, Opened, Order, Result, Source, Walk,
+    CreateOptions, DType, Element, Error, ErrorKind, Header, MappedArray, MappedArrayMut, Mode,
+    OpenOptions, Order, Result, Source,
+    array::{Opened, Walk},
+    npy::HeaderText,
+    source::{AnySource, MapMut},
 };
 use tempfile::TempDir;
 

@@ -4,8 +4,9 @@ use std::fs;
 
 use npymap::ndarray::{Axis, s};
 use npymap::{
-    ArrayFile, ErrorKind, Le, MappedArray, Order, Ragged, Result, RowSource, Stacked, TakeMode,
-    Value,
+    ArrayFile, ErrorKind, Le, MappedArray, Order, Result, Value,
+    layout::TakeMode,
+    loader::{Ragged, RowSource, Stacked},
 };
 
 #[cfg(feature = "npz")]
@@ -296,7 +297,7 @@ fn members_of_archives_have_rows() {
     let path = directory.path().join("a.npz");
     let own = npymap::ndarray::Array::from_shape_fn((50, 3), |(i, j)| (3 * i + j) as f64);
     let other = npymap::ndarray::arr2(&[[-1.0], [-2.0]]);
-    let mut writer = npymap::NpzWriter::create(&path).unwrap();
+    let mut writer = npymap::npz::NpzWriter::create(&path).unwrap();
     writer.write("other", &other).unwrap();
     writer.write("own", &own).unwrap();
     writer.finish().unwrap();

@@ -11,7 +11,10 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use npymap::{Appender, ArrayFile, CreateOptions, DType, FileLock, LockKind};
+use npymap::{
+    Appender, ArrayFile, CreateOptions, DType,
+    source::{FileLock, LockKind},
+};
 
 use crate::support::{command, directory, open};
 

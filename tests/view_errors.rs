@@ -2,7 +2,7 @@
 
 use crate::support::refused;
 use npymap::ndarray::{Array1, IxDyn, s};
-use npymap::{DType, Indices, Layout, MappedArray, MappedArrayMut, Order, View};
+use npymap::{DType, Indices, MappedArray, MappedArrayMut, Order, View, layout::Layout};
 
 fn grid(shape: &[usize]) -> MappedArrayMut {
     MappedArray::anonymous(&"<i2".parse().unwrap(), shape).unwrap()

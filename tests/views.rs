@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, SliceInfoElem};
-use npymap::{DType, ErrorKind, InPlace, Indices, Layout, Le, MappedArray, Order, View};
+use npymap::{
+    DType, ErrorKind, Indices, Le, MappedArray, Order, View, element::InPlace, layout::Layout,
+};
 use proptest::prelude::*;
 
 use crate::model::{Case, Sample, Spec, Stored, Visitor, specs, visit};

@@ -2,7 +2,7 @@
 //! else: the whole buffer is compared.
 
 use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, s};
-use npymap::{ErrorKind, InPlace, MappedArray, View, ViewMut};
+use npymap::{ErrorKind, MappedArray, View, ViewMut, element::InPlace};
 use proptest::prelude::*;
 
 use crate::model::{Case, Sample, Spec, Stored, Visitor, mix, specs, visit};
@@ -52,7 +52,7 @@ fn interleaves(step: &Step, places: &ArrayD<usize>) -> bool {
 
 fn view_mut<'a, T: Sample>(
     bytes: &'a mut [u8],
-    layout: &npymap::Layout,
+    layout: &npymap::layout::Layout,
     steps: &[Step],
 ) -> ViewMut<'a, T> {
     let mut view = ViewMut::<T>::from_bytes(bytes, layout).unwrap();

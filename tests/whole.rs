@@ -12,8 +12,13 @@ use npymap::ndarray::{
 };
 use npymap::num_complex::Complex;
 use npymap::{
-    Be, Bool, DType, Element, ErrorKind, Header, Le, OpenOptions, Order, Ticks, Typed, Version,
-    WriteOptions, half, read_npy, read_npy_from, write_npy, write_npy_to,
+    Be, DType, Element, ErrorKind, Header, Le, OpenOptions, Order,
+    element::{Bool, Ticks, Typed},
+    half,
+    npy::Version,
+    read_npy,
+    write::{WriteOptions, read_npy_from, write_npy_to},
+    write_npy,
 };
 
 use crate::cases::{cases, data, max_header_len};

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::Path;
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix1, Ix2};
-use npymap::{DType, Header, MappedArray, Order, Real};
+use npymap::{DType, Header, MappedArray, Order, element::Real};
 use tempfile::TempDir;
 
 use crate::Result;
@@ -105,7 +105,7 @@ fn create(path: &Path, dtype: &DType, shape: &[usize], order: Order) -> Result<(
     settle(path)
 }
 
-fn ones(mut element: npymap::DynViewMut<'_>) -> Result<()> {
+fn ones(mut element: npymap::view::DynViewMut<'_>) -> Result<()> {
     let one = npymap::Value::parse("1", element.dtype())?;
     Ok(element.fill(&one)?)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{ErrorKind, MAX_HEADER_LEN, OpenOptions, Order, RecoverOptions};
+use npymap::{ErrorKind, OpenOptions, Order, npy::MAX_HEADER_LEN, write::RecoverOptions};
 
 use crate::escape::safe;
 use crate::failure::Failure;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use humansize::{DECIMAL, format_size};
-use npymap::{DType, MAX_HEADER_LEN, MappedArray, OpenOptions, RawSpec, Sampler};
+use npymap::{DType, MappedArray, OpenOptions, Sampler, array::RawSpec, npy::MAX_HEADER_LEN};
 use serde_json::json;
 
 use crate::escape;

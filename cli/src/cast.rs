@@ -1,7 +1,11 @@
 //! Copies an array as another dtype, a part at a time.
 
 use npymap::ndarray::{Axis, Slice, SliceInfoElem};
-use npymap::{Casting, DynView, DynViewMut, Result};
+use npymap::{
+    Result,
+    element::Casting,
+    view::{DynView, DynViewMut},
+};
 
 /// What is copied before progress is told, in bytes.
 const PART: usize = 32 << 20;

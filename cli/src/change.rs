@@ -1,6 +1,6 @@
 //! Changes an array where it is: a file, or a member of one.
 
-use npymap::{FileLock, Format, MappedArrayMut};
+use npymap::{MappedArrayMut, any::Format, source::FileLock};
 
 use crate::failure::Failure;
 use crate::locking::Wait;

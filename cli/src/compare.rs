@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use npymap::{DType, DynView, Field, Real, Result, Value, with_type};
+use npymap::{DType, Result, Value, dtype::Field, element::Real, view::DynView, with_type};
 
 use crate::progress::Progress;
 
@@ -103,7 +103,7 @@ fn parts(value: &Value) -> Option<(Number, Number)> {
 
 /// Whether elements of two dtypes can be equal at all.
 pub(crate) fn comparable(a: &DType, b: &DType) -> bool {
-    use npymap::Kind as K;
+    use npymap::dtype::Kind as K;
     let is_number = |kind| matches!(kind, K::Bool | K::Int | K::UInt | K::Float | K::Complex);
     let is_long = |dtype: &DType| match dtype.kind() {
         K::Float => dtype.itemsize() > 8,

@@ -5,7 +5,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use npymap::ndarray::Axis;
-use npymap::{Casting, DType, Layout, MAX_HEADER_LEN, MappedArray, MappedArrayMut, Order};
+use npymap::{
+    DType, MappedArray, MappedArrayMut, Order, element::Casting, layout::Layout,
+    npy::MAX_HEADER_LEN,
+};
 
 use crate::draft::Draft;
 use crate::ending;

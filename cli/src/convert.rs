@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use npymap::npz::Compression;
 use npymap::ten::TenWriteOptions;
 use npymap::{
-    ByteOrder, Casting, DType, ErrorKind, MAX_HEADER_LEN, MappedArray, MappedArrayMut, Order,
+    ByteOrder, DType, ErrorKind, MappedArray, MappedArrayMut, Order, element::Casting,
+    npy::MAX_HEADER_LEN,
 };
 
 use crate::draft::Draft;

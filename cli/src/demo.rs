@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use humansize::{BINARY, format_size};
 use npymap::ndarray::s;
-use npymap::{Advice, DType, Header, Layout, OpenOptions, Order, Sampler};
+use npymap::{DType, Header, OpenOptions, Order, Sampler, layout::Layout, source::Advice};
 use serde_json::json;
 
 use crate::escape::{self, safe};

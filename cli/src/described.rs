@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use npymap::{ByteOrder, DType, Format, Kind, Layout, Order};
+use npymap::{ByteOrder, DType, Order, any::Format, dtype::Kind, layout::Layout};
 
 use crate::escape::safe;
 use crate::found::{Found, FoundRaw};

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{DynView, MAX_HEADER_LEN, MappedArray};
+use npymap::{MappedArray, npy::MAX_HEADER_LEN, view::DynView};
 use serde_json::{Value as Json, json};
 
 use crate::compare::{Comparison, Tolerance, comparable};

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use npymap::{AtomicFile, CreateOptions, DType, MappedArrayMut};
+use npymap::{CreateOptions, DType, MappedArrayMut, source::AtomicFile};
 
 use crate::failure::Failure;
 use crate::locking::Wait;

@@ -1,6 +1,6 @@
 //! What is told of an array.
 
-use npymap::{Header, Layout, Order, Result, Version};
+use npymap::{Header, Order, Result, layout::Layout, npy::Version};
 
 /// An array that can be opened.
 pub(crate) struct Found {

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::MAX_HEADER_LEN;
+use npymap::npy::MAX_HEADER_LEN;
 
 use crate::failure::Failure;
 use crate::place::Place;

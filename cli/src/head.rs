@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use npymap::ndarray::SliceInfoElem;
-use npymap::{DynView, MAX_HEADER_LEN, Result};
+use npymap::{Result, npy::MAX_HEADER_LEN, view::DynView};
 
 use crate::escape::safe;
 use crate::failure::Failure;

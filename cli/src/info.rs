@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MAX_HEADER_LEN, Result};
+use npymap::{Result, npy::MAX_HEADER_LEN};
 
 use crate::described::{self, Row};
 use crate::escape::{self, safe};

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use npymap::npz::{Member, Npz};
-use npymap::{AnyFile, MappedArray, Result, ShardMember};
+use npymap::{MappedArray, Result, any::AnyFile, tar::ShardMember};
 
 use crate::failure::Failure;
 use crate::place::Place;

@@ -1,6 +1,6 @@
 //! The parts of elements that are no structs.
 
-use npymap::{DynView, Kind, Result};
+use npymap::{Result, dtype::Kind, view::DynView};
 
 /// Finds the fields of a view that are no structs themselves, complex numbers
 /// as their two parts. An array without fields is one by itself, of no name.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use npymap::{ErrorKind, Locking};
+use npymap::{ErrorKind, source::Locking};
 
 use crate::words;
 

@@ -2,7 +2,7 @@
 //! and how they are read.
 
 use clap::{Args, ValueEnum};
-use npymap::{CreateOptions, Order, Version};
+use npymap::{CreateOptions, Order, npy::Version};
 
 use crate::draft::Existing;
 use crate::locking::Wait;

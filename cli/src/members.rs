@@ -3,7 +3,13 @@
 
 use std::path::Path;
 
-use npymap::{Format, HeaderText, OpenOptions, Result, Shard, ShardMember, Source, Ten, TenHeader};
+use npymap::{
+    OpenOptions, Result, Source,
+    any::Format,
+    npy::HeaderText,
+    tar::{Shard, ShardMember},
+    ten::{Ten, TenHeader},
+};
 
 use crate::escape::escaped;
 use crate::found::Found;

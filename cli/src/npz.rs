@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use npymap::MAX_HEADER_LEN;
+use npymap::npy::MAX_HEADER_LEN;
 use npymap::npz::Member;
 
 use crate::draft::{Draft, Existing};

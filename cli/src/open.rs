@@ -10,8 +10,10 @@ use std::path::Path;
 use npymap::npz::{Npz, NpzOptions};
 use npymap::ten::{Ten, TenOptions};
 use npymap::{
-    AnyFile, CreateOptions, DType, Format, MapMut, MappedArray, MappedArrayMut, Npy, OpenOptions,
-    Result, Shard, Source,
+    CreateOptions, DType, MappedArray, MappedArrayMut, OpenOptions, Result, Source,
+    any::{AnyFile, Format, Npy},
+    source::MapMut,
+    tar::Shard,
 };
 
 use crate::place::Place;

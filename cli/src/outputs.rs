@@ -6,7 +6,9 @@ use std::path::Path;
 
 use npymap::npz::{Compression, NpzWriter};
 use npymap::ten::TenWriteOptions;
-use npymap::{ByteBlocks, ByteOrder, Casting, DType, Layout, MappedArray, Order};
+use npymap::{
+    ByteOrder, DType, MappedArray, Order, element::Casting, layout::Layout, view::ByteBlocks,
+};
 
 use crate::cast;
 use crate::draft::Draft;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use npymap::{DType, Layout, MappedArray, MappedArrayMut, Order, Result, Rows};
+use npymap::{DType, MappedArray, MappedArrayMut, Order, Result, Rows, layout::Layout};
 
 use crate::failure::Failure;
 use crate::progress::Progress;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{DType, OpenOptions, RawSpec, Result};
+use npymap::{DType, OpenOptions, Result, array::RawSpec};
 
 use crate::escape;
 use crate::failure::Failure;

@@ -5,7 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MAX_HEADER_LEN, RecoverOptions, Recovery};
+use npymap::{
+    npy::MAX_HEADER_LEN,
+    write::{RecoverOptions, Recovery},
+};
 use serde_json::json;
 
 use crate::escape::{self, safe};

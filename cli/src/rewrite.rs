@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use npymap::npz::{Compression, Member, NpzWriter};
-use npymap::{MapMut, MappedArrayMut};
+use npymap::{MappedArrayMut, source::MapMut};
 
 use crate::change::Asked;
 use crate::draft::{Draft, Existing};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use npymap::{ByteOrder, DType, DynView, MappedArray, Order};
+use npymap::{ByteOrder, DType, MappedArray, Order, view::DynView};
 
 use crate::failure::Failure;
 use crate::open;

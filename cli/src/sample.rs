@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MAX_HEADER_LEN, Order, Rows, Sampler};
+use npymap::{Order, Rows, Sampler, npy::MAX_HEADER_LEN};
 
 use crate::draft::Draft;
 use crate::ending;

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
-use npymap::{Casting, DynView, Indices, MappedArray, MappedArrayMut, Result};
+use npymap::{Indices, MappedArray, MappedArrayMut, Result, element::Casting, view::DynView};
 
 /// An index in NumPy's notation, followed by a field path.
 #[derive(Clone, Debug, PartialEq, Eq)]

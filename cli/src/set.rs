@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Indices, MAX_HEADER_LEN, MappedArrayMut, Mode, Value};
+use npymap::{Indices, MappedArrayMut, Mode, Value, npy::MAX_HEADER_LEN};
 
 use crate::change::Asked;
 use crate::escape::safe;

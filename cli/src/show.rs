@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use npymap::{DType, DynView, Ticks, Value};
+use npymap::{DType, Value, element::Ticks, view::DynView};
 use serde::{Serialize, Serializer};
 
 use crate::escape::{self, escaped};
@@ -154,7 +154,7 @@ impl Write for Cut {
 
 /// Whether elements print as numbers.
 pub(crate) fn is_number(dtype: &DType) -> bool {
-    use npymap::Kind as K;
+    use npymap::dtype::Kind as K;
     matches!(dtype.kind(), K::Int | K::UInt | K::Float | K::Complex | K::TimeDelta)
 }
 

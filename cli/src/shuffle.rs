@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MAX_HEADER_LEN, Order, Sampler};
+use npymap::{Order, Sampler, npy::MAX_HEADER_LEN};
 
 use crate::draft::Draft;
 use crate::ending;

@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use npymap::AtomicFile;
+use npymap::source::AtomicFile;
 
 use crate::platform;
 

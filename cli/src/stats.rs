@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use npymap::ndarray::SliceInfoElem;
-use npymap::{DynView, MAX_HEADER_LEN, MappedArray, Value};
+use npymap::{MappedArray, Value, npy::MAX_HEADER_LEN, view::DynView};
 use serde::Serialize;
 
 use crate::escape::{self, safe};

@@ -3,7 +3,12 @@
 use std::fmt;
 
 use npymap::{
-    DType, DynView, Element, Kind, Layout, Order, Real, Result, Stats, Ticks, Value, with_type,
+    DType, Element, Order, Result, Value,
+    dtype::Kind,
+    element::{Real, Ticks},
+    layout::Layout,
+    view::{DynView, Stats},
+    with_type,
 };
 use serde::{Serialize, Serializer};
 

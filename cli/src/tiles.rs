@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use npymap::{DynView, Result};
+use npymap::{Result, view::DynView};
 
 /// A part is at most so many bytes, when it can be.
 const PART: usize = 16 << 20;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use humansize::{BINARY, format_size};
-use npymap::Format;
+use npymap::any::Format;
 
 use crate::escape::safe;
 use crate::failure::advised;

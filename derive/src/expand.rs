@@ -167,7 +167,7 @@ fn record_codec(container: &Container, title: &str) -> TokenStream {
 /// `impl InPlace`, for what is `Pod` by bytemuck's own derive.
 fn in_place(input: &DeriveInput, container: &Container) -> TokenStream {
     let (record, npymap) = (&input.ident, &container.npymap);
-    quote!(#[automatically_derived] impl #npymap::InPlace for #record {})
+    quote!(#[automatically_derived] impl #npymap::element::InPlace for #record {})
 }
 
 /// `impl Typed`.
@@ -175,7 +175,7 @@ fn typed(input: &DeriveInput, container: &Container, parts: &[Part<'_>]) -> Toke
     let (record, npymap) = (&input.ident, &container.npymap);
     let title = record.unraw().to_string();
     let slots = parts.iter().map(|Part { ident, ty, name, dtype, .. }| {
-        let dtype = if let Some(descr) = dtype { quote!(#npymap::__record::stated::<#ty>(#title, #name, #descr)) } else { quote!(<#ty as #npymap::Typed>::dtype()) };
+        let dtype = if let Some(descr) = dtype { quote!(#npymap::__record::stated::<#ty>(#title, #name, #descr)) } else { quote!(<#ty as #npymap::element::Typed>::dtype()) };
         quote!(#npymap::__record::slot::<#ty>(#name, ::core::mem::offset_of!(#record, #ident), || #dtype))
     });
     let size = if container.in_place {
@@ -185,7 +185,7 @@ fn typed(input: &DeriveInput, container: &Container, parts: &[Part<'_>]) -> Toke
     };
     quote! {
         #[automatically_derived]
-        impl #npymap::Typed for #record {
+        impl #npymap::element::Typed for #record {
             fn dtype() -> #npymap::DType {
                 #npymap::__record::dtype(#title, ::std::vec![#(#slots),*], #size)
             }

@@ -59,12 +59,12 @@ pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
 
             // A bound with a lifetime may be one that does not hold.
             #[automatically_derived]
-            impl #npymap::Typed for #newtype
+            impl #npymap::element::Typed for #newtype
             where
-                for<'__npymap> #inner: #npymap::Typed,
+                for<'__npymap> #inner: #npymap::element::Typed,
             {
                 fn dtype() -> #npymap::DType {
-                    <#inner as #npymap::Typed>::dtype()
+                    <#inner as #npymap::element::Typed>::dtype()
                 }
             }
 
@@ -77,9 +77,9 @@ fn in_place(input: &DeriveInput, npymap: &Path, field: &Field) -> TokenStream {
     let (newtype, inner) = (&input.ident, &field.ty);
     quote! {
         #[automatically_derived]
-        impl #npymap::InPlace for #newtype {
+        impl #npymap::element::InPlace for #newtype {
             fn is_in_place(codec: &Self::Codec) -> ::core::primitive::bool {
-                <#inner as #npymap::InPlace>::is_in_place(codec)
+                <#inner as #npymap::element::InPlace>::is_in_place(codec)
             }
         }
     }

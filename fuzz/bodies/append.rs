@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use npymap::{Appender, CreateOptions, DType, MappedArray, Order, recover};
+use npymap::{Appender, CreateOptions, DType, MappedArray, Order, write::recover};
 
 use super::Source;
 

@@ -2,7 +2,10 @@
 //! the file, and opens or is refused.
 
 use npymap::npz::NpzOptions;
-use npymap::{MappedArray, Source, Ten, TenHeader};
+use npymap::{
+    MappedArray, Source,
+    ten::{Ten, TenHeader},
+};
 
 /// So many members are opened.
 const SOME: usize = 16;

@@ -1,6 +1,9 @@
 //! Headers and dtypes: what is read prints, and reads as the same again.
 
-use npymap::{DType, Header, HeaderText, Version};
+use npymap::{
+    DType, Header,
+    npy::{HeaderText, Version},
+};
 
 const VERSIONS: [Option<Version>; 4] =
     [None, Some(Version::V1), Some(Version::V2), Some(Version::V3)];

@@ -6,8 +6,11 @@ use npymap::half::f16;
 use npymap::ndarray::{ArrayD, IxDyn, s};
 use npymap::num_complex::Complex;
 use npymap::{
-    Be, Bool, DType, DynView, Element, InPlace, Kind, Le, MappedArray, OpenOptions, Ticks, Value,
-    read_npy_from,
+    Be, DType, Element, Le, MappedArray, OpenOptions, Value,
+    dtype::Kind,
+    element::{Bool, InPlace, Ticks},
+    view::DynView,
+    write::read_npy_from,
 };
 
 /// So many elements are looked at.
@@ -109,7 +112,7 @@ fn texts(view: &DynView<'_>) -> Vec<String> {
 fn typed(view: &DynView<'_>) {
     macro_rules! decoded { ($($type:ty),*) => { $(decode::<$type>(view);)* } }
     macro_rules! in_place { ($($type:ty),*) => { $(decode::<$type>(view); lend::<$type>(view);)* } }
-    decoded!(bool, String, Value, (u8, f32), [f64; 2], [[i16; 2]; 2], npymap::DateTime64);
+    decoded!(bool, String, Value, (u8, f32), [f64; 2], [[i16; 2]; 2], npymap::element::DateTime64);
     in_place!(Bool, u8, i8, i16, u32, i64, f16, f32, f64, Complex<f32>, Complex<f64>, Ticks);
     in_place!(
         Le<u16>,

@@ -1,7 +1,7 @@
 //! Slicing and strides against ndarray, and index notation.
 
 use npymap::ndarray::{ArrayViewD, Axis, IxDyn, SliceInfo, SliceInfoElem};
-use npymap::{DType, Indices, Layout, Order, View};
+use npymap::{DType, Indices, Order, View, layout::Layout};
 
 use super::Source;
 

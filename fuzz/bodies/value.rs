@@ -1,6 +1,6 @@
 //! Values as text.
 
-use npymap::{DType, Element as _, Kind, Value};
+use npymap::{DType, Element as _, Value, dtype::Kind};
 
 use super::Source;
 

@@ -42,7 +42,7 @@ impl Format {
     ///
     /// ```
     /// let source = npymap::Source::read("data/penguins.npy")?;
-    /// assert_eq!(npymap::Format::recognize(&source)?, npymap::Format::Npy);
+    /// assert_eq!(npymap::any::Format::recognize(&source)?, npymap::any::Format::Npy);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn recognize<D>(source: &Source<D>) -> Result<Format> {

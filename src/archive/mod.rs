@@ -1,13 +1,13 @@
 //! Files of several arrays: `.npz`, `.ten` and tar.
 
-pub(crate) mod any;
+pub mod any;
 mod names;
 #[cfg(feature = "npz")]
 pub mod npz;
 #[cfg(feature = "tar")]
 mod pax;
 #[cfg(feature = "tar")]
-pub(crate) mod shard;
+pub mod shard;
 #[cfg(feature = "tar")]
 mod tar;
 pub mod ten;

@@ -20,7 +20,7 @@ use crate::source::pages::Mapping;
 /// # Examples
 ///
 /// ```no_run
-/// use npymap::{Shard, Source};
+/// use npymap::{Source, tar::Shard};
 ///
 /// // SAFETY: nobody changes or truncates the file meanwhile.
 /// let shard = Shard::open(unsafe { Source::map("train-000000.tar")? })?;
@@ -186,7 +186,7 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
     /// [`Damaged`](crate::ErrorKind::Damaged) when it is none; [`Damaged`](crate::ErrorKind::Damaged) when it
     /// is sparse or ends behind the file; [`Truncated`](crate::ErrorKind::Truncated),
     /// [`Io`](crate::ErrorKind::Io), [`Io`](crate::ErrorKind::Io), those of [`Header::parse`] and
-    /// [`Layout::new`](crate::Layout::new).
+    /// [`Layout::new`](crate::layout::Layout::new).
     pub fn open(&self) -> Result<MappedArray<D>> {
         let opened = || {
             let place = self.find()?.array()?.moved_by(self.entry.start);

@@ -33,7 +33,7 @@ impl<D: Mapping> MappedArray<D> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Advice, OpenOptions, Source};
+    /// use npymap::{OpenOptions, Source, source::Advice};
     ///
     /// // SAFETY: nobody changes or truncates the file meanwhile.
     /// let source = unsafe { Source::map("data/penguins.npy")? };

@@ -20,7 +20,7 @@ use crate::source::{Source, file, platform};
 /// # Examples
 ///
 /// ```
-/// use npymap::{CreateOptions, Order, Version};
+/// use npymap::{CreateOptions, Order, npy::Version};
 ///
 /// let options = CreateOptions::new().order(Order::F).version(Version::V2);
 /// ```

@@ -19,7 +19,7 @@ use crate::source::mode::Mode;
 /// # Examples
 ///
 /// ```
-/// use npymap::{AnySource, MappedArray, Opened};
+/// use npymap::{MappedArray, array::Opened, source::AnySource};
 ///
 /// // SAFETY: nobody changes or truncates the file meanwhile.
 /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };

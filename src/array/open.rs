@@ -119,7 +119,7 @@ impl OpenOptions {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{OpenOptions, RawSpec, Source};
+    /// use npymap::{OpenOptions, Source, array::RawSpec};
     ///
     /// let raw = RawSpec::new("<f8".parse()?).shape(&[4]).offset(128);
     /// let first = OpenOptions::new().raw(raw).open(Source::read("data/penguins.npy")?)?;
@@ -151,7 +151,7 @@ impl OpenOptions {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{AnySource, OpenOptions, Opened};
+    /// use npymap::{OpenOptions, array::Opened, source::AnySource};
     ///
     /// // SAFETY: nobody changes or truncates the file meanwhile.
     /// let source = unsafe { AnySource::map("data/penguins.npy", "c".parse()?)? };
@@ -205,7 +205,7 @@ impl<D: Mapping> MappedArray<D> {
     /// [`Io`](crate::ErrorKind::Io) when the system refuses,
     /// [`Truncated`](crate::ErrorKind::Truncated) when elements are
     /// missing, those of [`Header::parse`] and
-    /// [`Layout::new`](crate::Layout::new).
+    /// [`Layout::new`](crate::layout::Layout::new).
     ///
     /// # Examples
     ///

@@ -17,7 +17,7 @@ use crate::layout::{Layout, Order};
 /// # Examples
 ///
 /// ```
-/// use npymap::{OpenOptions, RawSpec, Source, ndarray::Ix2};
+/// use npymap::{OpenOptions, Source, array::RawSpec, ndarray::Ix2};
 ///
 /// // A header of 128 bytes, then 342 × 4 numbers: the same as any raw file.
 /// let raw = RawSpec::new("<f8".parse()?).offset(128).shape(&[342, 4]);

@@ -23,7 +23,7 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Those of [`Header::read`](crate::Header::read) and
-    /// [`Layout::new`](crate::Layout::new);
+    /// [`Layout::new`](crate::layout::Layout::new);
     /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
     /// [`Io`](crate::ErrorKind::Io).
     ///

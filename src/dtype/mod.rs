@@ -86,7 +86,7 @@ pub enum Kind {
 /// # Examples
 ///
 /// ```
-/// use npymap::{ByteOrder, DType, Kind};
+/// use npymap::{ByteOrder, DType, dtype::Kind};
 ///
 /// let dtype: DType = ">f8".parse()?;
 /// assert_eq!((dtype.kind(), dtype.byte_order(), dtype.itemsize()), (Kind::Float, ByteOrder::Big, 8));

@@ -15,7 +15,7 @@ use crate::error::Result;
 /// # Examples
 ///
 /// ```
-/// use npymap::{Bool, MappedArray};
+/// use npymap::{MappedArray, element::Bool};
 ///
 /// let mut seen = MappedArray::anonymous(&"|b1".parse()?, &[8])?;
 /// seen.as_slice_mut::<Bool>()?[2] = Bool::new(true);

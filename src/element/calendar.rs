@@ -31,7 +31,7 @@ impl DateTime64 {
     /// # Examples
     ///
     /// ```
-    /// use npymap::DateTime64;
+    /// use npymap::element::DateTime64;
     ///
     /// let date = DateTime64::parse("2020-02-29T12:00", "s".parse()?)?;
     /// assert_eq!(date.ticks.0, 1_582_977_600);
@@ -55,7 +55,7 @@ impl DateTime64 {
     /// # Examples
     ///
     /// ```
-    /// use npymap::DateTime64;
+    /// use npymap::element::DateTime64;
     ///
     /// let date: DateTime64 = "1969-12-31T23:59".parse()?;
     /// assert_eq!(date.to_unit("D".parse()?)?.to_string(), "1969-12-31");
@@ -83,7 +83,7 @@ impl DateTime64 {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{DateTime64, Ticks, TimeDelta64};
+    /// use npymap::element::{DateTime64, Ticks, TimeDelta64};
     ///
     /// let date: DateTime64 = "2020-02-28".parse()?;
     /// let hours = TimeDelta64 { ticks: Ticks(36), unit: Some("h".parse()?) };
@@ -121,7 +121,7 @@ impl DateTime64 {
     /// # Examples
     ///
     /// ```
-    /// use npymap::DateTime64;
+    /// use npymap::element::DateTime64;
     ///
     /// let (from, to): (DateTime64, DateTime64) = ("2020-01".parse()?, "2020-03-01".parse()?);
     /// assert_eq!(to.since(from)?.to_string(), "60 days");
@@ -184,7 +184,7 @@ impl TimeDelta64 {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Ticks, TimeDelta64};
+    /// use npymap::element::{Ticks, TimeDelta64};
     ///
     /// let delta = TimeDelta64 { ticks: Ticks(-90), unit: Some("m".parse()?) };
     /// assert_eq!(delta.to_unit("h".parse()?)?.to_string(), "-2 hours");

@@ -65,7 +65,7 @@ with_unit! {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{DateTime64, MappedArray, Ticks};
+    /// use npymap::{MappedArray, element::{DateTime64, Ticks}};
     ///
     /// let mut days = MappedArray::anonymous(&">M8[D]".parse()?, &[1])?;
     /// days.view_mut::<Ticks>()?.set(0, Ticks(18_321))?;
@@ -81,7 +81,7 @@ with_unit! {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Ticks, TimeDelta64};
+    /// use npymap::element::{Ticks, TimeDelta64};
     ///
     /// let delta = TimeDelta64 { ticks: Ticks(5), unit: Some("25s".parse()?) };
     /// assert_eq!(delta.to_string(), "125 seconds");

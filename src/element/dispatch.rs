@@ -12,7 +12,7 @@
 /// | `real` | `bool`, and those of `integer` and `float` |
 /// | `complex` | `Complex<f32>`, `Complex<f64>` |
 /// | `number` | those of `real` and `complex` |
-/// | `any` | those of `real` and `complex`, and [`Ticks`](crate::Ticks) for dates |
+/// | `any` | those of `real` and `complex`, and [`Ticks`](crate::element::Ticks) for dates |
 ///
 /// # Examples
 ///
@@ -23,9 +23,9 @@
 ///
 /// fn mean<D: AsRef<[u8]>>(array: &MappedArray<D>) -> Result<Option<f64>> {
 ///     let sum = with_type!(array.dtype(), real T => {
-///         array.view::<T>()?.fold(0.0, |sum, x| sum + npymap::Real::to_f64(x))
+///         array.view::<T>()?.fold(0.0, |sum, x| sum + npymap::element::Real::to_f64(x))
 ///     }, _ => return Ok(None));
-///     Ok(Some(sum / npymap::Real::to_f64(array.len() as u64)))
+///     Ok(Some(sum / npymap::element::Real::to_f64(array.len() as u64)))
 /// }
 ///
 /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
@@ -71,11 +71,11 @@ macro_rules! __with_type {
             UInt 1 u8, UInt 2 u16, UInt 4 u32, UInt 8 u64,
             Float 2 $crate::half::f16, Float 4 f32, Float 8 f64,
             Complex 8 $crate::num_complex::Complex<f32>, Complex 16 $crate::num_complex::Complex<f64>,
-            DateTime 8 $crate::Ticks, TimeDelta 8 $crate::Ticks)
+            DateTime 8 $crate::element::Ticks, TimeDelta 8 $crate::element::Ticks)
     };
     (@match $key:expr, $T:ident, $body:expr, $other:expr; $($kind:ident $size:literal $type:ty),*) => {
         match $key {
-            $(($crate::Kind::$kind, $size) => {
+            $(($crate::dtype::Kind::$kind, $size) => {
                 type $T = $type;
                 $body
             })*

@@ -26,7 +26,7 @@ impl DateTime64 {
     /// # Examples
     ///
     /// ```
-    /// use npymap::DateTime64;
+    /// use npymap::element::DateTime64;
     ///
     /// let date: DateTime64 = "2020-02-29T12:34:56.5".parse()?;
     /// assert_eq!(date.to_civil()?.to_string(), "2020-02-29T12:34:56.5");
@@ -60,7 +60,7 @@ impl DateTime64 {
     /// # Examples
     ///
     /// ```
-    /// use npymap::DateTime64;
+    /// use npymap::element::DateTime64;
     ///
     /// let noon: DateTime64 = "2020-02-29T12:00:00".parse()?;
     /// assert_eq!(DateTime64::from_civil(noon.to_civil()?, "D".parse()?)?.to_string(), "2020-02-29");
@@ -98,7 +98,7 @@ impl TimeDelta64 {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Ticks, TimeDelta64};
+    /// use npymap::element::{Ticks, TimeDelta64};
     ///
     /// let delta = TimeDelta64 { ticks: Ticks(-1500), unit: Some("ms".parse()?) };
     /// assert_eq!(delta.to_duration()?.as_millis(), -1500);

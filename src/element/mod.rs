@@ -32,6 +32,7 @@ use crate::error::{DTypeError, Result};
 use crate::kernel;
 
 pub use boolean::Bool;
+pub use cast::{Casting, Number};
 pub use date::{DateTime64, TimeDelta64};
 pub use endian::{Be, Le};
 use fast::{Decoded, FastPath};
@@ -42,6 +43,7 @@ pub use strings::{Bytes, CodePoint, Text};
 pub(crate) use strings::{character, text};
 pub(crate) use text::{decode_points, trimmed};
 pub(crate) use total::{ROWS, STREAMS};
+pub use value::Value;
 
 /// A value that an element of some dtype decodes to and from.
 ///
@@ -58,7 +60,7 @@ pub(crate) use total::{ROWS, STREAMS};
 /// | subarrays | `[T; N]` |
 /// | structs, by position | tuples of up to twelve |
 /// | every dtype of `N` bytes | `[u8; N]`, its bytes as they lie |
-/// | every dtype | [`Value`](crate::Value) |
+/// | every dtype | [`Value`] |
 ///
 /// Byte order and alignment don't matter; they are part of what is known at
 /// run time, the [`Codec`](Element::Codec).
@@ -139,7 +141,7 @@ fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
 
 /// An element whose values are the bytes in memory, so that references to
 /// them can be lent: all of [`Element`]'s own but `bool`, `String`, tuples and
-/// [`Value`](crate::Value).
+/// [`Value`].
 ///
 /// Plain numbers need this machine's byte order and an aligned address;
 /// [`Le`] and [`Be`] of them stand at any address. `derive(Element)` and
@@ -157,7 +159,7 @@ fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be borrowed in place: use `npymap::Bool` for `bool`, `npymap::Bytes` or `npymap::Text` for text, `u64` for `usize`; for a struct `#[derive(npymap::Record)]` with `#[record(in_place)]`, for a newtype `#[derive(npymap::Element)]` with `#[repr(transparent)]`",
+    message = "`{Self}` cannot be borrowed in place: use `npymap::element::Bool` for `bool`, `npymap::element::Bytes` or `npymap::element::Text` for text, `u64` for `usize`; for a struct `#[derive(npymap::Record)]` with `#[record(in_place)]`, for a newtype `#[derive(npymap::Element)]` with `#[repr(transparent)]`",
     label = "not borrowed in place; `view` decodes elements"
 )]
 pub trait InPlace: Element + Pod {

@@ -21,7 +21,7 @@ use crate::kernel::Part;
 ///
 /// ```
 /// # #[cfg(feature = "derive")] {
-/// use npymap::{DType, Pad, Record, bytemuck};
+/// use npymap::{DType, Record, bytemuck, element::Pad};
 ///
 /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable, Record)]
 /// #[record(in_place)]

@@ -4,7 +4,7 @@
 //! The first is one it takes; each other one differs in one thing.
 //!
 //! ```
-//! use npymap::{Pad, Record, Ticks, bytemuck::{Pod, Zeroable}};
+//! use npymap::{Record, bytemuck::{Pod, Zeroable}, element::{Pad, Ticks}};
 //!
 //! #[derive(Clone, Copy, Pod, Zeroable, Record)]
 //! #[record(in_place)]
@@ -20,7 +20,7 @@
 //! Padding that has no name:
 //!
 //! ```compile_fail
-//! use npymap::{Pad, Record, Ticks, bytemuck::{Pod, Zeroable}};
+//! use npymap::{Record, bytemuck::{Pod, Zeroable}, element::{Pad, Ticks}};
 //!
 //! #[derive(Clone, Copy, Pod, Zeroable, Record)]
 //! #[record(in_place)]
@@ -35,7 +35,7 @@
 //! A date whose unit nobody says:
 //!
 //! ```compile_fail
-//! use npymap::{Pad, Record, Ticks, bytemuck::{Pod, Zeroable}};
+//! use npymap::{Record, bytemuck::{Pod, Zeroable}, element::{Pad, Ticks}};
 //!
 //! #[derive(Clone, Copy, Pod, Zeroable, Record)]
 //! #[record(in_place)]
@@ -50,7 +50,7 @@
 //! No promise that any bytes are values:
 //!
 //! ```compile_fail
-//! use npymap::{Pad, Record, Ticks, bytemuck::{Pod, Zeroable}};
+//! use npymap::{Record, bytemuck::{Pod, Zeroable}, element::{Pad, Ticks}};
 //!
 //! #[derive(Clone, Copy, Zeroable, Record)]
 //! #[record(in_place)]
@@ -66,7 +66,7 @@
 //! A field of which not all bytes are values:
 //!
 //! ```compile_fail
-//! use npymap::{Pad, Record, Ticks, bytemuck::{Pod, Zeroable}};
+//! use npymap::{Record, bytemuck::{Pod, Zeroable}, element::{Pad, Ticks}};
 //!
 //! #[derive(Clone, Copy, Pod, Zeroable, Record)]
 //! #[record(in_place)]

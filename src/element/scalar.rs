@@ -65,7 +65,7 @@ mod scalars {
 /// # Examples
 ///
 /// ```
-/// use npymap::{MappedArray, Ticks};
+/// use npymap::{MappedArray, element::Ticks};
 ///
 /// let mut dates = MappedArray::anonymous(&"<M8[D]".parse()?, &[2])?;
 /// dates.as_slice_mut::<Ticks>()?.copy_from_slice(&[Ticks(20_000), Ticks::NAT]);

@@ -16,7 +16,7 @@ use crate::error::{DTypeError, Error, Result, excerpt};
 /// # Examples
 ///
 /// ```
-/// use npymap::{Bytes, MappedArray};
+/// use npymap::{MappedArray, element::Bytes};
 ///
 /// let mut codes = MappedArray::anonymous(&"|S4".parse()?, &[2])?;
 /// codes.as_slice_mut::<Bytes<4>>()?[1] = "EGLL".parse()?;
@@ -189,7 +189,7 @@ code_point!(Be, Big);
 /// # Examples
 ///
 /// ```
-/// use npymap::{MappedArray, Text};
+/// use npymap::{MappedArray, element::Text};
 ///
 /// let mut names = MappedArray::anonymous(&"<U3".parse()?, &[2])?;
 /// names.as_slice_mut::<Text<3>>()?[1] = "añ".parse()?;

@@ -40,7 +40,7 @@ pub enum ErrorKind {
     LimitExceeded,
     /// Something else changed or replaced the file after it was opened.
     Changed,
-    /// Others hold a lock on the file: see [`Locking`](crate::Locking).
+    /// Others hold a lock on the file: see [`Locking`](crate::source::Locking).
     Locked,
     /// The elements are not of the type asked for, or cannot be used as that
     /// type in place.

@@ -5,6 +5,8 @@ pub(crate) mod axes;
 pub(crate) mod geometry;
 pub(crate) mod row_index;
 
+pub use row_index::{RowIndex, TakeMode};
+
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, MAX_NDIM};
 use crate::error::{Result, ShapeError};
@@ -40,7 +42,7 @@ pub enum Order {
 /// # Examples
 ///
 /// ```
-/// use npymap::{DType, Layout, Order};
+/// use npymap::{DType, Order, layout::Layout};
 ///
 /// let layout = Layout::new(DType::of::<f32>(), &[3, 4], Order::C, 128)?;
 /// assert_eq!(layout.byte_strides(), [16, 4]);

@@ -37,7 +37,7 @@ row_index! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
 /// # Examples
 ///
 /// ```
-/// use npymap::TakeMode;
+/// use npymap::layout::TakeMode;
 ///
 /// let indices = [-1, 2, 10];
 /// assert_eq!(TakeMode::Wrap.resolve(&indices, 4)?, [3, 2, 2]);

@@ -17,12 +17,12 @@ use crate::view::fits;
 /// another, and `offsets`, where in it each row starts, and where the last one
 /// ends. What doesn't fit together is an error when it is met.
 ///
-/// [`RaggedAppender`](crate::RaggedAppender) writes them.
+/// [`RaggedAppender`](crate::loader::RaggedAppender) writes them.
 ///
 /// # Examples
 ///
 /// ```
-/// use npymap::{CreateOptions, DType, MappedArray, Ragged, RaggedAppender};
+/// use npymap::{CreateOptions, DType, MappedArray, loader::{Ragged, RaggedAppender}};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let [data, offsets] = ["data.npy", "offsets.npy"].map(|name| directory.path().join(name));

@@ -12,7 +12,7 @@ use crate::write::append::{Appender, RecoverOptions};
 /// Offsets that wait for their data to be written.
 const PENDING: usize = 8192;
 
-/// Adds rows to the two files of a [`Ragged`](crate::Ragged) array.
+/// Adds rows to the two files of a [`Ragged`](crate::loader::Ragged) array.
 ///
 /// Elements are written before the offsets that lead to them. When the process
 /// dies in between, there are elements that no row has: readers don't see

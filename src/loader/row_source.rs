@@ -9,18 +9,18 @@ use crate::error::Result;
 use crate::layout::row_index::RowIndex;
 
 /// A source of rows of equal length: [`Rows`](crate::Rows) and their windows,
-/// [`ArrayFile`](crate::ArrayFile), [`Stacked`](crate::Stacked).
+/// [`ArrayFile`](crate::ArrayFile), [`Stacked`](crate::loader::Stacked).
 ///
 /// Each has these methods of its own as well; the trait is for code that takes
 /// any of them. A row is what one index of the first axis selects. All methods
 /// take the indices first, then the output, in C order; indices are checked
 /// before anything is written. Negative ones are errors: for others see
-/// [`TakeMode::resolve`](crate::TakeMode::resolve).
+/// [`TakeMode::resolve`](crate::layout::TakeMode::resolve).
 ///
 /// # Examples
 ///
 /// ```
-/// use npymap::{ArrayFile, MappedArray, Result, RowSource};
+/// use npymap::{ArrayFile, MappedArray, Result, loader::RowSource};
 ///
 /// fn mean(rows: &impl RowSource, indices: &[usize]) -> Result<f64> {
 ///     let mut batch = vec![0.0_f64; indices.len() * rows.row_len()];

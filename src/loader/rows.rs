@@ -36,7 +36,7 @@ use crate::view::{Parts, field_geometry};
 /// one, or have one each.
 ///
 /// Indices are checked before anything is written, and negative ones are
-/// errors; [`TakeMode`] wraps and clips.
+/// errors; [`TakeMode`](crate::layout::TakeMode) wraps and clips.
 #[derive(Clone, Debug)]
 pub struct Rows {
     map: Map,

@@ -98,7 +98,7 @@ pub enum Tail {
 /// # Examples
 ///
 /// ```
-/// use npymap::{Sampler, SamplerState};
+/// use npymap::{Sampler, loader::SamplerState};
 ///
 /// let words: [u64; 4] = Sampler::shuffled(10, 1).state().into();
 /// assert_eq!(SamplerState::from(words), Sampler::shuffled(10, 1).state());
@@ -237,7 +237,7 @@ impl Sampler {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Sampler, Share, Tail};
+    /// use npymap::{Sampler, loader::{Share, Tail}};
     ///
     /// let share = Share { rank: 1, world: 3, ..Share::default() };
     /// let one = Sampler::shuffled(10, 5).share(share)?;

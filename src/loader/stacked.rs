@@ -45,7 +45,7 @@ impl Stacked {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, Result, Stacked, write_npy, ndarray::arr2};
+    /// use npymap::{MappedArray, Result, write_npy, loader::Stacked, ndarray::arr2};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let paths = ["one.npy", "two.npy"].map(|name| directory.path().join(name));

@@ -33,12 +33,12 @@ impl Header {
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when fields overlap or
     /// are out of order, or the dtype is a subarray; those of
-    /// [`Layout::new`](crate::Layout::new).
+    /// [`Layout::new`](crate::layout::Layout::new).
     ///
     /// # Examples
     ///
     /// ```
-    /// use npymap::{DType, Header, Order, Version};
+    /// use npymap::{DType, Header, Order, npy::Version};
     ///
     /// let header = Header::new(DType::of::<f32>(), &[3, 4], Order::C)?;
     /// assert_eq!((header.version, header.data_offset), (Version::V1, 128));
@@ -70,7 +70,7 @@ impl Header {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{DType, Header, Order, Version};
+    /// use npymap::{DType, Header, Order, npy::Version};
     ///
     /// let header = Header::new(DType::of::<f32>(), &[3, 4], Order::C)?;
     /// let encoded = header.encode(Some(Version::V2))?;

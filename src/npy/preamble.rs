@@ -51,7 +51,7 @@ impl Version {
     /// # Examples
     ///
     /// ```
-    /// use npymap::Version;
+    /// use npymap::npy::Version;
     ///
     /// let version = Version::read(&b"\x93NUMPY\x02\x00"[..])?;
     /// assert_eq!(version, Version::V2);
@@ -135,7 +135,7 @@ struct WireV2 {
 /// # Examples
 ///
 /// ```
-/// use npymap::{Preamble, Version};
+/// use npymap::npy::{Preamble, Version};
 ///
 /// let preamble = Preamble::parse(b"\x93NUMPY\x01\x00\x76\x00{'descr': ")?;
 /// assert_eq!((preamble.version(), preamble.header_len()), (Version::V1, 118));

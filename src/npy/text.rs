@@ -11,7 +11,7 @@ use crate::error::{HeaderError, Result, SystemError};
 /// # Examples
 ///
 /// ```
-/// use npymap::{HeaderText, MAX_HEADER_LEN};
+/// use npymap::npy::{HeaderText, MAX_HEADER_LEN};
 ///
 /// let file = std::fs::File::open("data/penguins.npy")?;
 /// let text = HeaderText::read(&file, MAX_HEADER_LEN)?;

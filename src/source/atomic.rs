@@ -39,7 +39,7 @@ const MAX_LINKS: usize = 40;
 /// ```
 /// use std::io::Write as _;
 ///
-/// use npymap::AtomicFile;
+/// use npymap::source::AtomicFile;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("report.txt");
@@ -117,7 +117,7 @@ impl AtomicFile {
     /// ```
     /// use std::io::Write as _;
     ///
-    /// use npymap::{AtomicFile, Locking};
+    /// use npymap::source::{AtomicFile, Locking};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("counter");

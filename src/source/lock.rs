@@ -35,7 +35,7 @@ pub enum Locking {
 /// # Examples
 ///
 /// ```
-/// use npymap::{FileLock, LockKind};
+/// use npymap::source::{FileLock, LockKind};
 ///
 /// let reading = FileLock::acquire("data/penguins.npy", LockKind::Shared)?;
 /// assert!(FileLock::try_acquire("data/penguins.npy", LockKind::Exclusive)?.is_none());
@@ -88,7 +88,7 @@ impl FileLock {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{FileLock, LockKind};
+    /// use npymap::source::{FileLock, LockKind};
     ///
     /// let file = tempfile::NamedTempFile::new()?;
     /// let lock = FileLock::acquire_file(file.as_file(), LockKind::Exclusive)?;
@@ -127,7 +127,7 @@ impl FileLock {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{ErrorKind, FileLock, Locking};
+    /// use npymap::{ErrorKind, source::{FileLock, Locking}};
     ///
     /// let file = tempfile::NamedTempFile::new()?;
     /// let lock = FileLock::exclusive(file.path(), Locking::Try)?;

@@ -17,6 +17,14 @@ pub(crate) mod read_ahead;
 pub(crate) mod storage;
 mod unfinished;
 
+pub use atomic::AtomicFile;
+pub use lock::{FileLock, Locking};
+pub use map::{Map, MapMut};
+pub use mode::Mode;
+pub use pages::Mapping;
+pub use platform::{Advice, LockKind};
+pub use storage::ReadAt;
+
 use std::fmt;
 use std::fs::File;
 use std::marker::PhantomData;
@@ -24,19 +32,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, RequestError, Result, SystemError};
-use crate::source::lock::Locking;
-use crate::source::map::{Map, MapMut, Mappable, Ranges};
-use crate::source::mode::Mode;
-use crate::source::pages::Mapping;
-use crate::source::storage::{InMemory, ReadAt, Storage};
+use crate::source::map::{Mappable, Ranges};
+use crate::source::storage::{InMemory, Storage};
 
 /// Where the bytes of one or more arrays come from.
 ///
 /// A source knows nothing of formats, and every format opens from any source:
 /// [`MappedArray::from_source`](crate::MappedArray::from_source),
 /// [`OpenOptions::open`](crate::OpenOptions::open),
-/// [`Npz::open`](crate::Npz::open), [`Ten::open`](crate::Ten::open),
-/// [`Shard::open`](crate::Shard::open), [`open_any`](crate::open_any).
+/// [`Npz::open`](crate::Npz::open), [`Ten::open`](crate::ten::Ten::open),
+/// [`Shard::open`](crate::tar::Shard::open), [`open_any`](crate::open_any).
 ///
 /// `D` is the type that holds the bytes of the arrays: [`Map`] if they can only
 /// be read, [`MapMut`] if they can be written.
@@ -240,14 +245,14 @@ impl Source<MapMut> {
     ///
     /// # Errors
     ///
-    /// Those of [`FileLock::exclusive`](crate::FileLock::exclusive);
+    /// Those of [`FileLock::exclusive`](crate::source::FileLock::exclusive);
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a source that was not
     /// opened by path to be written.
     ///
     /// # Examples
     ///
     /// ```
-    /// use npymap::{ErrorKind, Locking, MappedArray, OpenOptions, Source};
+    /// use npymap::{ErrorKind, MappedArray, OpenOptions, Source, source::Locking};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("penguins.npy");
@@ -329,7 +334,7 @@ impl Source<MapMut> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, ReadAt, Source};
+    /// use npymap::{MappedArray, Source, source::ReadAt};
     ///
     /// struct Reversed(Vec<u8>);
     ///

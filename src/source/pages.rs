@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::source::platform::Advice;
 
-/// What is mapped: [`Map`](crate::Map) and [`MapMut`](crate::MapMut). Sealed.
+/// What is mapped: [`Map`](crate::source::Map) and [`MapMut`](crate::source::MapMut). Sealed.
 pub trait Mapping: AsRef<[u8]> + Send + Sync + Sized + sealed::Pages + 'static {}
 
 pub(crate) mod sealed {

@@ -38,7 +38,7 @@ impl ViewMut<'_, Value> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Casting, MappedArray};
+    /// use npymap::{MappedArray, element::Casting};
     ///
     /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
     /// let mut small = MappedArray::anonymous(&">f4".parse()?, &[342, 4])?;

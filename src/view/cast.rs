@@ -28,7 +28,7 @@ impl<T: Number> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::Casting;
+    /// use npymap::element::Casting;
     ///
     /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
@@ -82,7 +82,7 @@ impl View<'_, Value> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Casting, MappedArray};
+    /// use npymap::{MappedArray, element::Casting};
     ///
     /// let counts = MappedArray::anonymous(&"[('n', '>u2')]".parse()?, &[3])?;
     /// let wide = counts.field("n")?.to_ndarray_as::<f64>(Casting::Safe)?;

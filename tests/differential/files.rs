@@ -1,6 +1,6 @@
 //! Whole files, of several classes: from what NumPy writes to what nobody does.
 
-use npymap::{Header, HeaderText};
+use npymap::{Header, npy::HeaderText};
 
 use super::header::dictionary;
 use super::literal::soup;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use npymap::{DynView, Header, Kind, MappedArray, OpenOptions, Order, Value};
+use npymap::{Header, MappedArray, OpenOptions, Order, Value, dtype::Kind, view::DynView};
 
 use crate::oracle::hex;
 use crate::support::open;

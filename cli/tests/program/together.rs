@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use npymap::{FileLock, LockKind};
+use npymap::source::{FileLock, LockKind};
 
 use crate::run::{penguins, printed, quick, refused};
 

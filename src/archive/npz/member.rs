@@ -108,7 +108,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
     /// [`Truncated`](crate::ErrorKind::Truncated) when the file was truncated since it was opened,
     /// [`Io`](crate::ErrorKind::Io), [`Io`](crate::ErrorKind::Io), and those of
-    /// [`Header::parse`] and [`Layout::new`](crate::Layout::new).
+    /// [`Header::parse`] and [`Layout::new`](crate::layout::Layout::new).
     pub fn open(&self) -> Result<MappedArray<D>> {
         self.named(self.array())
     }

@@ -30,7 +30,7 @@ struct Wire {
 /// # Examples
 ///
 /// ```
-/// use npymap::{DType, TenHeader};
+/// use npymap::{DType, ten::TenHeader};
 ///
 /// let header = TenHeader::new(&DType::of::<f32>(), &[2, 3], "img")?;
 /// let payload = header.encode();

@@ -100,7 +100,7 @@ impl<D: Mapping> Ten<D> {
     /// [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic, negative lengths, unknown
     /// types, other names; [`Truncated`](crate::ErrorKind::Truncated) when it ends too early;
     /// [`Unsupported`](crate::ErrorKind::Unsupported), [`Io`](crate::ErrorKind::Io), those of
-    /// [`Layout::new`](crate::Layout::new).
+    /// [`Layout::new`](crate::layout::Layout::new).
     pub fn open(source: Source<D>) -> Result<Ten<D>> {
         TenOptions::new().open(source)
     }

@@ -109,7 +109,7 @@ fn held(header: &TenHeader, size: u64) -> Result<usize> {
 /// [`Damaged`](crate::ErrorKind::Damaged),
 /// [`Truncated`](crate::ErrorKind::Truncated),
 /// [`InvalidInput`](crate::ErrorKind::InvalidInput), those of
-/// [`Layout::new`](crate::Layout::new).
+/// [`Layout::new`](crate::layout::Layout::new).
 pub fn decode_buffer(bytes: &[u8]) -> Result<Vec<Named<&[u8]>>> {
     let payloads = chunk::decode_chunks(bytes)?;
     decode_list(&payloads)
@@ -148,7 +148,7 @@ pub fn decode_list<'a>(payloads: &[&'a [u8]]) -> Result<Vec<Named<&'a [u8]>>> {
 /// # Examples
 ///
 /// ```
-/// use npymap::{ndarray::arr1, ten};
+/// use npymap::{ten, ndarray::arr1};
 ///
 /// let mut stream = Vec::new();
 /// ten::write(&mut stream, &[&arr1(&[1_u8, 2]), &arr1(&[0.5_f64])])?;

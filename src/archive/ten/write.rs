@@ -153,7 +153,7 @@ impl<T: Element + Typed, D: Dimension> Tensor for ndarray::Array<T, D> {
 ///
 /// ```
 /// use npymap::ndarray::{arr1, arr2};
-/// use npymap::ten::{self, TenWriteOptions};
+/// use npymap::ten::{TenWriteOptions, self};
 ///
 /// let (image, class) = (arr2(&[[0.5_f32, 1.0], [0.0, 0.25]]), arr1(&[7_i64]));
 /// let bytes = TenWriteOptions::new().infos(&["img", "cls"]).encode_buffer(&[&image, &class])?;

@@ -19,7 +19,7 @@ pub(crate) use number::{Wide, nearest_half, same};
 /// # Examples
 ///
 /// ```
-/// use npymap::{Casting, DType};
+/// use npymap::{DType, element::Casting};
 ///
 /// let (from, to): (DType, DType) = ("<i4".parse()?, "<f4".parse()?);
 /// assert!(!from.can_cast(&to, Casting::Safe));

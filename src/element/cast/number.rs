@@ -41,7 +41,7 @@ pub trait Number: Element + Typed + Copy + PartialEq + sealed::Sealed {
     /// # Examples
     ///
     /// ```
-    /// use npymap::Number as _;
+    /// use npymap::element::Number as _;
     ///
     /// assert_eq!(300_i32.cast::<u8>(), 44);
     /// assert_eq!((-1.9_f64).cast::<i16>(), -1);

@@ -32,14 +32,14 @@ use crate::source::platform::Stat;
 ///
 /// | after | a dying process loses | a dying machine may lose |
 /// |---|---|---|
-/// | `append` | what is in the buffer | everything since the last `sync`; what it leaves may need [`recover`](crate::recover()) |
+/// | `append` | what is in the buffer | everything since the last `sync`; what it leaves may need [`recover`](crate::write::recover()) |
 /// | `flush`, drop | nothing | the same |
 /// | [`sync`](Appender::sync), [`close`](Appender::close) | nothing | nothing |
 /// | dying during a write | rows not yet counted in the header | the same |
 ///
 /// A process that dies between the two writes leaves an array with its old
 /// shape and some bytes behind it: every reader takes it, but to add to it
-/// again is refused until [`recover`](crate::recover()) was called.
+/// again is refused until [`recover`](crate::write::recover()) was called.
 ///
 /// A header without room for one digit more, as writers before NumPy 1.23
 /// leave it, is made longer when that digit comes: the file is copied to a new
@@ -416,7 +416,7 @@ impl fmt::Debug for Appender {
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("penguins.npy");
 /// std::fs::copy("data/penguins.npy", &path)?;
-/// npymap::resize(&path, 400)?;
+/// npymap::write::resize(&path, 400)?;
 /// assert_eq!(npymap::Header::read(std::fs::File::open(&path)?)?.shape, [400, 4]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -29,7 +29,7 @@ use crate::source::{atomic, file};
 /// // Somebody dies while they add two rows of 32 bytes.
 /// std::fs::File::options().append(true).open(&path)?.write_all(&[0; 50])?;
 ///
-/// let done = npymap::recover(&path)?;
+/// let done = npymap::write::recover(&path)?;
 /// assert_eq!((done.said, done.shape, done.dropped), (vec![342, 4], vec![343, 4], 18));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -68,12 +68,12 @@ pub fn read_npy<T: Element, D: Dimension>(path: impl AsRef<Path>) -> Result<Arra
 /// use npymap::ndarray::{Array0, Array1, arr0, arr1};
 ///
 /// let mut stream = Vec::new();
-/// npymap::write_npy_to(&mut stream, &arr1(&[1_u16, 2, 3]))?;
-/// npymap::write_npy_to(&mut stream, &arr0(0.5_f64))?;
+/// npymap::write::write_npy_to(&mut stream, &arr1(&[1_u16, 2, 3]))?;
+/// npymap::write::write_npy_to(&mut stream, &arr0(0.5_f64))?;
 ///
 /// let mut stream = stream.as_slice();
-/// let first: Array1<u16> = npymap::read_npy_from(&mut stream)?;
-/// let second: Array0<f64> = npymap::read_npy_from(&mut stream)?;
+/// let first: Array1<u16> = npymap::write::read_npy_from(&mut stream)?;
+/// let second: Array0<f64> = npymap::write::read_npy_from(&mut stream)?;
 /// assert_eq!((first.sum(), second.into_scalar()), (6, 0.5));
 /// assert!(stream.is_empty());
 /// # Ok::<(), npymap::Error>(())

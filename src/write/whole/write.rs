@@ -56,7 +56,7 @@ pub fn write_npy<T: Element + Typed, D: Dimension>(
 /// use npymap::{Header, ndarray::arr0};
 ///
 /// let mut bytes = Vec::new();
-/// npymap::write_npy_to(&mut bytes, &arr0(true))?;
+/// npymap::write::write_npy_to(&mut bytes, &arr0(true))?;
 /// assert_eq!(Header::parse(&bytes)?.dtype.to_string(), "'|b1'");
 /// # Ok::<(), npymap::Error>(())
 /// ```
@@ -73,7 +73,7 @@ pub fn write_npy_to<T: Element + Typed, D: Dimension>(
 /// # Examples
 ///
 /// ```
-/// use npymap::{Header, WriteOptions, ndarray::array};
+/// use npymap::{Header, ndarray::array, write::WriteOptions};
 ///
 /// let words = array!["one".to_owned(), "zwölf".to_owned()];
 /// let mut bytes = Vec::new();
@@ -125,7 +125,7 @@ impl WriteOptions {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{Version, WriteOptions, ndarray::arr1};
+    /// use npymap::{ndarray::arr1, npy::Version, write::WriteOptions};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("big-endian.npy");

@@ -1,4 +1,4 @@
-// says: use `npymap::Bool` for `bool`
+// says: use `npymap::element::Bool` for `bool`
 fn main() {
     let array = npymap::MappedArray::anonymous(&"<u8".parse().unwrap(), &[1]).unwrap();
     let _ = array.as_slice::<bool>();
