@@ -25,6 +25,7 @@ pub use ndarray;
 pub use num_complex;
 
 pub use archive::any;
+#[doc(inline)]
 pub use archive::any::open_any;
 #[cfg(feature = "npz")]
 pub use archive::npz;
@@ -72,16 +73,27 @@ pub use npymap_derive::Record;
 pub use npymap_derive::Element;
 
 #[cfg(feature = "npz")]
+#[doc(inline)]
 pub use archive::npz::Npz;
+#[doc(inline)]
 pub use array::{ArrayFile, CreateOptions, MappedArray, MappedArrayMut, OpenOptions};
+#[doc(inline)]
 pub use dtype::{ByteOrder, DType};
+#[doc(inline)]
 pub use element::{Be, Element, Le, Value};
+#[doc(inline)]
 pub use error::{Error, ErrorKind, Result};
+#[doc(inline)]
 pub use layout::Order;
+#[doc(inline)]
 pub use loader::{BatchOptions, Rows, Sampler};
+#[doc(inline)]
 pub use npy::Header;
+#[doc(inline)]
 pub use source::{Mode, Source};
+#[doc(inline)]
 pub use view::{Indices, View, ViewMut};
+#[doc(inline)]
 pub use write::{Appender, read_npy, write_npy};
 
 pub mod sharing {
