@@ -7,8 +7,6 @@ use npymap::{
     write::{read_npy_from, write_npy_to},
 };
 
-use crate::support::header_with;
-
 /// Runs everything here.
 pub(crate) fn all() -> Result<()> {
     arrays()?;
@@ -114,7 +112,7 @@ fn rows() -> Result<()> {
 
 fn missing_files_are_errors() {
     assert!(MappedArray::read("no such file.npy").is_err());
-    assert!(header_with(&OpenOptions::new(), "no such file.npy").is_err());
+    assert!(npymap::Source::read("no such file.npy").is_err());
 }
 
 #[test]
