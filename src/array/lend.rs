@@ -7,7 +7,7 @@ use crate::element::fast::FastPath as _;
 use crate::element::{Element, InPlace, short_name, works_for};
 use crate::error::{DTypeError, ExtentError, Result};
 use crate::layout::Layout;
-use crate::view::{DynView, DynViewMut, View, ViewMut};
+use crate::view::{DynView, DynViewMut, View, ViewMut, slice};
 
 impl<D: AsRef<[u8]>> MappedArray<D> {
     /// Views all elements, decoded to `T` as they are read.
@@ -85,7 +85,9 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn as_slice<T: InPlace>(&self) -> Result<&[T]> {
-        self.origin.named(exact::<T>(&self.layout).and_then(|()| self.view::<T>()?.as_slice()))
+        let lent = exact::<T>(&self.layout)
+            .and_then(|codec| slice(self.data.as_ref(), &self.layout, &codec));
+        self.origin.named(lent)
     }
 
     /// Lends all elements as an ndarray view of `N` axes, in C or Fortran
@@ -110,7 +112,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn as_ndarray<T: InPlace, N: Dimension>(&self) -> Result<ArrayView<'_, T, N>> {
-        self.origin.named(exact::<T>(&self.layout).and_then(|()| self.view::<T>()?.as_ndarray()))
+        self.origin.named(exact::<T>(&self.layout).and_then(|_| self.view::<T>()?.as_ndarray()))
     }
 }
 
@@ -153,7 +155,7 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
         let MappedArray { layout, data, origin } = self;
         origin.named(
             exact::<T>(layout)
-                .and_then(|()| ViewMut::from_bytes(data.as_mut(), layout)?.into_slice()),
+                .and_then(|_| ViewMut::from_bytes(data.as_mut(), layout)?.into_slice()),
         )
     }
 
@@ -177,17 +179,17 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
         let MappedArray { layout, data, origin } = self;
         origin.named(
             exact::<T>(layout)
-                .and_then(|()| ViewMut::from_bytes(data.as_mut(), layout)?.into_ndarray()),
+                .and_then(|_| ViewMut::from_bytes(data.as_mut(), layout)?.into_ndarray()),
         )
     }
 }
 
 /// Checks that elements are values of `T` as they lie, but for their address.
-fn exact<T: InPlace>(layout: &Layout) -> Result<()> {
+fn exact<T: InPlace>(layout: &Layout) -> Result<T::Codec> {
     let dtype = layout.dtype();
     let codec = T::codec(dtype)?;
     if T::is_in_place(&codec) {
-        return Ok(());
+        return Ok(codec);
     }
     if let Some(error) = T::fast_path().inexact(&codec) {
         return Err(error);

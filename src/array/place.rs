@@ -62,10 +62,10 @@ impl Place {
         self.offset.checked_add(u64::try_from(self.layout.nbytes()).ok()?)
     }
 
-    /// Finds all elements in a file of so many bytes.
-    pub(crate) fn inside(self, len: u64) -> Result<Place> {
+    /// An error unless a file of so many bytes has all elements.
+    pub(crate) fn check_inside(&self, len: u64) -> Result<()> {
         match self.end() {
-            Some(end) if end <= len => Ok(self),
+            Some(end) if end <= len => Ok(()),
             Some(needed) => Err(ExtentError::ShortFile { needed, found: len }.into()),
             None => Err(self.too_large()),
         }
@@ -99,13 +99,22 @@ impl OpenOptions {
         let len = storage.len();
         let place = match &self.raw {
             Some(_) if len == 0 => Err(ExtentError::Empty.into()),
-            Some(raw) => raw.place(self.offset, len).and_then(|place| place.inside(len)),
+            Some(raw) => self.raw_place(raw, len),
             None => settled(storage, |len| {
                 let header = self.read_header(storage, len)?;
-                Place::of(&header, self.offset)?.inside(len)
+                let place = Place::of(&header, self.offset)?;
+                place.check_inside(len)?;
+                Ok(place)
             }),
         };
         place.map_err(|error| error.inside(self.offset))
+    }
+
+    /// The place of a raw array in a file of so many bytes, which has it all.
+    fn raw_place(&self, raw: &RawSpec, len: u64) -> Result<Place> {
+        let place = raw.place(self.offset, len)?;
+        place.check_inside(len)?;
+        Ok(place)
     }
 
     /// Reads the header of an array that is there with all its elements.
@@ -113,7 +122,7 @@ impl OpenOptions {
         self.expect_header()?;
         let found = settled(storage, |len| {
             let header = self.read_header(storage, len)?;
-            Place::of(&header, self.offset)?.inside(len)?;
+            Place::of(&header, self.offset)?.check_inside(len)?;
             Ok(header)
         });
         found.map_err(|error| error.inside(self.offset))

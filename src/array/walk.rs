@@ -73,7 +73,8 @@ impl Walk {
         let len = self.storage.len();
         let options = self.options.clone().offset(offset);
         let found = options.read_header(&self.storage, len).and_then(|header| {
-            let place = Place::of(&header, offset)?.inside(len)?;
+            let place = Place::of(&header, offset)?;
+            place.check_inside(len)?;
             let end = place.end().ok_or_else(|| place.too_large())?;
             Ok(Walked { offset, end, header })
         });

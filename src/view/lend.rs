@@ -10,7 +10,8 @@ use crate::element::fast::FastPath as _;
 use crate::element::{InPlace, short_name};
 use crate::error::invariant;
 use crate::error::invariant::elements_mut;
-use crate::error::{DTypeError, Error, Result, ShapeError};
+use crate::error::{DTypeError, Error, ExtentError, Result, ShapeError};
+use crate::layout::Layout;
 use crate::layout::geometry::Geometry;
 
 impl<'a, T: InPlace> View<'a, T> {
@@ -56,6 +57,23 @@ impl<'a, T: InPlace> View<'a, T> {
         placed.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
         Ok(array)
     }
+}
+
+/// Lends the elements that lie in `bytes` where `layout` says as a slice: what
+/// [`View::as_slice`] lends, without a view, whose making takes longer.
+pub(crate) fn slice<'a, T: InPlace>(
+    bytes: &'a [u8],
+    layout: &Layout,
+    codec: &T::Codec,
+) -> Result<&'a [T]> {
+    let found = bytes.len();
+    let Some(elements) = bytes.get(layout.offset()..layout.end()) else {
+        return Err(ExtentError::ShortBuffer { needed: layout.end(), found }.into());
+    };
+    if !layout.is_c_contiguous() {
+        return Err(not_contiguous(layout.geometry()));
+    }
+    lend(elements, layout.geometry(), codec)
 }
 
 impl<'a, T: InPlace> ViewMut<'a, T> {

@@ -41,7 +41,7 @@ pub(crate) use dynamic::field_geometry;
 pub use dynamic::{DynView, DynViewMut};
 pub use index::Index;
 pub use iter::{IndexedIter, Iter};
-pub(crate) use lend::rank;
+pub(crate) use lend::{rank, slice};
 pub use mutable::ViewMut;
 pub(crate) use parts::Parts;
 pub use slices::Indices;
