@@ -1,5 +1,4 @@
 //! Creates `.npy` files.
-#![allow(unsafe_code)]
 
 use std::fs::File;
 use std::path::Path;
@@ -135,68 +134,30 @@ impl CreateOptions {
     }
 }
 
-impl MappedArray<MapMut> {
-    /// Creates a `.npy` file of zeros and opens it read-write: NumPy's
-    /// `open_memmap` with mode `w+`.
-    ///
-    /// The file is made under another name in the same directory, with all its
-    /// space reserved unless [`sparse`](CreateOptions::sparse) is set, and
-    /// renamed when it is whole; on an error nothing is left behind, and nothing
-    /// of a file that was there is lost. Permissions, and the owner where that
-    /// is allowed, are those of the file it replaces. With
-    /// [`CreateOptions::raw`] it has no header.
-    ///
-    /// # Safety
-    ///
-    /// The promise of [`Source`](Source#safety), from the moment the file
-    /// exists.
-    ///
-    /// # Errors
-    ///
-    /// Before anything is made: those of [`Header::new`] and
-    /// [`Header::encode`], and [`AlreadyExists`](crate::ErrorKind::AlreadyExists). After that
-    /// [`Io`](crate::ErrorKind::Io), as when the disk is full, and [`Io`](crate::ErrorKind::Io).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use npymap::{CreateOptions, DType, MappedArray};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("new.npy");
-    /// // SAFETY: nobody else knows of the file yet.
-    /// let mut array = unsafe {
-    ///     MappedArray::create(&path, &DType::of::<f64>(), &[1000, 3], &CreateOptions::new())?
-    /// };
-    /// array.as_slice_mut::<f64>()?[0] = 1.0;
-    /// array.close()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub unsafe fn create(
-        path: impl AsRef<Path>,
+impl CreateOptions {
+    /// Creates a file and opens it with the source that `map` makes of it.
+    pub(super) fn create(
+        &self,
+        path: &Path,
         dtype: &DType,
         shape: &[usize],
-        options: &CreateOptions,
+        map: impl FnOnce(File) -> Result<Source<MapMut>>,
     ) -> Result<MappedArrayMut> {
-        on(path.as_ref(), |path| {
-            let plan = options.plan_file(dtype, shape)?;
-            let new = options.begin(path)?;
+        on(path, |path| {
+            let plan = self.plan_file(dtype, shape)?;
+            let new = self.begin(path)?;
             plan.write(new.file())?;
             let (file, new) = if platform::RENAMES_WHAT_IS_MAPPED {
                 (new.file().try_clone().map_err(SystemError::io("create"))?, Some(new))
             } else {
                 (new.finish()?, None)
             };
-            // SAFETY: the caller made the promise for the file under its final
-            // name; until it has that, nobody knows it.
-            let array = plan.open(unsafe { Source::map_mut_file(file) }?, path)?;
+            let array = plan.open(map(file)?, path)?;
             new.map(AtomicFile::finish).transpose()?;
             Ok(array)
         })
     }
-}
 
-impl CreateOptions {
     /// A new file of any kind, all arguments checked.
     fn plan_file(&self, dtype: &DType, shape: &[usize]) -> Result<Plan> {
         let Some(offset) = self.raw else { return self.plan(dtype, shape).map(|(_, plan)| plan) };

@@ -10,6 +10,7 @@ mod edit;
 mod find;
 mod holes;
 mod lend;
+mod mapped;
 mod open;
 mod place;
 mod random_access;

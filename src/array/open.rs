@@ -1,5 +1,4 @@
 //! Opens arrays of any source: header by one read, elements by one map.
-#![allow(unsafe_code)]
 
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use super::{MappedArray, MappedArrayMut};
 use crate::error::Result;
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
 use crate::source::lock::Locking;
-use crate::source::map::{Map, MapMut};
+use crate::source::map::MapMut;
 use crate::source::pages::Mapping;
 use crate::source::platform::{self, Advice};
 use crate::source::storage::Storage;
@@ -215,54 +214,7 @@ impl<D: Mapping> MappedArray<D> {
     }
 }
 
-impl MappedArray<Map> {
-    /// Opens a `.npy` file read-only.
-    ///
-    /// # Safety
-    ///
-    /// The promise of [`Source`](Source#safety).
-    ///
-    /// # Errors
-    ///
-    /// As [`from_source`](MappedArray::from_source), and
-    /// [`Unsupported`](crate::ErrorKind::Unsupported).
-    pub unsafe fn open(path: impl AsRef<Path>) -> Result<MappedArray> {
-        // SAFETY: the source goes into the array, so the promise that the
-        // caller made for the array is for all that is obtained from it.
-        MappedArray::from_source(unsafe { Source::map(path) }?)
-    }
-}
-
 impl MappedArray<MapMut> {
-    /// Opens a `.npy` file read-write: what is stored goes to the file.
-    ///
-    /// # Safety
-    ///
-    /// The promise of [`Source`](Source#safety).
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](MappedArray::open).
-    pub unsafe fn open_mut(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
-        // SAFETY: the source goes into the array, as in `open`.
-        MappedArray::from_source(unsafe { Source::map_mut(path) }?)
-    }
-
-    /// Opens a `.npy` file copy-on-write: what is stored stays in memory. See
-    /// [`Source::into_copy_on_write`].
-    ///
-    /// # Safety
-    ///
-    /// The promise of [`Source`](Source#safety).
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](MappedArray::open).
-    pub unsafe fn open_copy_on_write(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
-        // SAFETY: the source goes into the array, as in `open`.
-        MappedArray::from_source(unsafe { Source::map(path) }?.into_copy_on_write())
-    }
-
     /// Copies a `.npy` file into page-aligned memory: `numpy.load`. Safe, since
     /// no other process can reach it.
     ///

@@ -166,7 +166,7 @@ pub(super) fn whole_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::dispatch::tests::both_ways;
+    use crate::kernel::cpu::tests::both_ways;
 
     #[test]
     fn copies_of_any_size_and_distance_are_those_made_one_by_one() {

@@ -7,17 +7,15 @@
 
 mod convert;
 mod copy;
-mod dispatch;
-mod prefetch;
+mod cpu;
 mod transpose;
 
 pub(crate) use convert::convert;
 pub(crate) use copy::Part;
 pub(crate) use copy::copy;
-#[cfg(test)]
-pub(crate) use dispatch::tests::both_ways;
-pub(crate) use dispatch::{Job, run};
 #[cfg(unix)]
-pub(crate) use prefetch::pages;
-pub(crate) use prefetch::{prefer_large_pages, prefetch};
+pub(crate) use cpu::pages;
+#[cfg(test)]
+pub(crate) use cpu::tests::both_ways;
+pub(crate) use cpu::{Job, prefer_large_pages, prefetch, run};
 pub(crate) use transpose::{Plane, transpose};

@@ -217,7 +217,7 @@ fn apart<W: Pod>(from: &[u8], start: usize, [down, across]: [isize; 2]) -> [[W; 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::dispatch::tests::both_ways;
+    use crate::kernel::cpu::tests::both_ways;
 
     /// Copies one element after the other.
     fn one_by_one(part: Part, from: &[u8], plane: Plane, to: &mut [u8]) {

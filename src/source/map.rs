@@ -1,5 +1,5 @@
-//! Memory maps: bytes of a file, or of none. This is where memory is lent
-//! that others can reach; it knows no dtype.
+//! Memory maps: bytes of a file, or of none, and the sources that map. This is
+//! where memory is lent that others can reach; it knows no dtype.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -8,12 +8,14 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::{RequestError, Result, SystemError};
+use crate::error::{Error, RequestError, Result, SystemError};
 use crate::kernel;
+use crate::source::mode::Mode;
 use crate::source::pages::{Mapping, sealed::Pages};
 use crate::source::platform::mmap::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 use crate::source::platform::{Advice, Id};
-use crate::source::{Source, file, platform};
+use crate::source::storage::Storage;
+use crate::source::{Access, AnySource, Source, file, open, platform, shared};
 
 /// A file that may be mapped.
 ///
@@ -30,6 +32,103 @@ impl<'a> Mappable<'a> {
     /// with this.
     pub(crate) unsafe fn new(file: &'a File) -> Mappable<'a> {
         Mappable(file)
+    }
+}
+
+impl AnySource {
+    /// Opens a file to be mapped in a mode known at run time. For
+    /// [`OpenOptions::open_mode`](crate::OpenOptions::open_mode).
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety).
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::ErrorKind::Io), [`Unsupported`](crate::ErrorKind::Unsupported); [`InvalidInput`](crate::ErrorKind::InvalidInput)
+    /// for `w+`, which needs more: see
+    /// [`MappedArray::create`](crate::MappedArray::create).
+    pub unsafe fn map(path: impl AsRef<Path>, mode: Mode) -> Result<AnySource> {
+        let path = path.as_ref();
+        Ok(match mode {
+            Mode::ReadOnly => AnySource::ReadOnly(open(path, false, Access::Map)?),
+            Mode::CopyOnWrite => AnySource::Writable(open(path, false, Access::MapPrivate)?),
+            Mode::ReadWrite => AnySource::Writable(open(path, true, shared())?),
+            Mode::Create => return Err(Error::from(RequestError::CreateMode).at(path)),
+        })
+    }
+}
+
+impl Source<Map> {
+    /// Opens a file to be mapped read-only: NumPy's mode `r`.
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety).
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::ErrorKind::Io), [`Unsupported`](crate::ErrorKind::Unsupported).
+    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Source<Map>> {
+        open(path.as_ref(), false, Access::Map)
+    }
+
+    /// As [`map`](Source::map), for an open file, whose position doesn't
+    /// matter.
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety).
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Source::map).
+    pub unsafe fn map_file(file: File) -> Result<Source<Map>> {
+        Ok(Source::new(Storage::of_file(file)?, Access::Map))
+    }
+}
+
+impl Source<MapMut> {
+    /// Opens a file to be mapped read-write: NumPy's mode `r+`. What is stored
+    /// goes to the file, and other maps of it show it at once.
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety).
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Source::map).
+    pub unsafe fn map_mut(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
+        open(path.as_ref(), true, shared())
+    }
+
+    /// As [`map_mut`](Source::map_mut), for a file that was opened for reading
+    /// and writing.
+    ///
+    /// # Safety
+    ///
+    /// The promise of [`Source`](Source#safety).
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Source::map).
+    pub unsafe fn map_mut_file(file: File) -> Result<Source<MapMut>> {
+        Ok(Source::new(Storage::of_file(file)?, shared()))
+    }
+}
+
+impl<D> Source<D> {
+    /// The file, if the source may map it.
+    pub(super) fn mappable(&self) -> Option<Mappable<'_>> {
+        if !self.is_mapped() {
+            return None;
+        }
+        // SAFETY: `access` is another than `Copy` only if this source was made
+        // by an `unsafe` function of this file, whose caller made the promise
+        // for all that is obtained from it; by `immutable`, where the system
+        // keeps it; or from such a source, by value.
+        self.storage.file().map(|file| unsafe { Mappable::new(file) })
     }
 }
 

@@ -1,6 +1,5 @@
 //! Where the bytes of arrays come from: maps, reads, memory. What lies in them
 //! is the formats' business.
-#![allow(unsafe_code)]
 
 pub(crate) mod atomic;
 pub(crate) mod file;
@@ -31,8 +30,8 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{Error, RequestError, Result, SystemError};
-use crate::source::map::{Mappable, Ranges};
+use crate::error::{RequestError, Result, SystemError};
+use crate::source::map::Ranges;
 use crate::source::storage::{InMemory, Storage};
 
 /// Where the bytes of one or more arrays come from.
@@ -124,58 +123,7 @@ pub enum AnySource {
     Writable(Source<MapMut>),
 }
 
-impl AnySource {
-    /// Opens a file to be mapped in a mode known at run time. For
-    /// [`OpenOptions::open_mode`](crate::OpenOptions::open_mode).
-    ///
-    /// # Safety
-    ///
-    /// The promise of [`Source`](Source#safety).
-    ///
-    /// # Errors
-    ///
-    /// [`Io`](crate::ErrorKind::Io), [`Unsupported`](crate::ErrorKind::Unsupported); [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// for `w+`, which needs more: see
-    /// [`MappedArray::create`](crate::MappedArray::create).
-    pub unsafe fn map(path: impl AsRef<Path>, mode: Mode) -> Result<AnySource> {
-        let path = path.as_ref();
-        Ok(match mode {
-            Mode::ReadOnly => AnySource::ReadOnly(open(path, false, Access::Map)?),
-            Mode::CopyOnWrite => AnySource::Writable(open(path, false, Access::MapPrivate)?),
-            Mode::ReadWrite => AnySource::Writable(open(path, true, shared())?),
-            Mode::Create => return Err(Error::from(RequestError::CreateMode).at(path)),
-        })
-    }
-}
-
 impl Source<Map> {
-    /// Opens a file to be mapped read-only: NumPy's mode `r`.
-    ///
-    /// # Safety
-    ///
-    /// The promise of [`Source`](Source#safety).
-    ///
-    /// # Errors
-    ///
-    /// [`Io`](crate::ErrorKind::Io), [`Unsupported`](crate::ErrorKind::Unsupported).
-    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Source<Map>> {
-        open(path.as_ref(), false, Access::Map)
-    }
-
-    /// As [`map`](Source::map), for an open file, whose position doesn't
-    /// matter.
-    ///
-    /// # Safety
-    ///
-    /// The promise of [`Source`](Source#safety).
-    ///
-    /// # Errors
-    ///
-    /// As [`map`](Source::map).
-    pub unsafe fn map_file(file: File) -> Result<Source<Map>> {
-        Ok(Source::new(Storage::of_file(file)?, Access::Map))
-    }
-
     /// Opens a file that the system keeps from ever changing, to be mapped: a
     /// memfd sealed against writing and shrinking, or a file with fs-verity.
     ///
@@ -225,20 +173,6 @@ impl Source<Map> {
 }
 
 impl Source<MapMut> {
-    /// Opens a file to be mapped read-write: NumPy's mode `r+`. What is stored
-    /// goes to the file, and other maps of it show it at once.
-    ///
-    /// # Safety
-    ///
-    /// The promise of [`Source`](Source#safety).
-    ///
-    /// # Errors
-    ///
-    /// As [`map`](Source::map).
-    pub unsafe fn map_mut(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
-        open(path.as_ref(), true, shared())
-    }
-
     /// Takes the exclusive lock on the file, which is held as long as the source
     /// or an array of it lives. The source is then of the file that its path
     /// leads to when the lock is taken, should it have been replaced meanwhile.
@@ -270,20 +204,6 @@ impl Source<MapMut> {
             return Err(RequestError::NoPath { wanted: "lock it" }.into());
         };
         Ok(Source { storage: Storage::open_locked(path, locking)?, ..self })
-    }
-
-    /// As [`map_mut`](Source::map_mut), for a file that was opened for reading
-    /// and writing.
-    ///
-    /// # Safety
-    ///
-    /// The promise of [`Source`](Source#safety).
-    ///
-    /// # Errors
-    ///
-    /// As [`map`](Source::map).
-    pub unsafe fn map_mut_file(file: File) -> Result<Source<MapMut>> {
-        Ok(Source::new(Storage::of_file(file)?, shared()))
     }
 
     /// Opens a file to be read: arrays are copies, so others may do what they
@@ -438,18 +358,6 @@ impl<D> Source<D> {
             Access::MapPrivate => Some(Mode::CopyOnWrite),
             Access::MapShared(_) => Some(Mode::ReadWrite),
         }
-    }
-
-    /// The file, if the source may map it.
-    fn mappable(&self) -> Option<Mappable<'_>> {
-        if !self.is_mapped() {
-            return None;
-        }
-        // SAFETY: `access` is another than `Copy` only if this source was made
-        // by an `unsafe` function of this file, whose caller made the promise
-        // for all that is obtained from it; by `immutable`, where the system
-        // keeps it; or from such a source, by value.
-        self.storage.file().map(|file| unsafe { Mappable::new(file) })
     }
 }
 

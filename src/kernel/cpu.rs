@@ -1,6 +1,41 @@
-//! Advice about memory that is used next: brings bytes into the first cache
-//! while others are copied, and asks for large pages.
+//! What is asked of the processor itself: the one place where code is chosen
+//! by what it can do, and advice about memory that is used next, which brings
+//! bytes into the first cache while others are copied, or asks for large pages.
 #![cfg_attr(any(target_arch = "x86_64", target_os = "linux"), allow(unsafe_code))]
+
+/// A loop, with what it works on.
+pub(crate) trait Job {
+    /// What comes out of it.
+    type Output;
+
+    /// Does it. Every implementation is `#[inline(always)]`: only what is
+    /// compiled into [`run`]'s two callers is compiled for AVX2.
+    fn run(self) -> Self::Output;
+}
+
+/// Does a job with the best instructions there are.
+#[inline]
+pub(crate) fn run<J: Job>(job: J) -> J::Output {
+    #[cfg(test)]
+    if tests::PORTABLE.get() {
+        return job.run();
+    }
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2, as was just asked.
+        return unsafe { run_with_avx2(job) };
+    }
+    job.run()
+}
+
+/// # Safety
+///
+/// The processor must have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn run_with_avx2<J: Job>(job: J) -> J::Output {
+    job.run()
+}
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -62,4 +97,23 @@ pub(crate) fn prefer_large_pages(_: &mut [u8]) {}
 pub(crate) fn pages(bytes: &[u8]) -> (*const u8, usize) {
     let before = bytes.as_ptr().addr() % rustix::param::page_size();
     (bytes.as_ptr().wrapping_sub(before), before + bytes.len())
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::cell::Cell;
+
+    thread_local! {
+        /// Whether this thread does without AVX2.
+        pub(super) static PORTABLE: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Calls `test` both ways.
+    pub(crate) fn both_ways(mut test: impl FnMut()) {
+        for portable in [false, true] {
+            PORTABLE.set(portable);
+            test();
+        }
+        PORTABLE.set(false);
+    }
 }
