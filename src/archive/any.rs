@@ -8,6 +8,7 @@ use crate::archive::npz::Npz;
 use crate::archive::shard::Shard;
 use crate::archive::ten::{self, Ten, TenOptions};
 use crate::array::{MappedArray, OpenOptions, Place};
+use crate::error::invariant::{Invariant, READ};
 use crate::error::{ArchiveError, Error, ErrorKind, Result, SystemError};
 use crate::npy::MAGIC;
 use crate::source::Source;
@@ -58,7 +59,7 @@ fn recognize(storage: &Storage) -> Result<Format> {
     let mut start = [0; 512];
     let found = storage.read_at(&mut start, 0).map_err(SystemError::io("read the header"))?;
     let path = storage.path().unwrap_or(Path::new(""));
-    let start = start.get(..found).unwrap_or_default();
+    let start = start.get(..found).invariant(READ);
     let extension = path.extension().unwrap_or_default();
     Ok(match start {
         _ if start.starts_with(&MAGIC) => Format::Npy,

@@ -6,6 +6,7 @@
 use std::io;
 
 use super::pax::Pax;
+use crate::error::invariant::{Invariant, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, ErrorKind, Result, SystemError};
 use crate::source::storage::Storage;
 
@@ -59,7 +60,11 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<Entry>> {
         let stored = match header.kind() {
             b'L' => {
                 let name = extension(source, data, size)?;
-                let name = name.split(|&byte| byte == 0).next().unwrap_or_default().to_vec();
+                let name = name
+                    .split(|&byte| byte == 0)
+                    .next()
+                    .invariant("splitting gives one part at least")
+                    .to_vec();
                 if extensions.long_name.replace(name).is_some() {
                     return Err(damaged("two long names of one member"));
                 }
@@ -141,16 +146,16 @@ impl Header {
         let others = || bytes.iter().take(148).chain(bytes.iter().skip(156));
         let unsigned = others().map(|&byte| u64::from(byte)).sum::<u64>() + 8 * 32;
         let negative = others().filter(|&&byte| byte >= 128).count();
-        let negative = 256 * u64::try_from(negative).unwrap_or(0);
+        let negative = 256 * to_u64(negative);
         [unsigned, unsigned.saturating_sub(negative)]
     }
 
     fn field(&self, at: usize, len: usize) -> &[u8] {
-        self.0.get(at..at.saturating_add(len)).unwrap_or_default()
+        self.0.get(at..at.saturating_add(len)).invariant("fields lie inside the header")
     }
 
     fn kind(&self) -> u8 {
-        self.field(156, 1).first().copied().unwrap_or_default()
+        *self.0.get(156).invariant("fields lie inside the header")
     }
 
     fn is_regular(&self) -> bool {
@@ -224,7 +229,7 @@ fn extension(source: &Storage, start: u64, size: u64) -> Result<Vec<u8>> {
         let expected = "names and pax headers of up to 1 MiB are read";
         return Err(ArchiveError::refused(ErrorKind::LimitExceeded, found, expected));
     }
-    let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
+    let mut bytes = vec![0; to_usize(size)];
     let found = source.read_at(&mut bytes, start).map_err(read_error())?;
     if found < bytes.len() {
         return Err(damaged("ends inside an extension record"));
@@ -234,7 +239,7 @@ fn extension(source: &Storage, start: u64, size: u64) -> Result<Vec<u8>> {
 
 /// A field of text, up to the first NUL.
 fn text(field: &[u8]) -> &[u8] {
-    field.split(|&byte| byte == 0).next().unwrap_or_default()
+    field.split(|&byte| byte == 0).next().invariant("splitting gives one part at least")
 }
 
 /// A number in octal digits, or in base 256 after a byte 0x80.
@@ -254,7 +259,7 @@ fn number(field: &[u8]) -> Option<u64> {
 }
 
 fn block_len() -> u64 {
-    u64::try_from(BLOCK).unwrap_or(u64::MAX)
+    to_u64(BLOCK)
 }
 
 fn too_long(size: u64) -> Error {

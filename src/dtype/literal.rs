@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use crate::error::invariant::Invariant;
 use crate::error::{HeaderError, Result, excerpt};
 
 /// How deep brackets may nest; Python's own reader stops here.
@@ -147,7 +148,9 @@ impl<'a> Reader<'a> {
         match bytes.get(at) {
             Some(byte) if *byte == quote => {
                 self.at += 1;
-                Ok(Cow::Borrowed(self.text.get(start..at).unwrap_or_default()))
+                Ok(Cow::Borrowed(
+                    self.text.get(start..at).invariant("text is cut between characters"),
+                ))
             }
             Some(b'\\') => self.escaped_string(start, quote).map(Cow::Owned),
             _ => Err(self.error("the string's closing quote")),
@@ -209,7 +212,7 @@ impl<'a> Reader<'a> {
 
     /// Reads between `min` and `max` digits as a character's number.
     fn code_point(&mut self, radix: u32, min: usize, max: usize) -> Result<char> {
-        let rest = self.text.get(self.at..).unwrap_or_default();
+        let rest = self.text.get(self.at..).invariant("text is cut between characters");
         let digits = rest.chars().take(max).take_while(|c| c.is_digit(radix)).count();
         let value = rest.get(..digits).and_then(|text| u32::from_str_radix(text, radix).ok());
         match value.and_then(char::from_u32) {
@@ -331,7 +334,7 @@ impl<'a> Reader<'a> {
 
     /// The text between `start` and here.
     fn since(&self, start: usize) -> &'a str {
-        self.text.get(start..self.at).unwrap_or_default()
+        self.text.get(start..self.at).invariant("text is cut between characters")
     }
 }
 

@@ -414,13 +414,13 @@ impl DType {
         for (name, title, dtype) in fields {
             if align {
                 alignment = alignment.max(dtype.alignment());
-                end = end.checked_next_multiple_of(dtype.alignment()).unwrap_or(usize::MAX);
+                end = aligned(end, dtype.alignment());
             }
             let offset = end;
             end = end.saturating_add(dtype.itemsize());
             laid.push(Field { name, title, offset, dtype });
         }
-        let itemsize = end.checked_next_multiple_of(alignment).unwrap_or(usize::MAX);
+        let itemsize = aligned(end, alignment);
         DType::from_fields(laid, itemsize, alignment)
     }
 
@@ -473,6 +473,12 @@ impl DType {
             Repr::Subarray(array) => array.depth,
         }
     }
+}
+
+/// The next multiple of an alignment, or the largest number: no element is so
+/// long.
+fn aligned(end: usize, alignment: usize) -> usize {
+    end.checked_next_multiple_of(alignment).unwrap_or(usize::MAX)
 }
 
 /// Deeper types could neither be read back from a header nor handled by

@@ -5,7 +5,7 @@ use std::array;
 use bytemuck::Pod;
 
 use super::fast::{FastPath, sealed};
-use super::{Element, InPlace, Typed};
+use super::{Element, InPlace, Typed, item, item_mut};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::Part;
@@ -23,16 +23,14 @@ impl<T: Element, const N: usize> Element for [T; N] {
 
     fn decode(codec: &T::Codec, bytes: &[u8]) -> [T; N] {
         let size = T::itemsize(codec);
-        array::from_fn(|i| {
-            T::decode(codec, bytes.get(i * size..(i + 1) * size).unwrap_or_default())
-        })
+        array::from_fn(|i| T::decode(codec, item(bytes, i * size..(i + 1) * size)))
     }
 
     fn encode(&self, codec: &T::Codec, bytes: &mut [u8]) -> Result<()> {
         let size = T::itemsize(codec);
         let mut each = self.iter().enumerate();
         each.try_for_each(|(i, value)| {
-            value.encode(codec, bytes.get_mut(i * size..(i + 1) * size).unwrap_or_default())
+            value.encode(codec, item_mut(bytes, i * size..(i + 1) * size))
         })
     }
 

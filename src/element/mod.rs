@@ -24,10 +24,12 @@ mod tuple;
 pub(crate) mod value;
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use bytemuck::Pod;
 
 use crate::dtype::{ByteOrder, DType, Kind};
+use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{DTypeError, Result};
 use crate::kernel;
 
@@ -260,7 +262,7 @@ pub(crate) fn decode_onto<T: Element>(
     let start = out.len();
     // Copies of the first element, all of which are then overwritten.
     out.resize_with(start + bytes.len().div_ceil(stride), || T::decode(codec, first));
-    decode_over(codec, bytes, stride, out.get_mut(start..).unwrap_or_default());
+    decode_over(codec, bytes, stride, out.get_mut(start..).invariant(IN_BUFFER));
 }
 
 /// Decodes elements `stride` bytes apart, at least `itemsize`, over as many
@@ -306,4 +308,17 @@ pub(crate) fn chunks_mut(
     let last = last.get_mut(..size).filter(|piece| !piece.is_empty());
     let whole = whole.chunks_exact_mut(stride.max(1));
     whole.filter_map(move |chunk| chunk.get_mut(..size)).chain(last)
+}
+
+/// The bytes of a part of an element. Elements are decoded from no bytes where
+/// only a placeholder is needed, and then their parts are too.
+#[inline(always)]
+fn item(bytes: &[u8], range: Range<usize>) -> &[u8] {
+    bytes.get(range).unwrap_or_default()
+}
+
+/// As [`item`], to be written: what doesn't fit is the part's own error.
+#[inline(always)]
+fn item_mut(bytes: &mut [u8], range: Range<usize>) -> &mut [u8] {
+    bytes.get_mut(range).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! A part of a struct: where it lies, and how to read it.
 
-use super::Element;
 use super::fast::FastPath as _;
+use super::{Element, item, item_mut};
 use crate::dtype::DType;
 use crate::error::Result;
 
@@ -35,8 +35,8 @@ impl<C> Part<C> {
         match (self.offset, T::fast_path().padding()) {
             (None, Some(padding)) => padding,
             (offset, _) => {
-                let own = offset.and_then(|offset| bytes.get(offset..offset + size));
-                T::decode(&self.codec, own.unwrap_or_default())
+                let own = offset.map_or(&[][..], |offset| item(bytes, offset..offset + size));
+                T::decode(&self.codec, own)
             }
         }
     }
@@ -49,6 +49,6 @@ impl<C> Part<C> {
     pub fn encode<T: Element<Codec = C>>(&self, value: &T, bytes: &mut [u8]) -> Result<()> {
         let size = T::itemsize(&self.codec);
         let Some(offset) = self.offset else { return Ok(()) };
-        value.encode(&self.codec, bytes.get_mut(offset..offset + size).unwrap_or_default())
+        value.encode(&self.codec, item_mut(bytes, offset..offset + size))
     }
 }

@@ -13,6 +13,7 @@ use super::fast::{FastPath, sealed};
 use super::{Element, InPlace, Typed, subarray_codec, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
+use crate::error::invariant::Invariant;
 use crate::kernel::{self, Job, Part};
 
 /// A number, or a date's count: what [`Le`](super::Le) and [`Be`](super::Be)
@@ -378,7 +379,8 @@ where
 
     #[inline(always)]
     fn run(self) {
-        let values: &mut [T::Bytes] = bytemuck::try_cast_slice_mut(self.bytes).unwrap_or_default();
+        let values: &mut [T::Bytes] =
+            bytemuck::try_cast_slice_mut(self.bytes).invariant("elements are whole");
         for stored in values {
             *stored = (self.write)((self.f)((self.read)(*stored)));
         }

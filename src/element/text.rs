@@ -3,6 +3,7 @@
 use super::scalar::{read, write};
 use super::{Element, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
+use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{DTypeError, Result, excerpt};
 
 /// What has to be known of text: its room and how it is encoded.
@@ -73,5 +74,5 @@ pub(crate) fn decode_points(order: ByteOrder, bytes: &[u8]) -> impl Iterator<Ite
 /// Bytes without their trailing NULs.
 pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
     let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    bytes.get(..length).unwrap_or_default()
+    bytes.get(..length).invariant(IN_BUFFER)
 }

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use super::Real;
 use super::scalar::Scalar;
 use crate::dtype::ByteOrder;
+use crate::error::invariant::Invariant;
 use crate::kernel::{Job, run};
 
 /// How many places are read in turn. One alone doesn't keep the memory busy:
@@ -57,10 +58,12 @@ impl<'a, T: Scalar, R> Together<'a, T, R> {
             bytes.split_at(whole)
         };
         Together {
-            streams: streams
-                .map(|bytes| bytemuck::try_cast_slice(split(bytes).0).unwrap_or_default()),
-            rests: streams
-                .map(|bytes| bytemuck::try_cast_slice(split(bytes).1).unwrap_or_default()),
+            streams: streams.map(|bytes| {
+                bytemuck::try_cast_slice(split(bytes).0).invariant("elements are whole")
+            }),
+            rests: streams.map(|bytes| {
+                bytemuck::try_cast_slice(split(bytes).1).invariant("elements are whole")
+            }),
             read,
         }
     }
@@ -72,7 +75,8 @@ impl<T: Scalar + Real, R: Fn(T::Bytes) -> T> Job for Together<'_, T, R> {
     #[inline(always)]
     fn run(self) -> [f64; STREAMS] {
         let mut sums = [[0.0; LANES]; STREAMS];
-        let count = self.streams.iter().map(|stream| stream.len()).min().unwrap_or(0);
+        let count =
+            self.streams.iter().map(|stream| stream.len()).min().invariant("there are streams");
         for i in 0..count {
             for (lanes, stream) in sums.iter_mut().zip(self.streams) {
                 let Some(elements) = stream.get(i) else { continue };
@@ -104,7 +108,8 @@ impl<T: Scalar + Real, R: Fn(T::Bytes) -> T> Job for Apart<'_, T, R> {
     #[inline(always)]
     fn run(self) -> [f64; STREAMS] {
         let mut sums = [0.0; STREAMS];
-        let longest = self.streams.iter().map(|stream| stream.len()).max().unwrap_or(0);
+        let longest =
+            self.streams.iter().map(|stream| stream.len()).max().invariant("there are streams");
         for start in (0..longest).step_by(self.stride) {
             for (sum, stream) in sums.iter_mut().zip(self.streams) {
                 let element = stream.get(start..start + size_of::<T>());
@@ -129,8 +134,9 @@ impl<'a, T: Scalar + Real, R: Fn(T::Bytes) -> T> Job for Rows<'a, T, R> {
 
     #[inline(always)]
     fn run(self) {
-        let elements =
-            |row: &'a [u8]| -> &'a [T::Bytes] { bytemuck::try_cast_slice(row).unwrap_or_default() };
+        let elements = |row: &'a [u8]| -> &'a [T::Bytes] {
+            bytemuck::try_cast_slice(row).invariant("elements are whole")
+        };
         let value = |stored: &T::Bytes| (self.read)(*stored).to_f64();
         if let [a, b, c, d] = *self.above {
             let [a, b, c, d] = [a, b, c, d].map(elements);

@@ -15,6 +15,9 @@ pub(crate) const IN_ELEMENT: &str = "fields and items lie inside their element";
 /// Of bytes that were read.
 pub(crate) const READ: &str = "no more bytes are read than there is room for";
 
+/// Of bytes that were written.
+pub(crate) const WRITTEN: &str = "no more bytes are written than there are";
+
 /// Of a place computed from the length of what it is in.
 pub(crate) const IN_BUFFER: &str = "a part lies inside its buffer";
 

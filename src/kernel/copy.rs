@@ -3,6 +3,7 @@
 #![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
 
 use super::{Job, run};
+use crate::error::invariant::{IN_BUFFER, Invariant};
 
 /// What is copied: elements of `size` bytes, made of numbers of `number`
 /// bytes each, which are turned round when `swap`.
@@ -150,17 +151,15 @@ pub(super) fn turned<const N: usize, const M: usize>(mut element: [u8; N]) -> [u
 #[inline(always)]
 pub(super) fn whole<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> &[T] {
     let len = bytes.len() - bytes.len() % size_of::<T>();
-    bytes.get(..len).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok()).unwrap_or_default()
+    bytemuck::try_cast_slice(bytes.get(..len).invariant(IN_BUFFER)).invariant("elements are whole")
 }
 
 /// As [`whole`], to be written.
 #[inline(always)]
 pub(super) fn whole_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
     let len = bytes.len() - bytes.len() % size_of::<T>();
-    bytes
-        .get_mut(..len)
-        .and_then(|bytes| bytemuck::try_cast_slice_mut(bytes).ok())
-        .unwrap_or_default()
+    bytemuck::try_cast_slice_mut(bytes.get_mut(..len).invariant(IN_BUFFER))
+        .invariant("elements are whole")
 }
 
 #[cfg(test)]

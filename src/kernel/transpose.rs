@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 use bytemuck::Pod;
 
 use super::{Job, Part, prefetch, run};
+use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::layout::geometry::{advance, signed};
 
 /// Rows of a tile, each a few cache lines of `from`.
@@ -88,7 +89,7 @@ impl<W: Pod, F: Fn(W) -> W> Job for Transpose<'_, W, F> {
         // Quads that lie across two cache lines take two stores.
         let skipped = room.as_ptr().align_offset(LINE).min(LINE / size_of::<W>());
         let tile = room.get_mut(skipped..skipped.saturating_add(HEIGHT * STRIDE));
-        let tile: &mut [[W; STRIDE]] = bytemuck::cast_slice_mut(tile.unwrap_or_default());
+        let tile: &mut [[W; STRIDE]] = bytemuck::cast_slice_mut(tile.invariant(IN_BUFFER));
         for left in (0..columns).step_by(WIDTH) {
             let width = WIDTH.min(columns - left);
             for top in (0..rows).step_by(HEIGHT) {

@@ -8,6 +8,7 @@ use super::preamble::{Preamble, Version};
 use super::text::{self, HeaderText};
 use crate::dtype::literal::Reader;
 use crate::dtype::{DType, Kind, MAX_NDIM, parse_descr};
+use crate::error::invariant::to_usize_saturating;
 use crate::error::{Error, HeaderError, Result, ShapeError, excerpt};
 use crate::layout::{Layout, Order};
 
@@ -101,7 +102,7 @@ impl Header {
     }
 
     fn of_values(preamble: Preamble, (dtype, order, shape): Values) -> Header {
-        let data_offset = usize::try_from(preamble.data_offset()).unwrap_or(usize::MAX);
+        let data_offset = to_usize_saturating(preamble.data_offset());
         Header { dtype, shape, order, version: preamble.version(), data_offset }
     }
 }

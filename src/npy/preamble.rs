@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use zerocopy::byteorder::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
+use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_usize_saturating};
 use crate::error::{HeaderError, Result, SystemError};
 
 pub(crate) const MAGIC: [u8; 6] = *b"\x93NUMPY";
@@ -60,7 +61,7 @@ impl Version {
     pub fn read(mut from: impl Read) -> Result<Version> {
         let mut bytes = [0; 8];
         let filled = fill(&mut from, &mut bytes).map_err(SystemError::io("read the header"))?;
-        Version::parse(bytes.get(..filled).unwrap_or_default())
+        Version::parse(bytes.get(..filled).invariant(READ))
     }
 
     /// Reads magic and version from the start of a buffer.
@@ -98,7 +99,7 @@ impl Version {
 
     /// The longest header text, in bytes.
     pub(super) fn max_len(self) -> usize {
-        if self == Version::V1 { 0xffff } else { usize::try_from(u32::MAX).unwrap_or(usize::MAX) }
+        if self == Version::V1 { 0xffff } else { to_usize_saturating(u32::MAX.into()) }
     }
 }
 
@@ -158,10 +159,10 @@ impl Preamble {
         let mut bytes = [0; size_of::<WireV2>()];
         let (start, _) = bytes.split_at_mut(size_of::<Magic>());
         let mut filled = fill(&mut from, start).map_err(SystemError::io("read the header"))?;
-        let version = Version::parse(bytes.get(..filled).unwrap_or_default())?;
-        let rest = bytes.get_mut(filled..version.text_offset()).unwrap_or_default();
+        let version = Version::parse(bytes.get(..filled).invariant(READ))?;
+        let rest = bytes.get_mut(filled..version.text_offset()).invariant(IN_BUFFER);
         filled += fill(&mut from, rest).map_err(SystemError::io("read the header"))?;
-        Preamble::parse(bytes.get(..filled).unwrap_or_default())
+        Preamble::parse(bytes.get(..filled).invariant(READ))
     }
 
     /// Reads the start of a buffer.
@@ -230,7 +231,8 @@ pub(crate) fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize>
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match from.read(rest) {
             Ok(0) => break,
-            Ok(n) => filled += n,
+            // One that says it read more than there was room for isn't believed.
+            Ok(n) => filled += n.min(rest.len()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

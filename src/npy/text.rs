@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use super::preamble::{Preamble, Version};
+use crate::error::invariant::{Invariant, to_usize_saturating};
 use crate::error::{HeaderError, Result, SystemError};
 
 /// The text of a header as it stands in a file, padding included.
@@ -98,7 +99,7 @@ impl<'a> HeaderText<'a> {
 
 /// The announced length in bytes, refused when it exceeds the limit.
 fn announced(preamble: Preamble, max_len: usize) -> Result<usize> {
-    let needed = usize::try_from(preamble.header_len()).unwrap_or(usize::MAX);
+    let needed = to_usize_saturating(preamble.header_len().into());
     if preamble.exceeds(max_len) {
         return Err(HeaderError::Limit { found: needed, limit: max_len }.into());
     }
@@ -108,7 +109,7 @@ fn announced(preamble: Preamble, max_len: usize) -> Result<usize> {
 /// The text's bytes, behind the preamble that a buffer starts with.
 pub(super) fn behind(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<&[u8]> {
     let needed = announced(preamble, max_len)?;
-    let rest = bytes.get(preamble.text_offset()..).unwrap_or_default();
+    let rest = bytes.get(preamble.text_offset()..).invariant("the bytes start with the preamble");
     rest.get(..needed)
         .ok_or_else(|| HeaderError::Eof { what: "header", needed, found: rest.len() }.into())
 }

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
+use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64};
 use crate::error::{ExtentError, Result, SystemError};
 use crate::source::platform::{self, Length, Stat};
 
@@ -50,7 +51,7 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
             Ok(0) => break,
             Ok(n) => {
                 filled += n;
-                at += u64::try_from(n).unwrap_or(0);
+                at += to_u64(n);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -67,8 +68,8 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()>
         match platform::write_at(file, rest, at) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(n) => {
-                rest = rest.get(n..).unwrap_or_default();
-                at += u64::try_from(n).unwrap_or(0);
+                rest = rest.get(n..).invariant(WRITTEN);
+                at += to_u64(n);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -83,7 +84,7 @@ pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Resu
     if found == buffer.len() {
         return Ok(());
     }
-    let place = |len: usize| offset.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+    let place = |len: usize| offset.saturating_add(to_u64(len));
     Err(ExtentError::ShortFile { needed: place(buffer.len()), found: place(found) }.into())
 }
 
@@ -105,8 +106,8 @@ fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
     let zeros = vec![0; ZEROS];
     while at < end {
         let count = usize::try_from(end - at).unwrap_or(ZEROS).min(ZEROS);
-        write_at(file, zeros.get(..count).unwrap_or_default(), at)?;
-        at += u64::try_from(count).unwrap_or(0);
+        write_at(file, zeros.get(..count).invariant(IN_BUFFER), at)?;
+        at += to_u64(count);
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ pub(crate) mod sealed {
 
         /// Those bytes.
         fn bytes(&self, range: Range<usize>) -> &[u8] {
-            self.as_ref().get(range).unwrap_or_default()
+            crate::error::invariant::elements(self.as_ref(), range)
         }
 
         /// Says how they will be used.

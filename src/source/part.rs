@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
+use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
 use crate::source::storage::Storage;
 
 impl Storage {
@@ -22,10 +23,10 @@ pub(crate) struct Part<'a> {
 
 impl Read for Part<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let left = to_usize_saturating(self.end.saturating_sub(self.at));
         let len = left.min(buffer.len());
-        let n = self.source.read_at(buffer.get_mut(..len).unwrap_or_default(), self.at)?;
-        self.at += u64::try_from(n).unwrap_or(0);
+        let n = self.source.read_at(buffer.get_mut(..len).invariant(IN_BUFFER), self.at)?;
+        self.at += to_u64(n);
         Ok(n)
     }
 }

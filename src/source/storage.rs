@@ -178,11 +178,8 @@ impl Storage {
     /// An error when it is shorter now than the end of a part.
     pub(crate) fn check_len(&self, offset: u64, len: usize) -> Result<()> {
         let found = self.current_len()?;
-        let end = offset.checked_add(platform::file_len(len));
-        match end {
-            Some(end) if end <= found => Ok(()),
-            _ => Err(ExtentError::ShortFile { needed: end.unwrap_or(u64::MAX), found }.into()),
-        }
+        let needed = offset.saturating_add(platform::file_len(len));
+        if needed <= found { Ok(()) } else { Err(ExtentError::ShortFile { needed, found }.into()) }
     }
 
     /// Reads at an offset until `buffer` is full or the bytes end.

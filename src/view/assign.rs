@@ -214,8 +214,8 @@ fn copy(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
     let mut elements = elements.into_iter();
     to.in_c_order(|dtype, bytes| {
         let element = elements.next().invariant(PAIRED);
-        let cut = element.get(bytes.len()..).unwrap_or_default();
-        if casting == Casting::SameValue && cut.iter().any(|&byte| byte != 0) {
+        let mut cut = element.iter().skip(bytes.len());
+        if casting == Casting::SameValue && cut.any(|&byte| byte != 0) {
             let value = Value::Void(element.to_vec()).to_string();
             return Err(DTypeError::Value { value, expected: format!("what fits {dtype}") }.into());
         }

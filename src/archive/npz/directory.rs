@@ -9,6 +9,7 @@ use super::end::{self, Location};
 use super::extra::Numbers;
 use super::name;
 use super::records::{Central, Flags, IN_ZIP64_SHORT, len_of};
+use crate::error::invariant::{to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result, SystemError};
 use crate::source::part::Part;
 use crate::source::storage::Storage;
@@ -51,7 +52,7 @@ pub(super) fn read(source: &Storage) -> Result<Vec<Entry>> {
     while records.left > 0 {
         entries.push(records.entry(location.prefix)?);
     }
-    let listed = u64::try_from(entries.len()).unwrap_or(u64::MAX);
+    let listed = to_u64(entries.len());
     if !location.announces(listed) {
         let announced = location.entries;
         let found = format!("the directory lists {listed} members and announces {announced}");
@@ -76,7 +77,7 @@ impl<'a> Records<'a> {
     fn new(source: &'a Storage, location: &Location) -> Records<'a> {
         let Location { start, size, .. } = *location;
         let part = source.part(start, start.saturating_add(size));
-        let capacity = usize::try_from(size.min(BUFFER)).unwrap_or(0);
+        let capacity = to_usize(size.min(BUFFER));
         Records { reader: BufReader::with_capacity(capacity, part), left: size }
     }
 
@@ -113,7 +114,7 @@ impl<'a> Records<'a> {
     }
 
     fn fill(&mut self, buffer: &mut [u8]) -> Result<()> {
-        let len = u64::try_from(buffer.len()).unwrap_or(u64::MAX);
+        let len = to_u64(buffer.len());
         self.left = self.left.checked_sub(len).ok_or_else(cut_off)?;
         self.reader.read_exact(buffer).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => cut_off(),

@@ -10,6 +10,7 @@ use zerocopy::FromBytes;
 
 use super::directory::{damaged, read_error};
 use super::records::{End, End64, IN_ZIP64, IN_ZIP64_SHORT, Local, Locator, len_of, read};
+use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
 
@@ -78,15 +79,15 @@ fn end_record(source: &Storage) -> Result<(u64, End)> {
         }
     }
     let start = len.saturating_sub(SEARCHED);
-    let mut tail = vec![0; usize::try_from(len - start).unwrap_or(0)];
+    let mut tail = vec![0; to_usize(len - start)];
     let found = source.read_at(&mut tail, start).map_err(read_error())?;
-    let tail = tail.get(..found).unwrap_or_default();
+    let tail = tail.get(..found).invariant(READ);
     let position = tail.windows(4).rposition(|window| window == End::SIGNATURE);
     let Some(position) = position else { return Err(no_archive(source)) };
-    let rest = tail.get(position..).unwrap_or_default();
+    let rest = tail.get(position..).invariant(IN_BUFFER);
     match End::read_from_prefix(rest) {
         Ok((end, comment)) if comment.len() >= usize::from(end.comment_len.get()) => {
-            Ok((start + u64::try_from(position).unwrap_or(0), end))
+            Ok((start + to_u64(position), end))
         }
         _ => Err(damaged("the end of the archive leads outside the archive".to_owned())),
     }
@@ -172,7 +173,7 @@ fn several_disks() -> Error {
 fn no_archive(source: &Storage) -> Error {
     let mut start = [0; 8];
     let found = source.read_at(&mut start, 0).unwrap_or(0);
-    let start = start.get(..found).unwrap_or_default();
+    let start = start.get(..found).invariant(READ);
     if start.starts_with(b"PK") {
         let expected = "it was truncated, or is still being written";
         return ArchiveError::truncated("a zip archive without its end", expected);

@@ -9,6 +9,7 @@ use zerocopy::FromBytes;
 use super::directory::{Entry, damaged, read_error, wrong_signature};
 use super::extra::Numbers;
 use super::records::{Flags, Local, len_of};
+use crate::error::invariant::{Invariant, READ, to_u64};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
 
@@ -20,7 +21,7 @@ const SHORT: usize = 512;
 pub(super) fn data_range(source: &Storage, entry: &Entry) -> Result<(u64, u64)> {
     let mut short = [0; SHORT];
     let found = source.read_at(&mut short, entry.start).map_err(read_error())?;
-    let Ok((local, rest)) = Local::read_from_prefix(short.get(..found).unwrap_or_default()) else {
+    let Ok((local, rest)) = Local::read_from_prefix(short.get(..found).invariant(READ)) else {
         return Err(cut_off());
     };
     if local.signature != Local::SIGNATURE {
@@ -39,7 +40,7 @@ pub(super) fn data_range(source: &Storage, entry: &Entry) -> Result<(u64, u64)> 
         }
         compare(entry, &local, long.split_at(name_len))?;
     }
-    let start = variable.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+    let start = variable.saturating_add(to_u64(len));
     within(source, entry, start)
 }
 

@@ -7,6 +7,7 @@ use flate2::Crc;
 use flate2::write::DeflateEncoder;
 use rawzip::{DataDescriptorOutput, ZipEntryWriter};
 
+use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64, to_usize_saturating};
 use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
 
 /// Zeros that are skipped at once.
@@ -79,8 +80,8 @@ impl<W: Write> MemberWriter<'_, W> {
     /// [`Io`](crate::ErrorKind::Io).
     pub fn finish(self) -> Result<()> {
         if self.is_counted && self.left > 0 {
-            let found = usize::try_from(self.size).unwrap_or(usize::MAX);
-            let needed = usize::try_from(self.size + self.left).unwrap_or(usize::MAX);
+            let found = to_usize_saturating(self.size);
+            let needed = to_usize_saturating(self.size + self.left);
             return Err(HeaderError::Eof { what: "member", needed, found }.into());
         }
         let entry = match self.to {
@@ -99,10 +100,10 @@ impl<W: Write> MemberWriter<'_, W> {
         while self.left > 0 {
             let len = usize::try_from(self.left).unwrap_or(SKIP).min(SKIP);
             let n = match &mut self.to {
-                To::Stored(entry) => entry.write(zeros.get(..len).unwrap_or_default())?,
-                To::Deflated(encoder) => encoder.write(zeros.get(..len).unwrap_or_default())?,
+                To::Stored(entry) => entry.write(zeros.get(..len).invariant(IN_BUFFER))?,
+                To::Deflated(encoder) => encoder.write(zeros.get(..len).invariant(IN_BUFFER))?,
             };
-            let n = u64::try_from(n).unwrap_or(0);
+            let n = to_u64(n.min(len));
             self.size += n;
             self.left -= n;
         }
@@ -133,19 +134,21 @@ impl<W: Write> MemberWriter<'_, W> {
 
 impl<W: Write> Write for MemberWriter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let len = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
+        let len = to_usize_saturating(self.left).min(bytes.len());
         if len == 0 && !bytes.is_empty() {
             let found = "more bytes than the member's shape takes";
             let expected = "write as many as were announced";
             return Err(ArchiveError::misuse(found, expected).into());
         }
-        let bytes = bytes.get(..len).unwrap_or_default();
+        let bytes = bytes.get(..len).invariant(IN_BUFFER);
         let n = match &mut self.to {
             To::Stored(entry) => entry.write(bytes)?,
             To::Deflated(encoder) => encoder.write(bytes)?,
         };
-        self.crc.update(bytes.get(..n).unwrap_or_default());
-        let n64 = u64::try_from(n).unwrap_or(0);
+        // A writer that says it wrote more than it was given isn't believed.
+        let n = n.min(bytes.len());
+        self.crc.update(bytes.get(..n).invariant(WRITTEN));
+        let n64 = to_u64(n);
         self.size += n64;
         self.left -= n64;
         Ok(n)

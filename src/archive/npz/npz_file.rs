@@ -5,6 +5,7 @@ use std::io::{self, Seek as _, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::error::invariant::Invariant;
 use crate::source::atomic::AtomicFile;
 
 /// A file that gets its name when its archive is finished.
@@ -26,7 +27,9 @@ impl Write for NpzFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut file = &self.target.file;
         if self.target.skips.load(Ordering::Relaxed) {
-            file.seek_relative(i64::try_from(bytes.len()).unwrap_or(i64::MAX))?;
+            file.seek_relative(
+                i64::try_from(bytes.len()).invariant("slices have at most `isize::MAX` bytes"),
+            )?;
             return Ok(bytes.len());
         }
         file.write(bytes)

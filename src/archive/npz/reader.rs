@@ -7,6 +7,7 @@ use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
 use super::open::{Told, Unpacked};
+use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
 use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
 use crate::source::part::Part;
 
@@ -113,16 +114,16 @@ impl Read for MemberReader<'_> {
         if self.left == 0 {
             return self.end();
         }
-        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let left = to_usize_saturating(self.left);
         let len = buffer.len().min(left).min(STEP);
-        let buffer = buffer.get_mut(..len).unwrap_or_default();
+        let buffer = buffer.get_mut(..len).invariant(IN_BUFFER);
         let n = self.step(buffer)?;
         if n == 0 {
             let found = self.size - self.left;
             return Err(damaged(&format!("it unpacks to {found} of its {} bytes", self.size)));
         }
-        self.crc.update(buffer.get(..n).unwrap_or_default());
-        self.left -= u64::try_from(n).unwrap_or(0);
+        self.crc.update(buffer.get(..n).invariant(READ));
+        self.left -= to_u64(n);
         let (size, done) = (self.size, self.size - self.left);
         self.told.tell(Unpacked { member: self.member, done, size });
         Ok(n)

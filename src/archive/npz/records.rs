@@ -5,6 +5,7 @@ use std::io;
 use zerocopy::byteorder::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use crate::error::invariant::to_u64;
 use crate::source::storage::Storage;
 
 /// Stands in a field of 32 bits whose value is in a zip64 record.
@@ -164,5 +165,5 @@ pub(super) fn read<T: FromBytes + IntoBytes>(
 
 /// The length of a record as an offset.
 pub(super) fn len_of<T>() -> u64 {
-    u64::try_from(size_of::<T>()).unwrap_or(u64::MAX)
+    to_u64(size_of::<T>())
 }

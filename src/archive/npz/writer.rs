@@ -16,6 +16,7 @@ use super::npz_file::Target;
 use super::save::Save;
 use crate::dtype::DType;
 use crate::element::Element;
+use crate::error::invariant::{Invariant, to_u64, to_usize};
 use crate::error::{ArchiveError, Result, SystemError, excerpt};
 use crate::layout::Order;
 use crate::npy::Header;
@@ -166,9 +167,9 @@ impl<W: Write> NpzWriter<W> {
         order: Order,
     ) -> Result<MemberWriter<'_, W>> {
         let header = Header::new(dtype.clone(), shape, order)?;
-        let nbytes = u64::try_from(header.layout()?.nbytes()).unwrap_or(u64::MAX);
+        let nbytes = to_u64(header.layout()?.nbytes());
         let encoded = header.encode(None)?;
-        let len = u64::try_from(encoded.bytes.len()).unwrap_or(u64::MAX);
+        let len = to_u64(encoded.bytes.len());
         let mut member = self.start(name, encoded.bytes.len(), Some(nbytes.saturating_add(len)))?;
         member.write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
         Ok(member)
@@ -199,8 +200,8 @@ impl<W: Write> NpzWriter<W> {
             let found = format!("a member `{}` is there already", excerpt(name));
             return Err(ArchiveError::misuse(found, "choose another name"));
         }
-        let header_len = u64::try_from(header_len).unwrap_or(0);
-        let name_len = u64::try_from(file_name.len()).unwrap_or(0);
+        let header_len = to_u64(header_len);
+        let name_len = to_u64(file_name.len());
         let start = self.zip.stream_offset() + LOCAL_HEADER + name_len;
         let path = if file_name.is_ascii() {
             EntryPath::verbatim(file_name.into_bytes())
@@ -272,8 +273,9 @@ fn padding(start: u64, align: u64) -> Option<Vec<u8>> {
         return None;
     }
     let extra = MIN + (start + MIN).wrapping_neg() % align;
-    let mut field = u16::try_from(align).unwrap_or(0).to_le_bytes().to_vec();
-    field.resize(usize::try_from(extra - 4).unwrap_or(2), 0);
+    let mut field =
+        u16::try_from(align).invariant("alignments have 16 bits at most").to_le_bytes().to_vec();
+    field.resize(to_usize(extra - 4), 0);
     Some(field)
 }
 

@@ -6,6 +6,7 @@ use zerocopy::byteorder::little_endian::I64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::{damaged, misuse};
+use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
 use crate::error::{HeaderError, Result, SystemError};
 use crate::npy::fill;
 
@@ -69,7 +70,7 @@ pub(super) fn begin(to: &mut impl Write, len: usize) -> Result<()> {
 /// Pads a payload of `len` bytes.
 pub(super) fn end(to: &mut impl Write, len: usize) -> Result<()> {
     let padding = len.wrapping_neg() % ALIGN;
-    to.write_all([0; ALIGN].get(..padding).unwrap_or_default()).map_err(write_error())
+    to.write_all([0; ALIGN].get(..padding).invariant(IN_BUFFER)).map_err(write_error())
 }
 
 /// Reads one chunk's payload, and its padding: webdataset's `read_chunk`.
@@ -97,7 +98,7 @@ pub(super) fn read_head(from: &mut impl Read) -> Result<Option<u64>> {
     let mut bytes = [0; HEAD];
     match fill(from, &mut bytes).map_err(read_error())? {
         0 => Ok(None),
-        found => head(bytes.get(..found).unwrap_or_default(), 0).map(Some),
+        found => head(bytes.get(..found).invariant(READ), 0).map(Some),
     }
 }
 
@@ -109,7 +110,7 @@ pub(super) fn read_padding(from: &mut impl Read, len: u64) -> Result<()> {
 
 /// Checks that all of a payload was found.
 pub(super) fn whole(what: &'static str, needed: u64, found: usize) -> Result<()> {
-    let needed = usize::try_from(needed).unwrap_or(usize::MAX);
+    let needed = to_usize_saturating(needed);
     if found == needed { Ok(()) } else { Err(HeaderError::Eof { what, needed, found }.into()) }
 }
 
@@ -135,9 +136,9 @@ pub fn decode_chunks(bytes: &[u8]) -> Result<Vec<&[u8]>> {
     let mut payloads = Vec::new();
     let mut at = 0;
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        let len = head(rest, u64::try_from(at).unwrap_or(u64::MAX))?;
-        let rest = rest.get(HEAD..).unwrap_or_default();
-        let asked = usize::try_from(len).unwrap_or(usize::MAX);
+        let len = head(rest, to_u64(at))?;
+        let rest = rest.get(HEAD..).invariant(IN_BUFFER);
+        let asked = to_usize_saturating(len);
         let Some(payload) = rest.get(..asked) else {
             let (needed, found) = (asked, rest.len());
             return Err(HeaderError::Eof { what: "payload of a chunk", needed, found }.into());

@@ -5,6 +5,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::{damaged, misuse};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_NDIM};
+use crate::error::invariant::{IN_BUFFER, Invariant, to_usize_saturating};
 use crate::error::{DTypeError, Error, HeaderError, Result, ShapeError, excerpt};
 use crate::layout::{Layout, Order};
 
@@ -78,7 +79,8 @@ impl TenHeader {
     /// The payload of the header's chunk: webdataset's `encode_header`.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let ndim = i64::try_from(self.shape.len()).unwrap_or(i64::MAX);
+        let ndim =
+            i64::try_from(self.shape.len()).invariant("slices have at most `isize::MAX` items");
         let code = code(&self.dtype).unwrap_or_default();
         let wire = Wire { code: word(&code), info: word(&self.info), ndim: I64::new(ndim) };
         let mut payload = wire.as_bytes().to_vec();
@@ -103,7 +105,7 @@ impl TenHeader {
         let Ok(ndim) = u64::try_from(wire.ndim.get()) else {
             return damaged(format!("an array of {} axes", wire.ndim), "expected 0 or more");
         };
-        let ndim = usize::try_from(ndim).unwrap_or(usize::MAX);
+        let ndim = to_usize_saturating(ndim);
         if ndim > MAX_NDIM {
             return Err(Error::from(ShapeError::Axes { found: ndim }).in_contents());
         }
@@ -113,7 +115,7 @@ impl TenHeader {
                 "a header has 24 bytes and 8 an axis",
             );
         }
-        let dims = <[I64]>::ref_from_bytes(dims).unwrap_or_default();
+        let dims = <[I64]>::ref_from_bytes(dims).invariant("lengths of axes have 8 bytes each");
         let dim = |dim: &I64| {
             let is_long = dim.get() > 0;
             let expected = if is_long {
@@ -209,7 +211,7 @@ fn info(bytes: [u8; 8]) -> Result<String> {
 fn trimmed(word: &[u8; 8]) -> &[u8] {
     let start = word.iter().position(|&byte| byte != 0).unwrap_or(word.len());
     let end = word.iter().rposition(|&byte| byte != 0).map_or(start, |last| last + 1);
-    word.get(start..end).unwrap_or_default()
+    word.get(start..end).invariant(IN_BUFFER)
 }
 
 fn word(text: &str) -> [u8; 8] {

@@ -7,6 +7,7 @@ use super::check_extension;
 use super::read::{Slot, scan};
 use crate::archive::names::NameIndex;
 use crate::array::{MappedArray, Place};
+use crate::error::invariant::{IN_BUFFER, Invariant, to_usize_saturating};
 use crate::error::{ArchiveError, Error, Result, excerpt};
 use crate::layout::Order;
 use crate::source::Source;
@@ -108,11 +109,11 @@ impl<D: Mapping> Ten<D> {
     /// The list that is a part of a source.
     pub(crate) fn within(source: Arc<Source<D>>, start: u64, len: u64) -> Result<Ten<D>> {
         let read = |buffer: &mut [u8], at: u64| {
-            let left = usize::try_from(len.saturating_sub(at)).unwrap_or(usize::MAX);
+            let left = to_usize_saturating(len.saturating_sub(at));
             let asked = left.min(buffer.len());
             source
                 .storage()
-                .read_at(buffer.get_mut(..asked).unwrap_or_default(), start.saturating_add(at))
+                .read_at(buffer.get_mut(..asked).invariant(IN_BUFFER), start.saturating_add(at))
         };
         let slots = scan(len, &read)?;
         Ok(Ten { source, start, slots, index: NameIndex::default() })

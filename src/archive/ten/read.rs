@@ -6,6 +6,7 @@ use super::chunk::{self, HEAD};
 use super::header::{self, TenHeader};
 use super::{damaged, truncated};
 use crate::array::{MappedArray, Place, elements};
+use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
 use crate::error::{HeaderError, Result};
 use crate::layout::Order;
 use crate::source::map::Map;
@@ -55,7 +56,7 @@ fn slot(
 ) -> Result<(Slot, u64)> {
     let mut bytes = [0; FIRST];
     let found = read(&mut bytes, at).map_err(chunk::read_error())?;
-    let bytes = bytes.get(..found).unwrap_or_default();
+    let bytes = bytes.get(..found).invariant(READ);
     let size = chunk::head(bytes, at)?;
     let Some(size) = usize::try_from(size).ok().filter(|size| *size <= header::MAX_LEN) else {
         return damaged(
@@ -63,7 +64,7 @@ fn slot(
             "expected 24 bytes and 8 an axis",
         );
     };
-    let rest = bytes.get(HEAD..).unwrap_or_default();
+    let rest = bytes.get(HEAD..).invariant(IN_BUFFER);
     let Some(payload) = rest.get(..size) else {
         let what = "header of an array";
         return Err(HeaderError::Eof { what, needed: size, found: rest.len() }.into());
@@ -74,13 +75,13 @@ fn slot(
         let found = format!("at byte {at}: a header without elements");
         return truncated(&found, "the file was truncated, or is still being written");
     };
-    let start = at.saturating_add(u64::try_from(next).unwrap_or(u64::MAX));
+    let start = at.saturating_add(to_u64(next));
     let size = chunk::head(rest, start)?;
     let needed = held(&header, size)?;
-    let offset = start.saturating_add(u64::try_from(HEAD).unwrap_or(u64::MAX));
+    let offset = start.saturating_add(to_u64(HEAD));
     let left = len.saturating_sub(offset);
     if size > left {
-        let found = usize::try_from(left).unwrap_or(usize::MAX);
+        let found = to_usize_saturating(left);
         return Err(HeaderError::Eof { what: "elements", needed, found }.into());
     }
     let end = chunk::padded(size).and_then(|size| offset.checked_add(size)).unwrap_or(u64::MAX);
@@ -128,7 +129,7 @@ pub fn decode_list<'a>(payloads: &[&'a [u8]]) -> Result<Vec<Named<&'a [u8]>>> {
             return truncated(found, "the file was truncated, or is still being written");
         };
         let header = TenHeader::decode(header)?;
-        held(&header, u64::try_from(elements.len()).unwrap_or(u64::MAX))?;
+        held(&header, to_u64(elements.len()))?;
         let array = MappedArray::from_parts(elements, header.layout()?)?;
         Ok(Named { info: header.info, array })
     };
@@ -168,7 +169,7 @@ pub fn read(mut from: impl Read, n: usize) -> Result<Vec<Named>> {
 fn next(from: &mut impl Read) -> Result<Option<Named>> {
     let Some(size) = chunk::read_head(from)? else { return Ok(None) };
     let mut payload = Vec::new();
-    let most = u64::try_from(header::MAX_LEN).unwrap_or(u64::MAX);
+    let most = to_u64(header::MAX_LEN);
     if size > most {
         return damaged(
             format!("the header of an array has {size} bytes"),

@@ -12,6 +12,7 @@ use crate::array::{MappedArray, on};
 use crate::dtype::{ByteOrder, DType};
 use crate::element::fast::FastPath as _;
 use crate::element::{Element, Typed};
+use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{DTypeError, Result};
 use crate::source::atomic;
 
@@ -121,7 +122,7 @@ impl<T: Element + Typed, D: Dimension> Tensor for ArrayRef<T, D> {
         for value in self {
             let start = block.len();
             block.resize(start + size, 0);
-            value.encode(&codec, block.get_mut(start..).unwrap_or_default())?;
+            value.encode(&codec, block.get_mut(start..).invariant(IN_BUFFER))?;
             if block.len() >= BLOCK {
                 to.write_all(&block).map_err(write_error())?;
                 block.clear();

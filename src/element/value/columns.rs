@@ -2,6 +2,7 @@
 
 use super::Value;
 use super::digits::{Digits, parts, placed, special};
+use crate::error::invariant::Invariant;
 
 /// Subarrays of more elements are shortened.
 const THRESHOLD: usize = 1000;
@@ -76,7 +77,9 @@ fn count(value: &Value) -> usize {
 
 /// Puts the texts of its elements into brackets.
 fn joined(value: &Value, shorten: bool, texts: &mut impl Iterator<Item = String>) -> String {
-    let Value::Array(items) = value else { return texts.next().unwrap_or_default() };
+    let Value::Array(items) = value else {
+        return texts.next().invariant("each element has a text");
+    };
     let cut = if shorten && items.len() > 2 * EDGE { EDGE..items.len() - EDGE } else { 0..0 };
     let mut parts = Vec::new();
     for (number, item) in items.iter().enumerate() {

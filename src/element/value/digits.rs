@@ -1,5 +1,6 @@
 //! Prints floats and complex numbers by themselves, as NumPy's `str` does.
 
+use crate::error::invariant::Invariant;
 use std::str::FromStr;
 
 use half::f16;
@@ -63,7 +64,7 @@ pub(super) fn parts(scientific: &str) -> Option<(&str, String, i32)> {
 pub(super) fn placed(digits: &str, exponent: i32) -> (String, String) {
     match usize::try_from(exponent) {
         Err(_) => {
-            let zeros = usize::try_from(-exponent - 1).unwrap_or(0);
+            let zeros = usize::try_from(-exponent - 1).invariant("the exponent is negative");
             ("0".to_owned(), format!("{}{digits}", "0".repeat(zeros)))
         }
         Ok(whole) if digits.len() <= whole + 1 => {

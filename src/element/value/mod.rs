@@ -17,7 +17,7 @@ use num_complex::Complex;
 
 use crate::dtype::{DType, Field, Kind, Unit};
 use crate::element::cast::nearest_half;
-use crate::element::{Element, Ticks, trimmed};
+use crate::element::{Element, Ticks, item, item_mut, trimmed};
 use crate::error::{DTypeError, Result};
 
 /// An element whose type is known at run time only.
@@ -204,7 +204,7 @@ impl Element for Value {
 impl Value {
     /// Stores a part of an element.
     fn store(&self, dtype: &DType, at: usize, bytes: &mut [u8]) -> Result<()> {
-        self.encode(dtype, bytes.get_mut(at..at + dtype.itemsize()).unwrap_or_default())
+        self.encode(dtype, item_mut(bytes, at..at + dtype.itemsize()))
     }
 
     /// Stores a subarray axis by axis.
@@ -278,7 +278,7 @@ fn part(field: &Field, bytes: &[u8]) -> Value {
 }
 
 fn within(dtype: &DType, at: usize, bytes: &[u8]) -> Value {
-    Value::decode(dtype, bytes.get(at..at + dtype.itemsize()).unwrap_or_default())
+    Value::decode(dtype, item(bytes, at..at + dtype.itemsize()))
 }
 
 /// The element type and shape of a subarray that has bytes. Without them it

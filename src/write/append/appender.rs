@@ -14,6 +14,7 @@ use crate::array::{CreateOptions, OpenOptions, on};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
+use crate::error::invariant::Invariant;
 use crate::error::{Error, ExtentError, RequestError, Result, ShapeError};
 use crate::layout::Order;
 use crate::npy::Header;
@@ -179,7 +180,7 @@ impl Appender {
     /// The number of rows, with those that were not written yet.
     #[must_use]
     pub fn rows(&self) -> usize {
-        self.shape.get(self.axis).copied().unwrap_or(0)
+        *self.shape.get(self.axis).invariant("the axis of the rows is one of the array")
     }
 
     /// What each element is.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::array::OpenOptions;
+use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
 use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::Layout;
 use crate::npy::Header;
@@ -47,7 +48,7 @@ impl Head {
     }
 
     pub(super) fn rows(&self) -> usize {
-        self.header.shape.get(self.axis).copied().unwrap_or(0)
+        *self.header.shape.get(self.axis).invariant("the axis of the rows is one of the array")
     }
 
     /// Whether the file's header has this number of rows.
@@ -70,12 +71,12 @@ impl Head {
 
     /// Where the file ends when there are so many rows.
     pub(super) fn end(&self, rows: usize) -> Result<u64> {
-        Ok(u64::try_from(self.layout(rows)?.end()).unwrap_or(u64::MAX))
+        Ok(to_u64(self.layout(rows)?.end()))
     }
 
     /// Where the first element starts.
     pub(super) fn data_offset(&self) -> u64 {
-        u64::try_from(self.header.data_offset).unwrap_or(u64::MAX)
+        to_u64(self.header.data_offset)
     }
 
     fn with_rows(&self, rows: usize) -> Header {
@@ -102,8 +103,8 @@ impl Head {
         let Some(bytes) = header.encode_in_place()? else { return Ok(false) };
         // All of a header that may be there in part only.
         let changed = if self.is_written { changed(&self.bytes, &bytes) } else { 0..bytes.len() };
-        let (new, at) = (bytes.get(changed.clone()), u64::try_from(changed.start));
-        if let Err(error) = put(new.unwrap_or_default(), at.unwrap_or(u64::MAX)) {
+        let new = bytes.get(changed.clone()).invariant(IN_BUFFER);
+        if let Err(error) = put(new, to_u64(changed.start)) {
             self.is_written = put(&self.bytes, 0).is_ok();
             return Err(SystemError::io("write the header")(error));
         }
@@ -124,7 +125,7 @@ impl Head {
         let encoded = same.or_else(|_| header.encode(None))?;
         header.version = encoded.version;
         header.data_offset = encoded.bytes.len();
-        let nbytes = u64::try_from(header.layout()?.nbytes()).unwrap_or(u64::MAX);
+        let nbytes = to_u64(header.layout()?.nbytes());
         let new = AtomicFile::replacing(path, file::stat(file)?.id)?;
         new.file().write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
         self.copy(file, new.file(), nbytes).map_err(SystemError::io("write the elements"))?;
@@ -163,9 +164,8 @@ mod tests {
 
     impl Failing {
         fn put(&mut self, bytes: &[u8], at: u64) -> io::Result<()> {
-            let limit = self.limits.pop().unwrap_or(usize::MAX);
             let at = usize::try_from(at).unwrap();
-            let count = bytes.len().min(limit);
+            let count = self.limits.pop().map_or(bytes.len(), |limit| bytes.len().min(limit));
             self.bytes[at..at + count].copy_from_slice(&bytes[..count]);
             if count < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
         }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::head::Head;
 use crate::array::{OpenOptions, on};
+use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::error::{ExtentError, Result, SystemError};
 use crate::npy::MAGIC;
 use crate::source::lock::{self, Locking};
@@ -134,12 +135,12 @@ impl RecoverOptions {
     fn found(&self, file: &File, len: u64) -> Result<(Head, Recovery, usize)> {
         let head = Head::read(file, len, &self.open)?;
         let said = head.rows();
-        let row = u64::try_from(head.layout(1)?.nbytes()).unwrap_or(u64::MAX);
+        let row = to_u64(head.layout(1)?.nbytes());
         no_array(file, head.end(said)?)?;
         let there = len.saturating_sub(head.data_offset());
         // Rows of no bytes are as many as the header says.
         let whole = there.checked_div(row);
-        let rows = whole.map_or(said, |rows| usize::try_from(rows).unwrap_or(usize::MAX));
+        let rows = whole.map_or(said, |rows| to_usize_saturating(rows));
         let rest = there.checked_rem(row).unwrap_or(there);
         let fills = self.zero_fill && rest > 0 && row > 0;
         let rows = if fills { rows.saturating_add(1) } else { rows };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::head::Head;
 use crate::element::Element;
 use crate::element::fast::FastPath as _;
+use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
 use crate::error::{Result, SystemError};
 use crate::source::lock::FileLock;
 use crate::source::{atomic, file, platform};
@@ -78,7 +79,7 @@ impl Tail {
             }
             let at = self.buffer.len();
             self.buffer.resize(at + size, 0);
-            value.encode(codec, self.buffer.get_mut(at..).unwrap_or_default())?;
+            value.encode(codec, self.buffer.get_mut(at..).invariant(IN_BUFFER))?;
         }
         Ok(())
     }
@@ -97,7 +98,7 @@ impl Tail {
     pub(super) fn cut(&mut self, rows: usize) -> Result<()> {
         let end = self.head.end(rows)?;
         if let Some(kept) = end.checked_sub(self.end) {
-            self.buffer.truncate(usize::try_from(kept).unwrap_or(usize::MAX));
+            self.buffer.truncate(to_usize_saturating(kept));
             return Ok(());
         }
         self.buffer.clear();
@@ -187,7 +188,7 @@ impl Tail {
             let _ = self.file.set_len(self.end);
             return Err(SystemError::io("write the elements")(error));
         }
-        self.end += u64::try_from(bytes.len()).unwrap_or(0);
+        self.end += to_u64(bytes.len());
         Ok(())
     }
 

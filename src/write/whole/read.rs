@@ -12,6 +12,7 @@ use crate::array::{OpenOptions, Place, Rest, on};
 use crate::dtype::literal::tuple;
 use crate::element::fast::FastPath as _;
 use crate::element::{Element, decode_onto};
+use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
 use crate::error::{HeaderError, Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order, check_unbacked};
 use crate::npy::{HeaderText, fill};
@@ -181,7 +182,7 @@ impl<T: Element, D: Dimension> Whole<T, D> {
             let count = self.step(STEP, start);
             self.reserve(count, out)?;
             out.resize_with(start + count, || T::decode(&self.codec, &[]));
-            let new = out.get_mut(start..).unwrap_or_default();
+            let new = out.get_mut(start..).invariant(IN_BUFFER);
             let bytes =
                 T::fast_path().raw(&self.codec, new).map_or(Default::default(), |(_, bytes)| bytes);
             let found = fill(from, bytes).map_err(read_error())?;
@@ -202,7 +203,7 @@ impl<T: Element, D: Dimension> Whole<T, D> {
             let needed = count * size;
             block.clear();
             // Even one element may be announced larger than memory.
-            let mut part = from.by_ref().take(u64::try_from(needed).unwrap_or(u64::MAX));
+            let mut part = from.by_ref().take(to_u64(needed));
             let found = part.read_to_end(&mut block).map_err(read_error())?;
             if found < needed {
                 return Err(self.short(done, found));

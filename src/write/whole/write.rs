@@ -9,6 +9,7 @@ use super::BLOCK;
 use crate::dtype::DType;
 use crate::element::fast::FastPath as _;
 use crate::element::{Element, Typed};
+use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Result, SystemError};
 use crate::layout::Order;
 use crate::npy::{Encoded, Header, Version};
@@ -226,7 +227,7 @@ impl<'a, T: Element, D: Dimension> Whole<'a, T, D> {
                 value.encode(&self.codec, bytes)?;
                 filled += size;
             }
-            to.write_all(block.get(..filled).unwrap_or_default()).map_err(write_error())?;
+            to.write_all(block.get(..filled).invariant(IN_BUFFER)).map_err(write_error())?;
             if filled < block.len() {
                 return Ok(());
             }
