@@ -16,6 +16,9 @@ use crate::source::lock::FileLock;
 use crate::source::pages::Mapping;
 use crate::source::platform::{self, Advice, Id, LockKind, Stat};
 
+/// How many bytes are read ahead at once where maps can't be asked to.
+const PIECE: usize = 1 << 20;
+
 /// Bytes that are asked for without a thread.
 const AT_ONCE: usize = 4 << 20;
 
@@ -147,11 +150,10 @@ impl<D: Mapping> MappedArray<D> {
 
     /// Reads a range as files are read, where maps can't be asked to.
     fn read_through(&self, file: &File, range: Range<usize>) -> Result<()> {
-        let mut buffer = vec![0; range.len().min(1 << 20)];
-        for start in range.clone().step_by(buffer.len().max(1)) {
-            let len = buffer.len().min(range.end - start);
-            let part = buffer.get_mut(..len).invariant(IN_BUFFER);
-            file::read_elements(file, part, self.in_file(start))?;
+        let mut buffer = vec![0; range.len().min(PIECE)];
+        for piece in pieces(range, PIECE) {
+            let part = buffer.get_mut(..piece.len()).invariant(IN_BUFFER);
+            file::read_elements(file, part, self.in_file(piece.start))?;
         }
         Ok(())
     }
@@ -350,6 +352,13 @@ pub(crate) fn rows_of(shape: &[usize], rows: &impl RangeBounds<usize>) -> Result
     }
 }
 
+/// Cuts a range into pieces of at most `most`, of which only the last is
+/// shorter.
+fn pieces(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = range.end;
+    range.step_by(most).map(move |start| start..end.min(start + most))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -363,5 +372,13 @@ mod tests {
         assert_eq!(bytes_of(&c, &(1..3)).unwrap(), 40..56);
         assert!(bytes_of(&c, &(2..2)).unwrap().is_empty());
         assert_eq!(bytes_of(&layout(Order::F), &(1..3)).unwrap(), 36..60);
+    }
+
+    #[test]
+    fn what_is_read_ahead_in_pieces_is_all_of_a_range() {
+        let all: Vec<_> = pieces(3..12, 4).collect();
+        assert_eq!(all, [3..7, 7..11, 11..12]);
+        assert_eq!(pieces(5..5, 4).count(), 0);
+        assert_eq!(pieces(5..9, 4).collect::<Vec<_>>(), [5..9]);
     }
 }

@@ -140,7 +140,7 @@ impl RecoverOptions {
         let there = len.saturating_sub(head.data_offset());
         // Rows of no bytes are as many as the header says.
         let whole = there.checked_div(row);
-        let rows = whole.map_or(said, |rows| to_usize_saturating(rows));
+        let rows = whole.map_or(said, to_usize_saturating);
         let rest = there.checked_rem(row).unwrap_or(there);
         let fills = self.zero_fill && rest > 0 && row > 0;
         let rows = if fills { rows.saturating_add(1) } else { rows };
