@@ -312,13 +312,13 @@ pub(crate) fn chunks_mut(
 
 /// The bytes of a part of an element. Elements are decoded from no bytes where
 /// only a placeholder is needed, and then their parts are too.
-#[inline(always)]
+#[inline]
 fn item(bytes: &[u8], range: Range<usize>) -> &[u8] {
     bytes.get(range).unwrap_or_default()
 }
 
 /// As [`item`], to be written: what doesn't fit is the part's own error.
-#[inline(always)]
+#[inline]
 fn item_mut(bytes: &mut [u8], range: Range<usize>) -> &mut [u8] {
     bytes.get_mut(range).unwrap_or_default()
 }

@@ -40,7 +40,7 @@ pub(crate) trait Invariant {
 impl<T> Invariant for Option<T> {
     type Value = T;
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn invariant(self, name: &'static str) -> T {
         match self {
@@ -53,7 +53,7 @@ impl<T> Invariant for Option<T> {
 impl<T, E> Invariant for Result<T, E> {
     type Value = T;
 
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn invariant(self, name: &'static str) -> T {
         match self {
