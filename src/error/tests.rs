@@ -34,7 +34,7 @@ fn of_the_system() {
     says(
         SystemError::NotImmutable,
         K::Unsupported,
-        "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `OpenOptions::read` for a copy",
+        "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `MappedArray::read` for a copy",
     );
     says(
         SystemError::Exists,
@@ -170,7 +170,7 @@ fn of_requests() {
     for (error, text) in [
         (
             RequestError::Placed,
-            "rows are added to files that are one `.npy`: leave out `at` and `raw`",
+            "rows are added to files that are one `.npy`: leave out `offset` and `raw`",
         ),
         (
             RequestError::NoPath { wanted: "lock it" },
