@@ -379,6 +379,6 @@ mod tests {
         let all: Vec<_> = pieces(3..12, 4).collect();
         assert_eq!(all, [3..7, 7..11, 11..12]);
         assert_eq!(pieces(5..5, 4).count(), 0);
-        assert_eq!(pieces(5..9, 4).collect::<Vec<_>>(), [5..9]);
+        assert!(pieces(5..9, 4).eq(std::iter::once(5..9)));
     }
 }

@@ -62,6 +62,7 @@
 //! Arrays and views go to other threads and are shared among them:
 //!
 //! ```
+//! use npymap::view::{Blocks, DynView};
 //! use npymap::*;
 //!
 //! fn goes<T: Send + Sync>() {}
