@@ -101,7 +101,7 @@ fn newtypes_are_fields_of_records_and_records_of_newtypes() {
     array.as_slice_mut::<Wrapped>().unwrap()[1] = Wrapped(pair);
     assert_eq!(array.as_slice::<Pair>().unwrap()[1], pair);
     assert_eq!(array.view::<Wrapped>().unwrap().at(1).0, pair);
-    let error = MappedArray::anonymous(&"<f4".parse().unwrap(), &[3]).unwrap();
+    let error = MappedArray::anonymous(&DType::of::<f32>(), &[3]).unwrap();
     let error = error.as_slice::<TokenId>().map(<[_]>::len).unwrap_err();
     assert!(error.to_string().contains("use `f32`"), "{error}");
 }
