@@ -60,6 +60,11 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<Entry>> {
         let stored = match header.kind() {
             b'L' => {
                 let name = extension(source, data, size)?;
+                // Other readers take the name up to the next NUL of its blocks.
+                let is_cut = size % to_u64(BLOCK) != 0 && !name.contains(&0);
+                if is_cut && extension(source, data.saturating_add(size), 1)? != [0] {
+                    return Err(damaged("a long name goes on past its size"));
+                }
                 let name = name
                     .split(|&byte| byte == 0)
                     .next()

@@ -160,6 +160,10 @@ mod tests {
             create().finish(&path, true).unwrap();
             fs::remove_file(&path).unwrap();
         }
+        // Windows removes no file that is open.
+        if cfg!(windows) {
+            return;
+        }
         let new = Unfinished::under_a_name(directory.path(), 0o666).unwrap();
         assert_eq!((count(), names().len()), (1, 1));
         drop(remove_all());
