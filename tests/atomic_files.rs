@@ -25,6 +25,7 @@ fn a_file_is_absent_until_it_is_committed() {
     assert_eq!(new.path(), path);
     let committed = new.commit().unwrap();
     assert_eq!(committed.metadata().unwrap().len(), 4);
+    drop(committed);
     assert_eq!(fs::read(&path).unwrap(), b"0xy3");
     AtomicFile::create(&path).unwrap().write_all(b"never committed").unwrap();
     AtomicFile::update(&path, Locking::Try).unwrap().write_all(b"nor this").unwrap();

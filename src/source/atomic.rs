@@ -241,6 +241,9 @@ impl AtomicFile {
             Existing::ReplacedIfSame => old.is_some(),
         };
         let action = if replaces { "replace" } else { "create" };
+        // Windows replaces no file that is open.
+        drop(old);
+        let lock = lock.filter(|_| !cfg!(windows));
         let finished = new.finish(&target, replaces).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => SystemError::Exists.into(),
             _ => SystemError::io(action)(error),
