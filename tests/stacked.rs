@@ -54,6 +54,8 @@ fn rows_are_those_of_all_files_one_after_the_other() {
     );
 }
 
+// On Windows a map keeps a handle of its file.
+#[cfg(not(windows))]
 #[test]
 fn thousands_of_files_take_no_descriptors() {
     let directory = directory();
@@ -79,9 +81,9 @@ fn files_that_differ_are_refused() {
     paths.push(file(&directory, "x.npy", &npy(">u4", &[1, 3], Order::C, &[0; 12])));
     let says = |paths: Vec<PathBuf>| stack(&paths).unwrap_err().to_string();
     let error = says(paths.clone());
-    assert!(error.ends_with(
-        "x.npy: rows '>u4' of shape (3,): expected '>u4' of shape (2,), as in the first file"
-    ));
+    let differs =
+        "x.npy: rows '>u4' of shape (3,): expected '>u4' of shape (2,), as in the first file";
+    assert!(error.ends_with(differs), "{error}");
     paths[2] = file(&directory, "y.npy", &npy("<u4", &[1, 2], Order::C, &[0; 8]));
     assert!(says(paths.clone()).contains("y.npy: rows '<u4'"));
     paths[2] = file(&directory, "z.npy", &npy("<u4", &[], Order::C, &[0; 4]));
