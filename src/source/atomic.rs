@@ -242,7 +242,6 @@ impl AtomicFile {
         };
         let action = if replaces { "replace" } else { "create" };
         // Windows replaces no file that is open.
-        drop(old);
         let lock = lock.filter(|_| !cfg!(windows));
         let finished = new.finish(&target, replaces).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => SystemError::Exists.into(),
