@@ -100,7 +100,7 @@ pub mod sharing {
     #![doc = include_str!("../SHARING.md")]
 }
 
-/// What the derives need; not for use by hand.
+/// Internals of the derives; not for use by hand.
 #[doc(hidden)]
 pub mod __record {
     pub use crate::element::fast::{FastPath, Wrapper};

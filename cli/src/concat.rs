@@ -82,6 +82,8 @@ impl Concat {
         let array = draft.array(&dtype, &shape, &made)?;
         let filled = if axis == 0 { behind(&rows, array) } else { beside(&rows, axis, array) };
         filled.map_err(Failure::at(&self.output))?;
+        // The output may be one of them, and Windows replaces no mapped file.
+        drop(rows);
         draft.commit()?;
         Ok(ExitCode::SUCCESS)
     }

@@ -336,8 +336,8 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is no such
-    /// field, or one is named twice.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a field does not
+    /// exist or is named twice.
     pub fn select(&self, names: &[&str]) -> Result<DType> {
         let fields = names.iter().map(|name| self.field(name).cloned()).collect::<Result<_>>()?;
         DType::from_fields(fields, self.itemsize(), self.alignment())

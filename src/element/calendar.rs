@@ -24,7 +24,7 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that is no
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that is not a
     /// date, has more parts than the unit, or is beyond it. NumPy drops the
     /// parts.
     ///

@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::Part;
 
-/// What can be done with elements of type `T` other than one by one. Sealed:
+/// Operations on many elements of type `T` at once. Sealed:
 /// [`Element::fast_path`] has one for every type, which the derives choose.
 pub trait FastPath<T: Element>: sealed::Sealed {
     /// A value, if the type is padding: bytes of a struct that no field has.
@@ -48,7 +48,7 @@ pub trait FastPath<T: Element>: sealed::Sealed {
         None
     }
 
-    /// Replaces adjacent elements all at once; false if there is no way to.
+    /// Replaces adjacent elements all at once; false if that is not supported.
     fn map_run(&self, _: &T::Codec, _: &mut [u8], _: &mut impl FnMut(T) -> T) -> bool {
         false
     }

@@ -260,7 +260,7 @@ pub(crate) fn decode_onto<T: Element>(
     }
     let Some(first) = pieces.next() else { return };
     let start = out.len();
-    // Copies of the first element, all of which are then overwritten.
+    // Copies of the first element; each is then overwritten.
     out.resize_with(start + bytes.len().div_ceil(stride), || T::decode(codec, first));
     decode_over(codec, bytes, stride, out.get_mut(start..).invariant(IN_BUFFER));
 }
