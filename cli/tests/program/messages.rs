@@ -52,7 +52,12 @@ fn no_color_and_dumb_terminals_get_no_bold_text() {
     let run = |variable: &str, value: &str, command: &str| {
         let command = format!("{} {command} {}", env!("CARGO_BIN_EXE_npymap"), path.display());
         let mut script = std::process::Command::new("script");
-        script.args(["-qec", &command, "/dev/null"]).env("TERM", "xterm").env(variable, value);
+        script.args(["-qec", &command, "/dev/null"]);
+        // Each of them turns colours on or off by itself.
+        for other in ["CI", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR"] {
+            script.env_remove(other);
+        }
+        script.env("TERM", "xterm").env(variable, value);
         String::from_utf8(script.output().unwrap().stdout).unwrap()
     };
     for command in ["head", "stats", "info", "diff /dev/null"] {
