@@ -17,7 +17,6 @@ pub mod view;
 pub mod write;
 
 pub use bytemuck;
-pub use compact_str;
 pub use half;
 #[cfg(feature = "jiff")]
 pub use jiff;

@@ -56,7 +56,7 @@ fn live_numpy_takes_what_serde_writes_of_dtypes() {
     let answers = numpy.ask(&json!(["dtypes", texts]));
     for (dtype, answer) in dtypes.iter().zip(answers.as_array().unwrap()) {
         let fields: Vec<_> =
-            dtype.fields().iter().map(|field| json!([field.name.as_str(), field.offset])).collect();
+            dtype.fields().iter().map(|field| json!([field.name(), field.offset])).collect();
         assert_eq!(answer["itemsize"], json!(dtype.itemsize()), "{dtype}");
         assert_eq!(answer["fields"], json!(fields), "{dtype}");
         let shape = dtype.subarray().map_or(&[][..], |(_, shape)| shape);

@@ -195,7 +195,7 @@ proptest! {
         prop_assert_eq!(aligned.itemsize() % aligned.alignment(), 0);
         for field in aligned.fields() {
             prop_assert_eq!(field.offset % field.dtype.alignment(), 0);
-            prop_assert_eq!(aligned.field(&field.name).unwrap(), field);
+            prop_assert_eq!(aligned.field(field.name()).unwrap(), field);
         }
     }
 

@@ -88,7 +88,7 @@ fn create(path: &Path, dtype: &DType, shape: &[usize], order: Order) -> Result<(
         [] => ones(element.dyn_view_mut()?)?,
         fields => {
             for field in fields {
-                ones(element.field_mut(&field.name)?)?;
+                ones(element.field_mut(field.name())?)?;
             }
         }
     }

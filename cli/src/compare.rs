@@ -114,7 +114,7 @@ pub(crate) fn comparable(a: &DType, b: &DType) -> bool {
         _ if is_long(a) || is_long(b) => a == b,
         (K::Struct, K::Struct) => {
             let same =
-                |(a, b): (&Field, &Field)| a.name == b.name && comparable(&a.dtype, &b.dtype);
+                |(a, b): (&Field, &Field)| a.name() == b.name() && comparable(&a.dtype, &b.dtype);
             a.fields().len() == b.fields().len() && a.fields().iter().zip(b.fields()).all(same)
         }
         (K::Subarray, K::Subarray) => match (a.subarray(), b.subarray()) {

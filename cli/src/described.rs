@@ -116,7 +116,7 @@ fn fields(out: &mut impl Write, dtype: &DType) -> io::Result<()> {
 
 fn add_fields(columns: &mut [Column], before: &str, start: usize, dtype: &DType) {
     for field in dtype.fields() {
-        let name = format!("{before}{}", field.name);
+        let name = format!("{before}{}", field.name());
         let (base, axes) = field.dtype.subarray().unwrap_or((&field.dtype, &[]));
         let cells = [
             safe(&name),

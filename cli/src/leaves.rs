@@ -20,7 +20,7 @@ fn add<'a>(
             for field in view.dtype().fields() {
                 let dot = if name.is_empty() { "" } else { "." };
                 let part = view.getfield(&field.dtype, field.offset)?;
-                add(leaves, format!("{name}{dot}{}", field.name), &part)?;
+                add(leaves, format!("{name}{dot}{}", field.name()), &part)?;
             }
         }
         _ => leaves.push((name, view.clone())),

@@ -184,7 +184,7 @@ impl Serialize for Json<'_> {
             Value::Record(values) => {
                 let fields = dtype.fields().iter().zip(values);
                 to.collect_map(
-                    fields.map(|(field, value)| (&*field.name, Json(value, &field.dtype))),
+                    fields.map(|(field, value)| (field.name(), Json(value, &field.dtype))),
                 )
             }
             Value::Array(values) => {

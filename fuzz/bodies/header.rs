@@ -68,7 +68,7 @@ fn printed(dtype: &DType) {
 fn sound(dtype: &DType) {
     for field in dtype.fields() {
         assert!(field.offset + field.dtype.itemsize() <= dtype.itemsize(), "{dtype}");
-        assert_eq!(dtype.field(&field.name).unwrap(), field);
+        assert_eq!(dtype.field(field.name()).unwrap(), field);
         sound(&field.dtype);
     }
     if let Some((base, shape)) = dtype.subarray() {

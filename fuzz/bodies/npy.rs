@@ -50,11 +50,11 @@ fn views(view: &DynView<'_>, depth: usize) {
             if let Ok(part) = view.getfield(&field.dtype, field.offset) {
                 typed(&part);
             }
-            if let Ok(part) = view.field(&field.name) {
+            if let Ok(part) = view.field(field.name()) {
                 views(&part, depth + 1);
             }
         }
-        let names: Vec<&str> = view.dtype().fields().iter().rev().map(|f| &*f.name).collect();
+        let names: Vec<&str> = view.dtype().fields().iter().rev().map(|f| f.name()).collect();
         if let Ok(part) = view.fields(&names) {
             assert_eq!(part.shape(), view.shape());
         }

@@ -302,7 +302,7 @@ fn field_text(field: &Field) -> Result<String> {
 
 /// Prints `'name'` or `('title', 'name')`.
 fn name_text(field: &Field) -> String {
-    let name = quoted(&field.name);
+    let name = quoted(field.name());
     match &field.title {
         Some(title) => format!("({}, {name})", quoted(title)),
         None => name,
@@ -372,7 +372,7 @@ fn dictionary_text(dtype: &DType, format: fn(&DType) -> String) -> String {
     };
     format!(
         "{{'names': {}, 'formats': {}, 'offsets': {}{titles}, 'itemsize': {}}}",
-        list(fields.iter().map(|field| quoted(&field.name)).collect()),
+        list(fields.iter().map(|field| quoted(field.name())).collect()),
         list(fields.iter().map(|field| format(&field.dtype)).collect()),
         list(fields.iter().map(|field| field.offset.to_string()).collect()),
         dtype.itemsize()

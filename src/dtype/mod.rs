@@ -153,14 +153,26 @@ struct Subarray {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Field {
-    /// Its name; NumPy allows the empty one.
-    pub name: CompactString,
+    name: CompactString,
     /// A second name for it.
     pub title: Option<String>,
     /// Bytes from the start of the struct.
     pub offset: usize,
     /// What it holds.
     pub dtype: DType,
+}
+
+impl Field {
+    /// A field without a title.
+    pub(crate) fn new(name: &str, offset: usize, dtype: DType) -> Field {
+        Field { name: name.into(), title: None, offset, dtype }
+    }
+
+    /// The name, which NumPy allows to be empty.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 impl DType {
@@ -433,7 +445,7 @@ impl DType {
     ) -> Result<DType> {
         let mut names: Vec<&str> = Vec::with_capacity(fields.len());
         for field in &fields {
-            names.push(&field.name);
+            names.push(field.name());
             names.extend(field.title.as_deref());
         }
         if !names.is_sorted_by(|a, b| a < b) {

@@ -153,7 +153,7 @@ impl<'d> Fields<'d> {
             return FieldPart::of::<T>(self.dtype, None);
         }
         let field = self.find(name)?;
-        self.taken.push(field.name.as_str());
+        self.taken.push(field.name());
         if let Some(stated) = stated {
             let stated: DType = stated.parse()?;
             if (stated.kind(), stated.unit()) != (field.dtype.kind(), field.dtype.unit()) {
@@ -177,13 +177,13 @@ impl<'d> Fields<'d> {
     ///
     /// [`WrongDType`](crate::ErrorKind::WrongDType).
     pub fn end(self, subset: bool, size: usize) -> Result<Option<Difference>> {
-        let left = |field: &&Field| !self.taken.contains(&field.name.as_str());
+        let left = |field: &&Field| !self.taken.contains(&field.name());
         if let Some(field) = self.dtype.fields().iter().find(left).filter(|_| !subset) {
             let reason = format!(
                 "stored as {}, and the record has no such field: add one, or ask for some of the fields with `#[record(subset)]`",
                 field.dtype
             );
-            return Err(self.error(&field.name, reason));
+            return Err(self.error(field.name(), reason));
         }
         let itemsize = self.dtype.itemsize();
         let last = || self.taken.last().map_or(String::new(), |&name| name.to_owned());
@@ -201,7 +201,7 @@ impl<'d> Fields<'d> {
         let found = self.dtype.field(name);
         found.map_err(|_| {
             let fields = self.dtype.fields().iter();
-            let known: Vec<_> = fields.map(|field| format!("`{}`", field.name)).collect();
+            let known: Vec<_> = fields.map(|field| format!("`{}`", field.name())).collect();
             self.error(name, format!("there is no such field, only {}", known.join(", ")))
         })
     }
@@ -314,7 +314,7 @@ pub fn dtype(
     let fields = slots.into_iter().flatten().map(|(name, place, dtype)| {
         let offset = if size.is_some() { place } else { end };
         end = offset + dtype.itemsize();
-        Field { name: name.into(), title: None, offset, dtype }
+        Field::new(&name, offset, dtype)
     });
     let fields: Vec<Field> = fields.collect();
     match DType::from_fields(fields, size.unwrap_or(end), 1) {

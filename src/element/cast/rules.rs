@@ -48,7 +48,7 @@ fn structs(from: &DType, to: &DType) -> Option<Casting> {
 }
 
 fn names(from: &Field, to: &Field) -> Casting {
-    if from.name != to.name || from.title != to.title {
+    if from.name() != to.name() || from.title != to.title {
         Casting::Safe
     } else if from.offset != to.offset {
         Casting::Equiv
