@@ -170,7 +170,7 @@ impl<D: Mapping> AnyFile<D> {
     /// of opening a member.
     pub fn get(&self, member: Option<&str>) -> Result<MappedArray<D>> {
         self.find(member).map_err(|error| match self.path() {
-            Some(path) => error.at(path),
+            Some(path) => error.with_path(path),
             None => error,
         })
     }
@@ -189,7 +189,7 @@ impl<D: Mapping> AnyFile<D> {
     fn find(&self, member: Option<&str>) -> Result<MappedArray<D>> {
         match (self, member) {
             (AnyFile::Npy(npy), None) => npy.open(),
-            (AnyFile::Npy(_), Some(_)) => Err(ArchiveError::refused(
+            (AnyFile::Npy(_), Some(_)) => Err(ArchiveError::with_kind(
                 ErrorKind::NotFound,
                 "holds one array without a name",
                 "ask for no member",

@@ -239,6 +239,6 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
     }
 
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| self.shard.named(error.of_member(self.name())))
+        result.map_err(|error| self.shard.named(error.with_member(self.name())))
     }
 }

@@ -232,7 +232,7 @@ fn extension(source: &Storage, start: u64, size: u64) -> Result<Vec<u8>> {
     if size > MAX_EXTENSION {
         let found = format!("an extension record of {size} bytes at byte {start}");
         let expected = "names and pax headers of up to 1 MiB are read";
-        return Err(ArchiveError::refused(ErrorKind::LimitExceeded, found, expected));
+        return Err(ArchiveError::with_kind(ErrorKind::LimitExceeded, found, expected));
     }
     let mut bytes = vec![0; to_usize(size)];
     let found = source.read_at(&mut bytes, start).map_err(read_error())?;

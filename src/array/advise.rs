@@ -323,7 +323,7 @@ pub(super) fn bytes_of(layout: &Layout, rows: &impl RangeBounds<usize>) -> Resul
         return Ok(layout.offset()..layout.end());
     }
     let rows = rows_of(layout.shape(), rows)?;
-    let part = layout.geometry().part(0, rows.start, rows.len());
+    let part = layout.geometry().axis_range(0, rows.start, rows.len());
     Ok(part.span(layout.dtype().itemsize()))
 }
 

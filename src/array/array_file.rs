@@ -160,9 +160,8 @@ impl ArrayFile {
 
     fn element<T: Element>(&self, index: &[usize]) -> Result<T> {
         let codec = T::codec(self.dtype())?;
-        let start = self.layout().geometry().at(index).ok_or_else(|| ShapeError::Element {
-            asked: tuple(index),
-            shape: tuple(self.shape()),
+        let start = self.layout().geometry().offset_of(index).ok_or_else(|| {
+            ShapeError::Element { asked: tuple(index), shape: tuple(self.shape()) }
         })?;
         let mut small = [0; 64];
         let mut large = Vec::new();

@@ -143,13 +143,13 @@ struct Writer<'a, F> {
 
 impl<F: FnMut(usize)> Writer<'_, F> {
     fn write(&mut self, from: &DynView<'_>) -> Result<()> {
-        if from.is_empty() || self.recode.part.size == 0 {
+        if from.is_empty() || self.recode.format.size == 0 {
             return Ok(());
         }
         let to = self.to.layout.geometry();
         let axes = to.order_of_memory();
         let (to, from_geometry) = (to.permuted(&axes)?, from.geometry().permuted(&axes)?);
-        let size = self.recode.part.size;
+        let size = self.recode.format.size;
         if from_geometry.is_contiguous(size) && to.is_contiguous(size) {
             let start = to.span(size).start;
             return self.write_in_order(from, from_geometry.span(size), start);
@@ -160,7 +160,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
             let cut = |geometry: &Geometry| {
                 let axes = index.iter().zip(&tile).zip(&from_geometry.shape).enumerate();
                 axes.fold(geometry.clone(), |part, (axis, ((&at, &len), &dim))| {
-                    part.part(axis, at, len.min(dim - at))
+                    part.axis_range(axis, at, len.min(dim - at))
                 })
             };
             let part = DynView::of(from.raw_bytes(), cut(&from_geometry), from.dtype().clone());
@@ -178,7 +178,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
         span: Range<usize>,
         start: usize,
     ) -> Result<()> {
-        let size = self.recode.part.size;
+        let size = self.recode.format.size;
         let bytes = elements(from.raw_bytes(), span);
         let block = (BLOCK / size).max(1) * size;
         let mut copied = 0;
@@ -193,7 +193,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
                 } else {
                     let mut buffer = std::mem::take(&mut self.buffer);
                     buffer.resize(part.len(), 0);
-                    crate::kernel::copy(self.recode.part, part, size, &mut buffer);
+                    crate::kernel::copy(self.recode.format, part, size, &mut buffer);
                     self.recode.finish(&mut buffer);
                     self.put(start + at, &buffer)?;
                     self.buffer = buffer;
@@ -205,7 +205,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
     }
 
     fn write_tile(&mut self, from: &DynView<'_>, to: &Geometry, first: usize) -> Result<()> {
-        let size = self.recode.part.size;
+        let size = self.recode.format.size;
         if self.zeros == Zeros::LeftOut && !self.has_bytes(from.geometry(), first) {
             (self.done)(from.len() * size);
             return Ok(());
@@ -226,7 +226,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
     /// True unless all elements of a tile are in holes.
     fn has_bytes(&self, tile: &Geometry, first: usize) -> bool {
         // Runs in the order of memory are as long as can be.
-        let size = self.recode.part.size;
+        let size = self.recode.format.size;
         tile.memory_order().byte_runs(size).any(|(start, len)| {
             let run = start - first..start - first + len;
             let next = self.stored.partition_point(|range| range.end <= run.start);

@@ -229,7 +229,7 @@ impl MappedArray<MapMut> {
         let shape = self.shape();
         let mut index = at.to_vec();
         index.resize(shape.len().max(at.len()), 0);
-        let start = self.layout.geometry().at(&index);
+        let start = self.layout.geometry().offset_of(&index);
         let size = self.dtype().itemsize();
         // An empty array has a start too, for no values.
         let start =

@@ -145,11 +145,11 @@ impl Origin {
     pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| {
             let error = match &self.member {
-                Some(name) => error.of_member(name),
+                Some(name) => error.with_member(name),
                 None => error,
             };
             match &self.path {
-                Some(path) => error.at(path),
+                Some(path) => error.with_path(path),
                 None => error,
             }
         })

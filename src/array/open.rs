@@ -189,7 +189,7 @@ impl OpenOptions {
         let storage = source.storage();
         let text = self.expect_header().and_then(|()| {
             HeaderText::read(Rest { storage, offset: self.offset }, self.max_header_len)
-                .map_err(|error| error.inside(self.offset))
+                .map_err(|error| error.with_offset(self.offset))
         });
         storage.named(text)
     }
@@ -251,5 +251,5 @@ impl std::io::Read for Rest<'_> {
 
 /// Runs `f` on a path and names it in the error.
 pub(crate) fn on<T>(path: &Path, f: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
-    f(path).map_err(|error| error.at(path))
+    f(path).map_err(|error| error.with_path(path))
 }

@@ -7,7 +7,7 @@ use super::{OpenOptions, RawSpec};
 use crate::dtype::literal::tuple;
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_usize_saturating};
 use crate::error::{
-    Error, ExtentError, Failure, HeaderError, RequestError, Result, ShapeError, SystemError,
+    Error, ErrorDetail, ExtentError, HeaderError, RequestError, Result, ShapeError, SystemError,
 };
 use crate::layout::{Layout, Order};
 use crate::npy::{Header, Preamble, Version};
@@ -41,9 +41,9 @@ pub(crate) struct Place {
 impl Place {
     /// The place of an array whose header starts at `at`.
     pub(crate) fn of(header: &Header, at: u64) -> Result<Place> {
-        let layout = header.layout().map_err(Error::in_contents)?.at(0);
+        let layout = header.layout().map_err(Error::treat_as_damage)?.with_offset(0);
         let offset = u64::try_from(header.data_offset).ok().and_then(|own| at.checked_add(own));
-        let offset = offset.ok_or_else(|| too_large(&layout).in_contents())?;
+        let offset = offset.ok_or_else(|| too_large(&layout).treat_as_damage())?;
         let (order, header) = (header.order, Some((header.version, header.data_offset)));
         Ok(Place { layout, offset, order, header })
     }
@@ -107,7 +107,7 @@ impl OpenOptions {
                 Ok(place)
             }),
         };
-        place.map_err(|error| error.inside(self.offset))
+        place.map_err(|error| error.with_offset(self.offset))
     }
 
     /// The place of a raw array in a file of so many bytes, which has it all.
@@ -125,7 +125,7 @@ impl OpenOptions {
             Place::of(&header, self.offset)?.check_inside(len)?;
             Ok(header)
         });
-        found.map_err(|error| error.inside(self.offset))
+        found.map_err(|error| error.with_offset(self.offset))
     }
 
     /// Refuses to look for a header where raw binary was announced.
@@ -141,7 +141,7 @@ impl OpenOptions {
     /// Finds a raw array, and makes the file as long as it is.
     fn make_room(&self, raw: &RawSpec, storage: &Storage) -> Result<Place> {
         let len = storage.len();
-        let place = raw.place(self.offset, len).map_err(|error| error.inside(self.offset))?;
+        let place = raw.place(self.offset, len).map_err(|error| error.with_offset(self.offset))?;
         let end = place.end().ok_or_else(|| place.too_large())?;
         if end > len && place.layout.nbytes() > 0 {
             storage.extend(len, end)?;
@@ -157,14 +157,14 @@ impl OpenOptions {
         let preamble = Preamble::parse(start)?;
         let end = to_usize_saturating(preamble.data_offset());
         if end <= filled || filled < FIRST_READ || preamble.exceeds(self.max_header_len) {
-            return Header::behind(preamble, start, self.max_header_len);
+            return Header::parse_after(preamble, start, self.max_header_len);
         }
         let mut whole = start.to_vec();
         let there = len.saturating_sub(self.offset).max(FIRST_READ_END);
         whole.resize(end.min(to_usize_saturating(there)), 0);
         let rest = whole.get_mut(FIRST_READ..).invariant(IN_BUFFER);
         let found = FIRST_READ + read_at(from, rest, self.offset.saturating_add(FIRST_READ_END))?;
-        Header::behind(preamble, whole.get(..found).invariant(READ), self.max_header_len)
+        Header::parse_after(preamble, whole.get(..found).invariant(READ), self.max_header_len)
     }
 }
 
@@ -193,15 +193,15 @@ fn retried<T>(
             found => return found,
         };
         left -= 1;
-        match error.failure() {
-            Failure::Extent(ExtentError::ShortFile { .. }) => {
+        match error.detail() {
+            ErrorDetail::Extent(ExtentError::ShortFile { .. }) => {
                 let before = len;
                 len = measure()?;
                 if len == before {
                     return Err(error);
                 }
             }
-            Failure::Header(
+            ErrorDetail::Header(
                 HeaderError::Syntax { .. } | HeaderError::Value { .. } | HeaderError::Keys { .. },
             ) => {
                 pause();

@@ -78,7 +78,7 @@ impl Walk {
             let end = place.end().ok_or_else(|| place.too_large())?;
             Ok(Walked { offset, end, header })
         });
-        self.storage.named(found.map_err(|error: Error| error.inside(offset)))
+        self.storage.named(found.map_err(|error: Error| error.with_offset(offset)))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use compact_str::CompactString;
 
-use super::{DType, Field, Kind, Repr, typestr};
+use super::{DType, DTypeRepr, Field, Kind, typestr};
 use crate::dtype::literal::{self, Items, Reader, quoted};
 use crate::error::{DTypeError, Error, Result};
 
@@ -31,13 +31,13 @@ fn list(reader: &mut Reader<'_>) -> Result<DType> {
         let (name, dtype) = item(reader)?;
         let offset = end;
         end = end.saturating_add(dtype.itemsize());
-        let unnamed = matches!(&name, Name::Alone(name) if name.is_empty());
+        let unnamed = matches!(&name, FieldName::Alone(name) if name.is_empty());
         if unnamed && matches!(dtype.kind(), Kind::Void | Kind::Subarray) {
             continue;
         }
         let (name, title) = match name {
-            Name::Alone(name) => (name, None),
-            Name::Titled(title, name) => (name, title),
+            FieldName::Alone(name) => (name, None),
+            FieldName::Titled(title, name) => (name, title),
         };
         fields.push(Field { name, title, offset, dtype });
     }
@@ -51,7 +51,7 @@ fn either(reader: &mut Reader<'_>) -> Result<Option<Items>> {
 }
 
 /// How a field is named. An empty name is padding only when it stands alone.
-enum Name {
+enum FieldName {
     Alone(CompactString),
     Titled(Option<String>, CompactString),
 }
@@ -60,10 +60,10 @@ enum Name {
 const FIELD: &str = "a field such as ('x', '<f8') or ('x', '<f8', (3,))";
 
 /// Reads one field: a tuple (or list) of two or three items.
-fn item(reader: &mut Reader<'_>) -> Result<(Name, DType)> {
+fn item(reader: &mut Reader<'_>) -> Result<(FieldName, DType)> {
     if reader.peek() == Some(b'(') {
         if let Some((name, typestr)) = reader.plain_pair() {
-            return Ok((Name::Alone(name.into()), typestr::parse(typestr)?.into()));
+            return Ok((FieldName::Alone(name.into()), typestr::parse(typestr)?.into()));
         }
     }
     let here = *reader;
@@ -86,12 +86,12 @@ fn item(reader: &mut Reader<'_>) -> Result<(Name, DType)> {
 }
 
 /// Reads `'name'` or `('title', 'name')`.
-fn field_name(reader: &mut Reader<'_>) -> Result<Name> {
+fn field_name(reader: &mut Reader<'_>) -> Result<FieldName> {
     const NAME: &str = "a field's name, or a pair of title and name";
     let here = *reader;
     let Some(mut items) = reader.open(b'(')? else {
         return match reader.peek() {
-            Some(b'\'' | b'"' | b'u' | b'U') => Ok(Name::Alone(reader.string()?.into())),
+            Some(b'\'' | b'"' | b'u' | b'U') => Ok(FieldName::Alone(reader.string()?.into())),
             _ => Err(here.error(NAME)),
         };
     };
@@ -106,7 +106,7 @@ fn field_name(reader: &mut Reader<'_>) -> Result<Name> {
     if reader.next_item(&mut items)? {
         Err(here.error(NAME))
     } else {
-        Ok(Name::Titled(title, name))
+        Ok(FieldName::Titled(title, name))
     }
 }
 
@@ -212,7 +212,7 @@ fn dictionary(reader: &mut Reader<'_>) -> Result<DType> {
         .zip(titles)
         .zip(formats)
         .map(|((name, title), dtype)| (name, title, dtype));
-    let DType(Repr::Struct(laid)) = DType::consecutive(parts.collect(), align)? else {
+    let DType(DTypeRepr::Struct(laid)) = DType::consecutive(parts.collect(), align)? else {
         return Err(here.error(same));
     };
     let mut laid = (*laid).clone();
@@ -259,9 +259,9 @@ fn sequence<'a, T>(
 /// out of order: no descr says that, and NumPy refuses to save such arrays.
 pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
     match &dtype.0 {
-        Repr::Scalar(scalar) => Ok(format!("'{scalar}'")),
-        Repr::Subarray(array) => Ok(format!("({})", with_axes(&array.base, &array.shape)?)),
-        Repr::Struct(fields) => {
+        DTypeRepr::Scalar(scalar) => Ok(format!("'{scalar}'")),
+        DTypeRepr::Subarray(array) => Ok(format!("({})", with_axes(&array.base, &array.shape)?)),
+        DTypeRepr::Struct(fields) => {
             let mut items = Vec::with_capacity(fields.fields.len());
             let mut end = 0;
             for field in &fields.fields {
@@ -332,18 +332,18 @@ pub(super) fn to_argument(dtype: &DType) -> String {
 #[cfg(feature = "serde")]
 fn argument_literal(dtype: &DType) -> String {
     match &dtype.0 {
-        Repr::Scalar(scalar) => format!("'{scalar}'"),
-        Repr::Subarray(array) => {
+        DTypeRepr::Scalar(scalar) => format!("'{scalar}'"),
+        DTypeRepr::Subarray(array) => {
             format!("({}, {})", argument_literal(&array.base), literal::tuple(&array.shape))
         }
-        Repr::Struct(fields) if is_list(fields) => {
+        DTypeRepr::Struct(fields) if is_list(fields) => {
             let field = |field: &Field| {
                 format!("({}, {})", name_text(field), argument_literal(&field.dtype))
             };
             let items: Vec<_> = fields.fields.iter().map(field).collect();
             format!("[{}]", items.join(", "))
         }
-        Repr::Struct(_) => dictionary_text(dtype, argument_literal),
+        DTypeRepr::Struct(_) => dictionary_text(dtype, argument_literal),
     }
 }
 

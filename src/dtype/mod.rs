@@ -98,18 +98,18 @@ pub enum Kind {
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct DType(Repr);
+pub struct DType(DTypeRepr);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Repr {
-    Scalar(Scalar),
+enum DTypeRepr {
+    Scalar(ScalarType),
     Struct(Arc<Struct>),
     Subarray(Arc<Subarray>),
 }
 
 /// Everything but structs and subarrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Scalar {
+pub(crate) struct ScalarType {
     kind: Kind,
     order: ByteOrder,
     itemsize: usize,
@@ -257,7 +257,7 @@ impl DType {
         let count = count.filter(|&count| count <= MAX_ITEMSIZE);
         let itemsize = count.and_then(|count| count.checked_mul(base.itemsize()));
         match itemsize.filter(|&bytes| bytes <= MAX_ITEMSIZE) {
-            Some(itemsize) => Ok(DType(Repr::Subarray(Arc::new(Subarray {
+            Some(itemsize) => Ok(DType(DTypeRepr::Subarray(Arc::new(Subarray {
                 base,
                 shape: shape.to_vec(),
                 itemsize,
@@ -271,9 +271,9 @@ impl DType {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match &self.0 {
-            Repr::Scalar(scalar) => scalar.kind,
-            Repr::Struct(_) => Kind::Struct,
-            Repr::Subarray(_) => Kind::Subarray,
+            DTypeRepr::Scalar(scalar) => scalar.kind,
+            DTypeRepr::Struct(_) => Kind::Struct,
+            DTypeRepr::Subarray(_) => Kind::Subarray,
         }
     }
 
@@ -287,9 +287,9 @@ impl DType {
     #[must_use]
     pub fn itemsize(&self) -> usize {
         match &self.0 {
-            Repr::Scalar(scalar) => scalar.itemsize,
-            Repr::Struct(fields) => fields.itemsize,
-            Repr::Subarray(array) => array.itemsize,
+            DTypeRepr::Scalar(scalar) => scalar.itemsize,
+            DTypeRepr::Struct(fields) => fields.itemsize,
+            DTypeRepr::Subarray(array) => array.itemsize,
         }
     }
 
@@ -298,14 +298,14 @@ impl DType {
     #[must_use]
     pub fn alignment(&self) -> usize {
         match &self.0 {
-            Repr::Scalar(scalar) => match scalar.kind {
+            DTypeRepr::Scalar(scalar) => match scalar.kind {
                 Kind::Bytes | Kind::Void => 1,
                 Kind::Unicode => 4,
                 Kind::Complex => scalar.itemsize / 2,
                 _ => scalar.itemsize,
             },
-            Repr::Struct(fields) => fields.alignment,
-            Repr::Subarray(array) => array.base.alignment(),
+            DTypeRepr::Struct(fields) => fields.alignment,
+            DTypeRepr::Subarray(array) => array.base.alignment(),
         }
     }
 
@@ -319,7 +319,7 @@ impl DType {
     #[must_use]
     pub fn fields(&self) -> &[Field] {
         match &self.0 {
-            Repr::Struct(fields) => &fields.fields,
+            DTypeRepr::Struct(fields) => &fields.fields,
             _ => &[],
         }
     }
@@ -359,7 +359,7 @@ impl DType {
     #[must_use]
     pub fn subarray(&self) -> Option<(&DType, &[usize])> {
         match &self.0 {
-            Repr::Subarray(array) => Some((&array.base, &array.shape)),
+            DTypeRepr::Subarray(array) => Some((&array.base, &array.shape)),
             _ => None,
         }
     }
@@ -369,36 +369,36 @@ impl DType {
     #[must_use]
     pub fn with_byte_order(&self, order: ByteOrder) -> DType {
         match &self.0 {
-            Repr::Scalar(scalar) => {
+            DTypeRepr::Scalar(scalar) => {
                 let meant =
                     scalar.order != ByteOrder::NotApplicable && order != ByteOrder::NotApplicable;
-                DType(Repr::Scalar(Scalar {
+                DType(DTypeRepr::Scalar(ScalarType {
                     order: if meant { order } else { scalar.order },
                     ..*scalar
                 }))
             }
-            Repr::Struct(fields) => {
+            DTypeRepr::Struct(fields) => {
                 let mut fields = Struct::clone(fields);
                 for field in &mut fields.fields {
                     field.dtype = field.dtype.with_byte_order(order);
                 }
-                DType(Repr::Struct(Arc::new(fields)))
+                DType(DTypeRepr::Struct(Arc::new(fields)))
             }
-            Repr::Subarray(array) => {
+            DTypeRepr::Subarray(array) => {
                 let base = array.base.with_byte_order(order);
-                DType(Repr::Subarray(Arc::new(Subarray { base, ..Subarray::clone(array) })))
+                DType(DTypeRepr::Subarray(Arc::new(Subarray { base, ..Subarray::clone(array) })))
             }
         }
     }
 
     /// The type a type string names, if it is one.
-    pub(crate) fn plain(typestr: &str) -> Option<DType> {
+    pub(crate) fn from_typestr(typestr: &str) -> Option<DType> {
         typestr::parse(typestr).ok().map(DType::from)
     }
 
     /// A type without parts; sizes are the caller's to get right.
-    pub(crate) const fn of_scalar(kind: Kind, order: ByteOrder, itemsize: usize) -> DType {
-        DType(Repr::Scalar(Scalar { kind, order, itemsize, unit: None }))
+    pub(crate) const fn new_scalar(kind: Kind, order: ByteOrder, itemsize: usize) -> DType {
+        DType(DTypeRepr::Scalar(ScalarType { kind, order, itemsize, unit: None }))
     }
 
     /// True for what NumPy takes for a type that still wants a size: of no
@@ -407,9 +407,9 @@ impl DType {
         self.itemsize() == 0 && self.kind() != Kind::Struct
     }
 
-    pub(crate) fn scalar(&self) -> Option<&Scalar> {
+    pub(crate) fn scalar(&self) -> Option<&ScalarType> {
         match &self.0 {
-            Repr::Scalar(scalar) => Some(scalar),
+            DTypeRepr::Scalar(scalar) => Some(scalar),
             _ => None,
         }
     }
@@ -467,22 +467,22 @@ impl DType {
         }
         // The descr of a field that is a subarray has no brackets of its own.
         let depths = fields.iter().map(|field| match &field.dtype.0 {
-            Repr::Subarray(array) => array.base.depth().max(1),
+            DTypeRepr::Subarray(array) => array.base.depth().max(1),
             _ => field.dtype.depth(),
         });
         let depth = 2 + depths.max().unwrap_or(0);
         if depth > MAX_DEPTH {
             return Err(too_deep());
         }
-        Ok(DType(Repr::Struct(Arc::new(Struct { fields, itemsize, alignment, depth }))))
+        Ok(DType(DTypeRepr::Struct(Arc::new(Struct { fields, itemsize, alignment, depth }))))
     }
 
     /// How deep the brackets of its descr nest.
     fn depth(&self) -> usize {
         match &self.0 {
-            Repr::Scalar(_) => 0,
-            Repr::Struct(fields) => fields.depth,
-            Repr::Subarray(array) => array.depth,
+            DTypeRepr::Scalar(_) => 0,
+            DTypeRepr::Struct(fields) => fields.depth,
+            DTypeRepr::Subarray(array) => array.depth,
         }
     }
 }
@@ -500,9 +500,9 @@ fn too_deep() -> Error {
     DTypeError::Invalid { descr: "[…]".to_owned(), reason }.into()
 }
 
-impl From<Scalar> for DType {
-    fn from(scalar: Scalar) -> DType {
-        DType(Repr::Scalar(scalar))
+impl From<ScalarType> for DType {
+    fn from(scalar: ScalarType) -> DType {
+        DType(DTypeRepr::Scalar(scalar))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::{ByteOrder, Kind, Scalar, Unit};
+use super::{ByteOrder, Kind, ScalarType, Unit};
 use crate::error::{DTypeError, Error, Result, excerpt};
 
 /// NumPy's largest element, in bytes: what a C `int` holds.
@@ -97,7 +97,7 @@ const LETTERS: [(&str, &str); 27] = [
 ];
 
 /// Reads a type string. Without `<` or `>` the byte order is this machine's.
-pub(super) fn parse(text: &str) -> Result<Scalar> {
+pub(super) fn parse(text: &str) -> Result<ScalarType> {
     let (order, code) = match text.split_at_checked(1) {
         Some(("<", code)) => (Some(ByteOrder::Little), code),
         Some((">", code)) => (Some(ByteOrder::Big), code),
@@ -111,9 +111,9 @@ pub(super) fn parse(text: &str) -> Result<Scalar> {
         None => find(&LETTERS, code).or_else(|| find(&NAMES, code)).unwrap_or(code),
     };
     sized(short, order.unwrap_or(ByteOrder::NATIVE)).map_err(|kind| match kind {
-        Refusal::Object => DTypeError::Object { descr: excerpt(text) }.into(),
-        Refusal::Unit(error) => error,
-        Refusal::Unknown => unknown(text, code),
+        TypestrError::Object => DTypeError::Object { descr: excerpt(text) }.into(),
+        TypestrError::Unit(error) => error,
+        TypestrError::Unknown => unknown(text, code),
     })
 }
 
@@ -121,25 +121,25 @@ fn find(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(known, _)| *known == name).map(|&(_, short)| short)
 }
 
-enum Refusal {
+enum TypestrError {
     Unknown,
     Object,
     Unit(Error),
 }
 
 /// Reads a letter and a size: `f8`, `S10`, `M8[ns]`.
-fn sized(short: &str, order: ByteOrder) -> Result<Scalar, Refusal> {
+fn sized(short: &str, order: ByteOrder) -> Result<ScalarType, TypestrError> {
     if short.starts_with(['M', 'm', 'd', 't']) {
-        let (kind, metadata) = date(short).ok_or(Refusal::Unknown)?;
-        return Ok(Scalar { kind, order, itemsize: 8, unit: unit(metadata)? });
+        let (kind, metadata) = date(short).ok_or(TypestrError::Unknown)?;
+        return Ok(ScalarType { kind, order, itemsize: 8, unit: unit(metadata)? });
     }
-    let (letter, digits) = short.split_at_checked(1).ok_or(Refusal::Unknown)?;
+    let (letter, digits) = short.split_at_checked(1).ok_or(TypestrError::Unknown)?;
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(Refusal::Unknown);
+        return Err(TypestrError::Unknown);
     }
     let size = match digits.as_bytes() {
         [digit] => usize::from(digit - b'0'),
-        _ => digits.parse().map_err(|_| Refusal::Unknown)?,
+        _ => digits.parse().map_err(|_| TypestrError::Unknown)?,
     };
     let (kind, itemsize) = match (letter, size) {
         ("b", 1) => (Kind::Bool, 1),
@@ -150,10 +150,10 @@ fn sized(short: &str, order: ByteOrder) -> Result<Scalar, Refusal> {
         ("S" | "a", 0..=MAX_ITEMSIZE) => (Kind::Bytes, size),
         ("U", 0..=0x1fff_ffff) => (Kind::Unicode, 4 * size),
         ("V", 0..=MAX_ITEMSIZE) => (Kind::Void, size),
-        ("O", _) => return Err(Refusal::Object),
-        _ => return Err(Refusal::Unknown),
+        ("O", _) => return Err(TypestrError::Object),
+        _ => return Err(TypestrError::Unknown),
     };
-    Ok(Scalar { kind, order: order_of(kind, itemsize, order), itemsize, unit: None })
+    Ok(ScalarType { kind, order: order_of(kind, itemsize, order), itemsize, unit: None })
 }
 
 /// Splits `M8[ns]` and `datetime64[ns]` before the bracket.
@@ -176,21 +176,21 @@ fn date(short: &str) -> Option<(Kind, &str)> {
     }
 }
 
-fn unit(metadata: &str) -> Result<Option<Unit>, Refusal> {
+fn unit(metadata: &str) -> Result<Option<Unit>, TypestrError> {
     if metadata.is_empty() {
         return Ok(None);
     }
     let inner = metadata
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'))
-        .ok_or(Refusal::Unknown)?;
+        .ok_or(TypestrError::Unknown)?;
     match inner.strip_suffix("generic") {
         Some("") => Ok(None),
         // Its multiple is one of any unit, and then means nothing.
         Some(multiple) if multiple.bytes().all(|b| b.is_ascii_digit()) => {
-            format!("{multiple}s").parse::<Unit>().map(|_| None).map_err(Refusal::Unit)
+            format!("{multiple}s").parse::<Unit>().map(|_| None).map_err(TypestrError::Unit)
         }
-        _ => inner.parse().map(Some).map_err(Refusal::Unit),
+        _ => inner.parse().map(Some).map_err(TypestrError::Unit),
     }
 }
 
@@ -223,7 +223,7 @@ fn unknown(text: &str, code: &str) -> Error {
     DTypeError::Invalid { descr: excerpt(text), reason: reason.to_owned() }.into()
 }
 
-impl fmt::Display for Scalar {
+impl fmt::Display for ScalarType {
     /// Prints NumPy's `dtype.str`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (letter, size) = match self.kind {

@@ -87,7 +87,7 @@ impl UnitBase {
 
     /// How many of these are in one of a longer unit; `None` when that
     /// depends on the date, or is no whole number of 64 bits.
-    pub(crate) fn per(self, longer: UnitBase) -> Option<u64> {
+    pub(crate) fn count_in(self, longer: UnitBase) -> Option<u64> {
         if (longer, self) == (UnitBase::Year, UnitBase::Month) {
             return Some(12);
         }

@@ -8,7 +8,7 @@ use super::fast::{FastPath, sealed};
 use super::{Element, InPlace, Typed, item, item_mut};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::kernel::Part;
+use crate::kernel::ElementFormat;
 
 impl<T: Element, const N: usize> Element for [T; N] {
     type Codec = T::Codec;
@@ -62,12 +62,16 @@ impl<T: Element, const N: usize> FastPath<[T; N]> for Arrays {
         T::fast_path().bytes_of(codec, values.as_flattened())
     }
 
-    fn raw<'a>(&self, codec: &T::Codec, values: &'a mut [[T; N]]) -> Option<(Part, &'a mut [u8])> {
+    fn raw<'a>(
+        &self,
+        codec: &T::Codec,
+        values: &'a mut [[T; N]],
+    ) -> Option<(ElementFormat, &'a mut [u8])> {
         if size_of::<[T; N]>() == 0 {
             return None;
         }
-        let (part, bytes) = T::fast_path().raw(codec, values.as_flattened_mut())?;
-        Some((Part { size: N * part.size, ..part }, bytes))
+        let (format, bytes) = T::fast_path().raw(codec, values.as_flattened_mut())?;
+        Some((ElementFormat { size: N * format.size, ..format }, bytes))
     }
 
     fn exact_name(&self, codec: &T::Codec) -> String {

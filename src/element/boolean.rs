@@ -74,7 +74,7 @@ impl fmt::Display for Bool {
 
 impl Typed for Bool {
     fn dtype() -> DType {
-        DType::of_scalar(Kind::Bool, ByteOrder::NotApplicable, 1)
+        DType::new_scalar(Kind::Bool, ByteOrder::NotApplicable, 1)
     }
 }
 

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use super::{Element, InPlace, short_name, subarray_codec};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::kernel::Part;
+use crate::kernel::ElementFormat;
 
 /// Operations on many elements of type `T` at once. Sealed:
 /// [`Element::fast_path`] has one for every type, which the derives choose.
@@ -39,7 +39,7 @@ pub trait FastPath<T: Element>: sealed::Sealed {
 
     /// How values are made by copying bytes, and the memory of values as
     /// bytes, if any bytes are values.
-    fn raw<'a>(&self, _: &T::Codec, _: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
+    fn raw<'a>(&self, _: &T::Codec, _: &'a mut [T]) -> Option<(ElementFormat, &'a mut [u8])> {
         None
     }
 
@@ -105,7 +105,7 @@ impl<T: Element + Pod> FastPath<T> for AsStored {
         Some(bytemuck::cast_slice(values))
     }
 
-    fn raw<'a>(&self, _: &T::Codec, values: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
+    fn raw<'a>(&self, _: &T::Codec, values: &'a mut [T]) -> Option<(ElementFormat, &'a mut [u8])> {
         raw(values)
     }
 
@@ -115,8 +115,9 @@ impl<T: Element + Pod> FastPath<T> for AsStored {
 }
 
 /// The memory of values as bytes that are copied as they are.
-pub(super) fn raw<T: Pod>(values: &mut [T]) -> Option<(Part, &mut [u8])> {
-    (size_of::<T>() > 0).then(|| (Part::plain(size_of::<T>()), bytemuck::cast_slice_mut(values)))
+pub(super) fn raw<T: Pod>(values: &mut [T]) -> Option<(ElementFormat, &mut [u8])> {
+    (size_of::<T>() > 0)
+        .then(|| (ElementFormat::opaque(size_of::<T>()), bytemuck::cast_slice_mut(values)))
 }
 
 /// A newtype around `U`, as fast as that: what `derive(Element)` chooses for
@@ -161,7 +162,11 @@ where
         U::fast_path().bytes_of(codec, bytemuck::try_cast_slice(values).ok()?)
     }
 
-    fn raw<'a>(&self, codec: &U::Codec, values: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
+    fn raw<'a>(
+        &self,
+        codec: &U::Codec,
+        values: &'a mut [T],
+    ) -> Option<(ElementFormat, &'a mut [u8])> {
         U::fast_path().raw(codec, bytemuck::try_cast_slice_mut(values).ok()?)
     }
 

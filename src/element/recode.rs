@@ -4,7 +4,7 @@
 //! (invalid text, `True` as 2) stays what it is.
 
 use crate::dtype::{ByteOrder, DType, Kind};
-use crate::kernel::Part;
+use crate::kernel::ElementFormat;
 
 /// The widest numbers that kernels reverse on their way.
 const WIDEST: usize = 8;
@@ -13,7 +13,7 @@ const WIDEST: usize = 8;
 /// they are.
 #[derive(Clone, Debug)]
 pub(crate) struct Recode {
-    pub(crate) part: Part,
+    pub(crate) format: ElementFormat,
     fixes: Vec<Fix>,
 }
 
@@ -48,11 +48,11 @@ impl Recode {
         let number = width(dtype);
         if is_one && number <= WIDEST {
             let swap = order.is_some_and(|order| differs(dtype, order));
-            return Recode { part: Part { size, number, swap }, fixes: Vec::new() };
+            return Recode { format: ElementFormat { size, number, swap }, fixes: Vec::new() };
         }
         let mut fixes = Vec::new();
         add(&mut fixes, dtype, 0, order, zero_padding);
-        Recode { part: Part::plain(size), fixes }
+        Recode { format: ElementFormat::opaque(size), fixes }
     }
 
     /// True when a kernel does all of it.
@@ -62,13 +62,13 @@ impl Recode {
 
     /// True when copies are the same bytes.
     pub(crate) fn is_same(&self) -> bool {
-        !self.part.swap && self.fixes.is_empty()
+        !self.format.swap && self.fixes.is_empty()
     }
 
     /// Finishes elements that a kernel copied.
     pub(crate) fn finish(&self, bytes: &mut [u8]) {
-        if !self.fixes.is_empty() && self.part.size > 0 {
-            bytes.chunks_exact_mut(self.part.size).for_each(|element| fix(&self.fixes, element));
+        if !self.fixes.is_empty() && self.format.size > 0 {
+            bytes.chunks_exact_mut(self.format.size).for_each(|element| fix(&self.fixes, element));
         }
     }
 }
@@ -162,7 +162,7 @@ mod tests {
     fn little(descr: &str, from: &[u8]) -> Vec<u8> {
         let recode = Recode::new(&descr.parse().unwrap(), Some(ByteOrder::Little), true);
         let mut to = vec![0xFF; from.len()];
-        kernel::copy(recode.part, from, recode.part.size, &mut to);
+        kernel::copy(recode.format, from, recode.format.size, &mut to);
         recode.finish(&mut to);
         to
     }

@@ -10,7 +10,7 @@ use super::part::Part as FieldPart;
 use super::{Element, InPlace, Typed, short_name};
 use crate::dtype::{ByteOrder, DType, Field, Kind};
 use crate::error::{DTypeError, Error, Result};
-use crate::kernel::Part;
+use crate::kernel::ElementFormat;
 
 /// Named padding of a record in place: bytes that no field stands for.
 ///
@@ -63,7 +63,7 @@ impl<const N: usize> fmt::Debug for Pad<N> {
 impl<const N: usize> Typed for Pad<N> {
     /// Void; in a record it is no field at all.
     fn dtype() -> DType {
-        DType::of_scalar(Kind::Void, ByteOrder::NotApplicable, N)
+        DType::new_scalar(Kind::Void, ByteOrder::NotApplicable, N)
     }
 }
 
@@ -263,7 +263,11 @@ impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for Records {
         codec.difference().is_none().then(|| bytemuck::cast_slice(values))
     }
 
-    fn raw<'a>(&self, codec: &T::Codec, values: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
+    fn raw<'a>(
+        &self,
+        codec: &T::Codec,
+        values: &'a mut [T],
+    ) -> Option<(ElementFormat, &'a mut [u8])> {
         if codec.difference().is_none() { raw(values) } else { None }
     }
 

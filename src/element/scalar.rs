@@ -14,7 +14,7 @@ use super::{Element, InPlace, Typed, subarray_codec, unfit};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
 use crate::error::invariant::Invariant;
-use crate::kernel::{self, Job, Part};
+use crate::kernel::{self, ElementFormat, Job};
 
 /// A number, or a date's count: what [`Le`](super::Le) and [`Be`](super::Be)
 /// stand for. Sealed.
@@ -201,7 +201,7 @@ fn is_kind(dtype: &DType, kind: Kind, itemsize: usize) -> bool {
 /// The dtype of a number in this machine's byte order.
 fn native(kind: Kind, itemsize: usize) -> DType {
     let order = if itemsize == 1 { ByteOrder::NotApplicable } else { ByteOrder::NATIVE };
-    DType::of_scalar(kind, order, itemsize)
+    DType::new_scalar(kind, order, itemsize)
 }
 
 impl Ticks {
@@ -306,10 +306,14 @@ impl<T: Scalar> FastPath<T> for Numbers {
         is_exact::<T>(*order).then(|| bytemuck::cast_slice(values))
     }
 
-    fn raw<'a>(&self, order: &ByteOrder, values: &'a mut [T]) -> Option<(Part, &'a mut [u8])> {
+    fn raw<'a>(
+        &self,
+        order: &ByteOrder,
+        values: &'a mut [T],
+    ) -> Option<(ElementFormat, &'a mut [u8])> {
         let (size, number) = (size_of::<T>(), T::NUMBER);
-        let part = Part { size, number, swap: !is_exact::<T>(*order) };
-        Some((part, bytemuck::cast_slice_mut(values)))
+        let format = ElementFormat { size, number, swap: !is_exact::<T>(*order) };
+        Some((format, bytemuck::cast_slice_mut(values)))
     }
 
     fn zeros(&self, len: usize) -> Option<Vec<T>> {

@@ -110,7 +110,7 @@ impl<const N: usize> fmt::Display for Bytes<N> {
 
 impl<const N: usize> Typed for Bytes<N> {
     fn dtype() -> DType {
-        DType::of_scalar(Kind::Bytes, ByteOrder::NotApplicable, N)
+        DType::new_scalar(Kind::Bytes, ByteOrder::NotApplicable, N)
     }
 }
 
@@ -273,7 +273,7 @@ impl<const N: usize, P: CodePoint> fmt::Display for Text<N, P> {
 
 impl<const N: usize, P: CodePoint> Typed for Text<N, P> {
     fn dtype() -> DType {
-        DType::of_scalar(Kind::Unicode, P::ORDER, 4 * N)
+        DType::new_scalar(Kind::Unicode, P::ORDER, 4 * N)
     }
 }
 

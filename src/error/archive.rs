@@ -52,25 +52,25 @@ pub(crate) enum ArchiveError {
 impl ArchiveError {
     /// The archive's bytes contradict the format or each other.
     pub(crate) fn damaged(found: impl Into<String>, expected: &'static str) -> Error {
-        ArchiveError::refused(ErrorKind::Damaged, found, expected)
+        ArchiveError::with_kind(ErrorKind::Damaged, found, expected)
     }
 
     /// The archive ends too early.
     pub(crate) fn truncated(found: impl Into<String>, expected: &'static str) -> Error {
-        ArchiveError::refused(ErrorKind::Truncated, found, expected)
+        ArchiveError::with_kind(ErrorKind::Truncated, found, expected)
     }
 
     /// The archive uses something of its format that is not implemented.
     pub(crate) fn unsupported(found: impl Into<String>, expected: &'static str) -> Error {
-        ArchiveError::refused(ErrorKind::Unsupported, found, expected)
+        ArchiveError::with_kind(ErrorKind::Unsupported, found, expected)
     }
 
     /// The caller asked for something the archive or its format cannot give.
     pub(crate) fn misuse(found: impl Into<String>, expected: &'static str) -> Error {
-        ArchiveError::refused(ErrorKind::InvalidInput, found, expected)
+        ArchiveError::with_kind(ErrorKind::InvalidInput, found, expected)
     }
 
-    pub(crate) fn refused(
+    pub(crate) fn with_kind(
         kind: ErrorKind,
         found: impl Into<String>,
         expected: &'static str,

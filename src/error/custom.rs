@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::{fmt, io};
 
-use super::{Error, ErrorKind, Failure, SystemError};
+use super::{Error, ErrorDetail, ErrorKind, SystemError};
 
 type AnyError = Box<dyn StdError + Send + Sync>;
 
@@ -37,7 +37,7 @@ impl Error {
     #[cold]
     #[must_use]
     pub fn new(kind: ErrorKind, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
-        Failure::Custom(Custom { kind, error: error.into() }).into()
+        ErrorDetail::Custom(Custom { kind, error: error.into() }).into()
     }
 
     /// Any error, as one of kind [`Other`](ErrorKind::Other), or of its own
@@ -66,8 +66,8 @@ impl Error {
     /// [`other`](Error::other).
     #[must_use]
     pub fn get_ref(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
-        match self.failure() {
-            Failure::Custom(custom) => Some(&*custom.error),
+        match self.detail() {
+            ErrorDetail::Custom(custom) => Some(&*custom.error),
             _ => None,
         }
     }

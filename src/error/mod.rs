@@ -53,16 +53,16 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Error(Box<Inner>);
 
 struct Inner {
-    failure: Failure,
+    detail: ErrorDetail,
     kind: ErrorKind,
     path: Option<PathBuf>,
     member: Option<Box<str>>,
     offset: Option<u64>,
 }
 
-/// The facts of a failure, by area.
+/// The facts of a detail, by area.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum ErrorDetail {
     #[error(transparent)]
     System(#[from] SystemError),
     #[error(transparent)]
@@ -81,23 +81,23 @@ pub(crate) enum Failure {
     Custom(#[from] Custom),
 }
 
-impl Failure {
+impl ErrorDetail {
     fn kind(&self) -> ErrorKind {
         match self {
-            Failure::System(error) => error.kind(),
-            Failure::Header(error) => error.kind(),
-            Failure::Extent(error) => error.kind(),
-            Failure::DType(error) => error.kind(),
-            Failure::Shape(error) => error.kind(),
-            Failure::Archive(error) => error.kind(),
-            Failure::Request(error) => error.kind(),
-            Failure::Custom(error) => error.kind,
+            ErrorDetail::System(error) => error.kind(),
+            ErrorDetail::Header(error) => error.kind(),
+            ErrorDetail::Extent(error) => error.kind(),
+            ErrorDetail::DType(error) => error.kind(),
+            ErrorDetail::Shape(error) => error.kind(),
+            ErrorDetail::Archive(error) => error.kind(),
+            ErrorDetail::Request(error) => error.kind(),
+            ErrorDetail::Custom(error) => error.kind,
         }
     }
 }
 
 impl Error {
-    /// What sort of failure it is.
+    /// What sort of detail it is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -133,40 +133,40 @@ impl Error {
     /// passed in, if that is where it comes from.
     #[must_use]
     pub fn io_error(&self) -> Option<&io::Error> {
-        match &self.0.failure {
-            Failure::System(error) => error.io_error(),
+        match &self.0.detail {
+            ErrorDetail::System(error) => error.io_error(),
             _ => None,
         }
     }
 
     /// The facts, for callers inside the crate that act on them.
-    pub(crate) fn failure(&self) -> &Failure {
-        &self.0.failure
+    pub(crate) fn detail(&self) -> &ErrorDetail {
+        &self.0.detail
     }
 
     /// Whether a file does not start as an array does.
     #[cfg(feature = "npz")]
-    pub(crate) fn is_no_array(&self) -> bool {
-        matches!(self.0.failure, Failure::Header(HeaderError::Magic { .. }))
+    pub(crate) fn is_wrong_magic(&self) -> bool {
+        matches!(self.0.detail, ErrorDetail::Header(HeaderError::Magic { .. }))
     }
 
     /// The same error, said of `path`.
     #[cold]
-    pub(crate) fn at(mut self, path: &Path) -> Error {
+    pub(crate) fn with_path(mut self, path: &Path) -> Error {
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
     }
 
     /// The same error, said of a member of an archive.
     #[cold]
-    pub(crate) fn of_member(mut self, name: &str) -> Error {
+    pub(crate) fn with_member(mut self, name: &str) -> Error {
         self.0.member.get_or_insert_with(|| name.into());
         self
     }
 
     /// The same error, said of an array that starts inside a file.
     #[cold]
-    pub(crate) fn inside(mut self, offset: u64) -> Error {
+    pub(crate) fn with_offset(mut self, offset: u64) -> Error {
         if offset > 0 {
             self.0.offset.get_or_insert(offset);
         }
@@ -176,7 +176,7 @@ impl Error {
     /// The same error, about text or numbers that a file holds: not the
     /// caller's input is wrong then, but the file's contents.
     #[cold]
-    pub(crate) fn in_contents(mut self) -> Error {
+    pub(crate) fn treat_as_damage(mut self) -> Error {
         if self.0.kind == ErrorKind::InvalidInput {
             self.0.kind = ErrorKind::Damaged;
         }
@@ -184,14 +184,14 @@ impl Error {
     }
 }
 
-impl From<Failure> for Error {
+impl From<ErrorDetail> for Error {
     /// Cold, so that what leads here stands apart from the way that succeeds:
     /// an open runs once through code that the system calls drove out of the
     /// caches.
     #[cold]
-    fn from(failure: Failure) -> Error {
-        let kind = failure.kind();
-        Error(Box::new(Inner { failure, kind, path: None, member: None, offset: None }))
+    fn from(detail: ErrorDetail) -> Error {
+        let kind = detail.kind();
+        Error(Box::new(Inner { detail, kind, path: None, member: None, offset: None }))
     }
 }
 
@@ -200,7 +200,7 @@ macro_rules! from_areas {
         impl From<$Area> for Error {
             #[cold]
             fn from(error: $Area) -> Error {
-                Failure::from(error).into()
+                ErrorDetail::from(error).into()
             }
         }
     )*};
@@ -229,7 +229,7 @@ impl fmt::Display for Message<'_> {
         if let Some(offset) = self.0.offset() {
             write!(f, "the array at byte {offset}: ")?;
         }
-        self.0.failure().fmt(f)
+        self.0.detail().fmt(f)
     }
 }
 
@@ -249,8 +249,8 @@ impl fmt::Debug for Error {
 impl std::error::Error for Error {
     /// What caused the error whose text ours ends with.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.0.failure {
-            Failure::Custom(custom) => custom.error.source(),
+        match &self.0.detail {
+            ErrorDetail::Custom(custom) => custom.error.source(),
             _ => std::error::Error::source(self.io_error()?),
         }
     }

@@ -124,7 +124,7 @@ fn of_dtypes() {
     let descr = || text("x");
     let invalid = || DTypeError::Invalid { descr: descr(), reason: text("why") };
     says(invalid(), K::InvalidInput, "dtype `x`: why");
-    says(Error::from(invalid()).in_contents(), K::Damaged, "dtype `x`: why");
+    says(Error::from(invalid()).treat_as_damage(), K::Damaged, "dtype `x`: why");
     let no_field = DTypeError::NoField { descr: descr(), reason: text("why") };
     says(no_field, K::NotFound, "dtype `x`: why");
     says(

@@ -5,16 +5,16 @@ use super::{Job, run};
 
 /// Converts values over as many others.
 pub(crate) fn convert<T: Copy, U>(from: &[T], to: &mut [U], f: &impl Fn(T) -> U) {
-    run(Convert { from, to, f });
+    run(ConvertLoop { from, to, f });
 }
 
-struct Convert<'a, T, U, F> {
+struct ConvertLoop<'a, T, U, F> {
     from: &'a [T],
     to: &'a mut [U],
     f: &'a F,
 }
 
-impl<T: Copy, U, F: Fn(T) -> U> Job for Convert<'_, T, U, F> {
+impl<T: Copy, U, F: Fn(T) -> U> Job for ConvertLoop<'_, T, U, F> {
     type Output = ();
 
     #[inline(always)]

@@ -8,20 +8,20 @@ use crate::error::invariant::{IN_BUFFER, Invariant};
 /// What is copied: elements of `size` bytes, made of numbers of `number`
 /// bytes each, which are turned round when `swap`.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct ElementFormat {
     pub(crate) size: usize,
     pub(crate) number: usize,
     pub(crate) swap: bool,
 }
 
-impl Part {
+impl ElementFormat {
     /// Elements of `size` bytes, copied as they are.
-    pub(crate) fn plain(size: usize) -> Part {
-        Part { size, number: size, swap: false }
+    pub(crate) fn opaque(size: usize) -> ElementFormat {
+        ElementFormat { size, number: size, swap: false }
     }
 
     /// The bytes to turn round at once; 1 when none are.
-    pub(crate) fn turned(self) -> usize {
+    pub(crate) fn swap_width(self) -> usize {
         if self.swap { self.number } else { 1 }
     }
 }
@@ -30,52 +30,52 @@ impl Part {
 /// `size`, to `to`, as many as fit there.
 ///
 /// Numbers have up to eight bytes, a power of two.
-pub(crate) fn copy(part: Part, from: &[u8], stride: usize, to: &mut [u8]) {
-    if stride == part.size {
+pub(crate) fn copy(format: ElementFormat, from: &[u8], stride: usize, to: &mut [u8]) {
+    if stride == format.size {
         let len = from.len().min(to.len());
         let (Some(from), Some(to)) = (from.get(..len), to.get_mut(..len)) else { return };
-        return match part.turned() {
-            2 => run(Swap::<2> { from, to }),
-            4 => run(Swap::<4> { from, to }),
-            8 => run(Swap::<8> { from, to }),
+        return match format.swap_width() {
+            2 => run(SwapLoop::<2> { from, to }),
+            4 => run(SwapLoop::<4> { from, to }),
+            8 => run(SwapLoop::<8> { from, to }),
             _ => to.copy_from_slice(from),
         };
     }
-    match (part.size, part.turned()) {
-        (1, _) => run(Gather::<1, 1> { from, stride, to }),
-        (2, 1) => run(Gather::<2, 1> { from, stride, to }),
-        (2, _) => run(Gather::<2, 2> { from, stride, to }),
-        (4, 1) => run(Gather::<4, 1> { from, stride, to }),
-        (4, _) => run(Gather::<4, 4> { from, stride, to }),
-        (8, 1) => run(Gather::<8, 1> { from, stride, to }),
-        (8, 4) => run(Gather::<8, 4> { from, stride, to }),
-        (8, _) => run(Gather::<8, 8> { from, stride, to }),
-        (16, 1) => run(Gather::<16, 1> { from, stride, to }),
-        (16, 8) => run(Gather::<16, 8> { from, stride, to }),
-        _ => one_by_one(part, from, stride, to),
+    match (format.size, format.swap_width()) {
+        (1, _) => run(GatherLoop::<1, 1> { from, stride, to }),
+        (2, 1) => run(GatherLoop::<2, 1> { from, stride, to }),
+        (2, _) => run(GatherLoop::<2, 2> { from, stride, to }),
+        (4, 1) => run(GatherLoop::<4, 1> { from, stride, to }),
+        (4, _) => run(GatherLoop::<4, 4> { from, stride, to }),
+        (8, 1) => run(GatherLoop::<8, 1> { from, stride, to }),
+        (8, 4) => run(GatherLoop::<8, 4> { from, stride, to }),
+        (8, _) => run(GatherLoop::<8, 8> { from, stride, to }),
+        (16, 1) => run(GatherLoop::<16, 1> { from, stride, to }),
+        (16, 8) => run(GatherLoop::<16, 8> { from, stride, to }),
+        _ => one_by_one(format, from, stride, to),
     }
 }
 
 /// Copies elements of any size.
-fn one_by_one(part: Part, from: &[u8], stride: usize, to: &mut [u8]) {
-    for (i, to) in to.chunks_exact_mut(part.size).enumerate() {
+fn one_by_one(format: ElementFormat, from: &[u8], stride: usize, to: &mut [u8]) {
+    for (i, to) in to.chunks_exact_mut(format.size).enumerate() {
         let start = i * stride;
-        if let Some(from) = from.get(start..start + part.size) {
+        if let Some(from) = from.get(start..start + format.size) {
             to.copy_from_slice(from);
         }
-        if part.swap {
-            to.chunks_exact_mut(part.number).for_each(<[u8]>::reverse);
+        if format.swap {
+            to.chunks_exact_mut(format.number).for_each(<[u8]>::reverse);
         }
     }
 }
 
 /// Turns round the bytes of numbers that lie together.
-struct Swap<'a, const N: usize> {
+struct SwapLoop<'a, const N: usize> {
     from: &'a [u8],
     to: &'a mut [u8],
 }
 
-impl<const N: usize> Job for Swap<'_, N> {
+impl<const N: usize> Job for SwapLoop<'_, N> {
     type Output = ();
 
     #[inline(always)]
@@ -89,13 +89,13 @@ impl<const N: usize> Job for Swap<'_, N> {
 }
 
 /// Collects elements of `N` bytes, made of numbers of `M`.
-struct Gather<'a, const N: usize, const M: usize> {
+struct GatherLoop<'a, const N: usize, const M: usize> {
     from: &'a [u8],
     stride: usize,
     to: &'a mut [u8],
 }
 
-impl<const N: usize, const M: usize> Job for Gather<'_, N, M> {
+impl<const N: usize, const M: usize> Job for GatherLoop<'_, N, M> {
     type Output = ();
 
     #[inline(always)]
@@ -170,11 +170,11 @@ mod tests {
     #[test]
     fn copies_of_any_size_and_distance_are_those_made_one_by_one() {
         let from: Vec<u8> = (0..=250).cycle().take(4000).collect();
-        let parts = [(1, 1), (2, 2), (4, 4), (8, 8), (8, 4), (16, 8), (3, 1), (12, 4), (32, 8)];
+        let formats = [(1, 1), (2, 2), (4, 4), (8, 8), (8, 4), (16, 8), (3, 1), (12, 4), (32, 8)];
         both_ways(|| {
-            for (size, number) in parts {
+            for (size, number) in formats {
                 for swap in [false, true] {
-                    let part = Part { size, number, swap };
+                    let format = ElementFormat { size, number, swap };
                     for (stride, count) in
                         [(0, 0), (0, 1), (0, 9), (0, 100), (1, 50), (size, 33), (3 * size, 20)]
                     {
@@ -182,9 +182,9 @@ mod tests {
                         let end = count * stride - if count == 0 { 0 } else { stride - size };
                         let mut found = vec![0; count * size];
                         let mut expected = found.clone();
-                        copy(part, &from[..end], stride, &mut found);
-                        one_by_one(part, &from[..end], stride, &mut expected);
-                        assert_eq!(found, expected, "{part:?} {stride} {count}");
+                        copy(format, &from[..end], stride, &mut found);
+                        one_by_one(format, &from[..end], stride, &mut expected);
+                        assert_eq!(found, expected, "{format:?} {stride} {count}");
                     }
                 }
             }
@@ -193,9 +193,9 @@ mod tests {
 
     #[test]
     fn bytes_of_numbers_are_turned_round() {
-        let part = Part { size: 8, number: 4, swap: true };
+        let format = ElementFormat { size: 8, number: 4, swap: true };
         let mut to = [0; 8];
-        copy(part, &[1, 2, 3, 4, 5, 6, 7, 8], 8, &mut to);
+        copy(format, &[1, 2, 3, 4, 5, 6, 7, 8], 8, &mut to);
         assert_eq!(to, [4, 3, 2, 1, 8, 7, 6, 5]);
     }
 }

@@ -11,7 +11,7 @@ mod cpu;
 mod transpose;
 
 pub(crate) use convert::convert;
-pub(crate) use copy::Part;
+pub(crate) use copy::ElementFormat;
 pub(crate) use copy::copy;
 #[cfg(unix)]
 pub(crate) use cpu::pages;

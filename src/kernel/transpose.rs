@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
-use super::{Job, Part, prefetch, run};
+use super::{ElementFormat, Job, prefetch, run};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::layout::geometry::{advance, signed};
 
@@ -48,8 +48,8 @@ pub(crate) struct Plane {
 }
 
 /// Copies a plane; false if there is no way for elements of that size.
-pub(crate) fn transpose(part: Part, from: &[u8], plane: Plane, to: &mut [u8]) -> bool {
-    match (part.size, part.turned()) {
+pub(crate) fn transpose(format: ElementFormat, from: &[u8], plane: Plane, to: &mut [u8]) -> bool {
+    match (format.size, format.swap_width()) {
         (1, _) => with(from, plane, to, |x: u8| x),
         (2, 1) => with(from, plane, to, |x: u16| x),
         (2, _) => with(from, plane, to, u16::swap_bytes),
@@ -67,10 +67,10 @@ pub(crate) fn transpose(part: Part, from: &[u8], plane: Plane, to: &mut [u8]) ->
 
 /// Elements are moved as whole numbers, each turned by `turn`.
 fn with<W: Pod>(from: &[u8], plane: Plane, to: &mut [u8], turn: impl Fn(W) -> W) {
-    run(Transpose { from, plane, to, turn, word: PhantomData });
+    run(TransposeLoop { from, plane, to, turn, word: PhantomData });
 }
 
-struct Transpose<'a, W, F> {
+struct TransposeLoop<'a, W, F> {
     from: &'a [u8],
     plane: Plane,
     to: &'a mut [u8],
@@ -78,12 +78,12 @@ struct Transpose<'a, W, F> {
     word: PhantomData<W>,
 }
 
-impl<W: Pod, F: Fn(W) -> W> Job for Transpose<'_, W, F> {
+impl<W: Pod, F: Fn(W) -> W> Job for TransposeLoop<'_, W, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Transpose { from, plane, to, turn, .. } = self;
+        let TransposeLoop { from, plane, to, turn, .. } = self;
         let [rows, columns] = plane.dims;
         let mut room: Vec<W> = bytemuck::zeroed_vec(HEIGHT * STRIDE + LINE / size_of::<W>());
         // Quads that lie across two cache lines take two stores.
@@ -221,13 +221,13 @@ mod tests {
     use crate::kernel::cpu::tests::both_ways;
 
     /// Copies one element after the other.
-    fn one_by_one(part: Part, from: &[u8], plane: Plane, to: &mut [u8]) {
+    fn one_by_one(format: ElementFormat, from: &[u8], plane: Plane, to: &mut [u8]) {
         for row in 0..plane.dims[0] {
             for column in 0..plane.dims[1] {
                 let at = plane.at(row, column);
-                let start = plane.to_start + row * plane.to_stride + column * part.size;
-                let to = &mut to[start..start + part.size];
-                crate::kernel::copy(part, &from[at..at + part.size], part.size, to);
+                let start = plane.to_start + row * plane.to_stride + column * format.size;
+                let to = &mut to[start..start + format.size];
+                crate::kernel::copy(format, &from[at..at + format.size], format.size, to);
             }
         }
     }
@@ -244,7 +244,7 @@ mod tests {
                 for (swap, gap, reversed) in
                     [(false, 0, false), (true, 0, true), (true, 3, false), (false, 3, true)]
                 {
-                    let part = Part { size, number, swap };
+                    let format = ElementFormat { size, number, swap };
                     let (down, across) = (size + gap, rows * (size + gap) + gap);
                     if columns * across > from.len() {
                         continue;
@@ -260,9 +260,9 @@ mod tests {
                         Plane { dims: [rows, columns], start, strides, to_start: 2, to_stride };
                     let mut found = vec![0xaa; 2 + rows * to_stride];
                     let mut expected = found.clone();
-                    assert!(transpose(part, &from[..columns * across], plane, &mut found));
-                    one_by_one(part, &from, plane, &mut expected);
-                    assert!(found == expected, "{part:?} {plane:?}");
+                    assert!(transpose(format, &from[..columns * across], plane, &mut found));
+                    one_by_one(format, &from, plane, &mut expected);
+                    assert!(found == expected, "{format:?} {plane:?}");
                 }
             }
         });

@@ -37,7 +37,7 @@ impl Geometry {
 
     /// Itself, unless it has more axes than an array, or more elements than
     /// can be counted, however its axes are turned and cut.
-    pub(crate) fn countable(self, itemsize: usize) -> Result<Geometry> {
+    pub(crate) fn check_countable(self, itemsize: usize) -> Result<Geometry> {
         if self.ndim() > MAX_NDIM {
             return Err(ShapeError::Axes { found: self.ndim() }.into());
         }
@@ -49,7 +49,7 @@ impl Geometry {
 
     /// The first byte of an element; `None` out of range or of another rank.
     #[inline]
-    pub(crate) fn at(&self, index: &[usize]) -> Option<usize> {
+    pub(crate) fn offset_of(&self, index: &[usize]) -> Option<usize> {
         let shape = self.shape.if_len(index.len())?;
         let strides = self.strides.first(index.len())?;
         let mut offset = self.offset;
@@ -95,7 +95,7 @@ impl Geometry {
     }
 
     /// The part of an axis from `start` on, of `len`, both inside it.
-    pub(crate) fn part(&self, axis: usize, start: usize, len: usize) -> Geometry {
+    pub(crate) fn axis_range(&self, axis: usize, start: usize, len: usize) -> Geometry {
         let mut offset = self.offset;
         let parts = self
             .axes()
@@ -113,7 +113,7 @@ impl Geometry {
         if index > dim {
             return Err(self.outside(axis, &index));
         }
-        Ok((self.part(axis, 0, index), self.part(axis, index, dim - index)))
+        Ok((self.axis_range(axis, 0, index), self.axis_range(axis, index, dim - index)))
     }
 
     /// Where parts of `size` along an axis start, and how long they are; the
@@ -127,12 +127,12 @@ impl Geometry {
         if size == 0 {
             return Err(self.outside(axis, &"parts of 0"));
         }
-        let chunk = move |i| self.part(axis, i * size, size.min(dim - i * size));
+        let chunk = move |i| self.axis_range(axis, i * size, size.min(dim - i * size));
         Ok((0..dim.div_ceil(size)).map(chunk))
     }
 
     /// What stands at an index of the first axis, which is gone then.
-    pub(crate) fn outer(&self, index: usize) -> Geometry {
+    pub(crate) fn index_first_axis(&self, index: usize) -> Geometry {
         let mut axes = self.axes();
         let stride = axes.next().map_or(0, |axis| axis.stride);
         Geometry::from_axes(advance(self.offset, index, stride), axes)
@@ -158,7 +158,7 @@ impl Geometry {
 
     /// Without the axes along which all elements are the same one. There must
     /// be elements.
-    pub(crate) fn distinct(&self) -> Geometry {
+    pub(crate) fn without_repeats(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.stride != 0))
     }
 
@@ -408,7 +408,7 @@ mod tests {
     /// The elements of 0, 1, 2, … that a geometry over bytes leads to.
     fn elements(geometry: &Geometry) -> Vec<usize> {
         let shape = IxDyn(&geometry.shape);
-        let index = |i: ndarray::IxDyn| geometry.at(ndarray::Dimension::slice(&i)).unwrap();
+        let index = |i: ndarray::IxDyn| geometry.offset_of(ndarray::Dimension::slice(&i)).unwrap();
         ndarray::indices(shape).into_iter().map(index).collect()
     }
 

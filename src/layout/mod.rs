@@ -163,7 +163,7 @@ impl Layout {
     }
 
     /// The same elements at another place.
-    pub(crate) fn at(mut self, offset: usize) -> Layout {
+    pub(crate) fn with_offset(mut self, offset: usize) -> Layout {
         self.geometry.offset = offset;
         self
     }
@@ -186,7 +186,7 @@ fn spread<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Failure;
+    use crate::error::ErrorDetail;
 
     fn layout(itemsize: &str, shape: &[usize], order: Order) -> Result<Layout> {
         Layout::new(itemsize.parse()?, shape, order, 0)
@@ -228,8 +228,8 @@ mod tests {
         ] {
             assert!(
                 matches!(
-                    layout(dtype, &shape, Order::C).unwrap_err().failure(),
-                    Failure::Shape(ShapeError::Size { .. })
+                    layout(dtype, &shape, Order::C).unwrap_err().detail(),
+                    ErrorDetail::Shape(ShapeError::Size { .. })
                 ),
                 "{shape:?}"
             );
@@ -244,8 +244,8 @@ mod tests {
     fn axes_are_at_most_64() {
         assert!(layout("<f8", &[1; 64], Order::C).is_ok());
         assert!(matches!(
-            layout("<f8", &[1; 65], Order::C).unwrap_err().failure(),
-            Failure::Shape(ShapeError::Axes { found: 65 })
+            layout("<f8", &[1; 65], Order::C).unwrap_err().detail(),
+            ErrorDetail::Shape(ShapeError::Axes { found: 65 })
         ));
     }
 }

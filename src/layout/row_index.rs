@@ -6,20 +6,20 @@ use crate::dtype::literal::tuple;
 use crate::error::invariant::Invariant;
 use crate::error::{Result, ShapeError};
 
-/// An integer that names a row. Sealed.
-pub trait RowIndex: Copy + Display + sealed::Sealed {
+/// An integer that names a row. SealedIndex.
+pub trait RowIndex: Copy + Display + sealed::SealedIndex {
     /// The same number.
     #[doc(hidden)]
     fn wide(self) -> i128;
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait SealedIndex {}
 }
 
 macro_rules! row_index {
     ($($type:ty)*) => {$(
-        impl sealed::Sealed for $type {}
+        impl sealed::SealedIndex for $type {}
 
         impl RowIndex for $type {
             #[inline]

@@ -121,7 +121,7 @@ impl Rows {
         let strides = by_row.chain(self.geometry.strides.iter().copied()).collect();
         let shape = Axes::from_slice(shape);
         let geometry = Geometry { offset: self.geometry.offset, shape, strides };
-        let geometry = geometry.countable(self.dtype.itemsize())?;
+        let geometry = geometry.check_countable(self.dtype.itemsize())?;
         Ok(Rows { geometry, ..self.clone() })
     }
 
@@ -194,7 +194,7 @@ impl Rows {
 
     pub(super) fn named<T>(&self, result: Result<T>) -> Result<T> {
         match &self.path {
-            Some(path) => result.map_err(|error| error.at(path)),
+            Some(path) => result.map_err(|error| error.with_path(path)),
             None => result,
         }
     }

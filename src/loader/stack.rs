@@ -10,10 +10,10 @@ const INFO: u64 = 64 << 20;
 
 /// The files of a stack along the first axis, in order.
 pub(super) fn files(directory: &Path) -> Result<Vec<PathBuf>> {
-    let read = |error| SystemError::io("open")(error).at(directory);
+    let read = |error| SystemError::io("open")(error).with_path(directory);
     let refused = |value: String, expected: &str| {
         let kind = DTypeError::Stored { value, expected: expected.to_owned() };
-        crate::error::Error::from(kind).at(directory)
+        crate::error::Error::from(kind).with_path(directory)
     };
     let info = directory.join("info");
     let len = fs::metadata(&info).map_err(read)?.len();

@@ -176,7 +176,7 @@ fn rows(array: MappedArray) -> Result<Rows> {
     let (layout, nbytes) = (array.layout().clone(), array.nbytes());
     let path: Option<Arc<Path>> = array.path().map(Into::into);
     let named = |error: Error| match &path {
-        Some(path) => error.at(path),
+        Some(path) => error.with_path(path),
         None => error,
     };
     let map = array.into_data();

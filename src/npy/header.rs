@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::MAX_HEADER_LEN;
-use super::plain::{self, Values};
+use super::plain::{self, HeaderValues};
 use super::preamble::{Preamble, Version};
 use super::text::{self, HeaderText};
 use crate::dtype::literal::Reader;
@@ -52,7 +52,7 @@ impl HeaderText<'_> {
         let values = match plain::read(text.as_bytes()) {
             Some(values) => values,
             None => dictionary(text, self.preamble().version() != Version::V3)
-                .map_err(Error::in_contents)?,
+                .map_err(Error::treat_as_damage)?,
         };
         Ok(Header::of_values(self.preamble(), values))
     }
@@ -93,15 +93,15 @@ impl Header {
 
     /// Reads the header of at most `max_len` characters that a buffer starts
     /// with, after its preamble was read.
-    pub(crate) fn behind(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<Header> {
-        let text = text::behind(preamble, bytes, max_len)?;
+    pub(crate) fn parse_after(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<Header> {
+        let text = text::text_bytes(preamble, bytes, max_len)?;
         match plain::read(text).filter(|_| text.len() <= max_len) {
             Some(values) => Ok(Header::of_values(preamble, values)),
             None => HeaderText::decode(preamble, text, max_len)?.header(),
         }
     }
 
-    fn of_values(preamble: Preamble, (dtype, order, shape): Values) -> Header {
+    fn of_values(preamble: Preamble, (dtype, order, shape): HeaderValues) -> Header {
         let data_offset = to_usize_saturating(preamble.data_offset());
         Header { dtype, shape, order, version: preamble.version(), data_offset }
     }
@@ -109,7 +109,7 @@ impl Header {
 
 /// Reads the header's dictionary. Of a key that stands twice the last counts,
 /// whatever the first one held.
-pub(super) fn dictionary(text: &str, longs: bool) -> Result<Values> {
+pub(super) fn dictionary(text: &str, longs: bool) -> Result<HeaderValues> {
     let mut reader = Reader::new(text, longs);
     let Some(mut items) = reader.open(b'{')? else {
         return Err(reader.error("the header's dictionary, `{`"));
@@ -152,16 +152,16 @@ pub(super) fn dictionary(text: &str, longs: bool) -> Result<Values> {
 }
 
 /// Why a value is refused.
-enum Wrong {
+enum InvalidValue {
     /// It is of another kind than this.
-    Kind(&'static str),
+    WrongKind(&'static str),
     /// Something inside it.
     Inside(Error),
 }
 
-impl From<Error> for Wrong {
-    fn from(error: Error) -> Wrong {
-        Wrong::Inside(error)
+impl From<Error> for InvalidValue {
+    fn from(error: Error) -> InvalidValue {
+        InvalidValue::Inside(error)
     }
 }
 
@@ -170,7 +170,7 @@ impl From<Error> for Wrong {
 fn value<T>(
     key: &'static str,
     reader: &mut Reader<'_>,
-    read: impl Fn(&mut Reader<'_>) -> Result<T, Wrong>,
+    read: impl Fn(&mut Reader<'_>) -> Result<T, InvalidValue>,
 ) -> Result<Result<T>> {
     let mut start = *reader;
     let wrong = match read(reader) {
@@ -180,32 +180,37 @@ fn value<T>(
     let text = start.skip_value()?;
     *reader = start;
     Ok(Err(match wrong {
-        Wrong::Kind(expected) => HeaderError::Value { key, found: excerpt(text), expected }.into(),
-        Wrong::Inside(error) => error,
+        InvalidValue::WrongKind(expected) => {
+            HeaderError::Value { key, found: excerpt(text), expected }.into()
+        }
+        InvalidValue::Inside(error) => error,
     }))
 }
 
-fn descr(reader: &mut Reader<'_>) -> Result<DType, Wrong> {
+fn descr(reader: &mut Reader<'_>) -> Result<DType, InvalidValue> {
     if !matches!(reader.peek(), Some(b'\'' | b'"' | b'u' | b'U' | b'[' | b'(' | b'{')) {
-        return Err(Wrong::Kind("a type string such as '<f8', or a list of fields"));
+        return Err(InvalidValue::WrongKind("a type string such as '<f8', or a list of fields"));
     }
     let dtype = parse_descr(reader)?;
     if dtype.kind() == Kind::Subarray {
-        return Err(Wrong::Kind("a type without a shape of its own: its axes belong into `shape`"));
+        return Err(InvalidValue::WrongKind(
+            "a type without a shape of its own: its axes belong into `shape`",
+        ));
     }
     Ok(dtype)
 }
 
-fn order(reader: &mut Reader<'_>) -> Result<Order, Wrong> {
+fn order(reader: &mut Reader<'_>) -> Result<Order, InvalidValue> {
     match reader.name() {
         "True" => Ok(Order::F),
         "False" => Ok(Order::C),
-        _ => Err(Wrong::Kind("True or False")),
+        _ => Err(InvalidValue::WrongKind("True or False")),
     }
 }
 
-fn shape(reader: &mut Reader<'_>) -> Result<Vec<usize>, Wrong> {
-    const TUPLE: Wrong = Wrong::Kind("a tuple of integers such as (3, 4) or (3,)");
+fn shape(reader: &mut Reader<'_>) -> Result<Vec<usize>, InvalidValue> {
+    const TUPLE: InvalidValue =
+        InvalidValue::WrongKind("a tuple of integers such as (3, 4) or (3,)");
     let Some(mut items) = reader.open(b'(')? else { return Err(TUPLE) };
     let mut shape = Vec::new();
     while reader.next_item(&mut items)? {
@@ -215,8 +220,10 @@ fn shape(reader: &mut Reader<'_>) -> Result<Vec<usize>, Wrong> {
         let dim = reader.integer()?;
         match isize::try_from(dim).map(usize::try_from) {
             Ok(Ok(dim)) => shape.push(dim),
-            Err(_) if dim > 0 => return Err(Wrong::Kind("axes that this machine can address")),
-            _ => return Err(Wrong::Kind("axes of no negative length")),
+            Err(_) if dim > 0 => {
+                return Err(InvalidValue::WrongKind("axes that this machine can address"));
+            }
+            _ => return Err(InvalidValue::WrongKind("axes of no negative length")),
         }
     }
     if shape.len() > MAX_NDIM {

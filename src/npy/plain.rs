@@ -10,13 +10,13 @@ use crate::dtype::{DType, MAX_NDIM};
 use crate::layout::Order;
 
 /// What the three keys say.
-pub(super) type Values = (DType, Order, Vec<usize>);
+pub(super) type HeaderValues = (DType, Order, Vec<usize>);
 
 /// What NumPy's padding looks like at its longest for a plain type.
 const PADDING: &[u8] = b"                                                                                                                                ";
 
 /// Reads `{'descr': '…', 'fortran_order': …, 'shape': (…), }` and padding.
-pub(super) fn read(text: &[u8]) -> Option<Values> {
+pub(super) fn read(text: &[u8]) -> Option<HeaderValues> {
     let rest = text.strip_prefix(b"{'descr': '")?;
     let (typestr, rest) = rest.split_at_checked(rest.iter().position(|&b| b == b'\'')?)?;
     let rest = rest.strip_prefix(b"', 'fortran_order': ")?;
@@ -29,7 +29,7 @@ pub(super) fn read(text: &[u8]) -> Option<Values> {
     if PADDING.get(..padding.len())? != padding || typestr.contains(&b'\\') {
         return None;
     }
-    Some((DType::plain(std::str::from_utf8(typestr).ok()?)?, order, shape))
+    Some((DType::from_typestr(std::str::from_utf8(typestr).ok()?)?, order, shape))
 }
 
 /// Reads `3, 4`, `3,` or nothing.

@@ -61,7 +61,7 @@ impl<'a> HeaderText<'a> {
     /// [`Damaged`](crate::ErrorKind::Damaged).
     pub fn parse(bytes: &'a [u8], max_len: usize) -> Result<HeaderText<'a>> {
         let preamble = Preamble::parse(bytes)?;
-        HeaderText::decode(preamble, behind(preamble, bytes, max_len)?, max_len)
+        HeaderText::decode(preamble, text_bytes(preamble, bytes, max_len)?, max_len)
     }
 
     /// Decodes a text's bytes: latin-1 in versions 1.0 and 2.0, UTF-8 in 3.0.
@@ -107,7 +107,7 @@ fn announced(preamble: Preamble, max_len: usize) -> Result<usize> {
 }
 
 /// The text's bytes, behind the preamble that a buffer starts with.
-pub(super) fn behind(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<&[u8]> {
+pub(super) fn text_bytes(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<&[u8]> {
     let needed = announced(preamble, max_len)?;
     let rest = bytes.get(preamble.text_offset()..).invariant("the bytes start with the preamble");
     rest.get(..needed)

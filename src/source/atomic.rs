@@ -299,7 +299,7 @@ fn same(path: &Path, old: Option<&Metadata>) -> Result<()> {
 
 /// Says of `path` what went wrong.
 fn named<T>(path: &Path, done: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
-    done(path).map_err(|error| error.at(path))
+    done(path).map_err(|error| error.with_path(path))
 }
 
 /// Writes a file that replaces the one at `path`; pipes, devices and

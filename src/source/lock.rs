@@ -62,7 +62,7 @@ impl FileLock {
         let wait = |file: &File| platform::lock(file, kind, true);
         locked(path, kind, wait)
             .and_then(|lock| lock.ok_or_else(|| lock_error()(io::ErrorKind::WouldBlock.into())))
-            .map_err(|error| error.at(path))
+            .map_err(|error| error.with_path(path))
     }
 
     /// Takes a lock on the file at `path` if it can be had now.
@@ -72,7 +72,8 @@ impl FileLock {
     /// As [`acquire`](FileLock::acquire).
     pub fn try_acquire(path: impl AsRef<Path>, kind: LockKind) -> Result<Option<FileLock>> {
         let path = path.as_ref();
-        locked(path, kind, |file| platform::lock(file, kind, false)).map_err(|error| error.at(path))
+        locked(path, kind, |file| platform::lock(file, kind, false))
+            .map_err(|error| error.with_path(path))
     }
 
     /// Waits for a lock on an open file.
@@ -142,7 +143,7 @@ impl FileLock {
             Locking::Wait => FileLock::acquire(path, LockKind::Exclusive).map(Some),
             Locking::Off => return Ok(None),
         };
-        required(acquired).map_err(|error| error.at(path))
+        required(acquired).map_err(|error| error.with_path(path))
     }
 
     /// Whether `path` leads to the file that is locked.
@@ -158,7 +159,7 @@ impl FileLock {
             let is_same = platform::id(&found) == self.id;
             if is_same { Ok(()) } else { Err(SystemError::Replaced.into()) }
         });
-        checked.map_err(|error| error.at(path))
+        checked.map_err(|error| error.with_path(path))
     }
 
     /// Takes the exclusive lock on a file that nobody else has open yet;

@@ -54,7 +54,7 @@ impl AnySource {
             Mode::ReadOnly => AnySource::ReadOnly(open(path, false, Access::Map)?),
             Mode::CopyOnWrite => AnySource::Writable(open(path, false, Access::MapPrivate)?),
             Mode::ReadWrite => AnySource::Writable(open(path, true, shared())?),
-            Mode::Create => return Err(Error::from(RequestError::CreateMode).at(path)),
+            Mode::Create => return Err(Error::from(RequestError::CreateMode).with_path(path)),
         })
     }
 }

@@ -101,7 +101,8 @@ enum Bytes {
 impl Storage {
     /// Opens a regular file.
     pub(crate) fn open(path: &Path, write: bool) -> Result<Storage> {
-        let (file, Stat { len, id }) = file::open(path, write).map_err(|error| error.at(path))?;
+        let (file, Stat { len, id }) =
+            file::open(path, write).map_err(|error| error.with_path(path))?;
         Ok(Storage { bytes: Bytes::File(file), path: Some(Arc::from(path)), len, id, lock: None })
     }
 
@@ -118,7 +119,7 @@ impl Storage {
 
     /// Opens a regular file to be written, and locks it.
     pub(crate) fn open_locked(path: &Path, locking: Locking) -> Result<Storage> {
-        let opened = lock::open_to_write(path, locking).map_err(|error| error.at(path));
+        let opened = lock::open_to_write(path, locking).map_err(|error| error.with_path(path));
         let (file, Stat { len, id }, lock) = opened?;
         let (path, lock) = (Some(Arc::from(path)), lock.map(Arc::new));
         Ok(Storage { bytes: Bytes::File(file), path, len, id, lock })
@@ -229,7 +230,7 @@ impl Storage {
     /// As [`named`](Storage::named).
     pub(crate) fn name(&self, error: Error) -> Error {
         match self.path() {
-            Some(path) => error.at(path),
+            Some(path) => error.with_path(path),
             None => error,
         }
     }

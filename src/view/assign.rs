@@ -9,7 +9,7 @@ use crate::element::value::{Value, units};
 use crate::element::{Element as _, Ticks, decode_points, trimmed};
 use crate::error::invariant::{Invariant, PAIRED};
 use crate::error::{DTypeError, Result};
-use crate::kernel::{self, Part};
+use crate::kernel::{self, ElementFormat};
 use crate::layout::geometry::Geometry;
 use crate::with_type;
 
@@ -150,8 +150,9 @@ fn store(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()>
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
     let recode = Recode::new(&other, Some(own.byte_order()), false);
     if own == other || (copies(&other, &own) && recode.is_one() && own.kind() != Kind::Void) {
-        let part = if own == other { Part::plain(own.itemsize()) } else { recode.part };
-        copy_runs(&mut to, from, part);
+        let format =
+            if own == other { ElementFormat::opaque(own.itemsize()) } else { recode.format };
+        copy_runs(&mut to, from, format);
         return Ok(());
     }
     if own.kind() == Kind::Struct {
@@ -175,22 +176,23 @@ fn store(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()>
 }
 
 /// Copies elements run by run, numbers reversed if need be.
-fn copy_runs(to: &mut DynViewMut<'_>, from: &DynView<'_>, part: Part) {
+fn copy_runs(to: &mut DynViewMut<'_>, from: &DynView<'_>, format: ElementFormat) {
     let geometry = to.geometry.clone();
     for (to_run, from_run) in geometry.runs().zip(from.geometry.runs()) {
-        let together = to_run.forward_mut(to.bytes, part.size);
-        let together = together.filter(|(_, stride)| *stride == part.size).map(|(bytes, _)| bytes);
+        let together = to_run.forward_mut(to.bytes, format.size);
+        let together =
+            together.filter(|(_, stride)| *stride == format.size).map(|(bytes, _)| bytes);
         if let (Some(to), Some((from, stride))) =
-            (together, from_run.forward(from.bytes, part.size))
+            (together, from_run.forward(from.bytes, format.size))
         {
-            kernel::copy(part, from, stride, to);
+            kernel::copy(format, from, stride, to);
             continue;
         }
         let mut at = to_run.start;
-        for element in from_run.elements(from.bytes, part.size) {
-            let own = to.bytes.get_mut(at..at.wrapping_add(part.size));
+        for element in from_run.elements(from.bytes, format.size) {
+            let own = to.bytes.get_mut(at..at.wrapping_add(format.size));
             let own = own.expect("elements lie inside the bytes of their view");
-            kernel::copy(part, element, part.size, own);
+            kernel::copy(format, element, format.size, own);
             at = at.wrapping_add_signed(to_run.stride);
         }
     }

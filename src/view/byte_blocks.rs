@@ -47,7 +47,7 @@ impl<'a> DynView<'a> {
 
     /// Copies all elements in C order.
     pub(crate) fn copy_recoded(&self, recode: &Recode, out: &mut [u8]) {
-        let (part, geometry) = (recode.part, self.geometry.merged());
+        let (part, geometry) = (recode.format, self.geometry.merged());
         if part.size == 0 || planes::transpose(part, self.bytes, &geometry, out) {
             return recode.finish(out);
         }
@@ -101,7 +101,7 @@ fn visit<E>(
     buffer: &mut Vec<u8>,
     f: &mut impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let size = recode.part.size;
+    let size = recode.format.size;
     let nbytes = view.len() * size;
     if nbytes == 0 {
         return Ok(());

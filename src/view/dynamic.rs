@@ -160,5 +160,5 @@ pub(super) fn with_subarrays(geometry: Geometry, dtype: DType) -> Result<(Geomet
     let mut geometry = geometry;
     geometry.shape.extend(shape.iter().copied());
     geometry.strides.extend(strides.iter().rev().copied());
-    with_subarrays(geometry.countable(base.itemsize())?, base.clone())
+    with_subarrays(geometry.check_countable(base.itemsize())?, base.clone())
 }

@@ -159,7 +159,7 @@ impl<'a, T: Element> View<'a, T> {
     #[inline]
     #[must_use]
     pub fn get(&self, index: impl Index) -> Option<T> {
-        let start = self.geometry.at(index.axes())?;
+        let start = self.geometry.offset_of(index.axes())?;
         let bytes = self.bytes.get(element(start, T::itemsize(&self.codec)))?;
         Some(T::decode(&self.codec, bytes))
     }
@@ -268,7 +268,7 @@ impl<'a, T: Element> View<'a, T> {
     /// The parts along the first axis; none without axes.
     pub fn outer_iter(&self) -> impl ExactSizeIterator<Item = View<'a, T>> + '_ {
         let count = self.shape().first().copied().unwrap_or(0);
-        (0..count).map(|i| self.with(self.geometry.outer(i)))
+        (0..count).map(|i| self.with(self.geometry.index_first_axis(i)))
     }
 
     /// Parts of `size` along an axis; the last may be shorter.

@@ -114,7 +114,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     #[expect(clippy::needless_pass_by_value, reason = "elements are small, and most are `Copy`")]
     pub fn set(&mut self, index: impl Index, value: T) -> Result<()> {
         let size = T::itemsize(&self.codec);
-        let start = self.geometry.at(index.axes());
+        let start = self.geometry.offset_of(index.axes());
         match start.and_then(|start| self.bytes.get_mut(element(start, size))) {
             Some(bytes) => value.encode(&self.codec, bytes),
             // Copies, so that the view itself never leaves the registers.
@@ -183,7 +183,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         }
         if T::itemsize(&self.codec) == 0 {
             // Nothing is stored: each value need only be one that fits.
-            let values = from.with(from.geometry().distinct());
+            let values = from.with(from.geometry().without_repeats());
             return values.iter().try_for_each(|value| value.encode(&self.codec, &mut []));
         }
         self.store(all.iter())
@@ -341,7 +341,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         let count = self.shape().first().copied().unwrap_or(0);
         if count > 1 {
             // All others are as far apart as the first two.
-            let first = self.geometry.part(0, 0, 2);
+            let first = self.geometry.axis_range(0, 0, 2);
             ViewMut::<T> { bytes: &mut *self.bytes, geometry: first, codec: self.codec.clone() }
                 .split_at(0, 1)?;
         }

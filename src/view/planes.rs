@@ -1,6 +1,6 @@
 //! Copies of elements that lie together along another axis than the last.
 
-use crate::kernel::{self, Part, Plane};
+use crate::kernel::{self, ElementFormat, Plane};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, signed};
 
@@ -9,17 +9,22 @@ const NARROW: usize = 8;
 
 /// Copies all elements in C order, plane by plane, if that is the better way;
 /// `geometry` is merged.
-pub(super) fn transpose(part: Part, from: &[u8], geometry: &Geometry, to: &mut [u8]) -> bool {
+pub(super) fn transpose(
+    format: ElementFormat,
+    from: &[u8],
+    geometry: &Geometry,
+    to: &mut [u8],
+) -> bool {
     let strides = geometry.strides.iter().map(|stride| stride.unsigned_abs());
     let Some((down, _)) = strides.enumerate().min_by_key(|(_, stride)| *stride) else {
         return false;
     };
     let across = geometry.ndim() - 1;
     let is_narrow = |axis: usize| geometry.shape.get(axis).is_none_or(|&dim| dim < NARROW);
-    if down == across || is_narrow(down) || is_narrow(across) || part.size > 16 {
+    if down == across || is_narrow(down) || is_narrow(across) || format.size > 16 {
         return false;
     }
-    let own = in_c_order(geometry, part.size);
+    let own = in_c_order(geometry, format.size);
     let (Some((planes, [rows, columns])), Some((own_planes, [own_rows, _]))) =
         (geometry.planes(down, across), own.planes(down, across))
     else {
@@ -33,7 +38,7 @@ pub(super) fn transpose(part: Part, from: &[u8], geometry: &Geometry, to: &mut [
             to_start,
             to_stride: own_rows.1.unsigned_abs(),
         };
-        kernel::transpose(part, from, plane, to)
+        kernel::transpose(format, from, plane, to)
     })
 }
 

@@ -241,11 +241,11 @@ pub(super) fn behind(geometry: &Geometry, offset: usize) -> Geometry {
 /// The dtype of the parts of complex numbers.
 fn half(dtype: &DType) -> Option<DType> {
     let (order, size) = (dtype.byte_order(), dtype.itemsize() / 2);
-    (dtype.kind() == Kind::Complex).then(|| DType::of_scalar(Kind::Float, order, size))
+    (dtype.kind() == Kind::Complex).then(|| DType::new_scalar(Kind::Float, order, size))
 }
 
 fn not_complex(dtype: &DType) -> Error {
-    let to = DType::of_scalar(Kind::Complex, ByteOrder::NATIVE, 16);
+    let to = DType::new_scalar(Kind::Complex, ByteOrder::NATIVE, 16);
     refused(dtype, &to, "only complex numbers have an imaginary part".to_owned())
 }
 
@@ -289,7 +289,7 @@ fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geome
     if let (Some(dim), Some(stride)) = (geometry.shape.last_mut(), geometry.strides.last_mut()) {
         (*dim, *stride) = (bytes / new, step);
     }
-    Ok((geometry.countable(new)?, to.clone()))
+    Ok((geometry.check_countable(new)?, to.clone()))
 }
 
 fn refused(from: &DType, to: &DType, reason: String) -> Error {

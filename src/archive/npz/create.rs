@@ -54,7 +54,7 @@ impl NpzWriter<NpzFile> {
             writer.path = Some(path.to_owned());
             Ok(writer)
         };
-        begun().map_err(|error: Error| error.at(path))
+        begun().map_err(|error: Error| error.with_path(path))
     }
 
     /// Writes a member of zeros and has it filled in place, as `open_memmap`
@@ -121,7 +121,8 @@ impl NpzWriter<NpzFile> {
             // runs, and what is obtained from the source is dropped in it.
             let source = unsafe { Source::map_mut_file(own) }?;
             let mut data = source.obtain(offset, layout.nbytes())?;
-            fill(MappedArray::from_parts(data.as_mut(), layout.at(0))?).map_err(Error::other)?;
+            fill(MappedArray::from_parts(data.as_mut(), layout.with_offset(0))?)
+                .map_err(Error::other)?;
             member.checksum_of(&[&header.encode(None)?.bytes, data.as_ref()]);
             data.close()?;
             member.finish()
@@ -144,7 +145,7 @@ impl NpzWriter<NpzFile> {
             file.new.commit().map(drop)
         });
         match path {
-            Some(path) => done.map_err(|error| error.at(&path)),
+            Some(path) => done.map_err(|error| error.with_path(&path)),
             None => done,
         }
     }

@@ -104,7 +104,7 @@ impl<'a> Records<'a> {
                 limit: 0,
                 name: name.clone(),
             })
-            .map_err(|error| error.of_member(name::key(&name)))
+            .map_err(|error| error.with_member(name::key(&name)))
     }
 
     fn bytes(&mut self, len: u16) -> Result<Vec<u8>> {

@@ -133,7 +133,7 @@ impl<'a, D: Mapping> Member<'a, D> {
 
     /// Names the archive and the member in an error.
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        self.npz.named(result.map_err(|error| error.of_member(self.name())))
+        self.npz.named(result.map_err(|error| error.with_member(self.name())))
     }
 
     /// Where it starts, and a reader that stands there.

@@ -172,7 +172,7 @@ impl<D: Mapping> Npz<D> {
     /// array is left out.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Result<MappedArray<D>>)> {
         self.members().filter_map(|member| match member.open() {
-            Err(error) if error.is_no_array() => None,
+            Err(error) if error.is_wrong_magic() => None,
             opened => Some((member.name(), opened)),
         })
     }

@@ -240,7 +240,7 @@ impl<W: Write> NpzWriter<W> {
     /// Names the file in an error.
     pub(super) fn named<T>(&self, result: Result<T>) -> Result<T> {
         match &self.path {
-            Some(path) => result.map_err(|error| error.at(path)),
+            Some(path) => result.map_err(|error| error.with_path(path)),
             None => result,
         }
     }

@@ -107,7 +107,7 @@ impl TenHeader {
         };
         let ndim = to_usize_saturating(ndim);
         if ndim > MAX_NDIM {
-            return Err(Error::from(ShapeError::Axes { found: ndim }).in_contents());
+            return Err(Error::from(ShapeError::Axes { found: ndim }).treat_as_damage());
         }
         if dims.len() != 8 * ndim {
             return damaged(
@@ -128,7 +128,7 @@ impl TenHeader {
         };
         let shape = dims.iter().map(dim).collect::<Result<Vec<_>>>()?;
         let dtype = dtype(wire.code)?;
-        Layout::new(dtype.clone(), &shape, Order::C, 0).map_err(Error::in_contents)?;
+        Layout::new(dtype.clone(), &shape, Order::C, 0).map_err(Error::treat_as_damage)?;
         Ok(TenHeader { dtype, shape, info: info(wire.info)? })
     }
 

@@ -198,7 +198,7 @@ impl<D: Mapping> Ten<D> {
         let (source, position) = (&*self.source, index.to_string());
         let data = source
             .obtain_later(place.offset, place.layout.nbytes())
-            .map_err(|error| source.storage().name(error.of_member(&position)))?;
+            .map_err(|error| source.storage().name(error.with_member(&position)))?;
         Ok(MappedArray::of_source(source, data, place, Some(&position)))
     }
 

@@ -184,7 +184,7 @@ fn divides(from: Unit, to: Unit, is_difference: bool) -> bool {
     let (own, other) = (u64::from(from.multiple), u64::from(to.multiple));
     let limit = |count: &u64| *count < 1 << 56;
     if from.base > to.base {
-        let factor = from.base.per(to.base).filter(limit);
+        let factor = from.base.count_in(to.base).filter(limit);
         let steps = factor.and_then(|factor| other.checked_mul(factor)).filter(limit);
         return steps.is_some_and(|steps| steps != 0 && own % steps == 0);
     }
@@ -192,7 +192,7 @@ fn divides(from: Unit, to: Unit, is_difference: bool) -> bool {
         (from, to) if from == to => Some(1),
         (UnitBase::Year, UnitBase::Month) => Some(12),
         (UnitBase::Year | UnitBase::Month, _) => return !is_difference,
-        (from, to) => to.per(from),
+        (from, to) => to.count_in(from),
     };
     let steps = factor.filter(limit).and_then(|factor| own.checked_mul(factor)).filter(limit);
     steps.is_some_and(|steps| other != 0 && steps % other == 0)

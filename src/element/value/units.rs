@@ -136,7 +136,7 @@ pub(crate) fn common(one: Unit, other: Unit) -> Option<Unit> {
         (long, short) if long == short => 1,
         // NumPy counts with weeks there.
         (long, short) => {
-            let factor = short.per(long.max(UnitBase::Week))?;
+            let factor = short.count_in(long.max(UnitBase::Week))?;
             Some(factor).filter(|factor| *factor < 1 << 56)?
         }
     };

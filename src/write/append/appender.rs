@@ -361,7 +361,7 @@ impl Appender {
     }
 
     fn named<T>(&mut self, f: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
-        f(self).map_err(|error| error.at(&self.path))
+        f(self).map_err(|error| error.with_path(&self.path))
     }
 
     /// Sets how many rows there are.

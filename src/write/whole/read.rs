@@ -161,7 +161,7 @@ impl<T: Element, D: Dimension> Whole<T, D> {
             elements.extend((0..self.layout.len()).map(|_| T::decode(&self.codec, &[])));
         } else if T::fast_path()
             .raw(&self.codec, &mut [])
-            .is_some_and(|(part, _)| part.turned() == 1)
+            .is_some_and(|(format, _)| format.swap_width() == 1)
         {
             self.copy(&mut from, &mut elements)?;
         } else {

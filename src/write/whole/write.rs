@@ -149,7 +149,7 @@ impl WriteOptions {
             atomic::write(path, self.sync, |file| array.write(file))?;
             Ok(array.header.version)
         };
-        whole(path).map_err(|error: crate::error::Error| error.at(path))
+        whole(path).map_err(|error: crate::error::Error| error.with_path(path))
     }
 
     /// Bytes before the elements of an array that would be written.
