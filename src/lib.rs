@@ -29,7 +29,7 @@ pub use archive::any::open_any;
 #[cfg(feature = "npz")]
 pub use archive::npz;
 #[cfg(feature = "tar")]
-pub use archive::shard as tar;
+pub use archive::tar;
 pub use archive::ten;
 /// # Examples
 ///

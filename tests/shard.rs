@@ -24,7 +24,7 @@ fn members_are_used_where_they_lie() {
         let offset = shard.member("000000.npy").unwrap().offset();
         assert_eq!(array.data_offset(), Some(offset + 128));
         let ten = shard.member("000000.ten").unwrap().ten().unwrap();
-        assert_eq!(ten.named("y").unwrap().view::<f64>().unwrap().to_vec(), [0.5]);
+        assert_eq!(ten.get_by_info("y").unwrap().view::<f64>().unwrap().to_vec(), [0.5]);
         let is_array = |name| shard.member(name).unwrap().header().unwrap().is_some();
         assert!(is_array("000000.npy") && !is_array("000000.txt") && !is_array("000000.ten"));
         let long = shard.members().find(|member| member.name().ends_with("deep.npy")).unwrap();

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 
 use npymap::ndarray::{Array1, Array2, Axis, arr0, arr1, arr2};
-use npymap::ten::{self, Named, Ten, TenHeader, TenOptions, Tensor};
+use npymap::ten::{self, NamedArray, Ten, TenHeader, TenOptions, Tensor};
 use npymap::{DType, Le, MappedArray, Mode, Source};
 
 use crate::support::{directory, file, map, map_mut, names, some};
@@ -73,7 +73,10 @@ fn all_ways_in_agree() {
     let others = [read, memory].map(|source| Ten::open(source.into_read_only()).unwrap());
     for ten in [&mapped].into_iter().chain(&others) {
         assert_eq!(ten.infos().collect::<Vec<_>>(), ["img", "n"]);
-        assert_eq!(ten.named("n").unwrap().as_slice::<Le<i64>>().unwrap(), [1, -2].map(Le::new));
+        assert_eq!(
+            ten.get_by_info("n").unwrap().as_slice::<Le<i64>>().unwrap(),
+            [1, -2].map(Le::new)
+        );
         assert_eq!(ten.get(0).unwrap().shape(), [2, 3]);
         assert_eq!((ten.index("1").unwrap(), ten.index("n").unwrap()), (1, 1));
         assert_eq!(ten.data_offset(1).unwrap(), 256);
@@ -85,8 +88,11 @@ fn all_ways_in_agree() {
     }
     assert_eq!(mapped.get(0).unwrap().mode(), Some(Mode::ReadOnly));
     assert!(fs::read(&path).unwrap() == bytes);
-    for Named { info, array, .. } in ten::decode_buffer(&bytes).unwrap() {
-        assert_eq!(array.as_bytes().unwrap(), mapped.named(&info).unwrap().as_bytes().unwrap());
+    for NamedArray { info, array, .. } in ten::decode_buffer(&bytes).unwrap() {
+        assert_eq!(
+            array.as_bytes().unwrap(),
+            mapped.get_by_info(&info).unwrap().as_bytes().unwrap()
+        );
     }
     let mut stream = bytes.as_slice();
     let first = ten::read(&mut stream, 1).unwrap();
@@ -278,7 +284,7 @@ fn no_changed_byte_is_a_panic() {
 fn members_that_are_absent_are_named() {
     let ten = Ten::open(Source::bytes(image())).unwrap();
     assert_eq!(ten.get(1).unwrap_err().to_string(), "no member `1`: there are 1, from 0");
-    assert_eq!(ten.named("x").unwrap_err().to_string(), "no member `x`: there are `img`");
+    assert_eq!(ten.get_by_info("x").unwrap_err().to_string(), "no member `x`: there are `img`");
     assert_eq!(
         TenHeader::decode(&[]).unwrap_err().to_string(),
         "ends inside the header of an array: 0 of 24 bytes are there"

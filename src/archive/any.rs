@@ -5,7 +5,7 @@ use std::path::Path;
 #[cfg(feature = "npz")]
 use crate::archive::npz::Npz;
 #[cfg(feature = "tar")]
-use crate::archive::shard::Shard;
+use crate::archive::tar::Shard;
 use crate::archive::ten::{self, Ten, TenOptions};
 use crate::array::{MappedArray, OpenOptions, Place};
 use crate::error::invariant::{Invariant, READ};

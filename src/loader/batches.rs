@@ -23,9 +23,9 @@ use crate::error::{Error, Result, SystemError};
 /// is blocked in it (an empty channel, say) ends, and drops it, when it
 /// returns.
 pub struct Batches<B> {
-    pipeline: Arc<Line<B>>,
+    pipeline: Arc<BatchPipeline<B>>,
     /// `None` once this is dropped.
-    read: Arc<RwLock<Option<Read<B>>>>,
+    read: Arc<RwLock<Option<ReadFn<B>>>>,
     threads: Vec<Option<JoinHandle<()>>>,
 }
 
@@ -86,7 +86,13 @@ pub struct BatchError {
 
 impl fmt::Display for BatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "batch {}, of rows {}: {}", self.number, some(&self.indices), self.error)
+        write!(
+            f,
+            "batch {}, of rows {}: {}",
+            self.number,
+            format_indices(&self.indices),
+            self.error
+        )
     }
 }
 
@@ -96,9 +102,9 @@ impl StdError for BatchError {
     }
 }
 
-type Jobs = Box<dyn Iterator<Item = Vec<usize>> + Send>;
-type Read<B> = Box<dyn Fn(&[usize], &mut B) -> Result<()> + Send + Sync>;
-type Line<B> = Pipeline<Jobs, Result<Batch<B>, BatchError>>;
+type IndexBatches = Box<dyn Iterator<Item = Vec<usize>> + Send>;
+type ReadFn<B> = Box<dyn Fn(&[usize], &mut B) -> Result<()> + Send + Sync>;
+type BatchPipeline<B> = Pipeline<IndexBatches, Result<Batch<B>, BatchError>>;
 
 /// Memory of batches that were dropped.
 struct Pool<B> {
@@ -166,10 +172,10 @@ impl BatchOptions {
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
         let read = move |rows: &[usize], to: &mut B| read(rows, to).map_err(Error::other);
-        let jobs: Jobs = Box::new(batches.into_iter());
+        let jobs: IndexBatches = Box::new(batches.into_iter());
         let pipeline = Arc::new(Pipeline::new(jobs, self.ahead));
         let pool = Arc::new(Pool { free: Mutex::default(), most: self.ahead + self.threads });
-        let read: Read<B> = Box::new(read);
+        let read: ReadFn<B> = Box::new(read);
         let read = Arc::new(RwLock::new(Some(read)));
         let mut started = Batches { pipeline, read, threads: Vec::new() };
         for number in 0..self.threads {
@@ -190,16 +196,16 @@ impl BatchOptions {
 /// One of the threads that read.
 struct Worker<B> {
     number: usize,
-    pipeline: Arc<Line<B>>,
+    pipeline: Arc<BatchPipeline<B>>,
     pool: Arc<Pool<B>>,
-    read: Arc<RwLock<Option<Read<B>>>>,
+    read: Arc<RwLock<Option<ReadFn<B>>>>,
 }
 
 impl<B: Default> Worker<B> {
     /// Reads batches until there are no more.
     fn run(&self) {
-        let watch = Watch(self);
-        while let Some((number, indices)) = self.pipeline.job(self.number) {
+        let watch = PanicGuard(self);
+        while let Some((number, indices)) = self.pipeline.next_job(self.number) {
             let read = self.read.read().unwrap_or_else(PoisonError::into_inner);
             let Some(read) = &*read else { break };
             let mut data = self.pool.take();
@@ -220,9 +226,9 @@ impl<B: Default> Worker<B> {
 }
 
 /// Reports when a worker panics.
-struct Watch<'a, B>(&'a Worker<B>);
+struct PanicGuard<'a, B>(&'a Worker<B>);
 
-impl<B> Drop for Watch<'_, B> {
+impl<B> Drop for PanicGuard<'_, B> {
     fn drop(&mut self) {
         self.0.pipeline.lose(self.0.number);
     }
@@ -356,7 +362,7 @@ impl<B: fmt::Debug> fmt::Debug for Batch<B> {
 }
 
 /// The first of many rows.
-fn some(indices: &[usize]) -> String {
+fn format_indices(indices: &[usize]) -> String {
     match indices.get(..8) {
         Some(first) if indices.len() > 8 => {
             let first: Vec<String> = first.iter().map(ToString::to_string).collect();

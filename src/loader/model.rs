@@ -8,12 +8,12 @@ mod sync {
 #[path = "pipeline.rs"]
 mod pipeline;
 
+use std::ops::Range;
+
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
 
 use pipeline::{Next, Pipeline};
-
-type Jobs = std::ops::Range<u64>;
 
 fn check(test: impl Fn() + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
@@ -22,13 +22,13 @@ fn check(test: impl Fn() + Send + Sync + 'static) {
 }
 
 fn worker(
-    pipeline: &Arc<Pipeline<Jobs, u64>>,
+    pipeline: &Arc<Pipeline<Range<u64>, u64>>,
     worker: usize,
     dies_at: Option<u64>,
 ) -> JoinHandle<()> {
     let pipeline = Arc::clone(pipeline);
     thread::spawn(move || {
-        while let Some((number, job)) = pipeline.job(worker) {
+        while let Some((number, job)) = pipeline.next_job(worker) {
             assert_eq!(number, job);
             if dies_at == Some(job) {
                 return pipeline.lose(worker);
@@ -106,7 +106,7 @@ fn results_can_be_taken_while_the_jobs_block() {
         let worker = {
             let pipeline = Arc::clone(&pipeline);
             thread::spawn(move || {
-                while let Some((number, job)) = pipeline.job(0) {
+                while let Some((number, job)) = pipeline.next_job(0) {
                     pipeline.finish(number, 10 * job);
                 }
             })

@@ -10,7 +10,7 @@ use crate::error::{Error, RequestError, Result};
 
 /// What an epoch is made of.
 #[derive(Clone, Debug)]
-pub(super) enum Order {
+pub(super) enum SamplingOrder {
     /// All rows, from first to last.
     Sequential,
     /// All rows, in random order.
@@ -25,25 +25,25 @@ pub(super) enum Order {
 
 /// The order of one epoch.
 #[derive(Clone, Debug)]
-pub(super) enum Epoch {
+pub(super) enum EpochOrder {
     Sequential,
     Shuffled(Permutation),
-    Blocks(Blocks),
+    Blocks(BlockOrder),
     Replacement { len: u64, key: u64 },
     Weighted { cumulative: Arc<[f64]>, key: u64 },
 }
 
-impl Order {
+impl SamplingOrder {
     /// The order of an epoch over `len` rows.
-    pub(super) fn epoch(&self, len: u64, seed: u64, epoch: u64) -> Epoch {
+    pub(super) fn epoch(&self, len: u64, seed: u64, epoch: u64) -> EpochOrder {
         let key = hash(mix(seed), epoch);
         match self {
-            Order::Sequential => Epoch::Sequential,
-            Order::Shuffled => Epoch::Shuffled(Permutation::new(len, key)),
-            Order::Blocks(size) => Epoch::Blocks(Blocks::new(len, *size, key)),
-            Order::Replacement => Epoch::Replacement { len, key },
-            Order::Weighted(cumulative) => {
-                Epoch::Weighted { cumulative: Arc::clone(cumulative), key }
+            SamplingOrder::Sequential => EpochOrder::Sequential,
+            SamplingOrder::Shuffled => EpochOrder::Shuffled(Permutation::new(len, key)),
+            SamplingOrder::Blocks(size) => EpochOrder::Blocks(BlockOrder::new(len, *size, key)),
+            SamplingOrder::Replacement => EpochOrder::Replacement { len, key },
+            SamplingOrder::Weighted(cumulative) => {
+                EpochOrder::Weighted { cumulative: Arc::clone(cumulative), key }
             }
         }
     }
@@ -51,42 +51,42 @@ impl Order {
     /// Whether shares are stretches of the order, so that each has its own
     /// blocks, and not every so many rows of it.
     pub(super) fn is_dealt_in_stretches(&self) -> bool {
-        matches!(self, Order::Blocks(_))
+        matches!(self, SamplingOrder::Blocks(_))
     }
 
     /// Two numbers that tell it from others.
     pub(super) fn words(&self) -> [u64; 2] {
         match self {
-            Order::Sequential => [0, 0],
-            Order::Shuffled => [1, 0],
-            Order::Blocks(size) => [2, *size],
-            Order::Replacement => [3, 0],
-            Order::Weighted(cumulative) => {
+            SamplingOrder::Sequential => [0, 0],
+            SamplingOrder::Shuffled => [1, 0],
+            SamplingOrder::Blocks(size) => [2, *size],
+            SamplingOrder::Replacement => [3, 0],
+            SamplingOrder::Weighted(cumulative) => {
                 [4, cumulative.iter().fold(0, |sum, weight| hash(sum, weight.to_bits()))]
             }
         }
     }
 }
 
-impl Epoch {
+impl EpochOrder {
     /// The row at a position.
     pub(super) fn row(&self, position: u64) -> u64 {
         match self {
-            Epoch::Sequential => position,
-            Epoch::Shuffled(permutation) => permutation.at(position),
-            Epoch::Blocks(blocks) => blocks.row(position),
-            Epoch::Replacement { len, key } => below(hash(*key, position), *len),
-            Epoch::Weighted { cumulative, key } => {
+            EpochOrder::Sequential => position,
+            EpochOrder::Shuffled(permutation) => permutation.apply(position),
+            EpochOrder::Blocks(blocks) => blocks.row(position),
+            EpochOrder::Replacement { len, key } => below(hash(*key, position), *len),
+            EpochOrder::Weighted { cumulative, key } => {
                 to_u64(weighted(cumulative, hash(*key, position)))
             }
         }
     }
 }
 
-impl Epoch {
+impl EpochOrder {
     /// The rows at positions: from `first` on, each `step` further.
     pub(super) fn fill(&self, first: u64, step: u64, out: &mut [u64]) {
-        if let Epoch::Shuffled(permutation) = self {
+        if let EpochOrder::Shuffled(permutation) = self {
             return permutation.fill(first, step, out);
         }
         let positions = (0..).map(|number: u64| first + number * step);
@@ -96,7 +96,7 @@ impl Epoch {
 
 /// Blocks in random order; the last one may be shorter, and stands anywhere.
 #[derive(Clone, Debug)]
-pub(super) struct Blocks {
+pub(super) struct BlockOrder {
     len: u64,
     size: u64,
     key: u64,
@@ -106,14 +106,14 @@ pub(super) struct Blocks {
     last_len: u64,
 }
 
-impl Blocks {
-    fn new(len: u64, size: u64, key: u64) -> Blocks {
+impl BlockOrder {
+    fn new(len: u64, size: u64, key: u64) -> BlockOrder {
         let size = size.max(1);
         let count = len.div_ceil(size);
         let order = Permutation::new(count, key);
         let last = count.saturating_sub(1);
         let last_at = if count == 0 { 0 } else { order.inverse(last) };
-        Blocks { len, size, key, order, last_at, last_len: len - last * size }
+        BlockOrder { len, size, key, order, last_at, last_len: len - last * size }
     }
 
     fn row(&self, position: u64) -> u64 {
@@ -125,10 +125,10 @@ impl Blocks {
             }
             None => (position / self.size, position % self.size),
         };
-        let block = self.order.at(place);
+        let block = self.order.apply(place);
         let start = block * self.size;
         let len = self.size.min(self.len - start);
-        start + Permutation::new(len, hash(self.key, block)).at(offset)
+        start + Permutation::new(len, hash(self.key, block)).apply(offset)
     }
 
     /// The position after the short block's last row. It is at most `len`.
@@ -198,7 +198,7 @@ mod tests {
     fn blocks_whose_sizes_pass_64_bits_together_stay_inside() {
         for (len, size) in [(u64::MAX, (1 << 63) + 1), (u64::MAX, u64::MAX - 1), (u64::MAX, 3)] {
             for key in 0..8 {
-                let blocks = Blocks::new(len, size, key);
+                let blocks = BlockOrder::new(len, size, key);
                 for position in [0, 1, size - 1, size, len / 2, len - 2, len - 1] {
                     assert!(blocks.row(position) < len);
                 }

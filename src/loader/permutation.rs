@@ -40,7 +40,7 @@ impl Permutation {
     }
 
     /// Where an index below `n` goes.
-    pub(super) fn at(&self, index: u64) -> u64 {
+    pub(super) fn apply(&self, index: u64) -> u64 {
         let mut pair = self.split(index);
         loop {
             for keys in self.keys.chunks_exact(2) {
@@ -60,7 +60,7 @@ impl Permutation {
     pub(super) fn fill(&self, first: u64, step: u64, out: &mut [u64]) {
         if self.a.max(self.b) > NARROW {
             let indices = (0..).map(|number: u64| first + number * step);
-            out.iter_mut().zip(indices).for_each(|(found, index)| *found = self.at(index));
+            out.iter_mut().zip(indices).for_each(|(found, index)| *found = self.apply(index));
             return;
         }
         let (mut next, by) = (self.split(first), self.split(step));
@@ -75,7 +75,7 @@ impl Permutation {
             kernel::run(Rounds { of: self, lefts: &mut lefts, rights: &mut rights });
             for (found, pair) in chunk.iter_mut().zip(lefts.into_iter().zip(rights)) {
                 let once = self.join(pair);
-                *found = if once < self.n { once } else { self.at(once) };
+                *found = if once < self.n { once } else { self.apply(once) };
             }
         }
     }
@@ -202,7 +202,7 @@ mod tests {
     fn every_index_stands_once_and_goes_back() {
         for (key, n) in SIZES.into_iter().enumerate() {
             let permutation = Permutation::new(n, key as u64);
-            let mut found: Vec<u64> = (0..n).map(|i| permutation.at(i)).collect();
+            let mut found: Vec<u64> = (0..n).map(|i| permutation.apply(i)).collect();
             assert!((0..n).all(|i| permutation.inverse(found[i as usize]) == i));
             found.sort_unstable();
             assert!(found.into_iter().eq(0..n), "{n}");
@@ -220,7 +220,7 @@ mod tests {
                 let mut found = vec![0; indices.len()];
                 crate::kernel::both_ways(|| {
                     permutation.fill(first, step, &mut found);
-                    assert!(indices.iter().zip(&found).all(|(&i, &to)| permutation.at(i) == to));
+                    assert!(indices.iter().zip(&found).all(|(&i, &to)| permutation.apply(i) == to));
                 });
             }
         }
@@ -231,7 +231,7 @@ mod tests {
         for n in [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 32) + 1, 1 << 32, (1 << 32) - 1] {
             let permutation = Permutation::new(n, 7);
             for i in [0, 1, 2, n / 2, n - 2, n - 1] {
-                let found = permutation.at(i);
+                let found = permutation.apply(i);
                 assert!(found < n);
                 assert_eq!(permutation.inverse(found), i);
             }
@@ -257,7 +257,7 @@ mod tests {
             let mut counts = std::collections::HashMap::new();
             for key in 0..200 * orders as u64 {
                 let permutation = Permutation::new(n, mix(key));
-                let order: Vec<u64> = (0..n).map(|i| permutation.at(i)).collect();
+                let order: Vec<u64> = (0..n).map(|i| permutation.apply(i)).collect();
                 *counts.entry(order).or_insert(0) += 1;
             }
             let counts: Vec<u32> = counts.into_values().collect();
@@ -272,7 +272,7 @@ mod tests {
             let mut counts = vec![0; (n * n) as usize];
             for key in 0..2000 {
                 let permutation = Permutation::new(n, mix(key));
-                (0..n).for_each(|i| counts[(i * n + permutation.at(i)) as usize] += 1);
+                (0..n).for_each(|i| counts[(i * n + permutation.apply(i)) as usize] += 1);
             }
             assert!(!is_uneven(&counts), "{n}: {}", chi_square(&counts));
         }
@@ -285,7 +285,7 @@ mod tests {
         for key in 0..40 {
             let permutation = Permutation::new(n, mix(key));
             for i in 0..n - 1 {
-                let distance = (permutation.at(i + 1) + n - permutation.at(i)) % n;
+                let distance = (permutation.apply(i + 1) + n - permutation.apply(i)) % n;
                 counts[distance as usize - 1] += 1;
             }
         }
@@ -297,9 +297,9 @@ mod tests {
         let (mut rising, mut fixed) = (0_u32, 0_u32);
         for key in 0..200 {
             let permutation = Permutation::new(1000, mix(key));
-            rising +=
-                (0..999).filter(|&i| permutation.at(i) < permutation.at(i + 1)).count() as u32;
-            fixed += (0..1000).filter(|&i| permutation.at(i) == i).count() as u32;
+            rising += (0..999).filter(|&i| permutation.apply(i) < permutation.apply(i + 1)).count()
+                as u32;
+            fixed += (0..1000).filter(|&i| permutation.apply(i) == i).count() as u32;
         }
         // Rising pairs: mean 1/2, variance 1/12 each; fixed points: 1 and 1 each.
         assert!((f64::from(rising) - 99_900.0).abs() < 5.0 * (200.0 * 1001.0 / 12.0_f64).sqrt());

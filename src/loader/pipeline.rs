@@ -11,7 +11,7 @@ use crate::error::invariant::to_u64;
 /// Jobs that are numbered as they are handed out, and their results.
 #[derive(Debug)]
 pub(super) struct Pipeline<I, R> {
-    state: Mutex<State<I, R>>,
+    state: Mutex<PipelineState<I, R>>,
     /// There may be room for another job, or no need for any.
     room: Condvar,
     /// The next result may be there.
@@ -23,7 +23,7 @@ pub(super) struct Pipeline<I, R> {
 /// no lock meanwhile: results that are there can be taken, and the pipeline
 /// stopped.
 #[derive(Debug)]
-struct State<I, R> {
+struct PipelineState<I, R> {
     /// Where jobs come from; `None` while a worker asks it, and in the end.
     jobs: Option<I>,
     /// The worker that asks for its next job.
@@ -52,7 +52,7 @@ pub(super) enum Next<R> {
 impl<I: Iterator, R> Pipeline<I, R> {
     /// Of these jobs, at most `ahead` are begun and not taken.
     pub(super) fn new(jobs: I, ahead: usize) -> Pipeline<I, R> {
-        let state = State {
+        let state = PipelineState {
             jobs: Some(jobs),
             asking: None,
             is_ended: false,
@@ -65,8 +65,8 @@ impl<I: Iterator, R> Pipeline<I, R> {
     }
 
     /// Waits for room, then takes the next job; `None` when there is none.
-    pub(super) fn job(&self, worker: usize) -> Option<(u64, I::Item)> {
-        let mut jobs = self.ask(worker)?;
+    pub(super) fn next_job(&self, worker: usize) -> Option<(u64, I::Item)> {
+        let mut jobs = self.take_jobs(worker)?;
         let job = jobs.next();
         let mut state = self.lock();
         state.asking = None;
@@ -85,7 +85,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
 
     /// Waits for room and takes the iterator; `None` when there are no more
     /// jobs.
-    fn ask(&self, worker: usize) -> Option<I> {
+    fn take_jobs(&self, worker: usize) -> Option<I> {
         let mut state = self.lock();
         while !state.is_ended {
             if state.results.len() < state.ahead {
@@ -150,7 +150,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
 
     /// Ends the jobs. The iterator is dropped without the lock, since that too
     /// may block.
-    fn end(&self, change: impl FnOnce(&mut State<I, R>)) {
+    fn end(&self, change: impl FnOnce(&mut PipelineState<I, R>)) {
         let mut state = self.lock();
         state.is_ended = true;
         change(&mut state);
@@ -166,7 +166,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
 
     /// A worker that panics while it is locked reports that by
     /// [`lose`](Pipeline::lose).
-    fn lock(&self) -> MutexGuard<'_, State<I, R>> {
+    fn lock(&self) -> MutexGuard<'_, PipelineState<I, R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

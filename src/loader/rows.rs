@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::gather::{self, Gather};
 use super::row_source::{RowSource, row_source};
-use super::strategy::{Batch, Strategy};
+use super::strategy::{RowReader, Strategy};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
@@ -174,7 +174,7 @@ impl Rows {
             }
         };
         let part = |at: usize| parts.get(at).map(|(parts, start)| (parts, *start));
-        let mut reading = Reading { own: self, part, copy, start: Clock::now() };
+        let mut reading = MappedReader { own: self, part, copy, start: Clock::now() };
         self.strategy.run(parts.len(), each, &mut reading);
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Rows {
     /// Calls `copy` with ranges of rows, when it is best to read them.
     fn go(&self, wanted: &Wanted, copy: impl FnMut(Range<usize>)) {
         let part = |at: usize| wanted.rows.get(at).map(|&row| (&wanted.parts, row));
-        let mut reading = Reading { own: self, part, copy, start: Clock::now() };
+        let mut reading = MappedReader { own: self, part, copy, start: Clock::now() };
         self.strategy.run(wanted.rows.len(), wanted.parts.nbytes(), &mut reading);
     }
 
@@ -239,14 +239,14 @@ struct Wanted {
 }
 
 /// A batch on its way: `part` says which part is to be read at each place.
-struct Reading<'a, P, C> {
+struct MappedReader<'a, P, C> {
     own: &'a Rows,
     part: P,
     copy: C,
     start: Clock,
 }
 
-impl<'p, P, C> Batch for Reading<'_, P, C>
+impl<'p, P, C> RowReader for MappedReader<'_, P, C>
 where
     P: Fn(usize) -> Option<(&'p Parts, usize)>,
     C: FnMut(Range<usize>),

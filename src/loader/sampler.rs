@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::order::{Epoch, Order, check_cumulative, cumulative};
+use super::order::{EpochOrder, SamplingOrder, check_cumulative, cumulative};
 use super::permutation::hash;
 use crate::error::invariant::{Invariant, to_u64, to_usize, to_usize_saturating};
 use crate::error::{RequestError, Result};
@@ -48,7 +48,7 @@ pub struct Sampler {
     len: u64,
     /// Positions of an epoch, of all shares together.
     draws: u64,
-    order: Order,
+    order: SamplingOrder,
     seed: u64,
     epoch: u64,
     /// How many of this share's rows were given out.
@@ -56,7 +56,7 @@ pub struct Sampler {
     share: Share,
     tail: Tail,
     /// The order of this epoch.
-    current: Epoch,
+    current: EpochOrder,
 }
 
 /// Which part of an epoch one of several samplers gives out.
@@ -107,7 +107,7 @@ pub enum Tail {
 pub struct SamplerState {
     /// A hash of what doesn't change: the number of rows, the kind of order,
     /// the share.
-    pub of: u64,
+    pub fingerprint: u64,
     /// The seed.
     pub seed: u64,
     /// The epoch.
@@ -118,13 +118,13 @@ pub struct SamplerState {
 
 impl From<SamplerState> for [u64; 4] {
     fn from(state: SamplerState) -> [u64; 4] {
-        [state.of, state.seed, state.epoch, state.position]
+        [state.fingerprint, state.seed, state.epoch, state.position]
     }
 }
 
 impl From<[u64; 4]> for SamplerState {
-    fn from([of, seed, epoch, position]: [u64; 4]) -> SamplerState {
-        SamplerState { of, seed, epoch, position }
+    fn from([fingerprint, seed, epoch, position]: [u64; 4]) -> SamplerState {
+        SamplerState { fingerprint, seed, epoch, position }
     }
 }
 
@@ -132,13 +132,13 @@ impl Sampler {
     /// All rows once an epoch, in random order.
     #[must_use]
     pub fn shuffled(len: usize, seed: u64) -> Sampler {
-        Sampler::new(Order::Shuffled, to_u64(len), to_u64(len), seed)
+        Sampler::new(SamplingOrder::Shuffled, to_u64(len), to_u64(len), seed)
     }
 
     /// All rows once an epoch, from first to last.
     #[must_use]
     pub fn sequential(len: usize) -> Sampler {
-        Sampler::new(Order::Sequential, to_u64(len), to_u64(len), 0)
+        Sampler::new(SamplingOrder::Sequential, to_u64(len), to_u64(len), 0)
     }
 
     /// All rows once an epoch, block by block: blocks of `block` rows in random
@@ -157,14 +157,14 @@ impl Sampler {
     /// ```
     #[must_use]
     pub fn blocks(len: usize, block: usize, seed: u64) -> Sampler {
-        Sampler::new(Order::Blocks(to_u64(block).max(1)), to_u64(len), to_u64(len), seed)
+        Sampler::new(SamplingOrder::Blocks(to_u64(block).max(1)), to_u64(len), to_u64(len), seed)
     }
 
     /// `draws` rows an epoch, each any of them: some come twice, some don't.
     #[must_use]
     pub fn with_replacement(len: usize, draws: usize, seed: u64) -> Sampler {
         let draws = if len == 0 { 0 } else { to_u64(draws) };
-        Sampler::new(Order::Replacement, to_u64(len), draws, seed)
+        Sampler::new(SamplingOrder::Replacement, to_u64(len), draws, seed)
     }
 
     /// `draws` rows an epoch, with replacement, each row with a probability
@@ -217,10 +217,10 @@ impl Sampler {
         let cumulative = cumulative.into();
         check_cumulative(&cumulative)?;
         let len = to_u64(cumulative.len());
-        Ok(Sampler::new(Order::Weighted(cumulative), len, to_u64(draws), seed))
+        Ok(Sampler::new(SamplingOrder::Weighted(cumulative), len, to_u64(draws), seed))
     }
 
-    fn new(order: Order, len: u64, draws: u64, seed: u64) -> Sampler {
+    fn new(order: SamplingOrder, len: u64, draws: u64, seed: u64) -> Sampler {
         let current = order.epoch(len, seed, 0);
         let (share, tail) = (Share::default(), Tail::default());
         Sampler { len, draws, order, seed, epoch: 0, position: 0, share, tail, current }
@@ -300,7 +300,7 @@ impl Sampler {
     #[must_use]
     pub fn state(&self) -> SamplerState {
         let Sampler { seed, epoch, position, .. } = *self;
-        SamplerState { of: self.fingerprint(), seed, epoch, position }
+        SamplerState { fingerprint: self.fingerprint(), seed, epoch, position }
     }
 
     /// Goes on where another sampler of the same rows, kind and share stood,
@@ -312,7 +312,7 @@ impl Sampler {
     /// kind of sampler, or of another number of rows, or another share; see
     /// [`seek`](Sampler::seek) then.
     pub fn resume(&mut self, state: SamplerState) -> Result<()> {
-        if state.of != self.fingerprint() || state.position > self.own_rows() {
+        if state.fingerprint != self.fingerprint() || state.position > self.own_rows() {
             let value = format!("a state at row {} of epoch {}", state.position, state.epoch);
             let expected = "the state of a sampler of the same rows, order and share".to_owned();
             return Err(RequestError::Argument { found: value, expected }.into());

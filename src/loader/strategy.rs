@@ -43,7 +43,7 @@ pub(crate) struct Strategy {
 }
 
 /// The rows of a batch, and what can be done with them.
-pub(crate) trait Batch {
+pub(crate) trait RowReader {
     /// Reads a byte of a row.
     fn touch(&self, row: usize);
 
@@ -59,15 +59,15 @@ pub(crate) trait Batch {
 
 impl Strategy {
     /// Copies `count` rows of `nbytes` each.
-    pub(crate) fn run(&self, count: usize, nbytes: usize, batch: &mut impl Batch) {
+    pub(crate) fn run(&self, count: usize, nbytes: usize, batch: &mut impl RowReader) {
         let was = self.advises.load(Ordering::Relaxed);
-        let advises = Strategy::go(was, count, nbytes, batch);
+        let advises = Strategy::copy_rows(was, count, nbytes, batch);
         if advises != was {
             self.advises.store(advises, Ordering::Relaxed);
         }
     }
 
-    fn go(was: bool, count: usize, nbytes: usize, batch: &mut impl Batch) -> bool {
+    fn copy_rows(was: bool, count: usize, nbytes: usize, batch: &mut impl RowReader) -> bool {
         let ahead = (AHEAD / nbytes.max(1)).max(GROUP);
         let mut advises = was && !is_in_memory(count, batch);
         let mut told = 0;
@@ -98,7 +98,7 @@ fn limit(rows: usize, nbytes: usize) -> Duration {
 }
 
 /// True when rows from all over a batch are touched without waiting.
-fn is_in_memory(count: usize, batch: &impl Batch) -> bool {
+fn is_in_memory(count: usize, batch: &impl RowReader) -> bool {
     let step = (count / PROBES).max(1);
     (0..count).step_by(step).take(PROBES).all(|row| {
         let before = batch.now();
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    impl Batch for Fake {
+    impl RowReader for Fake {
         fn touch(&self, row: usize) {
             let wait = if self.cold[row].replace(false) { 80 } else { 1 };
             self.now.set(self.now.get() + Duration::from_micros(wait));

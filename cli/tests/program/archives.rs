@@ -309,7 +309,7 @@ fn archives_of_more_members_than_there_may_be_maps_become_lists() {
     printed(["convert", &path, &to]);
     let ten = Source::read(&to).and_then(npymap::ten::Ten::open).unwrap();
     assert_eq!(ten.len(), usize::try_from(count).unwrap());
-    let last = ten.named(&(count - 1).to_string()).unwrap();
+    let last = ten.get_by_info(&(count - 1).to_string()).unwrap();
     assert_eq!(last.view::<i32>().unwrap().to_vec(), [count - 1]);
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::member_writer::{Compression, write_error};
-use super::npz_file::{NpzFile, Target};
+use super::npz_file::{NpzFile, OutputFile};
 use super::save::Save;
 use super::writer::NpzWriter;
 use crate::array::{MappedArray, on};
@@ -47,7 +47,7 @@ impl NpzWriter<NpzFile> {
         let begun = || {
             let new = AtomicFile::new(path, overwrite)?;
             let file = new.file().try_clone().map_err(SystemError::io("create"))?;
-            let target = Arc::new(Target { file, skips: AtomicBool::new(false) });
+            let target = Arc::new(OutputFile { file, skips: AtomicBool::new(false) });
             let file = NpzFile { target: Arc::clone(&target), new };
             let mut writer = NpzWriter::new(file);
             writer.file = Some(target);

@@ -6,9 +6,9 @@ use rawzip::CompressionMethod;
 use zerocopy::{FromZeros, IntoBytes};
 
 use super::end::{self, Location};
-use super::extra::Numbers;
+use super::extra::SizeFields;
 use super::name;
-use super::records::{Central, Flags, IN_ZIP64_SHORT, len_of};
+use super::records::{CentralHeader, Flags, IN_ZIP64_SHORT, len_of};
 use crate::error::invariant::{to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result, SystemError};
 use crate::source::part::Part;
@@ -24,7 +24,7 @@ const BUFFER: u64 = 64 * 1024;
 
 /// One member, as the directory describes it.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct DirectoryEntry {
     /// Its name as text.
     pub(super) name: String,
     /// The bytes of its name, where they are not those of the text.
@@ -43,10 +43,10 @@ pub(super) struct Entry {
 }
 
 /// Reads the directory of the archive.
-pub(super) fn read(source: &Storage) -> Result<Vec<Entry>> {
+pub(super) fn read(source: &Storage) -> Result<Vec<DirectoryEntry>> {
     let location = end::locate(source)?;
-    let mut records = Records::new(source, &location);
-    let most = location.size / len_of::<Central>();
+    let mut records = DirectoryReader::new(source, &location);
+    let most = location.size / len_of::<CentralHeader>();
     let expected = usize::try_from(location.entries.min(most)).unwrap_or(0);
     let mut entries = Vec::with_capacity(expected);
     while records.left > 0 {
@@ -68,24 +68,28 @@ pub(super) fn read(source: &Storage) -> Result<Vec<Entry>> {
 }
 
 /// The records of a directory that are still to be read.
-struct Records<'a> {
+struct DirectoryReader<'a> {
     reader: BufReader<Part<'a>>,
     left: u64,
 }
 
-impl<'a> Records<'a> {
-    fn new(source: &'a Storage, location: &Location) -> Records<'a> {
+impl<'a> DirectoryReader<'a> {
+    fn new(source: &'a Storage, location: &Location) -> DirectoryReader<'a> {
         let Location { start, size, .. } = *location;
         let part = source.part(start, start.saturating_add(size));
         let capacity = to_usize(size.min(BUFFER));
-        Records { reader: BufReader::with_capacity(capacity, part), left: size }
+        DirectoryReader { reader: BufReader::with_capacity(capacity, part), left: size }
     }
 
-    fn entry(&mut self, prefix: u64) -> Result<Entry> {
-        let mut central = Central::new_zeroed();
+    fn entry(&mut self, prefix: u64) -> Result<DirectoryEntry> {
+        let mut central = CentralHeader::new_zeroed();
         self.fill(central.as_mut_bytes())?;
-        if central.signature != Central::SIGNATURE {
-            return Err(wrong_signature("the directory", central.signature, Central::SIGNATURE));
+        if central.signature != CentralHeader::SIGNATURE {
+            return Err(wrong_signature(
+                "the directory",
+                central.signature,
+                CentralHeader::SIGNATURE,
+            ));
         }
         let raw_name = self.bytes(central.name_len.get())?;
         let extra = self.bytes(central.extra_len.get())?;
@@ -93,7 +97,7 @@ impl<'a> Records<'a> {
         let flags = Flags(central.flags.get());
         let name = name::decode(&raw_name, flags.is_utf8()).map_err(damaged)?;
         checked(&central, &extra, prefix)
-            .map(|[size, stored, start]| Entry {
+            .map(|[size, stored, start]| DirectoryEntry {
                 raw_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
                 method: CompressionMethod::from(central.method.get()),
                 flags,
@@ -125,7 +129,7 @@ impl<'a> Records<'a> {
 
 /// The size, the stored size and the offset of a member, if its header can be
 /// relied on.
-fn checked(central: &Central, extra: &[u8], prefix: u64) -> Result<[u64; 3]> {
+fn checked(central: &CentralHeader, extra: &[u8], prefix: u64) -> Result<[u64; 3]> {
     let version = central.version_needed;
     if version > NEWEST_VERSION {
         let found = format!("needs version {}.{} of the format", version / 10, version % 10);
@@ -134,7 +138,7 @@ fn checked(central: &Central, extra: &[u8], prefix: u64) -> Result<[u64; 3]> {
     if ![0, IN_ZIP64_SHORT].contains(&central.disk.get()) {
         return Err(damaged(format!("is on disk {}", central.disk)));
     }
-    let numbers = Numbers([central.size.get(), central.stored.get(), central.offset.get()]);
+    let numbers = SizeFields([central.size.get(), central.stored.get(), central.offset.get()]);
     let [size, stored, offset] = numbers
         .resolve(extra)
         .map_err(|problem| damaged(format!("its extra fields in the directory {problem}")))?;
@@ -143,7 +147,7 @@ fn checked(central: &Central, extra: &[u8], prefix: u64) -> Result<[u64; 3]> {
     Ok([size, stored, start])
 }
 
-impl Entry {
+impl DirectoryEntry {
     /// The bytes of its name in the archive.
     pub(super) fn raw_name(&self) -> &[u8] {
         self.raw_name.as_deref().unwrap_or(self.name.as_bytes())
@@ -152,8 +156,8 @@ impl Entry {
 
 /// Bounds each member by what follows it: bytes that two members share would
 /// be unpacked twice, as in zip bombs.
-fn limit(entries: &mut [Entry], directory: u64) {
-    let mut order: Vec<&mut Entry> = entries.iter_mut().collect();
+fn limit(entries: &mut [DirectoryEntry], directory: u64) {
+    let mut order: Vec<&mut DirectoryEntry> = entries.iter_mut().collect();
     order.sort_by_key(|entry| entry.start);
     let mut limit = directory;
     for entry in order.into_iter().rev() {

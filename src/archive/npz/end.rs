@@ -9,7 +9,9 @@
 use zerocopy::FromBytes;
 
 use super::directory::{damaged, read_error};
-use super::records::{End, End64, IN_ZIP64, IN_ZIP64_SHORT, Local, Locator, len_of, read};
+use super::records::{
+    EndRecord, IN_ZIP64, IN_ZIP64_SHORT, LocalHeader, Zip64EndRecord, Zip64Locator, len_of, read,
+};
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
@@ -69,11 +71,11 @@ pub(super) fn locate(source: &Storage) -> Result<Location> {
 
 /// The end record, where Python's `zipfile` finds it: at the very end, or else
 /// the last one before a comment.
-fn end_record(source: &Storage) -> Result<(u64, End)> {
+fn end_record(source: &Storage) -> Result<(u64, EndRecord)> {
     let len = source.len();
-    if let Some(at) = len.checked_sub(len_of::<End>()) {
-        let end = read::<End>(source, at).map_err(read_error())?;
-        let end = end.filter(|end| end.signature == End::SIGNATURE && end.comment_len == 0);
+    if let Some(at) = len.checked_sub(len_of::<EndRecord>()) {
+        let end = read::<EndRecord>(source, at).map_err(read_error())?;
+        let end = end.filter(|end| end.signature == EndRecord::SIGNATURE && end.comment_len == 0);
         if let Some(end) = end {
             return Ok((at, end));
         }
@@ -82,10 +84,10 @@ fn end_record(source: &Storage) -> Result<(u64, End)> {
     let mut tail = vec![0; to_usize(len - start)];
     let found = source.read_at(&mut tail, start).map_err(read_error())?;
     let tail = tail.get(..found).invariant(READ);
-    let position = tail.windows(4).rposition(|window| window == End::SIGNATURE);
+    let position = tail.windows(4).rposition(|window| window == EndRecord::SIGNATURE);
     let Some(position) = position else { return Err(no_archive(source)) };
     let rest = tail.get(position..).invariant(IN_BUFFER);
-    match End::read_from_prefix(rest) {
+    match EndRecord::read_from_prefix(rest) {
         Ok((end, comment)) if comment.len() >= usize::from(end.comment_len.get()) => {
             Ok((start + to_u64(position), end))
         }
@@ -94,31 +96,42 @@ fn end_record(source: &Storage) -> Result<(u64, End)> {
 }
 
 /// The zip64 records before the end record at byte `at`, and where they start.
-fn end64_record(source: &Storage, at: u64) -> Result<Option<(u64, Locator, End64)>> {
-    let Some(at_locator) = at.checked_sub(len_of::<Locator>()) else { return Ok(None) };
-    let locator = read::<Locator>(source, at_locator).map_err(read_error())?;
-    let Some(locator) = locator.filter(|locator| locator.signature == Locator::SIGNATURE) else {
+fn end64_record(source: &Storage, at: u64) -> Result<Option<(u64, Zip64Locator, Zip64EndRecord)>> {
+    let Some(at_locator) = at.checked_sub(len_of::<Zip64Locator>()) else { return Ok(None) };
+    let locator = read::<Zip64Locator>(source, at_locator).map_err(read_error())?;
+    let Some(locator) = locator.filter(|locator| locator.signature == Zip64Locator::SIGNATURE)
+    else {
         return Ok(None);
     };
-    let record = match at_locator.checked_sub(len_of::<End64>()) {
-        Some(at64) => read::<End64>(source, at64).map_err(read_error())?.map(|end| (at64, end)),
+    let record = match at_locator.checked_sub(len_of::<Zip64EndRecord>()) {
+        Some(at64) => {
+            read::<Zip64EndRecord>(source, at64).map_err(read_error())?.map(|end| (at64, end))
+        }
         None => None,
     };
     match record {
-        Some((at64, end)) if end.signature == End64::SIGNATURE => Ok(Some((at64, locator, end))),
+        Some((at64, end)) if end.signature == Zip64EndRecord::SIGNATURE => {
+            Ok(Some((at64, locator, end)))
+        }
         _ => Err(damaged("the zip64 record is not where its locator says".to_owned())),
     }
 }
 
 /// Where the directory is by the zip64 records, with which the end record must
 /// agree.
-fn zip64(end: &End, at: u64, locator: &Locator, end64: &End64) -> Result<Location> {
+fn zip64(
+    end: &EndRecord,
+    at: u64,
+    locator: &Zip64Locator,
+    end64: &Zip64EndRecord,
+) -> Result<Location> {
     if locator.disk != 0 || locator.disks.get() > 1 || end64.disk != 0 || end64.directory_disk != 0
     {
         return Err(several_disks());
     }
-    if end64.size != End64::SIZE {
-        let found = format!("a zip64 record of {} bytes instead of {}", end64.size, End64::SIZE);
+    if end64.size != Zip64EndRecord::SIZE {
+        let found =
+            format!("a zip64 record of {} bytes instead of {}", end64.size, Zip64EndRecord::SIZE);
         return Err(damaged(found));
     }
     let (size, offset) = (end64.directory_size.get(), end64.directory_offset.get());
@@ -153,8 +166,8 @@ fn start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
 /// Checks that the member that starts first is where a prefix puts it: an
 /// offset that is too small looks like a prefix, too.
 pub(super) fn check_prefix(source: &Storage, location: &Location, first: u64) -> Result<()> {
-    let local = read::<Local>(source, first).map_err(read_error())?;
-    if local.is_some_and(|local| local.signature == Local::SIGNATURE) {
+    let local = read::<LocalHeader>(source, first).map_err(read_error())?;
+    if local.is_some_and(|local| local.signature == LocalHeader::SIGNATURE) {
         return Ok(());
     }
     let Location { start, prefix, .. } = *location;

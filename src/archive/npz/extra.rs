@@ -8,16 +8,16 @@ const ZIP64: [u8; 2] = [1, 0];
 /// The numbers of a header that may be in its zip64 extra field, in the order
 /// they have there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Numbers<const N: usize>(pub(super) [u32; N]);
+pub(super) struct SizeFields<const N: usize>(pub(super) [u32; N]);
 
-impl<const N: usize> Numbers<N> {
+impl<const N: usize> SizeFields<N> {
     /// The numbers in 64 bits, or what is wrong with the extra fields.
     ///
     /// The zip64 field must hold exactly the numbers that the header leaves to
     /// it; or all of them, as some writers store it, provided that both
     /// readings come to the same.
     pub(super) fn resolve(self, extra: &[u8]) -> Result<[u64; N], &'static str> {
-        let Numbers(short) = self;
+        let SizeFields(short) = self;
         let own = short.map(u64::from);
         let left_out = short.iter().filter(|&&number| number == IN_ZIP64).count();
         let Some(field) = zip64(extra)? else {

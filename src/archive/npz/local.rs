@@ -1,4 +1,4 @@
-//! Local headers of members, held against the directory.
+//! LocalHeader headers of members, held against the directory.
 //!
 //! Programs that unpack an archive as a stream believe the local headers,
 //! others the directory: where the two differ, there are two readings of one
@@ -6,9 +6,9 @@
 
 use zerocopy::FromBytes;
 
-use super::directory::{Entry, damaged, read_error, wrong_signature};
-use super::extra::Numbers;
-use super::records::{Flags, Local, len_of};
+use super::directory::{DirectoryEntry, damaged, read_error, wrong_signature};
+use super::extra::SizeFields;
+use super::records::{Flags, LocalHeader, len_of};
 use crate::error::invariant::{Invariant, READ, to_u64};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
@@ -18,18 +18,19 @@ const SHORT: usize = 512;
 
 /// Where the bytes of a member are: nowhere else than the directory and its
 /// local header say, and where no other member is.
-pub(super) fn data_range(source: &Storage, entry: &Entry) -> Result<(u64, u64)> {
+pub(super) fn data_range(source: &Storage, entry: &DirectoryEntry) -> Result<(u64, u64)> {
     let mut short = [0; SHORT];
     let found = source.read_at(&mut short, entry.start).map_err(read_error())?;
-    let Ok((local, rest)) = Local::read_from_prefix(short.get(..found).invariant(READ)) else {
+    let Ok((local, rest)) = LocalHeader::read_from_prefix(short.get(..found).invariant(READ))
+    else {
         return Err(cut_off());
     };
-    if local.signature != Local::SIGNATURE {
-        return Err(wrong_signature("its header", local.signature, Local::SIGNATURE));
+    if local.signature != LocalHeader::SIGNATURE {
+        return Err(wrong_signature("its header", local.signature, LocalHeader::SIGNATURE));
     }
     let name_len = usize::from(local.name_len.get());
     let len = name_len + usize::from(local.extra_len.get());
-    let variable = entry.start.checked_add(len_of::<Local>()).ok_or_else(cut_off)?;
+    let variable = entry.start.checked_add(len_of::<LocalHeader>()).ok_or_else(cut_off)?;
     if let Some(variable) = rest.get(..len) {
         compare(entry, &local, variable.split_at(name_len))?;
     } else {
@@ -45,7 +46,11 @@ pub(super) fn data_range(source: &Storage, entry: &Entry) -> Result<(u64, u64)> 
 }
 
 /// Checks that the local header says what the directory does.
-fn compare(entry: &Entry, local: &Local, (name, extra): (&[u8], &[u8])) -> Result<()> {
+fn compare(
+    entry: &DirectoryEntry,
+    local: &LocalHeader,
+    (name, extra): (&[u8], &[u8]),
+) -> Result<()> {
     let flags = Flags(local.flags.get());
     let is_same_name =
         name == entry.raw_name() && (flags.is_utf8() == entry.flags.is_utf8() || name.is_ascii());
@@ -58,7 +63,7 @@ fn compare(entry: &Entry, local: &Local, (name, extra): (&[u8], &[u8])) -> Resul
     if local.method.get() != entry.method.as_u16() {
         return Err(differs("method"));
     }
-    let numbers = Numbers([local.size.get(), local.stored.get()]).resolve(extra);
+    let numbers = SizeFields([local.size.get(), local.stored.get()]).resolve(extra);
     let [size, stored] =
         numbers.map_err(|problem| damaged(format!("the extra fields of its header {problem}")))?;
     // Sizes that follow the member are zeros here.
@@ -73,7 +78,7 @@ fn compare(entry: &Entry, local: &Local, (name, extra): (&[u8], &[u8])) -> Resul
 }
 
 /// The bytes of a member that start at byte `start`, if no others lie there.
-fn within(source: &Storage, entry: &Entry, start: u64) -> Result<(u64, u64)> {
+fn within(source: &Storage, entry: &DirectoryEntry, start: u64) -> Result<(u64, u64)> {
     let Some(end) = start.checked_add(entry.stored) else { return Err(cut_off()) };
     if end > source.len() {
         return Err(damaged(format!("ends at byte {end} of {}", source.len())));

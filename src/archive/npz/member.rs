@@ -2,9 +2,9 @@
 
 use rawzip::CompressionMethod;
 
-use super::directory::Entry;
+use super::directory::DirectoryEntry;
 use super::local::{data_range, deceitful};
-use super::reader::{Announced, MemberReader};
+use super::reader::{MemberInfo, MemberReader};
 use super::{Npz, name};
 use crate::array::{self, Found, MappedArray, Place};
 use crate::error::{ArchiveError, Result};
@@ -19,7 +19,7 @@ const MAX_RATIO: u64 = 1032;
 #[derive(Debug)]
 pub struct Member<'a, D = Map> {
     npz: &'a Npz<D>,
-    entry: &'a Entry,
+    entry: &'a DirectoryEntry,
 }
 
 impl<D> Clone for Member<'_, D> {
@@ -31,7 +31,7 @@ impl<D> Clone for Member<'_, D> {
 impl<D> Copy for Member<'_, D> {}
 
 impl<'a, D: Mapping> Member<'a, D> {
-    pub(super) fn new(npz: &'a Npz<D>, entry: &'a Entry) -> Member<'a, D> {
+    pub(super) fn new(npz: &'a Npz<D>, entry: &'a DirectoryEntry) -> Member<'a, D> {
         Member { npz, entry }
     }
 
@@ -139,17 +139,17 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// Where it starts, and a reader that stands there.
     fn start(&self) -> Result<(u64, MemberReader<'a>)> {
         let (start, end) = self.range()?;
-        let Entry { size, crc32, .. } = *self.entry;
+        let DirectoryEntry { size, crc32, .. } = *self.entry;
         let part = self.npz.source().storage().part(start, end);
         let (member, is_stored) = (self.name(), self.is_stored());
-        let announced = Announced { member, is_stored, size, crc32 };
-        Ok((start, MemberReader::new(part, announced, self.npz.told())))
+        let info = MemberInfo { member, is_stored, size, crc32 };
+        Ok((start, MemberReader::new(part, info, self.npz.told())))
     }
 
     /// Where its bytes lie in the archive: nowhere else than the directory
     /// and its own header say, and where no other member lies.
     fn range(&self) -> Result<(u64, u64)> {
-        let Entry { method, stored, size, .. } = *self.entry;
+        let DirectoryEntry { method, stored, size, .. } = *self.entry;
         if self.entry.flags.is_encrypted() {
             let expected = "decrypt it with another program";
             return Err(ArchiveError::unsupported("is encrypted", expected));

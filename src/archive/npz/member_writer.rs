@@ -26,28 +26,28 @@ pub enum Compression {
 
 /// What can be done with an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum WriterState {
     /// A member may be begun.
-    Whole,
+    Ready,
     /// A member was begun and not finished.
-    Torn,
+    InMember,
 }
 
 /// A member that is being written. Dropping it without
 /// [`finish`](MemberWriter::finish) leaves an archive that can't be finished.
 #[derive(Debug)]
 pub struct MemberWriter<'a, W: Write> {
-    to: To<'a, W>,
+    to: MemberOutput<'a, W>,
     crc: Crc,
     size: u64,
     /// Bytes that are still to be written.
     left: u64,
     is_counted: bool,
-    state: &'a mut State,
+    state: &'a mut WriterState,
 }
 
 #[derive(Debug)]
-enum To<'a, W: Write> {
+enum MemberOutput<'a, W: Write> {
     Stored(ZipEntryWriter<'a, BufWriter<W>>),
     Deflated(DeflateEncoder<ZipEntryWriter<'a, BufWriter<W>>>),
 }
@@ -59,13 +59,13 @@ impl<W: Write> MemberWriter<'_, W> {
         entry: ZipEntryWriter<'a, BufWriter<W>>,
         compression: Compression,
         len: Option<u64>,
-        state: &'a mut State,
+        state: &'a mut WriterState,
     ) -> MemberWriter<'a, W> {
         let to = match compression {
-            Compression::Stored => To::Stored(entry),
+            Compression::Stored => MemberOutput::Stored(entry),
             Compression::Deflated(level) => {
                 let level = flate2::Compression::new(level.min(9));
-                To::Deflated(DeflateEncoder::new(entry, level))
+                MemberOutput::Deflated(DeflateEncoder::new(entry, level))
             }
         };
         let left = len.unwrap_or(u64::MAX);
@@ -85,11 +85,11 @@ impl<W: Write> MemberWriter<'_, W> {
             return Err(HeaderError::Eof { what: "member", needed, found }.into());
         }
         let entry = match self.to {
-            To::Stored(entry) => entry,
-            To::Deflated(encoder) => encoder.finish().map_err(write_error())?,
+            MemberOutput::Stored(entry) => entry,
+            MemberOutput::Deflated(encoder) => encoder.finish().map_err(write_error())?,
         };
-        entry.finish(DataDescriptorOutput::new(self.crc.sum(), self.size)).map_err(refused)?;
-        *self.state = State::Whole;
+        entry.finish(DataDescriptorOutput::new(self.crc.sum(), self.size)).map_err(zip_error)?;
+        *self.state = WriterState::Ready;
         Ok(())
     }
 
@@ -100,8 +100,12 @@ impl<W: Write> MemberWriter<'_, W> {
         while self.left > 0 {
             let len = usize::try_from(self.left).unwrap_or(SKIP).min(SKIP);
             let n = match &mut self.to {
-                To::Stored(entry) => entry.write(zeros.get(..len).invariant(IN_BUFFER))?,
-                To::Deflated(encoder) => encoder.write(zeros.get(..len).invariant(IN_BUFFER))?,
+                MemberOutput::Stored(entry) => {
+                    entry.write(zeros.get(..len).invariant(IN_BUFFER))?
+                }
+                MemberOutput::Deflated(encoder) => {
+                    encoder.write(zeros.get(..len).invariant(IN_BUFFER))?
+                }
             };
             let n = to_u64(n.min(len));
             self.size += n;
@@ -126,8 +130,8 @@ impl<W: Write> MemberWriter<'_, W> {
     /// Where the next byte of a stored member goes.
     pub(super) fn position(&self) -> u64 {
         match &self.to {
-            To::Stored(entry) => entry.stream_offset(),
-            To::Deflated(encoder) => encoder.get_ref().stream_offset(),
+            MemberOutput::Stored(entry) => entry.stream_offset(),
+            MemberOutput::Deflated(encoder) => encoder.get_ref().stream_offset(),
         }
     }
 }
@@ -142,8 +146,8 @@ impl<W: Write> Write for MemberWriter<'_, W> {
         }
         let bytes = bytes.get(..len).invariant(IN_BUFFER);
         let n = match &mut self.to {
-            To::Stored(entry) => entry.write(bytes)?,
-            To::Deflated(encoder) => encoder.write(bytes)?,
+            MemberOutput::Stored(entry) => entry.write(bytes)?,
+            MemberOutput::Deflated(encoder) => encoder.write(bytes)?,
         };
         // A writer that says it wrote more than it was given isn't believed.
         let n = n.min(bytes.len());
@@ -156,14 +160,14 @@ impl<W: Write> Write for MemberWriter<'_, W> {
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
-            To::Stored(entry) => entry.flush(),
+            MemberOutput::Stored(entry) => entry.flush(),
             // Flushing a deflate stream would make it longer.
-            To::Deflated(_) => Ok(()),
+            MemberOutput::Deflated(_) => Ok(()),
         }
     }
 }
 
-pub(super) fn refused(error: rawzip::Error) -> Error {
+pub(super) fn zip_error(error: rawzip::Error) -> Error {
     match error.into_kind() {
         rawzip::ErrorKind::IO(error) => write_error()(error),
         other => ArchiveError::misuse(other.to_string(), "no zip archive can hold this"),

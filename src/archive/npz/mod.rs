@@ -30,12 +30,12 @@ use crate::source::map::Map;
 use crate::source::pages::Mapping;
 
 pub use create::{savez, savez_compressed};
-use directory::Entry;
+use directory::DirectoryEntry;
 pub use member::Member;
 pub use member_writer::{Compression, MemberWriter};
 pub use npz_file::NpzFile;
-use open::Told;
-pub use open::{NpzOptions, Unpacked};
+use open::ProgressCallback;
+pub use open::{MemberProgress, NpzOptions};
 pub use reader::MemberReader;
 pub use save::Save;
 pub use writer::NpzWriter;
@@ -75,7 +75,7 @@ pub use writer::NpzWriter;
 #[derive(Debug)]
 pub struct Npz<D = Map> {
     source: Source<D>,
-    entries: Vec<Entry>,
+    entries: Vec<DirectoryEntry>,
     index: NameIndex,
     options: NpzOptions,
 }
@@ -194,7 +194,8 @@ impl<D: Mapping> Npz<D> {
 
     /// The position of the last entry of this full name.
     fn position(&self, name: &str) -> Option<usize> {
-        let name_at = |position| self.entries.get(position).map_or("", |entry: &Entry| &entry.name);
+        let name_at =
+            |position| self.entries.get(position).map_or("", |entry: &DirectoryEntry| &entry.name);
         self.index.find(self.entries.len(), name_at, name).map(|(_, last)| last)
     }
 
@@ -206,7 +207,7 @@ impl<D: Mapping> Npz<D> {
         self.options.max_header_len
     }
 
-    fn told(&self) -> &Told {
+    fn told(&self) -> &ProgressCallback {
         &self.options.told
     }
 

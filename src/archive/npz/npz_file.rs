@@ -11,13 +11,13 @@ use crate::source::atomic::AtomicFile;
 /// A file that gets its name when its archive is finished.
 #[derive(Debug)]
 pub struct NpzFile {
-    pub(super) target: Arc<Target>,
+    pub(super) target: Arc<OutputFile>,
     pub(super) new: AtomicFile,
 }
 
 /// Where an archive is written.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct OutputFile {
     pub(super) file: File,
     /// Zeros are written, where there is room that is zero already.
     pub(super) skips: AtomicBool,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Npz;
-use super::directory::{self, Entry};
+use super::directory::{self, DirectoryEntry};
 use crate::archive::names::NameIndex;
 use crate::error::{RequestError, Result};
 use crate::npy::MAX_HEADER_LEN;
@@ -31,13 +31,13 @@ const MAX_INFLATED: u64 = 16 << 30;
 pub struct NpzOptions {
     pub(super) max_header_len: usize,
     pub(super) max_inflated: u64,
-    pub(super) told: Told,
+    pub(super) told: ProgressCallback,
 }
 
 /// How far a member is read and, if it is deflated, inflated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Unpacked<'a> {
+pub struct MemberProgress<'a> {
     /// Its name without `.npy`.
     pub member: &'a str,
     /// The bytes of it that are done.
@@ -48,19 +48,19 @@ pub struct Unpacked<'a> {
 
 /// Who is told how far members are.
 #[derive(Clone, Default)]
-pub(super) struct Told(Option<Arc<Tell>>);
+pub(super) struct ProgressCallback(Option<Arc<Tell>>);
 
-type Tell = dyn Fn(Unpacked<'_>) + Send + Sync;
+type Tell = dyn Fn(MemberProgress<'_>) + Send + Sync;
 
-impl Told {
-    pub(super) fn tell(&self, unpacked: Unpacked<'_>) {
-        if let Told(Some(told)) = self {
+impl ProgressCallback {
+    pub(super) fn tell(&self, unpacked: MemberProgress<'_>) {
+        if let ProgressCallback(Some(told)) = self {
             told(unpacked);
         }
     }
 }
 
-impl fmt::Debug for Told {
+impl fmt::Debug for ProgressCallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "told" } else { "nobody" })
     }
@@ -71,7 +71,7 @@ impl Default for NpzOptions {
         NpzOptions {
             max_header_len: MAX_HEADER_LEN,
             max_inflated: MAX_INFLATED,
-            told: Told::default(),
+            told: ProgressCallback::default(),
         }
     }
 }
@@ -120,8 +120,8 @@ impl NpzOptions {
     /// assert_eq!(done.load(Ordering::Relaxed), 8_000_128); // with its header
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn progress(self, told: impl Fn(Unpacked<'_>) + Send + Sync + 'static) -> NpzOptions {
-        NpzOptions { told: Told(Some(Arc::new(told))), ..self }
+    pub fn progress(self, told: impl Fn(MemberProgress<'_>) + Send + Sync + 'static) -> NpzOptions {
+        NpzOptions { told: ProgressCallback(Some(Arc::new(told))), ..self }
     }
 
     /// Opens the archive that a source holds.
@@ -135,7 +135,7 @@ impl NpzOptions {
     }
 }
 
-fn open_entries<D: Mapping>(source: &Source<D>) -> Result<Vec<Entry>> {
+fn open_entries<D: Mapping>(source: &Source<D>) -> Result<Vec<DirectoryEntry>> {
     if source.mode() == Some(Mode::ReadWrite) {
         let value = "an archive mapped read-write".to_owned();
         let expected = "`Source::map`, or a copy-on-write source, because a store would not \

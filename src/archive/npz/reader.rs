@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Read};
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
-use super::open::{Told, Unpacked};
+use super::open::{MemberProgress, ProgressCallback};
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
 use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
 use crate::source::part::Part;
@@ -27,18 +27,18 @@ const BUFFER: usize = 64 * 1024;
 /// hold an [`Error`].
 #[derive(Debug)]
 pub struct MemberReader<'a> {
-    from: From<'a>,
+    from: MemberInput<'a>,
     crc: Crc,
     left: u64,
     size: u64,
     crc32: u32,
     member: &'a str,
-    told: &'a Told,
+    told: &'a ProgressCallback,
 }
 
 /// What the archive says of a member.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Announced<'a> {
+pub(super) struct MemberInfo<'a> {
     pub(super) member: &'a str,
     pub(super) is_stored: bool,
     pub(super) size: u64,
@@ -46,31 +46,39 @@ pub(super) struct Announced<'a> {
 }
 
 #[derive(Debug)]
-enum From<'a> {
+enum MemberInput<'a> {
     Stored(BufReader<Part<'a>>),
     Deflated(DeflateDecoder<Part<'a>>),
 }
 
 impl<'a> MemberReader<'a> {
-    pub(super) fn new(part: Part<'a>, announced: Announced<'a>, told: &'a Told) -> Self {
-        let Announced { member, is_stored, size, crc32 } = announced;
+    pub(super) fn new(
+        part: Part<'a>,
+        announced: MemberInfo<'a>,
+        told: &'a ProgressCallback,
+    ) -> Self {
+        let MemberInfo { member, is_stored, size, crc32 } = announced;
         let from = if is_stored {
-            From::Stored(BufReader::with_capacity(START, part))
+            MemberInput::Stored(BufReader::with_capacity(START, part))
         } else {
-            From::Deflated(DeflateDecoder::new_with_buf(part, vec![0; BUFFER]))
+            MemberInput::Deflated(DeflateDecoder::new_with_buf(part, vec![0; BUFFER]))
         };
         MemberReader { from, crc: Crc::new(), left: size, size, crc32, member, told }
     }
 
     fn step(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.from {
-            From::Stored(part) => part.read(buffer),
-            From::Deflated(decoder) => decoder.read(buffer).map_err(|error| match error.kind() {
-                io::ErrorKind::InvalidInput
-                | io::ErrorKind::InvalidData
-                | io::ErrorKind::UnexpectedEof => damaged("its packed bytes are no deflate stream"),
-                _ => error,
-            }),
+            MemberInput::Stored(part) => part.read(buffer),
+            MemberInput::Deflated(decoder) => {
+                decoder.read(buffer).map_err(|error| match error.kind() {
+                    io::ErrorKind::InvalidInput
+                    | io::ErrorKind::InvalidData
+                    | io::ErrorKind::UnexpectedEof => {
+                        damaged("its packed bytes are no deflate stream")
+                    }
+                    _ => error,
+                })
+            }
         }
     }
 
@@ -125,7 +133,7 @@ impl Read for MemberReader<'_> {
         self.crc.update(buffer.get(..n).invariant(READ));
         self.left -= to_u64(n);
         let (size, done) = (self.size, self.size - self.left);
-        self.told.tell(Unpacked { member: self.member, done, size });
+        self.told.tell(MemberProgress { member: self.member, done, size });
         Ok(n)
     }
 }

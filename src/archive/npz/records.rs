@@ -17,7 +17,7 @@ pub(super) const IN_ZIP64_SHORT: u16 = u16::MAX;
 /// The end of central directory record.
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
 #[repr(C)]
-pub(super) struct End {
+pub(super) struct EndRecord {
     pub(super) signature: [u8; 4],
     pub(super) disk: U16,
     pub(super) directory_disk: U16,
@@ -28,28 +28,28 @@ pub(super) struct End {
     pub(super) comment_len: U16,
 }
 
-impl End {
+impl EndRecord {
     pub(super) const SIGNATURE: [u8; 4] = *b"PK\x05\x06";
 }
 
 /// The zip64 end of central directory locator.
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
 #[repr(C)]
-pub(super) struct Locator {
+pub(super) struct Zip64Locator {
     pub(super) signature: [u8; 4],
     pub(super) disk: U32,
     pub(super) offset: U64,
     pub(super) disks: U32,
 }
 
-impl Locator {
+impl Zip64Locator {
     pub(super) const SIGNATURE: [u8; 4] = *b"PK\x06\x07";
 }
 
 /// The zip64 end of central directory record.
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
 #[repr(C)]
-pub(super) struct End64 {
+pub(super) struct Zip64EndRecord {
     pub(super) signature: [u8; 4],
     /// The size of what follows this field.
     pub(super) size: U64,
@@ -63,7 +63,7 @@ pub(super) struct End64 {
     pub(super) directory_offset: U64,
 }
 
-impl End64 {
+impl Zip64EndRecord {
     pub(super) const SIGNATURE: [u8; 4] = *b"PK\x06\x06";
     /// What `size` is without an extensible data sector.
     pub(super) const SIZE: u64 = 44;
@@ -72,7 +72,7 @@ impl End64 {
 /// A file header in the central directory.
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
 #[repr(C)]
-pub(super) struct Central {
+pub(super) struct CentralHeader {
     pub(super) signature: [u8; 4],
     pub(super) version_made_by: U16,
     pub(super) version_needed: u8,
@@ -92,14 +92,14 @@ pub(super) struct Central {
     pub(super) offset: U32,
 }
 
-impl Central {
+impl CentralHeader {
     pub(super) const SIGNATURE: [u8; 4] = *b"PK\x01\x02";
 }
 
 /// A local file header.
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
 #[repr(C)]
-pub(super) struct Local {
+pub(super) struct LocalHeader {
     pub(super) signature: [u8; 4],
     pub(super) version_needed: U16,
     pub(super) flags: U16,
@@ -112,7 +112,7 @@ pub(super) struct Local {
     pub(super) extra_len: U16,
 }
 
-impl Local {
+impl LocalHeader {
     pub(super) const SIGNATURE: [u8; 4] = *b"PK\x03\x04";
 }
 

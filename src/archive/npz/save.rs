@@ -12,8 +12,8 @@ use crate::npy::{Encoded, Header};
 use crate::write::whole::WriteOptions;
 
 /// An array that can be a member of an archive: a [`MappedArray`] of any
-/// dtype, or an ndarray array. Sealed.
-pub trait Save: private::Sealed {
+/// dtype, or an ndarray array. SealedSave.
+pub trait Save: private::SealedSave {
     /// Bytes before its elements.
     ///
     /// # Errors
@@ -32,10 +32,10 @@ pub trait Save: private::Sealed {
 mod private {
     use super::{Array, ArrayRef, Dimension, Element, MappedArray, Typed};
 
-    pub trait Sealed {}
-    impl<D: AsRef<[u8]>> Sealed for MappedArray<D> {}
-    impl<T: Element + Typed, D: Dimension> Sealed for ArrayRef<T, D> {}
-    impl<T: Element + Typed, D: Dimension> Sealed for Array<T, D> {}
+    pub trait SealedSave {}
+    impl<D: AsRef<[u8]>> SealedSave for MappedArray<D> {}
+    impl<T: Element + Typed, D: Dimension> SealedSave for ArrayRef<T, D> {}
+    impl<T: Element + Typed, D: Dimension> SealedSave for Array<T, D> {}
 }
 
 impl<D: AsRef<[u8]>> Save for MappedArray<D> {

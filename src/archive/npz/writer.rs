@@ -11,8 +11,8 @@ use rawzip::path::{EntryPath, ZipFilePath};
 use rawzip::time::UtcDateTime;
 use rawzip::{CompressionMethod, ZipArchiveWriter};
 
-use super::member_writer::{Compression, MemberWriter, State, refused};
-use super::npz_file::Target;
+use super::member_writer::{Compression, MemberWriter, WriterState, zip_error};
+use super::npz_file::OutputFile;
 use super::save::Save;
 use crate::dtype::DType;
 use crate::element::Element;
@@ -64,9 +64,9 @@ pub struct NpzWriter<W: Write> {
     align: u64,
     names: HashSet<String>,
     /// The file, where members can be mapped.
-    pub(super) file: Option<Arc<Target>>,
+    pub(super) file: Option<Arc<OutputFile>>,
     pub(super) path: Option<PathBuf>,
-    state: State,
+    state: WriterState,
 }
 
 impl<W: Write> NpzWriter<W> {
@@ -79,7 +79,7 @@ impl<W: Write> NpzWriter<W> {
             names: HashSet::new(),
             file: None,
             path: None,
-            state: State::Whole,
+            state: WriterState::Ready,
         }
     }
 
@@ -183,7 +183,7 @@ impl<W: Write> NpzWriter<W> {
     /// unfinished, [`Io`](crate::ErrorKind::Io).
     pub fn into_inner(self) -> Result<W> {
         self.whole()?;
-        let to = self.zip.finish().map_err(refused)?;
+        let to = self.zip.finish().map_err(zip_error)?;
         to.into_inner().map_err(|error| SystemError::io("write the archive")(error.into_error()))
     }
 
@@ -208,7 +208,7 @@ impl<W: Write> NpzWriter<W> {
         } else {
             EntryPath::conformant(file_name)
         };
-        self.state = State::Torn;
+        self.state = WriterState::InMember;
         let builder = self.zip.new_file(path).last_modified(UtcDateTime::from_unix(DATE));
         // Of other systems unzip takes names for no UTF-8.
         let mut builder = builder.unix_permissions(0o100_644);
@@ -221,16 +221,16 @@ impl<W: Write> NpzWriter<W> {
                 if let Some(padding) = padding(start + header_len, self.align) {
                     let id = ExtraFieldId::ANDROID_ZIP_ALIGNMENT;
                     let field = builder.extra_field(id, &padding, rawzip::Header::LOCAL);
-                    builder = field.map_err(refused)?;
+                    builder = field.map_err(zip_error)?;
                 }
             }
         }
-        let (entry, _) = builder.start().map_err(refused)?;
+        let (entry, _) = builder.start().map_err(zip_error)?;
         Ok(MemberWriter::new(entry, compression, len, &mut self.state))
     }
 
     fn whole(&self) -> Result<()> {
-        if self.state == State::Whole {
+        if self.state == WriterState::Ready {
             return Ok(());
         }
         let found = "a member was left unfinished";

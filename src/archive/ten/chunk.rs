@@ -17,18 +17,18 @@ const ALIGN: usize = 64;
 
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
 #[repr(C)]
-struct Wire {
+struct ChunkPrefix {
     magic: [u8; 8],
     nbytes: I64,
 }
 
 /// The bytes before a payload.
-pub(super) const HEAD: usize = size_of::<Wire>();
+pub(super) const PREFIX_LEN: usize = size_of::<ChunkPrefix>();
 
 /// Reads what stands before the payload at byte `at` and returns its length.
-pub(super) fn head(bytes: &[u8], at: u64) -> Result<u64> {
-    let Ok((wire, _)) = Wire::read_from_prefix(bytes) else {
-        let (needed, found) = (HEAD, bytes.len());
+pub(super) fn parse_prefix(bytes: &[u8], at: u64) -> Result<u64> {
+    let Ok((wire, _)) = ChunkPrefix::read_from_prefix(bytes) else {
+        let (needed, found) = (PREFIX_LEN, bytes.len());
         return Err(HeaderError::Eof { what: "start of a chunk", needed, found }.into());
     };
     if wire.magic != MAGIC {
@@ -43,7 +43,7 @@ pub(super) fn head(bytes: &[u8], at: u64) -> Result<u64> {
 }
 
 /// A payload's length with its padding.
-pub(super) fn padded(len: u64) -> Option<u64> {
+pub(super) fn padded_len(len: u64) -> Option<u64> {
     len.checked_next_multiple_of(64)
 }
 
@@ -53,22 +53,22 @@ pub(super) fn padded(len: u64) -> Option<u64> {
 ///
 /// [`Io`](crate::ErrorKind::Io).
 pub fn write_chunk(mut to: impl Write, payload: &[u8]) -> Result<()> {
-    begin(&mut to, payload.len())?;
+    write_prefix(&mut to, payload.len())?;
     to.write_all(payload).map_err(write_error())?;
-    end(&mut to, payload.len())
+    write_padding(&mut to, payload.len())
 }
 
 /// Writes what stands before a payload of `len` bytes.
-pub(super) fn begin(to: &mut impl Write, len: usize) -> Result<()> {
+pub(super) fn write_prefix(to: &mut impl Write, len: usize) -> Result<()> {
     let Ok(nbytes) = i64::try_from(len) else {
         return misuse(format!("a chunk of {len} bytes"), "at most 2^63 - 1 can be said");
     };
-    let wire = Wire { magic: MAGIC, nbytes: I64::new(nbytes) };
+    let wire = ChunkPrefix { magic: MAGIC, nbytes: I64::new(nbytes) };
     to.write_all(wire.as_bytes()).map_err(write_error())
 }
 
 /// Pads a payload of `len` bytes.
-pub(super) fn end(to: &mut impl Write, len: usize) -> Result<()> {
+pub(super) fn write_padding(to: &mut impl Write, len: usize) -> Result<()> {
     let padding = len.wrapping_neg() % ALIGN;
     to.write_all([0; ALIGN].get(..padding).invariant(IN_BUFFER)).map_err(write_error())
 }
@@ -85,31 +85,31 @@ pub(super) fn end(to: &mut impl Write, len: usize) -> Result<()> {
 /// length, [`Truncated`](crate::ErrorKind::Truncated),
 /// [`Io`](crate::ErrorKind::Io).
 pub fn read_chunk(mut from: impl Read) -> Result<Option<Vec<u8>>> {
-    let Some(len) = read_head(&mut from)? else { return Ok(None) };
+    let Some(len) = read_prefix(&mut from)? else { return Ok(None) };
     let mut payload = Vec::new();
     let found = from.by_ref().take(len).read_to_end(&mut payload).map_err(read_error())?;
-    whole("payload of a chunk", len, found)?;
+    check_len("payload of a chunk", len, found)?;
     read_padding(&mut from, len)?;
     Ok(Some(payload))
 }
 
 /// Reads what stands before a payload; `None` at the end of the stream.
-pub(super) fn read_head(from: &mut impl Read) -> Result<Option<u64>> {
-    let mut bytes = [0; HEAD];
+pub(super) fn read_prefix(from: &mut impl Read) -> Result<Option<u64>> {
+    let mut bytes = [0; PREFIX_LEN];
     match fill(from, &mut bytes).map_err(read_error())? {
         0 => Ok(None),
-        found => head(bytes.get(..found).invariant(READ), 0).map(Some),
+        found => parse_prefix(bytes.get(..found).invariant(READ), 0).map(Some),
     }
 }
 
 /// Reads the padding of a payload, of which the last may be missing.
 pub(super) fn read_padding(from: &mut impl Read, len: u64) -> Result<()> {
-    let padding = padded(len).map_or(0, |padded| padded - len);
+    let padding = padded_len(len).map_or(0, |padded| padded - len);
     io::copy(&mut from.take(padding), &mut io::sink()).map(drop).map_err(read_error())
 }
 
 /// Checks that all of a payload was found.
-pub(super) fn whole(what: &'static str, needed: u64, found: usize) -> Result<()> {
+pub(super) fn check_len(what: &'static str, needed: u64, found: usize) -> Result<()> {
     let needed = to_usize_saturating(needed);
     if found == needed { Ok(()) } else { Err(HeaderError::Eof { what, needed, found }.into()) }
 }
@@ -136,15 +136,15 @@ pub fn decode_chunks(bytes: &[u8]) -> Result<Vec<&[u8]>> {
     let mut payloads = Vec::new();
     let mut at = 0;
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        let len = head(rest, to_u64(at))?;
-        let rest = rest.get(HEAD..).invariant(IN_BUFFER);
+        let len = parse_prefix(rest, to_u64(at))?;
+        let rest = rest.get(PREFIX_LEN..).invariant(IN_BUFFER);
         let asked = to_usize_saturating(len);
         let Some(payload) = rest.get(..asked) else {
             let (needed, found) = (asked, rest.len());
             return Err(HeaderError::Eof { what: "payload of a chunk", needed, found }.into());
         };
         payloads.push(payload);
-        at += HEAD + asked.next_multiple_of(ALIGN).min(rest.len());
+        at += PREFIX_LEN + asked.next_multiple_of(ALIGN).min(rest.len());
     }
     Ok(payloads)
 }

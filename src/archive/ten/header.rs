@@ -13,14 +13,14 @@ use crate::layout::{Layout, Order};
 const MAX_WRITTEN_NDIM: usize = 9;
 
 /// Bytes before the axes.
-const FIXED: usize = size_of::<Wire>();
+const FIXED: usize = size_of::<RawHeader>();
 
 /// The longest payload of a header that is read.
 pub(super) const MAX_LEN: usize = FIXED + 8 * MAX_NDIM;
 
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
 #[repr(C)]
-struct Wire {
+struct RawHeader {
     code: [u8; 8],
     info: [u8; 8],
     ndim: I64,
@@ -82,7 +82,7 @@ impl TenHeader {
         let ndim =
             i64::try_from(self.shape.len()).invariant("slices have at most `isize::MAX` items");
         let code = code(&self.dtype).unwrap_or_default();
-        let wire = Wire { code: word(&code), info: word(&self.info), ndim: I64::new(ndim) };
+        let wire = RawHeader { code: word(&code), info: word(&self.info), ndim: I64::new(ndim) };
         let mut payload = wire.as_bytes().to_vec();
         for &dim in &self.shape {
             payload.extend(i64::try_from(dim).unwrap_or(i64::MAX).to_le_bytes());
@@ -98,7 +98,7 @@ impl TenHeader {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput),
     /// [`Truncated`](crate::ErrorKind::Truncated), those of [`Layout::new`].
     pub fn decode(payload: &[u8]) -> Result<TenHeader> {
-        let Ok((wire, dims)) = Wire::read_from_prefix(payload) else {
+        let Ok((wire, dims)) = RawHeader::read_from_prefix(payload) else {
             let (needed, found) = (FIXED, payload.len());
             return Err(HeaderError::Eof { what: "header of an array", needed, found }.into());
         };

@@ -13,7 +13,7 @@
 //! | `decode_buffer`, `decode_list`, `decode_chunks` | [`decode_buffer`], [`decode_list`], [`decode_chunks`] |
 //! | `encode_chunks`, `write_chunk`, `read_chunk` | [`encode_chunks`], [`write_chunk`], [`read_chunk`] |
 //! | `encode_header`, `decode_header` | [`TenHeader`] |
-//! | `infos=False`, `True`, a list | ignore, look at [`Named::info`], [`check_infos`] |
+//! | `infos=False`, `True`, a list | ignore, look at [`NamedArray::info`], [`check_infos`] |
 //! | `check_acceptable_input_type` | [`check_dtypes`] |
 //! | `nocheck` | [`TenOptions::any_extension`], [`TenWriteOptions::any_extension`] |
 
@@ -28,7 +28,7 @@ use std::path::Path;
 pub use chunk::{decode_chunks, encode_chunks, read_chunk, write_chunk};
 pub use header::{TenHeader, check_dtypes};
 pub use open::{Ten, TenOptions};
-pub use read::{Named, decode_buffer, decode_list, read};
+pub use read::{NamedArray, decode_buffer, decode_list, read};
 pub use write::{TenWriteOptions, Tensor, encode_buffer, save, write};
 
 use crate::error::{ArchiveError, Result, excerpt};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::check_extension;
-use super::read::{Slot, scan};
+use super::read::{TenEntry, scan};
 use crate::archive::names::NameIndex;
 use crate::array::{MappedArray, Place};
 use crate::error::invariant::{IN_BUFFER, Invariant, to_usize_saturating};
@@ -36,7 +36,7 @@ use super::header::TenHeader;
 /// // SAFETY: nobody changes or truncates the file meanwhile.
 /// let ten = Ten::open(unsafe { Source::map(&path)? })?;
 /// assert_eq!(ten.get(0)?.as_slice::<f32>()?, [0.5]);
-/// assert_eq!(ten.named("y")?.as_slice::<u8>()?, [7]);
+/// assert_eq!(ten.get_by_info("y")?.as_slice::<u8>()?, [7]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -44,15 +44,15 @@ pub struct Ten<D = Map> {
     source: Arc<Source<D>>,
     /// Where it starts in the source.
     start: u64,
-    slots: Vec<Slot>,
+    entries: Vec<TenEntry>,
     index: NameIndex,
 }
 
 impl<D> Clone for Ten<D> {
     fn clone(&self) -> Ten<D> {
         let source = Arc::clone(&self.source);
-        let (slots, index) = (self.slots.clone(), self.index.clone());
-        Ten { source, start: self.start, slots, index }
+        let (entries, index) = (self.entries.clone(), self.index.clone());
+        Ten { source, start: self.start, entries, index }
     }
 }
 
@@ -86,7 +86,7 @@ impl TenOptions {
             if let Some(path) = source.path().filter(|_| !self.any_extension) {
                 check_extension(path)?;
             }
-            Ten::within(Arc::clone(&source), 0, source.nbytes())
+            Ten::open_range(Arc::clone(&source), 0, source.nbytes())
         };
         source.storage().named(opened())
     }
@@ -107,7 +107,7 @@ impl<D: Mapping> Ten<D> {
     }
 
     /// The list that is a part of a source.
-    pub(crate) fn within(source: Arc<Source<D>>, start: u64, len: u64) -> Result<Ten<D>> {
+    pub(crate) fn open_range(source: Arc<Source<D>>, start: u64, len: u64) -> Result<Ten<D>> {
         let read = |buffer: &mut [u8], at: u64| {
             let left = to_usize_saturating(len.saturating_sub(at));
             let asked = left.min(buffer.len());
@@ -115,8 +115,8 @@ impl<D: Mapping> Ten<D> {
                 .storage()
                 .read_at(buffer.get_mut(..asked).invariant(IN_BUFFER), start.saturating_add(at))
         };
-        let slots = scan(len, &read)?;
-        Ok(Ten { source, start, slots, index: NameIndex::default() })
+        let entries = scan(len, &read)?;
+        Ok(Ten { source, start, entries, index: NameIndex::default() })
     }
 
     /// The path it was opened by.
@@ -128,19 +128,19 @@ impl<D: Mapping> Ten<D> {
     /// The number of arrays.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.entries.len()
     }
 
     /// True when there are no arrays.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.entries.is_empty()
     }
 
     /// What the arrays are, in order.
     #[must_use]
     pub fn headers(&self) -> impl ExactSizeIterator<Item = &TenHeader> {
-        self.slots.iter().map(|slot| &slot.header)
+        self.entries.iter().map(|entry| &entry.header)
     }
 
     /// Their names, often empty.
@@ -156,8 +156,8 @@ impl<D: Mapping> Ten<D> {
     /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn position(&self, info: &str) -> Result<usize> {
         let info_at =
-            |position| self.slots.get(position).map_or("", |slot: &Slot| &slot.header.info);
-        let found = self.index.find(self.slots.len(), info_at, info);
+            |position| self.entries.get(position).map_or("", |entry: &TenEntry| &entry.header.info);
+        let found = self.index.find(self.entries.len(), info_at, info);
         found.map(|(first, _)| first).ok_or_else(|| {
             let shown: Vec<_> = self.infos().take(8).map(|info| format!("`{info}`")).collect();
             let has = match self.len() {
@@ -165,7 +165,7 @@ impl<D: Mapping> Ten<D> {
                 n if n > 8 => format!("are {} and {} more", shown.join(", "), n - 8),
                 _ => format!("are {}", shown.join(", ")),
             };
-            self.named_file(ArchiveError::NoMember { asked: excerpt(info), has }.into())
+            self.name_file(ArchiveError::NoMember { asked: excerpt(info), has }.into())
         })
     }
 
@@ -175,7 +175,7 @@ impl<D: Mapping> Ten<D> {
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn data_offset(&self, index: usize) -> Result<u64> {
-        self.slot(index).map(|slot| self.offset(slot))
+        self.entry(index).map(|entry| self.offset(entry))
     }
 
     /// Opens an array by its position: in place, or copied into memory of its
@@ -188,10 +188,10 @@ impl<D: Mapping> Ten<D> {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when what is stored would go to the file, and
     /// another array of the same position is in use.
     pub fn get(&self, index: usize) -> Result<MappedArray<D>> {
-        let slot = self.slot(index)?;
+        let entry = self.entry(index)?;
         let place = Place {
-            layout: slot.header.layout()?,
-            offset: self.offset(slot),
+            layout: entry.header.layout()?,
+            offset: self.offset(entry),
             order: Order::C,
             header: None,
         };
@@ -207,7 +207,7 @@ impl<D: Mapping> Ten<D> {
     /// # Errors
     ///
     /// As [`get`](Ten::get).
-    pub fn named(&self, info: &str) -> Result<MappedArray<D>> {
+    pub fn get_by_info(&self, info: &str) -> Result<MappedArray<D>> {
         self.get(self.position(info)?)
     }
 
@@ -224,21 +224,21 @@ impl<D: Mapping> Ten<D> {
         }
     }
 
-    fn slot(&self, index: usize) -> Result<&Slot> {
-        self.slots.get(index).ok_or_else(|| {
+    fn entry(&self, index: usize) -> Result<&TenEntry> {
+        self.entries.get(index).ok_or_else(|| {
             let has = match self.len() {
                 0 => "are none".to_owned(),
                 n => format!("are {n}, from 0"),
             };
-            self.named_file(ArchiveError::NoMember { asked: index.to_string(), has }.into())
+            self.name_file(ArchiveError::NoMember { asked: index.to_string(), has }.into())
         })
     }
 
-    fn offset(&self, slot: &Slot) -> u64 {
-        self.start.saturating_add(slot.offset)
+    fn offset(&self, entry: &TenEntry) -> u64 {
+        self.start.saturating_add(entry.offset)
     }
 
-    fn named_file(&self, error: Error) -> Error {
+    fn name_file(&self, error: Error) -> Error {
         self.source.storage().name(error)
     }
 }

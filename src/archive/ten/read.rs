@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::chunk::{self, HEAD};
+use super::chunk::{self, PREFIX_LEN};
 use super::header::{self, TenHeader};
 use super::{damaged, truncated};
 use crate::array::{MappedArray, Place, elements};
@@ -14,7 +14,7 @@ use crate::source::map::Map;
 /// An array with its name.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Named<D = Map> {
+pub struct NamedArray<D = Map> {
     /// The name, often empty.
     pub info: String,
     /// The array.
@@ -23,7 +23,7 @@ pub struct Named<D = Map> {
 
 /// One array in a file or buffer.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(super) struct TenEntry {
     pub(super) header: TenHeader,
     /// Where the elements start.
     pub(super) offset: u64,
@@ -34,62 +34,62 @@ pub(super) struct Slot {
 pub(super) fn scan(
     len: u64,
     read: &dyn Fn(&mut [u8], u64) -> std::io::Result<usize>,
-) -> Result<Vec<Slot>> {
-    let mut slots = Vec::new();
+) -> Result<Vec<TenEntry>> {
+    let mut entries = Vec::new();
     let mut at = 0;
     while at < len {
-        let (slot, next) = slot(at, len, read)?;
-        slots.push(slot);
+        let (entry, next) = read_entry(at, len, read)?;
+        entries.push(entry);
         at = next;
     }
-    Ok(slots)
+    Ok(entries)
 }
 
 /// The header's chunk and what stands before the elements are read at once.
-const FIRST: usize = (HEAD + header::MAX_LEN).next_multiple_of(64) + 64;
+const FIRST: usize = (PREFIX_LEN + header::MAX_LEN).next_multiple_of(64) + 64;
 
 /// Reads the array that starts at byte `at`, and where the next one does.
-fn slot(
+fn read_entry(
     at: u64,
     len: u64,
     read: &dyn Fn(&mut [u8], u64) -> std::io::Result<usize>,
-) -> Result<(Slot, u64)> {
+) -> Result<(TenEntry, u64)> {
     let mut bytes = [0; FIRST];
     let found = read(&mut bytes, at).map_err(chunk::read_error())?;
     let bytes = bytes.get(..found).invariant(READ);
-    let size = chunk::head(bytes, at)?;
+    let size = chunk::parse_prefix(bytes, at)?;
     let Some(size) = usize::try_from(size).ok().filter(|size| *size <= header::MAX_LEN) else {
         return damaged(
             format!("at byte {at}: the header of an array has {size} bytes"),
             "expected 24 bytes and 8 an axis",
         );
     };
-    let rest = bytes.get(HEAD..).invariant(IN_BUFFER);
+    let rest = bytes.get(PREFIX_LEN..).invariant(IN_BUFFER);
     let Some(payload) = rest.get(..size) else {
         let what = "header of an array";
         return Err(HeaderError::Eof { what, needed: size, found: rest.len() }.into());
     };
     let header = TenHeader::decode(payload)?;
-    let next = HEAD + size.next_multiple_of(64);
+    let next = PREFIX_LEN + size.next_multiple_of(64);
     let Some(rest) = bytes.get(next..).filter(|rest| !rest.is_empty()) else {
         let found = format!("at byte {at}: a header without elements");
         return truncated(&found, "the file was truncated, or is still being written");
     };
     let start = at.saturating_add(to_u64(next));
-    let size = chunk::head(rest, start)?;
-    let needed = held(&header, size)?;
-    let offset = start.saturating_add(to_u64(HEAD));
+    let size = chunk::parse_prefix(rest, start)?;
+    let needed = check_nbytes(&header, size)?;
+    let offset = start.saturating_add(to_u64(PREFIX_LEN));
     let left = len.saturating_sub(offset);
     if size > left {
         let found = to_usize_saturating(left);
         return Err(HeaderError::Eof { what: "elements", needed, found }.into());
     }
-    let end = chunk::padded(size).and_then(|size| offset.checked_add(size)).unwrap_or(u64::MAX);
-    Ok((Slot { header, offset }, end))
+    let end = chunk::padded_len(size).and_then(|size| offset.checked_add(size)).unwrap_or(u64::MAX);
+    Ok((TenEntry { header, offset }, end))
 }
 
 /// Checks that a chunk is as long as its array, and tells how long that is.
-fn held(header: &TenHeader, size: u64) -> Result<usize> {
+fn check_nbytes(header: &TenHeader, size: u64) -> Result<usize> {
     let needed = header.layout()?.nbytes();
     if u64::try_from(needed).is_ok_and(|needed| needed == size) {
         return Ok(needed);
@@ -111,7 +111,7 @@ fn held(header: &TenHeader, size: u64) -> Result<usize> {
 /// [`Truncated`](crate::ErrorKind::Truncated),
 /// [`InvalidInput`](crate::ErrorKind::InvalidInput), those of
 /// [`Layout::new`](crate::layout::Layout::new).
-pub fn decode_buffer(bytes: &[u8]) -> Result<Vec<Named<&[u8]>>> {
+pub fn decode_buffer(bytes: &[u8]) -> Result<Vec<NamedArray<&[u8]>>> {
     let payloads = chunk::decode_chunks(bytes)?;
     decode_list(&payloads)
 }
@@ -122,16 +122,16 @@ pub fn decode_buffer(bytes: &[u8]) -> Result<Vec<Named<&[u8]>>> {
 /// # Errors
 ///
 /// As [`decode_buffer`].
-pub fn decode_list<'a>(payloads: &[&'a [u8]]) -> Result<Vec<Named<&'a [u8]>>> {
+pub fn decode_list<'a>(payloads: &[&'a [u8]]) -> Result<Vec<NamedArray<&'a [u8]>>> {
     let named = |pair: &[&'a [u8]]| {
         let [header, elements] = *pair else {
             let found = "a header without elements";
             return truncated(found, "the file was truncated, or is still being written");
         };
         let header = TenHeader::decode(header)?;
-        held(&header, to_u64(elements.len()))?;
+        check_nbytes(&header, to_u64(elements.len()))?;
         let array = MappedArray::from_parts(elements, header.layout()?)?;
-        Ok(Named { info: header.info, array })
+        Ok(NamedArray { info: header.info, array })
     };
     payloads.chunks(2).map(named).collect()
 }
@@ -157,17 +157,17 @@ pub fn decode_list<'a>(payloads: &[&'a [u8]]) -> Result<Vec<Named<&'a [u8]>>> {
 /// assert_eq!(first[0].array.as_slice::<u8>()?, [1, 2]);
 /// # Ok::<(), npymap::Error>(())
 /// ```
-pub fn read(mut from: impl Read, n: usize) -> Result<Vec<Named>> {
+pub fn read(mut from: impl Read, n: usize) -> Result<Vec<NamedArray>> {
     let mut arrays = Vec::new();
     while arrays.len() < n {
-        let Some(array) = next(&mut from)? else { break };
+        let Some(array) = read_array(&mut from)? else { break };
         arrays.push(array);
     }
     Ok(arrays)
 }
 
-fn next(from: &mut impl Read) -> Result<Option<Named>> {
-    let Some(size) = chunk::read_head(from)? else { return Ok(None) };
+fn read_array(from: &mut impl Read) -> Result<Option<NamedArray>> {
+    let Some(size) = chunk::read_prefix(from)? else { return Ok(None) };
     let mut payload = Vec::new();
     let most = to_u64(header::MAX_LEN);
     if size > most {
@@ -177,18 +177,18 @@ fn next(from: &mut impl Read) -> Result<Option<Named>> {
         );
     }
     let found = from.by_ref().take(size).read_to_end(&mut payload).map_err(chunk::read_error())?;
-    chunk::whole("header of an array", size, found)?;
+    chunk::check_len("header of an array", size, found)?;
     chunk::read_padding(from, size)?;
     let header = TenHeader::decode(&payload)?;
-    let Some(size) = chunk::read_head(from)? else {
+    let Some(size) = chunk::read_prefix(from)? else {
         let found = "a header without elements";
         return truncated(found, "the stream ended too early");
     };
-    let needed = held(&header, size)?;
+    let needed = check_nbytes(&header, size)?;
     let data = elements(from, needed)?.into_read_only()?;
     chunk::read_padding(from, size)?;
     let layout = header.layout()?;
     let place = Place { layout, offset: 0, order: Order::C, header: None };
     let array = MappedArray::unpacked(data, place, None, &header.info);
-    Ok(Some(Named { info: header.info, array }))
+    Ok(Some(NamedArray { info: header.info, array }))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ndarray::{ArrayRef, Dimension, LayoutRef};
 
-use super::chunk::{begin, end, write_chunk, write_error};
+use super::chunk::{write_chunk, write_error, write_padding, write_prefix};
 use super::header::{TenHeader, is_u4};
 use super::{check_extension, misuse};
 use crate::array::{MappedArray, on};
@@ -21,8 +21,8 @@ const BLOCK: usize = 64 * 1024;
 
 /// An array that can be written to a `.ten` file: a [`MappedArray`] or an
 /// ndarray array of numbers. Byte order and order of axes don't matter.
-/// Sealed.
-pub trait Tensor: private::Sealed {
+/// SealedTensor.
+pub trait Tensor: private::SealedTensor {
     /// What each element is.
     fn dtype(&self) -> DType;
 
@@ -38,10 +38,10 @@ pub trait Tensor: private::Sealed {
 }
 
 mod private {
-    pub trait Sealed {}
-    impl<D: AsRef<[u8]>> Sealed for super::MappedArray<D> {}
-    impl<T: super::Element + super::Typed, D: super::Dimension> Sealed for super::ArrayRef<T, D> {}
-    impl<T: super::Element + super::Typed, D: super::Dimension> Sealed for ndarray::Array<T, D> {}
+    pub trait SealedTensor {}
+    impl<D: AsRef<[u8]>> SealedTensor for super::MappedArray<D> {}
+    impl<T: super::Element + super::Typed, D: super::Dimension> SealedTensor for super::ArrayRef<T, D> {}
+    impl<T: super::Element + super::Typed, D: super::Dimension> SealedTensor for ndarray::Array<T, D> {}
 }
 
 impl<D: AsRef<[u8]>> Tensor for MappedArray<D> {
@@ -55,16 +55,19 @@ impl<D: AsRef<[u8]>> Tensor for MappedArray<D> {
 
     fn write_elements(&self, to: &mut dyn Write) -> Result<()> {
         match self.dtype().itemsize() {
-            1 => numbers::<1>(self, to),
-            2 => numbers::<2>(self, to),
-            4 => numbers::<4>(self, to),
-            _ => numbers::<8>(self, to),
+            1 => write_numbers::<1>(self, to),
+            2 => write_numbers::<2>(self, to),
+            4 => write_numbers::<4>(self, to),
+            _ => write_numbers::<8>(self, to),
         }
     }
 }
 
 /// Writes numbers of `N` bytes.
-fn numbers<const N: usize>(array: &MappedArray<impl AsRef<[u8]>>, to: &mut dyn Write) -> Result<()>
+fn write_numbers<const N: usize>(
+    array: &MappedArray<impl AsRef<[u8]>>,
+    to: &mut dyn Write,
+) -> Result<()>
 where
     [u8; N]: Element,
 {
@@ -72,7 +75,7 @@ where
     let is_big = array.dtype().byte_order() == ByteOrder::Big;
     match view.as_bytes() {
         Some(bytes) if !is_big => to.write_all(bytes).map_err(write_error()),
-        _ => blocks(
+        _ => write_blocks(
             view.iter().map(|mut number| {
                 if is_big {
                     number.reverse();
@@ -84,7 +87,7 @@ where
     }
 }
 
-fn blocks<const N: usize>(
+fn write_blocks<const N: usize>(
     numbers: impl Iterator<Item = [u8; N]>,
     to: &mut dyn Write,
 ) -> Result<()> {
@@ -312,9 +315,9 @@ fn write_all(mut to: impl Write, headers: &[TenHeader], arrays: &[&dyn Tensor]) 
     for (header, array) in headers.iter().zip(arrays) {
         write_chunk(&mut to, &header.encode())?;
         let nbytes = header.layout()?.nbytes();
-        begin(&mut to, nbytes)?;
+        write_prefix(&mut to, nbytes)?;
         array.write_elements(&mut to)?;
-        end(&mut to, nbytes)?;
+        write_padding(&mut to, nbytes)?;
     }
     to.flush().map_err(write_error())
 }

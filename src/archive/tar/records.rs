@@ -19,7 +19,7 @@ const MAX_EXTENSION: u64 = 1 << 20;
 
 /// One regular file in a tar file.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct TarEntry {
     pub(super) name: String,
     /// Where its bytes start.
     pub(super) start: u64,
@@ -46,14 +46,14 @@ impl Extensions {
 }
 
 /// Finds the regular files of a tar file; reads its headers and nothing else.
-pub(super) fn entries(source: &Storage) -> Result<Vec<Entry>> {
+pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
     let mut entries = Vec::new();
     let mut extensions = Extensions::default();
     let mut at = 0;
     if source.len() == 0 {
         return Err(damaged("an empty file"));
     }
-    while let Some(header) = Header::read(source, at)? {
+    while let Some(header) = TarHeader::read(source, at)? {
         let size = header.size()?;
         let data = at.saturating_add(block_len());
         let pax_size = extensions.pax.as_ref().and_then(|pax| pax.size);
@@ -123,11 +123,11 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<Entry>> {
 }
 
 /// A header that is not the end of the file.
-struct Header([u8; BLOCK]);
+struct TarHeader([u8; BLOCK]);
 
-impl Header {
+impl TarHeader {
     /// Reads the header at byte `at`; `None` at the end of the tar file.
-    fn read(source: &Storage, at: u64) -> Result<Option<Header>> {
+    fn read(source: &Storage, at: u64) -> Result<Option<TarHeader>> {
         let mut bytes = [0; BLOCK];
         match source.read_at(&mut bytes, at).map_err(read_error())? {
             0 => return Ok(None),
@@ -137,7 +137,7 @@ impl Header {
         if bytes == [0; BLOCK] {
             return Ok(None);
         }
-        let header = Header(bytes);
+        let header = TarHeader(bytes);
         if number(header.field(148, 8)).is_none_or(|sum| !header.sums().contains(&sum)) {
             return Err(damaged("the checksum of a header is wrong"));
         }
@@ -147,7 +147,7 @@ impl Header {
     /// The sums of the header's bytes, as unsigned and as signed numbers: old
     /// programs wrote either. The checksum itself counts as spaces.
     fn sums(&self) -> [u64; 2] {
-        let Header(bytes) = self;
+        let TarHeader(bytes) = self;
         let others = || bytes.iter().take(148).chain(bytes.iter().skip(156));
         let unsigned = others().map(|&byte| u64::from(byte)).sum::<u64>() + 8 * 32;
         let negative = others().filter(|&&byte| byte >= 128).count();
@@ -186,7 +186,7 @@ impl Header {
     }
 
     /// The member of this header, whose bytes start at `start`.
-    fn entry(&self, extensions: Extensions, start: u64, stored: u64) -> Result<Entry> {
+    fn entry(&self, extensions: Extensions, start: u64, stored: u64) -> Result<TarEntry> {
         let pax = extensions.pax.unwrap_or_default();
         let name = match (pax.name(), extensions.long_name) {
             (Some(pax), Some(long)) if *pax != *long => {
@@ -201,7 +201,7 @@ impl Header {
         }
         let real_size =
             if self.kind() == b'S' { number(self.field(483, 12)) } else { pax.real_size };
-        Ok(Entry {
+        Ok(TarEntry {
             name: String::from_utf8_lossy(&name).into_owned(),
             start,
             size: real_size.unwrap_or(stored),

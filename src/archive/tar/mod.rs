@@ -1,12 +1,15 @@
 //! Tar files of arrays, as webdataset keeps them: `.npy` and `.ten` members,
 //! used where they lie.
 
+mod pax;
+mod records;
+
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use self::records::{TarEntry, entries};
 use crate::archive::names::NameIndex;
-use crate::archive::tar::{Entry, entries};
 use crate::archive::ten::{self, Ten};
 use crate::array::{self, Found, MappedArray};
 use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
@@ -32,7 +35,7 @@ use crate::source::pages::Mapping;
 #[derive(Debug)]
 pub struct Shard<D = Map> {
     source: Arc<Source<D>>,
-    entries: Vec<Entry>,
+    entries: Vec<TarEntry>,
     index: NameIndex,
 }
 
@@ -40,7 +43,7 @@ pub struct Shard<D = Map> {
 #[derive(Debug)]
 pub struct ShardMember<'a, D = Map> {
     shard: &'a Shard<D>,
-    entry: &'a Entry,
+    entry: &'a TarEntry,
 }
 
 impl<D> Clone for Shard<D> {
@@ -103,7 +106,8 @@ impl<D: Mapping> Shard<D> {
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn member(&self, name: &str) -> Result<ShardMember<'_, D>> {
-        let name_at = |position| self.entries.get(position).map_or("", |entry: &Entry| &entry.name);
+        let name_at =
+            |position| self.entries.get(position).map_or("", |entry: &TarEntry| &entry.name);
         let found = self.index.find(self.entries.len(), name_at, name);
         let entry = found.and_then(|(_, last)| self.entries.get(last));
         entry.map(|entry| ShardMember { shard: self, entry }).ok_or_else(|| {
@@ -206,14 +210,14 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
     pub fn ten(&self) -> Result<Ten<D>> {
         let opened = || {
             self.usable()?;
-            Ten::within(Arc::clone(&self.shard.source), self.entry.start, self.entry.size)
+            Ten::open_range(Arc::clone(&self.shard.source), self.entry.start, self.entry.size)
         };
         self.named(opened())
     }
 
     fn find(&self) -> Result<Found> {
         self.usable()?;
-        let Entry { start, size, .. } = *self.entry;
+        let TarEntry { start, size, .. } = *self.entry;
         let mut part = io::BufReader::with_capacity(
             1024,
             self.shard.source.storage().part(start, start.saturating_add(size)),
