@@ -10,10 +10,10 @@ use humansize::{DECIMAL, format_size};
 use npymap::{DType, MappedArray, OpenOptions, Sampler, array::RawSpec, npy::MAX_HEADER_LEN};
 use serde_json::json;
 
+use crate::array_path::ArrayPath;
+use crate::error::CliError;
 use crate::escape;
-use crate::failure::Failure;
 use crate::open;
-use crate::place::Place;
 use crate::table::{self, Column};
 
 /// Bytes read between two looks at the clock, in sequence.
@@ -33,9 +33,9 @@ Examples:
   npymap bench train.npy --json
 
 Exit status: 0 when it was measured, 1 when not, 2 for wrong usage.")]
-pub(crate) struct Bench {
+pub(crate) struct BenchArgs {
     /// .npy file, or FILE[MEMBER] that is not deflated
-    file: Place,
+    file: ArrayPath,
 
     /// How many rows to copy at once
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
@@ -55,7 +55,7 @@ pub(crate) struct Bench {
 }
 
 /// What was read in some time.
-struct Figure {
+struct Measurement {
     name: &'static str,
     from: &'static str,
     rows: usize,
@@ -63,14 +63,14 @@ struct Figure {
     time: Duration,
 }
 
-impl Bench {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let failed = Failure::at(self.file.name());
+impl BenchArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let failed = CliError::at(self.file.name());
         let array = self.rows().map_err(&failed)?;
         let Some(figures) = array.map(|array| self.figures(&array)).transpose().map_err(&failed)?
         else {
             let what = "no rows to read, or none that lie in the file as they are".to_owned();
-            return Err(Failure::Differs { path: self.file.name().to_owned(), what });
+            return Err(CliError::Differs { path: self.file.name().to_owned(), what });
         };
         let out = &mut anstream::stdout().lock();
         if self.json { lines(out, &figures) } else { table(out, &figures) }?;
@@ -92,7 +92,7 @@ impl Bench {
         open::read(&self.file.path, &OpenOptions::new().offset(offset).raw(raw)).map(Some)
     }
 
-    fn figures(&self, array: &MappedArray) -> npymap::Result<Vec<Figure>> {
+    fn figures(&self, array: &MappedArray) -> npymap::Result<Vec<Measurement>> {
         let mut figures = Vec::new();
         // What is read from memory is what was just read from the disk, no more.
         array.drop_cache(..)?;
@@ -119,7 +119,7 @@ impl Bench {
         array: &MappedArray,
         from: &'static str,
         most: usize,
-    ) -> npymap::Result<Figure> {
+    ) -> npymap::Result<Measurement> {
         let all = array.as_slice::<u8>()?;
         let all = all.get(..most.min(all.len())).unwrap_or_default();
         let started = Instant::now();
@@ -133,7 +133,7 @@ impl Bench {
         }
         let row = array.nbytes() / array.shape().first().copied().unwrap_or(1).max(1);
         let (rows, time) = (bytes / row.max(1), started.elapsed());
-        Ok(Figure { name: "in sequence", from, rows, bytes, time })
+        Ok(Measurement { name: "in sequence", from, rows, bytes, time })
     }
 
     /// Copies batches of rows from the disk, and the same ones from memory.
@@ -142,7 +142,7 @@ impl Bench {
         name: &'static str,
         array: &MappedArray,
         mut copy: impl FnMut(&[usize], &mut [u8]) -> npymap::Result<()>,
-    ) -> npymap::Result<[Figure; 2]> {
+    ) -> npymap::Result<[Measurement; 2]> {
         array.drop_cache(..)?;
         let disk = self.batches(name, "disk", array, usize::MAX, &mut copy)?;
         let memory = self.batches(name, "memory", array, disk.rows, &mut copy)?;
@@ -158,9 +158,9 @@ impl Bench {
         array: &MappedArray,
         most: usize,
         copy: &mut impl FnMut(&[usize], &mut [u8]) -> npymap::Result<()>,
-    ) -> npymap::Result<Figure> {
+    ) -> npymap::Result<Measurement> {
         let &[count, row] = array.shape() else {
-            return Ok(Figure { name, from, rows: 0, bytes: 0, time: Duration::ZERO });
+            return Ok(Measurement { name, from, rows: 0, bytes: 0, time: Duration::ZERO });
         };
         let size = usize::try_from(self.batch).unwrap_or(usize::MAX).min(count);
         let mut out = vec![0; size * row];
@@ -174,11 +174,11 @@ impl Bench {
                 break;
             }
         }
-        Ok(Figure { name, from, rows, bytes: rows * row, time })
+        Ok(Measurement { name, from, rows, bytes: rows * row, time })
     }
 }
 
-impl Figure {
+impl Measurement {
     fn a_second(&self, count: usize) -> f64 {
         let count = u32::try_from(count / 1000).map_or(f64::INFINITY, f64::from) * 1000.0
             + u32::try_from(count % 1000).map_or(0.0, f64::from);
@@ -187,7 +187,7 @@ impl Figure {
 }
 
 /// A row for each figure.
-fn table(out: &mut impl Write, figures: &[Figure]) -> io::Result<()> {
+fn table(out: &mut impl Write, figures: &[Measurement]) -> io::Result<()> {
     let texts = ["rows", "from"].map(Column::text);
     let mut columns: Vec<_> =
         texts.into_iter().chain(["rows/s", "bytes/s", "read"].map(Column::numbers)).collect();
@@ -205,9 +205,9 @@ fn table(out: &mut impl Write, figures: &[Figure]) -> io::Result<()> {
 }
 
 /// One JSON object for each figure.
-fn lines(out: &mut impl Write, figures: &[Figure]) -> io::Result<()> {
+fn lines(out: &mut impl Write, figures: &[Measurement]) -> io::Result<()> {
     figures.iter().try_for_each(|figure| {
-        let Figure { name, from, rows, bytes, time } = figure;
+        let Measurement { name, from, rows, bytes, time } = figure;
         let line = json!({
             "read": name, "from": from, "rows": rows, "bytes": bytes, "seconds": time.as_secs_f64(),
         });
@@ -226,7 +226,7 @@ mod tests {
         std::fs::write(&path, vec![0; 100 * 64]).unwrap();
         let raw = RawSpec::new(DType::of::<u8>()).shape(&[100, 64]);
         let array = open::read(&path, &OpenOptions::new().raw(raw)).unwrap();
-        let bench = Bench {
+        let bench = BenchArgs {
             file: path.into_os_string().into(),
             batch: 10,
             seconds: 1,

@@ -31,8 +31,8 @@ impl Tolerance {
         }
     }
 
-    fn numbers(self, a: Number, b: Number) -> bool {
-        let (Number::Float(x), Number::Float(y)) = (a, b) else {
+    fn numbers(self, a: NumericValue, b: NumericValue) -> bool {
+        let (NumericValue::Float(x), NumericValue::Float(y)) = (a, b) else {
             return match (a.integer(), b.integer()) {
                 (Some(x), Some(y)) => x == y || self.allows(a.minus(b), b),
                 _ => self.allows(a.minus(b), b),
@@ -41,7 +41,7 @@ impl Tolerance {
         x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()) || self.allows(x - y, b)
     }
 
-    fn allows(self, distance: f64, b: Number) -> bool {
+    fn allows(self, distance: f64, b: NumericValue) -> bool {
         let b = b.to_f64();
         b.is_finite() && distance.abs() <= self.absolute + self.relative * b.abs()
     }
@@ -49,17 +49,17 @@ impl Tolerance {
 
 /// A number, exact if it is an integer.
 #[derive(Clone, Copy, Debug)]
-enum Number {
+enum NumericValue {
     Integer(i128),
     Float(f64),
 }
 
-impl Number {
+impl NumericValue {
     #[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "near enough")]
     fn to_f64(self) -> f64 {
         match self {
-            Number::Integer(value) => value as f64,
-            Number::Float(value) => value,
+            NumericValue::Integer(value) => value as f64,
+            NumericValue::Float(value) => value,
         }
     }
 
@@ -67,36 +67,38 @@ impl Number {
     #[expect(clippy::as_conversions, clippy::cast_possible_truncation, reason = "it is whole")]
     fn integer(self) -> Option<i128> {
         match self {
-            Number::Integer(value) => Some(value),
-            Number::Float(value) if value.abs() < 1e36 && value.fract() == 0.0 => {
+            NumericValue::Integer(value) => Some(value),
+            NumericValue::Float(value) if value.abs() < 1e36 && value.fract() == 0.0 => {
                 Some(value as i128)
             }
-            Number::Float(_) => None,
+            NumericValue::Float(_) => None,
         }
     }
 
     /// The difference, rounded once.
-    fn minus(self, other: Number) -> f64 {
+    fn minus(self, other: NumericValue) -> f64 {
         match (self.integer(), other.integer()) {
-            (Some(a), Some(b)) => Number::Integer(a - b).to_f64(),
+            (Some(a), Some(b)) => NumericValue::Integer(a - b).to_f64(),
             _ => self.to_f64() - other.to_f64(),
         }
     }
 }
 
 /// The real and imaginary part of a number.
-fn parts(value: &Value) -> Option<(Number, Number)> {
-    let zero = Number::Integer(0);
-    let real = |value| (Number::Float(value), zero);
+fn parts(value: &Value) -> Option<(NumericValue, NumericValue)> {
+    let zero = NumericValue::Integer(0);
+    let real = |value| (NumericValue::Float(value), zero);
     Some(match value {
-        Value::Bool(value) => (Number::Integer((*value).into()), zero),
-        Value::Int(value) => (Number::Integer((*value).into()), zero),
-        Value::UInt(value) => (Number::Integer((*value).into()), zero),
+        Value::Bool(value) => (NumericValue::Integer((*value).into()), zero),
+        Value::Int(value) => (NumericValue::Integer((*value).into()), zero),
+        Value::UInt(value) => (NumericValue::Integer((*value).into()), zero),
         Value::F16(value) => real(f64::from(*value)),
         Value::F32(value) => real((*value).into()),
         Value::F64(value) => real(*value),
-        Value::C64(value) => (Number::Float(value.re.into()), Number::Float(value.im.into())),
-        Value::C128(value) => (Number::Float(value.re), Number::Float(value.im)),
+        Value::C64(value) => {
+            (NumericValue::Float(value.re.into()), NumericValue::Float(value.im.into()))
+        }
+        Value::C128(value) => (NumericValue::Float(value.re), NumericValue::Float(value.im)),
         _ => return None,
     })
 }
@@ -230,7 +232,7 @@ impl Comparison {
                 let (a, b) = (a.view::<T>()?, b.view::<T>()?);
                 let pairs = a.iter().zip(b.iter()).enumerate();
                 for (number, (x, y)) in pairs.filter(|(_, (x, y))| x != y) {
-                    let (x, y) = (Number::Integer(x.into()), Number::Integer(y.into()));
+                    let (x, y) = (NumericValue::Integer(x.into()), NumericValue::Integer(y.into()));
                     if !tolerance.numbers(x, y) {
                         differ(number, Some(x.minus(y)));
                     }
@@ -241,7 +243,7 @@ impl Comparison {
                 let (a, b) = (a.view::<T>()?, b.view::<T>()?);
                 let pairs = a.iter().zip(b.iter()).enumerate();
                 for (number, (x, y)) in pairs.filter(|(_, (x, y))| x.partial_cmp(y) != Some(Ordering::Equal)) {
-                    let (x, y) = (Number::Float(x.to_f64()), Number::Float(y.to_f64()));
+                    let (x, y) = (NumericValue::Float(x.to_f64()), NumericValue::Float(y.to_f64()));
                     if !tolerance.numbers(x, y) {
                         differ(number, Some(x.minus(y)));
                     }
@@ -251,9 +253,10 @@ impl Comparison {
         }
         for (number, (x, y)) in a.iter().zip(b.iter()).enumerate() {
             if !tolerance.equal(&x, &y) {
-                let distance = |((a, ai), (b, bi)): ((Number, _), (Number, Number))| {
-                    f64::hypot(a.minus(b), Number::minus(ai, bi))
-                };
+                let distance =
+                    |((a, ai), (b, bi)): ((NumericValue, _), (NumericValue, NumericValue))| {
+                        f64::hypot(a.minus(b), NumericValue::minus(ai, bi))
+                    };
                 differ(number, parts(&x).zip(parts(&y)).map(distance));
             }
         }

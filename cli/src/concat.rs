@@ -10,14 +10,14 @@ use npymap::{
     npy::MAX_HEADER_LEN,
 };
 
+use crate::array_path::ArrayPath;
 use crate::draft::Draft;
-use crate::ending;
-use crate::failure::Failure;
-use crate::made::Made;
-use crate::place::Place;
+use crate::error::CliError;
+use crate::input_rows::{self, InputRows, RowSpec};
+use crate::new_file::NewFileArgs;
+use crate::output_format;
 use crate::progress::Progress;
-use crate::rows::{self, Rows, Wanted};
-use crate::{cast, open, words};
+use crate::{cast, open, text};
 
 /// What is written at once when the parts of a row are of several files, in
 /// bytes.
@@ -38,13 +38,13 @@ Examples:
 
 Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
 usage.")]
-pub(crate) struct Concat {
+pub(crate) struct ConcatArgs {
     /// Which axis gets longer; -1 is the last
     #[arg(long, value_name = "N", default_value = "0", value_parser = axis)]
     axis: isize,
 
     #[command(flatten)]
-    made: Made,
+    made: NewFileArgs,
 
     /// The longest header to read, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
@@ -52,23 +52,23 @@ pub(crate) struct Concat {
 
     /// .npy files to join, or FILE[MEMBER]
     #[arg(value_name = "IN", required = true)]
-    inputs: Vec<Place>,
+    inputs: Vec<ArrayPath>,
 
     /// The new .npy file; to replace one of the inputs, name it here as well
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }
 
-impl Concat {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        ending::npy(&self.output)?;
+impl ConcatArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        output_format::npy(&self.output)?;
         let Some(place) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
         // It may replace an input, which is locked before it is read.
         let draft = Draft::begin(&self.output, self.made.existing())?;
         let (dtype, mut shape) = first(place, self.max_header_len)?;
         let axis = self.axis(place, &shape)?;
-        let wanted = Wanted { path: place.name(), dtype: &dtype, shape: &shape, axis };
-        let rows = rows::all(&wanted, &self.inputs, self.max_header_len)?;
+        let wanted = RowSpec { path: place.name(), dtype: &dtype, shape: &shape, axis };
+        let rows = input_rows::all(&wanted, &self.inputs, self.max_header_len)?;
         for (rows, place) in rows.iter().zip(&self.inputs) {
             if rows.shape().len() != shape.len() {
                 return Err(wanted.other_shape(place, rows.shape()));
@@ -81,7 +81,7 @@ impl Concat {
         let made = self.made.options(Order::C);
         let array = draft.array(&dtype, &shape, &made)?;
         let filled = if axis == 0 { behind(&rows, array) } else { beside(&rows, axis, array) };
-        filled.map_err(Failure::at(&self.output))?;
+        filled.map_err(CliError::at(&self.output))?;
         // The output may be one of them, and Windows replaces no mapped file.
         drop(rows);
         draft.commit()?;
@@ -89,7 +89,7 @@ impl Concat {
     }
 
     /// The axis that is asked for, counted from the first.
-    fn axis(&self, place: &Place, shape: &[usize]) -> Result<usize, Failure> {
+    fn axis(&self, place: &ArrayPath, shape: &[usize]) -> Result<usize, CliError> {
         let ndim = shape.len();
         let axis = if self.axis < 0 {
             ndim.checked_add_signed(self.axis)
@@ -100,20 +100,20 @@ impl Concat {
             let what = if ndim == 0 {
                 "shape (), which has no axis to join along".to_owned()
             } else {
-                let shape = words::shape(shape);
+                let shape = text::shape(shape);
                 format!("shape {shape} and no axis {}: {ndim} are there, from 0", self.axis)
             };
-            Failure::Differs { path: place.name().to_owned(), what }
+            CliError::Differs { path: place.name().to_owned(), what }
         })
     }
 }
 
 /// Writes arrays one after the other.
-fn behind(rows: &[Rows], array: MappedArrayMut) -> npymap::Result<()> {
+fn behind(rows: &[InputRows], array: MappedArrayMut) -> npymap::Result<()> {
     let mut all = bytes(array)?;
     let mut progress = Progress::new(all.nbytes());
     let mut at = 0;
-    rows.iter().try_for_each(|rows: &Rows| {
+    rows.iter().try_for_each(|rows: &InputRows| {
         rows.blocks(Order::C, &mut |block| {
             all.write_elements(&[at], block)?;
             at += block.len();
@@ -126,7 +126,7 @@ fn behind(rows: &[Rows], array: MappedArrayMut) -> npymap::Result<()> {
 
 /// Writes arrays side by side: along an axis that varies more slowly, a part
 /// of all of them in memory, then the next.
-fn beside(rows: &[Rows], axis: usize, array: MappedArrayMut) -> npymap::Result<()> {
+fn beside(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> npymap::Result<()> {
     let (dtype, shape) = (array.dtype().clone(), array.shape().to_vec());
     let along = shape.iter().take(axis).position(|&dim| dim > 1).unwrap_or(0);
     let dims = shape.get(along).copied().unwrap_or(1);
@@ -168,8 +168,8 @@ fn bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> {
 }
 
 /// What the first array is.
-fn first(place: &Place, max_header_len: usize) -> Result<(DType, Vec<usize>), Failure> {
-    let array = open::array(place, max_header_len).map_err(Failure::at(place.name()))?;
+fn first(place: &ArrayPath, max_header_len: usize) -> Result<(DType, Vec<usize>), CliError> {
+    let array = open::array(place, max_header_len).map_err(CliError::at(place.name()))?;
     Ok((array.dtype().clone(), array.shape().to_vec()))
 }
 

@@ -11,13 +11,13 @@ use npymap::{
     npy::MAX_HEADER_LEN,
 };
 
+use crate::archive_output::{self as outputs, MemberOptions as Stored};
+use crate::array_path::ArrayPath as Place;
 use crate::draft::Draft;
-use crate::ending::Written;
-use crate::failure::Failure;
+use crate::error::CliError as Failure;
 use crate::inputs::Inputs;
-use crate::made::{Axes, Made};
-use crate::outputs::{self, Stored};
-use crate::place::Place;
+use crate::new_file::{NewFileArgs as Made, OrderArg as Axes};
+use crate::output_format::OutputFormat as Written;
 use crate::progress::Progress;
 use crate::{cast, platform};
 

@@ -7,9 +7,9 @@ use clap::Args;
 use npymap::{DType, Value};
 
 use crate::draft::Draft;
-use crate::ending;
-use crate::failure::Failure;
-use crate::made::{self, Axes, Made, Shape};
+use crate::error::CliError;
+use crate::new_file::{self, NewFileArgs, OrderArg, ShapeArg};
+use crate::output_format;
 
 /// Makes an array of zeros, or of a value.
 ///
@@ -24,13 +24,13 @@ Examples:
   npymap create events.npy --shape '(10,)' --dtype \"[('t', '<M8[ns]'), ('x', '<f4')]\"
 
 Exit status: 0 when it was made, 1 when it could not be, 2 for wrong usage.")]
-pub(crate) struct Create {
+pub(crate) struct CreateArgs {
     /// The new .npy file
     file: PathBuf,
 
     /// The length of each axis, as a tuple
-    #[arg(long, value_parser = made::shape)]
-    shape: Shape,
+    #[arg(long, value_parser = new_file::shape)]
+    shape: ShapeArg,
 
     /// A type string such as f8 or '>i4', or a list of fields
     #[arg(long, default_value = "f8")]
@@ -38,7 +38,7 @@ pub(crate) struct Create {
 
     /// Which axis varies fastest: the last one (C) or the first (F)
     #[arg(long, value_enum, default_value = "C", hide_possible_values = true, value_name = "C|F")]
-    order: Axes,
+    order: OrderArg,
 
     /// What every element is
     #[arg(long, value_name = "VALUE")]
@@ -53,13 +53,13 @@ pub(crate) struct Create {
     page_aligned: bool,
 
     #[command(flatten)]
-    made: Made,
+    made: NewFileArgs,
 }
 
-impl Create {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        ending::npy(&self.file)?;
-        let failed = Failure::at(&self.file);
+impl CreateArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        output_format::npy(&self.file)?;
+        let failed = CliError::at(&self.file);
         let value = self.fill.as_ref().map(|text| Value::parse(text, &self.dtype));
         let value = value.transpose().map_err(&failed)?;
         let options = self.made.options(self.order.into());

@@ -12,8 +12,8 @@ use npymap::ndarray::s;
 use npymap::{DType, Header, OpenOptions, Order, Sampler, layout::Layout, source::Advice};
 use serde_json::json;
 
+use crate::error::CliError;
 use crate::escape::{self, safe};
-use crate::failure::Failure;
 use crate::style::HEADING;
 use crate::table::{self, Column};
 use crate::{open, platform};
@@ -49,7 +49,7 @@ Examples:
   npymap demo --json
 
 Exit status: 0 when all went well, 1 when not, 2 for wrong usage.")]
-pub(crate) struct Demo {
+pub(crate) struct DemoArgs {
     /// Size of the array in GiB
     #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
     size: u16,
@@ -73,8 +73,8 @@ struct Step {
     disk: Option<u64>,
 }
 
-impl Demo {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+impl DemoArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let directory = self.directory.clone().unwrap_or_else(std::env::temp_dir);
         let steps = self.steps(&directory)?;
         let out = &mut anstream::stdout().lock();
@@ -83,19 +83,19 @@ impl Demo {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn steps(&self, directory: &Path) -> Result<Vec<Step>, Failure> {
-        let refused = Failure::at(directory);
+    fn steps(&self, directory: &Path) -> Result<Vec<Step>, CliError> {
+        let refused = CliError::at(directory);
         space(directory)?;
         let rows = usize::from(self.size).saturating_mul((1 << 30) / (4 * ROW));
         let places = || (0..SCATTERED).map(move |i| [i * (rows / SCATTERED), i % ROW]);
         let middle = rows / 2..rows / 2 + FILLED;
         let file =
-            tempfile::tempfile_in(directory).map_err(Failure::file(directory, "make a file"))?;
+            tempfile::tempfile_in(directory).map_err(CliError::file(directory, "make a file"))?;
         let mut steps = Steps { file, done: Vec::new() };
 
         steps.take("make it, without space on the disk", |file| sparse(file, rows, directory))?;
         let options = OpenOptions::new();
-        let own = |file: &File| file.try_clone().map_err(Failure::file(directory, "open"));
+        let own = |file: &File| file.try_clone().map_err(CliError::file(directory, "open"));
         let open = |file: &File| open::write_file(own(file)?, &options).map_err(&refused);
         let mut array = steps.take("open it read-write", open)?;
         steps.take(&format!("set {SCATTERED} elements all over it"), |_| {
@@ -172,8 +172,8 @@ impl Steps {
     fn take<T>(
         &mut self,
         name: &str,
-        step: impl FnOnce(&File) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        step: impl FnOnce(&File) -> Result<T, CliError>,
+    ) -> Result<T, CliError> {
         let started = Instant::now();
         let made = step(&self.file)?;
         let time = started.elapsed();
@@ -201,25 +201,25 @@ fn values() -> impl Iterator<Item = f32> {
 fn same(
     directory: &Path,
     mut pairs: impl Iterator<Item = (Option<f32>, f32)>,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     if pairs.all(|(found, stored)| found.map(f32::to_bits) == Some(stored.to_bits())) {
         return Ok(());
     }
-    Err(Failure::file(directory, "read back what was stored")(io::ErrorKind::InvalidData.into()))
+    Err(CliError::file(directory, "read back what was stored")(io::ErrorKind::InvalidData.into()))
 }
 
 /// Makes the file as long as the array, and checks that it takes no space.
-fn sparse(file: &File, rows: usize, directory: &Path) -> Result<(), Failure> {
+fn sparse(file: &File, rows: usize, directory: &Path) -> Result<(), CliError> {
     let header = Header::new(DType::of::<f32>(), &[rows, ROW], Order::C);
-    let encoded = header.and_then(|header| header.encode(None)).map_err(Failure::at(directory))?;
+    let encoded = header.and_then(|header| header.encode(None)).map_err(CliError::at(directory))?;
     let layout = Layout::new(DType::of::<f32>(), &[rows, ROW], Order::C, encoded.bytes.len());
-    let end = layout.map_err(Failure::at(directory))?.end();
+    let end = layout.map_err(CliError::at(directory))?.end();
     let made = (&mut &*file)
         .write_all(&encoded.bytes)
         .and_then(|()| file.set_len(u64::try_from(end).unwrap_or(u64::MAX)));
-    made.map_err(Failure::file(directory, "make a file so long"))?;
+    made.map_err(CliError::file(directory, "make a file so long"))?;
     match platform::space_taken(file) {
-        Some(taken) if taken > SPACE => Err(Failure::file(directory, "make a sparse file")(
+        Some(taken) if taken > SPACE => Err(CliError::file(directory, "make a sparse file")(
             io::Error::other("this file system keeps zeros, choose another --directory"),
         )),
         _ => Ok(()),
@@ -227,11 +227,11 @@ fn sparse(file: &File, rows: usize, directory: &Path) -> Result<(), Failure> {
 }
 
 /// Refuses a directory whose disk is nearly full.
-fn space(directory: &Path) -> Result<(), Failure> {
+fn space(directory: &Path) -> Result<(), CliError> {
     let free = platform::free_space(directory);
-    let free = free.map_err(Failure::file(directory, "find the space that is free"))?;
+    let free = free.map_err(CliError::file(directory, "find the space that is free"))?;
     let Some(free) = free.filter(|free| *free < SPACE) else { return Ok(()) };
     let (free, needed) = (format_size(free, BINARY), format_size(SPACE, BINARY));
     let text = format!("{free} are free and {needed} are needed, choose another --directory");
-    Err(Failure::file(directory, "make a file")(io::Error::other(text)))
+    Err(CliError::file(directory, "make a file")(io::Error::other(text)))
 }

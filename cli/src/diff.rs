@@ -7,13 +7,13 @@ use clap::Args;
 use npymap::{MappedArray, npy::MAX_HEADER_LEN, view::DynView};
 use serde_json::{Value as Json, json};
 
+use crate::array_path::ArrayPath;
 use crate::compare::{Comparison, Tolerance, comparable};
+use crate::error::CliError;
 use crate::escape::{self, safe};
-use crate::failure::Failure;
-use crate::place::Place;
 use crate::style::{HEADING, LABEL};
 use crate::table::{self, Column};
-use crate::{open, show, words};
+use crate::{elements, open, text};
 
 /// Tells what differs between two arrays: dtype, shape, elements.
 ///
@@ -30,12 +30,12 @@ Examples:
 
 Exit status: 0 if they are equal, 1 if they differ, 2 if one cannot be opened or
 the usage is wrong.")]
-pub(crate) struct Diff {
+pub(crate) struct DiffArgs {
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
-    a: Place,
+    a: ArrayPath,
 
     /// .npy file, or FILE[MEMBER]
-    b: Place,
+    b: ArrayPath,
 
     /// How much numbers may differ for each unit of b
     #[arg(long, value_name = "RTOL", default_value_t = 0.0, value_parser = distance)]
@@ -63,7 +63,7 @@ pub(crate) struct Diff {
 }
 
 /// What was found.
-struct Found<'a> {
+struct DiffReport<'a> {
     a: DynView<'a>,
     b: DynView<'a>,
     equal: bool,
@@ -71,12 +71,12 @@ struct Found<'a> {
     elements: Option<Comparison>,
 }
 
-impl Diff {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+impl DiffArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let (a, b) = (self.open(&self.a)?, self.open(&self.b)?);
-        let a = a.dyn_view().map_err(Failure::at(self.a.name()))?;
-        let b = b.dyn_view().map_err(Failure::at(self.b.name()))?;
-        let found = self.compare(a, b).map_err(Failure::at(self.a.name()))?;
+        let a = a.dyn_view().map_err(CliError::at(self.a.name()))?;
+        let b = b.dyn_view().map_err(CliError::at(self.b.name()))?;
+        let found = self.compare(a, b).map_err(CliError::at(self.a.name()))?;
         let out = &mut anstream::stdout().lock();
         let printed = if self.json { self.json(out, &found) } else { self.words(out, &found) };
         match printed.and_then(|()| out.flush()) {
@@ -87,11 +87,11 @@ impl Diff {
         Ok(if found.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    fn open(&self, place: &Place) -> Result<MappedArray, Failure> {
-        open::array(place, self.max_header_len).map_err(Failure::at(place.name()))
+    fn open(&self, place: &ArrayPath) -> Result<MappedArray, CliError> {
+        open::array(place, self.max_header_len).map_err(CliError::at(place.name()))
     }
 
-    fn compare<'a>(&self, a: DynView<'a>, b: DynView<'a>) -> npymap::Result<Found<'a>> {
+    fn compare<'a>(&self, a: DynView<'a>, b: DynView<'a>) -> npymap::Result<DiffReport<'a>> {
         let tolerance = Tolerance { relative: self.rtol, absolute: self.atol };
         let elements = if a.shape() == b.shape() && comparable(a.dtype(), b.dtype()) {
             Some(Comparison::of(&a, &b, tolerance, self.first)?)
@@ -100,11 +100,11 @@ impl Diff {
         };
         let same_type = self.values || a.dtype() == b.dtype();
         let equal = same_type && elements.as_ref().is_some_and(|found| found.count == 0);
-        Ok(Found { a, b, equal, elements })
+        Ok(DiffReport { a, b, equal, elements })
     }
 
-    fn words(&self, out: &mut impl Write, found: &Found<'_>) -> io::Result<()> {
-        let Found { a, b, equal, elements } = found;
+    fn words(&self, out: &mut impl Write, found: &DiffReport<'_>) -> io::Result<()> {
+        let DiffReport { a, b, equal, elements } = found;
         let either = |one: String, other: String| {
             if one == other { one } else { format!("{one} against {other}") }
         };
@@ -116,15 +116,15 @@ impl Diff {
             safe(self.b.name().display())
         )?;
         let dtype = either(a.dtype().to_string(), b.dtype().to_string());
-        let shape = either(words::shape(a.shape()), words::shape(b.shape()));
+        let shape = either(text::shape(a.shape()), text::shape(b.shape()));
         let count = match elements {
             None => "not compared".to_owned(),
             Some(Comparison { count: 0, .. }) => {
-                format!("{} equal", words::plural(a.len(), "element"))
+                format!("{} equal", text::plural(a.len(), "element"))
             }
             Some(Comparison { count, largest, .. }) => {
                 let by = largest.map_or(String::new(), |most| format!(", by at most {most}"));
-                format!("{count} of {} differ{by}", words::plural(a.len(), "element"))
+                format!("{count} of {} differ{by}", text::plural(a.len(), "element"))
             }
         };
         for (label, text) in [("dtype ", dtype), ("shape ", shape), ("values", count)] {
@@ -140,7 +140,7 @@ impl Diff {
     fn table(
         &self,
         out: &mut impl Write,
-        found: &Found<'_>,
+        found: &DiffReport<'_>,
         first: &[crate::compare::Pair],
     ) -> io::Result<()> {
         let names = [&self.a, &self.b].map(|place| safe(place.name().display()));
@@ -160,8 +160,8 @@ impl Diff {
         if more > 0 { writeln!(out, "… and {more} more") } else { Ok(()) }
     }
 
-    fn json(&self, out: &mut impl Write, found: &Found<'_>) -> io::Result<()> {
-        let Found { a, b, equal, elements } = found;
+    fn json(&self, out: &mut impl Write, found: &DiffReport<'_>) -> io::Result<()> {
+        let DiffReport { a, b, equal, elements } = found;
         let mut line = json!({
             "a": self.a.name().to_string_lossy(),
             "b": self.b.name().to_string_lossy(),
@@ -176,8 +176,8 @@ impl Diff {
             .map(|pair| {
                 json!({
                     "index": pair.index,
-                    "a": show::Json(&pair.a, a.dtype()),
-                    "b": show::Json(&pair.b, b.dtype()),
+                    "a": elements::JsonValue(&pair.a, a.dtype()),
+                    "b": elements::JsonValue(&pair.b, b.dtype()),
                 })
             })
             .collect();

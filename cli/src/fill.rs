@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::{MappedArrayMut, Mode, Value, npy::MAX_HEADER_LEN};
 
-use crate::change::Asked;
+use crate::array_path::ArrayPath;
+use crate::edit::EditOptions;
+use crate::error::CliError;
 use crate::escape::safe;
-use crate::failure::Failure;
-use crate::locking::Wait;
-use crate::place::Place;
-use crate::words;
+use crate::locking::WaitArgs;
+use crate::text;
 
 /// Sets every element of an array to a value, in place.
 ///
@@ -25,13 +25,13 @@ Examples:
 
 Exit status: 0 when it was filled, 1 when the file or VALUE is refused, 2 for
 wrong usage.")]
-pub(crate) struct Fill {
+pub(crate) struct FillArgs {
     /// Wait until it is on the disk
     #[arg(long)]
     flush: bool,
 
     #[command(flatten)]
-    wait: Wait,
+    wait: WaitArgs,
 
     /// The longest header to read, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
@@ -39,18 +39,18 @@ pub(crate) struct Fill {
 
     /// .npy file, or FILE[MEMBER] of an .npz or .ten file; an .npz is written
     /// anew
-    file: Place,
+    file: ArrayPath,
 
     /// What every element becomes
     value: String,
 }
 
-impl Fill {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+impl FillArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let asked =
-            Asked { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
+            EditOptions { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
         let count = asked.array(&self.file, |array| self.fill(array))?;
-        let elements = words::plural(count, "element");
+        let elements = text::plural(count, "element");
         writeln!(std::io::stdout(), "{}: {elements} set", safe(self.file.name().display()))?;
         Ok(ExitCode::SUCCESS)
     }

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::npy::MAX_HEADER_LEN;
 
-use crate::failure::Failure;
-use crate::place::Place;
+use crate::array_path::ArrayPath;
+use crate::error::CliError;
 use crate::selection::{Selected, Selection};
-use crate::{open, show};
+use crate::{elements, open};
 
 /// Prints elements: one, some or all.
 ///
@@ -30,7 +30,7 @@ and NaT is null.
 
 Exit status: 0 when all was printed, 1 when the file or an INDEX is refused,
 2 for wrong usage.")]
-pub(crate) struct Get {
+pub(crate) struct GetArgs {
     /// Print JSON, a line for each INDEX
     #[arg(long)]
     json: bool,
@@ -40,16 +40,16 @@ pub(crate) struct Get {
     max_header_len: usize,
 
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
-    file: Place,
+    file: ArrayPath,
 
     /// What to print
     #[arg(required = true, value_name = "INDEX")]
     selections: Vec<Selection>,
 }
 
-impl Get {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let failed = Failure::at(self.file.name());
+impl GetArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let failed = CliError::at(self.file.name());
         let array = open::array(&self.file, self.max_header_len).map_err(&failed)?;
         let all = array.dyn_view().map_err(&failed)?;
         let select = |selection: &Selection| selection.of(&all);
@@ -58,11 +58,11 @@ impl Get {
         let views = selected.iter().map(Selected::view).collect::<npymap::Result<Vec<_>>>();
         let views = views.map_err(&failed)?;
         for view in &views {
-            show::check_count(self.file.name(), view.itemsize(), view.len())?;
+            elements::check_count(self.file.name(), view.itemsize(), view.len())?;
         }
         let out = &mut BufWriter::new(std::io::stdout().lock());
         for view in &views {
-            if self.json { show::json(out, view) } else { show::text(out, view) }?;
+            if self.json { elements::json(out, view) } else { elements::text(out, view) }?;
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)

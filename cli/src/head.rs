@@ -8,12 +8,12 @@ use clap::Args;
 use npymap::ndarray::SliceInfoElem;
 use npymap::{Result, npy::MAX_HEADER_LEN, view::DynView};
 
+use crate::array_path::ArrayPath;
+use crate::error::CliError;
 use crate::escape::safe;
-use crate::failure::Failure;
-use crate::place::Place;
 use crate::selection::{Selected, Selection};
 use crate::table::{self, Column, GAP};
-use crate::{leaves, open, show, words};
+use crate::{elements, leaf_fields, open, text};
 
 /// Prints the first elements, or the first of a slice, as a table.
 ///
@@ -29,7 +29,7 @@ Examples:
 
 Exit status: 0 when it was printed, 1 when the file or INDEX is refused, 2 for
 wrong usage.")]
-pub(crate) struct Head {
+pub(crate) struct HeadArgs {
     /// How many rows
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     rows: usize,
@@ -43,7 +43,7 @@ pub(crate) struct Head {
     max_header_len: usize,
 
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
-    file: Place,
+    file: ArrayPath,
 
     /// Which elements; all without it
     #[arg(value_name = "INDEX")]
@@ -59,9 +59,9 @@ const COLUMNS: usize = 500;
 /// Rows that are printed together, with columns as wide as these need.
 const BLOCK: usize = 256;
 
-impl Head {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let failed = Failure::at(self.file.name());
+impl HeadArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let failed = CliError::at(self.file.name());
         let array = open::array(&self.file, self.max_header_len).map_err(&failed)?;
         let all = array.dyn_view().map_err(&failed)?;
         let selected = match &self.selection {
@@ -77,12 +77,12 @@ impl Head {
 
     /// Prints block after block, so that the first is seen at once and none is
     /// kept.
-    fn print(&self, out: &mut impl Write, sheet: &Sheet<'_>) -> Result<(), Failure> {
-        let failed = Failure::at(self.file.name());
+    fn print(&self, out: &mut impl Write, sheet: &Sheet<'_>) -> Result<(), CliError> {
+        let failed = CliError::at(self.file.name());
         let shown = sheet.rows().min(self.rows);
         let width = self.width.or_else(table::terminal_width).unwrap_or(WIDTH);
         let mut columns = sheet.block(0..shown.min(BLOCK), COLUMNS).map_err(&failed)?;
-        let cuts = Cuts::new(&columns, width);
+        let cuts = LineFit::new(&columns, width);
         cuts.apply(&mut columns);
         table::headings(out, &columns)?;
         table::rows(out, &columns)?;
@@ -115,8 +115,11 @@ impl<'a> Sheet<'a> {
         let is_record = !view.dtype().fields().is_empty();
         let mut leading = view.shape().to_vec();
         let across = if !is_record && leading.len() > 1 { leading.pop() } else { None };
-        let leaves =
-            if is_record { leaves::of(&view)? } else { vec![(view.dtype().to_string(), view)] };
+        let leaves = if is_record {
+            leaf_fields::of(&view)?
+        } else {
+            vec![(view.dtype().to_string(), view)]
+        };
         Ok(Sheet { leaves, is_record, leading, across })
     }
 
@@ -141,7 +144,7 @@ impl<'a> Sheet<'a> {
         columns.extend(self.has_numbers().then(|| Column::indices("")));
         let count = count.saturating_sub(columns.len());
         for (name, leaf) in &self.leaves {
-            let is_number = show::is_number(leaf.dtype());
+            let is_number = elements::is_number(leaf.dtype());
             let headings = self.across.map(|across| (0..across).map(|number| number.to_string()));
             match headings {
                 Some(headings) => columns
@@ -174,7 +177,7 @@ impl<'a> Sheet<'a> {
                 .chain(own)
                 .map(|at| SliceInfoElem::Index(isize::try_from(at).unwrap_or(isize::MAX)));
             let Some((_, leaf)) = leaf else { return Ok(String::new()) };
-            Ok(show::cell(&leaf.try_slice(index.collect::<Vec<_>>())?))
+            Ok(elements::cell(&leaf.try_slice(index.collect::<Vec<_>>())?))
         });
         number.into_iter().chain(cells)
     }
@@ -197,7 +200,7 @@ fn index(shape: &[usize], number: usize) -> Vec<usize> {
 }
 
 /// The columns that fit into a line.
-struct Cuts {
+struct LineFit {
     /// How many columns, those at the end being the first to go.
     count: usize,
     /// The room of the first column and of the last one.
@@ -205,8 +208,8 @@ struct Cuts {
     last: usize,
 }
 
-impl Cuts {
-    fn new(columns: &[Column], width: usize) -> Cuts {
+impl LineFit {
+    fn new(columns: &[Column], width: usize) -> LineFit {
         let room = |at: usize, column: &Column| match at {
             0 => column.width().min(width / 2),
             _ => column.width(),
@@ -223,7 +226,7 @@ impl Cuts {
         }
         let own = columns.get(count.wrapping_sub(1)).map_or(0, |last| room(count - 1, last) + GAP);
         let first = if count > 1 { width / 2 } else { width };
-        Cuts { count, first, last: width.saturating_sub(before - own).max(8) }
+        LineFit { count, first, last: width.saturating_sub(before - own).max(8) }
     }
 
     fn apply(&self, columns: &mut Vec<Column>) {
@@ -242,11 +245,11 @@ fn rest(out: &mut impl Write, rows: usize, columns: usize, fields: bool) -> std:
     let thing = if fields { "field" } else { "column" };
     match (rows, columns) {
         (0, 0) => Ok(()),
-        (rows, 0) => writeln!(out, "… {} more", words::plural(rows, "row")),
-        (0, columns) => writeln!(out, "… {} more", words::plural(columns, thing)),
+        (rows, 0) => writeln!(out, "… {} more", text::plural(rows, "row")),
+        (0, columns) => writeln!(out, "… {} more", text::plural(columns, thing)),
         (rows, columns) => {
-            let columns = words::plural(columns, thing);
-            writeln!(out, "… {} and {columns} more", words::plural(rows, "row"))
+            let columns = text::plural(columns, thing);
+            writeln!(out, "… {} and {columns} more", text::plural(rows, "row"))
         }
     }
 }

@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::{Result, npy::MAX_HEADER_LEN};
 
-use crate::described::{self, Row};
+use crate::array_path::ArrayPath;
+use crate::describe::{self, DescribedEntry};
 use crate::escape::{self, safe};
-use crate::json::Line;
-use crate::members::{Asked, Item};
-use crate::place::Place;
-use crate::words;
+use crate::inspect::{FileEntry, Inspector};
+use crate::json::JsonEntry;
+use crate::text;
 
 /// Tells what arrays are: dtype, shape, order, size.
 ///
@@ -29,10 +29,10 @@ Examples:
 
 Exit status: 0 when all files could be opened, 1 when one could not, 2 for
 wrong usage.")]
-pub(crate) struct Info {
+pub(crate) struct InfoArgs {
     /// .npy, .npz, .ten and tar files, or members of them: FILE[MEMBER]
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<Place>,
+    files: Vec<ArrayPath>,
 
     /// Print a JSON object a line for each array
     #[arg(long)]
@@ -53,7 +53,7 @@ pub(crate) struct Info {
     max_header_len: usize,
 }
 
-impl Info {
+impl InfoArgs {
     pub(crate) fn run(&self) -> io::Result<ExitCode> {
         let out = &mut anstream::stdout().lock();
         let failures = if self.json {
@@ -72,7 +72,7 @@ impl Info {
         let mut failures = 0;
         for place in &self.files {
             self.asked().each(place, &mut |item| {
-                escape::json_line(out, &Line::new(&place.path, &item))?;
+                escape::json_line(out, &JsonEntry::new(&place.path, &item))?;
                 failures += usize::from(told(item.what).is_none());
                 io::Result::Ok(())
             })?;
@@ -87,7 +87,7 @@ impl Info {
             failures += usize::from(texts.is_none());
             if texts.as_ref().is_some_and(Vec::is_empty) {
                 failures += 1;
-                words::error(&format!("{}: no array, and so no header", place.name().display()));
+                text::error(&format!("{}: no array, and so no header", place.name().display()));
             }
             for text in texts.into_iter().flatten() {
                 match told(text) {
@@ -104,10 +104,16 @@ impl Info {
         let mut failures = 0;
         let mut rows = Vec::new();
         for place in &self.files {
-            self.asked().each(place, &mut |Item { format, member, info, what }| {
+            self.asked().each(place, &mut |FileEntry { format, member, info, what }| {
                 match told(what) {
                     Some(what) => {
-                        rows.push(Row { path: place.path.clone(), format, member, info, what });
+                        rows.push(DescribedEntry {
+                            path: place.path.clone(),
+                            format,
+                            member,
+                            info,
+                            what,
+                        });
                     }
                     None => failures += 1,
                 }
@@ -116,19 +122,19 @@ impl Info {
         }
         match rows.as_slice() {
             [] if failures > 0 => {}
-            [] => described::empty(out, &self.files)?,
-            [row] if self.files.len() == 1 => described::paragraph(out, row)?,
-            rows => described::table(out, rows)?,
+            [] => describe::empty(out, &self.files)?,
+            [row] if self.files.len() == 1 => describe::paragraph(out, row)?,
+            rows => describe::table(out, rows)?,
         }
         Ok(failures)
     }
 
-    fn asked(&self) -> Asked {
-        Asked { max_header_len: self.max_header_len, digest: self.digest }
+    fn asked(&self) -> Inspector {
+        Inspector { max_header_len: self.max_header_len, digest: self.digest }
     }
 }
 
 /// Takes the value, or says on standard error why there is none.
 fn told<T>(result: Result<T>) -> Option<T> {
-    result.inspect_err(|error| words::error(error)).ok()
+    result.inspect_err(|error| text::error(error)).ok()
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use npymap::npz::{Member, Npz};
 use npymap::{MappedArray, Result, any::AnyFile, tar::ShardMember};
 
-use crate::failure::Failure;
-use crate::place::Place;
-use crate::{open, words};
+use crate::array_path::ArrayPath;
+use crate::error::CliError;
+use crate::{open, text};
 
 /// An array that is opened when its turn comes.
 pub(crate) struct Input<'a> {
@@ -20,14 +20,14 @@ pub(crate) struct Input<'a> {
 
 /// A file, open, and which of its arrays are meant.
 pub(crate) struct Inputs<'a> {
-    place: &'a Place,
+    place: &'a ArrayPath,
     file: AnyFile,
     /// The file will be replaced: members that are left out would be lost.
     is_replaced: bool,
 }
 
 impl<'a> Inputs<'a> {
-    pub(crate) fn open(place: &'a Place, max_header_len: usize) -> Result<Inputs<'a>> {
+    pub(crate) fn open(place: &'a ArrayPath, max_header_len: usize) -> Result<Inputs<'a>> {
         let file = open::any(&place.path, max_header_len)?;
         Ok(Inputs { place, file, is_replaced: false })
     }
@@ -45,7 +45,7 @@ impl<'a> Inputs<'a> {
 
     /// The arrays in their order, or the one that is meant. Members that are
     /// not arrays are left out with a note, or refused if they would be lost.
-    pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>, Failure> {
+    pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>, CliError> {
         let member = self.place.member.as_deref();
         match &self.file {
             AnyFile::Npz(npz) if member.is_none() => {
@@ -56,7 +56,7 @@ impl<'a> Inputs<'a> {
                     return Err(self.lost(name));
                 }
                 for member in members {
-                    if member.header().map_err(Failure::library)?.is_none() {
+                    if member.header().map_err(CliError::library)?.is_none() {
                         self.leave_out(member.full_name())?;
                         continue;
                     }
@@ -77,13 +77,13 @@ impl<'a> Inputs<'a> {
                 let mut inputs: Vec<Input<'_>> = Vec::new();
                 for member in last_of_each(shard.members(), ShardMember::name) {
                     let name = member.name();
-                    if member.is_ten().map_err(Failure::library)? {
-                        let ten = member.ten().map_err(Failure::library)?;
+                    if member.is_ten().map_err(CliError::library)? {
+                        let ten = member.ten().map_err(CliError::library)?;
                         for at in 0..ten.len() {
                             let (name, ten) = (format!("{name}[{at}]"), ten.clone());
                             inputs.push(Input { name, open: Box::new(move || ten.get(at)) });
                         }
-                    } else if member.header().map_err(Failure::library)?.is_some() {
+                    } else if member.header().map_err(CliError::library)?.is_some() {
                         let name = name.strip_suffix(".npy").unwrap_or(name).to_owned();
                         inputs.push(Input { name, open: Box::new(move || member.open()) });
                     } else {
@@ -99,18 +99,18 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    fn leave_out(&self, member: &str) -> Result<(), Failure> {
+    fn leave_out(&self, member: &str) -> Result<(), CliError> {
         if self.is_replaced {
             return Err(self.lost(member));
         }
         let member = self.path_of(member);
-        words::note(&format!("{}: is not an array and is left out", member.display()));
+        text::note(&format!("{}: is not an array and is left out", member.display()));
         Ok(())
     }
 
-    fn lost(&self, member: &str) -> Failure {
+    fn lost(&self, member: &str) -> CliError {
         let reason = "would be lost: choose another name for the output";
-        Failure::Refused { path: self.path_of(member), reason }
+        CliError::Refused { path: self.path_of(member), reason }
     }
 
     fn path_of(&self, member: &str) -> PathBuf {

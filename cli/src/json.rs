@@ -5,25 +5,25 @@ use std::path::Path;
 use npymap::{Order, Result};
 use serde::Serialize;
 
-use crate::failure::advised;
-use crate::found::{Found, FoundRaw};
-use crate::members::{Item, Name, What};
-use crate::words;
+use crate::array_info::{ArrayInfo, RawArrayInfo};
+use crate::error::advised;
+use crate::inspect::{EntryContent, FileEntry, MemberName};
+use crate::text;
 
 /// One line of `--json`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Line {
+pub(crate) struct JsonEntry {
     path: String,
-    member: Option<Name>,
+    member: Option<MemberName>,
     #[serde(flatten)]
-    what: Said,
+    what: JsonContent,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Said {
+enum JsonContent {
     /// An array that can be opened.
-    Array(Array),
+    Array(JsonArray),
     /// A member that is none.
     Other { array: bool },
     /// A file or member that can't.
@@ -32,7 +32,7 @@ enum Said {
 
 /// What an array is and where it lies.
 #[derive(Debug, Serialize)]
-struct Array {
+struct JsonArray {
     #[serde(skip_serializing_if = "Option::is_none")]
     info: Option<String>,
     format: &'static str,
@@ -48,33 +48,35 @@ struct Array {
     sha256: Option<String>,
 }
 
-impl Line {
+impl JsonEntry {
     /// The line of an array, or of what stands where one could.
-    pub(crate) fn new(path: &Path, item: &Item) -> Line {
+    pub(crate) fn new(path: &Path, item: &FileEntry) -> JsonEntry {
         let what = match &item.what {
-            Ok(What::Array(found)) => {
-                Said::Array(Array::new(words::format(item.format), item.info.clone(), found))
-            }
-            Ok(What::Other) => Said::Other { array: false },
-            Err(error) => Said::Failure { error: advised(error) },
+            Ok(EntryContent::Array(found)) => JsonContent::Array(JsonArray::new(
+                text::format(item.format),
+                item.info.clone(),
+                found,
+            )),
+            Ok(EntryContent::Other) => JsonContent::Other { array: false },
+            Err(error) => JsonContent::Failure { error: advised(error) },
         };
-        Line { path: path.to_string_lossy().into_owned(), member: item.member.clone(), what }
+        JsonEntry { path: path.to_string_lossy().into_owned(), member: item.member.clone(), what }
     }
 
     /// The line of a file without a header.
-    pub(crate) fn raw(path: &Path, found: &Result<FoundRaw>) -> Line {
+    pub(crate) fn raw(path: &Path, found: &Result<RawArrayInfo>) -> JsonEntry {
         let what = match found {
-            Ok(raw) => Said::Array(Array::new("raw", None, &Found::from(raw))),
-            Err(error) => Said::Failure { error: advised(error) },
+            Ok(raw) => JsonContent::Array(JsonArray::new("raw", None, &ArrayInfo::from(raw))),
+            Err(error) => JsonContent::Failure { error: advised(error) },
         };
-        Line { path: path.to_string_lossy().into_owned(), member: None, what }
+        JsonEntry { path: path.to_string_lossy().into_owned(), member: None, what }
     }
 }
 
-impl Array {
-    fn new(format: &'static str, info: Option<String>, found: &Found) -> Array {
+impl JsonArray {
+    fn new(format: &'static str, info: Option<String>, found: &ArrayInfo) -> JsonArray {
         let layout = &found.layout;
-        Array {
+        JsonArray {
             info,
             format,
             version: found.version.map(|version| [version.major(), version.minor()]),

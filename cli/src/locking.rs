@@ -5,17 +5,17 @@ use std::path::Path;
 use clap::Args;
 use npymap::{ErrorKind, source::Locking};
 
-use crate::words;
+use crate::text;
 
 /// Whether to wait while another process writes the file.
 #[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct Wait {
+pub(crate) struct WaitArgs {
     /// Fail at once if another process is writing the file
     #[arg(long)]
     no_wait: bool,
 }
 
-impl Wait {
+impl WaitArgs {
     /// Runs something that locks the file at `path`. If others hold the lock,
     /// says so and waits for them, unless that is not wanted.
     pub(crate) fn locking<T>(
@@ -25,7 +25,7 @@ impl Wait {
     ) -> npymap::Result<T> {
         match lock(Locking::Try) {
             Err(error) if !self.no_wait && error.kind() == ErrorKind::Locked => {
-                words::waiting(path);
+                text::waiting(path);
                 lock(Locking::Wait)
             }
             locked => locked,

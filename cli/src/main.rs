@@ -2,62 +2,62 @@
 //! them.
 
 mod append;
+mod archive_output;
 mod arguments;
+mod array_info;
+mod array_path;
 mod bench;
 mod cast;
-mod change;
 mod compare;
 mod concat;
 mod convert;
 mod create;
 mod demo;
-mod described;
+mod describe;
 mod diff;
 mod digest;
 mod draft;
-mod ending;
+mod edit;
+mod elements;
+mod error;
 mod escape;
-mod failure;
 mod fill;
-mod found;
 mod get;
 mod head;
 mod info;
+mod input_rows;
 mod inputs;
+mod inspect;
 mod json;
-mod leaves;
+mod leaf_fields;
 mod locking;
-mod made;
-mod members;
+mod new_file;
 mod npz;
 mod open;
-mod outputs;
-mod picked;
-mod place;
+mod output_format;
 mod platform;
 mod progress;
 mod raw;
 mod recover;
 mod rewrite;
-mod rows;
+mod row_copy;
 mod sample;
 mod selection;
 mod set;
-mod show;
 mod shuffle;
 mod signals;
 mod stats;
 mod style;
 mod summary;
 mod table;
+mod text;
 mod tiles;
-mod words;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::failure::Failure;
+use crate::error::CliError;
 
 /// Looks into NumPy array files, changes and converts them, whatever their
 /// size.
@@ -66,39 +66,39 @@ use crate::failure::Failure;
 /// a file, nobody may truncate it or change its elements.
 #[derive(Debug, Parser)]
 #[command(name = "npymap", version, styles = style::HELP, arg_required_else_help = true)]
-struct Arguments {
+struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    Info(info::Info),
-    Head(head::Head),
-    Stats(stats::Stats),
-    Get(get::Get),
-    Set(set::Set),
-    Create(create::Create),
+enum CliCommand {
+    Info(info::InfoArgs),
+    Head(head::HeadArgs),
+    Stats(stats::StatsArgs),
+    Get(get::GetArgs),
+    Set(set::SetArgs),
+    Create(create::CreateArgs),
     Convert(convert::Convert),
-    Npz(npz::Npz),
-    Raw(raw::Raw),
-    Diff(diff::Diff),
-    Demo(demo::Demo),
-    Append(append::Append),
-    Concat(concat::Concat),
-    Fill(fill::Fill),
-    Recover(recover::Recover),
-    Sample(sample::Sample),
-    Shuffle(shuffle::Shuffle),
-    Bench(bench::Bench),
+    Npz(npz::NpzArgs),
+    Raw(raw::RawArgs),
+    Diff(diff::DiffArgs),
+    Demo(demo::DemoArgs),
+    Append(append::AppendArgs),
+    Concat(concat::ConcatArgs),
+    Fill(fill::FillArgs),
+    Recover(recover::RecoverArgs),
+    Sample(sample::SampleArgs),
+    Shuffle(shuffle::ShuffleArgs),
+    Bench(bench::BenchArgs),
 }
 
-impl Command {
+impl CliCommand {
     /// The status of a command that could not do what it was asked. `diff` has
     /// one for arrays that differ, and this one is another, as with `cmp`.
-    fn trouble(&self) -> ExitCode {
+    fn failure_code(&self) -> ExitCode {
         match self {
-            Command::Diff(_) => ExitCode::from(2),
+            CliCommand::Diff(_) => ExitCode::from(2),
             _ => ExitCode::FAILURE,
         }
     }
@@ -107,34 +107,34 @@ impl Command {
 fn main() -> ExitCode {
     platform::bear_size_limits();
     let arguments = std::env::args_os().collect();
-    let arguments = arguments::protect_negatives(&Arguments::command(), arguments);
-    let Arguments { command } = Arguments::parse_from(arguments);
+    let arguments = arguments::protect_negatives(&Cli::command(), arguments);
+    let Cli { command } = Cli::parse_from(arguments);
     let done = match &command {
-        Command::Info(info) => info.run().map_err(Failure::from),
-        Command::Head(head) => head.run(),
-        Command::Stats(stats) => stats.run(),
-        Command::Get(get) => get.run(),
-        Command::Set(set) => set.run(),
-        Command::Create(create) => create.run(),
-        Command::Convert(convert) => convert.run(),
-        Command::Npz(npz) => npz.run(),
-        Command::Raw(raw) => raw.run(),
-        Command::Diff(diff) => diff.run(),
-        Command::Demo(demo) => demo.run(),
-        Command::Append(append) => append.run(),
-        Command::Concat(concat) => concat.run(),
-        Command::Fill(fill) => fill.run(),
-        Command::Recover(recover) => recover.run(),
-        Command::Sample(sample) => sample.run(),
-        Command::Shuffle(shuffle) => shuffle.run(),
-        Command::Bench(bench) => bench.run(),
+        CliCommand::Info(info) => info.run().map_err(CliError::from),
+        CliCommand::Head(head) => head.run(),
+        CliCommand::Stats(stats) => stats.run(),
+        CliCommand::Get(get) => get.run(),
+        CliCommand::Set(set) => set.run(),
+        CliCommand::Create(create) => create.run(),
+        CliCommand::Convert(convert) => convert.run(),
+        CliCommand::Npz(npz) => npz.run(),
+        CliCommand::Raw(raw) => raw.run(),
+        CliCommand::Diff(diff) => diff.run(),
+        CliCommand::Demo(demo) => demo.run(),
+        CliCommand::Append(append) => append.run(),
+        CliCommand::Concat(concat) => concat.run(),
+        CliCommand::Fill(fill) => fill.run(),
+        CliCommand::Recover(recover) => recover.run(),
+        CliCommand::Sample(sample) => sample.run(),
+        CliCommand::Shuffle(shuffle) => shuffle.run(),
+        CliCommand::Bench(bench) => bench.run(),
     };
     match done {
         Ok(code) => code,
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            words::error(&failure);
-            command.trouble()
+            text::error(&failure);
+            command.failure_code()
         }
     }
 }

@@ -10,25 +10,25 @@ use clap::{Args, Subcommand};
 use npymap::npy::MAX_HEADER_LEN;
 use npymap::npz::Member;
 
-use crate::draft::{Draft, Existing};
+use crate::draft::{Draft, IfExists};
+use crate::error::CliError;
 use crate::escape::{self, safe};
-use crate::failure::Failure;
 use crate::inputs::last_of_each;
-use crate::locking::Wait;
+use crate::locking::WaitArgs;
 use crate::progress::Progress;
-use crate::{open, words};
+use crate::{open, text};
 
 /// Takes .npz archives apart and checks them.
 #[derive(Debug, Args)]
-pub(crate) struct Npz {
+pub(crate) struct NpzArgs {
     #[command(subcommand)]
-    command: Command,
+    command: NpzCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    Extract(Extract),
-    Verify(Verify),
+enum NpzCommand {
+    Extract(ExtractArgs),
+    Verify(VerifyArgs),
 }
 
 /// Writes members to files of their own, unpacked and with their checksums
@@ -45,7 +45,7 @@ Examples:
 
 Exit status: 0 when all was written, 1 when something was not, 2 for wrong
 usage.")]
-struct Extract {
+struct ExtractArgs {
     /// .npz file
     file: PathBuf,
 
@@ -62,7 +62,7 @@ struct Extract {
     overwrite: bool,
 
     #[command(flatten)]
-    wait: Wait,
+    wait: WaitArgs,
 }
 
 /// Reads all members and checks their lengths and CRC-32s, which opening a
@@ -75,7 +75,7 @@ Examples:
 
 Exit status: 0 when all is as it was stored, 1 when something is not, 2 for
 wrong usage.")]
-struct Verify {
+struct VerifyArgs {
     /// .npz files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -85,23 +85,23 @@ struct Verify {
     json: bool,
 }
 
-impl Npz {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+impl NpzArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         match &self.command {
-            Command::Extract(extract) => extract.run(),
-            Command::Verify(verify) => verify.run(),
+            NpzCommand::Extract(extract) => extract.run(),
+            NpzCommand::Verify(verify) => verify.run(),
         }
     }
 }
 
-impl Extract {
-    fn run(&self) -> Result<ExitCode, Failure> {
-        let npz = open::quiet_npz(&self.file).map_err(Failure::library)?;
+impl ExtractArgs {
+    fn run(&self) -> Result<ExitCode, CliError> {
+        let npz = open::quiet_npz(&self.file).map_err(CliError::library)?;
         let named = self.members.iter().map(|name| npz.member(name));
         let members: Vec<Member<'_>> = match self.members.len() {
             // Of equal names the last counts, as everywhere.
             0 => last_of_each(npz.members(), Member::full_name),
-            _ => named.collect::<npymap::Result<_>>().map_err(Failure::library)?,
+            _ => named.collect::<npymap::Result<_>>().map_err(CliError::library)?,
         };
         let members: Vec<_> =
             members.into_iter().filter(|member| !member.full_name().ends_with('/')).collect();
@@ -115,25 +115,25 @@ impl Extract {
         for (member, target) in members.iter().zip(&targets) {
             match self.extract(member, target, &mut progress) {
                 Err(failure) if is_about_member(&failure) => {
-                    words::error(&failure);
+                    text::error(&failure);
                     damaged += 1;
                 }
                 done => done?,
             }
         }
-        let count = words::plural(members.len() - damaged, "member");
+        let count = text::plural(members.len() - damaged, "member");
         writeln!(io::stdout(), "{}: {count} extracted", safe(self.file.display()))?;
         Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     /// Checks that each file can be made: no two members are to be one file,
     /// none is both a file and a directory, and none is one on the disk.
-    fn check(&self, members: &[Member<'_>], targets: &[PathBuf]) -> Result<(), Failure> {
+    fn check(&self, members: &[Member<'_>], targets: &[PathBuf]) -> Result<(), CliError> {
         let mut names = HashSet::new();
         for (member, target) in members.iter().zip(targets) {
             if !names.insert(target.as_path()) {
                 let reason = "another member has the same path: extract one of them by name";
-                return Err(Failure::Refused { path: self.path_of(member), reason });
+                return Err(CliError::Refused { path: self.path_of(member), reason });
             }
         }
         for (member, target) in members.iter().zip(targets) {
@@ -141,15 +141,15 @@ impl Extract {
             let above = || target.ancestors().skip(1).take_while(inside);
             if above().any(|directory| names.contains(directory)) {
                 let reason = "another member is a file where this one needs a directory: extract one of them by name";
-                return Err(Failure::Refused { path: self.path_of(member), reason });
+                return Err(CliError::Refused { path: self.path_of(member), reason });
             }
             if let Some(file) = above().find(|path| path.exists() && !path.is_dir()) {
                 let reason = "is not a directory: extract to another one with --directory";
-                return Err(Failure::Refused { path: file.to_owned(), reason });
+                return Err(CliError::Refused { path: file.to_owned(), reason });
             }
             if target.is_dir() {
                 let reason = "is a directory: extract to another one with --directory";
-                return Err(Failure::Refused { path: target.clone(), reason });
+                return Err(CliError::Refused { path: target.clone(), reason });
             }
         }
         Ok(())
@@ -160,29 +160,29 @@ impl Extract {
     }
 
     /// The file a member goes to: inside the directory, whatever it is called.
-    fn target(&self, member: &Member<'_>) -> Result<PathBuf, Failure> {
+    fn target(&self, member: &Member<'_>) -> Result<PathBuf, CliError> {
         let name = Path::new(member.full_name());
         let is_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
         if !is_inside || name.as_os_str().is_empty() || member.full_name().contains('\\') {
             let path = self.path_of(member);
             let reason = "its name leads out of the directory: extract it with `npymap convert`";
-            return Err(Failure::Refused { path, reason });
+            return Err(CliError::Refused { path, reason });
         }
         let target = self.directory.join(name);
         match fs::symlink_metadata(&target) {
-            Ok(_) if !self.overwrite => Err(Failure::Exists { path: target }),
+            Ok(_) if !self.overwrite => Err(CliError::Exists { path: target }),
             Ok(found) if found.is_symlink() => {
                 let reason =
                     "is a symbolic link, which may lead out of the directory: remove it first";
-                Err(Failure::Refused { path: target, reason })
+                Err(CliError::Refused { path: target, reason })
             }
             _ => Ok(target),
         }
     }
 
     /// How a file that has the name of a member is treated.
-    fn existing(&self) -> Existing {
-        if self.overwrite { Existing::Replaced(self.wait) } else { Existing::Refused }
+    fn existing(&self) -> IfExists {
+        if self.overwrite { IfExists::Replaced(self.wait) } else { IfExists::Refused }
     }
 
     fn extract(
@@ -190,13 +190,13 @@ impl Extract {
         member: &Member<'_>,
         target: &Path,
         progress: &mut Progress,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CliError> {
         let directory = target.parent().unwrap_or(&self.directory);
-        fs::create_dir_all(directory).map_err(Failure::file(directory, "create"))?;
-        let failed = Failure::file(target, "write");
+        fs::create_dir_all(directory).map_err(CliError::file(directory, "create"))?;
+        let failed = CliError::file(target, "write");
         let draft = Draft::named(target, self.existing())?;
         let mut file = draft.file();
-        let mut from = member.reader().map_err(Failure::library)?;
+        let mut from = member.reader().map_err(CliError::library)?;
         let mut block = vec![0; 1 << 20];
         loop {
             let n = from.read(&mut block).map_err(|error| self.damaged(member, error))?;
@@ -209,26 +209,26 @@ impl Extract {
         draft.commit_unsynced()
     }
 
-    fn damaged(&self, member: &Member<'_>, error: io::Error) -> Failure {
+    fn damaged(&self, member: &Member<'_>, error: io::Error) -> CliError {
         let path = self.path_of(member);
         match error.downcast::<npymap::Error>() {
-            Ok(error) => Failure::At { path, error },
-            Err(error) => Failure::file(&path, "read")(error),
+            Ok(error) => CliError::At { path, error },
+            Err(error) => CliError::file(&path, "read")(error),
         }
     }
 }
 
 /// True when only this member could not be read: the others may be intact,
 /// while a full disk is full for all.
-fn is_about_member(failure: &Failure) -> bool {
+fn is_about_member(failure: &CliError) -> bool {
     matches!(
         failure,
-        Failure::At { .. } | Failure::Library(_) | Failure::File { action: "read", .. }
+        CliError::At { .. } | CliError::Library(_) | CliError::File { action: "read", .. }
     )
 }
 
-impl Verify {
-    fn run(&self) -> Result<ExitCode, Failure> {
+impl VerifyArgs {
+    fn run(&self) -> Result<ExitCode, CliError> {
         let mut failures = 0;
         for path in &self.files {
             failures += self.verify(path)?;
@@ -242,7 +242,7 @@ impl Verify {
         let npz = match open::npz(path, MAX_HEADER_LEN) {
             Ok(npz) => npz,
             Err(error) => {
-                words::error(&error);
+                text::error(&error);
                 self.line(out, path, None, Some(&error))?;
                 return Ok(1);
             }
@@ -252,12 +252,12 @@ impl Verify {
             let checked = member.verify();
             failures += usize::from(checked.is_err());
             if let Err(error) = &checked {
-                words::error(error);
+                text::error(error);
             }
             self.line(out, path, Some(member.name()), checked.err().as_ref())?;
         }
         if !self.json && failures == 0 {
-            let count = words::plural(npz.len(), "member");
+            let count = text::plural(npz.len(), "member");
             writeln!(out, "{}: {count} as stored", safe(path.display()))?;
         }
         Ok(failures)

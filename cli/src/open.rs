@@ -16,7 +16,7 @@ use npymap::{
     tar::Shard,
 };
 
-use crate::place::Place;
+use crate::array_path::ArrayPath;
 use crate::progress;
 
 /// A file to be mapped read-only.
@@ -42,7 +42,7 @@ pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
 }
 
 /// Maps a file, or a member of one, read-only.
-pub(crate) fn array(place: &Place, max_header_len: usize) -> Result<MappedArray> {
+pub(crate) fn array(place: &ArrayPath, max_header_len: usize) -> Result<MappedArray> {
     any(&place.path, max_header_len)?.get(place.member.as_deref())
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn shard(path: &Path) -> Result<Shard> {
 }
 
 /// Maps a `.npy` file, or an array of a `.ten`, read-write.
-pub(crate) fn write_array(place: &Place, max_header_len: usize) -> Result<MappedArrayMut> {
+pub(crate) fn write_array(place: &ArrayPath, max_header_len: usize) -> Result<MappedArrayMut> {
     match &place.member {
         Some(member) => write_ten(&place.path, member),
         None => write(&place.path, &OpenOptions::new().max_header_len(max_header_len)),

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::{DType, OpenOptions, Result, array::RawSpec};
 
+use crate::array_info::RawArrayInfo;
+use crate::error::CliError;
 use crate::escape;
-use crate::failure::Failure;
-use crate::found::FoundRaw;
-use crate::made::{self, Axes, Shape};
-use crate::{described, digest, json, open};
+use crate::new_file::{self, OrderArg, ShapeArg};
+use crate::{describe, digest, json, open};
 
 /// Tells what a file without a header is, taken for an array: NumPy's memmap.
 ///
@@ -25,7 +25,7 @@ Examples:
   npymap raw points.bin --dtype \"[('x', '<f4'), ('y', '<f4')]\"
 
 Exit status: 0 when the file can be taken so, 1 when not, 2 for wrong usage.")]
-pub(crate) struct Raw {
+pub(crate) struct RawArgs {
     /// Any file
     file: PathBuf,
 
@@ -34,8 +34,8 @@ pub(crate) struct Raw {
     dtype: DType,
 
     /// The length of each axis, as a tuple
-    #[arg(long, value_parser = made::shape)]
-    shape: Option<Shape>,
+    #[arg(long, value_parser = new_file::shape)]
+    shape: Option<ShapeArg>,
 
     /// Bytes before the first element
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -43,7 +43,7 @@ pub(crate) struct Raw {
 
     /// Which axis varies fastest: the last one (C) or the first (F)
     #[arg(long, value_enum, default_value = "C", hide_possible_values = true, value_name = "C|F")]
-    order: Axes,
+    order: OrderArg,
 
     /// Print a JSON object
     #[arg(long)]
@@ -55,29 +55,29 @@ pub(crate) struct Raw {
     digest: bool,
 }
 
-impl Raw {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+impl RawArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let found = self.find();
         let out = &mut anstream::stdout().lock();
         if self.json {
-            escape::json_line(out, &json::Line::raw(&self.file, &found))?;
+            escape::json_line(out, &json::JsonEntry::raw(&self.file, &found))?;
         } else if let Ok(found) = &found {
-            described::raw_paragraph(out, &self.file, found)?;
+            describe::raw_paragraph(out, &self.file, found)?;
         }
         out.flush()?;
-        found.map_err(Failure::at(&self.file)).map(|_| ExitCode::SUCCESS)
+        found.map_err(CliError::at(&self.file)).map(|_| ExitCode::SUCCESS)
     }
 
-    fn find(&self) -> Result<FoundRaw> {
+    fn find(&self) -> Result<RawArrayInfo> {
         let order = self.order.into();
         let raw = RawSpec::new(self.dtype.clone()).offset(self.offset).order(order);
         let raw = match &self.shape {
-            Some(Shape(shape)) => raw.shape(shape),
+            Some(ShapeArg(shape)) => raw.shape(shape),
             None => raw,
         };
         let array = open::read(&self.file, &OpenOptions::new().raw(raw))?;
         let layout = array.layout().clone();
         let digest = self.digest.then(|| digest::sha256(&array)).transpose()?;
-        Ok(FoundRaw { layout, order, offset: self.offset, digest })
+        Ok(RawArrayInfo { layout, order, offset: self.offset, digest })
     }
 }

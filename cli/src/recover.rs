@@ -11,11 +11,11 @@ use npymap::{
 };
 use serde_json::json;
 
+use crate::array_path::ArrayPath;
+use crate::error::CliError;
 use crate::escape::{self, safe};
-use crate::failure::Failure;
-use crate::locking::Wait;
-use crate::place::Place;
-use crate::{signals, words};
+use crate::locking::WaitArgs;
+use crate::{signals, text};
 
 /// Makes a file whole after whoever added rows to it died.
 ///
@@ -31,7 +31,7 @@ Programs that don't lock the file, as NumPy, may not write to it meanwhile.
 
 Exit status: 0 when the file is whole, or could be made so; 1 when it can't be,
 2 for wrong usage.")]
-pub(crate) struct Recover {
+pub(crate) struct RecoverArgs {
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Recover {
     zero_fill: bool,
 
     #[command(flatten)]
-    wait: Wait,
+    wait: WaitArgs,
 
     /// Print JSON
     #[arg(long)]
@@ -52,23 +52,23 @@ pub(crate) struct Recover {
     max_header_len: usize,
 
     /// .npy file
-    file: Place,
+    file: ArrayPath,
 }
 
 const MEMBER: &str = "only a .npy file of its own can be recovered: `npymap npz verify` tells which members of an .npz are damaged";
 
-impl Recover {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+impl RecoverArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let path = self.file.alone(MEMBER)?;
         let options =
             RecoverOptions::new().zero_fill(self.zero_fill).max_header_len(self.max_header_len);
-        signals::watch().map_err(Failure::file(path, "open"))?;
+        signals::watch().map_err(CliError::file(path, "open"))?;
         let done = if self.dry_run {
             options.plan(path)
         } else {
             self.wait.locking(path, |locking| options.clone().locking(locking).recover(path))
         };
-        let done = done.map_err(Failure::at(path))?;
+        let done = done.map_err(CliError::at(path))?;
         let out = &mut std::io::stdout();
         if self.json {
             escape::json_line(out, &self.json(path, &done))?;
@@ -80,14 +80,14 @@ impl Recover {
 
     fn words(&self, path: &Path, done: &Recovery) -> String {
         let path = safe(path.display());
-        let (said, shape) = (words::shape(&done.said), words::shape(&done.shape));
+        let (said, shape) = (text::shape(&done.said), text::shape(&done.shape));
         if done.is_whole() {
             return format!("{path}: whole, shape {shape}");
         }
         let (becomes, are) =
             if self.dry_run { ("would become", "would be") } else { ("is now", "are") };
         let (dropped, filled) =
-            (words::bytes_exactly(done.dropped), words::bytes_exactly(done.filled));
+            (text::bytes_exactly(done.dropped), text::bytes_exactly(done.filled));
         match (done.dropped, done.filled) {
             (_, 0) if said == shape => {
                 format!("{path}: shape {shape} stays, {dropped} behind its rows {are} dropped")

@@ -5,9 +5,9 @@ use std::path::Path;
 use npymap::npz::{Compression, Member, NpzWriter};
 use npymap::{MappedArrayMut, source::MapMut};
 
-use crate::change::Asked;
-use crate::draft::{Draft, Existing};
-use crate::failure::Failure;
+use crate::draft::{Draft, IfExists};
+use crate::edit::EditOptions;
+use crate::error::CliError;
 use crate::inputs::last_of_each;
 use crate::open;
 
@@ -16,24 +16,24 @@ use crate::open;
 pub(crate) fn member(
     path: &Path,
     name: &str,
-    asked: Asked,
+    asked: EditOptions,
     change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
-) -> Result<usize, Failure> {
+) -> Result<usize, CliError> {
     // Locked before it is read, so that nothing that others change is lost.
-    let draft = Draft::named(path, Existing::Replaced(asked.wait))?;
-    let npz = open::npz_copy_on_write(path, asked.max_header_len).map_err(Failure::library)?;
-    let meant = npz.member(name).map_err(Failure::library)?;
+    let draft = Draft::named(path, IfExists::Replaced(asked.wait))?;
+    let npz = open::npz_copy_on_write(path, asked.max_header_len).map_err(CliError::library)?;
+    let meant = npz.member(name).map_err(CliError::library)?;
     // What is damaged would be so with a new checksum.
-    npz.verify().map_err(Failure::library)?;
+    npz.verify().map_err(CliError::library)?;
     for member in npz.members() {
-        let is_array = member.header().map_err(Failure::library)?.is_some();
+        let is_array = member.header().map_err(CliError::library)?.is_some();
         if !is_array || member.full_name() == member.name() {
             let reason = "holds more than .npy files, which writing it anew would lose";
-            return Err(Failure::Refused { path: path.to_owned(), reason });
+            return Err(CliError::Refused { path: path.to_owned(), reason });
         }
     }
-    let mut array = meant.open().map_err(Failure::library)?;
-    let count = change(&mut array).map_err(Failure::library)?;
+    let mut array = meant.open().map_err(CliError::library)?;
+    let count = change(&mut array).map_err(CliError::library)?;
     let mut writer = NpzWriter::new(draft.file());
     for member in last_of_each(npz.members(), Member::full_name) {
         writer.compression(if member.is_stored() {
@@ -44,12 +44,12 @@ pub(crate) fn member(
         let written = if same(&member, &meant) {
             writer.write(member.name(), &array)
         } else {
-            let other = member.open().map_err(Failure::library)?;
+            let other = member.open().map_err(CliError::library)?;
             writer.write(member.name(), &other)
         };
-        written.map_err(Failure::at(path))?;
+        written.map_err(CliError::at(path))?;
     }
-    writer.into_inner().map_err(Failure::at(path))?;
+    writer.into_inner().map_err(CliError::at(path))?;
     // What it takes the place of.
     drop((array, npz));
     draft.commit()?;

@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::{Order, Rows, Sampler, npy::MAX_HEADER_LEN};
 
+use crate::array_path::ArrayPath;
 use crate::draft::Draft;
-use crate::ending;
-use crate::failure::Failure;
-use crate::made::Made;
-use crate::place::Place;
-use crate::{open, picked, show};
+use crate::error::CliError;
+use crate::new_file::NewFileArgs;
+use crate::output_format;
+use crate::{elements, open, row_copy};
 
 /// Bytes of rows in memory at once on the way to a file.
 const MEMORY: usize = 256 << 20;
@@ -30,9 +30,9 @@ Examples:
   npymap sample weights.npy -n 5 --json
 
 Exit status: 0 when all was printed or written, 1 when not, 2 for wrong usage.")]
-pub(crate) struct Sample {
+pub(crate) struct SampleArgs {
     /// .npy file, or FILE[MEMBER]
-    file: Place,
+    file: ArrayPath,
 
     /// How many rows
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
@@ -55,24 +55,24 @@ pub(crate) struct Sample {
     json: bool,
 
     #[command(flatten)]
-    made: Made,
+    made: NewFileArgs,
 
     /// The longest header to read, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 }
 
-impl Sample {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+impl SampleArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         if let Some(output) = &self.output {
-            ending::npy(output)?;
+            output_format::npy(output)?;
         }
         let path = self.file.name();
         // It may replace the input, which is locked before it is read.
         let draft = self.output.as_ref().map(|output| Draft::begin(output, self.made.existing()));
         let draft = draft.transpose()?;
-        let array = open::array(&self.file, self.max_header_len).map_err(Failure::at(path))?;
-        let rows = picked::rows(path, &array)?;
+        let array = open::array(&self.file, self.max_header_len).map_err(CliError::at(path))?;
+        let rows = row_copy::rows(path, &array)?;
         let chosen = self.chosen(&rows)?;
         if let Some(draft) = draft {
             let mut shape = rows.shape().to_vec();
@@ -81,18 +81,18 @@ impl Sample {
             }
             let made = self.made.options(Order::C);
             let to = draft.array(rows.dtype(), &shape, &made)?;
-            let written = picked::write(&rows, chosen, to, MEMORY);
-            written.map_err(Failure::at(draft.path()))?;
+            let written = row_copy::write(&rows, chosen, to, MEMORY);
+            written.map_err(CliError::at(draft.path()))?;
             draft.commit()?;
         } else {
             let count = self.rows.saturating_mul(rows.row_len());
-            show::check_count(path, rows.dtype().itemsize(), count)?;
+            elements::check_count(path, rows.dtype().itemsize(), count)?;
             self.print(&rows, &chosen.collect::<Vec<_>>())?;
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn chosen(&self, rows: &Rows) -> Result<impl Iterator<Item = usize> + use<>, Failure> {
+    fn chosen(&self, rows: &Rows) -> Result<impl Iterator<Item = usize> + use<>, CliError> {
         let sampler = if self.replace {
             Sampler::with_replacement(rows.len(), self.rows, self.seed)
         } else {
@@ -105,23 +105,23 @@ impl Sample {
                 rows.len(),
                 self.rows
             );
-            return Err(Failure::Differs { path, what });
+            return Err(CliError::Differs { path, what });
         }
         Ok(sampler.take(self.rows))
     }
 
-    fn print(&self, rows: &Rows, chosen: &[usize]) -> Result<(), Failure> {
-        let failed = Failure::at(self.file.name());
+    fn print(&self, rows: &Rows, chosen: &[usize]) -> Result<(), CliError> {
+        let failed = CliError::at(self.file.name());
         let out = &mut BufWriter::new(std::io::stdout().lock());
         if self.json {
             for row in chosen {
-                let array = picked::array(rows, &[*row]).map_err(&failed)?;
+                let array = row_copy::array(rows, &[*row]).map_err(&failed)?;
                 let row = array.dyn_view().and_then(|all| all.index_axis(0, 0));
-                show::json(out, &row.map_err(&failed)?)?;
+                elements::json(out, &row.map_err(&failed)?)?;
             }
         } else {
-            let array = picked::array(rows, chosen).map_err(&failed)?;
-            show::text(out, &array.dyn_view().map_err(&failed)?)?;
+            let array = row_copy::array(rows, chosen).map_err(&failed)?;
+            elements::text(out, &array.dyn_view().map_err(&failed)?)?;
         }
         out.flush()?;
         Ok(())

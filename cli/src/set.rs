@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::{Indices, MappedArrayMut, Mode, Value, npy::MAX_HEADER_LEN};
 
-use crate::change::Asked;
+use crate::array_path::ArrayPath;
+use crate::edit::EditOptions;
+use crate::error::CliError;
 use crate::escape::safe;
-use crate::failure::Failure;
-use crate::locking::Wait;
-use crate::place::Place;
+use crate::locking::WaitArgs;
 use crate::selection::Selection;
-use crate::words;
+use crate::text;
 
 /// Sets elements to a value, in place.
 ///
@@ -34,13 +34,13 @@ a hyphen goes after `--`.
 
 Exit status: 0 when it was set, 1 when the file, INDEX or VALUE is refused, 2
 for wrong usage.")]
-pub(crate) struct Set {
+pub(crate) struct SetArgs {
     /// Wait until it is on the disk
     #[arg(long)]
     flush: bool,
 
     #[command(flatten)]
-    wait: Wait,
+    wait: WaitArgs,
 
     /// The longest header to read, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
@@ -48,7 +48,7 @@ pub(crate) struct Set {
 
     /// .npy file, or FILE[MEMBER] of an .npz or .ten file; an .npz is written
     /// anew
-    file: Place,
+    file: ArrayPath,
 
     /// Which elements
     #[arg(value_name = "INDEX")]
@@ -58,12 +58,12 @@ pub(crate) struct Set {
     value: String,
 }
 
-impl Set {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+impl SetArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let asked =
-            Asked { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
+            EditOptions { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
         let count = asked.array(&self.file, |array| self.change(array))?;
-        let elements = words::plural(count, "element");
+        let elements = text::plural(count, "element");
         writeln!(std::io::stdout(), "{}: {elements} set", safe(self.file.name().display()))?;
         Ok(ExitCode::SUCCESS)
     }

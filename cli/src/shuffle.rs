@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::{Order, Sampler, npy::MAX_HEADER_LEN};
 
+use crate::array_path::ArrayPath;
 use crate::draft::Draft;
-use crate::ending;
-use crate::failure::Failure;
-use crate::made::Made;
-use crate::place::Place;
-use crate::{open, picked};
+use crate::error::CliError;
+use crate::new_file::NewFileArgs;
+use crate::output_format;
+use crate::{open, row_copy};
 
 /// Puts the rows of an array into random order.
 ///
@@ -31,10 +31,10 @@ their labels stay together.
 
 Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
 usage.")]
-pub(crate) struct Shuffle {
+pub(crate) struct ShuffleArgs {
     /// .npy file, or FILE[MEMBER]
     #[arg(value_name = "IN")]
-    input: Place,
+    input: ArrayPath,
 
     /// The new .npy file
     #[arg(value_name = "OUT")]
@@ -49,26 +49,26 @@ pub(crate) struct Shuffle {
     memory: u32,
 
     #[command(flatten)]
-    made: Made,
+    made: NewFileArgs,
 
     /// The longest header to read, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 }
 
-impl Shuffle {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        ending::npy(&self.output)?;
+impl ShuffleArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        output_format::npy(&self.output)?;
         let path = self.input.name();
         // It may replace the input, which is locked before it is read.
         let draft = Draft::begin(&self.output, self.made.existing())?;
-        let from = open::array(&self.input, self.max_header_len).map_err(Failure::at(path))?;
-        let rows = picked::rows(path, &from)?;
+        let from = open::array(&self.input, self.max_header_len).map_err(CliError::at(path))?;
+        let rows = row_copy::rows(path, &from)?;
         let made = self.made.options(Order::C);
         let to = draft.array(from.dtype(), from.shape(), &made)?;
         let memory = usize::try_from(self.memory).unwrap_or(usize::MAX).saturating_mul(1 << 20);
         let order = Sampler::shuffled(rows.len(), self.seed);
-        picked::write(&rows, order, to, memory).map_err(Failure::at(&self.output))?;
+        row_copy::write(&rows, order, to, memory).map_err(CliError::at(&self.output))?;
         // What it may take the place of.
         drop((rows, from));
         draft.commit()?;

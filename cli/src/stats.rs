@@ -10,17 +10,17 @@ use npymap::ndarray::SliceInfoElem;
 use npymap::{MappedArray, Value, npy::MAX_HEADER_LEN, view::DynView};
 use serde::Serialize;
 
+use crate::array_path::ArrayPath;
+use crate::elements::JsonScalar;
+use crate::error::CliError;
 use crate::escape::{self, safe};
-use crate::failure::Failure;
-use crate::place::Place;
 use crate::progress::Progress;
 use crate::selection::{Selected, Selection};
-use crate::show::Scalar;
 use crate::style::LABEL;
 use crate::summary::{Sum, Summary};
 use crate::table::{self, Column};
 use crate::tiles::{self, Tile};
-use crate::{leaves, open};
+use crate::{leaf_fields, open};
 
 /// Counts elements, and finds their least, mean, greatest and sum.
 ///
@@ -41,7 +41,7 @@ text, and null is what there is none of.
 
 Exit status: 0 when all was read, 1 when the file or INDEX is refused, 2 for
 wrong usage.")]
-pub(crate) struct Stats {
+pub(crate) struct StatsArgs {
     /// Tell every column along this axis by itself, as NumPy's axis=N
     #[arg(long, value_name = "N")]
     axis: Option<usize>,
@@ -55,7 +55,7 @@ pub(crate) struct Stats {
     max_header_len: usize,
 
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
-    file: Place,
+    file: ArrayPath,
 
     /// Of which elements; all without it
     #[arg(value_name = "INDEX")]
@@ -63,7 +63,7 @@ pub(crate) struct Stats {
 }
 
 /// One line of what is told.
-struct Row {
+struct StatsRow {
     field: String,
     /// The column's index, the axis it lies along as `None`.
     index: Option<Vec<Option<usize>>>,
@@ -74,21 +74,21 @@ struct Row {
 /// More columns than these nobody reads, and they might not fit into memory.
 const COLUMNS: usize = 1 << 16;
 
-impl Stats {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
+impl StatsArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let array = open::array(&self.file, self.max_header_len);
-        let array = array.map_err(Failure::at(self.file.name()))?;
-        let all = array.dyn_view().map_err(Failure::at(self.file.name()))?;
+        let array = array.map_err(CliError::at(self.file.name()))?;
+        let all = array.dyn_view().map_err(CliError::at(self.file.name()))?;
         let selected = match &self.selection {
-            Some(selection) => selection.of(&all).map_err(Failure::at(self.file.name()))?,
+            Some(selection) => selection.of(&all).map_err(CliError::at(self.file.name()))?,
             None => Selected::View(all),
         };
-        let view = selected.view().map_err(Failure::at(self.file.name()))?;
+        let view = selected.view().map_err(CliError::at(self.file.name()))?;
         if let Some(axis) = self.axis {
             self.check(&view, axis)?;
         }
         let holes = Holes::new(&array);
-        let rows = self.rows(&view, &holes).map_err(Failure::at(self.file.name()))?;
+        let rows = self.rows(&view, &holes).map_err(CliError::at(self.file.name()))?;
         let out = &mut BufWriter::new(anstream::stdout().lock());
         if self.json {
             self.lines(out, &rows)?;
@@ -99,14 +99,14 @@ impl Stats {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn check(&self, view: &DynView<'_>, axis: usize) -> Result<(), Failure> {
+    fn check(&self, view: &DynView<'_>, axis: usize) -> Result<(), CliError> {
         // Says what is wrong with the axis, if anything is.
-        view.split_at(axis, 0).map_err(Failure::at(self.file.name()))?;
-        let leaves = leaves::of_reals(view).map_err(Failure::at(self.file.name()))?;
+        view.split_at(axis, 0).map_err(CliError::at(self.file.name()))?;
+        let leaves = leaf_fields::of_reals(view).map_err(CliError::at(self.file.name()))?;
         let columns = leaves.iter().map(|(_, leaf)| columns(leaf.shape(), Some(axis)));
         let count = columns.fold(0_usize, usize::saturating_add);
         if count > COLUMNS {
-            return Err(Failure::Columns {
+            return Err(CliError::Columns {
                 path: self.file.name().to_owned(),
                 axis,
                 count,
@@ -117,14 +117,14 @@ impl Stats {
     }
 
     /// Goes through all elements once.
-    fn rows(&self, view: &DynView<'_>, holes: &Holes<'_>) -> npymap::Result<Vec<Row>> {
-        let leaves = leaves::of_reals(view)?;
+    fn rows(&self, view: &DynView<'_>, holes: &Holes<'_>) -> npymap::Result<Vec<StatsRow>> {
+        let leaves = leaf_fields::of_reals(view)?;
         let mut rows = Vec::new();
         let mut firsts = Vec::new();
         for (field, leaf) in &leaves {
             firsts.push(rows.len());
             let empty = Summary::of(&nothing(leaf)?)?;
-            rows.extend((0..columns(leaf.shape(), self.axis)).map(|number| Row {
+            rows.extend((0..columns(leaf.shape(), self.axis)).map(|number| StatsRow {
                 field: field.clone(),
                 index: self.axis.map(|axis| index(leaf.shape(), axis, number)),
                 dtype: leaf.dtype().to_string(),
@@ -138,7 +138,7 @@ impl Stats {
             |tile| {
                 let mut found = Vec::new();
                 let of = if holes.cover(&tile.view) { Summary::of_zeros } else { Summary::of };
-                for ((_, leaf), whole) in leaves::of_reals(&tile.view)?.iter().zip(&leaves) {
+                for ((_, leaf), whole) in leaf_fields::of_reals(&tile.view)?.iter().zip(&leaves) {
                     found.push(self.summaries(leaf, &tile.origin, whole.1.shape(), of)?);
                 }
                 Ok(found)
@@ -176,9 +176,9 @@ impl Stats {
         Ok(found)
     }
 
-    fn lines(&self, out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
-        rows.iter().try_for_each(|Row { field, index, dtype, summary }| {
-            let line = Line {
+    fn lines(&self, out: &mut impl Write, rows: &[StatsRow]) -> std::io::Result<()> {
+        rows.iter().try_for_each(|StatsRow { field, index, dtype, summary }| {
+            let line = JsonStats {
                 path: self.file.path.to_string_lossy(),
                 member: self.file.member.as_deref(),
                 field: Some(field.as_str()).filter(|field| !field.is_empty()),
@@ -188,10 +188,10 @@ impl Stats {
                 nan: summary.nan,
                 nat: summary.nat,
                 infinite: summary.infinite,
-                min: summary.min.clone().map(Scalar),
-                max: summary.max.clone().map(Scalar),
+                min: summary.min.clone().map(JsonScalar),
+                max: summary.max.clone().map(JsonScalar),
                 sum: summary.sum,
-                mean: summary.mean().map(|mean| Scalar(Value::F64(mean))),
+                mean: summary.mean().map(|mean| JsonScalar(Value::F64(mean))),
             };
             escape::json_line(out, &line)
         })
@@ -200,7 +200,7 @@ impl Stats {
 
 /// One line of `--json`.
 #[derive(Debug, Serialize)]
-struct Line<'a> {
+struct JsonStats<'a> {
     path: Cow<'a, str>,
     member: Option<&'a str>,
     field: Option<&'a str>,
@@ -210,10 +210,10 @@ struct Line<'a> {
     nan: Option<usize>,
     nat: Option<usize>,
     infinite: Option<usize>,
-    min: Option<Scalar>,
-    max: Option<Scalar>,
+    min: Option<JsonScalar>,
+    max: Option<JsonScalar>,
     sum: Option<Sum>,
-    mean: Option<Scalar>,
+    mean: Option<JsonScalar>,
 }
 
 /// The holes of an array's file, whose elements are zero and need not be read.
@@ -300,9 +300,9 @@ fn element(index: Option<usize>) -> SliceInfoElem {
 }
 
 /// A figure of a row, if it has one.
-type Figure = fn(&Row) -> Option<String>;
+type CellFn = fn(&StatsRow) -> Option<String>;
 
-const FIGURES: [(&str, Figure); 11] = [
+const FIGURES: [(&str, CellFn); 11] = [
     ("field", |row| Some(safe(&row.field)).filter(|field| !field.is_empty())),
     ("column", |row| row.index.as_deref().map(index_text)),
     ("dtype", |row| Some(row.dtype.clone())),
@@ -323,7 +323,7 @@ fn index_text(index: &[Option<usize>]) -> String {
 
 /// Prints a row for each field or column, without figures that none has; or a
 /// paragraph for each where rows are longer than lines of the terminal.
-fn table(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
+fn table(out: &mut impl Write, rows: &[StatsRow]) -> std::io::Result<()> {
     let shown =
         FIGURES.into_iter().filter(|(_, figure)| rows.iter().any(|row| figure(row).is_some()));
     let shown: Vec<_> = shown.collect();

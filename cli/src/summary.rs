@@ -12,7 +12,7 @@ use npymap::{
 };
 use serde::{Serialize, Serializer};
 
-use crate::show::Scalar;
+use crate::elements::JsonScalar;
 
 /// What is told of a column. What makes no sense for its dtype is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,7 +64,7 @@ impl Serialize for Sum {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
             Sum::Integer(sum) => to.serialize_i128(*sum),
-            Sum::Float(sum) => Scalar(Value::F64(*sum)).serialize(to),
+            Sum::Float(sum) => JsonScalar(Value::F64(*sum)).serialize(to),
         }
     }
 }

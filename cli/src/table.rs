@@ -18,22 +18,22 @@ const NARROWEST: usize = 8;
 pub(crate) struct Column {
     pub(crate) heading: String,
     pub(crate) cells: Vec<String>,
-    side: Side,
-    cut: Cut,
+    side: Alignment,
+    cut: CutSide,
     /// The widest cell so far.
     width: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Side {
+enum Alignment {
     Left,
     Right,
 }
 
 /// The end of a cell that is cut off if the line is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cut {
-    Nothing,
+enum CutSide {
+    Neither,
     Start,
     End,
 }
@@ -46,24 +46,24 @@ impl Column {
             width: width(&heading),
             heading,
             cells: Vec::new(),
-            side: Side::Left,
-            cut: Cut::End,
+            side: Alignment::Left,
+            cut: CutSide::End,
         }
     }
 
     /// A column of paths, whose ends matter most.
     pub(crate) fn paths(heading: impl Into<String>) -> Column {
-        Column { cut: Cut::Start, ..Column::text(heading) }
+        Column { cut: CutSide::Start, ..Column::text(heading) }
     }
 
     /// A column of numbers, to the right and never cut.
     pub(crate) fn numbers(heading: impl Into<String>) -> Column {
-        Column { side: Side::Right, cut: Cut::Nothing, ..Column::text(heading) }
+        Column { side: Alignment::Right, cut: CutSide::Neither, ..Column::text(heading) }
     }
 
     /// A column of indices, whose ends matter most.
     pub(crate) fn indices(heading: impl Into<String>) -> Column {
-        Column { side: Side::Right, ..Column::paths(heading) }
+        Column { side: Alignment::Right, ..Column::paths(heading) }
     }
 
     /// A column of numbers or of text.
@@ -89,7 +89,7 @@ impl Column {
 
     /// Cuts heading and cells to a width of `room`.
     pub(crate) fn shorten(&mut self, room: usize) {
-        let cut = if self.cut == Cut::Start { ending } else { shortened };
+        let cut = if self.cut == CutSide::Start { ending } else { shortened };
         self.heading = cut(&self.heading, room);
         self.cells.iter_mut().for_each(|cell| *cell = cut(cell, room));
         self.width = self.width.min(room);
@@ -114,7 +114,7 @@ pub(crate) fn line_width(columns: &[Column]) -> usize {
 pub(crate) fn fit(columns: &mut [Column], room: usize) {
     loop {
         let excess = line_width(columns).saturating_sub(room);
-        let cuttable = columns.iter_mut().filter(|column| column.cut != Cut::Nothing);
+        let cuttable = columns.iter_mut().filter(|column| column.cut != CutSide::Neither);
         let widest = cuttable.max_by_key(|column| column.width);
         match widest.filter(|column| excess > 0 && column.width > NARROWEST) {
             // Half at most, so that others as wide are cut as well.
@@ -159,8 +159,8 @@ fn line<'a>(
             continue;
         }
         let (before, after) = match column.side {
-            Side::Left => (0, room),
-            Side::Right => (room, 0),
+            Alignment::Left => (0, room),
+            Alignment::Right => (room, 0),
         };
         write!(out, "{:1$}{style}{text}{style:#}", "", spaces + before)?;
         spaces = after + GAP;

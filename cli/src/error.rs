@@ -9,7 +9,7 @@ use npymap::ErrorKind;
 /// Why a command could not do what it was asked, said of the file it is
 /// about.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum CliError {
     /// Standard output takes no more.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
@@ -48,33 +48,33 @@ pub(crate) enum Failure {
     Exists { path: PathBuf },
 }
 
-impl Failure {
+impl CliError {
     /// Says of `path` what the library refused, whatever passing name it
     /// knows the file by.
-    pub(crate) fn at(path: &Path) -> impl Fn(npymap::Error) -> Failure {
+    pub(crate) fn at(path: &Path) -> impl Fn(npymap::Error) -> CliError {
         move |error| match error.kind() {
-            ErrorKind::AlreadyExists => Failure::Exists { path: path.to_owned() },
-            ErrorKind::Locked => Failure::Locked { path: path.to_owned() },
-            _ => Failure::At { path: path.to_owned(), error },
+            ErrorKind::AlreadyExists => CliError::Exists { path: path.to_owned() },
+            ErrorKind::Locked => CliError::Locked { path: path.to_owned() },
+            _ => CliError::At { path: path.to_owned(), error },
         }
     }
 
     /// What the library refused, said of the file it names itself.
-    pub(crate) fn library(error: npymap::Error) -> Failure {
-        Failure::Library(error)
+    pub(crate) fn library(error: npymap::Error) -> CliError {
+        CliError::Library(error)
     }
 
     /// Says of `path` what the system refused.
-    pub(crate) fn file(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Failure {
+    pub(crate) fn file(path: &Path, action: &'static str) -> impl Fn(io::Error) -> CliError {
         move |error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Failure::Exists { path: path.to_owned() },
-            _ => Failure::File { path: path.to_owned(), action, error },
+            io::ErrorKind::AlreadyExists => CliError::Exists { path: path.to_owned() },
+            _ => CliError::File { path: path.to_owned(), action, error },
         }
     }
 
     /// True when whoever read the output has seen enough.
     pub(crate) fn is_broken_pipe(&self) -> bool {
-        matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+        matches!(self, CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 }
 

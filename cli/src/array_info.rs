@@ -3,7 +3,7 @@
 use npymap::{Header, Order, Result, layout::Layout, npy::Version};
 
 /// An array that can be opened.
-pub(crate) struct Found {
+pub(crate) struct ArrayInfo {
     pub(crate) layout: Layout,
     pub(crate) order: Order,
     /// Of the `.npy`, if it is one.
@@ -14,10 +14,10 @@ pub(crate) struct Found {
     pub(crate) digest: Option<String>,
 }
 
-impl Found {
+impl ArrayInfo {
     /// An array with a header of its own.
-    pub(crate) fn npy(header: &Header, data_offset: Option<u64>) -> Result<Found> {
-        Ok(Found {
+    pub(crate) fn npy(header: &Header, data_offset: Option<u64>) -> Result<ArrayInfo> {
+        Ok(ArrayInfo {
             layout: header.layout()?,
             order: header.order,
             version: Some(header.version),
@@ -27,14 +27,14 @@ impl Found {
     }
 
     /// An array of a `.ten` file.
-    pub(crate) fn ten(layout: Layout, data_offset: u64) -> Found {
+    pub(crate) fn ten(layout: Layout, data_offset: u64) -> ArrayInfo {
         let data_offset = Some(data_offset);
-        Found { layout, order: Order::C, version: None, data_offset, digest: None }
+        ArrayInfo { layout, order: Order::C, version: None, data_offset, digest: None }
     }
 }
 
 /// An array without a header that can be opened.
-pub(crate) struct FoundRaw {
+pub(crate) struct RawArrayInfo {
     pub(crate) layout: Layout,
     pub(crate) order: Order,
     /// Where in the file the elements start.
@@ -43,9 +43,9 @@ pub(crate) struct FoundRaw {
     pub(crate) digest: Option<String>,
 }
 
-impl From<&FoundRaw> for Found {
-    fn from(raw: &FoundRaw) -> Found {
-        Found {
+impl From<&RawArrayInfo> for ArrayInfo {
+    fn from(raw: &RawArrayInfo) -> ArrayInfo {
+        ArrayInfo {
             layout: raw.layout.clone(),
             order: raw.order,
             version: None,

@@ -9,15 +9,15 @@ use serde::{Serialize, Serializer};
 
 use crate::escape::{self, escaped};
 
-use crate::failure::Failure;
+use crate::error::CliError;
 
 /// How many elements of no bytes are printed: a header can announce any number.
 const NO_BYTES: usize = 1 << 20;
 
 /// Rejects printing more elements of no bytes than that.
-pub(crate) fn check_count(path: &Path, itemsize: usize, count: usize) -> Result<(), Failure> {
+pub(crate) fn check_count(path: &Path, itemsize: usize, count: usize) -> Result<(), CliError> {
     if itemsize == 0 && count > NO_BYTES {
-        return Err(Failure::NoBytes { path: path.to_owned(), count, most: NO_BYTES });
+        return Err(CliError::NoBytes { path: path.to_owned(), count, most: NO_BYTES });
     }
     Ok(())
 }
@@ -37,7 +37,7 @@ pub(crate) fn text(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
 
 /// Prints elements as JSON, in one line.
 pub(crate) fn json(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
-    let one = |out: &mut _, value: &Value| escape::json(out, &Json(value, view.dtype()));
+    let one = |out: &mut _, value: &Value| escape::json(out, &JsonValue(value, view.dtype()));
     if view.ndim() == 0 {
         view.iter().try_for_each(|value| one(out, &value))?;
         return writeln!(out);
@@ -122,8 +122,8 @@ fn alone(out: &mut impl Write, value: &Value) -> io::Result<()> {
 
 /// An element, or those of a subarray in brackets, on one line.
 pub(crate) fn cell(view: &DynView<'_>) -> String {
-    let mut text = Cut(Vec::new());
-    let between = |out: &mut Cut, _| write!(out, ", ");
+    let mut text = CellBuffer(Vec::new());
+    let between = |out: &mut CellBuffer, _| write!(out, ", ");
     // More than there is room for is an error, and cut off.
     let _ = match view.iter().next() {
         Some(value) if view.ndim() == 0 => alone(&mut text, &value),
@@ -137,9 +137,9 @@ pub(crate) fn cell(view: &DynView<'_>) -> String {
 const CELL: usize = 1 << 14;
 
 /// Text up to the length of a cell.
-struct Cut(Vec<u8>);
+struct CellBuffer(Vec<u8>);
 
-impl Write for Cut {
+impl Write for CellBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = bytes.len().min(CELL - self.0.len());
         self.0.extend(bytes.iter().take(room));
@@ -161,21 +161,21 @@ pub(crate) fn is_number(dtype: &DType) -> bool {
 /// A value of a dtype as JSON, which has no bytes, no NaN and no complex
 /// numbers; dates are text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Json<'a>(pub(crate) &'a Value, pub(crate) &'a DType);
+pub(crate) struct JsonValue<'a>(pub(crate) &'a Value, pub(crate) &'a DType);
 
-impl Serialize for Json<'_> {
+impl Serialize for JsonValue<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Json(value, dtype) = *self;
+        let JsonValue(value, dtype) = *self;
         match value {
             Value::Bool(value) => to.serialize_bool(*value),
             Value::Int(value) => to.serialize_i64(*value),
             Value::UInt(value) => to.serialize_u64(*value),
             Value::F16(_) | Value::F32(_) | Value::F64(_) => number(value, to),
             Value::C64(value) => {
-                to.collect_seq([value.re, value.im].map(|part| Scalar(Value::F32(part))))
+                to.collect_seq([value.re, value.im].map(|part| JsonScalar(Value::F32(part))))
             }
             Value::C128(value) => {
-                to.collect_seq([value.re, value.im].map(|part| Scalar(Value::F64(part))))
+                to.collect_seq([value.re, value.im].map(|part| JsonScalar(Value::F64(part))))
             }
             Value::Bytes(bytes) | Value::Void(bytes) => to.collect_str(&Latin1(bytes)),
             Value::Text(text) => to.serialize_str(text),
@@ -184,12 +184,12 @@ impl Serialize for Json<'_> {
             Value::Record(values) => {
                 let fields = dtype.fields().iter().zip(values);
                 to.collect_map(
-                    fields.map(|(field, value)| (field.name(), Json(value, &field.dtype))),
+                    fields.map(|(field, value)| (field.name(), JsonValue(value, &field.dtype))),
                 )
             }
             Value::Array(values) => {
                 let base = dtype.subarray().map_or(dtype, |(base, _)| base);
-                to.collect_seq(values.iter().map(|value| Json(value, base)))
+                to.collect_seq(values.iter().map(|value| JsonValue(value, base)))
             }
             _ => to.collect_str(value),
         }
@@ -198,11 +198,11 @@ impl Serialize for Json<'_> {
 
 /// A number, a date or a time difference as JSON.
 #[derive(Clone, Debug)]
-pub(crate) struct Scalar(pub(crate) Value);
+pub(crate) struct JsonScalar(pub(crate) Value);
 
-impl Serialize for Scalar {
+impl Serialize for JsonScalar {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        Json(&self.0, &DType::of::<u8>()).serialize(to)
+        JsonValue(&self.0, &DType::of::<u8>()).serialize(to)
     }
 }
 

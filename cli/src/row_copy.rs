@@ -4,12 +4,12 @@ use std::path::Path;
 
 use npymap::{DType, MappedArray, MappedArrayMut, Order, Result, Rows, layout::Layout};
 
-use crate::failure::Failure;
+use crate::error::CliError;
 use crate::progress::Progress;
 
 /// Opens an array for reading its rows.
-pub(crate) fn rows(path: &Path, array: &MappedArray) -> Result<Rows, Failure> {
-    array.rows().map_err(Failure::at(path))
+pub(crate) fn rows(path: &Path, array: &MappedArray) -> Result<Rows, CliError> {
+    array.rows().map_err(CliError::at(path))
 }
 
 /// Bytes of a row.

@@ -3,52 +3,52 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
+use crate::error::CliError;
 
 /// A file, and the member of it that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ArrayPath {
     /// As it was given.
     whole: PathBuf,
     pub(crate) path: PathBuf,
     pub(crate) member: Option<String>,
 }
 
-impl From<OsString> for Place {
+impl From<OsString> for ArrayPath {
     /// Parts a text at the last bracket behind which a file's name ends; the
     /// names of files and members may have brackets too, and the whole text may
     /// be the name of a file.
-    fn from(text: OsString) -> Place {
+    fn from(text: OsString) -> ArrayPath {
         let place = text.to_str().and_then(|text| parted(text, Path::is_file));
         place.unwrap_or_else(|| {
             let path = PathBuf::from(text);
-            Place { whole: path.clone(), path, member: None }
+            ArrayPath { whole: path.clone(), path, member: None }
         })
     }
 }
 
-fn parted(text: &str, is_file: impl Fn(&Path) -> bool) -> Option<Place> {
+fn parted(text: &str, is_file: impl Fn(&Path) -> bool) -> Option<ArrayPath> {
     let inner = text.strip_suffix(']').filter(|_| !is_file(Path::new(text)))?;
     let parts = inner.match_indices('[').map(|(at, _)| inner.split_at(at));
     let parts: Vec<_> = parts.filter(|(path, _)| !path.is_empty()).collect();
     let there = parts.iter().rev().find(|(path, _)| is_file(Path::new(path)));
     let (path, member) = there.or(parts.first())?;
     let member = Some(member.strip_prefix('[')?.to_owned());
-    Some(Place { whole: text.into(), path: path.into(), member })
+    Some(ArrayPath { whole: text.into(), path: path.into(), member })
 }
 
-impl Place {
+impl ArrayPath {
     /// The file, when no member of it is meant; `reason` says why that would
     /// be refused.
-    pub(crate) fn alone(&self, reason: &'static str) -> Result<&Path, Failure> {
+    pub(crate) fn alone(&self, reason: &'static str) -> Result<&Path, CliError> {
         match self.member {
             None => Ok(&self.path),
-            Some(_) => Err(Failure::Refused { path: self.whole.clone(), reason }),
+            Some(_) => Err(CliError::Refused { path: self.whole.clone(), reason }),
         }
     }
 
     /// An error when a member is named where a file is to be made.
-    pub(crate) fn no_member(&self) -> Result<(), Failure> {
+    pub(crate) fn no_member(&self) -> Result<(), CliError> {
         let extension = self.path.extension().and_then(OsStr::to_str);
         if !matches!(extension, Some("npz" | "ten" | "tb" | "tar")) {
             return Ok(());

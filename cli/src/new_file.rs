@@ -4,12 +4,12 @@
 use clap::{Args, ValueEnum};
 use npymap::{CreateOptions, Order, npy::Version};
 
-use crate::draft::Existing;
-use crate::locking::Wait;
+use crate::draft::IfExists;
+use crate::locking::WaitArgs;
 
 /// How a new file is made.
 #[derive(Debug, Args)]
-pub(crate) struct Made {
+pub(crate) struct NewFileArgs {
     /// The version of the format; without it, the first that holds the header
     #[arg(long, value_name = "1|2|3", value_parser = version)]
     pub(crate) version: Option<Version>,
@@ -19,13 +19,13 @@ pub(crate) struct Made {
     pub(crate) overwrite: bool,
 
     #[command(flatten)]
-    wait: Wait,
+    wait: WaitArgs,
 }
 
-impl Made {
+impl NewFileArgs {
     /// How a file that has the name of the new one is treated.
-    pub(crate) fn existing(&self) -> Existing {
-        if self.overwrite { Existing::Replaced(self.wait) } else { Existing::Refused }
+    pub(crate) fn existing(&self) -> IfExists {
+        if self.overwrite { IfExists::Replaced(self.wait) } else { IfExists::Refused }
     }
 
     /// The same for the library.
@@ -40,7 +40,7 @@ impl Made {
 
 /// Which axis varies fastest.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Axes {
+pub(crate) enum OrderArg {
     /// The last one
     #[value(name = "C", alias = "c")]
     C,
@@ -49,11 +49,11 @@ pub(crate) enum Axes {
     F,
 }
 
-impl From<Axes> for Order {
-    fn from(axes: Axes) -> Order {
+impl From<OrderArg> for Order {
+    fn from(axes: OrderArg) -> Order {
         match axes {
-            Axes::C => Order::C,
-            Axes::F => Order::F,
+            OrderArg::C => Order::C,
+            OrderArg::F => Order::F,
         }
     }
 }
@@ -69,10 +69,10 @@ fn version(text: &str) -> Result<Version, &'static str> {
 
 /// The length of each axis of a new array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shape(pub(crate) Vec<usize>);
+pub(crate) struct ShapeArg(pub(crate) Vec<usize>);
 
 /// Reads `(3, 4)`, `(3,)`, `()`, or `3, 4`.
-pub(crate) fn shape(text: &str) -> Result<Shape, &'static str> {
+pub(crate) fn shape(text: &str) -> Result<ShapeArg, &'static str> {
     let text = text.trim();
     let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     if inner.is_none() && text.is_empty() {
@@ -80,11 +80,11 @@ pub(crate) fn shape(text: &str) -> Result<Shape, &'static str> {
     }
     let inner = inner.unwrap_or(text).trim();
     if inner.is_empty() {
-        return Ok(Shape(Vec::new()));
+        return Ok(ShapeArg(Vec::new()));
     }
     let axes = inner.strip_suffix(',').unwrap_or(inner).split(',');
     let axes = axes.map(|axis| axis.trim().parse().map_err(|_| SHAPE));
-    axes.collect::<Result<_, _>>().map(Shape)
+    axes.collect::<Result<_, _>>().map(ShapeArg)
 }
 
 const SHAPE: &str = "expected a shape such as '(3, 4)', '(3,)' or '()'";
@@ -104,7 +104,7 @@ mod tests {
             ("()", vec![]),
             ("(0, 4294967295)", vec![0, 4_294_967_295]),
         ] {
-            assert_eq!(shape(text), Ok(Shape(expected)), "{text}");
+            assert_eq!(shape(text), Ok(ShapeArg(expected)), "{text}");
         }
         for text in ["", "(", "(3", "3)", "-1", "(3, -4)", "(,)", "3,,4", "a", "1.5", "((3))"] {
             assert_eq!(shape(text), Err(SHAPE), "{text}");

@@ -6,28 +6,28 @@ use std::path::{Path, PathBuf};
 
 use npymap::{ByteOrder, DType, Order, any::Format, dtype::Kind, layout::Layout};
 
+use crate::array_info::{ArrayInfo, RawArrayInfo};
+use crate::array_path::ArrayPath;
 use crate::escape::safe;
-use crate::found::{Found, FoundRaw};
-use crate::members::{Name, What};
-use crate::place::Place;
+use crate::inspect::{EntryContent, MemberName};
 use crate::style::{HEADING, LABEL};
 use crate::table::{self, Column};
-use crate::words::{self, bytes, plural, shape};
+use crate::text::{self, bytes, plural, shape};
 
 /// What is said of an array, or of what stands where one could.
-pub(crate) struct Row {
+pub(crate) struct DescribedEntry {
     pub(crate) path: PathBuf,
     pub(crate) format: Format,
-    pub(crate) member: Option<Name>,
+    pub(crate) member: Option<MemberName>,
     pub(crate) info: Option<String>,
-    pub(crate) what: What,
+    pub(crate) what: EntryContent,
 }
 
-impl Row {
-    fn array(&self) -> Option<&Found> {
+impl DescribedEntry {
+    fn array(&self) -> Option<&ArrayInfo> {
         match &self.what {
-            What::Array(found) => Some(found),
-            What::Other => None,
+            EntryContent::Array(found) => Some(found),
+            EntryContent::Other => None,
         }
     }
 
@@ -45,23 +45,27 @@ impl Row {
 }
 
 /// Says that files hold nothing.
-pub(crate) fn empty(out: &mut impl Write, files: &[Place]) -> io::Result<()> {
+pub(crate) fn empty(out: &mut impl Write, files: &[ArrayPath]) -> io::Result<()> {
     files.iter().try_for_each(|file| writeln!(out, "{}: no arrays", safe(file.name().display())))
 }
 
 /// Describes one array in a few lines.
-pub(crate) fn paragraph(out: &mut impl Write, row: &Row) -> io::Result<()> {
+pub(crate) fn paragraph(out: &mut impl Write, row: &DescribedEntry) -> io::Result<()> {
     let member = row.member.as_ref().map(|member| format!("[{member}]")).unwrap_or_default();
     let name = format!("{}{member}", safe(row.path.display()));
-    let What::Array(found) = &row.what else {
+    let EntryContent::Array(found) = &row.what else {
         return writeln!(out, "{HEADING}{name}{HEADING:#}\n  no array");
     };
-    lines(out, &name, words::format(row.format), row.info.as_deref(), found)
+    lines(out, &name, text::format(row.format), row.info.as_deref(), found)
 }
 
 /// Describes an array without a header.
-pub(crate) fn raw_paragraph(out: &mut impl Write, path: &Path, array: &FoundRaw) -> io::Result<()> {
-    lines(out, &safe(path.display()), "raw", None, &Found::from(array))
+pub(crate) fn raw_paragraph(
+    out: &mut impl Write,
+    path: &Path,
+    array: &RawArrayInfo,
+) -> io::Result<()> {
+    lines(out, &safe(path.display()), "raw", None, &ArrayInfo::from(array))
 }
 
 fn lines(
@@ -69,9 +73,9 @@ fn lines(
     name: &str,
     format: &str,
     info: Option<&str>,
-    found: &Found,
+    found: &ArrayInfo,
 ) -> io::Result<()> {
-    let Found { layout, order: axes, version, data_offset, digest } = found;
+    let ArrayInfo { layout, order: axes, version, data_offset, digest } = found;
     let version = version.map(|version| format!(" {version}")).unwrap_or_default();
     let place = match data_offset {
         Some(offset) => format!("{format}{version}, elements from byte {offset}"),
@@ -131,15 +135,15 @@ fn add_fields(columns: &mut [Column], before: &str, start: usize, dtype: &DType)
 }
 
 /// Describes several arrays, a row each.
-pub(crate) fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+pub(crate) fn table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::Result<()> {
     let members = rows.iter().any(|row| row.member.is_some());
     let infos = rows.iter().any(|row| row.info.as_ref().is_some_and(|info| !info.is_empty()));
     let digests = rows.iter().any(|row| row.array().is_some_and(|found| found.digest.is_some()));
     let columns = [
         (true, Column::paths("file"), rows.iter().map(|row| safe(row.path.display())).collect()),
-        (members, Column::paths("member"), rows.iter().map(Row::member_name).collect()),
-        (infos, Column::text("info"), rows.iter().map(Row::info_text).collect()),
-        (true, Column::text("dtype"), rows.iter().map(Row::dtype_text).collect()),
+        (members, Column::paths("member"), rows.iter().map(DescribedEntry::member_name).collect()),
+        (infos, Column::text("info"), rows.iter().map(DescribedEntry::info_text).collect()),
+        (true, Column::text("dtype"), rows.iter().map(DescribedEntry::dtype_text).collect()),
         (true, Column::text("shape"), cells(rows, |found| shape(found.layout.shape()))),
         (true, Column::text("order"), cells(rows, |found| order(found.order).to_owned())),
         (true, Column::numbers("size"), cells(rows, |found| bytes(found.layout.nbytes()))),
@@ -166,11 +170,11 @@ pub(crate) fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
 }
 
 /// A cell for each array, and empty ones for other members.
-fn cells(rows: &[Row], cell: impl Fn(&Found) -> String) -> Vec<String> {
+fn cells(rows: &[DescribedEntry], cell: impl Fn(&ArrayInfo) -> String) -> Vec<String> {
     rows.iter().map(|row| row.array().map(&cell).unwrap_or_default()).collect()
 }
 
-fn elements(found: &Found) -> String {
+fn elements(found: &ArrayInfo) -> String {
     found.data_offset.map_or("deflated".to_owned(), |offset| format!("from byte {offset}"))
 }
 

@@ -12,13 +12,13 @@ use npymap::{
 
 use crate::cast;
 use crate::draft::Draft;
-use crate::failure::Failure;
+use crate::error::CliError;
 use crate::inputs::Input;
 use crate::progress::Progress;
 
 /// What an archive's members become.
 #[derive(Clone, Debug)]
-pub(crate) struct Stored {
+pub(crate) struct MemberOptions {
     pub(crate) bytes: Option<ByteOrder>,
     pub(crate) order: Option<Order>,
     pub(crate) dtype: Option<DType>,
@@ -35,15 +35,19 @@ pub(crate) fn order(asked: Option<Order>, layout: &Layout) -> Order {
 }
 
 /// Writes an `.npz` archive.
-pub(crate) fn npz(draft: &Draft, inputs: &[Input<'_>], stored: &Stored) -> Result<(), Failure> {
+pub(crate) fn npz(
+    draft: &Draft,
+    inputs: &[Input<'_>],
+    stored: &MemberOptions,
+) -> Result<(), CliError> {
     let path = draft.path();
     let mut writer = NpzWriter::new(draft.file());
     writer.compression(stored.compression);
     for input in inputs {
-        let array = (input.open)().map_err(Failure::library)?;
+        let array = (input.open)().map_err(CliError::library)?;
         member(path, &mut writer, &input.name, array, stored)?;
     }
-    writer.into_inner().map(drop).map_err(Failure::at(path))
+    writer.into_inner().map(drop).map_err(CliError::at(path))
 }
 
 fn member(
@@ -51,22 +55,22 @@ fn member(
     writer: &mut NpzWriter<&File>,
     name: &str,
     array: MappedArray,
-    stored: &Stored,
-) -> Result<(), Failure> {
+    stored: &MemberOptions,
+) -> Result<(), CliError> {
     let order = order(stored.order, array.layout());
-    let array = casted(array, stored).map_err(Failure::library)?;
+    let array = casted(array, stored).map_err(CliError::library)?;
     let dtype = array.dtype();
     let dtype = stored.bytes.map_or(dtype.clone(), |bytes| dtype.with_byte_order(bytes));
     let member = writer.begin(name, &dtype, array.shape(), order);
-    let mut member = member.map_err(Failure::at(path))?;
+    let mut member = member.map_err(CliError::at(path))?;
     let mut progress = Progress::new(array.nbytes());
-    let blocks = in_order(&array, order, stored.bytes).map_err(Failure::library)?;
+    let blocks = in_order(&array, order, stored.bytes).map_err(CliError::library)?;
     let written = blocks.try_for_each(|block| {
         progress.add(block.len());
         member.write_all(block)
     });
-    written.map_err(Failure::file(path, "write"))?;
-    member.finish().map_err(Failure::at(path))
+    written.map_err(CliError::file(path, "write"))?;
+    member.finish().map_err(CliError::at(path))
 }
 
 /// The bytes of all elements in an order of axes, and in a byte order if one is
@@ -92,22 +96,22 @@ pub(crate) fn ten(
     draft: &Draft,
     inputs: &[Input<'_>],
     options: &TenWriteOptions,
-    stored: &Stored,
-) -> Result<(), Failure> {
+    stored: &MemberOptions,
+) -> Result<(), CliError> {
     let path = draft.path();
     let mut to = BufWriter::new(draft.file());
     // One map at a time: a process may have some 65,000.
     for input in inputs {
-        let array = casted((input.open)().map_err(Failure::library)?, stored);
-        let array = array.map_err(Failure::library)?;
+        let array = casted((input.open)().map_err(CliError::library)?, stored);
+        let array = array.map_err(CliError::library)?;
         let options = options.clone().infos(&[&input.name]);
-        options.write(&mut to, &[&array]).map_err(Failure::at(path))?;
+        options.write(&mut to, &[&array]).map_err(CliError::at(path))?;
     }
-    to.flush().map_err(Failure::file(path, "write"))
+    to.flush().map_err(CliError::file(path, "write"))
 }
 
 /// The array as the dtype that is asked for, in memory if it has another.
-fn casted(array: MappedArray, stored: &Stored) -> npymap::Result<MappedArray> {
+fn casted(array: MappedArray, stored: &MemberOptions) -> npymap::Result<MappedArray> {
     let Some(dtype) = stored.dtype.as_ref().filter(|&dtype| dtype != array.dtype()) else {
         return Ok(array);
     };

@@ -11,58 +11,58 @@ use npymap::{
     ten::{Ten, TenHeader},
 };
 
+use crate::array_info::ArrayInfo;
+use crate::array_path::ArrayPath;
 use crate::escape::escaped;
-use crate::found::Found;
-use crate::place::Place;
-use crate::{digest, open, words};
+use crate::{digest, open, text};
 
 /// One array, or what stands where one could.
-pub(crate) struct Item {
+pub(crate) struct FileEntry {
     pub(crate) format: Format,
-    pub(crate) member: Option<Name>,
+    pub(crate) member: Option<MemberName>,
     /// The info of an array in a `.ten` file.
     pub(crate) info: Option<String>,
-    pub(crate) what: Result<What>,
+    pub(crate) what: Result<EntryContent>,
 }
 
 /// What a member is called.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(untagged)]
-pub(crate) enum Name {
+pub(crate) enum MemberName {
     Text(String),
     Position(usize),
 }
 
-impl std::fmt::Display for Name {
+impl std::fmt::Display for MemberName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Name::Text(name) => f.write_str(&escaped(name)),
-            Name::Position(at) => at.fmt(f),
+            MemberName::Text(name) => f.write_str(&escaped(name)),
+            MemberName::Position(at) => at.fmt(f),
         }
     }
 }
 
 /// What a member is.
-pub(crate) enum What {
-    Array(Box<Found>),
+pub(crate) enum EntryContent {
+    Array(Box<ArrayInfo>),
     /// No array.
     Other,
 }
 
-impl What {
-    fn array(found: Found) -> What {
-        What::Array(Box::new(found))
+impl EntryContent {
+    fn array(found: ArrayInfo) -> EntryContent {
+        EntryContent::Array(Box::new(found))
     }
 }
 
 /// What is asked of each array.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Inspector {
     pub(crate) max_header_len: usize,
     pub(crate) digest: bool,
 }
 
-impl Asked {
+impl Inspector {
     pub(crate) fn options(self) -> OpenOptions {
         OpenOptions::new().max_header_len(self.max_header_len)
     }
@@ -71,8 +71,8 @@ impl Asked {
     /// What can't be opened is told like the others.
     pub(crate) fn each<E>(
         self,
-        place: &Place,
-        tell: &mut impl FnMut(Item) -> Result<(), E>,
+        place: &ArrayPath,
+        tell: &mut impl FnMut(FileEntry) -> Result<(), E>,
     ) -> Result<(), E> {
         let done = match open::format(&place.path) {
             Err(error) => Err(error),
@@ -80,22 +80,22 @@ impl Asked {
             Ok(Format::Ten) => self.ten(place, tell),
             Ok(Format::Tar) => self.tar(place, tell),
             Ok(format) if place.member.is_none() => {
-                let what = self.npy(&place.path).map(What::array);
-                return tell(Item { format, member: None, info: None, what });
+                let what = self.npy(&place.path).map(EntryContent::array);
+                return tell(FileEntry { format, member: None, info: None, what });
             }
             // Says why it has no members.
             Ok(_) => open::array(place, self.max_header_len).map(|_| Ok(())),
         };
         done.unwrap_or_else(|error| {
-            let member = place.member.clone().map(Name::Text);
-            tell(Item { format: Format::Npy, member, info: None, what: Err(error) })
+            let member = place.member.clone().map(MemberName::Text);
+            tell(FileEntry { format: Format::Npy, member, info: None, what: Err(error) })
         })
     }
 
-    fn npy(self, path: &Path) -> Result<Found> {
+    fn npy(self, path: &Path) -> Result<ArrayInfo> {
         let header = self.options().header(&Source::read(path)?)?;
         let offset = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
-        let mut found = Found::npy(&header, Some(offset))?;
+        let mut found = ArrayInfo::npy(&header, Some(offset))?;
         if self.digest {
             found.digest = Some(digest::sha256(&open::read(path, &self.options())?)?);
         }
@@ -104,8 +104,8 @@ impl Asked {
 
     fn npz<E>(
         self,
-        place: &Place,
-        tell: &mut impl FnMut(Item) -> Result<(), E>,
+        place: &ArrayPath,
+        tell: &mut impl FnMut(FileEntry) -> Result<(), E>,
     ) -> Result<Result<(), E>> {
         let npz = open::npz(&place.path, self.max_header_len)?;
         let members: Vec<_> = match &place.member {
@@ -114,15 +114,15 @@ impl Asked {
         };
         for member in members {
             let found = || {
-                let Some(header) = member.header()? else { return Ok(What::Other) };
-                let mut found = Found::npy(&header, member.data_offset()?)?;
+                let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
+                let mut found = ArrayInfo::npy(&header, member.data_offset()?)?;
                 if self.digest {
                     found.digest = Some(digest::sha256(&member.open()?)?);
                 }
-                Ok(What::array(found))
+                Ok(EntryContent::array(found))
             };
-            let name = Some(Name::Text(member.name().to_owned()));
-            let item = Item { format: Format::Npz, member: name, info: None, what: found() };
+            let name = Some(MemberName::Text(member.name().to_owned()));
+            let item = FileEntry { format: Format::Npz, member: name, info: None, what: found() };
             if let Err(error) = tell(item) {
                 return Ok(Err(error));
             }
@@ -132,8 +132,8 @@ impl Asked {
 
     fn ten<E>(
         self,
-        place: &Place,
-        tell: &mut impl FnMut(Item) -> Result<(), E>,
+        place: &ArrayPath,
+        tell: &mut impl FnMut(FileEntry) -> Result<(), E>,
     ) -> Result<Result<(), E>> {
         let ten = open::ten(&place.path)?;
         let asked = place.member.as_deref().map(|name| ten.index(name)).transpose()?;
@@ -141,11 +141,11 @@ impl Asked {
             if asked.is_some_and(|asked| asked != index) {
                 continue;
             }
-            let item = Item {
+            let item = FileEntry {
                 format: Format::Ten,
-                member: Some(Name::Position(index)),
+                member: Some(MemberName::Position(index)),
                 info: Some(info.to_owned()),
-                what: self.ten_array(&ten, index).map(What::array),
+                what: self.ten_array(&ten, index).map(EntryContent::array),
             };
             if let Err(error) = tell(item) {
                 return Ok(Err(error));
@@ -154,10 +154,10 @@ impl Asked {
         Ok(Ok(()))
     }
 
-    fn ten_array(self, ten: &Ten, index: usize) -> Result<Found> {
+    fn ten_array(self, ten: &Ten, index: usize) -> Result<ArrayInfo> {
         let offset = ten.data_offset(index)?;
         let array = ten.get(index)?;
-        let mut found = Found::ten(array.layout().clone(), offset);
+        let mut found = ArrayInfo::ten(array.layout().clone(), offset);
         if self.digest {
             found.digest = Some(digest::sha256(&array)?);
         }
@@ -166,8 +166,8 @@ impl Asked {
 
     fn tar<E>(
         self,
-        place: &Place,
-        tell: &mut impl FnMut(Item) -> Result<(), E>,
+        place: &ArrayPath,
+        tell: &mut impl FnMut(FileEntry) -> Result<(), E>,
     ) -> Result<Result<(), E>> {
         let shard = open::shard(&place.path)?;
         for item in self.shard(&shard, place.member.as_deref())? {
@@ -179,24 +179,24 @@ impl Asked {
     }
 
     /// The arrays of a tar file: each `.npy`, and each array of each `.ten`.
-    fn shard(self, shard: &Shard, asked: Option<&str>) -> Result<Vec<Item>> {
+    fn shard(self, shard: &Shard, asked: Option<&str>) -> Result<Vec<FileEntry>> {
         let item = |name, info, what| {
-            let member = Some(Name::Text(name));
-            Item { format: Format::Tar, member, info, what }
+            let member = Some(MemberName::Text(name));
+            FileEntry { format: Format::Tar, member, info, what }
         };
         let mut found = Vec::new();
         for member in meant(shard, asked)? {
             let name = member.name().to_owned();
             if !member.is_ten()? {
                 let what = || {
-                    let Some(header) = member.header()? else { return Ok(What::Other) };
+                    let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
                     let start = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
                     let offset = member.offset().saturating_add(start);
-                    let mut found = Found::npy(&header, Some(offset))?;
+                    let mut found = ArrayInfo::npy(&header, Some(offset))?;
                     if self.digest {
                         found.digest = Some(digest::sha256(&member.open()?)?);
                     }
-                    Ok(What::array(found))
+                    Ok(EntryContent::array(found))
                 };
                 found.push(item(name, None, what()));
                 continue;
@@ -210,7 +210,7 @@ impl Asked {
             };
             for (index, info) in ten.infos().enumerate() {
                 if is_meant(asked, &name, &ten, index) {
-                    let what = self.ten_array(&ten, index).map(What::array);
+                    let what = self.ten_array(&ten, index).map(EntryContent::array);
                     found.push(item(format!("{name}[{index}]"), Some(info.to_owned()), what));
                 }
             }
@@ -224,7 +224,7 @@ impl Asked {
 
     /// The text of each header of a file, as it stands there; those of a
     /// `.ten`, which are no text, as a Python literal.
-    pub(crate) fn header_texts(self, place: &Place) -> Result<Vec<Result<String>>> {
+    pub(crate) fn header_texts(self, place: &ArrayPath) -> Result<Vec<Result<String>>> {
         match open::format(&place.path)? {
             Format::Npz => self.npz_texts(place),
             Format::Ten => {
@@ -244,7 +244,7 @@ impl Asked {
         }
     }
 
-    fn npz_texts(self, place: &Place) -> Result<Vec<Result<String>>> {
+    fn npz_texts(self, place: &ArrayPath) -> Result<Vec<Result<String>>> {
         let npz = open::npz(&place.path, self.max_header_len)?;
         let members: Vec<_> = match &place.member {
             Some(name) => vec![npz.member(name)?],
@@ -257,7 +257,7 @@ impl Asked {
         Ok(arrays.map(read).collect())
     }
 
-    fn tar_texts(self, place: &Place) -> Result<Vec<Result<String>>> {
+    fn tar_texts(self, place: &ArrayPath) -> Result<Vec<Result<String>>> {
         let shard = open::shard(&place.path)?;
         let asked = place.member.as_deref();
         let mut texts = Vec::new();
@@ -320,6 +320,6 @@ fn text(text: &HeaderText<'_>) -> String {
 fn literal(header: &TenHeader) -> String {
     let code = header.dtype.to_string();
     let code = code.trim_matches(['\'', '<', '|']);
-    let (info, shape) = (header.info.escape_default(), words::shape(&header.shape));
+    let (info, shape) = (header.info.escape_default(), text::shape(&header.shape));
     format!("{{'code': '{code}', 'info': '{info}', 'shape': {shape}}}")
 }

@@ -2,44 +2,44 @@
 
 use npymap::{MappedArrayMut, any::Format, source::FileLock};
 
-use crate::failure::Failure;
-use crate::locking::Wait;
-use crate::place::Place;
+use crate::array_path::ArrayPath;
+use crate::error::CliError;
+use crate::locking::WaitArgs;
 use crate::{open, rewrite};
 
 const REFUSED: &str = "can't be changed: name an array of an .npz or .ten as FILE[MEMBER], take one out of a tar file with `npymap convert`";
 
 /// What is asked of every change.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct EditOptions {
     /// Wait until it is on the disk.
     pub(crate) flush: bool,
     pub(crate) max_header_len: usize,
-    pub(crate) wait: Wait,
+    pub(crate) wait: WaitArgs,
 }
 
-impl Asked {
+impl EditOptions {
     /// Changes an array, and returns what `change` does: in place, or, if it
     /// is a member of an `.npz`, by writing the archive anew.
     pub(crate) fn array(
         self,
-        place: &Place,
+        place: &ArrayPath,
         change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
-    ) -> Result<usize, Failure> {
-        let Place { path, member, .. } = place;
-        let format = open::format(path).map_err(Failure::library)?;
+    ) -> Result<usize, CliError> {
+        let ArrayPath { path, member, .. } = place;
+        let format = open::format(path).map_err(CliError::library)?;
         match (format, member) {
             (Format::Npy, None) | (Format::Ten, Some(_)) => {
-                self.in_place(place, change).map_err(Failure::at(place.name()))
+                self.in_place(place, change).map_err(CliError::at(place.name()))
             }
             (Format::Npz, Some(name)) => rewrite::member(path, name, self, change),
-            _ => Err(Failure::Refused { path: place.name().to_owned(), reason: REFUSED }),
+            _ => Err(CliError::Refused { path: place.name().to_owned(), reason: REFUSED }),
         }
     }
 
     fn in_place(
         self,
-        place: &Place,
+        place: &ArrayPath,
         change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
     ) -> npymap::Result<usize> {
         let path = &place.path;

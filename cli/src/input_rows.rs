@@ -4,13 +4,13 @@ use std::path::Path;
 
 use npymap::{ByteOrder, DType, MappedArray, Order, view::DynView};
 
-use crate::failure::Failure;
+use crate::array_path::ArrayPath;
+use crate::error::CliError;
 use crate::open;
-use crate::place::Place;
-use crate::{outputs, words};
+use crate::{archive_output, text};
 
 /// Rows of a file, as another file will store them.
-pub(crate) struct Rows {
+pub(crate) struct InputRows {
     array: MappedArray,
     /// The byte order of the file they are for; `None` keeps their own.
     byte_order: Option<ByteOrder>,
@@ -19,7 +19,7 @@ pub(crate) struct Rows {
 }
 
 /// What rows have to be.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct RowSpec<'a> {
     /// The file they are for.
     pub(crate) path: &'a Path,
     pub(crate) dtype: &'a DType,
@@ -28,13 +28,17 @@ pub(crate) struct Wanted<'a> {
     pub(crate) axis: usize,
 }
 
-impl Wanted<'_> {
+impl RowSpec<'_> {
     /// Opens a file and checks that it has such rows; one without the axis
     /// they are counted on is one.
-    pub(crate) fn open(&self, place: &Place, max_header_len: usize) -> Result<Rows, Failure> {
+    pub(crate) fn open(
+        &self,
+        place: &ArrayPath,
+        max_header_len: usize,
+    ) -> Result<InputRows, CliError> {
         let path = place.name();
-        let array = open::array(place, max_header_len).map_err(Failure::at(path))?;
-        let differs = |what: String| Failure::Differs { path: path.to_owned(), what };
+        let array = open::array(place, max_header_len).map_err(CliError::at(path))?;
+        let differs = |what: String| CliError::Differs { path: path.to_owned(), what };
         let is_same = array.dtype() == self.dtype;
         let byte_order = byte_order_between(array.dtype(), self.dtype).filter(|_| !is_same);
         if byte_order.is_none() && !is_same {
@@ -55,26 +59,26 @@ impl Wanted<'_> {
             None
         };
         let Some(count) = count else { return Err(self.other_shape(place, shape)) };
-        Ok(Rows { array, byte_order, count })
+        Ok(InputRows { array, byte_order, count })
     }
 
     /// Says that an array has another shape than is wanted.
-    pub(crate) fn other_shape(&self, place: &Place, shape: &[usize]) -> Failure {
+    pub(crate) fn other_shape(&self, place: &ArrayPath, shape: &[usize]) -> CliError {
         let (found, other, own) =
-            (words::shape(shape), self.path.display(), words::shape(self.shape));
+            (text::shape(shape), self.path.display(), text::shape(self.shape));
         let what = format!("shape {found}, and {other} has {own}");
-        Failure::Differs { path: place.name().to_owned(), what }
+        CliError::Differs { path: place.name().to_owned(), what }
     }
 }
 
-impl Rows {
+impl InputRows {
     /// Hands out their bytes in this order of axes.
     pub(crate) fn blocks(
         &self,
         order: Order,
         done: &mut dyn FnMut(&[u8]) -> npymap::Result<()>,
     ) -> npymap::Result<()> {
-        outputs::in_order(&self.array, order, self.byte_order)?.try_for_each(done)
+        archive_output::in_order(&self.array, order, self.byte_order)?.try_for_each(done)
     }
 
     pub(crate) fn view(&self) -> npymap::Result<DynView<'_>> {
@@ -93,10 +97,10 @@ impl Rows {
 
 /// All of the files, or why one of them won't do.
 pub(crate) fn all(
-    wanted: &Wanted<'_>,
-    places: &[Place],
+    wanted: &RowSpec<'_>,
+    places: &[ArrayPath],
     max_header_len: usize,
-) -> Result<Vec<Rows>, Failure> {
+) -> Result<Vec<InputRows>, CliError> {
     places.iter().map(|place| wanted.open(place, max_header_len)).collect()
 }
 

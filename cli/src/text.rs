@@ -6,8 +6,8 @@ use std::path::Path;
 use humansize::{BINARY, format_size};
 use npymap::any::Format;
 
+use crate::error::advised;
 use crate::escape::safe;
-use crate::failure::advised;
 use crate::style::{ERROR, LABEL};
 
 /// Says on standard error what went wrong.

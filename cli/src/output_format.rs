@@ -1,0 +1,42 @@
+//! The formats of new files, by the endings of their names.
+
+use std::path::Path;
+
+use crate::array_path::ArrayPath;
+use crate::error::CliError;
+
+/// A format that arrays can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutputFormat {
+    Npy,
+    Npz,
+    Ten,
+}
+
+impl OutputFormat {
+    /// The format that the ending of a name asks for.
+    pub(crate) fn by_ending(path: &Path) -> Result<OutputFormat, CliError> {
+        ArrayPath::from(path.as_os_str().to_owned()).no_member()?;
+        let extension = path.extension().and_then(|ending| ending.to_str());
+        match extension.map(str::to_ascii_lowercase).as_deref() {
+            Some("npy") => Ok(OutputFormat::Npy),
+            Some("npz") => Ok(OutputFormat::Npz),
+            Some("ten" | "tb") => Ok(OutputFormat::Ten),
+            _ => Err(CliError::Refused { path: path.to_owned(), reason: ANY }),
+        }
+    }
+}
+
+/// Refuses a name for a new `.npy` file that promises another format.
+pub(crate) fn npy(path: &Path) -> Result<(), CliError> {
+    ArrayPath::from(path.as_os_str().to_owned()).no_member()?;
+    match OutputFormat::by_ending(path) {
+        Ok(OutputFormat::Npy) => Ok(()),
+        _ => Err(CliError::Refused { path: path.to_owned(), reason: NPY }),
+    }
+}
+
+const ANY: &str =
+    "the ending of a new file says its format: use .npy, .npz or .ten (others cannot be written)";
+
+const NPY: &str = "a .npy file is written here: let its name end in .npy (`npymap convert` also writes .npz and .ten)";
