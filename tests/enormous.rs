@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use npymap::{
     ArrayFile, CreateOptions, DType, Header, Mode, OpenOptions, Order, Source,
-    array::{Opened, RawSpec},
+    array::{AnyArray, RawSpec},
     source::Advice,
 };
 
@@ -34,7 +34,7 @@ fn a_file_larger_than_memory_opens_in_every_mode_and_is_edited() {
     *array.as_slice_mut::<u64>().unwrap().last_mut().unwrap() = 7;
     array.close().unwrap();
 
-    let Opened::Writable(mut private) = open_mode("c", &path).unwrap() else { panic!() };
+    let AnyArray::Writable(mut private) = open_mode("c", &path).unwrap() else { panic!() };
     let elements = private.as_slice_mut::<u64>().unwrap();
     assert_eq!(elements.last(), Some(&7));
     elements[elements.len() / 2] = 8;
@@ -71,7 +71,8 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
     array.close().unwrap();
 
     // SAFETY: the file is the test's own.
-    let Opened::Writable(mut private) = open_mode_with(&options, Mode::CopyOnWrite, &path).unwrap()
+    let AnyArray::Writable(mut private) =
+        open_mode_with(&options, Mode::CopyOnWrite, &path).unwrap()
     else {
         panic!()
     };

@@ -8,7 +8,7 @@ use npymap::half::f16;
 use npymap::ndarray::{Ix3, IxDyn};
 use npymap::num_complex::Complex;
 use npymap::{
-    Be, CreateOptions, DType, ErrorKind, Header, Le, MappedArray, Order, array::Opened,
+    Be, CreateOptions, DType, ErrorKind, Header, Le, MappedArray, Order, array::AnyArray,
     npy::Version,
 };
 use serde_json::{Value, json};
@@ -194,8 +194,8 @@ fn files_numpy_wrote_open_in_every_mode() {
             case.save(&mut numpy, &path, &how);
             for mode in ["r", "r+", "c"] {
                 match open_mode(mode, &path).unwrap() {
-                    Opened::ReadOnly(array) => case.is(&array),
-                    Opened::Writable(array) => case.is(&array),
+                    AnyArray::ReadOnly(array) => case.is(&array),
+                    AnyArray::Writable(array) => case.is(&array),
                 }
             }
             case.is(&MappedArray::read(&path).unwrap());

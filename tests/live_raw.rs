@@ -6,7 +6,7 @@ use std::path::Path;
 
 use npymap::{
     CreateOptions, MappedArray, Mode, OpenOptions, Order, Result,
-    array::{Opened, RawSpec},
+    array::{AnyArray, RawSpec},
 };
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn numbers(list: &Value) -> Vec<usize> {
 }
 
 /// Maps as `opened` in `raw.py` does.
-fn opened(path: &Path, case: &Value) -> Result<Opened> {
+fn opened(path: &Path, case: &Value) -> Result<AnyArray> {
     let mode: Mode = case["mode"].as_str().unwrap().parse().unwrap();
     let order = if case["order"] == "F" { Order::F } else { Order::C };
     let (descr, offset) = (case["descr"].as_str().unwrap(), case["offset"].as_u64().unwrap());
@@ -29,7 +29,7 @@ fn opened(path: &Path, case: &Value) -> Result<Opened> {
     if let Some(shape) = &shape {
         if mode == Mode::Create {
             let options = CreateOptions::new().raw(offset).order(order).overwrite(true);
-            return create(path, descr, shape, &options).map(Opened::Writable);
+            return create(path, descr, shape, &options).map(AnyArray::Writable);
         }
         spec = spec.shape(shape);
     }
@@ -55,10 +55,10 @@ fn raw_binary_maps_as_numpys_memmap() {
         let path = Path::new(case["path"].as_str().unwrap());
         let before = fs::read(path).unwrap();
         match (opened(path, case), case["error"].is_null()) {
-            (Ok(Opened::ReadOnly(array)), true) => {
+            (Ok(AnyArray::ReadOnly(array)), true) => {
                 same(array, case, |data| data.as_ref().to_vec());
             }
-            (Ok(Opened::Writable(array)), true) => same(array, case, |mut data| {
+            (Ok(AnyArray::Writable(array)), true) => same(array, case, |mut data| {
                 data.as_mut().fill(0x5a);
                 data.as_ref().to_vec()
             }),

@@ -6,7 +6,7 @@ use std::fs::File;
 use npymap::ndarray::{Array2, Axis, Ix2, aview1, s};
 use npymap::{
     ArrayFile, CreateOptions, ErrorKind, MappedArrayMut, Mode, OpenOptions, Source,
-    array::{Opened, RawSpec},
+    array::{AnyArray, RawSpec},
 };
 use tempfile::TempDir;
 
@@ -28,18 +28,18 @@ fn data() -> Array2<f32> {
 }
 
 /// `memmap(file, mode=mode, …)`
-fn memmap(file: &File, mode: Mode, raw: RawSpec) -> npymap::Result<Opened> {
+fn memmap(file: &File, mode: Mode, raw: RawSpec) -> npymap::Result<AnyArray> {
     let options = OpenOptions::new().raw(raw);
     let read_only = || map_file(file).and_then(|source| options.open(source));
     let writable = || map_mut_file(file).and_then(|source| options.open(source));
     match mode {
-        Mode::ReadOnly => read_only().map(Opened::ReadOnly),
-        _ => writable().map(Opened::Writable),
+        Mode::ReadOnly => read_only().map(AnyArray::ReadOnly),
+        _ => writable().map(AnyArray::Writable),
     }
 }
 
 fn writable(file: &File, raw: RawSpec) -> MappedArrayMut {
-    let Opened::Writable(array) = memmap(file, Mode::ReadWrite, raw).unwrap() else { panic!() };
+    let AnyArray::Writable(array) = memmap(file, Mode::ReadWrite, raw).unwrap() else { panic!() };
     array
 }
 
@@ -57,7 +57,7 @@ fn test_roundtrip() {
     fp.as_ndarray_mut::<f32, Ix2>().unwrap().assign(&data());
     drop(fp);
     let newfp = memmap(&file, Mode::ReadOnly, spec()).unwrap();
-    let Opened::ReadOnly(newfp) = newfp else { panic!("it is not writable") };
+    let AnyArray::ReadOnly(newfp) = newfp else { panic!("it is not writable") };
     assert_eq!(newfp.as_ndarray::<f32, Ix2>().unwrap(), data());
 }
 

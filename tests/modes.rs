@@ -6,7 +6,7 @@ use std::path::Path;
 
 use npymap::{
     DType, ErrorKind, Header, MappedArray, MappedArrayMut, Mode, OpenOptions, Order, Source,
-    array::Opened,
+    array::AnyArray,
 };
 
 use crate::support::{
@@ -152,7 +152,7 @@ fn modes_known_at_run_time_are_numpys() {
         ("copyonwrite", Mode::CopyOnWrite, three()),
     ] {
         fs::write(&path, three()).unwrap();
-        let Opened::Writable(mut array) = open_mode(name, &path).unwrap() else {
+        let AnyArray::Writable(mut array) = open_mode(name, &path).unwrap() else {
             panic!("{name} is writable")
         };
         edit(&mut array);
@@ -160,7 +160,7 @@ fn modes_known_at_run_time_are_numpys() {
         assert_eq!(fs::read(&path).unwrap(), expected, "{name}");
     }
     for name in ["r", "readonly"] {
-        assert!(matches!(open_mode(name, &path).unwrap(), Opened::ReadOnly(_)), "{name}");
+        assert!(matches!(open_mode(name, &path).unwrap(), AnyArray::ReadOnly(_)), "{name}");
     }
     for name in ["w+", "write"] {
         let error = open_mode(name, &path).unwrap_err();
@@ -255,11 +255,11 @@ fn empty_arrays_open_in_every_mode_and_close() {
     let path = file(&directory, "a.npy", &npy("<f8", &[3, 0], Order::C, b""));
     for mode in ["r", "r+", "c"] {
         match open_mode(mode, &path).unwrap() {
-            Opened::ReadOnly(array) => {
+            AnyArray::ReadOnly(array) => {
                 assert_eq!((array.shape(), array.is_empty()), (&[3, 0][..], true));
                 array.close().unwrap();
             }
-            Opened::Writable(array) => {
+            AnyArray::Writable(array) => {
                 assert_eq!((array.shape(), array.is_empty()), (&[3, 0][..], true));
                 array.flush().unwrap();
                 array.close().unwrap();

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use npymap::{ErrorKind, MappedArray, Order, Source, array::Opened};
+use npymap::{ErrorKind, MappedArray, Order, Source, array::AnyArray};
 use rustix::fs::{
     CWD, FileType, MemfdFlags, Mode, SealFlags, fcntl_add_seals, memfd_create, mknodat,
 };
@@ -37,8 +37,8 @@ fn a_descriptor_is_kept_to_write_only_and_closing_unmaps() {
         let kept = usize::from(mode == "r+");
         assert_eq!((descriptors(&path), maps(&path)), (kept, 1), "{mode}");
         match opened {
-            Opened::ReadOnly(array) => array.close().unwrap(),
-            Opened::Writable(array) => array.close().unwrap(),
+            AnyArray::ReadOnly(array) => array.close().unwrap(),
+            AnyArray::Writable(array) => array.close().unwrap(),
         }
         assert_eq!((descriptors(&path), maps(&path)), (0, 0), "{mode}");
         drop(open_mode(mode, &path).unwrap());

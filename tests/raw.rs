@@ -5,7 +5,7 @@ use std::fs::{self, File};
 
 use npymap::{
     CreateOptions, ErrorKind, MappedArray, Mode, OpenOptions, Order, Result,
-    array::{Description, Opened, RawSpec},
+    array::{AnyArray, Description, RawSpec},
 };
 
 use crate::errors::says;
@@ -25,8 +25,8 @@ fn options(raw: RawSpec) -> OpenOptions {
 /// Opens in a mode and tells the elements' bytes in the order of memory.
 fn elements(mode: Mode, path: &std::path::Path, options: &OpenOptions) -> Result<Vec<u8>> {
     match open_mode_with(options, mode, path)? {
-        Opened::ReadOnly(array) => Ok(array.into_data().as_ref().to_vec()),
-        Opened::Writable(array) => Ok(array.into_data().as_ref().to_vec()),
+        AnyArray::ReadOnly(array) => Ok(array.into_data().as_ref().to_vec()),
+        AnyArray::Writable(array) => Ok(array.into_data().as_ref().to_vec()),
     }
 }
 
@@ -221,7 +221,7 @@ fn descriptions_open_the_array_again() {
     };
     assert_eq!(description, expected);
     let again = open_mode_with(&description.options(), description.mode, &description.path);
-    let Opened::Writable(mut again) = again.unwrap() else { panic!() };
+    let AnyArray::Writable(mut again) = again.unwrap() else { panic!() };
     again.view_mut::<u16>().unwrap().set([1, 0], 7).unwrap();
     assert_eq!(array.view::<u16>().unwrap().to_vec(), [1, 7]);
     assert_eq!(again.description().unwrap(), description);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use npymap::{
     ArrayFile, ErrorKind, MappedArray, OpenOptions, Order,
-    array::{Opened, RawSpec},
+    array::{AnyArray, RawSpec},
 };
 
 use crate::support::{
@@ -52,10 +52,10 @@ fn a_file_truncated_while_mapped_is_reported() {
             let opened = open_mode(mode, &path).unwrap();
             File::options().write(true).open(&path).unwrap().set_len(len).unwrap();
             let (checked, populated, good) = match &opened {
-                Opened::ReadOnly(array) => {
+                AnyArray::ReadOnly(array) => {
                     (array.check(), array.populate(..), array.populate(0..1))
                 }
-                Opened::Writable(array) => {
+                AnyArray::Writable(array) => {
                     (array.check(), array.populate(..), array.populate(0..1))
                 }
             };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use npymap::{
     CreateOptions, DType, Element, Error, ErrorKind, Header, MappedArray, MappedArrayMut, Mode,
     OpenOptions, Order, Result, Source,
-    array::{Opened, Walk},
+    array::{AnyArray, Walk},
     npy::HeaderText,
     source::{AnySource, MapMut},
 };
@@ -92,7 +92,7 @@ pub(crate) fn map_mut_file(file: &File) -> Result<Source<MapMut>> {
 }
 
 /// Opens a file of the test's own in the mode of this name.
-pub(crate) fn open_mode(mode: &str, path: impl AsRef<Path>) -> Result<Opened> {
+pub(crate) fn open_mode(mode: &str, path: impl AsRef<Path>) -> Result<AnyArray> {
     open_mode_with(&OpenOptions::new(), mode.parse()?, path)
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn open_mode_with(
     options: &OpenOptions,
     mode: Mode,
     path: impl AsRef<Path>,
-) -> Result<Opened> {
+) -> Result<AnyArray> {
     // SAFETY: the test that owns the file changes none of it while it is borrowed.
     options.open_mode(unsafe { AnySource::map(path, mode) }?)
 }

@@ -120,7 +120,7 @@ impl<D: Mapping> Npy<D> {
         let Npy { source, place } = self;
         let data = source.obtain_later(place.offset, place.layout.nbytes());
         let data = source.storage().named(data)?;
-        Ok(MappedArray::of_source(source, data, place.clone(), None))
+        Ok(MappedArray::from_place(source, data, place.clone(), None))
     }
 }
 
@@ -228,7 +228,7 @@ fn unnamed(count: usize) -> Error {
     ArchiveError::misuse(format!("holds {count} members"), expected)
 }
 
-/// Parts `name[inner]`.
+/// AxisSlices `name[inner]`.
 #[cfg(feature = "tar")]
 fn in_brackets(name: &str) -> Option<(&str, &str)> {
     name.strip_suffix(']')?.rsplit_once('[')

@@ -46,7 +46,7 @@ impl<D: Mapping> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn advise(&self, rows: impl RangeBounds<usize>, advice: Advice) -> Result<()> {
-        let range = bytes_of(&self.layout, &rows);
+        let range = bytes_of(&self.place.layout, &rows);
         self.origin.named(range.and_then(|range| self.data.advise(range, advice)))
     }
 
@@ -67,7 +67,7 @@ impl<D: Mapping> MappedArray<D> {
     ///
     /// As [`advise`](MappedArray::advise).
     pub fn prefetch(&self, rows: impl RangeBounds<usize>) -> Result<()> {
-        let range = bytes_of(&self.layout, &rows);
+        let range = bytes_of(&self.place.layout, &rows);
         self.origin.named(range.and_then(|range| self.read_ahead(range)))
     }
 
@@ -108,7 +108,7 @@ impl<D: Mapping> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn resident_bytes(&self, rows: impl RangeBounds<usize>) -> Result<Option<usize>> {
-        let range = bytes_of(&self.layout, &rows);
+        let range = bytes_of(&self.place.layout, &rows);
         self.origin.named(range.and_then(|range| self.data.resident(range)))
     }
 
@@ -126,7 +126,7 @@ impl<D: Mapping> MappedArray<D> {
     /// last of the rows, [`Io`](crate::ErrorKind::Io) when they can't be read
     /// otherwise; those of [`advise`](MappedArray::advise).
     pub fn populate(&self, rows: impl RangeBounds<usize>) -> Result<()> {
-        let range = bytes_of(&self.layout, &rows);
+        let range = bytes_of(&self.place.layout, &rows);
         self.origin.named(range.and_then(|range| self.populated(range)))
     }
 
@@ -172,7 +172,7 @@ impl<D: Mapping> MappedArray<D> {
     /// elsewhere now; [`Io`](crate::ErrorKind::Io); those of
     /// [`advise`](MappedArray::advise).
     pub fn drop_cache(&self, rows: impl RangeBounds<usize>) -> Result<()> {
-        let range = bytes_of(&self.layout, &rows);
+        let range = bytes_of(&self.place.layout, &rows);
         self.origin.named(range.and_then(|range| self.dropped(range)))
     }
 
@@ -224,7 +224,8 @@ impl<D: Mapping> MappedArray<D> {
         if self.origin.mode.is_none() {
             return Ok(());
         }
-        let checked = self.reopened().and_then(|(_, stat)| self.inside(self.layout.end(), stat));
+        let checked =
+            self.reopened().and_then(|(_, stat)| self.inside(self.place.layout.end(), stat));
         self.origin.named(checked)
     }
 
@@ -256,7 +257,7 @@ impl<D: Mapping> MappedArray<D> {
         }
         let checked = file::stat(file).and_then(|stat| {
             self.own(stat.id)?;
-            self.inside(self.layout.end(), stat)
+            self.inside(self.place.layout.end(), stat)
         });
         self.origin.named(checked)
     }
@@ -307,7 +308,7 @@ impl<D: Mapping> MappedArray<D> {
 
     /// Where in the file a byte of the map is.
     pub(super) fn in_file(&self, byte: usize) -> u64 {
-        self.origin.offset.unwrap_or(0).saturating_add(to_u64(byte))
+        self.place.offset.saturating_add(to_u64(byte))
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::{Range, RangeBounds};
 use std::path::Path;
 
 use super::advise::rows_of;
-use super::{MappedArray, MappedArrayMut, OpenOptions, Origin, Place};
+use super::{MappedArray, MappedArrayMut, OpenOptions, Place};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
@@ -228,10 +228,10 @@ impl ArrayFile {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn select_rows(&self, rows: &[usize]) -> Result<MappedArrayMut> {
-        self.named(self.taken(rows))
+        self.named(self.copy_rows(rows))
     }
 
-    pub(crate) fn taken(&self, rows: &[usize]) -> Result<MappedArrayMut> {
+    pub(crate) fn copy_rows(&self, rows: &[usize]) -> Result<MappedArrayMut> {
         for row in rows {
             rows_of(self.shape(), &(*row..=*row))?;
         }
@@ -276,12 +276,9 @@ impl ArrayFile {
         if layout.nbytes() > 0 {
             self.gather(pieces, data.as_mut())?;
         }
-        let origin = Origin {
-            path: self.storage.shared_path(),
-            order: self.place.order,
-            ..Origin::default()
-        };
-        Ok(MappedArray { layout, data, origin })
+        let mut array = MappedArray::allocated(layout, self.place.order, data);
+        array.origin.path = self.storage.shared_path();
+        Ok(array)
     }
 
     fn gather(&self, pieces: impl IntoIterator<Item = Piece>, out: &mut [u8]) -> Result<()> {

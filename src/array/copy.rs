@@ -146,7 +146,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
         if from.is_empty() || self.recode.format.size == 0 {
             return Ok(());
         }
-        let to = self.to.layout.geometry();
+        let to = self.to.place.layout.geometry();
         let axes = to.order_of_memory();
         let (to, from_geometry) = (to.permuted(&axes)?, from.geometry().permuted(&axes)?);
         let size = self.recode.format.size;
@@ -163,7 +163,8 @@ impl<F: FnMut(usize)> Writer<'_, F> {
                     part.axis_range(axis, at, len.min(dim - at))
                 })
             };
-            let part = DynView::of(from.raw_bytes(), cut(&from_geometry), from.dtype().clone());
+            let part =
+                DynView::from_parts(from.raw_bytes(), cut(&from_geometry), from.dtype().clone());
             self.write_tile(&part, &cut(&to), from_geometry.offset)?;
             if !advance(&mut index, &tile, &from_geometry.shape) {
                 return Ok(());

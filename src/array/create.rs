@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::{MappedArray, MappedArrayMut, Place, RawSpec, on};
+use super::{MappedArray, MappedArrayMut, Place, RawSpec, with_path_in_errors};
 use crate::dtype::DType;
 use crate::error::{Result, SystemError};
 use crate::layout::Order;
@@ -143,7 +143,7 @@ impl CreateOptions {
         shape: &[usize],
         map: impl FnOnce(File) -> Result<Source<MapMut>>,
     ) -> Result<MappedArrayMut> {
-        on(path, |path| {
+        with_path_in_errors(path, |path| {
             let plan = self.plan_file(dtype, shape)?;
             let new = self.begin(path)?;
             plan.write(new.file())?;
@@ -172,7 +172,7 @@ impl CreateOptions {
         let encoded = header.encode_aligned(self.version, align)?;
         header.version = encoded.version;
         header.data_offset = encoded.bytes.len();
-        let place = Place::of(&header, 0)?;
+        let place = Place::from_header(&header, 0)?;
         Ok((header, Plan { head: encoded.bytes, place, sparse: self.sparse }))
     }
 
@@ -213,7 +213,7 @@ impl Plan {
     fn open(self, source: Source<MapMut>, path: &Path) -> Result<MappedArrayMut> {
         let source = source.with_path(path);
         let data = source.obtain(self.place.offset, self.place.layout.nbytes())?;
-        let mut array = MappedArray::of_source(&source, data, self.place, None);
+        let mut array = MappedArray::from_place(&source, data, self.place, None);
         array.origin.mode = Some(Mode::Create);
         Ok(array)
     }

@@ -19,7 +19,7 @@ use crate::source::mode::Mode;
 /// # Examples
 ///
 /// ```
-/// use npymap::{MappedArray, array::Opened, source::AnySource};
+/// use npymap::{MappedArray, array::AnyArray, source::AnySource};
 ///
 /// // SAFETY: nobody changes or truncates the file meanwhile.
 /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
@@ -28,7 +28,7 @@ use crate::source::mode::Mode;
 ///
 /// // SAFETY: as above.
 /// let source = unsafe { AnySource::map(&description.path, description.mode)? };
-/// let Opened::ReadOnly(again) = description.options().open_mode(source)? else { panic!() };
+/// let AnyArray::ReadOnly(again) = description.options().open_mode(source)? else { panic!() };
 /// assert_eq!(again.as_slice::<f64>()?, penguins.as_slice::<f64>()?);
 /// # Ok::<(), npymap::Error>(())
 /// ```
@@ -70,19 +70,18 @@ impl<D> MappedArray<D> {
     /// opened by path; [`Io`](crate::ErrorKind::Io) when the working directory is gone,
     /// from which a relative path starts.
     pub fn description(&self) -> Result<Description> {
-        let origin = &self.origin;
-        let (Some(path), Some(mode), Some(offset)) = (&origin.path, origin.mode, origin.offset)
-        else {
+        let MappedArray { place, origin, .. } = self;
+        let (Some(path), Some(mode)) = (&origin.path, origin.mode) else {
             return Err(RequestError::NoPath { wanted: "describe it for others" }.into());
         };
         let mode = if mode == Mode::Create { Mode::ReadWrite } else { mode };
         let path = path::absolute(path).map_err(SystemError::io("find the absolute path"));
         Ok(Description {
             path: origin.named(path)?,
-            offset,
+            offset: place.offset,
             dtype: self.dtype().clone(),
             shape: self.shape().to_vec(),
-            order: origin.order,
+            order: place.order,
             mode,
         })
     }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use ndarray::SliceInfoElem;
 
-use super::MappedArray;
 use super::advise::bytes_of;
+use super::{MappedArray, Place};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::fast::FastPath as _;
@@ -81,7 +81,7 @@ impl MappedArray<MapMut> {
     pub fn write_elements<T: Element>(&mut self, at: &[usize], values: &[T]) -> Result<()> {
         self.origin.named(self.data.writable())?;
         let start = self.origin.named(self.place(at, values.len()))?;
-        let MappedArray { layout, data, origin } = self;
+        let MappedArray { place: Place { layout, .. }, data, origin } = self;
         let size = layout.dtype().itemsize();
         let written = T::codec(layout.dtype()).and_then(|codec| {
             match T::fast_path().bytes_of(&codec, values) {
@@ -100,7 +100,7 @@ impl MappedArray<MapMut> {
     ///
     /// As [`write_elements`](MappedArray::write_elements).
     pub fn write_fill<T: Element>(&mut self, value: &T) -> Result<()> {
-        let MappedArray { layout, data, origin } = self;
+        let MappedArray { place: Place { layout, .. }, data, origin } = self;
         let (size, nbytes) = (layout.dtype().itemsize(), layout.nbytes());
         let mut fill = || {
             data.writable()?;
@@ -154,7 +154,7 @@ impl MappedArray<MapMut> {
         field: Option<&str>,
         value: &T,
     ) -> Result<usize> {
-        let MappedArray { layout, data, origin } = self;
+        let MappedArray { place: Place { layout, .. }, data, origin } = self;
         origin.named(fill_slice(data, layout, slice.as_ref(), field, value))
     }
 
@@ -192,10 +192,10 @@ impl MappedArray<MapMut> {
             let (asked, shape) = (format!("{}:{}", rows.start, rows.end), tuple(self.shape()));
             return self.origin.named(Err(ShapeError::Index { axis: 0, asked, shape }.into()));
         }
-        if self.ndim() == 0 || !self.layout.is_c_contiguous() {
+        if self.ndim() == 0 || !self.place.layout.is_c_contiguous() {
             return self.origin.named(self.data.flush());
         }
-        let range = bytes_of(&self.layout, &rows);
+        let range = bytes_of(&self.place.layout, &rows);
         self.origin.named(range.and_then(|range| self.data.flush_range(range)))
     }
 
@@ -229,7 +229,7 @@ impl MappedArray<MapMut> {
         let shape = self.shape();
         let mut index = at.to_vec();
         index.resize(shape.len().max(at.len()), 0);
-        let start = self.layout.geometry().offset_of(&index);
+        let start = self.place.layout.geometry().offset_of(&index);
         let size = self.dtype().itemsize();
         // An empty array has a start too, for no values.
         let start =
@@ -238,7 +238,7 @@ impl MappedArray<MapMut> {
             let (asked, shape) = (tuple(at), tuple(shape));
             return Err(ShapeError::Element { asked, shape }.into());
         };
-        let before = (start - self.layout.offset()) / size.max(1);
+        let before = (start - self.place.layout.offset()) / size.max(1);
         let expected = self.len() - before.min(self.len());
         if count > expected {
             return Err(ShapeError::Length { found: count, expected }.into());
@@ -290,7 +290,7 @@ fn fill_slice<T: Element>(
         None => selected,
     };
     let (count, size) = (selected.len(), selected.itemsize());
-    let fill = Fill::new(value, T::codec(selected.dtype())?, size)?;
+    let fill = FillValue::new(value, T::codec(selected.dtype())?, size)?;
     if count == 0 || size == 0 {
         return Ok(count);
     }
@@ -315,7 +315,7 @@ fn fill_slice<T: Element>(
 }
 
 /// A value to be written to many elements.
-struct Fill<'v, T: Element> {
+struct FillValue<'v, T: Element> {
     value: &'v T,
     codec: T::Codec,
     size: usize,
@@ -324,12 +324,12 @@ struct Fill<'v, T: Element> {
     is_whole: bool,
 }
 
-impl<'v, T: Element> Fill<'v, T> {
-    fn new(value: &'v T, codec: T::Codec, size: usize) -> Result<Fill<'v, T>> {
+impl<'v, T: Element> FillValue<'v, T> {
+    fn new(value: &'v T, codec: T::Codec, size: usize) -> Result<FillValue<'v, T>> {
         let (mut zeros, mut ones) = (vec![0; size], vec![0xff; size]);
         value.encode(&codec, &mut zeros)?;
         value.encode(&codec, &mut ones)?;
-        Ok(Fill { value, codec, size, is_whole: zeros == ones })
+        Ok(FillValue { value, codec, size, is_whole: zeros == ones })
     }
 
     /// Encodes the value into each element of some bytes.

@@ -52,7 +52,7 @@ impl<D: Mapping> MappedArray<D> {
             return Ok(if len == 0 { Vec::new() } else { std::iter::once(0..len).collect() });
         }
         let (file, _) = self.reopened()?;
-        let start = self.in_file(self.layout.offset());
+        let start = self.in_file(self.place.layout.offset());
         let end = start.saturating_add(to_u64(len));
         let ranges = ranges(&file, start..end).map_err(SystemError::io("look for holes in"))?;
         let own = |at: u64| usize::try_from(at - start).unwrap_or(len);

@@ -6,11 +6,10 @@ mod copy;
 mod create;
 mod description;
 mod edit;
-#[cfg(any(feature = "npz", feature = "tar"))]
-mod find;
 mod holes;
-mod lend;
 mod mapped;
+#[cfg(any(feature = "npz", feature = "tar"))]
+mod member;
 mod open;
 mod place;
 mod random_access;
@@ -18,6 +17,7 @@ mod raw;
 #[cfg(feature = "serde")]
 mod serialize;
 mod stream;
+mod views;
 mod walk;
 
 use std::path::Path;
@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 use crate::dtype::DType;
 use crate::error::{ExtentError, Result};
 use crate::layout::{Layout, Order};
-use crate::npy::{Header, HeaderText, MAX_HEADER_LEN, Version};
+use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
 use crate::source::Source;
 use crate::source::lock::FileLock;
 use crate::source::map::{Map, MapMut};
@@ -38,13 +38,13 @@ pub use array_file::ArrayFile;
 pub use create::CreateOptions;
 pub use description::Description;
 #[cfg(any(feature = "npz", feature = "tar"))]
-pub(crate) use find::{Found, find};
-pub use open::{OpenOptions, Opened};
-pub(crate) use open::{Rest, on};
+pub(crate) use member::MemberContent;
+pub use open::{AnyArray, OpenOptions};
+pub(crate) use open::{StorageReader, with_path_in_errors};
 pub(crate) use place::Place;
 pub use raw::RawSpec;
-pub(crate) use stream::elements;
-pub use walk::{Walk, Walked};
+pub(crate) use stream::read_elements;
+pub use walk::{Walk, WalkEntry};
 
 /// One array, used where it lies: in a mapped file, or in any other bytes.
 ///
@@ -89,7 +89,8 @@ pub use walk::{Walk, Walked};
 /// ```
 #[derive(Clone, Debug)]
 pub struct MappedArray<D = Map> {
-    layout: Layout,
+    /// Its layout is that of the elements in `data`.
+    place: Place,
     data: D,
     origin: Origin,
 }
@@ -97,51 +98,49 @@ pub struct MappedArray<D = Map> {
 /// An array whose elements can be written.
 pub type MappedArrayMut = MappedArray<MapMut>;
 
-/// Where an array is from.
+/// Where the bytes of an array come from. All fields are empty for memory that
+/// no file backs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     /// The file, if it was opened by path.
     pub(crate) path: Option<Arc<Path>>,
-    /// The name in the archive that the file is.
+    /// The name of the member, if the file is an archive.
     member: Option<Arc<str>>,
-    /// How it was mapped; `None` when it was not.
+    /// How the file is mapped; `None` if it is not.
     mode: Option<Mode>,
-    /// Which file that was, where the system tells.
+    /// The identity of the file, on systems that report one.
     id: Option<Id>,
-    /// Where the elements start in it.
-    offset: Option<u64>,
-    order: Order,
-    /// The exclusive lock it was opened with, if it was.
+    /// Whether the elements start at the offset of the [`Place`]: not in memory
+    /// that was allocated for them.
+    has_offset: bool,
+    /// The exclusive lock taken when the file was opened, if any.
     #[expect(dead_code, reason = "it is held until the array is dropped")]
     lock: Option<Arc<FileLock>>,
-    /// What the header said that the layout doesn't, if there was one.
-    header: Option<(Version, usize)>,
-    /// What is read ahead of it, once something is.
+    /// The thread that reads ahead, once there is one.
     read_ahead: OnceLock<Arc<ReadAhead>>,
 }
 
 impl Origin {
-    /// An array in memory, which was found at this place of what it was read
-    /// from.
-    fn in_memory(place: &Place) -> Origin {
-        let &Place { offset, order, header, .. } = place;
-        Origin { offset: Some(offset), order, header, ..Origin::default() }
-    }
-
-    /// An array of a source, and its name in that.
-    fn of_source<D>(source: &Source<D>, place: &Place, member: Option<&str>) -> Origin {
+    /// The origin of an array, or of a member, of a source.
+    fn from_source<D>(source: &Source<D>, member: Option<&str>) -> Origin {
         let storage = source.storage();
         Origin {
             path: storage.shared_path(),
             member: member.map(Arc::from),
             mode: source.mode(),
             id: storage.id(),
+            has_offset: true,
             lock: storage.lock(),
-            ..Origin::in_memory(place)
+            read_ahead: OnceLock::new(),
         }
     }
 
-    /// Names the file in an error.
+    /// The origin of an array that was found at an offset of a buffer or stream.
+    fn with_offset() -> Origin {
+        Origin { has_offset: true, ..Origin::default() }
+    }
+
+    /// Adds the member and the file to an error.
     pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| {
             let error = match &self.member {
@@ -157,28 +156,32 @@ impl Origin {
 }
 
 impl<D> MappedArray<D> {
-    /// An array whose elements alone are in `data`, from a place of a source.
-    pub(crate) fn of_source(
+    /// Makes an array of a source. `data` holds the elements and nothing else.
+    pub(crate) fn from_place(
         source: &Source<impl Sized>,
         data: D,
         place: Place,
         member: Option<&str>,
     ) -> MappedArray<D> {
-        let origin = Origin::of_source(source, &place, member);
-        MappedArray { layout: place.layout, data, origin }
+        MappedArray { place, data, origin: Origin::from_source(source, member) }
     }
 
-    /// An array whose elements alone are in `data`, in memory: a member that
-    /// was unpacked, or read from a stream.
-    pub(crate) fn unpacked(
+    /// Makes an array of a member that was inflated or read from a stream.
+    /// `data` holds the elements and nothing else.
+    pub(crate) fn from_unpacked(
         data: D,
         place: Place,
         path: Option<Arc<Path>>,
         member: &str,
     ) -> MappedArray<D> {
-        let member = Some(Arc::from(member));
-        let origin = Origin { path, member, offset: None, ..Origin::in_memory(&place) };
-        MappedArray { layout: place.layout, data, origin }
+        let origin = Origin { path, member: Some(Arc::from(member)), ..Origin::default() };
+        MappedArray { place: Place { offset: 0, ..place }, data, origin }
+    }
+
+    /// Makes an array of elements in memory.
+    fn allocated(layout: Layout, order: Order, data: D) -> MappedArray<D> {
+        let place = Place { layout, offset: 0, order, header: None };
+        MappedArray { place, data, origin: Origin::default() }
     }
 }
 
@@ -216,7 +219,7 @@ impl MappedArray<MapMut> {
     pub fn anonymous(dtype: &DType, shape: &[usize]) -> Result<MappedArrayMut> {
         let layout = Layout::new(dtype.clone(), shape, Order::C, 0)?;
         let data = MapMut::anonymous(layout.nbytes())?;
-        Ok(MappedArray { layout, data, origin: Origin::default() })
+        Ok(MappedArray::allocated(layout, Order::C, data))
     }
 
     /// Makes it read-only; then it can be cloned and shared by threads.
@@ -225,10 +228,10 @@ impl MappedArray<MapMut> {
     ///
     /// [`Io`](crate::ErrorKind::Io).
     pub fn into_read_only(self) -> Result<MappedArray> {
-        let MappedArray { layout, data, mut origin } = self;
+        let MappedArray { place, data, mut origin } = self;
         let data = origin.named(data.into_read_only())?;
         origin.mode = origin.mode.and(Some(Mode::ReadOnly));
-        Ok(MappedArray { layout, data, origin })
+        Ok(MappedArray { place, data, origin })
     }
 }
 
@@ -253,9 +256,10 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// ```
     pub fn from_bytes(data: D) -> Result<MappedArray<D>> {
         let header = HeaderText::parse(data.as_ref(), MAX_HEADER_LEN)?.header()?;
-        let mut array = MappedArray::from_parts(data, header.layout()?)?;
-        array.origin = Origin::in_memory(&Place::of(&header, 0)?);
-        Ok(array)
+        let layout = header.layout()?;
+        check_len(&layout, data.as_ref().len())?;
+        let place = Place { layout, ..Place::from_header(&header, 0)? };
+        Ok(MappedArray { place, data, origin: Origin::with_offset() })
     }
 
     /// Uses elements that lie in `data` as `layout` says.
@@ -264,11 +268,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// [`Truncated`](crate::ErrorKind::Truncated) when `data` ends before the last element.
     pub fn from_parts(data: D, layout: Layout) -> Result<MappedArray<D>> {
-        let (needed, found) = (layout.end(), data.as_ref().len());
-        if needed > found {
-            return Err(ExtentError::ShortBuffer { needed, found }.into());
-        }
-        Ok(MappedArray { layout, data, origin: Origin::default() })
+        check_len(&layout, data.as_ref().len())?;
+        Ok(MappedArray::allocated(layout, Order::C, data))
     }
 }
 
@@ -276,49 +277,49 @@ impl<D> MappedArray<D> {
     /// Where the elements lie in the bytes of `D`; in a map that is at 0.
     #[must_use]
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        &self.place.layout
     }
 
     /// What each element is.
     #[must_use]
     pub fn dtype(&self) -> &DType {
-        self.layout.dtype()
+        self.place.layout.dtype()
     }
 
     /// The length of each axis.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
-        self.layout.shape()
+        self.place.layout.shape()
     }
 
     /// Bytes from one element to the next, along each axis.
     #[must_use]
     pub fn byte_strides(&self) -> &[isize] {
-        self.layout.byte_strides()
+        self.place.layout.byte_strides()
     }
 
     /// The number of axes.
     #[must_use]
     pub fn ndim(&self) -> usize {
-        self.layout.ndim()
+        self.place.layout.ndim()
     }
 
     /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.layout.len()
+        self.place.layout.len()
     }
 
     /// True when there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.layout.is_empty()
+        self.place.layout.is_empty()
     }
 
     /// The bytes of all elements together.
     #[must_use]
     pub fn nbytes(&self) -> usize {
-        self.layout.nbytes()
+        self.place.layout.nbytes()
     }
 
     /// Where the array came from.
@@ -347,20 +348,23 @@ impl<D> MappedArray<D> {
     /// The header of the file it is from; `None` if there was none.
     #[must_use]
     pub fn header(&self) -> Option<Header> {
-        let (version, data_offset) = self.origin.header?;
-        let order = self.origin.order;
-        let (dtype, shape) = (self.dtype().clone(), self.shape().to_vec());
-        Some(Header { dtype, shape, order, version, data_offset })
+        self.place.header()
     }
 
     /// Where the elements start in the file; `None` if there was none.
     #[must_use]
     pub fn data_offset(&self) -> Option<u64> {
-        self.origin.offset
+        self.origin.has_offset.then_some(self.place.offset)
     }
 
     /// Gives back what holds the bytes.
     pub fn into_data(self) -> D {
         self.data
     }
+}
+
+/// Checks that a buffer of `found` bytes contains all elements.
+fn check_len(layout: &Layout, found: usize) -> Result<()> {
+    let needed = layout.end();
+    if needed > found { Err(ExtentError::ShortBuffer { needed, found }.into()) } else { Ok(()) }
 }

@@ -41,7 +41,7 @@ pub struct OpenOptions {
 
 /// An array opened in a mode known at run time.
 #[derive(Debug)]
-pub enum Opened {
+pub enum AnyArray {
     /// Mode `r`.
     ReadOnly(MappedArray),
     /// Modes `r+` and `c`.
@@ -138,7 +138,7 @@ impl OpenOptions {
         if self.advice != Advice::Normal {
             data.advise(0..place.layout.nbytes(), self.advice)?;
         }
-        Ok(MappedArray::of_source(source, data, place, None))
+        Ok(MappedArray::from_place(source, data, place, None))
     }
 
     /// Opens an array in a mode known at run time.
@@ -150,18 +150,18 @@ impl OpenOptions {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{OpenOptions, array::Opened, source::AnySource};
+    /// use npymap::{OpenOptions, array::AnyArray, source::AnySource};
     ///
     /// // SAFETY: nobody changes or truncates the file meanwhile.
     /// let source = unsafe { AnySource::map("data/penguins.npy", "c".parse()?)? };
-    /// let Opened::Writable(mut penguins) = OpenOptions::new().open_mode(source)? else { panic!() };
+    /// let AnyArray::Writable(mut penguins) = OpenOptions::new().open_mode(source)? else { panic!() };
     /// penguins.as_slice_mut::<f64>()?[3] = 0.0;
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn open_mode(&self, source: AnySource) -> Result<Opened> {
+    pub fn open_mode(&self, source: AnySource) -> Result<AnyArray> {
         match source {
-            AnySource::ReadOnly(source) => self.open(source).map(Opened::ReadOnly),
-            AnySource::Writable(source) => self.open(source).map(Opened::Writable),
+            AnySource::ReadOnly(source) => self.open(source).map(AnyArray::ReadOnly),
+            AnySource::Writable(source) => self.open(source).map(AnyArray::Writable),
         }
     }
 
@@ -188,7 +188,7 @@ impl OpenOptions {
     pub fn header_text<D>(&self, source: &Source<D>) -> Result<HeaderText<'static>> {
         let storage = source.storage();
         let text = self.expect_header().and_then(|()| {
-            HeaderText::read(Rest { storage, offset: self.offset }, self.max_header_len)
+            HeaderText::read(StorageReader { storage, offset: self.offset }, self.max_header_len)
                 .map_err(|error| error.with_offset(self.offset))
         });
         storage.named(text)
@@ -236,12 +236,12 @@ impl MappedArray<MapMut> {
 }
 
 /// Reads storage from an offset on.
-pub(crate) struct Rest<'a> {
+pub(crate) struct StorageReader<'a> {
     pub(crate) storage: &'a Storage,
     pub(crate) offset: u64,
 }
 
-impl std::io::Read for Rest<'_> {
+impl std::io::Read for StorageReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.storage.read_at(buffer, self.offset)?;
         self.offset += platform::file_len(n);
@@ -250,6 +250,6 @@ impl std::io::Read for Rest<'_> {
 }
 
 /// Runs `f` on a path and names it in the error.
-pub(crate) fn on<T>(path: &Path, f: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
+pub(crate) fn with_path_in_errors<T>(path: &Path, f: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     f(path).map_err(|error| error.with_path(path))
 }

@@ -40,7 +40,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// The place of an array whose header starts at `at`.
-    pub(crate) fn of(header: &Header, at: u64) -> Result<Place> {
+    pub(crate) fn from_header(header: &Header, at: u64) -> Result<Place> {
         let layout = header.layout().map_err(Error::treat_as_damage)?.with_offset(0);
         let offset = u64::try_from(header.data_offset).ok().and_then(|own| at.checked_add(own));
         let offset = offset.ok_or_else(|| too_large(&layout).treat_as_damage())?;
@@ -55,6 +55,13 @@ impl Place {
         let data_offset = to_usize_saturating(offset);
         let header = self.header.map(|(version, _)| (version, data_offset));
         Place { offset, header, ..self }
+    }
+
+    /// The header, if the array has one.
+    pub(crate) fn header(&self) -> Option<Header> {
+        let (version, data_offset) = self.header?;
+        let (dtype, shape) = (self.layout.dtype().clone(), self.layout.shape().to_vec());
+        Some(Header { dtype, shape, order: self.order, version, data_offset })
     }
 
     /// Where in the file the last element ends; `None` beyond all files.
@@ -102,7 +109,7 @@ impl OpenOptions {
             Some(raw) => self.raw_place(raw, len),
             None => settled(storage, |len| {
                 let header = self.read_header(storage, len)?;
-                let place = Place::of(&header, self.offset)?;
+                let place = Place::from_header(&header, self.offset)?;
                 place.check_inside(len)?;
                 Ok(place)
             }),
@@ -120,12 +127,8 @@ impl OpenOptions {
     /// Reads the header of an array that is there with all its elements.
     pub(super) fn whole_header(&self, storage: &Storage) -> Result<Header> {
         self.expect_header()?;
-        let found = settled(storage, |len| {
-            let header = self.read_header(storage, len)?;
-            Place::of(&header, self.offset)?.check_inside(len)?;
-            Ok(header)
-        });
-        found.map_err(|error| error.with_offset(self.offset))
+        let place = self.place(storage)?;
+        Ok(place.header().invariant("only raw binary has no header"))
     }
 
     /// Refuses to look for a header where raw binary was announced.

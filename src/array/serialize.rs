@@ -1,4 +1,4 @@
-//! Parts of a [`Description`](crate::array::Description) for serde.
+//! AxisSlices of a [`Description`](crate::array::Description) for serde.
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};

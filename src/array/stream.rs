@@ -38,15 +38,14 @@ impl OpenOptions {
     pub fn read_from(&self, mut from: impl Read) -> Result<MappedArrayMut> {
         self.expect_header()?;
         let header = HeaderText::read(&mut from, self.max_header_len)?.header()?;
-        let place = Place::of(&header, 0)?;
-        let data = elements(&mut from, place.layout.nbytes())?;
-        let origin = Origin::in_memory(&place);
-        Ok(MappedArray { layout: place.layout, data, origin })
+        let place = Place::from_header(&header, 0)?;
+        let data = read_elements(&mut from, place.layout.nbytes())?;
+        Ok(MappedArray { place, data, origin: Origin::with_offset() })
     }
 }
 
 /// Reads `needed` bytes into memory that doubles until it holds them.
-pub(crate) fn elements(from: &mut impl Read, needed: usize) -> Result<MapMut> {
+pub(crate) fn read_elements(from: &mut impl Read, needed: usize) -> Result<MapMut> {
     let mut data = MapMut::anonymous(needed.min(FIRST))?;
     let mut filled = 0;
     loop {

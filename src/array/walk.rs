@@ -23,7 +23,7 @@ pub struct Walk {
 /// One array of several in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Walked {
+pub struct WalkEntry {
     /// Where it starts, for [`OpenOptions::offset`].
     pub offset: u64,
     /// Where it ends and the next one starts.
@@ -69,23 +69,23 @@ impl OpenOptions {
 }
 
 impl Walk {
-    fn read(&self, offset: u64) -> Result<Walked> {
+    fn read(&self, offset: u64) -> Result<WalkEntry> {
         let len = self.storage.len();
         let options = self.options.clone().offset(offset);
         let found = options.read_header(&self.storage, len).and_then(|header| {
-            let place = Place::of(&header, offset)?;
+            let place = Place::from_header(&header, offset)?;
             place.check_inside(len)?;
             let end = place.end().ok_or_else(|| place.too_large())?;
-            Ok(Walked { offset, end, header })
+            Ok(WalkEntry { offset, end, header })
         });
         self.storage.named(found.map_err(|error: Error| error.with_offset(offset)))
     }
 }
 
 impl Iterator for Walk {
-    type Item = Result<Walked>;
+    type Item = Result<WalkEntry>;
 
-    fn next(&mut self) -> Option<Result<Walked>> {
+    fn next(&mut self) -> Option<Result<WalkEntry>> {
         let offset = self.next.take().filter(|&offset| offset < self.storage.len())?;
         let found = self.read(offset);
         self.next = found.as_ref().ok().map(|found| found.end);

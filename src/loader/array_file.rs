@@ -9,7 +9,7 @@ use crate::element::Element;
 use crate::element::cast::Number;
 use crate::error::Result;
 use crate::layout::row_index::RowIndex;
-use crate::view::Parts;
+use crate::view::AxisSlices;
 
 /// Bytes that are read before they are decoded.
 const BLOCK: usize = 8 << 20;
@@ -53,7 +53,7 @@ impl ArrayFile {
         starts: &[usize],
         each: usize,
         out: &mut [U],
-        mut copy: impl FnMut(&Parts, &[u8], &[usize], &mut [U]),
+        mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
     ) -> Result<()> {
         let size = self.dtype().itemsize();
         let row: usize = self.shape().iter().skip(1).product();
@@ -61,8 +61,8 @@ impl ArrayFile {
         let mut rest = out;
         for starts in starts.chunks(room) {
             let rows: Vec<usize> = starts.iter().flat_map(|&at| at..at + window).collect();
-            let read = self.taken(&rows)?;
-            let parts = Parts::windows(read.layout().geometry(), 0, window, size)?;
+            let read = self.copy_rows(&rows)?;
+            let parts = AxisSlices::windows(read.layout().geometry(), 0, window, size)?;
             let places: Vec<usize> = (0..starts.len()).map(|number| number * window).collect();
             let (own, after) = rest.split_at_mut(starts.len() * each);
             copy(&parts, read.into_data().as_ref(), &places, own);
@@ -90,7 +90,7 @@ impl Gather for ArrayFile {
         rows: &[usize],
         each: usize,
         out: &mut [U],
-        copy: impl FnMut(&Parts, &[u8], &[usize], &mut [U]),
+        copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
     ) -> Result<()> {
         self.gather_windows(1, rows, each, out, copy)
     }
@@ -114,7 +114,7 @@ impl Gather for FileWindows<'_> {
         rows: &[usize],
         each: usize,
         out: &mut [U],
-        copy: impl FnMut(&Parts, &[u8], &[usize], &mut [U]),
+        copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
     ) -> Result<()> {
         if each == 0 {
             return Ok(());

@@ -11,7 +11,7 @@ use crate::element::fast::FastPath as _;
 use crate::error::{DTypeError, Result, ShapeError};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
-use crate::view::{Parts, fits};
+use crate::view::{AxisSlices, check_len};
 use crate::with_type;
 
 /// Where rows come from.
@@ -35,7 +35,7 @@ pub(super) trait Gather {
         rows: &[usize],
         each: usize,
         out: &mut [U],
-        copy: impl FnMut(&Parts, &[u8], &[usize], &mut [U]),
+        copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
     ) -> Result<()>;
 }
 
@@ -89,7 +89,7 @@ pub(super) fn take_bytes(
     out: &mut [u8],
 ) -> Result<()> {
     let each = row_len(from) * from.dtype().itemsize();
-    fits(each.saturating_mul(indices.len()), out.len())?;
+    check_len(each.saturating_mul(indices.len()), out.len())?;
     let rows = found(from, indices)?;
     if each == 0 {
         // There may be any number of elements without bytes.
@@ -152,7 +152,7 @@ fn checked(from: &impl Gather, indices: &[impl RowIndex], len: usize) -> Result<
     let rows = found(from, indices)?;
     let expected = rows.len().saturating_mul(row_len(from));
     check_unbacked(from.dtype().itemsize(), from.shape(), expected)?;
-    fits(expected, len)?;
+    check_len(expected, len)?;
     Ok(rows)
 }
 

@@ -11,7 +11,7 @@ use crate::element::fast::FastPath as _;
 use crate::error::{DTypeError, RequestError, Result};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
-use crate::view::fits;
+use crate::view::check_len;
 
 /// Rows of different lengths in two arrays: `data`, all rows one after
 /// another, and `offsets`, where in it each row starts, and where the last one
@@ -190,7 +190,7 @@ impl Ragged {
         let each = width.saturating_mul(self.data.row_len());
         let expected = each.saturating_mul(indices.len());
         check_unbacked(self.dtype().itemsize(), self.data.shape(), expected)?;
-        fits(expected, out.len())?;
+        check_len(expected, out.len())?;
         let spans = self.spans(indices)?;
         let lengths = spans.iter().map(Range::len).collect();
         if each == 0 {

@@ -22,7 +22,7 @@ use crate::layout::row_index::RowIndex;
 use crate::source::map::Map;
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::{Advice, Clock};
-use crate::view::{Parts, field_geometry};
+use crate::view::{AxisSlices, field_geometry};
 
 /// The rows of an array, to be copied in any order:
 /// [`MappedArray::rows`](crate::MappedArray::rows).
@@ -126,7 +126,7 @@ impl Rows {
     }
 
     fn wanted(&self, rows: &[usize]) -> Result<Wanted> {
-        let parts = Parts::rows(&self.geometry, 0, self.dtype.itemsize())?;
+        let parts = AxisSlices::rows(&self.geometry, 0, self.dtype.itemsize())?;
         Ok(Wanted { parts, rows: rows.to_vec() })
     }
 
@@ -138,7 +138,7 @@ impl Rows {
         (rows, places): (&[usize], &[usize]),
         each: usize,
         out: &mut [U],
-        mut copy: impl FnMut(&Parts, &[u8], &[usize], &mut [U]),
+        mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
     ) -> Result<()> {
         let wanted = self.wanted(rows)?;
         self.go(&wanted, |range| {
@@ -161,10 +161,10 @@ impl Rows {
         let codec = T::codec(&self.dtype)?;
         let size = self.dtype.itemsize();
         let part = |stretch: &Range<usize>| {
-            Parts::windows(&self.geometry, 0, stretch.len(), size)
+            AxisSlices::windows(&self.geometry, 0, stretch.len(), size)
                 .map(|parts| (parts, stretch.start))
         };
-        let parts: Vec<(Parts, usize)> = stretches.iter().map(part).collect::<Result<_>>()?;
+        let parts: Vec<(AxisSlices, usize)> = stretches.iter().map(part).collect::<Result<_>>()?;
         let nbytes = parts.iter().map(|(parts, _)| parts.nbytes()).sum::<usize>();
         let each = nbytes / parts.len().max(1);
         let copy = |range: Range<usize>| {
@@ -188,7 +188,7 @@ impl Rows {
 
     /// Tells the system that a part is next. It may refuse to listen, which
     /// changes speed only.
-    fn advise(&self, parts: &Parts, row: usize) {
+    fn advise(&self, parts: &AxisSlices, row: usize) {
         parts.ranges(row, |range| drop(self.map.advise(range, Advice::WillNeed)));
     }
 
@@ -218,7 +218,7 @@ impl Gather for Rows {
         rows: &[usize],
         each: usize,
         out: &mut [U],
-        mut copy: impl FnMut(&Parts, &[u8], &[usize], &mut [U]),
+        mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
     ) -> Result<()> {
         let wanted = self.wanted(rows)?;
         self.go(&wanted, |range| {
@@ -232,9 +232,9 @@ impl Gather for Rows {
 
 row_source!(Rows, "See [`MappedArray::rows`](crate::MappedArray::rows).");
 
-/// Parts that are there.
+/// AxisSlices that are there.
 struct Wanted {
-    parts: Parts,
+    parts: AxisSlices,
     rows: Vec<usize>,
 }
 
@@ -248,7 +248,7 @@ struct MappedReader<'a, P, C> {
 
 impl<'p, P, C> RowReader for MappedReader<'_, P, C>
 where
-    P: Fn(usize) -> Option<(&'p Parts, usize)>,
+    P: Fn(usize) -> Option<(&'p AxisSlices, usize)>,
     C: FnMut(Range<usize>),
 {
     fn touch(&self, at: usize) {

@@ -17,7 +17,7 @@ use crate::error::{Error, RequestError, Result, ShapeError};
 use crate::layout::row_index::RowIndex;
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::Advice;
-use crate::view::Parts;
+use crate::view::AxisSlices;
 
 /// Many arrays as one along their first axis, such as those of thousands of
 /// files: dtype and all other axes are the same.
@@ -151,7 +151,7 @@ impl Gather for Stacked {
         rows: &[usize],
         each: usize,
         out: &mut [U],
-        mut copy: impl FnMut(&Parts, &[u8], &[usize], &mut [U]),
+        mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
     ) -> Result<()> {
         let mut places: Vec<(usize, usize)> =
             rows.iter().enumerate().map(|(place, &row)| (self.array_of(row), place)).collect();

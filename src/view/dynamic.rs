@@ -135,7 +135,7 @@ pub(crate) fn field_geometry(
     }
 }
 
-/// Parts a path behind its first field. Names may hold dots, so the longest
+/// AxisSlices a path behind its first field. Names may hold dots, so the longest
 /// name there is counts.
 fn split<'p>(dtype: &DType, path: &'p str) -> (&'p str, Option<&'p str>) {
     let dots = path.rmatch_indices('.').map(|(at, _)| (path.get(..at), path.get(at + 1..)));

@@ -2,17 +2,17 @@
 
 /// The place of one element: `[i, j]`, `&[usize]`, or `i` of one axis.
 /// Sealed.
-pub trait Index: Copy + sealed::Sealed {
+pub trait Index: Copy + sealed::SealedIndex {
     /// The index along each axis.
     #[doc(hidden)]
     fn axes(&self) -> &[usize];
 }
 
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for usize {}
-    impl Sealed for &[usize] {}
-    impl<const N: usize> Sealed for [usize; N] {}
+    pub trait SealedIndex {}
+    impl SealedIndex for usize {}
+    impl SealedIndex for &[usize] {}
+    impl<const N: usize> SealedIndex for [usize; N] {}
 }
 
 impl Index for usize {

@@ -2,19 +2,19 @@
 //! address, at any distance. No unsafe code, and no file format.
 
 mod assign;
+mod axis_slices;
 mod blocks;
-#[cfg(doctest)]
-mod borrows;
 mod byte_blocks;
 mod cast;
 mod copy;
 mod dynamic;
-mod each;
+mod element_bytes;
+mod in_place;
 mod index;
 mod iter;
-mod lend;
+#[cfg(doctest)]
+mod lifetimes;
 mod mutable;
-mod parts;
 mod planes;
 mod recast;
 mod runs;
@@ -35,18 +35,18 @@ use crate::layout::Layout;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, element};
 
+pub(crate) use axis_slices::AxisSlices;
 pub use blocks::Blocks;
 pub use byte_blocks::ByteBlocks;
 pub(crate) use dynamic::field_geometry;
 pub use dynamic::{DynView, DynViewMut};
+pub(crate) use in_place::{borrow_slice, wrong_rank};
 pub use index::Index;
 pub use iter::{IndexedIter, Iter};
-pub(crate) use lend::{rank, slice};
 pub use mutable::ViewMut;
-pub(crate) use parts::Parts;
 pub use slices::Indices;
 pub use stats::Stats;
-pub(crate) use take::fits;
+pub(crate) use take::check_len;
 
 /// Elements of type `T`, decoded as they are read.
 ///
@@ -98,7 +98,7 @@ impl<'a, T: Element> View<'a, T> {
         self.bytes
     }
 
-    pub(crate) fn of(bytes: &'a [u8], geometry: Geometry, codec: T::Codec) -> View<'a, T> {
+    pub(crate) fn from_parts(bytes: &'a [u8], geometry: Geometry, codec: T::Codec) -> View<'a, T> {
         View { bytes, geometry, codec }
     }
 
@@ -255,7 +255,7 @@ impl<'a, T: Element> View<'a, T> {
         self.with(self.geometry.memory_order())
     }
 
-    /// Parts an axis in two at an index.
+    /// AxisSlices an axis in two at an index.
     ///
     /// # Errors
     ///
@@ -271,7 +271,7 @@ impl<'a, T: Element> View<'a, T> {
         (0..count).map(|i| self.with(self.geometry.index_first_axis(i)))
     }
 
-    /// Parts of `size` along an axis; the last may be shorter.
+    /// AxisSlices of `size` along an axis; the last may be shorter.
     ///
     /// # Errors
     ///

@@ -64,7 +64,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// The same elements to be read.
     #[must_use]
     pub fn as_view(&self) -> View<'_, T> {
-        View::of(self.bytes, self.geometry.clone(), self.codec.clone())
+        View::from_parts(self.bytes, self.geometry.clone(), self.codec.clone())
     }
 
     /// The same elements for a shorter time.
@@ -349,7 +349,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         Ok((0..count).map(move |i| next_row(&mut rest, i + 1 == count)))
     }
 
-    /// Parts an axis in two at an index, for two threads.
+    /// AxisSlices an axis in two at an index, for two threads.
     ///
     /// # Errors
     ///
@@ -371,7 +371,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         }
     }
 
-    /// Parts the bytes `at` a byte, between two geometries of them.
+    /// AxisSlices the bytes `at` a byte, between two geometries of them.
     fn part(
         self,
         first: Geometry,
@@ -388,7 +388,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         )
     }
 
-    /// Parts of `size` along an axis, for as many threads; the last may be
+    /// AxisSlices of `size` along an axis, for as many threads; the last may be
     /// shorter.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use ndarray::{ArrayD, IxDyn};
 
 use super::View;
-use super::parts::Parts;
+use super::axis_slices::AxisSlices;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::fast::FastPath as _;
@@ -91,14 +91,14 @@ impl<T: Element> View<'_, T> {
     /// length.
     pub fn select_into(&self, axis: usize, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
         let taken = self.taken(axis, indices)?;
-        fits(taken.len, out.len())?;
+        check_len(taken.len, out.len())?;
         self.take_over(&taken, out);
         Ok(())
     }
 
     fn taken(&self, axis: usize, indices: &[impl RowIndex]) -> Result<Taken> {
         let shape = self.shape();
-        let parts = Parts::rows(&self.geometry, axis, self.itemsize())?;
+        let parts = AxisSlices::rows(&self.geometry, axis, self.itemsize())?;
         let rows = resolve(TakeMode::Raise, indices, parts.count, axis, shape)?;
         let outer: Geometry = self.geometry.first_axes(axis);
         let len = outer.len().checked_mul(rows.len()).and_then(|n| n.checked_mul(parts.len));
@@ -131,7 +131,7 @@ impl<T: Element> View<'_, T> {
 
 /// What is taken: parts of an axis, for each index of those before it.
 struct Taken {
-    parts: Parts,
+    parts: AxisSlices,
     rows: Vec<usize>,
     outer: Geometry,
     len: usize,
@@ -140,7 +140,7 @@ struct Taken {
 impl Taken {
     /// The parts once for each index of the axes before; none when nothing is
     /// copied, however many these are.
-    fn all(&self) -> impl Iterator<Item = Parts> + '_ {
+    fn all(&self) -> impl Iterator<Item = AxisSlices> + '_ {
         let outer = (self.len > 0).then(|| self.outer.places());
         outer.into_iter().flatten().map(|start| self.parts.from(start))
     }
@@ -156,6 +156,6 @@ fn replaced(shape: &[usize], axis: usize, len: usize) -> Vec<usize> {
 }
 
 /// Refuses memory of another length than what is taken.
-pub(crate) fn fits(expected: usize, found: usize) -> Result<()> {
+pub(crate) fn check_len(expected: usize, found: usize) -> Result<()> {
     if found == expected { Ok(()) } else { Err(ShapeError::Length { found, expected }.into()) }
 }

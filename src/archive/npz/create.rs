@@ -12,7 +12,7 @@ use super::member_writer::{Compression, write_error};
 use super::npz_file::{NpzFile, OutputFile};
 use super::save::Save;
 use super::writer::NpzWriter;
-use crate::array::{MappedArray, on};
+use crate::array::{MappedArray, with_path_in_errors};
 use crate::dtype::DType;
 use crate::error::{Error, Result, SystemError};
 use crate::layout::Order;
@@ -194,5 +194,5 @@ fn save(path: &Path, arrays: &[(&str, &dyn Save)], compression: Compression) -> 
             writer.into_inner().map(drop)
         })
     };
-    on(path, written)
+    with_path_in_errors(path, written)
 }

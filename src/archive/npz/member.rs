@@ -6,7 +6,7 @@ use super::directory::DirectoryEntry;
 use super::local::{data_range, deceitful};
 use super::reader::{MemberInfo, MemberReader};
 use super::{Npz, name};
-use crate::array::{self, Found, MappedArray, Place};
+use crate::array::{MappedArray, MemberContent, Place};
 use crate::error::{ArchiveError, Result};
 use crate::npy::Header;
 use crate::source::map::{Map, MapMut};
@@ -74,7 +74,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// [`Damaged`](crate::ErrorKind::Damaged).
     pub fn header(&self) -> Result<Option<Header>> {
         let found = || self.find_in(&mut self.start()?.1);
-        self.named(found()).map(Found::header)
+        self.named(found()).map(|content| content.header())
     }
 
     /// Where its elements start in the archive; `None` when it is compressed,
@@ -87,7 +87,9 @@ impl<'a, D: Mapping> Member<'a, D> {
         let found = || {
             let (start, mut reader) = self.start()?;
             Ok(match self.find_in(&mut reader)? {
-                Found::Array(_, place) if self.is_stored() => Some(place.moved_by(start).offset),
+                MemberContent::Array(place) if self.is_stored() => {
+                    Some(place.moved_by(start).offset)
+                }
                 _ => None,
             })
         };
@@ -174,12 +176,12 @@ impl<'a, D: Mapping> Member<'a, D> {
 
     fn array(&self) -> Result<MappedArray<D>> {
         let (start, mut reader) = self.start()?;
-        let place = self.find_in(&mut reader)?.array()?;
+        let place = self.find_in(&mut reader)?.into_place()?;
         let source = self.npz.source();
         if !self.is_stored() {
             let data = self.unpack(&place, reader)?;
             let path = source.storage().shared_path();
-            return Ok(MappedArray::unpacked(data, place, path, self.name()));
+            return Ok(MappedArray::from_unpacked(data, place, path, self.name()));
         }
         let place = place.moved_by(start);
         let data = if source.is_mapped() {
@@ -187,13 +189,13 @@ impl<'a, D: Mapping> Member<'a, D> {
         } else {
             self.unpack(&place, reader)?
         };
-        Ok(MappedArray::of_source(source, data, place, Some(self.name())))
+        Ok(MappedArray::from_place(source, data, place, Some(self.name())))
     }
 
     /// Finds the array, or the first bytes of something else, with a reader at
     /// the member's first byte.
-    fn find_in(&self, reader: &mut MemberReader<'a>) -> Result<Found> {
-        array::find(reader, self.entry.size, self.npz.max_header_len())
+    fn find_in(&self, reader: &mut MemberReader<'a>) -> Result<MemberContent> {
+        MemberContent::read(reader, self.entry.size, self.npz.max_header_len())
     }
 
     /// Reads the elements into memory of their own, with a reader at the first

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use self::records::{TarEntry, entries};
 use crate::archive::names::NameIndex;
 use crate::archive::ten::{self, Ten};
-use crate::array::{self, Found, MappedArray};
+use crate::array::{MappedArray, MemberContent};
 use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
 use crate::npy::{Header, MAX_HEADER_LEN};
 use crate::source::Source;
@@ -160,7 +160,7 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
     ///
     /// As [`open`](ShardMember::open), but for [`Io`](crate::ErrorKind::Io).
     pub fn header(&self) -> Result<Option<Header>> {
-        self.named(self.find()).map(Found::header)
+        self.named(self.find()).map(|content| content.header())
     }
 
     /// Returns whether it starts as a `.ten` file does, or is empty and has a
@@ -193,10 +193,10 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
     /// [`Layout::new`](crate::layout::Layout::new).
     pub fn open(&self) -> Result<MappedArray<D>> {
         let opened = || {
-            let place = self.find()?.array()?.moved_by(self.entry.start);
+            let place = self.find()?.into_place()?.moved_by(self.entry.start);
             let source = &*self.shard.source;
             let data = source.obtain_later(place.offset, place.layout.nbytes())?;
-            Ok(MappedArray::of_source(source, data, place, Some(self.name())))
+            Ok(MappedArray::from_place(source, data, place, Some(self.name())))
         };
         self.named(opened())
     }
@@ -215,14 +215,14 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
         self.named(opened())
     }
 
-    fn find(&self) -> Result<Found> {
+    fn find(&self) -> Result<MemberContent> {
         self.usable()?;
         let TarEntry { start, size, .. } = *self.entry;
         let mut part = io::BufReader::with_capacity(
             1024,
             self.shard.source.storage().part(start, start.saturating_add(size)),
         );
-        array::find(&mut part, size, MAX_HEADER_LEN)
+        MemberContent::read(&mut part, size, MAX_HEADER_LEN)
     }
 
     /// Checks that its bytes lie in the file, in one piece.

@@ -199,7 +199,7 @@ impl<D: Mapping> Ten<D> {
         let data = source
             .obtain_later(place.offset, place.layout.nbytes())
             .map_err(|error| source.storage().name(error.with_member(&position)))?;
-        Ok(MappedArray::of_source(source, data, place, Some(&position)))
+        Ok(MappedArray::from_place(source, data, place, Some(&position)))
     }
 
     /// Opens an array by its name; the first of equal ones.

@@ -5,7 +5,7 @@ use std::io::Read;
 use super::chunk::{self, PREFIX_LEN};
 use super::header::{self, TenHeader};
 use super::{damaged, truncated};
-use crate::array::{MappedArray, Place, elements};
+use crate::array::{MappedArray, Place, read_elements};
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
 use crate::error::{HeaderError, Result};
 use crate::layout::Order;
@@ -185,10 +185,10 @@ fn read_array(from: &mut impl Read) -> Result<Option<NamedArray>> {
         return truncated(found, "the stream ended too early");
     };
     let needed = check_nbytes(&header, size)?;
-    let data = elements(from, needed)?.into_read_only()?;
+    let data = read_elements(from, needed)?.into_read_only()?;
     chunk::read_padding(from, size)?;
     let layout = header.layout()?;
     let place = Place { layout, offset: 0, order: Order::C, header: None };
-    let array = MappedArray::unpacked(data, place, None, &header.info);
+    let array = MappedArray::from_unpacked(data, place, None, &header.info);
     Ok(Some(NamedArray { info: header.info, array }))
 }

@@ -8,7 +8,7 @@ use ndarray::{ArrayRef, Dimension, LayoutRef};
 use super::chunk::{write_chunk, write_error, write_padding, write_prefix};
 use super::header::{TenHeader, is_u4};
 use super::{check_extension, misuse};
-use crate::array::{MappedArray, on};
+use crate::array::{MappedArray, with_path_in_errors};
 use crate::dtype::{ByteOrder, DType};
 use crate::element::fast::FastPath as _;
 use crate::element::{Element, Typed};
@@ -220,7 +220,7 @@ impl TenWriteOptions {
             let headers = self.headers(arrays)?;
             atomic::write(path, self.sync, |file| write_all(file, &headers, arrays))
         };
-        on(path.as_ref(), saved)
+        with_path_in_errors(path.as_ref(), saved)
     }
 
     /// Writes arrays to any writer: webdataset's `write`.

@@ -10,7 +10,7 @@ use ndarray::{ArrayRef, Dimension};
 use super::head::Head;
 use super::rows;
 use super::tail::Tail;
-use crate::array::{CreateOptions, OpenOptions, on};
+use crate::array::{CreateOptions, OpenOptions, with_path_in_errors};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
@@ -103,7 +103,7 @@ impl OpenOptions {
                 _ => Appender::new(file, lock, path, head, false),
             }
         };
-        on(path.as_ref(), opened)
+        with_path_in_errors(path.as_ref(), opened)
     }
 }
 
@@ -147,7 +147,7 @@ impl Appender {
             let lock = FileLock::of_new(new.file());
             Appender::new(new.finish()?, lock, path, head, true)
         };
-        on(path.as_ref(), created)
+        with_path_in_errors(path.as_ref(), created)
     }
 
     fn new(

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use super::head::Head;
-use crate::array::{OpenOptions, on};
+use crate::array::{OpenOptions, with_path_in_errors};
 use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::error::{ExtentError, Result, SystemError};
 use crate::npy::MAGIC;
@@ -100,7 +100,7 @@ impl RecoverOptions {
             let (file, Stat { len, .. }) = file::open(path, false)?;
             Ok(self.found(&file, len)?.1)
         };
-        on(path.as_ref(), planned)
+        with_path_in_errors(path.as_ref(), planned)
     }
 
     /// Gives the array in a file as many rows as the file has, whatever the
@@ -128,7 +128,7 @@ impl RecoverOptions {
             }
             Ok(recovery)
         };
-        on(path.as_ref(), recovered)
+        with_path_in_errors(path.as_ref(), recovered)
     }
 
     /// The header, what is to be done, and how many rows there will be.

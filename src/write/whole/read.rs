@@ -8,7 +8,7 @@ use std::path::Path;
 use ndarray::{Array, Dimension, IxDyn, ShapeBuilder as _};
 
 use super::BLOCK;
-use crate::array::{OpenOptions, Place, Rest, on};
+use crate::array::{OpenOptions, Place, StorageReader, with_path_in_errors};
 use crate::dtype::literal::tuple;
 use crate::element::fast::FastPath as _;
 use crate::element::{Element, decode_onto};
@@ -17,7 +17,7 @@ use crate::error::{HeaderError, Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order, check_unbacked};
 use crate::npy::{HeaderText, fill};
 use crate::source::storage::Storage;
-use crate::view::rank;
+use crate::view::wrong_rank;
 
 /// What is read at once into an array's own memory.
 const STEP: usize = 256 * 1024;
@@ -116,13 +116,13 @@ impl OpenOptions {
             }
             let storage = Storage::of_file(file)?;
             let place = self.place(&storage)?;
-            let from = Rest { storage: &storage, offset: place.offset };
+            let from = StorageReader { storage: &storage, offset: place.offset };
             let whole = Whole::new(place)?;
             // The file has them all, so no growing in steps.
             let elements = reserved(whole.layout.len())?;
             whole.read(from, elements)
         };
-        on(path.as_ref(), read)
+        with_path_in_errors(path.as_ref(), read)
     }
 
     /// As [`read_npy_from`].
@@ -135,7 +135,7 @@ impl OpenOptions {
         mut from: impl Read,
     ) -> Result<Array<T, D>> {
         let header = HeaderText::read(&mut from, self.max_header_len)?.header()?;
-        Whole::new(Place::of(&header, 0)?)?.read(from, Vec::new())
+        Whole::new(Place::from_header(&header, 0)?)?.read(from, Vec::new())
     }
 }
 
@@ -151,7 +151,7 @@ impl<T: Element, D: Dimension> Whole<T, D> {
     fn new(Place { layout, order, .. }: Place) -> Result<Whole<T, D>> {
         let codec = T::codec(layout.dtype())?;
         let dim = D::from_dimension(&IxDyn(layout.shape()));
-        let dim = dim.ok_or_else(|| rank::<D>(layout.geometry()))?;
+        let dim = dim.ok_or_else(|| wrong_rank::<D>(layout.geometry()))?;
         check_unbacked(layout.dtype().itemsize(), layout.shape(), layout.len())?;
         Ok(Whole { layout, order, codec, dim })
     }

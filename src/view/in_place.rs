@@ -61,7 +61,7 @@ impl<'a, T: InPlace> View<'a, T> {
 
 /// Lends the elements that lie in `bytes` where `layout` says as a slice: what
 /// [`View::as_slice`] lends, without a view, whose making takes longer.
-pub(crate) fn slice<'a, T: InPlace>(
+pub(crate) fn borrow_slice<'a, T: InPlace>(
     bytes: &'a [u8],
     layout: &Layout,
     codec: &T::Codec,
@@ -124,7 +124,7 @@ impl<N: Dimension> Placed<N> {
         let size = size_of::<T>();
         let Range { start, end } = geometry.span(size);
         let shape =
-            N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| rank::<N>(geometry))?;
+            N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| wrong_rank::<N>(geometry))?;
         if start == end || size == 0 {
             // Elements of no bytes stand anywhere, whatever lies between them.
             return Ok(Placed { shape: shape.into(), reversed: Vec::new(), start, end: start });
@@ -199,7 +199,7 @@ fn strides(geometry: &Geometry) -> Error {
 }
 
 /// The error of asking for another number of axes.
-pub(crate) fn rank<N: Dimension>(geometry: &Geometry) -> Error {
+pub(crate) fn wrong_rank<N: Dimension>(geometry: &Geometry) -> Error {
     let ndim = geometry.ndim();
     let works = if ndim <= 6 { format!("Ix{ndim}") } else { "IxDyn".to_owned() };
     let shape = tuple(&geometry.shape);

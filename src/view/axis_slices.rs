@@ -1,4 +1,4 @@
-//! Parts of one axis in any order: rows, and windows of several rows.
+//! AxisSlices of one axis in any order: rows, and windows of several rows.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ const FETCHED: usize = 4;
 /// What stands at each index of an axis: elements at the same distances from
 /// the first of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Parts {
+pub(crate) struct AxisSlices {
     /// The first byte of the first part, and the bytes from one to the next.
     start: usize,
     stride: isize,
@@ -38,7 +38,7 @@ pub(crate) struct Parts {
     is_run: bool,
 }
 
-impl Parts {
+impl AxisSlices {
     /// The parts of an axis, `window` indices each; they may overlap. Of axes
     /// before it, only the first index counts.
     pub(crate) fn windows(
@@ -46,7 +46,7 @@ impl Parts {
         axis: usize,
         window: usize,
         size: usize,
-    ) -> Result<Parts> {
+    ) -> Result<AxisSlices> {
         let shape = || tuple(&geometry.shape);
         let (Some(&dim), Some(&stride)) = (geometry.shape.get(axis), geometry.strides.get(axis))
         else {
@@ -63,19 +63,27 @@ impl Parts {
         let inner = Geometry { offset: 0, shape, strides }.merged();
         let (len, is_run) = (inner.len(), inner.is_contiguous(size));
         let is_run = is_run && len > 0 && size > 0;
-        Ok(Parts { start: geometry.offset, stride, count: before + 1, inner, len, size, is_run })
+        Ok(AxisSlices {
+            start: geometry.offset,
+            stride,
+            count: before + 1,
+            inner,
+            len,
+            size,
+            is_run,
+        })
     }
 
     /// The parts of an axis, one index each.
-    pub(crate) fn rows(geometry: &Geometry, axis: usize, size: usize) -> Result<Parts> {
+    pub(crate) fn rows(geometry: &Geometry, axis: usize, size: usize) -> Result<AxisSlices> {
         let dim = geometry.shape.get(axis).copied().unwrap_or(1);
-        let parts = Parts::windows(geometry, axis, dim.min(1), size)?;
-        Ok(Parts { count: dim, ..parts })
+        let parts = AxisSlices::windows(geometry, axis, dim.min(1), size)?;
+        Ok(AxisSlices { count: dim, ..parts })
     }
 
     /// The same parts, from another first byte on.
-    pub(crate) fn from(&self, start: usize) -> Parts {
-        Parts { start, ..self.clone() }
+    pub(crate) fn from(&self, start: usize) -> AxisSlices {
+        AxisSlices { start, ..self.clone() }
     }
 
     /// Bytes of the elements of a part.

@@ -2,12 +2,12 @@
 
 use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
-use super::MappedArray;
+use super::{MappedArray, Place};
 use crate::element::fast::FastPath as _;
 use crate::element::{Element, InPlace, short_name, works_for};
 use crate::error::{DTypeError, ExtentError, Result};
 use crate::layout::Layout;
-use crate::view::{DynView, DynViewMut, View, ViewMut, slice};
+use crate::view::{DynView, DynViewMut, View, ViewMut, borrow_slice};
 
 impl<D: AsRef<[u8]>> MappedArray<D> {
     /// Views all elements, decoded to `T` as they are read.
@@ -26,7 +26,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn view<T: Element>(&self) -> Result<View<'_, T>> {
-        self.origin.named(View::from_bytes(self.data.as_ref(), &self.layout))
+        self.origin.named(View::from_bytes(self.data.as_ref(), &self.place.layout))
     }
 
     /// The bytes of all elements, as they lie in memory.
@@ -36,7 +36,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// [`Truncated`](crate::ErrorKind::Truncated) when what holds the bytes got
     /// shorter.
     pub fn as_bytes(&self) -> Result<&[u8]> {
-        let (bytes, layout) = (self.data.as_ref(), &self.layout);
+        let (bytes, layout) = (self.data.as_ref(), &self.place.layout);
         bytes.get(layout.offset()..layout.end()).ok_or_else(|| {
             ExtentError::ShortBuffer { needed: layout.end(), found: bytes.len() }.into()
         })
@@ -85,8 +85,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn as_slice<T: InPlace>(&self) -> Result<&[T]> {
-        let lent = exact::<T>(&self.layout)
-            .and_then(|codec| slice(self.data.as_ref(), &self.layout, &codec));
+        let lent = exact::<T>(&self.place.layout)
+            .and_then(|codec| borrow_slice(self.data.as_ref(), &self.place.layout, &codec));
         self.origin.named(lent)
     }
 
@@ -112,7 +112,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn as_ndarray<T: InPlace, N: Dimension>(&self) -> Result<ArrayView<'_, T, N>> {
-        self.origin.named(exact::<T>(&self.layout).and_then(|_| self.view::<T>()?.as_ndarray()))
+        self.origin
+            .named(exact::<T>(&self.place.layout).and_then(|_| self.view::<T>()?.as_ndarray()))
     }
 }
 
@@ -123,7 +124,7 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     ///
     /// As [`view`](MappedArray::view).
     pub fn view_mut<T: Element>(&mut self) -> Result<ViewMut<'_, T>> {
-        self.origin.named(ViewMut::from_bytes(self.data.as_mut(), &self.layout))
+        self.origin.named(ViewMut::from_bytes(self.data.as_mut(), &self.place.layout))
     }
 
     /// Views all elements, whatever they are, to be written.
@@ -141,7 +142,7 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     ///
     /// As [`View::field`].
     pub fn field_mut(&mut self, path: &str) -> Result<DynViewMut<'_>> {
-        let MappedArray { layout, data, origin } = self;
+        let MappedArray { place: Place { layout, .. }, data, origin } = self;
         let view = ViewMut::from_bytes(data.as_mut(), layout);
         origin.named(view.and_then(|view: DynViewMut<'_>| view.into_field(path)))
     }
@@ -152,7 +153,7 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     ///
     /// As [`as_slice`](MappedArray::as_slice).
     pub fn as_slice_mut<T: InPlace>(&mut self) -> Result<&mut [T]> {
-        let MappedArray { layout, data, origin } = self;
+        let MappedArray { place: Place { layout, .. }, data, origin } = self;
         origin.named(
             exact::<T>(layout)
                 .and_then(|_| ViewMut::from_bytes(data.as_mut(), layout)?.into_slice()),
@@ -176,7 +177,7 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn as_ndarray_mut<T: InPlace, N: Dimension>(&mut self) -> Result<ArrayViewMut<'_, T, N>> {
-        let MappedArray { layout, data, origin } = self;
+        let MappedArray { place: Place { layout, .. }, data, origin } = self;
         origin.named(
             exact::<T>(layout)
                 .and_then(|_| ViewMut::from_bytes(data.as_mut(), layout)?.into_ndarray()),

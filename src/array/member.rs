@@ -1,0 +1,58 @@
+//! Finds arrays in the members of archives.
+
+use std::io::Read;
+
+use super::Place;
+use crate::error::invariant::{Invariant, READ, to_usize_saturating};
+use crate::error::{HeaderError, Result, SystemError};
+use crate::npy::{Header, HeaderText, MAGIC, fill};
+
+/// What a member of an archive contains.
+pub(crate) enum MemberContent {
+    /// A `.npy`, whose place counts from the start of the member.
+    Array(Place),
+    /// Something else, which starts with these bytes.
+    Other(Vec<u8>),
+}
+
+impl MemberContent {
+    /// Reads the header of a member of `size` bytes, and checks that the member
+    /// contains all elements. As in NumPy, the magic bytes decide whether it is
+    /// an array, not the name.
+    pub(crate) fn read(
+        from: &mut impl Read,
+        size: u64,
+        max_header_len: usize,
+    ) -> Result<MemberContent> {
+        let mut magic = [0; MAGIC.len()];
+        let found = fill(from, &mut magic).map_err(SystemError::io("read the header"))?;
+        let magic = magic.get(..found).invariant(READ);
+        if magic != MAGIC {
+            return Ok(MemberContent::Other(magic.to_vec()));
+        }
+        let header = HeaderText::read(magic.chain(from), max_header_len)?.header()?;
+        let place = Place::from_header(&header, 0)?;
+        if place.end().is_none_or(|end| end > size) {
+            let needed = place.layout.nbytes();
+            let found = to_usize_saturating(size.saturating_sub(place.offset));
+            return Err(HeaderError::Eof { what: "elements", needed, found }.into());
+        }
+        Ok(MemberContent::Array(place))
+    }
+
+    /// The place of the array, or an error with the bytes found instead.
+    pub(crate) fn into_place(self) -> Result<Place> {
+        match self {
+            MemberContent::Array(place) => Ok(place),
+            MemberContent::Other(found) => Err(HeaderError::Magic { found }.into()),
+        }
+    }
+
+    /// The header, if the member is an array.
+    pub(crate) fn header(&self) -> Option<Header> {
+        match self {
+            MemberContent::Array(place) => place.header(),
+            MemberContent::Other(_) => None,
+        }
+    }
+}
