@@ -62,7 +62,7 @@ pub use archive::ten;
 /// assert_eq!(some.at(7), Hit { name: String::new(), at: [0.0, 0.0, 1.5] });
 ///
 /// let error = hits.view::<Hit>().unwrap_err();
-/// assert!(error.to_string().contains("field `score`: stored as '<u2', and the record has no such field"));
+/// assert!(error.to_string().contains("field `score`: stored as '<u2', but the record has no such field"));
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[cfg(feature = "derive")]
@@ -102,9 +102,10 @@ pub mod sharing {
 /// Internals of the derives; not for use by hand.
 #[doc(hidden)]
 pub mod __record {
-    pub use crate::element::fast::{FastPath, Wrapper};
-    pub use crate::element::part::Part;
+    pub use crate::element::fast_path::{FastPath, NewtypePath};
+    pub use crate::element::field_codec::FieldCodec;
     pub use crate::element::record::{
-        Difference, Fields, RecordCodec, Records, dtype, slot, stated,
+        FieldMatcher, FieldMismatch, RecordCodec, RecordPath, declared_dtype, record_dtype,
+        typed_field,
     };
 }

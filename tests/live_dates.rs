@@ -60,13 +60,13 @@ fn dates_are_added_and_converted_as_numpys() {
         // Of differences NumPy prints the count of some units only.
         let delta = |delta: TimeDelta64| (delta.ticks, delta.unit, delta.to_string());
         for (key, ours) in [
-            ("plus", a.plus(e).map(date)),
-            ("minus", a.minus(e).map(date)),
-            ("since", a.since(b).map(delta)),
+            ("plus", a.checked_add(e).map(date)),
+            ("minus", a.checked_sub(e).map(date)),
+            ("since", a.duration_since(b).map(delta)),
             ("to", a.to_unit(third).map(date)),
-            ("sum", d.plus(e).map(delta)),
-            ("difference", d.minus(e).map(delta)),
-            ("times", d.times(7).map(delta)),
+            ("sum", d.checked_add(e).map(delta)),
+            ("difference", d.checked_sub(e).map(delta)),
+            ("times", d.checked_mul(7).map(delta)),
             ("delta_to", d.to_unit(third).map(delta)),
         ] {
             if wraps {

@@ -92,7 +92,7 @@ fn what_differs_is_named_with_how_it_does() {
     assert_eq!(
         refusal("[('x', '<f8'), ('y', '<i2', (2,)), ('z', '<f4')]"),
         here(
-            "record `Inner`, field `z`: stored as '<f4', and the record has no such field: add one, or ask for some of the fields with `#[record(subset)]`"
+            "record `Inner`, field `z`: stored as '<f4', but the record has no such field: add it, or allow other fields with `#[record(subset)]`"
         )
     );
     assert_eq!(
@@ -218,7 +218,7 @@ fn rows_that_lie_otherwise_are_decoded_and_not_lent() {
             &ROW.replace("'<u4'), ('', '|V4')", "'<u4')").replace("('', '|V3')", "('', '|V7')")
         ),
         here(
-            "record `Row`, field `when`: lies at byte 4 and in the record at byte 8: order the fields so, with `Pad<N>` between them"
+            "record `Row`, field `when`: stored at byte 4, but at byte 8 of the record: reorder the fields, or add `Pad<N>` between them"
         )
     );
     assert_eq!(
@@ -230,7 +230,7 @@ fn rows_that_lie_otherwise_are_decoded_and_not_lent() {
     assert_eq!(
         refusal(&ROW.replace("('', '|V3')", "('', '|V5')")),
         here(
-            "record `Row`, field `ok`: elements have 34 bytes and the record has 32: say where the others are with `Pad<N>`, or use `view::<Row>()`"
+            "record `Row`, field `ok`: elements have 34 bytes and the record has 32: add fields of type `Pad<N>` for padding, or use `view::<Row>()`"
         )
     );
 }

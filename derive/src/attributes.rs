@@ -1,11 +1,11 @@
-//! What `#[record(…)]` says.
+//! Parses `#[record(…)]` and `#[repr(…)]`.
 
 use crate::typestr::is_dtype;
 use syn::{Attribute, DeriveInput, Error, Field, LitStr, Path, Result, parse_quote};
 
-/// What is said of the struct.
-#[expect(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
-pub(crate) struct Container {
+/// The attributes of the struct.
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate attribute")]
+pub(crate) struct RecordAttributes {
     pub(crate) subset: bool,
     pub(crate) typed: bool,
     pub(crate) in_place: bool,
@@ -13,11 +13,11 @@ pub(crate) struct Container {
     pub(crate) npymap: Path,
 }
 
-impl Container {
-    pub(crate) fn of(input: &DeriveInput) -> Result<Container> {
+impl RecordAttributes {
+    pub(crate) fn parse(input: &DeriveInput) -> Result<RecordAttributes> {
         let (mut subset, mut typed, mut in_place) = (false, false, false);
         let mut npymap: Path = parse_quote!(::npymap);
-        for attribute in records(&input.attrs) {
+        for attribute in record_attributes(&input.attrs) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("subset") {
                     subset = true;
@@ -33,24 +33,31 @@ impl Container {
                 Ok(())
             })?;
         }
-        let repr = Repr::of(&input.attrs)?;
+        let repr = ReprAttributes::parse(&input.attrs)?;
         if in_place && !repr.is_fixed {
-            let message = "a record in place needs `#[repr(C)]` or `#[repr(C, packed)]`, which fix where its fields lie";
+            let message =
+                "`in_place` needs a fixed layout: add `#[repr(C)]` or `#[repr(C, packed)]`";
             return Err(Error::new_spanned(&input.ident, message));
         }
-        Ok(Container { subset, typed: typed || in_place, in_place, packed: repr.packed, npymap })
+        Ok(RecordAttributes {
+            subset,
+            typed: typed || in_place,
+            in_place,
+            packed: repr.packed,
+            npymap,
+        })
     }
 }
 
-/// What `#[repr(…)]` says.
-struct Repr {
+/// The layout that `#[repr(…)]` asks for.
+struct ReprAttributes {
     is_fixed: bool,
     packed: bool,
 }
 
-impl Repr {
-    fn of(attributes: &[Attribute]) -> Result<Repr> {
-        let mut repr = Repr { is_fixed: false, packed: false };
+impl ReprAttributes {
+    fn parse(attributes: &[Attribute]) -> Result<ReprAttributes> {
+        let mut repr = ReprAttributes { is_fixed: false, packed: false };
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("repr")) {
             attribute.parse_nested_meta(|meta| {
                 repr.is_fixed |= meta.path.is_ident("C") || meta.path.is_ident("transparent");
@@ -67,36 +74,36 @@ impl Repr {
     }
 }
 
-/// What is said of a field.
-pub(crate) struct Said {
+/// The attributes of a field.
+pub(crate) struct FieldAttributes {
     pub(crate) rename: Option<LitStr>,
     pub(crate) dtype: Option<LitStr>,
 }
 
-impl Said {
-    pub(crate) fn of(field: &Field) -> Result<Said> {
-        let mut said = Said { rename: None, dtype: None };
-        for attribute in records(&field.attrs) {
+impl FieldAttributes {
+    pub(crate) fn parse(field: &Field) -> Result<FieldAttributes> {
+        let mut attributes = FieldAttributes { rename: None, dtype: None };
+        for attribute in record_attributes(&field.attrs) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("rename") {
-                    said.rename = Some(meta.value()?.parse()?);
+                    attributes.rename = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("dtype") {
                     let descr: LitStr = meta.value()?.parse()?;
                     if !is_dtype(&descr.value()) {
-                        let message = format!("`{}` is not a dtype, expected a type string such as `<f8`, `|S10` or `<M8[ns]`", descr.value());
+                        let message = format!("`{}` is not a dtype: expected a type string such as `<f8`, `|S10` or `<M8[ns]`", descr.value());
                         return Err(Error::new_spanned(descr, message));
                     }
-                    said.dtype = Some(descr);
+                    attributes.dtype = Some(descr);
                 } else {
                     return Err(meta.error("expected `rename = \"name\"` or `dtype = \"<M8[ns]\"`"));
                 }
                 Ok(())
             })?;
         }
-        Ok(said)
+        Ok(attributes)
     }
 }
 
-fn records(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+fn record_attributes(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("record"))
 }

@@ -9,46 +9,47 @@ mod typestr;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Makes a struct an [`Element`](https://docs.rs/npymap/latest/npymap/trait.Element.html): a row of a
-/// structured array, its fields found by name.
+/// Makes a struct an [`Element`](https://docs.rs/npymap/latest/npymap/trait.Element.html): an
+/// element of a structured array whose fields are found by name.
 ///
-/// The fields of the struct and of the dtype may stand in any order; each must
-/// be there on both sides, and be of a type that fits. What doesn't is an
-/// error when the array is viewed, that names the field and says how it
-/// differs. Fields are numbers, `String`, arrays, tuples and other records:
-/// whatever is an element. No `unsafe` code is generated.
+/// The struct and the dtype must have the same fields, in any order, and each
+/// field's type must match its dtype. If they differ, viewing the array is an
+/// error that names the field and the difference. A field can be of any
+/// element type: numbers, `String`, arrays, tuples, other records. The
+/// generated code has no `unsafe`.
 ///
-/// On the struct:
+/// Attributes of the struct:
 ///
-/// | attribute | |
+/// | attribute | effect |
 /// |---|---|
-/// | `#[record(subset)]` | the dtype may have more fields, which are left alone |
-/// | `#[record(typed)]` | also `Typed`: `DType::of::<Row>()` is its dtype, packed |
-/// | `#[record(in_place)]` | also `InPlace` and `Typed`: `&[Row]` is lent when order, places and types are equal. Asks for `#[repr(C)]` or `#[repr(C, packed)]` and `#[derive(bytemuck::Pod, bytemuck::Zeroable)]`, which refuse padding; name it with `Pad<N>` fields. Without bytemuck among your dependencies, use npymap's with `#[bytemuck(crate = "npymap::bytemuck")]` |
-/// | `#[record(crate = "path")]` | where npymap is, if not at `::npymap` |
+/// | `#[record(subset)]` | allows the dtype to have other fields, which are ignored when reading and left unchanged when writing |
+/// | `#[record(typed)]` | also implements `Typed`: `DType::of::<Row>()` is the packed dtype |
+/// | `#[record(in_place)]` | also implements `InPlace` and `Typed`: `&[Row]` can be borrowed if fields, offsets and types are the same. Needs `#[repr(C)]` or `#[repr(C, packed)]` and `#[derive(bytemuck::Pod, bytemuck::Zeroable)]`, which reject implicit padding: use `Pad<N>` fields. If you don't depend on bytemuck, use npymap's with `#[bytemuck(crate = "npymap::bytemuck")]` |
+/// | `#[record(crate = "path")]` | the path of npymap, if not `::npymap` |
 ///
-/// On a field:
+/// Attributes of a field:
 ///
-/// | attribute | |
+/// | attribute | effect |
 /// |---|---|
 /// | `#[record(rename = "name")]` | the field's name in the dtype |
-/// | `#[record(dtype = "<M8[ns]")]` | which dtype it is, where its type doesn't say: dates, `String`. Viewing then asks for the same kind and unit |
+/// | `#[record(dtype = "<M8[ns]")]` | the field's dtype, where its type doesn't determine it: dates, `String`. Stored fields must have the same kind and unit |
 #[proc_macro_derive(Record, attributes(record))]
 pub fn record(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand::record(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Makes a newtype, a struct of one field, an
-/// [`Element`](../npymap/trait.Element.html): stored as its field is.
+/// Makes a newtype, a struct with one field, an
+/// [`Element`](../npymap/trait.Element.html), stored as its field is.
 ///
-/// With `#[repr(transparent)]` it is also `InPlace`, and every way of reading
-/// and writing is as fast as for its field. That asks for
-/// `#[derive(bytemuck::Pod, bytemuck::Zeroable)]`; without bytemuck among your
-/// dependencies, use npymap's with `#[bytemuck(crate = "npymap::bytemuck")]`.
-/// `Typed` comes along if the field has it. No `unsafe` code is generated.
+/// With `#[repr(transparent)]` it also implements `InPlace` and is read and
+/// written as fast as its field. That needs
+/// `#[derive(bytemuck::Pod, bytemuck::Zeroable)]`; if you don't depend on
+/// bytemuck, use npymap's with `#[bytemuck(crate = "npymap::bytemuck")]`.
+/// `Typed` is implemented if the field has it. The generated code has no
+/// `unsafe`.
 ///
-/// `#[element(crate = "path")]` says where npymap is, if not at `::npymap`.
+/// `#[element(crate = "path")]` is the path of npymap, if not `::npymap`.
 #[proc_macro_derive(Element, attributes(element))]
 pub fn element(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

@@ -1,17 +1,19 @@
-//! From a newtype to its implementations.
+//! Expands `derive(Element)`.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
 use syn::{Data, DeriveInput, Error, Field, Index, LitStr, Member, Path, Result, parse_quote};
 
-const NEWTYPE: &str =
-    "an element is a newtype, a struct of one field; for the fields of a dtype derive `Record`";
+const NEWTYPE: &str = "`Element` can only be derived for structs with one field: derive `Record` for a structured dtype";
 
-/// `impl Element`, `Typed` if the field is, and `InPlace` for
+/// Implements `Element`, `Typed` if the field has it, and `InPlace` for
 /// `#[repr(transparent)]`.
 pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
     if let Some(parameter) = input.generics.params.first() {
-        return Err(Error::new_spanned(parameter, "an element has no parameters"));
+        return Err(Error::new_spanned(
+            parameter,
+            "an element can't have type, lifetime or const parameters",
+        ));
     }
     let npymap = npymap(input)?;
     let newtype = &input.ident;
@@ -21,7 +23,7 @@ pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
     let fast_path = in_place.is_some().then(|| {
         quote! {
             fn fast_path() -> impl #npymap::__record::FastPath<Self> {
-                #npymap::__record::Wrapper::<#inner>::new()
+                #npymap::__record::NewtypePath::<#inner>::new()
             }
         }
     });
@@ -57,7 +59,8 @@ pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
                 #fast_path
             }
 
-            // A bound with a lifetime may be one that does not hold.
+            // A false bound on concrete types is an error, unless it has a lifetime:
+            // then the field need not be `Typed`.
             #[automatically_derived]
             impl #npymap::element::Typed for #newtype
             where
@@ -86,15 +89,17 @@ fn in_place(input: &DeriveInput, npymap: &Path, field: &Field) -> TokenStream {
 }
 
 fn only_field(input: &DeriveInput) -> Result<(Member, &Field)> {
-    let refused = || Error::new_spanned(&input.ident, NEWTYPE);
-    let Data::Struct(data) = &input.data else { return Err(refused()) };
-    let mut fields = data.fields.iter();
-    let (Some(field), None) = (fields.next(), fields.next()) else { return Err(refused()) };
-    let member = match &field.ident {
-        Some(name) => Member::Named(name.clone()),
-        None => Member::Unnamed(Index::from(0)),
-    };
-    Ok((member, field))
+    if let Data::Struct(data) = &input.data {
+        let mut fields = data.fields.iter();
+        if let (Some(field), None) = (fields.next(), fields.next()) {
+            let member = match &field.ident {
+                Some(name) => Member::Named(name.clone()),
+                None => Member::Unnamed(Index::from(0)),
+            };
+            return Ok((member, field));
+        }
+    }
+    Err(Error::new_spanned(&input.ident, NEWTYPE))
 }
 
 fn is_transparent(input: &DeriveInput) -> Result<bool> {
@@ -135,12 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn types_that_are_not_newtypes_are_refused_in_words() {
+    fn other_types_than_newtypes_are_rejected() {
         for (input, expected) in [
             ("enum Id { A }", NEWTYPE),
             ("struct Id;", NEWTYPE),
             ("struct Id(u8, u8);", NEWTYPE),
-            ("struct Id<T>(T);", "an element has no parameters"),
+            ("struct Id<T>(T);", "an element can't have type, lifetime or const parameters"),
             ("#[element(in_place)] struct Id(u8);", "expected `crate`"),
         ] {
             assert_eq!(expanded(input).unwrap_err().to_string(), expected, "{input}");
@@ -148,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_generated_for_newtypes_is_unsafe() {
+    fn newtypes_expand_to_safe_code() {
         let tokens = expanded("#[repr(transparent)] struct Id { r#type: u8 }").unwrap();
         assert!(!tokens.contains("unsafe") && tokens.contains("InPlace"), "{tokens}");
         assert!(!expanded("struct Name(String);").unwrap().contains("InPlace"));

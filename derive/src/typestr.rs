@@ -1,7 +1,7 @@
-//! Checks `#[record(dtype = "…")]` when the record is compiled.
+//! Checks `#[record(dtype = "…")]` at compile time.
 //!
-//! The library reads dtypes, and depends on this package, so its rules for type
-//! strings are here once more. Descrs of structs and subarrays are left to it.
+//! The library parses dtypes, but it depends on this package, so this repeats
+//! its rules for type strings. Descrs of structs and subarrays are not checked.
 
 /// Scalar types without a byte order, by name.
 const NAMES: &str = "bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 \
@@ -15,10 +15,11 @@ const LETTERS: &str = "?bBhHiIlLnNpPqQefdgFDGcSUVMm";
 const UNITS: [&str; 14] =
     ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs", "ns", "ps", "fs", "as"];
 
-/// NumPy's largest element, in bytes.
+/// The size of NumPy's largest element, in bytes.
 const MAX_ITEMSIZE: u64 = 0x7fff_ffff;
 
-/// Whether the library reads the text as a dtype, as far as type strings go.
+/// Returns whether the library parses `text` as a dtype, as far as it is checked
+/// here.
 pub(crate) fn is_dtype(text: &str) -> bool {
     if text.trim_start().starts_with(['[', '(', '{', '\'', '"']) {
         return true;
@@ -35,7 +36,8 @@ fn is_letter(code: &str) -> bool {
     code.chars().count() == 1 && LETTERS.contains(code)
 }
 
-/// A letter and a size, or a date with its unit.
+/// Returns whether `code` is a letter and a size, or a date or time difference
+/// with its unit.
 fn is_sized(code: &str) -> bool {
     let dates = ["M8", "m8", "datetime64", "timedelta64"];
     if let Some(unit) = dates.iter().find_map(|date| code.strip_prefix(date)) {
@@ -58,7 +60,7 @@ fn is_sized(code: &str) -> bool {
     }
 }
 
-/// `[ns]`, `[25s]` or `[generic]`.
+/// Returns whether `text` is a unit such as `[ns]`, `[25s]` or `[generic]`.
 fn is_unit(text: &str) -> bool {
     let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let Some(inner) = inner else { return false };
@@ -73,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn type_strings_are_those_of_numpy() {
+    fn type_strings_are_checked_as_numpy_does() {
         for text in [
             "<f4",
             ">u8",

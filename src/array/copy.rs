@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::{MappedArray, MappedArrayMut};
 use crate::dtype::literal::tuple;
 use crate::dtype::{ByteOrder, DType};
-use crate::element::cast::{Casting, check};
-use crate::element::recode::Recode;
+use crate::element::cast::{Casting, check_cast};
+use crate::element::recode::Recoding;
 use crate::error::invariant::{IN_BUFFER, Invariant, elements};
 use crate::error::{DTypeError, Result, ShapeError};
 use crate::layout::axes::Axes;
@@ -96,7 +96,7 @@ impl MappedArrayMut {
     ) -> Result<()> {
         let order = self.origin.named(self.byte_order_for(from))?;
         self.origin.named(self.data.writable())?;
-        let recode = Recode::new(from.dtype(), order, false);
+        let recode = Recoding::new(from.dtype(), order, false);
         let mut writer = Writer { to: self, recode, stored, zeros, buffer: Vec::new(), done };
         let written = from.dyn_view().and_then(|view| writer.write(&view));
         self.origin.named(written)
@@ -113,7 +113,7 @@ impl MappedArrayMut {
         match [ByteOrder::Little, ByteOrder::Big].into_iter().find(becomes) {
             _ if own == other => Ok(None),
             Some(order) => Ok(Some(order)),
-            None => check(other, own, Casting::Equiv).and_then(|()| Err(refused(other, own))),
+            None => check_cast(other, own, Casting::Equiv).and_then(|()| Err(refused(other, own))),
         }
     }
 }
@@ -133,7 +133,7 @@ enum Zeros {
 
 struct Writer<'a, F> {
     to: &'a mut MappedArrayMut,
-    recode: Recode,
+    recode: Recoding,
     /// Ranges from the first element on.
     stored: Vec<Range<usize>>,
     zeros: Zeros,
@@ -189,7 +189,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
             let end = range.end.next_multiple_of(size).min(bytes.len());
             for at in (first..end).step_by(block) {
                 let part = bytes.get(at..end.min(at + block)).invariant(IN_BUFFER);
-                if self.recode.is_same() {
+                if self.recode.is_identity() {
                     self.put(start + at, part)?;
                 } else {
                     let mut buffer = std::mem::take(&mut self.buffer);

@@ -8,7 +8,7 @@ use super::advise::bytes_of;
 use super::{MappedArray, Place};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::element::fast::FastPath as _;
+use crate::element::fast_path::FastPath as _;
 use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant};
 use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::Layout;

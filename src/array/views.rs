@@ -3,8 +3,8 @@
 use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
 use super::{MappedArray, Place};
-use crate::element::fast::FastPath as _;
-use crate::element::{Element, InPlace, short_name, works_for};
+use crate::element::fast_path::FastPath as _;
+use crate::element::{Element, InPlace, short_name, suggested_type};
 use crate::error::{DTypeError, ExtentError, Result};
 use crate::layout::Layout;
 use crate::view::{DynView, DynViewMut, View, ViewMut, borrow_slice};
@@ -192,9 +192,9 @@ fn exact<T: InPlace>(layout: &Layout) -> Result<T::Codec> {
     if T::is_in_place(&codec) {
         return Ok(codec);
     }
-    if let Some(error) = T::fast_path().inexact(&codec) {
+    if let Some(error) = T::fast_path().mismatch(&codec) {
         return Err(error);
     }
-    let (stored, asked, works) = (dtype.to_string(), short_name::<T>(), works_for(dtype));
+    let (stored, asked, works) = (dtype.to_string(), short_name::<T>(), suggested_type(dtype));
     Err(DTypeError::ByteOrder { stored, asked, works }.into())
 }

@@ -4,7 +4,7 @@ use std::array;
 
 use bytemuck::Pod;
 
-use super::fast::{FastPath, sealed};
+use super::fast_path::{FastPath, sealed::SealedFastPath};
 use super::{Element, InPlace, Typed, item, item_mut};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -35,23 +35,23 @@ impl<T: Element, const N: usize> Element for [T; N] {
     }
 
     fn fast_path() -> impl FastPath<Self> {
-        Arrays
+        ArrayPath
     }
 }
 
 /// The fast path of the elements of arrays, for arrays.
 #[derive(Debug)]
-struct Arrays;
+struct ArrayPath;
 
-impl sealed::Sealed for Arrays {}
+impl SealedFastPath for ArrayPath {}
 
-impl<T: Element, const N: usize> FastPath<[T; N]> for Arrays {
+impl<T: Element, const N: usize> FastPath<[T; N]> for ArrayPath {
     fn is_exact(&self, codec: &T::Codec) -> bool {
         T::fast_path().is_exact(codec)
     }
 
-    fn inexact(&self, codec: &T::Codec) -> Option<Error> {
-        T::fast_path().inexact(codec)
+    fn mismatch(&self, codec: &T::Codec) -> Option<Error> {
+        T::fast_path().mismatch(codec)
     }
 
     fn bytes_of<'a>(&self, codec: &T::Codec, values: &'a [[T; N]]) -> Option<&'a [u8]> {
@@ -62,7 +62,7 @@ impl<T: Element, const N: usize> FastPath<[T; N]> for Arrays {
         T::fast_path().bytes_of(codec, values.as_flattened())
     }
 
-    fn raw<'a>(
+    fn copy_target<'a>(
         &self,
         codec: &T::Codec,
         values: &'a mut [[T; N]],
@@ -70,7 +70,7 @@ impl<T: Element, const N: usize> FastPath<[T; N]> for Arrays {
         if size_of::<[T; N]>() == 0 {
             return None;
         }
-        let (format, bytes) = T::fast_path().raw(codec, values.as_flattened_mut())?;
+        let (format, bytes) = T::fast_path().copy_target(codec, values.as_flattened_mut())?;
         Some((ElementFormat { size: N * format.size, ..format }, bytes))
     }
 

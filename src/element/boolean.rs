@@ -4,8 +4,8 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast::{AsStored, FastPath, sealed};
-use super::{Element, InPlace, Typed, unfit};
+use super::fast_path::{FastPath, StoredPath, sealed::SealedFastPath};
+use super::{Element, InPlace, Typed, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
 
@@ -82,7 +82,7 @@ impl Element for Bool {
     type Codec = ();
 
     fn codec(dtype: &DType) -> Result<()> {
-        if dtype.kind() == Kind::Bool { Ok(()) } else { Err(unfit(dtype, "Bool")) }
+        if dtype.kind() == Kind::Bool { Ok(()) } else { Err(type_mismatch(dtype, "Bool")) }
     }
 
     fn itemsize((): &()) -> usize {
@@ -99,7 +99,7 @@ impl Element for Bool {
     }
 
     fn fast_path() -> impl FastPath<Self> {
-        AsStored
+        StoredPath
     }
 }
 
@@ -115,7 +115,7 @@ impl Element for bool {
     type Codec = ();
 
     fn codec(dtype: &DType) -> Result<()> {
-        if dtype.kind() == Kind::Bool { Ok(()) } else { Err(unfit(dtype, "bool")) }
+        if dtype.kind() == Kind::Bool { Ok(()) } else { Err(type_mismatch(dtype, "bool")) }
     }
 
     fn itemsize((): &()) -> usize {
@@ -131,17 +131,17 @@ impl Element for bool {
     }
 
     fn fast_path() -> impl FastPath<Self> {
-        Booleans
+        BoolPath
     }
 }
 
 /// Rust's booleans are stored as they are, but not the other way round.
 #[derive(Debug)]
-struct Booleans;
+struct BoolPath;
 
-impl sealed::Sealed for Booleans {}
+impl SealedFastPath for BoolPath {}
 
-impl FastPath<bool> for Booleans {
+impl FastPath<bool> for BoolPath {
     fn bytes_of<'a>(&self, (): &(), values: &'a [bool]) -> Option<&'a [u8]> {
         Some(bytemuck::cast_slice(values))
     }

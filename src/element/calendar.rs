@@ -65,7 +65,7 @@ impl DateTime64 {
     pub fn to_unit(self, unit: Unit) -> Result<DateTime64> {
         let ticks = match self.unit {
             _ if self.is_nat() => Some(Ticks::NAT),
-            Some(own) => units::date(self.ticks, own, unit),
+            Some(own) => units::convert_date(self.ticks, own, unit),
             None => None,
         };
         let unit = Some(unit);
@@ -87,26 +87,26 @@ impl DateTime64 {
     ///
     /// let date: DateTime64 = "2020-02-28".parse()?;
     /// let hours = TimeDelta64 { ticks: Ticks(36), unit: Some("h".parse()?) };
-    /// assert_eq!(date.plus(hours)?.to_string(), "2020-02-29T12");
+    /// assert_eq!(date.checked_add(hours)?.to_string(), "2020-02-29T12");
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn plus(self, difference: TimeDelta64) -> Result<DateTime64> {
+    pub fn checked_add(self, difference: TimeDelta64) -> Result<DateTime64> {
         let unit = promoted(self.unit, difference.unit, &difference)?;
-        let date = at(self.ticks, self.unit, unit, units::date);
-        let steps = at(difference.ticks, difference.unit, unit, units::difference);
+        let date = at(self.ticks, self.unit, unit, units::convert_date);
+        let steps = at(difference.ticks, difference.unit, unit, units::convert_difference);
         let ticks = sum(date, steps, i128::checked_add);
         ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| beyond(&difference, unit))
     }
 
-    /// The date so much earlier, as [`plus`](DateTime64::plus).
+    /// The date so much earlier, as [`checked_add`](DateTime64::checked_add).
     ///
     /// # Errors
     ///
-    /// As [`plus`](DateTime64::plus).
-    pub fn minus(self, difference: TimeDelta64) -> Result<DateTime64> {
+    /// As [`checked_add`](DateTime64::checked_add).
+    pub fn checked_sub(self, difference: TimeDelta64) -> Result<DateTime64> {
         let unit = promoted(self.unit, difference.unit, &difference)?;
-        let date = at(self.ticks, self.unit, unit, units::date);
-        let steps = at(difference.ticks, difference.unit, unit, units::difference);
+        let date = at(self.ticks, self.unit, unit, units::convert_date);
+        let steps = at(difference.ticks, difference.unit, unit, units::convert_difference);
         let ticks = sum(date, steps, i128::checked_sub);
         ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| beyond(&difference, unit))
     }
@@ -124,13 +124,13 @@ impl DateTime64 {
     /// use npymap::element::DateTime64;
     ///
     /// let (from, to): (DateTime64, DateTime64) = ("2020-01".parse()?, "2020-03-01".parse()?);
-    /// assert_eq!(to.since(from)?.to_string(), "60 days");
+    /// assert_eq!(to.duration_since(from)?.to_string(), "60 days");
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn since(self, other: DateTime64) -> Result<TimeDelta64> {
+    pub fn duration_since(self, other: DateTime64) -> Result<TimeDelta64> {
         let unit = promoted(self.unit, other.unit, &other)?;
-        let own = at(self.ticks, self.unit, unit, units::date);
-        let others = at(other.ticks, other.unit, unit, units::date);
+        let own = at(self.ticks, self.unit, unit, units::convert_date);
+        let others = at(other.ticks, other.unit, unit, units::convert_date);
         let ticks = sum(own, others, i128::checked_sub);
         ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| beyond(&other, unit))
     }
@@ -191,7 +191,7 @@ impl TimeDelta64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn to_unit(self, unit: Unit) -> Result<TimeDelta64> {
-        let ticks = at(self.ticks, self.unit, Some(unit), units::difference);
+        let ticks = at(self.ticks, self.unit, Some(unit), units::convert_difference);
         let unit = Some(unit);
         ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| beyond(&self, unit))
     }
@@ -202,16 +202,16 @@ impl TimeDelta64 {
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
     /// bits, or no unit counts both.
-    pub fn plus(self, other: TimeDelta64) -> Result<TimeDelta64> {
+    pub fn checked_add(self, other: TimeDelta64) -> Result<TimeDelta64> {
         self.joined(other, i128::checked_add)
     }
 
-    /// The difference of two differences, as [`plus`](TimeDelta64::plus).
+    /// The difference of two differences, as [`checked_add`](TimeDelta64::checked_add).
     ///
     /// # Errors
     ///
-    /// As [`plus`](TimeDelta64::plus).
-    pub fn minus(self, other: TimeDelta64) -> Result<TimeDelta64> {
+    /// As [`checked_add`](TimeDelta64::checked_add).
+    pub fn checked_sub(self, other: TimeDelta64) -> Result<TimeDelta64> {
         self.joined(other, i128::checked_sub)
     }
 
@@ -221,7 +221,7 @@ impl TimeDelta64 {
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
     /// bits.
-    pub fn times(self, factor: i64) -> Result<TimeDelta64> {
+    pub fn checked_mul(self, factor: i64) -> Result<TimeDelta64> {
         let factor = Some(Ticks(factor));
         let ticks = if self.is_nat() { Some(Ticks::NAT) } else { product(self.ticks, factor) };
         let unit = self.unit;
@@ -253,8 +253,8 @@ impl TimeDelta64 {
             }
             (unit, None) | (None, unit) => unit,
         };
-        let own = at(self.ticks, self.unit, unit, units::difference);
-        let others = at(other.ticks, other.unit, unit, units::difference);
+        let own = at(self.ticks, self.unit, unit, units::convert_difference);
+        let others = at(other.ticks, other.unit, unit, units::convert_difference);
         let ticks = sum(own, others, join);
         ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| beyond(&other, unit))
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::scalar::{read, write};
-use super::{Element, Ticks, unfit};
+use super::{Element, Ticks, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind, Unit};
 use crate::element::value::{date_text, difference_text};
 use crate::error::{DTypeError, Result};
@@ -26,7 +26,7 @@ macro_rules! with_unit {
                 if dtype.kind() == Kind::$kind {
                     Ok((dtype.byte_order(), dtype.unit()))
                 } else {
-                    Err(unfit(dtype, stringify!($name)))
+                    Err(type_mismatch(dtype, stringify!($name)))
                 }
             }
 

@@ -5,9 +5,9 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast::{AsStored, FastPath};
+use super::fast_path::{FastPath, StoredPath};
 use super::scalar::{Scalar, write};
-use super::{Element, InPlace, Typed, unfit};
+use super::{Element, InPlace, Typed, type_mismatch};
 use crate::dtype::{ByteOrder, DType};
 use crate::error::Result;
 
@@ -27,7 +27,7 @@ macro_rules! stored {
         /// ```
         #[derive(Clone, Copy, Pod, Zeroable)]
         #[repr(transparent)]
-        pub struct $name<T: Scalar>(T::Bytes);
+        pub struct $name<T: Scalar>(T::ByteArray);
 
         impl<T: Scalar> $name<T> {
             /// Stores a value.
@@ -94,7 +94,7 @@ macro_rules! stored {
                 if T::is(dtype) && order.contains(&dtype.byte_order()) {
                     Ok(())
                 } else {
-                    Err(unfit(dtype, format!("{}<{}>", stringify!($name), T::NAME)))
+                    Err(type_mismatch(dtype, format!("{}<{}>", stringify!($name), T::NAME)))
                 }
             }
 
@@ -103,7 +103,7 @@ macro_rules! stored {
             }
 
             fn decode((): &(), bytes: &[u8]) -> Self {
-                $name(bytemuck::try_pod_read_unaligned(bytes).unwrap_or(T::Bytes::zeroed()))
+                $name(bytemuck::try_pod_read_unaligned(bytes).unwrap_or(T::ByteArray::zeroed()))
             }
 
             fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
@@ -112,7 +112,7 @@ macro_rules! stored {
             }
 
             fn fast_path() -> impl FastPath<Self> {
-                AsStored
+                StoredPath
             }
         }
 

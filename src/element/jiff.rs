@@ -107,10 +107,10 @@ impl TimeDelta64 {
     pub fn to_duration(self) -> Result<SignedDuration> {
         let refused = || refused(&self, "a length that 64 bits count in seconds");
         let unit = self.unit.filter(|_| !self.is_nat()).ok_or_else(refused)?;
-        if let Some(Ticks(count)) = units::difference(self.ticks, unit, NANOSECONDS) {
+        if let Some(Ticks(count)) = units::convert_difference(self.ticks, unit, NANOSECONDS) {
             return Ok(SignedDuration::from_nanos(count));
         }
-        let seconds = units::difference(self.ticks, unit, SECONDS).ok_or_else(refused)?;
+        let seconds = units::convert_difference(self.ticks, unit, SECONDS).ok_or_else(refused)?;
         Ok(SignedDuration::from_secs(seconds.0))
     }
 

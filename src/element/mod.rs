@@ -4,22 +4,22 @@ mod array;
 mod boolean;
 mod calendar;
 pub(crate) mod cast;
+#[cfg(all(doctest, feature = "derive"))]
+mod compile_fail;
 mod date;
 mod dispatch;
 mod endian;
-pub(crate) mod fast;
+pub(crate) mod fast_path;
+pub(crate) mod field_codec;
 #[cfg(feature = "jiff")]
 mod jiff;
-pub(crate) mod part;
 mod real;
 pub(crate) mod recode;
 pub(crate) mod record;
-#[cfg(all(doctest, feature = "derive"))]
-mod refused;
 mod scalar;
 mod strings;
+mod sums;
 mod text;
-mod total;
 mod tuple;
 pub(crate) mod value;
 
@@ -37,14 +37,14 @@ pub use boolean::Bool;
 pub use cast::{Casting, Number};
 pub use date::{DateTime64, TimeDelta64};
 pub use endian::{Be, Le};
-use fast::{Decoded, FastPath};
+use fast_path::{DecodePath, FastPath};
 pub use real::Real;
 pub use record::Pad;
 pub use scalar::{Scalar, Ticks};
 pub use strings::{Bytes, CodePoint, Text};
-pub(crate) use strings::{character, text};
-pub(crate) use text::{decode_points, trimmed};
-pub(crate) use total::{ROWS, STREAMS};
+pub(crate) use strings::{as_utf8, to_char};
+pub(crate) use sums::{ROW_BLOCK, STREAMS};
+pub(crate) use text::{decode_points, trim_nuls};
 pub use value::Value;
 
 /// A value that an element of some dtype decodes to and from.
@@ -125,7 +125,7 @@ pub trait Element: Sized + 'static {
     #[doc(hidden)]
     #[must_use]
     fn fast_path() -> impl FastPath<Self> {
-        Decoded
+        DecodePath
     }
 }
 
@@ -137,7 +137,7 @@ fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
         Some((base, [first, rest @ ..])) if *first == len => {
             T::codec(&DType::array(base.clone(), rest)?)
         }
-        _ => Err(unfit(dtype, asked())),
+        _ => Err(type_mismatch(dtype, asked())),
     }
 }
 
@@ -202,14 +202,14 @@ impl DType {
 }
 
 /// The error of asking for a type that isn't what is stored.
-fn unfit(dtype: &DType, asked: impl Into<String>) -> crate::error::Error {
-    DTypeError::Fit { stored: dtype.to_string(), asked: asked.into(), works: works_for(dtype) }
+fn type_mismatch(dtype: &DType, asked: impl Into<String>) -> crate::error::Error {
+    DTypeError::Fit { stored: dtype.to_string(), asked: asked.into(), works: suggested_type(dtype) }
         .into()
 }
 
 /// The type that stands on elements of this dtype at any address; the plain
 /// one where that is known to be in this machine's order.
-pub(crate) fn works_for(dtype: &DType) -> String {
+pub(crate) fn suggested_type(dtype: &DType) -> String {
     // Of an element as large as the address space there are more bits than that.
     let bits = dtype.itemsize().saturating_mul(8);
     let name = match (dtype.kind(), dtype.itemsize()) {
@@ -255,7 +255,7 @@ pub(crate) fn decode_onto<T: Element>(
     out: &mut Vec<T>,
 ) {
     let mut pieces = chunks(bytes, stride, T::itemsize(codec));
-    if T::fast_path().raw(codec, &mut []).is_none() {
+    if T::fast_path().copy_target(codec, &mut []).is_none() {
         return out.extend(pieces.map(|piece| T::decode(codec, piece)));
     }
     let Some(first) = pieces.next() else { return };
@@ -273,7 +273,7 @@ pub(crate) fn decode_over<T: Element>(
     stride: usize,
     out: &mut [T],
 ) {
-    if let Some((part, to)) = T::fast_path().raw(codec, out) {
+    if let Some((part, to)) = T::fast_path().copy_target(codec, out) {
         return kernel::copy(part, bytes, stride, to);
     }
     let mut out = out.iter_mut();

@@ -2,13 +2,13 @@
 
 use half::{bf16, f16};
 
-use super::total::{self, STREAMS};
+use super::sums::{self, STREAMS};
 use super::{Element, chunks};
 use crate::dtype::ByteOrder;
 
 /// Numbers with an order and a nearest `f64`: booleans, integers and floats.
 /// Sealed.
-pub trait Real: Element + Copy + PartialOrd + sealed::Sealed {
+pub trait Real: Element + Copy + PartialOrd + sealed::SealedReal {
     /// The nearest `f64`.
     fn to_f64(self) -> f64;
 
@@ -40,10 +40,10 @@ pub trait Real: Element + Copy + PartialOrd + sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait SealedReal {}
 }
 
-impl sealed::Sealed for bool {}
+impl sealed::SealedReal for bool {}
 
 impl Real for bool {
     fn to_f64(self) -> f64 {
@@ -60,7 +60,7 @@ impl Real for bool {
 
 macro_rules! real {
     ($($type:ty, $value:ident => $wide:expr, $is_integer:literal $halves:expr;)*) => {$(
-        impl sealed::Sealed for $type {}
+        impl sealed::SealedReal for $type {}
 
         impl Real for $type {
             #[inline]
@@ -83,11 +83,11 @@ macro_rules! real {
                 streams: [&[u8]; STREAMS],
                 stride: usize,
             ) -> [f64; STREAMS] {
-                total::sums::<$type>(*order, streams, stride)
+                sums::sums::<$type>(*order, streams, stride)
             }
 
             fn add_rows(order: &ByteOrder, rows: &[&[u8]], sums: &mut [f64]) {
-                total::add_rows::<$type>(*order, rows, sums);
+                sums::add_rows::<$type>(*order, rows, sums);
             }
         }
     )*};

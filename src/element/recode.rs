@@ -12,7 +12,7 @@ const WIDEST: usize = 8;
 /// How elements of one dtype are copied: by a kernel, and then changed where
 /// they are.
 #[derive(Clone, Debug)]
-pub(crate) struct Recode {
+pub(crate) struct Recoding {
     pub(crate) format: ElementFormat,
     fixes: Vec<Fix>,
 }
@@ -39,29 +39,29 @@ enum Fix {
     },
 }
 
-impl Recode {
+impl Recoding {
     /// Plans copies whose numbers are in `order`, or stay in their own, and
     /// whose padding is zero if `zero_padding`.
-    pub(crate) fn new(dtype: &DType, order: Option<ByteOrder>, zero_padding: bool) -> Recode {
+    pub(crate) fn new(dtype: &DType, order: Option<ByteOrder>, zero_padding: bool) -> Recoding {
         let size = dtype.itemsize();
         let is_one = !matches!(dtype.kind(), Kind::Struct | Kind::Subarray | Kind::Unicode);
         let number = width(dtype);
         if is_one && number <= WIDEST {
             let swap = order.is_some_and(|order| differs(dtype, order));
-            return Recode { format: ElementFormat { size, number, swap }, fixes: Vec::new() };
+            return Recoding { format: ElementFormat { size, number, swap }, fixes: Vec::new() };
         }
         let mut fixes = Vec::new();
         add(&mut fixes, dtype, 0, order, zero_padding);
-        Recode { format: ElementFormat::opaque(size), fixes }
+        Recoding { format: ElementFormat::opaque(size), fixes }
     }
 
     /// True when a kernel does all of it.
-    pub(crate) fn is_one(&self) -> bool {
+    pub(crate) fn is_single_copy(&self) -> bool {
         self.fixes.is_empty()
     }
 
     /// True when copies are the same bytes.
-    pub(crate) fn is_same(&self) -> bool {
+    pub(crate) fn is_identity(&self) -> bool {
         !self.format.swap && self.fixes.is_empty()
     }
 
@@ -160,7 +160,7 @@ mod tests {
     use crate::kernel;
 
     fn little(descr: &str, from: &[u8]) -> Vec<u8> {
-        let recode = Recode::new(&descr.parse().unwrap(), Some(ByteOrder::Little), true);
+        let recode = Recoding::new(&descr.parse().unwrap(), Some(ByteOrder::Little), true);
         let mut to = vec![0xFF; from.len()];
         kernel::copy(recode.format, from, recode.format.size, &mut to);
         recode.finish(&mut to);
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn what_is_the_same_is_known_to_be() {
         let same = |descr: &str| {
-            Recode::new(&descr.parse().unwrap(), Some(ByteOrder::Little), true).is_same()
+            Recoding::new(&descr.parse().unwrap(), Some(ByteOrder::Little), true).is_identity()
         };
         for descr in ["<f8", "[('a', '|u1'), ('b', '<u2', (2,)), ('c', '|S3')]", "|V0", "[]", "<U3"]
         {

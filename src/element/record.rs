@@ -1,21 +1,21 @@
-//! What `#[derive(Record)]` is made of: fields found by name, and padding.
+//! The runtime half of `#[derive(Record)]`: fields found by name, and padding.
 
 use std::fmt;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast::{FastPath, raw, sealed};
-use super::part::Part as FieldPart;
+use super::fast_path::{FastPath, copy_target, sealed::SealedFastPath};
+use super::field_codec::FieldCodec;
 use super::{Element, InPlace, Typed, short_name};
 use crate::dtype::{ByteOrder, DType, Field, Kind};
 use crate::error::{DTypeError, Error, Result};
 use crate::kernel::ElementFormat;
 
-/// Named padding of a record in place: bytes that no field stands for.
+/// Explicit padding in a record that is borrowed in place.
 ///
-/// Rust's own padding has no value, so a record that is lent in place may
-/// have none; a field of this type takes its place.
+/// The padding that Rust inserts is uninitialized, so a record borrowed in
+/// place must have none. A field of this type fills the gap instead.
 ///
 /// # Examples
 ///
@@ -45,7 +45,7 @@ impl<const N: usize> Default for Pad<N> {
     }
 }
 
-/// All padding is equal.
+/// All padding compares equal.
 impl<const N: usize> PartialEq for Pad<N> {
     fn eq(&self, _: &Pad<N>) -> bool {
         true
@@ -61,13 +61,13 @@ impl<const N: usize> fmt::Debug for Pad<N> {
 }
 
 impl<const N: usize> Typed for Pad<N> {
-    /// Void; in a record it is no field at all.
+    /// `|VN`. In the dtype of a record, padding is left out.
     fn dtype() -> DType {
         DType::new_scalar(Kind::Void, ByteOrder::NotApplicable, N)
     }
 }
 
-/// Stands on any bytes of its size, reads them, and never writes them.
+/// Accepts any `N` bytes; encoding leaves them unchanged.
 impl<const N: usize> Element for Pad<N> {
     type Codec = ();
 
@@ -88,17 +88,17 @@ impl<const N: usize> Element for Pad<N> {
     }
 
     fn fast_path() -> impl FastPath<Self> {
-        Padding
+        PadPath
     }
 }
 
-/// Any bytes are padding, and it is never copied.
+/// The fast path of [`Pad`]: any bytes are valid, and none are copied.
 #[derive(Debug)]
-struct Padding;
+struct PadPath;
 
-impl sealed::Sealed for Padding {}
+impl SealedFastPath for PadPath {}
 
-impl<const N: usize> FastPath<Pad<N>> for Padding {
+impl<const N: usize> FastPath<Pad<N>> for PadPath {
     fn padding(&self) -> Option<Pad<N>> {
         Some(Pad::default())
     }
@@ -110,91 +110,95 @@ impl<const N: usize> FastPath<Pad<N>> for Padding {
 
 impl<const N: usize> InPlace for Pad<N> {}
 
-/// The fields of a dtype, as a record asks for them one after the other.
+/// Matches the fields of a record to those of a dtype, one after the other.
 #[derive(Debug)]
-pub struct Fields<'d> {
+pub struct FieldMatcher<'d> {
     record: &'static str,
     dtype: &'d DType,
-    taken: Vec<&'d str>,
-    difference: Option<Difference>,
+    /// Names of the fields of the dtype that the record has.
+    matched: Vec<&'d str>,
+    mismatch: Option<FieldMismatch>,
 }
 
-/// Why elements are no values of a record as they lie: a field, and how it
-/// differs.
-pub type Difference = Arc<(String, String)>;
+/// Why elements can't be borrowed as a record: a field, and how it differs.
+pub type FieldMismatch = Arc<(String, String)>;
 
-impl<'d> Fields<'d> {
-    /// Refuses what is no struct.
+impl<'d> FieldMatcher<'d> {
+    /// Starts to match the fields of `dtype`, which must be a struct.
     ///
     /// # Errors
     ///
     /// [`WrongDType`](crate::ErrorKind::WrongDType).
-    pub fn new(record: &'static str, dtype: &'d DType) -> Result<Fields<'d>> {
+    pub fn new(record: &'static str, dtype: &'d DType) -> Result<FieldMatcher<'d>> {
         if dtype.kind() != Kind::Struct {
-            return Err(super::unfit(dtype, record));
+            return Err(super::type_mismatch(dtype, record));
         }
-        Ok(Fields { record, dtype, taken: Vec::new(), difference: None })
+        Ok(FieldMatcher { record, dtype, matched: Vec::new(), mismatch: None })
     }
 
-    /// Finds a field by name or title. `place` is where the record has it in
-    /// memory, when it is lent in place; `stated` the dtype it was said to
-    /// be, of which kind and unit must be the same.
+    /// Finds a field by name or title.
+    ///
+    /// `offset` is its offset in the record if records are borrowed in place.
+    /// `declared` is the dtype from the field's attribute, whose kind and unit
+    /// the stored field must have.
     ///
     /// # Errors
     ///
     /// [`WrongDType`](crate::ErrorKind::WrongDType).
-    pub fn part<T: Element>(
+    pub fn field<T: Element>(
         &mut self,
         name: &str,
-        place: Option<usize>,
-        stated: Option<&str>,
-    ) -> Result<FieldPart<T::Codec>> {
+        offset: Option<usize>,
+        declared: Option<&str>,
+    ) -> Result<FieldCodec<T::Codec>> {
         if T::fast_path().padding().is_some() {
-            return FieldPart::of::<T>(self.dtype, None);
+            return FieldCodec::new::<T>(self.dtype, None);
         }
         let field = self.find(name)?;
-        self.taken.push(field.name());
-        if let Some(stated) = stated {
-            let stated: DType = stated.parse()?;
-            if (stated.kind(), stated.unit()) != (field.dtype.kind(), field.dtype.unit()) {
-                let reason = format!("stored as {}, expected {stated}", field.dtype);
+        self.matched.push(field.name());
+        if let Some(declared) = declared {
+            let declared: DType = declared.parse()?;
+            if (declared.kind(), declared.unit()) != (field.dtype.kind(), field.dtype.unit()) {
+                let reason = format!("stored as {}, expected {declared}", field.dtype);
                 return Err(self.error(name, reason));
             }
         }
-        let part = FieldPart::of::<T>(&field.dtype, Some(field.offset));
-        let part = part.map_err(|error| self.error(name, error.message().to_string()))?;
-        if let (Some(place), None) = (place, &self.difference) {
-            self.difference = differs::<T>(field, place, part.codec())
+        let codec = FieldCodec::new::<T>(&field.dtype, Some(field.offset));
+        let codec = codec.map_err(|error| self.error(name, error.message().to_string()))?;
+        if let (Some(offset), None) = (offset, &self.mismatch) {
+            self.mismatch = field_mismatch::<T>(field, offset, codec.element_codec())
                 .map(|reason| Arc::new((name.to_owned(), reason)));
         }
-        Ok(part)
+        Ok(codec)
     }
 
-    /// Refuses fields the record doesn't have, unless it is a `subset`; then
-    /// tells why the elements are no values of `size` bytes as they lie.
+    /// Rejects fields that the record doesn't have, unless `subset` is set,
+    /// and returns why elements can't be borrowed as records of `size` bytes,
+    /// if so.
     ///
     /// # Errors
     ///
     /// [`WrongDType`](crate::ErrorKind::WrongDType).
-    pub fn end(self, subset: bool, size: usize) -> Result<Option<Difference>> {
-        let left = |field: &&Field| !self.taken.contains(&field.name());
-        if let Some(field) = self.dtype.fields().iter().find(left).filter(|_| !subset) {
+    pub fn finish(self, subset: bool, size: usize) -> Result<Option<FieldMismatch>> {
+        let mut unmatched =
+            self.dtype.fields().iter().filter(|field| !self.matched.contains(&field.name()));
+        if let Some(field) = unmatched.next().filter(|_| !subset) {
             let reason = format!(
-                "stored as {}, and the record has no such field: add one, or ask for some of the fields with `#[record(subset)]`",
+                "stored as {}, but the record has no such field: add it, or allow other fields with `#[record(subset)]`",
                 field.dtype
             );
             return Err(self.error(field.name(), reason));
         }
         let itemsize = self.dtype.itemsize();
-        let last = || self.taken.last().map_or(String::new(), |&name| name.to_owned());
-        let longer = (itemsize != size).then(|| {
+        let size_mismatch = (itemsize != size).then(|| {
             let reason = format!(
-                "elements have {itemsize} bytes and the record has {size}: say where the others are with `Pad<N>`, or use `view::<{}>()`",
+                "elements have {itemsize} bytes and the record has {size}: add fields of type `Pad<N>` for padding, or use `view::<{}>()`",
                 self.record
             );
-            Arc::new((last(), reason))
+            let last = self.matched.last().copied().unwrap_or_default();
+            Arc::new((last.to_owned(), reason))
         });
-        Ok(self.difference.or(longer))
+        Ok(self.mismatch.or(size_mismatch))
     }
 
     fn find(&self, name: &str) -> Result<&'d Field> {
@@ -211,64 +215,64 @@ impl<'d> Fields<'d> {
     }
 }
 
-/// Why a field can't be lent at a place of a record in memory.
-fn differs<T: Element>(field: &Field, place: usize, codec: &T::Codec) -> Option<String> {
+/// Why a stored field can't be borrowed as a `T` at `offset` in the record.
+fn field_mismatch<T: Element>(field: &Field, offset: usize, codec: &T::Codec) -> Option<String> {
     let name = short_name::<T>();
-    if let Some(error) = T::fast_path().inexact(codec) {
+    if let Some(error) = T::fast_path().mismatch(codec) {
         return Some(error.message().to_string());
     }
     if !T::fast_path().is_exact(codec) {
         return Some(format!(
             "stored as {}, asked for `{name}` in place: use `{}`",
             field.dtype,
-            super::works_for(&field.dtype)
+            super::suggested_type(&field.dtype)
         ));
     }
-    (field.offset != place).then(|| {
-        format!("lies at byte {} and in the record at byte {place}: order the fields so, with `Pad<N>` between them", field.offset)
+    (field.offset != offset).then(|| {
+        format!("stored at byte {}, but at byte {offset} of the record: reorder the fields, or add `Pad<N>` between them", field.offset)
     })
 }
 
-/// What the codec of a derived record tells of it.
+/// The codec of a derived record that can be borrowed in place.
 pub trait RecordCodec {
     /// The record's name.
     const RECORD: &'static str;
 
-    /// Why elements are not values of the record as they are.
-    fn difference(&self) -> Option<&Difference>;
+    /// Why elements can't be borrowed as records, if they can't.
+    fn mismatch(&self) -> Option<&FieldMismatch>;
 }
 
-/// Records in place: what `derive(Record)` chooses for `#[record(in_place)]`.
+/// The fast path that `derive(Record)` chooses for `#[record(in_place)]`.
 #[derive(Debug)]
-pub struct Records;
+pub struct RecordPath;
 
-impl sealed::Sealed for Records {}
+impl SealedFastPath for RecordPath {}
 
-impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for Records {
+impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for RecordPath {
     fn is_exact(&self, codec: &T::Codec) -> bool {
-        codec.difference().is_none()
+        codec.mismatch().is_none()
     }
 
-    fn inexact(&self, codec: &T::Codec) -> Option<Error> {
+    fn mismatch(&self, codec: &T::Codec) -> Option<Error> {
         let record = T::Codec::RECORD;
-        let (field, reason) = &**codec.difference()?;
+        let (field, reason) = &**codec.mismatch()?;
         Some(DTypeError::Record { record, field: field.clone(), reason: reason.clone() }.into())
     }
 
     fn borrow<'a>(&self, codec: &T::Codec, bytes: &'a [u8]) -> Option<&'a [T]> {
-        if codec.difference().is_none() { bytemuck::try_cast_slice(bytes).ok() } else { None }
+        if codec.mismatch().is_none() { bytemuck::try_cast_slice(bytes).ok() } else { None }
     }
 
     fn bytes_of<'a>(&self, codec: &T::Codec, values: &'a [T]) -> Option<&'a [u8]> {
-        codec.difference().is_none().then(|| bytemuck::cast_slice(values))
+        codec.mismatch().is_none().then(|| bytemuck::cast_slice(values))
     }
 
-    fn raw<'a>(
+    fn copy_target<'a>(
         &self,
         codec: &T::Codec,
         values: &'a mut [T],
     ) -> Option<(ElementFormat, &'a mut [u8])> {
-        if codec.difference().is_none() { raw(values) } else { None }
+        if codec.mismatch().is_none() { copy_target(values) } else { None }
     }
 
     fn zeros(&self, len: usize) -> Option<Vec<T>> {
@@ -276,24 +280,24 @@ impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for Records {
     }
 }
 
-/// A field of a record's dtype; `None` for padding.
+/// A field of a record's dtype: its name, offset and dtype; `None` for padding.
 #[must_use]
-pub fn slot<T: Element>(
+pub fn typed_field<T: Element>(
     name: &str,
-    place: usize,
+    offset: usize,
     dtype: impl FnOnce() -> DType,
 ) -> Option<(String, usize, DType)> {
-    T::fast_path().padding().is_none().then(|| (name.to_owned(), place, dtype()))
+    T::fast_path().padding().is_none().then(|| (name.to_owned(), offset, dtype()))
 }
 
-/// The dtype a field was said to be.
+/// The dtype that a field's attribute declares.
 ///
 /// # Panics
 ///
-/// When it is none, or none of `T`.
+/// When `descr` is not a dtype, or not one of `T`.
 #[must_use]
 #[track_caller]
-pub fn stated<T: Element>(record: &str, field: &str, descr: &str) -> DType {
+pub fn declared_dtype<T: Element>(record: &str, field: &str, descr: &str) -> DType {
     let dtype = descr.parse::<DType>().and_then(|dtype| T::codec(&dtype).map(|_| dtype));
     match dtype {
         Ok(dtype) => dtype,
@@ -301,22 +305,22 @@ pub fn stated<T: Element>(record: &str, field: &str, descr: &str) -> DType {
     }
 }
 
-/// The dtype of a record: fields at places, in elements of `size` bytes; one
-/// after the other without a size.
+/// The dtype of a record: fields at their offsets in elements of `size` bytes,
+/// or packed if there is no `size`.
 ///
 /// # Panics
 ///
-/// When it takes more than 2³¹ − 1 bytes.
+/// When an element takes more than 2³¹ − 1 bytes.
 #[must_use]
 #[track_caller]
-pub fn dtype(
+pub fn record_dtype(
     record: &str,
-    slots: Vec<Option<(String, usize, DType)>>,
+    fields: Vec<Option<(String, usize, DType)>>,
     size: Option<usize>,
 ) -> DType {
     let mut end = 0;
-    let fields = slots.into_iter().flatten().map(|(name, place, dtype)| {
-        let offset = if size.is_some() { place } else { end };
+    let fields = fields.into_iter().flatten().map(|(name, offset, dtype)| {
+        let offset = if size.is_some() { offset } else { end };
         end = offset + dtype.itemsize();
         Field::new(&name, offset, dtype)
     });

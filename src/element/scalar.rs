@@ -9,8 +9,8 @@ use bytemuck::{Pod, Zeroable};
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::fast::{FastPath, sealed};
-use super::{Element, InPlace, Typed, subarray_codec, unfit};
+use super::fast_path::{FastPath, sealed::SealedFastPath};
+use super::{Element, InPlace, Typed, subarray_codec, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
 use crate::error::invariant::Invariant;
@@ -23,10 +23,10 @@ use crate::kernel::{self, ElementFormat, Job};
     label = "not a number with a byte order"
 )]
 pub trait Scalar:
-    InPlace + Element<Codec = ByteOrder> + Debug + PartialEq + Send + Sync + scalars::Sealed
+    InPlace + Element<Codec = ByteOrder> + Debug + PartialEq + Send + Sync + sealed::SealedScalar
 {
     /// Its bytes, `[u8; N]`.
-    type Bytes: Pod + Debug;
+    type ByteArray: Pod + Debug;
 
     /// The name to ask for it by.
     #[doc(hidden)]
@@ -42,23 +42,23 @@ pub trait Scalar:
 
     /// The number whose least significant byte stands first.
     #[doc(hidden)]
-    fn from_le(bytes: Self::Bytes) -> Self;
+    fn from_le(bytes: Self::ByteArray) -> Self;
 
     /// The number whose most significant byte stands first.
     #[doc(hidden)]
-    fn from_be(bytes: Self::Bytes) -> Self;
+    fn from_be(bytes: Self::ByteArray) -> Self;
 
     /// Its bytes, the least significant one first.
     #[doc(hidden)]
-    fn to_le(self) -> Self::Bytes;
+    fn to_le(self) -> Self::ByteArray;
 
     /// Its bytes, the most significant one first.
     #[doc(hidden)]
-    fn to_be(self) -> Self::Bytes;
+    fn to_be(self) -> Self::ByteArray;
 }
 
-mod scalars {
-    pub trait Sealed {}
+mod sealed {
+    pub trait SealedScalar {}
 }
 
 /// A date's or time difference's stored count, without its unit.
@@ -84,10 +84,10 @@ impl Ticks {
 
 macro_rules! scalar {
     ($($type:ty, $name:expr, [u8; $bytes:literal], $is:expr;)*) => {$(
-        impl scalars::Sealed for $type {}
+        impl sealed::SealedScalar for $type {}
 
         impl Scalar for $type {
-            type Bytes = [u8; $bytes];
+            type ByteArray = [u8; $bytes];
 
             const NAME: &'static str = $name;
 
@@ -148,10 +148,10 @@ scalar! {
 
 macro_rules! complex {
     ($($part:ty, $name:literal, $bytes:literal;)*) => {$(
-        impl scalars::Sealed for Complex<$part> {}
+        impl sealed::SealedScalar for Complex<$part> {}
 
         impl Scalar for Complex<$part> {
-            type Bytes = [u8; $bytes];
+            type ByteArray = [u8; $bytes];
 
             const NAME: &'static str = $name;
 
@@ -226,7 +226,9 @@ impl Ticks {
 /// zero.
 #[inline]
 pub(super) fn read<T: Scalar>(order: ByteOrder, bytes: &[u8]) -> T {
-    let Ok(bytes) = bytemuck::try_pod_read_unaligned::<T::Bytes>(bytes) else { return T::zeroed() };
+    let Ok(bytes) = bytemuck::try_pod_read_unaligned::<T::ByteArray>(bytes) else {
+        return T::zeroed();
+    };
     if order == ByteOrder::Big { T::from_be(bytes) } else { T::from_le(bytes) }
 }
 
@@ -252,7 +254,7 @@ macro_rules! element {
                 if <$type>::is(dtype) {
                     Ok(dtype.byte_order())
                 } else {
-                    Err(unfit(dtype, <$type>::NAME))
+                    Err(type_mismatch(dtype, <$type>::NAME))
                 }
             }
 
@@ -274,7 +276,7 @@ macro_rules! element {
 
             #[inline]
             fn fast_path() -> impl FastPath<Self> {
-                Numbers
+                ScalarPath
             }
         }
 
@@ -288,11 +290,11 @@ element!(Complex<f32>, Complex<f64>);
 /// Numbers are borrowed in this machine's byte order, and swapped many at once
 /// from the other.
 #[derive(Debug)]
-struct Numbers;
+struct ScalarPath;
 
-impl sealed::Sealed for Numbers {}
+impl SealedFastPath for ScalarPath {}
 
-impl<T: Scalar> FastPath<T> for Numbers {
+impl<T: Scalar> FastPath<T> for ScalarPath {
     fn is_exact(&self, order: &ByteOrder) -> bool {
         let order = if *order == ByteOrder::Big { ByteOrder::Big } else { ByteOrder::Little };
         size_of::<T>() == 1 || order == ByteOrder::NATIVE
@@ -306,7 +308,7 @@ impl<T: Scalar> FastPath<T> for Numbers {
         is_exact::<T>(*order).then(|| bytemuck::cast_slice(values))
     }
 
-    fn raw<'a>(
+    fn copy_target<'a>(
         &self,
         order: &ByteOrder,
         values: &'a mut [T],
@@ -360,7 +362,7 @@ impl<T: Scalar> FastPath<T> for Numbers {
 }
 
 fn is_exact<T: Scalar>(order: ByteOrder) -> bool {
-    FastPath::<T>::is_exact(&Numbers, &order)
+    FastPath::<T>::is_exact(&ScalarPath, &order)
 }
 
 /// Replaces numbers that lie together.
@@ -375,15 +377,15 @@ struct Map<'a, T, R, W, F> {
 impl<T, R, W, F> Job for Map<'_, T, R, W, F>
 where
     T: Scalar,
-    R: Fn(T::Bytes) -> T,
-    W: Fn(T) -> T::Bytes,
+    R: Fn(T::ByteArray) -> T,
+    W: Fn(T) -> T::ByteArray,
     F: FnMut(T) -> T,
 {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let values: &mut [T::Bytes] =
+        let values: &mut [T::ByteArray] =
             bytemuck::try_cast_slice_mut(self.bytes).invariant("elements are whole");
         for stored in values {
             *stored = (self.write)((self.f)((self.read)(*stored)));

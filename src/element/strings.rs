@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast::{AsStored, FastPath};
-use super::{Be, Element, InPlace, Le, Typed, trimmed, unfit};
+use super::fast_path::{FastPath, StoredPath};
+use super::{Be, Element, InPlace, Le, Typed, trim_nuls, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{DTypeError, Error, Result, excerpt};
 
@@ -47,7 +47,7 @@ impl<const N: usize> Bytes<N> {
     /// The bytes, as NumPy reads them: without those behind that are NUL.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        trimmed(&self.0)
+        trim_nuls(&self.0)
     }
 
     /// The bytes as text.
@@ -56,12 +56,12 @@ impl<const N: usize> Bytes<N> {
     ///
     /// [`Damaged`](crate::ErrorKind::Damaged) when they are not UTF-8.
     pub fn as_str(&self) -> Result<&str> {
-        text(self.as_bytes())
+        as_utf8(self.as_bytes())
     }
 }
 
 /// Bytes as text, or what they are.
-pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
+pub(crate) fn as_utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| {
         let value = format!("b\"{}\"", bytes.escape_ascii());
         DTypeError::Stored { value, expected: "UTF-8".to_owned() }.into()
@@ -119,7 +119,7 @@ impl<const N: usize> Element for Bytes<N> {
 
     fn codec(dtype: &DType) -> Result<()> {
         let fits = dtype.kind() == Kind::Bytes && dtype.itemsize() == N;
-        if fits { Ok(()) } else { Err(unfit(dtype, format!("Bytes<{N}>"))) }
+        if fits { Ok(()) } else { Err(type_mismatch(dtype, format!("Bytes<{N}>"))) }
     }
 
     fn itemsize((): &()) -> usize {
@@ -136,14 +136,14 @@ impl<const N: usize> Element for Bytes<N> {
     }
 
     fn fast_path() -> impl FastPath<Self> {
-        AsStored
+        StoredPath
     }
 }
 
 impl<const N: usize> InPlace for Bytes<N> {}
 
 /// A stored code point: [`Le<u32>`] or [`Be<u32>`]. Sealed.
-pub trait CodePoint: InPlace + sealed::Sealed {
+pub trait CodePoint: InPlace + sealed::SealedCodePoint {
     /// In which byte order.
     #[doc(hidden)]
     const ORDER: ByteOrder;
@@ -156,12 +156,12 @@ pub trait CodePoint: InPlace + sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait SealedCodePoint {}
 }
 
 macro_rules! code_point {
     ($type:ident, $order:ident) => {
-        impl sealed::Sealed for $type<u32> {}
+        impl sealed::SealedCodePoint for $type<u32> {}
 
         impl CodePoint for $type<u32> {
             const ORDER: ByteOrder = ByteOrder::$order;
@@ -216,12 +216,12 @@ impl<const N: usize, P: CodePoint> Text<N, P> {
     /// [`Damaged`](crate::ErrorKind::Damaged) for the first number
     /// that is no code point.
     pub fn to_text(&self) -> Result<String> {
-        self.points().map(character).collect()
+        self.points().map(to_char).collect()
     }
 }
 
 /// A code point as a character.
-pub(crate) fn character(point: u32) -> Result<char> {
+pub(crate) fn to_char(point: u32) -> Result<char> {
     char::from_u32(point).ok_or_else(|| {
         let expected = "a code point of Unicode".to_owned();
         DTypeError::Stored { value: format!("U+{point:04X}"), expected }.into()
@@ -284,7 +284,7 @@ impl<const N: usize, P: CodePoint> Element for Text<N, P> {
         if *dtype == Self::dtype() {
             return Ok(());
         }
-        Err(unfit(dtype, super::short_name::<Self>()))
+        Err(type_mismatch(dtype, super::short_name::<Self>()))
     }
 
     fn itemsize((): &()) -> usize {
@@ -302,7 +302,7 @@ impl<const N: usize, P: CodePoint> Element for Text<N, P> {
     }
 
     fn fast_path() -> impl FastPath<Self> {
-        AsStored
+        StoredPath
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bytes and UCS-4 text as `String`.
 
 use super::scalar::{read, write};
-use super::{Element, unfit};
+use super::{Element, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{DTypeError, Result, excerpt};
@@ -24,7 +24,7 @@ impl Element for String {
         match dtype.kind() {
             Kind::Bytes => Ok(TextCodec { itemsize, points: None }),
             Kind::Unicode => Ok(TextCodec { itemsize, points: Some(dtype.byte_order()) }),
-            _ => Err(unfit(dtype, "String")),
+            _ => Err(type_mismatch(dtype, "String")),
         }
     }
 
@@ -34,7 +34,7 @@ impl Element for String {
 
     fn decode(text: &TextCodec, bytes: &[u8]) -> String {
         let Some(order) = text.points else {
-            return String::from_utf8_lossy(trimmed(bytes)).into_owned();
+            return String::from_utf8_lossy(trim_nuls(bytes)).into_owned();
         };
         let character = |point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
         decode_points(order, bytes).map(character).collect()
@@ -72,7 +72,7 @@ pub(crate) fn decode_points(order: ByteOrder, bytes: &[u8]) -> impl Iterator<Ite
 }
 
 /// Bytes without their trailing NULs.
-pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
+pub(crate) fn trim_nuls(bytes: &[u8]) -> &[u8] {
     let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     bytes.get(..length).invariant(IN_BUFFER)
 }

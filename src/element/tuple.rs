@@ -1,38 +1,39 @@
-//! Structs as tuples, by position.
+//! Structs as tuples: fields by position.
 
-use super::part::Part;
-use super::{Element, short_name, unfit};
+use super::field_codec::FieldCodec;
+use super::{Element, short_name, type_mismatch};
 use crate::dtype::DType;
 use crate::error::Result;
 
-/// The field at a position.
-fn part<T: Element>(dtype: &DType, position: usize) -> Result<Part<T::Codec>> {
-    let field = dtype.fields().get(position).ok_or_else(|| unfit(dtype, short_name::<T>()))?;
-    Part::of::<T>(&field.dtype, Some(field.offset))
+/// The codec of the field at `position`.
+fn field_codec<T: Element>(dtype: &DType, position: usize) -> Result<FieldCodec<T::Codec>> {
+    let field =
+        dtype.fields().get(position).ok_or_else(|| type_mismatch(dtype, short_name::<T>()))?;
+    FieldCodec::new::<T>(&field.dtype, Some(field.offset))
 }
 
 macro_rules! tuple {
     ($count:literal: $($type:ident $position:tt),*) => {
         impl<$($type: Element),*> Element for ($($type,)*) {
-            type Codec = (usize, ($(Part<$type::Codec>,)*));
+            type Codec = (usize, ($(FieldCodec<$type::Codec>,)*));
 
             fn codec(dtype: &DType) -> Result<Self::Codec> {
                 if dtype.fields().len() != $count {
-                    return Err(unfit(dtype, short_name::<Self>()));
+                    return Err(type_mismatch(dtype, short_name::<Self>()));
                 }
-                Ok((dtype.itemsize(), ($(part::<$type>(dtype, $position)?,)*)))
+                Ok((dtype.itemsize(), ($(field_codec::<$type>(dtype, $position)?,)*)))
             }
 
             fn itemsize(codec: &Self::Codec) -> usize {
                 codec.0
             }
 
-            fn decode((_, parts): &Self::Codec, bytes: &[u8]) -> Self {
-                ($(parts.$position.decode::<$type>(bytes),)*)
+            fn decode((_, fields): &Self::Codec, bytes: &[u8]) -> Self {
+                ($(fields.$position.decode::<$type>(bytes),)*)
             }
 
-            fn encode(&self, (_, parts): &Self::Codec, bytes: &mut [u8]) -> Result<()> {
-                $(parts.$position.encode::<$type>(&self.$position, bytes)?;)*
+            fn encode(&self, (_, fields): &Self::Codec, bytes: &mut [u8]) -> Result<()> {
+                $(fields.$position.encode::<$type>(&self.$position, bytes)?;)*
                 Ok(())
             }
         }

@@ -6,8 +6,8 @@ use ndarray::{ArrayD, IxDyn};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::element::cast::{Casting, Number, check};
-use crate::element::fast::FastPath as _;
+use crate::element::cast::{Casting, Number, check_cast};
+use crate::element::fast_path::FastPath as _;
 use crate::error::{DTypeError, Result, ShapeError};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
@@ -72,7 +72,7 @@ pub(super) fn take_as<U: Number>(
     indices: &[impl RowIndex],
     out: &mut [U],
 ) -> Result<()> {
-    check(from.dtype(), &U::dtype(), Casting::SameKind)?;
+    check_cast(from.dtype(), &U::dtype(), Casting::SameKind)?;
     with_type!(from.dtype(), number T => {
         take_with(from, indices, out, |value: T| value.cast())
     }, _ => {

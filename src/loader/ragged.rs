@@ -7,7 +7,7 @@ use super::rows::Rows;
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind};
 use crate::element::Element;
-use crate::element::fast::FastPath as _;
+use crate::element::fast_path::FastPath as _;
 use crate::error::{DTypeError, RequestError, Result};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};

@@ -3,10 +3,10 @@
 use super::cast::changed;
 use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::{DType, Kind};
-use crate::element::cast::{Casting, Number, Wide, check, same};
-use crate::element::recode::Recode;
+use crate::element::cast::{Casting, Number, WideNumber, check_cast, is_same_value};
+use crate::element::recode::Recoding;
 use crate::element::value::{Value, units};
-use crate::element::{Element as _, Ticks, decode_points, trimmed};
+use crate::element::{Element as _, Ticks, decode_points, trim_nuls};
 use crate::error::invariant::{Invariant, PAIRED};
 use crate::error::{DTypeError, Result};
 use crate::kernel::{self, ElementFormat};
@@ -47,7 +47,7 @@ impl ViewMut<'_, Value> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn assign_as(&mut self, from: &DynView<'_>, casting: Casting) -> Result<()> {
-        check(from.dtype(), self.dtype(), casting)?;
+        check_cast(from.dtype(), self.dtype(), casting)?;
         is_there(from.dtype(), self.dtype(), casting)?;
         let from = from.broadcast(self.shape())?;
         // Elements of no bytes there may be more of than anybody can wait for.
@@ -103,7 +103,7 @@ fn is_there(from: &DType, to: &DType, casting: Casting) -> Result<()> {
 /// Whether the units of two differences can become each other.
 fn counts(from: &DType, to: &DType) -> bool {
     match (from.unit(), to.unit()) {
-        (Some(from), Some(to)) => units::difference(Ticks(0), from, to).is_some(),
+        (Some(from), Some(to)) => units::convert_difference(Ticks(0), from, to).is_some(),
         (unit, _) => unit.is_none(),
     }
 }
@@ -148,8 +148,9 @@ fn store(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()>
         return Ok(());
     }
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
-    let recode = Recode::new(&other, Some(own.byte_order()), false);
-    if own == other || (copies(&other, &own) && recode.is_one() && own.kind() != Kind::Void) {
+    let recode = Recoding::new(&other, Some(own.byte_order()), false);
+    if own == other || (copies(&other, &own) && recode.is_single_copy() && own.kind() != Kind::Void)
+    {
         let format =
             if own == other { ElementFormat::opaque(own.itemsize()) } else { recode.format };
         copy_runs(&mut to, from, format);
@@ -166,8 +167,8 @@ fn store(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()>
     }
     match (other.kind(), own.kind()) {
         _ if copies(&other, &own) => copy(&mut to, from, casting),
-        (Kind::DateTime, Kind::DateTime) => dates(to, from, units::date, casting),
-        (Kind::TimeDelta, Kind::TimeDelta) => dates(to, from, units::difference, casting),
+        (Kind::DateTime, Kind::DateTime) => dates(to, from, units::convert_date, casting),
+        (Kind::TimeDelta, Kind::TimeDelta) => dates(to, from, units::convert_difference, casting),
         (Kind::Bytes | Kind::Unicode, Kind::Bytes | Kind::Unicode) => text(&mut to, from, casting),
         (Kind::Bytes | Kind::Unicode, _) => parsed(&mut to, from),
         (_, Kind::Bytes | Kind::Unicode) => printed(&mut to, from, casting),
@@ -229,11 +230,11 @@ fn copy(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
 }
 
 /// Reads numbers, and the counts of dates.
-fn read(from: &DynView<'_>) -> Result<Vec<Wide>> {
+fn read(from: &DynView<'_>) -> Result<Vec<WideNumber>> {
     let mut out = Vec::with_capacity(from.len());
     let dtype = from.dtype().clone();
     if matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta) {
-        from.view::<Ticks>()?.fold((), |(), ticks| out.push(Wide::Int(ticks.0)));
+        from.view::<Ticks>()?.fold((), |(), ticks| out.push(WideNumber::Int(ticks.0)));
         return Ok(out);
     }
     with_type!(dtype, number T => {
@@ -243,12 +244,12 @@ fn read(from: &DynView<'_>) -> Result<Vec<Wide>> {
 }
 
 /// Stores numbers.
-fn numbers(to: DynViewMut<'_>, values: &[Wide], casting: Casting) -> Result<()> {
+fn numbers(to: DynViewMut<'_>, values: &[WideNumber], casting: Casting) -> Result<()> {
     let dtype = to.dtype().clone();
     let exact = casting == Casting::SameValue;
     if matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta) {
         let ticks = values.iter().map(|value| match value {
-            Wide::Float(value) if value.is_nan() => Ok(Ticks::NAT),
+            WideNumber::Float(value) if value.is_nan() => Ok(Ticks::NAT),
             value => kept::<i64>(*value, exact, &dtype).map(Ticks),
         });
         return to.into_view::<Ticks>()?.store_all(ticks);
@@ -258,9 +259,13 @@ fn numbers(to: DynViewMut<'_>, values: &[Wide], casting: Casting) -> Result<()> 
     }, _ => Ok(()))
 }
 
-fn kept<T: Number>(value: Wide, exact: bool, dtype: &DType) -> Result<T> {
+fn kept<T: Number>(value: WideNumber, exact: bool, dtype: &DType) -> Result<T> {
     let cast = T::narrow(value);
-    if exact && !same(value, cast.widen()) { Err(changed(&value, dtype)) } else { Ok(cast) }
+    if exact && !is_same_value(value, cast.widen()) {
+        Err(changed(&value, dtype))
+    } else {
+        Ok(cast)
+    }
 }
 
 /// Stores dates or differences in another unit.
@@ -328,7 +333,7 @@ fn text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
 /// The code points of text, or its bytes, without trailing NULs.
 fn points(dtype: &DType, bytes: &[u8]) -> Vec<u32> {
     if dtype.kind() == Kind::Bytes {
-        return trimmed(bytes).iter().copied().map(u32::from).collect();
+        return trim_nuls(bytes).iter().copied().map(u32::from).collect();
     }
     decode_points(dtype.byte_order(), bytes).collect()
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::runs::Run;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::element::fast::FastPath as _;
+use crate::element::fast_path::FastPath as _;
 use crate::error::{Result, ShapeError};
 use crate::kernel;
 use crate::layout::axes::Axes;
@@ -152,7 +152,7 @@ impl AxisSlices {
             return;
         }
         if self.is_run {
-            if let Some((part, to)) = T::fast_path().raw(codec, out) {
+            if let Some((part, to)) = T::fast_path().copy_target(codec, out) {
                 let places = to.chunks_exact_mut(self.nbytes());
                 for (to, from) in places.zip(self.fetched(bytes, indices)) {
                     let Some(from) = self.run(bytes, from) else { continue };

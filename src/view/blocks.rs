@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::runs::Run;
-use crate::element::fast::FastPath as _;
+use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, decode_onto, decode_over};
 use crate::layout::geometry::Geometry;
 

@@ -2,7 +2,7 @@
 
 use super::{DynView, planes};
 use crate::dtype::ByteOrder;
-use crate::element::recode::Recode;
+use crate::element::recode::Recoding;
 use crate::kernel;
 
 /// The longest block, in bytes, unless a single element is longer.
@@ -46,7 +46,7 @@ impl<'a> DynView<'a> {
     }
 
     /// Copies all elements in C order.
-    pub(crate) fn copy_recoded(&self, recode: &Recode, out: &mut [u8]) {
+    pub(crate) fn copy_recoded(&self, recode: &Recoding, out: &mut [u8]) {
         let (part, geometry) = (recode.format, self.geometry.merged());
         if part.size == 0 || planes::transpose(part, self.bytes, &geometry, out) {
             return recode.finish(out);
@@ -90,14 +90,14 @@ impl ByteBlocks<'_> {
     ///
     /// Those of `f`.
     pub fn try_for_each<E>(&self, mut f: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        let recode = Recode::new(self.view.dtype(), self.byte_order, self.zero_padding);
+        let recode = Recoding::new(self.view.dtype(), self.byte_order, self.zero_padding);
         visit(&self.view, &recode, &mut Vec::new(), &mut f)
     }
 }
 
 fn visit<E>(
     view: &DynView<'_>,
-    recode: &Recode,
+    recode: &Recoding,
     buffer: &mut Vec<u8>,
     f: &mut impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -106,7 +106,7 @@ fn visit<E>(
     if nbytes == 0 {
         return Ok(());
     }
-    if let Some(bytes) = view.as_bytes().filter(|_| recode.is_same()) {
+    if let Some(bytes) = view.as_bytes().filter(|_| recode.is_identity()) {
         return bytes.chunks((BLOCK / size).max(1) * size).try_for_each(f);
     }
     if nbytes <= BLOCK || view.ndim() == 0 {

@@ -4,8 +4,8 @@ use ndarray::{ArrayD, IxDyn};
 
 use super::View;
 use crate::dtype::{ByteOrder, DType};
-use crate::element::cast::{Casting, Number, Wide, check, same};
-use crate::element::fast::FastPath as _;
+use crate::element::cast::{Casting, Number, WideNumber, check_cast, is_same_value};
+use crate::element::fast_path::FastPath as _;
 use crate::element::value::Value;
 use crate::error::{DTypeError, Error, Result};
 use crate::with_type;
@@ -38,12 +38,12 @@ impl<T: Number> View<'_, T> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn to_ndarray_as<U: Number>(&self, casting: Casting) -> Result<ArrayD<U>> {
-        check(&self.number_dtype(), &U::dtype(), casting)?;
+        check_cast(&self.number_dtype(), &U::dtype(), casting)?;
         let mut out = Vec::with_capacity(self.len());
         let mut lost = None;
         self.fold((), |(), value| {
             let cast: U = value.cast();
-            if casting == Casting::SameValue && !same(value.widen(), cast.widen()) {
+            if casting == Casting::SameValue && !is_same_value(value.widen(), cast.widen()) {
                 lost.get_or_insert(value);
             }
             out.push(cast);
@@ -100,12 +100,12 @@ impl View<'_, Value> {
 }
 
 /// The error of a number that would become another.
-pub(super) fn changed(value: &Wide, to: &DType) -> Error {
+pub(super) fn changed(value: &WideNumber, to: &DType) -> Error {
     let value = match value {
-        Wide::Int(value) => value.to_string(),
-        Wide::UInt(value) => value.to_string(),
-        Wide::Float(value) => Value::F64(*value).to_string(),
-        Wide::Complex(re, im) => Value::C128(num_complex::Complex::new(*re, *im)).to_string(),
+        WideNumber::Int(value) => value.to_string(),
+        WideNumber::UInt(value) => value.to_string(),
+        WideNumber::Float(value) => Value::F64(*value).to_string(),
+        WideNumber::Complex(re, im) => Value::C128(num_complex::Complex::new(*re, *im)).to_string(),
     };
     DTypeError::Value { value, expected: format!("what {to} can hold unchanged") }.into()
 }

@@ -5,7 +5,7 @@ use ndarray::{ArrayD, ArrayViewMut, Dimension, IxDyn};
 use super::{View, planes};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::element::fast::FastPath as _;
+use crate::element::fast_path::FastPath as _;
 use crate::error::{Result, ShapeError};
 
 impl<T: Element> View<'_, T> {
@@ -55,7 +55,7 @@ impl<T: Element> View<'_, T> {
     /// Copies all elements over as many.
     fn copy_over(&self, out: &mut [T]) {
         let geometry = self.geometry.merged();
-        if let Some((part, to)) = T::fast_path().raw(&self.codec, out) {
+        if let Some((part, to)) = T::fast_path().copy_target(&self.codec, out) {
             if planes::transpose(part, self.bytes, &geometry, to) {
                 return;
             }

@@ -6,7 +6,7 @@ use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, ShapeBuilder as _
 
 use super::{View, ViewMut};
 use crate::dtype::literal::tuple;
-use crate::element::fast::FastPath as _;
+use crate::element::fast_path::FastPath as _;
 use crate::element::{InPlace, short_name};
 use crate::error::invariant;
 use crate::error::invariant::elements_mut;
@@ -178,7 +178,7 @@ fn no_bytes<T: InPlace>(geometry: &Geometry) -> Box<[T]> {
 }
 
 fn unfit<T: InPlace>(codec: &T::Codec) -> Error {
-    if let Some(error) = T::fast_path().inexact(codec) {
+    if let Some(error) = T::fast_path().mismatch(codec) {
         return error;
     }
     let works = T::fast_path().exact_name(codec);

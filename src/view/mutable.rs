@@ -7,7 +7,7 @@ use ndarray::{ArrayView, Dimension, SliceInfoElem};
 use super::runs::Run;
 use super::{Index, View};
 use crate::dtype::literal::tuple;
-use crate::element::fast::FastPath as _;
+use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, chunks_mut};
 use crate::error::invariant::{IN_BYTES, Invariant, elements_mut};
 use crate::error::{ExtentError, Result, ShapeError};

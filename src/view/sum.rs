@@ -7,7 +7,7 @@ use ndarray::{ArrayD, IxDyn};
 use super::View;
 use super::runs::Run;
 use crate::dtype::literal::tuple;
-use crate::element::{ROWS, Real, STREAMS, chunks};
+use crate::element::{ROW_BLOCK, Real, STREAMS, chunks};
 use crate::error::invariant::{IN_BYTES, Invariant};
 use crate::error::{Result, ShapeError};
 use crate::layout::geometry::{Geometry, advance};
@@ -146,7 +146,7 @@ impl<T: Real> View<'_, T> {
                 Some((bytes, stride)) if stride == size => Some(bytes),
                 _ => None,
             };
-            let mut rows: Vec<&[u8]> = Vec::with_capacity(ROWS);
+            let mut rows: Vec<&[u8]> = Vec::with_capacity(ROW_BLOCK);
             for row in 0..dim {
                 if let Some(bytes) = bytes(row) {
                     rows.push(bytes);
@@ -156,7 +156,7 @@ impl<T: Real> View<'_, T> {
                         *sum += T::decode(&self.codec, element).to_f64();
                     }
                 }
-                if rows.len() == ROWS || row + 1 == dim {
+                if rows.len() == ROW_BLOCK || row + 1 == dim {
                     T::add_rows(&self.codec, &rows, sums);
                     rows.clear();
                 }

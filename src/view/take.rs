@@ -6,7 +6,7 @@ use super::View;
 use super::axis_slices::AxisSlices;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::element::fast::FastPath as _;
+use crate::element::fast_path::FastPath as _;
 use crate::error::{Result, ShapeError};
 use crate::layout::check_unbacked;
 use crate::layout::geometry::{Geometry, count};

@@ -3,7 +3,7 @@
 use super::View;
 use crate::dtype::{DType, Kind};
 use crate::element::value::Value;
-use crate::element::{character, decode_points, text, trimmed};
+use crate::element::{as_utf8, decode_points, to_char, trim_nuls};
 use crate::error::{DTypeError, Result};
 
 impl<'a> View<'a, Value> {
@@ -31,7 +31,7 @@ impl<'a> View<'a, Value> {
         if self.dtype().kind() != Kind::Bytes {
             return Err(unfit(self.dtype(), "&str"));
         }
-        Ok(self.element_bytes().map(|bytes| text(trimmed(bytes))))
+        Ok(self.element_bytes().map(|bytes| as_utf8(trim_nuls(bytes))))
     }
 
     /// Reads text of dtype `S` or `U` in C order, without the NULs behind it.
@@ -60,8 +60,8 @@ impl<'a> View<'a, Value> {
             return Err(unfit(self.dtype(), "String"));
         }
         Ok(self.element_bytes().map(move |bytes| match kind {
-            Kind::Bytes => text(trimmed(bytes)).map(str::to_owned),
-            _ => decode_points(order, bytes).map(character).collect(),
+            Kind::Bytes => as_utf8(trim_nuls(bytes)).map(str::to_owned),
+            _ => decode_points(order, bytes).map(to_char).collect(),
         }))
     }
 }
@@ -69,7 +69,7 @@ impl<'a> View<'a, Value> {
 fn unfit(dtype: &DType, asked: &str) -> crate::error::Error {
     let works = match dtype.kind() {
         Kind::Unicode => "String".to_owned(),
-        _ => crate::element::works_for(dtype),
+        _ => crate::element::suggested_type(dtype),
     };
     DTypeError::Fit { stored: dtype.to_string(), asked: asked.to_owned(), works }.into()
 }

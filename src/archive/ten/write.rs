@@ -10,7 +10,7 @@ use super::header::{TenHeader, is_u4};
 use super::{check_extension, misuse};
 use crate::array::{MappedArray, with_path_in_errors};
 use crate::dtype::{ByteOrder, DType};
-use crate::element::fast::FastPath as _;
+use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{DTypeError, Result};

@@ -10,7 +10,7 @@ use crate::dtype::DType;
 use crate::error::{DTypeError, Error, Result, excerpt};
 
 pub use number::Number;
-pub(crate) use number::{Wide, nearest_half, same};
+pub(crate) use number::{WideNumber, is_same_value, nearest_half};
 
 /// What may happen to values that change their dtype: NumPy's `casting`.
 ///
@@ -93,7 +93,7 @@ fn allows(casting: Casting, needed: Casting) -> bool {
 }
 
 /// Refuses a cast that isn't allowed.
-pub(crate) fn check(from: &DType, to: &DType, casting: Casting) -> Result<()> {
+pub(crate) fn check_cast(from: &DType, to: &DType, casting: Casting) -> Result<()> {
     let needed = rules::needed(from, to);
     if needed.is_some_and(|needed| allows(casting, needed)) {
         return Ok(());

@@ -9,7 +9,7 @@ use crate::element::{Element, Typed};
 /// A number on its way from one type to another. Every type's numbers stand
 /// in one of these exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Wide {
+pub enum WideNumber {
     /// Signed integers.
     Int(i64),
     /// Unsigned integers, and booleans.
@@ -27,14 +27,14 @@ pub enum Wide {
 /// imaginary part, and what isn't zero is true. Only floats outside the range
 /// of an integer, of which NumPy promises nothing, are defined here: they
 /// become the nearest end of the range, and NaN becomes 0.
-pub trait Number: Element + Typed + Copy + PartialEq + sealed::Sealed {
+pub trait Number: Element + Typed + Copy + PartialEq + sealed::SealedNumber {
     /// The number itself, on its way.
     #[doc(hidden)]
-    fn widen(self) -> Wide;
+    fn widen(self) -> WideNumber;
 
     /// The number of this type it becomes.
     #[doc(hidden)]
-    fn narrow(wide: Wide) -> Self;
+    fn narrow(wide: WideNumber) -> Self;
 
     /// The number of another type it becomes.
     ///
@@ -54,23 +54,23 @@ pub trait Number: Element + Typed + Copy + PartialEq + sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait SealedNumber {}
 }
 
 macro_rules! number {
     ($($type:ty: $widen:expr, $narrow:expr;)*) => {$(
-        impl sealed::Sealed for $type {}
+        impl sealed::SealedNumber for $type {}
 
         impl Number for $type {
             #[inline]
-            fn widen(self) -> Wide {
-                let widen: fn($type) -> Wide = $widen;
+            fn widen(self) -> WideNumber {
+                let widen: fn($type) -> WideNumber = $widen;
                 widen(self)
             }
 
             #[inline]
-            fn narrow(wide: Wide) -> $type {
-                let narrow: fn(Wide) -> $type = $narrow;
+            fn narrow(wide: WideNumber) -> $type {
+                let narrow: fn(WideNumber) -> $type = $narrow;
                 narrow(wide)
             }
         }
@@ -81,86 +81,87 @@ macro_rules! primitive {
     ($($type:ty, $widen:expr;)*) => {
         number! {$(
             $type: $widen, |wide| match wide {
-                Wide::Int(value) => value.as_(),
-                Wide::UInt(value) => value.as_(),
-                Wide::Float(value) | Wide::Complex(value, _) => value.as_(),
+                WideNumber::Int(value) => value.as_(),
+                WideNumber::UInt(value) => value.as_(),
+                WideNumber::Float(value) | WideNumber::Complex(value, _) => value.as_(),
             };
         )*}
     };
 }
 
 primitive! {
-    i8, |value| Wide::Int(value.into());
-    i16, |value| Wide::Int(value.into());
-    i32, |value| Wide::Int(value.into());
-    i64, Wide::Int;
-    u8, |value| Wide::UInt(value.into());
-    u16, |value| Wide::UInt(value.into());
-    u32, |value| Wide::UInt(value.into());
-    u64, Wide::UInt;
-    f32, |value| Wide::Float(value.into());
-    f64, Wide::Float;
+    i8, |value| WideNumber::Int(value.into());
+    i16, |value| WideNumber::Int(value.into());
+    i32, |value| WideNumber::Int(value.into());
+    i64, WideNumber::Int;
+    u8, |value| WideNumber::UInt(value.into());
+    u16, |value| WideNumber::UInt(value.into());
+    u32, |value| WideNumber::UInt(value.into());
+    u64, WideNumber::UInt;
+    f32, |value| WideNumber::Float(value.into());
+    f64, WideNumber::Float;
 }
 
 number! {
-    bool: |value| Wide::UInt(value.into()), |wide| match wide {
-        Wide::Int(value) => value != 0,
-        Wide::UInt(value) => value != 0,
-        Wide::Float(value) => value != 0.0,
-        Wide::Complex(re, im) => re != 0.0 || im != 0.0,
+    bool: |value| WideNumber::UInt(value.into()), |wide| match wide {
+        WideNumber::Int(value) => value != 0,
+        WideNumber::UInt(value) => value != 0,
+        WideNumber::Float(value) => value != 0.0,
+        WideNumber::Complex(re, im) => re != 0.0 || im != 0.0,
     };
     // NumPy's integers become single floats first.
-    f16: |value| Wide::Float(value.into()), |wide| match wide {
-        Wide::Int(_) | Wide::UInt(_) => f16::from_f32_const(f32::narrow(wide)),
-        Wide::Float(value) | Wide::Complex(value, _) => nearest_half(value),
+    f16: |value| WideNumber::Float(value.into()), |wide| match wide {
+        WideNumber::Int(_) | WideNumber::UInt(_) => f16::from_f32_const(f32::narrow(wide)),
+        WideNumber::Float(value) | WideNumber::Complex(value, _) => nearest_half(value),
     };
-    Complex<f32>: |value| Wide::Complex(value.re.into(), value.im.into()), |wide| match wide {
-        Wide::Complex(_, im) => Complex::new(f32::narrow(wide), im.as_()),
+    Complex<f32>: |value| WideNumber::Complex(value.re.into(), value.im.into()), |wide| match wide {
+        WideNumber::Complex(_, im) => Complex::new(f32::narrow(wide), im.as_()),
         _ => Complex::new(f32::narrow(wide), 0.0),
     };
-    Complex<f64>: |value| Wide::Complex(value.re, value.im), |wide| match wide {
-        Wide::Complex(re, im) => Complex::new(re, im),
+    Complex<f64>: |value| WideNumber::Complex(value.re, value.im), |wide| match wide {
+        WideNumber::Complex(re, im) => Complex::new(re, im),
         _ => Complex::new(f64::narrow(wide), 0.0),
     };
 }
 
 /// Whether a number is what it was: NumPy's `same_value`. NaN is, as a float.
 #[expect(clippy::float_cmp, reason = "the same is meant")]
-pub(crate) fn same(was: Wide, is: Wide) -> bool {
+pub(crate) fn is_same_value(was: WideNumber, is: WideNumber) -> bool {
     match (was, is) {
-        (Wide::Int(was), Wide::Int(is)) => was == is,
-        (Wide::UInt(was), Wide::UInt(is)) => was == is,
-        (Wide::Int(int), Wide::UInt(uint)) | (Wide::UInt(uint), Wide::Int(int)) => {
-            u64::try_from(int) == Ok(uint)
+        (WideNumber::Int(was), WideNumber::Int(is)) => was == is,
+        (WideNumber::UInt(was), WideNumber::UInt(is)) => was == is,
+        (WideNumber::Int(int), WideNumber::UInt(uint))
+        | (WideNumber::UInt(uint), WideNumber::Int(int)) => u64::try_from(int) == Ok(uint),
+        (WideNumber::Float(was), WideNumber::Float(is)) => {
+            was == is || (was.is_nan() && is.is_nan())
         }
-        (Wide::Float(was), Wide::Float(is)) => was == is || (was.is_nan() && is.is_nan()),
-        (Wide::Complex(re, im), Wide::Complex(other, imaginary)) => {
-            same(Wide::Float(re), Wide::Float(other))
-                && same(Wide::Float(im), Wide::Float(imaginary))
+        (WideNumber::Complex(re, im), WideNumber::Complex(other, imaginary)) => {
+            is_same_value(WideNumber::Float(re), WideNumber::Float(other))
+                && is_same_value(WideNumber::Float(im), WideNumber::Float(imaginary))
         }
-        (Wide::Complex(re, im), real) | (real, Wide::Complex(re, im)) => {
-            im == 0.0 && same(Wide::Float(re), real)
+        (WideNumber::Complex(re, im), real) | (real, WideNumber::Complex(re, im)) => {
+            im == 0.0 && is_same_value(WideNumber::Float(re), real)
         }
-        (Wide::Float(float), int) | (int, Wide::Float(float)) => equal(float, int),
+        (WideNumber::Float(float), int) | (int, WideNumber::Float(float)) => equal(float, int),
     }
 }
 
 /// Whether a float is exactly an integer.
 #[expect(clippy::float_cmp, reason = "exactly is meant")]
-fn equal(float: f64, int: Wide) -> bool {
+fn equal(float: f64, int: WideNumber) -> bool {
     match int {
-        Wide::Int(int) => {
+        WideNumber::Int(int) => {
             let back: i64 = float.as_();
             let near: f64 = int.as_();
             // The largest integers round up to a float that is none of them.
             near == float && back == int && float < 9_223_372_036_854_775_808.0
         }
-        Wide::UInt(int) => {
+        WideNumber::UInt(int) => {
             let back: u64 = float.as_();
             let near: f64 = int.as_();
             near == float && back == int && float < 18_446_744_073_709_551_616.0
         }
-        Wide::Float(other) | Wide::Complex(other, _) => float == other,
+        WideNumber::Float(other) | WideNumber::Complex(other, _) => float == other,
     }
 }
 

@@ -17,7 +17,7 @@ use num_complex::Complex;
 
 use crate::dtype::{DType, Field, Kind, Unit};
 use crate::element::cast::nearest_half;
-use crate::element::{Element, Ticks, item, item_mut, trimmed};
+use crate::element::{Element, Ticks, item, item_mut, trim_nuls};
 use crate::error::{DTypeError, Result};
 
 /// An element whose type is known at run time only.
@@ -102,7 +102,7 @@ impl Element for Value {
             (Kind::Complex, 16) => Value::C128(Complex::decode(order, bytes)),
             (Kind::DateTime, _) => Value::DateTime(Ticks::decode(order, bytes), dtype.unit()),
             (Kind::TimeDelta, _) => Value::TimeDelta(Ticks::decode(order, bytes), dtype.unit()),
-            (Kind::Bytes, _) => Value::Bytes(trimmed(bytes).to_vec()),
+            (Kind::Bytes, _) => Value::Bytes(trim_nuls(bytes).to_vec()),
             (Kind::Unicode, _) => match String::codec(dtype) {
                 Ok(text) => Value::Text(String::decode(&text, bytes)),
                 Err(_) => Value::Void(bytes.to_vec()),

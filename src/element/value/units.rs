@@ -45,7 +45,7 @@ pub(crate) fn ticks(count: i128) -> Option<Ticks> {
 }
 
 /// A date in another unit, rounded down; `None` when it doesn't fit.
-pub(crate) fn date(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
+pub(crate) fn convert_date(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
     match from {
         Ticks::NAT => Some(from),
         _ if unit == to => Some(from),
@@ -55,7 +55,7 @@ pub(crate) fn date(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
 
 /// A time difference in another unit, rounded down; `None` when it doesn't
 /// fit, or leads from months and years to what has a length, or back.
-pub(crate) fn difference(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
+pub(crate) fn convert_difference(from: Ticks, unit: Unit, to: Unit) -> Option<Ticks> {
     let (own, other) = (length(unit.base), length(to.base));
     if own.1 != other.1 {
         return None;

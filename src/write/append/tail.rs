@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::head::Head;
 use crate::element::Element;
-use crate::element::fast::FastPath as _;
+use crate::element::fast_path::FastPath as _;
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
 use crate::error::{Result, SystemError};
 use crate::source::lock::FileLock;

@@ -10,7 +10,7 @@ use ndarray::{Array, Dimension, IxDyn, ShapeBuilder as _};
 use super::BLOCK;
 use crate::array::{OpenOptions, Place, StorageReader, with_path_in_errors};
 use crate::dtype::literal::tuple;
-use crate::element::fast::FastPath as _;
+use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, decode_onto};
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
 use crate::error::{HeaderError, Result, ShapeError, SystemError};
@@ -160,7 +160,7 @@ impl<T: Element, D: Dimension> Whole<T, D> {
         if self.layout.nbytes() == 0 {
             elements.extend((0..self.layout.len()).map(|_| T::decode(&self.codec, &[])));
         } else if T::fast_path()
-            .raw(&self.codec, &mut [])
+            .copy_target(&self.codec, &mut [])
             .is_some_and(|(format, _)| format.swap_width() == 1)
         {
             self.copy(&mut from, &mut elements)?;
@@ -183,8 +183,9 @@ impl<T: Element, D: Dimension> Whole<T, D> {
             self.reserve(count, out)?;
             out.resize_with(start + count, || T::decode(&self.codec, &[]));
             let new = out.get_mut(start..).invariant(IN_BUFFER);
-            let bytes =
-                T::fast_path().raw(&self.codec, new).map_or(Default::default(), |(_, bytes)| bytes);
+            let bytes = T::fast_path()
+                .copy_target(&self.codec, new)
+                .map_or(Default::default(), |(_, bytes)| bytes);
             let found = fill(from, bytes).map_err(read_error())?;
             if found < bytes.len() {
                 return Err(self.short(start, found));

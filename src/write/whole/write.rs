@@ -7,7 +7,7 @@ use ndarray::{ArrayRef, ArrayView, Dimension};
 
 use super::BLOCK;
 use crate::dtype::DType;
-use crate::element::fast::FastPath as _;
+use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Result, SystemError};

@@ -1,4 +1,4 @@
-// says: `<Q9` is not a dtype, expected a type string such as `<f8`
+// says: `<Q9` is not a dtype: expected a type string such as `<f8`
 #[derive(npymap::Record)]
 struct Row {
     #[record(dtype = "<Q9")]

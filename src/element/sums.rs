@@ -17,7 +17,7 @@ pub(crate) const STREAMS: usize = 8;
 const LANES: usize = 4;
 
 /// How many rows are best added at once.
-pub(crate) const ROWS: usize = 4;
+pub(crate) const ROW_BLOCK: usize = 4;
 
 /// Sums up elements `stride` bytes apart in each of the streams, of which all
 /// have as many.
@@ -46,15 +46,15 @@ pub(super) fn add_rows<T: Scalar + Real>(order: ByteOrder, rows: &[&[u8]], sums:
 }
 
 struct Together<'a, T: Scalar, R> {
-    streams: [&'a [[T::Bytes; LANES]]; STREAMS],
-    rests: [&'a [T::Bytes]; STREAMS],
+    streams: [&'a [[T::ByteArray; LANES]]; STREAMS],
+    rests: [&'a [T::ByteArray]; STREAMS],
     read: R,
 }
 
 impl<'a, T: Scalar, R> Together<'a, T, R> {
     fn new(streams: [&'a [u8]; STREAMS], read: R) -> Self {
         let split = |bytes: &'a [u8]| {
-            let whole = bytes.len() - bytes.len() % size_of::<[T::Bytes; LANES]>();
+            let whole = bytes.len() - bytes.len() % size_of::<[T::ByteArray; LANES]>();
             bytes.split_at(whole)
         };
         Together {
@@ -69,7 +69,7 @@ impl<'a, T: Scalar, R> Together<'a, T, R> {
     }
 }
 
-impl<T: Scalar + Real, R: Fn(T::Bytes) -> T> Job for Together<'_, T, R> {
+impl<T: Scalar + Real, R: Fn(T::ByteArray) -> T> Job for Together<'_, T, R> {
     type Output = [f64; STREAMS];
 
     #[inline(always)]
@@ -102,7 +102,7 @@ struct Apart<'a, T, R> {
     value: PhantomData<T>,
 }
 
-impl<T: Scalar + Real, R: Fn(T::Bytes) -> T> Job for Apart<'_, T, R> {
+impl<T: Scalar + Real, R: Fn(T::ByteArray) -> T> Job for Apart<'_, T, R> {
     type Output = [f64; STREAMS];
 
     #[inline(always)]
@@ -129,15 +129,15 @@ struct Rows<'a, T, R> {
     value: PhantomData<T>,
 }
 
-impl<'a, T: Scalar + Real, R: Fn(T::Bytes) -> T> Job for Rows<'a, T, R> {
+impl<'a, T: Scalar + Real, R: Fn(T::ByteArray) -> T> Job for Rows<'a, T, R> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let elements = |row: &'a [u8]| -> &'a [T::Bytes] {
+        let elements = |row: &'a [u8]| -> &'a [T::ByteArray] {
             bytemuck::try_cast_slice(row).invariant("elements are whole")
         };
-        let value = |stored: &T::Bytes| (self.read)(*stored).to_f64();
+        let value = |stored: &T::ByteArray| (self.read)(*stored).to_f64();
         if let [a, b, c, d] = *self.above {
             let [a, b, c, d] = [a, b, c, d].map(elements);
             for ((((sum, a), b), c), d) in self.sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {

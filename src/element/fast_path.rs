@@ -10,7 +10,7 @@ use crate::kernel::ElementFormat;
 
 /// Operations on many elements of type `T` at once. Sealed:
 /// [`Element::fast_path`] has one for every type, which the derives choose.
-pub trait FastPath<T: Element>: sealed::Sealed {
+pub trait FastPath<T: Element>: sealed::SealedFastPath {
     /// A value, if the type is padding: bytes of a struct that no field has.
     fn padding(&self) -> Option<T> {
         None
@@ -23,7 +23,7 @@ pub trait FastPath<T: Element>: sealed::Sealed {
     }
 
     /// Why they are not, when there is more to say than their byte order.
-    fn inexact(&self, _: &T::Codec) -> Option<Error> {
+    fn mismatch(&self, _: &T::Codec) -> Option<Error> {
         None
     }
 
@@ -39,7 +39,11 @@ pub trait FastPath<T: Element>: sealed::Sealed {
 
     /// How values are made by copying bytes, and the memory of values as
     /// bytes, if any bytes are values.
-    fn raw<'a>(&self, _: &T::Codec, _: &'a mut [T]) -> Option<(ElementFormat, &'a mut [u8])> {
+    fn copy_target<'a>(
+        &self,
+        _: &T::Codec,
+        _: &'a mut [T],
+    ) -> Option<(ElementFormat, &'a mut [u8])> {
         None
     }
 
@@ -75,24 +79,24 @@ pub trait FastPath<T: Element>: sealed::Sealed {
 }
 
 pub(super) mod sealed {
-    pub trait Sealed {}
+    pub trait SealedFastPath {}
 }
 
 /// Elements are decoded one by one.
 #[derive(Debug)]
-pub(super) struct Decoded;
+pub(super) struct DecodePath;
 
-impl sealed::Sealed for Decoded {}
+impl sealed::SealedFastPath for DecodePath {}
 
-impl<T: Element> FastPath<T> for Decoded {}
+impl<T: Element> FastPath<T> for DecodePath {}
 
 /// Elements whose bytes are values at any address, whatever their dtype says.
 #[derive(Debug)]
-pub(super) struct AsStored;
+pub(super) struct StoredPath;
 
-impl sealed::Sealed for AsStored {}
+impl sealed::SealedFastPath for StoredPath {}
 
-impl<T: Element + Pod> FastPath<T> for AsStored {
+impl<T: Element + Pod> FastPath<T> for StoredPath {
     fn is_exact(&self, _: &T::Codec) -> bool {
         true
     }
@@ -105,8 +109,12 @@ impl<T: Element + Pod> FastPath<T> for AsStored {
         Some(bytemuck::cast_slice(values))
     }
 
-    fn raw<'a>(&self, _: &T::Codec, values: &'a mut [T]) -> Option<(ElementFormat, &'a mut [u8])> {
-        raw(values)
+    fn copy_target<'a>(
+        &self,
+        _: &T::Codec,
+        values: &'a mut [T],
+    ) -> Option<(ElementFormat, &'a mut [u8])> {
+        copy_target(values)
     }
 
     fn zeros(&self, len: usize) -> Option<Vec<T>> {
@@ -115,7 +123,7 @@ impl<T: Element + Pod> FastPath<T> for AsStored {
 }
 
 /// The memory of values as bytes that are copied as they are.
-pub(super) fn raw<T: Pod>(values: &mut [T]) -> Option<(ElementFormat, &mut [u8])> {
+pub(super) fn copy_target<T: Pod>(values: &mut [T]) -> Option<(ElementFormat, &mut [u8])> {
     (size_of::<T>() > 0)
         .then(|| (ElementFormat::opaque(size_of::<T>()), bytemuck::cast_slice_mut(values)))
 }
@@ -123,25 +131,25 @@ pub(super) fn raw<T: Pod>(values: &mut [T]) -> Option<(ElementFormat, &mut [u8])
 /// A newtype around `U`, as fast as that: what `derive(Element)` chooses for
 /// `#[repr(transparent)]`.
 #[derive(Debug)]
-pub struct Wrapper<U>(std::marker::PhantomData<U>);
+pub struct NewtypePath<U>(std::marker::PhantomData<U>);
 
-impl<U> Wrapper<U> {
+impl<U> NewtypePath<U> {
     /// The fast path of newtypes around `U`.
     #[must_use]
-    pub fn new() -> Wrapper<U> {
-        Wrapper(std::marker::PhantomData)
+    pub fn new() -> NewtypePath<U> {
+        NewtypePath(std::marker::PhantomData)
     }
 }
 
-impl<U> Default for Wrapper<U> {
-    fn default() -> Wrapper<U> {
-        Wrapper::new()
+impl<U> Default for NewtypePath<U> {
+    fn default() -> NewtypePath<U> {
+        NewtypePath::new()
     }
 }
 
-impl<U> sealed::Sealed for Wrapper<U> {}
+impl<U> sealed::SealedFastPath for NewtypePath<U> {}
 
-impl<T, U> FastPath<T> for Wrapper<U>
+impl<T, U> FastPath<T> for NewtypePath<U>
 where
     T: Element<Codec = U::Codec> + Pod,
     U: InPlace,
@@ -150,8 +158,8 @@ where
         U::fast_path().is_exact(codec)
     }
 
-    fn inexact(&self, codec: &U::Codec) -> Option<Error> {
-        U::fast_path().inexact(codec)
+    fn mismatch(&self, codec: &U::Codec) -> Option<Error> {
+        U::fast_path().mismatch(codec)
     }
 
     fn borrow<'a>(&self, codec: &U::Codec, bytes: &'a [u8]) -> Option<&'a [T]> {
@@ -162,12 +170,12 @@ where
         U::fast_path().bytes_of(codec, bytemuck::try_cast_slice(values).ok()?)
     }
 
-    fn raw<'a>(
+    fn copy_target<'a>(
         &self,
         codec: &U::Codec,
         values: &'a mut [T],
     ) -> Option<(ElementFormat, &'a mut [u8])> {
-        U::fast_path().raw(codec, bytemuck::try_cast_slice_mut(values).ok()?)
+        U::fast_path().copy_target(codec, bytemuck::try_cast_slice_mut(values).ok()?)
     }
 
     fn zeros(&self, len: usize) -> Option<Vec<T>> {
