@@ -1,12 +1,12 @@
 #!/bin/sh
 # Counts the user instructions of one open + one element + drop: runs the
-# benchmark under callgrind with two numbers of opens, so that what happens
-# once cancels out. Counts repeat, whatever else the machine does.
+# benchmark under callgrind with two numbers of opens and takes the difference,
+# so that startup cancels out. Counts do not depend on the machine's load.
 set -eu
 cd "$(dirname "$0")"
 
 if ! command -v valgrind >/dev/null; then
-    echo "valgrind is not installed: no instructions are counted" >&2
+    echo "valgrind is not installed" >&2
     exit 1
 fi
 cargo build --release --quiet

@@ -1,8 +1,8 @@
 """NumPy's side of the benchmarks: times batches on request.
 
 Takes the directory of the files. Prints a line with NumPy's version, then
-answers each line `work iterations` with the nanoseconds that took. `timeit`
-turns the garbage collector off meanwhile.
+answers each line `benchmark iterations` with the elapsed nanoseconds. `timeit`
+disables the garbage collector.
 """
 
 import io
@@ -39,13 +39,13 @@ def opening(name, index):
 
 def parsing(name):
     with open(f"{directory}/{name}.npy", "rb") as file:
-        header = file.read()[8:]  # behind magic and version
+        header = file.read()[8:]  # after magic and version
     names = {"BytesIO": io.BytesIO, "read": read_array_header_1_0, "header": header}
     return Timer("read(BytesIO(header))", globals=names)
 
 
 class Appending:
-    """Rows added to a new file that is held open."""
+    """Appends rows to a new file that is kept open."""
 
     def __init__(self, size):
         self.row = numpy.full((1, size // 8), 1.5)
@@ -60,7 +60,7 @@ class Appending:
 
 
 class Filling:
-    """New files, filled."""
+    """Creates and fills files."""
 
     def __init__(self, mebibytes):
         self.length = mebibytes << 17
@@ -80,7 +80,7 @@ class Filling:
 
 
 class Editing:
-    """A thousand elements stored, and flushed."""
+    """Stores a thousand elements and flushes them."""
 
     def __init__(self, cold):
         self.cold = cold
@@ -105,7 +105,7 @@ class Editing:
 
 
 def evict(path):
-    """Drives a file that nothing has mapped out of memory."""
+    """Evicts a file from the page cache. Nothing may have it mapped."""
     with open(path) as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
@@ -119,14 +119,14 @@ def bulk(statement, name="f8-little"):
     return Timer(statement, globals=names)
 
 
-def over(name):
+def copying(name):
     names = {"copyto": numpy.copyto, "a": mapped(name)}
     names["out"] = numpy.ones(names["a"].shape)
     return Timer("copyto(out, a)", globals=names)
 
 
 class Cold:
-    """A file summed up that was just driven out of memory."""
+    """Sums a file that was just evicted from the page cache."""
 
     def timeit(self, number):
         return sum(self.once() for _ in range(number))
@@ -138,7 +138,7 @@ class Cold:
 
 
 class Rows:
-    """Rows in no order; `how` is "index", "take", "cold" or "advised"."""
+    """Takes random rows; `how` is "index", "take", "cold" or "advised"."""
 
     def __init__(self, size, how):
         self.path, self.how = f"{directory}/rows-{size}.npy", how
@@ -183,7 +183,7 @@ class NinjaRows(Rows):
         return ninja.open_existing(self.directory)
 
     def settle(self):
-        """Has the file read anew, in pages as large as there are."""
+        """Reads the file again, in the largest pages the kernel has."""
         path = f"{self.directory}/data.ninja"
         with open(path, "rb+") as file:
             os.fsync(file.fileno())
@@ -194,7 +194,7 @@ class NinjaRows(Rows):
 
 
 class Sparse:
-    """25,600 rows of a file larger than memory, 256 at a time."""
+    """Takes 25,600 rows of a file larger than memory, 256 at a time."""
 
     def __init__(self):
         self.path = f"{directory}/sparse.npy"
@@ -237,7 +237,7 @@ class Windows:
         return numpy.stack([array[at : at + 1025].astype(numpy.int64) for at in starts])
 
 
-works = {
+benchmarks = {
     "open-small": lambda: opening("small", (0, 0)),
     "open-large": lambda: opening("large", 2**28),
     "open-fields": lambda: opening("fields", 0),
@@ -250,11 +250,11 @@ works = {
     "u2-little": lambda: bulk("a.sum()", "u2-little"),
     "u2-big": lambda: bulk("a.sum()", "u2-big"),
     "fresh": lambda: bulk("numpy.load(path, mmap_mode='r').sum()"),
-    "copy-over": lambda: over("f8-big"),
+    "copy-over": lambda: copying("f8-big"),
     "copy-fresh": lambda: bulk("a.astype(float)", "f8-big"),
     "axis-0": lambda: bulk("a.sum(0)", "f8-little"),
     "axis-1": lambda: bulk("a.sum(1)", "f8-fortran"),
-    "turn": lambda: over("f8-fortran"),
+    "transpose": lambda: copying("f8-fortran"),
     "npz-first": lambda: Timer(lambda: numpy.load(f"{directory}/stored.npz")["a"][0]),
     "npz-whole": lambda: Timer(lambda: numpy.load(f"{directory}/deflated.npz")["a"]),
     "cold-sum": Cold,
@@ -273,19 +273,19 @@ works = {
 
 for size in (256, 4096, 65536):
     for name, how in (("rows", "index"), ("take", "take"), ("cold", "cold"), ("advised", "advised")):
-        works[f"{name}-{size}"] = lambda size=size, how=how: Rows(size, how)
+        benchmarks[f"{name}-{size}"] = lambda size=size, how=how: Rows(size, how)
     for name, how in (("ninja", "index"), ("cold-ninja", "cold")):
-        works[f"{name}-{size}"] = lambda size=size, how=how: NinjaRows(size, how)
+        benchmarks[f"{name}-{size}"] = lambda size=size, how=how: NinjaRows(size, how)
 
 others = {"npy-append-array": npy_append_array, "mmap_ninja": ninja}
 words = [f"{'with' if module else 'without'} {name}" for name, module in others.items()]
-made = {}
+timers = {}
 print(", ".join([f"NumPy {numpy.__version__}", *words]), flush=True)
 for line in sys.stdin:
-    work, iterations = line.split()
-    if work not in made:
-        # What is mapped can't be driven out of memory, so the last files go.
-        if work.startswith(("cold", "advised", "tokens-cold")):
-            made = {name: timer for name, timer in made.items() if name.startswith(("cold", "advised"))}
-        made[work] = works[work]()
-    print(round(made[work].timeit(int(iterations)) * 1e9), flush=True)
+    benchmark, iterations = line.split()
+    if benchmark not in timers:
+        # Mapped files can't be evicted, so the timers that map some are dropped.
+        if benchmark.startswith(("cold", "advised", "tokens-cold")):
+            timers = {name: timer for name, timer in timers.items() if name.startswith(("cold", "advised"))}
+        timers[benchmark] = benchmarks[benchmark]()
+    print(round(timers[benchmark].timeit(int(iterations)) * 1e9), flush=True)

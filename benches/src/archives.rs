@@ -9,24 +9,27 @@ use ndarray_npy::NpzReader;
 use npymap::{Npz, Source, npz};
 
 use crate::Result;
-use crate::files::{free, settle};
+use crate::files::{check_space, settle};
 use crate::numpy::NumPy;
-use crate::rounds::{Contestant, Work, batch};
+use crate::rounds::{Benchmark, Peer, batch};
 
 /// Elements of the stored member: 1 GiB of `f64`.
 const STORED: usize = 1 << 27;
 
-/// Elements of the deflated one: 64 MiB.
+/// Elements of the deflated member: 64 MiB.
 const DEFLATED: usize = 1 << 23;
 
-pub(crate) fn works<'a>(directory: &'a Path, numpy: Option<&'a NumPy>) -> Result<Vec<Work<'a>>> {
-    free(directory, 2 << 30)?;
+pub(crate) fn benchmarks<'a>(
+    directory: &'a Path,
+    numpy: Option<&'a NumPy>,
+) -> Result<Vec<Benchmark<'a>>> {
+    check_space(directory, 2 << 30)?;
     let stored = directory.join("stored.npz");
     let deflated = directory.join("deflated.npz");
     let values = Array1::from_elem(STORED, 1.5);
     npz::savez(&stored, &[("a", &values)])?;
     drop(values);
-    // As hard to pack as measured values are.
+    // About as compressible as measured values.
     let steps = 0..u32::try_from(DEFLATED)?;
     let values: Array1<f64> =
         steps.map(|i| (f64::from(i) * 0.001).sin().mul_add(1000.0, 0.5).round()).collect();
@@ -34,20 +37,16 @@ pub(crate) fn works<'a>(directory: &'a Path, numpy: Option<&'a NumPy>) -> Result
     settle(&stored)?;
     settle(&deflated)?;
 
-    let first = {
-        let by_numpy =
-            numpy.map(|numpy| numpy.contestant("npz-first", "`load(…)['a'][0]`", Some(0.001)));
-        Work {
-            name: "first element of a stored member of 1 GiB".into(),
-            ours: batch(move || first(&stored)),
-            peers: by_numpy.into_iter().collect(),
-        }
+    let by_numpy = numpy.map(|numpy| numpy.peer("npz-first", "`load(…)['a'][0]`", Some(0.001)));
+    let first = Benchmark {
+        name: "first element of a stored member of 1 GiB".into(),
+        ours: batch(move || first(&stored)),
+        peers: by_numpy.into_iter().collect(),
     };
-    let same = deflated.clone();
-    let mut peers =
-        vec![Contestant::new("ndarray-npy", None, batch(move || by_ndarray_npy(&same)))];
-    peers.extend(numpy.map(|numpy| numpy.contestant("npz-whole", "`load(…)['a']`", None)));
-    let whole = Work {
+    let same_path = deflated.clone();
+    let mut peers = vec![Peer::new("ndarray-npy", None, batch(move || by_ndarray_npy(&same_path)))];
+    peers.extend(numpy.map(|numpy| numpy.peer("npz-whole", "`load(…)['a']`", None)));
+    let whole = Benchmark {
         name: "a deflated member of 64 MiB".into(),
         ours: batch(move || whole(&deflated)),
         peers,

@@ -1,8 +1,9 @@
-//! A file that is not in memory, opened and summed up, against reading it.
+//! Summing a file that is not in the page cache, against `read(2)`.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,43 +13,45 @@ use npymap::{Header, MappedArray, Order};
 use serde_json::Value;
 
 use crate::Result;
-use crate::files::{evict, free};
+use crate::files::{check_space, evict};
 use crate::numpy::NumPy;
-use crate::rounds::{Batch, Contestant, Work};
+use crate::rounds::{Batch, Benchmark, Peer};
 
-/// Elements: cnpy.h's example has a thousand million doubles.
+/// A billion elements, as in the example of cnpy.h.
 const LEN: usize = 1_000_000_000;
 const QUICK_LEN: usize = LEN / 20;
 
-pub(crate) fn works<'a>(
+pub(crate) fn benchmarks<'a>(
     directory: &'a Path,
     quick: bool,
     numpy: Option<&'a NumPy>,
-) -> Result<Vec<Work<'a>>> {
+) -> Result<Vec<Benchmark<'a>>> {
     let len = if quick { QUICK_LEN } else { LEN };
     let path = directory.join("cold.npy");
-    free(directory, u64::try_from(9 * len)?)?;
+    check_space(directory, u64::try_from(9 * len)?)?;
     write(&path, len)?;
-    let reading =
-        || Contestant::new("`read(2)` of 1 MiB at a time", Some(1.1), cold(path.clone(), read));
-    let mut peers = vec![reading()];
-    peers.extend(numpy.map(|numpy| numpy.contestant("cold-sum", "`load`, `sum()`", None)));
+    let mut peers = vec![by_read(&path)];
+    peers.extend(numpy.map(|numpy| numpy.peer("cold-sum", "`load`, `sum()`", None)));
     let name = format!("open and sum {} million `f64` from the disk", len / 1_000_000);
-    let mut works = vec![Work { name, ours: cold(path.clone(), sum), peers }];
+    let mut benchmarks = vec![Benchmark { name, ours: cold(path.clone(), sum), peers }];
     match program() {
         Ok(program) => {
-            works.push(Work {
+            benchmarks.push(Benchmark {
                 name: format!("`npymap stats` of {} million `f64` from the disk", len / 1_000_000),
                 ours: cold(path.clone(), move |path| stats(&program, path, len)),
-                peers: vec![reading()],
+                peers: vec![by_read(&path)],
             });
         }
-        Err(error) => eprintln!("without the program: {error}"),
+        Err(error) => eprintln!("skipping the program: {error}"),
     }
-    Ok(works)
+    Ok(benchmarks)
 }
 
-/// The program, built if it has to be.
+fn by_read(path: &Path) -> Peer<'static> {
+    Peer::new("`read(2)` of 1 MiB at a time", Some(1.1), cold(path.to_owned(), read))
+}
+
+/// Builds the program, if necessary, and returns its path.
 fn program() -> Result<PathBuf> {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--release", "-q", "-p", "npymap-cli"])
@@ -58,12 +61,12 @@ fn program() -> Result<PathBuf> {
         .output()?;
     let lines = String::from_utf8(built.stdout)?;
     let messages = lines.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut found =
+    let mut executables =
         messages.filter_map(|message| Some(message.get("executable")?.as_str()?.into()));
-    found.next().ok_or_else(|| "cargo built none".into())
+    executables.next().ok_or_else(|| "cargo built no executable".into())
 }
 
-/// What the program prints as the sum, of a file of ones.
+/// Runs the program on a file of ones and returns the sum it prints.
 fn stats(program: &Path, path: &Path, len: usize) -> Result<f64> {
     let printed = Command::new(program).args(["stats", "--json"]).arg(path).output()?;
     let stats: Value = serde_json::from_slice(&printed.stdout)?;
@@ -75,7 +78,7 @@ fn stats(program: &Path, path: &Path, len: usize) -> Result<f64> {
     Ok(sum)
 }
 
-/// Elements that are asked for at once: 32 MiB.
+/// Elements that are prefetched at a time: 32 MiB.
 const PART: usize = 4 << 20;
 
 /// Writes a file of ones.
@@ -89,33 +92,37 @@ fn write(path: &Path, len: usize) -> Result<()> {
     Ok(file.sync_all()?)
 }
 
-/// Does a thing to a file that was just driven out of memory.
-fn cold(path: PathBuf, work: impl Fn(&Path) -> Result<f64> + 'static) -> Batch<'static> {
+/// Times a function on a file that was just evicted from the page cache.
+fn cold(path: PathBuf, once: impl Fn(&Path) -> Result<f64> + 'static) -> Batch<'static> {
     Box::new(move |times| {
         let mut elapsed = Duration::ZERO;
         for _ in 0..times {
             evict(&path)?;
             let start = Instant::now();
-            std::hint::black_box(work(&path)?);
+            std::hint::black_box(once(&path)?);
             elapsed += start.elapsed();
         }
         Ok(elapsed)
     })
 }
 
-/// Sums up a part while the next one is on its way from the disk.
+/// Sums a part while the next one is read from the disk.
 fn sum(path: &Path) -> Result<f64> {
     // SAFETY: nobody else knows the file.
     let array = unsafe { MappedArray::open(path) }?;
     let view = array.view::<f64>()?;
-    let part = |start: usize| start.min(array.len())..(start + PART).min(array.len());
     let mut total = 0.0;
-    array.prefetch(part(0))?;
+    array.prefetch(part(0, array.len()))?;
     for start in (0..array.len()).step_by(PART) {
-        array.prefetch(part(start + PART))?;
-        total += view.slice(s![part(start)]).sum();
+        array.prefetch(part(start + PART, array.len()))?;
+        total += view.slice(s![part(start, array.len())]).sum();
     }
     Ok(total)
+}
+
+/// The part at `start`, cut off at `len`.
+fn part(start: usize, len: usize) -> Range<usize> {
+    start.min(len)..(start + PART).min(len)
 }
 
 fn read(path: &Path) -> Result<f64> {

@@ -15,10 +15,10 @@ use crate::Result;
 /// Elements of the large file: 4 GiB of `f64`.
 const LARGE_LEN: usize = 1 << 29;
 
-/// The element that is read of the large file, in its middle.
+/// The element of the large file that is read, in its middle.
 pub(crate) const LARGE_INDEX: usize = LARGE_LEN / 2;
 
-/// Ten field types, ten times over; 52 bytes a time.
+/// Field types of 52 bytes in total; a record repeats them ten times.
 const FIELD_TYPES: [&str; 10] =
     ["<f8", "<i4", "|u1", "<f4", "<i2", "|b1", "<u8", "|S8", "<M8[ns]", "<c8"];
 
@@ -43,7 +43,7 @@ impl Files {
         write_small(&small)?;
         write_fields(&fields)?;
         let large = write_large(&large)
-            .inspect_err(|error| eprintln!("without the 4 GiB file: {error}"))
+            .inspect_err(|error| eprintln!("skipping the 4 GiB file: {error}"))
             .is_ok()
             .then_some(large);
         Ok(Files { directory, small, fields, large })
@@ -64,7 +64,7 @@ impl Files {
         &self.fields
     }
 
-    /// 4 GiB of `f64`, if the file system has sparse files.
+    /// 4 GiB of `f64`, if the file system supports sparse files.
     pub(crate) fn large(&self) -> Option<&Path> {
         self.large.as_deref()
     }
@@ -89,35 +89,35 @@ fn write_fields(path: &Path) -> Result<()> {
     write(path, &bytes)
 }
 
-/// Writes the header alone; the elements are a hole.
+/// Writes only the header; the elements are a hole.
 fn write_large(path: &Path) -> Result<()> {
     let header = Header::new(DType::of::<f64>(), &[LARGE_LEN], Order::C)?;
     write(path, &header.encode(None)?.bytes)?;
     let file = File::options().write(true).open(path)?;
     file.set_len(u64::try_from(header.layout()?.end())?)?;
     let blocks = rustix::fs::fstat(&file)?.st_blocks;
-    if blocks > 2048 { Err("the file system has no sparse files".into()) } else { Ok(()) }
+    if blocks > 2048 { Err("the file system does not support sparse files".into()) } else { Ok(()) }
 }
 
-/// Has a file read into the page cache anew, in pages as large as there are.
-/// A file just written lies in smaller ones, which changes every figure.
+/// Reads a file into the page cache again, in the largest pages the kernel has.
+/// After writing, the cache holds smaller ones, which would change all results.
 pub(crate) fn settle(path: &Path) -> Result<()> {
     let file = File::open(path)?;
     fadvise(&file, 0, None, FileAdvice::DontNeed)?;
     // SAFETY: nobody else knows the file.
     let map = unsafe { Mmap::map(&file) }?;
-    // Not every kernel has them for files.
+    // Not every kernel has huge pages for files.
     map.advise(Advice::HugePage).ok();
     black_box(map.iter().step_by(64).map(|&byte| u64::from(byte)).sum::<u64>());
     Ok(())
 }
 
-/// Drives a file out of memory; nothing has it mapped.
+/// Evicts a file from the page cache. Nothing may have it mapped.
 pub(crate) fn evict(path: &Path) -> Result<()> {
     Ok(fadvise(&File::open(path)?, 0, None, FileAdvice::DontNeed)?)
 }
 
-/// KiB that the system reads ahead on the device a directory is on.
+/// Returns how many KiB the system reads ahead on the device of a directory.
 pub(crate) fn read_ahead(directory: &Path) -> Result<u64> {
     let device = rustix::fs::stat(directory)?.st_dev;
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
@@ -125,13 +125,13 @@ pub(crate) fn read_ahead(directory: &Path) -> Result<u64> {
     Ok(text.trim().parse()?)
 }
 
-/// Checks that a directory's file system has room for so many bytes.
-pub(crate) fn free(directory: &Path, needed: u64) -> Result<()> {
+/// Checks that a directory's file system has `needed` bytes of free space.
+pub(crate) fn check_space(directory: &Path, needed: u64) -> Result<()> {
     let system = rustix::fs::statvfs(directory)?;
     let free = system.f_bavail * system.f_frsize;
     if free < needed {
         return Err(format!(
-            "{} MiB are free in {}, {} MiB are needed: set TMPDIR",
+            "{} MiB are free in {} and {} MiB are needed: set TMPDIR",
             free >> 20,
             directory.display(),
             needed >> 20

@@ -1,14 +1,12 @@
-//! Measures what it costs to open a `.npy` file and read one element, and to
-//! parse a header: `npymap` against bare system calls, NumPy, ndarray-npy and
-//! npyz. Measures what it costs to go through the elements: `npymap`'s views
-//! against ndarray. Prints ratios of times, ours over theirs, as a Markdown
-//! table. Prints, too, what rows of a file larger than memory leave there.
+//! Benchmarks of `npymap` against bare system calls, NumPy, ndarray and other
+//! crates. Prints our time divided by the peer's as a Markdown table, and how
+//! much memory rows of a file larger than memory leave in use.
 //!
-//! `open`, `views`, `bulk`, `writes`, `sampling`, `sparse`, `archives` or
-//! `disk` measures only that.
-//! Options: `--quick` for fewer rounds; `--json` for JSON in place of the
-//! table; `--count N plain|fields` opens one file `N` times and measures
-//! nothing, for `instructions.sh`.
+//! Arguments: `open`, `views`, `bulk`, `writes`, `sampling`, `sparse`,
+//! `archives` and `disk` select groups of benchmarks, by default all.
+//! Options: `--quick` for fewer rounds; `--json` for JSON instead of a table;
+//! `--count N plain|fields` opens one file `N` times and measures nothing, for
+//! `instructions.sh`.
 
 mod archives;
 mod bare;
@@ -17,12 +15,12 @@ mod disk;
 mod files;
 mod numpy;
 mod open;
+mod opening;
 mod report;
 mod rounds;
 mod sampling;
 mod sparse;
 mod views;
-mod works;
 mod writes;
 
 use std::error::Error;
@@ -31,22 +29,22 @@ use std::path::Path;
 
 use files::Files;
 use numpy::NumPy;
-use rounds::{Row, Work};
+use rounds::{Benchmark, Row};
 use sparse::Growth;
 
-/// Of a file, a peer or a measurement.
+/// The errors are those of files, peers and measurements.
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
 
 const ROUNDS: usize = 21;
 const QUICK_ROUNDS: usize = 3;
 
-/// Of what takes NumPy a minute a round; `--quick` leaves it out.
+/// Rounds of the benchmark that takes NumPy a minute; `--quick` skips it.
 const LONG_ROUNDS: usize = 3;
 
-/// What `main` is asked for.
+/// The options, besides `--count`.
 const OPTIONS: [&str; 2] = ["--quick", "--json"];
 
-/// The groups of works.
+/// The groups of benchmarks.
 const GROUPS: [&str; 8] =
     ["open", "views", "bulk", "writes", "sampling", "sparse", "archives", "disk"];
 
@@ -54,26 +52,24 @@ fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        ["--count", n, what] => count(n.parse()?, what),
-        options => {
-            let known = || GROUPS.into_iter().chain(OPTIONS);
-            if let Some(unknown) =
-                options.iter().find(|option| !known().any(|known| known == **option))
-            {
-                let known = known().collect::<Vec<_>>().join(", ");
-                return Err(format!("no option {unknown}, expected {known}, --count").into());
+        ["--count", n, file] => open_repeatedly(n.parse()?, file),
+        arguments => {
+            let known: Vec<&str> = GROUPS.into_iter().chain(OPTIONS).collect();
+            if let Some(unknown) = arguments.iter().find(|argument| !known.contains(argument)) {
+                let known = known.join(", ");
+                return Err(format!("unknown argument {unknown}: expected {known}, --count").into());
             }
-            let asked = |option| options.contains(&option);
-            let rounds = if asked("--quick") { QUICK_ROUNDS } else { ROUNDS };
-            let all = !GROUPS.into_iter().any(asked);
-            let groups: Vec<&str> =
-                GROUPS.into_iter().filter(|group| all || asked(group)).collect();
-            compare(rounds, &groups, asked("--json"))
+            let rounds = if arguments.contains(&"--quick") { QUICK_ROUNDS } else { ROUNDS };
+            let mut groups = GROUPS.to_vec();
+            if arguments.iter().any(|argument| GROUPS.contains(argument)) {
+                groups.retain(|group| arguments.contains(group));
+            }
+            compare(rounds, &groups, arguments.contains(&"--json"))
         }
     }
 }
 
-/// Measures and prints it.
+/// Runs groups of benchmarks and prints the results.
 fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
     let mut rows = Vec::new();
     let mut growths = Vec::new();
@@ -83,13 +79,13 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
             "open" => {
                 let files = Files::create()?;
                 let numpy = numpy(files.directory(), &mut version);
-                measured(works::all(&files, numpy.as_ref())?, rounds)
+                measured(opening::benchmarks(&files, numpy.as_ref())?, rounds)
             }
-            "views" => measured(views::works(&views::Arrays::create()?)?, rounds),
+            "views" => measured(views::benchmarks(&views::Arrays::create()?)?, rounds),
             "bulk" => {
                 let arrays = bulk::Arrays::create()?;
                 let numpy = numpy(arrays.directory(), &mut version);
-                measured(bulk::works(&arrays, numpy.as_ref())?, rounds)
+                measured(bulk::benchmarks(&arrays, numpy.as_ref())?, rounds)
             }
             _ => {
                 let directory = tempfile::TempDir::with_prefix("npymap-benches-")?;
@@ -97,11 +93,11 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
                 let quick = rounds == QUICK_ROUNDS;
                 let (directory, numpy) = (directory.path(), numpy.as_ref());
                 match *group {
-                    "writes" => measured(writes::works(directory, quick, numpy)?, rounds),
-                    "sampling" => measured(sampling::works(directory, numpy)?, rounds),
+                    "writes" => measured(writes::benchmarks(directory, quick, numpy)?, rounds),
+                    "sampling" => measured(sampling::benchmarks(directory, numpy)?, rounds),
                     "sparse" => sparse(directory, numpy.filter(|_| !quick), &mut growths),
-                    "archives" => measured(archives::works(directory, numpy)?, rounds),
-                    _ => measured(disk::works(directory, quick, numpy)?, rounds),
+                    "archives" => measured(archives::benchmarks(directory, numpy)?, rounds),
+                    _ => measured(disk::benchmarks(directory, quick, numpy)?, rounds),
                 }
             }
         };
@@ -115,34 +111,35 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
     Ok(())
 }
 
-/// Measures one work after the other.
-fn measured(works: Vec<Work<'_>>, rounds: usize) -> Result<Vec<Row>> {
+/// Runs the benchmarks one after the other.
+fn measured(benchmarks: Vec<Benchmark<'_>>, rounds: usize) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for work in works {
-        eprintln!("{}", work.name());
-        rows.extend(rounds::measure(work, rounds)?);
+    for benchmark in benchmarks {
+        eprintln!("{}", benchmark.name());
+        rows.extend(rounds::measure(benchmark, rounds)?);
     }
     Ok(rows)
 }
 
-/// Measures rows of a file larger than memory, and what stays there of it.
+/// Measures the time to take rows of a file larger than memory, and how much of
+/// it stays in memory.
 fn sparse(directory: &Path, numpy: Option<&NumPy>, growths: &mut Vec<Growth>) -> Result<Vec<Row>> {
     let path = match sparse::create(directory) {
         Ok(path) => path,
         Err(error) => {
-            eprintln!("without the file of 64 GiB: {error}");
+            eprintln!("skipping the file of 64 GiB: {error}");
             return Ok(Vec::new());
         }
     };
     growths.push(sparse::ours(&path)?);
     let Some(numpy) = numpy else { return Ok(Vec::new()) };
-    eprintln!("{}", Growth::WORK);
-    let rows = rounds::measure_long(sparse::work(&path, numpy, LONG_ROUNDS), LONG_ROUNDS)?;
+    eprintln!("{}", Growth::NAME);
+    let rows = rounds::measure_long(sparse::benchmark(&path, numpy, LONG_ROUNDS), LONG_ROUNDS)?;
     growths.push(sparse::theirs(&path)?);
     Ok(rows)
 }
 
-/// NumPy on the files of a directory, if it is there.
+/// Starts NumPy on the files of a directory, if it is installed.
 fn numpy(directory: &Path, version: &mut Option<String>) -> Option<NumPy> {
     let started =
         NumPy::start(directory).inspect_err(|error| eprintln!("without NumPy: {error}")).ok();
@@ -152,13 +149,13 @@ fn numpy(directory: &Path, version: &mut Option<String>) -> Option<NumPy> {
 }
 
 /// Opens one file `n` times.
-fn count(n: u32, what: &str) -> Result<()> {
+fn open_repeatedly(n: u32, file: &str) -> Result<()> {
     let files = Files::create()?;
     for _ in 0..n {
-        match what {
+        match file {
             "plain" => drop(black_box(open::ours(files.small(), 0)?)),
             "fields" => drop(black_box(open::ours_record(files.fields())?)),
-            _ => return Err(format!("no file {what}, expected plain or fields").into()),
+            _ => return Err(format!("unknown file {file}: expected plain or fields").into()),
         }
     }
     Ok(())

@@ -7,12 +7,12 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use crate::Result;
-use crate::rounds::Contestant;
+use crate::rounds::Peer;
 
 /// A running `numpy_peer.py`; it ends when its input does.
 #[derive(Debug)]
 pub(crate) struct NumPy {
-    /// NumPy's, and which other packages there are and are not.
+    /// NumPy's version, and which other packages are installed.
     version: String,
     pipes: RefCell<Pipes>,
 }
@@ -43,36 +43,39 @@ impl NumPy {
         &self.version
     }
 
-    /// Whether Python has another package too.
+    /// Whether Python has another package.
     pub(crate) fn has(&self, package: &str) -> bool {
         self.version.split(", ").any(|word| word.strip_prefix("with ") == Some(package))
     }
 
-    /// NumPy doing the work that `numpy_peer.py` knows as `work`.
-    pub(crate) fn contestant<'a>(
+    /// NumPy running the benchmark that `numpy_peer.py` calls `benchmark`.
+    pub(crate) fn peer<'a>(
         &'a self,
-        work: &'static str,
+        benchmark: &'static str,
         call: &str,
         target: Option<f64>,
-    ) -> Contestant<'a> {
-        self.other(work, format!("NumPy {call}"), target)
+    ) -> Peer<'a> {
+        self.package_peer(benchmark, format!("NumPy {call}"), target)
     }
 
-    /// Another package doing its work beside NumPy.
-    pub(crate) fn other<'a>(
+    /// Another Python package running a benchmark.
+    pub(crate) fn package_peer<'a>(
         &'a self,
-        work: &'static str,
+        benchmark: &'static str,
         name: impl Into<String>,
         target: Option<f64>,
-    ) -> Contestant<'a> {
-        let batch = move |iterations| self.pipes.borrow_mut().time(work, iterations);
-        Contestant::new(name, target, Box::new(batch))
+    ) -> Peer<'a> {
+        Peer::new(
+            name,
+            target,
+            Box::new(move |iterations| self.pipes.borrow_mut().time(benchmark, iterations)),
+        )
     }
 }
 
 impl Pipes {
-    fn time(&mut self, work: &str, iterations: u32) -> Result<Duration> {
-        writeln!(self.input, "{work} {iterations}")?;
+    fn time(&mut self, benchmark: &str, iterations: u32) -> Result<Duration> {
+        writeln!(self.input, "{benchmark} {iterations}")?;
         Ok(Duration::from_nanos(self.answer()?.parse()?))
     }
 

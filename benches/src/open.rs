@@ -1,5 +1,5 @@
-//! Opening a file and reading one element, by `npymap` and by its peers in
-//! Rust. Each is written as its own documentation shows it.
+//! Opening a file and reading one element, with `npymap` and other crates, as
+//! the documentation of each shows it.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -36,7 +36,7 @@ pub(crate) fn ndarray_npy(path: &Path) -> Result<f64> {
     view.first().copied().ok_or_else(|| "no element".into())
 }
 
-/// The first element; npyz doesn't map, it reads.
+/// The first element. npyz reads instead of mapping.
 pub(crate) fn npyz(path: &Path) -> Result<f64> {
     let npy = NpyFile::new(BufReader::new(File::open(path)?))?;
     let first = npy.data::<f64>()?.next();

@@ -5,20 +5,20 @@ use serde_json::{Value, json};
 use crate::rounds::{Row, Spread};
 use crate::sparse::Growth;
 
-/// `peer` is what there is to say of NumPy, if it was asked for.
+/// `numpy` names the versions of NumPy and other packages, if they took part.
 pub(crate) fn markdown(
     rows: &[Row],
     growths: &[Growth],
     rounds: usize,
-    peer: Option<&str>,
+    numpy: Option<&str>,
 ) -> String {
     let mut lines = vec![
         format!(
             "{}{rounds} rounds; times are medians.",
-            peer.map(|peer| format!("{peer}; ")).unwrap_or_default()
+            numpy.map(|numpy| format!("{numpy}; ")).unwrap_or_default()
         ),
         String::new(),
-        "| work | contestant | ours, µs | theirs, µs | ratio min / median / max | target | |"
+        "| benchmark | compared with | ours, µs | theirs, µs | ratio min / median / max | target | |"
             .to_owned(),
         "|---|---|---:|---:|---:|---:|---|".to_owned(),
     ];
@@ -26,7 +26,7 @@ pub(crate) fn markdown(
     if !growths.is_empty() {
         lines.extend([
             String::new(),
-            "| work | contestant | touched, MiB | memory, MiB | page cache, MiB | bound, MiB | |"
+            "| benchmark | program | touched, MiB | memory, MiB | page cache, MiB | bound, MiB | |"
                 .to_owned(),
             "|---|---|---:|---:|---:|---:|---|".to_owned(),
         ]);
@@ -38,8 +38,8 @@ pub(crate) fn markdown(
 fn growth_line(growth: &Growth) -> String {
     format!(
         "| {} | {} | {} | {} | {} | ≤ {} | {} |",
-        Growth::WORK,
-        growth.contestant,
+        Growth::NAME,
+        growth.program,
         Growth::TOUCHED >> 20,
         growth.memory.map(|bytes| (bytes >> 20).to_string()).unwrap_or_default(),
         growth.cache >> 20,
@@ -52,8 +52,8 @@ fn line(row: &Row) -> String {
     let Spread { min, median, max } = row.ratio;
     format!(
         "| {} | {} | {:.2} | {:.2} | {min:.3} / **{median:.3}** / {max:.3} | {} | {} |",
-        row.work,
-        row.contestant,
+        row.benchmark,
+        row.peer,
         row.ours_ns.median / 1e3,
         row.theirs_ns.median / 1e3,
         row.target.map_or(String::new(), |target| format!("≤ {target}")),
@@ -67,28 +67,33 @@ fn verdict(row: &Row) -> Option<&'static str> {
 }
 
 pub(crate) fn json(rows: &[Row], growths: &[Growth]) -> Value {
-    let spread = |Spread { min, median, max }| json!({"min": min, "median": median, "max": max});
-    let row = |row: &Row| {
-        json!({
-            "work": row.work,
-            "contestant": row.contestant,
-            "ours_ns": spread(row.ours_ns),
-            "theirs_ns": spread(row.theirs_ns),
-            "ratio": spread(row.ratio),
-            "target": row.target,
-            "verdict": verdict(row),
-        })
-    };
-    let growth = |growth: &Growth| {
-        json!({
-            "work": Growth::WORK,
-            "contestant": growth.contestant,
-            "touched": Growth::TOUCHED,
-            "memory": growth.memory,
-            "page_cache": growth.cache,
-            "bound": Growth::BOUND,
-            "verdict": growth.verdict(),
-        })
-    };
-    rows.iter().map(row).chain(growths.iter().map(growth)).collect()
+    rows.iter().map(row_json).chain(growths.iter().map(growth_json)).collect()
+}
+
+fn row_json(row: &Row) -> Value {
+    json!({
+        "benchmark": row.benchmark,
+        "peer": row.peer,
+        "ours_ns": spread_json(row.ours_ns),
+        "theirs_ns": spread_json(row.theirs_ns),
+        "ratio": spread_json(row.ratio),
+        "target": row.target,
+        "verdict": verdict(row),
+    })
+}
+
+fn growth_json(growth: &Growth) -> Value {
+    json!({
+        "benchmark": Growth::NAME,
+        "program": growth.program,
+        "touched": Growth::TOUCHED,
+        "memory": growth.memory,
+        "page_cache": growth.cache,
+        "bound": Growth::BOUND,
+        "verdict": growth.verdict(),
+    })
+}
+
+fn spread_json(Spread { min, median, max }: Spread) -> Value {
+    json!({"min": min, "median": median, "max": max})
 }

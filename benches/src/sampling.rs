@@ -1,5 +1,5 @@
-//! Rows in no order, and windows of tokens, against NumPy: as shipped, and
-//! with the advice that its maps don't get by themselves.
+//! Random rows and windows of tokens, against NumPy: with its defaults, and
+//! with `MADV_RANDOM`, which NumPy does not set.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use npymap::{Header, MappedArray, Order, Rows};
 
 use crate::Result;
-use crate::files::{evict, free, read_ahead, settle};
+use crate::files::{check_space, evict, read_ahead, settle};
 use crate::numpy::NumPy;
-use crate::rounds::{Batch, Contestant, Work};
+use crate::rounds::{Batch, Benchmark, Peer};
 
 /// Rows of a batch.
 const ROWS: usize = 256;
@@ -25,26 +25,29 @@ const WINDOW: usize = 1025;
 /// Bytes of each file.
 const FILE: usize = 512 << 20;
 
-/// KiB that most systems read ahead; with more, NumPy as shipped is slower.
+/// KiB that most systems read ahead. With more, NumPy is slower by default.
 const USUAL_READ_AHEAD: u64 = 128;
 
 /// Bytes of a row, and targets.
 const SIZES: [(usize, Targets); 3] = [
-    (256, Targets { index: 0.70, take: 1.05, shipped: [0.05, 0.20], advised: 0.55 }),
-    (4096, Targets { index: 0.75, take: 0.95, shipped: [0.05, 0.20], advised: 0.60 }),
-    (65536, Targets { index: 0.95, take: 1.05, shipped: [0.06, 0.45], advised: 0.25 }),
+    (256, Targets { index: 0.70, take: 1.05, default: [0.05, 0.20], advised: 0.55 }),
+    (4096, Targets { index: 0.75, take: 0.95, default: [0.05, 0.20], advised: 0.60 }),
+    (65536, Targets { index: 0.95, take: 1.05, default: [0.06, 0.45], advised: 0.25 }),
 ];
 
-/// Warm, against `mm[idx]` and `take(out=)`; cold, against NumPy as shipped,
-/// with much read ahead and with the usual, and with advice.
+/// Targets against NumPy.
 struct Targets {
+    /// Warm, against `mm[idx]`.
     index: f64,
+    /// Warm, against `take(out=)`.
     take: f64,
-    shipped: [f64; 2],
+    /// Cold, with a large and with the usual read-ahead.
+    default: [f64; 2],
+    /// Cold, with `MADV_RANDOM`.
     advised: f64,
 }
 
-/// What NumPy's side calls its works, by the size of a row.
+/// The names of the benchmarks in `numpy_peer.py`, by the size of a row.
 fn names(size: usize) -> [&'static str; 6] {
     match size {
         256 => ["rows-256", "take-256", "ninja-256", "cold-256", "advised-256", "cold-ninja-256"],
@@ -62,44 +65,42 @@ fn names(size: usize) -> [&'static str; 6] {
     }
 }
 
-pub(crate) fn works<'a>(directory: &'a Path, numpy: Option<&'a NumPy>) -> Result<Vec<Work<'a>>> {
-    free(directory, 5 << 30)?;
-    let ask = |name, call: &str, target| -> Option<Contestant<'a>> {
-        numpy.map(|numpy| numpy.contestant(name, call, target))
-    };
-    let ninja = |name| -> Option<Contestant<'a>> {
-        let numpy = numpy.filter(|numpy| numpy.has("mmap_ninja"));
-        numpy.map(|numpy| numpy.other(name, "mmap_ninja `mm[idx]`", None))
-    };
-    let mut works = Vec::new();
+pub(crate) fn benchmarks<'a>(
+    directory: &'a Path,
+    numpy: Option<&'a NumPy>,
+) -> Result<Vec<Benchmark<'a>>> {
+    check_space(directory, 5 << 30)?;
+    let mut benchmarks = Vec::new();
     let read_ahead = read_ahead(directory)
-        .inspect_err(|error| eprintln!("how much is read ahead isn't known: {error}"))
+        .inspect_err(|error| eprintln!("the read-ahead is unknown: {error}"))
         .ok();
     let cold = read_ahead.map_or("cold".to_owned(), |kib| format!("cold, {kib} KiB read ahead"));
     let usual = read_ahead.is_some_and(|kib| kib <= USUAL_READ_AHEAD);
-    for (size, Targets { index, take: over, shipped: [much, little], advised: target }) in SIZES {
+    for (size, targets) in SIZES {
         let path = directory.join(format!("rows-{size}.npy"));
         write(&path, "<f4", &[FILE / size, size / 4])?;
-        let [rows, take, by_ninja, shipped, advised, cold_ninja] = names(size);
-        works.push(Work {
+        let [rows, take, ninja, default, advised, cold_ninja] = names(size);
+        let [large, small] = targets.default;
+        let default_target = if usual { small } else { large };
+        benchmarks.push(Benchmark {
             name: format!("{ROWS} random rows of {size} bytes, warm"),
             ours: warm_rows(&path, size)?,
             peers: [
-                ask(rows, "`mm[idx]`", Some(index)),
-                ask(take, "`take(out=)`", Some(over)),
-                ninja(by_ninja),
+                by_numpy(numpy, rows, "`mm[idx]`", Some(targets.index)),
+                by_numpy(numpy, take, "`take(out=)`", Some(targets.take)),
+                by_ninja(numpy, ninja),
             ]
             .into_iter()
             .flatten()
             .collect(),
         });
-        works.push(Work {
+        benchmarks.push(Benchmark {
             name: format!("{ROWS} random rows of {size} bytes, {cold}"),
             ours: cold_rows(path, size),
             peers: [
-                ask(shipped, "`mm[idx]`", Some(if usual { little } else { much })),
-                ask(advised, "`mm[idx]` with `MADV_RANDOM`", Some(target)),
-                ninja(cold_ninja),
+                by_numpy(numpy, default, "`mm[idx]`", Some(default_target)),
+                by_numpy(numpy, advised, "`mm[idx]` with `MADV_RANDOM`", Some(targets.advised)),
+                by_ninja(numpy, cold_ninja),
             ]
             .into_iter()
             .flatten()
@@ -108,22 +109,36 @@ pub(crate) fn works<'a>(directory: &'a Path, numpy: Option<&'a NumPy>) -> Result
     }
     let tokens = directory.join("tokens.npy");
     write(&tokens, "<u2", &[FILE / 2])?;
-    works.push(Work {
+    benchmarks.push(Benchmark {
         name: format!("{WINDOWS} windows of {WINDOW} tokens to `i64`, warm"),
         ours: warm_windows(&tokens)?,
-        peers: ask("tokens", "`stack`, `astype`", Some(0.15)).into_iter().collect(),
+        peers: by_numpy(numpy, "tokens", "`stack`, `astype`", Some(0.15)).into_iter().collect(),
     });
-    works.push(Work {
+    benchmarks.push(Benchmark {
         name: format!("{WINDOWS} windows of {WINDOW} tokens to `i64`, {cold}"),
         ours: cold_windows(tokens),
-        peers: ask("tokens-cold", "`stack`, `astype`", (!usual).then_some(0.05))
+        peers: by_numpy(numpy, "tokens-cold", "`stack`, `astype`", (!usual).then_some(0.05))
             .into_iter()
             .collect(),
     });
-    Ok(works)
+    Ok(benchmarks)
 }
 
-/// Writes a file of numbers that are no holes.
+fn by_numpy<'a>(
+    numpy: Option<&'a NumPy>,
+    name: &'static str,
+    call: &str,
+    target: Option<f64>,
+) -> Option<Peer<'a>> {
+    numpy.map(|numpy| numpy.peer(name, call, target))
+}
+
+fn by_ninja<'a>(numpy: Option<&'a NumPy>, name: &'static str) -> Option<Peer<'a>> {
+    let numpy = numpy.filter(|numpy| numpy.has("mmap_ninja"));
+    numpy.map(|numpy| numpy.package_peer(name, "mmap_ninja `mm[idx]`", None))
+}
+
+/// Writes a file of numbers, without holes.
 fn write(path: &Path, dtype: &str, shape: &[usize]) -> Result<()> {
     let mut file = File::create(path)?;
     file.write_all(&Header::new(dtype.parse()?, shape, Order::C)?.encode(None)?.bytes)?;
@@ -135,7 +150,7 @@ fn write(path: &Path, dtype: &str, shape: &[usize]) -> Result<()> {
     settle(path)
 }
 
-/// Numbers below `end` in no order.
+/// A linear congruential generator.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -148,7 +163,8 @@ impl Random {
         usize::try_from(self.0 >> 33).unwrap_or(0) % end
     }
 
-    pub(crate) fn some(&mut self, count: usize, end: usize) -> Vec<usize> {
+    /// Returns `count` numbers below `end`.
+    pub(crate) fn indices(&mut self, count: usize, end: usize) -> Vec<usize> {
         (0..count).map(|_| self.below(end)).collect()
     }
 }
@@ -158,7 +174,7 @@ fn open(path: &Path) -> Result<MappedArray> {
     Ok(unsafe { MappedArray::open(path) }?)
 }
 
-/// Times `take` alone, on indices that differ each time.
+/// Times only `take`, on new indices each time.
 fn timed<T: Default + Clone>(
     rows: &Rows,
     count: usize,
@@ -167,7 +183,7 @@ fn timed<T: Default + Clone>(
     out: &mut [T],
     take: impl Fn(&Rows, &[usize], &mut [T]) -> npymap::Result<()>,
 ) -> Result<Duration> {
-    let indices = random.some(count, rows.len().saturating_sub(len));
+    let indices = random.indices(count, rows.len().saturating_sub(len));
     let start = Instant::now();
     take(rows, &indices, out)?;
     Ok(start.elapsed())

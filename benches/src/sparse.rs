@@ -1,4 +1,4 @@
-//! Rows of a file larger than memory: the time, and what stays in memory.
+//! Rows of a file larger than memory: the time, and how much stays in memory.
 #![allow(unsafe_code)]
 
 use std::fs::{self, File};
@@ -12,22 +12,22 @@ use rustix::fs::stat;
 use crate::Result;
 use crate::files::evict;
 use crate::numpy::NumPy;
-use crate::rounds::{Contestant, Work};
+use crate::rounds::{Benchmark, Peer};
 use crate::sampling::Random;
 
 /// 64 GiB of rows of 4 KiB.
 const ROWS: usize = 1 << 24;
 const ROW: usize = 4096;
 
-/// How many are taken, and how many at once.
+/// Rows that are taken in total, and per batch.
 const TAKEN: usize = 25_600;
 const BATCH: usize = 256;
 
-/// What is left of a file in memory after rows of it were taken.
+/// How much of a file stays in memory after rows of it were taken.
 #[derive(Debug)]
 pub(crate) struct Growth {
-    pub(crate) contestant: String,
-    /// Bytes of this process' memory; NumPy's is not known.
+    pub(crate) program: String,
+    /// Growth of this process's memory in bytes; unknown for NumPy.
     pub(crate) memory: Option<usize>,
     /// Bytes of the file in the page cache.
     pub(crate) cache: usize,
@@ -35,19 +35,20 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    pub(crate) const WORK: &str = "25600 random rows of a sparse file of 64 GiB";
+    pub(crate) const NAME: &str = "25600 random rows of a sparse file of 64 GiB";
     pub(crate) const TOUCHED: usize = TAKEN * ROW;
-    /// A quarter more than is touched, and 16 MiB.
+    /// The bytes touched, plus a quarter, plus 16 MiB.
     pub(crate) const BOUND: usize = Growth::TOUCHED / 4 * 5 + (16 << 20);
 
-    /// Whether the bound is kept.
+    /// Whether memory and page cache are within the bound.
     pub(crate) fn verdict(&self) -> Option<&'static str> {
         let most = self.cache.max(self.memory.unwrap_or(0));
         self.has_target.then_some(if most <= Growth::BOUND { "pass" } else { "short" })
     }
 }
 
-/// The file, a hole behind a header of a page, so that a row is a page.
+/// Creates the file: a header of one page and a hole, so that each row is a
+/// page.
 pub(crate) fn create(directory: &Path) -> Result<PathBuf> {
     let path = directory.join("sparse.npy");
     let options = CreateOptions::new().sparse(true).page_aligned(true);
@@ -55,43 +56,47 @@ pub(crate) fn create(directory: &Path) -> Result<PathBuf> {
     // SAFETY: nobody else knows the file.
     unsafe { MappedArray::create(&path, &DType::of::<f32>(), &shape, &options) }?.close()?;
     if stat(&path)?.st_blocks > 2048 {
-        return Err("the file system has no sparse files".into());
+        return Err("the file system does not support sparse files".into());
     }
     Ok(path)
 }
 
-pub(crate) fn work<'a>(path: &'a Path, numpy: &'a NumPy, rounds: usize) -> Work<'a> {
-    let peers: Vec<Contestant<'a>> = vec![numpy.contestant("sparse", "`mm[idx]`", Some(0.05))];
-    let ours = move |times| (0..times).map(|_| take(path).map(|(time, _)| time)).sum();
-    Work { name: format!("{}, {rounds} rounds", Growth::WORK), ours: Box::new(ours), peers }
+pub(crate) fn benchmark<'a>(path: &'a Path, numpy: &'a NumPy, rounds: usize) -> Benchmark<'a> {
+    let peers: Vec<Peer<'a>> = vec![numpy.peer("sparse", "`mm[idx]`", Some(0.05))];
+    Benchmark {
+        name: format!("{}, {rounds} rounds", Growth::NAME),
+        ours: Box::new(move |times| (0..times).map(|_| take(path).map(|(time, _)| time)).sum()),
+        peers,
+    }
 }
 
-/// What our own way leaves in memory.
+/// Measures how much stays in memory after taking rows with `npymap`.
 pub(crate) fn ours(path: &Path) -> Result<Growth> {
     let (_, memory) = take(path)?;
     Ok(Growth {
-        contestant: "npymap".into(),
+        program: "npymap".into(),
         memory: Some(memory),
         cache: in_cache(path)?,
         has_target: true,
     })
 }
 
-/// What NumPy left, which must have been the last to take rows.
+/// Measures how much stays in memory after NumPy, which must have been the last
+/// to take rows.
 pub(crate) fn theirs(path: &Path) -> Result<Growth> {
-    let (contestant, cache) = ("NumPy `mm[idx]`".into(), in_cache(path)?);
-    Ok(Growth { contestant, memory: None, cache, has_target: false })
+    let (program, cache) = ("NumPy `mm[idx]`".into(), in_cache(path)?);
+    Ok(Growth { program, memory: None, cache, has_target: false })
 }
 
-/// Takes all rows of a file that was just driven out of memory; the time, and
-/// by how much this process' memory grew.
+/// Takes all rows of a file that was just evicted from the page cache; returns
+/// the time, and by how much this process's memory grew.
 fn take(path: &Path) -> Result<(Duration, usize)> {
     evict(path)?;
     // SAFETY: nobody else knows the file, and no one writes to it.
     let rows = unsafe { MappedArray::open(path) }?.rows()?;
     let mut out = vec![1_f32; BATCH * ROW / 4];
     let mut random = Random::new(5);
-    let batches: Vec<_> = (0..TAKEN / BATCH).map(|_| random.some(BATCH, ROWS)).collect();
+    let batches: Vec<_> = (0..TAKEN / BATCH).map(|_| random.indices(BATCH, ROWS)).collect();
     let before = resident()?;
     let start = Instant::now();
     for batch in &batches {
@@ -101,7 +106,7 @@ fn take(path: &Path) -> Result<(Duration, usize)> {
     Ok((time, resident()?.saturating_sub(before)))
 }
 
-/// Bytes of this process' memory, pages of files among them.
+/// Resident bytes of this process, including pages of files.
 fn resident() -> Result<usize> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -114,7 +119,7 @@ fn resident() -> Result<usize> {
 
 /// Bytes of a file that are in the page cache.
 fn in_cache(path: &Path) -> Result<usize> {
-    /// Bytes that are asked about at once.
+    /// Bytes per call.
     const PART: usize = 1 << 30;
     let page = rustix::param::page_size();
     // SAFETY: nobody else knows the file.
@@ -123,14 +128,14 @@ fn in_cache(path: &Path) -> Result<usize> {
     let mut pages = 0;
     for part in map.chunks(PART) {
         let address = part.as_ptr().cast_mut().cast();
-        // SAFETY: the bytes are a map's, from the start of a page on, and
-        // there is a byte in `states` for each page of them.
+        // SAFETY: the bytes are mapped and start at a page boundary, and
+        // `states` has a byte for each of their pages.
         let failed = unsafe { libc::mincore(address, part.len(), states.as_mut_ptr()) } != 0;
         if failed {
             return Err(std::io::Error::last_os_error().into());
         }
-        let asked = states.iter().take(part.len().div_ceil(page));
-        pages += asked.filter(|state| **state & 1 == 1).count();
+        let states = states.iter().take(part.len().div_ceil(page));
+        pages += states.filter(|state| **state & 1 == 1).count();
     }
     Ok(pages * page)
 }

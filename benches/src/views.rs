@@ -11,15 +11,17 @@ use tempfile::TempDir;
 
 use crate::Result;
 use crate::files::{settle, write};
-use crate::rounds::{Contestant, Work, batch};
+use crate::rounds::{Benchmark, Peer, batch};
+use crate::sampling::Random;
 
 /// Rows and columns.
 const SIDE: u16 = 2048;
 
-/// How many elements are read in no order.
+/// The number of elements that are read in random order.
 const SCATTERED: usize = 1 << 16;
 
-/// The same elements in both byte orders, each to be read and to be written.
+/// The same elements in both byte orders, each mapped for reading and for
+/// writing.
 pub(crate) struct Arrays {
     little: MappedArray,
     big: MappedArray,
@@ -60,7 +62,7 @@ impl Arrays {
 fn create(path: &Path, dtype: &str, bytes_of: fn(f32) -> [u8; 4]) -> Result<()> {
     let side = usize::from(SIDE);
     let mut bytes = Header::new(dtype.parse()?, &[side, side], Order::C)?.encode(None)?.bytes;
-    // So small that sums are exact in whatever order.
+    // Small enough that sums are exact in any order.
     bytes.extend([0.0, 1.0, 2.0].into_iter().cycle().take(side * side).flat_map(bytes_of));
     write(path, &bytes)?;
     settle(path)
@@ -69,12 +71,13 @@ fn create(path: &Path, dtype: &str, bytes_of: fn(f32) -> [u8; 4]) -> Result<()> 
 /// Reduces all elements of an ndarray array to one number.
 type Reduce = fn(&ArrayView2<'_, f32>) -> f32;
 
-/// A view and the ndarray array it competes with.
+/// A view and the ndarray array it is compared with.
+#[derive(Clone)]
 struct Pair<'a> {
     layout: &'static str,
     ours: View<'a, f32>,
     theirs: ArrayView2<'a, f32>,
-    /// The same view of native elements, when the elements are foreign.
+    /// The same view of native elements, when those of `ours` are not native.
     native: Option<View<'a, f32>>,
 }
 
@@ -84,70 +87,69 @@ impl<'a> Pair<'a> {
     }
 }
 
-pub(crate) fn works(arrays: &Arrays) -> Result<Vec<Work<'_>>> {
+pub(crate) fn benchmarks(arrays: &Arrays) -> Result<Vec<Benchmark<'_>>> {
     let view = arrays.little.view::<f32>()?;
-    let little = || Pair::new("little-endian", view.clone());
-    let big = || {
-        Result::<_>::Ok(Pair {
-            layout: "big-endian",
-            ours: arrays.big.view()?,
-            theirs: view.as_ndarray()?,
-            native: Some(view.clone()),
-        })
+    let little = Pair::new("little-endian", view.clone())?;
+    let big = Pair {
+        layout: "big-endian",
+        ours: arrays.big.view()?,
+        theirs: view.as_ndarray()?,
+        native: Some(view.clone()),
     };
-    let strided = || Pair::new("every other column", view.slice(s![.., ..;2]));
-    let reversed = || Pair::new("reversed", view.slice(s![..;-1, ..;-1]));
-    let transposed = || Pair::new("transposed", view.t());
+    let strided = Pair::new("every other column", view.slice(s![.., ..;2]))?;
+    let reversed = Pair::new("reversed", view.slice(s![..;-1, ..;-1]))?;
+    let transposed = Pair::new("transposed", view.t())?;
 
-    let places = places();
-    let mut works = Vec::new();
-    for pair in [little()?, big()?, strided()?] {
-        works.push(index_loop(pair)?);
+    let positions = positions();
+    let mut benchmarks = Vec::new();
+    for pair in [&little, &big, &strided] {
+        benchmarks.push(index_loop(pair.clone())?);
     }
-    for pair in [little()?, big()?, strided()?, reversed()?, transposed()?] {
-        works.push(iter_sum(pair)?);
+    for pair in [&little, &big, &strided, &reversed, &transposed] {
+        benchmarks.push(iter_sum(pair.clone())?);
     }
-    works.push(for_loop(little()?)?);
-    for pair in [little()?, big()?, strided()?, reversed()?, transposed()?] {
-        works.push(blocks(pair)?);
+    benchmarks.push(for_loop(little.clone())?);
+    for pair in [&little, &big, &strided, &reversed, &transposed] {
+        benchmarks.push(blocks(pair.clone())?);
     }
-    for pair in [little()?, big()?, strided()?, transposed()?] {
-        works.push(copy_out(pair, &arrays.copy));
+    for pair in [&little, &big, &strided, &transposed] {
+        benchmarks.push(copy_out(pair.clone(), &arrays.copy));
     }
-    for pair in [little()?, big()?] {
-        works.push(scattered(pair, &places)?);
+    for pair in [&little, &big] {
+        benchmarks.push(scattered(pair.clone(), &positions)?);
     }
-    works.push(set("little-endian", &arrays.little_mut, &arrays.little_mut));
-    works.push(set("big-endian", &arrays.big_mut, &arrays.little_mut));
-    works.push(map_inplace("little-endian", &arrays.little_mut, &arrays.little_mut));
-    works.push(map_inplace("big-endian", &arrays.big_mut, &arrays.little_mut));
-    Ok(works)
+    benchmarks.push(set("little-endian", &arrays.little_mut, &arrays.little_mut));
+    benchmarks.push(set("big-endian", &arrays.big_mut, &arrays.little_mut));
+    benchmarks.push(map_inplace("little-endian", &arrays.little_mut, &arrays.little_mut));
+    benchmarks.push(map_inplace("big-endian", &arrays.big_mut, &arrays.little_mut));
+    Ok(benchmarks)
 }
 
-/// A work that reduces all elements to one number, which must be the same.
+/// A benchmark that reduces all elements to one number, on which both must
+/// agree.
 fn reduction<'a>(
     name: &str,
     pair: Pair<'a>,
     ours: fn(&View<'_, f32>) -> f32,
     peers: &[(&str, Option<f64>, Reduce)],
     over_little: Option<f64>,
-) -> Result<Work<'a>> {
+) -> Result<Benchmark<'a>> {
     let Pair { layout, ours: view, theirs, native } = pair;
     let expected = ours(&view);
-    let mut contestants = Vec::new();
+    let mut competitors = Vec::new();
     for &(call, target, peer) in peers {
         same(name, layout, expected, peer(&theirs))?;
         let batch = batch(move || Result::<_>::Ok(peer(black_box(&theirs))));
-        contestants.push(Contestant::new(format!("ndarray {call}"), target, batch));
+        competitors.push(Peer::new(format!("ndarray {call}"), target, batch));
     }
     if let (Some(native), Some(target)) = (native, over_little) {
         let batch = batch(move || Result::<_>::Ok(ours(black_box(&native))));
-        contestants.push(Contestant::new("npymap, little-endian", Some(target), batch));
+        competitors.push(Peer::new("npymap, little-endian", Some(target), batch));
     }
-    Ok(Work {
+    Ok(Benchmark {
         name: format!("{name}, {layout}"),
         ours: batch(move || Result::<_>::Ok(ours(black_box(&view)))),
-        peers: contestants,
+        peers: competitors,
     })
 }
 
@@ -159,75 +161,80 @@ fn same(name: &str, layout: &str, ours: f32, theirs: f32) -> Result<()> {
     Err(format!("{name}, {layout}: {ours} by npymap, {theirs} by ndarray").into())
 }
 
-fn index_loop(pair: Pair<'_>) -> Result<Work<'_>> {
-    let ours = |view: &View<'_, f32>| {
-        let &[rows, columns] = view.shape() else { return f32::NAN };
-        let mut sum = 0.0;
-        for i in 0..rows {
-            for j in 0..columns {
-                sum += view.at([i, j]);
-            }
-        }
-        sum
-    };
-    let theirs = |array: &ArrayView2<'_, f32>| {
-        let (rows, columns) = array.dim();
-        let mut sum = 0.0;
-        for i in 0..rows {
-            for j in 0..columns {
-                sum += array[[i, j]];
-            }
-        }
-        sum
-    };
-    reduction("index loop", pair, ours, &[("`[[i, j]]`", Some(1.13), theirs)], None)
+fn index_loop(pair: Pair<'_>) -> Result<Benchmark<'_>> {
+    let peers: [(_, _, Reduce); 1] = [("`[[i, j]]`", Some(1.13), index_loop_sum_ndarray)];
+    reduction("index loop", pair, index_loop_sum, &peers, None)
 }
 
-fn iter_sum(pair: Pair<'_>) -> Result<Work<'_>> {
-    let ours = |view: &View<'_, f32>| view.iter().sum();
-    let theirs = |array: &ArrayView2<'_, f32>| array.iter().sum();
-    let peers: [(_, _, Reduce); 1] = [("`iter().sum()`", Some(1.08), theirs)];
-    reduction("`iter().sum()`", pair, ours, &peers, Some(1.3))
+fn index_loop_sum(view: &View<'_, f32>) -> f32 {
+    let &[rows, columns] = view.shape() else { return f32::NAN };
+    let mut sum = 0.0;
+    for i in 0..rows {
+        for j in 0..columns {
+            sum += view.at([i, j]);
+        }
+    }
+    sum
 }
 
-fn for_loop(pair: Pair<'_>) -> Result<Work<'_>> {
-    let ours = |view: &View<'_, f32>| {
-        let mut sum = 0.0;
-        for x in view {
-            sum += x;
+fn index_loop_sum_ndarray(array: &ArrayView2<'_, f32>) -> f32 {
+    let (rows, columns) = array.dim();
+    let mut sum = 0.0;
+    for i in 0..rows {
+        for j in 0..columns {
+            sum += array[[i, j]];
         }
-        sum
-    };
-    let theirs = |array: &ArrayView2<'_, f32>| {
-        let mut sum = 0.0;
-        for x in array {
-            sum += x;
-        }
-        sum
-    };
-    reduction("`for`", pair, ours, &[("`for`", None, theirs)], None)
+    }
+    sum
 }
 
-/// Blocks are summed by ndarray's `sum`, so that the way through is what
-/// differs.
-fn blocks(pair: Pair<'_>) -> Result<Work<'_>> {
-    let ours = |view: &View<'_, f32>| {
-        let mut sum = 0.0;
-        view.for_each_block(|block| sum += aview1(block).sum());
-        sum
-    };
-    let iter = |array: &ArrayView2<'_, f32>| array.iter().sum();
-    let sum = |array: &ArrayView2<'_, f32>| array.sum();
+fn iter_sum(pair: Pair<'_>) -> Result<Benchmark<'_>> {
+    let peers: [(_, _, Reduce); 1] = [("`iter().sum()`", Some(1.08), |array| array.iter().sum())];
+    reduction("`iter().sum()`", pair, |view| view.iter().sum(), &peers, Some(1.3))
+}
+
+fn for_loop(pair: Pair<'_>) -> Result<Benchmark<'_>> {
+    let peers: [(_, _, Reduce); 1] = [("`for`", None, for_loop_sum_ndarray)];
+    reduction("`for`", pair, for_loop_sum, &peers, None)
+}
+
+fn for_loop_sum(view: &View<'_, f32>) -> f32 {
+    let mut sum = 0.0;
+    for x in view {
+        sum += x;
+    }
+    sum
+}
+
+fn for_loop_sum_ndarray(array: &ArrayView2<'_, f32>) -> f32 {
+    let mut sum = 0.0;
+    for x in array {
+        sum += x;
+    }
+    sum
+}
+
+/// Blocks are summed by ndarray's `sum`, so that only the iteration differs.
+fn blocks(pair: Pair<'_>) -> Result<Benchmark<'_>> {
     let target = pair.native.is_none().then_some(0.89);
-    let peers: [(_, _, Reduce); 2] = [("`iter().sum()`", target, iter), ("`sum()`", None, sum)];
-    reduction("`blocks` sum", pair, ours, &peers, Some(1.3))
+    let peers: [(_, _, Reduce); 2] = [
+        ("`iter().sum()`", target, |array| array.iter().sum()),
+        ("`sum()`", None, |array| array.sum()),
+    ];
+    reduction("`blocks` sum", pair, block_sum, &peers, Some(1.3))
 }
 
-fn copy_out<'a>(pair: Pair<'a>, out: &'a RefCell<Array2<f32>>) -> Work<'a> {
+fn block_sum(view: &View<'_, f32>) -> f32 {
+    let mut sum = 0.0;
+    view.for_each_block(|block| sum += aview1(block).sum());
+    sum
+}
+
+fn copy_out<'a>(pair: Pair<'a>, out: &'a RefCell<Array2<f32>>) -> Benchmark<'a> {
     let Pair { layout, ours, theirs, .. } = pair;
     let len = ours.len();
     let columns = theirs.ncols();
-    // The front of the buffer is as good as one of the right size.
+    // The buffer may be longer than the view.
     let ours = batch(move || {
         let mut out = out.borrow_mut();
         let out = out.as_slice_mut().and_then(|out| out.get_mut(..len)).ok_or("too short")?;
@@ -243,49 +250,45 @@ fn copy_out<'a>(pair: Pair<'a>, out: &'a RefCell<Array2<f32>>) -> Work<'a> {
         black_box(array);
         Result::<_>::Ok(())
     });
-    let peers = vec![Contestant::new("ndarray `assign`", Some(1.3), theirs)];
-    Work { name: format!("copy out, {layout}"), ours, peers }
+    let peers = vec![Peer::new("ndarray `assign`", Some(1.3), theirs)];
+    Benchmark { name: format!("copy out, {layout}"), ours, peers }
 }
 
-/// Places all over the array, always the same.
-fn places() -> Vec<[usize; 2]> {
-    let side = u64::from(SIDE);
-    let mut state = 1_u64;
-    let mut next = || {
-        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
-        usize::try_from((state >> 33) % side).unwrap_or_default()
-    };
-    (0..SCATTERED).map(|_| [next(), next()]).collect()
+/// Positions scattered over the array, the same in each run.
+fn positions() -> Vec<[usize; 2]> {
+    let mut random = Random::new(1);
+    let indices = random.indices(2 * SCATTERED, usize::from(SIDE));
+    indices.chunks_exact(2).filter_map(|pair| pair.try_into().ok()).collect()
 }
 
-fn scattered<'a>(pair: Pair<'a>, places: &[[usize; 2]]) -> Result<Work<'a>> {
+fn scattered<'a>(pair: Pair<'a>, positions: &[[usize; 2]]) -> Result<Benchmark<'a>> {
     let Pair { layout, ours, theirs, .. } = pair;
     let name = "scattered `get`";
-    let same_places = places.to_vec();
-    let places = places.to_vec();
-    let ours = move || {
-        let ours = black_box(&ours);
-        places.iter().filter_map(|&at| ours.get(at)).sum::<f32>()
-    };
-    let theirs = move || {
-        let theirs = black_box(&theirs);
-        same_places.iter().filter_map(|&at| theirs.get(at)).sum::<f32>()
-    };
-    same(name, layout, ours(), theirs())?;
-    let theirs = batch(move || Result::<_>::Ok(theirs()));
-    let peers = vec![Contestant::new("ndarray `get`", Some(1.35), theirs)];
-    Ok(Work {
+    let same_positions = positions.to_vec();
+    let positions = positions.to_vec();
+    same(name, layout, sum_at(&ours, &positions), sum_at_ndarray(&theirs, &positions))?;
+    let theirs =
+        batch(move || Result::<_>::Ok(sum_at_ndarray(black_box(&theirs), &same_positions)));
+    Ok(Benchmark {
         name: format!("{name}, {layout}"),
-        ours: batch(move || Result::<_>::Ok(ours())),
-        peers,
+        ours: batch(move || Result::<_>::Ok(sum_at(black_box(&ours), &positions))),
+        peers: vec![Peer::new("ndarray `get`", Some(1.35), theirs)],
     })
+}
+
+fn sum_at(view: &View<'_, f32>, positions: &[[usize; 2]]) -> f32 {
+    positions.iter().filter_map(|&position| view.get(position)).sum()
+}
+
+fn sum_at_ndarray(array: &ArrayView2<'_, f32>, positions: &[[usize; 2]]) -> f32 {
+    positions.iter().filter_map(|&position| array.get(position)).sum()
 }
 
 fn set<'a>(
     layout: &'static str,
     ours: &'a RefCell<MappedArrayMut>,
     theirs: &'a RefCell<MappedArrayMut>,
-) -> Work<'a> {
+) -> Benchmark<'a> {
     let ours = batch(move || {
         let mut array = ours.borrow_mut();
         let mut view = array.view_mut::<f32>()?;
@@ -308,15 +311,15 @@ fn set<'a>(
         }
         Result::<_>::Ok(())
     });
-    let peers = vec![Contestant::new("ndarray `[[i, j]] =`", Some(1.8), theirs)];
-    Work { name: format!("`set` loop, {layout}"), ours, peers }
+    let peers = vec![Peer::new("ndarray `[[i, j]] =`", Some(1.8), theirs)];
+    Benchmark { name: format!("`set` loop, {layout}"), ours, peers }
 }
 
 fn map_inplace<'a>(
     layout: &'static str,
     ours: &'a RefCell<MappedArrayMut>,
     theirs: &'a RefCell<MappedArrayMut>,
-) -> Work<'a> {
+) -> Benchmark<'a> {
     let ours = batch(move || {
         let mut array = ours.borrow_mut();
         black_box(&mut array.view_mut::<f32>()?).map_inplace(|x| 2.0 - x)
@@ -326,6 +329,6 @@ fn map_inplace<'a>(
         black_box(&mut array.as_ndarray_mut::<f32, Ix2>()?).map_inplace(|x| *x = 2.0 - *x);
         Result::<_>::Ok(())
     });
-    let peers = vec![Contestant::new("ndarray `map_inplace`", Some(1.1), theirs)];
-    Work { name: format!("`map_inplace`, {layout}"), ours, peers }
+    let peers = vec![Peer::new("ndarray `map_inplace`", Some(1.1), theirs)];
+    Benchmark { name: format!("`map_inplace`, {layout}"), ours, peers }
 }

@@ -1,4 +1,4 @@
-//! What is measured of writing: rows appended, files filled, edits scattered.
+//! Writing: appending rows, filling files, scattered edits.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,43 +9,45 @@ use rustix::fs::{Advice, fadvise};
 
 use crate::Result;
 use crate::numpy::NumPy;
-use crate::rounds::{Batch, Work};
+use crate::rounds::{Batch, Benchmark};
 
-/// Bytes of a row, what `numpy_peer.py` calls adding one, and the target.
+/// Bytes of a row, the name of the benchmark in `numpy_peer.py`, and the target.
 const ROWS: [(usize, &str, f64); 3] =
     [(256, "append-256", 0.15), (4096, "append-4096", 0.25), (65536, "append-65536", 0.65)];
 
 /// Elements of the file that is edited: 1 GiB of `f64`.
 const EDITED: usize = 1 << 27;
 
-/// How many of them are edited at once.
+/// Elements that are edited before each flush.
 const EDITS: usize = 1000;
 
-pub(crate) fn works<'a>(
+pub(crate) fn benchmarks<'a>(
     directory: &'a Path,
     quick: bool,
     numpy: Option<&'a NumPy>,
-) -> Result<Vec<Work<'a>>> {
+) -> Result<Vec<Benchmark<'a>>> {
     let (mebibytes, fill_name) = if quick { (256, "fill-256") } else { (2048, "fill-2048") };
     let filled: usize = mebibytes << 17;
-    let mut works = Vec::new();
+    let mut benchmarks = Vec::new();
     for (size, name, target) in ROWS {
         for (how, buffer) in [("gathered", 64 << 10), ("one by one", 0)] {
             let peers = numpy.filter(|numpy| numpy.has("npy-append-array"));
-            let peers = peers.map(|numpy| numpy.other(name, "npy-append-array", Some(target)));
+            let peers =
+                peers.map(|numpy| numpy.package_peer(name, "npy-append-array", Some(target)));
             let path = directory.join("appended.npy");
-            works.push(Work {
+            benchmarks.push(Benchmark {
                 name: format!("append a row of {size} bytes, {how}"),
                 ours: Box::new(move |rows| append(&path, size, buffer, rows)),
                 peers: peers.into_iter().collect(),
             });
         }
     }
-    let ways: [(_, _, Fill); 2] = [("by writes", 0.8, by_writes), ("through the map", 1.1, by_map)];
-    for (how, target, fill) in ways {
-        let peers = numpy.map(|numpy| numpy.contestant(fill_name, "`open_memmap`", Some(target)));
+    let fills: [(_, _, Fill); 2] =
+        [("by writes", 0.8, by_writes), ("through the map", 1.1, by_map)];
+    for (how, target, fill) in fills {
+        let peers = numpy.map(|numpy| numpy.peer(fill_name, "`open_memmap`", Some(target)));
         let path = directory.join("filled.npy");
-        works.push(Work {
+        benchmarks.push(Benchmark {
             name: format!("create and fill {mebibytes} MiB {how}"),
             ours: Box::new(move |times| create(&path, filled, fill, times)),
             peers: peers.into_iter().collect(),
@@ -53,17 +55,17 @@ pub(crate) fn works<'a>(
     }
     let edited = edited(directory)?;
     for (how, name, target) in [("warm", "edit-warm", 0.4), ("cold", "edit-cold", 0.1)] {
-        let peers = numpy.map(|numpy| numpy.contestant(name, "`memmap`", Some(target)));
-        works.push(Work {
+        let peers = numpy.map(|numpy| numpy.peer(name, "`memmap`", Some(target)));
+        benchmarks.push(Benchmark {
             name: format!("{EDITS} scattered edits and a flush, {how}"),
             ours: edits(edited.clone(), how == "cold"),
             peers: peers.into_iter().collect(),
         });
     }
-    Ok(works)
+    Ok(benchmarks)
 }
 
-/// Adds rows to a new file.
+/// Appends rows to a new file.
 fn append(path: &Path, size: usize, buffer: usize, rows: u32) -> Result<Duration> {
     let row = vec![1.5_f64; size / 8];
     let options = CreateOptions::new().overwrite(true);
@@ -83,13 +85,13 @@ fn append(path: &Path, size: usize, buffer: usize, rows: u32) -> Result<Duration
 /// Fills a new array.
 type Fill = fn(&mut MappedArrayMut) -> npymap::Result<()>;
 
-/// Creates and fills files of so many elements, one after the other.
+/// Creates and fills files of `len` elements, one after the other.
 fn create(path: &Path, len: usize, fill: Fill, times: u32) -> Result<Duration> {
     let mut elapsed = Duration::ZERO;
     for _ in 0..times {
         let start = Instant::now();
         let dtype = DType::of::<f64>();
-        // SAFETY: the file is this process' own, in its own directory.
+        // SAFETY: only this process knows the file, in its own directory.
         #[allow(unsafe_code)]
         let created = unsafe { MappedArray::create(path, &dtype, &[len], &CreateOptions::new()) };
         let mut array = created?;
@@ -110,10 +112,10 @@ fn by_map(array: &mut MappedArrayMut) -> npymap::Result<()> {
     Ok(())
 }
 
-/// The file that is edited, `edited.npy`.
+/// Creates the file that is edited, `edited.npy`.
 fn edited(directory: &Path) -> Result<PathBuf> {
     let path = directory.join("edited.npy");
-    // SAFETY: the file is this process' own, in its own directory.
+    // SAFETY: only this process knows the file, in its own directory.
     #[allow(unsafe_code)]
     let created = unsafe {
         MappedArray::create(&path, &DType::of::<f64>(), &[EDITED], &CreateOptions::new())
@@ -124,7 +126,7 @@ fn edited(directory: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Writes to elements all over the file, and waits for the disk.
+/// Writes scattered elements of the file, and waits for the disk.
 fn edits(path: PathBuf, cold: bool) -> Batch<'static> {
     let mut random = 1_usize;
     Box::new(move |times| {
