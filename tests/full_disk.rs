@@ -129,7 +129,7 @@ fn fill(path: &Path) {
     log.close().unwrap();
     let array: Array2<u64> = read_npy(path).unwrap();
     assert_eq!(array.nrows(), rows);
-    assert!(rows > 5000 && RecoverOptions::new().plan(path).unwrap().is_whole());
+    assert!(rows > 5000 && RecoverOptions::new().plan(path).unwrap().is_complete());
     assert_eq!(names(directory), ["a.npy"]);
 }
 

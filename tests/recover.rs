@@ -33,13 +33,13 @@ fn the_shape_is_that_of_the_rows_that_are_there() {
                     let (whole, rest) = (len / 5, len % 5);
                     let fills = zero_fill && rest > 0;
                     let rows = whole + usize::from(fills);
-                    assert_eq!((&done.said, &done.shape), (&shape(said), &shape(rows)));
+                    assert_eq!((&done.header_shape, &done.shape), (&shape(said), &shape(rows)));
                     let (dropped, filled) = if fills { (0, 5 - rest) } else { (rest, 0) };
                     assert_eq!((done.dropped, done.filled), (dropped as u64, filled as u64));
                     let mut kept = elements[..len].to_vec();
                     kept.resize(rows * 5, 0);
                     assert_eq!(fs::read(&path).unwrap(), npy("|u1", &shape(rows), order, &kept));
-                    assert!(plan(&path, zero_fill).is_whole());
+                    assert!(plan(&path, zero_fill).is_complete());
                 }
             }
         }

@@ -94,7 +94,9 @@ impl AppendArgs {
             _ => return CliError::at(path)(error),
         };
         match planned {
-            Ok(recovery) if !recovery.is_whole() => CliError::Unfinished { path: path.to_owned() },
+            Ok(recovery) if !recovery.is_complete() => {
+                CliError::Unfinished { path: path.to_owned() }
+            }
             _ => CliError::at(path)(error),
         }
     }

@@ -80,8 +80,8 @@ impl RecoverArgs {
 
     fn words(&self, path: &Path, done: &Recovery) -> String {
         let path = safe(path.display());
-        let (said, shape) = (text::shape(&done.said), text::shape(&done.shape));
-        if done.is_whole() {
+        let (said, shape) = (text::shape(&done.header_shape), text::shape(&done.shape));
+        if done.is_complete() {
             return format!("{path}: whole, shape {shape}");
         }
         let (becomes, are) =
@@ -105,11 +105,11 @@ impl RecoverArgs {
 
     fn json(&self, path: &Path, done: &Recovery) -> serde_json::Value {
         let path = path.display().to_string();
-        let (said, shape) = (&done.said, &done.shape);
+        let (said, shape) = (&done.header_shape, &done.shape);
         let (dropped, filled) = (done.dropped, done.filled);
         json!({
             "path": path, "said": said, "shape": shape, "dropped": dropped, "filled": filled,
-            "done": !self.dry_run && !done.is_whole(),
+            "done": !self.dry_run && !done.is_complete(),
         })
     }
 }

@@ -48,7 +48,7 @@ impl Format {
     /// ```
     pub fn recognize<D>(source: &Source<D>) -> Result<Format> {
         let storage = source.storage();
-        storage.named(recognize(storage))
+        storage.add_path_on_err(recognize(storage))
     }
 }
 
@@ -105,7 +105,7 @@ impl<D: Mapping> Npy<D> {
     /// As [`MappedArray::from_source`], but for [`Io`](crate::ErrorKind::Io).
     #[allow(clippy::needless_pass_by_value, reason = "an option type, as everywhere by value")]
     pub fn new(source: Source<D>, options: OpenOptions) -> Result<Npy<D>> {
-        let place = source.storage().named(options.place(source.storage()))?;
+        let place = source.storage().add_path_on_err(options.place(source.storage()))?;
         Ok(Npy { source, place })
     }
 
@@ -118,8 +118,8 @@ impl<D: Mapping> Npy<D> {
     /// stored would go to the file, and another array of this is in use.
     pub fn open(&self) -> Result<MappedArray<D>> {
         let Npy { source, place } = self;
-        let data = source.obtain_later(place.offset, place.layout.nbytes());
-        let data = source.storage().named(data)?;
+        let data = source.obtain_checked(place.offset, place.layout.nbytes());
+        let data = source.storage().add_path_on_err(data)?;
         Ok(MappedArray::from_place(source, data, place.clone(), None))
     }
 }
@@ -148,7 +148,7 @@ pub fn open_any<D: Mapping>(source: Source<D>) -> Result<AnyFile<D>> {
         #[cfg(feature = "tar")]
         Format::Tar => Shard::open(source).map(AnyFile::Tar),
         #[cfg(not(all(feature = "npz", feature = "tar")))]
-        format => Err(source.storage().name(unsupported(format))),
+        format => Err(source.storage().add_path(unsupported(format))),
     }
 }
 

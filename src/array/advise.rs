@@ -14,7 +14,7 @@ use crate::layout::Layout;
 use crate::source::file;
 use crate::source::lock::FileLock;
 use crate::source::pages::Mapping;
-use crate::source::platform::{self, Advice, Id, LockKind, Stat};
+use crate::source::platform::{self, Advice, FileId, FileStat, LockKind};
 
 /// How many bytes are read ahead at once where maps can't be asked to.
 const PIECE: usize = 1 << 20;
@@ -72,7 +72,7 @@ impl<D: Mapping> MappedArray<D> {
     }
 
     fn read_ahead(&self, range: Range<usize>) -> Result<()> {
-        let has_thread = platform::READS_AHEAD && self.origin.mode.is_some();
+        let has_thread = platform::HAS_READ_AHEAD && self.origin.mode.is_some();
         if has_thread && range.len() > AT_ONCE {
             if let Ok((file, _)) = self.reopened() {
                 let range = self.in_file(range.start)..self.in_file(range.end);
@@ -186,7 +186,7 @@ impl<D: Mapping> MappedArray<D> {
         if !self.data.unload(range)? {
             return Ok(());
         }
-        platform::forget(&file, offset, to_u64(len)).map_err(SystemError::io("drop it from memory"))
+        platform::evict(&file, offset, to_u64(len)).map_err(SystemError::io("drop it from memory"))
     }
 
     /// Asks whether the array's path still leads to the file that was opened,
@@ -289,19 +289,19 @@ impl<D: Mapping> MappedArray<D> {
     }
 
     /// Opens the file again, if its path still leads there.
-    pub(crate) fn reopened(&self) -> Result<(File, Stat)> {
+    pub(crate) fn reopened(&self) -> Result<(File, FileStat)> {
         let path = self.origin.path.as_deref().ok_or_else(no_path)?;
         let (file, stat) = file::open(path, false)?;
         self.own(stat.id).map(|()| (file, stat))
     }
 
     /// Refuses another file than the one that was opened.
-    fn own(&self, id: Option<Id>) -> Result<()> {
+    fn own(&self, id: Option<FileId>) -> Result<()> {
         if id == self.origin.id { Ok(()) } else { Err(SystemError::Replaced.into()) }
     }
 
     /// Refuses a file that ends before an element does.
-    fn inside(&self, end: usize, Stat { len: found, .. }: Stat) -> Result<()> {
+    fn inside(&self, end: usize, FileStat { len: found, .. }: FileStat) -> Result<()> {
         let needed = self.in_file(end);
         if needed <= found { Ok(()) } else { Err(ExtentError::ShortFile { needed, found }.into()) }
     }

@@ -69,7 +69,7 @@ impl ArrayFile {
     /// As [`open`](ArrayFile::open).
     pub fn new<D>(source: Source<D>, options: OpenOptions) -> Result<ArrayFile> {
         let storage = source.into_storage();
-        let place = storage.named(options.place(&storage))?;
+        let place = storage.add_path_on_err(options.place(&storage))?;
         Ok(ArrayFile { storage, place, options })
     }
 
@@ -321,7 +321,7 @@ impl ArrayFile {
     }
 
     pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {
-        self.storage.named(result)
+        self.storage.add_path_on_err(result)
     }
 }
 

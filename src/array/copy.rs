@@ -95,7 +95,7 @@ impl MappedArrayMut {
         done: impl FnMut(usize),
     ) -> Result<()> {
         let order = self.origin.named(self.byte_order_for(from))?;
-        self.origin.named(self.data.writable())?;
+        self.origin.named(self.data.check_writable())?;
         let recode = Recoding::new(from.dtype(), order, false);
         let mut writer = Writer { to: self, recode, stored, zeros, buffer: Vec::new(), done };
         let written = from.dyn_view().and_then(|view| writer.write(&view));

@@ -147,7 +147,7 @@ impl CreateOptions {
             let plan = self.plan_file(dtype, shape)?;
             let new = self.begin(path)?;
             plan.write(new.file())?;
-            let (file, new) = if platform::RENAMES_WHAT_IS_MAPPED {
+            let (file, new) = if platform::CAN_RENAME_MAPPED_FILES {
                 (new.file().try_clone().map_err(SystemError::io("create"))?, Some(new))
             } else {
                 (new.finish()?, None)

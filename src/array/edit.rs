@@ -79,7 +79,7 @@ impl MappedArray<MapMut> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_elements<T: Element>(&mut self, at: &[usize], values: &[T]) -> Result<()> {
-        self.origin.named(self.data.writable())?;
+        self.origin.named(self.data.check_writable())?;
         let start = self.origin.named(self.place(at, values.len()))?;
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
         let size = layout.dtype().itemsize();
@@ -103,7 +103,7 @@ impl MappedArray<MapMut> {
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
         let (size, nbytes) = (layout.dtype().itemsize(), layout.nbytes());
         let mut fill = || {
-            data.writable()?;
+            data.check_writable()?;
             let block = repeated(value, &T::codec(layout.dtype())?, size, nbytes)?;
             let mut written = 0;
             while written < nbytes {
@@ -283,7 +283,7 @@ fn fill_slice<T: Element>(
     field: Option<&str>,
     value: &T,
 ) -> Result<usize> {
-    data.writable()?;
+    data.check_writable()?;
     let selected = DynView::from_bytes(data.as_ref(), layout)?.try_slice(slice)?;
     let selected = match field {
         Some(field) => selected.field(field)?,

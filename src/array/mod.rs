@@ -31,7 +31,7 @@ use crate::source::Source;
 use crate::source::lock::FileLock;
 use crate::source::map::{Map, MapMut};
 use crate::source::mode::Mode;
-use crate::source::platform::Id;
+use crate::source::platform::FileId;
 use crate::source::read_ahead::ReadAhead;
 
 pub use array_file::ArrayFile;
@@ -109,7 +109,7 @@ pub(crate) struct Origin {
     /// How the file is mapped; `None` if it is not.
     mode: Option<Mode>,
     /// The identity of the file, on systems that report one.
-    id: Option<Id>,
+    id: Option<FileId>,
     /// Whether the elements start at the offset of the [`Place`]: not in memory
     /// that was allocated for them.
     has_offset: bool,

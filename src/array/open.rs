@@ -5,11 +5,12 @@ use std::path::Path;
 use super::raw::RawSpec;
 use super::{MappedArray, MappedArrayMut};
 use crate::error::Result;
+use crate::error::invariant::to_u64;
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
 use crate::source::lock::Locking;
 use crate::source::map::MapMut;
 use crate::source::pages::Mapping;
-use crate::source::platform::{self, Advice};
+use crate::source::platform::Advice;
 use crate::source::storage::Storage;
 use crate::source::{AnySource, Source};
 
@@ -127,7 +128,7 @@ impl OpenOptions {
     /// ```
     #[allow(clippy::needless_pass_by_value, reason = "the array keeps what it needs of the source")]
     pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<MappedArray<D>> {
-        self.open_part(&source).map_err(|error| source.storage().name(error))
+        self.open_part(&source).map_err(|error| source.storage().add_path(error))
     }
 
     /// Opens an array of a source that stays open, without naming it in
@@ -175,7 +176,7 @@ impl OpenOptions {
     /// no header.
     pub fn header<D>(&self, source: &Source<D>) -> Result<Header> {
         let storage = source.storage();
-        storage.named(self.whole_header(storage))
+        storage.add_path_on_err(self.whole_header(storage))
     }
 
     /// Reads the text of the header as it is in the file, well-formed or not.
@@ -191,7 +192,7 @@ impl OpenOptions {
             HeaderText::read(StorageReader { storage, offset: self.offset }, self.max_header_len)
                 .map_err(|error| error.with_offset(self.offset))
         });
-        storage.named(text)
+        storage.add_path_on_err(text)
     }
 }
 
@@ -244,7 +245,7 @@ pub(crate) struct StorageReader<'a> {
 impl std::io::Read for StorageReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.storage.read_at(buffer, self.offset)?;
-        self.offset += platform::file_len(n);
+        self.offset += to_u64(n);
         Ok(n)
     }
 }

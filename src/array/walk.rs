@@ -62,7 +62,7 @@ impl OpenOptions {
     /// ```
     pub fn walk<D>(&self, source: Source<D>) -> Result<Walk> {
         let storage = source.into_storage();
-        storage.named(self.expect_header())?;
+        storage.add_path_on_err(self.expect_header())?;
         let options = OpenOptions::new().max_header_len(self.max_header_len);
         Ok(Walk { storage, next: Some(self.offset), options })
     }
@@ -78,7 +78,7 @@ impl Walk {
             let end = place.end().ok_or_else(|| place.too_large())?;
             Ok(WalkEntry { offset, end, header })
         });
-        self.storage.named(found.map_err(|error: Error| error.with_offset(offset)))
+        self.storage.add_path_on_err(found.map_err(|error: Error| error.with_offset(offset)))
     }
 }
 

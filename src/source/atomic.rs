@@ -6,8 +6,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::lock::{FileLock, Locking};
-use super::platform::Id;
-use super::unfinished::{self, Unfinished};
+use super::platform::FileId;
+use super::temporary::{self, TemporaryFile};
 use super::{file, platform};
 use crate::error::{Result, SystemError};
 
@@ -52,7 +52,7 @@ const MAX_LINKS: usize = 40;
 /// ```
 #[derive(Debug)]
 pub struct AtomicFile {
-    new: Unfinished,
+    new: TemporaryFile,
     /// As it was given.
     path: PathBuf,
     /// Where that leads.
@@ -136,7 +136,7 @@ impl AtomicFile {
             let locked = lock.as_ref().map(FileLock::id);
             let new = AtomicFile::begin(path, Existing::ReplacedIfSame, lock)?;
             match locked {
-                Some(id) if new.old.as_ref().and_then(platform::id) != id => {
+                Some(id) if new.old.as_ref().and_then(platform::file_id) != id => {
                     Err(SystemError::Replaced.into())
                 }
                 _ => Ok(new),
@@ -154,9 +154,9 @@ impl AtomicFile {
 
     /// Creates a file that takes the place of this one, which the caller has
     /// open.
-    pub(crate) fn replacing(path: &Path, own: Option<Id>) -> Result<AtomicFile> {
+    pub(crate) fn replacing(path: &Path, own: Option<FileId>) -> Result<AtomicFile> {
         let new = AtomicFile::begin(path, Existing::ReplacedIfSame, None)?;
-        let is_own = new.old.as_ref().is_some_and(|old| platform::id(old) == own);
+        let is_own = new.old.as_ref().is_some_and(|old| platform::file_id(old) == own);
         if is_own { Ok(new) } else { Err(SystemError::Replaced.into()) }
     }
 
@@ -167,7 +167,7 @@ impl AtomicFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(SystemError::io("create")(error)),
         };
-        if let Some(found) = old.as_ref().and_then(platform::irregular) {
+        if let Some(found) = old.as_ref().and_then(platform::irregular_kind) {
             return Err(SystemError::NotRegular { found }.into());
         }
         // Absolute, whatever becomes of the working directory.
@@ -179,7 +179,7 @@ impl AtomicFile {
         // A file that may be private is so from the start.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
         let new =
-            Unfinished::create(directory(&target), mode).map_err(SystemError::io("create"))?;
+            TemporaryFile::create(directory(&target), mode).map_err(SystemError::io("create"))?;
         Ok(AtomicFile { new, path: path.to_owned(), target, old, existing, lock })
     }
 
@@ -261,7 +261,7 @@ impl AtomicFile {
     /// must not be called from the signal handler itself.
     #[must_use = "files can be created and committed again when it is dropped"]
     pub fn remove_unfinished() -> impl Sized {
-        unfinished::remove_all()
+        temporary::remove_all()
     }
 }
 
@@ -291,7 +291,7 @@ fn same(path: &Path, old: Option<&Metadata>) -> Result<()> {
     };
     match (old, found) {
         (None, None) => Ok(()),
-        (Some(old), Some(found)) if platform::id(old) == platform::id(&found) => Ok(()),
+        (Some(old), Some(found)) if platform::file_id(old) == platform::file_id(&found) => Ok(()),
         (None, Some(_)) => Err(SystemError::Exists.into()),
         _ => Err(SystemError::Replaced.into()),
     }
@@ -326,7 +326,7 @@ pub(crate) fn write(
 /// As [`AtomicFile::finish`], in the place of a file that is open here, which
 /// is then the new one.
 pub(crate) fn commit_over(new: AtomicFile, open: &mut File) -> Result<()> {
-    if platform::REPLACES_WHAT_IS_OPEN {
+    if platform::CAN_REPLACE_OPEN_FILES {
         *open = new.finish()?;
         return Ok(());
     }
@@ -362,7 +362,7 @@ fn end_of_links(path: &Path) -> PathBuf {
 /// those too when they are named as an open descriptor, as `/dev/stdout` is.
 fn straight(path: &Path) -> io::Result<Option<File>> {
     let descriptor = descriptor(path);
-    if let Some(standard) = descriptor.as_deref().and_then(platform::standard) {
+    if let Some(standard) = descriptor.as_deref().and_then(platform::standard_stream) {
         return standard.map(Some);
     }
     match fs::metadata(path) {

@@ -6,16 +6,16 @@ use std::path::Path;
 
 use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64};
 use crate::error::{ExtentError, Result, SystemError};
-use crate::source::platform::{self, Length, Stat};
+use crate::source::platform::{self, FileSize, FileStat};
 
 /// What is written at once where no system call reserves space, in bytes.
 const ZEROS: usize = 1 << 20;
 
 /// Opens a regular file and tells its length and identity.
-pub(crate) fn open(path: &Path, write: bool) -> Result<(File, Stat)> {
+pub(crate) fn open(path: &Path, write: bool) -> Result<(File, FileStat)> {
     let mut options = OpenOptions::new();
     options.read(true).write(write);
-    platform::never_wait(&mut options);
+    platform::set_nonblocking(&mut options);
     let file = options.open(path).map_err(|error| {
         // Systems differ in what they say then.
         if path.is_dir() {
@@ -28,7 +28,7 @@ pub(crate) fn open(path: &Path, write: bool) -> Result<(File, Stat)> {
 }
 
 /// The length and identity of a regular file.
-pub(crate) fn stat(file: &File) -> Result<Stat> {
+pub(crate) fn stat(file: &File) -> Result<FileStat> {
     let (kind, stat) = platform::stat(file).map_err(SystemError::io("ask for the length"))?;
     match kind {
         Some(found) => Err(SystemError::NotRegular { found }.into()),
@@ -95,7 +95,7 @@ pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
     if at >= len {
         return Ok(());
     }
-    if platform::allocate(file, at, len - at, Length::Grows)? {
+    if platform::allocate(file, at, len - at, FileSize::Extend)? {
         return Ok(());
     }
     write_zeros(file, at, len)
@@ -118,7 +118,7 @@ fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
 /// Systems make new bytes zero, but for those of the last page that somebody
 /// stored to through a map, behind the end; so those are written.
 pub(crate) fn extend(file: &File, from: u64, to: u64) -> io::Result<()> {
-    if !platform::allocate(file, from, to - from, Length::Stays)? {
+    if !platform::allocate(file, from, to - from, FileSize::Keep)? {
         return write_zeros(file, from, to).or_else(|error| shorten(file, from, error));
     }
     let page = from.next_multiple_of(PAGE).min(to);

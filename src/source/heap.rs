@@ -13,12 +13,12 @@ use bytemuck::allocation::try_zeroed_vec;
 /// are aligned as they are in a map.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+struct AlignedBlock([u8; 64]);
 
 /// Zeroed and aligned bytes of the heap.
 #[derive(Debug)]
 pub(crate) struct MmapMut {
-    lines: Lines,
+    blocks: AlignedBlocks,
     len: usize,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct MmapMut {
 #[derive(Debug)]
 pub(crate) struct Mmap(MmapMut);
 
-struct Lines(Vec<Line>);
+struct AlignedBlocks(Vec<AlignedBlock>);
 
 /// Why a file that does not change is not mapped.
 #[derive(Debug)]
@@ -83,9 +83,10 @@ impl MmapOptions {
 
     /// Takes zeroed memory.
     pub(crate) fn map_anon(&self) -> io::Result<MmapMut> {
-        let lines = try_zeroed_vec(self.len.div_ceil(size_of::<Line>()));
-        let lines = Lines(lines.map_err(|()| io::Error::from(io::ErrorKind::OutOfMemory))?);
-        Ok(MmapMut { lines, len: self.len })
+        let blocks = try_zeroed_vec(self.len.div_ceil(size_of::<AlignedBlock>()));
+        let blocks =
+            AlignedBlocks(blocks.map_err(|()| io::Error::from(io::ErrorKind::OutOfMemory))?);
+        Ok(MmapMut { blocks, len: self.len })
     }
 }
 
@@ -114,15 +115,15 @@ impl Deref for MmapMut {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        let bytes: &[u8] = bytemuck::cast_slice(&self.lines.0);
-        bytes.get(..self.len).expect("whole lines hold the bytes asked for")
+        let bytes: &[u8] = bytemuck::cast_slice(&self.blocks.0);
+        bytes.get(..self.len).expect("whole blocks hold the bytes asked for")
     }
 }
 
 impl DerefMut for MmapMut {
     fn deref_mut(&mut self) -> &mut [u8] {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.lines.0);
-        bytes.get_mut(..self.len).expect("whole lines hold the bytes asked for")
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.blocks.0);
+        bytes.get_mut(..self.len).expect("whole blocks hold the bytes asked for")
     }
 }
 
@@ -159,9 +160,9 @@ impl From<MapIfSafeError> for io::Error {
     }
 }
 
-impl std::fmt::Debug for Lines {
+impl std::fmt::Debug for AlignedBlocks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lines").field("len", &self.0.len()).finish()
+        f.debug_struct("AlignedBlocks").field("len", &self.0.len()).finish()
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::{Result, SystemError};
 use crate::source::file;
-use crate::source::platform::{self, Id, LockKind, Stat};
+use crate::source::platform::{self, FileId, FileStat, LockKind};
 
 /// How a writer locks a file that others may have locked.
 ///
@@ -46,7 +46,7 @@ pub enum Locking {
 #[derive(Debug)]
 pub struct FileLock {
     file: File,
-    id: Option<Id>,
+    id: Option<FileId>,
 }
 
 impl FileLock {
@@ -156,7 +156,7 @@ impl FileLock {
         let path = path.as_ref();
         let found = std::fs::metadata(path).map_err(SystemError::io("open"));
         let checked = found.and_then(|found| {
-            let is_same = platform::id(&found) == self.id;
+            let is_same = platform::file_id(&found) == self.id;
             if is_same { Ok(()) } else { Err(SystemError::Replaced.into()) }
         });
         checked.map_err(|error| error.with_path(path))
@@ -169,7 +169,7 @@ impl FileLock {
     }
 
     /// Which file is locked.
-    pub(crate) fn id(&self) -> Option<Id> {
+    pub(crate) fn id(&self) -> Option<FileId> {
         self.id
     }
 }
@@ -189,7 +189,7 @@ fn locked(
     take: impl Fn(&File) -> io::Result<bool>,
 ) -> Result<Option<FileLock>> {
     loop {
-        let (file, Stat { id, .. }) = open(path, kind)?;
+        let (file, FileStat { id, .. }) = open(path, kind)?;
         if !take(&file).map_err(lock_error())? {
             return Ok(None);
         }
@@ -201,7 +201,7 @@ fn locked(
 }
 
 /// Network file systems lock exclusively only what is open for writing.
-fn open(path: &Path, kind: LockKind) -> Result<(File, Stat)> {
+fn open(path: &Path, kind: LockKind) -> Result<(File, FileStat)> {
     match kind {
         LockKind::Shared => file::open(path, false),
         LockKind::Exclusive => file::open(path, true).or_else(|_| file::open(path, false)),
@@ -213,7 +213,7 @@ fn open(path: &Path, kind: LockKind) -> Result<(File, Stat)> {
 pub(crate) fn open_to_write(
     path: &Path,
     locking: Locking,
-) -> Result<(File, Stat, Option<FileLock>)> {
+) -> Result<(File, FileStat, Option<FileLock>)> {
     loop {
         let (file, stat) = file::open(path, true)?;
         let Some(lock) = lock_opening(&file, locking)? else { return Ok((file, stat, None)) };

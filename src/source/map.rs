@@ -8,12 +8,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::error::invariant::to_u64;
 use crate::error::{Error, RequestError, Result, SystemError};
 use crate::kernel;
 use crate::source::mode::Mode;
 use crate::source::pages::{Mapping, sealed::Pages};
 use crate::source::platform::mmap::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
-use crate::source::platform::{Advice, Id};
+use crate::source::platform::{Advice, FileId};
 use crate::source::storage::Storage;
 use crate::source::{Access, AnySource, Source, file, open, platform, shared};
 
@@ -84,7 +85,7 @@ impl Source<Map> {
     ///
     /// As [`map`](Source::map).
     pub unsafe fn map_file(file: File) -> Result<Source<Map>> {
-        Ok(Source::new(Storage::of_file(file)?, Access::Map))
+        Ok(Source::new(Storage::from_file(file)?, Access::Map))
     }
 }
 
@@ -114,7 +115,7 @@ impl Source<MapMut> {
     ///
     /// As [`map`](Source::map).
     pub unsafe fn map_mut_file(file: File) -> Result<Source<MapMut>> {
-        Ok(Source::new(Storage::of_file(file)?, shared()))
+        Ok(Source::new(Storage::from_file(file)?, shared()))
     }
 }
 
@@ -135,18 +136,18 @@ impl<D> Source<D> {
 /// The parts of a file that writable maps of one source have. No two overlap:
 /// what one lends mutably, another would lend too.
 #[derive(Debug, Default)]
-pub(crate) struct Ranges(Mutex<Vec<Range<u64>>>);
+pub(crate) struct MappedRanges(Mutex<Vec<Range<u64>>>);
 
 /// A part of a file that no other writable map of the same source has, until
 /// this is dropped.
 #[derive(Debug)]
-struct Lease {
-    ranges: Arc<Ranges>,
+struct RangeGuard {
+    ranges: Arc<MappedRanges>,
     range: Range<u64>,
 }
 
-impl Lease {
-    fn new(ranges: &Arc<Ranges>, range: Range<u64>) -> Result<Lease> {
+impl RangeGuard {
+    fn new(ranges: &Arc<MappedRanges>, range: Range<u64>) -> Result<RangeGuard> {
         let mut all = ranges.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().any(|other| other.start < range.end && range.start < other.end) {
             let value = format!("bytes {} to {} of the file", range.start, range.end);
@@ -155,11 +156,11 @@ impl Lease {
         }
         all.push(range.clone());
         drop(all);
-        Ok(Lease { ranges: Arc::clone(ranges), range })
+        Ok(RangeGuard { ranges: Arc::clone(ranges), range })
     }
 }
 
-impl Drop for Lease {
+impl Drop for RangeGuard {
     fn drop(&mut self) {
         let mut all = self.ranges.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = all.iter().position(|range| *range == self.range) {
@@ -178,10 +179,10 @@ pub struct Map {
     /// Whether the bytes are the file's, all of them.
     shared: bool,
     /// The file, and where the bytes start in it, if it can be mapped again.
-    region: Option<(Id, u64)>,
+    region: Option<(FileId, u64)>,
     /// Keeps what was a writable map from being mapped again.
     #[expect(dead_code, reason = "it is held until the map is dropped")]
-    lease: Option<Arc<Lease>>,
+    guard: Option<Arc<RangeGuard>>,
 }
 
 /// Writable bytes of one array's elements, and no others: shared with the
@@ -198,12 +199,12 @@ pub struct MapMut {
     /// The file that what is stored goes to, and where in it.
     shared: Option<(File, u64)>,
     /// The part of the file that it has to itself.
-    lease: Option<Lease>,
+    guard: Option<RangeGuard>,
 }
 
 impl Map {
     /// Maps `len` bytes of a file from `offset` on, read-only.
-    fn new(file: &Mappable<'_>, offset: u64, len: usize, id: Option<Id>) -> Result<Map> {
+    fn new(file: &Mappable<'_>, offset: u64, len: usize, id: Option<FileId>) -> Result<Map> {
         let map = |options: &mut MmapOptions| {
             // SAFETY: a `Mappable` file is not truncated while maps of it live,
             // and its bytes don't change while they are borrowed. Only this
@@ -212,7 +213,7 @@ impl Map {
             unsafe { options.map(file.0) }
         };
         let memory = mapped(offset, len, map)?.map(Arc::new);
-        Ok(Map { memory, shared: true, region: id.map(|id| (id, offset)), lease: None })
+        Ok(Map { memory, shared: true, region: id.map(|id| (id, offset)), guard: None })
     }
 
     /// Maps the same bytes again, without read-ahead; `None` when they are not
@@ -237,7 +238,7 @@ impl Map {
     /// Maps `len` bytes of a file that the system promises never to change.
     pub(crate) fn immutable(file: &File, offset: u64, len: usize) -> Result<Map> {
         if len == 0 {
-            return Ok(Map { memory: None, shared: true, region: None, lease: None });
+            return Ok(Map { memory: None, shared: true, region: None, guard: None });
         }
         let refused = |error: MapIfSafeError| {
             if error.map_failed() {
@@ -248,7 +249,7 @@ impl Map {
         };
         let memory = MmapOptions::new().offset(offset).len(len).map_if_safe(file);
         let memory = Some(Arc::new(memory.map_err(refused)?));
-        Ok(Map { memory, shared: true, region: None, lease: None })
+        Ok(Map { memory, shared: true, region: None, guard: None })
     }
 
     /// Unmaps, if no clone is left, and returns what the system said.
@@ -264,25 +265,25 @@ impl MapMut {
         file: &Mappable<'_>,
         offset: u64,
         len: usize,
-        ranges: &Arc<Ranges>,
+        ranges: &Arc<MappedRanges>,
     ) -> Result<MapMut> {
-        let lease = if len == 0 {
+        let guard = if len == 0 {
             None
         } else {
-            let end = offset.saturating_add(platform::file_len(len));
-            Some(Lease::new(ranges, offset..end)?)
+            let end = offset.saturating_add(to_u64(len));
+            Some(RangeGuard::new(ranges, offset..end)?)
         };
         let map = |options: &mut MmapOptions| {
             // SAFETY: a `Mappable` file is not truncated while maps of it live,
             // and its bytes are neither changed nor, while they are borrowed
             // mutably, read by others. Other maps of the same source have other
-            // parts, as the lease sees to. Only this `MapMut` owns the
+            // parts, as the guard sees to. Only this `MapMut` owns the
             // `MmapMut`.
             unsafe { options.map_mut(file.0) }
         };
         let memory = mapped(offset, len, map)?;
         let file = file.0.try_clone().map_err(SystemError::io("keep the file open"))?;
-        Ok(MapMut { memory, shared: Some((file, offset)), lease })
+        Ok(MapMut { memory, shared: Some((file, offset)), guard })
     }
 
     /// Maps `len` bytes of a file from `offset` on, read-write; what is stored
@@ -296,38 +297,39 @@ impl MapMut {
             // are the file's. What is stored goes to no other map.
             unsafe { options.map_copy(file.0) }
         };
-        Ok(MapMut { memory: mapped(offset, len, map)?, shared: None, lease: None })
+        Ok(MapMut { memory: mapped(offset, len, map)?, shared: None, guard: None })
     }
 
     /// Takes `len` zero bytes of page-aligned memory.
     pub(crate) fn anonymous(len: usize) -> Result<MapMut> {
         let memory = mapped(0, len, |options| options.map_anon())?;
-        Ok(MapMut { memory, shared: None, lease: None })
+        Ok(MapMut { memory, shared: None, guard: None })
     }
 
     /// Asks for large pages, which fresh memory that is filled whole is faster
     /// with. Systems that have none refuse, which changes nothing.
-    pub(crate) fn in_large_pages(mut self) -> MapMut {
+    pub(crate) fn with_large_pages(mut self) -> MapMut {
         kernel::prefer_large_pages(self.as_mut());
         self
     }
 
     /// Makes it read-only, so that it can be shared.
     pub(crate) fn into_read_only(self) -> Result<Map> {
-        let (shared, lease) = (self.shared.is_some(), self.lease.map(Arc::new));
+        let (shared, guard) = (self.shared.is_some(), self.guard.map(Arc::new));
         let Some(memory) = self.memory else {
-            return Ok(Map { memory: None, shared, region: None, lease });
+            return Ok(Map { memory: None, shared, region: None, guard });
         };
         let len = memory.len();
         let memory = memory.make_read_only().map_err(SystemError::map("protect", len))?;
-        Ok(Map { memory: Some(Arc::new(memory)), shared, region: None, lease })
+        Ok(Map { memory: Some(Arc::new(memory)), shared, region: None, guard })
     }
 
     /// An error if there is no file that can be written to at an offset.
-    pub(crate) fn writable(&self) -> Result<()> {
+    pub(crate) fn check_writable(&self) -> Result<()> {
         let Some((file, _)) = &self.shared else { return Err(RequestError::NoFile.into()) };
         // The flag belongs to the caller's open file too, so it can change at any time.
-        let appends = platform::appends(file).map_err(SystemError::io("write the elements"))?;
+        let appends =
+            platform::is_append_only(file).map_err(SystemError::io("write the elements"))?;
         if appends { Err(RequestError::Appends.into()) } else { Ok(()) }
     }
 
@@ -358,7 +360,7 @@ impl MapMut {
     /// that is not shared with a file.
     pub(crate) fn flush(&self) -> Result<()> {
         let Some((file, _)) = &self.shared else { return Ok(()) };
-        let done = platform::finish_writing(file, self.memory.as_ref());
+        let done = platform::sync(file, self.memory.as_ref());
         done.map_err(SystemError::map("flush", self.as_ref().len()))
     }
 
@@ -368,7 +370,7 @@ impl MapMut {
         let (Some(memory), Some((file, offset))) = (&self.memory, &self.shared) else {
             return Ok(());
         };
-        platform::begin_writing(file, *offset, memory)
+        platform::start_writeback(file, *offset, memory)
             .map_err(SystemError::map("flush", memory.len()))
     }
 

@@ -9,12 +9,12 @@ pub(crate) mod lock;
 pub(crate) mod map;
 pub(crate) mod mode;
 pub(crate) mod pages;
-#[cfg(any(feature = "npz", feature = "tar"))]
-pub(crate) mod part;
 pub(crate) mod platform;
+#[cfg(any(feature = "npz", feature = "tar"))]
+pub(crate) mod range_reader;
 pub(crate) mod read_ahead;
 pub(crate) mod storage;
-mod unfinished;
+mod temporary;
 
 pub use atomic::AtomicFile;
 pub use lock::{FileLock, Locking};
@@ -30,8 +30,9 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::error::invariant::to_u64;
 use crate::error::{RequestError, Result, SystemError};
-use crate::source::map::Ranges;
+use crate::source::map::MappedRanges;
 use crate::source::storage::{InMemory, Storage};
 
 /// Where the bytes of one or more arrays come from.
@@ -111,7 +112,7 @@ enum Access {
     Map,
     MapPrivate,
     /// With the parts of the file that arrays have.
-    MapShared(Arc<Ranges>),
+    MapShared(Arc<MappedRanges>),
 }
 
 /// A source whose mode was chosen at run time.
@@ -141,7 +142,7 @@ impl Source<Map> {
     ///
     /// As [`immutable`](Source::immutable).
     pub fn immutable_file(file: File) -> Result<Source<Map>> {
-        immutable(Storage::of_file(file)?)
+        immutable(Storage::from_file(file)?)
     }
 
     /// The same bytes in arrays that can be written without changing the file:
@@ -233,15 +234,15 @@ impl Source<MapMut> {
     ///
     /// As [`map`](Source::map).
     pub fn read_file(file: File) -> Result<Source<MapMut>> {
-        Ok(Source::new(Storage::of_file(file)?, Access::Copy))
+        Ok(Source::new(Storage::from_file(file)?, Access::Copy))
     }
 
     /// Uses a whole file in memory; arrays are copies in page-aligned memory.
     /// For one array without a copy see
     /// [`MappedArray::from_bytes`](crate::MappedArray::from_bytes).
     pub fn bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Source<MapMut> {
-        let len = platform::file_len(bytes.as_ref().len());
-        Source::new(Storage::of_reader(Arc::new(InMemory(bytes)), len), Access::Copy)
+        let len = to_u64(bytes.as_ref().len());
+        Source::new(Storage::from_reader(Arc::new(InMemory(bytes)), len), Access::Copy)
     }
 
     /// Uses any storage that is read at offsets, such as an object in a store
@@ -277,7 +278,7 @@ impl Source<MapMut> {
     /// ```
     pub fn positioned(storage: impl ReadAt + 'static) -> Result<Source<MapMut>> {
         let len = storage.size().map_err(SystemError::io("ask for the length"))?;
-        Ok(Source::new(Storage::of_reader(Arc::new(storage), len), Access::Copy))
+        Ok(Source::new(Storage::from_reader(Arc::new(storage), len), Access::Copy))
     }
 
     /// The same bytes in arrays that can't be written, but cloned and shared
@@ -305,7 +306,7 @@ fn shared() -> Access {
 fn immutable(storage: Storage) -> Result<Source<Map>> {
     match storage.file() {
         Some(file) if storage.len() > 0 => {
-            storage.named(Map::immutable(file, 0, 1).map(drop))?;
+            storage.add_path_on_err(Map::immutable(file, 0, 1).map(drop))?;
             Ok(Source::new(storage, Access::Map))
         }
         // There is nothing to map.
@@ -372,7 +373,7 @@ impl<D: Mapping> Source<D> {
 
     /// As [`obtain`](Source::obtain), some time after the source was opened:
     /// asks for the file's length once more.
-    pub(crate) fn obtain_later(&self, offset: u64, len: usize) -> Result<D> {
+    pub(crate) fn obtain_checked(&self, offset: u64, len: usize) -> Result<D> {
         if self.is_mapped() {
             self.storage.check_len(offset, len)?;
         }
@@ -382,7 +383,7 @@ impl<D: Mapping> Source<D> {
 
 impl Source<MapMut> {
     /// The parts that arrays have, if what they store goes to the file.
-    pub(crate) fn ranges(&self) -> Option<&Arc<Ranges>> {
+    pub(crate) fn ranges(&self) -> Option<&Arc<MappedRanges>> {
         match &self.access {
             Access::MapShared(ranges) => Some(ranges),
             _ => None,

@@ -1,4 +1,4 @@
-//! Bytes that are read at offsets: a file, memory, or anything else.
+//! Backend that are read at offsets: a file, memory, or anything else.
 
 use std::fmt;
 use std::fs::File;
@@ -6,11 +6,12 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::error::invariant::to_u64;
 use crate::error::{Error, ExtentError, RequestError, Result, SystemError};
 use crate::source::file;
 use crate::source::lock::{self, FileLock, Locking};
 use crate::source::map::MapMut;
-use crate::source::platform::{self, Id, Stat};
+use crate::source::platform::{self, FileId, FileStat};
 
 /// Storage that is read at offsets, for
 /// [`Source::positioned`](crate::Source::positioned).
@@ -45,7 +46,7 @@ impl<T: AsRef<[u8]> + Send + Sync> ReadAt for InMemory<T> {
     }
 
     fn size(&self) -> io::Result<u64> {
-        Ok(platform::file_len(self.0.as_ref().len()))
+        Ok(to_u64(self.0.as_ref().len()))
     }
 }
 
@@ -75,7 +76,7 @@ pub(crate) fn read_full_at(
             Ok(n) => {
                 let n = n.min(rest.len());
                 filled += n;
-                position += platform::file_len(n);
+                position += to_u64(n);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -84,16 +85,16 @@ pub(crate) fn read_full_at(
     Ok(filled)
 }
 
-/// Bytes that are read at offsets, with what is known of them.
+/// Backend that are read at offsets, with what is known of them.
 pub(crate) struct Storage {
-    bytes: Bytes,
+    bytes: Backend,
     path: Option<Arc<Path>>,
     len: u64,
-    id: Option<Id>,
+    id: Option<FileId>,
     lock: Option<Arc<FileLock>>,
 }
 
-enum Bytes {
+enum Backend {
     File(File),
     Other(Arc<dyn ReadAt>),
 }
@@ -101,28 +102,28 @@ enum Bytes {
 impl Storage {
     /// Opens a regular file.
     pub(crate) fn open(path: &Path, write: bool) -> Result<Storage> {
-        let (file, Stat { len, id }) =
+        let (file, FileStat { len, id }) =
             file::open(path, write).map_err(|error| error.with_path(path))?;
-        Ok(Storage { bytes: Bytes::File(file), path: Some(Arc::from(path)), len, id, lock: None })
+        Ok(Storage { bytes: Backend::File(file), path: Some(Arc::from(path)), len, id, lock: None })
     }
 
     /// Takes an open file, which must be regular.
-    pub(crate) fn of_file(file: File) -> Result<Storage> {
-        let Stat { len, id } = file::stat(&file)?;
-        Ok(Storage { bytes: Bytes::File(file), path: None, len, id, lock: None })
+    pub(crate) fn from_file(file: File) -> Result<Storage> {
+        let FileStat { len, id } = file::stat(&file)?;
+        Ok(Storage { bytes: Backend::File(file), path: None, len, id, lock: None })
     }
 
     /// Takes anything that is `len` bytes long.
-    pub(crate) fn of_reader(reader: Arc<dyn ReadAt>, len: u64) -> Storage {
-        Storage { bytes: Bytes::Other(reader), path: None, len, id: None, lock: None }
+    pub(crate) fn from_reader(reader: Arc<dyn ReadAt>, len: u64) -> Storage {
+        Storage { bytes: Backend::Other(reader), path: None, len, id: None, lock: None }
     }
 
     /// Opens a regular file to be written, and locks it.
     pub(crate) fn open_locked(path: &Path, locking: Locking) -> Result<Storage> {
         let opened = lock::open_to_write(path, locking).map_err(|error| error.with_path(path));
-        let (file, Stat { len, id }, lock) = opened?;
+        let (file, FileStat { len, id }, lock) = opened?;
         let (path, lock) = (Some(Arc::from(path)), lock.map(Arc::new));
-        Ok(Storage { bytes: Bytes::File(file), path, len, id, lock })
+        Ok(Storage { bytes: Backend::File(file), path, len, id, lock })
     }
 
     /// The lock it holds.
@@ -146,7 +147,7 @@ impl Storage {
     }
 
     /// Which file it is, where the system tells.
-    pub(crate) fn id(&self) -> Option<Id> {
+    pub(crate) fn id(&self) -> Option<FileId> {
         self.id
     }
 
@@ -163,23 +164,23 @@ impl Storage {
     /// The file it is, if it is one.
     pub(crate) fn file(&self) -> Option<&File> {
         match &self.bytes {
-            Bytes::File(file) => Some(file),
-            Bytes::Other(_) => None,
+            Backend::File(file) => Some(file),
+            Backend::Other(_) => None,
         }
     }
 
     /// Its length in bytes now.
     pub(crate) fn current_len(&self) -> Result<u64> {
         match &self.bytes {
-            Bytes::File(file) => file::len(file),
-            Bytes::Other(other) => other.size().map_err(SystemError::io("ask for the length")),
+            Backend::File(file) => file::len(file),
+            Backend::Other(other) => other.size().map_err(SystemError::io("ask for the length")),
         }
     }
 
     /// An error when it is shorter now than the end of a part.
     pub(crate) fn check_len(&self, offset: u64, len: usize) -> Result<()> {
         let found = self.current_len()?;
-        let needed = offset.saturating_add(platform::file_len(len));
+        let needed = offset.saturating_add(to_u64(len));
         if needed <= found { Ok(()) } else { Err(ExtentError::ShortFile { needed, found }.into()) }
     }
 
@@ -190,8 +191,8 @@ impl Storage {
             return Ok(0);
         }
         match &self.bytes {
-            Bytes::File(file) => read_full_at(file, buffer, offset),
-            Bytes::Other(other) => read_full_at(&**other, buffer, offset),
+            Backend::File(file) => read_full_at(file, buffer, offset),
+            Backend::Other(other) => read_full_at(&**other, buffer, offset),
         }
     }
 
@@ -201,13 +202,13 @@ impl Storage {
         if found == buffer.len() {
             return Ok(());
         }
-        let end = |len: usize| offset.saturating_add(platform::file_len(len));
+        let end = |len: usize| offset.saturating_add(to_u64(len));
         Err(ExtentError::ShortFile { needed: end(buffer.len()), found: end(found) }.into())
     }
 
     /// Copies a part into memory.
     pub(crate) fn copy(&self, offset: u64, len: usize) -> Result<MapMut> {
-        let mut data = MapMut::anonymous(len)?.in_large_pages();
+        let mut data = MapMut::anonymous(len)?.with_large_pages();
         self.read_elements(data.as_mut(), offset)?;
         Ok(data)
     }
@@ -215,20 +216,20 @@ impl Storage {
     /// Makes a file longer, by zeros.
     pub(crate) fn extend(&self, from: u64, to: u64) -> Result<()> {
         match &self.bytes {
-            Bytes::File(file) => {
+            Backend::File(file) => {
                 file::extend(file, from, to).map_err(SystemError::io("make it longer"))
             }
-            Bytes::Other(_) => Err(RequestError::NoFile.into()),
+            Backend::Other(_) => Err(RequestError::NoFile.into()),
         }
     }
 
     /// Names the path in an error.
-    pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| self.name(error))
+    pub(crate) fn add_path_on_err<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| self.add_path(error))
     }
 
-    /// As [`named`](Storage::named).
-    pub(crate) fn name(&self, error: Error) -> Error {
+    /// As [`add_path_on_err`](Storage::add_path_on_err).
+    pub(crate) fn add_path(&self, error: Error) -> Error {
         match self.path() {
             Some(path) => error.with_path(path),
             None => error,

@@ -1,7 +1,7 @@
 //! Arrays written to files: whole, or row by row.
 
 pub(crate) mod append;
-pub(crate) mod whole;
+pub(crate) mod ndarray_io;
 
 pub use append::{Appender, RecoverOptions, Recovery, recover, resize};
-pub use whole::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};
+pub use ndarray_io::{WriteOptions, read_npy, read_npy_from, write_npy, write_npy_to};

@@ -11,7 +11,7 @@ use super::name;
 use super::records::{CentralHeader, Flags, IN_ZIP64_SHORT, len_of};
 use crate::error::invariant::{to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result, SystemError};
-use crate::source::part::Part;
+use crate::source::range_reader::RangeReader;
 use crate::source::storage::Storage;
 
 /// The newest version of the format whose features are known, 6.3, as in
@@ -69,14 +69,14 @@ pub(super) fn read(source: &Storage) -> Result<Vec<DirectoryEntry>> {
 
 /// The records of a directory that are still to be read.
 struct DirectoryReader<'a> {
-    reader: BufReader<Part<'a>>,
+    reader: BufReader<RangeReader<'a>>,
     left: u64,
 }
 
 impl<'a> DirectoryReader<'a> {
     fn new(source: &'a Storage, location: &Location) -> DirectoryReader<'a> {
         let Location { start, size, .. } = *location;
-        let part = source.part(start, start.saturating_add(size));
+        let part = source.range_reader(start, start.saturating_add(size));
         let capacity = to_usize(size.min(BUFFER));
         DirectoryReader { reader: BufReader::with_capacity(capacity, part), left: size }
     }

@@ -142,7 +142,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     fn start(&self) -> Result<(u64, MemberReader<'a>)> {
         let (start, end) = self.range()?;
         let DirectoryEntry { size, crc32, .. } = *self.entry;
-        let part = self.npz.source().storage().part(start, end);
+        let part = self.npz.source().storage().range_reader(start, end);
         let (member, is_stored) = (self.name(), self.is_stored());
         let info = MemberInfo { member, is_stored, size, crc32 };
         Ok((start, MemberReader::new(part, info, self.npz.told())))
@@ -185,7 +185,7 @@ impl<'a, D: Mapping> Member<'a, D> {
         }
         let place = place.moved_by(start);
         let data = if source.is_mapped() {
-            source.obtain_later(place.offset, place.layout.nbytes())?
+            source.obtain_checked(place.offset, place.layout.nbytes())?
         } else {
             self.unpack(&place, reader)?
         };
@@ -205,7 +205,7 @@ impl<'a, D: Mapping> Member<'a, D> {
         if !self.is_stored() && size > limit {
             return Err(ArchiveError::Inflated { size, limit }.into());
         }
-        let mut data = MapMut::anonymous(place.layout.nbytes())?.in_large_pages();
+        let mut data = MapMut::anonymous(place.layout.nbytes())?.with_large_pages();
         reader.fill(data.as_mut(), "elements")?;
         reader.finish()?;
         D::from_memory(data)

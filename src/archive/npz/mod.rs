@@ -217,7 +217,7 @@ impl<D: Mapping> Npz<D> {
 
     /// Names the file in an error.
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        self.source.storage().named(result)
+        self.source.storage().add_path_on_err(result)
     }
 
     fn no_member(&self, name: &str) -> Error {

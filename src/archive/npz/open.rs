@@ -130,7 +130,7 @@ impl NpzOptions {
     ///
     /// As [`Npz::open`].
     pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<Npz<D>> {
-        let entries = source.storage().named(open_entries(&source))?;
+        let entries = source.storage().add_path_on_err(open_entries(&source))?;
         Ok(Npz { source, entries, index: NameIndex::default(), options: self.clone() })
     }
 }

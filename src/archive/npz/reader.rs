@@ -9,7 +9,7 @@ use flate2::read::DeflateDecoder;
 use super::open::{MemberProgress, ProgressCallback};
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
 use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
-use crate::source::part::Part;
+use crate::source::range_reader::RangeReader;
 
 /// What is unpacked at once: it stays in the cache until it is summed.
 const STEP: usize = 256 * 1024;
@@ -47,13 +47,13 @@ pub(super) struct MemberInfo<'a> {
 
 #[derive(Debug)]
 enum MemberInput<'a> {
-    Stored(BufReader<Part<'a>>),
-    Deflated(DeflateDecoder<Part<'a>>),
+    Stored(BufReader<RangeReader<'a>>),
+    Deflated(DeflateDecoder<RangeReader<'a>>),
 }
 
 impl<'a> MemberReader<'a> {
     pub(super) fn new(
-        part: Part<'a>,
+        part: RangeReader<'a>,
         announced: MemberInfo<'a>,
         told: &'a ProgressCallback,
     ) -> Self {

@@ -9,7 +9,7 @@ use crate::element::{Element, Typed};
 use crate::error::{Result, SystemError};
 use crate::layout::Order;
 use crate::npy::{Encoded, Header};
-use crate::write::whole::WriteOptions;
+use crate::write::ndarray_io::WriteOptions;
 
 /// An array that can be a member of an archive: a [`MappedArray`] of any
 /// dtype, or an ndarray array. SealedSave.

@@ -20,7 +20,7 @@ use crate::error::invariant::{Invariant, to_u64, to_usize};
 use crate::error::{ArchiveError, Result, SystemError, excerpt};
 use crate::layout::Order;
 use crate::npy::Header;
-use crate::write::whole::WriteOptions;
+use crate::write::ndarray_io::WriteOptions;
 
 /// Bytes of a member's header before its name.
 const LOCAL_HEADER: u64 = 30;

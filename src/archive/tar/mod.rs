@@ -71,7 +71,7 @@ impl<D: Mapping> Shard<D> {
     /// or pax header of more than 1 MiB;
     /// [`Io`](crate::ErrorKind::Io).
     pub fn open(source: Source<D>) -> Result<Shard<D>> {
-        let entries = source.storage().named(entries(source.storage()))?;
+        let entries = source.storage().add_path_on_err(entries(source.storage()))?;
         Ok(Shard { source: Arc::new(source), entries, index: NameIndex::default() })
     }
 
@@ -129,7 +129,7 @@ impl<D: Mapping> Shard<D> {
     }
 
     fn named(&self, error: Error) -> Error {
-        self.source.storage().name(error)
+        self.source.storage().add_path(error)
     }
 }
 
@@ -195,7 +195,7 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
         let opened = || {
             let place = self.find()?.into_place()?.moved_by(self.entry.start);
             let source = &*self.shard.source;
-            let data = source.obtain_later(place.offset, place.layout.nbytes())?;
+            let data = source.obtain_checked(place.offset, place.layout.nbytes())?;
             Ok(MappedArray::from_place(source, data, place, Some(self.name())))
         };
         self.named(opened())
@@ -220,7 +220,7 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
         let TarEntry { start, size, .. } = *self.entry;
         let mut part = io::BufReader::with_capacity(
             1024,
-            self.shard.source.storage().part(start, start.saturating_add(size)),
+            self.shard.source.storage().range_reader(start, start.saturating_add(size)),
         );
         MemberContent::read(&mut part, size, MAX_HEADER_LEN)
     }

@@ -88,7 +88,7 @@ impl TenOptions {
             }
             Ten::open_range(Arc::clone(&source), 0, source.nbytes())
         };
-        source.storage().named(opened())
+        source.storage().add_path_on_err(opened())
     }
 }
 
@@ -197,8 +197,8 @@ impl<D: Mapping> Ten<D> {
         };
         let (source, position) = (&*self.source, index.to_string());
         let data = source
-            .obtain_later(place.offset, place.layout.nbytes())
-            .map_err(|error| source.storage().name(error.with_member(&position)))?;
+            .obtain_checked(place.offset, place.layout.nbytes())
+            .map_err(|error| source.storage().add_path(error.with_member(&position)))?;
         Ok(MappedArray::from_place(source, data, place, Some(&position)))
     }
 
@@ -239,6 +239,6 @@ impl<D: Mapping> Ten<D> {
     }
 
     fn name_file(&self, error: Error) -> Error {
-        self.source.storage().name(error)
+        self.source.storage().add_path(error)
     }
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use ndarray::{ArrayRef, Dimension};
 
-use super::head::Head;
+use super::row_writer::RowWriter;
 use super::rows;
-use super::tail::Tail;
+use super::stored_header::StoredHeader;
 use crate::array::{CreateOptions, OpenOptions, with_path_in_errors};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
@@ -19,7 +19,7 @@ use crate::error::{Error, ExtentError, RequestError, Result, ShapeError};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::source::lock::{self, FileLock};
-use crate::source::platform::Stat;
+use crate::source::platform::FileStat;
 
 /// Adds rows to a `.npy` file, along its growing axis: the first in C order,
 /// the last in Fortran order.
@@ -75,7 +75,7 @@ use crate::source::platform::Stat;
 pub struct Appender {
     /// As it was given.
     path: PathBuf,
-    tail: Tail,
+    tail: RowWriter,
     /// With the rows that are not written yet.
     shape: Vec<usize>,
     axis: usize,
@@ -95,8 +95,9 @@ impl OpenOptions {
             if self.is_placed() {
                 return Err(RequestError::Placed.into());
             }
-            let (file, Stat { len, .. }, lock) = lock::open_to_write(path, self.locking_by_path())?;
-            let head = Head::read(&file, len, self)?;
+            let (file, FileStat { len, .. }, lock) =
+                lock::open_to_write(path, self.locking_by_path())?;
+            let head = StoredHeader::read(&file, len, self)?;
             match head.end(head.rows())? {
                 end if end < len => Err(ExtentError::Trailing { end, found: len }.into()),
                 end if end > len => Err(ExtentError::ShortFile { needed: end, found: len }.into()),
@@ -142,7 +143,7 @@ impl Appender {
             let (header, plan) = options.plan(dtype, &shape)?;
             let new = options.begin(path)?;
             plan.write(new.file())?;
-            let head = Head::new(header, plan.head)?;
+            let head = StoredHeader::new(header, plan.head)?;
             // Before others can find it.
             let lock = FileLock::of_new(new.file());
             Appender::new(new.finish()?, lock, path, head, true)
@@ -154,12 +155,12 @@ impl Appender {
         file: File,
         lock: Option<FileLock>,
         path: &Path,
-        head: Head,
+        head: StoredHeader,
         is_renamed: bool,
     ) -> Result<Appender> {
         let (shape, axis, one) = (head.header().shape.clone(), head.axis(), head.layout(1)?);
         let (row, row_len) = (one.nbytes(), one.len());
-        let tail = Tail::new(file, lock, path, head, is_renamed)?;
+        let tail = RowWriter::new(file, lock, path, head, is_renamed)?;
         Ok(Appender { path: path.to_owned(), tail, shape, axis, row, row_len })
     }
 
@@ -370,7 +371,7 @@ impl Appender {
     }
 
     /// Adds `count` rows that `put` puts, all or none.
-    fn add(&mut self, count: usize, put: impl FnOnce(&mut Tail) -> Result<()>) -> Result<()> {
+    fn add(&mut self, count: usize, put: impl FnOnce(&mut RowWriter) -> Result<()>) -> Result<()> {
         let old = self.rows();
         let rows = old.saturating_add(count);
         self.tail.head().layout(rows)?;

@@ -3,10 +3,10 @@
 //! maps.
 
 mod appender;
-mod head;
 mod recover;
+mod row_writer;
 mod rows;
-mod tail;
+mod stored_header;
 
 pub use appender::{Appender, resize};
 pub use recover::{RecoverOptions, Recovery, recover};

@@ -3,13 +3,13 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::head::Head;
+use super::stored_header::StoredHeader;
 use crate::array::{OpenOptions, with_path_in_errors};
 use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::error::{ExtentError, Result, SystemError};
 use crate::npy::MAGIC;
 use crate::source::lock::{self, Locking};
-use crate::source::platform::{self, Stat};
+use crate::source::platform::{self, FileStat};
 use crate::source::{atomic, file};
 
 /// Gives the array in a file as many rows as the file has whole; what is left
@@ -31,7 +31,7 @@ use crate::source::{atomic, file};
 /// std::fs::File::options().append(true).open(&path)?.write_all(&[0; 50])?;
 ///
 /// let done = npymap::write::recover(&path)?;
-/// assert_eq!((done.said, done.shape, done.dropped), (vec![342, 4], vec![343, 4], 18));
+/// assert_eq!((done.header_shape, done.shape, done.dropped), (vec![342, 4], vec![343, 4], 18));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn recover(path: impl AsRef<Path>) -> Result<Recovery> {
@@ -51,7 +51,7 @@ pub struct RecoverOptions {
 #[non_exhaustive]
 pub struct Recovery {
     /// The shape in the header.
-    pub said: Vec<usize>,
+    pub header_shape: Vec<usize>,
     /// The shape of what is there.
     pub shape: Vec<usize>,
     /// Bytes at the end that are no whole row, and are dropped.
@@ -63,8 +63,8 @@ pub struct Recovery {
 impl Recovery {
     /// True when there is nothing to do.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
-        self.said == self.shape && self.dropped == 0 && self.filled == 0
+    pub fn is_complete(&self) -> bool {
+        self.header_shape == self.shape && self.dropped == 0 && self.filled == 0
     }
 }
 
@@ -97,7 +97,7 @@ impl RecoverOptions {
     /// As [`recover`](RecoverOptions::recover).
     pub fn plan(&self, path: impl AsRef<Path>) -> Result<Recovery> {
         let planned = |path: &Path| {
-            let (file, Stat { len, .. }) = file::open(path, false)?;
+            let (file, FileStat { len, .. }) = file::open(path, false)?;
             Ok(self.found(&file, len)?.1)
         };
         with_path_in_errors(path.as_ref(), planned)
@@ -120,10 +120,10 @@ impl RecoverOptions {
     pub fn recover(&self, path: impl AsRef<Path>) -> Result<Recovery> {
         let recovered = |path: &Path| {
             // Held until the file is whole.
-            let (mut file, Stat { len, .. }, _lock) =
+            let (mut file, FileStat { len, .. }, _lock) =
                 lock::open_to_write(path, self.open.locking_by_path())?;
             let (head, recovery, rows) = self.found(&file, len)?;
-            if !recovery.is_whole() {
+            if !recovery.is_complete() {
                 mend(path, &mut file, head, rows)?;
             }
             Ok(recovery)
@@ -132,8 +132,8 @@ impl RecoverOptions {
     }
 
     /// The header, what is to be done, and how many rows there will be.
-    fn found(&self, file: &File, len: u64) -> Result<(Head, Recovery, usize)> {
-        let head = Head::read(file, len, &self.open)?;
+    fn found(&self, file: &File, len: u64) -> Result<(StoredHeader, Recovery, usize)> {
+        let head = StoredHeader::read(file, len, &self.open)?;
         let said = head.rows();
         let row = to_u64(head.layout(1)?.nbytes());
         no_array(file, head.end(said)?)?;
@@ -146,8 +146,8 @@ impl RecoverOptions {
         let rows = if fills { rows.saturating_add(1) } else { rows };
         let (dropped, filled) = if fills { (0, row - rest) } else { (rest, 0) };
         head.layout(rows)?;
-        let (said, shape) = (head.header().shape.clone(), head.shape(rows));
-        Ok((head, Recovery { said, shape, dropped, filled }, rows))
+        let (header_shape, shape) = (head.header().shape.clone(), head.shape(rows));
+        Ok((head, Recovery { header_shape, shape, dropped, filled }, rows))
     }
 }
 
@@ -163,7 +163,7 @@ fn no_array(file: &File, end: u64) -> Result<()> {
 ///
 /// Cut off are only bytes that no map of the array holds: those behind it, or
 /// those of an array that was too short to be mapped.
-fn mend(path: &Path, file: &mut File, mut head: Head, rows: usize) -> Result<()> {
+fn mend(path: &Path, file: &mut File, mut head: StoredHeader, rows: usize) -> Result<()> {
     let end = head.end(rows)?;
     file::reserve(file, end).map_err(SystemError::io("reserve space"))?;
     let is_longer = file::len(file)? > end;

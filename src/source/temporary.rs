@@ -30,49 +30,49 @@ pub(crate) fn remove_all() -> impl Sized {
 
 /// A new file in a directory. Dropping it removes it.
 #[derive(Debug)]
-pub(crate) enum Unfinished {
+pub(crate) enum TemporaryFile {
     /// It vanishes with the process, however that ends.
     Unnamed(File),
-    Named(Named),
+    Named(RegisteredFile),
 }
 
 /// A file under a temporary name.
 #[derive(Debug)]
-pub(crate) struct Named {
+pub(crate) struct RegisteredFile {
     // Removed before its name is forgotten.
     file: NamedTempFile,
-    name: Registered,
+    name: RegisteredName,
 }
 
 /// An entry of `NAMES`.
 #[derive(Debug)]
-struct Registered(PathBuf);
+struct RegisteredName(PathBuf);
 
-impl Drop for Registered {
+impl Drop for RegisteredName {
     fn drop(&mut self) {
         names().retain(|name| *name != self.0);
     }
 }
 
-impl Unfinished {
+impl TemporaryFile {
     /// Creates an empty file in a directory, with permissions of at most
     /// `mode`.
-    pub(crate) fn create(directory: &Path, mode: u32) -> io::Result<Unfinished> {
+    pub(crate) fn create(directory: &Path, mode: u32) -> io::Result<TemporaryFile> {
         match platform::unnamed_file(directory, mode) {
-            Some(file) => Ok(Unfinished::Unnamed(file)),
-            None => Unfinished::under_a_name(directory, mode),
+            Some(file) => Ok(TemporaryFile::Unnamed(file)),
+            None => TemporaryFile::create_named(directory, mode),
         }
     }
 
     /// As `create`, on file systems without unnamed files.
-    fn under_a_name(directory: &Path, mode: u32) -> io::Result<Unfinished> {
+    fn create_named(directory: &Path, mode: u32) -> io::Result<TemporaryFile> {
         let mut builder = builder();
-        platform::permit(&mut builder, mode);
+        platform::set_permissions(&mut builder, mode);
         let mut names = names();
         let file = platform::named_file(&builder, directory)?;
         let name = file.path().to_owned();
         names.push(name.clone());
-        Ok(Unfinished::Named(Named { file, name: Registered(name) }))
+        Ok(TemporaryFile::Named(RegisteredFile { file, name: RegisteredName(name) }))
     }
 
     /// Gives it its final name, in the directory it was created in. A file
@@ -80,18 +80,18 @@ impl Unfinished {
     /// error.
     pub(crate) fn finish(self, path: &Path, replaces: bool) -> io::Result<File> {
         match self {
-            Unfinished::Unnamed(file) => {
+            TemporaryFile::Unnamed(file) => {
                 link(&file, path, replaces)?;
                 Ok(file)
             }
-            Unfinished::Named(named) => rename(named, path, replaces),
+            TemporaryFile::Named(named) => rename(named, path, replaces),
         }
     }
 
     pub(crate) fn file(&self) -> &File {
         match self {
-            Unfinished::Unnamed(file) => file,
-            Unfinished::Named(named) => named.file.as_file(),
+            TemporaryFile::Unnamed(file) => file,
+            TemporaryFile::Named(named) => named.file.as_file(),
         }
     }
 }
@@ -117,8 +117,8 @@ fn builder() -> tempfile::Builder<'static, 'static> {
 }
 
 /// Renames a file to its final name.
-fn rename(new: Named, path: &Path, replaces: bool) -> io::Result<File> {
-    let Named { file, name } = new;
+fn rename(new: RegisteredFile, path: &Path, replaces: bool) -> io::Result<File> {
+    let RegisteredFile { file, name } = new;
     let all = names();
     let renamed = platform::rename(file, path, replaces);
     // Forgetting the name takes the lock again.
@@ -134,8 +134,8 @@ mod tests {
     use super::*;
 
     /// With and without unnamed files.
-    const WAYS: [fn(&Path, u32) -> io::Result<Unfinished>; 2] =
-        [Unfinished::create, Unfinished::under_a_name];
+    const CONSTRUCTORS: [fn(&Path, u32) -> io::Result<TemporaryFile>; 2] =
+        [TemporaryFile::create, TemporaryFile::create_named];
 
     /// One test, since cleaning up is done to all files of the process.
     #[test]
@@ -143,7 +143,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         let count = || fs::read_dir(directory.path()).unwrap().count();
-        for create in WAYS {
+        for create in CONSTRUCTORS {
             let create = || create(directory.path(), 0o666).unwrap();
             create().finish(&path, false).unwrap();
             fs::write(&path, "old").unwrap();
@@ -164,7 +164,7 @@ mod tests {
         if cfg!(windows) {
             return;
         }
-        let new = Unfinished::under_a_name(directory.path(), 0o666).unwrap();
+        let new = TemporaryFile::create_named(directory.path(), 0o666).unwrap();
         assert_eq!((count(), names().len()), (1, 1));
         drop(remove_all());
         assert_eq!((count(), names().len()), (0, 0));

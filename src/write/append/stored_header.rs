@@ -15,7 +15,7 @@ use crate::source::file;
 
 /// A header, and its bytes as they are in the file.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct StoredHeader {
     header: Header,
     bytes: Vec<u8>,
     /// Whether the file has exactly these bytes: not after a failed write,
@@ -24,18 +24,18 @@ pub(super) struct Head {
     axis: usize,
 }
 
-impl Head {
-    pub(super) fn new(header: Header, bytes: Vec<u8>) -> Result<Head> {
+impl StoredHeader {
+    pub(super) fn new(header: Header, bytes: Vec<u8>) -> Result<StoredHeader> {
         let axis = header.growing_axis().ok_or(ShapeError::NoRows)?;
-        Ok(Head { header, bytes, is_written: true, axis })
+        Ok(StoredHeader { header, bytes, is_written: true, axis })
     }
 
     /// Reads the header of a file of `len` bytes, whatever follows it.
-    pub(super) fn read(file: &File, len: u64, options: &OpenOptions) -> Result<Head> {
+    pub(super) fn read(file: &File, len: u64, options: &OpenOptions) -> Result<StoredHeader> {
         let header = options.read_header(file, len)?;
         let mut bytes = vec![0; header.data_offset];
         file::read_at(file, &mut bytes, 0).map_err(SystemError::io("read the header"))?;
-        Head::new(header, bytes)
+        StoredHeader::new(header, bytes)
     }
 
     pub(super) fn header(&self) -> &Header {
@@ -119,7 +119,7 @@ impl Head {
         file: &File,
         path: &Path,
         rows: usize,
-    ) -> Result<(AtomicFile, Head)> {
+    ) -> Result<(AtomicFile, StoredHeader)> {
         let mut header = self.with_rows(rows);
         let same = header.encode(Some(header.version));
         let encoded = same.or_else(|_| header.encode(None))?;
@@ -131,7 +131,7 @@ impl Head {
         self.copy(file, new.file(), nbytes).map_err(SystemError::io("write the elements"))?;
         // The only other copy goes when this one gets its name.
         new.file().sync_all().map_err(SystemError::io("sync"))?;
-        Ok((new, Head::new(header, encoded.bytes)?))
+        Ok((new, StoredHeader::new(header, encoded.bytes)?))
     }
 
     /// Copies elements to where `to` stands.
@@ -175,12 +175,12 @@ mod tests {
         }
     }
 
-    fn head(rows: usize) -> (Head, Failing) {
+    fn head(rows: usize) -> (StoredHeader, Failing) {
         let header = Header::new("<i4".parse().unwrap(), &[rows], Order::C).unwrap();
         let encoded = header.encode(None).unwrap();
         let header = Header::parse(&encoded.bytes).unwrap();
         let file = Failing { bytes: encoded.bytes.clone(), limits: Vec::new() };
-        (Head::new(header, encoded.bytes).unwrap(), file)
+        (StoredHeader::new(header, encoded.bytes).unwrap(), file)
     }
 
     #[test]

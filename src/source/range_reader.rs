@@ -7,21 +7,21 @@ use crate::source::storage::Storage;
 
 impl Storage {
     /// Reads a part from its first byte on.
-    pub(crate) fn part(&self, start: u64, end: u64) -> Part<'_> {
-        Part { source: self, start, at: start, end }
+    pub(crate) fn range_reader(&self, start: u64, end: u64) -> RangeReader<'_> {
+        RangeReader { source: self, start, at: start, end }
     }
 }
 
 /// Reads a part of a source.
 #[derive(Debug)]
-pub(crate) struct Part<'a> {
+pub(crate) struct RangeReader<'a> {
     source: &'a Storage,
     start: u64,
     at: u64,
     end: u64,
 }
 
-impl Read for Part<'_> {
+impl Read for RangeReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = to_usize_saturating(self.end.saturating_sub(self.at));
         let len = left.min(buffer.len());
@@ -31,7 +31,7 @@ impl Read for Part<'_> {
     }
 }
 
-impl Seek for Part<'_> {
+impl Seek for RangeReader<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let at = match to {
             SeekFrom::Start(n) => self.start.checked_add(n),

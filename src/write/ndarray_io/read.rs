@@ -114,10 +114,10 @@ impl OpenOptions {
                     self.read_ndarray_from(file)
                 };
             }
-            let storage = Storage::of_file(file)?;
+            let storage = Storage::from_file(file)?;
             let place = self.place(&storage)?;
             let from = StorageReader { storage: &storage, offset: place.offset };
-            let whole = Whole::new(place)?;
+            let whole = ArrayReader::new(place)?;
             // The file has them all, so no growing in steps.
             let elements = reserved(whole.layout.len())?;
             whole.read(from, elements)
@@ -135,25 +135,25 @@ impl OpenOptions {
         mut from: impl Read,
     ) -> Result<Array<T, D>> {
         let header = HeaderText::read(&mut from, self.max_header_len)?.header()?;
-        Whole::new(Place::from_header(&header, 0)?)?.read(from, Vec::new())
+        ArrayReader::new(Place::from_header(&header, 0)?)?.read(from, Vec::new())
     }
 }
 
 /// An array that can be read as asked.
-struct Whole<T: Element, D> {
+struct ArrayReader<T: Element, D> {
     layout: Layout,
     order: Order,
     codec: T::Codec,
     dim: D,
 }
 
-impl<T: Element, D: Dimension> Whole<T, D> {
-    fn new(Place { layout, order, .. }: Place) -> Result<Whole<T, D>> {
+impl<T: Element, D: Dimension> ArrayReader<T, D> {
+    fn new(Place { layout, order, .. }: Place) -> Result<ArrayReader<T, D>> {
         let codec = T::codec(layout.dtype())?;
         let dim = D::from_dimension(&IxDyn(layout.shape()));
         let dim = dim.ok_or_else(|| wrong_rank::<D>(layout.geometry()))?;
         check_unbacked(layout.dtype().itemsize(), layout.shape(), layout.len())?;
-        Ok(Whole { layout, order, codec, dim })
+        Ok(ArrayReader { layout, order, codec, dim })
     }
 
     fn read(self, mut from: impl Read, mut elements: Vec<T>) -> Result<Array<T, D>> {

@@ -145,7 +145,7 @@ impl WriteOptions {
     ) -> Result<Version> {
         let path = path.as_ref();
         let whole = |path| {
-            let array = Whole::new(array, self)?;
+            let array = ArrayWriter::new(array, self)?;
             atomic::write(path, self.sync, |file| array.write(file))?;
             Ok(array.header.version)
         };
@@ -158,7 +158,7 @@ impl WriteOptions {
         &self,
         array: &ArrayRef<T, D>,
     ) -> Result<usize> {
-        Ok(Whole::new(array, self)?.header.bytes.len())
+        Ok(ArrayWriter::new(array, self)?.header.bytes.len())
     }
 
     /// Writes an array to any writer and tells the version it has. Several
@@ -172,14 +172,14 @@ impl WriteOptions {
         to: impl Write,
         array: &ArrayRef<T, D>,
     ) -> Result<Version> {
-        let array = Whole::new(array, self)?;
+        let array = ArrayWriter::new(array, self)?;
         array.write(to)?;
         Ok(array.header.version)
     }
 }
 
 /// An array that can be written as asked.
-struct Whole<'a, T: Element, D> {
+struct ArrayWriter<'a, T: Element, D> {
     header: Encoded,
     codec: T::Codec,
     itemsize: usize,
@@ -187,15 +187,15 @@ struct Whole<'a, T: Element, D> {
     elements: ArrayView<'a, T, D>,
 }
 
-impl<'a, T: Element, D: Dimension> Whole<'a, T, D> {
-    fn new(array: &'a ArrayRef<T, D>, options: &WriteOptions) -> Result<Whole<'a, T, D>> {
+impl<'a, T: Element, D: Dimension> ArrayWriter<'a, T, D> {
+    fn new(array: &'a ArrayRef<T, D>, options: &WriteOptions) -> Result<ArrayWriter<'a, T, D>> {
         let codec = T::codec(&options.dtype)?;
         let is_fortran = !array.is_standard_layout() && array.t().is_standard_layout();
         let (order, elements) =
             if is_fortran { (Order::F, array.t()) } else { (Order::C, array.view()) };
         let header = Header::new(options.dtype.clone(), array.shape(), order)?;
         let (header, itemsize) = (header.encode(options.version)?, header.dtype.itemsize());
-        Ok(Whole { header, codec, itemsize, elements })
+        Ok(ArrayWriter { header, codec, itemsize, elements })
     }
 
     fn write(&self, mut to: impl Write) -> Result<()> {

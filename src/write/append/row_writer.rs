@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::head::Head;
+use super::stored_header::StoredHeader;
 use crate::element::Element;
 use crate::element::fast_path::FastPath as _;
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
@@ -17,13 +17,13 @@ pub(super) const BUFFER: usize = 64 * 1024;
 /// An open file that ends with its elements, and what was put behind them but
 /// is not written yet.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(super) struct RowWriter {
     file: File,
     /// Where it is, whatever becomes of the working directory.
     place: PathBuf,
     /// Held until the last write.
     lock: Option<FileLock>,
-    head: Head,
+    head: StoredHeader,
     /// Where the file ends.
     end: u64,
     /// What is to follow there.
@@ -33,23 +33,23 @@ pub(super) struct Tail {
     is_renamed: bool,
 }
 
-impl Tail {
+impl RowWriter {
     pub(super) fn new(
         file: File,
         lock: Option<FileLock>,
         path: &Path,
-        head: Head,
+        head: StoredHeader,
         is_renamed: bool,
-    ) -> Result<Tail> {
+    ) -> Result<RowWriter> {
         // A dtype that can't be written is refused before there are rows.
         head.header().encode_in_place()?;
         let place = platform::canonical(path).map_err(SystemError::io("open"))?;
         let end = head.end(head.rows())?;
         let (buffer, capacity) = (Vec::new(), BUFFER);
-        Ok(Tail { file, place, lock, head, end, buffer, capacity, is_renamed })
+        Ok(RowWriter { file, place, lock, head, end, buffer, capacity, is_renamed })
     }
 
-    pub(super) fn head(&self) -> &Head {
+    pub(super) fn head(&self) -> &StoredHeader {
         &self.head
     }
 

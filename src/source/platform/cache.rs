@@ -1,0 +1,46 @@
+//! The system's page cache, by descriptor.
+
+use std::fs::File;
+use std::io;
+
+/// The largest range to request in one call. Linux silently cuts longer
+/// requests to the device's read-ahead window, which is rarely smaller.
+#[cfg(unix)]
+pub(super) const READ_AHEAD: usize = 128 << 10;
+
+/// Whether [`read_ahead`] has an effect.
+pub(crate) const HAS_READ_AHEAD: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
+/// Starts reading a range of a file into the page cache. Does nothing on
+/// systems other than Linux.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn read_ahead(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    use rustix::fs::{Advice, fadvise};
+
+    let end = offset.saturating_add(len);
+    let step = std::num::NonZero::<usize>::new(READ_AHEAD).and_then(|n| n.try_into().ok());
+    let mut start = offset;
+    while start < end {
+        fadvise(file, start, step, Advice::WillNeed)?;
+        start = start.saturating_add(step.map_or(len, std::num::NonZeroU64::get));
+    }
+    Ok(())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn read_ahead(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
+/// Asks the system to drop a range of a file from the page cache. Does nothing
+/// on systems other than Linux.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn evict(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    let Some(len) = std::num::NonZeroU64::new(len) else { return Ok(()) };
+    Ok(rustix::fs::fadvise(file, offset, Some(len), rustix::fs::Advice::DontNeed)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn evict(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! Advisory file locks.
+
+use std::fs::File;
+use std::io;
+
+/// Whether a lock is shared or exclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LockKind {
+    /// For reading: others may hold shared locks too.
+    Shared,
+    /// For writing: nobody else holds a lock.
+    Exclusive,
+}
+
+/// Locks an open file description; `false` if others hold the lock and `waits`
+/// is not set. An error on systems other than Unix, whose locks would also
+/// prevent reading.
+#[cfg(unix)]
+pub(crate) fn lock(file: &File, kind: LockKind, waits: bool) -> io::Result<bool> {
+    use rustix::fs::{FlockOperation, flock};
+    use rustix::io::Errno;
+
+    let operation = match (kind, waits) {
+        (LockKind::Shared, true) => FlockOperation::LockShared,
+        (LockKind::Shared, false) => FlockOperation::NonBlockingLockShared,
+        (LockKind::Exclusive, true) => FlockOperation::LockExclusive,
+        (LockKind::Exclusive, false) => FlockOperation::NonBlockingLockExclusive,
+    };
+    loop {
+        match flock(file, operation) {
+            Err(Errno::INTR) => {}
+            Err(Errno::WOULDBLOCK) if !waits => return Ok(false),
+            done => return Ok(done.map(|()| true)?),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn lock(_: &File, _: LockKind, _: bool) -> io::Result<bool> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Returns whether an error means that the system or the file system does not
+/// support locks.
+#[cfg(unix)]
+pub(crate) fn has_no_locks(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn has_no_locks(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported
+}
+
+#[cfg(unix)]
+pub(crate) fn unlock(file: &File) {
+    let _ = rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingUnlock);
+}
+
+#[cfg(not(unix))]
+pub(crate) fn unlock(_: &File) {}

@@ -1,0 +1,198 @@
+//! Mapped memory: advice, residency, writeback and unmapping.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::mem;
+
+#[cfg(unix)]
+use super::cache::READ_AHEAD;
+use super::mmap;
+#[cfg(unix)]
+use crate::kernel::pages;
+
+/// How elements will be accessed, so that the system reads ahead accordingly:
+/// `madvise`. Advice changes speed, never values, and is ignored on systems
+/// other than Unix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Advice {
+    /// No particular pattern: a few pages are read ahead.
+    #[default]
+    Normal,
+    /// Random access: nothing is read ahead. Best for rows in random order that
+    /// are not much larger than a page.
+    Random,
+    /// From first to last: many pages are read ahead.
+    Sequential,
+    /// Soon: reading starts now.
+    WillNeed,
+}
+
+/// Advises the system how memory will be accessed. Does nothing on systems
+/// other than Unix.
+#[cfg(unix)]
+pub(crate) fn advise(bytes: &[u8], advice: Advice) -> io::Result<()> {
+    use rustix::mm;
+
+    if advice == Advice::WillNeed && bytes.len() > READ_AHEAD {
+        return bytes.chunks(READ_AHEAD).try_for_each(|part| advise(part, advice));
+    }
+    let advice = match advice {
+        Advice::Normal => mm::Advice::Normal,
+        Advice::Random => mm::Advice::Random,
+        Advice::Sequential => mm::Advice::Sequential,
+        Advice::WillNeed => mm::Advice::WillNeed,
+    };
+    let (page, len) = pages(bytes);
+    // SAFETY: this advice changes no byte of memory. The first and the last
+    // page may also hold bytes of others, but reading those ahead does not
+    // affect their owners.
+    unsafe { mm::madvise(page.cast_mut().cast(), len, advice) }.map_err(io::Error::from)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn advise(_: &[u8], _: Advice) -> io::Result<()> {
+    Ok(())
+}
+
+/// Faults pages in, so that unreadable ones are an error instead of a signal;
+/// `false` if the system has no call for it: Linux before 5.14, and others.
+#[cfg(target_os = "linux")]
+pub(crate) fn populate(bytes: &[u8]) -> io::Result<bool> {
+    use rustix::mm;
+
+    let (page, len) = pages(bytes);
+    // SAFETY: faulting pages in for reading changes no byte of memory, including
+    // bytes of others in the first and the last page.
+    match unsafe { mm::madvise(page.cast_mut().cast(), len, mm::Advice::LinuxPopulateRead) } {
+        Err(rustix::io::Errno::INVAL) => Ok(false),
+        done => Ok(done.map(|()| true)?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn populate(_: &[u8]) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Counts the bytes of a map that are in memory; `None` on systems other than
+/// Linux.
+#[cfg(target_os = "linux")]
+pub(crate) fn resident(bytes: &[u8]) -> io::Result<Option<usize>> {
+    /// The number of pages per call.
+    const PAGES: usize = 4096;
+
+    let page = rustix::param::page_size();
+    let mut are_resident = [0_u8; PAGES];
+    let (mut rest, mut count) = (bytes, 0);
+    while !rest.is_empty() {
+        let (start, len) = pages(rest);
+        let before = len - rest.len();
+        let asked = len.min(PAGES * page);
+        // SAFETY: the pages hold `rest`, which is borrowed, so they are mapped;
+        // the call stores one byte per page, and there are at most `PAGES`.
+        let done =
+            unsafe { libc::mincore(start.cast_mut().cast(), asked, are_resident.as_mut_ptr()) };
+        if done != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let (_, after) = rest.split_at(asked - before);
+        for (number, state) in are_resident.iter().take(asked.div_ceil(page)).enumerate() {
+            // The first and the last page may hold other bytes too.
+            let (from, to) = ((number * page).max(before), ((number + 1) * page).min(asked));
+            count += if state & 1 == 1 { to - from } else { 0 };
+        }
+        rest = after;
+    }
+    Ok(Some(count))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn resident(_: &[u8]) -> io::Result<Option<usize>> {
+    Ok(None)
+}
+
+/// Removes pages from this process's memory; the next access faults them in
+/// again. Does nothing on systems other than Unix.
+///
+/// # Safety
+///
+/// All pages that hold the bytes belong to one map that is shared with a file.
+#[cfg(unix)]
+pub(crate) unsafe fn unload(bytes: &[u8]) -> io::Result<()> {
+    use rustix::mm;
+
+    #[cfg(target_os = "linux")]
+    let advice = mm::Advice::LinuxDontNeed;
+    #[cfg(not(target_os = "linux"))]
+    let advice = mm::Advice::DontNeed;
+    let (page, len) = pages(bytes);
+    // SAFETY: the map is shared with a file, so the next access finds the same
+    // page of the page cache, including everything stored into it.
+    unsafe { mm::madvise(page.cast_mut().cast(), len, advice) }.map_err(io::Error::from)
+}
+
+/// # Safety
+///
+/// Always safe: it does nothing.
+#[cfg(not(unix))]
+pub(crate) unsafe fn unload(_: &[u8]) -> io::Result<()> {
+    Ok(())
+}
+
+/// Starts writing what was stored into a map to its file, without waiting.
+/// `offset` is where the map starts in the file. On Linux, `msync` with
+/// `MS_ASYNC` does nothing (see its manual page).
+#[cfg(target_os = "linux")]
+pub(crate) fn start_writeback(file: &File, offset: u64, map: &mmap::MmapMut) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+
+    let offset = i64::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let len = i64::try_from(map.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: `file` is borrowed, so its descriptor is open, and the call does
+    // not access this process's memory.
+    let done = unsafe {
+        libc::sync_file_range(file.as_raw_fd(), offset, len, libc::SYNC_FILE_RANGE_WRITE)
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn start_writeback(_: &File, _: u64, map: &mmap::MmapMut) -> io::Result<()> {
+    map.flush_async()
+}
+
+/// Waits until a file and everything stored through a map of it are on the
+/// disk.
+pub(crate) fn sync(file: &File, map: Option<&mmap::MmapMut>) -> io::Result<()> {
+    // On Linux, syncing the file includes stores through maps.
+    if let Some(map) = map.filter(|_| cfg!(not(target_os = "linux"))) {
+        map.flush()?;
+    }
+    file.sync_data()
+}
+
+/// Unmaps memory that memmap2 mapped and returns the system's error, which
+/// dropping the map would ignore. Systems other than Unix report none.
+#[cfg(unix)]
+pub(crate) fn unmap(map: impl Memmap) -> io::Result<()> {
+    let (page, len) = pages(map.as_ref());
+    mem::forget(map);
+    // SAFETY: memmap2 maps whole pages, from the page of the first byte on. The
+    // map was passed by value and forgotten, so nothing owns the pages or
+    // borrows from them.
+    unsafe { rustix::mm::munmap(page.cast_mut().cast(), len) }.map_err(io::Error::from)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn unmap(map: impl Memmap) -> io::Result<()> {
+    mem::drop(map);
+    Ok(())
+}
+
+/// A map made by memmap2.
+pub(crate) trait Memmap: AsRef<[u8]> {}
+
+impl Memmap for mmap::Mmap {}
+impl Memmap for mmap::MmapMut {}

@@ -1,0 +1,190 @@
+//! Names, owners and permissions of files.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// Whether a file can be renamed while it is mapped. Elsewhere it is unmapped
+/// first.
+pub(crate) const CAN_RENAME_MAPPED_FILES: bool = cfg!(unix);
+
+/// Whether a file can be replaced while it is open. Windows refuses, so we
+/// close our own descriptors first.
+pub(crate) const CAN_REPLACE_OPEN_FILES: bool = cfg!(not(windows));
+
+/// Creates a file without a name in a directory. `None` if the system or the
+/// file system does not support that, or the file could not be named later.
+#[cfg(target_os = "linux")]
+pub(crate) fn unnamed_file(directory: &Path, mode: u32) -> Option<File> {
+    use rustix::fs::{Mode, OFlags};
+
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(directory, flags, Mode::from_raw_mode(mode)).ok()?);
+    // Linking goes through /proc, which is not mounted everywhere.
+    std::fs::metadata(descriptor_path(&file)).is_ok().then_some(file)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn unnamed_file(_: &Path, _: u32) -> Option<File> {
+    None
+}
+
+/// Links an unnamed file to a name that must not exist.
+#[cfg(target_os = "linux")]
+pub(crate) fn link(file: &File, path: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD};
+
+    Ok(rustix::fs::linkat(CWD, descriptor_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn link(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The path of an open file of this process under `/proc`.
+#[cfg(target_os = "linux")]
+fn descriptor_path(file: &File) -> String {
+    use std::os::fd::AsRawFd as _;
+
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+/// Sets the permissions of the file to be created: `mode`, minus the umask.
+/// Elsewhere than on Unix files inherit those of their directory.
+#[cfg(unix)]
+pub(crate) fn set_permissions(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+}
+
+#[cfg(not(unix))]
+pub(crate) fn set_permissions(_: &mut tempfile::Builder<'_, '_>, _: u32) {}
+
+/// Resolves links and dots. WASI cannot, so there the path is returned
+/// unchanged.
+pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
+    if cfg!(target_family = "wasm") { Ok(path.to_owned()) } else { path.canonicalize() }
+}
+
+/// Creates an empty file with a random name. It is removed when it is dropped.
+#[cfg(any(unix, windows))]
+pub(crate) fn named_file(
+    builder: &tempfile::Builder<'_, '_>,
+    directory: &Path,
+) -> io::Result<NamedTempFile> {
+    builder.tempfile_in(directory)
+}
+
+/// tempfile supports Unix and Windows only: it picks a name, and we open the
+/// file.
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn named_file(
+    builder: &tempfile::Builder<'_, '_>,
+    directory: &Path,
+) -> io::Result<NamedTempFile> {
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    builder.make_in(directory, |path| options.open(path))
+}
+
+/// Renames a temporary file to its final name. It is an error if that exists,
+/// unless `replaces` is set.
+#[cfg(any(unix, windows))]
+pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Result<File> {
+    let renamed = if replaces { file.persist(path) } else { file.persist_noclobber(path) };
+    Ok(renamed?)
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn rename(file: NamedTempFile, path: &Path, replaces: bool) -> io::Result<File> {
+    let (file, name) = file.into_parts();
+    if replaces {
+        std::fs::rename(&name, path)?;
+    } else {
+        // Unlike `rename`, `hard_link` fails if `path` exists. The random name
+        // is removed when `name` is dropped.
+        std::fs::hard_link(&name, path)?;
+    }
+    Ok(file)
+}
+
+/// Gives a new file the permissions of an old one, and its owner and group if
+/// the system allows it. On Windows it copies the read-only flag.
+#[cfg(unix)]
+pub(crate) fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    let own = new.metadata()?;
+    if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
+        // A user who cannot change the owner may still change the group.
+        if !set_owner(new, Some(old.uid()), old.gid())? {
+            set_owner(new, None, old.gid())?;
+        }
+    }
+    new.set_permissions(old.permissions())
+}
+
+#[cfg(windows)]
+pub(crate) fn keep_access(new: &File, old: &Metadata) -> io::Result<()> {
+    new.set_permissions(old.permissions())
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn keep_access(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Sets owner and group; `false` if the system does not allow it.
+#[cfg(unix)]
+fn set_owner(file: &File, owner: Option<u32>, group: u32) -> io::Result<bool> {
+    match std::os::unix::fs::fchown(file, owner, Some(group)) {
+        Ok(()) => Ok(true),
+        // `InvalidInput`: the user namespace has no such user or group.
+        Err(error) => match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput => Ok(false),
+            _ => Err(error),
+        },
+    }
+}
+
+/// Waits until the names in a directory are on the disk. Windows needs no
+/// such call.
+#[cfg(unix)]
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+    match File::open(directory) {
+        // If the directory was removed, no name is left to be synced.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        opened => opened?.sync_all(),
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Duplicates this process's standard output or error if `descriptor` names it
+/// under `/proc/self/fd`. Opening that path instead would start at another
+/// position, and fails for sockets.
+#[cfg(unix)]
+pub(crate) fn standard_stream(descriptor: &Path) -> Option<io::Result<File>> {
+    use std::io::Write as _;
+    use std::os::fd::AsFd as _;
+
+    let directory = descriptor.parent()?.canonicalize().ok()?;
+    if directory != Path::new("/proc/self/fd").canonicalize().ok()? {
+        return None;
+    }
+    let owned = match descriptor.file_name()?.to_str()? {
+        "1" => io::stdout().flush().and_then(|()| io::stdout().as_fd().try_clone_to_owned()),
+        "2" => io::stderr().as_fd().try_clone_to_owned(),
+        _ => return None,
+    };
+    Some(owned.map(File::from))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn standard_stream(_: &Path) -> Option<io::Result<File>> {
+    None
+}

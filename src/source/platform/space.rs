@@ -1,0 +1,95 @@
+//! Disk space of files: reserving it, and finding holes.
+
+use std::fs::File;
+use std::io;
+
+/// Returns whether a file occupies less space than its length, so that it may
+/// have holes. On systems other than Unix every file is assumed to.
+#[cfg(unix)]
+pub(crate) fn is_sparse(file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let metadata = file.metadata()?;
+    // `st_blocks` counts units of 512 bytes, whatever the block size.
+    Ok(metadata.blocks().saturating_mul(512) < metadata.len())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_sparse(_: &File) -> io::Result<bool> {
+    Ok(true)
+}
+
+/// Whether reserving space after the end of a file makes the file longer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileSize {
+    Extend,
+    Keep,
+}
+
+/// Reserves space on the disk; `false` if the system has no call for it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io::Result<bool> {
+    use rustix::fs::FallocateFlags;
+    use rustix::io::Errno;
+
+    let flags = match size {
+        FileSize::Extend => FallocateFlags::empty(),
+        FileSize::Keep => FallocateFlags::KEEP_SIZE,
+    };
+    loop {
+        match rustix::fs::fallocate(file, flags, offset, len) {
+            Err(Errno::INTR) => {}
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(false),
+            done => return Ok(done.map(|()| true)?),
+        }
+    }
+}
+
+/// NTFS reserves space up to a file's length, and none after it.
+#[cfg(windows)]
+pub(crate) fn allocate(file: &File, offset: u64, len: u64, size: FileSize) -> io::Result<bool> {
+    if size == FileSize::Extend {
+        file.set_len(offset.saturating_add(len))?;
+    }
+    Ok(true)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
+pub(crate) fn allocate(_: &File, _: u64, _: u64, _: FileSize) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Returns the offset of the next byte outside holes, from `offset` on; `None`
+/// if there is none. Files without reported holes have none.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn next_data(file: &File, offset: u64) -> io::Result<Option<u64>> {
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(offset)) {
+        Ok(start) => Ok(Some(start)),
+        Err(rustix::io::Errno::NXIO) => Ok(None),
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => Ok(Some(offset)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn next_data(_: &File, offset: u64) -> io::Result<Option<u64>> {
+    Ok(Some(offset))
+}
+
+/// Returns the offset of the next hole, from `offset` on. Without one it is
+/// the end of the file or greater.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn next_hole(file: &File, offset: u64) -> io::Result<u64> {
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(offset)) {
+        Ok(start) => Ok(start),
+        Err(rustix::io::Errno::NXIO | rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => {
+            Ok(u64::MAX)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn next_hole(_: &File, _: u64) -> io::Result<u64> {
+    Ok(u64::MAX)
+}
