@@ -1,5 +1,6 @@
 //! Arrays copied into files by writes, and the bytes of elements in any order.
 
+use npymap::element::Casting;
 use npymap::{ByteOrder, CreateOptions, DType, MappedArray, MappedArrayMut, Order, Value};
 
 use crate::support::*;
@@ -66,9 +67,9 @@ fn arrays_are_written_in_any_order_byte_for_byte() {
                     let mut done = 0;
                     let count = |bytes| done += bytes;
                     if zeros {
-                        to.write_array_over_zeros(&from, count).unwrap();
+                        to.write_array_over_zeros(&from, Casting::Equiv, count).unwrap();
                     } else {
-                        to.write_array(&from, count).unwrap();
+                        to.write_array(&from, Casting::Equiv, count).unwrap();
                     }
                     assert_eq!(done, from.nbytes(), "{descr} {shape:?}");
                     assert!(
@@ -90,7 +91,7 @@ fn numbers_are_written_in_the_byte_order_of_the_file() {
         for bytes in [ByteOrder::Little, ByteOrder::Big] {
             for order in [Order::C, Order::F] {
                 let mut to = new(&to_there, &dtype.with_byte_order(bytes), &[5, 6], order);
-                to.write_array(&from, |_| {}).unwrap();
+                to.write_array(&from, Casting::Equiv, |_| {}).unwrap();
                 let to = to.into_read_only().unwrap();
                 let (a, b) = (from.dyn_view().unwrap(), to.dyn_view().unwrap());
                 let blocks = a.byte_blocks().byte_order(bytes);
@@ -140,11 +141,17 @@ fn other_shapes_and_dtypes_are_refused_before_anything_is_written() {
     let from = filled(new(&from_here, &"<f4".parse().unwrap(), &[2, 3], Order::C));
     for (descr, shape) in [("<f4", &[3, 2][..]), ("<f8", &[2, 3]), ("<i4", &[2, 3])] {
         let mut to = new(&to_there, &descr.parse().unwrap(), shape, Order::C);
-        to.write_array(&from, |_| panic!("written")).unwrap_err();
+        to.write_array(&from, Casting::Equiv, |_| panic!("written")).unwrap_err();
         assert!(to.as_bytes().unwrap().iter().all(|&byte| byte == 0));
     }
     let mut memory = MappedArray::anonymous(&"<f4".parse().unwrap(), &[2, 3]).unwrap();
-    assert!(memory.write_array(&from, |_| {}).unwrap_err().to_string().contains("no file"));
+    assert!(
+        memory
+            .write_array(&from, Casting::Equiv, |_| {})
+            .unwrap_err()
+            .to_string()
+            .contains("no file")
+    );
 }
 
 #[test]
@@ -182,11 +189,95 @@ fn holes_are_found_and_kept() {
         let options = options.clone().order(order);
         let mut to = create(&copy, "<f4", &[1000, 10_000], &options).unwrap();
         let mut done = 0;
-        to.write_array_over_zeros(&from, |bytes| done += bytes).unwrap();
+        to.write_array_over_zeros(&from, Casting::Equiv, |bytes| done += bytes).unwrap();
         let view = to.dyn_view().unwrap();
         assert_eq!([view.at([900, 7]), view.at([900, 8])], [Value::F32(1.5), Value::F32(2.5)]);
         assert!(done <= from.nbytes());
         drop(to);
         assert!(std::fs::metadata(&copy).unwrap().blocks() * 512 < 1 << 20, "{order:?}");
+    }
+}
+
+#[test]
+fn casts_while_writing_are_those_of_assign_as() {
+    let (from_here, to_there) = (directory(), directory());
+    let path = from_here.path().join("from.npy");
+    let numbers = [1.5_f32, -2.5, 7.0];
+    for order in [Order::C, Order::F] {
+        let options = CreateOptions::new().sparse(true).overwrite(true).order(order);
+        let mut array = create(&path, "<f4", &[70, 3, 50], &options).unwrap();
+        array.write_elements(&[60, 2, 40], &numbers).unwrap();
+        drop(array);
+        let from = open(&path).unwrap();
+        // The last one writes zeros as other bytes, and so must read the holes.
+        for (descr, casting) in [
+            (">f8", Casting::Safe),
+            ("<i2", Casting::Unsafe),
+            (">f8", Casting::SameValue),
+            ("|S8", Casting::Unsafe),
+        ] {
+            let dtype: DType = descr.parse().unwrap();
+            let mut expected = MappedArray::anonymous(&dtype, from.shape()).unwrap();
+            let values = from.dyn_view().unwrap();
+            expected.dyn_view_mut().unwrap().assign_as(&values, casting).unwrap();
+            let expected = c_order(&expected.into_read_only().unwrap());
+            for order in [Order::C, Order::F] {
+                for zeros in [false, true] {
+                    let mut to = new(&to_there, &dtype, from.shape(), order);
+                    let mut done = 0;
+                    let count = |bytes| done += bytes;
+                    if zeros {
+                        to.write_array_over_zeros(&from, casting, count).unwrap();
+                    } else {
+                        to.write_array(&from, casting, count).unwrap();
+                    }
+                    assert!(zeros || done == to.nbytes(), "{descr} {order:?}");
+                    let to = to.into_read_only().unwrap();
+                    assert!(c_order(&to) == expected, "{descr} {order:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn structs_are_cast_field_by_field_while_they_are_written() {
+    let (from_here, to_there) = (directory(), directory());
+    let dtype: DType = "[('a', '<i4'), ('', '|V4'), ('b', '>f4')]".parse().unwrap();
+    let from = filled(new(&from_here, &dtype, &[7, 5], Order::F));
+    for descr in
+        ["[('a', '>i4'), ('', '|V4'), ('b', '>f4')]", "[('a', '<i8'), ('b', '<f8'), ('', '|V3')]"]
+    {
+        let dtype: DType = descr.parse().unwrap();
+        let casting = Casting::SameValue;
+        let mut expected = MappedArray::anonymous(&dtype, from.shape()).unwrap();
+        expected.dyn_view_mut().unwrap().assign_as(&from.dyn_view().unwrap(), casting).unwrap();
+        for order in [Order::C, Order::F] {
+            let mut to = new(&to_there, &dtype, from.shape(), order);
+            to.write_array(&from, casting, |_| {}).unwrap();
+            let (to, expected) = (to.dyn_view().unwrap(), expected.dyn_view().unwrap());
+            assert!(to.iter().eq(expected.iter()), "{descr} {order:?}");
+        }
+    }
+    let mut to = new(&to_there, &"[('a', '<i4')]".parse().unwrap(), from.shape(), Order::C);
+    let error = to.write_array(&from, Casting::Unsafe, |_| panic!("written")).unwrap_err();
+    assert_eq!(error.kind(), npymap::ErrorKind::WrongDType);
+}
+
+#[test]
+fn a_value_that_cannot_be_cast_is_an_error_about_the_array_it_is_in() {
+    let (from_here, to_there) = (directory(), directory());
+    let path = from_here.path().join("from.npy");
+    let mut array = create(&path, "<f4", &[2, 3], &CreateOptions::new()).unwrap();
+    array.write_elements(&[1, 1], &[2.5_f32]).unwrap();
+    drop(array);
+    let from = open(&path).unwrap();
+    for order in [Order::C, Order::F] {
+        let mut to = new(&to_there, &"<i2".parse().unwrap(), from.shape(), order);
+        let error = to.write_array(&from, Casting::Safe, |_| panic!("written")).unwrap_err();
+        assert_eq!(error.kind(), npymap::ErrorKind::WrongDType);
+        let error = to.write_array(&from, Casting::SameValue, |_| {}).unwrap_err();
+        assert_eq!(error.kind(), npymap::ErrorKind::InvalidValue);
+        assert!(error.to_string().contains("from.npy: 2.5: expected"), "{error}");
     }
 }

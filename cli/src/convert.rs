@@ -6,10 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use npymap::npz::Compression;
 use npymap::ten::TenWriteOptions;
-use npymap::{
-    ByteOrder, DType, ErrorKind, MappedArray, MappedArrayMut, Order, element::Casting,
-    npy::MAX_HEADER_LEN,
-};
+use npymap::{ByteOrder, DType, ErrorKind, Order, element::Casting, npy::MAX_HEADER_LEN};
 
 use crate::archive_output::{self as outputs, MemberOptions as Stored};
 use crate::array_path::ArrayPath as Place;
@@ -18,8 +15,8 @@ use crate::error::CliError as Failure;
 use crate::inputs::Inputs;
 use crate::new_file::{NewFileArgs as Made, OrderArg as Axes};
 use crate::output_format::OutputFormat as Written;
+use crate::platform;
 use crate::progress::Progress;
-use crate::{cast, platform};
 
 /// Stores arrays another way: format, dtype, order of axes, byte order,
 /// version.
@@ -41,8 +38,9 @@ Examples:
   npymap convert batch.ten batch.npz
   npymap convert doubles.npy singles.npy --dtype f4 --force
 
-What is sparse stays so, but for --dtype. With --dtype structs go field by field, by position. A value that would become
-another one ends it, and nothing is left of OUT, unless --force allows that.
+A sparse IN makes a sparse OUT. With --dtype, structs are cast field by field,
+by position. A value that would change is an error, and no OUT is made, unless
+--force allows it.
 
 Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
 usage.")]
@@ -169,34 +167,29 @@ impl Convert {
         let is_sparse = from.path().is_some_and(platform::is_sparse);
         let options = self.made.options(order).sparse(is_sparse);
         let mut array = draft.array(&dtype, from.shape(), &options)?;
-        if self.dtype.is_some() {
-            return self.cast(&from, array);
-        }
-        let mut progress = Progress::new(from.nbytes());
+        let casting = if self.dtype.is_some() { self.casting() } else { Casting::Equiv };
+        let mut progress = Progress::new(array.nbytes());
         let done = |bytes| progress.add(bytes);
         let written = if is_sparse {
-            array.write_array_over_zeros(&from, done)
+            array.write_array_over_zeros(&from, casting, done)
         } else {
-            array.write_array(&from, done)
+            array.write_array(&from, casting, done)
         };
-        written.and_then(|()| array.close()).map_err(Failure::at(&self.output))
+        written.map_err(|error| self.not_written(error))?;
+        array.close().map_err(Failure::at(&self.output))
     }
 
-    /// Fills the new array with the elements as its dtype.
-    fn cast(&self, from: &MappedArray, array: MappedArrayMut) -> Result<(), Failure> {
-        let mut array = array;
-        let mut progress = Progress::new(from.nbytes());
-        let filled = from.dyn_view().and_then(|from| {
-            let mut to = array.dyn_view_mut()?;
-            cast::copy(&from, &mut to, self.casting(), &mut |bytes| progress.add(bytes))
-        });
-        filled.map_err(|error| match error.kind() {
+    /// Why the elements could not be written.
+    fn not_written(&self, error: npymap::Error) -> Failure {
+        match error.kind() {
             ErrorKind::InvalidValue if !self.force => {
                 Failure::Changed { path: self.input.name().to_owned(), error }
             }
-            _ => Failure::at(self.input.name())(error),
-        })?;
-        array.close().map_err(Failure::at(&self.output))
+            ErrorKind::InvalidValue | ErrorKind::InvalidInput | ErrorKind::WrongDType => {
+                Failure::at(self.input.name())(error)
+            }
+            _ => Failure::at(&self.output)(error),
+        }
     }
 
     fn casting(&self) -> Casting {

@@ -5,14 +5,15 @@ use std::ops::Range;
 
 use super::{MappedArray, MappedArrayMut};
 use crate::dtype::literal::tuple;
-use crate::dtype::{ByteOrder, DType};
-use crate::element::cast::{Casting, check_cast};
+use crate::dtype::{ByteOrder, DType, Kind};
+use crate::element::cast::Casting;
 use crate::element::recode::Recoding;
 use crate::error::invariant::{IN_BUFFER, Invariant, elements};
-use crate::error::{DTypeError, Result, ShapeError};
+use crate::error::{Result, ShapeError};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
-use crate::view::DynView;
+use crate::layout::{Layout, Order};
+use crate::view::{DynView, check_assign};
 
 /// The longest write when both arrays are in one order, in bytes.
 const BLOCK: usize = 8 << 20;
@@ -25,29 +26,34 @@ const TILE: usize = 64 << 20;
 const PAGE: usize = 4096;
 
 impl MappedArrayMut {
-    /// Writes all elements of another array to this one's file: of the same
-    /// shape and dtype, but in any memory order and byte order, and of any
-    /// size.
+    /// Writes all elements of another array of the same shape to this one's
+    /// file. The arrays may be in different memory orders and of any size, and
+    /// `from` may have any dtype that `casting` allows:
+    /// [`Casting::Equiv`] only lets the byte orders differ.
     ///
-    /// It goes tile by tile, by writes at their places, so each page of either
-    /// file is read or written once or twice, where stores through a map that
-    /// memory has no room for write pages many times. Elements stay what they
-    /// are byte for byte, padding too.
+    /// Elements are copied tile by tile with positioned writes, so each page of
+    /// either file is read or written once or twice. Stores through a map would
+    /// write pages many times if the file is larger than memory.
+    ///
+    /// Elements that differ in byte order at most are copied byte for byte,
+    /// including padding. Others are cast as by
+    /// [`assign_as`](crate::ViewMut::assign_as), and their padding becomes zeros.
     ///
     /// `done` is called with the number of bytes after each write.
     ///
     /// # Errors
     ///
     /// Before anything is written: [`WrongShape`](crate::ErrorKind::WrongShape)
-    /// for another shape, [`WrongDType`](crate::ErrorKind::WrongDType) for
-    /// another dtype, and [`InvalidInput`](crate::ErrorKind::InvalidInput) as
-    /// for [`write_elements`](MappedArray::write_elements). After that
-    /// [`Io`](crate::ErrorKind::Io).
+    /// for another shape, [`WrongDType`](crate::ErrorKind::WrongDType) for a cast
+    /// that is not allowed, and [`InvalidInput`](crate::ErrorKind::InvalidInput)
+    /// as for [`write_elements`](MappedArray::write_elements). After that
+    /// [`Io`](crate::ErrorKind::Io), and the errors of
+    /// [`assign_as`](crate::ViewMut::assign_as) for values that cannot be cast.
     ///
     /// # Examples
     ///
     /// ```
-    /// use npymap::{CreateOptions, MappedArray, Order};
+    /// use npymap::{CreateOptions, MappedArray, Order, element::Casting};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("columns.npy");
@@ -58,20 +64,24 @@ impl MappedArrayMut {
     /// let mut columns = unsafe {
     ///     MappedArray::create(&path, penguins.dtype(), penguins.shape(), &options)?
     /// };
-    /// columns.write_array(&penguins, |_| {})?;
+    /// columns.write_array(&penguins, Casting::Equiv, |_| {})?;
     /// assert_eq!(columns.view::<f64>()?.at([341, 3]), 3775.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn write_array(&mut self, from: &MappedArray, done: impl FnMut(usize)) -> Result<()> {
-        let all = iter::once(0..from.nbytes()).collect();
-        self.write_ranges(from, all, Zeros::Written, done)
+    pub fn write_array(
+        &mut self,
+        from: &MappedArray,
+        casting: Casting,
+        done: impl FnMut(usize),
+    ) -> Result<()> {
+        self.write_tiles(from, casting, Zeros::Written, done)
     }
 
-    /// As [`write_array`](MappedArray::write_array), to an array of zeros, as
-    /// new ones are: holes of `from` (see
-    /// [`stored_ranges`](MappedArray::stored_ranges)) are not read, and pages of
-    /// zeros are not written. So what is sparse stays so, if this array was
-    /// [created sparse](crate::CreateOptions::sparse).
+    /// Does the same as [`write_array`](MappedArray::write_array) for an array
+    /// that is all zeros, as new ones are: holes of `from` (see
+    /// [`stored_ranges`](MappedArray::stored_ranges)) are not read where zeros
+    /// stay zeros, and pages of zeros are not written. A sparse file stays
+    /// sparse if this array was [created sparse](crate::CreateOptions::sparse).
     ///
     /// # Errors
     ///
@@ -79,49 +89,90 @@ impl MappedArrayMut {
     pub fn write_array_over_zeros(
         &mut self,
         from: &MappedArray,
+        casting: Casting,
         done: impl FnMut(usize),
     ) -> Result<()> {
-        // Where holes are not known, all is read.
-        let stored =
-            from.stored_ranges().unwrap_or_else(|_| iter::once(0..from.nbytes()).collect());
-        self.write_ranges(from, stored, Zeros::LeftOut, done)
+        self.write_tiles(from, casting, Zeros::LeftOut, done)
     }
 
-    fn write_ranges(
+    fn write_tiles(
         &mut self,
         from: &MappedArray,
-        stored: Vec<Range<usize>>,
+        casting: Casting,
         zeros: Zeros,
         done: impl FnMut(usize),
     ) -> Result<()> {
-        let order = self.origin.named(self.byte_order_for(from))?;
+        let conversion = self.origin.named(self.conversion_of(from, casting))?;
         self.origin.named(self.data.check_writable())?;
-        let recode = Recoding::new(from.dtype(), order, false);
-        let mut writer = Writer { to: self, recode, stored, zeros, buffer: Vec::new(), done };
-        let written = from.dyn_view().and_then(|view| writer.write(&view));
-        self.origin.named(written)
+        // Everything is read if the holes are not known.
+        let stored = match zeros {
+            Zeros::LeftOut if conversion.keeps_zeros(from.dtype()) => from.stored_ranges().ok(),
+            _ => None,
+        };
+        let buffer = Vec::new();
+        Writer { to: self, from, conversion, stored, zeros, buffer, done }.write()
     }
 
-    /// The byte order that makes the other dtype this one.
-    fn byte_order_for(&self, from: &MappedArray) -> Result<Option<ByteOrder>> {
+    /// How elements of the other array become elements of this one.
+    fn conversion_of(&self, from: &MappedArray, casting: Casting) -> Result<Conversion> {
         if from.shape() != self.shape() {
             let (from, to) = (tuple(from.shape()), tuple(self.shape()));
             return Err(ShapeError::Broadcast { from, to }.into());
         }
         let (own, other) = (self.dtype(), from.dtype());
-        let becomes = |order: &ByteOrder| other.with_byte_order(*order) == *own;
-        match [ByteOrder::Little, ByteOrder::Big].into_iter().find(becomes) {
-            _ if own == other => Ok(None),
-            Some(order) => Ok(Some(order)),
-            None => check_cast(other, own, Casting::Equiv).and_then(|()| Err(refused(other, own))),
+        if own == other {
+            return Ok(Conversion::Recode(Recoding::new(other, None, false)));
+        }
+        check_assign(other, own, casting)?;
+        let mut orders = [ByteOrder::Little, ByteOrder::Big].into_iter();
+        Ok(match orders.find(|&order| other.with_byte_order(order) == *own) {
+            Some(order) => Conversion::Recode(Recoding::new(other, Some(order), false)),
+            None => Conversion::Cast(own.clone(), casting),
+        })
+    }
+}
+
+/// How elements are converted.
+enum Conversion {
+    /// Their bytes stay the same, or numbers change their byte order.
+    Recode(Recoding),
+    /// They become elements of another dtype.
+    Cast(DType, Casting),
+}
+
+impl Conversion {
+    /// Whether elements of zero bytes are converted to elements of zero bytes.
+    fn keeps_zeros(&self, from: &DType) -> bool {
+        match self {
+            Conversion::Recode(_) => true,
+            Conversion::Cast(to, _) => is_number(from) && is_number(to),
+        }
+    }
+
+    /// Fills `buffer` with the converted elements of `from`, in C order.
+    fn convert(&self, from: &DynView<'_>, buffer: &mut Vec<u8>) -> Result<()> {
+        match self {
+            Conversion::Recode(recode) => {
+                buffer.resize(from.len() * recode.format.size, 0);
+                from.copy_recoded(recode, buffer);
+                Ok(())
+            }
+            Conversion::Cast(dtype, casting) => {
+                // Casts leave padding as it is.
+                buffer.clear();
+                buffer.resize(from.len() * dtype.itemsize(), 0);
+                let layout = Layout::new(dtype.clone(), from.shape(), Order::C, 0)?;
+                let mut tile = MappedArray::from_parts(buffer.as_mut_slice(), layout)?;
+                tile.dyn_view_mut()?.assign_as(from, *casting)
+            }
         }
     }
 }
 
-fn refused(from: &DType, to: &DType) -> crate::error::Error {
-    let (from, to) = (from.to_string(), to.to_string());
-    let works = "use `assign_as`".to_owned();
-    DTypeError::Cast { from, to, casting: Casting::Equiv.to_string(), works }.into()
+/// Whether elements are numbers, so that zero bytes are the number 0. As text
+/// that is "0".
+fn is_number(dtype: &DType) -> bool {
+    matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
 }
 
 /// Whether pages of zeros are written.
@@ -133,39 +184,37 @@ enum Zeros {
 
 struct Writer<'a, F> {
     to: &'a mut MappedArrayMut,
-    recode: Recoding,
-    /// Ranges from the first element on.
-    stored: Vec<Range<usize>>,
+    from: &'a MappedArray,
+    conversion: Conversion,
+    /// The bytes of `from`, counted from its first element, that are not in
+    /// holes; `None` if all are read.
+    stored: Option<Vec<Range<usize>>>,
     zeros: Zeros,
     buffer: Vec<u8>,
     done: F,
 }
 
 impl<F: FnMut(usize)> Writer<'_, F> {
-    fn write(&mut self, from: &DynView<'_>) -> Result<()> {
-        if from.is_empty() || self.recode.format.size == 0 {
+    fn write(&mut self) -> Result<()> {
+        let from = self.from.dyn_view()?;
+        let (size, to_size) = (from.itemsize(), self.to.dtype().itemsize());
+        if from.is_empty() || to_size == 0 {
             return Ok(());
         }
         let to = self.to.place.layout.geometry();
         let axes = to.order_of_memory();
         let (to, from_geometry) = (to.permuted(&axes)?, from.geometry().permuted(&axes)?);
-        let size = self.recode.format.size;
-        if from_geometry.is_contiguous(size) && to.is_contiguous(size) {
-            let start = to.span(size).start;
-            return self.write_in_order(from, from_geometry.span(size), start);
+        let is_in_order = from_geometry.is_contiguous(size) && to.is_contiguous(to_size);
+        if is_in_order && size > 0 {
+            let start = to.span(to_size).start;
+            return self.write_in_order(&from, from_geometry.span(size), start);
         }
-        let tile = tile(&from_geometry, (TILE / size).max(1));
+        let tile = tile(&from_geometry, (TILE / size.max(to_size)).max(1));
         let mut index = vec![0; tile.len()];
         loop {
-            let cut = |geometry: &Geometry| {
-                let axes = index.iter().zip(&tile).zip(&from_geometry.shape).enumerate();
-                axes.fold(geometry.clone(), |part, (axis, ((&at, &len), &dim))| {
-                    part.axis_range(axis, at, len.min(dim - at))
-                })
-            };
-            let part =
-                DynView::from_parts(from.raw_bytes(), cut(&from_geometry), from.dtype().clone());
-            self.write_tile(&part, &cut(&to), from_geometry.offset)?;
+            let from_part = cut(&from_geometry, &index, &tile);
+            let part = DynView::from_parts(from.raw_bytes(), from_part, from.dtype().clone());
+            self.write_tile(&part, &cut(&to, &index, &tile), from_geometry.offset)?;
             if !advance(&mut index, &tile, &from_geometry.shape) {
                 return Ok(());
             }
@@ -179,26 +228,27 @@ impl<F: FnMut(usize)> Writer<'_, F> {
         span: Range<usize>,
         start: usize,
     ) -> Result<()> {
-        let size = self.recode.format.size;
-        let bytes = elements(from.raw_bytes(), span);
-        let block = (BLOCK / size).max(1) * size;
+        let (size, to_size) = (from.itemsize(), self.to.dtype().itemsize());
+        let (offset, bytes) = (span.start, elements(from.raw_bytes(), span));
+        let block = (BLOCK / size.max(to_size)).max(1) * size;
+        let all = || iter::once(0..bytes.len()).collect();
         let mut copied = 0;
-        for range in std::mem::take(&mut self.stored) {
+        for range in self.stored.take().unwrap_or_else(all) {
             // Elements are written whole, and none twice.
             let first = (range.start / size * size).max(copied);
             let end = range.end.next_multiple_of(size).min(bytes.len());
             for at in (first..end).step_by(block) {
-                let part = bytes.get(at..end.min(at + block)).invariant(IN_BUFFER);
-                if self.recode.is_identity() {
-                    self.put(start + at, part)?;
-                } else {
-                    let mut buffer = std::mem::take(&mut self.buffer);
-                    buffer.resize(part.len(), 0);
-                    crate::kernel::copy(self.recode.format, part, size, &mut buffer);
-                    self.recode.finish(&mut buffer);
-                    self.put(start + at, &buffer)?;
-                    self.buffer = buffer;
+                let len = block.min(end - at);
+                let to = start + at / size * to_size;
+                if matches!(&self.conversion, Conversion::Recode(recode) if recode.is_identity()) {
+                    self.put(to, bytes.get(at..at + len).invariant(IN_BUFFER))?;
+                    continue;
                 }
+                let part = Geometry::line(offset + at, len / size, size);
+                let part = DynView::from_parts(from.raw_bytes(), part, from.dtype().clone());
+                let converted = self.convert(&part)?;
+                self.put(to, &converted)?;
+                self.buffer = converted;
             }
             copied = end.max(copied);
         }
@@ -206,32 +256,37 @@ impl<F: FnMut(usize)> Writer<'_, F> {
     }
 
     fn write_tile(&mut self, from: &DynView<'_>, to: &Geometry, first: usize) -> Result<()> {
-        let size = self.recode.format.size;
-        if self.zeros == Zeros::LeftOut && !self.has_bytes(from.geometry(), first) {
-            (self.done)(from.len() * size);
+        let to_size = self.to.dtype().itemsize();
+        if !self.has_bytes(from, first) {
+            (self.done)(from.len() * to_size);
             return Ok(());
         }
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.resize(from.len() * size, 0);
-        from.copy_recoded(&self.recode, &mut buffer);
-        let mut rest = buffer.as_slice();
-        for (start, len) in to.byte_runs(size) {
+        let converted = self.convert(from)?;
+        let mut rest = converted.as_slice();
+        for (start, len) in to.byte_runs(to_size) {
             let (own, after) = rest.split_at(len);
             self.put(start, own)?;
             rest = after;
         }
-        self.buffer = buffer;
+        self.buffer = converted;
         Ok(())
     }
 
+    /// Converts elements in the buffer, which is to be put back after use.
+    fn convert(&mut self, from: &DynView<'_>) -> Result<Vec<u8>> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        self.from.origin.named(self.conversion.convert(from, &mut buffer))?;
+        Ok(buffer)
+    }
+
     /// True unless all elements of a tile are in holes.
-    fn has_bytes(&self, tile: &Geometry, first: usize) -> bool {
+    fn has_bytes(&self, tile: &DynView<'_>, first: usize) -> bool {
+        let Some(stored) = &self.stored else { return true };
         // Runs in the order of memory are as long as can be.
-        let size = self.recode.format.size;
-        tile.memory_order().byte_runs(size).any(|(start, len)| {
+        tile.geometry().memory_order().byte_runs(tile.itemsize()).any(|(start, len)| {
             let run = start - first..start - first + len;
-            let next = self.stored.partition_point(|range| range.end <= run.start);
-            self.stored.get(next).is_some_and(|range| range.start < run.end)
+            let next = stored.partition_point(|range| range.end <= run.start);
+            stored.get(next).is_some_and(|range| range.start < run.end)
         })
     }
 
@@ -239,10 +294,15 @@ impl<F: FnMut(usize)> Writer<'_, F> {
     /// out.
     fn put(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
         (self.done)(bytes.len());
-        if self.zeros == Zeros::Written {
-            return self.to.data.write(at, bytes);
-        }
-        let is_zero = |page: &[u8]| page.iter().all(|&byte| byte == 0);
+        let written = match self.zeros {
+            Zeros::Written => self.to.data.write(at, bytes),
+            Zeros::LeftOut => self.put_pages(at, bytes),
+        };
+        self.to.origin.named(written)
+    }
+
+    /// Writes the pages that are not all zeros.
+    fn put_pages(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
         let pages: Vec<_> = bytes.chunks(PAGE).enumerate().collect();
         for pages in pages.chunk_by(|(_, a), (_, b)| !is_zero(a) && !is_zero(b)) {
             let (Some((first, page)), len) =
@@ -252,13 +312,24 @@ impl<F: FnMut(usize)> Writer<'_, F> {
             };
             if !is_zero(page) {
                 let start = first * PAGE;
-                self.to
-                    .data
-                    .write(at + start, bytes.get(start..start + len).invariant(IN_BUFFER))?;
+                let part = bytes.get(start..start + len).invariant(IN_BUFFER);
+                self.to.data.write(at + start, part)?;
             }
         }
         Ok(())
     }
+}
+
+fn is_zero(page: &[u8]) -> bool {
+    page.iter().all(|&byte| byte == 0)
+}
+
+/// The tile at `index`, shorter at the end of an axis.
+fn cut(geometry: &Geometry, index: &[usize], tile: &[usize]) -> Geometry {
+    let axes = index.iter().zip(tile).zip(&geometry.shape).enumerate();
+    axes.fold(geometry.clone(), |part, (axis, ((&at, &len), &dim))| {
+        part.axis_range(axis, at, len.min(dim - at))
+    })
 }
 
 /// The shape of tiles of at most `elements`, the last axis being the fastest

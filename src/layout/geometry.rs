@@ -27,6 +27,12 @@ struct Axis {
 }
 
 impl Geometry {
+    /// One axis of `len` elements without gaps, from a byte on.
+    pub(crate) fn line(offset: usize, len: usize, itemsize: usize) -> Geometry {
+        let axis = Axis { dim: len, stride: signed(itemsize) };
+        Geometry::from_axes(offset, std::iter::once(axis))
+    }
+
     pub(crate) fn ndim(&self) -> usize {
         self.shape.len()
     }

@@ -47,8 +47,7 @@ impl ViewMut<'_, Value> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn assign_as(&mut self, from: &DynView<'_>, casting: Casting) -> Result<()> {
-        check_cast(from.dtype(), self.dtype(), casting)?;
-        is_there(from.dtype(), self.dtype(), casting)?;
+        check_assign(from.dtype(), self.dtype(), casting)?;
         let from = from.broadcast(self.shape())?;
         // Elements of no bytes there may be more of than anybody can wait for.
         if self.is_empty() || self.codec.itemsize() == 0 {
@@ -57,6 +56,13 @@ impl ViewMut<'_, Value> {
         let (to, from) = joined(self.reborrow(), from);
         tiles(to, &from, casting)
     }
+}
+
+/// Rejects what [`assign_as`](ViewMut::assign_as) cannot cast, whatever the
+/// values.
+pub(crate) fn check_assign(from: &DType, to: &DType, casting: Casting) -> Result<()> {
+    check_cast(from, to, casting)?;
+    is_there(from, to, casting)
 }
 
 /// Refuses dtypes that no cast is written for.

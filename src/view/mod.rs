@@ -35,6 +35,7 @@ use crate::layout::Layout;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, element};
 
+pub(crate) use assign::check_assign;
 pub(crate) use axis_slices::AxisSlices;
 pub use blocks::Blocks;
 pub use byte_blocks::ByteBlocks;

@@ -182,7 +182,9 @@ fn holes_stay_holes() {
     let (from, to) = (path("sparse.npy"), path("copy.npy"));
     printed(["create", &from, "--shape", "(7000, 14000)", "--dtype", "<f4", "--sparse"]);
     printed(["set", &from, "3000, 5000", "2.5"]);
-    for options in [&[][..], &["--order", "F"], &["--byte-order", "big"], &["--version", "3"]] {
+    let plain = [&[][..], &["--order", "F"], &["--byte-order", "big"], &["--version", "3"]];
+    let casts = [&["--dtype", "f8"][..], &["--dtype", ">f8", "--order", "F"]];
+    for options in plain.into_iter().chain(casts) {
         convert(&from, &to, options);
         assert!(fs::metadata(&to).unwrap().blocks() * 512 < 2 << 20, "{options:?}");
         assert_eq!(printed(["get", &to, "3000, 5000", "3000, 4999"]), "2.5\n0.0\n");
