@@ -228,7 +228,7 @@ fn unnamed(count: usize) -> Error {
     ArchiveError::misuse(format!("holds {count} members"), expected)
 }
 
-/// AxisSlices `name[inner]`.
+/// Parts `name[inner]`.
 #[cfg(feature = "tar")]
 fn in_brackets(name: &str) -> Option<(&str, &str)> {
     name.strip_suffix(']')?.rsplit_once('[')

@@ -294,7 +294,7 @@ fn fill_slice<T: Element>(
     if count == 0 || size == 0 {
         return Ok(count);
     }
-    let ranges = selected.ranges(BLOCK);
+    let ranges = selected.byte_ranges(BLOCK);
     if ranges.size_hint().0 > MOST_WRITES && !data.is_sparse()? {
         let bytes = data.as_mut();
         for range in ranges {

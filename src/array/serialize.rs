@@ -1,4 +1,5 @@
-//! AxisSlices of a [`Description`](crate::array::Description) for serde.
+//! Serde implementations for the fields of a
+//! [`Description`](crate::array::Description).
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};

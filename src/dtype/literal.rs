@@ -338,7 +338,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// AxisSlices a text at its first single quote, unless something before that has
+/// Parts a text at its first single quote, unless something before that has
 /// to be looked at.
 fn until_quote(text: &str) -> Option<(&str, &str)> {
     let plain = |&&byte: &&u8| byte != b'\'' && byte != b'\\' && byte >= b' ';

@@ -126,7 +126,7 @@ pub(crate) enum ShapeError {
         strides: String,
     },
 
-    /// AxisSlices whose bytes interleave can't be written apart.
+    /// Parts whose bytes interleave can't be written apart.
     #[error(
         "parts along axis {axis} of shape {shape} interleave in memory: part along the slowest axis"
     )]

@@ -113,7 +113,7 @@ impl Geometry {
         Geometry::from_axes(offset, parts)
     }
 
-    /// AxisSlices an axis in two at an index.
+    /// Splits an axis at an index.
     pub(crate) fn split_at(&self, axis: usize, index: usize) -> Result<(Geometry, Geometry)> {
         let Axis { dim, .. } = self.axis(axis)?;
         if index > dim {

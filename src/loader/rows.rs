@@ -189,7 +189,7 @@ impl Rows {
     /// Tells the system that a part is next. It may refuse to listen, which
     /// changes speed only.
     fn advise(&self, parts: &AxisSlices, row: usize) {
-        parts.ranges(row, |range| drop(self.map.advise(range, Advice::WillNeed)));
+        parts.for_each_range(row, |range| drop(self.map.advise(range, Advice::WillNeed)));
     }
 
     pub(super) fn named<T>(&self, result: Result<T>) -> Result<T> {
@@ -232,7 +232,7 @@ impl Gather for Rows {
 
 row_source!(Rows, "See [`MappedArray::rows`](crate::MappedArray::rows).");
 
-/// AxisSlices that are there.
+/// Parts that are there.
 struct Wanted {
     parts: AxisSlices,
     rows: Vec<usize>,
@@ -254,7 +254,7 @@ where
     fn touch(&self, at: usize) {
         let bytes = self.own.map.as_ref();
         if let Some((parts, row)) = (self.part)(at) {
-            parts.ranges(row, |range| {
+            parts.for_each_range(row, |range| {
                 black_box(bytes.get(range.start).copied());
             });
         }

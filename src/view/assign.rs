@@ -1,6 +1,6 @@
 //! Stores elements of one dtype into elements of another.
 
-use super::cast::changed;
+use super::cast::value_changed;
 use super::{DynView, DynViewMut, View, ViewMut};
 use crate::dtype::{DType, Kind};
 use crate::element::cast::{Casting, Number, WideNumber, check_cast, is_same_value};
@@ -221,7 +221,7 @@ fn copy(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
     let turned = to.dtype() != from.dtype() && to.dtype().kind() != Kind::Void;
     let elements = from.element_bytes().collect::<Vec<_>>();
     let mut elements = elements.into_iter();
-    to.in_c_order(|dtype, bytes| {
+    to.try_for_each_in_c_order(|dtype, bytes| {
         let element = elements.next().invariant(PAIRED);
         let mut cut = element.iter().skip(bytes.len());
         if casting == Casting::SameValue && cut.any(|&byte| byte != 0) {
@@ -268,7 +268,7 @@ fn numbers(to: DynViewMut<'_>, values: &[WideNumber], casting: Casting) -> Resul
 fn kept<T: Number>(value: WideNumber, exact: bool, dtype: &DType) -> Result<T> {
     let cast = T::narrow(value);
     if exact && !is_same_value(value, cast.widen()) {
-        Err(changed(&value, dtype))
+        Err(value_changed(&value, dtype))
     } else {
         Ok(cast)
     }
@@ -313,7 +313,7 @@ fn text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
     let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| points(&other, e)).collect();
     let mut elements = elements.into_iter();
     let width = if own.kind() == Kind::Unicode { 4 } else { 1 };
-    to.in_c_order(|_, bytes| {
+    to.try_for_each_in_c_order(|_, bytes| {
         let points = elements.next().invariant(PAIRED);
         let refused = |expected: String| {
             let shown: String = points.iter().filter_map(|&p| char::from_u32(p)).collect();
@@ -349,7 +349,7 @@ fn parsed(to: &mut DynViewMut<'_>, from: &DynView<'_>) -> Result<()> {
     let other = from.dtype().clone();
     let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| points(&other, e)).collect();
     let mut elements = elements.into_iter();
-    to.in_c_order(|dtype, bytes| {
+    to.try_for_each_in_c_order(|dtype, bytes| {
         let points = elements.next().invariant(PAIRED);
         let text: String = points.iter().filter_map(|&point| char::from_u32(point)).collect();
         Value::parse(&text, dtype)?.encode(dtype, bytes)
@@ -360,7 +360,7 @@ fn parsed(to: &mut DynViewMut<'_>, from: &DynView<'_>) -> Result<()> {
 fn printed(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let exact = casting == Casting::SameValue;
     let mut values = from.to_vec().into_iter();
-    to.in_c_order(|dtype, bytes| {
+    to.try_for_each_in_c_order(|dtype, bytes| {
         let text = values.next().invariant(PAIRED).to_string();
         let width = if dtype.kind() == Kind::Unicode { 4 } else { 1 };
         if exact && text.len() > bytes.len() / width {

@@ -1,4 +1,4 @@
-//! AxisSlices of one axis in any order: rows, and windows of several rows.
+//! Slices along one axis, by index: rows, and windows of several rows.
 
 use std::ops::Range;
 
@@ -11,50 +11,50 @@ use crate::kernel;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, advance};
 
-/// Bytes of values converted at once, so that they stay in the first cache.
+/// The bytes of values that are converted at a time: they fit the L1 cache.
 const BLOCK: usize = 16 * 1024;
 
-/// Elements this far from each other are not on one page.
+/// Elements this far apart are on different pages.
 const PAGE: usize = 4096;
 
-/// How many parts before it is copied a part is fetched from memory.
-const FETCHED: usize = 4;
+/// How many slices ahead of the copy the CPU prefetches.
+const PREFETCHED: usize = 4;
 
-/// What stands at each index of an axis: elements at the same distances from
-/// the first of them.
+/// The slices of an array at each index of an axis. All have the same geometry,
+/// relative to their first byte.
 #[derive(Clone, Debug)]
 pub(crate) struct AxisSlices {
-    /// The first byte of the first part, and the bytes from one to the next.
+    /// The first byte of the first slice, and the bytes from one slice to the
+    /// next.
     start: usize,
     stride: isize,
-    /// How many parts there are.
+    /// The number of slices.
     pub(crate) count: usize,
-    /// The elements of a part, merged, from its first byte on.
+    /// The geometry of a slice, with axes merged.
     inner: Geometry,
-    /// How many these are, and the bytes of each.
+    /// The number of elements of a slice, and the size of each in bytes.
     pub(crate) len: usize,
     size: usize,
-    /// Whether they are one run of bytes.
+    /// Whether the elements of a slice are one run of bytes.
     is_run: bool,
 }
 
 impl AxisSlices {
-    /// The parts of an axis, `window` indices each; they may overlap. Of axes
-    /// before it, only the first index counts.
+    /// The windows of `window` indices along an axis, which overlap. Only the
+    /// first index of the axes before it is used.
     pub(crate) fn windows(
         geometry: &Geometry,
         axis: usize,
         window: usize,
         size: usize,
     ) -> Result<AxisSlices> {
-        let shape = || tuple(&geometry.shape);
         let (Some(&dim), Some(&stride)) = (geometry.shape.get(axis), geometry.strides.get(axis))
         else {
-            return Err(ShapeError::Axis { asked: axis, shape: shape() }.into());
+            return Err(ShapeError::Axis { asked: axis, shape: tuple(&geometry.shape) }.into());
         };
         let Some(before) = dim.checked_sub(window) else {
             let asked = format!("window of {window}");
-            return Err(ShapeError::Index { axis, asked, shape: shape() }.into());
+            return Err(ShapeError::Index { axis, asked, shape: tuple(&geometry.shape) }.into());
         };
         let (dims, strides) = (geometry.shape.iter(), geometry.strides.iter());
         let after = dims.zip(strides).skip(axis + 1);
@@ -74,63 +74,64 @@ impl AxisSlices {
         })
     }
 
-    /// The parts of an axis, one index each.
+    /// The slices at single indices of an axis.
     pub(crate) fn rows(geometry: &Geometry, axis: usize, size: usize) -> Result<AxisSlices> {
         let dim = geometry.shape.get(axis).copied().unwrap_or(1);
-        let parts = AxisSlices::windows(geometry, axis, dim.min(1), size)?;
-        Ok(AxisSlices { count: dim, ..parts })
+        let slices = AxisSlices::windows(geometry, axis, dim.min(1), size)?;
+        Ok(AxisSlices { count: dim, ..slices })
     }
 
-    /// The same parts, from another first byte on.
-    pub(crate) fn from(&self, start: usize) -> AxisSlices {
+    /// The same slices, starting at another byte.
+    pub(crate) fn with_start(&self, start: usize) -> AxisSlices {
         AxisSlices { start, ..self.clone() }
     }
 
-    /// Bytes of the elements of a part.
+    /// The bytes of the elements of a slice.
     pub(crate) fn nbytes(&self) -> usize {
         self.len * self.size
     }
 
-    fn at(&self, index: usize) -> usize {
+    /// The first byte of a slice.
+    fn start_of(&self, index: usize) -> usize {
         advance(self.start, index, self.stride)
     }
 
-    /// The bytes of a part, if its elements are one run.
+    /// The bytes of a slice whose elements are one run.
     #[inline]
     fn run<'b>(&self, bytes: &'b [u8], index: usize) -> Option<&'b [u8]> {
-        let start = self.at(index);
+        let start = self.start_of(index);
         bytes.get(start..start.wrapping_add(self.nbytes()))
     }
 
     fn runs(&self, index: usize) -> impl Iterator<Item = Run> + '_ {
-        let start = self.at(index);
+        let start = self.start_of(index);
         self.inner.runs().map(move |run| Run { start: start.wrapping_add(run.start), ..run })
     }
 
-    /// Where the bytes of a part lie: a range for each of its runs, or for each
-    /// element when these lie on different pages.
-    pub(crate) fn ranges(&self, index: usize, mut each: impl FnMut(Range<usize>)) {
+    /// Calls `f` with the byte ranges of a slice: one for each run, or one for
+    /// each element if the elements are on different pages.
+    pub(crate) fn for_each_range(&self, index: usize, mut f: impl FnMut(Range<usize>)) {
         for run in self.runs(index) {
-            let (run, _) = run.turned_forward();
+            let (run, _) = run.to_forward();
             let stride = run.stride.unsigned_abs();
             if stride >= PAGE {
                 for i in 0..run.count {
                     let start = advance(run.start, i, run.stride);
-                    each(start..start + self.size);
+                    f(start..start + self.size);
                 }
             } else if run.count > 0 {
-                each(run.start..run.start + (run.count - 1) * stride + self.size);
+                f(run.start..run.start + (run.count - 1) * stride + self.size);
             }
         }
     }
 
-    /// The indices, while the bytes of later ones are fetched.
-    fn fetched<'s>(
+    /// Yields the indices, and prefetches the slices at later ones.
+    fn prefetching<'s>(
         &'s self,
         bytes: &'s [u8],
         indices: &'s [usize],
     ) -> impl Iterator<Item = usize> + 's {
-        let later = indices.iter().skip(FETCHED).map(Some).chain(std::iter::repeat(None));
+        let later = indices.iter().skip(PREFETCHED).map(Some).chain(std::iter::repeat(None));
         indices.iter().zip(later).map(move |(&index, later)| {
             if let Some(later) = later.and_then(|&later| self.run(bytes, later)) {
                 kernel::prefetch(later);
@@ -139,8 +140,8 @@ impl AxisSlices {
         })
     }
 
-    /// Decodes parts over as many values as `out` has. There may be more
-    /// indices: they are next.
+    /// Decodes slices into `out` until it is full; surplus indices are only
+    /// prefetched.
     pub(crate) fn decode_over<T: Element>(
         &self,
         bytes: &[u8],
@@ -152,12 +153,12 @@ impl AxisSlices {
             return;
         }
         if self.is_run {
-            if let Some((part, to)) = T::fast_path().copy_target(codec, out) {
+            if let Some((format, to)) = T::fast_path().copy_target(codec, out) {
                 let places = to.chunks_exact_mut(self.nbytes());
-                for (to, from) in places.zip(self.fetched(bytes, indices)) {
+                for (to, from) in places.zip(self.prefetching(bytes, indices)) {
                     let Some(from) = self.run(bytes, from) else { continue };
-                    if part.swap {
-                        kernel::copy(part, from, self.size, to);
+                    if format.swap {
+                        kernel::copy(format, from, self.size, to);
                     } else {
                         to.copy_from_slice(from);
                     }
@@ -175,7 +176,7 @@ impl AxisSlices {
         }
     }
 
-    /// Decodes parts to the end of `out`.
+    /// Decodes slices and appends them to `out`.
     pub(crate) fn decode_onto<T: Element>(
         &self,
         bytes: &[u8],
@@ -188,8 +189,8 @@ impl AxisSlices {
         }
     }
 
-    /// Decodes parts block by block and converts them over as many values as
-    /// `out` has. There may be more indices: they are next.
+    /// Decodes slices block by block and converts them into `out` until it is
+    /// full; surplus indices are only prefetched.
     pub(crate) fn convert_over<T: Element + Copy, U>(
         &self,
         bytes: &[u8],
@@ -202,7 +203,7 @@ impl AxisSlices {
         let mut buffer = T::fast_path().zeros(room);
         let count = out.len() / self.len.max(1);
         let mut rest = out;
-        for mut run in self.fetched(bytes, indices).take(count).flat_map(|i| self.runs(i)) {
+        for mut run in self.prefetching(bytes, indices).take(count).flat_map(|i| self.runs(i)) {
             while run.count > 0 {
                 let block = Run { count: run.count.min(room), ..run };
                 let (own, after) = rest.split_at_mut(block.count);
@@ -215,12 +216,12 @@ impl AxisSlices {
                     kernel::convert(&values, own, &convert);
                 }
                 rest = after;
-                run = run.after(block.count);
+                run = run.skip(block.count);
             }
         }
     }
 
-    /// Copies the bytes of parts as they are stored, elements in C order.
+    /// Copies the bytes of slices as they are stored, with elements in C order.
     pub(crate) fn copy(&self, bytes: &[u8], indices: &[usize], out: &mut [u8]) {
         if self.size == 0 {
             return;

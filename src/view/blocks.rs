@@ -1,4 +1,4 @@
-//! Runs of elements in the order of memory.
+//! Blocks of elements in memory order.
 
 use std::fmt;
 
@@ -7,15 +7,17 @@ use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, decode_onto, decode_over};
 use crate::layout::geometry::Geometry;
 
-/// What is decoded at once, so that it stays in the first cache.
+/// The size of the buffer that elements are decoded into, in bytes: it fits the
+/// L1 cache.
 const BLOCK: usize = 16 * 1024;
 
-/// All elements of a view in runs, in the order of memory.
+/// All elements of a view in blocks, in memory order; made by
+/// [`View::blocks`].
 ///
-/// Runs are lent where they lie when the elements are exactly `T` and
-/// aligned, and are then as long as they lie together; else they are decoded
-/// into one buffer of 16 KiB. A loop over a foreign byte order runs about as
-/// fast as over the native one.
+/// If the elements are stored exactly as `T` and aligned, a block is a reference
+/// to a whole contiguous run of them. Otherwise elements are decoded into a
+/// buffer of 16 KiB. A loop over a foreign byte order is about as fast as over
+/// the native one.
 ///
 /// # Examples
 ///
@@ -34,13 +36,13 @@ pub struct Blocks<'v, T: Element> {
     bytes: &'v [u8],
     codec: &'v T::Codec,
     geometry: Geometry,
-    /// What is left of the current run.
+    /// The rest of the current run.
     run: Run,
-    /// The number of the run after it.
+    /// The number of the next run.
     next: usize,
     left: usize,
     buffer: Vec<T>,
-    /// Whether values are written over those of the last block.
+    /// Whether the values of the last block are overwritten rather than dropped.
     is_reused: bool,
 }
 
@@ -61,11 +63,11 @@ impl<'v, T: Element> Blocks<'v, T> {
         }
     }
 
-    /// The next run; `None` when all elements were lent.
-    #[expect(clippy::should_implement_trait, reason = "what it returns borrows from it")]
+    /// Returns the next block; `None` after the last.
+    #[expect(clippy::should_implement_trait, reason = "the block borrows from the iterator")]
     pub fn next(&mut self) -> Option<&[T]> {
         let size = T::itemsize(self.codec);
-        let run = self.current()?;
+        let run = self.current_run()?;
         if let Some((bytes, stride)) = run.forward(self.bytes, size) {
             if stride == size && run.count * size >= BLOCK.min(self.left * size) {
                 if let Some(block) = T::fast_path().borrow(self.codec, bytes) {
@@ -84,21 +86,21 @@ impl<'v, T: Element> Blocks<'v, T> {
         }
         let mut filled = 0;
         while filled < room {
-            let Some(run) = self.current() else { break };
-            let part = Run { count: run.count.min(room - filled), ..run };
-            match self.buffer.get_mut(filled..filled + part.count) {
-                Some(over) => part.decode_over(self.bytes, self.codec, over),
-                None => part.decode_onto(self.bytes, self.codec, &mut self.buffer),
+            let Some(run) = self.current_run() else { break };
+            let piece = Run { count: run.count.min(room - filled), ..run };
+            match self.buffer.get_mut(filled..filled + piece.count) {
+                Some(over) => piece.decode_over(self.bytes, self.codec, over),
+                None => piece.decode_onto(self.bytes, self.codec, &mut self.buffer),
             }
-            self.run = run.after(part.count);
-            self.left -= part.count;
-            filled += part.count;
+            self.run = run.skip(piece.count);
+            self.left -= piece.count;
+            filled += piece.count;
         }
         self.buffer.get(..filled)
     }
 
-    /// What is left of the current run, or the next one.
-    fn current(&mut self) -> Option<Run> {
+    /// Returns the rest of the current run, or the next one.
+    fn current_run(&mut self) -> Option<Run> {
         if self.left == 0 {
             return None;
         }
@@ -111,7 +113,7 @@ impl<'v, T: Element> Blocks<'v, T> {
 }
 
 impl Run {
-    /// Decodes the run's elements to the end of `out`.
+    /// Decodes the run's elements and appends them to `out`.
     pub(super) fn decode_onto<T: Element>(self, bytes: &[u8], codec: &T::Codec, out: &mut Vec<T>) {
         let size = T::itemsize(codec);
         match self.forward(bytes, size) {
@@ -120,10 +122,10 @@ impl Run {
         }
     }
 
-    /// Decodes the run's elements over as many values.
+    /// Decodes the run's elements into `out`, which has the same length.
     pub(super) fn decode_over<T: Element>(self, bytes: &[u8], codec: &T::Codec, out: &mut [T]) {
         let size = T::itemsize(codec);
-        let (forward, turned) = self.turned_forward();
+        let (forward, turned) = self.to_forward();
         if let Some((bytes, stride)) = forward.forward(bytes, size) {
             decode_over(codec, bytes, stride, out);
             if turned {

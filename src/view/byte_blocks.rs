@@ -1,4 +1,4 @@
-//! The bytes of all elements in C order, a block at a time.
+//! The bytes of all elements in C order, one block at a time.
 
 use super::{DynView, planes};
 use crate::dtype::ByteOrder;
@@ -8,12 +8,11 @@ use crate::kernel;
 /// The longest block, in bytes, unless a single element is longer.
 const BLOCK: usize = 8 << 20;
 
-/// The bytes of all elements of a view in C order, a block at a time, for
-/// writing, sending or hashing them; made by [`DynView::byte_blocks`].
+/// The bytes of all elements of a view in C order, one block at a time, to
+/// write, send or hash them; made by [`DynView::byte_blocks`].
 ///
-/// Arrays larger than memory pass through. Elements stay what they are, text
-/// that is not valid included; what may change is the byte order of their
-/// numbers, and padding.
+/// The array may be larger than memory. Bytes are copied unchanged, including
+/// those of invalid text, except for byte order and padding if requested.
 #[derive(Clone, Debug)]
 pub struct ByteBlocks<'a> {
     view: DynView<'a>,
@@ -22,8 +21,8 @@ pub struct ByteBlocks<'a> {
 }
 
 impl<'a> DynView<'a> {
-    /// The bytes of all elements in C order, a block at a time. For Fortran
-    /// order, take those of [`t`](crate::View::t).
+    /// Returns the bytes of all elements in C order, one block at a time. For
+    /// Fortran order, call this on [`t`](crate::View::t).
     ///
     /// # Examples
     ///
@@ -45,7 +44,7 @@ impl<'a> DynView<'a> {
         ByteBlocks { view: self.clone(), byte_order: None, zero_padding: false }
     }
 
-    /// Copies all elements in C order.
+    /// Copies the bytes of all elements in C order, recoded.
     pub(crate) fn copy_recoded(&self, recode: &Recoding, out: &mut [u8]) {
         let (part, geometry) = (recode.format, self.geometry.merged());
         if part.size == 0 || planes::transpose(part, self.bytes, &geometry, out) {
@@ -69,33 +68,33 @@ impl<'a> DynView<'a> {
 }
 
 impl ByteBlocks<'_> {
-    /// Has all numbers in this byte order, those of fields too. Without it each
-    /// keeps its own.
+    /// Converts all numbers, including those in fields, to this byte order.
+    /// Without it each keeps its own.
     #[must_use]
     pub fn byte_order(self, order: ByteOrder) -> Self {
         ByteBlocks { byte_order: Some(order), ..self }
     }
 
-    /// Has bytes that no field covers as zeros. Without it they are what they
-    /// are.
+    /// Replaces bytes that no field covers with zeros. Without it they are
+    /// copied.
     #[must_use]
     pub fn zero_padding(self) -> Self {
         ByteBlocks { zero_padding: true, ..self }
     }
 
-    /// Calls `f` with each block, which holds whole elements, and stops at the
-    /// first error. Bytes that need no change are not copied.
+    /// Calls `f` with each block of whole elements, and stops at the first
+    /// error. Contiguous bytes that need no change are not copied.
     ///
     /// # Errors
     ///
     /// Those of `f`.
     pub fn try_for_each<E>(&self, mut f: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let recode = Recoding::new(self.view.dtype(), self.byte_order, self.zero_padding);
-        visit(&self.view, &recode, &mut Vec::new(), &mut f)
+        visit_blocks(&self.view, &recode, &mut Vec::new(), &mut f)
     }
 }
 
-fn visit<E>(
+fn visit_blocks<E>(
     view: &DynView<'_>,
     recode: &Recoding,
     buffer: &mut Vec<u8>,
@@ -116,8 +115,8 @@ fn visit<E>(
     }
     let row = nbytes / view.shape().first().copied().unwrap_or(1);
     if row > BLOCK {
-        return view.outer_iter().try_for_each(|row| visit(&row, recode, buffer, f));
+        return view.outer_iter().try_for_each(|row| visit_blocks(&row, recode, buffer, f));
     }
     let rows = view.axis_chunks(0, BLOCK / row).expect("a view with rows has a first axis");
-    rows.into_iter().try_for_each(|rows| visit(&rows, recode, buffer, f))
+    rows.into_iter().try_for_each(|rows| visit_blocks(&rows, recode, buffer, f))
 }

@@ -1,4 +1,4 @@
-//! Copies that change the type of numbers.
+//! Copies of numbers as another type.
 
 use ndarray::{ArrayD, IxDyn};
 
@@ -11,15 +11,15 @@ use crate::error::{DTypeError, Error, Result};
 use crate::with_type;
 
 impl<T: Number> View<'_, T> {
-    /// Copies all elements into an array of another type of number, in C
-    /// order: NumPy's `a.astype(U, casting=…)`.
+    /// Copies all elements in C order into an array of another numeric type:
+    /// NumPy's `a.astype(U, casting=…)`.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast isn't
-    /// allowed, naming what allows it;
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when `casting` does not allow
+    /// the cast, naming one that does;
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) with
-    /// [`Casting::SameValue`] for the first number that would become another.
+    /// [`Casting::SameValue`] for the first number whose value would change.
     ///
     /// # Panics
     ///
@@ -49,9 +49,9 @@ impl<T: Number> View<'_, T> {
             out.push(cast);
         });
         match lost {
-            Some(value) => Err(changed(&value.widen(), &U::dtype())),
+            Some(value) => Err(value_changed(&value.widen(), &U::dtype())),
             None => Ok(ArrayD::from_shape_vec(IxDyn(self.shape()), out)
-                .expect("as many elements as the shape has")),
+                .expect("the vector has one value for each element")),
         }
     }
 
@@ -67,13 +67,13 @@ impl<T: Number> View<'_, T> {
 }
 
 impl View<'_, Value> {
-    /// As [`to_ndarray_as`](View::to_ndarray_as), of numbers whose type is
-    /// known at run time only.
+    /// Copies numbers whose type is known only at run time, as
+    /// [`to_ndarray_as`](View::to_ndarray_as).
     ///
     /// # Errors
     ///
-    /// As there; [`WrongDType`](crate::ErrorKind::WrongDType) also for elements
-    /// that are no numbers of up to 8 bytes (16 when complex).
+    /// As there; also [`WrongDType`](crate::ErrorKind::WrongDType) unless the
+    /// elements are numbers of up to 8 bytes (16 if complex).
     ///
     /// # Panics
     ///
@@ -99,8 +99,8 @@ impl View<'_, Value> {
     }
 }
 
-/// The error of a number that would become another.
-pub(super) fn changed(value: &WideNumber, to: &DType) -> Error {
+/// The error for a number whose value would change.
+pub(super) fn value_changed(value: &WideNumber, to: &DType) -> Error {
     let value = match value {
         WideNumber::Int(value) => value.to_string(),
         WideNumber::UInt(value) => value.to_string(),

@@ -13,7 +13,7 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Panics
     ///
-    /// When there can't be that much memory, as [`Vec`] does.
+    /// When there is not enough memory, as [`Vec`] does.
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
         if let Some(mut out) = T::fast_path().zeros(self.len()) {
@@ -36,14 +36,15 @@ impl<T: Element> View<'_, T> {
     pub fn to_ndarray(&self) -> ArrayD<T> {
         let elements = self.to_vec();
         ArrayD::from_shape_vec(IxDyn(self.shape()), elements)
-            .expect("as many elements as the shape has")
+            .expect("the vector has one value for each element")
     }
 
-    /// Copies all elements in C order into memory that is there.
+    /// Copies all elements in C order into a slice.
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when it has another length.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has another
+    /// length.
     pub fn copy_to_slice(&self, out: &mut [T]) -> Result<()> {
         if out.len() != self.len() {
             return Err(ShapeError::Length { found: out.len(), expected: self.len() }.into());
@@ -52,7 +53,7 @@ impl<T: Element> View<'_, T> {
         Ok(())
     }
 
-    /// Copies all elements over as many.
+    /// Copies all elements into a slice of the same length.
     fn copy_over(&self, out: &mut [T]) {
         let geometry = self.geometry.merged();
         if let Some((part, to)) = T::fast_path().copy_target(&self.codec, out) {
@@ -68,8 +69,8 @@ impl<T: Element> View<'_, T> {
         }
     }
 
-    /// Copies all elements into an ndarray array of the same shape, in
-    /// whatever order that is.
+    /// Copies all elements into an ndarray array of the same shape, in any memory
+    /// order.
     ///
     /// # Errors
     ///

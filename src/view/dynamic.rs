@@ -1,6 +1,6 @@
-//! Views of elements whose dtype is known at run time only.
+//! Views of elements whose dtype is known only at run time.
 
-use super::recast::behind;
+use super::recast::offset_by;
 use super::{View, ViewMut};
 use crate::dtype::DType;
 use crate::element::Element;
@@ -9,11 +9,10 @@ use crate::error::Result;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, signed};
 
-/// A view whose dtype is known at run time; its elements are [`Value`]s.
+/// A view whose dtype is known only at run time; its elements are [`Value`]s.
 ///
-/// All that changes the geometry works as on any [`View`]. Knowing the type,
-/// go on with [`view`](View::view); looking for a field, with
-/// [`field`](View::field).
+/// It can be sliced and reshaped like any [`View`]. Once the type is known, call
+/// [`view`](View::view); to select a field, call [`field`](View::field).
 ///
 /// # Examples
 ///
@@ -28,46 +27,46 @@ use crate::layout::geometry::{Geometry, signed};
 /// ```
 pub type DynView<'a> = View<'a, Value>;
 
-/// A [`DynView`] that may be written.
+/// A [`DynView`] whose elements can be written.
 pub type DynViewMut<'a> = ViewMut<'a, Value>;
 
 impl<'a> View<'a, Value> {
-    /// What each element is.
+    /// The dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.codec
     }
 
-    /// The same elements as `T`.
+    /// Views the elements as `T`.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they are no `T`,
-    /// naming a type that works.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they cannot be viewed
+    /// as `T`, naming a type that works.
     pub fn view<T: Element>(&self) -> Result<View<'a, T>> {
         let codec = T::codec(self.dtype())?;
         Ok(View { bytes: self.bytes, geometry: self.geometry.clone(), codec })
     }
 
-    /// One field of each element, by name or title; `"pos.z"` is a field of a
-    /// field. Subarrays become axes behind the others.
+    /// Views one field of each element, by name or title; `"pos.z"` is a nested
+    /// field. The axes of a subarray follow the other axes.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is no such
-    /// field, naming those there are.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the field does not
+    /// exist, listing those that do.
     pub fn field(&self, path: &str) -> Result<DynView<'a>> {
         let (geometry, codec) = field_geometry(&self.geometry, self.dtype(), path)?;
         Ok(View { bytes: self.bytes, geometry, codec })
     }
 
-    /// Several fields of each element, in that order: NumPy's
-    /// `a[['x', 'y']]`. A tuple views them typed.
+    /// Views several fields of each element, in the given order: NumPy's
+    /// `a[['x', 'y']]`. To read them as Rust values, view them as a tuple.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is no such
-    /// field, or one is named twice.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a field does not
+    /// exist, or is named twice.
     pub fn fields(&self, names: &[&str]) -> Result<DynView<'a>> {
         let codec = self.dtype().select(names)?;
         Ok(View { bytes: self.bytes, geometry: self.geometry.clone(), codec })
@@ -82,13 +81,13 @@ impl<'a> View<'a, Value> {
 }
 
 impl<'a> ViewMut<'a, Value> {
-    /// What each element is.
+    /// The dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.codec
     }
 
-    /// The same elements as `T`.
+    /// Views the elements as `T`.
     ///
     /// # Errors
     ///
@@ -98,7 +97,7 @@ impl<'a> ViewMut<'a, Value> {
         Ok(ViewMut { bytes: self.bytes, geometry: self.geometry, codec })
     }
 
-    /// One field of each element, as [`View::field`].
+    /// Views one field of each element, as [`View::field`].
     ///
     /// # Errors
     ///
@@ -108,8 +107,8 @@ impl<'a> ViewMut<'a, Value> {
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
     }
 
-    /// Several fields of each element, as [`View::fields`]; writing them
-    /// leaves the others alone.
+    /// Views several fields of each element, as [`View::fields`]; writing to them
+    /// does not change the others.
     ///
     /// # Errors
     ///
@@ -120,35 +119,35 @@ impl<'a> ViewMut<'a, Value> {
     }
 }
 
-/// Where a field lies in each element, and what it is.
+/// The geometry and dtype of a field.
 pub(crate) fn field_geometry(
     geometry: &Geometry,
     dtype: &DType,
     path: &str,
 ) -> Result<(Geometry, DType)> {
-    let (name, rest) = split(dtype, path);
-    let found = dtype.field(name)?;
-    let inner = with_subarrays(behind(geometry, found.offset), found.dtype.clone())?;
+    let (name, rest) = split_path(dtype, path);
+    let field = dtype.field(name)?;
+    let inner = with_subarrays(offset_by(geometry, field.offset), field.dtype.clone())?;
     match rest {
         Some(rest) => field_geometry(&inner.0, &inner.1, rest),
         None => Ok(inner),
     }
 }
 
-/// AxisSlices a path behind its first field. Names may hold dots, so the longest
-/// name there is counts.
-fn split<'p>(dtype: &DType, path: &'p str) -> (&'p str, Option<&'p str>) {
+/// Splits a path after its first field. Names may contain dots, so the longest
+/// prefix that names a field wins.
+fn split_path<'p>(dtype: &DType, path: &'p str) -> (&'p str, Option<&'p str>) {
     let dots = path.rmatch_indices('.').map(|(at, _)| (path.get(..at), path.get(at + 1..)));
     let whole = std::iter::once((Some(path), None));
-    let named = |(name, _): &(Option<&str>, _)| name.is_some_and(|name| dtype.field(name).is_ok());
-    match whole.chain(dots).find(named) {
+    let mut splits = whole.chain(dots);
+    match splits.find(|(name, _)| name.is_some_and(|name| dtype.field(name).is_ok())) {
         Some((Some(name), rest)) => (name, rest),
         _ => path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest))),
     }
 }
 
-/// Turns the axes of a subarray into axes of the geometry, if all together
-/// are axes an array can have: those of no bytes cost a file nothing.
+/// Appends the axes of a subarray to the geometry. Fails when the number of
+/// elements overflows, which is possible for elements of zero size.
 pub(super) fn with_subarrays(geometry: Geometry, dtype: DType) -> Result<(Geometry, DType)> {
     let Some((base, shape)) = dtype.subarray() else { return Ok((geometry, dtype)) };
     let mut stride = signed(base.itemsize());

@@ -1,4 +1,4 @@
-//! Goes through the bytes of each element, to write them.
+//! Visits the bytes of each element, to write them.
 
 use super::ViewMut;
 use crate::element::Element;
@@ -6,17 +6,17 @@ use crate::error::Result;
 use crate::error::invariant::{IN_BYTES, Invariant};
 
 impl<T: Element> ViewMut<'_, T> {
-    /// Stores values in C order until one is an error.
+    /// Stores values in C order and stops at the first error.
     pub(super) fn store_all(&mut self, values: impl Iterator<Item = Result<T>>) -> Result<()> {
         let mut values = values;
-        self.in_c_order(|codec, bytes| match values.next() {
+        self.try_for_each_in_c_order(|codec, bytes| match values.next() {
             Some(value) => value?.encode(codec, bytes),
             None => Ok(()),
         })
     }
 
     /// Calls `f` with the bytes of each element, in C order.
-    pub(super) fn in_c_order(
+    pub(super) fn try_for_each_in_c_order(
         &mut self,
         mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>,
     ) -> Result<()> {
@@ -33,15 +33,17 @@ impl<T: Element> ViewMut<'_, T> {
         Ok(())
     }
 
-    /// Calls `f` with the bytes of each element that has some, in the order of
-    /// memory.
-    pub(super) fn each(
+    /// Calls `f` with the bytes of each element, in memory order. Skips elements
+    /// of zero size.
+    pub(super) fn try_for_each_in_memory_order(
         &mut self,
         mut f: impl FnMut(&T::Codec, &mut [u8]) -> Result<()>,
     ) -> Result<()> {
         let codec = self.codec.clone();
         let size = T::itemsize(&codec);
         let geometry = self.geometry.memory_order().merged();
-        geometry.runs().try_for_each(|run| run.each(self.bytes, size, |bytes| f(&codec, bytes)))
+        geometry
+            .runs()
+            .try_for_each(|run| run.try_for_each_mut(self.bytes, size, |bytes| f(&codec, bytes)))
     }
 }

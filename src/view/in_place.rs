@@ -1,4 +1,4 @@
-//! Lends elements where they lie.
+//! References to elements in place: slices and ndarray views.
 
 use std::ops::Range;
 
@@ -15,52 +15,51 @@ use crate::layout::Layout;
 use crate::layout::geometry::Geometry;
 
 impl<'a, T: InPlace> View<'a, T> {
-    /// Lends all elements as a slice, when they are one run in C order.
+    /// Returns all elements as a slice, without copying.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when their bytes are no `T`
-    /// as they lie, [`WrongDType`](crate::ErrorKind::WrongDType) when their
-    /// address is none a `T` can have,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape).
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements are stored
+    /// in another form than `T`, or are not aligned for it;
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when they are not contiguous
+    /// in C order.
     pub fn as_slice(&self) -> Result<&'a [T]> {
         let bytes = self.as_bytes().ok_or_else(|| not_contiguous(&self.geometry))?;
-        lend(bytes, &self.geometry, &self.codec)
+        cast_slice(bytes, &self.geometry, &self.codec)
     }
 
-    /// Lends all elements as a slice in the order of memory, when they are
-    /// one run.
+    /// Returns all elements as a slice in memory order, without copying.
     ///
     /// # Errors
     ///
-    /// As [`as_slice`](View::as_slice).
+    /// As [`as_slice`](View::as_slice), for elements that are contiguous in any
+    /// order of the axes.
     pub fn as_slice_memory_order(&self) -> Result<&'a [T]> {
         self.memory_order().as_slice()
     }
 
-    /// Lends all elements as an ndarray view of `N` axes, negative strides
-    /// included.
+    /// Returns all elements as an ndarray view with `N` axes, without copying.
+    /// Strides may be negative.
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when there are other axes;
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the view has another
+    /// number of axes, or strides that are not multiples of the size of `T`;
     /// [`WrongDType`](crate::ErrorKind::WrongDType) as
-    /// [`as_slice`](View::as_slice);
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when elements are no whole
-    /// number of `T` apart.
+    /// [`as_slice`](View::as_slice).
     pub fn as_ndarray<N: Dimension>(&self) -> Result<ArrayView<'a, T, N>> {
-        let placed = Placed::<N>::new::<T>(&self.geometry)?;
-        let bytes = invariant::elements(self.bytes, placed.start..placed.end);
-        let elements = lend(bytes, &self.geometry, &self.codec)?;
-        let mut array =
-            ArrayView::from_shape(placed.shape, elements).map_err(|_| strides(&self.geometry))?;
-        placed.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
+        let target = NdarrayGeometry::<N>::new::<T>(&self.geometry)?;
+        let bytes = invariant::elements(self.bytes, target.start..target.end);
+        let elements = cast_slice(bytes, &self.geometry, &self.codec)?;
+        let mut array = ArrayView::from_shape(target.shape, elements)
+            .map_err(|_| unsuitable_strides(&self.geometry))?;
+        target.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
         Ok(array)
     }
 }
 
-/// Lends the elements that lie in `bytes` where `layout` says as a slice: what
-/// [`View::as_slice`] lends, without a view, whose making takes longer.
+/// Returns the elements that `layout` describes in `bytes`, as
+/// [`View::as_slice`] does but without the cost of making a view.
 pub(crate) fn borrow_slice<'a, T: InPlace>(
     bytes: &'a [u8],
     layout: &Layout,
@@ -73,12 +72,11 @@ pub(crate) fn borrow_slice<'a, T: InPlace>(
     if !layout.is_c_contiguous() {
         return Err(not_contiguous(layout.geometry()));
     }
-    lend(elements, layout.geometry(), codec)
+    cast_slice(elements, layout.geometry(), codec)
 }
 
 impl<'a, T: InPlace> ViewMut<'a, T> {
-    /// Lends all elements as a slice to be written, when they are one run in
-    /// C order.
+    /// Returns all elements as a mutable slice.
     ///
     /// # Errors
     ///
@@ -90,94 +88,104 @@ impl<'a, T: InPlace> ViewMut<'a, T> {
             return Err(not_contiguous(&geometry));
         }
         let run = geometry.offset..geometry.offset + size * geometry.len();
-        lend_mut(elements_mut(bytes, run), &geometry, &codec)
+        cast_slice_mut(elements_mut(bytes, run), &geometry, &codec)
     }
 
-    /// Lends all elements as an ndarray view of `N` axes to be written.
+    /// Returns all elements as a mutable ndarray view with `N` axes.
     ///
     /// # Errors
     ///
     /// As [`View::as_ndarray`].
     pub fn into_ndarray<N: Dimension>(self) -> Result<ArrayViewMut<'a, T, N>> {
         let (bytes, geometry, codec) = self.into_parts();
-        let placed = Placed::<N>::new::<T>(&geometry)?;
-        let bytes = elements_mut(bytes, placed.start..placed.end);
-        let elements = lend_mut(bytes, &geometry, &codec)?;
-        let mut array =
-            ArrayViewMut::from_shape(placed.shape, elements).map_err(|_| strides(&geometry))?;
-        placed.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
+        let target = NdarrayGeometry::<N>::new::<T>(&geometry)?;
+        let bytes = elements_mut(bytes, target.start..target.end);
+        let elements = cast_slice_mut(bytes, &geometry, &codec)?;
+        let mut array = ArrayViewMut::from_shape(target.shape, elements)
+            .map_err(|_| unsuitable_strides(&geometry))?;
+        target.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
         Ok(array)
     }
 }
 
-/// A geometry as ndarray wants it: strides in elements and positive, and the
+/// A geometry as ndarray requires it: positive strides, in elements, and the
 /// bytes from the first to the last element.
-struct Placed<N: Dimension> {
+struct NdarrayGeometry<N: Dimension> {
     shape: StrideShape<N>,
+    /// The axes to reverse: those whose strides were negative.
     reversed: Vec<usize>,
     start: usize,
     end: usize,
 }
 
-impl<N: Dimension> Placed<N> {
-    fn new<T>(geometry: &Geometry) -> Result<Placed<N>> {
+impl<N: Dimension> NdarrayGeometry<N> {
+    fn new<T>(geometry: &Geometry) -> Result<NdarrayGeometry<N>> {
         let size = size_of::<T>();
         let Range { start, end } = geometry.span(size);
         let shape =
             N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| wrong_rank::<N>(geometry))?;
         if start == end || size == 0 {
-            // Elements of no bytes stand anywhere, whatever lies between them.
-            return Ok(Placed { shape: shape.into(), reversed: Vec::new(), start, end: start });
+            // Strides do not matter without bytes.
+            return Ok(NdarrayGeometry {
+                shape: shape.into(),
+                reversed: Vec::new(),
+                start,
+                end: start,
+            });
         }
-        let mut apart = shape.clone();
+        let mut strides = shape.clone();
         let mut reversed = Vec::new();
-        let axes = geometry.strides.iter().zip(&geometry.shape).zip(apart.slice_mut());
-        for (axis, ((&stride, &dim), apart)) in axes.enumerate() {
-            // What lies along an axis of length 1 doesn't matter.
-            let away = if dim > 1 { stride.unsigned_abs() } else { 0 };
-            if away % size != 0 {
-                return Err(strides(geometry));
+        let axes = geometry.strides.iter().zip(&geometry.shape).zip(strides.slice_mut());
+        for (axis, ((&stride, &dim), to)) in axes.enumerate() {
+            // The stride of an axis of length 1 does not matter.
+            let bytes = if dim > 1 { stride.unsigned_abs() } else { 0 };
+            if bytes % size != 0 {
+                return Err(unsuitable_strides(geometry));
             }
-            *apart = away / size;
+            *to = bytes / size;
             if stride < 0 && dim > 1 {
                 reversed.push(axis);
             }
         }
-        Ok(Placed { shape: shape.strides(apart), reversed, start, end })
+        Ok(NdarrayGeometry { shape: shape.strides(strides), reversed, start, end })
     }
 }
 
-fn lend<'a, T: InPlace>(bytes: &'a [u8], geometry: &Geometry, codec: &T::Codec) -> Result<&'a [T]> {
+fn cast_slice<'a, T: InPlace>(
+    bytes: &'a [u8],
+    geometry: &Geometry,
+    codec: &T::Codec,
+) -> Result<&'a [T]> {
     if size_of::<T>() > 0 && !T::is_in_place(codec) {
-        return Err(unfit::<T>(codec));
+        return Err(wrong_form::<T>(codec));
     }
     if bytes.is_empty() {
-        return Ok(Box::leak(no_bytes(geometry)));
+        return Ok(Box::leak(zero_sized_slice(geometry)));
     }
     bytemuck::try_cast_slice(bytes).map_err(|_| unaligned::<T>())
 }
 
-fn lend_mut<'a, T: InPlace>(
+fn cast_slice_mut<'a, T: InPlace>(
     bytes: &'a mut [u8],
     geometry: &Geometry,
     codec: &T::Codec,
 ) -> Result<&'a mut [T]> {
     if size_of::<T>() > 0 && !T::is_in_place(codec) {
-        return Err(unfit::<T>(codec));
+        return Err(wrong_form::<T>(codec));
     }
     if bytes.is_empty() {
-        return Ok(Box::leak(no_bytes(geometry)));
+        return Ok(Box::leak(zero_sized_slice(geometry)));
     }
     bytemuck::try_cast_slice_mut(bytes).map_err(|_| unaligned::<T>())
 }
 
-/// No elements, or elements of no bytes, stand at any address and take no
-/// memory, so none is leaked with them.
-fn no_bytes<T: InPlace>(geometry: &Geometry) -> Box<[T]> {
+/// A slice of elements that have no bytes in the file: no elements, or elements
+/// of zero size. It allocates nothing, so leaking it leaks no memory.
+fn zero_sized_slice<T: InPlace>(geometry: &Geometry) -> Box<[T]> {
     bytemuck::zeroed_slice_box(geometry.len())
 }
 
-fn unfit<T: InPlace>(codec: &T::Codec) -> Error {
+fn wrong_form<T: InPlace>(codec: &T::Codec) -> Error {
     if let Some(error) = T::fast_path().mismatch(codec) {
         return error;
     }
@@ -194,11 +202,11 @@ fn not_contiguous(geometry: &Geometry) -> Error {
     ShapeError::NotContiguous { shape: tuple(&geometry.shape) }.into()
 }
 
-fn strides(geometry: &Geometry) -> Error {
+fn unsuitable_strides(geometry: &Geometry) -> Error {
     ShapeError::Strides { strides: format!("{:?}", geometry.strides) }.into()
 }
 
-/// The error of asking for another number of axes.
+/// The error for a request of another number of axes.
 pub(crate) fn wrong_rank<N: Dimension>(geometry: &Geometry) -> Error {
     let ndim = geometry.ndim();
     let works = if ndim <= 6 { format!("Ix{ndim}") } else { "IxDyn".to_owned() };

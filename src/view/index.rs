@@ -1,7 +1,8 @@
-//! What an element is asked for by.
+//! Indices of single elements.
 
-/// The place of one element: `[i, j]`, `&[usize]`, or `i` of one axis.
-/// Sealed.
+/// The index of one element: `[i, j]`, a `&[usize]`, or `i` for one axis.
+///
+/// This trait is sealed.
 pub trait Index: Copy + sealed::SealedIndex {
     /// The index along each axis.
     #[doc(hidden)]

@@ -10,8 +10,8 @@ use crate::layout::geometry::Geometry;
 
 /// The elements of a [`View`](crate::View) in C order.
 ///
-/// It borrows the view and owns nothing. `fold`, and adapters built on it, are
-/// a little faster than a `for` loop.
+/// It only borrows from the view. `fold`, and the adapters that use it, are
+/// slightly faster than a `for` loop.
 pub struct Iter<'v, T: Element> {
     bytes: &'v [u8],
     runs: Runs<'v>,
@@ -20,7 +20,7 @@ pub struct Iter<'v, T: Element> {
     adjacent: &'v [u8],
     /// The rest of the current run, if they are not.
     apart: Run,
-    /// The number of the run after it.
+    /// The number of the next run.
     next: usize,
 }
 
@@ -30,13 +30,13 @@ impl<'v, T: Element> Iter<'v, T> {
     }
 }
 
-/// One run: its bytes if its elements are adjacent, else where they are.
+/// Returns a run: as bytes if its elements are adjacent, otherwise as a [`Run`].
 ///
-/// All arguments are copies and the result is returned: an iterator whose
-/// address went out of its loop would be kept in memory there.
+/// Takes and returns values: if the iterator's address were passed to a function
+/// that is not inlined, a loop would keep the iterator in memory.
 #[cold]
 #[inline(never)]
-fn load<'v>(bytes: &'v [u8], runs: Runs<'v>, number: usize, size: usize) -> (&'v [u8], Run) {
+fn load_run<'v>(bytes: &'v [u8], runs: Runs<'v>, number: usize, size: usize) -> (&'v [u8], Run) {
     let run = runs.get(number);
     match run.forward(bytes, size) {
         Some((adjacent, stride)) if stride == size => (adjacent, Run::EMPTY),
@@ -67,7 +67,7 @@ impl<T: Element> Iterator for Iter<'_, T> {
             if self.next == self.runs.count {
                 return None;
             }
-            (self.adjacent, self.apart) = load(self.bytes, self.runs, self.next, size);
+            (self.adjacent, self.apart) = load_run(self.bytes, self.runs, self.next, size);
             self.next += 1;
         }
     }
@@ -84,7 +84,7 @@ impl<T: Element> Iterator for Iter<'_, T> {
         let mut decode = |b, element: &[u8]| f(b, T::decode(self.codec, element));
         let mut folded = self.adjacent.chunks_exact(size.max(1)).fold(init, &mut decode);
         for run in std::iter::once(self.apart).chain(rest) {
-            let (forward, turned) = run.turned_forward();
+            let (forward, turned) = run.to_forward();
             folded = match forward.forward(self.bytes, size) {
                 Some((bytes, stride)) if turned => {
                     chunks(bytes, stride, size).rfold(folded, &mut decode)
@@ -114,8 +114,8 @@ impl<T: Element> fmt::Debug for Iter<'_, T> {
     }
 }
 
-/// The elements of a [`View`](crate::View) in C order, each with its index, as
-/// ndarray's `indexed_iter` returns it. Up to four axes take no allocation.
+/// The elements of a [`View`](crate::View) in C order, each with its index, as in
+/// ndarray's `indexed_iter`. Up to four axes require no allocation.
 pub struct IndexedIter<'v, T: Element> {
     elements: Iter<'v, T>,
     shape: &'v [usize],
@@ -129,7 +129,7 @@ impl<'v, T: Element> IndexedIter<'v, T> {
     }
 }
 
-/// Moves an index of an element to the next one in C order.
+/// Advances an index to the next element in C order.
 #[inline]
 fn increment(index: &mut [usize], shape: &[usize]) {
     for (i, &dim) in index.iter_mut().zip(shape).rev() {

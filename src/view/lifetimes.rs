@@ -1,7 +1,7 @@
-//! What the borrow checker refuses of arrays and views, and which types go to
-//! other threads.
+//! Misuse of arrays and views that the compiler rejects, and the types that are
+//! `Send` and `Sync`.
 //!
-//! Each is refused for the error it names, and taken without what is wrong:
+//! Each example fails with the error it names. This one compiles:
 //!
 //! ```
 //! let mut array = npymap::MappedArray::anonymous(&"<f8".parse()?, &[4])?;
@@ -31,7 +31,7 @@
 //! # Ok::<(), npymap::Error>(())
 //! ```
 //!
-//! Two views to be written at once:
+//! Two mutable views at the same time:
 //!
 //! ```compile_fail,E0499
 //! let mut array = npymap::MappedArray::anonymous(&"<f8".parse()?, &[4])?;
@@ -42,7 +42,7 @@
 //! # Ok::<(), npymap::Error>(())
 //! ```
 //!
-//! Elements read while they are lent to be written:
+//! Reading elements while they are mutably borrowed:
 //!
 //! ```compile_fail,E0502
 //! let mut array = npymap::MappedArray::anonymous(&"<f8".parse()?, &[4])?;
@@ -52,29 +52,29 @@
 //! # Ok::<(), npymap::Error>(())
 //! ```
 //!
-//! Mapping without a promise:
+//! Mapping a file outside an `unsafe` block:
 //!
 //! ```compile_fail,E0133
 //! let array = npymap::MappedArray::open("data/penguins.npy")?;
 //! # Ok::<(), npymap::Error>(())
 //! ```
 //!
-//! Arrays and views go to other threads and are shared among them:
+//! Arrays and views can be sent to other threads and shared between them:
 //!
 //! ```
 //! use npymap::view::{Blocks, DynView};
 //! use npymap::*;
 //!
-//! fn goes<T: Send + Sync>() {}
-//! goes::<MappedArray>();
-//! goes::<MappedArrayMut>();
-//! goes::<View<'_, f64>>();
-//! goes::<ViewMut<'_, String>>();
-//! goes::<DynView<'_>>();
-//! goes::<Blocks<'_, f32>>();
-//! goes::<Rows>();
-//! goes::<ArrayFile>();
-//! goes::<Appender>();
-//! goes::<DType>();
-//! goes::<Error>();
+//! fn assert_send_sync<T: Send + Sync>() {}
+//! assert_send_sync::<MappedArray>();
+//! assert_send_sync::<MappedArrayMut>();
+//! assert_send_sync::<View<'_, f64>>();
+//! assert_send_sync::<ViewMut<'_, String>>();
+//! assert_send_sync::<DynView<'_>>();
+//! assert_send_sync::<Blocks<'_, f32>>();
+//! assert_send_sync::<Rows>();
+//! assert_send_sync::<ArrayFile>();
+//! assert_send_sync::<Appender>();
+//! assert_send_sync::<DType>();
+//! assert_send_sync::<Error>();
 //! ```

@@ -1,5 +1,5 @@
-//! Views: elements decoded as they are read, in any byte order, at any
-//! address, at any distance. No unsafe code, and no file format.
+//! Views: elements in any byte order, at any alignment and stride, decoded as
+//! they are read. No unsafe code, and no file formats.
 
 mod assign;
 mod axis_slices;
@@ -51,10 +51,9 @@ pub(crate) use take::check_len;
 
 /// Elements of type `T`, decoded as they are read.
 ///
-/// Any byte order, alignment and strides will do. What changes the geometry
-/// (slices, transposition, reshaping) costs nothing per element and never
-/// copies. Going through all elements is fastest with
-/// [`blocks`](View::blocks).
+/// Any byte order, alignment and strides are supported. Slicing, transposing and
+/// reshaping never copy, and take the same time for any number of elements. The
+/// fastest way to visit all elements is [`blocks`](View::blocks).
 ///
 /// # Examples
 ///
@@ -75,13 +74,13 @@ pub struct View<'a, T: Element> {
 }
 
 impl<'a, T: Element> View<'a, T> {
-    /// Views elements in `bytes` where `layout` says they lie.
+    /// Views the elements that `layout` describes in `bytes`.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they are no `T`,
-    /// naming a type that works; [`Truncated`](crate::ErrorKind::Truncated)
-    /// when bytes are missing.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they cannot be viewed
+    /// as `T`, naming a type that works;
+    /// [`Truncated`](crate::ErrorKind::Truncated) when `bytes` is too short.
     pub fn from_bytes(bytes: &'a [u8], layout: &Layout) -> Result<View<'a, T>> {
         let codec = T::codec(layout.dtype())?;
         let found = bytes.len();
@@ -94,7 +93,7 @@ impl<'a, T: Element> View<'a, T> {
         &self.geometry
     }
 
-    /// The bytes that the geometry counts in.
+    /// The bytes that the geometry refers to.
     pub(crate) fn raw_bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -131,7 +130,7 @@ impl<'a, T: Element> View<'a, T> {
         self.geometry.len()
     }
 
-    /// True when there are no elements.
+    /// Whether the view has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -143,20 +142,21 @@ impl<'a, T: Element> View<'a, T> {
         T::itemsize(&self.codec)
     }
 
-    /// The bytes of all elements, when they are one run in C order.
+    /// The bytes of all elements, if they are contiguous in C order.
     #[must_use]
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         let size = self.itemsize();
         if !self.geometry.is_contiguous(size) {
             return None;
         }
-        // No elements may start behind the last byte: `(3, 0)` has strides too.
+        // Without elements the offset may be past the last byte: `(3, 0)` has
+        // strides too.
         let run = self.geometry.offset..self.geometry.offset + size * self.len();
         Some(invariant::elements(self.bytes, run))
     }
 
-    /// One element: `[i, j]`, `&[usize]`, or `i` of one axis. `None` out of
-    /// range or with another number of axes.
+    /// Returns the element at `[i, j]`, a `&[usize]`, or `i` for one axis; `None`
+    /// when the index is out of range or has another number of axes.
     #[inline]
     #[must_use]
     pub fn get(&self, index: impl Index) -> Option<T> {
@@ -165,27 +165,27 @@ impl<'a, T: Element> View<'a, T> {
         Some(T::decode(&self.codec, bytes))
     }
 
-    /// One element, as [`get`](View::get).
+    /// Returns an element, as [`get`](View::get).
     ///
     /// # Panics
     ///
-    /// Where `get` is `None`.
+    /// Where `get` returns `None`.
     #[inline]
     #[must_use]
     #[track_caller]
     pub fn at(&self, index: impl Index) -> T {
         match self.get(index) {
             Some(value) => value,
-            None => outside(Axes::from_slice(index.axes()), self.geometry.shape.clone()),
+            None => index_panic(Axes::from_slice(index.axes()), self.geometry.shape.clone()),
         }
     }
 
-    /// Takes what [`ndarray::s!`] or [`Indices`] say; axes they don't mention
-    /// are whole.
+    /// Slices the view by [`ndarray::s!`] or [`Indices`]; axes they do not
+    /// mention are kept whole.
     ///
     /// # Panics
     ///
-    /// Out of range, as ndarray does.
+    /// When an index is out of range, as in ndarray.
     #[must_use]
     #[track_caller]
     pub fn slice(&self, info: impl AsRef<[SliceInfoElem]>) -> View<'a, T> {
@@ -195,17 +195,17 @@ impl<'a, T: Element> View<'a, T> {
         }
     }
 
-    /// As [`slice`](View::slice), without panics.
+    /// Slices the view as [`slice`](View::slice), without panicking.
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) out of range,
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for too many axes.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when an index is out of
+    /// range, or there are too many axes.
     pub fn try_slice(&self, info: impl AsRef<[SliceInfoElem]>) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.sliced(info.as_ref())?))
     }
 
-    /// Takes one index of an axis, which is gone then.
+    /// Selects one index along `axis`, removing that axis.
     ///
     /// # Errors
     ///
@@ -214,49 +214,50 @@ impl<'a, T: Element> View<'a, T> {
         Ok(self.with(self.geometry.index_axis(axis, index)?))
     }
 
-    /// Puts the axes in another order: NumPy's `transpose(axes)`.
+    /// Permutes the axes: NumPy's `transpose(axes)`.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless each axis is
-    /// named once.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `axes` contains
+    /// each axis once.
     pub fn permuted_axes(&self, axes: &[usize]) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.permuted(axes)?))
     }
 
-    /// Turns the order of the axes round: NumPy's `T`.
+    /// Reverses the axes: NumPy's `T`.
     #[must_use]
     pub fn t(&self) -> View<'a, T> {
         self.with(self.geometry.reversed_axes())
     }
 
-    /// The same elements in C order under another shape.
+    /// Gives the elements, in C order, another shape.
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when that takes a copy, or
-    /// another number of elements.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when that requires a copy,
+    /// or another number of elements.
     pub fn reshape(&self, shape: &[usize]) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.reshaped(shape)?))
     }
 
-    /// Repeats axes of length 1, and adds axes before the first, to fill a
-    /// shape.
+    /// Broadcasts to a shape: repeats axes of length 1, and adds axes before the
+    /// first.
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when other lengths differ.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when any other length
+    /// differs.
     pub fn broadcast(&self, shape: &[usize]) -> Result<View<'a, T>> {
         Ok(self.with(self.geometry.broadcast(shape)?))
     }
 
-    /// The same elements with axes by falling stride, all strides positive.
+    /// Reorders the axes by decreasing stride and makes all strides positive.
     #[must_use]
     pub fn memory_order(&self) -> View<'a, T> {
         self.with(self.geometry.memory_order())
     }
 
-    /// AxisSlices an axis in two at an index.
+    /// Splits the view along `axis` at an index.
     ///
     /// # Errors
     ///
@@ -266,18 +267,18 @@ impl<'a, T: Element> View<'a, T> {
         Ok((self.with(low), self.with(high)))
     }
 
-    /// The parts along the first axis; none without axes.
+    /// Iterates over the first axis; yields nothing for a 0-d view.
     pub fn outer_iter(&self) -> impl ExactSizeIterator<Item = View<'a, T>> + '_ {
         let count = self.shape().first().copied().unwrap_or(0);
         (0..count).map(|i| self.with(self.geometry.index_first_axis(i)))
     }
 
-    /// AxisSlices of `size` along an axis; the last may be shorter.
+    /// Iterates over chunks of `size` along an axis; the last may be shorter.
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when there is no such
-    /// axis, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `size` is 0.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the axis does not
+    /// exist, or `size` is 0.
     pub fn axis_chunks(
         &self,
         axis: usize,
@@ -286,13 +287,13 @@ impl<'a, T: Element> View<'a, T> {
         Ok(self.geometry.chunks(axis, size)?.map(|geometry| self.with(geometry)))
     }
 
-    /// All elements in C order.
+    /// Iterates over all elements in C order.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, T> {
         Iter::new(self.bytes, &self.geometry, &self.codec)
     }
 
-    /// All elements in C order with their indices.
+    /// Iterates over all elements in C order, with their indices.
     #[must_use]
     pub fn indexed_iter(&self) -> IndexedIter<'_, T> {
         IndexedIter::new(self.iter(), self.shape())
@@ -303,13 +304,14 @@ impl<'a, T: Element> View<'a, T> {
         self.iter().fold(init, f)
     }
 
-    /// All elements in runs, in the order of memory: the fastest way through.
+    /// Visits all elements as blocks, in memory order: the fastest way to read
+    /// them all.
     #[must_use]
     pub fn blocks(&self) -> Blocks<'_, T> {
         Blocks::new(self.bytes, &self.geometry, &self.codec)
     }
 
-    /// Calls `f` with all elements in runs, in the order of memory.
+    /// Calls `f` with each block of elements, in memory order.
     pub fn for_each_block(&self, mut f: impl FnMut(&[T])) {
         let mut blocks = self.blocks();
         while let Some(block) = blocks.next() {
@@ -318,13 +320,13 @@ impl<'a, T: Element> View<'a, T> {
     }
 }
 
-/// Takes copies, so that in a loop neither the index nor the view has to stand
-/// in memory for it.
+/// Takes its arguments by value: a reference would force the index and the view
+/// of a loop out of registers.
 #[cold]
 #[inline(never)]
 #[track_caller]
 #[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
-fn outside(index: Axes<usize>, shape: Axes<usize>) -> ! {
+fn index_panic(index: Axes<usize>, shape: Axes<usize>) -> ! {
     panic!("index {:?} is outside shape {:?}", &*index, &*shape)
 }
 

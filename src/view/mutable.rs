@@ -1,4 +1,4 @@
-//! Views that may be written.
+//! Views whose elements can be written.
 
 use std::fmt;
 
@@ -15,10 +15,10 @@ use crate::layout::Layout;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, element};
 
-/// Elements of type `T` that may be written.
+/// Elements of type `T` that can be written.
 ///
-/// What changes the geometry consumes it; [`reborrow`](ViewMut::reborrow)
-/// keeps the original. Reading is done through
+/// Slicing and the other methods that change the geometry consume the view; call
+/// [`reborrow`](ViewMut::reborrow) first to keep it. To read elements, use
 /// [`as_view`](ViewMut::as_view).
 ///
 /// # Examples
@@ -41,7 +41,7 @@ pub struct ViewMut<'a, T: Element> {
 }
 
 impl<'a, T: Element> ViewMut<'a, T> {
-    /// Views elements in `bytes` where `layout` says they lie.
+    /// Views the elements that `layout` describes in `bytes`.
     ///
     /// # Errors
     ///
@@ -61,13 +61,13 @@ impl<'a, T: Element> ViewMut<'a, T> {
         ViewMut { geometry, ..self }
     }
 
-    /// The same elements to be read.
+    /// A read-only view of the same elements.
     #[must_use]
     pub fn as_view(&self) -> View<'_, T> {
         View::from_parts(self.bytes, self.geometry.clone(), self.codec.clone())
     }
 
-    /// The same elements for a shorter time.
+    /// A view of the same elements with a shorter lifetime.
     #[must_use]
     pub fn reborrow(&mut self) -> ViewMut<'_, T> {
         ViewMut { bytes: self.bytes, geometry: self.geometry.clone(), codec: self.codec.clone() }
@@ -97,7 +97,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         self.geometry.len()
     }
 
-    /// True when there are no elements.
+    /// Whether the view has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -107,9 +107,10 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) out of range or with
-    /// another number of axes, [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// when the value doesn't fit the dtype.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the index is out of
+    /// range or has another number of axes,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the value does not
+    /// fit the dtype.
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "elements are small, and most are `Copy`")]
     pub fn set(&mut self, index: impl Index, value: T) -> Result<()> {
@@ -117,8 +118,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
         let start = self.geometry.offset_of(index.axes());
         match start.and_then(|start| self.bytes.get_mut(element(start, size))) {
             Some(bytes) => value.encode(&self.codec, bytes),
-            // Copies, so that the view itself never leaves the registers.
-            None => Err(outside(Axes::from_slice(index.axes()), self.geometry.shape.clone())),
+            // Passes copies, so that the view stays in registers.
+            None => Err(index_error(Axes::from_slice(index.axes()), self.geometry.shape.clone())),
         }
     }
 
@@ -126,13 +127,13 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit the
-    /// dtype; nothing is stored then.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it does not fit the
+    /// dtype; then nothing is stored.
     pub fn fill(&mut self, value: &T) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
-        // Refuses a value that doesn't fit before anything is stored.
+        // Reject a value that does not fit before anything is stored.
         value.encode(&self.codec, &mut vec![0; T::itemsize(&self.codec)])?;
         if T::itemsize(&self.codec) == 0 {
             return Ok(());
@@ -140,21 +141,20 @@ impl<'a, T: Element> ViewMut<'a, T> {
         let codec = self.codec.clone();
         let size = T::itemsize(&codec);
         let geometry = self.geometry.memory_order().merged();
-        geometry
-            .runs()
-            .try_for_each(|run| run.each(self.bytes, size, |bytes| value.encode(&codec, bytes)))
+        geometry.runs().try_for_each(|run| {
+            run.try_for_each_mut(self.bytes, size, |bytes| value.encode(&codec, bytes))
+        })
     }
 
-    /// Replaces every element by what `f` makes of it, in the order of
-    /// memory. Elements of no bytes, which have nothing to replace, are left
-    /// out.
+    /// Replaces every element `x` with `f(x)`, in memory order. Skips elements of
+    /// zero size.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a result doesn't
-    /// fit the dtype; elements before it are replaced then.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a result does not
+    /// fit the dtype; the elements before it have been replaced.
     pub fn map_inplace(&mut self, mut f: impl FnMut(T) -> T) -> Result<()> {
-        // A local one is known not to change while bytes are written.
+        // The compiler knows that a local does not change while bytes are written.
         let codec = self.codec.clone();
         let size = T::itemsize(&codec);
         for run in self.geometry.memory_order().merged().runs() {
@@ -163,18 +163,20 @@ impl<'a, T: Element> ViewMut<'a, T> {
                     continue;
                 }
             }
-            run.each(self.bytes, size, |bytes| f(T::decode(&codec, bytes)).encode(&codec, bytes))?;
+            run.try_for_each_mut(self.bytes, size, |bytes| {
+                f(T::decode(&codec, bytes)).encode(&codec, bytes)
+            })?;
         }
         Ok(())
     }
 
-    /// Stores the elements of another view, repeated to fill this one as in
-    /// [`View::broadcast`].
+    /// Stores the elements of another view, which is
+    /// [broadcast](View::broadcast) to the shape of this one.
     ///
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape),
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when an element doesn't
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when an element does not
     /// fit the dtype.
     pub fn assign(&mut self, from: &View<'_, T>) -> Result<()> {
         let all = from.broadcast(self.shape())?;
@@ -182,7 +184,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
             return Ok(());
         }
         if T::itemsize(&self.codec) == 0 {
-            // Nothing is stored: each value need only be one that fits.
+            // There is nothing to store: only check that each value fits.
             let values = from.with(from.geometry().without_repeats());
             return values.iter().try_for_each(|value| value.encode(&self.codec, &mut []));
         }
@@ -193,9 +195,9 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) unless there are as many as
-    /// elements; [`InvalidInput`](crate::ErrorKind::InvalidInput) when one
-    /// doesn't fit the dtype.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) unless `values` has one value
+    /// for each element; [`InvalidInput`](crate::ErrorKind::InvalidInput) when
+    /// one does not fit the dtype.
     pub fn copy_from_slice(&mut self, values: &[T]) -> Result<()> {
         let (found, expected) = (values.len(), self.len());
         if found != expected {
@@ -206,8 +208,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
         let whole = self.geometry.offset..self.geometry.offset + size * expected;
         if size > 0 && self.geometry.is_contiguous(size) {
             let bytes = elements_mut(self.bytes, whole);
-            let mut each = bytes.chunks_exact_mut(size).zip(values);
-            return each.try_for_each(|(bytes, value)| value.encode(&codec, bytes));
+            let mut pairs = bytes.chunks_exact_mut(size).zip(values);
+            return pairs.try_for_each(|(bytes, value)| value.encode(&codec, bytes));
         }
         self.store(values.iter())
     }
@@ -217,7 +219,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) when the shapes differ,
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when an element doesn't
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when an element does not
     /// fit the dtype.
     #[expect(clippy::needless_pass_by_value, reason = "ndarray passes its views by value")]
     pub fn copy_from<D: Dimension>(&mut self, from: ArrayView<'_, T, D>) -> Result<()> {
@@ -228,13 +230,13 @@ impl<'a, T: Element> ViewMut<'a, T> {
         self.store(from.iter())
     }
 
-    /// Stores values in C order until there are no more.
+    /// Stores values in C order, until either the values or the elements end.
     fn store(&mut self, values: impl Iterator<Item = impl std::borrow::Borrow<T>>) -> Result<()> {
         let size = T::itemsize(&self.codec);
         let geometry = self.geometry.merged();
         let mut values = values;
         if size == 0 && size_of::<T>() == 0 {
-            // All are the same value, however many there are.
+            // A type of zero size has one value, so checking the first is enough.
             let mut first = values.take(1);
             return first.try_for_each(|value| value.borrow().encode(&self.codec, &mut []));
         }
@@ -253,7 +255,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Panics
     ///
-    /// Out of range, as ndarray does.
+    /// When an index is out of range, as in ndarray.
     #[must_use]
     #[track_caller]
     pub fn slice(self, info: impl AsRef<[SliceInfoElem]>) -> ViewMut<'a, T> {
@@ -317,13 +319,13 @@ impl<'a, T: Element> ViewMut<'a, T> {
         self.with(geometry)
     }
 
-    /// The views along the first axis, which they no longer have; none without
-    /// axes. Each can go to a thread of its own.
+    /// Iterates over the first axis, with views that no longer have it; yields
+    /// nothing for a 0-d view. The views can be sent to different threads.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when their bytes
-    /// interleave, as in Fortran order.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the bytes of the
+    /// views interleave, as in Fortran order.
     ///
     /// # Examples
     ///
@@ -340,7 +342,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     pub fn outer_iter(self) -> Result<impl ExactSizeIterator<Item = ViewMut<'a, T>>> {
         let count = self.shape().first().copied().unwrap_or(0);
         if count > 1 {
-            // All others are as far apart as the first two.
+            // If the first two do not interleave, no others do.
             let first = self.geometry.axis_range(0, 0, 2);
             ViewMut::<T> { bytes: &mut *self.bytes, geometry: first, codec: self.codec.clone() }
                 .split_at(0, 1)?;
@@ -349,47 +351,48 @@ impl<'a, T: Element> ViewMut<'a, T> {
         Ok((0..count).map(move |i| next_row(&mut rest, i + 1 == count)))
     }
 
-    /// AxisSlices an axis in two at an index, for two threads.
+    /// Splits the view along `axis` at an index. The halves can be sent to
+    /// different threads.
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the bytes of the two
-    /// parts interleave: in C order only the first axis can be parted, in
-    /// Fortran order the last. [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the bytes of the halves
+    /// interleave: only the first axis of an array in C order can be split, and
+    /// the last in Fortran order. [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
     pub fn split_at(self, axis: usize, index: usize) -> Result<(ViewMut<'a, T>, ViewMut<'a, T>)> {
         let (low, high) = self.geometry.split_at(axis, index)?;
         let size = T::itemsize(&self.codec);
         let (low_span, high_span) = (low.span(size), high.span(size));
         if low_span.end <= high_span.start || low.len() == 0 {
-            let (low, high) = self.part(low, high, low_span.end.min(high_span.start));
+            let (low, high) = self.split_bytes(low, high, low_span.end.min(high_span.start));
             Ok((low, high))
         } else if high_span.end <= low_span.start || high.len() == 0 {
-            let (high, low) = self.part(high, low, high_span.end.min(low_span.start));
+            let (high, low) = self.split_bytes(high, low, high_span.end.min(low_span.start));
             Ok((low, high))
         } else {
             Err(ShapeError::Interleaved { axis, shape: tuple(self.shape()) }.into())
         }
     }
 
-    /// AxisSlices the bytes `at` a byte, between two geometries of them.
-    fn part(
+    /// Splits the bytes at `at`, which lies between the two geometries.
+    fn split_bytes(
         self,
         first: Geometry,
         second: Geometry,
         at: usize,
     ) -> (ViewMut<'a, T>, ViewMut<'a, T>) {
         let at = at.min(self.bytes.len());
-        let (before, behind) = self.bytes.split_at_mut(at);
+        let (before, after) = self.bytes.split_at_mut(at);
         let second = Geometry { offset: second.offset.saturating_sub(at), ..second };
         let codec = self.codec.clone();
         (
             ViewMut { bytes: before, geometry: first, codec },
-            ViewMut { bytes: behind, geometry: second, codec: self.codec },
+            ViewMut { bytes: after, geometry: second, codec: self.codec },
         )
     }
 
-    /// AxisSlices of `size` along an axis, for as many threads; the last may be
-    /// shorter.
+    /// Splits the view into chunks of `size` along an axis; the last may be
+    /// shorter. The chunks can be sent to different threads.
     ///
     /// # Errors
     ///
@@ -397,26 +400,26 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `size` is 0.
     pub fn axis_chunks(self, axis: usize, size: usize) -> Result<Vec<ViewMut<'a, T>>> {
         let count = self.geometry.chunks(axis, size)?.len();
-        let mut parts = Vec::new();
-        if parts.try_reserve_exact(count).is_err() {
+        let mut chunks = Vec::new();
+        if chunks.try_reserve_exact(count).is_err() {
             let (shape, itemsize) = (tuple(self.shape()), T::itemsize(&self.codec));
             return Err(ShapeError::Size { shape, itemsize }.into());
         }
         let mut rest = self;
         for _ in 1..count {
-            let (part, after) = rest.split_at(axis, size)?;
-            parts.push(part);
+            let (chunk, after) = rest.split_at(axis, size)?;
+            chunks.push(chunk);
             rest = after;
         }
-        parts.extend((count > 0).then_some(rest));
-        Ok(parts)
+        chunks.extend((count > 0).then_some(rest));
+        Ok(chunks)
     }
 }
 
 impl Run {
-    /// Calls `f` with the bytes of each element of a run that doesn't go
-    /// backward, if elements have bytes.
-    pub(super) fn each(
+    /// Calls `f` with the bytes of each element of a run that does not go
+    /// backward. Skips elements of zero size.
+    pub(super) fn try_for_each_mut(
         &self,
         bytes: &mut [u8],
         size: usize,
@@ -425,18 +428,18 @@ impl Run {
         match self.forward_mut(bytes, size) {
             Some((bytes, stride)) if stride == size => bytes.chunks_exact_mut(size).try_for_each(f),
             Some((bytes, stride)) => chunks_mut(bytes, stride, size).try_for_each(f),
-            // Elements of no bytes: a file may claim more than can be counted.
+            // Elements of zero size: a file may claim more of them than a loop could visit.
             None => Ok(()),
         }
     }
 }
 
-/// Takes copies, so that in a loop neither the index nor the view has to stand
-/// in memory for it.
+/// Takes its arguments by value: a reference would force the index and the view
+/// of a loop out of registers.
 #[cold]
 #[inline(never)]
 #[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
-fn outside(index: Axes<usize>, shape: Axes<usize>) -> crate::error::Error {
+fn index_error(index: Axes<usize>, shape: Axes<usize>) -> crate::error::Error {
     ShapeError::Element { asked: tuple(&index), shape: tuple(&shape) }.into()
 }
 
@@ -446,11 +449,11 @@ impl<T: Element> fmt::Debug for ViewMut<'_, T> {
     }
 }
 
-/// The next row of a view that is split row by row.
+/// Splits the next row off a view.
 ///
 /// # Panics
 ///
-/// When the rows interleave, or when there are none left.
+/// When the rows interleave, or no rows are left.
 fn next_row<'a, T: Element>(rest: &mut Option<ViewMut<'a, T>>, is_last: bool) -> ViewMut<'a, T> {
     let view = rest.take().expect("a view for each index");
     let row = if is_last {

@@ -1,4 +1,4 @@
-//! Copies of elements that lie together along another axis than the last.
+//! Copies of elements that are contiguous along an axis other than the last.
 
 use crate::kernel::{self, ElementFormat, Plane};
 use crate::layout::axes::Axes;
@@ -7,8 +7,8 @@ use crate::layout::geometry::{Geometry, signed};
 /// Planes narrower than this are copied run by run.
 const NARROW: usize = 8;
 
-/// Copies all elements in C order, plane by plane, if that is the better way;
-/// `geometry` is merged.
+/// Copies all elements in C order, plane by plane, and returns true; returns
+/// false if copying run by run is faster. The axes of `geometry` are merged.
 pub(super) fn transpose(
     format: ElementFormat,
     from: &[u8],
@@ -20,8 +20,11 @@ pub(super) fn transpose(
         return false;
     };
     let across = geometry.ndim() - 1;
-    let is_narrow = |axis: usize| geometry.shape.get(axis).is_none_or(|&dim| dim < NARROW);
-    if down == across || is_narrow(down) || is_narrow(across) || format.size > 16 {
+    if down == across
+        || is_narrow(geometry, down)
+        || is_narrow(geometry, across)
+        || format.size > 16
+    {
         return false;
     }
     let own = in_c_order(geometry, format.size);
@@ -30,7 +33,7 @@ pub(super) fn transpose(
     else {
         return false;
     };
-    planes.places().zip(own_planes.places()).all(|(start, to_start)| {
+    planes.element_offsets().zip(own_planes.element_offsets()).all(|(start, to_start)| {
         let plane = Plane {
             dims: [rows.0, columns.0],
             start,
@@ -42,7 +45,11 @@ pub(super) fn transpose(
     })
 }
 
-/// The same shape, with elements one after the other.
+fn is_narrow(geometry: &Geometry, axis: usize) -> bool {
+    geometry.shape.get(axis).is_none_or(|&dim| dim < NARROW)
+}
+
+/// A contiguous geometry of the same shape.
 fn in_c_order(geometry: &Geometry, itemsize: usize) -> Geometry {
     let mut stride = signed(itemsize);
     let mut strides: Axes<isize> = Axes::new();
@@ -58,15 +65,19 @@ fn in_c_order(geometry: &Geometry, itemsize: usize) -> Geometry {
 type DimStride = (usize, isize);
 
 impl Geometry {
-    /// Takes two axes out, the first of which comes before the second.
+    /// Removes two axes, and returns their lengths and strides. `down` comes before
+    /// `across`.
     fn planes(&self, down: usize, across: usize) -> Option<(Geometry, [DimStride; 2])> {
-        let axis = |axis| Some((*self.shape.get(axis)?, *self.strides.get(axis)?));
         let rest = self.index_axis(across, 0).ok()?.index_axis(down, 0).ok()?;
-        Some((rest, [axis(down)?, axis(across)?]))
+        Some((rest, [self.dim_stride(down)?, self.dim_stride(across)?]))
+    }
+
+    fn dim_stride(&self, axis: usize) -> Option<DimStride> {
+        Some((*self.shape.get(axis)?, *self.strides.get(axis)?))
     }
 
     /// The first byte of each element, in C order.
-    pub(super) fn places(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn element_offsets(&self) -> impl Iterator<Item = usize> + '_ {
         self.runs().flat_map(|run| {
             (0..run.count).map(move |i| crate::layout::geometry::advance(run.start, i, run.stride))
         })

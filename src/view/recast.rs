@@ -1,4 +1,4 @@
-//! Views that take the same bytes for something else. Nothing is copied.
+//! Views that reinterpret the bytes of other views, without copying.
 
 use num_complex::Complex;
 
@@ -12,14 +12,15 @@ use crate::error::{DTypeError, Error, Result};
 use crate::layout::geometry::{Geometry, signed};
 
 impl<'a> View<'a, Value> {
-    /// Takes the bytes for elements of another dtype: NumPy's `a.view(dtype)`.
+    /// Reinterprets the bytes as elements of another dtype: NumPy's
+    /// `a.view(dtype)`.
     ///
-    /// Where the sizes differ the last axis gets longer or shorter, so its
-    /// elements must lie together. A subarray's axes come behind the others.
+    /// If the sizes differ, the last axis gets longer or shorter, so its elements
+    /// must be contiguous. The axes of a subarray follow the other axes.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the sizes don't fit.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the sizes do not fit.
     ///
     /// # Examples
     ///
@@ -39,13 +40,13 @@ impl<'a> View<'a, Value> {
         Ok(View { bytes: self.bytes, geometry, codec })
     }
 
-    /// Takes some of the bytes of each element for a dtype, from `offset` on:
-    /// NumPy's `a.getfield(dtype, offset)`.
+    /// Reinterprets some bytes of each element, starting at `offset`, as another
+    /// dtype: NumPy's `a.getfield(dtype, offset)`.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they reach behind the
-    /// element.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when they extend past the end
+    /// of the element.
     ///
     /// # Examples
     ///
@@ -56,21 +57,21 @@ impl<'a> View<'a, Value> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn getfield(&self, dtype: &DType, offset: usize) -> Result<DynView<'a>> {
-        let (geometry, codec) = part(&self.geometry, &self.codec, dtype, offset)?;
+        let (geometry, codec) = subfield(&self.geometry, &self.codec, dtype, offset)?;
         Ok(View { bytes: self.bytes, geometry, codec })
     }
 
-    /// Takes the numbers for ones in another byte order: NumPy's
-    /// `a.view(a.dtype.newbyteorder(order))`. The bytes stay as they are, so
-    /// the values become others; see
-    /// [`byteswap_inplace`](ViewMut::byteswap_inplace).
+    /// Reinterprets the numbers in another byte order: NumPy's
+    /// `a.view(a.dtype.newbyteorder(order))`. The bytes do not change, so the
+    /// values do; see [`byteswap_inplace`](ViewMut::byteswap_inplace).
     #[must_use]
     pub fn newbyteorder(&self, order: ByteOrder) -> DynView<'a> {
         let codec = self.codec.with_byte_order(order);
         View { bytes: self.bytes, geometry: self.geometry.clone(), codec }
     }
 
-    /// The real parts of complex numbers; other elements are real already.
+    /// Views the real parts of complex numbers; other elements are viewed
+    /// unchanged.
     ///
     /// # Examples
     ///
@@ -86,18 +87,18 @@ impl<'a> View<'a, Value> {
     /// ```
     #[must_use]
     pub fn real(&self) -> DynView<'a> {
-        let codec = half(&self.codec).unwrap_or_else(|| self.codec.clone());
+        let codec = part_dtype(&self.codec).unwrap_or_else(|| self.codec.clone());
         View { bytes: self.bytes, geometry: self.geometry.clone(), codec }
     }
 
-    /// The imaginary parts of complex numbers.
+    /// Views the imaginary parts of complex numbers.
     ///
     /// # Errors
     ///
     /// [`WrongDType`](crate::ErrorKind::WrongDType) for elements that are not
-    /// complex; NumPy makes up zeros there.
+    /// complex, where NumPy returns zeros.
     pub fn imag(&self) -> Result<DynView<'a>> {
-        let codec = half(&self.codec).ok_or_else(|| not_complex(&self.codec))?;
+        let codec = part_dtype(&self.codec).ok_or_else(|| not_complex(&self.codec))?;
         self.getfield(&codec, codec.itemsize())
     }
 }
@@ -119,7 +120,7 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// As [`View::getfield`].
     pub fn getfield(self, dtype: &DType, offset: usize) -> Result<DynViewMut<'a>> {
-        let (geometry, codec) = part(&self.geometry, &self.codec, dtype, offset)?;
+        let (geometry, codec) = subfield(&self.geometry, &self.codec, dtype, offset)?;
         Ok(ViewMut { bytes: self.bytes, geometry, codec })
     }
 
@@ -133,7 +134,7 @@ impl<'a> ViewMut<'a, Value> {
     /// As [`View::real`].
     #[must_use]
     pub fn real(self) -> DynViewMut<'a> {
-        let codec = half(&self.codec).unwrap_or_else(|| self.codec.clone());
+        let codec = part_dtype(&self.codec).unwrap_or_else(|| self.codec.clone());
         ViewMut { codec, ..self }
     }
 
@@ -143,20 +144,20 @@ impl<'a> ViewMut<'a, Value> {
     ///
     /// As [`View::imag`].
     pub fn imag(self) -> Result<DynViewMut<'a>> {
-        let codec = half(&self.codec).ok_or_else(|| not_complex(&self.codec))?;
+        let codec = part_dtype(&self.codec).ok_or_else(|| not_complex(&self.codec))?;
         let offset = codec.itemsize();
         self.getfield(&codec, offset)
     }
 
-    /// Turns round the bytes of every number: NumPy's
-    /// `a.byteswap(inplace=True)`. The dtype stays, so the values become
-    /// others; [`newbyteorder`](ViewMut::newbyteorder) then gives them back.
-    /// Fields are turned round each by itself, text by code point, and bytes
-    /// that are no number stay.
+    /// Reverses the bytes of every number: NumPy's `a.byteswap(inplace=True)`. The
+    /// dtype does not change, so the values do;
+    /// [`newbyteorder`](ViewMut::newbyteorder) restores them. Each field and each
+    /// code point of text is reversed separately; bytes that are not numbers do
+    /// not change.
     ///
     /// # Errors
     ///
-    /// None; those of other edits.
+    /// None at present.
     ///
     /// # Examples
     ///
@@ -172,7 +173,7 @@ impl<'a> ViewMut<'a, Value> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn byteswap_inplace(&mut self) -> Result<()> {
-        self.each(|dtype, bytes| {
+        self.try_for_each_in_memory_order(|dtype, bytes| {
             byteswap(dtype, bytes);
             Ok(())
         })
@@ -183,16 +184,16 @@ impl<'a, T: Scalar> View<'a, Complex<T>>
 where
     Complex<T>: Scalar,
 {
-    /// The real parts, where they lie.
+    /// Views the real parts.
     #[must_use]
     pub fn real(&self) -> View<'a, T> {
         View { bytes: self.bytes, geometry: self.geometry.clone(), codec: self.codec }
     }
 
-    /// The imaginary parts, where they lie.
+    /// Views the imaginary parts.
     #[must_use]
     pub fn imag(&self) -> View<'a, T> {
-        View { geometry: behind(&self.geometry, size_of::<T>()), ..self.real() }
+        View { geometry: offset_by(&self.geometry, size_of::<T>()), ..self.real() }
     }
 }
 
@@ -200,22 +201,22 @@ impl<'a, T: Scalar> ViewMut<'a, Complex<T>>
 where
     Complex<T>: Scalar,
 {
-    /// The real parts, where they lie.
+    /// Views the real parts.
     #[must_use]
     pub fn real(self) -> ViewMut<'a, T> {
         ViewMut { bytes: self.bytes, geometry: self.geometry, codec: self.codec }
     }
 
-    /// The imaginary parts, where they lie.
+    /// Views the imaginary parts.
     #[must_use]
     pub fn imag(self) -> ViewMut<'a, T> {
-        let geometry = behind(&self.geometry, size_of::<T>());
+        let geometry = offset_by(&self.geometry, size_of::<T>());
         ViewMut { bytes: self.bytes, geometry, codec: self.codec }
     }
 }
 
 impl<'a, T: Element> View<'a, T> {
-    /// Without the axes of length 1: NumPy's `squeeze`.
+    /// Removes the axes of length 1: NumPy's `squeeze`.
     #[must_use]
     pub fn squeeze(&self) -> View<'a, T> {
         self.with(self.geometry.squeezed())
@@ -231,58 +232,66 @@ impl<T: Element> ViewMut<'_, T> {
     }
 }
 
-/// The same elements from a byte inside them on.
-pub(super) fn behind(geometry: &Geometry, offset: usize) -> Geometry {
-    // No elements may start at the end of the bytes, and stay there.
+/// Moves the start of every element by `offset` bytes within the element.
+pub(super) fn offset_by(geometry: &Geometry, offset: usize) -> Geometry {
+    // Without elements the start may be the end of the bytes, and must not move.
     let offset = if geometry.len() == 0 { 0 } else { offset };
     Geometry { offset: geometry.offset + offset, ..geometry.clone() }
 }
 
-/// The dtype of the parts of complex numbers.
-fn half(dtype: &DType) -> Option<DType> {
+/// The dtype of the real and imaginary parts of complex numbers.
+fn part_dtype(dtype: &DType) -> Option<DType> {
     let (order, size) = (dtype.byte_order(), dtype.itemsize() / 2);
     (dtype.kind() == Kind::Complex).then(|| DType::new_scalar(Kind::Float, order, size))
 }
 
 fn not_complex(dtype: &DType) -> Error {
     let to = DType::new_scalar(Kind::Complex, ByteOrder::NATIVE, 16);
-    refused(dtype, &to, "only complex numbers have an imaginary part".to_owned())
+    cannot_view(dtype, &to, "only complex numbers have an imaginary part".to_owned())
 }
 
-/// Where some of the bytes of each element lie, and what they are.
-fn part(geometry: &Geometry, from: &DType, to: &DType, offset: usize) -> Result<(Geometry, DType)> {
+/// The geometry and dtype of some bytes of each element.
+fn subfield(
+    geometry: &Geometry,
+    from: &DType,
+    to: &DType,
+    offset: usize,
+) -> Result<(Geometry, DType)> {
     let end = offset.checked_add(to.itemsize());
     if end.is_none_or(|end| end > from.itemsize()) {
         let (size, room) = (to.itemsize(), from.itemsize());
-        let reason = format!("{size} bytes from byte {offset} on reach behind {room} bytes");
-        return Err(refused(from, to, reason));
+        let reason =
+            format!("{size} bytes starting at byte {offset} exceed the {room} bytes of an element");
+        return Err(cannot_view(from, to, reason));
     }
-    with_subarrays(behind(geometry, offset), to.clone())
+    with_subarrays(offset_by(geometry, offset), to.clone())
 }
 
 /// NumPy's `array_descr_set`.
 fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geometry, DType)> {
     let (old, new) = (from.itemsize(), to.itemsize());
-    let refused =
-        |reason: &str| refused(from, to, format!("{old} bytes are not {new}, and {reason}"));
     if old == new {
         return with_subarrays(geometry.clone(), to.clone());
     }
     if new == 0 || to.subarray().is_some() {
-        return Err(refused("only a dtype with a size and without axes can differ in it"));
+        return Err(wrong_size(
+            from,
+            to,
+            "only a dtype with a size and without axes can differ in it",
+        ));
     }
     let (Some(&dim), Some(&stride)) = (geometry.shape.last(), geometry.strides.last()) else {
-        return Err(refused("there is no axis to get longer or shorter"));
+        return Err(wrong_size(from, to, "there is no axis to get longer or shorter"));
     };
     if dim != 1 && geometry.len() != 0 && usize::try_from(stride) != Ok(old) {
-        return Err(refused("the elements of the last axis don't lie together"));
+        return Err(wrong_size(from, to, "the elements of the last axis are not contiguous"));
     }
     if new < old && old % new != 0 {
-        return Err(refused("an element would be no whole number of them"));
+        return Err(wrong_size(from, to, "an element would not be a whole number of them"));
     }
     let bytes = dim.checked_mul(old).filter(|bytes| bytes % new == 0);
     let Some(bytes) = bytes else {
-        return Err(refused("the last axis would be no whole number of them"));
+        return Err(wrong_size(from, to, "the last axis would not be a whole number of them"));
     };
     let mut geometry = geometry.clone();
     let step = signed(new);
@@ -292,11 +301,16 @@ fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geome
     Ok((geometry.check_countable(new)?, to.clone()))
 }
 
-fn refused(from: &DType, to: &DType, reason: String) -> Error {
+fn wrong_size(from: &DType, to: &DType, reason: &str) -> Error {
+    let (old, new) = (from.itemsize(), to.itemsize());
+    cannot_view(from, to, format!("{old} bytes are not {new}, and {reason}"))
+}
+
+fn cannot_view(from: &DType, to: &DType, reason: String) -> Error {
     DTypeError::Reinterpret { from: from.to_string(), to: to.to_string(), reason }.into()
 }
 
-/// Turns round the bytes of every number of an element.
+/// Reverses the bytes of every number of an element.
 fn byteswap(dtype: &DType, bytes: &mut [u8]) {
     let width = match dtype.kind() {
         Kind::Struct => {

@@ -1,5 +1,5 @@
-//! Elements as runs: the last axis of a geometry, once for each index of the
-//! axes before it.
+//! Elements as runs: those along the last axis of a geometry, for each index of
+//! the axes before it.
 
 use std::ops::Range;
 
@@ -7,7 +7,8 @@ use super::View;
 use crate::element::Element;
 use crate::layout::geometry::{Geometry, advance, signed};
 
-/// One run: where it starts, and how many elements at what distance.
+/// A run of elements: the first byte, the number of elements and the bytes from
+/// one element to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) start: usize,
@@ -19,8 +20,8 @@ impl Run {
     /// No elements.
     pub(super) const EMPTY: Run = Run { start: 0, count: 0, stride: 0 };
 
-    /// The run's bytes and the distance of its elements, when it goes forward
-    /// without overlap.
+    /// The run's bytes and its stride, if the stride is positive and elements do
+    /// not overlap.
     pub(super) fn forward<'b>(&self, bytes: &'b [u8], size: usize) -> Option<(&'b [u8], usize)> {
         let stride = if self.count == 1 { size } else { usize::try_from(self.stride).ok()? };
         if stride < size || size == 0 || self.count == 0 {
@@ -30,7 +31,7 @@ impl Run {
         Some((bytes.get(self.start..end)?, stride))
     }
 
-    /// The bytes of a run to be written, as [`forward`](Run::forward).
+    /// The run's bytes as mutable, as [`forward`](Run::forward).
     pub(super) fn forward_mut<'b>(
         &self,
         bytes: &'b mut [u8],
@@ -40,9 +41,9 @@ impl Run {
         Some((bytes.get_mut(self.start..self.start + len)?, stride))
     }
 
-    /// The same elements with a stride that isn't negative, and whether they
-    /// were turned round for that.
-    pub(super) fn turned_forward(self) -> (Run, bool) {
+    /// The same elements with a stride that is not negative, and whether that
+    /// reversed their order.
+    pub(super) fn to_forward(self) -> (Run, bool) {
         if self.stride >= 0 || self.count == 0 {
             return (self, false);
         }
@@ -50,7 +51,7 @@ impl Run {
         (Run { start, stride: self.stride.saturating_abs(), ..self }, true)
     }
 
-    /// The bytes of each element, one after the other.
+    /// Iterates over the bytes of each element.
     pub(super) fn elements(self, bytes: &[u8], size: usize) -> impl Iterator<Item = &[u8]> {
         let mut at = self.start;
         (0..self.count).map(move |_| {
@@ -60,22 +61,22 @@ impl Run {
         })
     }
 
-    /// The part behind the first `count` elements.
-    pub(super) fn after(self, count: usize) -> Run {
+    /// The run without its first `count` elements.
+    pub(super) fn skip(self, count: usize) -> Run {
         Run { start: advance(self.start, count, self.stride), count: self.count - count, ..self }
     }
 }
 
-/// The elements of a geometry in C order, as runs as long as its last axes
-/// give without copying the geometry.
+/// The elements of a geometry in C order, as runs. Contiguous last axes form one
+/// run; the geometry is not copied.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Runs<'g> {
     geometry: &'g Geometry,
-    /// The axes that the runs are along.
+    /// How many of the last axes a run spans.
     inner: usize,
-    /// How many runs there are.
+    /// The number of runs.
     pub(super) count: usize,
-    /// How many elements each has, and their distance.
+    /// The number of elements of each run, and their stride.
     pub(super) len: usize,
     stride: isize,
 }
@@ -89,33 +90,36 @@ impl<'g> Runs<'g> {
 
     /// The `number`th run.
     pub(super) fn get(&self, number: usize) -> Run {
-        let start = self.geometry.start(number, self.inner);
+        let start = self.geometry.run_start(number, self.inner);
         Run { start, count: self.len, stride: self.stride }
     }
 }
 
 impl<T: Element> View<'_, T> {
-    /// The bytes of the elements, in the order of memory: ranges of whole
-    /// elements without gaps, of at most `most` bytes unless one element is
-    /// longer. The size hint is exact.
-    pub(crate) fn ranges(&self, most: usize) -> impl Iterator<Item = Range<usize>> + use<T> {
+    /// The bytes of the elements in memory order, as ranges of adjacent elements.
+    /// A range has at most `max_len` bytes, or one element if that is longer. The
+    /// size hint is exact.
+    pub(crate) fn byte_ranges(
+        &self,
+        max_len: usize,
+    ) -> impl Iterator<Item = Range<usize>> + use<T> {
         let size = self.itemsize();
         let geometry = self.geometry.memory_order().merged();
         let Runs { inner, count, len, stride, .. } = Runs::new(&geometry);
         let is_gapless = len == 1 || stride.unsigned_abs() == size;
-        let each = if is_gapless { most.checked_div(size).unwrap_or(1).max(1) } else { 1 };
-        let parts = len.div_ceil(each);
-        (0..count.saturating_mul(parts)).map(move |number| {
-            let first = number % parts * each;
-            let start = advance(geometry.start(number / parts, inner), first, stride);
-            start..start + each.min(len - first) * size
+        let per_range = if is_gapless { max_len.checked_div(size).unwrap_or(1).max(1) } else { 1 };
+        let ranges = len.div_ceil(per_range);
+        (0..count.saturating_mul(ranges)).map(move |number| {
+            let first = number % ranges * per_range;
+            let start = advance(geometry.run_start(number / ranges, inner), first, stride);
+            start..start + per_range.min(len - first) * size
         })
     }
 }
 
 impl Geometry {
-    /// How many of the last axes are one run of elements, how many elements
-    /// these are, and their distance.
+    /// How many of the last axes form one run, the number of elements of that
+    /// run, and its stride.
     fn last_run(&self) -> (usize, usize, isize) {
         let (mut inner, mut len, mut stride) = (0, 1_usize, 0_isize);
         for (&dim, &own) in self.shape.iter().zip(&self.strides).rev() {
@@ -133,10 +137,10 @@ impl Geometry {
         (inner, len, stride)
     }
 
-    /// The first byte of the `number`th index of all axes but the last
-    /// `inner`, in C order.
+    /// The first byte at the `number`th index, in C order, of all axes but the
+    /// last `inner`.
     #[inline]
-    fn start(&self, number: usize, inner: usize) -> usize {
+    fn run_start(&self, number: usize, inner: usize) -> usize {
         let mut start = self.offset;
         let mut number = number;
         for (&dim, &stride) in self.shape.iter().zip(&self.strides).rev().skip(inner) {
@@ -146,7 +150,7 @@ impl Geometry {
         start
     }
 
-    /// How many runs there are.
+    /// The number of runs.
     pub(super) fn run_count(&self) -> usize {
         if self.len() == 0 { 0 } else { self.shape.iter().rev().skip(1).product() }
     }
@@ -154,7 +158,7 @@ impl Geometry {
     /// The `number`th run, in C order.
     #[inline]
     pub(super) fn run(&self, number: usize) -> Run {
-        let start = self.start(number, 1);
+        let start = self.run_start(number, 1);
         let count = self.shape.last().copied().unwrap_or(1);
         Run { start, count, stride: self.strides.last().copied().unwrap_or(0) }
     }
@@ -166,14 +170,14 @@ impl Geometry {
 }
 
 impl Geometry {
-    /// The bytes of all elements in C order: where they start, and how many lie
-    /// together.
+    /// The runs of adjacent bytes of all elements in C order: the first byte and
+    /// the length of each.
     pub(crate) fn byte_runs(&self, size: usize) -> impl Iterator<Item = (usize, usize)> {
         let merged = self.merged();
         (0..merged.run_count()).flat_map(move |number| {
             let run = merged.run(number);
-            let is_one = usize::try_from(run.stride) == Ok(size);
-            let (count, len) = if is_one { (1, run.count) } else { (run.count, 1) };
+            let is_adjacent = usize::try_from(run.stride) == Ok(size);
+            let (count, len) = if is_adjacent { (1, run.count) } else { (run.count, 1) };
             (0..count).map(move |i| (advance(run.start, i, run.stride), len * size))
         })
     }

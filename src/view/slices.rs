@@ -7,12 +7,12 @@ use ndarray::SliceInfoElem;
 use crate::dtype::literal::tuple;
 use crate::error::{Result, ShapeError, excerpt};
 
-/// What NumPy's notation selects of a shape, for
+/// A selection in NumPy's index notation, resolved against a shape, for
 /// [`View::slice`](crate::View::slice).
 ///
-/// Indices, slices with steps, `...` and `None` (or `newaxis`) are understood.
-/// Slices are clipped to the axis as NumPy's are; ndarray's `s![]` panics
-/// there, and counts negative steps from the other end.
+/// Indices, slices with steps, `...` and `None` (or `newaxis`) are supported.
+/// Slices are clipped to the axis as in NumPy. ndarray's `s![]` panics in that
+/// case, and counts negative steps from the other end.
 ///
 /// # Examples
 ///
@@ -35,33 +35,31 @@ impl AsRef<[SliceInfoElem]> for Indices {
 }
 
 impl Indices {
-    /// Reads `text` and resolves it against a shape. Parentheses around it mean
-    /// nothing, as in Python; `[]` is NumPy's empty list, which selects no
-    /// element of the first axis. Other lists make copies in NumPy: for those,
-    /// see [`View::select`](crate::View::select).
+    /// Parses `text` and resolves it against a shape. Enclosing parentheses are
+    /// ignored, as in Python. `[]` is NumPy's empty list, which selects no element
+    /// of the first axis; for other lists, which make copies in NumPy, see
+    /// [`View::select`](crate::View::select).
     ///
     /// # Errors
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that is not an
-    /// index, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for an index out
-    /// of range, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for too many
-    /// axes.
+    /// index; [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when an index is out
+    /// of range, or there are too many axes.
     pub fn parse(text: &str, shape: &[usize]) -> Result<Indices> {
         let inner = enclosed(text, '(', ')').unwrap_or(text).trim();
         match enclosed(inner, '[', ']') {
-            Some("") => return nothing(shape),
+            Some("") => return empty_selection(shape),
             Some(_) => return Err(ShapeError::Notation { found: excerpt(inner) }.into()),
             None => {}
         }
         let listed = inner.strip_suffix(',').unwrap_or(inner);
         let items: Vec<&str> =
             if inner.is_empty() { Vec::new() } else { listed.split(',').map(str::trim).collect() };
-        let refused = |item: &str| ShapeError::Notation { found: excerpt(item) };
-        let named =
+        let indexed =
             items.iter().filter(|item| !matches!(**item, "..." | "None" | "newaxis")).count();
-        let unnamed = shape.len().checked_sub(named);
-        let Some(mut unnamed) = unnamed else {
-            return Err(ShapeError::Axis { asked: named - 1, shape: tuple(shape) }.into());
+        // The axes that `...` stands for.
+        let Some(mut elided) = shape.len().checked_sub(indexed) else {
+            return Err(ShapeError::Axis { asked: indexed - 1, shape: tuple(shape) }.into());
         };
         let mut rest = shape.iter().copied().enumerate();
         let mut elements = Vec::new();
@@ -70,14 +68,14 @@ impl Indices {
             match item {
                 "..." if ellipses == 0 => {
                     ellipses += 1;
-                    elements.extend(rest.by_ref().take(unnamed).map(|_| WHOLE));
-                    unnamed = 0;
+                    elements.extend(rest.by_ref().take(elided).map(|_| WHOLE));
+                    elided = 0;
                 }
                 "None" | "newaxis" => elements.push(SliceInfoElem::NewAxis),
                 _ => {
-                    let (axis, dim) = rest.next().ok_or_else(|| refused(item))?;
-                    let element = one(item, dim).ok_or_else(|| refused(item))?;
-                    elements.push(in_range(element, axis, dim, shape)?);
+                    let (axis, dim) = rest.next().ok_or_else(|| not_an_index(item))?;
+                    let element = parse_item(item, dim).ok_or_else(|| not_an_index(item))?;
+                    elements.push(check_index(element, axis, dim, shape)?);
                 }
             }
         }
@@ -85,13 +83,17 @@ impl Indices {
     }
 }
 
+fn not_an_index(item: &str) -> ShapeError {
+    ShapeError::Notation { found: excerpt(item) }
+}
+
 /// The trimmed text between two brackets.
 fn enclosed(text: &str, open: char, close: char) -> Option<&str> {
     text.trim().strip_prefix(open)?.strip_suffix(close).map(str::trim)
 }
 
-/// `[]` selects none of the first axis, as NumPy's empty list of indices.
-fn nothing(shape: &[usize]) -> Result<Indices> {
+/// The selection of `[]`: no element of the first axis.
+fn empty_selection(shape: &[usize]) -> Result<Indices> {
     if shape.is_empty() {
         return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());
     }
@@ -100,49 +102,54 @@ fn nothing(shape: &[usize]) -> Result<Indices> {
 
 const WHOLE: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
 
-/// Reads `5`, `-1`, `2:8`, `::-1`.
-fn one(item: &str, dim: usize) -> Option<SliceInfoElem> {
+/// Parses `5`, `-1`, `2:8`, `::-1`.
+fn parse_item(item: &str, dim: usize) -> Option<SliceInfoElem> {
     let mut parts = item.split(':').map(str::trim);
     let first = parts.next()?;
     let Some(end) = parts.next() else { return first.parse().ok().map(SliceInfoElem::Index) };
     let step = parts.next().unwrap_or("");
-    let bound = |text: &str| if text.is_empty() { Some(None) } else { clamped(text).map(Some) };
-    let (start, end, step) = (bound(first)?, bound(end)?, bound(step)?.unwrap_or(1));
+    let (start, end) = (parse_bound(first)?, parse_bound(end)?);
+    let step = parse_bound(step)?.unwrap_or(1);
     if parts.next().is_some() || step == 0 {
         return None;
     }
-    Some(clipped(start, end, step, isize::try_from(dim).ok()?))
+    Some(clip_slice(start, end, step, isize::try_from(dim).ok()?))
 }
 
-/// Reads a bound or step; as all are clipped, too large ones may be any that
-/// are large.
-fn clamped(text: &str) -> Option<isize> {
-    text.parse().map_or_else(
-        |error: ParseIntError| match error.kind() {
-            IntErrorKind::PosOverflow => Some(isize::MAX),
-            IntErrorKind::NegOverflow => Some(-isize::MAX),
-            _ => None,
-        },
-        Some,
-    )
+/// Parses a bound or step, which may be omitted. Numbers that overflow saturate,
+/// since bounds are clipped to the axis.
+#[expect(clippy::option_option, reason = "`None` is an error, `Some(None)` an omitted bound")]
+fn parse_bound(text: &str) -> Option<Option<isize>> {
+    if text.is_empty() {
+        return Some(None);
+    }
+    let bound = text.parse().or_else(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => Ok(isize::MAX),
+        IntErrorKind::NegOverflow => Ok(-isize::MAX),
+        _ => Err(error),
+    });
+    bound.ok().map(Some)
 }
 
-/// Python's `slice.indices`, as ndarray says the same elements.
-fn clipped(start: Option<isize>, end: Option<isize>, step: isize, dim: isize) -> SliceInfoElem {
+/// Python's `slice.indices`, converted to the slice of ndarray that selects the
+/// same elements.
+fn clip_slice(start: Option<isize>, end: Option<isize>, step: isize, dim: isize) -> SliceInfoElem {
     let (lowest, highest) = if step > 0 { (0, dim) } else { (-1, dim - 1) };
-    let clip = |bound: isize| {
+    let [start, end] = [start, end].map(|bound| {
+        let bound = bound?;
         let bound = if bound < 0 { bound.saturating_add(dim) } else { bound };
-        bound.clamp(lowest, highest)
-    };
+        Some(bound.clamp(lowest, highest))
+    });
     let (low, high) = if step > 0 {
-        (start.map_or(0, clip), end.map_or(dim, clip))
+        (start.unwrap_or(0), end.unwrap_or(dim))
     } else {
-        (end.map_or(-1, clip) + 1, start.map_or(dim - 1, clip) + 1)
+        (end.unwrap_or(-1) + 1, start.unwrap_or(dim - 1) + 1)
     };
     SliceInfoElem::Slice { start: low, end: Some(high.max(low)), step }
 }
 
-fn in_range(
+/// Returns `element`, unless it is an index outside the axis.
+fn check_index(
     element: SliceInfoElem,
     axis: usize,
     dim: usize,
@@ -160,10 +167,16 @@ fn in_range(
 mod tests {
     use super::*;
 
+    fn slice(start: isize, end: isize, step: isize) -> SliceInfoElem {
+        SliceInfoElem::Slice { start, end: Some(end), step }
+    }
+
+    fn parse(text: &str, shape: &[usize]) -> Result<Vec<SliceInfoElem>> {
+        Indices::parse(text, shape).map(|indices| indices.0)
+    }
+
     #[test]
-    fn notation_is_pythons() {
-        let slice = |start, end, step| SliceInfoElem::Slice { start, end: Some(end), step };
-        let parse = |text, shape: &[usize]| Indices::parse(text, shape).map(|indices| indices.0);
+    fn index_notation_is_that_of_python() {
         assert_eq!(
             parse("2, ::3, -1", &[5, 9, 2]).unwrap(),
             [SliceInfoElem::Index(2), slice(0, 9, 3), SliceInfoElem::Index(-1)]

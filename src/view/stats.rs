@@ -1,5 +1,5 @@
 //! Statistics of all elements.
-#![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
+#![expect(clippy::inline_always, reason = "only inlined functions are compiled for AVX2")]
 
 use super::View;
 use super::sum::Total;
@@ -7,14 +7,14 @@ use crate::element::Real;
 use crate::error::invariant::Invariant;
 use crate::kernel::{self, Job};
 
-/// Elements that are summed up before their sum is: few enough that rounding
-/// stays below what pairwise summation leaves.
+/// The elements that are added up before their sum is added to the total: few
+/// enough that the rounding error is below that of pairwise summation.
 const CHUNK: usize = 2048;
 
-/// As many of each, so that none waits for another.
+/// The number of independent accumulators, which the CPU can update in parallel.
 const LANES: usize = 8;
 
-/// What [`View::stats`] tells of numbers.
+/// Statistics of numbers, returned by [`View::stats`].
 ///
 /// # Examples
 ///
@@ -35,16 +35,16 @@ pub struct Stats<T> {
     pub nan: usize,
     /// How many of them are infinite.
     pub infinite: usize,
-    /// The sum of those that are not NaN: NumPy's `nansum` in doubles. That of
-    /// integers is the exact sum, rounded once.
+    /// The sum of those that are not NaN: NumPy's `nansum` in doubles. For
+    /// integers it is the exact sum, rounded once.
     pub sum: f64,
     /// The exact sum of integers and booleans; `None` for floats.
     pub integer_sum: Option<i128>,
-    /// The least that is not NaN; `None` when there is none.
+    /// The minimum of those that are not NaN; `None` when there are none.
     pub min: Option<T>,
-    /// The greatest that is not NaN; `None` when there is none.
+    /// The maximum of those that are not NaN; `None` when there are none.
     pub max: Option<T>,
-    /// What rounding took from the sum.
+    /// The rounding error of the sum.
     lost: f64,
 }
 
@@ -66,11 +66,11 @@ impl<T: Real> Stats<T> {
     }
 
     /// The mean of the elements that are not NaN: NumPy's `nanmean` in
-    /// doubles. `None` when there is none.
+    /// doubles. `None` when there are none.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let numbers = self.count - self.nan;
-        (numbers > 0).then(|| self.sum / count(numbers))
+        (numbers > 0).then(|| self.sum / count_to_f64(numbers))
     }
 
     /// How many elements are NaN or infinite.
@@ -79,30 +79,30 @@ impl<T: Real> Stats<T> {
         self.nan + self.infinite
     }
 
-    /// The statistics of these elements and others, so that threads can share
-    /// an array.
+    /// Combines these statistics with those of other elements, so that threads
+    /// can share the work on an array.
     #[must_use]
     pub fn merged(self, other: Stats<T>) -> Stats<T> {
         let integer_sum = self.integer_sum.zip(other.integer_sum).map(|(a, b)| a.wrapping_add(b));
         let mut total = Total { sum: self.sum, lost: self.lost + other.lost };
         total.add(other.sum);
-        let sum = integer_sum.map_or(total.get(), nearest);
+        let sum = integer_sum.map_or(total.get(), round_to_f64);
         Stats {
             count: self.count + other.count,
             nan: self.nan + other.nan,
             infinite: self.infinite + other.infinite,
             sum,
             integer_sum,
-            min: either(self.min, other.min, lesser),
-            max: either(self.max, other.max, greater),
+            min: merge_with(self.min, other.min, lesser),
+            max: merge_with(self.max, other.max, greater),
             lost: if sum.is_finite() { (total.sum - sum) + total.lost } else { 0.0 },
         }
     }
 }
 
 impl<T: Real> View<'_, T> {
-    /// Count, sum, least and greatest of all elements, and how many are NaN
-    /// or infinite, in one go in the order of memory.
+    /// Computes the count, sum, minimum and maximum of all elements, and how many
+    /// are NaN or infinite, in one pass in memory order.
     #[must_use]
     pub fn stats(&self) -> Stats<T> {
         let mut stats = Stats::empty();
@@ -115,7 +115,7 @@ impl<T: Real> View<'_, T> {
     }
 }
 
-/// What a chunk holds.
+/// The job of computing the statistics of a chunk.
 struct Chunk<'a, T>(&'a [T]);
 
 impl<T: Real> Job for Chunk<'_, T> {
@@ -139,7 +139,7 @@ impl<T: Real> Job for Chunk<'_, T> {
                 }
                 *nan += u32::from(is_nan(value));
                 *infinite += u32::from(wide.abs() == f64::INFINITY);
-                // What is no number is neither less nor greater.
+                // NaN is neither less nor greater, so it is never selected.
                 *min = if value < *min { value } else { *min };
                 *max = if value > *max { value } else { *max };
             }
@@ -155,13 +155,12 @@ impl<T: Real> Job for Chunk<'_, T> {
         }
         let [low, high] = [low, high].map(|sums| i128::from(sums.iter().sum::<i64>()));
         let integer_sum = T::IS_INTEGER.then_some((high << 32) + low);
-        let total = |counts: [u32; LANES]| counts.into_iter().map(widened).sum();
         let ends = (min.into_iter().reduce(lesser), max.into_iter().reduce(greater));
         Stats {
             count: self.0.len(),
-            nan: total(nan),
-            infinite: total(infinite),
-            sum: integer_sum.map_or(sums.iter().sum(), nearest),
+            nan: total_count(nan),
+            infinite: total_count(infinite),
+            sum: integer_sum.map_or(sums.iter().sum(), round_to_f64),
             integer_sum,
             min: ends.0,
             max: ends.1,
@@ -170,14 +169,14 @@ impl<T: Real> Job for Chunk<'_, T> {
     }
 }
 
-/// What isn't equal to itself.
-#[expect(clippy::eq_op, reason = "only what is no number differs from itself")]
+#[expect(clippy::eq_op, reason = "NaN is the only value that differs from itself")]
 fn is_nan<T: Real>(value: T) -> bool {
     value != value
 }
 
-fn widened(count: u32) -> usize {
-    usize::try_from(count).invariant("`usize` has 32 bits at least")
+fn total_count(counts: [u32; LANES]) -> usize {
+    let counts = counts.into_iter().map(usize::try_from);
+    counts.map(|count| count.invariant("`usize` has at least 32 bits")).sum()
 }
 
 fn lesser<T: PartialOrd>(a: T, b: T) -> T {
@@ -188,18 +187,18 @@ fn greater<T: PartialOrd>(a: T, b: T) -> T {
     if b > a { b } else { a }
 }
 
-/// What two have in common, or the one there is.
-fn either<T>(a: Option<T>, b: Option<T>, of: impl Fn(T, T) -> T) -> Option<T> {
+/// Combines two values, or returns the only one.
+fn merge_with<T>(a: Option<T>, b: Option<T>, merge: impl Fn(T, T) -> T) -> Option<T> {
     match (a, b) {
-        (Some(a), Some(b)) => Some(of(a, b)),
+        (Some(a), Some(b)) => Some(merge(a, b)),
         (a, b) => a.or(b),
     }
 }
 
-fn nearest(sum: i128) -> f64 {
+fn round_to_f64(sum: i128) -> f64 {
     num_traits::ToPrimitive::to_f64(&sum).unwrap_or(f64::NAN)
 }
 
-fn count(count: usize) -> f64 {
+fn count_to_f64(count: usize) -> f64 {
     num_traits::ToPrimitive::to_f64(&count).unwrap_or(f64::INFINITY)
 }

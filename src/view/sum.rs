@@ -1,4 +1,4 @@
-//! Sums of elements where they lie.
+//! Sums of elements.
 
 use std::array;
 
@@ -12,23 +12,24 @@ use crate::error::invariant::{IN_BYTES, Invariant};
 use crate::error::{Result, ShapeError};
 use crate::layout::geometry::{Geometry, advance};
 
-/// How far apart the streams of a long run start.
-const APART: usize = 1 << 20;
+/// How far apart the streams of a long run start, in bytes.
+const STREAM_LEN: usize = 1 << 20;
 
-/// About how many bytes of a stream are summed up before their sum is: so few
-/// that rounding stays below what pairwise summation leaves.
+/// About how many bytes of a stream are added up before their sum is added to
+/// the total: few enough that the rounding error is below that of pairwise
+/// summation.
 const PIECE: usize = 8 << 10;
 
-/// Streams shorter than this are not worth it.
-const SHORT: usize = 64;
+/// The length of the shortest streams, in bytes: shorter ones are not faster.
+const MIN_STREAM_LEN: usize = 64;
 
-/// Sums that stay in the first cache while rows are added to them.
+/// The number of sums that rows are added to at a time: they fit the L1 cache.
 const TILE: usize = 2048;
 
 impl<T: Real> View<'_, T> {
-    /// The sum of all elements in doubles; NaN when one is. As accurate as
-    /// NumPy's for doubles, and more so for what is smaller: a sum of single
-    /// floats doesn't round to single ones on its way.
+    /// Returns the sum of all elements in doubles; NaN if any element is NaN. It
+    /// is as accurate as NumPy's for doubles, and more accurate for smaller
+    /// types: sums of single floats are not rounded to single floats.
     ///
     /// # Examples
     ///
@@ -45,14 +46,14 @@ impl<T: Real> View<'_, T> {
         total.get()
     }
 
-    /// The sums along an axis, which is gone then, in doubles: NumPy's
-    /// `sum(axis)`. Goes through the elements in the order of memory.
+    /// Returns the sums along `axis`, which is removed, in doubles: NumPy's
+    /// `sum(axis)`. Reads the elements in memory order.
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds),
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is no memory
-    /// for the sums.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the axis does not
+    /// exist, [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is not
+    /// enough memory for the sums.
     ///
     /// # Examples
     ///
@@ -63,45 +64,43 @@ impl<T: Real> View<'_, T> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn sum_axis(&self, axis: usize) -> Result<ArrayD<f64>> {
-        let (rest, dim, stride) = self.geometry.without(axis)?;
+        let (rest, dim, stride) = self.geometry.remove_axis(axis)?;
         let order = rest.order_of_memory();
         let rest = rest.permuted(&order)?;
-        // An axis of no elements costs a file nothing, and the sums along it do.
-        let too_many = |_| {
+        // A small file can claim any number of sums if the axis is empty.
+        if Vec::<f64>::new().try_reserve_exact(rest.len()).is_err() {
             let (shape, itemsize) = (tuple(&rest.shape), size_of::<f64>());
-            crate::error::Error::from(ShapeError::Size { shape, itemsize })
-        };
-        Vec::<f64>::new().try_reserve_exact(rest.len()).map_err(too_many)?;
+            return Err(ShapeError::Size { shape, itemsize }.into());
+        }
         let mut sums = ArrayD::zeros(IxDyn(&rest.shape));
-        let flat = sums.as_slice_mut().invariant("new arrays are contiguous");
+        let mut flat = sums.as_slice_mut().invariant("new arrays are contiguous");
         let apart = stride.unsigned_abs();
         if rest.strides.iter().all(|stride| apart < stride.unsigned_abs()) {
-            for (start, sum) in rest.places().zip(flat) {
+            for (start, sum) in rest.element_offsets().zip(flat) {
                 let mut total = Total::default();
                 self.add_run(Run { start, count: dim, stride }, &mut total);
                 *sum = total.get();
             }
         } else {
-            let mut flat = flat;
             for run in rest.merged().runs() {
                 let (own, after) = flat.split_at_mut(run.count);
                 self.add_rows(run, dim, stride, own);
                 flat = after;
             }
         }
-        let mut places = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(at, &axis)| {
-            if let Some(place) = places.get_mut(axis) {
-                *place = at;
+        let mut inverse = vec![0; order.len()];
+        for (position, &axis) in order.iter().enumerate() {
+            if let Some(to) = inverse.get_mut(axis) {
+                *to = position;
             }
-        });
-        Ok(sums.permuted_axes(places))
+        }
+        Ok(sums.permuted_axes(inverse))
     }
 
     /// Adds the elements of a run.
     fn add_run(&self, run: Run, total: &mut Total) {
         let size = self.itemsize();
-        let (forward, _) = run.turned_forward();
+        let (forward, _) = run.to_forward();
         match forward.forward(self.bytes, size) {
             Some((bytes, stride)) => self.add_bytes(bytes, stride, total),
             None => run
@@ -115,16 +114,15 @@ impl<T: Real> View<'_, T> {
         let mut rest = bytes;
         let piece = PIECE.next_multiple_of(stride);
         loop {
-            let apart = (rest.len() / STREAMS).min(APART) / stride * stride;
-            if apart < SHORT.max(stride) {
+            let len = (rest.len() / STREAMS).min(STREAM_LEN) / stride * stride;
+            if len < MIN_STREAM_LEN.max(stride) {
                 break;
             }
-            let (now, after) = rest.split_at(STREAMS * apart);
-            for start in (0..apart).step_by(piece) {
-                let end = apart.min(start + piece);
-                let streams = array::from_fn(|i| {
-                    now.get(i * apart + start..i * apart + end).invariant(IN_BYTES)
-                });
+            let (now, after) = rest.split_at(STREAMS * len);
+            for start in (0..len).step_by(piece) {
+                let end = len.min(start + piece);
+                let streams =
+                    array::from_fn(|i| now.get(i * len + start..i * len + end).invariant(IN_BYTES));
                 for sum in T::sums(&self.codec, streams, stride) {
                     total.add(sum);
                 }
@@ -141,19 +139,16 @@ impl<T: Real> View<'_, T> {
         let mut first = first;
         for sums in sums.chunks_mut(TILE) {
             let tile = Run { count: sums.len(), ..first };
-            let run = |row| Run { start: advance(tile.start, row, stride), ..tile };
-            let bytes = |row| match run(row).forward(self.bytes, size) {
-                Some((bytes, stride)) if stride == size => Some(bytes),
-                _ => None,
-            };
             let mut rows: Vec<&[u8]> = Vec::with_capacity(ROW_BLOCK);
             for row in 0..dim {
-                if let Some(bytes) = bytes(row) {
-                    rows.push(bytes);
-                } else {
-                    let elements = run(row).elements(self.bytes, size);
-                    for (sum, element) in sums.iter_mut().zip(elements) {
-                        *sum += T::decode(&self.codec, element).to_f64();
+                let run = Run { start: advance(tile.start, row, stride), ..tile };
+                match run.forward(self.bytes, size) {
+                    Some((bytes, stride)) if stride == size => rows.push(bytes),
+                    _ => {
+                        let elements = run.elements(self.bytes, size);
+                        for (sum, element) in sums.iter_mut().zip(elements) {
+                            *sum += T::decode(&self.codec, element).to_f64();
+                        }
                     }
                 }
                 if rows.len() == ROW_BLOCK || row + 1 == dim {
@@ -161,37 +156,25 @@ impl<T: Real> View<'_, T> {
                     rows.clear();
                 }
             }
-            first = first.after(tile.count);
+            first = first.skip(tile.count);
         }
     }
 }
 
 impl Geometry {
-    /// Takes an axis out: the first element of each place of the others, and
-    /// the axis's own length and stride.
-    fn without(&self, axis: usize) -> Result<(Geometry, usize, isize)> {
-        let taken = self.split_at(axis, 0)?.1;
-        let (dim, stride) = (taken.shape.get(axis), taken.strides.get(axis));
+    /// Removes an axis, and returns its length and stride too. The remaining
+    /// geometry is that of the axis's first index.
+    fn remove_axis(&self, axis: usize) -> Result<(Geometry, usize, isize)> {
+        // Splitting reports an axis that does not exist.
+        let all = self.split_at(axis, 0)?.1;
+        let (dim, stride) = (all.shape.get(axis), all.strides.get(axis));
         let (&dim, &stride) = dim.zip(stride).invariant("arrays are split along an axis they have");
-        let keep = |i: &usize| *i != axis;
-        Ok((
-            Geometry {
-                offset: self.offset,
-                shape: (0..self.ndim())
-                    .filter(keep)
-                    .filter_map(|i| self.shape.get(i).copied())
-                    .collect(),
-                strides: (0..self.ndim())
-                    .filter(keep)
-                    .filter_map(|i| self.strides.get(i).copied())
-                    .collect(),
-            },
-            dim,
-            stride,
-        ))
+        let axes = self.shape.iter().copied().zip(self.strides.iter().copied()).enumerate();
+        let (shape, strides) = axes.filter(|(i, _)| *i != axis).map(|(_, axis)| axis).unzip();
+        Ok((Geometry { offset: self.offset, shape, strides }, dim, stride))
     }
 
-    /// The axes by falling distance of their elements.
+    /// The axes by decreasing stride.
     pub(crate) fn order_of_memory(&self) -> Vec<usize> {
         let mut axes: Vec<usize> = (0..self.ndim()).collect();
         axes.sort_by_key(|&axis| {
@@ -201,7 +184,7 @@ impl Geometry {
     }
 }
 
-/// A sum that knows what rounding took from it: Neumaier's.
+/// A sum with its rounding error: Neumaier's algorithm.
 #[derive(Default)]
 pub(super) struct Total {
     pub(super) sum: f64,

@@ -1,4 +1,4 @@
-//! Copies what stands at any indices of an axis: NumPy's `take`.
+//! Copies of the slices at any indices of an axis: NumPy's `take`.
 
 use ndarray::{ArrayD, IxDyn};
 
@@ -13,12 +13,12 @@ use crate::layout::geometry::{Geometry, count};
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 
 impl<T: Element> View<'_, T> {
-    /// Copies rows of the first axis into `out`, in the order of `indices`. Its
-    /// length must be that of `select(0, indices)`.
+    /// Copies rows of the first axis into `out`, in the order of `indices`. `out`
+    /// must have the length of `select(0, indices)`.
     ///
-    /// Indices may be repeated; negative ones are errors, see
-    /// [`TakeMode::resolve`] for others. For many batches from a file,
-    /// [`rows`](crate::MappedArray::rows) reads ahead.
+    /// Indices may be repeated. Negative indices are errors; see
+    /// [`TakeMode::resolve`] to wrap or clip them. To read many batches from a
+    /// file, use [`rows`](crate::MappedArray::rows), which reads ahead.
     ///
     /// # Errors
     ///
@@ -39,20 +39,20 @@ impl<T: Element> View<'_, T> {
         self.select_into(0, indices, out)
     }
 
-    /// Copies what some indices of an axis select, in their order, into a new
+    /// Copies the slices at some indices of an axis, in their order, into a new
     /// array: ndarray's `select`, NumPy's `a.take(indices, axis)`. Indices may
     /// be repeated.
     ///
     /// # Errors
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds),
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when no memory could
-    /// hold them all, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for
-    /// more than a million elements of no bytes.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the result exceeds
+    /// the address space, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for
+    /// more than a million elements of zero size.
     ///
     /// # Panics
     ///
-    /// When there isn't that much memory, as [`Vec`] does.
+    /// When there is not enough memory, as [`Vec`] does.
     ///
     /// # Examples
     ///
@@ -66,23 +66,23 @@ impl<T: Element> View<'_, T> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn select(&self, axis: usize, indices: &[impl RowIndex]) -> Result<ArrayD<T>> {
-        let taken = self.taken(axis, indices)?;
-        let shape = replaced(self.shape(), axis, taken.rows.len());
-        let elements = if let Some(mut out) = T::fast_path().zeros(taken.len) {
-            self.take_over(&taken, &mut out);
+        let selection = self.resolve_indices(axis, indices)?;
+        let shape = with_dim(self.shape(), axis, selection.rows.len());
+        let elements = if let Some(mut out) = T::fast_path().zeros(selection.len) {
+            self.copy_selection(&selection, &mut out);
             out
         } else {
-            let mut out = Vec::with_capacity(taken.len);
-            for parts in taken.all() {
-                parts.decode_onto(self.bytes, &self.codec, &taken.rows, &mut out);
+            let mut out = Vec::with_capacity(selection.len);
+            for slices in selection.axis_slices() {
+                slices.decode_onto(self.bytes, &self.codec, &selection.rows, &mut out);
             }
             out
         };
         Ok(ArrayD::from_shape_vec(IxDyn(&shape), elements)
-            .expect("as many elements as the shape has"))
+            .expect("the vector has one value for each element"))
     }
 
-    /// As [`select`](View::select), into `out`, in C order.
+    /// Copies as [`select`](View::select), into `out` in C order.
     ///
     /// # Errors
     ///
@@ -90,64 +90,67 @@ impl<T: Element> View<'_, T> {
     /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has another
     /// length.
     pub fn select_into(&self, axis: usize, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
-        let taken = self.taken(axis, indices)?;
-        check_len(taken.len, out.len())?;
-        self.take_over(&taken, out);
+        let selection = self.resolve_indices(axis, indices)?;
+        check_len(selection.len, out.len())?;
+        self.copy_selection(&selection, out);
         Ok(())
     }
 
-    fn taken(&self, axis: usize, indices: &[impl RowIndex]) -> Result<Taken> {
+    fn resolve_indices(&self, axis: usize, indices: &[impl RowIndex]) -> Result<Selection> {
         let shape = self.shape();
-        let parts = AxisSlices::rows(&self.geometry, axis, self.itemsize())?;
-        let rows = resolve(TakeMode::Raise, indices, parts.count, axis, shape)?;
+        let slices = AxisSlices::rows(&self.geometry, axis, self.itemsize())?;
+        let rows = resolve(TakeMode::Raise, indices, slices.count, axis, shape)?;
         let outer: Geometry = self.geometry.first_axes(axis);
-        let len = outer.len().checked_mul(rows.len()).and_then(|n| n.checked_mul(parts.len));
+        let len = outer.len().checked_mul(rows.len()).and_then(|n| n.checked_mul(slices.len));
         let len = len.filter(|len| len.checked_mul(size_of::<T>().max(1)).is_some());
-        // ndarray counts empty arrays too, as if no axis were empty.
-        let taken = replaced(shape, axis, rows.len());
-        let len = len.filter(|_| count(&taken).is_some());
+        // ndarray also limits the other axes of an array with an empty axis.
+        let new_shape = with_dim(shape, axis, rows.len());
+        let len = len.filter(|_| count(&new_shape).is_some());
         let len = len.ok_or_else(|| ShapeError::Size {
             shape: tuple(shape),
             itemsize: size_of::<T>().max(1),
         })?;
         check_unbacked(self.itemsize(), shape, len)?;
-        Ok(Taken { parts, rows, outer, len })
+        Ok(Selection { slices, rows, outer, len })
     }
 
-    fn take_over(&self, taken: &Taken, out: &mut [T]) {
-        // Values of no size are all there already, however many they are.
+    fn copy_selection(&self, selection: &Selection, out: &mut [T]) {
+        // Values of zero size need no copying, and there may be very many.
         if size_of::<T>() == 0 {
             return;
         }
-        let each = taken.rows.len() * taken.parts.len;
+        let per_outer = selection.rows.len() * selection.slices.len;
         let mut rest = out;
-        for parts in taken.all() {
-            let (own, after) = rest.split_at_mut(each);
-            parts.decode_over(self.bytes, &self.codec, &taken.rows, own);
+        for slices in selection.axis_slices() {
+            let (own, after) = rest.split_at_mut(per_outer);
+            slices.decode_over(self.bytes, &self.codec, &selection.rows, own);
             rest = after;
         }
     }
 }
 
-/// What is taken: parts of an axis, for each index of those before it.
-struct Taken {
-    parts: AxisSlices,
+/// Selected indices of an axis.
+struct Selection {
+    slices: AxisSlices,
+    /// The selected indices.
     rows: Vec<usize>,
+    /// The geometry of the axes before the axis.
     outer: Geometry,
+    /// The number of selected elements.
     len: usize,
 }
 
-impl Taken {
-    /// The parts once for each index of the axes before; none when nothing is
-    /// copied, however many these are.
-    fn all(&self) -> impl Iterator<Item = AxisSlices> + '_ {
-        let outer = (self.len > 0).then(|| self.outer.places());
-        outer.into_iter().flatten().map(|start| self.parts.from(start))
+impl Selection {
+    /// The slices for each index of the axes before the axis; none if no elements
+    /// are selected, since there may be very many such indices.
+    fn axis_slices(&self) -> impl Iterator<Item = AxisSlices> + '_ {
+        let outer = (self.len > 0).then(|| self.outer.element_offsets());
+        outer.into_iter().flatten().map(|start| self.slices.with_start(start))
     }
 }
 
-/// A shape with another length of one axis.
-fn replaced(shape: &[usize], axis: usize, len: usize) -> Vec<usize> {
+/// Replaces the length of one axis.
+fn with_dim(shape: &[usize], axis: usize, len: usize) -> Vec<usize> {
     let mut shape = shape.to_vec();
     if let Some(dim) = shape.get_mut(axis) {
         *dim = len;
@@ -155,7 +158,7 @@ fn replaced(shape: &[usize], axis: usize, len: usize) -> Vec<usize> {
     shape
 }
 
-/// Refuses memory of another length than what is taken.
+/// Checks the length of an output slice.
 pub(crate) fn check_len(expected: usize, found: usize) -> Result<()> {
     if found == expected { Ok(()) } else { Err(ShapeError::Length { found, expected }.into()) }
 }

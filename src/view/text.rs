@@ -1,4 +1,4 @@
-//! Text elements for people.
+//! Elements as text.
 
 use super::View;
 use crate::dtype::{DType, Kind};
@@ -7,14 +7,13 @@ use crate::element::{as_utf8, decode_points, to_char, trim_nuls};
 use crate::error::{DTypeError, Result};
 
 impl<'a> View<'a, Value> {
-    /// Lends bytes of dtype `S` as text in C order, without the NULs behind
-    /// it. An element that is no UTF-8 is an error of its own.
+    /// Iterates over elements of dtype `S` in C order, as text without trailing
+    /// NULs. Yields an error for an element that is not valid UTF-8.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) for other dtypes; of text
-    /// of dtype `U`, which isn't stored as UTF-8, see
-    /// [`strings`](View::strings).
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) for other dtypes. Text of
+    /// dtype `U` is not stored as UTF-8: use [`strings`](View::strings).
     ///
     /// # Examples
     ///
@@ -29,14 +28,14 @@ impl<'a> View<'a, Value> {
     /// ```
     pub fn strs(&self) -> Result<impl Iterator<Item = Result<&'a str>> + '_> {
         if self.dtype().kind() != Kind::Bytes {
-            return Err(unfit(self.dtype(), "&str"));
+            return Err(wrong_dtype(self.dtype(), "&str"));
         }
         Ok(self.element_bytes().map(|bytes| as_utf8(trim_nuls(bytes))))
     }
 
-    /// Reads text of dtype `S` or `U` in C order, without the NULs behind it.
-    /// An element that is no text is an error of its own, where a
-    /// [`view`](View::view) of `String` has U+FFFD.
+    /// Iterates over elements of dtype `S` or `U` in C order, as text without
+    /// trailing NULs. Yields an error for an element that is not valid text, where
+    /// a [`view`](View::view) of `String` returns U+FFFD.
     ///
     /// # Errors
     ///
@@ -50,14 +49,14 @@ impl<'a> View<'a, Value> {
     /// let mut names = MappedArray::anonymous(&"<U2".parse()?, &[2])?;
     /// names.dyn_view_mut()?.view_as(&"<u4".parse()?)?.into_view::<u32>()?.fill(&0xd800)?;
     /// let view = names.dyn_view()?;
-    /// let refused = view.strings()?.next().unwrap().unwrap_err();
-    /// assert_eq!(refused.to_string(), "U+D800: expected a code point of Unicode");
+    /// let error = view.strings()?.next().unwrap().unwrap_err();
+    /// assert_eq!(error.to_string(), "U+D800: expected a code point of Unicode");
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn strings(&self) -> Result<impl Iterator<Item = Result<String>> + '_> {
         let (kind, order) = (self.dtype().kind(), self.dtype().byte_order());
         if !matches!(kind, Kind::Bytes | Kind::Unicode) {
-            return Err(unfit(self.dtype(), "String"));
+            return Err(wrong_dtype(self.dtype(), "String"));
         }
         Ok(self.element_bytes().map(move |bytes| match kind {
             Kind::Bytes => as_utf8(trim_nuls(bytes)).map(str::to_owned),
@@ -66,7 +65,7 @@ impl<'a> View<'a, Value> {
     }
 }
 
-fn unfit(dtype: &DType, asked: &str) -> crate::error::Error {
+fn wrong_dtype(dtype: &DType, asked: &str) -> crate::error::Error {
     let works = match dtype.kind() {
         Kind::Unicode => "String".to_owned(),
         _ => crate::element::suggested_type(dtype),

@@ -125,7 +125,7 @@ pub fn encode_chunks(payloads: &[impl AsRef<[u8]>]) -> Vec<u8> {
     bytes
 }
 
-/// AxisSlices a buffer into payloads: webdataset's `decode_chunks`. The padding of
+/// Parts a buffer into payloads: webdataset's `decode_chunks`. The padding of
 /// the last may be missing.
 ///
 /// # Errors

@@ -203,7 +203,7 @@ fn latin1(quoted: &str) -> Option<Vec<u8>> {
     string(quoted)?.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect()
 }
 
-/// AxisSlices what stands in brackets at its outermost commas.
+/// Parts what stands in brackets at its outermost commas.
 fn items(text: &str, open: char, close: char) -> Option<Vec<&str>> {
     let inner = text.strip_prefix(open)?.strip_suffix(close)?.trim();
     let inner = inner.strip_suffix(',').unwrap_or(inner);
