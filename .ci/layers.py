@@ -3,9 +3,8 @@
 
     python3 .ci/layers.py
 
-Prints each import against the order, with its file and line, and fails if
-there is one, so there are no cycles. Comments, documentation and strings
-are not imports.
+Prints each import of a higher layer, with its file and line, and fails if there
+is one, so there are no cycles. Comments, documentation and strings are ignored.
 """
 
 import pathlib
@@ -35,10 +34,10 @@ def imports(path):
 
 def main():
     root = pathlib.Path(__file__).resolve().parent.parent / "src"
-    found = {path.stem for path in root.iterdir()} - {"lib"}
+    modules = {path.stem for path in root.iterdir()} - {"lib"}
     failed = False
-    for module in sorted(found ^ set(LAYERS)):
-        print(f"src/{module}: not the same in src/ and in the list of layers in .ci/layers.py")
+    for module in sorted(modules ^ set(LAYERS)):
+        print(f"src/{module}: must be both in src/ and in the list of layers in .ci/layers.py")
         failed = True
     for path in sorted(root.rglob("*.rs")):
         layer = path.relative_to(root).parts[0].removesuffix(".rs")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks what is built in: licences, sources, and a reason for each crate.
+"""Checks the dependencies: licences, sources, and a reason for each crate.
 
     python3 .ci/licences.py
 
-Of all packages in Cargo.lock: the licence is one of those below, and the
-source is crates.io. Of those a manifest names: DESIGN.md says what for. Known
-vulnerabilities are not looked for: their list is no part of crates.io.
+All packages in Cargo.lock have one of the licences below and come from
+crates.io. DESIGN.md gives the purpose of each one that a manifest names. Known
+vulnerabilities are not checked, because crates.io does not list them.
 """
 
 import json
@@ -34,7 +34,7 @@ CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
 
 
 def is_allowed(expression):
-    """Whether an SPDX expression of `OR`, `AND` and brackets can be met."""
+    """Returns whether an SPDX expression of `OR`, `AND` and brackets is satisfied."""
     words = re.findall(r"\(|\)|(?:(?! OR | AND |[()/]).)+| OR | AND |/", expression)
     python = {" OR ": " or ", "/": " or ", " AND ": " and ", "(": "(", ")": ")"}
     return eval("".join(python.get(word, str(word.strip() in ALLOWED)) for word in words))
@@ -61,7 +61,7 @@ def main():
         if package["id"] in own
         for dependency in package["dependencies"]
     }
-    wrong += [f"DESIGN.md doesn't say what {name} is for" for name in sorted(used - named - {"npymap"})]
+    wrong += [f"DESIGN.md does not give the purpose of {name}" for name in sorted(used - named - {"npymap"})]
     print(f"{len(metadata['packages'])} packages, {len(used)} named by manifests")
     sys.exit("\n".join(wrong) or None)
 

@@ -3,10 +3,9 @@
 
     python3 .ci/links.py [DOC]      after `cargo doc --workspace --no-deps`
 
-DOC is where the documentation is, target/doc unless given. Links to other
-sites are not followed: this needs no network. Links to the repository's own
-page and to our documentation on docs.rs are looked up in the working tree and
-in DOC.
+DOC is the directory of the documentation, by default target/doc. Links to other
+sites are not followed, so no network is needed. Links to the repository's page
+and to our documentation on docs.rs are checked in the working tree and in DOC.
 """
 
 import html.parser
@@ -24,7 +23,7 @@ REPOSITORY = re.search(r'^repository = "(.*)"$', (ROOT / "Cargo.toml").read_text
 
 
 def without_code(text):
-    """Markdown without its code, whose brackets are not links."""
+    """Returns Markdown without its code, where brackets are not links."""
     text = re.sub(r"^( *)(`{3,}|~{3,}).*?^\1\2[`~]*$", "", text, flags=re.M | re.S)
     return re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "code", text, flags=re.S)
 
@@ -37,7 +36,7 @@ def markdown_links(text):
 
 
 def markdown_anchors(text):
-    """The anchors that GitHub gives to headings."""
+    """Returns the anchors that GitHub gives to headings."""
     anchors, seen = set(), {}
     text = re.sub(r"^( *)(`{3,}|~{3,}).*?^\1\2[`~]*$", "", text, flags=re.M | re.S)
     for heading in re.findall(r"^#{1,6}\s+(.*?)\s*#*\s*$", text, re.M):
@@ -61,7 +60,7 @@ class Page(html.parser.HTMLParser):
         if attributes.get("id"):
             self.anchors.add(attributes["id"])
         # rustdoc links methods in impl blocks to the trait's page (class "fn"),
-        # also those the trait hides.
+        # even if the trait hides them.
         if tag == "a" and attributes.get("href") and attributes.get("class") != "fn":
             self.links.append(attributes["href"])
 
@@ -91,7 +90,7 @@ class Checker:
         return self.headings[path]
 
     def in_repository(self, name, anchor):
-        """What is wrong with a link to this file of the repository."""
+        """Returns what is wrong with a link to this file of the repository, or None."""
         name = os.path.normpath(name)
         if name not in self.files and name not in self.directories:
             return "no such file in the repository"
@@ -100,7 +99,7 @@ class Checker:
         return None
 
     def in_documentation(self, path, anchor):
-        """What is wrong with a link to this generated page."""
+        """Returns what is wrong with a link to this generated page, or None."""
         path = Path(os.path.normpath(path))
         if path.is_dir():
             path /= "index.html"
@@ -112,7 +111,7 @@ class Checker:
         return None
 
     def absolute(self, url):
-        """What is wrong with a link to our own repository or documentation."""
+        """Returns what is wrong with a link to our repository or documentation, or None."""
         address = urllib.parse.unquote(url.path)
         if url.scheme != "https":
             return None if url.scheme == "mailto" else "not https"
@@ -151,8 +150,8 @@ class Checker:
             return self.in_documentation(path.parent / link if link else path, anchor)
 
         for link in sorted(set(self.page(path).links)):
-            # "#" is the top of the page; "::" stands in documentation of
-            # other crates, and in ours rustdoc itself refuses it.
+            # "#" is the top of the page. "::" occurs in documentation of
+            # other crates; in ours, rustdoc itself reports it.
             if link != "#" and "::" not in link:
                 self.check(path.relative_to(DOC.parent), link, relative)
 

@@ -3,8 +3,8 @@
 
     python3 .ci/packages.py
 
-Each has its README, both licences and all its sources, nothing but what is
-listed here, and is small.
+Each has its README, both licences and all its sources, contains no other files
+than those listed here, and is small.
 """
 
 import json
@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# What each package has, besides what all have; and its largest size in KiB.
+# The files of each package besides those of every package, and its maximum
+# size in KiB.
 PACKAGES = {
     "npymap": (r"data/(README\.md|make_penguins\.py|penguins\.npy)|(CHANGELOG|COMPATIBILITY|DESIGN|SHARING)\.md", 1600),
     "npymap-derive": (r"", 100),

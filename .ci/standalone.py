@@ -3,9 +3,9 @@
 
     python3 .ci/standalone.py
 
-Runs the tests of tests/standalone, which are the README's examples and the
-derives'. Then compiles each program in tests/standalone/refused, which must
-fail with the text after `says:` in its first line in the error's first line.
+Runs the tests of tests/standalone: the README's examples and those of the
+derives. Then compiles each program in tests/standalone/refused, which must fail
+with an error that contains the text after `says:` in the program's first line.
 """
 
 import json

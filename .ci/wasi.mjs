@@ -1,14 +1,14 @@
-// Runs the tests of a program that was compiled for wasm32-wasip1, each in an
-// instance of its own: a test that fails ends its instance.
+// Runs the tests of a program that was compiled for wasm32-wasip1, each in its
+// own instance, because a failing test ends its instance.
 //
 //   node --no-turbo-fast-api-calls .ci/wasi.mjs TESTS.wasm [ARGUMENT…]
 //
-// Without that option Node.js 20 collects garbage inside of calls into WASI,
-// which breaks its memory.
+// Without that option Node.js 20 collects garbage during calls into WASI, which
+// corrupts its memory.
 //
-// Arguments are those of Rust's test programs: filters and `--skip`. A test
-// that fails because it asks for what WASI doesn't have is counted as left out:
-// memory maps, threads, other programs.
+// Arguments are those of Rust's test programs: filters and `--skip`. A test that
+// fails because it needs something that WASI lacks is counted as skipped: memory
+// maps, threads, other programs.
 import { readFileSync, mkdtempSync, openSync, closeSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { WASI } from "node:wasi";
 const MISSING = [
   ["memory maps", /this system has no memory maps/],
   ["threads, processes or locks", /operation not supported on this platform|kind: Unsupported/],
-  ["what Rust's standard library lacks there", /panicked at .*library\/std\/src\/sys\/pal\/wasi\//],
+  ["features that Rust's standard library lacks there", /panicked at .*library\/std\/src\/sys\/pal\/wasi\//],
 ];
 
 process.removeAllListeners("warning"); // that WASI is experimental
@@ -53,7 +53,7 @@ function run(args) {
 
 const listed = run([...args, "--list", "--format", "terse"]).text;
 const tests = [...listed.matchAll(/^(.*): test$/gm)].map((match) => match[1]);
-const left = {};
+const skipped = {};
 let passed = 0;
 let failed = 0;
 let ignored = 0;
@@ -65,17 +65,17 @@ for (const test of tests) {
   } else if (code === 0) {
     passed += 1;
   } else if (missing) {
-    (left[missing] ??= []).push(test);
+    (skipped[missing] ??= []).push(test);
   } else {
     failed += 1;
     console.log(`test ${test} failed: ${code}\n${text}`);
   }
 }
 rmSync(scratch, { recursive: true });
-for (const [missing, names] of Object.entries(left)) {
-  console.log(`left out, for want of ${missing}: ${names.length}`);
+for (const [missing, names] of Object.entries(skipped)) {
+  console.log(`skipped, without ${missing}: ${names.length}`);
   if (process.env.NPYMAP_WASI_VERBOSE) console.log(names.join("\n"));
 }
-const away = Object.values(left).flat().length;
-console.log(`test result: ${failed ? "FAILED" : "ok"}. ${passed} passed; ${failed} failed; ${ignored} ignored; 0 measured; ${away} filtered out`);
+const skippedCount = Object.values(skipped).flat().length;
+console.log(`test result: ${failed ? "FAILED" : "ok"}. ${passed} passed; ${failed} failed; ${ignored} ignored; 0 measured; ${skippedCount} filtered out`);
 process.exitCode = failed ? 1 : 0;

@@ -14,9 +14,12 @@ const WIDTH: usize = 64;
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("embeddings.npy");
-    write_npy(&path, &Array2::from_shape_fn((WORDS, WIDTH), |(word, at)| direction(word, at)))?;
+    write_npy(
+        &path,
+        &Array2::from_shape_fn((WORDS, WIDTH), |(word, component)| embedding(word, component)),
+    )?;
 
-    // SAFETY: nobody else knows of the file.
+    // SAFETY: nobody else knows the file.
     let table = unsafe { MappedArray::open(&path)? };
     let rows = table.rows()?;
     let sentence = [17, 4_711, 17, 19_999];
@@ -24,13 +27,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (word, vector) in sentence.iter().zip(vectors.rows()) {
         println!("word {word:5}: {:.3} …", vector[0]);
     }
-    let alike = vectors.row(0).dot(&vectors.row(2)) / vectors.row(0).dot(&vectors.row(0));
-    println!("words 17 and 17 are alike: {alike:.1}");
+    let similarity = vectors.row(0).dot(&vectors.row(2)) / vectors.row(0).dot(&vectors.row(0));
+    println!("similarity of words 17 and 17: {similarity:.1}");
     Ok(())
 }
 
-/// Numbers that look random.
+/// A pseudo-random component of the embedding of a word.
 #[allow(clippy::as_conversions, clippy::cast_precision_loss)]
-fn direction(word: usize, at: usize) -> f32 {
-    ((word * WIDTH + at) as f32 * 12.9898).sin()
+fn embedding(word: usize, component: usize) -> f32 {
+    ((word * WIDTH + component) as f32 * 12.9898).sin()
 }

@@ -1,5 +1,5 @@
-//! An event file as records: made, opened, filtered by a field, and edited in
-//! place.
+//! An event file as records: created, opened, filtered by a field, and edited
+//! in place.
 //!
 //! ```console
 //! $ cargo run --features derive --example events
@@ -12,10 +12,10 @@ use npymap::{
     element::{Bytes, Pad, Ticks},
 };
 
-/// A row as it lies in the file: `&[Event]` is the file's memory.
+/// A row as stored in the file, so that `&[Event]` borrows the file's memory.
 ///
-/// `Le` fields stand at any address and on any machine; `Pad` names the bytes
-/// that belong to no field.
+/// `Le` fields work at any address and on any machine; `Pad` fields are the
+/// bytes that belong to no field.
 #[derive(Clone, Copy, Pod, Zeroable, Record)]
 #[record(in_place)]
 #[repr(C)]
@@ -37,7 +37,7 @@ struct Reading {
     energy: f64,
 }
 
-/// The fields as somebody else's file has them: big-endian, in another order.
+/// The dtype of a file from another program: big-endian, in another order.
 const FOREIGN: &str = "[('energy', '>f8'), ('station', '<U8'), ('detector', '>i2')]";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The struct gives the file its dtype, which NumPy reads.
     let dtype = DType::of::<Event>();
     println!("{dtype}");
-    // SAFETY: nobody else knows of the file.
+    // SAFETY: nobody else knows the file.
     let mut file = unsafe { MappedArray::create(&path, &dtype, &[1000], &CreateOptions::new())? };
     for (number, event) in (0_u16..).zip(file.as_slice_mut::<Event>()?) {
         event.when = Le::new(Ticks(1_582_977_600_000 + 40 * i64::from(number)));
@@ -57,32 +57,31 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     file.close()?;
 
-    // SAFETY: nobody else knows of the file.
+    // SAFETY: nobody else knows the file.
     let mut file = unsafe { MappedArray::open_mut(&path)? };
 
     // One field of all records is a view like any other.
     let energies = file.field("energy")?.view::<f32>()?;
     println!("energies to {:?}, {:.1} on average", energies.stats().max, energies.sum() / 1000.0);
 
-    // Rows are filtered where they lie.
+    // Rows are filtered in place.
     let events = file.as_slice::<Event>()?;
-    let loud = |event: &&Event| event.valid.get() && event.energy.get() > 99.0;
-    for event in events.iter().filter(loud) {
+    for event in events.iter().filter(|event| event.valid.get() && event.energy.get() > 99.0) {
         println!("{} {}", event.station.as_str()?, event.energy);
     }
 
-    // Edits go to the file: by row, or a field of every row at once.
+    // Edits go to the file: row by row, or one field of all rows.
     for event in file.as_slice_mut::<Event>()?.iter_mut().filter(|event| !event.valid.get()) {
         event.energy.set(0.0);
     }
     file.field_mut("pos")?.into_view::<f32>()?.fill(&-1.0)?;
     file.close()?;
 
-    // SAFETY: nobody else knows of the file.
+    // SAFETY: nobody else knows the file.
     let file = unsafe { MappedArray::open(&path)? };
     println!("{}", file.dyn_view()?.at(998));
 
-    // What doesn't lie so is decoded by name.
+    // Other layouts are decoded, with fields matched by name.
     let mut foreign = MappedArray::anonymous(&FOREIGN.parse()?, &[2])?;
     foreign.field_mut("station")?.into_view::<String>()?.set(1, "EDDF".to_owned())?;
     println!("{:?}", foreign.view::<Reading>()?.at(1));

@@ -1,5 +1,5 @@
-//! Epochs over pictures and their labels, in step: shuffled, scaled to `f32`,
-//! read ahead on threads, and gone on with after a stop.
+//! Epochs over images and their labels: shuffled in step, scaled to `f32`, read
+//! ahead on threads, and resumable.
 //!
 //! `cargo run --release --example images`
 #![allow(unsafe_code, clippy::indexing_slicing)]
@@ -14,17 +14,14 @@ const SIDE: usize = 28;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
-    let [pictures, labels] = ["x.npy", "y.npy"].map(|name| directory.path().join(name));
-    let pixel = |(n, _, _)| u8::try_from(n % 10 * 25).unwrap_or(0);
-    write_npy(&pictures, &Array3::from_shape_fn((COUNT, SIDE, SIDE), pixel))?;
-    write_npy(
-        &labels,
-        &(0..COUNT).map(|n| u8::try_from(n % 10).unwrap_or(0)).collect::<Array1<u8>>(),
-    )?;
+    let [images, labels] = ["x.npy", "y.npy"].map(|name| directory.path().join(name));
+    let shape = (COUNT, SIDE, SIDE);
+    write_npy(&images, &Array3::from_shape_fn(shape, |(image, _, _)| label(image) * 25))?;
+    write_npy(&labels, &(0..COUNT).map(label).collect::<Array1<u8>>())?;
 
-    // SAFETY: nobody else knows of the file.
-    let x = unsafe { MappedArray::open(&pictures)? }.rows()?;
-    // SAFETY: nobody else knows of the file.
+    // SAFETY: nobody else knows the file.
+    let x = unsafe { MappedArray::open(&images)? }.rows()?;
+    // SAFETY: nobody else knows the file.
     let y = unsafe { MappedArray::open(&labels)? }.rows()?;
     let read = move |rows: &[usize], batch: &mut (Vec<f32>, Vec<i64>)| {
         batch.0.resize(rows.len() * x.row_len(), 0.0);
@@ -37,20 +34,25 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (mut right, mut seen) = (0, 0_u64);
         for batch in BatchOptions::new().threads(2).start(sampler.batches(64), read.clone())? {
             let batch = batch?;
-            let pictures = batch.0.chunks(SIDE * SIDE);
-            right += pictures.zip(&batch.1).filter(|(own, label)| guess(own) == **label).count();
+            let images = batch.0.chunks(SIDE * SIDE);
+            right += images.zip(&batch.1).filter(|(image, label)| guess(image) == **label).count();
             seen += u64::try_from(batch.indices().len())?;
         }
         sampler.seek(seen);
-        println!("epoch {}: {right} of {seen} are what their label says", sampler.epoch());
-        println!("to go on from here: {:?}", <[u64; 4]>::from(sampler.state()));
+        println!("epoch {}: {right} of {seen} labels are right", sampler.epoch());
+        println!("to resume from here: {:?}", <[u64; 4]>::from(sampler.state()));
         sampler.next_epoch();
     }
     Ok(())
 }
 
-/// The label by the brightness, which is all there is in these pictures.
+/// The label of an image.
+fn label(image: usize) -> u8 {
+    u8::try_from(image % 10).unwrap_or(0)
+}
+
+/// Computes the label from the brightness, the same in all pixels.
 #[allow(clippy::as_conversions, clippy::cast_possible_truncation)]
-fn guess(picture: &[f32]) -> i64 {
-    (picture[0] * 255.0 / 25.0).round() as i64
+fn guess(image: &[f32]) -> i64 {
+    (image[0] * 255.0 / 25.0).round() as i64
 }

@@ -1,6 +1,6 @@
-//! Batches of token sequences to train a language model on, as nanoGPT's
-//! `get_batch` makes them: `x` from random places, `y` one token later. Both
-//! are views of windows that are one token longer.
+//! Batches of token sequences for training a language model, like those of
+//! nanoGPT's `get_batch`: `x` starts at a random position, `y` one token later.
+//! Both are views of windows that are one token longer.
 //!
 //! `cargo run --release --example tokens`
 #![allow(unsafe_code)]
@@ -18,10 +18,10 @@ const BATCH: usize = 32;
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("train.npy");
-    let tokens = (0..TOKENS).map(|at| u16::try_from(at * 31 % 50_257).unwrap_or(0));
+    let tokens = (0..TOKENS).map(|position| u16::try_from(position * 31 % 50_257).unwrap_or(0));
     write_npy(&path, &tokens.collect::<Array1<u16>>())?;
 
-    // SAFETY: nobody else knows of the file.
+    // SAFETY: nobody else knows the file.
     let tokens = unsafe { MappedArray::open(&path)? }.rows()?;
     let windows = tokens.windows(BLOCK + 1)?;
     let starts = Sampler::with_replacement(windows.len(), 200 * BATCH, 1337);

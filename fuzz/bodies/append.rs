@@ -1,4 +1,4 @@
-//! Rows added, files cut and recovered, against a list of rows.
+//! Appending rows, and truncating and recovering files, against a list of rows.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,8 @@ use super::Source;
 /// Bytes of a row.
 const ROW: usize = 6;
 
-/// The bytes are steps: append, flush, resize, open anew, cut, recover.
+/// Interprets the bytes as steps: append, flush, resize, reopen, truncate and
+/// recover.
 pub(crate) fn append(data: &[u8]) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("rows.npy");
@@ -32,22 +33,22 @@ pub(crate) fn append(data: &[u8]) {
             }
             3 => {
                 appender.flush().unwrap();
-                holds(&path, &model);
+                assert_rows(&path, &model);
             }
             4 => {
                 let rows = source.below(40);
                 appender.resize(rows).unwrap();
                 model.resize(rows * ROW, 0);
-                holds(&path, &model);
+                assert_rows(&path, &model);
             }
             5 => {
                 appender.close().unwrap();
-                holds(&path, &model);
+                assert_rows(&path, &model);
                 appender = Appender::open(&path).unwrap().with_buffer(source.below(64));
             }
             6 => {
                 drop(appender);
-                cut(&path, &mut model, source.below(64));
+                truncate_and_recover(&path, &mut model, source.below(64));
                 appender = Appender::open(&path).unwrap();
             }
             _ => {
@@ -62,11 +63,11 @@ pub(crate) fn append(data: &[u8]) {
         assert_eq!(appender.rows() * ROW, model.len());
     }
     appender.close().unwrap();
-    holds(&path, &model);
+    assert_rows(&path, &model);
 }
 
-/// Cuts bytes off the end, or adds some, and recovers what is whole.
-fn cut(path: &Path, model: &mut Vec<u8>, bytes: usize) {
+/// Cuts bytes off the end, or adds some, and recovers the complete rows.
+fn truncate_and_recover(path: &Path, model: &mut Vec<u8>, bytes: usize) {
     let file = fs::File::options().write(true).open(path).unwrap();
     let len = file.metadata().unwrap().len();
     let header = len - u64::try_from(model.len()).unwrap();
@@ -75,13 +76,14 @@ fn cut(path: &Path, model: &mut Vec<u8>, bytes: usize) {
     let recovered = recover(path).unwrap();
     model.resize(usize::try_from((new - header) / 6 * 6).unwrap(), 0);
     assert_eq!(recovered.dropped, (new - header) % 6);
-    holds(path, model);
+    assert_rows(path, model);
 }
 
-fn holds(path: &Path, model: &[u8]) {
+/// Asserts that the file's rows are the model's.
+fn assert_rows(path: &Path, model: &[u8]) {
     let bytes = fs::read(path).unwrap();
     let array = MappedArray::from_bytes(bytes.as_slice()).unwrap();
-    let at = array.layout().offset();
+    let offset = array.layout().offset();
     assert_eq!(array.nbytes(), model.len());
-    assert_eq!(&bytes[at..], model);
+    assert_eq!(&bytes[offset..], model);
 }

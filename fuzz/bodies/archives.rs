@@ -1,5 +1,5 @@
-//! Archives of arrays: what a directory or a list of chunks leads to lies in
-//! the file, and opens or is refused.
+//! Archives of arrays: each member or chunk lies inside the file, and opens or
+//! is rejected.
 
 use npymap::npz::NpzOptions;
 use npymap::{
@@ -7,10 +7,10 @@ use npymap::{
     ten::{Ten, TenHeader},
 };
 
-/// So many members are opened.
-const SOME: usize = 16;
+/// The number of members that are opened.
+const MAX_MEMBERS: usize = 16;
 
-/// The bytes as an `.npz` archive.
+/// Interprets the bytes as an `.npz` archive.
 pub(crate) fn npz(data: &[u8]) {
     let options = NpzOptions::new().max_inflated(1 << 20);
     let archive = match options.open(Source::bytes(data.to_vec())) {
@@ -18,7 +18,7 @@ pub(crate) fn npz(data: &[u8]) {
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
     assert_eq!(archive.names().len(), archive.len());
-    for member in archive.members().take(SOME) {
+    for member in archive.members().take(MAX_MEMBERS) {
         let (header, offset) = (member.header(), member.data_offset());
         let verified = member.verify();
         let opened = member.open();
@@ -29,26 +29,26 @@ pub(crate) fn npz(data: &[u8]) {
             assert_eq!((array.dtype(), array.shape()), (&header.dtype, header.shape.as_slice()));
         }
         match (opened, member.open()) {
-            (Ok(array), Ok(again)) => {
-                assert_eq!(array.layout(), again.layout());
+            (Ok(array), Ok(reopened)) => {
+                assert_eq!(array.layout(), reopened.layout());
                 read(&array);
             }
-            (Err(one), Err(other)) => assert_eq!(one.to_string(), other.to_string()),
-            (one, other) => panic!("{:?}, {:?}", one.err(), other.err()),
+            (Err(first), Err(second)) => assert_eq!(first.to_string(), second.to_string()),
+            (first, second) => panic!("{:?}, {:?}", first.err(), second.err()),
         }
         let _ = (verified, archive.get(member.name()).is_ok());
     }
 }
 
-/// The bytes as a `.ten` file, and as the header of one array.
+/// Interprets the bytes as a `.ten` file, and as the header of one array.
 pub(crate) fn ten(data: &[u8]) {
     if let Ok(header) = TenHeader::decode(data) {
-        let again = TenHeader::decode(&header.encode());
-        assert_eq!(again.unwrap(), header);
+        let decoded = TenHeader::decode(&header.encode());
+        assert_eq!(decoded.unwrap(), header);
     }
     let Ok(ten) = Ten::open(Source::bytes(data.to_vec())) else { return };
     assert_eq!((ten.headers().len(), ten.infos().len()), (ten.len(), ten.len()));
-    for index in 0..ten.len().min(SOME) {
+    for index in 0..ten.len().min(MAX_MEMBERS) {
         assert!(ten.data_offset(index).unwrap() <= data.len() as u64);
         if let Ok(array) = ten.get(index) {
             read(&array);

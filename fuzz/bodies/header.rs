@@ -1,4 +1,4 @@
-//! Headers and dtypes: what is read prints, and reads as the same again.
+//! Headers and dtypes: parsing and printing round-trip.
 
 use npymap::{
     DType, Header,
@@ -8,10 +8,11 @@ use npymap::{
 const VERSIONS: [Option<Version>; 4] =
     [None, Some(Version::V1), Some(Version::V2), Some(Version::V3)];
 
-/// The bytes as a whole header, and as the text of one of each version.
+/// Interprets the bytes as a complete header, and as the text of a header of
+/// each version.
 pub(crate) fn header(data: &[u8]) {
     if let Ok(text) = HeaderText::parse(data, 1 << 20) {
-        again(&text);
+        assert_encodes(&text);
     }
     for version in 1..=3 {
         let mut file = b"\x93NUMPY".to_vec();
@@ -21,22 +22,23 @@ pub(crate) fn header(data: &[u8]) {
         file.extend(&wire[..if version == 1 { 2 } else { 4 }]);
         file.extend(&data[..len]);
         if let Ok(text) = HeaderText::parse(&file, 1 << 20) {
-            again(&text);
+            assert_encodes(&text);
         }
     }
 }
 
-fn again(text: &HeaderText<'_>) {
+/// Asserts that the header, encoded in each version, reads the same.
+fn assert_encodes(text: &HeaderText<'_>) {
     let header = match text.header() {
         Ok(header) => header,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
     let _ = header.layout();
-    printed(&header.dtype);
+    assert_prints(&header.dtype);
     for version in VERSIONS {
         if let Ok(encoded) = header.encode(version) {
-            let long = HeaderText::parse(&encoded.bytes, usize::MAX).unwrap();
-            let read = long.header().unwrap();
+            let parsed = HeaderText::parse(&encoded.bytes, usize::MAX).unwrap();
+            let read = parsed.header().unwrap();
             assert_eq!(read.data_offset, encoded.bytes.len());
             assert_eq!(read.data_offset % 64, 0);
             assert_eq!(
@@ -49,33 +51,34 @@ fn again(text: &HeaderText<'_>) {
     }
 }
 
-/// The bytes as the text of a dtype.
+/// Interprets the bytes as the text of a dtype.
 pub(crate) fn dtype(data: &[u8]) {
     if let Ok(dtype) = String::from_utf8_lossy(data).parse::<DType>() {
-        printed(&dtype);
+        assert_prints(&dtype);
     }
 }
 
-fn printed(dtype: &DType) {
+/// Asserts that the dtype's text parses as the same dtype.
+fn assert_prints(dtype: &DType) {
     let text = dtype.to_string();
     let read: DType = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
     assert_eq!(read, *dtype, "{text}");
     assert_eq!(read.to_string(), text);
-    sound(dtype);
+    assert_sound(dtype);
 }
 
-/// Parts lie inside, and names lead to them.
-fn sound(dtype: &DType) {
+/// Asserts that fields lie inside the dtype and are found by name.
+fn assert_sound(dtype: &DType) {
     for field in dtype.fields() {
         assert!(field.offset + field.dtype.itemsize() <= dtype.itemsize(), "{dtype}");
         assert_eq!(dtype.field(field.name()).unwrap(), field);
-        sound(&field.dtype);
+        assert_sound(&field.dtype);
     }
     if let Some((base, shape)) = dtype.subarray() {
         assert_eq!(
             shape.iter().fold(base.itemsize(), |n, dim| n.saturating_mul(*dim)),
             dtype.itemsize()
         );
-        sound(base);
+        assert_sound(base);
     }
 }

@@ -1,8 +1,8 @@
-//! What has to hold for any input: one function a fuzz target, each a plain
-//! function of bytes that panics when something doesn't.
+//! The bodies of the fuzz targets: functions of bytes that panic when a property
+//! that must hold for any input does not.
 //!
-//! `cargo fuzz` runs them in `fuzz/fuzz_targets`, `cargo test` over the inputs
-//! in `fuzz/corpus`.
+//! `fuzz/fuzz_targets` calls them with `cargo fuzz`, and `cargo test` runs them
+//! over `fuzz/corpus`.
 
 mod append;
 mod archives;
@@ -18,11 +18,11 @@ pub(crate) use npy::npy;
 pub(crate) use slices::{index, slices};
 pub(crate) use value::value;
 
-/// What holds of an input, or panics.
+/// Checks the properties of an input, and panics if one does not hold.
 pub(crate) type Body = fn(&[u8]);
 
-/// All of them, by the name of their corpus.
-#[allow(dead_code, reason = "a fuzz target runs one")]
+/// All bodies, with the names of their corpora.
+#[allow(dead_code, reason = "a fuzz target uses one body")]
 pub(crate) const ALL: [(&str, Body); 9] = [
     ("append", append),
     ("dtype", dtype),
@@ -35,7 +35,7 @@ pub(crate) const ALL: [(&str, Body); 9] = [
     ("value", value),
 ];
 
-/// Numbers taken off the front of an input; zeros behind its end.
+/// Numbers read from the front of an input, and zeros after its end.
 pub(crate) struct Source<'a>(&'a [u8]);
 
 impl<'a> Source<'a> {

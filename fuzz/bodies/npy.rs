@@ -1,4 +1,4 @@
-//! Whole files: what opens is read and written in every way there is.
+//! Complete files: those that open are read and written in every way.
 
 use std::fmt::Debug;
 
@@ -13,10 +13,10 @@ use npymap::{
     write::read_npy_from,
 };
 
-/// So many elements are looked at.
-const SOME: usize = 500;
+/// The number of elements that are read.
+const MAX_ELEMENTS: usize = 500;
 
-/// The bytes as a `.npy` file.
+/// Interprets the bytes as a `.npy` file.
 pub(crate) fn npy(data: &[u8]) {
     let streamed = OpenOptions::new().read_from(data);
     let array = match MappedArray::from_bytes(data) {
@@ -28,30 +28,31 @@ pub(crate) fn npy(data: &[u8]) {
     if let Ok(streamed) = streamed {
         assert_eq!((streamed.dtype(), streamed.shape()), (array.dtype(), array.shape()));
     }
-    views(&array.dyn_view().unwrap(), 0);
-    if array.len() <= SOME {
+    read_view(&array.dyn_view().unwrap(), 0);
+    if array.len() <= MAX_ELEMENTS {
         let _ = read_npy_from::<f64, IxDyn>(data);
         let _ = read_npy_from::<String, IxDyn>(data);
         if let Ok(values) = read_npy_from::<Value, IxDyn>(data) {
             assert_eq!(values.shape(), array.shape());
         }
     }
-    writes(data);
+    write_back(data);
 }
 
 /// Reads a view in all ways, and its fields.
-fn views(view: &DynView<'_>, depth: usize) {
-    typed(view);
-    shaped(view);
-    let values: Vec<String> = view.iter().take(SOME).map(|value| value.to_string()).collect();
-    assert_eq!(values.len(), view.len().min(SOME));
+fn read_view(view: &DynView<'_>, depth: usize) {
+    read_as_all_types(view);
+    reshape_view(view);
+    let values: Vec<String> =
+        view.iter().take(MAX_ELEMENTS).map(|value| value.to_string()).collect();
+    assert_eq!(values.len(), view.len().min(MAX_ELEMENTS));
     if depth < 4 {
         for field in view.dtype().fields().iter().take(8) {
             if let Ok(part) = view.getfield(&field.dtype, field.offset) {
-                typed(&part);
+                read_as_all_types(&part);
             }
             if let Ok(part) = view.field(field.name()) {
-                views(&part, depth + 1);
+                read_view(&part, depth + 1);
             }
         }
         let names: Vec<&str> = view.dtype().fields().iter().rev().map(|f| f.name()).collect();
@@ -61,14 +62,14 @@ fn views(view: &DynView<'_>, depth: usize) {
     }
 }
 
-/// Changes the geometry.
-fn shaped(view: &DynView<'_>) {
-    let back = view.t();
-    assert_eq!(back.len(), view.len());
-    assert_eq!(back.t().shape(), view.shape());
+/// Changes the geometry of a view in all ways.
+fn reshape_view(view: &DynView<'_>) {
+    let transposed = view.t();
+    assert_eq!(transposed.len(), view.len());
+    assert_eq!(transposed.t().shape(), view.shape());
     let order = view.memory_order();
     assert_eq!(order.len(), view.len());
-    let _ = (order.as_bytes(), back.as_bytes(), view.squeeze());
+    let _ = (order.as_bytes(), transposed.as_bytes(), view.squeeze());
     if view.ndim() > 0 {
         assert!(view.index_axis(0, view.shape()[0]).is_err());
         let (low, high) = view.split_at(0, view.shape()[0] / 2).unwrap();
@@ -90,17 +91,17 @@ fn shaped(view: &DynView<'_>) {
     }
     if let Ok(flat) = view.reshape(&[view.len()]) {
         assert_eq!(flat.ndim(), 1);
-        if view.len() <= SOME {
+        if view.len() <= MAX_ELEMENTS {
             assert_eq!(texts(&flat), texts(view));
         }
     }
-    if view.len() <= SOME {
+    if view.len() <= MAX_ELEMENTS {
         let mut blocks = 0;
         view.for_each_block(|block| blocks += block.len());
         assert_eq!(blocks, view.len());
         assert_eq!(view.to_vec().len(), view.len());
         assert_eq!(view.to_ndarray().shape(), view.shape());
-        assert_eq!(texts(&back.t()), texts(view));
+        assert_eq!(texts(&transposed.t()), texts(view));
     }
 }
 
@@ -108,10 +109,10 @@ fn texts(view: &DynView<'_>) -> Vec<String> {
     view.iter().map(|value| value.to_string()).collect()
 }
 
-/// Takes a view for elements of all types; those that fit agree.
-fn typed(view: &DynView<'_>) {
+/// Reads a view as elements of all types; those that work agree.
+fn read_as_all_types(view: &DynView<'_>) {
     macro_rules! decoded { ($($type:ty),*) => { $(decode::<$type>(view);)* } }
-    macro_rules! in_place { ($($type:ty),*) => { $(decode::<$type>(view); lend::<$type>(view);)* } }
+    macro_rules! in_place { ($($type:ty),*) => { $(decode::<$type>(view); borrow::<$type>(view);)* } }
     decoded!(bool, String, Value, (u8, f32), [f64; 2], [[i16; 2]; 2], npymap::element::DateTime64);
     in_place!(Bool, u8, i8, i16, u32, i64, f16, f32, f64, Complex<f32>, Complex<f64>, Ticks);
     in_place!(
@@ -128,21 +129,22 @@ fn typed(view: &DynView<'_>) {
     for dtype in ["|u1", "<u2", ">f8", "|V3", "('|u1', (2,))", "|S0"] {
         let dtype: DType = dtype.parse().unwrap();
         if let Ok(other) = view.view_as(&dtype) {
-            assert!(other.iter().take(SOME).count() <= other.len());
+            assert!(other.iter().take(MAX_ELEMENTS).count() <= other.len());
         }
     }
     if let (Kind::Bytes | Kind::Unicode, Ok(strings)) = (view.dtype().kind(), view.strings()) {
-        strings.take(SOME).for_each(drop);
+        strings.take(MAX_ELEMENTS).for_each(drop);
     }
     let _ = view.imag().map(|imag| imag.len());
     let _ = view.real().len();
 }
 
+/// Decodes the elements as `T`, if possible.
 fn decode<T: Element + Debug + Clone>(view: &DynView<'_>) {
     let Ok(view) = view.view::<T>() else { return };
-    let count = view.iter().take(SOME).count();
-    assert_eq!(count, view.len().min(SOME));
-    if view.len() <= SOME {
+    let count = view.iter().take(MAX_ELEMENTS).count();
+    assert_eq!(count, view.len().min(MAX_ELEMENTS));
+    if view.len() <= MAX_ELEMENTS {
         let looped: Vec<T> = view.iter().collect();
         let folded = view.fold(Vec::new(), |mut all, value| {
             all.push(value);
@@ -153,35 +155,36 @@ fn decode<T: Element + Debug + Clone>(view: &DynView<'_>) {
         assert_eq!(format!("{looped:?}"), format!("{copied:?}"));
         let array: ArrayD<T> = view.to_ndarray();
         assert_eq!(format!("{:?}", array.iter().collect::<Vec<_>>()), format!("{looped:?}"));
-        let turned: ArrayD<T> = view.t().to_ndarray();
-        let turned = turned.reversed_axes();
-        assert_eq!(format!("{:?}", turned.iter().collect::<Vec<_>>()), format!("{looped:?}"));
+        let transposed: ArrayD<T> = view.t().to_ndarray();
+        let transposed = transposed.reversed_axes();
+        assert_eq!(format!("{:?}", transposed.iter().collect::<Vec<_>>()), format!("{looped:?}"));
     }
 }
 
-fn lend<T: InPlace + Debug>(view: &DynView<'_>) {
+/// Borrows the elements in place as `T`, if possible.
+fn borrow<T: InPlace + Debug>(view: &DynView<'_>) {
     let Ok(view) = view.view::<T>() else { return };
     if let Ok(slice) = view.as_slice() {
         assert_eq!(slice.len(), view.len());
-        if slice.len() <= SOME {
+        if slice.len() <= MAX_ELEMENTS {
             assert_eq!(format!("{slice:?}"), format!("{:?}", view.to_vec()));
         }
     }
     let _ = view.as_slice_memory_order().map(<[T]>::len);
     if let Ok(array) = view.as_ndarray::<IxDyn>() {
         assert_eq!(array.shape(), view.shape());
-        if view.len() <= SOME {
+        if view.len() <= MAX_ELEMENTS {
             let values: Vec<_> = array.iter().collect();
             assert_eq!(format!("{values:?}"), format!("{:?}", view.to_vec()));
         }
     }
 }
 
-/// Stores every element where it was, and has what it had.
-fn writes(data: &[u8]) {
+/// Stores every element in its own place, which changes nothing.
+fn write_back(data: &[u8]) {
     let mut copy = data.to_vec();
     let mut array = MappedArray::from_bytes(&mut *copy).unwrap();
-    if array.len() > SOME {
+    if array.len() > MAX_ELEMENTS {
         return;
     }
     let layout = array.layout().clone();

@@ -5,7 +5,8 @@ use npymap::{DType, Indices, Order, View, layout::Layout};
 
 use super::Source;
 
-/// Cuts, turns and reshapes a view of positions and an ndarray alike.
+/// Slices, transposes and reshapes a view of positions and an ndarray in the
+/// same way.
 pub(crate) fn slices(data: &[u8]) {
     let mut source = Source::new(data);
     let order = if source.byte() % 2 == 0 { Order::C } else { Order::F };
@@ -19,29 +20,33 @@ pub(crate) fn slices(data: &[u8]) {
     let mut model = if order == Order::C {
         ArrayViewD::from_shape(IxDyn(&shape), &values).unwrap()
     } else {
-        let turned: Vec<usize> = shape.iter().rev().copied().collect();
-        ArrayViewD::from_shape(IxDyn(&turned), &values).unwrap().reversed_axes()
+        let reversed: Vec<usize> = shape.iter().rev().copied().collect();
+        ArrayViewD::from_shape(IxDyn(&reversed), &values).unwrap().reversed_axes()
     };
-    same(&view, &model);
+    assert_same(&view, &model);
     while !source.is_empty() {
-        step(&mut source, &mut view, &mut model);
-        same(&view, &model);
+        apply_step(&mut source, &mut view, &mut model);
+        assert_same(&view, &model);
     }
 }
 
-fn step<'a>(source: &mut Source<'_>, view: &mut View<'a, u16>, model: &mut ArrayViewD<'a, u16>) {
+fn apply_step<'a>(
+    source: &mut Source<'_>,
+    view: &mut View<'a, u16>,
+    model: &mut ArrayViewD<'a, u16>,
+) {
     let ndim = view.ndim();
     let axis = source.below(ndim + 1);
     match source.below(7) {
         0 => {
-            let mut info: Vec<SliceInfoElem> = (0..ndim).map(|_| element(source)).collect();
-            // ndarray wants every axis mentioned.
+            let mut info: Vec<SliceInfoElem> = (0..ndim).map(|_| slice_element(source)).collect();
+            // ndarray needs an element for every axis.
             let added = info.iter().filter(|element| element.is_new_axis()).count();
             let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
             info.extend(std::iter::repeat_n(whole, added));
             let Ok(sliced) = view.try_slice(&info) else { return };
-            let outs = info.iter().filter(|element| !element.is_index()).count();
-            if outs > 8 {
+            let ndim = info.iter().filter(|element| !element.is_index()).count();
+            if ndim > 8 {
                 return;
             }
             let info = SliceInfo::<_, IxDyn, IxDyn>::try_from(info).unwrap();
@@ -66,31 +71,31 @@ fn step<'a>(source: &mut Source<'_>, view: &mut View<'a, u16>, model: &mut Array
             *model = if first { model_low } else { model_high };
         }
         4 if ndim > 1 => {
-            let mut turned: Vec<usize> = (0..ndim).collect();
-            turned.swap(source.below(ndim), source.below(ndim));
-            *view = view.permuted_axes(&turned).unwrap();
-            *model = model.clone().permuted_axes(IxDyn(&turned));
+            let mut axes: Vec<usize> = (0..ndim).collect();
+            axes.swap(source.below(ndim), source.below(ndim));
+            *view = view.permuted_axes(&axes).unwrap();
+            *model = model.clone().permuted_axes(IxDyn(&axes));
         }
         5 => {
             let mut shape = view.shape().to_vec();
             shape.insert(0, source.below(3));
             let Ok(repeated) = view.broadcast(&shape) else { return };
-            // A broadcast borrows in ndarray, so only the elements are held.
+            // ndarray's broadcast borrows, so it can't replace the model.
             let owned = model.broadcast(IxDyn(&shape)).unwrap();
             assert!(repeated.iter().eq(owned.iter().copied()));
         }
         _ => {
             let count = view.len();
-            let part = source.below(7) + 1;
-            let shape = [part, count / part];
+            let rows = source.below(7) + 1;
+            let shape = [rows, count / rows];
             let Ok(shaped) = view.reshape(&shape) else { return };
-            assert_eq!(count % part, 0);
+            assert_eq!(count % rows, 0);
             assert!(shaped.iter().eq(model.iter().copied()));
         }
     }
 }
 
-fn element(source: &mut Source<'_>) -> SliceInfoElem {
+fn slice_element(source: &mut Source<'_>) -> SliceInfoElem {
     match source.below(8) {
         0 => SliceInfoElem::Index(source.around(6)),
         1 => SliceInfoElem::NewAxis,
@@ -107,7 +112,7 @@ fn element(source: &mut Source<'_>) -> SliceInfoElem {
     }
 }
 
-fn same(view: &View<'_, u16>, model: &ArrayViewD<'_, u16>) {
+fn assert_same(view: &View<'_, u16>, model: &ArrayViewD<'_, u16>) {
     assert_eq!(view.shape(), model.shape());
     assert!(view.iter().eq(model.iter().copied()));
     assert_eq!(view.len(), model.len());
@@ -125,7 +130,8 @@ fn same(view: &View<'_, u16>, model: &ArrayViewD<'_, u16>) {
     assert!((view.sum() - sum).abs() < 1e-9);
 }
 
-/// The bytes as index notation, for some shapes: what is read selects.
+/// Interprets the bytes as index notation, for some shapes: parsed indices are
+/// valid slices.
 pub(crate) fn index(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let shapes: [&[usize]; 6] = [&[], &[7], &[0], &[3, 4], &[2, 1, 5], &[usize::MAX >> 1]];

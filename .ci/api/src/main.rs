@@ -1,4 +1,4 @@
-//! Prints the public items in a rustdoc JSON file, one a line.
+//! Prints the public items in a rustdoc JSON file, one per line.
 
 use std::error::Error;
 

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 #[path = "../../../tests/in_memory.rs"]
 mod in_memory;
 
-/// Why a check failed; a panic ends the instance, but its memory can be read.
+/// Why a check failed. A panic ends the instance, but its memory can be read.
 static MESSAGE: Mutex<String> = Mutex::new(String::new());
 
-/// Runs all checks. Returns 0 if they hold.
+/// Runs all checks. Returns 0 if they pass.
 #[unsafe(no_mangle)]
 pub extern "C" fn check() -> u32 {
     std::panic::set_hook(Box::new(|info| *MESSAGE.lock().unwrap() = info.to_string()));
@@ -16,13 +16,13 @@ pub extern "C" fn check() -> u32 {
     0
 }
 
-/// Where the message starts.
+/// The address of the message.
 #[unsafe(no_mangle)]
 pub extern "C" fn message() -> *const u8 {
     MESSAGE.lock().unwrap().as_ptr()
 }
 
-/// How long the message is, in bytes.
+/// The length of the message in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn message_len() -> usize {
     MESSAGE.lock().unwrap().len()

@@ -1,5 +1,5 @@
-//! Trains a small model of candle's on pictures and labels in step, shuffled
-//! anew each epoch and read ahead while it learns.
+//! Trains a small candle model on images and labels, shuffled in step for each
+//! epoch and read ahead during training.
 //!
 //! `cargo run --release --manifest-path examples/candle/Cargo.toml`
 
@@ -17,17 +17,17 @@ const BATCH: usize = 64;
 const EPOCHS: usize = 5;
 const RATE: f64 = 0.5;
 
-/// Memory of a batch, which goes round: pixels and labels.
+/// The pixels and labels of a batch. Its memory is reused.
 type Data = (Vec<f32>, Vec<u32>);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
-    let [pictures, labels] = ["x.npy", "y.npy"].map(|name| directory.path().join(name));
-    write(&pictures, &labels)?;
+    let [images, labels] = ["x.npy", "y.npy"].map(|name| directory.path().join(name));
+    write(&images, &labels)?;
 
-    // SAFETY: nobody else knows of the file.
-    let x = unsafe { MappedArray::open(&pictures)? }.rows()?;
-    // SAFETY: nobody else knows of the file.
+    // SAFETY: nobody else knows the file.
+    let x = unsafe { MappedArray::open(&images)? }.rows()?;
+    // SAFETY: nobody else knows the file.
     let y = unsafe { MappedArray::open(&labels)? }.rows()?;
     let width = x.row_len();
     let read = move |rows: &[usize], (pixels, labels): &mut Data| {
@@ -44,13 +44,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         for batch in BatchOptions::new().start(sampler.batches(BATCH), read.clone())? {
             let batch = batch?;
             let (pixels, labels) = &*batch;
-            // Candle copies them; the batch's own memory is read into again.
+            // Candle copies them, and the memory of the batch is reused.
             let pixels = Tensor::from_slice(pixels, (labels.len(), width), &Device::Cpu)?;
             let labels = Tensor::from_slice(labels, labels.len(), &Device::Cpu)?;
-            let (of_batch, of_batch_right) = model.learn(&pixels, &labels)?;
+            let (batch_loss, batch_right) = model.learn(&pixels, &labels)?;
             let len = batch.indices().len();
-            loss += of_batch * f64::from(u32::try_from(len)?);
-            right += of_batch_right;
+            loss += batch_loss * f64::from(u32::try_from(len)?);
+            right += batch_right;
             seen += len;
         }
         let all = f64::from(u32::try_from(seen)?);
@@ -73,21 +73,23 @@ struct Model {
 
 impl Model {
     fn new(width: usize) -> candle_core::Result<Model> {
-        let zeros = |shape: &[usize]| Var::zeros(shape, DType::F32, &Device::Cpu);
-        Ok(Model { weights: zeros(&[width, CLASSES])?, biases: zeros(&[CLASSES])? })
+        let weights = Var::zeros((width, CLASSES), DType::F32, &Device::Cpu)?;
+        let biases = Var::zeros(CLASSES, DType::F32, &Device::Cpu)?;
+        Ok(Model { weights, biases })
     }
 
-    /// Goes a step down the slope; the mean loss before it, and how many
-    /// labels were told right.
+    /// Takes one step of gradient descent. Returns the mean loss before it, and
+    /// how many labels were predicted correctly.
     fn learn(&self, pixels: &Tensor, labels: &Tensor) -> candle_core::Result<(f64, f64)> {
         let scores = pixels.matmul(&self.weights)?.broadcast_add(&self.biases)?;
         let shifted = scores.broadcast_sub(&scores.max_keepdim(D::Minus1)?.detach())?;
-        let likely = shifted.broadcast_sub(&shifted.exp()?.sum_keepdim(D::Minus1)?.log()?)?;
-        let loss = likely.gather(&labels.unsqueeze(1)?, 1)?.mean_all()?.neg()?;
-        let slopes = loss.backward()?;
-        for own in [&self.weights, &self.biases] {
-            if let Some(slope) = slopes.get(own) {
-                own.set(&(own.as_tensor() - (slope * RATE)?)?)?;
+        let log_likelihood =
+            shifted.broadcast_sub(&shifted.exp()?.sum_keepdim(D::Minus1)?.log()?)?;
+        let loss = log_likelihood.gather(&labels.unsqueeze(1)?, 1)?.mean_all()?.neg()?;
+        let gradients = loss.backward()?;
+        for variable in [&self.weights, &self.biases] {
+            if let Some(gradient) = gradients.get(variable) {
+                variable.set(&(variable.as_tensor() - (gradient * RATE)?)?)?;
             }
         }
         let right = scores.argmax(D::Minus1)?.eq(labels)?.to_dtype(DType::F32)?.sum_all()?;
@@ -95,23 +97,29 @@ impl Model {
     }
 }
 
-/// Writes noisy pictures, each brighter in one quarter of its rows, and which
-/// quarter that is.
-fn write(pictures: &Path, labels: &Path) -> Result<(), Box<dyn Error>> {
-    let class = |picture: usize| picture * CLASSES / COUNT;
-    let pixel = |(picture, at): (usize, usize)| {
-        let bright = if at / SIDE * CLASSES / SIDE == class(picture) { 40 } else { 0 };
-        bright + noise(picture * SIDE * SIDE + at)
-    };
-    write_npy(pictures, &Array2::from_shape_fn((COUNT, SIDE * SIDE), pixel))?;
-    let classes = (0..COUNT).map(|picture| u8::try_from(class(picture)));
+/// Writes noisy images, each brighter in one quarter of its rows, and the
+/// labels: which quarter that is.
+fn write(images: &Path, labels: &Path) -> Result<(), Box<dyn Error>> {
+    write_npy(images, &Array2::from_shape_fn((COUNT, SIDE * SIDE), pixel))?;
+    let classes = (0..COUNT).map(|image| u8::try_from(class(image)));
     write_npy(labels, &classes.collect::<Result<Array1<u8>, _>>()?)?;
     Ok(())
 }
 
-/// A number below 200 that looks random.
-fn noise(at: usize) -> u8 {
-    let mixed = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+/// The quarter of an image that is brighter.
+fn class(image: usize) -> usize {
+    image * CLASSES / COUNT
+}
+
+fn pixel((image, position): (usize, usize)) -> u8 {
+    let quarter = position / SIDE * CLASSES / SIDE;
+    let brightness = if quarter == class(image) { 40 } else { 0 };
+    brightness + noise(image * SIDE * SIDE + position)
+}
+
+/// A pseudo-random number below 200.
+fn noise(index: usize) -> u8 {
+    let mixed = (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     u8::try_from((mixed >> 32) % 200).unwrap_or(0)
 }
