@@ -73,7 +73,7 @@ fn rows_that_are_not_there_are_errors() {
     says(
         array.populate(3..9),
         ErrorKind::OutOfBounds,
-        &format!("{path}: index 3..9 of axis 0 is outside {shape}"),
+        &format!("{path}: range 3..9 is out of bounds for axis 0 of {shape}"),
     );
     for error in [
         array.prefetch(9..).unwrap_err(),
@@ -81,14 +81,17 @@ fn rows_that_are_not_there_are_errors() {
         #[expect(clippy::reversed_empty_ranges, reason = "a mistake that is caught")]
         array.drop_cache(5..4).unwrap_err(),
     ] {
-        assert!(is_error(&error, ErrorKind::OutOfBounds, "of axis 0 is outside shape"), "{error}");
+        assert!(
+            is_error(&error, ErrorKind::OutOfBounds, "is out of bounds for axis 0 of shape"),
+            "{error}"
+        );
     }
     let scalar = MappedArray::anonymous(&"<f8".parse().unwrap(), &[]).unwrap();
     scalar.populate(..).unwrap();
     assert!(is_error(
         &scalar.populate(0..1).unwrap_err(),
         ErrorKind::OutOfBounds,
-        "axes count from 0"
+        "axes are numbered from 0"
     ));
     let empty = file(&directory, "empty.npy", &npy("<f8", &[0, 3], Order::C, b""));
     asked_of_nothing(&open(empty).unwrap());
@@ -121,7 +124,7 @@ fn files_that_were_replaced_or_removed_are_found_out() {
     fs::rename(&other, &path).unwrap();
     let name = path.display();
     let text = format!(
-        "{name}: was replaced by another file since it was opened: the array still is the old one, open it anew"
+        "{name}: was replaced by another file since it was opened: the array still maps the old file, open it again"
     );
     says(array.check(), ErrorKind::Changed, &text);
     says(array.lock(LockKind::Shared), ErrorKind::Changed, &text);
@@ -142,7 +145,7 @@ fn arrays_without_a_path_say_so() {
     let array = map_file(&File::open(&path).unwrap())
         .and_then(|source| OpenOptions::new().open(source))
         .unwrap();
-    let text = "the array was not opened by path: open it by its path to check, lock or drop it; its file can be checked with `check_file` and locked with `FileLock::acquire_file`";
+    let text = "the array was not opened by path: open it by path to check, lock or drop it; the file itself can be checked with `check_file` and locked with `FileLock::acquire_file`";
     says(array.check(), ErrorKind::InvalidInput, text);
     says(array.lock(LockKind::Shared), ErrorKind::InvalidInput, text);
     says(array.drop_cache(..), ErrorKind::InvalidInput, text);
@@ -152,7 +155,7 @@ fn arrays_without_a_path_say_so() {
         says(
             array.populate(..),
             ErrorKind::InvalidInput,
-            "the array was not opened by path: open it by its path to read it ahead",
+            "the array was not opened by path: open it by path to prefetch it",
         );
     }
     array.prefetch(..).unwrap();

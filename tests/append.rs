@@ -110,15 +110,15 @@ fn rows_of_another_shape_are_refused() {
         assert!(is_error(&error, ErrorKind::WrongShape, "rows of shape"));
         assert_eq!(error.to_string(), format!("{}: {text}", path.display()));
     };
-    let expected = "rows of shape (*, 2, 3)";
+    let expected = "expected rows of shape (*, 2, 3)";
     let error = appender.append(&Array2::<f64>::zeros((3, 2))).unwrap_err();
-    refused(error, &format!("{expected}, (3, 2) given"));
+    refused(error, &format!("found (3, 2), {expected}"));
     let error = appender.append(&Array1::<f64>::zeros(6)).unwrap_err();
-    refused(error, &format!("{expected}, (6,) given"));
+    refused(error, &format!("found (6,), {expected}"));
     let error = appender.append_slice(&[0.0; 7]).unwrap_err();
-    refused(error, &format!("{expected}, 7 values given"));
+    refused(error, &format!("found 7 values, {expected}"));
     let error = appender.append_bytes(&[0; 47]).unwrap_err();
-    refused(error, &format!("{expected}, 47 bytes given"));
+    refused(error, &format!("found 47 bytes, {expected}"));
     let error = appender.append_slice(&[0_f32; 6]).unwrap_err();
     assert!(is_error(&error, ErrorKind::WrongDType, "asked for"), "{error}");
     drop(appender);
@@ -207,11 +207,10 @@ fn what_can_not_grow_is_refused() {
     let directory = directory();
     let scalar = file(&directory, "0d.npy", &npy("<f8", &[], Order::C, &[0; 8]));
     let error = Appender::open(&scalar).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, "no axis to grow"), "{error}");
+    assert!(is_error(&error, ErrorKind::WrongShape, "no axis to append along"), "{error}");
     let longer = file(&directory, "longer.npy", &npy("<f8", &[1], Order::C, &[0; 9]));
     let error = Appender::open(&longer).unwrap_err();
-    let text =
-        "the elements end at byte 136 and the file at 137: `recover` makes rows of what follows";
+    let text = "the elements end at byte 136 and the file at 137: `recover` turns the bytes that follow into rows";
     assert_eq!(error.to_string(), format!("{}: {text}", longer.display()));
     let shorter = file(&directory, "shorter.npy", &npy("<f8", &[1], Order::C, &[0; 7]));
     let error = Appender::open(&shorter).unwrap_err();
@@ -220,7 +219,7 @@ fn what_can_not_grow_is_refused() {
     let full = file(&directory, "full.npy", &full);
     let error =
         Appender::open(&full).unwrap().append(&Array1::from_elem(1, [0_u8; 0])).unwrap_err();
-    assert!(is_error(&error, ErrorKind::InvalidInput, "bits can address"), "{error}");
+    assert!(is_error(&error, ErrorKind::InvalidInput, "-bit address space"), "{error}");
     assert!(Appender::open(directory.path()).is_err());
     assert!(Appender::open(directory.path().join("none.npy")).is_err());
 }
@@ -236,8 +235,7 @@ fn another_writer_is_noticed() {
     one.flush().unwrap();
     other.append_slice(b"c").unwrap();
     let error = other.flush().unwrap_err();
-    let text =
-        "the file has 130 bytes and had 129: something else changed it while rows were added";
+    let text = "the file has 130 bytes, expected 129: something else changed it while rows were being added";
     assert_eq!(error.to_string(), format!("{}: {text}", path.display()));
     drop(other);
     assert_eq!(fs::read(&path).unwrap(), npy("|u1", &[2], Order::C, b"ab"));
@@ -279,7 +277,7 @@ fn resized_arrays_keep_their_rows() {
         assert_eq!(fs::metadata(&path).unwrap().len(), 128 + nbytes as u64);
     }
     let error = resize(&path, usize::MAX).unwrap_err();
-    assert!(is_error(&error, ErrorKind::InvalidInput, "bits can address"), "{error}");
+    assert!(is_error(&error, ErrorKind::InvalidInput, "-bit address space"), "{error}");
     assert_eq!(names(directory.path()), ["a.npy"]);
 }
 

@@ -99,7 +99,7 @@ fn a_replaced_file_passes_on_its_permissions_and_links_stay() {
 fn is_locked<T: std::fmt::Debug>(done: npymap::Result<T>) {
     let error = done.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Locked, "{error}");
-    let text = "is locked by another process or by another handle of this one: wait with `Locking::Wait`, or try again";
+    let text = "is locked by another process or by another handle in this process: wait with `Locking::Wait`, or try again";
     assert!(error.to_string().ends_with(text), "{error}");
     assert!(error.path().is_some());
 }

@@ -115,10 +115,10 @@ fn wrong_arguments_touch_nothing() {
     let (_directory, old, _) = with_file();
     let version = |version| overwrite().version(version).clone();
     let long = format!("[('{}', '<f8')]", "x".repeat(70_000));
-    let size = (ErrorKind::InvalidInput, "bits can address");
+    let size = (ErrorKind::InvalidInput, "-bit address space");
     let axes = (ErrorKind::InvalidInput, "65 axes, NumPy arrays have at most 64");
     let dtype = (ErrorKind::InvalidInput, "dtype `(");
-    let encode = (ErrorKind::InvalidInput, "can't hold this header");
+    let encode = (ErrorKind::InvalidInput, "cannot hold this header");
     for path in [&old, &old.with_file_name("new.npy")] {
         fails(path, "<f8", &[usize::MAX], &overwrite(), size);
         fails(path, "<f8", &[WIDE; 2], &overwrite(), size);
@@ -133,7 +133,7 @@ fn wrong_arguments_touch_nothing() {
 #[test]
 fn files_that_exist_are_not_replaced_unless_asked() {
     let (_directory, path, _) = with_file();
-    let exists = (ErrorKind::AlreadyExists, "exists: choose another name");
+    let exists = (ErrorKind::AlreadyExists, "already exists: choose another name");
     fails(&path, "<f8", &[3], &CreateOptions::new(), exists);
     fails(&path, "<f8", &[3], &CreateOptions::new().overwrite(false), exists);
 }

@@ -18,19 +18,19 @@ use crate::zips::{Zip, Zip64, Zipped, deflated, stored, zip64};
 
 /// What is refused although Python reads it, by a part of the error.
 const STRICTER: &[&str] = &[
-    " and announces ",
+    " but announces ",
     " members are on this disk",
-    "a part of an archive on several disks",
+    "a multi-disk archive",
     "the end record and the zip64 record differ",
     "the zip64 record is ",
     "a zip64 record of ",
     " does not end at byte ",
-    "an archive of no members",
+    "an empty archive whose directory starts ",
     "and no member before it",
     "the directory ends inside the record of a member",
-    "the end of the archive leads outside the archive",
+    "the end record is outside the archive",
     "its extra fields in the directory have ",
-    "its extra fields in the directory lack the size they promise",
+    "its extra fields in the directory lack the announced size",
     "the extra fields of its header ",
     "its header and the directory differ ",
     " contains a NUL",
@@ -40,8 +40,8 @@ const STRICTER: &[&str] = &[
     "ends at byte ",
     " are stored as ",
     " can't be deflated to ",
-    "it unpacks to ",
-    "its packed bytes are no deflate stream",
+    "it decompresses to ",
+    "its compressed bytes are not a valid deflate stream",
 ];
 
 fn member(name: &str) -> Zipped {
@@ -167,7 +167,7 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
     let big = Zipped { size: u32::MAX, stored: u32::MAX, ..plain.clone() };
     let extra = |extra: &[u8]| Zipped { extra: extra.to_vec(), ..big.clone() };
     let damaged = ": the archive was truncated, or is damaged";
-    let lies = ": the archive is damaged, or made to deceive";
+    let lies = ": the archive is damaged, or crafted";
     let case = |what, bytes, text: &str, python| {
         let text: &'static str = Box::leak(text.to_owned().into_boxed_str());
         (what, bytes, text, python)
@@ -176,7 +176,7 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
         case(
             "a directory size of 0",
             with_end(-51, 0),
-            &format!("the directory lists 0 members and announces 1{damaged}"),
+            &format!("the directory lists 0 members but announces 1{damaged}"),
             Some(false),
         ),
         case(
@@ -222,14 +222,14 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
         case(
             "an unknown version that is needed",
             one(Zipped { version: 99, ..plain.clone() }),
-            "[a]: needs version 9.9 of the format: versions to 6.3 are known",
+            "[a]: needs version 9.9 of the format: versions up to 6.3 are supported",
             Some(true),
         ),
         case(
             "a zip64 field that is longer than the extra fields",
             one(extra(&[1, 0, 17, 0, 192, 0, 0, 0, 0, 0, 0, 0, 192, 0, 0, 0, 0, 0, 0, 0])),
             &format!(
-                "[a]: its extra fields in the directory have a field that is longer than they are{damaged}"
+                "[a]: its extra fields in the directory have a field that exceeds their length{damaged}"
             ),
             Some(true),
         ),
@@ -237,14 +237,14 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
             "a zip64 field of half a number",
             one(extra(&[1, 0, 12, 0, 192, 0, 0, 0, 0, 0, 0, 0, 192, 0, 0, 0])),
             &format!(
-                "[a]: its extra fields in the directory have a zip64 field of a wrong length{damaged}"
+                "[a]: its extra fields in the directory have a zip64 field of the wrong length{damaged}"
             ),
             Some(true),
         ),
         case(
             "a zip64 field without the size it promises",
             one(extra(&zip64(&[192]))),
-            &format!("[a]: its extra fields in the directory lack the size they promise{damaged}"),
+            &format!("[a]: its extra fields in the directory lack the announced size{damaged}"),
             Some(true),
         ),
         case(
@@ -300,19 +300,19 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
         case(
             "a header without the size it promises",
             one(Zipped { local_numbers: Some([plain.crc, 192, u32::MAX]), ..plain.clone() }),
-            &format!("[a]: the extra fields of its header lack the size they promise{damaged}"),
+            &format!("[a]: the extra fields of its header lack the announced size{damaged}"),
             Some(false),
         ),
         case(
             "a zip64 record of another length",
             added([1, 0, 0, 0, 0]),
-            &format!("a zip64 record of 45 bytes instead of 44{damaged}"),
+            &format!("a zip64 record of 45 bytes, not 44{damaged}"),
             Some(false),
         ),
         case(
             "a zip64 record of more members",
             added([0, 1, 0, 0, 0]),
-            &format!("the directory lists 1 members and announces 2{damaged}"),
+            &format!("the directory lists 1 members but announces 2{damaged}"),
             Some(false),
         ),
         case(
@@ -324,7 +324,7 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
         case(
             "a zip64 locator without a record",
             with_zip64(Zip64 { record_magic: Some(*b"PK\x06\x05"), ..Zip64::default() }),
-            &format!("the zip64 record is not where its locator says{damaged}"),
+            &format!("the zip64 record is not where its locator points{damaged}"),
             Some(true),
         ),
         case(
@@ -337,9 +337,9 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
             Some(false),
         ),
         case(
-            "a part of an archive on several disks",
+            "a multi-disk archive",
             with_zip64(Zip64 { disk: 1, ..Zip64::default() }),
-            "a part of an archive on several disks: join the parts to one file",
+            "a multi-disk archive: join the parts into one file",
             Some(true),
         ),
         case(

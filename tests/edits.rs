@@ -49,9 +49,9 @@ fn writes_outside_or_of_another_type_are_refused() {
     let mut array = open_mut(&path).unwrap();
     let named = |text: &str| format!("{}: {text}", path.display());
     for (at, values, text) in [
-        (&[3][..], 1, "index (3,) is outside shape (3, 4)"),
-        (&[0, 4], 1, "index (0, 4) is outside shape (3, 4)"),
-        (&[0, 0, 0], 1, "index (0, 0, 0) is outside shape (3, 4)"),
+        (&[3][..], 1, "index (3,) is out of bounds for shape (3, 4)"),
+        (&[0, 4], 1, "index (0, 4) is out of bounds for shape (3, 4)"),
+        (&[0, 0, 0], 1, "index (0, 0, 0) is out of bounds for shape (3, 4)"),
         (&[2, 1], 4, "4 values for 3 elements"),
         (&[], 13, "13 values for 12 elements"),
     ] {
@@ -61,16 +61,16 @@ fn writes_outside_or_of_another_type_are_refused() {
     let error = array.write_elements(&[], &[1_u32]).unwrap_err();
     assert!(is_error(&error, ErrorKind::WrongDType, "asked for"), "{error}");
     let error = array.flush_rows(2..4).unwrap_err();
-    assert_eq!(error.to_string(), named("index 2:4 of axis 0 is outside shape (3, 4)"));
+    assert_eq!(error.to_string(), named("range 2..4 is out of bounds for axis 0 of shape (3, 4)"));
     drop(array);
     let mut private = open_copy_on_write(&path).unwrap();
-    let text = "what is stored in this array goes to no file: store through `view_mut`, or open it with `open_mut`";
+    let text = "changes to this array are not written to a file: store through `view_mut`, or open it with `open_mut`";
     let error = private.write_elements(&[], &[1_u16]).unwrap_err();
     assert_eq!(error.to_string(), named(text));
     assert!(is_error(
         &private.write_fill(&1_u16).unwrap_err(),
         ErrorKind::InvalidInput,
-        "goes to no file"
+        "not written to a file"
     ));
     private.flush_async().unwrap();
     private.flush_rows(0..3).unwrap();
@@ -79,7 +79,7 @@ fn writes_outside_or_of_another_type_are_refused() {
     assert!(is_error(
         &memory.write_elements(&[0], &[1_u16]).unwrap_err(),
         ErrorKind::InvalidInput,
-        "goes to no file"
+        "not written to a file"
     ));
     assert_eq!(fs::read(&path).unwrap(), bytes);
 }
@@ -213,7 +213,7 @@ fn writes_through_a_descriptor_that_only_appends_are_refused() {
     let appending = fs::File::options().read(true).append(true).open(&path).unwrap();
     let mut array =
         map_mut_file(&appending).and_then(|source| OpenOptions::new().open(source)).unwrap();
-    let text = "the file was opened with `O_APPEND`, which writes at its end only: open it without, or store through `view_mut`";
+    let text = "the file was opened with `O_APPEND`, which only writes at its end: open it without `O_APPEND`, or store through `view_mut`";
     assert_eq!(array.write_elements(&[1], &[1_u16]).unwrap_err().to_string(), text);
     assert_eq!(array.write_fill(&1_u16).unwrap_err().to_string(), text);
     assert_eq!(fs::read(&path).unwrap(), bytes);

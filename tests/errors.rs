@@ -104,11 +104,11 @@ fn encode_names_the_version_that_works() {
     let header = |descr: &str| Header::new(descr.parse().unwrap(), &[], Order::C).unwrap();
     refused(
         header(&format!("[('{}', '<f8')]", "x".repeat(70_000))).encode(Some(Version::V1)),
-        "version 1.0 can't hold this header: it is too long; use 2.0, or let the version be chosen",
+        "version 1.0 cannot hold this header: it is too long; use 2.0, or leave the version unset",
     );
     refused(
         header("[('整', '<f8')]").encode(Some(Version::V2)),
-        "version 2.0 can't hold this header: a field name is not latin-1; use 3.0, or let the version be chosen",
+        "version 2.0 cannot hold this header: a field name is not Latin-1; use 3.0, or leave the version unset",
     );
 }
 
@@ -157,9 +157,7 @@ fn alignment_names_the_type_that_works() {
     let works = if cfg!(target_endian = "big") { "Be<f32>" } else { "Le<f32>" };
     refused(
         array.as_slice::<f32>(),
-        &format!(
-            "elements lie at an address that is no multiple of 4, asked for `f32` in place: use `{works}`"
-        ),
+        &format!("elements are not aligned to 4 bytes, asked for `f32` in place: use `{works}`"),
     );
 }
 
@@ -171,7 +169,7 @@ fn modes_are_numpys() {
     );
     let error = open_mode("w+", "a.npy").unwrap_err();
     let says =
-        "mode 'w+' makes a new array and needs its dtype and shape: use `MappedArray::create`";
+        "mode 'w+' creates an array and needs its dtype and shape: use `MappedArray::create`";
     assert_eq!(
         (error.message().to_string(), error.kind()),
         (says.to_owned(), ErrorKind::InvalidInput)
@@ -186,7 +184,7 @@ fn exists_and_not_immutable_say_what_works() {
     refused(
         create(&path, "<f8", &[1], &CreateOptions::new()),
         &says(
-            "exists: choose another name, or allow it to be replaced with `CreateOptions::overwrite`",
+            "already exists: choose another name, or allow replacing it with `CreateOptions::overwrite`",
         ),
     );
     refused(
@@ -377,7 +375,7 @@ fn mistakes_of_callers_are_not_damage() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|u1", &[3], Order::C, b"abc"));
     let any = map(&path).and_then(npymap::open_any).unwrap();
-    let text = "holds one array without a name: ask for no member";
+    let text = "holds a single unnamed array: leave out the member";
     says(any.get(Some("x")), ErrorKind::NotFound, &format!("{}: {text}", path.display()));
     let new = path.with_file_name("new.npy");
     for (result, kind) in [
@@ -416,7 +414,7 @@ fn a_name_used_twice_in_a_writer_is_not_damage() {
     let mut writer = npymap::npz::NpzWriter::new(std::io::Cursor::new(Vec::new()));
     let array = npymap::ndarray::arr1(&[1_u8]);
     writer.write("a", &array).unwrap();
-    let text = "a member `a` is there already: choose another name";
+    let text = "a member `a` already exists: choose another name";
     says(writer.write("a", &array), ErrorKind::InvalidInput, text);
 }
 
@@ -437,7 +435,7 @@ fn closures_return_any_error() {
     let mut batches = npymap::BatchOptions::new().start([vec![0]], read).unwrap();
     let error = batches.next().unwrap().unwrap_err();
     assert!(error.error.get_ref().unwrap().is::<std::fmt::Error>());
-    assert_eq!(error.to_string(), format!("batch 0, of rows [0]: {}", std::fmt::Error));
+    assert_eq!(error.to_string(), format!("batch 0, rows [0]: {}", std::fmt::Error));
     assert!(error.source().is_none(), "its text has it already");
 }
 
@@ -447,10 +445,11 @@ fn texts_show_numbers_and_no_internals() {
     let array = array.unwrap();
     let view = array.field("b").unwrap().view::<npymap::Le<u16>>().unwrap();
     let error = view.as_ndarray::<Ix1>().unwrap_err();
-    let text = "elements lie [3] bytes apart, which ndarray can't say: use the view, or copy with `to_ndarray`";
+    let text =
+        "byte strides [3] cannot be expressed by ndarray: use the view, or copy with `to_ndarray`";
     assert!(is_error(&error, ErrorKind::WrongShape, text), "{error}");
     let state = npymap::Sampler::shuffled(10, 1).state();
     let error = npymap::Sampler::shuffled(11, 1).resume(state).unwrap_err();
-    let text = "a state at row 0 of epoch 0: expected the state of a sampler of the same rows, order and share";
+    let text = "a state at row 0 of epoch 0: expected the state of a sampler with the same rows, order and share";
     assert_eq!(error.to_string(), text);
 }

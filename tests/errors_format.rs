@@ -32,14 +32,14 @@ fn magic_guesses_what_the_file_is() {
         (&b""[..], r#"b"", expected b"\x93NUMPY": it is empty"#),
         (
             b"PK\x03\x04rest",
-            r#"b"PK\x03\x04re", expected b"\x93NUMPY": a zip archive, as .npz files are"#,
+            r#"b"PK\x03\x04re", expected b"\x93NUMPY": it is a zip archive, like an .npz file"#,
         ),
-        (b"\x80\x04\x95", r#"b"\x80\x04\x95", expected b"\x93NUMPY": a Python pickle"#),
-        (b"~TenBin~", r#"b"~TenBi", expected b"\x93NUMPY": a webdataset .ten file"#),
-        (b"\x89HDF\r\n\x1a\n", r#"b"\x89HDF\r\n", expected b"\x93NUMPY": an HDF5 file"#),
+        (b"\x80\x04\x95", r#"b"\x80\x04\x95", expected b"\x93NUMPY": it is a Python pickle"#),
+        (b"~TenBin~", r#"b"~TenBi", expected b"\x93NUMPY": it is a webdataset .ten file"#),
+        (b"\x89HDF\r\n\x1a\n", r#"b"\x89HDF\r\n", expected b"\x93NUMPY": it is an HDF5 file"#),
         (
             b"\x1f\x8b\x08",
-            r#"b"\x1f\x8b\x08", expected b"\x93NUMPY": compressed with gzip, unpack it first"#,
+            r#"b"\x1f\x8b\x08", expected b"\x93NUMPY": it is compressed with gzip, decompress it first"#,
         ),
         (b"\"text\"", r#"b"\"text\"", expected b"\x93NUMPY""#),
     ] {
@@ -60,10 +60,10 @@ fn version_is_one_of_numpys() {
 #[test]
 fn eof_counts_bytes() {
     for (bytes, text) in [
-        (&b"\x93NUM"[..], "ends inside the magic and version: 4 of 8 bytes are there"),
-        (b"\x93NUMPY\x01\x00\x76", "ends inside the header length: 9 of 10 bytes are there"),
-        (b"\x93NUMPY\x02\x00\x76", "ends inside the header length: 9 of 12 bytes are there"),
-        (b"\x93NUMPY\x01\x00\x76\x00{", "ends inside the header: 1 of 118 bytes are there"),
+        (&b"\x93NUM"[..], "ends inside the magic and version: found 4 of 8 bytes"),
+        (b"\x93NUMPY\x01\x00\x76", "ends inside the header length: found 9 of 10 bytes"),
+        (b"\x93NUMPY\x02\x00\x76", "ends inside the header length: found 9 of 12 bytes"),
+        (b"\x93NUMPY\x01\x00\x76\x00{", "ends inside the header: found 1 of 118 bytes"),
     ] {
         says(Header::parse(bytes), ErrorKind::Truncated, text);
         says(Header::read(bytes), ErrorKind::Truncated, text);
@@ -76,7 +76,7 @@ fn header_limit_says_how_to_raise_it() {
     says(
         HeaderText::parse(&bytes, 100),
         ErrorKind::LimitExceeded,
-        "the header has 118 characters and the limit is 100: raise it with `max_header_len` if you trust the file",
+        "the header has 118 characters, but the limit is 100: raise it with `max_header_len` if you trust the file",
     );
 }
 
@@ -88,7 +88,7 @@ fn utf8_says_where() {
     bytes[at + 1] = b'x';
     bad_format(
         Header::parse(&bytes),
-        "the header is not UTF-8 at byte 11, as version 3.0 requires",
+        "the header is not valid UTF-8 at byte 11, as version 3.0 requires",
     );
 }
 
@@ -101,7 +101,7 @@ fn syntax_says_what_and_where() {
     bad_header("{} {}", "at character 3: found `{}`, expected the end");
     bad_header(
         "{'shape': (np.int64(3),)}",
-        "at character 11: found `np.int64(3),`, expected a plain integer (NumPy 2 writes NumPy integers of a shape so, and can't read them)",
+        "at character 11: found `np.int64(3),`, expected a plain integer (NumPy 2 writes shapes of NumPy integers this way, and cannot read them)",
     );
     bad_dtype("[('a', '<f8']", "at character 12: found `]`, expected `,` or `)`");
 }
@@ -130,7 +130,7 @@ fn header_names_the_key() {
         ),
         (
             values("('<f8', (3,))", "False", "()"),
-            "`descr` is `('<f8', (3,))`, expected a type without a shape of its own: its axes belong into `shape`",
+            "`descr` is `('<f8', (3,))`, expected a type without a shape of its own: put its axes into `shape`",
         ),
         (values("'<f8'", "0", "()"), "`fortran_order` is `0`, expected True or False"),
         (
@@ -143,11 +143,11 @@ fn header_names_the_key() {
         ),
         (
             values("'<f8'", "True", "(-1,)"),
-            "`shape` is `(-1,)`, expected axes of no negative length",
+            "`shape` is `(-1,)`, expected axis lengths of at least 0",
         ),
         (
             values("'<f8'", "True", "(99999999999999999999,)"),
-            "`shape` is `(99999999999999999999,)`, expected axes that this machine can address",
+            "`shape` is `(99999999999999999999,)`, expected axis lengths that this machine can address",
         ),
     ] {
         bad_header(&text, error);
@@ -158,7 +158,7 @@ fn header_names_the_key() {
 fn dtype_says_what_would_be_accepted() {
     let large = "elements have at most 2147483647 bytes";
     for (text, error) in [
-        ("", "dtype ``: no type is named, expected a type string such as '<f8'"),
+        ("", "dtype ``: no type given, expected a type string such as '<f8'"),
         ("<f3", "dtype `<f3`: floats have 2, 4, 8 or 16 bytes, as in '<f4'"),
         ("<i3", "dtype `<i3`: integers have 1, 2, 4 or 8 bytes, as in '<i4'"),
         ("<c4", "dtype `<c4`: complex numbers have 8, 16 or 32 bytes, as in '<c8'"),
@@ -175,18 +175,18 @@ fn dtype_says_what_would_be_accepted() {
         ),
         (
             "<M8[fortnight]",
-            "dtype `[fortnight]`: no unit of time, expected Y, M, W, D, h, m, s, ms, us, ns, ps, fs or as behind an optional multiple, as in `[25s]`",
+            "dtype `[fortnight]`: unknown unit of time, expected Y, M, W, D, h, m, s, ms, us, ns, ps, fs or as after an optional multiple, as in `[25s]`",
         ),
         (
             "[('a', '<f8'), ('a', '<f4')]",
-            "dtype `[…]`: `a` is the name or title of two fields, expected different ones",
+            "dtype `[…]`: `a` is the name or title of two fields, expected distinct ones",
         ),
         ("[('a', '|V2147483647'), ('b', '|u1')]", &format!("dtype `[…]`: {large}")),
         ("('<f8', (268435456,))", &format!("dtype `('<f8', (268435456,))`: {large}")),
     ] {
         bad_dtype(text, error);
     }
-    let no_unit = "dtype `[fortnight]`: no unit of time, expected Y, M, W, D, h, m, s, ms, us, ns, ps, fs or as behind an optional multiple, as in `[25s]`";
+    let no_unit = "dtype `[fortnight]`: unknown unit of time, expected Y, M, W, D, h, m, s, ms, us, ns, ps, fs or as after an optional multiple, as in `[25s]`";
     bad_input("fortnight".parse::<npymap::dtype::Unit>(), no_unit);
 }
 
@@ -212,12 +212,12 @@ fn dtypes_without_a_descr_are_not_encoded() {
     bad_input(
         Header::new(overlapping.parse().unwrap(), &[1], Order::C),
         &format!(
-            "dtype `{overlapping}`: field `b` at byte 4 overlaps the one before it or stands out of order, which no .npy header can say: copy the array to fields in order"
+            "dtype `{overlapping}`: field `b` at byte 4 overlaps the one before it or is out of order, which a .npy header cannot express: copy the array to a dtype with its fields in order"
         ),
     );
     bad_input(
         Header::new("('<f8', (3,))".parse().unwrap(), &[1], Order::C),
-        "dtype `('<f8', (3,))`: an array's elements are no subarrays: add its axes to the shape",
+        "dtype `('<f8', (3,))`: the elements of an array cannot be subarrays: append the subarray's axes to the shape",
     );
 }
 
@@ -226,7 +226,7 @@ fn object_says_what_to_do() {
     says(
         Header::parse(&raw(&values("'|O'", "False", "(3,)"), b"")),
         ErrorKind::Unsupported,
-        "dtype '|O' holds Python objects, which are pickled and can't be mapped: load the array with numpy.load(allow_pickle=True) and save it with a dtype of fixed size",
+        "dtype '|O' holds Python objects, which are pickled and cannot be mapped: load the array with numpy.load(allow_pickle=True) and save it with a fixed-size dtype",
     );
 }
 
@@ -241,7 +241,7 @@ fn axes_and_size_have_limits() {
     bad_input(
         layout(&[usize::MAX / 8]),
         &format!(
-            "shape ({},) with elements of 8 bytes is more than {} bits can address",
+            "shape ({},) with elements of 8 bytes exceeds a {}-bit address space",
             usize::MAX / 8,
             usize::BITS
         ),

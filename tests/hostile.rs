@@ -53,7 +53,7 @@ fn fields_whose_axes_are_too_many_to_count_are_refused() {
         let array = MappedArray::from_bytes(&bytes).unwrap();
         let error = array.field("a").unwrap_err();
         assert!(
-            is_error(&error, ErrorKind::InvalidInput, "bits can address"),
+            is_error(&error, ErrorKind::InvalidInput, "-bit address space"),
             "{descr} {shape}: {error}"
         );
         assert!(array.dyn_view().unwrap().getfield(&array.dtype().fields()[0].dtype, 0).is_err());
@@ -67,7 +67,7 @@ fn fields_whose_axes_are_too_many_to_count_are_refused() {
     assert!(is_error(
         &array.field("a.c").unwrap_err(),
         ErrorKind::InvalidInput,
-        "bits can address"
+        "-bit address space"
     ));
 }
 
@@ -126,14 +126,14 @@ fn views_of_nothing_as_large_as_can_be_are_done_with_at_once() {
             let empty = array.shape().iter().position(|&dim| dim == 0).unwrap();
             // Where pointers have 32 bits there can be the memory.
             let sums = if usize::BITS < 64 { continue } else { numbers.sum_axis(empty) };
-            assert!(is_error(&sums.unwrap_err(), ErrorKind::InvalidInput, "bits can address"));
+            assert!(is_error(&sums.unwrap_err(), ErrorKind::InvalidInput, "-bit address space"));
         }
         if array.is_empty() {
             assert_eq!(view.to_vec(), []);
             assert_eq!(view.iter().next(), None);
         } else if array.len() > 1 {
             let read = read_npy_from::<Value, IxDyn>(bytes.as_slice()).unwrap_err();
-            assert!(is_error(&read, ErrorKind::LimitExceeded, "elements of no bytes"), "{read}");
+            assert!(is_error(&read, ErrorKind::LimitExceeded, "zero-size elements"), "{read}");
         }
         assert!(OpenOptions::new().read_from(bytes.as_slice()).is_ok());
     }
@@ -149,7 +149,7 @@ fn views_repeated_beyond_what_can_be_counted_are_refused() {
         assert!(is_error(
             &view.broadcast(&shape).unwrap_err(),
             ErrorKind::WrongShape,
-            "does not broadcast to"
+            "cannot be broadcast to"
         ));
     }
     turned(&view.broadcast(&[most, 1]).unwrap());
@@ -160,7 +160,7 @@ fn views_repeated_beyond_what_can_be_counted_are_refused() {
     let wide = MappedArray::from_bytes(&wide).unwrap();
     let wide = wide.dyn_view().unwrap().broadcast(&[most / 2, 1]).unwrap();
     let error = wide.view_as(&"|u1".parse().unwrap()).unwrap_err();
-    assert!(is_error(&error, ErrorKind::InvalidInput, "bits can address"), "{error}");
+    assert!(is_error(&error, ErrorKind::InvalidInput, "-bit address space"), "{error}");
 }
 
 #[test]

@@ -71,42 +71,42 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "nothing",
             vec![],
-            "starts with b\"\" and is no zip archive: expected an .npz file, as numpy.savez writes them",
+            "starts with b\"\" and is not a zip archive: expected an .npz file, as numpy.savez writes them",
         ),
         (
             "text",
             b"hello, world".to_vec(),
-            "starts with b\"hello, w\" and is no zip archive: expected an .npz file, as numpy.savez writes them",
+            "starts with b\"hello, w\" and is not a zip archive: expected an .npz file, as numpy.savez writes them",
         ),
         (
             "a .npy file",
             array(),
-            "starts with b\"\\x93NUMPY\\x01\\x00\" and is no zip archive: it is a .npy file, open it with `MappedArray::open`",
+            "starts with b\"\\x93NUMPY\\x01\\x00\" and is not a zip archive: it is a .npy file, open it with `MappedArray::open`",
         ),
         (
             "only the start of an archive",
             cut(&whole, 40),
-            "a zip archive without its end: it was truncated, or is still being written",
+            "a zip archive without an end record: it was truncated, or is still being written",
         ),
         (
             "an archive without its end",
             cut(&whole, end),
-            "a zip archive without its end: it was truncated, or is still being written",
+            "a zip archive without an end record: it was truncated, or is still being written",
         ),
         (
             "an end that is cut off",
             cut(&whole, whole.len() - 1),
-            "the end of the archive leads outside the archive: the archive was truncated, or is damaged",
+            "the end record is outside the archive: the archive was truncated, or is damaged",
         ),
         (
             "an end alone that announces members",
             Zip { count: Some(3), ..Zip::default() }.bytes(&[]),
-            "the directory lists 0 members and announces 3: the archive was truncated, or is damaged",
+            "the directory lists 0 members but announces 3: the archive was truncated, or is damaged",
         ),
         (
             "a directory with a member too few",
             Zip { count: Some(2), ..Zip::default() }.bytes(std::slice::from_ref(&plain)),
-            "the directory lists 1 members and announces 2: the archive was truncated, or is damaged",
+            "the directory lists 1 members but announces 2: the archive was truncated, or is damaged",
         ),
         (
             "a directory behind the file",
@@ -140,12 +140,12 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
             Zip { comment: vec![b'c'; 9], ..Zip::default() }.bytes(std::slice::from_ref(&plain))
                 [..whole.len() + 3]
                 .to_vec(),
-            "the end of the archive leads outside the archive: the archive was truncated, or is damaged",
+            "the end record is outside the archive: the archive was truncated, or is damaged",
         ),
         (
             "a member behind the file",
             one(Zipped { offset: Some(0x00ff_ffff), ..plain.clone() }),
-            "[a]: its header leads outside the archive: the archive was truncated, or is damaged",
+            "[a]: its header is outside the archive: the archive was truncated, or is damaged",
         ),
         (
             "a member inside the directory",
@@ -160,12 +160,12 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "a name that differs in its header",
             one(Zipped { local_name: Some(b"b.npy".to_vec()), ..plain.clone() }),
-            "[a]: its header and the directory differ in the name: the archive is damaged, or made to deceive",
+            "[a]: its header and the directory differ in the name: the archive is damaged, or crafted",
         ),
         (
             "a long name that differs in its header",
             one(Zipped { local_name: Some(vec![b'b'; 3000]), ..plain.clone() }),
-            "[a]: its header and the directory differ in the name: the archive is damaged, or made to deceive",
+            "[a]: its header and the directory differ in the name: the archive is damaged, or crafted",
         ),
         (
             "an encrypted member",
@@ -190,32 +190,32 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "deflate64",
             one(Zipped { method: 9, ..tight.clone() }),
-            "[a]: is packed by method 9 (DEFLATE64): members can be stored or deflated, as NumPy writes them",
+            "[a]: is compressed with method 9 (DEFLATE64): only stored and deflated members are supported",
         ),
         (
             "bzip2",
             one(Zipped { method: 12, ..tight.clone() }),
-            "[a]: is packed by method 12 (BZIP2): members can be stored or deflated, as NumPy writes them",
+            "[a]: is compressed with method 12 (BZIP2): only stored and deflated members are supported",
         ),
         (
             "lzma",
             one(Zipped { method: 14, ..tight.clone() }),
-            "[a]: is packed by method 14 (LZMA): members can be stored or deflated, as NumPy writes them",
+            "[a]: is compressed with method 14 (LZMA): only stored and deflated members are supported",
         ),
         (
             "zstandard",
             one(Zipped { method: 93, ..tight.clone() }),
-            "[a]: is packed by method 93 (ZSTD): members can be stored or deflated, as NumPy writes them",
+            "[a]: is compressed with method 93 (ZSTD): only stored and deflated members are supported",
         ),
         (
             "a method nobody has",
             one(Zipped { method: 4711, ..tight.clone() }),
-            "[a]: is packed by method 4711: members can be stored or deflated, as NumPy writes them",
+            "[a]: is compressed with method 4711: only stored and deflated members are supported",
         ),
         (
             "a stored member of two sizes",
             one(Zipped { size: 1000, ..plain.clone() }),
-            "[a]: 1000 bytes are stored as 192: the archive is damaged, or made to deceive",
+            "[a]: 1000 bytes are stored as 192: the archive is damaged, or crafted",
         ),
         (
             "a stored member that ends behind the file",
@@ -225,7 +225,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "a stored member that ends in the directory",
             one(Zipped { size: 200, stored: 200, ..plain.clone() }),
-            "[a]: its bytes 35 to 235 overlap what follows: the archive is damaged, or made to deceive",
+            "[a]: its bytes 35 to 235 overlap what follows: the archive is damaged, or crafted",
         ),
         (
             "a member of 2^63 bytes",
@@ -247,17 +247,17 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                 local_extra: zip64(&[u64::MAX, u64::MAX]),
                 ..plain.clone()
             }),
-            "[a]: its header leads outside the archive: the archive was truncated, or is damaged",
+            "[a]: its header is outside the archive: the archive was truncated, or is damaged",
         ),
         (
             "a member at byte 2^64 - 1",
             one(Zipped { offset: Some(u32::MAX), extra: zip64(&[u64::MAX]), ..plain.clone() }),
-            "[a]: its header leads outside the archive: the archive was truncated, or is damaged",
+            "[a]: its header is outside the archive: the archive was truncated, or is damaged",
         ),
         (
             "a size of 64 bits that is missing",
             one(Zipped { size: u32::MAX, stored: u32::MAX, ..plain.clone() }),
-            "[a]: its extra fields in the directory lack the size they promise: the archive was truncated, or is damaged",
+            "[a]: its extra fields in the directory lack the announced size: the archive was truncated, or is damaged",
         ),
         (
             "two members in one place",
@@ -266,7 +266,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                 Zipped { offset: Some(0), ..plain.clone() },
                 stored("b.npy", &array()),
             ]),
-            "[a]: its bytes 35 to 227 overlap what follows: the archive is damaged, or made to deceive",
+            "[a]: its bytes 35 to 227 overlap what follows: the archive is damaged, or crafted",
         ),
         (
             "a member within another",
@@ -275,22 +275,22 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                 let outer = stored("outer", &inner);
                 Zip::of(&[outer, Zipped { offset: Some(35), ..stored("a.npy", &array()) }])
             },
-            "[outer]: its bytes 35 to 335 overlap what follows: the archive is damaged, or made to deceive",
+            "[outer]: its bytes 35 to 335 overlap what follows: the archive is damaged, or crafted",
         ),
         (
             "a wrong CRC-32 of a stored member",
             one(Zipped { crc: 1, ..plain.clone() }),
-            "[a]: the CRC-32 of its bytes is 2c076860, the archive says 00000001: it is damaged",
+            "[a]: the CRC-32 is 2c076860, but the archive records 00000001: the member is damaged",
         ),
         (
             "a wrong CRC-32 of a deflated member",
             one(Zipped { crc: 1, ..tight.clone() }),
-            "[a]: the CRC-32 of its bytes is 2c076860, the archive says 00000001: it is damaged",
+            "[a]: the CRC-32 is 2c076860, but the archive records 00000001: the member is damaged",
         ),
         (
             "deflate that is none",
             one(Zipped { data: vec![0xff; 40], stored: 40, ..tight.clone() }),
-            "[a]: its packed bytes are no deflate stream: the archive is damaged",
+            "[a]: its compressed bytes are not a valid deflate stream: the archive is damaged",
         ),
         (
             "deflate that ends early",
@@ -298,27 +298,27 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                 let data = tight.data[..tight.data.len() - 6].to_vec();
                 one(Zipped { stored: u32::try_from(data.len()).unwrap(), data, ..tight.clone() })
             },
-            "[a]: its packed bytes are no deflate stream: the archive is damaged",
+            "[a]: its compressed bytes are not a valid deflate stream: the archive is damaged",
         ),
         (
             "no deflate at all",
             one(Zipped { data: vec![], stored: 0, ..tight.clone() }),
-            "[a]: its packed bytes are no deflate stream: the archive is damaged",
+            "[a]: its compressed bytes are not a valid deflate stream: the archive is damaged",
         ),
         (
             "deflate of more than it says",
             one(Zipped { size: tight.size - 1, ..tight.clone() }),
-            "[a]: ends inside the elements: 63 of 64 bytes are there",
+            "[a]: ends inside the elements: found 63 of 64 bytes",
         ),
         (
             "deflate of less than it says",
             one(Zipped { size: tight.size + 1, ..tight.clone() }),
-            "[a]: it unpacks to 192 of its 193 bytes: the archive is damaged",
+            "[a]: it decompresses to 192 of its 193 bytes: the archive is damaged",
         ),
         (
             "more than deflate can pack",
             one(Zipped { size: 0x7fff_ffff, ..tight.clone() }),
-            "[a]: 72 bytes can't be deflated to 2147483647: the archive is damaged, or made to deceive",
+            "[a]: 72 bytes can't be deflated to 2147483647: the archive is damaged, or crafted",
         ),
         (
             "a member that is no array",
@@ -338,48 +338,48 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "a member that ends in its header",
             one(stored("a.npy", &array()[..60])),
-            "[a]: ends inside the header: 50 of 118 bytes are there",
+            "[a]: ends inside the header: found 50 of 118 bytes",
         ),
         (
             "a deflated member that ends in its header",
             one(deflated("a.npy", &array()[..60])),
-            "[a]: ends inside the header: 50 of 118 bytes are there",
+            "[a]: ends inside the header: found 50 of 118 bytes",
         ),
         (
             "a member without its elements",
             one(stored("a.npy", &header_only)),
-            "[a]: ends inside the elements: 0 of 64 bytes are there",
+            "[a]: ends inside the elements: found 0 of 64 bytes",
         ),
         (
             "a deflated member without its elements",
             one(deflated("a.npy", &header_only)),
-            "[a]: ends inside the elements: 0 of 64 bytes are there",
+            "[a]: ends inside the elements: found 0 of 64 bytes",
         ),
         (
             "a member without its last byte",
             one(stored("a.npy", &array()[..array().len() - 1])),
-            "[a]: ends inside the elements: 63 of 64 bytes are there",
+            "[a]: ends inside the elements: found 63 of 64 bytes",
         ),
         (
             "a header of 4 GiB",
             one(stored("a.npy", b"\x93NUMPY\x02\x00\xf0\xff\xff\xff{'descr'")),
-            "[a]: the header has 4294967280 characters and the limit is 10000: raise it with `max_header_len` if you trust the file",
+            "[a]: the header has 4294967280 characters, but the limit is 10000: raise it with `max_header_len` if you trust the file",
         ),
         (
             "a header of many characters",
             one(deflated("a.npy", &[&b"\x93NUMPY\x01\x00\x30\x75"[..], &[b' '; 30_000]].concat())),
-            "[a]: the header has 30000 characters and the limit is 10000: raise it with `max_header_len` if you trust the file",
+            "[a]: the header has 30000 characters, but the limit is 10000: raise it with `max_header_len` if you trust the file",
         ),
         (
             "a shape of 2^30 elements",
             one(deflated("a.npy", &npy("'|u1'", &[1 << 30], Order::C, &[]))),
-            "[a]: ends inside the elements: 0 of 1073741824 bytes are there",
+            "[a]: ends inside the elements: found 0 of 1073741824 bytes",
         ),
         #[cfg(target_pointer_width = "64")]
         (
             "a shape of 2^62 elements",
             one(deflated("a.npy", &npy("'|u1'", &[1 << 62], Order::C, &[]))),
-            "[a]: ends inside the elements: 0 of 4611686018427387904 bytes are there",
+            "[a]: ends inside the elements: found 0 of 4611686018427387904 bytes",
         ),
         (
             "Python objects",
@@ -390,28 +390,36 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                     b"\x80\x04.",
                 ),
             )),
-            "[a]: dtype '|O' holds Python objects, which are pickled and can't be mapped: load the array with numpy.load(allow_pickle=True) and save it with a dtype of fixed size",
+            "[a]: dtype '|O' holds Python objects, which are pickled and cannot be mapped: load the array with numpy.load(allow_pickle=True) and save it with a fixed-size dtype",
         ),
         (
             "a version nobody knows",
             one(stored("a.npy", b"\x93NUMPY\x07\x00\x02\x00{}")),
             "[a]: format version 7.0, expected 1.0, 2.0 or 3.0",
         ),
-        ("a member of another name", one(stored("b.npy", &array())), "no member `a`: there is `b`"),
+        (
+            "a member of another name",
+            one(stored("b.npy", &array())),
+            "no member `a`: the only member is `b`",
+        ),
         (
             "members of other names",
             Zip::of(
                 &["b", "c\u{1b}", "d", "e", "f", "g", "h", "i", "j", "k"]
                     .map(|name| stored(name, b"")),
             ),
-            "no member `a`: there are `b`, `c\\u{1b}`, `d`, `e`, `f`, `g`, `h`, `i` and 2 more",
+            "no member `a`: the members are `b`, `c\\u{1b}`, `d`, `e`, `f`, `g`, `h`, `i` and 2 more",
         ),
-        ("no member", Zip::of(&[]), "no member `a`: there are none"),
-        ("the name of a directory", one(stored("a/", b"")), "no member `a`: there is `a/`"),
+        ("no member", Zip::of(&[]), "no member `a`: there are no members"),
+        (
+            "the name of a directory",
+            one(stored("a/", b"")),
+            "no member `a`: the only member is `a/`",
+        ),
         (
             "the same member packed and cut",
             cut(&packed, packed.len() - 30),
-            "a zip archive without its end: it was truncated, or is still being written",
+            "a zip archive without an end record: it was truncated, or is still being written",
         ),
     ]
 }
@@ -424,12 +432,12 @@ fn kind(text: &str) -> ErrorKind {
         ("is encrypted", ErrorKind::Unsupported),
         ("is patched data", ErrorKind::Unsupported),
         ("needs version", ErrorKind::Unsupported),
-        ("on several disks", ErrorKind::Unsupported),
-        ("is packed by method", ErrorKind::Unsupported),
+        ("multi-disk", ErrorKind::Unsupported),
+        ("is compressed with method", ErrorKind::Unsupported),
         ("holds Python objects", ErrorKind::Unsupported),
         ("format version", ErrorKind::Unsupported),
-        ("a zip archive without its end", ErrorKind::Truncated),
-        ("and the limit is", ErrorKind::LimitExceeded),
+        ("a zip archive without an end record", ErrorKind::Truncated),
+        ("but the limit is", ErrorKind::LimitExceeded),
         ("it is empty", ErrorKind::Truncated),
         ("holds Python objects", ErrorKind::Unsupported),
         ("ends inside the header", ErrorKind::Truncated),
@@ -458,7 +466,7 @@ fn memory_for_what_is_inflated_has_a_limit() {
     let bomb = one(deflated("a.npy", &npy("'|u1'", &[6_000_000], Order::C, &vec![0; 6_000_000])));
     assert!(bomb.len() < 10_000);
     let npz = NpzOptions::new().max_inflated(1_000_000).open(Source::bytes(bomb.clone())).unwrap();
-    let expected = "[a]: takes 6000128 bytes of memory and the limit is 1000000: raise it with `max_inflated` if you trust the file";
+    let expected = "[a]: needs 6000128 bytes of memory, but the limit is 1000000: raise it with `max_inflated` if you trust the file";
     assert_eq!(npz.get("a").unwrap_err().to_string(), expected);
     // What the header says costs nothing to learn, nor does checking.
     assert_eq!(npz.member("a").unwrap().header().unwrap().unwrap().shape, [6_000_000]);

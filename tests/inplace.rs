@@ -190,9 +190,8 @@ impl Case<'_> {
         let (text, name) = (error.to_string(), &self.row.name);
         let stored = format!("stored as {}, asked for `{name}`", self.dtype);
         let align = self.row.align;
-        let aligned = format!(
-            "elements lie at an address that is no multiple of {align}, asked for `{name}` in place"
-        );
+        let aligned =
+            format!("elements are not aligned to {align} bytes, asked for `{name}` in place");
         assert!(text.starts_with(&stored) || text.starts_with(&aligned), "{says}: {text}");
         let (_, works) = text.split_once("use `").unwrap();
         works.split_once('`').unwrap().0.to_owned()

@@ -130,6 +130,6 @@ fn dates_become_those_of_a_calendar_and_come_back() {
     let months = TimeDelta64 { ticks: Ticks(1), unit: Some("M".parse().unwrap()) };
     assert_eq!(
         months.to_duration().unwrap_err().to_string(),
-        "1 months: expected a length that 64 bits count in seconds"
+        "1 months: expected a duration that 64 bits can count in seconds"
     );
 }

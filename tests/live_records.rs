@@ -104,7 +104,7 @@ fn what_views_take_for_something_else_is_numpys() {
                     *done += 1;
                 }
                 (Err(error), Some(_)) => {
-                    assert!(error.to_string().contains("where they lie: "), "{error}");
+                    assert!(error.to_string().contains("in place: "), "{error}");
                     *refused += 1;
                 }
                 (ours, _) => panic!("{says}: {:?}", ours.map(|view| view.shape().to_vec())),

@@ -31,17 +31,17 @@ fn arrays_larger_than_the_address_space_are_refused_in_every_way() {
         (
             "'|u1'",
             "(5368709120,)",
-            "`shape` is `(5368709120,)`, expected axes that this machine can address",
+            "`shape` is `(5368709120,)`, expected axis lengths that this machine can address",
         ),
         (
             "'<f8'",
             "(671088640,)",
-            "shape (671088640,) with elements of 8 bytes is more than 32 bits can address",
+            "shape (671088640,) with elements of 8 bytes exceeds a 32-bit address space",
         ),
         (
             "'|u1'",
             "(5, 1073741824)",
-            "shape (5, 1073741824) with elements of 1 bytes is more than 32 bits can address",
+            "shape (5, 1073741824) with elements of 1 bytes exceeds a 32-bit address space",
         ),
     ] {
         let path = sparse(&directory, descr, shape);

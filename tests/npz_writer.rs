@@ -117,13 +117,13 @@ fn what_fails_leaves_the_old_archive() {
     let old = fs::read(&path).unwrap();
     let long = "n".repeat(65_532);
     let refusals: [(&str, &str); 4] = [
-        ("a", "a member `a` is there already: choose another name"),
-        ("b\0c", "the name `b\\0c` of a member: expected no NUL, at which readers end it"),
+        ("a", "a member `a` already exists: choose another name"),
+        ("b\0c", "the member name `b\\0c`: expected no NUL, where some readers end the name"),
         (
             "é/../x",
-            "the name `é/../x` of a member: expected no `..`, no root and no backslash besides letters beyond ASCII",
+            "the member name `é/../x`: expected no `..`, no root, and no backslash next to non-ASCII letters",
         ),
-        (&long, "of a member: expected at most 65531 bytes"),
+        (&long, "`: expected at most 65531 bytes"),
     ];
     for (name, expected) in refusals {
         let mut writer = NpzWriter::create(&path).unwrap();
@@ -141,7 +141,7 @@ fn what_fails_leaves_the_old_archive() {
         });
         writer.finish().unwrap_err()
     };
-    assert!(refused.to_string().ends_with("a member was left unfinished: begin the archive anew"));
+    assert!(refused.to_string().ends_with("a member was left unfinished: start a new archive"));
     let error = npz::savez(&path, &[("a", &table()), ("a", &table())]).unwrap_err();
     assert!(error.to_string().starts_with(&format!("{}: ", path.display())));
     assert!(fs::read(&path).unwrap() == old);
@@ -157,14 +157,14 @@ fn a_member_takes_as_many_elements_as_announced() {
     let mut member = writer.begin("a", &dtype, &[2], Order::C).unwrap();
     member.write_all(&[1, 0, 2]).unwrap();
     let error = member.finish().unwrap_err();
-    assert_eq!(error.to_string(), "ends inside the member: 131 of 132 bytes are there");
+    assert_eq!(error.to_string(), "ends inside the member: found 131 of 132 bytes");
     let error = writer.write("b", &table()).unwrap_err();
-    assert_eq!(error.to_string(), "a member was left unfinished: begin the archive anew");
+    assert_eq!(error.to_string(), "a member was left unfinished: start a new archive");
 
     let mut writer = NpzWriter::new(Vec::new());
     let mut member = writer.begin("a", &dtype, &[2], Order::C).unwrap();
     let error = member.write_all(&[0; 5]).unwrap_err();
-    assert!(error.to_string().starts_with("more bytes than the member's shape takes"));
+    assert!(error.to_string().starts_with("more bytes than the member's shape requires"));
 }
 
 #[test]

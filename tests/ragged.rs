@@ -58,7 +58,7 @@ fn rows_come_back_packed_and_padded() {
     assert!(is_error(
         &ragged.get::<u16>(1000).unwrap_err(),
         ErrorKind::OutOfBounds,
-        "outside shape"
+        "is out of bounds for "
     ));
     assert!(is_error(&ragged.get::<i8>(3).unwrap_err(), ErrorKind::WrongDType, "asked for"));
     assert!(ragged.take_padded(&[1], &mut [0; 3], 2, &0_u16).is_err());
@@ -135,16 +135,16 @@ fn offsets_that_lead_nowhere_are_errors() {
     offsets("<i8", &[4], &[0, 5, 2, -1]);
     let ragged = read(&paths);
     let says = |row| ragged.get::<u16>(row).unwrap_err().to_string();
-    assert_eq!(says(0), "row 0 from 0 to 5: expected offsets that rise, up to 4");
-    assert_eq!(says(1), "row 1 from 5 to 2: expected offsets that rise, up to 4");
-    assert_eq!(says(2), "row 2 from 2 to -1: expected offsets that rise, up to 4");
+    assert_eq!(says(0), "row 0 from 0 to 5: expected increasing offsets, up to 4");
+    assert_eq!(says(1), "row 1 from 5 to 2: expected increasing offsets, up to 4");
+    assert_eq!(says(2), "row 2 from 2 to -1: expected increasing offsets, up to 4");
     drop(ragged);
     for (descr, shape, count) in [("<f8", &[2][..], 2), ("<i8", &[1, 2], 2), ("<i8", &[0], 0)] {
         offsets(descr, shape, &vec![0; count]);
         let [data, offsets] =
             [&paths[0], &paths[1]].map(|path| open(path).unwrap().rows().unwrap());
         let error = Ragged::new(data, offsets).unwrap_err().to_string();
-        assert!(error.ends_with("expected one axis of integers, one more than there are rows"));
+        assert!(error.ends_with("expected one axis of integers, one more than the number of rows"));
     }
 }
 

@@ -114,7 +114,7 @@ fn a_full_disk_is_an_error_and_the_length_stays() {
     let path = file(&directory, "a.bin", b"abc");
     let spec = raw("|u1").shape(&[1 << 46]);
     let error = elements(Mode::ReadWrite, &path, &options(spec)).unwrap_err();
-    assert!(is_error(&error, ErrorKind::Io, "cannot make it longer"), "{error}");
+    assert!(is_error(&error, ErrorKind::Io, "cannot extend the file"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"abc");
 }
 
@@ -277,7 +277,7 @@ fn refusals_say_what_would_work() {
         (
             raw("<u2").offset(0),
             ErrorKind::Damaged,
-            "the 3 bytes from byte 0 on are no whole number of elements of 2 bytes: give the shape",
+            "the 3 bytes from byte 0 on are not a multiple of the itemsize 2: pass a shape",
         ),
         (
             raw("<u2").offset(4),
@@ -287,7 +287,7 @@ fn refusals_say_what_would_work() {
         (
             raw("|S0"),
             ErrorKind::InvalidInput,
-            "elements of no bytes are not counted by the file's length: give the shape",
+            "the length of the file does not give the number of zero-size elements: pass a shape",
         ),
     ] {
         says(read_with(&options(spec), &path), kind, &format!("{name}: {text}"));
@@ -302,21 +302,21 @@ fn refusals_say_what_would_work() {
         read_with(&options(raw("|u1")), &path),
         ErrorKind::Truncated,
         &format!(
-            "{name}: is empty, so there is nothing to map: open it in mode 'r+', which needs no bytes for a shape without elements"
+            "{name}: is empty, so there is nothing to map: for a shape without elements, open it in mode 'r+'"
         ),
     );
     says(
         OpenOptions::new().offset(1).append(&path),
         ErrorKind::InvalidInput,
         &format!(
-            "{name}: rows are added to files that are one `.npy`: leave out `offset` and `raw`"
+            "{name}: rows can only be added to a file that is a single `.npy`: leave out `offset` and `raw`"
         ),
     );
     let memory = MappedArray::anonymous(&"|u1".parse().unwrap(), &[1]).unwrap();
     says(
         memory.description(),
         ErrorKind::InvalidInput,
-        "the array was not opened by path: open it by its path to describe it for others",
+        "the array was not opened by path: open it by path to share its description",
     );
 }
 

@@ -87,7 +87,7 @@ fn what_differs_is_named_with_how_it_does() {
     let refusal = |descr: &str| array(&here(descr), &[1]).view::<Inner>().unwrap_err().to_string();
     assert_eq!(
         refusal("[('x', '<f8')]"),
-        here("record `Inner`, field `y`: there is no such field, only `x`")
+        here("record `Inner`, field `y`: the dtype has no such field, only `x`")
     );
     assert_eq!(
         refusal("[('x', '<f8'), ('y', '<i2', (2,)), ('z', '<f4')]"),

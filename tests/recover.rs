@@ -81,10 +81,14 @@ fn what_is_no_crash_is_refused() {
     let one = npy("<f8", &[1], Order::C, &[0; 8]);
     let two = file(&directory, "two.npy", &[one.clone(), one.clone()].concat());
     let error = recover(&two).unwrap_err();
-    let text = "another array follows the elements at byte 136, and no rows";
+    let text = "another array follows the elements at byte 136: no rows can be recovered";
     assert_eq!(error.to_string(), format!("{}: {text}", two.display()));
     let scalar = file(&directory, "0d.npy", &npy("<f8", &[], Order::C, &[0; 9]));
-    assert!(is_error(&recover(&scalar).unwrap_err(), ErrorKind::WrongShape, "no axis to grow"));
+    assert!(is_error(
+        &recover(&scalar).unwrap_err(),
+        ErrorKind::WrongShape,
+        "no axis to append along"
+    ));
     for len in [0, 5, 127] {
         let cut = file(&directory, "cut.npy", &one[..len]);
         recover(&cut).unwrap_err();

@@ -146,7 +146,7 @@ fn a_resumed_sampler_gives_the_same_order() {
     }
     let state = Sampler::shuffled(10, 1).state();
     let error = Sampler::shuffled(11, 1).resume(state).unwrap_err().to_string();
-    assert!(error.contains("a sampler of the same rows, order and share"), "{error}");
+    assert!(error.contains("a sampler with the same rows, order and share"), "{error}");
     assert!(Sampler::blocks(10, 3, 1).resume(state).is_err());
     assert!(Sampler::shuffled(10, 1).resume(SamplerState { position: 11, ..state }).is_err());
 }
@@ -191,14 +191,14 @@ fn weights_and_shards_that_are_none_are_errors() {
     let says = |sums: &[f64]| Sampler::weighted_cumulative(sums, 1, 1).unwrap_err().to_string();
     assert_eq!(
         says(&[1.0, 0.5]),
-        "cumulative weight 0.5 of row 1: expected a finite one of at least 1"
+        "cumulative weight 0.5 of row 1: expected a finite weight of at least 1"
     );
     assert!(says(&[f64::NAN]).contains("NaN of row 0"));
     let nothing = "cumulative weights that end at 0: expected at least one weight above 0";
     assert_eq!([says(&[0.0]), says(&[])], [nothing; 2]);
     let share = Share { rank: 2, world: 2, ..Share::default() };
     let error = Sampler::sequential(3).share(share).unwrap_err().to_string();
-    assert_eq!(error, "rank 2 of 2: expected a rank below their number");
+    assert_eq!(error, "rank 2 of 2: expected a rank below the count");
     assert!(Sampler::sequential(3).share(Share { workers: 0, ..Share::default() }).is_err());
 }
 

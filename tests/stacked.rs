@@ -48,7 +48,7 @@ fn rows_are_those_of_all_files_one_after_the_other() {
     let all: usize = stacked.iter().map(npymap::Rows::len).sum();
     assert_eq!(all, 49);
     let error = stacked.take(&[0, 49], &mut [0_u32; 4]).unwrap_err();
-    assert_eq!(error.to_string(), "index 49 of axis 0 is outside shape (49, 2)");
+    assert_eq!(error.to_string(), "index 49 is out of bounds for axis 0 of shape (49, 2)");
     assert!(
         stacked.take(&[0], &mut [0_u32; 4]).is_err() && stacked.take(&[0], &mut [0_i8; 2]).is_err()
     );
@@ -87,7 +87,7 @@ fn files_that_differ_are_refused() {
     paths[2] = file(&directory, "y.npy", &npy("<u4", &[1, 2], Order::C, &[0; 8]));
     assert!(says(paths.clone()).contains("y.npy: rows '<u4'"));
     paths[2] = file(&directory, "z.npy", &npy("<u4", &[], Order::C, &[0; 4]));
-    assert!(says(paths).contains("z.npy: axis 0 of shape ()"));
+    assert!(says(paths).contains("z.npy: axis 0 is out of bounds for shape ()"));
     assert_eq!(says(Vec::new()), "no files: expected at least one");
 }
 
@@ -127,8 +127,8 @@ fn stacks_of_dask_are_opened() {
     info(&other);
     assert_eq!(says(), format!("{own}: a stack along axis 1: expected one along axis 0"));
     info(b"nothing");
-    assert!(says().contains("what Dask's to_npy_stack writes"));
+    assert!(says().contains("the output of Dask's to_npy_stack"));
     info(pickle);
     fs::remove_file(directory.path().join("1.npy")).unwrap();
-    assert_eq!(says(), format!("{own}: no 1.npy: expected files from 0.npy on, without a gap"));
+    assert_eq!(says(), format!("{own}: no 1.npy: expected consecutive files from 0.npy on"));
 }

@@ -12,28 +12,46 @@ fn grid(shape: &[usize]) -> MappedArrayMut {
 fn indices_outside_are_named_with_their_axis() {
     let mut grid = grid(&[3, 4]);
     let view = grid.view::<i16>().unwrap();
-    refused(view.index_axis(1, 4), "index 4 of axis 1 is outside shape (3, 4)");
-    refused(view.try_slice(s![-4, ..]), "index -4 of axis 0 is outside shape (3, 4)");
-    refused(view.try_slice(s![.., 2..5]), "index 2..5 of axis 1 is outside shape (3, 4)");
-    refused(view.try_slice(s![4.., ..]), "index 4.. of axis 0 is outside shape (3, 4)");
+    refused(view.index_axis(1, 4), "index 4 is out of bounds for axis 1 of shape (3, 4)");
+    refused(view.try_slice(s![-4, ..]), "index -4 is out of bounds for axis 0 of shape (3, 4)");
+    refused(view.try_slice(s![.., 2..5]), "range 2..5 is out of bounds for axis 1 of shape (3, 4)");
+    refused(view.try_slice(s![4.., ..]), "range 4.. is out of bounds for axis 0 of shape (3, 4)");
     let still = npymap::ndarray::SliceInfoElem::Slice { start: 0, end: None, step: 0 };
-    refused(view.try_slice([still]), "index steps of 0 of axis 0 is outside shape (3, 4)");
-    refused(view.split_at(0, 4), "index 4 of axis 0 is outside shape (3, 4)");
-    refused(view.axis_chunks(1, 0).map(drop), "index parts of 0 of axis 1 is outside shape (3, 4)");
-    refused(Indices::parse("0, 4", &[3, 4]), "index 4 of axis 1 is outside shape (3, 4)");
+    refused(view.try_slice([still]), "step 0 is out of bounds for axis 0 of shape (3, 4)");
+    refused(view.split_at(0, 4), "index 4 is out of bounds for axis 0 of shape (3, 4)");
+    refused(
+        view.axis_chunks(1, 0).map(drop),
+        "chunk length 0 is out of bounds for axis 1 of shape (3, 4)",
+    );
+    refused(Indices::parse("0, 4", &[3, 4]), "index 4 is out of bounds for axis 1 of shape (3, 4)");
     let view = grid.view_mut::<i16>().unwrap();
-    refused(view.index_axis(0, 3), "index 3 of axis 0 is outside shape (3, 4)");
+    refused(view.index_axis(0, 3), "index 3 is out of bounds for axis 0 of shape (3, 4)");
 }
 
 #[test]
 fn axes_that_are_not_there_are_named() {
     let grid = grid(&[3, 4]);
     let view = grid.view::<i16>().unwrap();
-    refused(view.index_axis(2, 0), "axis 2 of shape (3, 4): axes count from 0");
-    refused(view.try_slice(s![0, 0, 0]), "axis 2 of shape (3, 4): axes count from 0");
-    refused(view.split_at(9, 0), "axis 9 of shape (3, 4): axes count from 0");
-    refused(view.axis_chunks(2, 1).map(drop), "axis 2 of shape (3, 4): axes count from 0");
-    refused(Indices::parse(":, :, 0", &[3, 4]), "axis 2 of shape (3, 4): axes count from 0");
+    refused(
+        view.index_axis(2, 0),
+        "axis 2 is out of bounds for shape (3, 4): axes are numbered from 0",
+    );
+    refused(
+        view.try_slice(s![0, 0, 0]),
+        "axis 2 is out of bounds for shape (3, 4): axes are numbered from 0",
+    );
+    refused(
+        view.split_at(9, 0),
+        "axis 9 is out of bounds for shape (3, 4): axes are numbered from 0",
+    );
+    refused(
+        view.axis_chunks(2, 1).map(drop),
+        "axis 2 is out of bounds for shape (3, 4): axes are numbered from 0",
+    );
+    refused(
+        Indices::parse(":, :, 0", &[3, 4]),
+        "axis 2 is out of bounds for shape (3, 4): axes are numbered from 0",
+    );
     for axes in [&[0][..], &[0, 0], &[0, 1, 2], &[1, 2]] {
         let asked = match axes {
             [0] => "(0,)",
@@ -41,10 +59,7 @@ fn axes_that_are_not_there_are_named() {
             [0, ..] => "(0, 1, 2)",
             _ => "(1, 2)",
         };
-        refused(
-            view.permuted_axes(axes),
-            &format!("axes {asked} are no order of 2 axes: name each from 0 once"),
-        );
+        refused(view.permuted_axes(axes), &format!("axes {asked} are not a permutation of 0..2"));
     }
 }
 
@@ -54,21 +69,20 @@ fn shapes_that_do_not_fit_are_named() {
     let view = grid.view::<i16>().unwrap();
     refused(
         view.reshape(&[5]),
-        "shape (3, 4) is not (5,) in place: the numbers of elements differ",
+        "cannot reshape (3, 4) to (5,) in place: the numbers of elements differ",
     );
     refused(
         view.t().reshape(&[12]),
-        "shape (4, 3) is not (12,) in place: the elements do not lie so: copy them",
+        "cannot reshape (4, 3) to (12,) in place: strides cannot express it, copy the elements first",
     );
-    let broadcast =
-        "shape (3, 4) does not broadcast to (4, 3): axes must be equal or 1, from the last on";
+    let broadcast = "shape (3, 4) cannot be broadcast to (4, 3): counted from the last, axes must have equal lengths or length 1";
     refused(view.broadcast(&[4, 3]), broadcast);
     let other = self::grid(&[3, 4]);
     let mut view = grid.view_mut::<i16>().unwrap().t();
     refused(view.assign(&other.view::<i16>().unwrap()), broadcast);
     refused(
         view.copy_from(Array1::zeros(12).view()),
-        "shape (12,) does not broadcast to (4, 3): axes must be equal or 1, from the last on",
+        "shape (12,) cannot be broadcast to (4, 3): counted from the last, axes must have equal lengths or length 1",
     );
     refused(view.copy_from_slice(&[0; 11]), "11 values for 12 elements");
     refused(other.view::<i16>().unwrap().copy_to_slice(&mut [0; 13]), "13 values for 12 elements");
@@ -78,19 +92,19 @@ fn shapes_that_do_not_fit_are_named() {
 fn elements_outside_are_named() {
     let mut grid = grid(&[3, 4]);
     let mut view = grid.view_mut::<i16>().unwrap();
-    refused(view.set([3, 0], 1), "index (3, 0) is outside shape (3, 4)");
-    refused(view.set(2, 1), "index (2,) is outside shape (3, 4)");
-    refused(view.set([0, 0, 0], 1), "index (0, 0, 0) is outside shape (3, 4)");
+    refused(view.set([3, 0], 1), "index (3, 0) is out of bounds for shape (3, 4)");
+    refused(view.set(2, 1), "index (2,) is out of bounds for shape (3, 4)");
+    refused(view.set([0, 0, 0], 1), "index (0, 0, 0) is out of bounds for shape (3, 4)");
 }
 
 #[test]
-#[should_panic(expected = "index [3, 0] is outside shape [3, 4]")]
+#[should_panic(expected = "index [3, 0] is out of bounds for shape [3, 4]")]
 fn at_panics_outside() {
     let _ = grid(&[3, 4]).view::<i16>().unwrap().at([3, 0]);
 }
 
 #[test]
-#[should_panic(expected = "index 3 of axis 0 is outside shape (3, 4)")]
+#[should_panic(expected = "index 3 is out of bounds for axis 0 of shape (3, 4)")]
 fn slice_panics_outside() {
     let _ = grid(&[3, 4]).view::<i16>().unwrap().slice(s![3, ..]);
 }
@@ -100,11 +114,11 @@ fn parts_that_interleave_are_refused() {
     let mut grid = grid(&[3, 4]);
     refused(
         grid.view_mut::<i16>().unwrap().split_at(1, 2),
-        "parts along axis 1 of shape (3, 4) interleave in memory: part along the slowest axis",
+        "parts along axis 1 of shape (3, 4) interleave in memory: split along the slowest axis",
     );
     refused(
         grid.view_mut::<i16>().unwrap().t().axis_chunks(0, 1),
-        "parts along axis 0 of shape (4, 3) interleave in memory: part along the slowest axis",
+        "parts along axis 0 of shape (4, 3) interleave in memory: split along the slowest axis",
     );
     assert!(grid.view_mut::<i16>().unwrap().t().axis_chunks(1, 1).is_ok());
 }
@@ -150,6 +164,6 @@ fn text_that_is_no_index_is_named() {
         ("0,,", ""),
         (",", ""),
     ] {
-        refused(Indices::parse(text, &[3, 4]), &format!("`{item}` is no index: {expected}"));
+        refused(Indices::parse(text, &[3, 4]), &format!("`{item}` is not an index: {expected}"));
     }
 }

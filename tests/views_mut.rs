@@ -169,7 +169,7 @@ impl Writing<'_> {
                 assert!(is_error(&error, ErrorKind::WrongShape, "values for"));
                 let other = ArrayD::from_elem(IxDyn(&vec![1; view.ndim() + 1]), sample.clone());
                 let error = view.copy_from(other.view()).unwrap_err();
-                assert!(is_error(&error, ErrorKind::WrongShape, "does not broadcast to"));
+                assert!(is_error(&error, ErrorKind::WrongShape, "cannot be broadcast to"));
             },
             Clone::clone,
         );

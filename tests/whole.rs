@@ -301,7 +301,7 @@ fn streams_cut_anywhere_are_errors() {
         assert!(OpenOptions::new().read_from(cut).is_err(), "{end}");
     }
     let error = read_npy_from::<[u8; 6], Ix1>(&bytes[..bytes.len() - 1]).unwrap_err();
-    assert_eq!(error.to_string(), "ends inside the elements: 11 of 12 bytes are there");
+    assert_eq!(error.to_string(), "ends inside the elements: found 11 of 12 bytes");
 
     let (_directory, path) = scratch();
     fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
@@ -337,7 +337,7 @@ fn announced_sizes_are_not_believed() {
         let text = read_npy_from::<String, IxDyn>(&*bytes);
         for error in errors.into_iter().chain(number.err()).chain(byte.err()).chain(text.err()) {
             assert!(
-                is_error(&error, ErrorKind::Truncated, "ends inside the elements: 1000 of")
+                is_error(&error, ErrorKind::Truncated, "ends inside the elements: found 1000 of")
                     || is_error(&error, ErrorKind::WrongDType, "asked for")
                     || usize::BITS < 64 && error.to_string().contains("address"),
                 "{error}"
@@ -361,7 +361,7 @@ fn elements_of_no_bytes_are_limited() {
     let error = read_npy_from::<String, Ix1>(&*bytes).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "shape (1073741824,) is of elements of no bytes: of those at most 1048576 are read into memory, map or view the array instead"
+        "shape (1073741824,) has zero-size elements, of which at most 1048576 are read into memory: map or view the array instead"
     );
     assert!(read_npy_from::<[u8; 0], Ix1>(&*bytes).is_err());
     assert_eq!(OpenOptions::new().read_from(&*bytes).unwrap().len(), 1 << 30);
@@ -400,7 +400,7 @@ fn an_error_leaves_everything_as_it_was() {
     let names_no_latin1: DType = "[('整', '<i4')]".parse().unwrap();
     options = WriteOptions::new(names_no_latin1);
     let error = options.version(Version::V1).write(&path, &arr1(&[(1_i32,)])).unwrap_err();
-    assert!(is_error(&error, ErrorKind::InvalidInput, "can't hold this header"), "{error}");
+    assert!(is_error(&error, ErrorKind::InvalidInput, "cannot hold this header"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"precious");
     assert_eq!(names(directory.path()), ["a.npy"]);
 

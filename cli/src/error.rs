@@ -26,7 +26,7 @@ pub(crate) enum CliError {
     #[error("{}: {reason}", path.display())]
     Refused { path: PathBuf, reason: &'static str },
     /// A value would become another one.
-    #[error("{}: {}: allow it to become another one with --force", path.display(), error.message())]
+    #[error("{}: {}: allow it to change with --force", path.display(), error.message())]
     Changed { path: PathBuf, error: npymap::Error },
     /// The length of a file does not fit its header.
     #[error("{}: its last writer did not finish: `npymap recover` makes it whole, and says how with --dry-run", path.display())]
@@ -38,13 +38,13 @@ pub(crate) enum CliError {
     #[error("{}: axis {axis} leaves {count} columns and at most {most} are told: select some with INDEX", path.display())]
     Columns { path: PathBuf, axis: usize, count: usize, most: usize },
     /// Nobody reads that many, and they say nothing.
-    #[error("{}: {count} elements of no bytes are asked for, and at most {most} are printed: select fewer", path.display())]
+    #[error("{}: {count} zero-size elements are asked for, and at most {most} are printed: select fewer", path.display())]
     NoBytes { path: PathBuf, count: usize, most: usize },
     /// Others hold the lock on the file.
     #[error("{}: is being written by another process: leave out --no-wait to wait for it", path.display())]
     Locked { path: PathBuf },
     /// A file is there already.
-    #[error("{}: exists: choose another name, or allow it to be replaced with --overwrite", path.display())]
+    #[error("{}: already exists: choose another name, or allow replacing it with --overwrite", path.display())]
     Exists { path: PathBuf },
 }
 
@@ -89,15 +89,15 @@ const ADVICE: [(&str, &str); 7] = [
         "it was truncated, or is still being written",
         "it was truncated, or is still being written: `npymap recover` keeps its whole rows",
     ),
-    (
-        "allow it to be replaced with `CreateOptions::overwrite`",
-        "allow it to be replaced with --overwrite",
-    ),
+    ("allow replacing it with `CreateOptions::overwrite`", "allow replacing it with --overwrite"),
     (
         "it is a .npy file, open it with `MappedArray::open`",
         "it is a .npy file: name it without a member",
     ),
-    ("`recover` makes rows of what follows", "`npymap recover` makes rows of what follows"),
+    (
+        "`recover` turns the bytes that follow into rows",
+        "`npymap recover` turns the bytes that follow into rows",
+    ),
     ("store through `view_mut`, or open it with `open_mut`", "convert it to a file of its own"),
 ];
 

@@ -154,8 +154,8 @@ pub fn open_any<D: Mapping>(source: Source<D>) -> Result<AnyFile<D>> {
 
 #[cfg(not(all(feature = "npz", feature = "tar")))]
 fn unsupported(format: Format) -> Error {
-    let expected = "build npymap with its feature for it";
-    ArchiveError::unsupported(format!("a file of the format {format:?}"), expected)
+    let expected = "build npymap with the feature for this format";
+    ArchiveError::unsupported(format!("a file in the format {format:?}"), expected)
 }
 
 impl<D: Mapping> AnyFile<D> {
@@ -191,8 +191,8 @@ impl<D: Mapping> AnyFile<D> {
             (AnyFile::Npy(npy), None) => npy.open(),
             (AnyFile::Npy(_), Some(_)) => Err(ArchiveError::with_kind(
                 ErrorKind::NotFound,
-                "holds one array without a name",
-                "ask for no member",
+                "holds a single unnamed array",
+                "leave out the member",
             )),
             #[cfg(feature = "npz")]
             (AnyFile::Npz(npz), Some(name)) => npz.get(name),

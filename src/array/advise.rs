@@ -144,7 +144,7 @@ impl<D: Mapping> MappedArray<D> {
             (true, _) => Ok(()),
             (false, Some(file)) => self.read_through(&file, range),
             (false, None) if self.origin.mode.is_none() => Ok(()),
-            (false, None) => Err(RequestError::NoPath { wanted: "read it ahead" }.into()),
+            (false, None) => Err(RequestError::NoPath { wanted: "prefetch it" }.into()),
         }
     }
 
@@ -186,7 +186,7 @@ impl<D: Mapping> MappedArray<D> {
         if !self.data.unload(range)? {
             return Ok(());
         }
-        platform::evict(&file, offset, to_u64(len)).map_err(SystemError::io("drop it from memory"))
+        platform::evict(&file, offset, to_u64(len)).map_err(SystemError::io("drop its pages"))
     }
 
     /// Asks whether the array's path still leads to the file that was opened,
@@ -312,7 +312,7 @@ impl<D: Mapping> MappedArray<D> {
     }
 }
 
-const NO_PATH: &str = "check, lock or drop it; its file can be checked with `check_file` and locked with `FileLock::acquire_file`";
+const NO_PATH: &str = "check, lock or drop it; the file itself can be checked with `check_file` and locked with `FileLock::acquire_file`";
 
 fn no_path() -> crate::error::Error {
     RequestError::NoPath { wanted: NO_PATH }.into()
@@ -347,7 +347,7 @@ pub(crate) fn rows_of(shape: &[usize], rows: &impl RangeBounds<usize>) -> Result
         (Some(start), Some(end)) if start <= end && end <= dim => Ok(start..end),
         _ => {
             let text = |bound: Option<usize>| bound.map_or("…".to_owned(), |n| n.to_string());
-            let asked = format!("{}..{}", text(start), text(end));
+            let asked = format!("range {}..{}", text(start), text(end));
             Err(ShapeError::Index { axis: 0, asked, shape: tuple(shape) }.into())
         }
     }

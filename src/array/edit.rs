@@ -189,7 +189,8 @@ impl MappedArray<MapMut> {
     pub fn flush_rows(&self, rows: Range<usize>) -> Result<()> {
         let count = self.shape().first().copied().unwrap_or(1);
         if rows.start > rows.end || rows.end > count {
-            let (asked, shape) = (format!("{}:{}", rows.start, rows.end), tuple(self.shape()));
+            let (asked, shape) =
+                (format!("range {}..{}", rows.start, rows.end), tuple(self.shape()));
             return self.origin.named(Err(ShapeError::Index { axis: 0, asked, shape }.into()));
         }
         if self.ndim() == 0 || !self.place.layout.is_c_contiguous() {

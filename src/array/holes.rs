@@ -54,7 +54,7 @@ impl<D: Mapping> MappedArray<D> {
         let (file, _) = self.reopened()?;
         let start = self.in_file(self.place.layout.offset());
         let end = start.saturating_add(to_u64(len));
-        let ranges = ranges(&file, start..end).map_err(SystemError::io("look for holes in"))?;
+        let ranges = ranges(&file, start..end).map_err(SystemError::io("find its holes"))?;
         let own = |at: u64| usize::try_from(at - start).unwrap_or(len);
         Ok(ranges.into_iter().map(|range| own(range.start)..own(range.end)).collect())
     }

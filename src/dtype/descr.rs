@@ -146,7 +146,7 @@ fn with_shape(base: DType, reader: &mut Reader<'_>) -> Result<DType> {
     match (shape.as_slice(), sized) {
         ([], false) if is_tuple => Ok(base),
         ([], _) => Err(here.error("a shape such as (2, 3)")),
-        (_, true) => Err(here.error("one number as the size of an element")),
+        (_, true) => Err(here.error("a single number as the itemsize")),
         _ => DType::array(base, &shape),
     }
 }
@@ -165,7 +165,8 @@ fn with_size(base: &DType, size: usize) -> Result<DType> {
 fn dim(reader: &mut Reader<'_>) -> Result<usize> {
     let here = *reader;
     let dim = reader.integer()?;
-    usize::try_from(dim).map_err(|_| here.error("an axis of a subarray, from 0 to 2147483647"))
+    usize::try_from(dim)
+        .map_err(|_| here.error("the length of a subarray's axis, from 0 to 2147483647"))
 }
 
 /// Reads `{'names': […], 'formats': […], …}`, which NumPy 1.14 and a few
@@ -188,7 +189,7 @@ fn dictionary(reader: &mut Reader<'_>) -> Result<DType> {
                 align = match reader.name() {
                     "True" => true,
                     "False" => false,
-                    _ => return Err(here.error("True or False behind the key aligned")),
+                    _ => return Err(here.error("True or False for the key aligned")),
                 }
             }
             _ => {
@@ -197,7 +198,7 @@ fn dictionary(reader: &mut Reader<'_>) -> Result<DType> {
             }
         }
     }
-    let same = "as many names as formats, offsets and titles";
+    let same = "equal numbers of names, formats, offsets and titles";
     let (Some(names), Some(formats)) = (names, formats) else {
         return Err(here.error("the keys names and formats"));
     };
@@ -225,7 +226,7 @@ fn dictionary(reader: &mut Reader<'_>) -> Result<DType> {
         laid.fields.iter().map(|field| field.offset.saturating_add(field.dtype.itemsize())).max();
     let itemsize = itemsize.unwrap_or(end.unwrap_or(0));
     if end.is_some_and(|end| end > itemsize) {
-        return Err(here.error("an itemsize that holds all fields"));
+        return Err(here.error("an itemsize that covers all fields"));
     }
     DType::from_fields(laid.fields, itemsize, laid.alignment)
 }
@@ -311,7 +312,7 @@ fn name_text(field: &Field) -> String {
 
 fn overlapping(dtype: &DType, field: &Field) -> Error {
     let reason = format!(
-        "field `{}` at byte {} overlaps the one before it or stands out of order, which no .npy header can say: copy the array to fields in order",
+        "field `{}` at byte {} overlaps the one before it or is out of order, which a .npy header cannot express: copy the array to a dtype with its fields in order",
         field.name, field.offset
     );
     DTypeError::Invalid { descr: dictionary_text(dtype, to_text), reason }.into()

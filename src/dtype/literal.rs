@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
                 self.code_point(8, 1, 3)?
             }
             Some('N') => {
-                return Err(self.error("`\\x`, `\\u` or `\\U` with a number in place of a name"));
+                return Err(self.error("`\\x`, `\\u` or `\\U` with a number instead of a name"));
             }
             Some(c) => {
                 string.push('\\');
@@ -302,7 +302,7 @@ impl<'a> Reader<'a> {
             ("True" | "False" | "None", _) => Ok(()),
             (_, Some(b'(')) if name.contains("int") => {
                 *self = start;
-                Err(self.error("a plain integer (NumPy 2 writes NumPy integers of a shape so, and can't read them)"))
+                Err(self.error("a plain integer (NumPy 2 writes shapes of NumPy integers this way, and cannot read them)"))
             }
             _ => {
                 *self = start;

@@ -243,10 +243,10 @@ impl DType {
             return Err(refused("elements of a subarray need a size, as in '|S3'"));
         }
         if shape.len() > MAX_NDIM {
-            return Err(refused("at most 64 axes"));
+            return Err(refused("subarrays have at most 64 axes"));
         }
         if shape.iter().any(|&dim| dim > MAX_ITEMSIZE) {
-            return Err(refused("axes of at most 2147483647"));
+            return Err(refused("axes have a length of at most 2147483647"));
         }
         // Of no bytes there may be as many as of one, as in NumPy.
         let count = if shape.contains(&0) {
@@ -459,7 +459,7 @@ impl DType {
             |reason: String| DTypeError::Invalid { descr: "[…]".to_owned(), reason }.into();
         if let Some(name) = twice {
             return Err(refused(format!(
-                "`{name}` is the name or title of two fields, expected different ones"
+                "`{name}` is the name or title of two fields, expected distinct ones"
             )));
         }
         if itemsize > MAX_ITEMSIZE || fields.iter().any(|field| field.offset > MAX_ITEMSIZE) {

@@ -206,7 +206,7 @@ fn order_of(kind: Kind, itemsize: usize, order: ByteOrder) -> ByteOrder {
 
 fn unknown(text: &str, code: &str) -> Error {
     let reason = match code.as_bytes() {
-        [] => "no type is named, expected a type string such as '<f8'",
+        [] => "no type given, expected a type string such as '<f8'",
         _ if text.contains(',') => {
             "several types in one string, expected a list such as [('x', '<f4'), ('y', '<f4')]"
         }

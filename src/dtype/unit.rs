@@ -130,7 +130,7 @@ impl FromStr for Unit {
             (Some(&(base, _)), Some(multiple)) => Ok(Unit { base, multiple }),
             _ => Err(DTypeError::Invalid {
                 descr: format!("[{}]", excerpt(text)),
-                reason: "no unit of time, expected Y, M, W, D, h, m, s, ms, us, ns, ps, fs or as behind an optional multiple, as in `[25s]`".to_owned(),
+                reason: "unknown unit of time, expected Y, M, W, D, h, m, s, ms, us, ns, ps, fs or as after an optional multiple, as in `[25s]`".to_owned(),
             }
             .into()),
         }

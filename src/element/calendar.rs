@@ -304,10 +304,6 @@ fn no_date(text: &str, unit: Option<Unit>) -> Error {
 }
 
 fn beyond(what: &dyn ToString, unit: Option<Unit>) -> Error {
-    let unit = unit.map_or_else(|| "no unit".to_owned(), |unit| format!("unit {unit}"));
-    DTypeError::Value {
-        value: what.to_string(),
-        expected: format!("what {unit} can count in 64 bits"),
-    }
-    .into()
+    let unit = unit.map_or_else(|| "without a unit".to_owned(), |unit| format!("in unit {unit}"));
+    DTypeError::Value { value: what.to_string(), expected: format!("a 64-bit count {unit}") }.into()
 }

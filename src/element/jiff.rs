@@ -67,7 +67,7 @@ impl DateTime64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn from_civil(date: DateTime, unit: Unit) -> Result<DateTime64> {
-        let expected = format!("a date that unit {unit} can count in 64 bits");
+        let expected = format!("a date that 64 bits can count in unit {unit}");
         let instant = TimeZone::UTC.to_timestamp(date);
         DateTime64::from_timestamp(instant.map_err(|_| refused(&date, &expected))?, unit)
     }
@@ -79,7 +79,7 @@ impl DateTime64 {
     /// As [`from_civil`](DateTime64::from_civil).
     pub fn from_timestamp(instant: Timestamp, unit: Unit) -> Result<DateTime64> {
         let ticks = units::of_nanoseconds(instant.as_nanosecond(), unit);
-        let expected = || format!("a date that unit {unit} can count in 64 bits");
+        let expected = || format!("a date that 64 bits can count in unit {unit}");
         let ticks = ticks.ok_or_else(|| refused(&instant, &expected()))?;
         Ok(DateTime64 { ticks, unit: Some(unit) })
     }
@@ -105,7 +105,7 @@ impl TimeDelta64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn to_duration(self) -> Result<SignedDuration> {
-        let refused = || refused(&self, "a length that 64 bits count in seconds");
+        let refused = || refused(&self, "a duration that 64 bits can count in seconds");
         let unit = self.unit.filter(|_| !self.is_nat()).ok_or_else(refused)?;
         if let Some(Ticks(count)) = units::convert_difference(self.ticks, unit, NANOSECONDS) {
             return Ok(SignedDuration::from_nanos(count));
@@ -121,7 +121,7 @@ impl TimeDelta64 {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for months and years,
     /// and when it doesn't fit 64 bits.
     pub fn from_duration(duration: SignedDuration, unit: Unit) -> Result<TimeDelta64> {
-        let expected = format!("a length that unit {unit} can count in 64 bits");
+        let expected = format!("a duration that 64 bits can count in unit {unit}");
         let ticks = units::steps(duration.as_nanos(), unit);
         let ticks = ticks.ok_or_else(|| refused(&duration, &expected))?;
         Ok(TimeDelta64 { ticks, unit: Some(unit) })

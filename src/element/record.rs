@@ -206,7 +206,7 @@ impl<'d> FieldMatcher<'d> {
         found.map_err(|_| {
             let fields = self.dtype.fields().iter();
             let known: Vec<_> = fields.map(|field| format!("`{}`", field.name())).collect();
-            self.error(name, format!("there is no such field, only {}", known.join(", ")))
+            self.error(name, format!("the dtype has no such field, only {}", known.join(", ")))
         })
     }
 

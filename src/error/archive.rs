@@ -18,7 +18,7 @@ pub(crate) enum ArchiveError {
     /// The bytes of a member of an archive are not those that were stored.
     #[cfg(feature = "npz")]
     #[error(
-        "the CRC-32 of its bytes is {found:08x}, the archive says {expected:08x}: it is damaged"
+        "the CRC-32 is {found:08x}, but the archive records {expected:08x}: the member is damaged"
     )]
     Checksum {
         /// What the bytes give.
@@ -30,7 +30,7 @@ pub(crate) enum ArchiveError {
     /// A compressed member needs more memory than is allowed.
     #[cfg(feature = "npz")]
     #[error(
-        "takes {size} bytes of memory and the limit is {limit}: raise it with `max_inflated` if you trust the file"
+        "needs {size} bytes of memory, but the limit is {limit}: raise it with `max_inflated` if you trust the file"
     )]
     Inflated {
         /// Its size in bytes.
@@ -40,12 +40,12 @@ pub(crate) enum ArchiveError {
     },
 
     /// An archive has no member of this name.
-    #[error("no member `{asked}`: there {has}")]
+    #[error("no member `{asked}`: {members}")]
     NoMember {
         /// The name asked for.
         asked: String,
-        /// The names there are.
-        has: String,
+        /// The members there are.
+        members: String,
     },
 }
 

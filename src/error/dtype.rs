@@ -25,7 +25,7 @@ pub(crate) enum DTypeError {
 
     /// The array holds Python objects.
     #[error(
-        "dtype '{descr}' holds Python objects, which are pickled and can't be mapped: load the array with numpy.load(allow_pickle=True) and save it with a dtype of fixed size"
+        "dtype '{descr}' holds Python objects, which are pickled and cannot be mapped: load the array with numpy.load(allow_pickle=True) and save it with a fixed-size dtype"
     )]
     Object {
         /// The type string.
@@ -69,7 +69,7 @@ pub(crate) enum DTypeError {
 
     /// The first element lies at an address the asked type can't have.
     #[error(
-        "elements lie at an address that is no multiple of {align}, asked for `{asked}` in place: use `{works}`"
+        "elements are not aligned to {align} bytes, asked for `{asked}` in place: use `{works}`"
     )]
     Alignment {
         /// The alignment the asked type needs, in bytes.
@@ -81,7 +81,7 @@ pub(crate) enum DTypeError {
     },
 
     /// A cast that isn't allowed, or that isn't there.
-    #[error("{from} does not become {to} with casting `{casting}`: {works}")]
+    #[error("cannot cast {from} to {to} with casting `{casting}`: {works}")]
     Cast {
         /// The dtype there is.
         from: String,
@@ -95,7 +95,7 @@ pub(crate) enum DTypeError {
 
     /// The bytes of elements can't be elements of another dtype where they
     /// lie.
-    #[error("elements of {from} are no elements of {to} where they lie: {reason}")]
+    #[error("elements of {from} cannot be viewed as {to} in place: {reason}")]
     Reinterpret {
         /// The dtype there is.
         from: String,

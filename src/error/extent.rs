@@ -26,7 +26,7 @@ pub(crate) enum ExtentError {
 
     /// A file of no bytes, which can't be mapped.
     #[error(
-        "is empty, so there is nothing to map: open it in mode 'r+', which needs no bytes for a shape without elements"
+        "is empty, so there is nothing to map: for a shape without elements, open it in mode 'r+'"
     )]
     Empty,
 
@@ -43,7 +43,7 @@ pub(crate) enum ExtentError {
 
     /// Something follows the elements where rows are to be added.
     #[error(
-        "the elements end at byte {end} and the file at {found}: `recover` makes rows of what follows"
+        "the elements end at byte {end} and the file at {found}: `recover` turns the bytes that follow into rows"
     )]
     Trailing {
         /// Where the last element ends, in bytes from the start of the file.
@@ -53,7 +53,7 @@ pub(crate) enum ExtentError {
     },
 
     /// What follows the elements is another array, not rows.
-    #[error("another array follows the elements at byte {end}, and no rows")]
+    #[error("another array follows the elements at byte {end}: no rows can be recovered")]
     Follows {
         /// Where the last element ends, in bytes from the start of the file.
         end: u64,
@@ -79,11 +79,12 @@ impl ExtentError {
 fn remainder(offset: u64, itemsize: usize, found: u64) -> String {
     match found.checked_sub(offset) {
         _ if itemsize == 0 => {
-            "elements of no bytes are not counted by the file's length: give the shape".to_owned()
+            "the length of the file does not give the number of zero-size elements: pass a shape"
+                .to_owned()
         }
         None => format!("the elements start at byte {offset} and the file ends at {found}"),
         Some(rest) => format!(
-            "the {rest} bytes from byte {offset} on are no whole number of elements of {itemsize} bytes: give the shape"
+            "the {rest} bytes from byte {offset} on are not a multiple of the itemsize {itemsize}: pass a shape"
         ),
     }
 }

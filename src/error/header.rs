@@ -21,7 +21,7 @@ pub(crate) enum HeaderError {
     },
 
     /// The file ends too early to hold a header.
-    #[error("ends inside the {what}: {found} of {needed} bytes are there")]
+    #[error("ends inside the {what}: found {found} of {needed} bytes")]
     Eof {
         /// What ought to have been there.
         what: &'static str,
@@ -33,7 +33,7 @@ pub(crate) enum HeaderError {
 
     /// The header is longer than allowed.
     #[error(
-        "the header has {found} characters and the limit is {limit}: raise it with `max_header_len` if you trust the file"
+        "the header has {found} characters, but the limit is {limit}: raise it with `max_header_len` if you trust the file"
     )]
     Limit {
         /// Its length in characters (bytes, when that alone is too much).
@@ -43,7 +43,7 @@ pub(crate) enum HeaderError {
     },
 
     /// A version 3.0 header is not UTF-8.
-    #[error("the header is not UTF-8 at byte {at}, as version 3.0 requires")]
+    #[error("the header is not valid UTF-8 at byte {at}, as version 3.0 requires")]
     Utf8 {
         /// How many bytes of the header are good.
         at: usize,
@@ -78,9 +78,9 @@ pub(crate) enum HeaderError {
         expected: &'static str,
     },
 
-    /// The asked format version can't hold this header.
+    /// The asked format version cannot hold this header.
     #[error(
-        "version {asked} can't hold this header: {reason}; use {works}, or let the version be chosen"
+        "version {asked} cannot hold this header: {reason}; use {works}, or leave the version unset"
     )]
     Encode {
         /// The version that was asked for.
@@ -112,11 +112,11 @@ impl HeaderError {
 fn hint_at(found: &[u8]) -> &'static str {
     match found {
         [] => ": it is empty",
-        [b'P', b'K', 3 | 5, ..] => ": a zip archive, as .npz files are",
-        [0x80, 2..=5, ..] => ": a Python pickle",
-        [b'~', b'T', b'e', b'n', b'B', b'i', ..] => ": a webdataset .ten file",
-        [0x89, b'H', b'D', b'F', ..] => ": an HDF5 file",
-        [0x1f, 0x8b, ..] => ": compressed with gzip, unpack it first",
+        [b'P', b'K', 3 | 5, ..] => ": it is a zip archive, like an .npz file",
+        [0x80, 2..=5, ..] => ": it is a Python pickle",
+        [b'~', b'T', b'e', b'n', b'B', b'i', ..] => ": it is a webdataset .ten file",
+        [0x89, b'H', b'D', b'F', ..] => ": it is an HDF5 file",
+        [0x1f, 0x8b, ..] => ": it is compressed with gzip, decompress it first",
         _ => "",
     }
 }

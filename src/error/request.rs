@@ -14,7 +14,7 @@ pub(crate) enum RequestError {
     },
 
     /// Opening in mode `w+` lacks a dtype and a shape.
-    #[error("mode 'w+' makes a new array and needs its dtype and shape: use `MappedArray::create`")]
+    #[error("mode 'w+' creates an array and needs its dtype and shape: use `MappedArray::create`")]
     CreateMode,
 
     /// An argument that is never valid, or not with the others.
@@ -27,11 +27,13 @@ pub(crate) enum RequestError {
     },
 
     /// Rows are added to whole `.npy` files only.
-    #[error("rows are added to files that are one `.npy`: leave out `offset` and `raw`")]
+    #[error(
+        "rows can only be added to a file that is a single `.npy`: leave out `offset` and `raw`"
+    )]
     Placed,
 
     /// The array is of no file that has a path.
-    #[error("the array was not opened by path: open it by its path to {wanted}")]
+    #[error("the array was not opened by path: open it by path to {wanted}")]
     NoPath {
         /// What takes a path.
         wanted: &'static str,
@@ -39,13 +41,13 @@ pub(crate) enum RequestError {
 
     /// Something was to be written to a file, and there is none.
     #[error(
-        "what is stored in this array goes to no file: store through `view_mut`, or open it with `open_mut`"
+        "changes to this array are not written to a file: store through `view_mut`, or open it with `open_mut`"
     )]
     NoFile,
 
     /// Elements were to be written through a descriptor that only appends.
     #[error(
-        "the file was opened with `O_APPEND`, which writes at its end only: open it without, or store through `view_mut`"
+        "the file was opened with `O_APPEND`, which only writes at its end: open it without `O_APPEND`, or store through `view_mut`"
     )]
     Appends,
 }

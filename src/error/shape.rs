@@ -13,7 +13,7 @@ pub(crate) enum ShapeError {
 
     /// The elements would not fit into the address space.
     #[error(
-        "shape {shape} with elements of {itemsize} bytes is more than {} bits can address",
+        "shape {shape} with elements of {itemsize} bytes exceeds a {}-bit address space",
         usize::BITS
     )]
     Size {
@@ -25,7 +25,7 @@ pub(crate) enum ShapeError {
 
     /// Elements of no bytes that no file has to hold, too many to copy.
     #[error(
-        "shape {shape} is of elements of no bytes: of those at most {limit} are read into memory, map or view the array instead"
+        "shape {shape} has zero-size elements, of which at most {limit} are read into memory: map or view the array instead"
     )]
     Unbacked {
         /// The shape, as Python prints it.
@@ -60,7 +60,7 @@ pub(crate) enum ShapeError {
     },
 
     /// An index or range reaches outside an axis.
-    #[error("index {asked} of axis {axis} is outside shape {shape}")]
+    #[error("{asked} is out of bounds for axis {axis} of shape {shape}")]
     Index {
         /// The axis.
         axis: usize,
@@ -71,7 +71,7 @@ pub(crate) enum ShapeError {
     },
 
     /// An axis that isn't there.
-    #[error("axis {asked} of shape {shape}: axes count from 0")]
+    #[error("axis {asked} is out of bounds for shape {shape}: axes are numbered from 0")]
     Axis {
         /// The axis asked for.
         asked: usize,
@@ -80,7 +80,7 @@ pub(crate) enum ShapeError {
     },
 
     /// An order of axes that doesn't name each of them once.
-    #[error("axes {asked} are no order of {ndim} axes: name each from 0 once")]
+    #[error("axes {asked} are not a permutation of 0..{ndim}")]
     Permutation {
         /// The order asked for.
         asked: String,
@@ -89,7 +89,7 @@ pub(crate) enum ShapeError {
     },
 
     /// Elements can't stand under another shape without a copy.
-    #[error("shape {from} is not {to} in place: {reason}")]
+    #[error("cannot reshape {from} to {to} in place: {reason}")]
     Reshape {
         /// The shape there is.
         from: String,
@@ -100,7 +100,9 @@ pub(crate) enum ShapeError {
     },
 
     /// A shape can't be repeated to fill another.
-    #[error("shape {from} does not broadcast to {to}: axes must be equal or 1, from the last on")]
+    #[error(
+        "shape {from} cannot be broadcast to {to}: counted from the last, axes must have equal lengths or length 1"
+    )]
     Broadcast {
         /// The shape there is.
         from: String,
@@ -109,7 +111,7 @@ pub(crate) enum ShapeError {
     },
 
     /// An element that isn't there.
-    #[error("index {asked} is outside shape {shape}")]
+    #[error("index {asked} is out of bounds for shape {shape}")]
     Element {
         /// The index asked for.
         asked: String,
@@ -119,7 +121,7 @@ pub(crate) enum ShapeError {
 
     /// Elements are no whole number of `T` apart, or lie on each other.
     #[error(
-        "elements lie {strides} bytes apart, which ndarray can't say: use the view, or copy with `to_ndarray`"
+        "byte strides {strides} cannot be expressed by ndarray: use the view, or copy with `to_ndarray`"
     )]
     Strides {
         /// The byte strides.
@@ -128,7 +130,7 @@ pub(crate) enum ShapeError {
 
     /// Parts whose bytes interleave can't be written apart.
     #[error(
-        "parts along axis {axis} of shape {shape} interleave in memory: part along the slowest axis"
+        "parts along axis {axis} of shape {shape} interleave in memory: split along the slowest axis"
     )]
     Interleaved {
         /// The axis asked for.
@@ -147,7 +149,7 @@ pub(crate) enum ShapeError {
     },
 
     /// What was to be added is no row, or no whole number of rows.
-    #[error("rows of shape {expected}, {found} given")]
+    #[error("found {found}, expected rows of shape {expected}")]
     Rows {
         /// What was given.
         found: String,
@@ -156,11 +158,13 @@ pub(crate) enum ShapeError {
     },
 
     /// Rows were to be added to an array that has none, or counted in it.
-    #[error("shape () has no axis to grow along: arrays of one axis or more have rows")]
+    #[error("shape () has no axis to append along: rows need at least one axis")]
     NoRows,
 
     /// Text is no index.
-    #[error("`{found}` is no index: expected an integer, a slice such as `2:8:2`, `...` or `None`")]
+    #[error(
+        "`{found}` is not an index: expected an integer, a slice such as `2:8:2`, `...` or `None`"
+    )]
     Notation {
         /// The part that isn't.
         found: String,

@@ -45,25 +45,25 @@ pub(crate) enum SystemError {
 
     /// A new array would take the place of a file.
     #[error(
-        "exists: choose another name, or allow it to be replaced with `CreateOptions::overwrite`"
+        "already exists: choose another name, or allow replacing it with `CreateOptions::overwrite`"
     )]
     Exists,
 
     /// Another file has the path now.
     #[error(
-        "was replaced by another file since it was opened: the array still is the old one, open it anew"
+        "was replaced by another file since it was opened: the array still maps the old file, open it again"
     )]
     Replaced,
 
     /// Another writer, or a reader that asked for it, holds a lock on the file.
     #[error(
-        "is locked by another process or by another handle of this one: wait with `Locking::Wait`, or try again"
+        "is locked by another process or by another handle in this process: wait with `Locking::Wait`, or try again"
     )]
     Locked,
 
     /// The file got longer or shorter while rows were added to it.
     #[error(
-        "the file has {found} bytes and had {expected}: something else changed it while rows were added"
+        "the file has {found} bytes, expected {expected}: something else changed it while rows were being added"
     )]
     Changed {
         /// The length it should have, in bytes.

@@ -39,17 +39,17 @@ fn of_the_system() {
     says(
         SystemError::Exists,
         K::AlreadyExists,
-        "exists: choose another name, or allow it to be replaced with `CreateOptions::overwrite`",
+        "already exists: choose another name, or allow replacing it with `CreateOptions::overwrite`",
     );
     says(
         SystemError::Replaced,
         K::Changed,
-        "was replaced by another file since it was opened: the array still is the old one, open it anew",
+        "was replaced by another file since it was opened: the array still maps the old file, open it again",
     );
     says(
         SystemError::Changed { expected: 5, found: 6 },
         K::Changed,
-        "the file has 6 bytes and had 5: something else changed it while rows were added",
+        "the file has 6 bytes, expected 5: something else changed it while rows were being added",
     );
 }
 
@@ -66,24 +66,25 @@ fn of_extents() {
     says(
         ExtentError::Empty,
         K::Truncated,
-        "is empty, so there is nothing to map: open it in mode 'r+', which needs no bytes for a shape without elements",
+        "is empty, so there is nothing to map: for a shape without elements, open it in mode 'r+'",
     );
     let remainder = |offset, itemsize| ExtentError::Remainder { offset, itemsize, found: 9 };
     says(
         remainder(0, 2),
         K::Damaged,
-        "the 9 bytes from byte 0 on are no whole number of elements of 2 bytes: give the shape",
+        "the 9 bytes from byte 0 on are not a multiple of the itemsize 2: pass a shape",
     );
     let beyond = "the elements start at byte 10 and the file ends at 9";
     says(remainder(10, 2), K::Truncated, beyond);
-    let uncounted = "elements of no bytes are not counted by the file's length: give the shape";
+    let uncounted =
+        "the length of the file does not give the number of zero-size elements: pass a shape";
     says(remainder(0, 0), K::InvalidInput, uncounted);
     says(
         ExtentError::Trailing { end: 5, found: 6 },
         K::Damaged,
-        "the elements end at byte 5 and the file at 6: `recover` makes rows of what follows",
+        "the elements end at byte 5 and the file at 6: `recover` turns the bytes that follow into rows",
     );
-    let follows = "another array follows the elements at byte 5, and no rows";
+    let follows = "another array follows the elements at byte 5: no rows can be recovered";
     says(ExtentError::Follows { end: 5 }, K::Unsupported, follows);
 }
 
@@ -101,7 +102,7 @@ fn of_dtypes() {
     says(
         DTypeError::Alignment { align: 4, asked, works },
         K::WrongDType,
-        "elements lie at an address that is no multiple of 4, asked for `f32` in place: use `f64`",
+        "elements are not aligned to 4 bytes, asked for `f32` in place: use `f64`",
     );
     let record = DTypeError::Record { record: "Hit", field: text("x"), reason: text("why") };
     says(record, K::WrongDType, "record `Hit`, field `x`: why");
@@ -114,12 +115,12 @@ fn of_dtypes() {
             works: text("why"),
         },
         K::WrongDType,
-        "'<f8' does not become '<f4' with casting `safe`: why",
+        "cannot cast '<f8' to '<f4' with casting `safe`: why",
     );
     says(
         DTypeError::Reinterpret { from, to, reason: text("why") },
         K::WrongDType,
-        "elements of '<f8' are no elements of '<f4' where they lie: why",
+        "elements of '<f8' cannot be viewed as '<f4' in place: why",
     );
     let descr = || text("x");
     let invalid = || DTypeError::Invalid { descr: descr(), reason: text("why") };
@@ -130,7 +131,7 @@ fn of_dtypes() {
     says(
         DTypeError::Object { descr: descr() },
         K::Unsupported,
-        "dtype 'x' holds Python objects, which are pickled and can't be mapped: load the array with numpy.load(allow_pickle=True) and save it with a dtype of fixed size",
+        "dtype 'x' holds Python objects, which are pickled and cannot be mapped: load the array with numpy.load(allow_pickle=True) and save it with a fixed-size dtype",
     );
     let (value, expected) = (text("1"), text("2"));
     let stored = DTypeError::Stored { value: value.clone(), expected: expected.clone() };
@@ -144,8 +145,9 @@ fn of_archives() {
     says(ArchiveError::truncated("a", "b"), K::Truncated, "a: b");
     says(ArchiveError::unsupported("a", "b"), K::Unsupported, "a: b");
     says(ArchiveError::misuse("a", "b"), K::InvalidInput, "a: b");
-    let member = ArchiveError::NoMember { asked: text("x"), has: text("is `y`") };
-    says(member, K::NotFound, "no member `x`: there is `y`");
+    let member =
+        ArchiveError::NoMember { asked: text("x"), members: text("the only member is `y`") };
+    says(member, K::NotFound, "no member `x`: the only member is `y`");
 }
 
 #[cfg(feature = "npz")]
@@ -154,12 +156,12 @@ fn of_zip_archives() {
     says(
         ArchiveError::Checksum { found: 1, expected: 2 },
         K::Damaged,
-        "the CRC-32 of its bytes is 00000001, the archive says 00000002: it is damaged",
+        "the CRC-32 is 00000001, but the archive records 00000002: the member is damaged",
     );
     says(
         ArchiveError::Inflated { size: 2, limit: 1 },
         K::LimitExceeded,
-        "takes 2 bytes of memory and the limit is 1: raise it with `max_inflated` if you trust the file",
+        "needs 2 bytes of memory, but the limit is 1: raise it with `max_inflated` if you trust the file",
     );
 }
 
@@ -170,19 +172,19 @@ fn of_requests() {
     for (error, text) in [
         (
             RequestError::Placed,
-            "rows are added to files that are one `.npy`: leave out `offset` and `raw`",
+            "rows can only be added to a file that is a single `.npy`: leave out `offset` and `raw`",
         ),
         (
             RequestError::NoPath { wanted: "lock it" },
-            "the array was not opened by path: open it by its path to lock it",
+            "the array was not opened by path: open it by path to lock it",
         ),
         (
             RequestError::NoFile,
-            "what is stored in this array goes to no file: store through `view_mut`, or open it with `open_mut`",
+            "changes to this array are not written to a file: store through `view_mut`, or open it with `open_mut`",
         ),
         (
             RequestError::CreateMode,
-            "mode 'w+' makes a new array and needs its dtype and shape: use `MappedArray::create`",
+            "mode 'w+' creates an array and needs its dtype and shape: use `MappedArray::create`",
         ),
     ] {
         says(error, K::InvalidInput, text);

@@ -94,7 +94,7 @@ impl Geometry {
     pub(crate) fn index_axis(&self, axis: usize, index: usize) -> Result<Geometry> {
         let Axis { dim, stride } = self.axis(axis)?;
         if index >= dim {
-            return Err(self.outside(axis, &index));
+            return Err(self.outside(axis, format!("index {index}")));
         }
         let rest = self.axes().enumerate().filter(|(i, _)| *i != axis).map(|(_, axis)| axis);
         Ok(Geometry::from_axes(advance(self.offset, index, stride), rest))
@@ -117,7 +117,7 @@ impl Geometry {
     pub(crate) fn split_at(&self, axis: usize, index: usize) -> Result<(Geometry, Geometry)> {
         let Axis { dim, .. } = self.axis(axis)?;
         if index > dim {
-            return Err(self.outside(axis, &index));
+            return Err(self.outside(axis, format!("index {index}")));
         }
         Ok((self.axis_range(axis, 0, index), self.axis_range(axis, index, dim - index)))
     }
@@ -131,7 +131,7 @@ impl Geometry {
     ) -> Result<impl ExactSizeIterator<Item = Geometry> + '_> {
         let Axis { dim, .. } = self.axis(axis)?;
         if size == 0 {
-            return Err(self.outside(axis, &"parts of 0"));
+            return Err(self.outside(axis, "chunk length 0"));
         }
         let chunk = move |i| self.axis_range(axis, i * size, size.min(dim - i * size));
         Ok((0..dim.div_ceil(size)).map(chunk))
@@ -237,7 +237,7 @@ impl Geometry {
             let mut rest = &mut *new;
             for run in merged.axes() {
                 rest = cut(run, rest)
-                    .ok_or_else(|| refused("the elements do not lie so: copy them"))?;
+                    .ok_or_else(|| refused("strides cannot express it, copy the elements first"))?;
             }
         }
         Ok(Geometry::from_axes(self.offset, new.iter().copied()))
@@ -284,19 +284,19 @@ impl Geometry {
             match element {
                 SliceInfoElem::Index(index) => {
                     let at = wrapped(index, own_axis.dim).filter(|&at| at < own_axis.dim);
-                    let at = at.ok_or_else(|| self.outside(position, &index))?;
+                    let at = at.ok_or_else(|| self.outside(position, format!("index {index}")))?;
                     offset = advance(offset, at, own_axis.stride);
                 }
                 SliceInfoElem::Slice { step: 0, .. } => {
-                    return Err(self.outside(position, &"steps of 0"));
+                    return Err(self.outside(position, "step 0"));
                 }
                 SliceInfoElem::Slice { start, end, step: by } => {
                     let (start, end) = range(own_axis.dim, start, end).ok_or_else(|| {
                         let asked = format!(
-                            "{start}..{}",
+                            "range {start}..{}",
                             end.map_or(String::new(), |end| end.to_string())
                         );
-                        self.outside(position, &asked)
+                        self.outside(position, asked)
                     })?;
                     let (first, dim) = match (end - start, by) {
                         (0, _) => (None, 0),
@@ -327,8 +327,8 @@ impl Geometry {
         found.ok_or_else(|| ShapeError::Axis { asked: axis, shape: tuple(&self.shape) }.into())
     }
 
-    fn outside(&self, axis: usize, asked: &dyn ToString) -> crate::error::Error {
-        ShapeError::Index { axis, asked: asked.to_string(), shape: tuple(&self.shape) }.into()
+    fn outside(&self, axis: usize, asked: impl Into<String>) -> crate::error::Error {
+        ShapeError::Index { axis, asked: asked.into(), shape: tuple(&self.shape) }.into()
     }
 }
 

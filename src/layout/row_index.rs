@@ -80,7 +80,7 @@ pub(crate) fn resolve<I: RowIndex>(
 ) -> Result<Vec<usize>> {
     let found = |index: &I| {
         one(mode, index.wide(), dim).ok_or_else(|| {
-            let (asked, shape) = (index.to_string(), tuple(shape));
+            let (asked, shape) = (format!("index {index}"), tuple(shape));
             ShapeError::Index { axis, asked, shape }.into()
         })
     };

@@ -86,13 +86,7 @@ pub struct BatchError {
 
 impl fmt::Display for BatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "batch {}, of rows {}: {}",
-            self.number,
-            format_indices(&self.indices),
-            self.error
-        )
+        write!(f, "batch {}, rows {}: {}", self.number, format_indices(&self.indices), self.error)
     }
 }
 

@@ -76,7 +76,7 @@ pub(super) fn take_as<U: Number>(
     with_type!(from.dtype(), number T => {
         take_with(from, indices, out, |value: T| value.cast())
     }, _ => {
-        let works = "only numbers do: take a field, or copy with `take`".to_owned();
+        let works = "only numbers can be cast: select a field, or copy with `take`".to_owned();
         let (from, to) = (from.dtype().to_string(), U::dtype().to_string());
         Err(DTypeError::Cast { from, to, casting: Casting::SameKind.to_string(), works }.into())
     })

@@ -176,7 +176,7 @@ pub(super) fn check_cumulative(cumulative: &[f64]) -> Result<()> {
     for (row, &sum) in cumulative.iter().enumerate() {
         if !sum.is_finite() || sum < before {
             let value = format!("cumulative weight {sum} of row {row}");
-            return Err(refused(value, &format!("a finite one of at least {before}")));
+            return Err(refused(value, &format!("a finite weight of at least {before}")));
         }
         before = sum;
     }

@@ -58,7 +58,7 @@ impl Ragged {
         let is_integer = matches!(offsets.dtype().kind(), Kind::Int | Kind::UInt);
         if offsets.shape().len() != 1 || offsets.is_empty() || !is_integer {
             let value = format!("offsets {} of shape {}", offsets.dtype(), tuple(offsets.shape()));
-            let expected = "one axis of integers, one more than there are rows".to_owned();
+            let expected = "one axis of integers, one more than the number of rows".to_owned();
             return Err(RequestError::Argument { found: value, expected }.into());
         }
         Ok(Ragged { data, offsets })
@@ -103,7 +103,7 @@ impl Ragged {
                     (Some(from), Some(to)) if from <= to && to <= self.data.len() => Ok(from..to),
                     _ => {
                         let value = format!("row {row} from {start} to {end}");
-                        let expected = format!("offsets that rise, up to {}", self.data.len());
+                        let expected = format!("increasing offsets, up to {}", self.data.len());
                         Err(DTypeError::Stored { value, expected }.into())
                     }
                 }

@@ -156,7 +156,7 @@ fn known_rows(offsets: &ArrayFile, elements: usize) -> Result<(usize, usize)> {
     let at = |row: usize| {
         let found = offsets.get::<i64>([row])?;
         usize::try_from(found).map_err(|_| {
-            let (value, expected) = (format!("offset {found}"), "one from 0 on".to_owned());
+            let (value, expected) = (format!("offset {found}"), "one of at least 0".to_owned());
             crate::error::Error::from(DTypeError::Stored { value, expected })
         })
     };

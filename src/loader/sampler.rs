@@ -248,7 +248,7 @@ impl Sampler {
     pub fn share(self, share: Share) -> Result<Sampler> {
         let check = |what: &str, number: usize, count: usize| {
             let value = format!("{what} {number} of {count}");
-            let expected = format!("a {what} below their number");
+            let expected = format!("a {what} below the count");
             if number < count {
                 Ok(())
             } else {
@@ -314,7 +314,7 @@ impl Sampler {
     pub fn resume(&mut self, state: SamplerState) -> Result<()> {
         if state.fingerprint != self.fingerprint() || state.position > self.own_rows() {
             let value = format!("a state at row {} of epoch {}", state.position, state.epoch);
-            let expected = "the state of a sampler of the same rows, order and share".to_owned();
+            let expected = "the state of a sampler with the same rows, order and share".to_owned();
             return Err(RequestError::Argument { found: value, expected }.into());
         }
         self.seed = state.seed;

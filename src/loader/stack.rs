@@ -18,14 +18,14 @@ pub(super) fn files(directory: &Path) -> Result<Vec<PathBuf>> {
     let info = directory.join("info");
     let len = fs::metadata(&info).map_err(read)?.len();
     if len > INFO {
-        return Err(refused(format!("`info` of {len} bytes"), "what Dask's to_npy_stack writes"));
+        return Err(refused(format!("`info` of {len} bytes"), "the output of Dask's to_npy_stack"));
     }
     match axis(&fs::read(&info).map_err(read)?) {
         Some(0) => {}
         Some(axis) => {
             return Err(refused(format!("a stack along axis {axis}"), "one along axis 0"));
         }
-        None => return Err(refused("`info`".to_owned(), "what Dask's to_npy_stack writes")),
+        None => return Err(refused("`info`".to_owned(), "the output of Dask's to_npy_stack")),
     }
     let mut numbers = Vec::new();
     for entry in fs::read_dir(directory).map_err(read)? {
@@ -36,7 +36,7 @@ pub(super) fn files(directory: &Path) -> Result<Vec<PathBuf>> {
     }
     numbers.sort_unstable();
     if let Some((missing, _)) = numbers.iter().enumerate().find(|(at, number)| at != *number) {
-        return Err(refused(format!("no {missing}.npy"), "files from 0.npy on, without a gap"));
+        return Err(refused(format!("no {missing}.npy"), "consecutive files from 0.npy on"));
     }
     Ok(numbers.into_iter().map(|number| directory.join(format!("{number}.npy"))).collect())
 }

@@ -45,7 +45,7 @@ pub(super) fn window_shape(shape: &[usize], len: usize) -> Result<Vec<usize>> {
         return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());
     };
     let Some(before) = dim.checked_sub(len) else {
-        let asked = format!("window of {len}");
+        let asked = format!("window length {len}");
         return Err(ShapeError::Index { axis: 0, asked, shape: tuple(shape) }.into());
     };
     Ok([before + 1, len].into_iter().chain(row.iter().copied()).collect())

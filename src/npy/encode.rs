@@ -137,7 +137,7 @@ impl Header {
         let descr = descr_text(&self.dtype)?;
         if self.dtype.kind() == Kind::Subarray {
             let reason =
-                "an array's elements are no subarrays: add its axes to the shape".to_owned();
+                "the elements of an array cannot be subarrays: append the subarray's axes to the shape".to_owned();
             return Err(DTypeError::Invalid { descr, reason }.into());
         }
         let fortran_order = if self.order == Order::F { "True" } else { "False" };
@@ -197,7 +197,7 @@ fn latin1(text: &str, asked: Version) -> Result<Vec<u8>> {
     let refused = |_| {
         HeaderError::Encode {
             asked: asked.to_string(),
-            reason: "a field name is not latin-1",
+            reason: "a field name is not Latin-1",
             works: Version::V3.to_string(),
         }
         .into()

@@ -194,7 +194,7 @@ fn descr(reader: &mut Reader<'_>) -> Result<DType, InvalidValue> {
     let dtype = parse_descr(reader)?;
     if dtype.kind() == Kind::Subarray {
         return Err(InvalidValue::WrongKind(
-            "a type without a shape of its own: its axes belong into `shape`",
+            "a type without a shape of its own: put its axes into `shape`",
         ));
     }
     Ok(dtype)
@@ -221,9 +221,9 @@ fn shape(reader: &mut Reader<'_>) -> Result<Vec<usize>, InvalidValue> {
         match isize::try_from(dim).map(usize::try_from) {
             Ok(Ok(dim)) => shape.push(dim),
             Err(_) if dim > 0 => {
-                return Err(InvalidValue::WrongKind("axes that this machine can address"));
+                return Err(InvalidValue::WrongKind("axis lengths that this machine can address"));
             }
-            _ => return Err(InvalidValue::WrongKind("axes of no negative length")),
+            _ => return Err(InvalidValue::WrongKind("axis lengths of at least 0")),
         }
     }
     if shape.len() > MAX_NDIM {

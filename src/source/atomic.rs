@@ -233,7 +233,7 @@ impl AtomicFile {
         }
         if let Some(old) = &old {
             platform::keep_access(new.file(), old)
-                .map_err(SystemError::io("keep the permissions"))?;
+                .map_err(SystemError::io("copy the permissions"))?;
         }
         let replaces = match existing {
             Existing::Refused => false,

@@ -29,7 +29,7 @@ pub(crate) fn open(path: &Path, write: bool) -> Result<(File, FileStat)> {
 
 /// The length and identity of a regular file.
 pub(crate) fn stat(file: &File) -> Result<FileStat> {
-    let (kind, stat) = platform::stat(file).map_err(SystemError::io("ask for the length"))?;
+    let (kind, stat) = platform::stat(file).map_err(SystemError::io("get the length"))?;
     match kind {
         Some(found) => Err(SystemError::NotRegular { found }.into()),
         None => Ok(stat),

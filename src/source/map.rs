@@ -151,7 +151,9 @@ impl RangeGuard {
         let mut all = ranges.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().any(|other| other.start < range.end && range.start < other.end) {
             let value = format!("bytes {} to {} of the file", range.start, range.end);
-            let expected = "a part that no other array has: drop that one first".to_owned();
+            let expected =
+                "bytes that no other array of the source covers: drop the other array first"
+                    .to_owned();
             return Err(RequestError::Argument { found: value, expected }.into());
         }
         all.push(range.clone());
@@ -282,7 +284,7 @@ impl MapMut {
             unsafe { options.map_mut(file.0) }
         };
         let memory = mapped(offset, len, map)?;
-        let file = file.0.try_clone().map_err(SystemError::io("keep the file open"))?;
+        let file = file.0.try_clone().map_err(SystemError::io("duplicate the descriptor"))?;
         Ok(MapMut { memory, shared: Some((file, offset)), guard })
     }
 
@@ -345,7 +347,7 @@ impl MapMut {
     /// find the disk full.
     pub(crate) fn is_sparse(&self) -> Result<bool> {
         let Some((file, _)) = &self.shared else { return Ok(false) };
-        platform::is_sparse(file).map_err(SystemError::io("ask for its space"))
+        platform::is_sparse(file).map_err(SystemError::io("get its allocated size"))
     }
 
     /// Writes bytes to the file, `at` bytes from where the map starts; the map

@@ -277,7 +277,7 @@ impl Source<MapMut> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn positioned(storage: impl ReadAt + 'static) -> Result<Source<MapMut>> {
-        let len = storage.size().map_err(SystemError::io("ask for the length"))?;
+        let len = storage.size().map_err(SystemError::io("get the length"))?;
         Ok(Source::new(Storage::from_reader(Arc::new(storage), len), Access::Copy))
     }
 

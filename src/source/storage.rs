@@ -173,7 +173,7 @@ impl Storage {
     pub(crate) fn current_len(&self) -> Result<u64> {
         match &self.bytes {
             Backend::File(file) => file::len(file),
-            Backend::Other(other) => other.size().map_err(SystemError::io("ask for the length")),
+            Backend::Other(other) => other.size().map_err(SystemError::io("get the length")),
         }
     }
 
@@ -217,7 +217,7 @@ impl Storage {
     pub(crate) fn extend(&self, from: u64, to: u64) -> Result<()> {
         match &self.bytes {
             Backend::File(file) => {
-                file::extend(file, from, to).map_err(SystemError::io("make it longer"))
+                file::extend(file, from, to).map_err(SystemError::io("extend the file"))
             }
             Backend::Other(_) => Err(RequestError::NoFile.into()),
         }

@@ -78,30 +78,32 @@ fn is_there(from: &DType, to: &DType, casting: Casting) -> Result<()> {
         }
         (None, Some((base, _))) => return is_there(from, base, casting),
         (None, None) => {}
-        _ => return refused("subarrays keep their shape"),
+        _ => return refused("the shapes of the subarrays differ"),
     }
     match (from.kind(), to.kind()) {
         (Kind::Struct, Kind::Struct) => {
             let mut pairs = from.fields().iter().zip(to.fields());
             pairs.try_for_each(|(from, to)| is_there(&from.dtype, &to.dtype, casting))
         }
-        (Kind::Struct, _) | (_, Kind::Struct) => refused("take the field, and store that"),
+        (Kind::Struct, _) | (_, Kind::Struct) => refused("select a field with `field` first"),
         _ if copies(from, to) => Ok(()),
         (_, Kind::Float) if to.itemsize() == 16 => {
-            refused("use doubles: long doubles are only copied")
+            refused("long doubles can only be copied, use doubles")
         }
-        (Kind::Float, _) if from.itemsize() == 16 => refused("long doubles are only copied"),
-        (_, Kind::Complex) if to.itemsize() == 32 => refused("use complex doubles"),
-        (Kind::Complex, _) if from.itemsize() == 32 => refused("long doubles are only copied"),
-        (Kind::Void, _) => refused("take its bytes for something with `view_as`"),
+        (Kind::Float, _) if from.itemsize() == 16 => refused("long doubles can only be copied"),
+        (_, Kind::Complex) if to.itemsize() == 32 => {
+            refused("complex long doubles can only be copied, use complex doubles")
+        }
+        (Kind::Complex, _) if from.itemsize() == 32 => refused("long doubles can only be copied"),
+        (Kind::Void, _) => refused("give its bytes a dtype with `view_as`"),
         (Kind::TimeDelta, Kind::TimeDelta) if !counts(from, to) => {
-            refused("months and years have no length in weeks or less")
+            refused("months and years have no fixed length in weeks or shorter units")
         }
         (Kind::TimeDelta, Kind::DateTime) | (Kind::DateTime, Kind::TimeDelta) => {
-            refused("dates are no differences: subtract them")
+            refused("subtract dates to get time differences")
         }
-        (Kind::TimeDelta, Kind::Bytes | Kind::Unicode) => refused("print them"),
-        (Kind::Bytes | Kind::Unicode, Kind::Bool | Kind::TimeDelta) => refused("parse them"),
+        (Kind::TimeDelta, Kind::Bytes | Kind::Unicode) => refused("format the values as text"),
+        (Kind::Bytes | Kind::Unicode, Kind::Bool | Kind::TimeDelta) => refused("parse the text"),
         _ => Ok(()),
     }
 }
@@ -226,7 +228,11 @@ fn copy(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
         let mut cut = element.iter().skip(bytes.len());
         if casting == Casting::SameValue && cut.any(|&byte| byte != 0) {
             let value = Value::Void(element.to_vec()).to_string();
-            return Err(DTypeError::Value { value, expected: format!("what fits {dtype}") }.into());
+            return Err(DTypeError::Value {
+                value,
+                expected: format!("a value that fits {dtype}"),
+            }
+            .into());
         }
         bytes.fill(0);
         bytes.iter_mut().zip(element).for_each(|(to, from)| *to = *from);
@@ -292,7 +298,7 @@ fn dates(
         let back = || cast.and_then(|cast| convert(cast, unit, other_unit));
         cast.filter(|_| !exact || back() == Some(ticks)).ok_or_else(|| {
             let value = Value::decode(&other, &element(&other, ticks)).to_string();
-            DTypeError::Value { value, expected: format!("what {own} can hold") }.into()
+            DTypeError::Value { value, expected: format!("a value that {own} can hold") }.into()
         })
     });
     to.into_view::<Ticks>()?.store_all(ticks)
@@ -320,10 +326,10 @@ fn text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
             DTypeError::Value { value: format!("'{shown}'"), expected }.into()
         };
         if crosses && points.iter().any(|&point| point >= 0x80) {
-            return Err(refused(format!("ASCII, to become {own}")));
+            return Err(refused(format!("ASCII that fits {own}")));
         }
         if exact && points.len() > bytes.len() / width {
-            return Err(refused(format!("what fits {own}")));
+            return Err(refused(format!("a value that fits {own}")));
         }
         bytes.fill(0);
         for (to, &point) in bytes.chunks_exact_mut(width).zip(&points) {
@@ -364,9 +370,11 @@ fn printed(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Res
         let text = values.next().invariant(PAIRED).to_string();
         let width = if dtype.kind() == Kind::Unicode { 4 } else { 1 };
         if exact && text.len() > bytes.len() / width {
-            return Err(
-                DTypeError::Value { value: text, expected: format!("what fits {dtype}") }.into()
-            );
+            return Err(DTypeError::Value {
+                value: text,
+                expected: format!("a value that fits {dtype}"),
+            }
+            .into());
         }
         bytes.fill(0);
         for (to, c) in bytes.chunks_exact_mut(width).zip(text.bytes()) {

@@ -53,7 +53,7 @@ impl AxisSlices {
             return Err(ShapeError::Axis { asked: axis, shape: tuple(&geometry.shape) }.into());
         };
         let Some(before) = dim.checked_sub(window) else {
-            let asked = format!("window of {window}");
+            let asked = format!("window length {window}");
             return Err(ShapeError::Index { axis, asked, shape: tuple(&geometry.shape) }.into());
         };
         let (dims, strides) = (geometry.shape.iter(), geometry.strides.iter());

@@ -92,7 +92,7 @@ impl View<'_, Value> {
     pub fn to_ndarray_as<U: Number>(&self, casting: Casting) -> Result<ArrayD<U>> {
         let dtype = self.dtype().clone();
         with_type!(dtype, number T => self.view::<T>()?.to_ndarray_as(casting), _ => {
-            let works = "only numbers do: take a field, or copy with `to_ndarray`".to_owned();
+            let works = "only numbers can be cast: select a field, or copy with `to_ndarray`".to_owned();
             let to = U::dtype().to_string();
             Err(DTypeError::Cast { from: dtype.to_string(), to, casting: casting.to_string(), works }.into())
         })
@@ -107,5 +107,5 @@ pub(super) fn value_changed(value: &WideNumber, to: &DType) -> Error {
         WideNumber::Float(value) => Value::F64(*value).to_string(),
         WideNumber::Complex(re, im) => Value::C128(num_complex::Complex::new(*re, *im)).to_string(),
     };
-    DTypeError::Value { value, expected: format!("what {to} can hold unchanged") }.into()
+    DTypeError::Value { value, expected: format!("a value that {to} can hold exactly") }.into()
 }

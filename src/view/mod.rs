@@ -327,7 +327,7 @@ impl<'a, T: Element> View<'a, T> {
 #[track_caller]
 #[expect(clippy::needless_pass_by_value, reason = "a reference would keep it in memory")]
 fn index_panic(index: Axes<usize>, shape: Axes<usize>) -> ! {
-    panic!("index {:?} is outside shape {:?}", &*index, &*shape)
+    panic!("index {:?} is out of bounds for shape {:?}", &*index, &*shape)
 }
 
 impl<T: Element> Clone for View<'_, T> {

@@ -277,21 +277,21 @@ fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geome
         return Err(wrong_size(
             from,
             to,
-            "only a dtype with a size and without axes can differ in it",
+            "the new dtype must have a size and no axes",
         ));
     }
     let (Some(&dim), Some(&stride)) = (geometry.shape.last(), geometry.strides.last()) else {
-        return Err(wrong_size(from, to, "there is no axis to get longer or shorter"));
+        return Err(wrong_size(from, to, "there is no last axis to resize"));
     };
     if dim != 1 && geometry.len() != 0 && usize::try_from(stride) != Ok(old) {
-        return Err(wrong_size(from, to, "the elements of the last axis are not contiguous"));
+        return Err(wrong_size(from, to, "the last axis is not contiguous"));
     }
     if new < old && old % new != 0 {
-        return Err(wrong_size(from, to, "an element would not be a whole number of them"));
+        return Err(wrong_size(from, to, "the new itemsize does not divide the old one"));
     }
     let bytes = dim.checked_mul(old).filter(|bytes| bytes % new == 0);
     let Some(bytes) = bytes else {
-        return Err(wrong_size(from, to, "the last axis would not be a whole number of them"));
+        return Err(wrong_size(from, to, "the new itemsize does not divide the bytes of the last axis"));
     };
     let mut geometry = geometry.clone();
     let step = signed(new);
@@ -303,7 +303,7 @@ fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geome
 
 fn wrong_size(from: &DType, to: &DType, reason: &str) -> Error {
     let (old, new) = (from.itemsize(), to.itemsize());
-    cannot_view(from, to, format!("{old} bytes are not {new}, and {reason}"))
+    cannot_view(from, to, format!("the itemsize changes from {old} to {new}, and {reason}"))
 }
 
 fn cannot_view(from: &DType, to: &DType, reason: String) -> Error {

@@ -159,7 +159,10 @@ fn check_index(
     let at = if index < 0 { dim.checked_add_signed(index) } else { Some(index.unsigned_abs()) };
     match at {
         Some(at) if at < dim => Ok(element),
-        _ => Err(ShapeError::Index { axis, asked: index.to_string(), shape: tuple(shape) }.into()),
+        _ => {
+            Err(ShapeError::Index { axis, asked: format!("index {index}"), shape: tuple(shape) }
+                .into())
+        }
     }
 }
 

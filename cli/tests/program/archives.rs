@@ -117,7 +117,7 @@ fn positions_and_infos_name_arrays_of_a_ten() {
     printed(["set", &format!("{path}[cls]"), "0", "-5"]);
     assert_eq!(printed(["get", &format!("{path}[cls]"), ":"]), "[-5, 8]\n");
     let error = refused(1, ["get", &format!("{path}[x]"), "0"]);
-    assert_eq!(error, format!("error: {path}[x]: no member `x`: there are `img`, `cls`\n"));
+    assert_eq!(error, format!("error: {path}[x]: no member `x`: the members are `img`, `cls`\n"));
     let error = refused(1, ["get", &path, "0"]);
     assert_eq!(error, format!("error: {path}: holds 2 members: name one of them\n"));
 }
@@ -205,7 +205,7 @@ fn damage_is_found_out() {
     let said = npymap(["npz", "verify", "--json", &path]);
     let found = lines(&said.out);
     assert_eq!(found[1], json!({ "path": path, "member": "b", "intact": true }));
-    assert!(found[0]["error"].as_str().unwrap().contains("it is damaged"));
+    assert!(found[0]["error"].as_str().unwrap().contains("the member is damaged"));
     assert_eq!(found[0]["intact"], false);
 }
 
@@ -331,7 +331,10 @@ fn tar_files_are_looked_into() {
     assert_eq!(printed(["get", &format!("{path}[0.ten[cls]]"), ":"]), "[7, 8]\n");
     assert_eq!(lines(&printed(["info", "--json", &format!("{path}[0.npy]")])).len(), 1);
     let error = refused(1, ["get", &format!("{path}[1.npy]"), "0"]);
-    assert_eq!(error, format!("error: {path}[1.npy]: no member `1.npy`: there are 3 others\n"));
+    assert_eq!(
+        error,
+        format!("error: {path}[1.npy]: no member `1.npy`: there are 3 other members\n")
+    );
     let error = refused(1, ["set", &format!("{path}[0.npy]"), "0", "1"]);
     assert!(error.contains("can't be changed: name an array"), "{error}");
 }

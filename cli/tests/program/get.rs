@@ -85,10 +85,12 @@ fn what_is_no_index_is_refused() {
     let expected = |reason: &str| format!("error: {path}: {reason}\n");
     assert_eq!(
         refusal("x"),
-        expected("`x` is no index: expected an integer, a slice such as `2:8:2`, `...` or `None`")
+        expected(
+            "`x` is not an index: expected an integer, a slice such as `2:8:2`, `...` or `None`"
+        )
     );
-    assert!(refusal("1000").contains("index 1000 of axis 0 is outside shape"));
-    assert!(refusal("-1000").contains("index -1000 of axis 0 is outside shape"));
+    assert!(refusal("1000").contains("index 1000 is out of bounds for axis 0 of shape"));
+    assert!(refusal("-1000").contains("index -1000 is out of bounds for axis 0 of shape"));
     assert!(refusal("0.x").contains("has no fields, asked for `x`"));
     assert!(refused(1, ["get", "absent.npy", "0"]).starts_with("error: absent.npy: cannot open: "));
     assert_eq!(npymap(["get", &path]).code, Some(2));

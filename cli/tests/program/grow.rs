@@ -55,7 +55,7 @@ fn rows_that_differ_are_refused_before_any_is_added() {
     assert_eq!(
         refused(1, ["append", &scalar, &log]),
         format!(
-            "error: {scalar}: shape () has no axis to grow along: arrays of one axis or more have rows\n"
+            "error: {scalar}: shape () has no axis to append along: rows need at least one axis\n"
         )
     );
     refused(1, ["concat", &scalar, "-o", &out]);

@@ -221,7 +221,7 @@ fn several_arrays_go_from_each_format_to_each() {
     }
     let said = npymap(["convert", "--overwrite", &tar, &to("out.npz")]);
     assert_eq!((said.code, said.err.matches("left out").count()), (Some(1), 1), "{}", said.err);
-    assert!(said.err.contains("a member `0.ten[0]` is there already"), "{}", said.err);
+    assert!(said.err.contains("a member `0.ten[0]` already exists"), "{}", said.err);
     // Of equal names the last one.
     let twice = data().join("archives/zipfile-twice.npz").to_str().unwrap().to_owned();
     let (before, out) = (digests(&twice), to("out.npz"));

@@ -70,7 +70,7 @@ fn what_is_refused_is_said_twice_to_programs() {
     fs::write(&path, [0; 15]).unwrap();
     let text = path.to_str().unwrap();
     let why = format!(
-        "{text}: the 15 bytes from byte 0 on are no whole number of elements of 2 bytes: give the shape"
+        "{text}: the 15 bytes from byte 0 on are not a multiple of the itemsize 2: pass a shape"
     );
     assert_eq!(refused(1, ["raw", text, "--dtype", "u2"]), format!("error: {why}\n"));
     let said = npymap(["raw", "--json", text, "--dtype", "u2"]);

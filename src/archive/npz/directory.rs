@@ -55,7 +55,7 @@ pub(super) fn read(source: &Storage) -> Result<Vec<DirectoryEntry>> {
     let listed = to_u64(entries.len());
     if !location.announces(listed) {
         let announced = location.entries;
-        let found = format!("the directory lists {listed} members and announces {announced}");
+        let found = format!("the directory lists {listed} members but announces {announced}");
         return Err(damaged(found));
     }
     limit(&mut entries, location.start);
@@ -133,7 +133,7 @@ fn checked(central: &CentralHeader, extra: &[u8], prefix: u64) -> Result<[u64; 3
     let version = central.version_needed;
     if version > NEWEST_VERSION {
         let found = format!("needs version {}.{} of the format", version / 10, version % 10);
-        return Err(ArchiveError::unsupported(found, "versions to 6.3 are known"));
+        return Err(ArchiveError::unsupported(found, "versions up to 6.3 are supported"));
     }
     if ![0, IN_ZIP64_SHORT].contains(&central.disk.get()) {
         return Err(damaged(format!("is on disk {}", central.disk)));

@@ -48,7 +48,8 @@ pub(super) fn locate(source: &Storage) -> Result<Location> {
         return Err(several_disks());
     }
     if end.entries_on_disk != end.entries {
-        let found = format!("{} of {} members are on this disk", end.entries_on_disk, end.entries);
+        let found =
+            format!("only {} of {} members are on this disk", end.entries_on_disk, end.entries);
         return Err(damaged(found));
     }
     let location = if let Some((at64, locator, end64)) = end64_record(source, at)? {
@@ -63,7 +64,7 @@ pub(super) fn locate(source: &Storage) -> Result<Location> {
         && location.entries == 0
         && ![0, location.start].contains(&location.prefix)
     {
-        let found = format!("an archive of no members, whose directory starts at byte {at}");
+        let found = format!("an empty archive whose directory starts at byte {at}");
         return Err(damaged(found));
     }
     Ok(location)
@@ -91,7 +92,7 @@ fn end_record(source: &Storage) -> Result<(u64, EndRecord)> {
         Ok((end, comment)) if comment.len() >= usize::from(end.comment_len.get()) => {
             Ok((start + to_u64(position), end))
         }
-        _ => Err(damaged("the end of the archive leads outside the archive".to_owned())),
+        _ => Err(damaged("the end record is outside the archive".to_owned())),
     }
 }
 
@@ -113,7 +114,7 @@ fn end64_record(source: &Storage, at: u64) -> Result<Option<(u64, Zip64Locator, 
         Some((at64, end)) if end.signature == Zip64EndRecord::SIGNATURE => {
             Ok(Some((at64, locator, end)))
         }
-        _ => Err(damaged("the zip64 record is not where its locator says".to_owned())),
+        _ => Err(damaged("the zip64 record is not where its locator points".to_owned())),
     }
 }
 
@@ -130,8 +131,7 @@ fn zip64(
         return Err(several_disks());
     }
     if end64.size != Zip64EndRecord::SIZE {
-        let found =
-            format!("a zip64 record of {} bytes instead of {}", end64.size, Zip64EndRecord::SIZE);
+        let found = format!("a zip64 record of {} bytes, not {}", end64.size, Zip64EndRecord::SIZE);
         return Err(damaged(found));
     }
     let (size, offset) = (end64.directory_size.get(), end64.directory_offset.get());
@@ -178,8 +178,8 @@ pub(super) fn check_prefix(source: &Storage, location: &Location, first: u64) ->
 }
 
 fn several_disks() -> Error {
-    let expected = "join the parts to one file";
-    ArchiveError::unsupported("a part of an archive on several disks", expected)
+    let expected = "join the parts into one file";
+    ArchiveError::unsupported("a multi-disk archive", expected)
 }
 
 /// The error of a file without an end record.
@@ -189,9 +189,9 @@ fn no_archive(source: &Storage) -> Error {
     let start = start.get(..found).invariant(READ);
     if start.starts_with(b"PK") {
         let expected = "it was truncated, or is still being written";
-        return ArchiveError::truncated("a zip archive without its end", expected);
+        return ArchiveError::truncated("a zip archive without an end record", expected);
     }
-    let found = format!("starts with b\"{}\" and is no zip archive", start.escape_ascii());
+    let found = format!("starts with b\"{}\" and is not a zip archive", start.escape_ascii());
     let expected = if start.starts_with(b"\x93NUMPY") {
         "it is a .npy file, open it with `MappedArray::open`"
     } else {

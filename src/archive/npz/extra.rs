@@ -21,14 +21,16 @@ impl<const N: usize> SizeFields<N> {
         let own = short.map(u64::from);
         let left_out = short.iter().filter(|&&number| number == IN_ZIP64).count();
         let Some(field) = zip64(extra)? else {
-            return if left_out == 0 { Ok(own) } else { Err("lack the size they promise") };
+            return if left_out == 0 { Ok(own) } else { Err("lack the announced size") };
         };
-        let Some(values) = words(field) else { return Err("have a zip64 field of a wrong length") };
+        let Some(values) = words(field) else {
+            return Err("have a zip64 field of the wrong length");
+        };
         let mut given = values.iter();
         let mut numbers = own;
         for (number, short) in numbers.iter_mut().zip(short) {
             if short == IN_ZIP64 {
-                *number = *given.next().ok_or("lack the size they promise")?;
+                *number = *given.next().ok_or("lack the announced size")?;
             }
         }
         let repeats = numbers.starts_with(&values);
@@ -48,7 +50,7 @@ fn zip64(mut extra: &[u8]) -> Result<Option<&[u8]>, &'static str> {
         let Some((len, rest)) = rest.split_first_chunk::<2>() else { break };
         let len = usize::from(u16::from_le_bytes(*len));
         let Some((field, rest)) = rest.split_at_checked(len) else {
-            return Err("have a field that is longer than they are");
+            return Err("have a field that exceeds their length");
         };
         if *id == ZIP64 && found.replace(field).is_some() {
             return Err("have two zip64 fields");

@@ -94,11 +94,11 @@ fn differs(what: &str) -> Error {
 }
 
 fn cut_off() -> Error {
-    damaged("its header leads outside the archive".to_owned())
+    damaged("its header is outside the archive".to_owned())
 }
 
 /// The error of an archive whose parts contradict each other.
 pub(super) fn deceitful(found: String) -> Error {
-    let expected = "the archive is damaged, or made to deceive";
+    let expected = "the archive is damaged, or crafted";
     ArchiveError::damaged(found, expected)
 }

@@ -161,8 +161,8 @@ impl<'a, D: Mapping> Member<'a, D> {
         }
         if !self.is_stored() && method != CompressionMethod::DEFLATE {
             let name = method.name().map(|name| format!(" ({name})")).unwrap_or_default();
-            let found = format!("is packed by method {}{name}", method.as_u16());
-            let expected = "members can be stored or deflated, as NumPy writes them";
+            let found = format!("is compressed with method {}{name}", method.as_u16());
+            let expected = "only stored and deflated members are supported";
             return Err(ArchiveError::unsupported(found, expected));
         }
         if self.is_stored() && stored != size {

@@ -140,8 +140,8 @@ impl<W: Write> Write for MemberWriter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let len = to_usize_saturating(self.left).min(bytes.len());
         if len == 0 && !bytes.is_empty() {
-            let found = "more bytes than the member's shape takes";
-            let expected = "write as many as were announced";
+            let found = "more bytes than the member's shape requires";
+            let expected = "write exactly as many as announced";
             return Err(ArchiveError::misuse(found, expected).into());
         }
         let bytes = bytes.get(..len).invariant(IN_BUFFER);
@@ -170,7 +170,7 @@ impl<W: Write> Write for MemberWriter<'_, W> {
 pub(super) fn zip_error(error: rawzip::Error) -> Error {
     match error.into_kind() {
         rawzip::ErrorKind::IO(error) => write_error()(error),
-        other => ArchiveError::misuse(other.to_string(), "no zip archive can hold this"),
+        other => ArchiveError::misuse(other.to_string(), "a zip archive cannot hold this"),
     }
 }
 

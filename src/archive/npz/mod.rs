@@ -225,13 +225,15 @@ impl<D: Mapping> Npz<D> {
         const SHOWN: usize = 8;
         let shown: Vec<String> =
             self.names().take(SHOWN).map(|name| format!("`{}`", excerpt(name))).collect();
-        let has = match self.len() {
-            0 => "are none".to_owned(),
-            1 => format!("is {}", shown.join(", ")),
-            n if n > SHOWN => format!("are {} and {} more", shown.join(", "), n - SHOWN),
-            _ => format!("are {}", shown.join(", ")),
+        let members = match self.len() {
+            0 => "there are no members".to_owned(),
+            1 => format!("the only member is {}", shown.join(", ")),
+            n if n > SHOWN => {
+                format!("the members are {} and {} more", shown.join(", "), n - SHOWN)
+            }
+            _ => format!("the members are {}", shown.join(", ")),
         };
-        ArchiveError::NoMember { asked: excerpt(name), has }.into()
+        ArchiveError::NoMember { asked: excerpt(name), members }.into()
     }
 }
 

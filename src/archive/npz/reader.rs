@@ -74,7 +74,7 @@ impl<'a> MemberReader<'a> {
                     io::ErrorKind::InvalidInput
                     | io::ErrorKind::InvalidData
                     | io::ErrorKind::UnexpectedEof => {
-                        damaged("its packed bytes are no deflate stream")
+                        damaged("its compressed bytes are not a valid deflate stream")
                     }
                     _ => error,
                 })
@@ -85,7 +85,7 @@ impl<'a> MemberReader<'a> {
     /// What there is at the end of what was announced.
     fn end(&mut self) -> io::Result<usize> {
         if self.step(&mut [0])? > 0 {
-            return Err(damaged(&format!("it unpacks to more than its {} bytes", self.size)));
+            return Err(damaged(&format!("it decompresses to more than its {} bytes", self.size)));
         }
         match self.crc.sum() {
             found if found == self.crc32 => Ok(0),
@@ -128,7 +128,7 @@ impl Read for MemberReader<'_> {
         let n = self.step(buffer)?;
         if n == 0 {
             let found = self.size - self.left;
-            return Err(damaged(&format!("it unpacks to {found} of its {} bytes", self.size)));
+            return Err(damaged(&format!("it decompresses to {found} of its {} bytes", self.size)));
         }
         self.crc.update(buffer.get(..n).invariant(READ));
         self.left -= to_u64(n);

@@ -197,7 +197,7 @@ impl<W: Write> NpzWriter<W> {
         self.whole()?;
         let file_name = file_name(name)?;
         if !self.names.insert(name.to_owned()) {
-            let found = format!("a member `{}` is there already", excerpt(name));
+            let found = format!("a member `{}` already exists", excerpt(name));
             return Err(ArchiveError::misuse(found, "choose another name"));
         }
         let header_len = to_u64(header_len);
@@ -234,7 +234,7 @@ impl<W: Write> NpzWriter<W> {
             return Ok(());
         }
         let found = "a member was left unfinished";
-        Err(ArchiveError::misuse(found, "begin the archive anew"))
+        Err(ArchiveError::misuse(found, "start a new archive"))
     }
 
     /// Names the file in an error.
@@ -249,7 +249,7 @@ impl<W: Write> NpzWriter<W> {
 /// The name in the archive, checked to come out as it goes in.
 fn file_name(name: &str) -> Result<String> {
     let refused = |expected| {
-        let found = format!("the name `{}` of a member", excerpt(name));
+        let found = format!("the member name `{}`", excerpt(name));
         Err(ArchiveError::misuse(found, expected))
     };
     let file_name = format!("{name}.npy");
@@ -257,10 +257,10 @@ fn file_name(name: &str) -> Result<String> {
         return refused("expected at most 65531 bytes");
     }
     if name.contains('\0') {
-        return refused("expected no NUL, at which readers end it");
+        return refused("expected no NUL, where some readers end the name");
     }
     if !name.is_ascii() && ZipFilePath::from_str(&file_name).as_str() != file_name {
-        return refused("expected no `..`, no root and no backslash besides letters beyond ASCII");
+        return refused("expected no `..`, no root, and no backslash next to non-ASCII letters");
     }
     Ok(file_name)
 }

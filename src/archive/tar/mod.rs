@@ -111,11 +111,11 @@ impl<D: Mapping> Shard<D> {
         let found = self.index.find(self.entries.len(), name_at, name);
         let entry = found.and_then(|(_, last)| self.entries.get(last));
         entry.map(|entry| ShardMember { shard: self, entry }).ok_or_else(|| {
-            let has = match self.len() {
-                1 => "is 1 other".to_owned(),
-                n => format!("are {n} others"),
+            let members = match self.len() {
+                1 => "there is 1 other member".to_owned(),
+                n => format!("there are {n} other members"),
             };
-            self.named(ArchiveError::NoMember { asked: excerpt(name), has }.into())
+            self.named(ArchiveError::NoMember { asked: excerpt(name), members }.into())
         })
     }
 
@@ -228,16 +228,18 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
     /// Checks that its bytes lie in the file, in one piece.
     fn usable(&self) -> Result<()> {
         if self.entry.is_sparse {
-            let expected = "unpack it with tar";
-            return Err(ArchiveError::unsupported("is stored without its holes", expected));
+            let expected = "extract it with tar";
+            return Err(ArchiveError::unsupported("is stored as a sparse file", expected));
         }
         let (end, len) =
             (self.entry.start.checked_add(self.entry.size), self.shard.source.nbytes());
         if end.is_some_and(|end| end <= len) {
             return Ok(());
         }
-        let found =
-            format!("its {} bytes from {} end behind {len}", self.entry.size, self.entry.start);
+        let found = format!(
+            "its {} bytes from byte {} on exceed the {len} bytes of the file",
+            self.entry.size, self.entry.start
+        );
         let expected = "the tar file was truncated, or is still being written";
         Err(ArchiveError::truncated(found, expected))
     }

@@ -63,7 +63,7 @@ fn record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 /// header.
 fn name(value: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
     if value.is_empty() || value.contains(&0) {
-        return Err("a name that is empty or contains a NUL");
+        return Err("a name is empty or contains a NUL");
     }
     Ok(Some(value.to_vec()))
 }

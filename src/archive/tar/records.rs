@@ -63,7 +63,7 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
                 // Other readers take the name up to the next NUL of its blocks.
                 let is_cut = size % to_u64(BLOCK) != 0 && !name.contains(&0);
                 if is_cut && extension(source, data.saturating_add(size), 1)? != [0] {
-                    return Err(damaged("a long name goes on past its size"));
+                    return Err(damaged("a long name continues past its size"));
                 }
                 let name = name
                     .split(|&byte| byte == 0)
@@ -71,21 +71,21 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
                     .invariant("splitting gives one part at least")
                     .to_vec();
                 if extensions.long_name.replace(name).is_some() {
-                    return Err(damaged("two long names of one member"));
+                    return Err(damaged("a member has two long names"));
                 }
                 size
             }
             b'x' | b'X' => {
                 let pax = Pax::parse(&extension(source, data, size)?).map_err(damaged)?;
                 if extensions.pax.replace(pax).is_some() {
-                    return Err(damaged("two pax headers of one member"));
+                    return Err(damaged("a member has two pax headers"));
                 }
                 size
             }
             b'g' => {
                 let pax = Pax::parse(&extension(source, data, size)?).map_err(damaged)?;
                 if !pax.is_default() {
-                    return Err(damaged("a pax header gives all members one name or size"));
+                    return Err(damaged("a global pax header sets a name or size"));
                 }
                 extensions.other = true;
                 size
@@ -117,7 +117,7 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
         at = next.ok_or_else(|| too_long(stored))?;
     }
     if !extensions.is_empty() {
-        return Err(damaged("an extension record without a member"));
+        return Err(damaged("an extension record is not followed by a member"));
     }
     Ok(entries)
 }
@@ -190,14 +190,14 @@ impl TarHeader {
         let pax = extensions.pax.unwrap_or_default();
         let name = match (pax.name(), extensions.long_name) {
             (Some(pax), Some(long)) if *pax != *long => {
-                return Err(damaged("two names of one member"));
+                return Err(damaged("a member has two names"));
             }
             (Some(name), _) => name.to_vec(),
             (None, Some(name)) => name,
             (None, None) => self.name(),
         };
         if self.kind() == b'S' && (pax.is_sparse || self.field(257, 8) != b"ustar  \0") {
-            return Err(damaged("a sparse member of two formats"));
+            return Err(damaged("a sparse member mixes two formats"));
         }
         let real_size =
             if self.kind() == b'S' { number(self.field(483, 12)) } else { pax.real_size };
@@ -231,7 +231,7 @@ impl TarHeader {
 fn extension(source: &Storage, start: u64, size: u64) -> Result<Vec<u8>> {
     if size > MAX_EXTENSION {
         let found = format!("an extension record of {size} bytes at byte {start}");
-        let expected = "names and pax headers of up to 1 MiB are read";
+        let expected = "at most 1 MiB is supported for names and pax headers";
         return Err(ArchiveError::with_kind(ErrorKind::LimitExceeded, found, expected));
     }
     let mut bytes = vec![0; to_usize(size)];
@@ -273,8 +273,8 @@ fn too_long(size: u64) -> Error {
 
 fn damaged(problem: &str) -> Error {
     ArchiveError::damaged(
-        format!("no tar file, or a damaged one ({problem})"),
-        "expected a tar file, unpacked if it was compressed",
+        format!("not a tar file, or damaged ({problem})"),
+        "expected an uncompressed tar file",
     )
 }
 

@@ -61,7 +61,7 @@ pub fn write_chunk(mut to: impl Write, payload: &[u8]) -> Result<()> {
 /// Writes what stands before a payload of `len` bytes.
 pub(super) fn write_prefix(to: &mut impl Write, len: usize) -> Result<()> {
     let Ok(nbytes) = i64::try_from(len) else {
-        return misuse(format!("a chunk of {len} bytes"), "at most 2^63 - 1 can be said");
+        return misuse(format!("a chunk of {len} bytes"), "expected at most 2^63 - 1");
     };
     let wire = ChunkPrefix { magic: MAGIC, nbytes: I64::new(nbytes) };
     to.write_all(wire.as_bytes()).map_err(write_error())

@@ -112,14 +112,14 @@ impl TenHeader {
         if dims.len() != 8 * ndim {
             return damaged(
                 format!("{ndim} axes in a header of {} bytes", payload.len()),
-                "a header has 24 bytes and 8 an axis",
+                "a header has 24 bytes and 8 per axis",
             );
         }
         let dims = <[I64]>::ref_from_bytes(dims).invariant("lengths of axes have 8 bytes each");
         let dim = |dim: &I64| {
             let is_long = dim.get() > 0;
             let expected = if is_long {
-                "expected what this machine can address"
+                "expected a length that this machine can address"
             } else {
                 "expected 0 or more"
             };
@@ -159,7 +159,7 @@ pub fn check_dtypes(dtypes: &[DType], allow64: bool) -> Result<()> {
     for dtype in dtypes {
         code(dtype)?;
         if !allow64 && dtype.itemsize() == 8 {
-            let reason = "64-bit dtypes are not allowed unless asked for".to_owned();
+            let reason = "64-bit dtypes must be allowed explicitly".to_owned();
             return Err(DTypeError::Invalid { descr: dtype.to_string(), reason }.into());
         }
     }

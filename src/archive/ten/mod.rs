@@ -44,13 +44,13 @@ pub fn check_infos(found: &[impl AsRef<str>], required: &[impl AsRef<str>]) -> R
     for (at, (found, required)) in found.iter().zip(required).enumerate() {
         if found.as_ref() != required.as_ref() {
             let (found, required) = (excerpt(found.as_ref()), excerpt(required.as_ref()));
-            let found = format!("array {at} has the info `{found}` instead of `{required}`");
-            return damaged(found, "expected the infos that are required");
+            let found = format!("array {at} has the info `{found}`, required `{required}`");
+            return damaged(found, "expected the required infos");
         }
     }
     if found.len() != required.len() {
         let found = format!("{} arrays and {} required infos", found.len(), required.len());
-        return damaged(found, "expected as many of both");
+        return damaged(found, "expected equal numbers");
     }
     Ok(())
 }

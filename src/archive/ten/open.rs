@@ -160,12 +160,13 @@ impl<D: Mapping> Ten<D> {
         let found = self.index.find(self.entries.len(), info_at, info);
         found.map(|(first, _)| first).ok_or_else(|| {
             let shown: Vec<_> = self.infos().take(8).map(|info| format!("`{info}`")).collect();
-            let has = match self.len() {
-                0 => "are none".to_owned(),
-                n if n > 8 => format!("are {} and {} more", shown.join(", "), n - 8),
-                _ => format!("are {}", shown.join(", ")),
+            let members = match self.len() {
+                0 => "there are no members".to_owned(),
+                1 => format!("the only member is {}", shown.join(", ")),
+                n if n > 8 => format!("the members are {} and {} more", shown.join(", "), n - 8),
+                _ => format!("the members are {}", shown.join(", ")),
             };
-            self.name_file(ArchiveError::NoMember { asked: excerpt(info), has }.into())
+            self.name_file(ArchiveError::NoMember { asked: excerpt(info), members }.into())
         })
     }
 
@@ -226,11 +227,11 @@ impl<D: Mapping> Ten<D> {
 
     fn entry(&self, index: usize) -> Result<&TenEntry> {
         self.entries.get(index).ok_or_else(|| {
-            let has = match self.len() {
-                0 => "are none".to_owned(),
-                n => format!("are {n}, from 0"),
+            let members = match self.len() {
+                0 => "there are no members".to_owned(),
+                n => format!("members are numbered 0..{n}"),
             };
-            self.name_file(ArchiveError::NoMember { asked: index.to_string(), has }.into())
+            self.name_file(ArchiveError::NoMember { asked: index.to_string(), members }.into())
         })
     }
 

@@ -61,7 +61,7 @@ fn read_entry(
     let Some(size) = usize::try_from(size).ok().filter(|size| *size <= header::MAX_LEN) else {
         return damaged(
             format!("at byte {at}: the header of an array has {size} bytes"),
-            "expected 24 bytes and 8 an axis",
+            "expected 24 bytes and 8 per axis",
         );
     };
     let rest = bytes.get(PREFIX_LEN..).invariant(IN_BUFFER);
@@ -173,7 +173,7 @@ fn read_array(from: &mut impl Read) -> Result<Option<NamedArray>> {
     if size > most {
         return damaged(
             format!("the header of an array has {size} bytes"),
-            "expected 24 bytes and 8 an axis",
+            "expected 24 bytes and 8 per axis",
         );
     }
     let found = from.by_ref().take(size).read_to_end(&mut payload).map_err(chunk::read_error())?;

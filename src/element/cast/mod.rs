@@ -100,7 +100,7 @@ pub(crate) fn check_cast(from: &DType, to: &DType, casting: Casting) -> Result<(
     }
     let works = match needed {
         Some(needed) => format!("allow it with casting `{needed}`"),
-        None => "no cast leads there".to_owned(),
+        None => "NumPy has no such cast".to_owned(),
     };
     Err(DTypeError::Cast {
         from: from.to_string(),

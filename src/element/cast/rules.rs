@@ -3,7 +3,7 @@
 use super::Casting;
 use crate::dtype::{DType, Field, Kind, Unit, UnitBase};
 
-/// The least a cast needs; `None` when no cast leads there.
+/// The least a cast needs; `None` when NumPy has no such cast.
 pub(super) fn needed(from: &DType, to: &DType) -> Option<Casting> {
     // Of no size means of any, and then even of any order.
     let of_any = to.itemsize() == 0 && from.kind() == to.kind();

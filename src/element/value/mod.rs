@@ -223,7 +223,11 @@ impl Value {
     }
 
     fn refused(&self, dtype: &DType) -> crate::error::Error {
-        DTypeError::Value { value: self.to_string(), expected: format!("what fits {dtype}") }.into()
+        DTypeError::Value {
+            value: self.to_string(),
+            expected: format!("a value that fits {dtype}"),
+        }
+        .into()
     }
 
     fn as_bool(&self) -> Option<bool> {

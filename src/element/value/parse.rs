@@ -44,7 +44,9 @@ impl Value {
                 _ => return Err(refused("True or False")),
             },
             (Kind::Int, _) => Value::Int(text.parse().map_err(|_| refused("an integer"))?),
-            (Kind::UInt, _) => Value::UInt(text.parse().map_err(|_| refused("an integer from 0"))?),
+            (Kind::UInt, _) => {
+                Value::UInt(text.parse().map_err(|_| refused("a non-negative integer"))?)
+            }
             (Kind::Float, 2) => Value::F16(nearest_half(float()?)),
             (Kind::Float, 4) => {
                 Value::F32(text.to_lowercase().parse().map_err(|_| refused("a number"))?)
@@ -89,7 +91,7 @@ impl Value {
                 None if items(text, '[', ']').is_some_and(|items| items.is_empty()) => {
                     Value::Array(Vec::new())
                 }
-                None => return Err(refused("as many values as the subarray has")),
+                None => return Err(refused("a value for each element of the subarray")),
             },
             (Kind::Float | Kind::Complex | Kind::Void, _) => {
                 let bytes = text.strip_prefix('b').and_then(latin1);
@@ -106,7 +108,7 @@ fn nested(text: &str, base: &DType, shape: &[usize], dtype: &DType) -> Result<Va
     let items = items(text, '[', ']');
     let items = items.ok_or_else(|| refused(text, dtype, "a list such as [1, 2]"))?;
     if items.len() != first {
-        return Err(refused(text, dtype, "as many values as the subarray has"));
+        return Err(refused(text, dtype, "a value for each element of the subarray"));
     }
     let values = items.iter().map(|text| nested(text, base, rest, dtype));
     values.collect::<Result<_>>().map(Value::Array)
@@ -128,7 +130,7 @@ impl Value {
                 return Ok(Value::decode(dtype, &element));
             }
         };
-        if fits { Ok(self) } else { Err(refused(&self.to_string(), dtype, "what fits")) }
+        if fits { Ok(self) } else { Err(refused(&self.to_string(), dtype, "a value that fits")) }
     }
 }
 

@@ -168,7 +168,7 @@ fn mend(path: &Path, file: &mut File, mut head: StoredHeader, rows: usize) -> Re
     file::reserve(file, end).map_err(SystemError::io("reserve space"))?;
     let is_longer = file::len(file)? > end;
     if is_longer && rows >= head.rows() {
-        file.set_len(end).map_err(SystemError::io("cut off what is no row"))?;
+        file.set_len(end).map_err(SystemError::io("cut off the incomplete row"))?;
     }
     let sync = |file: &File| file.sync_all().map_err(SystemError::io("sync"));
     if !head.write(file, rows)? {
@@ -178,7 +178,7 @@ fn mend(path: &Path, file: &mut File, mut head: StoredHeader, rows: usize) -> Re
         return atomic::sync_directory(&place).map_err(SystemError::io("sync"));
     }
     if is_longer {
-        file.set_len(end).map_err(SystemError::io("cut off what is no row"))?;
+        file.set_len(end).map_err(SystemError::io("cut off the incomplete row"))?;
     }
     sync(file)
 }

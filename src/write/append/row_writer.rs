@@ -103,7 +103,7 @@ impl RowWriter {
         }
         self.buffer.clear();
         self.end = end;
-        self.file.set_len(end).map_err(SystemError::io("take back what was written"))
+        self.file.set_len(end).map_err(SystemError::io("undo the write"))
     }
 
     /// True when what was put since there were so many rows ought to be

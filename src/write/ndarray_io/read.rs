@@ -106,7 +106,7 @@ impl OpenOptions {
     ) -> Result<Array<T, D>> {
         let read = |path: &Path| {
             let file = File::open(path).map_err(SystemError::io("open"))?;
-            let metadata = file.metadata().map_err(SystemError::io("ask for the length"))?;
+            let metadata = file.metadata().map_err(SystemError::io("get the length"))?;
             if !metadata.is_file() {
                 return if self.is_placed() {
                     Err(SystemError::NotRegular { found: "a pipe or device" }.into())
