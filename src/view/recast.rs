@@ -274,11 +274,7 @@ fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geome
         return with_subarrays(geometry.clone(), to.clone());
     }
     if new == 0 || to.subarray().is_some() {
-        return Err(wrong_size(
-            from,
-            to,
-            "the new dtype must have a size and no axes",
-        ));
+        return Err(wrong_size(from, to, "the new dtype must have a size and no axes"));
     }
     let (Some(&dim), Some(&stride)) = (geometry.shape.last(), geometry.strides.last()) else {
         return Err(wrong_size(from, to, "there is no last axis to resize"));
@@ -291,7 +287,11 @@ fn reinterpreted(geometry: &Geometry, from: &DType, to: &DType) -> Result<(Geome
     }
     let bytes = dim.checked_mul(old).filter(|bytes| bytes % new == 0);
     let Some(bytes) = bytes else {
-        return Err(wrong_size(from, to, "the new itemsize does not divide the bytes of the last axis"));
+        return Err(wrong_size(
+            from,
+            to,
+            "the new itemsize does not divide the bytes of the last axis",
+        ));
     };
     let mut geometry = geometry.clone();
     let step = signed(new);
