@@ -183,6 +183,38 @@ fn edits_of_elements_of_no_bytes_do_not_count_them() {
     }
 }
 
+/// The message that copying all elements panics with, if it does.
+fn panic_of_copy<T: npymap::Element>(dtype: &str, shape: &[usize]) -> Option<String> {
+    let layout = Layout::new(dtype.parse().unwrap(), shape, Order::C, 0).unwrap();
+    let view = View::<T>::from_bytes(&[], &layout).unwrap();
+    let copy = std::panic::AssertUnwindSafe(|| assert_eq!(view.to_ndarray().len(), view.len()));
+    let panic = std::panic::catch_unwind(copy).err()?;
+    Some(panic.downcast_ref::<String>().unwrap().clone())
+}
+
+#[test]
+fn at_most_a_million_elements_of_no_bytes_are_copied() {
+    let copies: [(&str, fn(&str, &[usize]) -> Option<String>); 4] = [
+        ("|V0", panic_of_copy::<[u8; 0]>),
+        ("('<f4', (0,))", panic_of_copy::<[f32; 0]>),
+        ("|S0", panic_of_copy::<String>),
+        ("[]", panic_of_copy::<npymap::Value>),
+    ];
+    for (dtype, panic_of) in copies {
+        assert_eq!(panic_of(dtype, &[1 << 10, 1 << 10]), None, "{dtype}");
+        for shape in [&[1 << 62][..], &[1 << 30, 1 << 32], &[(1 << 20) + 1]] {
+            let panic = panic_of(dtype, shape).unwrap();
+            assert!(panic.contains("at most 1048576 are read into memory"), "{dtype}: {panic}");
+        }
+    }
+    let layout = Layout::new("|V0".parse().unwrap(), &[1 << 62], Order::C, 0).unwrap();
+    let view = View::<[u8; 0]>::from_bytes(&[], &layout).unwrap();
+    let slice: &[[u8; 0]] = view.as_slice().unwrap();
+    assert_eq!(slice.len(), 1 << 62);
+    let mut out = vec![[0_u8; 0]; slice.len()];
+    view.copy_to_slice(&mut out).unwrap();
+}
+
 #[test]
 fn a_value_that_does_not_fit_elements_of_no_bytes_is_refused() {
     let layout = Layout::new("|V0".parse().unwrap(), &[1 << 62], Order::C, 0).unwrap();

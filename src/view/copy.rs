@@ -7,15 +7,20 @@ use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::fast_path::FastPath as _;
 use crate::error::{Result, ShapeError};
+use crate::layout::check_unbacked;
 
 impl<T: Element> View<'_, T> {
     /// Copies all elements in C order.
     ///
     /// # Panics
     ///
-    /// When there is not enough memory, as [`Vec`] does.
+    /// When there is not enough memory, as [`Vec`] does. Also for more than 2^20
+    /// elements of no bytes, of which a small file can have any number.
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
+        if let Err(error) = check_unbacked(self.itemsize(), self.shape(), self.len()) {
+            panic!("{error}");
+        }
         if let Some(mut out) = T::fast_path().zeros(self.len()) {
             self.copy_over(&mut out);
             return out;
@@ -55,6 +60,10 @@ impl<T: Element> View<'_, T> {
 
     /// Copies all elements into a slice of the same length.
     fn copy_over(&self, out: &mut [T]) {
+        // Values of no size need no copying, and there may be 2^62 of them.
+        if size_of::<T>() == 0 {
+            return;
+        }
         let geometry = self.geometry.merged();
         if let Some((part, to)) = T::fast_path().copy_target(&self.codec, out) {
             if planes::transpose(part, self.bytes, &geometry, to) {
