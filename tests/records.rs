@@ -8,6 +8,11 @@ use npymap::{
 
 use crate::support::{NATIVE, here};
 
+#[path = "../derive/src/descr.rs"]
+mod descr;
+#[path = "../derive/src/typestr.rs"]
+mod typestr;
+
 #[derive(Clone, Debug, PartialEq, Record)]
 struct Inner {
     x: f64,
@@ -260,4 +265,37 @@ fn files_of_records_are_read_and_written_whole() {
     let again: npymap::ndarray::Array1<Tight> = npymap::read_npy(&path).unwrap();
     assert_eq!(rows, again);
     let _: Le<u8> = Le::new(again[0].a);
+}
+
+/// The derive checks dtypes by rules of its own, which must not accept more
+/// than the library.
+#[test]
+fn dtypes_that_the_derive_accepts_are_dtypes() {
+    let mut texts: Vec<String> = LAYOUTS.map(str::to_owned).into();
+    texts.extend(
+        ["<M8[25us]", "[('x', '<f4', (2, 3)), ('', '|V2'), (('t', 'y'), '<U3')]", "([], (3,))"]
+            .map(str::to_owned),
+    );
+    let (mut accepted, mut checked) = (0, 0);
+    for text in texts {
+        let changes =
+            ["", "'", "(", ")", "[", "]", ",", " ", "0", "1", "<", "V", "M", "s", "2147483647"];
+        let cuts = (0..=text.len()).filter(|&at| text.is_char_boundary(at));
+        for at in cuts {
+            let (before, after) = text.split_at(at);
+            let shorter = after.chars().next().map_or("", |first| &after[first.len_utf8()..]);
+            for change in changes {
+                for after in [after, shorter] {
+                    let text = format!("{before}{change}{after}");
+                    checked += 1;
+                    if descr::is_descr(&text) || typestr::is_typestr(&text) {
+                        accepted += 1;
+                        let dtype = text.parse::<DType>();
+                        assert!(dtype.is_ok(), "{text}: {dtype:?}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(accepted > 1000 && accepted < checked, "{accepted} of {checked}");
 }

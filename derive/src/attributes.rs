@@ -1,6 +1,7 @@
 //! Parses `#[record(…)]` and `#[repr(…)]`.
 
-use crate::typestr::is_dtype;
+use crate::descr::is_descr;
+use crate::typestr::is_typestr;
 use syn::{Attribute, DeriveInput, Error, Field, LitStr, Path, Result, parse_quote};
 
 /// The attributes of the struct.
@@ -88,12 +89,7 @@ impl FieldAttributes {
                 if meta.path.is_ident("rename") {
                     attributes.rename = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("dtype") {
-                    let descr: LitStr = meta.value()?.parse()?;
-                    if !is_dtype(&descr.value()) {
-                        let message = format!("`{}` is not a dtype: expected a type string such as `<f8`, `|S10` or `<M8[ns]`", descr.value());
-                        return Err(Error::new_spanned(descr, message));
-                    }
-                    attributes.dtype = Some(descr);
+                    attributes.dtype = Some(check_dtype(meta.value()?.parse()?)?);
                 } else {
                     return Err(meta.error("expected `rename = \"name\"` or `dtype = \"<M8[ns]\"`"));
                 }
@@ -102,6 +98,24 @@ impl FieldAttributes {
         }
         Ok(attributes)
     }
+}
+
+/// Rejects texts that the library does not parse as dtypes.
+fn check_dtype(dtype: LitStr) -> Result<LitStr> {
+    let text = dtype.value();
+    let is_literal = text.trim_start().starts_with(['[', '(', '{', '\'', '"']);
+    let is_dtype = if is_literal { is_descr(&text) } else { is_typestr(&text) };
+    if is_dtype {
+        return Ok(dtype);
+    }
+    let expected = match text.trim_start().chars().next() {
+        Some('{') => "a list of fields with padding such as `('', '|V4')`, not a dictionary",
+        _ if is_literal => {
+            "fields such as `[('x', '<f8'), ('y', '<i2', (3,))]`, or a dtype and a shape such as `('<f8', (3,))`"
+        }
+        _ => "a type string such as `<f8`, `|S10` or `<M8[ns]`",
+    };
+    Err(Error::new_spanned(dtype, format!("`{text}` is not a dtype: expected {expected}")))
 }
 
 fn record_attributes(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {

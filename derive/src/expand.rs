@@ -251,6 +251,14 @@ mod tests {
                 "struct Row { #[record(dtype = \"<Q9\")] a: u8 }",
                 "`<Q9` is not a dtype: expected a type string such as `<f8`, `|S10` or `<M8[ns]`",
             ),
+            (
+                "struct Row { #[record(dtype = \"[('x', '<Q9')]\")] a: u8 }",
+                "`[('x', '<Q9')]` is not a dtype: expected fields such as `[('x', '<f8'), ('y', '<i2', (3,))]`, or a dtype and a shape such as `('<f8', (3,))`",
+            ),
+            (
+                "struct Row { #[record(dtype = \"{'names': []}\")] a: u8 }",
+                "`{'names': []}` is not a dtype: expected a list of fields with padding such as `('', '|V4')`, not a dictionary",
+            ),
         ] {
             assert_eq!(error_of(input), expected, "{input}");
         }
