@@ -1,4 +1,5 @@
-#![doc = include_str!("../README.md")]
+// Its examples use every feature that they need.
+#![cfg_attr(any(not(doctest), feature = "derive"), doc = include_str!("../README.md"))]
 // docs.rs labels each item with the feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -95,8 +96,62 @@ pub use view::{Indices, View, ViewMut};
 #[doc(inline)]
 pub use write::{Appender, read_npy, write_npy};
 
-pub mod sharing {
-    #![doc = include_str!("../SHARING.md")]
+pub mod guide {
+    #![doc = include_str!("guide/index.md")]
+
+    pub mod opening {
+        #![doc = include_str!("guide/opening.md")]
+        #![doc = include_str!("guide/mapped.svg")]
+        #![doc = include_str!("guide/opening-promise.md")]
+    }
+
+    pub mod elements {
+        #![doc = include_str!("guide/elements.md")]
+        #![doc = include_str!("guide/views.svg")]
+        #![doc = include_str!("guide/elements-types.md")]
+    }
+
+    #[cfg(any(not(doctest), feature = "derive"))]
+    pub mod records {
+        #![doc = include_str!("guide/records.md")]
+    }
+
+    #[cfg(any(not(doctest), all(feature = "npz", feature = "tar")))]
+    pub mod archives {
+        #![doc = include_str!("guide/archives.md")]
+    }
+
+    pub mod growing {
+        #![doc = include_str!("guide/growing.md")]
+        #![doc = include_str!("guide/append.svg")]
+        #![doc = include_str!("guide/growing-crash.md")]
+    }
+
+    pub mod sampling {
+        #![doc = include_str!("guide/sampling.md")]
+        #![doc = include_str!("guide/epoch.svg")]
+        #![doc = include_str!("guide/sampling-epoch.md")]
+    }
+
+    pub mod sharing {
+        #![doc = include_str!("../SHARING.md")]
+    }
+
+    pub mod program {
+        #![doc = include_str!("guide/program.md")]
+    }
+
+    pub mod performance {
+        #![doc = include_str!("guide/performance.md")]
+    }
+
+    pub mod compatibility {
+        #![doc = include_str!("../COMPATIBILITY.md")]
+    }
+
+    pub mod design {
+        #![doc = include_str!("../DESIGN.md")]
+    }
 }
 
 /// Internals of the derives; not for use by hand.

@@ -29,7 +29,7 @@ const GAP: usize = 16 << 10;
 /// Nothing of it is `unsafe`: whatever others do to the file, values are those
 /// that were there at some time while they were read, and a file that gets
 /// shorter is an error, where a map would end the process. The price is a
-/// system call and a copy for what a map lends. [`sharing`](crate::sharing)
+/// system call and a copy for what a map lends. [`sharing`](crate::guide::sharing)
 /// says when to choose which. The file stays open; its position doesn't
 /// matter. Threads may share it.
 ///
