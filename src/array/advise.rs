@@ -1,6 +1,5 @@
-//! What the system is told and asked about a mapped array: advice, reading
-//! ahead, dropping from memory, locks, and whether the file still is what it
-//! was.
+//! Paging and locking of mapped arrays: advice, reading ahead, dropping from
+//! memory, locks, and checks that the file has not been replaced or truncated.
 
 use std::fs::File;
 use std::ops::{Bound, Range, RangeBounds};
@@ -16,22 +15,22 @@ use crate::source::lock::FileLock;
 use crate::source::pages::Mapping;
 use crate::source::platform::{self, Advice, FileId, FileStat, LockKind};
 
-/// How many bytes are read ahead at once where maps can't be asked to.
-const PIECE: usize = 1 << 20;
+/// The size of the reads on systems that cannot populate a map, in bytes.
+const READ_LEN: usize = 1 << 20;
 
-/// Bytes that are asked for without a thread.
-const AT_ONCE: usize = 4 << 20;
+/// The longest range that is prefetched without a thread, in bytes.
+const MAX_UNTHREADED: usize = 4 << 20;
 
-/// Ranges of rows count along the first axis; `..` is the whole array, also
-/// one without axes. In Fortran order the rows of a range lie all over the
-/// array, so what is asked for some is done to nearly all.
+/// Ranges of rows are along the first axis; `..` is the whole array, including
+/// that of a 0-d array. In Fortran order rows are scattered over the array, so
+/// these methods apply to nearly all of it.
 impl<D: Mapping> MappedArray<D> {
-    /// Tells the system how rows will be used: `madvise`.
+    /// Advises the system how rows will be used: `madvise`.
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that aren't
-    /// there; [`Io`](crate::ErrorKind::Io).
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do not exist;
+    /// [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
     ///
@@ -46,36 +45,36 @@ impl<D: Mapping> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn advise(&self, rows: impl RangeBounds<usize>, advice: Advice) -> Result<()> {
-        let range = bytes_of(&self.place.layout, &rows);
-        self.origin.named(range.and_then(|range| self.data.advise(range, advice)))
+        let range = row_bytes(&self.place.layout, &rows);
+        self.origin.add_path_on_err(range.and_then(|range| self.data.advise(range, advice)))
     }
 
     /// Starts reading rows into memory and returns.
     ///
-    /// A range of more than 4 MiB is read by a thread, in order, as fast as the
-    /// disk gives it; it stops when the array and its clones are dropped. Of an
-    /// array that was not opened by path, and on systems other than Linux, the
-    /// calling thread asks for it, and may wait while the disk's queue is full.
+    /// A thread reads ranges of more than 4 MiB, in order, as fast as the disk
+    /// allows, until the array and its clones are dropped. If the array was not
+    /// opened by path, and on systems other than Linux, the calling thread makes
+    /// the request, and may block while the disk's queue is full.
     ///
-    /// This is a hint: a row that cannot be read is no error here, and the
-    /// system drops pages again when memory is short, those read first too. Of
-    /// rows that are larger together than the memory available, only the last
-    /// ones are there in the end. [`resident_bytes`](MappedArray::resident_bytes)
-    /// returns how many are there.
+    /// This is a hint: rows that cannot be read are not an error, and the system
+    /// may drop any pages when memory is short. If the rows do not fit into the
+    /// available memory, only the last ones remain in it.
+    /// [`resident_bytes`](MappedArray::resident_bytes) returns how many bytes are
+    /// in memory.
     ///
     /// # Errors
     ///
     /// As [`advise`](MappedArray::advise).
     pub fn prefetch(&self, rows: impl RangeBounds<usize>) -> Result<()> {
-        let range = bytes_of(&self.place.layout, &rows);
-        self.origin.named(range.and_then(|range| self.read_ahead(range)))
+        let range = row_bytes(&self.place.layout, &rows);
+        self.origin.add_path_on_err(range.and_then(|range| self.read_ahead(range)))
     }
 
     fn read_ahead(&self, range: Range<usize>) -> Result<()> {
         let has_thread = platform::HAS_READ_AHEAD && self.origin.mode.is_some();
-        if has_thread && range.len() > AT_ONCE {
-            if let Ok((file, _)) = self.reopened() {
-                let range = self.in_file(range.start)..self.in_file(range.end);
+        if has_thread && range.len() > MAX_UNTHREADED {
+            if let Ok((file, _)) = self.reopen() {
+                let range = self.file_offset(range.start)..self.file_offset(range.end);
                 self.origin.read_ahead.get_or_init(Arc::default).add(file, range);
                 return Ok(());
             }
@@ -87,8 +86,8 @@ impl<D: Mapping> MappedArray<D> {
     /// the system's cache; `None` on systems other than Linux. The system may
     /// drop or read pages at any time.
     ///
-    /// Of a file that the process neither owns nor may write, Linux says that
-    /// all pages are in memory (`mincore`).
+    /// For a file that the process neither owns nor may write, Linux reports all
+    /// pages as in memory (`mincore`).
     ///
     /// # Errors
     ///
@@ -108,80 +107,77 @@ impl<D: Mapping> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn resident_bytes(&self, rows: impl RangeBounds<usize>) -> Result<Option<usize>> {
-        let range = bytes_of(&self.place.layout, &rows);
-        self.origin.named(range.and_then(|range| self.data.resident(range)))
+        let range = row_bytes(&self.place.layout, &rows);
+        self.origin.add_path_on_err(range.and_then(|range| self.data.resident(range)))
     }
 
-    /// Reads rows into memory and waits for them, so that what touching them
-    /// would answer with a signal is an error: a file that got shorter, a
-    /// failing disk.
+    /// Reads rows into memory and waits for them. A truncated file or a failing
+    /// disk is an error here, where accessing the rows would cause a signal.
     ///
-    /// What was read may be dropped again when memory is short, and nothing
-    /// keeps the file from getting shorter after; but see
-    /// [`lock`](MappedArray::lock).
+    /// The system may drop the rows again when memory is short, and the file may
+    /// still be truncated later; but see [`lock`](MappedArray::lock).
     ///
     /// # Errors
     ///
     /// [`Truncated`](crate::ErrorKind::Truncated) when the file ends before the
-    /// last of the rows, [`Io`](crate::ErrorKind::Io) when they can't be read
-    /// otherwise; those of [`advise`](MappedArray::advise).
+    /// last of the rows, [`Io`](crate::ErrorKind::Io) when they cannot be read for
+    /// another reason; those of [`advise`](MappedArray::advise).
     pub fn populate(&self, rows: impl RangeBounds<usize>) -> Result<()> {
-        let range = bytes_of(&self.place.layout, &rows);
-        self.origin.named(range.and_then(|range| self.populated(range)))
+        let range = row_bytes(&self.place.layout, &rows);
+        self.origin.add_path_on_err(range.and_then(|range| self.populate_range(range)))
     }
 
-    fn populated(&self, range: Range<usize>) -> Result<()> {
+    fn populate_range(&self, range: Range<usize>) -> Result<()> {
         let end = range.end;
-        let done = self.data.populate(range.clone());
-        let file = match self.reopened() {
+        let populated = self.data.populate(range.clone());
+        let file = match self.reopen() {
             Ok((file, stat)) => {
-                self.inside(end, stat)?;
+                self.check_len(end, stat)?;
                 Some(file)
             }
             Err(_) => None,
         };
-        match (done?, file) {
+        match (populated?, file) {
             (true, _) => Ok(()),
-            (false, Some(file)) => self.read_through(&file, range),
+            (false, Some(file)) => self.read_from_file(&file, range),
             (false, None) if self.origin.mode.is_none() => Ok(()),
             (false, None) => Err(RequestError::NoPath { wanted: "prefetch it" }.into()),
         }
     }
 
-    /// Reads a range as files are read, where maps can't be asked to.
-    fn read_through(&self, file: &File, range: Range<usize>) -> Result<()> {
-        let mut buffer = vec![0; range.len().min(PIECE)];
-        for piece in pieces(range, PIECE) {
+    /// Reads a range from the file, on systems that cannot populate a map.
+    fn read_from_file(&self, file: &File, range: Range<usize>) -> Result<()> {
+        let mut buffer = vec![0; range.len().min(READ_LEN)];
+        for piece in pieces(range, READ_LEN) {
             let part = buffer.get_mut(..piece.len()).invariant(IN_BUFFER);
-            file::read_elements(file, part, self.in_file(piece.start))?;
+            file::read_elements(file, part, self.file_offset(piece.start))?;
         }
         Ok(())
     }
 
-    /// Drops rows from memory, this process' and the system's, once what was
-    /// stored is on the disk; they are read again when they are touched. Pages
-    /// that other processes have mapped stay, and systems other than Linux
-    /// drop nothing.
+    /// Flushes rows to the disk, and drops them from the memory of this process and
+    /// from the system's cache; they are read again on access. Pages that other
+    /// processes have mapped are kept. Systems other than Linux drop nothing.
     ///
-    /// Arrays that aren't shared with a file are left as they are.
+    /// Does nothing for arrays that are not shared with a file.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array wasn't
-    /// opened by path, [`Changed`](crate::ErrorKind::Changed) when that leads
-    /// elsewhere now; [`Io`](crate::ErrorKind::Io); those of
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array was not
+    /// opened by path, [`Changed`](crate::ErrorKind::Changed) when the path now
+    /// refers to another file; [`Io`](crate::ErrorKind::Io); those of
     /// [`advise`](MappedArray::advise).
     pub fn drop_cache(&self, rows: impl RangeBounds<usize>) -> Result<()> {
-        let range = bytes_of(&self.place.layout, &rows);
-        self.origin.named(range.and_then(|range| self.dropped(range)))
+        let range = row_bytes(&self.place.layout, &rows);
+        self.origin.add_path_on_err(range.and_then(|range| self.drop_range(range)))
     }
 
-    fn dropped(&self, range: Range<usize>) -> Result<()> {
-        let (offset, len) = (self.in_file(range.start), range.len());
+    fn drop_range(&self, range: Range<usize>) -> Result<()> {
+        let (offset, len) = (self.file_offset(range.start), range.len());
         if len == 0 || self.origin.mode.is_none() {
             return Ok(());
         }
-        let (file, _) = self.reopened()?;
+        let (file, _) = self.reopen()?;
         self.data.flush_range(range.clone())?;
         if !self.data.unload(range)? {
             return Ok(());
@@ -189,20 +185,20 @@ impl<D: Mapping> MappedArray<D> {
         platform::evict(&file, offset, to_u64(len)).map_err(SystemError::io("drop its pages"))
     }
 
-    /// Asks whether the array's path still leads to the file that was opened,
-    /// and whether that still holds all elements. Arrays in memory are what
-    /// they were.
+    /// Checks that the array's path still refers to the file that was opened, and
+    /// that the file still contains all elements. Succeeds for arrays in memory.
     ///
-    /// A file that was truncated must not be touched; where an error says so,
-    /// drop the array. One that was replaced, renamed or removed is kept by
-    /// the system for as long as it is mapped.
+    /// On [`Truncated`](crate::ErrorKind::Truncated), drop the array without
+    /// accessing its elements. A file that was replaced, renamed or removed exists
+    /// for as long as it is mapped.
     ///
     /// # Errors
     ///
     /// [`Truncated`](crate::ErrorKind::Truncated),
     /// [`Changed`](crate::ErrorKind::Changed), [`Io`](crate::ErrorKind::Io)
-    /// when nothing is there, [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// when the array wasn't opened by path.
+    /// when the path does not exist,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array was not
+    /// opened by path.
     ///
     /// # Examples
     ///
@@ -225,18 +221,17 @@ impl<D: Mapping> MappedArray<D> {
             return Ok(());
         }
         let checked =
-            self.reopened().and_then(|(_, stat)| self.inside(self.place.layout.end(), stat));
-        self.origin.named(checked)
+            self.reopen().and_then(|(_, stat)| self.check_len(self.place.layout.end(), stat));
+        self.origin.add_path_on_err(checked)
     }
 
-    /// As [`check`](MappedArray::check), for an array that was opened from a
-    /// file and has no path: `file` is to be that one, in this or another
-    /// opening.
+    /// Checks as [`check`](MappedArray::check), for an array that was opened from an
+    /// open file instead of a path. `file` must refer to the same file.
     ///
     /// # Errors
     ///
     /// As [`check`](MappedArray::check); [`Changed`](crate::ErrorKind::Changed)
-    /// when it is another file.
+    /// when `file` is another file.
     ///
     /// # Examples
     ///
@@ -256,28 +251,29 @@ impl<D: Mapping> MappedArray<D> {
             return Ok(());
         }
         let checked = file::stat(file).and_then(|stat| {
-            self.own(stat.id)?;
-            self.inside(self.place.layout.end(), stat)
+            self.check_id(stat.id)?;
+            self.check_len(self.place.layout.end(), stat)
         });
-        self.origin.named(checked)
+        self.origin.add_path_on_err(checked)
     }
 
-    /// Waits for an advisory lock on the file, which holds as long as what is
-    /// returned.
+    /// Waits for an advisory lock on the file, which is held until the returned
+    /// value is dropped.
     ///
     /// # Errors
     ///
     /// Those of [`FileLock::acquire`];
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array wasn't
-    /// opened by path, [`Changed`](crate::ErrorKind::Changed) when that leads
-    /// elsewhere now.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array was not
+    /// opened by path, [`Changed`](crate::ErrorKind::Changed) when the path now
+    /// refers to another file.
     pub fn lock(&self, kind: LockKind) -> Result<FileLock> {
         let path = self.origin.path.as_deref().ok_or_else(no_path)?;
         let lock = FileLock::acquire(path, kind)?;
-        self.origin.named(self.own(lock.id())).map(|()| lock)
+        self.origin.add_path_on_err(self.check_id(lock.id())).map(|()| lock)
     }
 
-    /// Takes an advisory lock on the file if it can be had now.
+    /// Acquires an advisory lock on the file if it is available; otherwise returns
+    /// `None`.
     ///
     /// # Errors
     ///
@@ -285,29 +281,29 @@ impl<D: Mapping> MappedArray<D> {
     pub fn try_lock(&self, kind: LockKind) -> Result<Option<FileLock>> {
         let path = self.origin.path.as_deref().ok_or_else(no_path)?;
         let Some(lock) = FileLock::try_acquire(path, kind)? else { return Ok(None) };
-        self.origin.named(self.own(lock.id())).map(|()| Some(lock))
+        self.origin.add_path_on_err(self.check_id(lock.id())).map(|()| Some(lock))
     }
 
-    /// Opens the file again, if its path still leads there.
-    pub(crate) fn reopened(&self) -> Result<(File, FileStat)> {
+    /// Opens the file again, if its path still refers to it.
+    pub(crate) fn reopen(&self) -> Result<(File, FileStat)> {
         let path = self.origin.path.as_deref().ok_or_else(no_path)?;
         let (file, stat) = file::open(path, false)?;
-        self.own(stat.id).map(|()| (file, stat))
+        self.check_id(stat.id).map(|()| (file, stat))
     }
 
-    /// Refuses another file than the one that was opened.
-    fn own(&self, id: Option<FileId>) -> Result<()> {
+    /// Checks that a file is the one that was opened.
+    fn check_id(&self, id: Option<FileId>) -> Result<()> {
         if id == self.origin.id { Ok(()) } else { Err(SystemError::Replaced.into()) }
     }
 
-    /// Refuses a file that ends before an element does.
-    fn inside(&self, end: usize, FileStat { len: found, .. }: FileStat) -> Result<()> {
-        let needed = self.in_file(end);
+    /// Checks that the file is long enough for the map up to `end`.
+    fn check_len(&self, end: usize, FileStat { len: found, .. }: FileStat) -> Result<()> {
+        let needed = self.file_offset(end);
         if needed <= found { Ok(()) } else { Err(ExtentError::ShortFile { needed, found }.into()) }
     }
 
-    /// Where in the file a byte of the map is.
-    pub(super) fn in_file(&self, byte: usize) -> u64 {
+    /// The offset in the file of a byte of the map.
+    pub(super) fn file_offset(&self, byte: usize) -> u64 {
         self.place.offset.saturating_add(to_u64(byte))
     }
 }
@@ -318,18 +314,21 @@ fn no_path() -> crate::error::Error {
     RequestError::NoPath { wanted: NO_PATH }.into()
 }
 
-/// The range from the first to the last element of these rows in the map.
-pub(super) fn bytes_of(layout: &Layout, rows: &impl RangeBounds<usize>) -> Result<Range<usize>> {
+/// The bytes from the first to the last element of some rows in the map.
+pub(super) fn row_bytes(layout: &Layout, rows: &impl RangeBounds<usize>) -> Result<Range<usize>> {
     if matches!((rows.start_bound(), rows.end_bound()), (Bound::Unbounded, Bound::Unbounded)) {
         return Ok(layout.offset()..layout.end());
     }
-    let rows = rows_of(layout.shape(), rows)?;
-    let part = layout.geometry().axis_range(0, rows.start, rows.len());
-    Ok(part.span(layout.dtype().itemsize()))
+    let rows = resolve_rows(layout.shape(), rows)?;
+    let rows = layout.geometry().axis_range(0, rows.start, rows.len());
+    Ok(rows.span(layout.dtype().itemsize()))
 }
 
-/// The rows a range asks for, all of them there.
-pub(crate) fn rows_of(shape: &[usize], rows: &impl RangeBounds<usize>) -> Result<Range<usize>> {
+/// Resolves a range of rows, and checks that they exist.
+pub(crate) fn resolve_rows(
+    shape: &[usize],
+    rows: &impl RangeBounds<usize>,
+) -> Result<Range<usize>> {
     let &[dim, ..] = shape else {
         return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());
     };
@@ -346,18 +345,18 @@ pub(crate) fn rows_of(shape: &[usize], rows: &impl RangeBounds<usize>) -> Result
     match (start, end) {
         (Some(start), Some(end)) if start <= end && end <= dim => Ok(start..end),
         _ => {
-            let text = |bound: Option<usize>| bound.map_or("…".to_owned(), |n| n.to_string());
-            let asked = format!("range {}..{}", text(start), text(end));
+            let [start, end] =
+                [start, end].map(|bound| bound.map_or("…".to_owned(), |n| n.to_string()));
+            let asked = format!("range {start}..{end}");
             Err(ShapeError::Index { axis: 0, asked, shape: tuple(shape) }.into())
         }
     }
 }
 
-/// Cuts a range into pieces of at most `most`, of which only the last is
-/// shorter.
-fn pieces(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
+/// Splits a range into pieces of `len`; the last may be shorter.
+fn pieces(range: Range<usize>, len: usize) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;
-    range.step_by(most).map(move |start| start..end.min(start + most))
+    range.step_by(len).map(move |start| start..end.min(start + len))
 }
 
 #[cfg(test)]
@@ -365,18 +364,21 @@ mod tests {
     use super::*;
     use crate::layout::Order;
 
-    #[test]
-    fn rows_of_an_array_inside_a_map_are_counted_from_its_offset() {
-        let layout = |order| Layout::new("<u4".parse().unwrap(), &[4, 2], order, 32).unwrap();
-        let c = layout(Order::C);
-        assert_eq!(bytes_of(&c, &..).unwrap(), 32..64);
-        assert_eq!(bytes_of(&c, &(1..3)).unwrap(), 40..56);
-        assert!(bytes_of(&c, &(2..2)).unwrap().is_empty());
-        assert_eq!(bytes_of(&layout(Order::F), &(1..3)).unwrap(), 36..60);
+    fn layout(order: Order) -> Layout {
+        Layout::new("<u4".parse().unwrap(), &[4, 2], order, 32).unwrap()
     }
 
     #[test]
-    fn what_is_read_ahead_in_pieces_is_all_of_a_range() {
+    fn bytes_of_rows_start_at_the_offset_of_the_layout() {
+        let c = layout(Order::C);
+        assert_eq!(row_bytes(&c, &..).unwrap(), 32..64);
+        assert_eq!(row_bytes(&c, &(1..3)).unwrap(), 40..56);
+        assert!(row_bytes(&c, &(2..2)).unwrap().is_empty());
+        assert_eq!(row_bytes(&layout(Order::F), &(1..3)).unwrap(), 36..60);
+    }
+
+    #[test]
+    fn pieces_cover_a_range() {
         let all: Vec<_> = pieces(3..12, 4).collect();
         assert_eq!(all, [3..7, 7..11, 11..12]);
         assert_eq!(pieces(5..5, 4).count(), 0);

@@ -1,9 +1,9 @@
-//! Arrays that are read as files are: no maps, no `unsafe`.
+//! Arrays that are read from files, without maps and `unsafe`.
 
 use std::ops::{Range, RangeBounds};
 use std::path::Path;
 
-use super::advise::rows_of;
+use super::advise::resolve_rows;
 use super::{MappedArray, MappedArrayMut, OpenOptions, Place};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
@@ -17,21 +17,21 @@ use crate::source::map::MapMut;
 use crate::source::storage::Storage;
 use crate::view::Index;
 
-/// What is read at once when pieces lie near each other.
+/// The most bytes that are read at a time to get several nearby pieces.
 const WINDOW: usize = 1 << 20;
 
-/// Pieces that are this near are read with what is between them.
+/// Pieces at most this far apart are read together, including the bytes between
+/// them.
 const GAP: usize = 16 << 10;
 
-/// An array in a file that is not mapped: rows are copied into memory of
-/// their own as they are asked for, by `pread`.
+/// An array in a file that is not mapped. Rows are copied into new memory on
+/// request, by `pread`.
 ///
-/// Nothing of it is `unsafe`: whatever others do to the file, values are those
-/// that were there at some time while they were read, and a file that gets
-/// shorter is an error, where a map would end the process. The price is a
-/// system call and a copy for what a map lends. [`sharing`](crate::guide::sharing)
-/// says when to choose which. The file stays open; its position doesn't
-/// matter. Threads may share it.
+/// Nothing here is `unsafe`: if other processes change the file, the values read
+/// are those of some moment during the call, and if the file gets shorter, reading
+/// fails, where a map would terminate the process. The cost is a system call and a
+/// copy. See [`sharing`](crate::guide::sharing) for when to use which. The file stays
+/// open; its cursor is not used. An `ArrayFile` can be shared between threads.
 ///
 /// # Examples
 ///
@@ -61,8 +61,9 @@ impl ArrayFile {
         ArrayFile::new(Source::read(path)?, OpenOptions::new())
     }
 
-    /// Uses any source: an open file, or storage on the network. With `options`
-    /// it is raw binary, an array inside a file, or one with a long header.
+    /// Opens an array of any source, such as an open file or network storage. With
+    /// `options` it can be raw binary, an array inside a file, or one with a long
+    /// header.
     ///
     /// # Errors
     ///
@@ -73,8 +74,8 @@ impl ArrayFile {
         Ok(ArrayFile { storage, place, options })
     }
 
-    /// Reads the header again, for files that others append to. After an
-    /// error the array is what it was.
+    /// Reads the header again, for files that others append to. On an error the
+    /// array does not change.
     ///
     /// # Errors
     ///
@@ -85,13 +86,13 @@ impl ArrayFile {
         Ok(())
     }
 
-    /// How elements lie from the first on.
+    /// The layout of the elements, relative to the first.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.place.layout
     }
 
-    /// What each element is.
+    /// The dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         self.place.layout.dtype()
@@ -109,35 +110,35 @@ impl ArrayFile {
         self.place.layout.len()
     }
 
-    /// True when there are no elements.
+    /// Whether the array has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.place.layout.is_empty()
     }
 
-    /// The path it was opened by.
+    /// The path the file was opened by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.storage.path()
     }
 
-    /// Where the elements start in the file.
+    /// The offset of the elements in the file.
     #[must_use]
     pub fn data_offset(&self) -> u64 {
         self.place.offset
     }
 
-    /// Asks whether the file still holds all elements, and its path still
-    /// leads to it.
+    /// Checks that the file still contains all elements, and that its path still
+    /// refers to it.
     ///
     /// # Errors
     ///
     /// [`Truncated`](crate::ErrorKind::Truncated), [`Changed`](crate::ErrorKind::Changed), [`Io`](crate::ErrorKind::Io).
     pub fn check(&self) -> Result<()> {
-        self.named(self.checked())
+        self.named(self.check_file())
     }
 
-    fn checked(&self) -> Result<()> {
+    fn check_file(&self) -> Result<()> {
         self.storage.check_len(self.place.offset, self.place.layout.nbytes())?;
         match self.storage.path() {
             Some(path) if file::open(path, false)?.1.id != self.storage.id() => {
@@ -147,12 +148,13 @@ impl ArrayFile {
         }
     }
 
-    /// Reads one element: `[i, j]`, `&[usize]`, or `i` of one axis.
+    /// Reads the element at `[i, j]`, a `&[usize]`, or `i` for one axis.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are no `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds)
-    /// out of range or with another number of axes;
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements cannot be
+    /// read as `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the index
+    /// is out of range or has another number of axes;
     /// [`Truncated`](crate::ErrorKind::Truncated), [`Io`](crate::ErrorKind::Io).
     pub fn get<T: Element>(&self, index: impl Index) -> Result<T> {
         self.named(self.element(index.axes()))
@@ -172,7 +174,7 @@ impl ArrayFile {
             large.resize(size, 0);
             &mut large
         };
-        self.storage.read_elements(bytes, self.in_file(start))?;
+        self.storage.read_elements(bytes, self.file_offset(start))?;
         Ok(T::decode(&codec, bytes))
     }
 
@@ -186,33 +188,34 @@ impl ArrayFile {
     pub fn read(&self) -> Result<MappedArrayMut> {
         let layout = self.layout().clone();
         let nbytes = layout.nbytes();
-        self.named(self.copied(layout, [Piece { start: 0, len: nbytes }]))
+        self.named(self.copy_pieces(layout, [Piece { start: 0, len: nbytes }]))
     }
 
-    /// Reads a range of rows, along the first axis, into page-aligned memory:
-    /// an array of as many axes, in the same order.
+    /// Reads a range of rows, along the first axis, into page-aligned memory. The
+    /// result has the same number of axes and memory order.
     ///
-    /// In Fortran order these lie all over the file. What is near is read
-    /// together, the rest piece by piece.
+    /// In Fortran order rows are scattered over the file: nearby pieces are read
+    /// together, others one by one.
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that aren't there, [`WrongShape`](crate::ErrorKind::WrongShape)
-    /// without axes; those of [`read`](ArrayFile::read).
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do not exist,
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) for 0-d arrays; those of
+    /// [`read`](ArrayFile::read).
     pub fn rows(&self, rows: impl RangeBounds<usize>) -> Result<MappedArrayMut> {
-        let rows = rows_of(self.shape(), &rows);
+        let rows = resolve_rows(self.shape(), &rows);
         self.named(rows.and_then(|rows| {
             let layout = self.rows_layout(rows.len())?;
             let columns = self.columns();
-            let piece = move |column: usize| columns.piece(column, rows.clone());
-            self.copied(layout, (0..columns.count).map(piece))
+            let pieces = (0..columns.count).map(|column| columns.piece(column, rows.clone()));
+            self.copy_pieces(layout, pieces)
         }))
     }
 
-    /// Reads rows in any order into an array in page-aligned memory, of the same
-    /// dtype and memory order. Rows may be asked for several times.
+    /// Reads rows in any order into an array in page-aligned memory, with the same
+    /// dtype and memory order. Rows may be repeated.
     ///
-    /// [`take`](ArrayFile::take) decodes them into a slice.
+    /// To decode them into a slice, use [`take`](ArrayFile::take).
     ///
     /// # Errors
     ///
@@ -231,18 +234,19 @@ impl ArrayFile {
         self.named(self.copy_rows(rows))
     }
 
+    /// As [`select_rows`](ArrayFile::select_rows), without the path in errors.
     pub(crate) fn copy_rows(&self, rows: &[usize]) -> Result<MappedArrayMut> {
         for row in rows {
-            rows_of(self.shape(), &(*row..=*row))?;
+            resolve_rows(self.shape(), &(*row..=*row))?;
         }
         let layout = self.rows_layout(rows.len())?;
         let columns = self.columns();
         let pieces = (0..columns.count)
             .flat_map(|column| rows.iter().map(move |&row| columns.piece(column, row..row + 1)));
-        self.copied(layout, pieces)
+        self.copy_pieces(layout, pieces)
     }
 
-    /// How so many rows lie by themselves.
+    /// The layout of an array of `count` rows.
     fn rows_layout(&self, count: usize) -> Result<Layout> {
         let mut shape = self.shape().to_vec();
         if let Some(first) = shape.first_mut() {
@@ -251,8 +255,8 @@ impl ArrayFile {
         Layout::new(self.dtype().clone(), &shape, self.place.order, 0)
     }
 
-    /// What the rows are parted into by the order: one part in C order, a part
-    /// for each index of the other axes in Fortran order.
+    /// The columns that the rows consist of: one in C order, and one for each index
+    /// of the other axes in Fortran order.
     fn columns(&self) -> Columns {
         let dim = self.shape().first().copied().unwrap_or(1).max(1);
         let row = self.layout().nbytes() / dim;
@@ -266,8 +270,8 @@ impl ArrayFile {
         Columns { count, step: dim * size, size }
     }
 
-    /// Reads pieces one behind the other.
-    fn copied(
+    /// Reads pieces into consecutive memory.
+    fn copy_pieces(
         &self,
         layout: Layout,
         pieces: impl IntoIterator<Item = Piece>,
@@ -285,26 +289,25 @@ impl ArrayFile {
         let mut near = Vec::new();
         let mut out = out;
         for piece in pieces {
-            if !joins(&near, piece) {
-                out = self.read_near(&near, out)?;
+            if !is_near(&near, piece) {
+                out = self.read_together(&near, out)?;
                 near.clear();
             }
             near.push(piece);
         }
-        self.read_near(&near, out).map(drop)
+        self.read_together(&near, out).map(drop)
     }
 
-    /// Reads pieces that are near each other, and returns what of `out` comes
-    /// behind them.
-    fn read_near<'o>(&self, near: &[Piece], out: &'o mut [u8]) -> Result<&'o mut [u8]> {
+    /// Reads nearby pieces into the start of `out`, and returns the rest of it.
+    fn read_together<'o>(&self, near: &[Piece], out: &'o mut [u8]) -> Result<&'o mut [u8]> {
         let (Some(first), Some(last)) = (near.first(), near.last()) else { return Ok(out) };
         if near.len() == 1 {
             let (own, rest) = out.split_at_mut(first.len);
-            self.storage.read_elements(own, self.in_file(first.start))?;
+            self.storage.read_elements(own, self.file_offset(first.start))?;
             return Ok(rest);
         }
         let mut window = vec![0; last.start + last.len - first.start];
-        self.storage.read_elements(&mut window, self.in_file(first.start))?;
+        self.storage.read_elements(&mut window, self.file_offset(first.start))?;
         let mut out = out;
         for piece in near {
             let (own, rest) = out.split_at_mut(piece.len);
@@ -315,17 +318,19 @@ impl ArrayFile {
         Ok(out)
     }
 
-    /// Where in the file a byte of the elements stands.
-    fn in_file(&self, byte: usize) -> u64 {
+    /// The offset in the file of a byte of the elements.
+    fn file_offset(&self, byte: usize) -> u64 {
         self.place.offset.saturating_add(to_u64(byte))
     }
 
+    /// Adds the path to an error.
     pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {
         self.storage.add_path_on_err(result)
     }
 }
 
-/// Rows as they lie in memory: in parts of `step` bytes, `size` of each row.
+/// Rows as contiguous columns: a column has `step` bytes, `size` for each
+/// row.
 #[derive(Clone, Copy)]
 struct Columns {
     count: usize,
@@ -339,15 +344,15 @@ impl Columns {
     }
 }
 
-/// Bytes of elements that are read together.
+/// A contiguous range of the bytes of the elements.
 #[derive(Clone, Copy)]
 struct Piece {
     start: usize,
     len: usize,
 }
 
-/// True when a piece comes so soon behind others that they are read at once.
-fn joins(near: &[Piece], piece: Piece) -> bool {
+/// Whether a piece follows others closely enough to be read together with them.
+fn is_near(near: &[Piece], piece: Piece) -> bool {
     let (Some(first), Some(last)) = (near.first(), near.last()) else { return true };
     let gap = piece.start.checked_sub(last.start + last.len);
     gap.is_some_and(|gap| gap <= GAP) && piece.start + piece.len - first.start <= WINDOW

@@ -102,8 +102,8 @@ impl MappedArrayMut {
         zeros: Zeros,
         done: impl FnMut(usize),
     ) -> Result<()> {
-        let conversion = self.origin.named(self.conversion_of(from, casting))?;
-        self.origin.named(self.data.check_writable())?;
+        let conversion = self.origin.add_path_on_err(self.conversion_of(from, casting))?;
+        self.origin.add_path_on_err(self.data.check_writable())?;
         // Everything is read if the holes are not known.
         let stored = match zeros {
             Zeros::LeftOut if conversion.keeps_zeros(from.dtype()) => from.stored_ranges().ok(),
@@ -275,7 +275,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
     /// Converts elements in the buffer, which is to be put back after use.
     fn convert(&mut self, from: &DynView<'_>) -> Result<Vec<u8>> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        self.from.origin.named(self.conversion.convert(from, &mut buffer))?;
+        self.from.origin.add_path_on_err(self.conversion.convert(from, &mut buffer))?;
         Ok(buffer)
     }
 
@@ -298,7 +298,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
             Zeros::Written => self.to.data.write(at, bytes),
             Zeros::LeftOut => self.put_pages(at, bytes),
         };
-        self.to.origin.named(written)
+        self.to.origin.add_path_on_err(written)
     }
 
     /// Writes the pages that are not all zeros.

@@ -13,8 +13,8 @@ use crate::source::map::MapMut;
 use crate::source::mode::Mode;
 use crate::source::{Source, file, platform};
 
-/// How to create an array. Setters take the options and return them. The byte
-/// order is the dtype's: see [`DType::with_byte_order`].
+/// Options for creating an array. Setters take the options and return them. The
+/// byte order is that of the dtype: see [`DType::with_byte_order`].
 ///
 /// # Examples
 ///
@@ -31,52 +31,51 @@ pub struct CreateOptions {
     overwrite: bool,
     sparse: bool,
     page_aligned: bool,
-    /// Where the elements of raw binary start; `None` for a `.npy`.
+    /// The offset of the elements of raw binary; `None` for a `.npy`.
     raw: Option<u64>,
 }
 
-/// Where page-aligned elements start, or at a multiple of it.
+/// Page-aligned elements start at a multiple of this.
 const PAGE: usize = 4096;
 
-/// Where NumPy's elements start, or at a multiple of it.
+/// In files written by NumPy, elements start at a multiple of this.
 const LINE: usize = 64;
 
 impl CreateOptions {
-    /// The defaults: C order, the first version that holds the header, and no
-    /// file replaced.
+    /// Returns the defaults: C order, the lowest version that can encode the
+    /// header, and no overwriting.
     pub fn new() -> CreateOptions {
         CreateOptions::default()
     }
 
-    /// Which axis varies fastest.
+    /// Sets which axis varies fastest.
     pub fn order(self, order: Order) -> CreateOptions {
         CreateOptions { order, ..self }
     }
 
-    /// The version of the format; never exchanged for another.
+    /// Sets the version of the format, which is then used or creation fails.
     pub fn version(self, version: Version) -> CreateOptions {
         CreateOptions { version: Some(version), ..self }
     }
 
-    /// Reserves no space: a file of zeros takes none on the disk until it is
-    /// written to, and a full disk is a fault at a store instead of an error
-    /// at creation. [`write_elements`](MappedArray::write_elements) tells it
-    /// as an error there too.
+    /// Reserves no space on the disk until elements are written. If the disk is
+    /// full, a store then causes a signal instead of an error at creation;
+    /// [`write_elements`](MappedArray::write_elements) still returns an error.
     pub fn sparse(self, sparse: bool) -> CreateOptions {
         CreateOptions { sparse, ..self }
     }
 
-    /// Pads the header so that the elements start at byte 4096 (at a multiple
-    /// of that if the header is longer) instead of 128 or another multiple of
-    /// 64. Rows whose length divides a page's then lie in one page, not in
-    /// two. NumPy reads such files as any other.
+    /// Pads the header so that the elements start at byte 4096 (or a multiple, if
+    /// the header is longer) instead of 128 or another multiple of 64. Rows whose
+    /// length divides the page size are then in one page instead of two. NumPy
+    /// reads such files normally.
     pub fn page_aligned(self, page_aligned: bool) -> CreateOptions {
         CreateOptions { page_aligned, ..self }
     }
 
-    /// Writes no header: raw binary, whose elements start at byte `offset`, as
-    /// `numpy.memmap` with mode `w+` makes it. Version and alignment are then
-    /// not used.
+    /// Writes raw binary without a header, with elements that start at byte
+    /// `offset`, as `numpy.memmap` does in mode `w+`. Version and alignment are
+    /// then ignored.
     ///
     /// # Examples
     ///
@@ -97,16 +96,16 @@ impl CreateOptions {
         CreateOptions { raw: Some(offset), ..self }
     }
 
-    /// Lets the new file take the place of one that exists. That one isn't
-    /// touched: who has it mapped or open keeps it. On Windows it is then an
-    /// error, and nothing is replaced.
+    /// Allows the new file to replace an existing one. The old file is not
+    /// changed: processes that have it mapped or open keep it. On Windows, creation
+    /// fails in that case, and nothing is replaced.
     pub fn overwrite(self, overwrite: bool) -> CreateOptions {
         CreateOptions { overwrite, ..self }
     }
 
-    /// Makes an empty file, open for reading and writing, one of zeros. Use
-    /// this when you name the file yourself, or leave it unnamed; open it
-    /// afterwards as any other. On an error the file is incomplete.
+    /// Initializes an empty file, which must be open for reading and writing, as an
+    /// array of zeros. Use this when you name the file yourself, or leave it
+    /// unnamed, and open it afterwards. On an error the file is incomplete.
     ///
     /// # Errors
     ///
@@ -135,7 +134,7 @@ impl CreateOptions {
 }
 
 impl CreateOptions {
-    /// Creates a file and opens it with the source that `map` makes of it.
+    /// Creates a file, and opens the source that `map` returns for it.
     pub(super) fn create(
         &self,
         path: &Path,
@@ -158,14 +157,14 @@ impl CreateOptions {
         })
     }
 
-    /// A new file of any kind, all arguments checked.
+    /// Checks the arguments and plans a new file, with or without a header.
     fn plan_file(&self, dtype: &DType, shape: &[usize]) -> Result<Plan> {
         let Some(offset) = self.raw else { return self.plan(dtype, shape).map(|(_, plan)| plan) };
         let raw = RawSpec::new(dtype.clone()).shape(shape).order(self.order).offset(offset);
         Ok(Plan { head: Vec::new(), place: raw.place(0, 0)?, sparse: self.sparse })
     }
 
-    /// A new `.npy`, all arguments checked.
+    /// Checks the arguments and plans a new `.npy` file.
     pub(crate) fn plan(&self, dtype: &DType, shape: &[usize]) -> Result<(Header, Plan)> {
         let mut header = Header::new(dtype.clone(), shape, self.order)?;
         let align = if self.page_aligned { PAGE } else { LINE };
@@ -176,23 +175,23 @@ impl CreateOptions {
         Ok((header, Plan { head: encoded.bytes, place, sparse: self.sparse }))
     }
 
-    /// Whether the last axis is the slowest, and so the growing one.
+    /// Whether rows are appended along the last axis.
     pub(crate) fn is_fortran(&self) -> bool {
         self.order == Order::F
     }
 
-    /// Whether there is to be no header.
+    /// Whether the file has no header.
     pub(crate) fn is_raw(&self) -> bool {
         self.raw.is_some()
     }
 
-    /// Begins to put a new file in the place of what is at `path`.
+    /// Starts a new file that is given the name `path` when it is finished.
     pub(crate) fn begin(&self, path: &Path) -> Result<AtomicFile> {
         AtomicFile::new(path, self.overwrite)
     }
 }
 
-/// What a new file will hold.
+/// The contents of a new file.
 pub(crate) struct Plan {
     /// The bytes of the header.
     pub(crate) head: Vec<u8>,
@@ -201,15 +200,15 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Makes a header and zeros of an empty file.
+    /// Writes the header and zeros to an empty file.
     pub(crate) fn write(&self, file: &File) -> Result<()> {
         let end = self.place.end().ok_or_else(|| self.place.too_large())?;
         file::write_at(file, &self.head, 0).map_err(SystemError::io("write the header"))?;
-        let done = if self.sparse { file.set_len(end) } else { file::reserve(file, end) };
-        done.map_err(SystemError::io("reserve space"))
+        let result = if self.sparse { file.set_len(end) } else { file::reserve(file, end) };
+        result.map_err(SystemError::io("reserve space"))
     }
 
-    /// Maps the elements of a file that was made, which has or gets this path.
+    /// Maps the elements of the file, which has or will have this path.
     fn open(self, source: Source<MapMut>, path: &Path) -> Result<MappedArrayMut> {
         let source = source.with_path(path);
         let data = source.obtain(self.place.offset, self.place.layout.nbytes())?;

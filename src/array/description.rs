@@ -1,4 +1,4 @@
-//! What another process needs to open the same array.
+//! Descriptions of arrays, for other processes that open them.
 
 use std::path::{self, PathBuf};
 
@@ -8,13 +8,14 @@ use crate::error::{RequestError, Result, SystemError};
 use crate::layout::Order;
 use crate::source::mode::Mode;
 
-/// What another process, or this one later, needs to open an array of a file
-/// again: joblib's way to hand a `numpy.memmap` to its workers.
+/// A description of an array in a file, with which another process can open it
+/// too, as joblib passes a `numpy.memmap` to its workers; made by
+/// [`MappedArray::description`].
 ///
-/// It is made by [`MappedArray::description`], names the file by its absolute
-/// path, and needs no header. With the feature `serde` it can be sent as any
-/// format; what is received is checked when it is opened. What was stored
-/// copy-on-write is not in the file, and so not in the array that is opened.
+/// It contains the absolute path of the file, and opening it reads no header. With
+/// the feature `serde` it can be serialized; a description received is checked when
+/// it is opened. Copy-on-write changes are not in the file, and so not in the array
+/// that is opened.
 ///
 /// # Examples
 ///
@@ -39,36 +40,36 @@ pub struct Description {
     pub path: PathBuf,
     /// Bytes before the first element.
     pub offset: u64,
-    /// What each element is.
+    /// The dtype of the elements.
     pub dtype: DType,
     /// The length of each axis.
     pub shape: Vec<usize>,
     /// Which axis varies fastest.
     pub order: Order,
-    /// How it is mapped: `r`, `r+` or `c`. Arrays that were created are opened
-    /// again as `r+`.
+    /// The mode to map the file in: `r`, `r+` or `c`. For arrays that were created
+    /// it is `r+`.
     pub mode: Mode,
 }
 
 impl Description {
-    /// The options that open the array: as raw binary, because all that a
-    /// header says is known. A file that has become too short is an error in
-    /// every mode.
+    /// Returns the options that open the array: as raw binary, because the
+    /// description has all information of a header. If the file has become too
+    /// short, opening fails in every mode.
     pub fn options(&self) -> OpenOptions {
         let dtype = self.dtype.clone();
         let raw = RawSpec::new(dtype).shape(&self.shape).order(self.order).offset(self.offset);
-        OpenOptions::new().raw(raw.fixed())
+        OpenOptions::new().raw(raw.without_growth())
     }
 }
 
 impl<D> MappedArray<D> {
-    /// What another process needs to open the same array.
+    /// Describes the array, so that another process can open it.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it is in memory, or of a file that wasn't
-    /// opened by path; [`Io`](crate::ErrorKind::Io) when the working directory is gone,
-    /// from which a relative path starts.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array is in memory,
+    /// or its file was not opened by path; [`Io`](crate::ErrorKind::Io) when the
+    /// path is relative and the working directory no longer exists.
     pub fn description(&self) -> Result<Description> {
         let MappedArray { place, origin, .. } = self;
         let (Some(path), Some(mode)) = (&origin.path, origin.mode) else {
@@ -77,7 +78,7 @@ impl<D> MappedArray<D> {
         let mode = if mode == Mode::Create { Mode::ReadWrite } else { mode };
         let path = path::absolute(path).map_err(SystemError::io("find the absolute path"));
         Ok(Description {
-            path: origin.named(path)?,
+            path: origin.add_path_on_err(path)?,
             offset: place.offset,
             dtype: self.dtype().clone(),
             shape: self.shape().to_vec(),

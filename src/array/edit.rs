@@ -1,10 +1,10 @@
-//! Writes to the file instead of the map, and waits for the disk.
+//! Writes to the file instead of the map, and flushes.
 
 use std::ops::Range;
 
 use ndarray::SliceInfoElem;
 
-use super::advise::bytes_of;
+use super::advise::row_bytes;
 use super::{MappedArray, Place};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
@@ -18,48 +18,46 @@ use crate::source::mode::Mode;
 use crate::source::pages::sealed::Pages as _;
 use crate::view::DynView;
 
-/// What is written at once, in bytes.
+/// The size of a write, in bytes.
 const BLOCK: usize = 1 << 20;
 
-/// # What is on the disk when
+/// # Durability
 ///
-/// | after | the process may die | the machine may die |
+/// | after | if the process dies | if the machine dies |
 /// |---|---|---|
-/// | a store through a view or slice | nothing is lost | anything since the last flush may be lost, in pages: one value that crosses a page's edge may be half old, half new |
-/// | [`write_elements`](MappedArray::write_elements) | nothing is lost; dying during it, the values before some byte are written | as above |
-/// | [`flush_async`](MappedArray::flush_async) | nothing is lost | as above, but less and less |
-/// | [`flush_rows`](MappedArray::flush_rows) | nothing is lost | those rows stay |
-/// | [`flush`](MappedArray::flush), [`close`](MappedArray::close) | nothing is lost | all stays, the name of a new file too |
-/// | drop | nothing is lost | as after a store; failures to write are lost |
+/// | a store through a view or slice | nothing is lost | any page stored to since the last flush may be lost, so a value that crosses a page boundary may be half old, half new |
+/// | [`write_elements`](MappedArray::write_elements) | nothing is lost; during the call, the bytes up to some position are written | as above |
+/// | [`flush_async`](MappedArray::flush_async) | nothing is lost | as above, but the system has begun to write |
+/// | [`flush_rows`](MappedArray::flush_rows) | nothing is lost | those rows are kept |
+/// | [`flush`](MappedArray::flush), [`close`](MappedArray::close) | nothing is lost | everything is kept, including the name of a new file |
+/// | drop | nothing is lost | as after a store; write errors are not reported |
 ///
-/// A store of one aligned number is never seen in part by another process,
-/// if it is no longer than a pointer; a longer value can be, while it is being
-/// stored. The header is never
-/// touched by these, so shape and elements always fit each other.
+/// Another process never sees part of a store of one aligned number that is at most
+/// as long as a pointer; it can see part of a longer value. None of these touch the
+/// header, so shape and elements always match.
 impl MappedArray<MapMut> {
-    /// Writes values to the file, from the element `at` on, in the order of
-    /// the file; missing axes of `at` are 0, so `&[5]` is the start of row 5 in
-    /// C order.
+    /// Writes values to the file in file order, starting at the element `at`.
+    /// Missing axes of `at` are 0, so in C order `&[5]` is the start of row 5.
     ///
-    /// The array, and every other map of the file, shows them at once. To
-    /// scatter many small edits over a large file this is faster than to store
-    /// them: the system notes what was written byte by byte, not page by page.
-    /// So it is to fill a new file, 1 MiB or more at a time. A full disk is an
-    /// error where a store would be a fault.
+    /// The values are visible immediately in the array and in all other maps of
+    /// the file. For many small edits scattered over a large file, this is faster
+    /// than storing them, because the system then writes back only those bytes
+    /// instead of whole pages. It is also faster for filling a new file, 1 MiB or
+    /// more at a time. A full disk is an error, where a store would cause a
+    /// signal.
     ///
     /// # Errors
     ///
     /// Before anything is written:
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for arrays in memory
-    /// and copy-on-write, [`InvalidInput`](crate::ErrorKind::InvalidInput) for
-    /// a file that was opened with `O_APPEND`,
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements are no
-    /// `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `at` is
-    /// outside, [`WrongShape`](crate::ErrorKind::WrongShape) when there are
-    /// more values than elements from there on,
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when one of the first
-    /// MiB doesn't fit the dtype. After that
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for later ones, and
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for arrays that are in
+    /// memory or copy-on-write, or whose file was opened with `O_APPEND`;
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements cannot be
+    /// written as `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `at` is
+    /// out of range, [`WrongShape`](crate::ErrorKind::WrongShape) when there are
+    /// more values than elements from `at` to the end,
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a value in the first
+    /// MiB does not fit the dtype. After that
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for later values, and
     /// [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
@@ -79,8 +77,8 @@ impl MappedArray<MapMut> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_elements<T: Element>(&mut self, at: &[usize], values: &[T]) -> Result<()> {
-        self.origin.named(self.data.check_writable())?;
-        let start = self.origin.named(self.place(at, values.len()))?;
+        self.origin.add_path_on_err(self.data.check_writable())?;
+        let start = self.origin.add_path_on_err(self.start_of(at, values.len()))?;
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
         let size = layout.dtype().itemsize();
         let written = T::codec(layout.dtype()).and_then(|codec| {
@@ -89,50 +87,40 @@ impl MappedArray<MapMut> {
                 None => encode(values, &codec, size, |at, block| data.write(start + at, block)),
             }
         });
-        origin.named(written)
+        origin.add_path_on_err(written)
     }
 
     /// Writes a value to every element of the file, 1 MiB at a time, as
-    /// [`write_elements`](MappedArray::write_elements): for new files faster
-    /// than [`ViewMut::fill`](crate::ViewMut::fill).
+    /// [`write_elements`](MappedArray::write_elements). For new files this is
+    /// faster than [`ViewMut::fill`](crate::ViewMut::fill).
     ///
     /// # Errors
     ///
     /// As [`write_elements`](MappedArray::write_elements).
     pub fn write_fill<T: Element>(&mut self, value: &T) -> Result<()> {
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
-        let (size, nbytes) = (layout.dtype().itemsize(), layout.nbytes());
-        let mut fill = || {
-            data.check_writable()?;
-            let block = repeated(value, &T::codec(layout.dtype())?, size, nbytes)?;
-            let mut written = 0;
-            while written < nbytes {
-                let count = block.len().min(nbytes - written);
-                data.write(layout.offset() + written, block.get(..count).invariant(IN_BUFFER))?;
-                written += count;
-            }
-            Ok(())
-        };
-        origin.named(fill())
+        origin.add_path_on_err(fill(data, layout, value))
     }
 
     /// Writes a value to the elements that `slice` selects, or to a field of
-    /// them, such as `"x"` or `"pos.z"`, and returns how many there are.
+    /// them, such as `"x"` or `"pos.z"`, and returns the number of elements.
     ///
-    /// Only their bytes are written, and in a sparse file only what is written
-    /// takes space: a full disk is an error, where a store through
-    /// [`view_mut`](MappedArray::view_mut) would end the process with a
-    /// signal. Thousands of elements apart from each other in a file that has
-    /// its space are stored, which is faster.
+    /// Only their bytes are written, so in a sparse file only these take space. A
+    /// full disk is an error, where a store through
+    /// [`view_mut`](MappedArray::view_mut) would terminate the process with a
+    /// signal. Thousands of scattered elements in a file that is not sparse are
+    /// stored through the map, which is faster.
     ///
     /// # Errors
     ///
-    /// Before anything is written: [`InvalidInput`](crate::ErrorKind::InvalidInput) and
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) as [`write_elements`](MappedArray::write_elements),
-    /// those of [`View::try_slice`](crate::View::try_slice) and
-    /// [`View::field`](crate::View::field), [`WrongDType`](crate::ErrorKind::WrongDType),
-    /// [`InvalidValue`](crate::ErrorKind::InvalidValue). After that [`Io`](crate::ErrorKind::Io), as when the disk is
-    /// full; elements before that have the value.
+    /// Before anything is written: [`InvalidInput`](crate::ErrorKind::InvalidInput)
+    /// as [`write_elements`](MappedArray::write_elements), those of
+    /// [`View::try_slice`](crate::View::try_slice) and
+    /// [`View::field`](crate::View::field),
+    /// [`WrongDType`](crate::ErrorKind::WrongDType),
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue). After that
+    /// [`Io`](crate::ErrorKind::Io), such as a full disk; some elements then
+    /// have the value.
     ///
     /// # Examples
     ///
@@ -155,65 +143,63 @@ impl MappedArray<MapMut> {
         value: &T,
     ) -> Result<usize> {
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
-        origin.named(fill_slice(data, layout, slice.as_ref(), field, value))
+        origin.add_path_on_err(fill_slice(data, layout, slice.as_ref(), field, value))
     }
 
-    /// Waits until what was stored is on the disk, of the whole array and the
-    /// header; after [`create`](MappedArray::create) the file's name too.
-    /// There is nothing to do for memory that is not shared with a file.
+    /// Waits until the whole array and its header are on the disk; after
+    /// [`create`](MappedArray::create), the file's name too. Does nothing for
+    /// memory that is not shared with a file.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io) when the disk refuses;
-    /// [`Io`](crate::ErrorKind::Io) when it is the directory that can't be
+    /// [`Io`](crate::ErrorKind::Io) when the file or its directory cannot be
     /// written.
     pub fn flush(&self) -> Result<()> {
-        self.origin.named(self.data.flush())?;
+        self.origin.add_path_on_err(self.data.flush())?;
         match self.path() {
             Some(path) if self.mode() == Some(Mode::Create) => {
-                let done = atomic::sync_directory(path).map_err(SystemError::io("sync"));
-                self.origin.named(done)
+                let synced = atomic::sync_directory(path).map_err(SystemError::io("sync"));
+                self.origin.add_path_on_err(synced)
             }
             _ => Ok(()),
         }
     }
 
-    /// Waits until what was stored in rows of the first axis is on the disk,
-    /// and what shares a page with them. In Fortran order, where rows lie
-    /// everywhere, that is the whole array.
+    /// Waits until the pages of some rows of the first axis are on the disk. In
+    /// Fortran order, where rows are scattered, these are all pages of the array.
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when there are no such
-    /// rows; [`Io`](crate::ErrorKind::Io) when the disk refuses.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the rows do not exist;
+    /// [`Io`](crate::ErrorKind::Io) when they cannot be written.
     pub fn flush_rows(&self, rows: Range<usize>) -> Result<()> {
         let count = self.shape().first().copied().unwrap_or(1);
         if rows.start > rows.end || rows.end > count {
-            let (asked, shape) =
-                (format!("range {}..{}", rows.start, rows.end), tuple(self.shape()));
-            return self.origin.named(Err(ShapeError::Index { axis: 0, asked, shape }.into()));
+            let asked = format!("range {}..{}", rows.start, rows.end);
+            let shape = tuple(self.shape());
+            return self
+                .origin
+                .add_path_on_err(Err(ShapeError::Index { axis: 0, asked, shape }.into()));
         }
         if self.ndim() == 0 || !self.place.layout.is_c_contiguous() {
-            return self.origin.named(self.data.flush());
+            return self.origin.add_path_on_err(self.data.flush());
         }
-        let range = bytes_of(&self.place.layout, &rows);
-        self.origin.named(range.and_then(|range| self.data.flush_range(range)))
+        let range = row_bytes(&self.place.layout, &rows);
+        self.origin.add_path_on_err(range.and_then(|range| self.data.flush_range(range)))
     }
 
-    /// Has the system begin to write what was stored to the disk, and does
-    /// not wait for it.
+    /// Starts writing the array to the disk, without waiting.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io) when the system refuses.
+    /// [`Io`](crate::ErrorKind::Io).
     pub fn flush_async(&self) -> Result<()> {
-        self.origin.named(self.data.flush_async())
+        self.origin.add_path_on_err(self.data.flush_async())
     }
 
-    /// Flushes as [`flush`](MappedArray::flush) and unmaps, and returns what
-    /// the system said; it is unmapped whatever that is. Dropping unmaps
-    /// without waiting for the disk: what was stored survives the process, and
-    /// failures to write are lost.
+    /// Flushes as [`flush`](MappedArray::flush), then unmaps, even if flushing
+    /// failed. Dropping the array unmaps it without waiting for the disk: stores
+    /// survive the process, but write errors are not reported.
     ///
     /// # Errors
     ///
@@ -221,18 +207,18 @@ impl MappedArray<MapMut> {
     pub fn close(self) -> Result<()> {
         let flushed = self.flush();
         let MappedArray { data, origin, .. } = self;
-        flushed.and(origin.named(data.close()))
+        flushed.and(origin.add_path_on_err(data.close()))
     }
 
-    /// Where in the map the element `at` is, `count` elements from there on
-    /// being there.
-    fn place(&self, at: &[usize], count: usize) -> Result<usize> {
+    /// The offset in the map of the element `at`, which at least `count` elements
+    /// must follow, including itself.
+    fn start_of(&self, at: &[usize], count: usize) -> Result<usize> {
         let shape = self.shape();
         let mut index = at.to_vec();
         index.resize(shape.len().max(at.len()), 0);
         let start = self.place.layout.geometry().offset_of(&index);
         let size = self.dtype().itemsize();
-        // An empty array has a start too, for no values.
+        // Writing no values at the start of an empty array is allowed.
         let start =
             start.or_else(|| (self.is_empty() && index.iter().all(|&i| i == 0)).then_some(0));
         let Some(start) = start else {
@@ -248,12 +234,13 @@ impl MappedArray<MapMut> {
     }
 }
 
-/// Encodes values and hands their bytes out, a block at a time.
+/// Encodes values one block at a time, and calls `write` with the offset and
+/// bytes of each block.
 fn encode<T: Element>(
     values: &[T],
     codec: &T::Codec,
     size: usize,
-    mut done: impl FnMut(usize, &[u8]) -> Result<()>,
+    mut write: impl FnMut(usize, &[u8]) -> Result<()>,
 ) -> Result<()> {
     if size == 0 {
         return values.iter().try_for_each(|value| value.encode(codec, &mut []));
@@ -261,20 +248,34 @@ fn encode<T: Element>(
     let mut block = Vec::new();
     let mut at = 0;
     for values in values.chunks((BLOCK / size).max(1)) {
-        // Padding that no field is written to becomes zero.
+        // Padding becomes zeros.
         block.clear();
         block.resize(values.len() * size, 0);
         for (bytes, value) in block.chunks_exact_mut(size).zip(values) {
             value.encode(codec, bytes)?;
         }
-        done(at, &block)?;
+        write(at, &block)?;
         at += block.len();
     }
     Ok(())
 }
 
-/// With more writes than this, stores are faster.
-const MOST_WRITES: usize = 4096;
+/// Stores through the map are faster than more writes than this.
+const MAX_WRITES: usize = 4096;
+
+/// See [`MappedArray::write_fill`].
+fn fill<T: Element>(data: &mut MapMut, layout: &Layout, value: &T) -> Result<()> {
+    data.check_writable()?;
+    let (size, nbytes) = (layout.dtype().itemsize(), layout.nbytes());
+    let block = repeat_value(value, &T::codec(layout.dtype())?, size, nbytes)?;
+    let mut written = 0;
+    while written < nbytes {
+        let count = block.len().min(nbytes - written);
+        data.write(layout.offset() + written, block.get(..count).invariant(IN_BUFFER))?;
+        written += count;
+    }
+    Ok(())
+}
 
 /// See [`MappedArray::write_fill_slice`].
 fn fill_slice<T: Element>(
@@ -296,7 +297,7 @@ fn fill_slice<T: Element>(
         return Ok(count);
     }
     let ranges = selected.byte_ranges(BLOCK);
-    if ranges.size_hint().0 > MOST_WRITES && !data.is_sparse()? {
+    if ranges.size_hint().0 > MAX_WRITES && !data.is_sparse()? {
         let bytes = data.as_mut();
         for range in ranges {
             fill.encode(bytes.get_mut(range).invariant(IN_BYTES))?;
@@ -306,7 +307,7 @@ fn fill_slice<T: Element>(
     let mut block = Vec::new();
     for range in ranges {
         block.resize(range.len(), 0);
-        if !fill.is_whole {
+        if !fill.writes_all_bytes {
             data.read(range.start, &mut block)?;
         }
         fill.encode(&mut block)?;
@@ -315,14 +316,14 @@ fn fill_slice<T: Element>(
     Ok(count)
 }
 
-/// A value to be written to many elements.
+/// A value to write to many elements.
 struct FillValue<'v, T: Element> {
     value: &'v T,
     codec: T::Codec,
     size: usize,
-    /// Whether the value determines every byte of an element, rather than
-    /// leave padding or other fields alone.
-    is_whole: bool,
+    /// Whether encoding the value writes every byte of an element, with no padding
+    /// or other fields left unchanged.
+    writes_all_bytes: bool,
 }
 
 impl<'v, T: Element> FillValue<'v, T> {
@@ -330,10 +331,10 @@ impl<'v, T: Element> FillValue<'v, T> {
         let (mut zeros, mut ones) = (vec![0; size], vec![0xff; size]);
         value.encode(&codec, &mut zeros)?;
         value.encode(&codec, &mut ones)?;
-        Ok(FillValue { value, codec, size, is_whole: zeros == ones })
+        Ok(FillValue { value, codec, size, writes_all_bytes: zeros == ones })
     }
 
-    /// Encodes the value into each element of some bytes.
+    /// Encodes the value into each element of `bytes`.
     fn encode(&self, bytes: &mut [u8]) -> Result<()> {
         bytes
             .chunks_exact_mut(self.size)
@@ -341,8 +342,8 @@ impl<'v, T: Element> FillValue<'v, T> {
     }
 }
 
-/// A block of one value, over and over; `nbytes` at most.
-fn repeated<T: Element>(
+/// A block of repetitions of one value, at most `nbytes` long.
+fn repeat_value<T: Element>(
     value: &T,
     codec: &T::Codec,
     size: usize,

@@ -1,4 +1,4 @@
-//! Which bytes of a sparse file are stored.
+//! The stored bytes of sparse files.
 
 use std::fs::File;
 use std::ops::Range;
@@ -14,19 +14,19 @@ use crate::source::platform;
 const SHORTEST: u64 = 64 << 10;
 
 impl<D: Mapping> MappedArray<D> {
-    /// Returns the bytes of the elements that the file stores, as ranges that
-    /// count from the first element. The others are holes of a sparse file,
-    /// which read as zeros and take no space.
+    /// Returns the bytes of the elements that the file stores, as ranges relative to
+    /// the first element. The others are holes of a sparse file, which read as
+    /// zeros and take no space.
     ///
     /// Holes shorter than 64 KiB are not reported. Where the system does not
     /// report holes, and for arrays that are not in a file, there is one range
-    /// of all bytes. Whatever is stored later may fill holes.
+    /// of all bytes. Later writes may fill holes.
     ///
     /// # Errors
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array was not
-    /// opened by path, [`Changed`](crate::ErrorKind::Changed) when that leads to
-    /// another file now; [`Io`](crate::ErrorKind::Io).
+    /// opened by path, [`Changed`](crate::ErrorKind::Changed) when the path now
+    /// refers to another file; [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
     ///
@@ -51,12 +51,16 @@ impl<D: Mapping> MappedArray<D> {
         if len == 0 || self.mode().is_none() {
             return Ok(if len == 0 { Vec::new() } else { std::iter::once(0..len).collect() });
         }
-        let (file, _) = self.reopened()?;
-        let start = self.in_file(self.place.layout.offset());
+        let (file, _) = self.reopen()?;
+        let start = self.file_offset(self.place.layout.offset());
         let end = start.saturating_add(to_u64(len));
         let ranges = ranges(&file, start..end).map_err(SystemError::io("find its holes"))?;
-        let own = |at: u64| usize::try_from(at - start).unwrap_or(len);
-        Ok(ranges.into_iter().map(|range| own(range.start)..own(range.end)).collect())
+        let relative = ranges.into_iter().map(|range| {
+            let [first, end] =
+                [range.start, range.end].map(|at| usize::try_from(at - start).unwrap_or(len));
+            first..end
+        });
+        Ok(relative.collect())
     }
 }
 

@@ -1,5 +1,5 @@
-//! Arrays of files that are mapped by their path, in one call: all functions of
-//! arrays that ask for the promise of [`Source`].
+//! Maps arrays by path in one call. These are all the functions of arrays that
+//! require the promise of [`Source`].
 #![allow(unsafe_code)]
 
 use std::path::Path;
@@ -22,14 +22,14 @@ impl MappedArray<Map> {
     /// As [`from_source`](MappedArray::from_source), and
     /// [`Unsupported`](crate::ErrorKind::Unsupported).
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<MappedArray> {
-        // SAFETY: the source goes into the array, so the promise that the
-        // caller made for the array is for all that is obtained from it.
+        // SAFETY: the array consumes the source, so the promise that the caller
+        // made covers everything obtained from the source.
         MappedArray::from_source(unsafe { Source::map(path) }?)
     }
 }
 
 impl MappedArray<MapMut> {
-    /// Opens a `.npy` file read-write: what is stored goes to the file.
+    /// Opens a `.npy` file read-write: stores go to the file.
     ///
     /// # Safety
     ///
@@ -39,11 +39,11 @@ impl MappedArray<MapMut> {
     ///
     /// As [`open`](MappedArray::open).
     pub unsafe fn open_mut(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
-        // SAFETY: the source goes into the array, as in `open`.
+        // SAFETY: the array consumes the source, as in `open`.
         MappedArray::from_source(unsafe { Source::map_mut(path) }?)
     }
 
-    /// Opens a `.npy` file copy-on-write: what is stored stays in memory. See
+    /// Opens a `.npy` file copy-on-write: stores stay in memory. See
     /// [`Source::into_copy_on_write`].
     ///
     /// # Safety
@@ -54,19 +54,18 @@ impl MappedArray<MapMut> {
     ///
     /// As [`open`](MappedArray::open).
     pub unsafe fn open_copy_on_write(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
-        // SAFETY: the source goes into the array, as in `open`.
+        // SAFETY: the array consumes the source, as in `open`.
         MappedArray::from_source(unsafe { Source::map(path) }?.into_copy_on_write())
     }
 
     /// Creates a `.npy` file of zeros and opens it read-write: NumPy's
     /// `open_memmap` with mode `w+`.
     ///
-    /// The file is made under another name in the same directory, with all its
-    /// space reserved unless [`sparse`](CreateOptions::sparse) is set, and
-    /// renamed when it is whole; on an error nothing is left behind, and nothing
-    /// of a file that was there is lost. Permissions, and the owner where that
-    /// is allowed, are those of the file it replaces. With
-    /// [`CreateOptions::raw`] it has no header.
+    /// The file is created under another name in the same directory, with all its
+    /// space reserved unless [`sparse`](CreateOptions::sparse) is set, and renamed
+    /// when it is complete. On an error no file is left, and an existing file is
+    /// not changed. The file gets the permissions, and where allowed the owner, of
+    /// the file it replaces. With [`CreateOptions::raw`] it has no header.
     ///
     /// # Safety
     ///
@@ -75,9 +74,10 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// Before anything is made: those of [`Header::new`](crate::Header::new) and
-    /// [`Header::encode`](crate::Header::encode), and [`AlreadyExists`](crate::ErrorKind::AlreadyExists). After that
-    /// [`Io`](crate::ErrorKind::Io), as when the disk is full, and [`Io`](crate::ErrorKind::Io).
+    /// Before a file is created: those of [`Header::new`](crate::Header::new) and
+    /// [`Header::encode`](crate::Header::encode), and
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists). After that
+    /// [`Io`](crate::ErrorKind::Io), for example when the disk is full.
     ///
     /// # Examples
     ///
@@ -100,10 +100,9 @@ impl MappedArray<MapMut> {
         shape: &[usize],
         options: &CreateOptions,
     ) -> Result<MappedArrayMut> {
-        // SAFETY: the source goes into the array, as in `open`. The caller made
-        // the promise for the file under its final name; until it has that,
-        // nobody knows it.
-        let map = |file| unsafe { Source::map_mut_file(file) };
-        options.create(path.as_ref(), dtype, shape, map)
+        // SAFETY: the array consumes the source, as in `open`. The caller made the
+        // promise for the file under its final name; until the file has that name,
+        // no other process knows of it.
+        options.create(path.as_ref(), dtype, shape, |file| unsafe { Source::map_mut_file(file) })
     }
 }

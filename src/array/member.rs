@@ -7,7 +7,7 @@ use crate::error::invariant::{Invariant, READ, to_usize_saturating};
 use crate::error::{HeaderError, Result, SystemError};
 use crate::npy::{Header, HeaderText, MAGIC, fill};
 
-/// What a member of an archive contains.
+/// The contents of a member of an archive.
 pub(crate) enum MemberContent {
     /// A `.npy`, whose place counts from the start of the member.
     Array(Place),

@@ -1,4 +1,4 @@
-//! One array: where its elements lie, and the bytes they lie in.
+//! One array: its layout, and the bytes of its elements.
 
 mod advise;
 mod array_file;
@@ -46,11 +46,11 @@ pub use raw::RawSpec;
 pub(crate) use stream::read_elements;
 pub use walk::{Walk, WalkEntry};
 
-/// One array, used where it lies: in a mapped file, or in any other bytes.
+/// One array, used in place: in a mapped file, or in any other bytes.
 ///
-/// `D` is what holds the bytes: [`Map`] for read-only maps, [`MapMut`] for
-/// writable ones ([`MappedArrayMut`]), or anything that is `AsRef<[u8]>`. What
-/// a `D` hands out is not trusted: each access checks its length.
+/// `D` is the type that holds the bytes: [`Map`] for read-only maps, [`MapMut`]
+/// for writable ones ([`MappedArrayMut`]), or anything that implements
+/// `AsRef<[u8]>`. Its length is not trusted: it is checked at each access.
 ///
 /// # Opening
 ///
@@ -63,17 +63,17 @@ pub use walk::{Walk, WalkEntry};
 /// | a copy in memory, no `unsafe` | `numpy.load` | [`read`](MappedArray::read) |
 /// | from an open file, memory, a file that never changes, … | | [`from_source`](MappedArray::from_source) with a [`Source`] |
 /// | raw binary, or a `.npy` inside a file | `memmap` | [`OpenOptions`] |
-/// | mode known at run time | | [`OpenOptions::open_mode`] |
-/// | to add rows, no `unsafe` | | [`Appender`](crate::Appender) |
+/// | in a mode known only at run time | | [`OpenOptions::open_mode`] |
+/// | to append rows, no `unsafe` | | [`Appender`](crate::Appender) |
 /// | from a stream | | [`OpenOptions::read_from`] |
 /// | a copy as an ndarray array | `numpy.load` | [`read_npy`](crate::read_npy) |
-/// | rows as they are asked for, no `unsafe` | | [`ArrayFile`] |
-/// | bytes that are there already | | [`from_bytes`](MappedArray::from_bytes) |
+/// | rows read on request, no `unsafe` | | [`ArrayFile`] |
+/// | bytes in memory | | [`from_bytes`](MappedArray::from_bytes) |
 /// | no file | | [`anonymous`](MappedArray::anonymous) |
 ///
-/// Opening reads the header with one call and maps the elements alone, so the
-/// header and whatever stands behind the elements may change under a living
-/// array. Nothing of the elements is read until it is used.
+/// Opening reads the header with one system call and maps only the elements, so
+/// the header, and bytes after the elements, may change while the array is in
+/// use. Elements are not read until they are accessed.
 ///
 /// # Examples
 ///
@@ -141,7 +141,7 @@ impl Origin {
     }
 
     /// Adds the member and the file to an error.
-    pub(crate) fn named<T>(&self, result: Result<T>) -> Result<T> {
+    pub(crate) fn add_path_on_err<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| {
             let error = match &self.member {
                 Some(name) => error.with_member(name),
@@ -186,20 +186,20 @@ impl<D> MappedArray<D> {
 }
 
 impl MappedArray<Map> {
-    /// Unmaps, if no clone is left, and returns what the system said.
-    /// Dropping does the same and ignores it.
+    /// Unmaps the file, unless clones of the array remain. Dropping the array does
+    /// the same but ignores errors.
     ///
     /// # Errors
     ///
     /// [`Io`](crate::ErrorKind::Io).
     pub fn close(self) -> Result<()> {
         let MappedArray { data, origin, .. } = self;
-        origin.named(data.close())
+        origin.add_path_on_err(data.close())
     }
 }
 
 impl MappedArray<MapMut> {
-    /// An array of zeros in page-aligned memory of no file.
+    /// Allocates an array of zeros in page-aligned memory, without a file.
     ///
     /// # Errors
     ///
@@ -222,22 +222,23 @@ impl MappedArray<MapMut> {
         Ok(MappedArray::allocated(layout, Order::C, data))
     }
 
-    /// Makes it read-only; then it can be cloned and shared by threads.
+    /// Makes the array read-only, so that it can be cloned and shared between
+    /// threads.
     ///
     /// # Errors
     ///
     /// [`Io`](crate::ErrorKind::Io).
     pub fn into_read_only(self) -> Result<MappedArray> {
         let MappedArray { place, data, mut origin } = self;
-        let data = origin.named(data.into_read_only())?;
+        let data = origin.add_path_on_err(data.into_read_only())?;
         origin.mode = origin.mode.and(Some(Mode::ReadOnly));
         Ok(MappedArray { place, data, origin })
     }
 }
 
 impl<D: AsRef<[u8]>> MappedArray<D> {
-    /// Uses the whole `.npy` that stands in `data`, where it stands. Bytes
-    /// behind the elements are allowed.
+    /// Interprets `data` as a complete `.npy` file, without copying. Bytes after
+    /// the elements are ignored.
     ///
     /// # Errors
     ///
@@ -262,7 +263,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
         Ok(MappedArray { place, data, origin: Origin::with_offset() })
     }
 
-    /// Uses elements that lie in `data` as `layout` says.
+    /// Makes an array of the elements that `layout` describes in `data`.
     ///
     /// # Errors
     ///
@@ -274,13 +275,13 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
 }
 
 impl<D> MappedArray<D> {
-    /// Where the elements lie in the bytes of `D`; in a map that is at 0.
+    /// The layout of the elements in the bytes of `D`. In a map they start at 0.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.place.layout
     }
 
-    /// What each element is.
+    /// The dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         self.place.layout.dtype()
@@ -310,54 +311,54 @@ impl<D> MappedArray<D> {
         self.place.layout.len()
     }
 
-    /// True when there are no elements.
+    /// Whether the array has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.place.layout.is_empty()
     }
 
-    /// The bytes of all elements together.
+    /// The size of all elements in bytes.
     #[must_use]
     pub fn nbytes(&self) -> usize {
         self.place.layout.nbytes()
     }
 
-    /// Where the array came from.
+    /// Where the bytes come from.
     pub(crate) fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// The path it was opened or created by.
+    /// The path the array was opened or created by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.origin.path.as_deref()
     }
 
-    /// The name in the archive it is from; `None` if it is from none.
+    /// The name of the array in its archive; `None` if it is not from an archive.
     #[must_use]
     pub fn member(&self) -> Option<&str> {
         self.origin.member.as_deref()
     }
 
-    /// How its file was mapped; `None` when it is in memory.
+    /// The mode the file was mapped in; `None` if the array is in memory.
     #[must_use]
     pub fn mode(&self) -> Option<Mode> {
         self.origin.mode
     }
 
-    /// The header of the file it is from; `None` if there was none.
+    /// The header of the file; `None` if it has none.
     #[must_use]
     pub fn header(&self) -> Option<Header> {
         self.place.header()
     }
 
-    /// Where the elements start in the file; `None` if there was none.
+    /// The offset of the elements in the file, if there is one.
     #[must_use]
     pub fn data_offset(&self) -> Option<u64> {
         self.origin.has_offset.then_some(self.place.offset)
     }
 
-    /// Gives back what holds the bytes.
+    /// Returns the value that holds the bytes.
     pub fn into_data(self) -> D {
         self.data
     }

@@ -1,4 +1,5 @@
-//! Opens arrays of any source: header by one read, elements by one map.
+//! Opens arrays of any source: one read for the header, one map for the
+//! elements.
 
 use std::path::Path;
 
@@ -14,10 +15,10 @@ use crate::source::platform::Advice;
 use crate::source::storage::Storage;
 use crate::source::{AnySource, Source};
 
-/// How to open an array: where in its source it is, and what is known of it.
+/// Options for opening an array, such as its offset in the source.
 ///
-/// Setters take the options and return them; the other methods open or read
-/// with them.
+/// Setters take the options and return them; the other methods open or read an
+/// array.
 ///
 /// # Examples
 ///
@@ -40,7 +41,7 @@ pub struct OpenOptions {
     locking: Locking,
 }
 
-/// An array opened in a mode known at run time.
+/// An array opened in a mode known only at run time.
 #[derive(Debug)]
 pub enum AnyArray {
     /// Mode `r`.
@@ -62,21 +63,22 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The defaults: a `.npy` from the first byte on, with a header of at most
-    /// 10,000 characters, as in NumPy.
+    /// Returns the defaults: a `.npy` that starts at the first byte, with a header
+    /// of at most 10,000 characters, as in NumPy.
     pub fn new() -> OpenOptions {
         OpenOptions::default()
     }
 
-    /// Allows longer headers, as tables of hundreds of columns have; NumPy's
-    /// `max_header_size`. Reading one takes time and memory in proportion.
+    /// Allows longer headers, such as those of tables with hundreds of columns:
+    /// NumPy's `max_header_size`. Time and memory to read a header are
+    /// proportional to its length.
     pub fn max_header_len(self, characters: usize) -> OpenOptions {
         OpenOptions { max_header_len: characters, ..self }
     }
 
-    /// Opens the `.npy` that starts at this byte of a source: one of
-    /// [several](OpenOptions::walk), or one inside another format. Offsets of
-    /// raw binary count from here.
+    /// Opens the `.npy` that starts at this byte of the source: one of
+    /// [several](OpenOptions::walk), or one embedded in another format. The offset
+    /// of a [`RawSpec`] is relative to this one.
     pub fn offset(self, offset: u64) -> OpenOptions {
         OpenOptions { offset, ..self }
     }
@@ -86,15 +88,14 @@ impl OpenOptions {
         OpenOptions { raw: Some(raw), ..self }
     }
 
-    /// Tells the system how the elements will be used, as
-    /// [`MappedArray::advise`] does; [`Advice::Normal`] otherwise.
+    /// Advises the system how the elements will be used, as
+    /// [`MappedArray::advise`]. The default is [`Advice::Normal`].
     pub fn advice(self, advice: Advice) -> OpenOptions {
         OpenOptions { advice, ..self }
     }
 
-    /// Says how [`append`](OpenOptions::append) locks the file;
-    /// [`Locking::Try`] otherwise. To lock a file that is mapped see
-    /// [`Source::locked`].
+    /// Sets how [`append`](OpenOptions::append) locks the file. The default is
+    /// [`Locking::Try`]. To lock a mapped file, see [`Source::locked`].
     pub fn locking(self, locking: Locking) -> OpenOptions {
         OpenOptions { locking, ..self }
     }
@@ -104,8 +105,7 @@ impl OpenOptions {
         self.locking
     }
 
-    /// True when the array is to be found elsewhere than at the start, or by
-    /// other means than a header.
+    /// Whether the array does not start at byte 0, or has no header.
     pub(crate) fn is_placed(&self) -> bool {
         self.offset > 0 || self.raw.is_some()
     }
@@ -126,15 +126,17 @@ impl OpenOptions {
     /// assert_eq!(first.as_slice::<f64>()?, [39.1, 18.7, 181.0, 3750.0]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    #[allow(clippy::needless_pass_by_value, reason = "the array keeps what it needs of the source")]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "the array keeps the parts of the source it needs"
+    )]
     pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<MappedArray<D>> {
-        self.open_part(&source).map_err(|error| source.storage().add_path(error))
+        self.open_borrowed(&source).map_err(|error| source.storage().add_path(error))
     }
 
-    /// Opens an array of a source that stays open, without naming it in
-    /// errors.
-    fn open_part<D: Mapping>(&self, source: &Source<D>) -> Result<MappedArray<D>> {
-        let place = self.place_in(source)?;
+    /// Opens an array of a source, without the path in errors.
+    fn open_borrowed<D: Mapping>(&self, source: &Source<D>) -> Result<MappedArray<D>> {
+        let place = self.place_in_source(source)?;
         let data = source.obtain(place.offset, place.layout.nbytes())?;
         if self.advice != Advice::Normal {
             data.advise(0..place.layout.nbytes(), self.advice)?;
@@ -142,7 +144,7 @@ impl OpenOptions {
         Ok(MappedArray::from_place(source, data, place, None))
     }
 
-    /// Opens an array in a mode known at run time.
+    /// Opens an array in a mode known only at run time.
     ///
     /// # Errors
     ///
@@ -166,7 +168,8 @@ impl OpenOptions {
         }
     }
 
-    /// Reads the header and checks all that opening would, without mapping.
+    /// Reads the header and makes the checks of [`open`](OpenOptions::open),
+    /// without mapping.
     ///
     /// # Errors
     ///
@@ -176,10 +179,10 @@ impl OpenOptions {
     /// no header.
     pub fn header<D>(&self, source: &Source<D>) -> Result<Header> {
         let storage = source.storage();
-        storage.add_path_on_err(self.whole_header(storage))
+        storage.add_path_on_err(self.checked_header(storage))
     }
 
-    /// Reads the text of the header as it is in the file, well-formed or not.
+    /// Reads the text of the header as stored, whether or not it is well-formed.
     ///
     /// # Errors
     ///
@@ -197,15 +200,13 @@ impl OpenOptions {
 }
 
 impl<D: Mapping> MappedArray<D> {
-    /// Opens the `.npy` that a source holds.
+    /// Opens the `.npy` of a source.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io) and
-    /// [`Io`](crate::ErrorKind::Io) when the system refuses,
-    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are
-    /// missing, those of [`Header::parse`] and
-    /// [`Layout::new`](crate::layout::Layout::new).
+    /// [`Io`](crate::ErrorKind::Io) when reading or mapping fails,
+    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing, those
+    /// of [`Header::parse`] and [`Layout::new`](crate::layout::Layout::new).
     ///
     /// # Examples
     ///
@@ -216,13 +217,14 @@ impl<D: Mapping> MappedArray<D> {
 }
 
 impl MappedArray<MapMut> {
-    /// Copies a `.npy` file into page-aligned memory: `numpy.load`. Safe, since
-    /// no other process can reach it.
+    /// Copies a `.npy` file into page-aligned memory: `numpy.load`. This is safe,
+    /// since no other process can access the copy.
     ///
     /// # Errors
     ///
-    /// As [`open`](MappedArray::open). A file that gets shorter meanwhile is an
-    /// [`Truncated`](crate::ErrorKind::Truncated), not a signal.
+    /// As [`open`](MappedArray::open). If the file gets shorter meanwhile, this
+    /// returns [`Truncated`](crate::ErrorKind::Truncated) instead of causing a
+    /// signal.
     ///
     /// # Examples
     ///
@@ -236,7 +238,7 @@ impl MappedArray<MapMut> {
     }
 }
 
-/// Reads storage from an offset on.
+/// Reads storage sequentially, starting at an offset.
 pub(crate) struct StorageReader<'a> {
     pub(crate) storage: &'a Storage,
     pub(crate) offset: u64,
@@ -250,7 +252,7 @@ impl std::io::Read for StorageReader<'_> {
     }
 }
 
-/// Runs `f` on a path and names it in the error.
+/// Calls `f` with a path, and adds the path to an error.
 pub(crate) fn with_path_in_errors<T>(path: &Path, f: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     f(path).map_err(|error| error.with_path(path))
 }

@@ -1,4 +1,4 @@
-//! Where an array lies in a file: as its header says, or a [`RawSpec`].
+//! The place of an array in a file, from its header or a [`RawSpec`].
 
 use std::thread;
 use std::time::Duration;
@@ -19,22 +19,23 @@ use crate::source::storage::{self, ReadAt, Storage};
 const FIRST_READ: usize = 1024;
 const FIRST_READ_END: u64 = 1024;
 
-/// How often a file is looked at again.
+/// How often a file is read again.
 const RETRIES: usize = 2;
 
-/// Time for a header that is being written to be whole. The write is one call
-/// of a few bytes.
+/// The time to wait for a header that is being written, which takes one call and
+/// a few bytes.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// Where an array lies in a file.
+/// The facts about an array in a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// How its elements lie from the first on.
+    /// The layout of the elements, at offset 0 unless the array is inside a larger
+    /// buffer.
     pub(crate) layout: Layout,
-    /// Where in the file the first one is.
+    /// The offset of the first element in the file.
     pub(crate) offset: u64,
     pub(crate) order: Order,
-    /// The header's version and length, if there is one.
+    /// The header's version and data offset, if there is a header.
     pub(crate) header: Option<(Version, usize)>,
 }
 
@@ -48,7 +49,7 @@ impl Place {
         Ok(Place { layout, offset, order, header })
     }
 
-    /// The place of an array of a member that starts at `start` of a file.
+    /// The place in a file of an array in a member that starts at `start`.
     #[cfg(any(feature = "npz", feature = "tar"))]
     pub(crate) fn moved_by(self, start: u64) -> Place {
         let offset = self.offset.saturating_add(start);
@@ -64,12 +65,12 @@ impl Place {
         Some(Header { dtype, shape, order: self.order, version, data_offset })
     }
 
-    /// Where in the file the last element ends; `None` beyond all files.
+    /// The end of the last element in the file; `None` if it overflows.
     pub(crate) fn end(&self) -> Option<u64> {
         self.offset.checked_add(u64::try_from(self.layout.nbytes()).ok()?)
     }
 
-    /// An error unless a file of so many bytes has all elements.
+    /// Checks that a file of `len` bytes contains all elements.
     pub(crate) fn check_inside(&self, len: u64) -> Result<()> {
         match self.end() {
             Some(end) if end <= len => Ok(()),
@@ -89,25 +90,25 @@ fn too_large(layout: &Layout) -> Error {
 }
 
 impl OpenOptions {
-    /// Finds the array that a source holds, with all its elements. A file that
-    /// may be written is made as long as a raw array with a shape.
-    pub(super) fn place_in<D>(&self, source: &Source<D>) -> Result<Place> {
+    /// Finds the array of a source and checks that all its elements exist. A
+    /// writable file that is too short for a raw array is extended.
+    pub(super) fn place_in_source<D>(&self, source: &Source<D>) -> Result<Place> {
         let storage = source.storage();
         match &self.raw {
             Some(raw) if raw.grows && source.mode() == Some(Mode::ReadWrite) => {
-                self.make_room(raw, storage)
+                self.extend_for(raw, storage)
             }
             _ => self.place(storage),
         }
     }
 
-    /// Finds an array, with all its elements.
+    /// Finds an array and checks that all its elements exist.
     pub(crate) fn place(&self, storage: &Storage) -> Result<Place> {
         let len = storage.len();
         let place = match &self.raw {
             Some(_) if len == 0 => Err(ExtentError::Empty.into()),
             Some(raw) => self.raw_place(raw, len),
-            None => settled(storage, |len| {
+            None => retry_on_append(storage, |len| {
                 let header = self.read_header(storage, len)?;
                 let place = Place::from_header(&header, self.offset)?;
                 place.check_inside(len)?;
@@ -117,21 +118,21 @@ impl OpenOptions {
         place.map_err(|error| error.with_offset(self.offset))
     }
 
-    /// The place of a raw array in a file of so many bytes, which has it all.
+    /// The place of a raw array, if a file of `len` bytes contains it.
     fn raw_place(&self, raw: &RawSpec, len: u64) -> Result<Place> {
         let place = raw.place(self.offset, len)?;
         place.check_inside(len)?;
         Ok(place)
     }
 
-    /// Reads the header of an array that is there with all its elements.
-    pub(super) fn whole_header(&self, storage: &Storage) -> Result<Header> {
+    /// Reads the header and checks that all elements exist.
+    pub(super) fn checked_header(&self, storage: &Storage) -> Result<Header> {
         self.expect_header()?;
         let place = self.place(storage)?;
         Ok(place.header().invariant("only raw binary has no header"))
     }
 
-    /// Refuses to look for a header where raw binary was announced.
+    /// Rejects options for raw binary, which has no header.
     pub(super) fn expect_header(&self) -> Result<()> {
         if self.raw.is_none() {
             return Ok(());
@@ -141,8 +142,8 @@ impl OpenOptions {
         Err(RequestError::Argument { found: value, expected }.into())
     }
 
-    /// Finds a raw array, and makes the file as long as it is.
-    fn make_room(&self, raw: &RawSpec, storage: &Storage) -> Result<Place> {
+    /// Finds a raw array, and extends the file to contain it.
+    fn extend_for(&self, raw: &RawSpec, storage: &Storage) -> Result<Place> {
         let len = storage.len();
         let place = raw.place(self.offset, len).map_err(|error| error.with_offset(self.offset))?;
         let end = place.end().ok_or_else(|| place.too_large())?;
@@ -152,7 +153,7 @@ impl OpenOptions {
         Ok(place)
     }
 
-    /// Reads the header, with one call unless it is long, then with two.
+    /// Reads the header with one system call, or two if it is long.
     pub(crate) fn read_header(&self, from: &(impl ReadAt + ?Sized), len: u64) -> Result<Header> {
         let mut first = [0; FIRST_READ];
         let filled = read_at(from, &mut first, self.offset)?;
@@ -162,36 +163,35 @@ impl OpenOptions {
         if end <= filled || filled < FIRST_READ || preamble.exceeds(self.max_header_len) {
             return Header::parse_after(preamble, start, self.max_header_len);
         }
-        let mut whole = start.to_vec();
-        let there = len.saturating_sub(self.offset).max(FIRST_READ_END);
-        whole.resize(end.min(to_usize_saturating(there)), 0);
-        let rest = whole.get_mut(FIRST_READ..).invariant(IN_BUFFER);
+        let mut bytes = start.to_vec();
+        let available = len.saturating_sub(self.offset).max(FIRST_READ_END);
+        bytes.resize(end.min(to_usize_saturating(available)), 0);
+        let rest = bytes.get_mut(FIRST_READ..).invariant(IN_BUFFER);
         let found = FIRST_READ + read_at(from, rest, self.offset.saturating_add(FIRST_READ_END))?;
-        Header::parse_after(preamble, whole.get(..found).invariant(READ), self.max_header_len)
+        Header::parse_after(preamble, bytes.get(..found).invariant(READ), self.max_header_len)
     }
 }
 
-/// Looks at storage of some length, and again if an append can have come in
-/// between.
+/// Calls `read` with the length of the storage, and calls it again after an error
+/// that a concurrent append can cause.
 ///
-/// An appender writes rows first and the header after them. So the length that
-/// was asked before the header was read may be too small for it, and the
-/// header may be seen half written.
-fn settled<T>(storage: &Storage, look: impl Fn(u64) -> Result<T>) -> Result<T> {
-    retried(storage.len(), || storage.current_len(), || thread::sleep(PAUSE), look)
+/// An appender writes rows first and then the header. So the length that was
+/// queried before the header was read may be too small for it, and the header may
+/// be partly written.
+fn retry_on_append<T>(storage: &Storage, read: impl Fn(u64) -> Result<T>) -> Result<T> {
+    retry(storage.len(), || storage.current_len(), || thread::sleep(PAUSE), read)
 }
 
-/// As [`settled`], with the length asked by `measure` and time spent by
-/// `pause`.
-fn retried<T>(
+/// As [`retry_on_append`], with functions that query the length and wait.
+fn retry<T>(
     mut len: u64,
-    measure: impl Fn() -> Result<u64>,
-    pause: impl Fn(),
-    look: impl Fn(u64) -> Result<T>,
+    query_len: impl Fn() -> Result<u64>,
+    wait: impl Fn(),
+    read: impl Fn(u64) -> Result<T>,
 ) -> Result<T> {
     let mut left = RETRIES;
     loop {
-        let error = match look(len) {
+        let error = match read(len) {
             Err(error) if left > 0 => error,
             found => return found,
         };
@@ -199,7 +199,7 @@ fn retried<T>(
         match error.detail() {
             ErrorDetail::Extent(ExtentError::ShortFile { .. }) => {
                 let before = len;
-                len = measure()?;
+                len = query_len()?;
                 if len == before {
                     return Err(error);
                 }
@@ -207,8 +207,8 @@ fn retried<T>(
             ErrorDetail::Header(
                 HeaderError::Syntax { .. } | HeaderError::Value { .. } | HeaderError::Keys { .. },
             ) => {
-                pause();
-                len = measure()?;
+                wait();
+                len = query_len()?;
             }
             _ => return Err(error),
         }
@@ -226,46 +226,48 @@ mod tests {
 
     use super::*;
 
-    /// How often a file is looked at, and how often there is a pause, when
-    /// every look fails with this error and the file grows by `grows`.
-    fn looks(kind: impl Fn() -> Error, grows: u64) -> (usize, usize) {
-        let (looks, pauses, len) = (Cell::new(0), Cell::new(0), Cell::new(100));
-        let measure = || {
-            len.set(len.get() + grows);
-            Ok(len.get())
-        };
-        let failed = retried::<()>(
+    /// Returns the number of reads and of waits when every read fails with this
+    /// error and the file grows by `growth` bytes each time.
+    fn count_attempts(error: impl Fn() -> Error, growth: u64) -> (usize, usize) {
+        let (reads, waits, len) = (Cell::new(0), Cell::new(0), Cell::new(100));
+        let failed = retry::<()>(
             100,
-            measure,
-            || pauses.set(pauses.get() + 1),
+            || {
+                len.set(len.get() + growth);
+                Ok(len.get())
+            },
+            || waits.set(waits.get() + 1),
             |_| {
-                looks.set(looks.get() + 1);
-                Err(kind())
+                reads.set(reads.get() + 1);
+                Err(error())
             },
         );
         assert!(failed.is_err());
-        (looks.get(), pauses.get())
+        (reads.get(), waits.get())
+    }
+
+    fn short_file() -> Error {
+        ExtentError::ShortFile { needed: 200, found: 100 }.into()
     }
 
     #[test]
-    fn only_what_an_append_can_cause_is_looked_at_again() {
-        let short = || ExtentError::ShortFile { needed: 200, found: 100 }.into();
-        assert_eq!(looks(short, 0), (1, 0));
-        assert_eq!(looks(short, 1), (RETRIES + 1, 0));
-        assert_eq!(looks(|| HeaderError::Magic { found: Vec::new() }.into(), 1), (1, 0));
-        assert_eq!(looks(|| ExtentError::Empty.into(), 1), (1, 0));
+    fn only_errors_that_an_append_can_cause_are_retried() {
+        assert_eq!(count_attempts(short_file, 0), (1, 0));
+        assert_eq!(count_attempts(short_file, 1), (RETRIES + 1, 0));
+        assert_eq!(count_attempts(|| HeaderError::Magic { found: Vec::new() }.into(), 1), (1, 0));
+        assert_eq!(count_attempts(|| ExtentError::Empty.into(), 1), (1, 0));
         let half_written = b"\x93NUMPY\x01\x00\x04\x00{'a\n";
-        let (looks, pauses) = (Cell::new(0), Cell::new(0));
-        let found = retried(
+        let (reads, waits) = (Cell::new(0), Cell::new(0));
+        let found = retry(
             100,
             || Ok(100),
-            || pauses.set(pauses.get() + 1),
+            || waits.set(waits.get() + 1),
             |_| {
-                looks.set(looks.get() + 1);
-                if looks.get() <= RETRIES { Header::parse(half_written).map(drop) } else { Ok(()) }
+                reads.set(reads.get() + 1);
+                if reads.get() <= RETRIES { Header::parse(half_written).map(drop) } else { Ok(()) }
             },
         );
         assert!(found.is_ok());
-        assert_eq!((looks.get(), pauses.get()), (RETRIES + 1, RETRIES));
+        assert_eq!((reads.get(), waits.get()), (RETRIES + 1, RETRIES));
     }
 }

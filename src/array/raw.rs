@@ -1,4 +1,4 @@
-//! Raw binary: files of elements without a header, as `numpy.memmap` maps.
+//! Raw binary: files of elements without a header, as in `numpy.memmap`.
 
 use super::Place;
 use crate::dtype::DType;
@@ -6,13 +6,13 @@ use crate::error::invariant::to_u64;
 use crate::error::{ExtentError, Result, ShapeError};
 use crate::layout::{Layout, Order};
 
-/// What a file without a header holds: the arguments of `numpy.memmap`.
+/// A description of a file without a header: the arguments of `numpy.memmap`.
 ///
-/// Given to [`OpenOptions::raw`](crate::OpenOptions::raw), which then open such
-/// a file from any source. Only the elements are mapped, wherever they start.
-/// In mode `r+` a file that is too short for its shape is made longer by zeros,
-/// with their space reserved; in other modes that is an error. For new files
-/// see [`CreateOptions::raw`](crate::CreateOptions::raw).
+/// Pass it to [`OpenOptions::raw`](crate::OpenOptions::raw) to open such a file
+/// from any source. Only the elements are mapped, at any offset. In mode `r+` a
+/// file that is too short for its shape is extended with zeros, for which space is
+/// reserved; in other modes that is an error. To create files, see
+/// [`CreateOptions::raw`](crate::CreateOptions::raw).
 ///
 /// # Examples
 ///
@@ -33,45 +33,46 @@ pub struct RawSpec {
     shape: Option<Vec<usize>>,
     order: Order,
     offset: u64,
-    /// Whether files may be made longer for it.
+    /// Whether a file that is too short may be extended.
     pub(crate) grows: bool,
 }
 
 impl RawSpec {
-    /// Elements from the first byte of the file to the last, one axis of
-    /// them. The axes of a dtype that is a subarray stand behind it.
+    /// Describes a one-dimensional array from the first byte of the file to the
+    /// last. The axes of a subarray dtype follow the first axis.
     #[must_use]
     pub fn new(dtype: DType) -> RawSpec {
         RawSpec { dtype, shape: None, order: Order::C, offset: 0, grows: true }
     }
 
-    /// The length of each axis. Without it there is one, as long as the file.
+    /// Sets the length of each axis. Without it there is one axis, as long as the
+    /// file.
     #[must_use]
     pub fn shape(self, shape: &[usize]) -> RawSpec {
         RawSpec { shape: Some(shape.to_vec()), ..self }
     }
 
-    /// Which axis varies fastest.
+    /// Sets which axis varies fastest.
     #[must_use]
     pub fn order(self, order: Order) -> RawSpec {
         RawSpec { order, ..self }
     }
 
-    /// Bytes before the first element: any number.
+    /// Sets the number of bytes before the first element.
     #[must_use]
     pub fn offset(self, offset: u64) -> RawSpec {
         RawSpec { offset, ..self }
     }
 
-    /// The same, but that no file is made longer for it.
-    pub(crate) fn fixed(self) -> RawSpec {
+    /// Disallows extending files.
+    pub(crate) fn without_growth(self) -> RawSpec {
         RawSpec { grows: false, ..self }
     }
 
-    /// Where the elements lie in a file of `len` bytes, whether or not they
-    /// all are there, when the file's start is taken to be at `at`.
-    pub(crate) fn place(&self, at: u64, len: u64) -> Result<Place> {
-        let offset = at.checked_add(self.offset).ok_or(ExtentError::Remainder {
+    /// The place of the array in a file of `len` bytes, which may be too short.
+    /// Offsets are relative to `start`.
+    pub(crate) fn place(&self, start: u64, len: u64) -> Result<Place> {
+        let offset = start.checked_add(self.offset).ok_or(ExtentError::Remainder {
             offset: u64::MAX,
             itemsize: self.dtype.itemsize(),
             found: len,
@@ -89,7 +90,7 @@ impl RawSpec {
         Ok(Place { layout, offset, order: self.order, header: None })
     }
 
-    /// How many elements a file of `len` bytes holds.
+    /// The number of elements in a file of `len` bytes.
     fn count(&self, offset: u64, len: u64) -> Result<usize> {
         let itemsize = self.dtype.itemsize();
         let size = to_u64(itemsize);
@@ -98,7 +99,7 @@ impl RawSpec {
             .filter(|rest| rest.checked_rem(size) == Some(0))
             .map(|rest| rest / size)
             .ok_or(ExtentError::Remainder { offset, itemsize, found: len })?;
-        let shape = || format!("({count},)");
-        Ok(usize::try_from(count).map_err(|_| ShapeError::Size { shape: shape(), itemsize })?)
+        Ok(usize::try_from(count)
+            .map_err(|_| ShapeError::Size { shape: format!("({count},)"), itemsize })?)
     }
 }

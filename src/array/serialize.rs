@@ -7,7 +7,7 @@ use serde::ser::{Serialize, Serializer};
 use crate::layout::Order;
 use crate::source::mode::Mode;
 
-/// A mode is NumPy's name of it.
+/// Serialized as NumPy's name of the mode.
 impl Serialize for Mode {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
@@ -20,7 +20,7 @@ impl<'de> Deserialize<'de> for Mode {
     }
 }
 
-/// An order is its letter.
+/// Serialized as `"C"` or `"F"`.
 impl Serialize for Order {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(match self {

@@ -8,17 +8,16 @@ use crate::error::{HeaderError, Result, SystemError};
 use crate::npy::{HeaderText, fill};
 use crate::source::map::MapMut;
 
-/// What is mapped before anything was read. The system gives pages only when
-/// they are touched.
-const FIRST: usize = 64 * 1024 * 1024;
+/// How much memory is mapped before anything is read, at most. The system
+/// provides pages only when they are accessed.
+const INITIAL_LEN: usize = 64 * 1024 * 1024;
 
 impl OpenOptions {
-    /// Reads an array of whatever dtype from any reader, into page-aligned
-    /// memory of its own; the reader is left at the first byte behind the
-    /// elements, so several arrays may follow one another.
+    /// Reads an array of any dtype from a reader into page-aligned memory. The
+    /// reader is left at the first byte after the elements, so several arrays may
+    /// follow each other.
     ///
-    /// Nothing of the announced size is believed; memory grows with what was
-    /// read.
+    /// The size in the header is not trusted: memory grows with the bytes read.
     ///
     /// # Errors
     ///
@@ -46,7 +45,7 @@ impl OpenOptions {
 
 /// Reads `needed` bytes into memory that doubles until it holds them.
 pub(crate) fn read_elements(from: &mut impl Read, needed: usize) -> Result<MapMut> {
-    let mut data = MapMut::anonymous(needed.min(FIRST))?;
+    let mut data = MapMut::anonymous(needed.min(INITIAL_LEN))?;
     let mut filled = 0;
     loop {
         let rest = data.as_mut().get_mut(filled..).invariant(READ);

@@ -1,4 +1,4 @@
-//! Lends the elements where they lie, as views, slices and ndarray arrays.
+//! The elements of an array as views, slices and ndarray views.
 
 use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
@@ -14,8 +14,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements are no
-    /// `T`, naming a type that works.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements cannot be
+    /// viewed as `T`, naming a type that works.
     ///
     /// # Examples
     ///
@@ -26,15 +26,15 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn view<T: Element>(&self) -> Result<View<'_, T>> {
-        self.origin.named(View::from_bytes(self.data.as_ref(), &self.place.layout))
+        self.origin.add_path_on_err(View::from_bytes(self.data.as_ref(), &self.place.layout))
     }
 
-    /// The bytes of all elements, as they lie in memory.
+    /// Returns the bytes of all elements, in memory order.
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated) when what holds the bytes got
-    /// shorter.
+    /// [`Truncated`](crate::ErrorKind::Truncated) when `D` returns fewer bytes than
+    /// before.
     pub fn as_bytes(&self) -> Result<&[u8]> {
         let (bytes, layout) = (self.data.as_ref(), &self.place.layout);
         bytes.get(layout.offset()..layout.end()).ok_or_else(|| {
@@ -42,12 +42,12 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
         })
     }
 
-    /// Views all elements, whatever they are.
+    /// Views all elements, of any dtype.
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated) when what holds the bytes got
-    /// shorter.
+    /// [`Truncated`](crate::ErrorKind::Truncated) when `D` returns fewer bytes than
+    /// before.
     pub fn dyn_view(&self) -> Result<DynView<'_>> {
         self.view()
     }
@@ -58,17 +58,16 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// As [`View::field`].
     pub fn field(&self, path: &str) -> Result<DynView<'_>> {
-        self.origin.named(self.dyn_view()?.field(path))
+        self.origin.add_path_on_err(self.dyn_view()?.field(path))
     }
 
-    /// Lends all elements as a slice in C order.
+    /// Returns all elements as a slice in C order, without copying.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements are no
-    /// `T`, [`WrongDType`](crate::ErrorKind::WrongDType) when they lie at an
-    /// address `T` can't have (both name a type that works),
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when they are in Fortran
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements are stored
+    /// in another form than `T`, or are not aligned for it, naming a type that
+    /// works; [`WrongShape`](crate::ErrorKind::WrongShape) when they are in Fortran
     /// order.
     ///
     /// # Examples
@@ -85,13 +84,13 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn as_slice<T: InPlace>(&self) -> Result<&[T]> {
-        let lent = exact::<T>(&self.place.layout)
+        let elements = in_place_codec::<T>(&self.place.layout)
             .and_then(|codec| borrow_slice(self.data.as_ref(), &self.place.layout, &codec));
-        self.origin.named(lent)
+        self.origin.add_path_on_err(elements)
     }
 
-    /// Lends all elements as an ndarray view of `N` axes, in C or Fortran
-    /// order as they lie.
+    /// Returns all elements as an ndarray view with `N` axes, without copying, in
+    /// their memory order.
     ///
     /// # Errors
     ///
@@ -106,28 +105,29 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// let file = std::fs::read("data/penguins.npy")?;
     /// let penguins = MappedArray::from_bytes(&file)?;
-    /// // Where a `Vec` starts is chance, so ask for a type that stands anywhere.
+    /// // A `Vec<u8>` may have any address, so use a type without alignment.
     /// let table = penguins.as_ndarray::<npymap::Le<f64>, Ix2>()?;
     /// assert_eq!(table[[0, 3]].get(), 3750.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn as_ndarray<T: InPlace, N: Dimension>(&self) -> Result<ArrayView<'_, T, N>> {
-        self.origin
-            .named(exact::<T>(&self.place.layout).and_then(|_| self.view::<T>()?.as_ndarray()))
+        self.origin.add_path_on_err(
+            in_place_codec::<T>(&self.place.layout).and_then(|_| self.view::<T>()?.as_ndarray()),
+        )
     }
 }
 
 impl<D: AsMut<[u8]>> MappedArray<D> {
-    /// Views all elements to be written.
+    /// Views all elements mutably.
     ///
     /// # Errors
     ///
     /// As [`view`](MappedArray::view).
     pub fn view_mut<T: Element>(&mut self) -> Result<ViewMut<'_, T>> {
-        self.origin.named(ViewMut::from_bytes(self.data.as_mut(), &self.place.layout))
+        self.origin.add_path_on_err(ViewMut::from_bytes(self.data.as_mut(), &self.place.layout))
     }
 
-    /// Views all elements, whatever they are, to be written.
+    /// Views all elements, of any dtype, mutably.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
         self.view_mut()
     }
 
-    /// Views a field of all elements, to be written.
+    /// Views a field of all elements mutably.
     ///
     /// # Errors
     ///
@@ -144,23 +144,24 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     pub fn field_mut(&mut self, path: &str) -> Result<DynViewMut<'_>> {
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
         let view = ViewMut::from_bytes(data.as_mut(), layout);
-        origin.named(view.and_then(|view: DynViewMut<'_>| view.into_field(path)))
+        origin.add_path_on_err(view.and_then(|view: DynViewMut<'_>| view.into_field(path)))
     }
 
-    /// Lends all elements as a slice in C order, to be written.
+    /// Returns all elements as a mutable slice in C order, without copying.
     ///
     /// # Errors
     ///
     /// As [`as_slice`](MappedArray::as_slice).
     pub fn as_slice_mut<T: InPlace>(&mut self) -> Result<&mut [T]> {
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
-        origin.named(
-            exact::<T>(layout)
+        origin.add_path_on_err(
+            in_place_codec::<T>(layout)
                 .and_then(|_| ViewMut::from_bytes(data.as_mut(), layout)?.into_slice()),
         )
     }
 
-    /// Lends all elements as an ndarray view of `N` axes, to be written.
+    /// Returns all elements as a mutable ndarray view with `N` axes, without
+    /// copying.
     ///
     /// # Errors
     ///
@@ -178,15 +179,15 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     /// ```
     pub fn as_ndarray_mut<T: InPlace, N: Dimension>(&mut self) -> Result<ArrayViewMut<'_, T, N>> {
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
-        origin.named(
-            exact::<T>(layout)
+        origin.add_path_on_err(
+            in_place_codec::<T>(layout)
                 .and_then(|_| ViewMut::from_bytes(data.as_mut(), layout)?.into_ndarray()),
         )
     }
 }
 
-/// Checks that elements are values of `T` as they lie, but for their address.
-fn exact<T: InPlace>(layout: &Layout) -> Result<T::Codec> {
+/// Checks that elements are stored in the form of `T`, at any alignment.
+fn in_place_codec<T: InPlace>(layout: &Layout) -> Result<T::Codec> {
     let dtype = layout.dtype();
     let codec = T::codec(dtype)?;
     if T::is_in_place(&codec) {

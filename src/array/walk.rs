@@ -1,4 +1,4 @@
-//! Several `.npy` one after another in one file.
+//! Several concatenated `.npy` in one file.
 
 use std::iter::FusedIterator;
 
@@ -8,41 +8,41 @@ use crate::npy::Header;
 use crate::source::Source;
 use crate::source::storage::Storage;
 
-/// The arrays of a file, as `numpy.save` writes them one after another into
-/// an open file; made by [`OpenOptions::walk`].
+/// An iterator over the arrays of a file, as repeated calls of `numpy.save` write
+/// them; made by [`OpenOptions::walk`].
 ///
-/// Ends behind the last array, or after the first error.
+/// It ends after the last array, or after the first error.
 #[derive(Debug)]
 pub struct Walk {
     storage: Storage,
-    /// Where the next array starts; `None` after an error.
+    /// The offset of the next array; `None` after an error.
     next: Option<u64>,
     options: OpenOptions,
 }
 
-/// One array of several in a file.
+/// An array found by [`Walk`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WalkEntry {
-    /// Where it starts, for [`OpenOptions::offset`].
+    /// The offset of its header, for [`OpenOptions::offset`].
     pub offset: u64,
-    /// Where it ends and the next one starts.
+    /// The end of its elements, where the next array starts.
     pub end: u64,
-    /// What it is.
+    /// Its header.
     pub header: Header,
 }
 
 impl OpenOptions {
-    /// Goes from array to array of a file that holds several `.npy`, reading
-    /// headers only.
+    /// Iterates over the arrays of a file that contains several `.npy`, reading
+    /// only their headers.
     ///
-    /// The first is at the start of the file, or at
+    /// The first array is at the start of the file, or at
     /// [`offset`](OpenOptions::offset).
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary. Each step may fail as
-    /// [`header`](OpenOptions::header).
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary. Each item
+    /// may be an error as of [`header`](OpenOptions::header).
     ///
     /// # Examples
     ///

@@ -33,8 +33,8 @@ impl MappedArray<Map> {
     /// ```
     pub fn rows(&self) -> Result<Rows> {
         let origin = self.origin();
-        let map = origin.named(self.map_for_random_access())?;
+        let map = origin.add_path_on_err(self.map_for_random_access())?;
         let rows = Rows::new(map, self.layout(), origin.path.clone());
-        origin.named(rows)
+        origin.add_path_on_err(rows)
     }
 }
