@@ -1,4 +1,4 @@
-//! `npymap append`: adds rows to an array.
+//! `npymap append`: appends rows to an array.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -15,43 +15,44 @@ use crate::locking::WaitArgs;
 use crate::progress::Progress;
 use crate::{signals, text};
 
-/// Adds the rows of other arrays to an array, in its file.
+/// Appends the rows of other arrays to an array, in place.
 ///
-/// Rows are added along the first axis, in Fortran order along the last. An
-/// array with one axis less is one row. The order of axes and of bytes becomes
-/// that of FILE; everything else has to be the same. All rows are added or
-/// none, and who reads FILE meanwhile finds one or the other.
+/// Rows are appended along the first axis, or along the last one if FILE is in
+/// Fortran order. An array with one axis fewer is a single row. Byte order and
+/// memory order are converted to those of FILE; everything else must match.
+/// Either all rows are appended or none, and concurrent readers of FILE see
+/// either the old array or the new one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap append log.npy today.npy
   npymap append --flush all.npy part-1.npy part-2.npy part-3.npy
 
-FILE is to exist: see `npymap create --shape '(0, 3)'`. When it has bytes behind
-its elements, see `npymap recover`.
+FILE must exist: `npymap create --shape '(0, 3)'` makes an empty array. If FILE
+has bytes after its elements, see `npymap recover`.
 
-Exit status: 0 when all was added, 1 when nothing was, 2 for wrong usage.")]
+Exit status: 0 if all rows were appended, 1 if none were, 2 for a usage error.")]
 pub(crate) struct AppendArgs {
-    /// Wait until it is on the disk
+    /// Wait until the data is on disk
     #[arg(long)]
     flush: bool,
 
     #[command(flatten)]
     wait: WaitArgs,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy file that gets longer
+    /// .npy file to append to
     file: ArrayPath,
 
-    /// .npy files with its new rows, or FILE[MEMBER]
+    /// .npy files, or FILE[MEMBER], whose rows are appended
     #[arg(value_name = "ROWS", required = true)]
     rows: Vec<ArrayPath>,
 }
 
-const MEMBER: &str = "a member of another file can't get longer: write the longer array to a .npy of its own with `npymap concat`";
+const MEMBER: &str = "members of archives cannot be appended to: write the longer array to a .npy file with `npymap concat`";
 
 impl AppendArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
@@ -83,8 +84,8 @@ impl AppendArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Says why rows can't be added, and what helps if it is a writer that did
-    /// not finish.
+    /// Explains why rows cannot be appended, and suggests `recover` if a writer
+    /// did not finish.
     fn refused(&self, path: &Path, error: npymap::Error) -> CliError {
         let options = RecoverOptions::new();
         let planned = match error.kind() {

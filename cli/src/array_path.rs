@@ -53,7 +53,7 @@ impl ArrayPath {
         if !matches!(extension, Some("npz" | "ten" | "tb" | "tar")) {
             return Ok(());
         }
-        self.alone("is a member, and only whole files are made: name the file").map(drop)
+        self.alone("names a member, and only whole files can be created: name the file").map(drop)
     }
 
     /// What it is called in messages.

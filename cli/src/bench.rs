@@ -1,4 +1,4 @@
-//! `npymap bench`: how fast a file can be read.
+//! `npymap bench`: measures how fast a file can be read.
 
 use std::hint::black_box;
 use std::io::{self, Write};
@@ -16,15 +16,15 @@ use crate::escape;
 use crate::open;
 use crate::table::{self, Column};
 
-/// Bytes read between two looks at the clock, in sequence.
+/// Bytes read in sequence between two readings of the clock.
 const STRETCH: usize = 16 << 20;
 
-/// Measures how fast a file's rows are read: in sequence, and at random.
+/// Measures how fast the rows of a file can be read, in sequence and at random.
 ///
-/// Rows are copied through a plain map, and by the library's sampling, each
-/// from the disk first (what the system has of the file in memory is dropped
-/// for that) and then again from memory. Nothing is written. Arrays in Fortran
-/// order are measured along their last axis, whose rows lie together.
+/// Rows are copied through a plain map and by the library's sampling, each
+/// first from the disk (the cached pages of the file are dropped for that) and
+/// then from memory. Nothing is written. Arrays in Fortran order are measured
+/// along their last axis, along which rows are contiguous.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -32,29 +32,29 @@ Examples:
   npymap bench train.npy --batch 1024 --seconds 10
   npymap bench train.npy --json
 
-Exit status: 0 when it was measured, 1 when not, 2 for wrong usage.")]
+Exit status: 0 on success, 1 on failure, 2 for a usage error.")]
 pub(crate) struct BenchArgs {
     /// .npy file, or FILE[MEMBER] that is not deflated
     file: ArrayPath,
 
-    /// How many rows to copy at once
+    /// Number of rows to copy at a time
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
     batch: u32,
 
-    /// How long to measure each, at most
+    /// Maximum duration of each measurement, in seconds
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
 
-    /// Print a JSON object for each figure
+    /// Print a JSON object for each measurement
     #[arg(long)]
     json: bool,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 }
 
-/// What was read in some time.
+/// How much was read, and how long it took.
 struct Measurement {
     name: &'static str,
     from: &'static str,
@@ -69,7 +69,7 @@ impl BenchArgs {
         let array = self.rows().map_err(&failed)?;
         let Some(figures) = array.map(|array| self.figures(&array)).transpose().map_err(&failed)?
         else {
-            let what = "no rows to read, or none that lie in the file as they are".to_owned();
+            let what = "no rows that are stored uncompressed".to_owned();
             return Err(CliError::Differs { path: self.file.name().to_owned(), what });
         };
         let out = &mut anstream::stdout().lock();
@@ -78,8 +78,8 @@ impl BenchArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The bytes of each row that lies together; none when there are no
-    /// bytes.
+    /// The array as rows of bytes. `None` if it has no bytes, or none that are
+    /// stored uncompressed.
     fn rows(&self) -> npymap::Result<Option<MappedArray>> {
         let array = open::array(&self.file, self.max_header_len)?;
         let shape = array.shape();
@@ -94,7 +94,7 @@ impl BenchArgs {
 
     fn figures(&self, array: &MappedArray) -> npymap::Result<Vec<Measurement>> {
         let mut figures = Vec::new();
-        // What is read from memory is what was just read from the disk, no more.
+        // Only what was just read from the disk is read again from memory.
         array.drop_cache(..)?;
         let disk = self.sequence(array, "disk", usize::MAX)?;
         let memory = self.sequence(array, "memory", disk.bytes)?;
@@ -113,7 +113,7 @@ impl BenchArgs {
         Duration::from_secs(self.seconds.into())
     }
 
-    /// Reads at most so many bytes from the first row on.
+    /// Reads up to `limit` bytes, starting at the first row.
     fn sequence(
         &self,
         array: &MappedArray,
@@ -136,7 +136,7 @@ impl BenchArgs {
         Ok(Measurement { name: "in sequence", from, rows, bytes, time })
     }
 
-    /// Copies batches of rows from the disk, and the same ones from memory.
+    /// Copies batches of rows from the disk, then the same ones from memory.
     fn random(
         &self,
         name: &'static str,
@@ -149,8 +149,8 @@ impl BenchArgs {
         Ok([disk, memory])
     }
 
-    /// Copies batches of rows, the same ones each time, until there are `most`
-    /// of them or time is up.
+    /// Copies the same batches of rows in each call, until `limit` rows are
+    /// copied or time is up.
     fn batches(
         &self,
         name: &'static str,
@@ -186,7 +186,7 @@ impl Measurement {
     }
 }
 
-/// A row for each figure.
+/// Prints a table with a row for each measurement.
 fn table(out: &mut impl Write, figures: &[Measurement]) -> io::Result<()> {
     let texts = ["rows", "from"].map(Column::text);
     let mut columns: Vec<_> =
@@ -204,7 +204,7 @@ fn table(out: &mut impl Write, figures: &[Measurement]) -> io::Result<()> {
     table::print(out, &columns)
 }
 
-/// One JSON object for each figure.
+/// Prints a line of JSON for each measurement.
 fn lines(out: &mut impl Write, figures: &[Measurement]) -> io::Result<()> {
     figures.iter().try_for_each(|figure| {
         let Measurement { name, from, rows, bytes, time } = figure;

@@ -19,15 +19,14 @@ use crate::output_format;
 use crate::progress::Progress;
 use crate::{cast, open, text};
 
-/// What is written at once when the parts of a row are of several files, in
-/// bytes.
+/// Bytes written at a time when each row combines parts of several files.
 const BLOCK: usize = 64 << 20;
 
-/// Joins arrays along an axis: NumPy's concatenate.
+/// Joins arrays along an axis, like NumPy's concatenate.
 ///
 /// OUT is in C order and has the dtype of the first array; the others may
-/// differ in the order of bytes and axes only. It gets its name when it is
-/// complete and on the disk.
+/// differ in byte order and memory order only. OUT gets its name only when it
+/// is complete and on disk.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,25 +35,24 @@ Examples:
   npymap concat 'a.npz[x]' 'b.npz[x]' -o x.npy
   npymap concat --axis 1 features.npy more.npy -o wide.npy
 
-Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
-usage.")]
+Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ConcatArgs {
-    /// Which axis gets longer; -1 is the last
+    /// Axis to join along; -1 is the last
     #[arg(long, value_name = "N", default_value = "0", value_parser = axis)]
     axis: isize,
 
     #[command(flatten)]
     made: NewFileArgs,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy files to join, or FILE[MEMBER]
+    /// .npy files, or FILE[MEMBER], to join
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<ArrayPath>,
 
-    /// The new .npy file; to replace one of the inputs, name it here as well
+    /// New .npy file; may be one of the inputs, with --overwrite
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }
@@ -98,10 +96,10 @@ impl ConcatArgs {
         };
         axis.ok_or_else(|| {
             let what = if ndim == 0 {
-                "shape (), which has no axis to join along".to_owned()
+                "shape (), so there is no axis to join along".to_owned()
             } else {
                 let shape = text::shape(shape);
-                format!("shape {shape} and no axis {}: {ndim} are there, from 0", self.axis)
+                format!("shape {shape}, and axis {} is out of range 0..{ndim}", self.axis)
             };
             CliError::Differs { path: place.name().to_owned(), what }
         })

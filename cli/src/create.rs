@@ -1,4 +1,4 @@
-//! `npymap create`: makes new arrays.
+//! `npymap create`: creates arrays.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,10 +11,10 @@ use crate::error::CliError;
 use crate::new_file::{self, NewFileArgs, OrderArg, ShapeArg};
 use crate::output_format;
 
-/// Makes an array of zeros, or of a value.
+/// Creates an array of zeros, or filled with a value.
 ///
-/// Its space is reserved, so that a full disk tells now and not later. It gets
-/// its name when it is complete and on the disk.
+/// Disk space is reserved, so that a full disk is reported now and not later.
+/// The file gets its name only when it is complete and on disk.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -23,32 +23,32 @@ Examples:
   npymap create huge.npy --shape '(1000000, 4096)' --dtype f4 --sparse --page-aligned
   npymap create events.npy --shape '(10,)' --dtype \"[('t', '<M8[ns]'), ('x', '<f4')]\"
 
-Exit status: 0 when it was made, 1 when it could not be, 2 for wrong usage.")]
+Exit status: 0 if the file was created, 1 if not, 2 for a usage error.")]
 pub(crate) struct CreateArgs {
-    /// The new .npy file
+    /// New .npy file
     file: PathBuf,
 
-    /// The length of each axis, as a tuple
+    /// Length of each axis, as a tuple
     #[arg(long, value_parser = new_file::shape)]
     shape: ShapeArg,
 
-    /// A type string such as f8 or '>i4', or a list of fields
+    /// Type string such as f8 or '>i4', or list of fields
     #[arg(long, default_value = "f8")]
     dtype: DType,
 
-    /// Which axis varies fastest: the last one (C) or the first (F)
+    /// Memory order: the last axis varies fastest (C) or the first (F)
     #[arg(long, value_enum, default_value = "C", hide_possible_values = true, value_name = "C|F")]
     order: OrderArg,
 
-    /// What every element is
+    /// Value of every element
     #[arg(long, value_name = "VALUE")]
     fill: Option<String>,
 
-    /// Reserve no space: the file takes what is written to it
+    /// Reserve no disk space: the file takes space as it is written
     #[arg(long)]
     sparse: bool,
 
-    /// Start the elements at a page, byte 4096
+    /// Align the elements to a page: start them at byte 4096
     #[arg(long)]
     page_aligned: bool,
 

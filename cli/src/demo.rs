@@ -1,4 +1,4 @@
-//! `npymap demo`: an array larger than memory, made, edited and read.
+//! `npymap demo`: creates, edits and reads an array larger than memory.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -36,25 +36,24 @@ const FILL: f32 = 0.5;
 /// What the array may take on the disk.
 const SPACE: u64 = 64 << 20;
 
-/// Shows what the library is for, on a machine without data of its own.
+/// Demonstrates the library, without needing any data.
 ///
-/// Makes an array of 64 GiB in a temporary file, which takes no space where
-/// nothing is stored, opens it, edits it in place and reads it back, and
-/// tells the time and memory of each step. The file has no name and goes with
-/// the program.
+/// Creates an array of 64 GiB in a sparse temporary file, opens it, edits it in
+/// place and reads it back, and reports the time and memory of each step. The
+/// file has no name and disappears when the program exits.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap demo --size 1000 --directory /data
   npymap demo --json
 
-Exit status: 0 when all went well, 1 when not, 2 for wrong usage.")]
+Exit status: 0 on success, 1 on failure, 2 for a usage error.")]
 pub(crate) struct DemoArgs {
-    /// Size of the array in GiB
+    /// Size of the array, in GiB
     #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
     size: u16,
 
-    /// Where to make it; without it, where temporary files are made
+    /// Directory of the file [default: the directory for temporary files]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
 
@@ -90,15 +89,15 @@ impl DemoArgs {
         let places = || (0..SCATTERED).map(move |i| [i * (rows / SCATTERED), i % ROW]);
         let middle = rows / 2..rows / 2 + FILLED;
         let file =
-            tempfile::tempfile_in(directory).map_err(CliError::file(directory, "make a file"))?;
+            tempfile::tempfile_in(directory).map_err(CliError::file(directory, "create a file"))?;
         let mut steps = Steps { file, done: Vec::new() };
 
-        steps.take("make it, without space on the disk", |file| sparse(file, rows, directory))?;
+        steps.take("create a sparse file", |file| sparse(file, rows, directory))?;
         let options = OpenOptions::new();
         let own = |file: &File| file.try_clone().map_err(CliError::file(directory, "open"));
         let open = |file: &File| open::write_file(own(file)?, &options).map_err(&refused);
         let mut array = steps.take("open it read-write", open)?;
-        steps.take(&format!("set {SCATTERED} elements all over it"), |_| {
+        steps.take(&format!("set {SCATTERED} scattered elements"), |_| {
             let mut view = array.view_mut::<f32>().map_err(&refused)?;
             let mut pairs = places().zip(values());
             pairs.try_for_each(|(place, value)| view.set(place, value)).map_err(&refused)
@@ -108,7 +107,7 @@ impl DemoArgs {
             let part = view.and_then(|view| view.try_slice(s![middle.clone(), ..]));
             part.and_then(|mut part| part.fill(&FILL)).map_err(&refused)
         })?;
-        steps.take("wait for the disk and close it", |_| array.close().map_err(&refused))?;
+        steps.take("flush it to disk and close it", |_| array.close().map_err(&refused))?;
 
         let options = options.advice(Advice::Random);
         let open = |file: &File| open::read_file(own(file)?, &options).map_err(&refused);
@@ -217,10 +216,10 @@ fn sparse(file: &File, rows: usize, directory: &Path) -> Result<(), CliError> {
     let made = (&mut &*file)
         .write_all(&encoded.bytes)
         .and_then(|()| file.set_len(u64::try_from(end).unwrap_or(u64::MAX)));
-    made.map_err(CliError::file(directory, "make a file so long"))?;
+    made.map_err(CliError::file(directory, "create such a large file"))?;
     match platform::space_taken(file) {
-        Some(taken) if taken > SPACE => Err(CliError::file(directory, "make a sparse file")(
-            io::Error::other("this file system keeps zeros, choose another --directory"),
+        Some(taken) if taken > SPACE => Err(CliError::file(directory, "create a sparse file")(
+            io::Error::other("this file system does not support sparse files: choose another --directory"),
         )),
         _ => Ok(()),
     }
@@ -229,9 +228,9 @@ fn sparse(file: &File, rows: usize, directory: &Path) -> Result<(), CliError> {
 /// Refuses a directory whose disk is nearly full.
 fn space(directory: &Path) -> Result<(), CliError> {
     let free = platform::free_space(directory);
-    let free = free.map_err(CliError::file(directory, "find the space that is free"))?;
+    let free = free.map_err(CliError::file(directory, "determine the free space"))?;
     let Some(free) = free.filter(|free| *free < SPACE) else { return Ok(()) };
     let (free, needed) = (format_size(free, BINARY), format_size(SPACE, BINARY));
-    let text = format!("{free} are free and {needed} are needed, choose another --directory");
-    Err(CliError::file(directory, "make a file")(io::Error::other(text)))
+    let text = format!("{free} are free, {needed} are needed: choose another --directory");
+    Err(CliError::file(directory, "create a file")(io::Error::other(text)))
 }

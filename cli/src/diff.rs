@@ -1,4 +1,4 @@
-//! `npymap diff`: what differs between two arrays.
+//! `npymap diff`: compares two arrays.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -15,11 +15,11 @@ use crate::style::{HEADING, LABEL};
 use crate::table::{self, Column};
 use crate::{elements, open, text};
 
-/// Tells what differs between two arrays: dtype, shape, elements.
+/// Compares two arrays: dtype, shape and elements.
 ///
-/// Elements are compared as values, so byte order and memory order make no
-/// difference to them; NaN is equal to NaN, and padding is not looked at.
-/// Numbers may differ by up to ATOL + RTOL * |b|, as in numpy.isclose.
+/// Elements are compared by value, whatever their byte order and memory order;
+/// NaN equals NaN, and padding is ignored. Numbers may differ by up to ATOL +
+/// RTOL * |b|, as in numpy.isclose.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,8 +28,8 @@ Examples:
   npymap diff --json --first 0 a.npy b.npy
   npymap diff 'old.npz[w]' 'new.npz[w]'
 
-Exit status: 0 if they are equal, 1 if they differ, 2 if one cannot be opened or
-the usage is wrong.")]
+Exit status: 0 if the arrays are equal, 1 if they differ, 2 if one cannot be
+opened or for a usage error.")]
 pub(crate) struct DiffArgs {
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
     a: ArrayPath,
@@ -37,19 +37,19 @@ pub(crate) struct DiffArgs {
     /// .npy file, or FILE[MEMBER]
     b: ArrayPath,
 
-    /// How much numbers may differ for each unit of b
+    /// Relative tolerance: how much numbers may differ per unit of b
     #[arg(long, value_name = "RTOL", default_value_t = 0.0, value_parser = distance)]
     rtol: f64,
 
-    /// How much numbers may differ besides
+    /// Absolute tolerance, added to the relative one
     #[arg(long, value_name = "ATOL", default_value_t = 0.0, value_parser = distance)]
     atol: f64,
 
-    /// Compare values only: other dtypes of the same values are no difference
+    /// Compare values only: dtypes may differ
     #[arg(long)]
     values: bool,
 
-    /// How many elements that differ to show
+    /// Number of differing elements to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     first: usize,
 
@@ -57,12 +57,12 @@ pub(crate) struct DiffArgs {
     #[arg(long)]
     json: bool,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 }
 
-/// What was found.
+/// The result of comparing two arrays.
 struct DiffReport<'a> {
     a: DynView<'a>,
     b: DynView<'a>,
@@ -80,7 +80,7 @@ impl DiffArgs {
         let out = &mut anstream::stdout().lock();
         let printed = if self.json { self.json(out, &found) } else { self.words(out, &found) };
         match printed.and_then(|()| out.flush()) {
-            // The status still answers a caller that reads no more.
+            // The exit status still answers a caller that has stopped reading.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
             _ => {}
         }
@@ -136,7 +136,7 @@ impl DiffArgs {
         }
     }
 
-    /// The first pairs that differ, a row each.
+    /// Prints a table of the first pairs that differ.
     fn table(
         &self,
         out: &mut impl Write,
@@ -188,10 +188,10 @@ impl DiffArgs {
     }
 }
 
-/// Reads a distance: a number from 0 on.
+/// Parses a tolerance.
 fn distance(text: &str) -> Result<f64, &'static str> {
     match text.trim().parse() {
         Ok(distance) if distance >= 0.0 => Ok(distance),
-        _ => Err("expected a number from 0 on, such as 1e-5"),
+        _ => Err("expected a number that is not negative, such as 1e-5"),
     }
 }

@@ -7,7 +7,7 @@ use crate::error::CliError;
 use crate::locking::WaitArgs;
 use crate::{open, rewrite};
 
-const REFUSED: &str = "can't be changed: name an array of an .npz or .ten as FILE[MEMBER], take one out of a tar file with `npymap convert`";
+const REFUSED: &str = "cannot be edited: name an array of an .npz or .ten as FILE[MEMBER], extract one from a tar file with `npymap convert`";
 
 /// What is asked of every change.
 #[derive(Clone, Copy, Debug)]

@@ -29,22 +29,22 @@ pub(crate) enum CliError {
     #[error("{}: {}: allow it to change with --force", path.display(), error.message())]
     Changed { path: PathBuf, error: npymap::Error },
     /// The length of a file does not fit its header.
-    #[error("{}: its last writer did not finish: `npymap recover` makes it whole, and says how with --dry-run", path.display())]
+    #[error("{}: its last writer did not finish: `npymap recover` repairs it, and shows how with --dry-run", path.display())]
     Unfinished { path: PathBuf },
     /// A file is not as another.
     #[error("{}: has {what}", path.display())]
     Differs { path: PathBuf, what: String },
     /// Nobody reads that many lines.
-    #[error("{}: axis {axis} leaves {count} columns and at most {most} are told: select some with INDEX", path.display())]
+    #[error("{}: axis {axis} leaves {count} columns, and at most {most} are summarized: select fewer with INDEX", path.display())]
     Columns { path: PathBuf, axis: usize, count: usize, most: usize },
     /// Nobody reads that many, and they say nothing.
-    #[error("{}: {count} zero-size elements are asked for, and at most {most} are printed: select fewer", path.display())]
+    #[error("{}: {count} zero-size elements were requested, and at most {most} are printed: select fewer", path.display())]
     NoBytes { path: PathBuf, count: usize, most: usize },
     /// Others hold the lock on the file.
-    #[error("{}: is being written by another process: leave out --no-wait to wait for it", path.display())]
+    #[error("{}: is being written by another process: omit --no-wait to wait for it", path.display())]
     Locked { path: PathBuf },
     /// A file is there already.
-    #[error("{}: already exists: choose another name, or allow replacing it with --overwrite", path.display())]
+    #[error("{}: already exists: choose another name, or replace it with --overwrite", path.display())]
     Exists { path: PathBuf },
 }
 

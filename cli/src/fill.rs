@@ -1,4 +1,4 @@
-//! `npymap fill`: makes every element the same.
+//! `npymap fill`: sets all elements to one value.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -15,33 +15,32 @@ use crate::text;
 
 /// Sets every element of an array to a value, in place.
 ///
-/// VALUE is what `npymap set` takes. The file is written, not mapped, which
-/// for whole files is faster.
+/// VALUE is written as for `npymap set`. The file is written without mapping
+/// it, which is faster for whole files.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap fill scores.npy nan
   npymap fill --flush mask.npy False
 
-Exit status: 0 when it was filled, 1 when the file or VALUE is refused, 2 for
-wrong usage.")]
+Exit status: 0 if the array was filled, 1 if the file or VALUE was rejected, 2
+for a usage error.")]
 pub(crate) struct FillArgs {
-    /// Wait until it is on the disk
+    /// Wait until the data is on disk
     #[arg(long)]
     flush: bool,
 
     #[command(flatten)]
     wait: WaitArgs,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy file, or FILE[MEMBER] of an .npz or .ten file; an .npz is written
-    /// anew
+    /// .npy file, or FILE[MEMBER] of an .npz or .ten file; an .npz is rewritten
     file: ArrayPath,
 
-    /// What every element becomes
+    /// Value of every element
     value: String,
 }
 
@@ -60,7 +59,7 @@ impl FillArgs {
         let value = Value::parse(&self.value, array.dtype())?;
         match array.mode() {
             Some(Mode::ReadWrite) => array.write_fill(&value)?,
-            // A copy that an archive is written from.
+            // A copy, from which the archive is rewritten.
             _ => array.dyn_view_mut()?.fill(&value)?,
         }
         Ok(array.len())

@@ -13,9 +13,9 @@ use crate::{elements, open};
 
 /// Prints elements: one, some or all.
 ///
-/// INDEX is what NumPy takes in a[…]: integers, slices with steps, `...`, `None`
-/// and one list of integers, whose elements are copied to memory. A field, or a
-/// field of a field, follows after a dot.
+/// INDEX is what NumPy accepts in a[…]: integers, slices with steps, `...`,
+/// `None` and one list of integers, whose elements are copied to memory. A dot
+/// and a field name may follow, and further ones for nested fields.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,24 +25,24 @@ Examples:
   npymap get 'weights.npz[layer1/w]' 0
   npymap get events.npy 5.pos.z :10.score '..., 0.x'
 
-In JSON nan, inf and -inf are text, complex numbers [re, im], records objects,
-and NaT is null.
+In JSON, nan, inf and -inf are strings, complex numbers [re, im], records
+objects, and NaT is null.
 
-Exit status: 0 when all was printed, 1 when the file or an INDEX is refused,
-2 for wrong usage.")]
+Exit status: 0 on success, 1 if the file or an INDEX was rejected, 2 for a usage
+error.")]
 pub(crate) struct GetArgs {
-    /// Print JSON, a line for each INDEX
+    /// Print a line of JSON for each INDEX
     #[arg(long)]
     json: bool,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
     file: ArrayPath,
 
-    /// What to print
+    /// Elements to print
     #[arg(required = true, value_name = "INDEX")]
     selections: Vec<Selection>,
 }

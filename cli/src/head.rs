@@ -1,4 +1,4 @@
-//! `npymap head`: the first elements as a table.
+//! `npymap head`: prints the first elements as a table.
 
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -15,10 +15,11 @@ use crate::selection::{Selected, Selection};
 use crate::table::{self, Column, GAP};
 use crate::{elements, leaf_fields, open, text};
 
-/// Prints the first elements, or the first of a slice, as a table.
+/// Prints the first elements of an array or a selection as a table.
 ///
-/// Records have a column for each field, other arrays one for each index of
-/// the last axis; what the terminal has no room for is left out, and said.
+/// Records have a column for each field, other arrays one for each index of the
+/// last axis. Columns that do not fit the terminal are left out and counted
+/// below the table.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,25 +28,25 @@ Examples:
   npymap head events.npy '-5:'
   npymap head --width 200 events.npy .pos
 
-Exit status: 0 when it was printed, 1 when the file or INDEX is refused, 2 for
-wrong usage.")]
+Exit status: 0 on success, 1 if the file or INDEX was rejected, 2 for a usage
+error.")]
 pub(crate) struct HeadArgs {
-    /// How many rows
+    /// Number of rows
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     rows: usize,
 
-    /// How many characters a line may have, if not as many as the terminal
+    /// Maximum line length, in characters [default: the width of the terminal]
     #[arg(long, value_name = "N")]
     width: Option<usize>,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
     file: ArrayPath,
 
-    /// Which elements; all without it
+    /// Elements to select [default: all]
     #[arg(value_name = "INDEX")]
     selection: Option<Selection>,
 }
@@ -96,7 +97,7 @@ impl HeadArgs {
         }
         let values = columns.len() - usize::from(sheet.has_numbers());
         let left = sheet.columns().saturating_sub(values);
-        Ok(rest(out, sheet.rows() - shown, left, sheet.is_record)?)
+        Ok(print_omitted(out, sheet.rows() - shown, left, sheet.is_record)?)
     }
 }
 
@@ -240,16 +241,18 @@ impl LineFit {
     }
 }
 
-/// Says what is not in the table.
-fn rest(out: &mut impl Write, rows: usize, columns: usize, fields: bool) -> std::io::Result<()> {
+/// `2 more rows`
+fn more(count: usize, thing: &str) -> String {
+    text::plural(count, &format!("more {thing}"))
+}
+
+/// Prints how many rows and columns were left out of the table.
+fn print_omitted(out: &mut impl Write, rows: usize, columns: usize, fields: bool) -> std::io::Result<()> {
     let thing = if fields { "field" } else { "column" };
     match (rows, columns) {
         (0, 0) => Ok(()),
-        (rows, 0) => writeln!(out, "… {} more", text::plural(rows, "row")),
-        (0, columns) => writeln!(out, "… {} more", text::plural(columns, thing)),
-        (rows, columns) => {
-            let columns = text::plural(columns, thing);
-            writeln!(out, "… {} and {columns} more", text::plural(rows, "row"))
-        }
+        (rows, 0) => writeln!(out, "… {}", more(rows, "row")),
+        (0, columns) => writeln!(out, "… {}", more(columns, thing)),
+        (rows, columns) => writeln!(out, "… {} and {}", more(rows, "row"), more(columns, thing)),
     }
 }

@@ -1,5 +1,4 @@
-//! `npymap info`: what arrays are, without reading their elements unless asked
-//! for their digest.
+//! `npymap info`: describes arrays.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -14,10 +13,10 @@ use crate::inspect::{FileEntry, Inspector};
 use crate::json::JsonEntry;
 use crate::text;
 
-/// Tells what arrays are: dtype, shape, order, size.
+/// Describes arrays: dtype, shape, order, size.
 ///
-/// Reads headers only, so it takes no time whatever the size of the files;
-/// with --digest it reads all elements.
+/// Reads headers only, so it is fast however large the files are; with --digest
+/// it reads all elements.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,28 +26,29 @@ Examples:
   npymap info --digest a.npy b.npy
   npymap info weights.npz 'weights.npz[layer1/w]'
 
-Exit status: 0 when all files could be opened, 1 when one could not, 2 for
-wrong usage.")]
+Exit status: 0 if all arrays could be opened, 1 if one could not, 2 for a usage
+error.")]
 pub(crate) struct InfoArgs {
     /// .npy, .npz, .ten and tar files, or members of them: FILE[MEMBER]
     #[arg(required = true, value_name = "FILE")]
     files: Vec<ArrayPath>,
 
-    /// Print a JSON object a line for each array
+    /// Print a line of JSON for each array
     #[arg(long)]
     json: bool,
 
-    /// Print the header's text as it stands in the file; that of a .ten array,
-    /// which is no text, as a Python dict
+    /// Print the header's text as stored in the file; the binary header of a
+    /// .ten array is shown as a Python dict
     #[arg(long, conflicts_with = "json")]
     header: bool,
 
-    /// Tell the SHA-256 of the elements in C order, numbers little-endian and
-    /// padding zero: the same for equal arrays however they are stored
+    /// Print the SHA-256 of the elements in C order, with little-endian numbers
+    /// and zeroed padding: equal arrays have equal digests however they are
+    /// stored
     #[arg(long, conflicts_with = "header")]
     digest: bool,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 }
@@ -87,7 +87,7 @@ impl InfoArgs {
             failures += usize::from(texts.is_none());
             if texts.as_ref().is_some_and(Vec::is_empty) {
                 failures += 1;
-                text::error(&format!("{}: no array, and so no header", place.name().display()));
+                text::error(&format!("{}: contains no array, so there is no header", place.name().display()));
             }
             for text in texts.into_iter().flatten() {
                 match told(text) {

@@ -44,7 +44,7 @@ impl RowSpec<'_> {
         if byte_order.is_none() && !is_same {
             let other = self.path.display();
             return Err(differs(format!(
-                "dtype {}, and {other} has {}",
+                "dtype {}, but {other} has {}",
                 array.dtype(),
                 self.dtype
             )));
@@ -66,7 +66,7 @@ impl RowSpec<'_> {
     pub(crate) fn other_shape(&self, place: &ArrayPath, shape: &[usize]) -> CliError {
         let (found, other, own) =
             (text::shape(shape), self.path.display(), text::shape(self.shape));
-        let what = format!("shape {found}, and {other} has {own}");
+        let what = format!("shape {found}, but {other} has {own}");
         CliError::Differs { path: place.name().to_owned(), what }
     }
 }

@@ -104,7 +104,7 @@ impl<'a> Inputs<'a> {
             return Err(self.lost(member));
         }
         let member = self.path_of(member);
-        text::note(&format!("{}: is not an array and is left out", member.display()));
+        text::note(&format!("{}: is not an array and is skipped", member.display()));
         Ok(())
     }
 

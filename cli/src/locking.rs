@@ -10,7 +10,7 @@ use crate::text;
 /// Whether to wait while another process writes the file.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct WaitArgs {
-    /// Fail at once if another process is writing the file
+    /// Fail immediately if another process is writing the file
     #[arg(long)]
     no_wait: bool,
 }

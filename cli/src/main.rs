@@ -1,5 +1,5 @@
-//! The program `npymap`: looks into NumPy array files, changes and converts
-//! them.
+//! The program `npymap`: inspects, edits, converts and compares NumPy array
+//! files.
 
 mod append;
 mod archive_output;
@@ -59,11 +59,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::error::CliError;
 
-/// Looks into NumPy array files, changes and converts them, whatever their
-/// size.
+/// Inspects, edits, converts and compares NumPy array files of any size.
 ///
-/// Elements are mapped into memory, not read. While the program is at work on
-/// a file, nobody may truncate it or change its elements.
+/// Elements are memory-mapped rather than read. While the program uses a file,
+/// no other process may truncate it or change its elements.
 #[derive(Debug, Parser)]
 #[command(name = "npymap", version, styles = style::HELP, arg_required_else_help = true)]
 struct Cli {
@@ -94,8 +93,8 @@ enum CliCommand {
 }
 
 impl CliCommand {
-    /// The status of a command that could not do what it was asked. `diff` has
-    /// one for arrays that differ, and this one is another, as with `cmp`.
+    /// The exit status of a command that failed. `diff` exits with 1 if the
+    /// arrays differ, so its failures are 2, as in `cmp`.
     fn failure_code(&self) -> ExitCode {
         match self {
             CliCommand::Diff(_) => ExitCode::from(2),

@@ -10,11 +10,11 @@ use crate::locking::WaitArgs;
 /// How a new file is made.
 #[derive(Debug, Args)]
 pub(crate) struct NewFileArgs {
-    /// The version of the format; without it, the first that holds the header
+    /// Format version [default: the lowest that can hold the header]
     #[arg(long, value_name = "1|2|3", value_parser = version)]
     pub(crate) version: Option<Version>,
 
-    /// Replace a file that exists
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) overwrite: bool,
 

@@ -1,4 +1,4 @@
-//! `npymap npz`: takes archives apart and checks them.
+//! `npymap npz`: extracts and verifies archives.
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::locking::WaitArgs;
 use crate::progress::Progress;
 use crate::{open, text};
 
-/// Takes .npz archives apart and checks them.
+/// Extracts and verifies .npz archives.
 #[derive(Debug, Args)]
 pub(crate) struct NpzArgs {
     #[command(subcommand)]
@@ -31,33 +31,31 @@ enum NpzCommand {
     Verify(VerifyArgs),
 }
 
-/// Writes members to files of their own, unpacked and with their checksums
-/// checked.
+/// Extracts members, inflating them and verifying their checksums.
 ///
-/// Each file has the name the member has in the archive, with directories as
-/// there, and gets it when it is complete. Members that are damaged are
-/// reported and left out.
+/// Each file has the path of the member in the archive and gets its name only
+/// when it is complete. Damaged members are reported and skipped.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap npz extract weights.npz
   npymap npz extract weights.npz layer1/w layer1/b --directory layers
 
-Exit status: 0 when all was written, 1 when something was not, 2 for wrong
-usage.")]
+Exit status: 0 if everything was extracted, 1 if something was not, 2 for a
+usage error.")]
 struct ExtractArgs {
     /// .npz file
     file: PathBuf,
 
-    /// Members, with or without .npy; all of them when none is named
+    /// Members, with or without .npy [default: all]
     #[arg(value_name = "MEMBER")]
     members: Vec<String>,
 
-    /// Where to
+    /// Directory to extract to
     #[arg(long, short, default_value = ".", value_name = "DIRECTORY")]
     directory: PathBuf,
 
-    /// Replace files that exist
+    /// Replace existing files
     #[arg(long)]
     overwrite: bool,
 
@@ -65,22 +63,22 @@ struct ExtractArgs {
     wait: WaitArgs,
 }
 
-/// Reads all members and checks their lengths and CRC-32s, which opening a
-/// stored one doesn't.
+/// Reads all members and verifies their lengths and CRC-32 checksums.
+///
+/// Opening a stored member does not verify its checksum.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap npz verify weights.npz
   npymap npz verify --json *.npz
 
-Exit status: 0 when all is as it was stored, 1 when something is not, 2 for
-wrong usage.")]
+Exit status: 0 if all members are intact, 1 if one is not, 2 for a usage error.")]
 struct VerifyArgs {
     /// .npz files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Print a JSON object a line for each member
+    /// Print a line of JSON for each member
     #[arg(long)]
     json: bool,
 }
@@ -165,7 +163,7 @@ impl ExtractArgs {
         let is_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
         if !is_inside || name.as_os_str().is_empty() || member.full_name().contains('\\') {
             let path = self.path_of(member);
-            let reason = "its name leads out of the directory: extract it with `npymap convert`";
+            let reason = "its name points outside the directory: extract it with `npymap convert`";
             return Err(CliError::Refused { path, reason });
         }
         let target = self.directory.join(name);
@@ -173,7 +171,7 @@ impl ExtractArgs {
             Ok(_) if !self.overwrite => Err(CliError::Exists { path: target }),
             Ok(found) if found.is_symlink() => {
                 let reason =
-                    "is a symbolic link, which may lead out of the directory: remove it first";
+                    "is a symbolic link, which may point outside the directory: remove it first";
                 Err(CliError::Refused { path: target, reason })
             }
             _ => Ok(target),
@@ -258,7 +256,7 @@ impl VerifyArgs {
         }
         if !self.json && failures == 0 {
             let count = text::plural(npz.len(), "member");
-            writeln!(out, "{}: {count} as stored", safe(path.display()))?;
+            writeln!(out, "{}: {count} intact", safe(path.display()))?;
         }
         Ok(failures)
     }

@@ -37,6 +37,6 @@ pub(crate) fn npy(path: &Path) -> Result<(), CliError> {
 }
 
 const ANY: &str =
-    "the ending of a new file says its format: use .npy, .npz or .ten (others cannot be written)";
+    "the extension of a new file selects its format: use .npy, .npz or .ten (others cannot be written)";
 
-const NPY: &str = "a .npy file is written here: let its name end in .npy (`npymap convert` also writes .npz and .ten)";
+const NPY: &str = "this command writes .npy files: use the extension .npy (`npymap convert` also writes .npz and .ten)";

@@ -1,4 +1,4 @@
-//! `npymap raw`: what raw binary is when it is taken for an array.
+//! `npymap raw`: describes raw binary files interpreted as arrays.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -13,10 +13,11 @@ use crate::escape;
 use crate::new_file::{self, OrderArg, ShapeArg};
 use crate::{describe, digest, json, open};
 
-/// Tells what a file without a header is, taken for an array: NumPy's memmap.
+/// Describes a file without a header, interpreted as an array like NumPy's
+/// memmap.
 ///
-/// Without --shape it is one axis of as many elements as there are from
-/// --offset to the end of the file.
+/// Without --shape, the array has one axis and extends from --offset to the end
+/// of the file.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,24 +25,25 @@ Examples:
   npymap raw --json --digest frames.raw --dtype '>f4' --shape '(100, 480, 640)' --offset 512
   npymap raw points.bin --dtype \"[('x', '<f4'), ('y', '<f4')]\"
 
-Exit status: 0 when the file can be taken so, 1 when not, 2 for wrong usage.")]
+Exit status: 0 if the file can be interpreted this way, 1 if not, 2 for a usage
+error.")]
 pub(crate) struct RawArgs {
     /// Any file
     file: PathBuf,
 
-    /// A type string such as f8 or '>i4', or a list of fields
+    /// Type string such as f8 or '>i4', or list of fields
     #[arg(long, default_value = "u1")]
     dtype: DType,
 
-    /// The length of each axis, as a tuple
+    /// Length of each axis, as a tuple
     #[arg(long, value_parser = new_file::shape)]
     shape: Option<ShapeArg>,
 
-    /// Bytes before the first element
+    /// Offset of the first element, in bytes
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
 
-    /// Which axis varies fastest: the last one (C) or the first (F)
+    /// Memory order: the last axis varies fastest (C) or the first (F)
     #[arg(long, value_enum, default_value = "C", hide_possible_values = true, value_name = "C|F")]
     order: OrderArg,
 
@@ -49,8 +51,8 @@ pub(crate) struct RawArgs {
     #[arg(long)]
     json: bool,
 
-    /// Tell the SHA-256 of the elements in C order, numbers little-endian and
-    /// padding zero
+    /// Print the SHA-256 of the elements in C order, with little-endian numbers
+    /// and zeroed padding
     #[arg(long)]
     digest: bool,
 }

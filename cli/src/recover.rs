@@ -1,4 +1,4 @@
-//! `npymap recover`: makes a file whole after its writer died.
+//! `npymap recover`: repairs a file whose writer died.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -17,26 +17,27 @@ use crate::escape::{self, safe};
 use crate::locking::WaitArgs;
 use crate::{signals, text};
 
-/// Makes a file whole after whoever added rows to it died.
+/// Repairs a .npy file whose writer died while appending rows.
 ///
-/// The array gets as many rows as the file has, whatever its header says. What
-/// is left of another row is dropped. The header itself has to be good.
+/// The array gets all complete rows in the file, whatever its header says. An
+/// incomplete last row is dropped. The header itself must be valid.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap recover --dry-run log.npy
   npymap recover --zero-fill log.npy
 
-Programs that don't lock the file, as NumPy, may not write to it meanwhile.
+Programs that do not lock the file, such as NumPy, must not write to it
+meanwhile.
 
-Exit status: 0 when the file is whole, or could be made so; 1 when it can't be,
-2 for wrong usage.")]
+Exit status: 0 if the file is complete or was repaired, 1 if it cannot be
+repaired, 2 for a usage error.")]
 pub(crate) struct RecoverArgs {
-    /// Say what would be done, and do nothing
+    /// Print what would be done, without doing it
     #[arg(long)]
     dry_run: bool,
 
-    /// Make a whole row, with zeros, of what is left of one
+    /// Complete the last row with zeros instead of dropping it
     #[arg(long)]
     zero_fill: bool,
 
@@ -47,7 +48,7 @@ pub(crate) struct RecoverArgs {
     #[arg(long)]
     json: bool,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
@@ -55,7 +56,7 @@ pub(crate) struct RecoverArgs {
     file: ArrayPath,
 }
 
-const MEMBER: &str = "only a .npy file of its own can be recovered: `npymap npz verify` tells which members of an .npz are damaged";
+const MEMBER: &str = "members of archives cannot be recovered: `npymap npz verify` lists the damaged members of an .npz";
 
 impl RecoverArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
@@ -82,19 +83,19 @@ impl RecoverArgs {
         let path = safe(path.display());
         let (said, shape) = (text::shape(&done.header_shape), text::shape(&done.shape));
         if done.is_complete() {
-            return format!("{path}: whole, shape {shape}");
+            return format!("{path}: complete, shape {shape}");
         }
         let (becomes, are) =
-            if self.dry_run { ("would become", "would be") } else { ("is now", "are") };
+            if self.dry_run { ("would become", "would be") } else { ("is now", "were") };
         let (dropped, filled) =
             (text::bytes_exactly(done.dropped), text::bytes_exactly(done.filled));
         match (done.dropped, done.filled) {
             (_, 0) if said == shape => {
-                format!("{path}: shape {shape} stays, {dropped} behind its rows {are} dropped")
+                format!("{path}: shape {shape} unchanged, {dropped} after its rows {are} dropped")
             }
             _ if said == shape => {
                 format!(
-                    "{path}: shape {shape} stays, {filled} of zeros {are} added to its last row"
+                    "{path}: shape {shape} unchanged, {filled} of zeros {are} added to its last row"
                 )
             }
             (0, 0) => format!("{path}: shape {said} {becomes} {shape}"),

@@ -28,7 +28,7 @@ pub(crate) fn member(
     for member in npz.members() {
         let is_array = member.header().map_err(CliError::library)?.is_some();
         if !is_array || member.full_name() == member.name() {
-            let reason = "holds more than .npy files, which writing it anew would lose";
+            let reason = "contains members that are not .npy files and would be lost";
             return Err(CliError::Refused { path: path.to_owned(), reason });
         }
     }

@@ -1,4 +1,4 @@
-//! `npymap sample`: rows at random.
+//! `npymap sample`: draws random rows.
 
 use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ use crate::{elements, open, row_copy};
 /// Bytes of rows in memory at once on the way to a file.
 const MEMORY: usize = 256 << 20;
 
-/// Prints rows at random, or puts them into a new file.
+/// Prints random rows, or writes them to a new file.
 ///
-/// Rows count along the first axis. No row comes twice, unless --replace
-/// allows it; one seed gives the same rows on every machine. However large the
-/// file is, only pages with chosen rows are read.
+/// Rows are taken along the first axis. No row is drawn twice, unless --replace
+/// is given; the same seed draws the same rows on every machine. Only the pages
+/// that contain these rows are read, however large the file is.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,35 +29,35 @@ Examples:
   npymap sample train.npy -n 256 --seed 1 --output batch.npy
   npymap sample weights.npy -n 5 --json
 
-Exit status: 0 when all was printed or written, 1 when not, 2 for wrong usage.")]
+Exit status: 0 on success, 1 on failure, 2 for a usage error.")]
 pub(crate) struct SampleArgs {
     /// .npy file, or FILE[MEMBER]
     file: ArrayPath,
 
-    /// How many rows
+    /// Number of rows
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     rows: usize,
 
-    /// Which of all choices
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// Let rows come twice
+    /// Draw with replacement: rows may repeat
     #[arg(long)]
     replace: bool,
 
-    /// The new .npy file; without it, rows are printed
+    /// New .npy file; without it, rows are printed
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
-    /// Print JSON, a line for each row
+    /// Print a line of JSON for each row
     #[arg(long, conflicts_with = "output")]
     json: bool,
 
     #[command(flatten)]
     made: NewFileArgs,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 }
@@ -101,7 +101,7 @@ impl SampleArgs {
         if sampler.len() < self.rows {
             let path = self.file.name().to_owned();
             let what = format!(
-                "{} rows and {} are wanted: take fewer, or let them come twice with --replace",
+                "{} rows, and {} were requested: request fewer, or allow repeats with --replace",
                 rows.len(),
                 self.rows
             );

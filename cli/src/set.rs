@@ -1,4 +1,4 @@
-//! `npymap set`: changes elements in place.
+//! `npymap set`: sets elements in place.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -16,12 +16,12 @@ use crate::text;
 
 /// Sets elements to a value, in place.
 ///
-/// INDEX is what NumPy takes between the brackets of a[…]: integers, slices and
-/// one list of integers. A dot and a field may follow. All selected elements get the value;
-/// only their bytes are written. VALUE is a number,
-/// True or False, text, a date as 2020-02-29T12:00, `NaT`, a count of the unit
-/// for a time difference, b'\x00' for void, a record as (1, 'a') or a subarray
-/// as [1, 2].
+/// INDEX is what NumPy accepts in a[…]: integers, slices and one list of
+/// integers. A dot and a field name may follow. All selected elements are set
+/// to VALUE, and only their bytes are written. VALUE is a number, True or
+/// False, text, a date such as 2020-02-29T12:00, `NaT`, a count of the unit for
+/// a time difference, b'\x00' for void, a record such as (1, 'a') or a subarray
+/// such as [1, 2].
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,32 +29,31 @@ Examples:
   npymap set embeddings.npy '::2, -1' nan
   npymap set --flush events.npy 7.when 2020-02-29T12:00
 
-When VALUE doesn't fit the elements, nothing is written. Text that starts with
-a hyphen goes after `--`.
+If VALUE does not fit the elements, nothing is written. Put text that starts
+with a hyphen after `--`.
 
-Exit status: 0 when it was set, 1 when the file, INDEX or VALUE is refused, 2
-for wrong usage.")]
+Exit status: 0 if the elements were set, 1 if the file, INDEX or VALUE was
+rejected, 2 for a usage error.")]
 pub(crate) struct SetArgs {
-    /// Wait until it is on the disk
+    /// Wait until the data is on disk
     #[arg(long)]
     flush: bool,
 
     #[command(flatten)]
     wait: WaitArgs,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
-    /// .npy file, or FILE[MEMBER] of an .npz or .ten file; an .npz is written
-    /// anew
+    /// .npy file, or FILE[MEMBER] of an .npz or .ten file; an .npz is rewritten
     file: ArrayPath,
 
-    /// Which elements
+    /// Elements to set
     #[arg(value_name = "INDEX")]
     selection: Selection,
 
-    /// What they become
+    /// Their new value
     value: String,
 }
 
@@ -93,7 +92,7 @@ fn set(
     if array.mode() == Some(Mode::ReadWrite) {
         return array.write_fill_slice(part, field, value);
     }
-    // A copy that an archive is written from.
+    // A copy, from which the archive is rewritten.
     let view = array.dyn_view_mut()?.try_slice(part)?;
     let mut view = match field {
         Some(field) => view.into_field(field)?,

@@ -1,4 +1,4 @@
-//! `npymap shuffle`: the rows of an array in another order.
+//! `npymap shuffle`: writes the rows of an array in random order.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,12 +13,13 @@ use crate::new_file::NewFileArgs;
 use crate::output_format;
 use crate::{open, row_copy};
 
-/// Puts the rows of an array into random order.
+/// Writes the rows of an array in random order.
 ///
-/// The array may be larger than memory: what fits into --memory is read in the
-/// order of IN and written in that of OUT. Rows count along the first axis.
-/// One seed gives one order, on every machine. OUT gets its name when it is
-/// complete and on the disk, so IN and OUT may be one file.
+/// The array may be larger than memory: as many rows as fit into --memory are
+/// read in the order of IN and written in the order of OUT. Rows are taken
+/// along the first axis. The same seed gives the same order on every machine.
+/// OUT gets its name only when it is complete and on disk, so IN and OUT may be
+/// the same file.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,32 +27,31 @@ Examples:
   npymap shuffle train.npy train.npy --overwrite --seed 7
   npymap shuffle huge.npy shuffled.npy --memory 8192
 
-Files of equal length are put into equal order by equal seeds: samples and
-their labels stay together.
+With the same seed, arrays of the same length are shuffled in the same way, so
+samples and their labels stay together.
 
-Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
-usage.")]
+Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ShuffleArgs {
     /// .npy file, or FILE[MEMBER]
     #[arg(value_name = "IN")]
     input: ArrayPath,
 
-    /// The new .npy file
+    /// New .npy file
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
-    /// Which of all orders
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// How much memory to use for rows, in MiB
+    /// Memory to use for rows, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
     memory: u32,
 
     #[command(flatten)]
     made: NewFileArgs,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 }

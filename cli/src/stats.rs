@@ -1,4 +1,4 @@
-//! `npymap stats`: what is in an array, in numbers.
+//! `npymap stats`: computes statistics of the elements.
 
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
@@ -22,12 +22,12 @@ use crate::table::{self, Column};
 use crate::tiles::{self, Tile};
 use crate::{leaf_fields, open};
 
-/// Counts elements, and finds their least, mean, greatest and sum.
+/// Computes count, minimum, mean, maximum and sum of the elements.
 ///
-/// Records are told field by field, complex numbers by their parts, and with
-/// --axis every column by itself. Least, mean, greatest and sum are of those
-/// that are not NaN or `NaT`. All processors take part, and the file is read
-/// once, in its order.
+/// Records are summarized by field, complex numbers by real and imaginary part,
+/// and with --axis each column separately. Minimum, mean, maximum and sum
+/// ignore NaN and `NaT`. All processors are used, and the file is read once, in
+/// order.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,28 +36,28 @@ Examples:
   npymap stats events.npy :1000.pos
   npymap stats --json events.npy
 
-JSON is an object a line for each field or column. In it nan, inf and -inf are
-text, and null is what there is none of.
+JSON has a line for each field or column. In it, nan, inf and -inf are strings,
+and statistics that do not apply are null.
 
-Exit status: 0 when all was read, 1 when the file or INDEX is refused, 2 for
-wrong usage.")]
+Exit status: 0 on success, 1 if the file or INDEX was rejected, 2 for a usage
+error.")]
 pub(crate) struct StatsArgs {
-    /// Tell every column along this axis by itself, as NumPy's axis=N
+    /// Summarize each column along this axis separately, as NumPy's axis=N
     #[arg(long, value_name = "N")]
     axis: Option<usize>,
 
-    /// Print a JSON object a line
+    /// Print a line of JSON for each field or column
     #[arg(long)]
     json: bool,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
     file: ArrayPath,
 
-    /// Of which elements; all without it
+    /// Elements to summarize [default: all]
     #[arg(value_name = "INDEX")]
     selection: Option<Selection>,
 }

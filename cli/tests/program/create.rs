@@ -42,7 +42,7 @@ fn a_file_that_is_there_is_kept() {
     fs::write(&path, "mine").unwrap();
     let text = path.to_str().unwrap();
     let exists = format!(
-        "error: {text}: already exists: choose another name, or allow replacing it with --overwrite\n"
+        "error: {text}: already exists: choose another name, or replace it with --overwrite\n"
     );
     assert_eq!(refused(1, ["create", text, "--shape", "3"]), exists);
     assert_eq!(refused(1, ["create", text, "--shape", "3", "--fill", "1"]), exists);

@@ -41,15 +41,15 @@ fn rows_that_differ_are_refused_before_any_is_added() {
     let out = at.join("out.npy").to_str().unwrap().to_owned();
     assert_eq!(
         refused(1, ["append", &log, &good, &float]),
-        format!("error: {float}: has dtype '<f4', and {log} has '<i4'\n")
+        format!("error: {float}: has dtype '<f4', but {log} has '<i4'\n")
     );
     assert_eq!(
         refused(1, ["append", &log, &good, &wide]),
-        format!("error: {wide}: has shape (2, 3), and {log} has (1, 2)\n")
+        format!("error: {wide}: has shape (2, 3), but {log} has (1, 2)\n")
     );
     assert_eq!(
         refused(1, ["concat", &log, &wide, "-o", &out]),
-        format!("error: {wide}: has shape (2, 3), and {log} has (1, 2)\n")
+        format!("error: {wide}: has shape (2, 3), but {log} has (1, 2)\n")
     );
     let scalar = bytes(at, "scalar.npy", "()", &["<i4"], "1");
     assert_eq!(
@@ -112,7 +112,7 @@ fn what_a_dead_writer_leaves_is_made_whole() {
     let path = penguins(directory.path());
     let text = path.to_str().unwrap();
     let whole = fs::read(&path).unwrap();
-    assert_eq!(printed(["recover", text]), format!("{text}: whole, shape (342, 4)\n"));
+    assert_eq!(printed(["recover", text]), format!("{text}: complete, shape (342, 4)\n"));
     let longer = [whole.clone(), vec![0; 50]].concat();
     fs::write(&path, &longer).unwrap();
     let becomes = |would: &str| format!("{text}: shape (342, 4) {would}");
@@ -149,8 +149,8 @@ fn bytes_that_are_no_row_are_said_to_be_dropped() {
     let stays = |what: &str| format!("{text}: shape (342, 4) stays, {what}\n");
     fs::write(&path, [&whole[..], &[0; 5]].concat()).unwrap();
     let said = printed(["recover", "--dry-run", text]);
-    assert_eq!(said, stays("5 bytes behind its rows would be dropped"));
-    assert_eq!(printed(["recover", text]), stays("5 bytes behind its rows are dropped"));
+    assert_eq!(said, stays("5 bytes after its rows would be dropped"));
+    assert_eq!(printed(["recover", text]), stays("5 bytes after its rows were dropped"));
     assert!(fs::read(&path).unwrap() == whole);
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
     let said = printed(["recover", "--zero-fill", "--dry-run", text]);
@@ -186,7 +186,7 @@ fn arrays_are_joined_along_any_axis() {
     let before = fs::read(&out).unwrap();
     for axis in ["3", "-4"] {
         let error = refused(1, ["concat", "--overwrite", "--axis", axis, &one, &two, "-o", &out]);
-        let what = format!("has shape (2, 1, 2) and no axis {axis}: 3 are there, from 0");
+        let what = format!("has shape (2, 1, 2), and axis {axis} is out of range 0..3");
         assert_eq!(error, format!("error: {one}: {what}\n"));
     }
     let flat = bytes(at, "flat.npy", "(2, 2)", &["<i2"], "1");

@@ -9,7 +9,7 @@ fn tables_have_a_row_for_each_index() {
     let path = path.to_str().unwrap();
     assert_eq!(
         printed(["head", path, "-n", "2"]),
-        "       0     1      2       3\n 0  39.1  18.7  181.0  3750.0\n 1  39.5  17.4  186.0  3800.0\n… 340 rows more\n"
+        "       0     1      2       3\n 0  39.1  18.7  181.0  3750.0\n 1  39.5  17.4  186.0  3800.0\n… 340 more rows\n"
     );
     assert_eq!(
         printed(["head", path, "-1:, 1:", "--width", "16"]),
@@ -31,7 +31,7 @@ fn records_have_a_column_for_each_field() {
         "       t           in.x        in.v  s\n 0, 0  1970-01-01     0  [0.0, 0.0]\n 0, 1  1970-01-01     0  [0.0, 0.0]  a\\nb\n 1, 0  1970-01-01     0  [0.0, 0.0]\n… 1 row more\n"
     );
     let narrow = printed(["head", &path, "-n", "1", "--width", "24"]);
-    assert!(narrow.ends_with("… 3 rows and 2 fields more\n"), "{narrow}");
+    assert!(narrow.ends_with("… 3 more rows and 2 more fields\n"), "{narrow}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn members_are_not_made_by_themselves() {
     for (out, member) in [(&npz, "w"), (&npz, "new"), (&ten, "0"), (&absent, "w")] {
         let out = format!("{out}[{member}]");
         let error = refused(1, ["convert", &format!("{npz}[w]"), &out, "--overwrite"]);
-        let reason = "is a member, and only whole files are made: name the file";
+        let reason = "names a member, and only whole files can be created: name the file";
         assert_eq!(error, format!("error: {out}: {reason}\n"));
     }
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), before);
@@ -88,7 +88,7 @@ fn members_neither_grow_nor_are_recovered() {
         assert_eq!(
             error,
             format!(
-                "error: {place}: a member of another file can't get longer: write the longer array to a .npy of its own with `npymap concat`\n"
+                "error: {place}: members of archives cannot be appended to: write the longer array to a .npy file with `npymap concat`\n"
             )
         );
         let error = refused(1, ["recover", &place]);
@@ -150,7 +150,7 @@ fn headers_of_all_formats_are_printed() {
     npz::savez(&empty, &[]).unwrap();
     for place in [format!("{tar}[0.py]"), empty] {
         let error = refused(1, ["info", "--header", &place]);
-        assert_eq!(error, format!("error: {place}: no array, and so no header\n"));
+        assert_eq!(error, format!("error: {place}: contains no array, so there is no header\n"));
     }
     for place in [format!("{npz}[x]"), format!("{ten}[x]"), format!("{tar}[0.ten[x]]")] {
         assert!(refused(1, ["info", "--header", &place]).contains("no member `"), "{place}");

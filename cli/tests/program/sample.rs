@@ -44,7 +44,7 @@ fn samples_are_rows_of_the_file_and_each_once() {
     assert_eq!(sorted(rows(&out)), sorted(all));
     printed(["sample", text, "-n", "400", "--replace", "--json"]);
     let error = refused(1, ["sample", text, "-n", "343"]);
-    let says = "has 342 rows and 343 are wanted: take fewer, or let them come twice with --replace";
+    let says = "has 342 rows, and 343 were requested: request fewer, or allow repeats with --replace";
     assert_eq!(error, format!("error: {text}: {says}\n"));
 }
 
@@ -132,10 +132,10 @@ fn any_number_of_rows_of_no_bytes_is_sampled_and_shuffled_at_once() {
     let wide = write("wide.npy", "[]", "(10, 1099511627776)");
     for arguments in [&["sample", &wide][..], &["sample", "--json", "-n", "1", &wide]] {
         let error = refused(1, arguments);
-        assert!(error.contains("zero-size elements are asked for"), "{error}");
+        assert!(error.contains("zero-size elements were requested"), "{error}");
     }
     let error = refused(1, ["sample", &long, "-n", "1000000000000"]);
-    assert!(error.contains("1000000000000 zero-size elements are asked for"), "{error}");
+    assert!(error.contains("1000000000000 zero-size elements were requested"), "{error}");
     printed(["sample", &wide, "-n", "3", "--output", out, "--overwrite"]);
     printed(["shuffle", &wide, out, "--overwrite"]);
 }

@@ -75,7 +75,7 @@ fn arrays_of_every_size_are_told() {
     printed(["create", &path, "--shape", "(2, 70000)", "--dtype", "u1"]);
     let refusal = refused(1, ["stats", &path, "--axis", "0"]);
     assert!(
-        refusal.contains("axis 0 leaves 70000 columns and at most 65536 are told"),
+        refusal.contains("axis 0 leaves 70000 columns, and at most 65536 are summarized"),
         "{refusal}"
     );
     assert_eq!(printed(["stats", &path, "--axis", "1"]).lines().count(), 3);

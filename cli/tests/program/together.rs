@@ -153,7 +153,7 @@ fn a_locked_file_is_waited_for_and_said_so() {
         assert_eq!(
             refused(1, arguments),
             format!(
-                "error: {text}: is being written by another process: leave out --no-wait to wait for it\n"
+                "error: {text}: is being written by another process: omit --no-wait to wait for it\n"
             )
         );
         assert_eq!(fs::read(&path).unwrap(), before);
