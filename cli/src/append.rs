@@ -56,49 +56,50 @@ const MEMBER: &str = "members of archives cannot be appended to: write the longe
 
 impl AppendArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let path = self.file.alone(MEMBER)?;
-        let failed = CliError::at(path);
+        let path = self.file.require_file(MEMBER)?;
+        let failed = CliError::with_path(path);
         let options = OpenOptions::new().max_header_len(self.max_header_len);
-        signals::watch().map_err(CliError::file(path, "open"))?;
+        signals::watch().map_err(CliError::io(path, "open"))?;
         let opened =
-            self.wait.locking(path, |locking| options.clone().locking(locking).append(path));
-        let mut to = opened.map_err(|error| self.refused(path, error))?;
-        let (dtype, shape, order) = (to.dtype().clone(), to.shape().to_vec(), to.order());
+            self.wait.with_lock(path, |locking| options.clone().locking(locking).append(path));
+        let mut array = opened.map_err(|error| self.explain(path, error))?;
+        let (dtype, shape, order) = (array.dtype().clone(), array.shape().to_vec(), array.order());
         let axis = if order == Order::C { 0 } else { shape.len().saturating_sub(1) };
-        let wanted = RowSpec { path, dtype: &dtype, shape: &shape, axis };
-        let rows = input_rows::all(&wanted, &self.rows, self.max_header_len)?;
+        let spec = RowSpec { path, dtype: &dtype, shape: &shape, axis };
+        let rows = input_rows::open_all(&spec, &self.rows, self.max_header_len)?;
         let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
         let nbytes = rows.iter().map(InputRows::nbytes).fold(0, usize::saturating_add);
         let mut progress = Progress::new(nbytes);
-        let added = to.append_parts(count, |put| {
+        let appended = array.append_parts(count, |write| {
             rows.iter().try_for_each(|rows| {
                 rows.blocks(order, &mut |block| {
                     progress.add(block.len());
-                    put(block)
+                    write(block)
                 })
             })
         });
-        added.and_then(|()| if self.flush { to.sync() } else { to.flush() }).map_err(&failed)?;
-        let (count, shape) = (text::plural(count, "row"), text::shape(to.shape()));
+        let flushed = appended.and_then(|()| if self.flush { array.sync() } else { array.flush() });
+        flushed.map_err(&failed)?;
+        let (count, shape) = (text::plural(count, "row"), text::shape(array.shape()));
         writeln!(std::io::stdout(), "{}: {count} added, shape {shape}", safe(path.display()))?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// Explains why rows cannot be appended, and suggests `recover` if a writer
     /// did not finish.
-    fn refused(&self, path: &Path, error: npymap::Error) -> CliError {
+    fn explain(&self, path: &Path, error: npymap::Error) -> CliError {
         let options = RecoverOptions::new();
         let planned = match error.kind() {
             ErrorKind::Damaged | ErrorKind::Truncated => {
                 options.max_header_len(self.max_header_len).plan(path)
             }
-            _ => return CliError::at(path)(error),
+            _ => return CliError::with_path(path)(error),
         };
         match planned {
             Ok(recovery) if !recovery.is_complete() => {
                 CliError::Unfinished { path: path.to_owned() }
             }
-            _ => CliError::at(path)(error),
+            _ => CliError::with_path(path)(error),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Stores arrays in archives and lists.
+//! Writes arrays to archives and lists.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::inputs::Input;
 use crate::progress::Progress;
 
-/// What an archive's members become.
+/// How to store the members of an archive.
 #[derive(Clone, Debug)]
 pub(crate) struct MemberOptions {
     pub(crate) bytes: Option<ByteOrder>,
@@ -26,56 +26,56 @@ pub(crate) struct MemberOptions {
     pub(crate) compression: Compression,
 }
 
-/// The order that is asked for, or the one there is. As np.save does, C is
-/// said of what is both.
-pub(crate) fn order(asked: Option<Order>, layout: &Layout) -> Order {
+/// The requested order, or the order of the array. Arrays that have both orders
+/// are C, as in np.save.
+pub(crate) fn output_order(requested: Option<Order>, layout: &Layout) -> Order {
     let own = if layout.is_c_contiguous() { Order::C } else { Order::F };
-    let line = layout.is_c_contiguous() && layout.is_f_contiguous();
-    if line { Order::C } else { asked.unwrap_or(own) }
+    let is_both = layout.is_c_contiguous() && layout.is_f_contiguous();
+    if is_both { Order::C } else { requested.unwrap_or(own) }
 }
 
 /// Writes an `.npz` archive.
-pub(crate) fn npz(
+pub(crate) fn write_npz(
     draft: &Draft,
     inputs: &[Input<'_>],
-    stored: &MemberOptions,
+    options: &MemberOptions,
 ) -> Result<(), CliError> {
     let path = draft.path();
     let mut writer = NpzWriter::new(draft.file());
-    writer.compression(stored.compression);
+    writer.compression(options.compression);
     for input in inputs {
-        let array = (input.open)().map_err(CliError::library)?;
-        member(path, &mut writer, &input.name, array, stored)?;
+        let array = (input.open)().map_err(CliError::Library)?;
+        write_member(path, &mut writer, &input.name, array, options)?;
     }
-    writer.into_inner().map(drop).map_err(CliError::at(path))
+    writer.into_inner().map(drop).map_err(CliError::with_path(path))
 }
 
-fn member(
+fn write_member(
     path: &Path,
     writer: &mut NpzWriter<&File>,
     name: &str,
     array: MappedArray,
-    stored: &MemberOptions,
+    options: &MemberOptions,
 ) -> Result<(), CliError> {
-    let order = order(stored.order, array.layout());
-    let array = casted(array, stored).map_err(CliError::library)?;
+    let order = output_order(options.order, array.layout());
+    let array = cast(array, options).map_err(CliError::Library)?;
     let dtype = array.dtype();
-    let dtype = stored.bytes.map_or(dtype.clone(), |bytes| dtype.with_byte_order(bytes));
+    let dtype = options.bytes.map_or(dtype.clone(), |bytes| dtype.with_byte_order(bytes));
     let member = writer.begin(name, &dtype, array.shape(), order);
-    let mut member = member.map_err(CliError::at(path))?;
+    let mut member = member.map_err(CliError::with_path(path))?;
     let mut progress = Progress::new(array.nbytes());
-    let blocks = in_order(&array, order, stored.bytes).map_err(CliError::library)?;
+    let blocks = byte_blocks(&array, order, options.bytes).map_err(CliError::Library)?;
     let written = blocks.try_for_each(|block| {
         progress.add(block.len());
         member.write_all(block)
     });
-    written.map_err(CliError::file(path, "write"))?;
-    member.finish().map_err(CliError::at(path))
+    written.map_err(CliError::io(path, "write"))?;
+    member.finish().map_err(CliError::with_path(path))
 }
 
-/// The bytes of all elements in an order of axes, and in a byte order if one is
-/// asked for.
-pub(crate) fn in_order(
+/// The bytes of all elements in a memory order, and in a byte order if one is
+/// given.
+pub(crate) fn byte_blocks(
     array: &MappedArray,
     order: Order,
     bytes: Option<ByteOrder>,
@@ -91,33 +91,33 @@ pub(crate) fn in_order(
     })
 }
 
-/// Writes a `.ten` list, each array with its name as its info.
-pub(crate) fn ten(
+/// Writes a `.ten` list, with the names of the arrays as their infos.
+pub(crate) fn write_ten(
     draft: &Draft,
     inputs: &[Input<'_>],
-    options: &TenWriteOptions,
-    stored: &MemberOptions,
+    ten_options: &TenWriteOptions,
+    options: &MemberOptions,
 ) -> Result<(), CliError> {
     let path = draft.path();
     let mut to = BufWriter::new(draft.file());
-    // One map at a time: a process may have some 65,000.
+    // One map at a time: Linux allows about 65,000 per process.
     for input in inputs {
-        let array = casted((input.open)().map_err(CliError::library)?, stored);
-        let array = array.map_err(CliError::library)?;
-        let options = options.clone().infos(&[&input.name]);
-        options.write(&mut to, &[&array]).map_err(CliError::at(path))?;
+        let array = cast((input.open)().map_err(CliError::Library)?, options);
+        let array = array.map_err(CliError::Library)?;
+        let ten_options = ten_options.clone().infos(&[&input.name]);
+        ten_options.write(&mut to, &[&array]).map_err(CliError::with_path(path))?;
     }
-    to.flush().map_err(CliError::file(path, "write"))
+    to.flush().map_err(CliError::io(path, "write"))
 }
 
-/// The array as the dtype that is asked for, in memory if it has another.
-fn casted(array: MappedArray, stored: &MemberOptions) -> npymap::Result<MappedArray> {
-    let Some(dtype) = stored.dtype.as_ref().filter(|&dtype| dtype != array.dtype()) else {
+/// Casts an array to the requested dtype, in memory, unless it has that dtype.
+fn cast(array: MappedArray, options: &MemberOptions) -> npymap::Result<MappedArray> {
+    let Some(dtype) = options.dtype.as_ref().filter(|&dtype| dtype != array.dtype()) else {
         return Ok(array);
     };
     let mut copy = MappedArray::anonymous(dtype, array.shape())?;
     let mut progress = Progress::new(array.nbytes());
     let (from, mut to) = (array.dyn_view()?, copy.dyn_view_mut()?);
-    cast::copy(&from, &mut to, stored.casting, &mut |bytes| progress.add(bytes))?;
+    cast::copy(&from, &mut to, options.casting, &mut |bytes| progress.add(bytes))?;
     copy.into_read_only()
 }

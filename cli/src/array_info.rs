@@ -1,22 +1,22 @@
-//! What is told of an array.
+//! Facts about an array in a file, as `info` and `raw` print them.
 
 use npymap::{Header, Order, Result, layout::Layout, npy::Version};
 
-/// An array that can be opened.
+/// Facts about an array with a header.
 pub(crate) struct ArrayInfo {
     pub(crate) layout: Layout,
     pub(crate) order: Order,
-    /// Of the `.npy`, if it is one.
+    /// The version of a `.npy`.
     pub(crate) version: Option<Version>,
-    /// Where its elements start in the file; `None` when they are compressed.
+    /// Where the elements start in the file; `None` if they are deflated.
     pub(crate) data_offset: Option<u64>,
-    /// SHA-256 of the elements, if it was asked for.
+    /// SHA-256 of the elements, if requested.
     pub(crate) digest: Option<String>,
 }
 
 impl ArrayInfo {
-    /// An array with a header of its own.
-    pub(crate) fn npy(header: &Header, data_offset: Option<u64>) -> Result<ArrayInfo> {
+    /// Facts from the header of a `.npy`.
+    pub(crate) fn from_header(header: &Header, data_offset: Option<u64>) -> Result<ArrayInfo> {
         Ok(ArrayInfo {
             layout: header.layout()?,
             order: header.order,
@@ -26,20 +26,20 @@ impl ArrayInfo {
         })
     }
 
-    /// An array of a `.ten` file.
-    pub(crate) fn ten(layout: Layout, data_offset: u64) -> ArrayInfo {
+    /// Facts about an array of a `.ten` file.
+    pub(crate) fn from_ten(layout: Layout, data_offset: u64) -> ArrayInfo {
         let data_offset = Some(data_offset);
         ArrayInfo { layout, order: Order::C, version: None, data_offset, digest: None }
     }
 }
 
-/// An array without a header that can be opened.
+/// Facts about an array without a header.
 pub(crate) struct RawArrayInfo {
     pub(crate) layout: Layout,
     pub(crate) order: Order,
-    /// Where in the file the elements start.
+    /// Where the elements start in the file.
     pub(crate) offset: u64,
-    /// SHA-256 of the elements, if it was asked for.
+    /// SHA-256 of the elements, if requested.
     pub(crate) digest: Option<String>,
 }
 

@@ -65,12 +65,12 @@ struct Measurement {
 
 impl BenchArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let failed = CliError::at(self.file.name());
+        let failed = CliError::with_path(self.file.name());
         let array = self.rows().map_err(&failed)?;
         let Some(figures) = array.map(|array| self.figures(&array)).transpose().map_err(&failed)?
         else {
             let what = "no rows that are stored uncompressed".to_owned();
-            return Err(CliError::Differs { path: self.file.name().to_owned(), what });
+            return Err(CliError::Mismatch { path: self.file.name().to_owned(), what });
         };
         let out = &mut anstream::stdout().lock();
         if self.json { lines(out, &figures) } else { table(out, &figures) }?;

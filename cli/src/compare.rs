@@ -2,15 +2,15 @@
 
 use std::cmp::Ordering;
 
-use npymap::{DType, Result, Value, dtype::Field, element::Real, view::DynView, with_type};
+use npymap::{DType, Result, Value, dtype::Kind, element::Real, view::DynView, with_type};
 
 use crate::progress::Progress;
 
-/// Bytes that are compared at once.
+/// Bytes compared at a time.
 const BLOCK: usize = 1 << 18;
 
-/// How far apart two numbers may be and still be equal:
-/// `|a - b| <= absolute + relative * |b|`, as in `numpy.isclose`.
+/// How far apart two numbers may be to count as equal: `|a - b| <= absolute +
+/// relative * |b|`, as in `numpy.isclose`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tolerance {
     pub(crate) relative: f64,
@@ -18,20 +18,20 @@ pub(crate) struct Tolerance {
 }
 
 impl Tolerance {
-    /// Whether two values are equal. NaN is equal to NaN.
-    fn equal(self, a: &Value, b: &Value) -> bool {
+    /// Returns whether two values are equal. NaN equals NaN.
+    fn equal_values(self, a: &Value, b: &Value) -> bool {
         match (a, b) {
             (Value::Record(a), Value::Record(b)) | (Value::Array(a), Value::Array(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.equal(a, b))
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.equal_values(a, b))
             }
             _ => match (parts(a), parts(b)) {
-                (Some(a), Some(b)) => self.numbers(a.0, b.0) && self.numbers(a.1, b.1),
+                (Some(a), Some(b)) => self.equal_numbers(a.0, b.0) && self.equal_numbers(a.1, b.1),
                 _ => a == b,
             },
         }
     }
 
-    fn numbers(self, a: NumericValue, b: NumericValue) -> bool {
+    fn equal_numbers(self, a: NumericValue, b: NumericValue) -> bool {
         let (NumericValue::Float(x), NumericValue::Float(y)) = (a, b) else {
             return match (a.integer(), b.integer()) {
                 (Some(x), Some(y)) => x == y || self.allows(a.minus(b), b),
@@ -63,7 +63,8 @@ impl NumericValue {
         }
     }
 
-    /// The integer it is, if it is one that 128 bits hold with ease.
+    /// The number as an integer, if it is one and far from overflowing 128
+    /// bits.
     #[expect(clippy::as_conversions, clippy::cast_possible_truncation, reason = "it is whole")]
     fn integer(self) -> Option<i128> {
         match self {
@@ -84,17 +85,16 @@ impl NumericValue {
     }
 }
 
-/// The real and imaginary part of a number.
+/// The real and imaginary parts of a number.
 fn parts(value: &Value) -> Option<(NumericValue, NumericValue)> {
     let zero = NumericValue::Integer(0);
-    let real = |value| (NumericValue::Float(value), zero);
     Some(match value {
         Value::Bool(value) => (NumericValue::Integer((*value).into()), zero),
         Value::Int(value) => (NumericValue::Integer((*value).into()), zero),
         Value::UInt(value) => (NumericValue::Integer((*value).into()), zero),
-        Value::F16(value) => real(f64::from(*value)),
-        Value::F32(value) => real((*value).into()),
-        Value::F64(value) => real(*value),
+        Value::F16(value) => (NumericValue::Float(f64::from(*value)), zero),
+        Value::F32(value) => (NumericValue::Float((*value).into()), zero),
+        Value::F64(value) => (NumericValue::Float(*value), zero),
         Value::C64(value) => {
             (NumericValue::Float(value.re.into()), NumericValue::Float(value.im.into()))
         }
@@ -103,32 +103,43 @@ fn parts(value: &Value) -> Option<(NumericValue, NumericValue)> {
     })
 }
 
-/// Whether elements of two dtypes can be equal at all.
+/// Returns whether elements of two dtypes can be equal at all.
 pub(crate) fn comparable(a: &DType, b: &DType) -> bool {
-    use npymap::dtype::Kind as K;
-    let is_number = |kind| matches!(kind, K::Bool | K::Int | K::UInt | K::Float | K::Complex);
-    let is_long = |dtype: &DType| match dtype.kind() {
-        K::Float => dtype.itemsize() > 8,
-        K::Complex => dtype.itemsize() > 16,
-        _ => false,
-    };
     match (a.kind(), b.kind()) {
-        _ if is_long(a) || is_long(b) => a == b,
-        (K::Struct, K::Struct) => {
-            let same =
-                |(a, b): (&Field, &Field)| a.name() == b.name() && comparable(&a.dtype, &b.dtype);
-            a.fields().len() == b.fields().len() && a.fields().iter().zip(b.fields()).all(same)
+        _ if is_extended(a) || is_extended(b) => a == b,
+        (Kind::Struct, Kind::Struct) => {
+            a.fields().len() == b.fields().len()
+                && a.fields()
+                    .iter()
+                    .zip(b.fields())
+                    .all(|(a, b)| a.name() == b.name() && comparable(&a.dtype, &b.dtype))
         }
-        (K::Subarray, K::Subarray) => match (a.subarray(), b.subarray()) {
+        (Kind::Subarray, Kind::Subarray) => match (a.subarray(), b.subarray()) {
             (Some((a, shape)), Some((b, other))) => shape == other && comparable(a, b),
             _ => false,
         },
-        (K::DateTime, K::DateTime) | (K::TimeDelta, K::TimeDelta) => a.unit() == b.unit(),
+        (Kind::DateTime, Kind::DateTime) | (Kind::TimeDelta, Kind::TimeDelta) => {
+            a.unit() == b.unit()
+        }
         (a, b) => a == b || (is_number(a) && is_number(b)),
     }
 }
 
-/// One pair of elements that differ.
+fn is_number(kind: Kind) -> bool {
+    matches!(kind, Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
+}
+
+/// Returns whether a dtype has more precision than `f64`, so that its values
+/// can be compared by their bytes only.
+fn is_extended(dtype: &DType) -> bool {
+    match dtype.kind() {
+        Kind::Float => dtype.itemsize() > 8,
+        Kind::Complex => dtype.itemsize() > 16,
+        _ => false,
+    }
+}
+
+/// A pair of elements that differ.
 #[derive(Debug)]
 pub(crate) struct Pair {
     pub(crate) index: Vec<usize>,
@@ -136,105 +147,89 @@ pub(crate) struct Pair {
     pub(crate) b: Value,
 }
 
-/// What differs between the elements of two arrays.
+/// The differences between the elements of two arrays.
 #[derive(Debug)]
 pub(crate) struct Comparison {
     tolerance: Tolerance,
-    /// How many pairs are kept.
+    /// How many pairs to keep.
     limit: usize,
+    /// The number of pairs that differ.
     pub(crate) count: usize,
-    /// The first of them, in C order; in the order of memory of two arrays in
+    /// The first pairs in C order, or in memory order if both arrays are in
     /// Fortran order.
     pub(crate) first: Vec<Pair>,
-    /// The largest distance of two numbers.
+    /// The largest distance between two numbers.
     pub(crate) largest: Option<f64>,
 }
 
 impl Comparison {
     /// Compares the elements of two views of the same shape.
-    pub(crate) fn of(
+    pub(crate) fn compute(
         a: &DynView<'_>,
         b: &DynView<'_>,
         tolerance: Tolerance,
         limit: usize,
     ) -> Result<Comparison> {
-        let mut found = Comparison { tolerance, limit, count: 0, first: Vec::new(), largest: None };
-        // Of elements of no bytes there may be more than can be counted through.
+        let mut comparison =
+            Comparison { tolerance, limit, count: 0, first: Vec::new(), largest: None };
+        // There may be too many zero-sized elements to iterate over.
         if a.is_empty() || (a.itemsize() == 0 && b.itemsize() == 0) {
-            return Ok(found);
+            return Ok(comparison);
         }
         let mut progress = Progress::new(a.len().saturating_mul(a.itemsize()));
-        let is_fortran =
-            |view: &DynView<'_>| view.as_bytes().is_none() && view.t().as_bytes().is_some();
         if is_fortran(a) && is_fortran(b) {
-            found.parts(&a.t(), &b.t(), &[], &mut progress)?;
-            found.first.iter_mut().for_each(|pair| pair.index.reverse());
+            comparison.compare_blocks(&a.t(), &b.t(), &[], &mut progress)?;
+            comparison.first.iter_mut().for_each(|pair| pair.index.reverse());
         } else {
-            found.parts(a, b, &[], &mut progress)?;
+            comparison.compare_blocks(a, b, &[], &mut progress)?;
         }
-        Ok(found)
+        Ok(comparison)
     }
 
-    /// Compares part by part; `before` is the index that led to these.
-    fn parts(
+    /// Compares block by block; `outer` is the index of these views in the
+    /// whole arrays.
+    fn compare_blocks(
         &mut self,
         a: &DynView<'_>,
         b: &DynView<'_>,
-        before: &[usize],
+        outer: &[usize],
         progress: &mut Progress,
     ) -> Result<()> {
         let row = a.len().checked_div(a.shape().first().copied().unwrap_or(0)).unwrap_or(0);
         let row = row.saturating_mul(a.itemsize().max(1));
         if a.ndim() > 1 && row > BLOCK {
             for (i, (a, b)) in a.outer_iter().zip(b.outer_iter()).enumerate() {
-                self.parts(&a, &b, &[before, &[i]].concat(), progress)?;
+                self.compare_blocks(&a, &b, &[outer, &[i]].concat(), progress)?;
             }
             return Ok(());
         }
         if a.ndim() == 0 {
-            return self.block(a, b, before, 0);
+            return self.compare_block(&Block { a, b, outer, start: 0 });
         }
         let rows = (BLOCK / row.max(1)).max(1);
         let blocks = a.axis_chunks(0, rows)?.zip(b.axis_chunks(0, rows)?);
         for (number, (a, b)) in blocks.enumerate() {
-            self.block(&a, &b, before, number * rows)?;
+            self.compare_block(&Block { a: &a, b: &b, outer, start: number * rows })?;
             progress.add(a.len() * a.itemsize());
         }
         Ok(())
     }
 
-    /// Compares a block whose first axis starts at an index.
-    fn block(
-        &mut self,
-        a: &DynView<'_>,
-        b: &DynView<'_>,
-        before: &[usize],
-        start: usize,
-    ) -> Result<()> {
+    /// Compares the elements of a block.
+    fn compare_block(&mut self, block: &Block<'_, '_>) -> Result<()> {
+        let Block { a, b, .. } = *block;
         let same_type = a.dtype() == b.dtype();
         if same_type && a.as_bytes().zip(b.as_bytes()).is_some_and(|(a, b)| a == b) {
             return Ok(());
         }
-        let tolerance = self.tolerance;
-        let mut differ = |number: usize, distance: Option<f64>| {
-            let index = unravelled(number, a.shape());
-            let pair = || {
-                let mut place = [before, &index].concat();
-                if let Some(first) = place.get_mut(before.len()) {
-                    *first += start;
-                }
-                Pair { index: place, a: a.at(index.as_slice()), b: b.at(index.as_slice()) }
-            };
-            self.found(pair, distance);
-        };
         if same_type {
             with_type!(a.dtype(), integer T => {
                 let (a, b) = (a.view::<T>()?, b.view::<T>()?);
                 let pairs = a.iter().zip(b.iter()).enumerate();
                 for (number, (x, y)) in pairs.filter(|(_, (x, y))| x != y) {
                     let (x, y) = (NumericValue::Integer(x.into()), NumericValue::Integer(y.into()));
-                    if !tolerance.numbers(x, y) {
-                        differ(number, Some(x.minus(y)));
+                    if !self.tolerance.equal_numbers(x, y) {
+                        self.record(block, number, Some(x.minus(y)));
                     }
                 }
                 return Ok(());
@@ -244,29 +239,26 @@ impl Comparison {
                 let pairs = a.iter().zip(b.iter()).enumerate();
                 for (number, (x, y)) in pairs.filter(|(_, (x, y))| x.partial_cmp(y) != Some(Ordering::Equal)) {
                     let (x, y) = (NumericValue::Float(x.to_f64()), NumericValue::Float(y.to_f64()));
-                    if !tolerance.numbers(x, y) {
-                        differ(number, Some(x.minus(y)));
+                    if !self.tolerance.equal_numbers(x, y) {
+                        self.record(block, number, Some(x.minus(y)));
                     }
                 }
                 return Ok(());
             }, _ => {});
         }
         for (number, (x, y)) in a.iter().zip(b.iter()).enumerate() {
-            if !tolerance.equal(&x, &y) {
-                let distance =
-                    |((a, ai), (b, bi)): ((NumericValue, _), (NumericValue, NumericValue))| {
-                        f64::hypot(a.minus(b), NumericValue::minus(ai, bi))
-                    };
-                differ(number, parts(&x).zip(parts(&y)).map(distance));
+            if !self.tolerance.equal_values(&x, &y) {
+                self.record(block, number, distance(&x, &y));
             }
         }
         Ok(())
     }
 
-    fn found(&mut self, pair: impl FnOnce() -> Pair, distance: Option<f64>) {
+    /// Records that the `number`th elements of a block differ.
+    fn record(&mut self, block: &Block<'_, '_>, number: usize, distance: Option<f64>) {
         self.count += 1;
         if self.first.len() < self.limit {
-            self.first.push(pair());
+            self.first.push(block.pair(number));
         }
         if let Some(distance) = distance.map(f64::abs).filter(|distance| !distance.is_nan()) {
             self.largest = Some(self.largest.map_or(distance, |largest| largest.max(distance)));
@@ -274,8 +266,41 @@ impl Comparison {
     }
 }
 
+/// Parts of two arrays at the same place.
+struct Block<'v, 'a> {
+    a: &'v DynView<'a>,
+    b: &'v DynView<'a>,
+    /// The index of the views that the block is part of.
+    outer: &'v [usize],
+    /// Where the block starts along their first axis.
+    start: usize,
+}
+
+impl Block<'_, '_> {
+    /// The `number`th elements, with their index in the whole arrays.
+    fn pair(&self, number: usize) -> Pair {
+        let inner = unravel_index(number, self.a.shape());
+        let mut index = [self.outer, &inner].concat();
+        if let Some(first) = index.get_mut(self.outer.len()) {
+            *first += self.start;
+        }
+        Pair { index, a: self.a.at(inner.as_slice()), b: self.b.at(inner.as_slice()) }
+    }
+}
+
+/// The distance between two numbers.
+fn distance(a: &Value, b: &Value) -> Option<f64> {
+    let ((a_real, a_imag), (b_real, b_imag)) = parts(a).zip(parts(b))?;
+    Some(f64::hypot(a_real.minus(b_real), a_imag.minus(b_imag)))
+}
+
+/// Returns whether a view is contiguous in Fortran order only.
+fn is_fortran(view: &DynView<'_>) -> bool {
+    view.as_bytes().is_none() && view.t().as_bytes().is_some()
+}
+
 /// The index of the `number`th element in C order.
-fn unravelled(number: usize, shape: &[usize]) -> Vec<usize> {
+fn unravel_index(number: usize, shape: &[usize]) -> Vec<usize> {
     let mut number = number;
     let mut index = shape.to_vec();
     for i in index.iter_mut().rev() {

@@ -38,11 +38,11 @@ Examples:
 Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ConcatArgs {
     /// Axis to join along; -1 is the last
-    #[arg(long, value_name = "N", default_value = "0", value_parser = axis)]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = parse_axis)]
     axis: isize,
 
     #[command(flatten)]
-    made: NewFileArgs,
+    new_file: NewFileArgs,
 
     /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
@@ -59,34 +59,39 @@ pub(crate) struct ConcatArgs {
 
 impl ConcatArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        output_format::npy(&self.output)?;
+        output_format::require_npy(&self.output)?;
         let Some(place) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
-        // It may replace an input, which is locked before it is read.
-        let draft = Draft::begin(&self.output, self.made.existing())?;
-        let (dtype, mut shape) = first(place, self.max_header_len)?;
+        // If the output replaces an input, that one is locked before it is read.
+        let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
+        let (dtype, mut shape) = dtype_and_shape(place, self.max_header_len)?;
         let axis = self.axis(place, &shape)?;
-        let wanted = RowSpec { path: place.name(), dtype: &dtype, shape: &shape, axis };
-        let rows = input_rows::all(&wanted, &self.inputs, self.max_header_len)?;
+        let spec = RowSpec { path: place.name(), dtype: &dtype, shape: &shape, axis };
+        let rows = input_rows::open_all(&spec, &self.inputs, self.max_header_len)?;
         for (rows, place) in rows.iter().zip(&self.inputs) {
             if rows.shape().len() != shape.len() {
-                return Err(wanted.other_shape(place, rows.shape()));
+                return Err(spec.shape_error(place, rows.shape()));
             }
         }
         let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
         if let Some(dim) = shape.get_mut(axis) {
             *dim = count;
         }
-        let made = self.made.options(Order::C);
-        let array = draft.array(&dtype, &shape, &made)?;
-        let filled = if axis == 0 { behind(&rows, array) } else { beside(&rows, axis, array) };
-        filled.map_err(CliError::at(&self.output))?;
-        // The output may be one of them, and Windows replaces no mapped file.
+        let options = self.new_file.options(Order::C);
+        let array = draft.array(&dtype, &shape, &options)?;
+        let filled = if axis == 0 {
+            write_in_sequence(&rows, array)
+        } else {
+            write_interleaved(&rows, axis, array)
+        };
+        filled.map_err(CliError::with_path(&self.output))?;
+        // The output may replace one of them, which Windows does not do while
+        // it is mapped.
         drop(rows);
         draft.commit()?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The axis that is asked for, counted from the first.
+    /// The index of the requested axis, counted from the first.
     fn axis(&self, place: &ArrayPath, shape: &[usize]) -> Result<usize, CliError> {
         let ndim = shape.len();
         let axis = if self.axis < 0 {
@@ -101,20 +106,20 @@ impl ConcatArgs {
                 let shape = text::shape(shape);
                 format!("shape {shape}, and axis {} is out of range 0..{ndim}", self.axis)
             };
-            CliError::Differs { path: place.name().to_owned(), what }
+            CliError::Mismatch { path: place.name().to_owned(), what }
         })
     }
 }
 
-/// Writes arrays one after the other.
-fn behind(rows: &[InputRows], array: MappedArrayMut) -> npymap::Result<()> {
-    let mut all = bytes(array)?;
+/// Writes arrays one after another.
+fn write_in_sequence(rows: &[InputRows], array: MappedArrayMut) -> npymap::Result<()> {
+    let mut all = as_bytes(array)?;
     let mut progress = Progress::new(all.nbytes());
-    let mut at = 0;
+    let mut written = 0;
     rows.iter().try_for_each(|rows: &InputRows| {
         rows.blocks(Order::C, &mut |block| {
-            all.write_elements(&[at], block)?;
-            at += block.len();
+            all.write_elements(&[written], block)?;
+            written += block.len();
             progress.add(block.len());
             Ok(())
         })
@@ -122,13 +127,13 @@ fn behind(rows: &[InputRows], array: MappedArrayMut) -> npymap::Result<()> {
     all.close()
 }
 
-/// Writes arrays side by side: along an axis that varies more slowly, a part
-/// of all of them in memory, then the next.
-fn beside(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> npymap::Result<()> {
+/// Writes arrays joined along an axis other than the first: assembles a block
+/// of the output in memory, writes it, then the next.
+fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> npymap::Result<()> {
     let (dtype, shape) = (array.dtype().clone(), array.shape().to_vec());
     let along = shape.iter().take(axis).position(|&dim| dim > 1).unwrap_or(0);
     let dims = shape.get(along).copied().unwrap_or(1);
-    let mut all = bytes(array)?;
+    let mut all = as_bytes(array)?;
     if all.is_empty() {
         return all.close();
     }
@@ -142,14 +147,14 @@ fn beside(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> npymap::Res
             *dim = end - start;
         }
         let mut block = MappedArray::anonymous(&dtype, &shape)?;
-        let mut place = 0;
+        let mut position = 0;
         for rows in rows {
             let from = rows.view()?;
             let from = from.try_slice(cast::part(from.ndim(), Axis(along), start, end - start))?;
             let to = block.dyn_view_mut()?;
-            let part = cast::part(to.ndim(), Axis(axis), place, rows.count);
+            let part = cast::part(to.ndim(), Axis(axis), position, rows.count);
             to.try_slice(part)?.assign_as(&from, Casting::Equiv)?;
-            place += rows.count;
+            position += rows.count;
         }
         let block = block.as_bytes()?;
         all.write_elements(&[written], block)?;
@@ -159,19 +164,22 @@ fn beside(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> npymap::Res
     all.close()
 }
 
-/// As bytes an array can be written whole, whatever its elements are.
-fn bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> {
+/// Reinterprets an array as bytes, which can be written whatever its dtype.
+fn as_bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> {
     let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0)?;
     MappedArray::from_parts(array.into_data(), bytes)
 }
 
-/// What the first array is.
-fn first(place: &ArrayPath, max_header_len: usize) -> Result<(DType, Vec<usize>), CliError> {
-    let array = open::array(place, max_header_len).map_err(CliError::at(place.name()))?;
+/// The dtype and shape of an array.
+fn dtype_and_shape(
+    place: &ArrayPath,
+    max_header_len: usize,
+) -> Result<(DType, Vec<usize>), CliError> {
+    let array = open::array(place, max_header_len).map_err(CliError::with_path(place.name()))?;
     Ok((array.dtype().clone(), array.shape().to_vec()))
 }
 
-/// Reads an axis, which may be negative.
-fn axis(text: &str) -> Result<isize, std::num::ParseIntError> {
+/// Parses an axis, which may be negative.
+fn parse_axis(text: &str) -> Result<isize, std::num::ParseIntError> {
     text.trim().parse()
 }

@@ -8,12 +8,12 @@ use npymap::npz::Compression;
 use npymap::ten::TenWriteOptions;
 use npymap::{ByteOrder, DType, ErrorKind, Order, element::Casting, npy::MAX_HEADER_LEN};
 
-use crate::archive_output::{self as outputs, MemberOptions as Stored};
+use crate::archive_output::{self, MemberOptions};
 use crate::array_path::ArrayPath as Place;
 use crate::draft::Draft;
-use crate::error::CliError as Failure;
+use crate::error::CliError;
 use crate::inputs::Inputs;
-use crate::new_file::{NewFileArgs as Made, OrderArg as Axes};
+use crate::new_file::{NewFileArgs, OrderArg as Axes};
 use crate::output_format::OutputFormat as Written;
 use crate::platform;
 use crate::progress::Progress;
@@ -80,7 +80,7 @@ pub(crate) struct Convert {
     force: bool,
 
     #[command(flatten)]
-    made: Made,
+    new_file: NewFileArgs,
 
     /// The longest header to read, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
@@ -106,12 +106,12 @@ impl From<Bytes> for ByteOrder {
 }
 
 impl Convert {
-    pub(crate) fn run(&self) -> Result<ExitCode, Failure> {
-        let written = Written::by_ending(&self.output)?;
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let written = Written::from_extension(&self.output)?;
         // It may replace the input, which is locked before it is read.
-        let draft = Draft::begin(&self.output, self.made.existing())?;
+        let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
         let inputs = Inputs::open(&self.input, self.max_header_len);
-        let mut inputs = inputs.map_err(Failure::library)?;
+        let mut inputs = inputs.map_err(CliError::Library)?;
         inputs.replaced_by(&self.output);
         match written {
             Written::Npz => self.npz(&inputs, &draft)?,
@@ -125,47 +125,55 @@ impl Convert {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn npz(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), Failure> {
-        self.refuse(self.made.version.is_some(), "members of an .npz have no --version of choice")?;
+    fn npz(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), CliError> {
+        self.refuse(
+            self.new_file.version.is_some(),
+            "members of an .npz have no --version of choice",
+        )?;
         self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
-        let stored = Stored {
+        let options = MemberOptions {
             bytes: self.byte_order.map(ByteOrder::from),
             order: self.order.map(Order::from),
             dtype: self.dtype.clone(),
             casting: self.casting(),
             compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
         };
-        outputs::npz(draft, &inputs.arrays()?, &stored)
+        archive_output::write_npz(draft, &inputs.arrays()?, &options)
     }
 
-    fn ten(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), Failure> {
+    fn ten(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), CliError> {
         let is_c = matches!(self.order, None | Some(Axes::C));
         let is_little = matches!(self.byte_order, None | Some(Bytes::Little))
             || self.byte_order.map(ByteOrder::from) == Some(ByteOrder::Little);
         self.refuse(!is_c || !is_little, "a .ten is in C order and little-endian")?;
-        self.refuse(self.made.version.is_some(), "a .ten has no --version")?;
+        self.refuse(self.new_file.version.is_some(), "a .ten has no --version")?;
         self.refuse(self.deflate.is_some(), "a .ten can't be deflated: use .npz")?;
         let inputs = inputs.arrays()?;
-        let stored = Stored {
+        let options = MemberOptions {
             bytes: None,
             order: None,
             dtype: self.dtype.clone(),
             casting: self.casting(),
             compression: Compression::Stored,
         };
-        outputs::ten(draft, &inputs, &TenWriteOptions::new().allow_u4(self.allow_u4), &stored)
+        archive_output::write_ten(
+            draft,
+            &inputs,
+            &TenWriteOptions::new().allow_u4(self.allow_u4),
+            &options,
+        )
     }
 
-    fn npy(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), Failure> {
+    fn npy(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), CliError> {
         self.refuse(self.deflate.is_some(), "a .npy can't be deflated: use .npz")?;
         self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
-        let from = inputs.one().map_err(Failure::library)?;
+        let from = inputs.one().map_err(CliError::Library)?;
         let bytes = self.byte_order.map(ByteOrder::from);
         let dtype = self.dtype.as_ref().unwrap_or(from.dtype());
         let dtype = bytes.map_or(dtype.clone(), |order| dtype.with_byte_order(order));
-        let order = outputs::order(self.order.map(Order::from), from.layout());
+        let order = archive_output::output_order(self.order.map(Order::from), from.layout());
         let is_sparse = from.path().is_some_and(platform::is_sparse);
-        let options = self.made.options(order).sparse(is_sparse);
+        let options = self.new_file.options(order).sparse(is_sparse);
         let mut array = draft.array(&dtype, from.shape(), &options)?;
         let casting = if self.dtype.is_some() { self.casting() } else { Casting::Equiv };
         let mut progress = Progress::new(array.nbytes());
@@ -176,19 +184,19 @@ impl Convert {
             array.write_array(&from, casting, done)
         };
         written.map_err(|error| self.not_written(error))?;
-        array.close().map_err(Failure::at(&self.output))
+        array.close().map_err(CliError::with_path(&self.output))
     }
 
     /// Why the elements could not be written.
-    fn not_written(&self, error: npymap::Error) -> Failure {
+    fn not_written(&self, error: npymap::Error) -> CliError {
         match error.kind() {
             ErrorKind::InvalidValue if !self.force => {
-                Failure::Changed { path: self.input.name().to_owned(), error }
+                CliError::ValueChanged { path: self.input.name().to_owned(), error }
             }
             ErrorKind::InvalidValue | ErrorKind::InvalidInput | ErrorKind::WrongDType => {
-                Failure::at(self.input.name())(error)
+                CliError::with_path(self.input.name())(error)
             }
-            _ => Failure::at(&self.output)(error),
+            _ => CliError::with_path(&self.output)(error),
         }
     }
 
@@ -196,8 +204,8 @@ impl Convert {
         if self.force { Casting::Unsafe } else { Casting::SameValue }
     }
 
-    fn refuse(&self, is_asked: bool, reason: &'static str) -> Result<(), Failure> {
+    fn refuse(&self, is_asked: bool, reason: &'static str) -> Result<(), CliError> {
         let path = self.output.clone();
-        if is_asked { Err(Failure::Refused { path, reason }) } else { Ok(()) }
+        if is_asked { Err(CliError::Rejected { path, reason }) } else { Ok(()) }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct CreateArgs {
     file: PathBuf,
 
     /// Length of each axis, as a tuple
-    #[arg(long, value_parser = new_file::shape)]
+    #[arg(long, value_parser = new_file::parse_shape)]
     shape: ShapeArg,
 
     /// Type string such as f8 or '>i4', or list of fields
@@ -53,18 +53,18 @@ pub(crate) struct CreateArgs {
     page_aligned: bool,
 
     #[command(flatten)]
-    made: NewFileArgs,
+    new_file: NewFileArgs,
 }
 
 impl CreateArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        output_format::npy(&self.file)?;
-        let failed = CliError::at(&self.file);
+        output_format::require_npy(&self.file)?;
+        let failed = CliError::with_path(&self.file);
         let value = self.fill.as_ref().map(|text| Value::parse(text, &self.dtype));
         let value = value.transpose().map_err(&failed)?;
-        let options = self.made.options(self.order.into());
+        let options = self.new_file.options(self.order.into());
         let options = options.sparse(self.sparse).page_aligned(self.page_aligned);
-        let draft = Draft::begin(&self.file, self.made.existing())?;
+        let draft = Draft::begin(&self.file, self.new_file.if_exists())?;
         let mut array = draft.array(&self.dtype, &self.shape.0, &options)?;
         let filled = value.map_or(Ok(()), |value| array.write_fill(&value));
         filled.and_then(|()| array.close()).map_err(&failed)?;

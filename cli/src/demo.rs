@@ -83,18 +83,18 @@ impl DemoArgs {
     }
 
     fn steps(&self, directory: &Path) -> Result<Vec<Step>, CliError> {
-        let refused = CliError::at(directory);
+        let refused = CliError::with_path(directory);
         space(directory)?;
         let rows = usize::from(self.size).saturating_mul((1 << 30) / (4 * ROW));
         let places = || (0..SCATTERED).map(move |i| [i * (rows / SCATTERED), i % ROW]);
         let middle = rows / 2..rows / 2 + FILLED;
         let file =
-            tempfile::tempfile_in(directory).map_err(CliError::file(directory, "create a file"))?;
+            tempfile::tempfile_in(directory).map_err(CliError::io(directory, "create a file"))?;
         let mut steps = Steps { file, done: Vec::new() };
 
         steps.take("create a sparse file", |file| sparse(file, rows, directory))?;
         let options = OpenOptions::new();
-        let own = |file: &File| file.try_clone().map_err(CliError::file(directory, "open"));
+        let own = |file: &File| file.try_clone().map_err(CliError::io(directory, "open"));
         let open = |file: &File| open::write_file(own(file)?, &options).map_err(&refused);
         let mut array = steps.take("open it read-write", open)?;
         steps.take(&format!("set {SCATTERED} scattered elements"), |_| {
@@ -204,23 +204,26 @@ fn same(
     if pairs.all(|(found, stored)| found.map(f32::to_bits) == Some(stored.to_bits())) {
         return Ok(());
     }
-    Err(CliError::file(directory, "read back what was stored")(io::ErrorKind::InvalidData.into()))
+    Err(CliError::io(directory, "read back what was stored")(io::ErrorKind::InvalidData.into()))
 }
 
 /// Makes the file as long as the array, and checks that it takes no space.
 fn sparse(file: &File, rows: usize, directory: &Path) -> Result<(), CliError> {
     let header = Header::new(DType::of::<f32>(), &[rows, ROW], Order::C);
-    let encoded = header.and_then(|header| header.encode(None)).map_err(CliError::at(directory))?;
+    let encoded =
+        header.and_then(|header| header.encode(None)).map_err(CliError::with_path(directory))?;
     let layout = Layout::new(DType::of::<f32>(), &[rows, ROW], Order::C, encoded.bytes.len());
-    let end = layout.map_err(CliError::at(directory))?.end();
+    let end = layout.map_err(CliError::with_path(directory))?.end();
     let made = (&mut &*file)
         .write_all(&encoded.bytes)
         .and_then(|()| file.set_len(u64::try_from(end).unwrap_or(u64::MAX)));
-    made.map_err(CliError::file(directory, "create such a large file"))?;
+    made.map_err(CliError::io(directory, "create such a large file"))?;
     match platform::space_taken(file) {
-        Some(taken) if taken > SPACE => Err(CliError::file(directory, "create a sparse file")(
-            io::Error::other("this file system does not support sparse files: choose another --directory"),
-        )),
+        Some(taken) if taken > SPACE => {
+            Err(CliError::io(directory, "create a sparse file")(io::Error::other(
+                "this file system does not support sparse files: choose another --directory",
+            )))
+        }
         _ => Ok(()),
     }
 }
@@ -228,9 +231,9 @@ fn sparse(file: &File, rows: usize, directory: &Path) -> Result<(), CliError> {
 /// Refuses a directory whose disk is nearly full.
 fn space(directory: &Path) -> Result<(), CliError> {
     let free = platform::free_space(directory);
-    let free = free.map_err(CliError::file(directory, "determine the free space"))?;
+    let free = free.map_err(CliError::io(directory, "determine the free space"))?;
     let Some(free) = free.filter(|free| *free < SPACE) else { return Ok(()) };
     let (free, needed) = (format_size(free, BINARY), format_size(SPACE, BINARY));
     let text = format!("{free} are free, {needed} are needed: choose another --directory");
-    Err(CliError::file(directory, "create a file")(io::Error::other(text)))
+    Err(CliError::io(directory, "create a file")(io::Error::other(text)))
 }

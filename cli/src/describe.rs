@@ -1,4 +1,4 @@
-//! What is said of an array for people to read.
+//! Descriptions of arrays for people.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -12,21 +12,21 @@ use crate::escape::safe;
 use crate::inspect::{EntryContent, MemberName};
 use crate::style::{HEADING, LABEL};
 use crate::table::{self, Column};
-use crate::text::{self, bytes, plural, shape};
+use crate::text::{self, plural, shape};
 
-/// What is said of an array, or of what stands where one could.
+/// A file entry that could be opened.
 pub(crate) struct DescribedEntry {
     pub(crate) path: PathBuf,
     pub(crate) format: Format,
     pub(crate) member: Option<MemberName>,
     pub(crate) info: Option<String>,
-    pub(crate) what: EntryContent,
+    pub(crate) content: EntryContent,
 }
 
 impl DescribedEntry {
     fn array(&self) -> Option<&ArrayInfo> {
-        match &self.what {
-            EntryContent::Array(found) => Some(found),
+        match &self.content {
+            EntryContent::Array(array) => Some(array),
             EntryContent::Other => None,
         }
     }
@@ -40,23 +40,23 @@ impl DescribedEntry {
     }
 
     fn dtype_text(&self) -> String {
-        self.array().map_or("no array".to_owned(), |found| short(found.layout.dtype()))
+        self.array().map_or("no array".to_owned(), |array| abbreviated(array.layout.dtype()))
     }
 }
 
-/// Says that files hold nothing.
+/// Prints that files contain no arrays.
 pub(crate) fn empty(out: &mut impl Write, files: &[ArrayPath]) -> io::Result<()> {
     files.iter().try_for_each(|file| writeln!(out, "{}: no arrays", safe(file.name().display())))
 }
 
-/// Describes one array in a few lines.
+/// Describes one entry in a few lines.
 pub(crate) fn paragraph(out: &mut impl Write, row: &DescribedEntry) -> io::Result<()> {
     let member = row.member.as_ref().map(|member| format!("[{member}]")).unwrap_or_default();
     let name = format!("{}{member}", safe(row.path.display()));
-    let EntryContent::Array(found) = &row.what else {
+    let EntryContent::Array(array) = &row.content else {
         return writeln!(out, "{HEADING}{name}{HEADING:#}\n  no array");
     };
-    lines(out, &name, text::format(row.format), row.info.as_deref(), found)
+    lines(out, &name, text::format_name(row.format), row.info.as_deref(), array)
 }
 
 /// Describes an array without a header.
@@ -73,9 +73,9 @@ fn lines(
     name: &str,
     format: &str,
     info: Option<&str>,
-    found: &ArrayInfo,
+    array: &ArrayInfo,
 ) -> io::Result<()> {
-    let ArrayInfo { layout, order: axes, version, data_offset, digest } = found;
+    let ArrayInfo { layout, order: axes, version, data_offset, digest } = array;
     let version = version.map(|version| format!(" {version}")).unwrap_or_default();
     let place = match data_offset {
         Some(offset) => format!("{format}{version}, elements from byte {offset}"),
@@ -96,7 +96,7 @@ fn lines(
     fields(out, layout.dtype())
 }
 
-/// Lists the fields of a struct, and after a dot those of its fields.
+/// Lists the fields of a struct, and their own fields as `field.subfield`.
 fn fields(out: &mut impl Write, dtype: &DType) -> io::Result<()> {
     if dtype.fields().is_empty() {
         return Ok(());
@@ -118,14 +118,14 @@ fn fields(out: &mut impl Write, dtype: &DType) -> io::Result<()> {
     lines.lines().try_for_each(|line| writeln!(out, " {line}"))
 }
 
-fn add_fields(columns: &mut [Column], before: &str, start: usize, dtype: &DType) {
+fn add_fields(columns: &mut [Column], prefix: &str, start: usize, dtype: &DType) {
     for field in dtype.fields() {
-        let name = format!("{before}{}", field.name());
+        let name = format!("{prefix}{}", field.name());
         let (base, axes) = field.dtype.subarray().unwrap_or((&field.dtype, &[]));
         let cells = [
             safe(&name),
             (start + field.offset).to_string(),
-            short(base),
+            abbreviated(base),
             if axes.is_empty() { String::new() } else { shape(axes) },
             safe(field.title.as_deref().unwrap_or("")),
         ];
@@ -134,24 +134,24 @@ fn add_fields(columns: &mut [Column], before: &str, start: usize, dtype: &DType)
     }
 }
 
-/// Describes several arrays, a row each.
+/// Prints a table with a row for each entry.
 pub(crate) fn table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::Result<()> {
     let members = rows.iter().any(|row| row.member.is_some());
     let infos = rows.iter().any(|row| row.info.as_ref().is_some_and(|info| !info.is_empty()));
-    let digests = rows.iter().any(|row| row.array().is_some_and(|found| found.digest.is_some()));
+    let digests = rows.iter().any(|row| row.array().is_some_and(|array| array.digest.is_some()));
     let columns = [
         (true, Column::paths("file"), rows.iter().map(|row| safe(row.path.display())).collect()),
         (members, Column::paths("member"), rows.iter().map(DescribedEntry::member_name).collect()),
         (infos, Column::text("info"), rows.iter().map(DescribedEntry::info_text).collect()),
         (true, Column::text("dtype"), rows.iter().map(DescribedEntry::dtype_text).collect()),
-        (true, Column::text("shape"), cells(rows, |found| shape(found.layout.shape()))),
-        (true, Column::text("order"), cells(rows, |found| order(found.order).to_owned())),
-        (true, Column::numbers("size"), cells(rows, |found| bytes(found.layout.nbytes()))),
-        (members, Column::text("elements"), cells(rows, elements)),
+        (true, Column::text("shape"), cells(rows, |array| shape(array.layout.shape()))),
+        (true, Column::text("order"), cells(rows, |array| order(array.order).to_owned())),
+        (true, Column::numbers("size"), cells(rows, |array| text::size(array.layout.nbytes()))),
+        (members, Column::text("elements"), cells(rows, location)),
         (
             digests,
             Column::numbers("sha256"),
-            cells(rows, |found| found.digest.clone().unwrap_or_default()),
+            cells(rows, |array| array.digest.clone().unwrap_or_default()),
         ),
     ];
     let shown = columns.into_iter().filter(|(is_shown, ..)| *is_shown);
@@ -169,13 +169,13 @@ pub(crate) fn table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::Result
     table::print(out, &columns)
 }
 
-/// A cell for each array, and empty ones for other members.
+/// A cell for each array, and an empty one for other members.
 fn cells(rows: &[DescribedEntry], cell: impl Fn(&ArrayInfo) -> String) -> Vec<String> {
     rows.iter().map(|row| row.array().map(&cell).unwrap_or_default()).collect()
 }
 
-fn elements(found: &ArrayInfo) -> String {
-    found.data_offset.map_or("deflated".to_owned(), |offset| format!("from byte {offset}"))
+fn location(array: &ArrayInfo) -> String {
+    array.data_offset.map_or("deflated".to_owned(), |offset| format!("from byte {offset}"))
 }
 
 /// `'<f8', float of 8 bytes, little-endian`
@@ -188,8 +188,8 @@ fn dtype(dtype: &DType) -> String {
     format!("{dtype}, {}{order}", kind(dtype))
 }
 
-/// The dtype, or what it amounts to when it is long.
-fn short(dtype: &DType) -> String {
+/// The dtype, or a summary of a long one.
+fn abbreviated(dtype: &DType) -> String {
     let text = dtype.to_string();
     if text.len() <= 40 { text } else { kind(dtype).into_owned() }
 }
@@ -225,6 +225,6 @@ fn order(order: Order) -> &'static str {
 
 /// `10.69 KiB: 1368 elements of 8 bytes`
 fn size(layout: &Layout) -> String {
-    let each = plural(layout.dtype().itemsize(), "byte");
-    format!("{}: {} of {each}", bytes(layout.nbytes()), plural(layout.len(), "element"))
+    let itemsize = plural(layout.dtype().itemsize(), "byte");
+    format!("{}: {} of {itemsize}", text::size(layout.nbytes()), plural(layout.len(), "element"))
 }

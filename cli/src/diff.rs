@@ -74,9 +74,9 @@ struct DiffReport<'a> {
 impl DiffArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let (a, b) = (self.open(&self.a)?, self.open(&self.b)?);
-        let a = a.dyn_view().map_err(CliError::at(self.a.name()))?;
-        let b = b.dyn_view().map_err(CliError::at(self.b.name()))?;
-        let found = self.compare(a, b).map_err(CliError::at(self.a.name()))?;
+        let a = a.dyn_view().map_err(CliError::with_path(self.a.name()))?;
+        let b = b.dyn_view().map_err(CliError::with_path(self.b.name()))?;
+        let found = self.compare(a, b).map_err(CliError::with_path(self.a.name()))?;
         let out = &mut anstream::stdout().lock();
         let printed = if self.json { self.json(out, &found) } else { self.words(out, &found) };
         match printed.and_then(|()| out.flush()) {
@@ -88,13 +88,13 @@ impl DiffArgs {
     }
 
     fn open(&self, place: &ArrayPath) -> Result<MappedArray, CliError> {
-        open::array(place, self.max_header_len).map_err(CliError::at(place.name()))
+        open::array(place, self.max_header_len).map_err(CliError::with_path(place.name()))
     }
 
     fn compare<'a>(&self, a: DynView<'a>, b: DynView<'a>) -> npymap::Result<DiffReport<'a>> {
         let tolerance = Tolerance { relative: self.rtol, absolute: self.atol };
         let elements = if a.shape() == b.shape() && comparable(a.dtype(), b.dtype()) {
-            Some(Comparison::of(&a, &b, tolerance, self.first)?)
+            Some(Comparison::compute(&a, &b, tolerance, self.first)?)
         } else {
             None
         };

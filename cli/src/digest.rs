@@ -5,8 +5,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::progress::Progress;
 
-/// SHA-256 of the elements in C order, each number little-endian, bytes no
-/// field covers as zero, in hexadecimal.
+/// SHA-256 of the elements in C order, with little-endian numbers and zeroed
+/// padding, in hexadecimal.
 pub(crate) fn sha256(array: &MappedArray) -> Result<String> {
     let mut progress = Progress::new(array.nbytes());
     let mut hasher = Sha256::new();
@@ -19,6 +19,7 @@ pub(crate) fn sha256(array: &MappedArray) -> Result<String> {
     Ok(hex(&hasher.finalize()))
 }
 
+/// Bytes in hexadecimal.
 fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::new(), |mut text, byte| {

@@ -10,52 +10,53 @@ use crate::error::CliError;
 use crate::locking::WaitArgs;
 use crate::{open, signals};
 
-/// How a file that has the name of a new one is treated.
+/// What to do if a file with the name of the new one exists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum IfExists {
-    Refused,
-    /// It is locked until the new file replaces it.
-    Replaced(WaitArgs),
+    Fail,
+    /// The existing file is locked until the new one replaces it.
+    Replace(WaitArgs),
 }
 
-/// A new file without its name. Dropping it removes it, and so does a signal
-/// that ends the program.
+/// A new file that has no name yet. It is removed when it is dropped or a
+/// signal ends the program.
 #[derive(Debug)]
 pub(crate) struct Draft {
     new: AtomicFile,
-    /// As the person named it.
+    /// As the user named it.
     path: PathBuf,
 }
 
 impl Draft {
-    /// Creates an empty file. Begin with it: a file that it replaces is locked
-    /// from now on, and so may be read.
-    pub(crate) fn begin(path: &Path, existing: IfExists) -> Result<Draft, CliError> {
-        ArrayPath::from(path.as_os_str().to_owned()).no_member()?;
-        Draft::named(path, existing)
+    /// Creates an empty file. If it replaces a file, that one is locked from
+    /// now on; call this before reading it.
+    pub(crate) fn begin(path: &Path, if_exists: IfExists) -> Result<Draft, CliError> {
+        ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
+        Draft::begin_at(path, if_exists)
     }
 
-    /// As `begin`, for a name that is not a person's.
-    pub(crate) fn named(path: &Path, existing: IfExists) -> Result<Draft, CliError> {
-        signals::watch().map_err(CliError::file(path, "create"))?;
-        let new = match existing {
-            IfExists::Refused => AtomicFile::create_new(path),
-            IfExists::Replaced(wait) => {
-                wait.locking(path, |locking| AtomicFile::update(path, locking))
+    /// As `begin`, for a name that is not an argument: brackets have no meaning
+    /// in it.
+    pub(crate) fn begin_at(path: &Path, if_exists: IfExists) -> Result<Draft, CliError> {
+        signals::watch().map_err(CliError::io(path, "create"))?;
+        let new = match if_exists {
+            IfExists::Fail => AtomicFile::create_new(path),
+            IfExists::Replace(wait) => {
+                wait.with_lock(path, |locking| AtomicFile::update(path, locking))
             }
         };
-        Ok(Draft { new: new.map_err(CliError::at(path))?, path: path.to_owned() })
+        Ok(Draft { new: new.map_err(CliError::with_path(path))?, path: path.to_owned() })
     }
 
-    /// Makes it an array of zeros.
+    /// Turns the file into an array of zeros.
     pub(crate) fn array(
         &self,
         dtype: &DType,
         shape: &[usize],
         options: &CreateOptions,
     ) -> Result<MappedArrayMut, CliError> {
-        let file = self.file().try_clone().map_err(CliError::file(&self.path, "create"))?;
-        open::create(file, dtype, shape, options).map_err(CliError::at(&self.path))
+        let file = self.file().try_clone().map_err(CliError::io(&self.path, "create"))?;
+        open::create(file, dtype, shape, options).map_err(CliError::with_path(&self.path))
     }
 
     pub(crate) fn file(&self) -> &File {
@@ -66,13 +67,13 @@ impl Draft {
         &self.path
     }
 
-    /// Waits until it is on the disk and gives it its name.
+    /// Waits until the data is on disk and gives the file its name.
     pub(crate) fn commit(self) -> Result<(), CliError> {
-        self.new.commit_sync().map(drop).map_err(CliError::at(&self.path))
+        self.new.commit_sync().map(drop).map_err(CliError::with_path(&self.path))
     }
 
-    /// Gives it its name, and lets the system write it to the disk.
+    /// Gives the file its name, without waiting for the disk.
     pub(crate) fn commit_unsynced(self) -> Result<(), CliError> {
-        self.new.commit().map(drop).map_err(CliError::at(&self.path))
+        self.new.commit().map(drop).map_err(CliError::with_path(&self.path))
     }
 }

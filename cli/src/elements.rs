@@ -1,4 +1,5 @@
-//! Prints elements one after the other, in brackets, without holding them.
+//! Prints elements one after another, in brackets, without holding them in
+//! memory.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -11,74 +12,82 @@ use crate::escape::{self, escaped};
 
 use crate::error::CliError;
 
-/// How many elements of no bytes are printed: a header can announce any number.
-const NO_BYTES: usize = 1 << 20;
+/// The limit on zero-sized elements that are printed: a header can claim any
+/// number.
+const MAX_ZERO_SIZED: usize = 1 << 20;
 
-/// Rejects printing more elements of no bytes than that.
+/// Rejects more zero-sized elements than that.
 pub(crate) fn check_count(path: &Path, itemsize: usize, count: usize) -> Result<(), CliError> {
-    if itemsize == 0 && count > NO_BYTES {
-        return Err(CliError::NoBytes { path: path.to_owned(), count, most: NO_BYTES });
+    if itemsize == 0 && count > MAX_ZERO_SIZED {
+        return Err(CliError::TooManyElements {
+            path: path.to_owned(),
+            count,
+            most: MAX_ZERO_SIZED,
+        });
     }
     Ok(())
 }
 
-/// Prints elements as NumPy does: one by itself, more in brackets with a row
-/// a line.
-pub(crate) fn text(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
+/// Prints elements as NumPy does: a single element by itself, others in
+/// brackets with a line for each row.
+pub(crate) fn print(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
     if view.ndim() == 0 {
         return view.iter().try_for_each(|value| {
-            alone(out, &value)?;
+            write_scalar(out, &value)?;
             writeln!(out)
         });
     }
-    let between = |out: &mut _, closed| separate(out, closed, view.ndim());
-    nested(out, view, between, element)
+    write_nested(out, view, |out, closed| separate(out, closed, view.ndim()), write_element)
 }
 
-/// Prints elements as JSON, in one line.
-pub(crate) fn json(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
-    let one = |out: &mut _, value: &Value| escape::json(out, &JsonValue(value, view.dtype()));
+/// Prints elements as JSON, on one line.
+pub(crate) fn print_json(out: &mut impl Write, view: &DynView<'_>) -> io::Result<()> {
     if view.ndim() == 0 {
-        view.iter().try_for_each(|value| one(out, &value))?;
+        view.iter().try_for_each(|value| escape::json(out, &JsonValue(&value, view.dtype())))?;
         return writeln!(out);
     }
-    nested(out, view, |out, _| write!(out, ","), one)
+    write_nested(
+        out,
+        view,
+        |out, _| write!(out, ","),
+        |out, value| escape::json(out, &JsonValue(value, view.dtype())),
+    )
 }
 
-/// Goes through all elements in C order and prints brackets around the rows
-/// of each axis.
-fn nested<W: Write>(
+/// Writes all elements in C order, with brackets around the rows of each axis.
+/// `separate` is called between elements with the number of rows that ended.
+fn write_nested<W: Write>(
     out: &mut W,
     view: &DynView<'_>,
-    between: impl Fn(&mut W, usize) -> io::Result<()>,
-    one: impl Fn(&mut W, &Value) -> io::Result<()>,
+    separate: impl Fn(&mut W, usize) -> io::Result<()>,
+    write: impl Fn(&mut W, &Value) -> io::Result<()>,
 ) -> io::Result<()> {
     if view.is_empty() {
         return writeln!(out, "[]");
     }
-    let rows = rows(view.shape());
+    let rows = row_lens(view.shape());
     let last = view.len() - 1;
-    let mut opened = rows.len();
+    let mut brackets = rows.len();
     for (number, value) in view.iter().enumerate() {
-        brackets(out, b"[", opened)?;
-        one(out, &value)?;
-        opened = ended(&rows, number + 1);
-        brackets(out, b"]", opened)?;
+        write_brackets(out, b"[", brackets)?;
+        write(out, &value)?;
+        brackets = ended_rows(&rows, number + 1);
+        write_brackets(out, b"]", brackets)?;
         if number < last {
-            between(out, opened)?;
+            separate(out, brackets)?;
         }
     }
     writeln!(out)
 }
 
-/// For how many axes a row ends after this many elements: a row ends only where
-/// the rows inside it do.
-fn ended(rows: &[usize], number: usize) -> usize {
+/// The number of axes along which a row ends after this many elements. A row
+/// ends only where the rows inside it end.
+fn ended_rows(rows: &[usize], number: usize) -> usize {
     rows.iter().rev().take_while(|&&row| number.is_multiple_of(row)).count()
 }
 
 /// The number of elements in a row of each axis.
-fn rows(shape: &[usize]) -> Vec<usize> {
+fn row_lens(shape: &[usize]) -> Vec<usize> {
     let mut rows: Vec<usize> = shape.to_vec();
     let mut count = 1;
     for row in rows.iter_mut().rev() {
@@ -88,12 +97,13 @@ fn rows(shape: &[usize]) -> Vec<usize> {
     rows
 }
 
-fn brackets(out: &mut impl Write, bracket: &[u8], count: usize) -> io::Result<()> {
+fn write_brackets(out: &mut impl Write, bracket: &[u8], count: usize) -> io::Result<()> {
     (0..count).try_for_each(|_| out.write_all(bracket))
 }
 
-/// Goes on after an element that closed so many rows: on the same line, or
-/// on a new one below the row's bracket, with empty lines between tables.
+/// Separates an element from the previous one, which ended `closed` rows: on
+/// the same line, or on a new line indented to the row's bracket, with empty
+/// lines between matrices.
 fn separate(out: &mut impl Write, closed: usize, ndim: usize) -> io::Result<()> {
     match closed {
         0 => write!(out, ", "),
@@ -103,47 +113,46 @@ fn separate(out: &mut impl Write, closed: usize, ndim: usize) -> io::Result<()> 
     }
 }
 
-/// An element among others: numbers as by themselves, so that none loses
-/// digits, and the rest as NumPy prints it in arrays.
-fn element(out: &mut impl Write, value: &Value) -> io::Result<()> {
+/// Writes an element in brackets. Numbers have all digits, as by themselves;
+/// text and dates are quoted as NumPy does in arrays.
+fn write_element(out: &mut impl Write, value: &Value) -> io::Result<()> {
     match value {
         Value::Text(_) | Value::DateTime(..) | Value::TimeDelta(..) => write!(out, "{value:#}"),
         _ => write!(out, "{value}"),
     }
 }
 
-/// An element by itself, on one line: text without quotes.
-fn alone(out: &mut impl Write, value: &Value) -> io::Result<()> {
+/// Writes an element by itself, on one line: text without quotes.
+fn write_scalar(out: &mut impl Write, value: &Value) -> io::Result<()> {
     match value {
         Value::Text(text) => out.write_all(escaped(text).as_bytes()),
         _ => write!(out, "{value}"),
     }
 }
 
-/// An element, or those of a subarray in brackets, on one line.
+/// An element, or the elements of a subarray in brackets, on one line.
 pub(crate) fn cell(view: &DynView<'_>) -> String {
     let mut text = CellBuffer(Vec::new());
-    let between = |out: &mut CellBuffer, _| write!(out, ", ");
-    // More than there is room for is an error, and cut off.
+    // Text that does not fit is an error, and cut off.
     let _ = match view.iter().next() {
-        Some(value) if view.ndim() == 0 => alone(&mut text, &value),
-        _ => nested(&mut text, view, between, element),
+        Some(value) if view.ndim() == 0 => write_scalar(&mut text, &value),
+        _ => write_nested(&mut text, view, |out, _| write!(out, ", "), write_element),
     };
     let text = String::from_utf8_lossy(&text.0);
     text.trim_end().to_owned()
 }
 
-/// The longest cell, in bytes; no line is as long.
+/// The maximum length of a cell, in bytes; longer than any line.
 const CELL: usize = 1 << 14;
 
-/// Text up to the length of a cell.
+/// A buffer for the text of a cell. Writing more is an error.
 struct CellBuffer(Vec<u8>);
 
 impl Write for CellBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = bytes.len().min(CELL - self.0.len());
         self.0.extend(bytes.iter().take(room));
-        // Of none of the bytes this is an error for whoever has more.
+        // Writing none of the bytes makes `write_all` fail.
         Ok(room)
     }
 
@@ -152,14 +161,14 @@ impl Write for CellBuffer {
     }
 }
 
-/// Whether elements print as numbers.
+/// Returns whether elements are printed as numbers.
 pub(crate) fn is_number(dtype: &DType) -> bool {
     use npymap::dtype::Kind as K;
     matches!(dtype.kind(), K::Int | K::UInt | K::Float | K::Complex | K::TimeDelta)
 }
 
-/// A value of a dtype as JSON, which has no bytes, no NaN and no complex
-/// numbers; dates are text.
+/// A value of a dtype as JSON. JSON has no bytes, NaN or complex numbers; dates
+/// are strings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JsonValue<'a>(pub(crate) &'a Value, pub(crate) &'a DType);
 
@@ -206,7 +215,8 @@ impl Serialize for JsonScalar {
     }
 }
 
-/// A float with the fewest digits that identify it, or its name.
+/// A float with the fewest digits that identify it, or `nan` or `inf` as a
+/// string.
 fn number<S: Serializer>(value: &Value, to: S) -> Result<S::Ok, S::Error> {
     let text = value.to_string();
     match text.parse::<f64>() {
@@ -215,7 +225,7 @@ fn number<S: Serializer>(value: &Value, to: S) -> Result<S::Ok, S::Error> {
     }
 }
 
-/// Bytes as the characters of the same numbers.
+/// Bytes as characters of the same code points.
 struct Latin1<'a>(&'a [u8]);
 
 impl fmt::Display for Latin1<'_> {

@@ -1,5 +1,5 @@
-//! Text from files, made safe to print: nothing in it moves the cursor, starts
-//! a new line, reorders or hides other text, or speaks to the terminal.
+//! Makes text from files safe to print: it cannot move the cursor, start a new
+//! line, reorder or hide other text, or send commands to the terminal.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
-/// Text with Python's escapes in place of characters that are unsafe to print.
+/// Replaces characters that are unsafe to print by Python's escapes.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return text.into();
@@ -36,8 +36,8 @@ pub(crate) fn safe(text: impl Display) -> String {
     escaped(&text.to_string()).into_owned()
 }
 
-/// True for controls, C0 and C1, line separators, and format characters that
-/// take no room or change the direction of text.
+/// Returns whether a character is a control (C0 or C1), a line separator, or a
+/// format character that is invisible or changes the direction of text.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
@@ -45,18 +45,18 @@ fn is_unsafe(c: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Writes a line of JSON. Characters that are unsafe to print are `\uXXXX`.
+/// Writes a line of JSON, with characters that are unsafe to print as `\uXXXX`.
 pub(crate) fn json_line(out: &mut impl io::Write, value: &impl Serialize) -> io::Result<()> {
     json(out, value)?;
     writeln!(out)
 }
 
-/// Writes JSON, without a line's end.
+/// Writes JSON without a newline.
 pub(crate) fn json(out: &mut impl io::Write, value: &impl Serialize) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(out, Escaping)).map_err(io::Error::from)
 }
 
-/// Writes part of the text of a JSON string, without its quotes.
+/// Writes part of a JSON string, without quotes.
 pub(crate) fn json_fragment(out: &mut impl io::Write, text: &str) -> io::Result<()> {
     let mut rest = text;
     while let Some(at) = rest.find(is_unsafe) {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn json_reads_as_the_same_text() {
+    fn json_escapes_decode_to_the_same_text() {
         let text = "\u{1b}\"\\\n\u{9b}\u{202e}\u{e0041}\u{7f}ü";
         let mut out = Vec::new();
         json(&mut out, &text).unwrap();

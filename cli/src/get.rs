@@ -49,11 +49,11 @@ pub(crate) struct GetArgs {
 
 impl GetArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let failed = CliError::at(self.file.name());
+        let failed = CliError::with_path(self.file.name());
         let array = open::array(&self.file, self.max_header_len).map_err(&failed)?;
         let all = array.dyn_view().map_err(&failed)?;
-        let select = |selection: &Selection| selection.of(&all);
-        let selected = self.selections.iter().map(select).collect::<npymap::Result<Vec<_>>>();
+        let selected = self.selections.iter().map(|selection| selection.select(&all));
+        let selected = selected.collect::<npymap::Result<Vec<_>>>();
         let selected = selected.map_err(&failed)?;
         let views = selected.iter().map(Selected::view).collect::<npymap::Result<Vec<_>>>();
         let views = views.map_err(&failed)?;
@@ -62,7 +62,7 @@ impl GetArgs {
         }
         let out = &mut BufWriter::new(std::io::stdout().lock());
         for view in &views {
-            if self.json { elements::json(out, view) } else { elements::text(out, view) }?;
+            if self.json { elements::print_json(out, view) } else { elements::print(out, view) }?;
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)

@@ -51,22 +51,22 @@ pub(crate) struct HeadArgs {
     selection: Option<Selection>,
 }
 
-/// The width of lines where there is no terminal.
-const WIDTH: usize = 80;
+/// The maximum line length without a terminal.
+const DEFAULT_WIDTH: usize = 80;
 
-/// More columns than these fit on no terminal.
-const COLUMNS: usize = 500;
+/// The maximum number of columns: more fit on no terminal.
+const MAX_COLUMNS: usize = 500;
 
-/// Rows that are printed together, with columns as wide as these need.
+/// Rows printed at a time, with column widths that fit them.
 const BLOCK: usize = 256;
 
 impl HeadArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let failed = CliError::at(self.file.name());
+        let failed = CliError::with_path(self.file.name());
         let array = open::array(&self.file, self.max_header_len).map_err(&failed)?;
         let all = array.dyn_view().map_err(&failed)?;
         let selected = match &self.selection {
-            Some(selection) => selection.of(&all).map_err(&failed)?,
+            Some(selection) => selection.select(&all).map_err(&failed)?,
             None => Selected::View(all),
         };
         let sheet = selected.view().and_then(Sheet::new).map_err(&failed)?;
@@ -76,38 +76,39 @@ impl HeadArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Prints block after block, so that the first is seen at once and none is
-    /// kept.
+    /// Prints one block of rows at a time, so that output starts at once and
+    /// memory is bounded.
     fn print(&self, out: &mut impl Write, sheet: &Sheet<'_>) -> Result<(), CliError> {
-        let failed = CliError::at(self.file.name());
+        let failed = CliError::with_path(self.file.name());
         let shown = sheet.rows().min(self.rows);
-        let width = self.width.or_else(table::terminal_width).unwrap_or(WIDTH);
-        let mut columns = sheet.block(0..shown.min(BLOCK), COLUMNS).map_err(&failed)?;
+        let width = self.width.or_else(table::terminal_width).unwrap_or(DEFAULT_WIDTH);
+        let mut columns = sheet.block(0..shown.min(BLOCK), MAX_COLUMNS).map_err(&failed)?;
         let cuts = LineFit::new(&columns, width);
         cuts.apply(&mut columns);
-        table::headings(out, &columns)?;
-        table::rows(out, &columns)?;
+        table::print_headings(out, &columns)?;
+        table::print_rows(out, &columns)?;
         for start in (BLOCK..shown).step_by(BLOCK) {
             let range = start..shown.min(start + BLOCK);
             let mut next = sheet.block(range, columns.len()).map_err(&failed)?;
             cuts.apply(&mut next);
             next.iter_mut().zip(&columns).for_each(|(next, column)| next.widen(column));
-            table::rows(out, &next)?;
+            table::print_rows(out, &next)?;
             columns = next;
         }
-        let values = columns.len() - usize::from(sheet.has_numbers());
+        let values = columns.len() - usize::from(sheet.has_index_column());
         let left = sheet.columns().saturating_sub(values);
         Ok(print_omitted(out, sheet.rows() - shown, left, sheet.is_record)?)
     }
 }
 
-/// An array as rows and columns.
+/// An array as a sheet of rows and columns.
 struct Sheet<'a> {
     /// The array, or its fields that are not structs themselves.
     leaves: Vec<(String, DynView<'a>)>,
     is_record: bool,
-    /// The axes that rows are counted along; another one goes across.
+    /// The lengths of the axes that enumerate the rows.
     leading: Vec<usize>,
+    /// The length of the axis that enumerates the columns, unless fields do.
     across: Option<usize>,
 }
 
@@ -117,32 +118,32 @@ impl<'a> Sheet<'a> {
         let mut leading = view.shape().to_vec();
         let across = if !is_record && leading.len() > 1 { leading.pop() } else { None };
         let leaves = if is_record {
-            leaf_fields::of(&view)?
+            leaf_fields::find(&view)?
         } else {
             vec![(view.dtype().to_string(), view)]
         };
         Ok(Sheet { leaves, is_record, leading, across })
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     fn rows(&self) -> usize {
         self.leading.iter().product()
     }
 
-    /// How many columns there are besides that of the rows' numbers.
+    /// The number of columns, without that of row indices.
     fn columns(&self) -> usize {
         self.across.unwrap_or(self.leaves.len())
     }
 
-    /// Whether the first column has the rows' numbers.
-    fn has_numbers(&self) -> bool {
+    /// Returns whether the first column shows the indices of the rows.
+    fn has_index_column(&self) -> bool {
         !self.leading.is_empty()
     }
 
-    /// The first columns of some rows.
+    /// The first `count` columns of some rows.
     fn block(&self, rows: Range<usize>, count: usize) -> Result<Vec<Column>> {
         let mut columns = Vec::new();
-        columns.extend(self.has_numbers().then(|| Column::indices("")));
+        columns.extend(self.has_index_column().then(|| Column::indices("")));
         let count = count.saturating_sub(columns.len());
         for (name, leaf) in &self.leaves {
             let is_number = elements::is_number(leaf.dtype());
@@ -153,7 +154,7 @@ impl<'a> Sheet<'a> {
                 None => columns.push(Column::values(safe(name), is_number)),
             }
         }
-        columns.truncate(count + usize::from(self.has_numbers()));
+        columns.truncate(count + usize::from(self.has_index_column()));
         for number in rows {
             let index = index(&self.leading, number);
             for (column, cell) in columns.iter_mut().zip(self.row(&index, count)) {
@@ -163,10 +164,10 @@ impl<'a> Sheet<'a> {
         Ok(columns)
     }
 
-    /// The first cells of a row.
+    /// The first `count` cells of a row.
     fn row(&self, index: &[usize], count: usize) -> impl Iterator<Item = Result<String>> {
         let text = index.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let number = self.has_numbers().then_some(Ok(text));
+        let number = self.has_index_column().then_some(Ok(text));
         let cells = (0..count.min(self.columns())).map(move |column| {
             let (leaf, own) = match self.across {
                 Some(_) => (self.leaves.first(), Some(column)),
@@ -200,34 +201,33 @@ fn index(shape: &[usize], number: usize) -> Vec<usize> {
     index
 }
 
-/// The columns that fit into a line.
+/// How columns are cut to fit a line.
 struct LineFit {
-    /// How many columns, those at the end being the first to go.
+    /// The number of columns that are kept.
     count: usize,
-    /// The room of the first column and of the last one.
+    /// The maximum widths of the first and the last column.
     first: usize,
     last: usize,
 }
 
 impl LineFit {
     fn new(columns: &[Column], width: usize) -> LineFit {
-        let room = |at: usize, column: &Column| match at {
-            0 => column.width().min(width / 2),
-            _ => column.width(),
-        };
-        let (mut left, mut count, mut before) = (width, 0_usize, 0);
-        for (at, column) in columns.iter().enumerate() {
-            let own = room(at, column) + GAP;
-            if count > 1 && own > left + GAP {
+        let (mut left, mut used, mut count, mut last) = (width, 0, 0_usize, 0);
+        for column in columns {
+            // The first column, of indices or names, takes half a line at most.
+            let limit = if count == 0 { width / 2 } else { usize::MAX };
+            let room = column.width().min(limit) + GAP;
+            // The last column needs no gap after it.
+            if count > 1 && room > left + GAP {
                 break;
             }
-            left = left.saturating_sub(own);
+            left = left.saturating_sub(room);
+            used += room;
+            last = room;
             count += 1;
-            before += own;
         }
-        let own = columns.get(count.wrapping_sub(1)).map_or(0, |last| room(count - 1, last) + GAP);
         let first = if count > 1 { width / 2 } else { width };
-        LineFit { count, first, last: width.saturating_sub(before - own).max(8) }
+        LineFit { count, first, last: width.saturating_sub(used - last).max(8) }
     }
 
     fn apply(&self, columns: &mut Vec<Column>) {
@@ -247,7 +247,12 @@ fn more(count: usize, thing: &str) -> String {
 }
 
 /// Prints how many rows and columns were left out of the table.
-fn print_omitted(out: &mut impl Write, rows: usize, columns: usize, fields: bool) -> std::io::Result<()> {
+fn print_omitted(
+    out: &mut impl Write,
+    rows: usize,
+    columns: usize,
+    fields: bool,
+) -> std::io::Result<()> {
     let thing = if fields { "field" } else { "column" };
     match (rows, columns) {
         (0, 0) => Ok(()),

@@ -11,7 +11,7 @@ use crate::describe::{self, DescribedEntry};
 use crate::escape::{self, safe};
 use crate::inspect::{FileEntry, Inspector};
 use crate::json::JsonEntry;
-use crate::text;
+use crate::messages;
 
 /// Describes arrays: dtype, shape, order, size.
 ///
@@ -57,40 +57,44 @@ impl InfoArgs {
     pub(crate) fn run(&self) -> io::Result<ExitCode> {
         let out = &mut anstream::stdout().lock();
         let failures = if self.json {
-            self.json(out)?
+            self.print_json(out)?
         } else if self.header {
-            self.header_texts(out)?
+            self.print_headers(out)?
         } else {
-            self.words(out)?
+            self.print_text(out)?
         };
         out.flush()?;
         Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Prints a line for each array and returns how many can't be opened.
-    fn json(&self, out: &mut impl Write) -> io::Result<usize> {
+    /// Prints a line of JSON for each entry and returns how many cannot be
+    /// opened.
+    fn print_json(&self, out: &mut impl Write) -> io::Result<usize> {
         let mut failures = 0;
-        for place in &self.files {
-            self.asked().each(place, &mut |item| {
-                escape::json_line(out, &JsonEntry::new(&place.path, &item))?;
-                failures += usize::from(told(item.what).is_none());
-                io::Result::Ok(())
+        for path in &self.files {
+            self.inspector().for_each_entry(path, &mut |entry| {
+                escape::json_line(out, &JsonEntry::new(&path.path, &entry))?;
+                failures += usize::from(ok_or_print(entry.content).is_none());
+                Ok(())
             })?;
         }
         Ok(failures)
     }
 
-    fn header_texts(&self, out: &mut impl Write) -> io::Result<usize> {
+    fn print_headers(&self, out: &mut impl Write) -> io::Result<usize> {
         let mut failures = 0;
-        for place in &self.files {
-            let texts = told(self.asked().header_texts(place));
+        for path in &self.files {
+            let texts = ok_or_print(self.inspector().header_texts(path));
             failures += usize::from(texts.is_none());
             if texts.as_ref().is_some_and(Vec::is_empty) {
                 failures += 1;
-                text::error(&format!("{}: contains no array, so there is no header", place.name().display()));
+                messages::print_error(&format!(
+                    "{}: contains no array, so there is no header",
+                    path.name().display()
+                ));
             }
             for text in texts.into_iter().flatten() {
-                match told(text) {
+                match ok_or_print(text) {
                     Some(text) => writeln!(out, "{}", safe(text))?,
                     None => failures += 1,
                 }
@@ -99,26 +103,29 @@ impl InfoArgs {
         Ok(failures)
     }
 
-    /// Prints a paragraph for one array, a table for several.
-    fn words(&self, out: &mut impl Write) -> io::Result<usize> {
+    /// Prints a paragraph for a single array, a table for several.
+    fn print_text(&self, out: &mut impl Write) -> io::Result<usize> {
         let mut failures = 0;
         let mut rows = Vec::new();
-        for place in &self.files {
-            self.asked().each(place, &mut |FileEntry { format, member, info, what }| {
-                match told(what) {
-                    Some(what) => {
-                        rows.push(DescribedEntry {
-                            path: place.path.clone(),
-                            format,
-                            member,
-                            info,
-                            what,
-                        });
+        for path in &self.files {
+            self.inspector().for_each_entry(
+                path,
+                &mut |FileEntry { format, member, info, content }| {
+                    match ok_or_print(content) {
+                        Some(content) => {
+                            rows.push(DescribedEntry {
+                                path: path.path.clone(),
+                                format,
+                                member,
+                                info,
+                                content,
+                            });
+                        }
+                        None => failures += 1,
                     }
-                    None => failures += 1,
-                }
-                io::Result::Ok(())
-            })?;
+                    Ok(())
+                },
+            )?;
         }
         match rows.as_slice() {
             [] if failures > 0 => {}
@@ -129,12 +136,12 @@ impl InfoArgs {
         Ok(failures)
     }
 
-    fn asked(&self) -> Inspector {
+    fn inspector(&self) -> Inspector {
         Inspector { max_header_len: self.max_header_len, digest: self.digest }
     }
 }
 
-/// Takes the value, or says on standard error why there is none.
-fn told<T>(result: Result<T>) -> Option<T> {
-    result.inspect_err(|error| text::error(error)).ok()
+/// Returns the value, or prints the error.
+fn ok_or_print<T>(result: Result<T>) -> Option<T> {
+    result.inspect_err(|error| messages::print_error(error)).ok()
 }

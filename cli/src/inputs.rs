@@ -1,5 +1,4 @@
-//! The arrays of a file that are to be stored another way, with the names they
-//! get.
+//! The arrays of a file that are converted, with their names.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,20 +8,21 @@ use npymap::{MappedArray, Result, any::AnyFile, tar::ShardMember};
 
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
-use crate::{open, text};
+use crate::{messages, open};
 
-/// An array that is opened when its turn comes.
+/// An array that is opened when it is needed.
 pub(crate) struct Input<'a> {
-    /// What it is called where arrays have names.
+    /// Its name in formats that have names.
     pub(crate) name: String,
     pub(crate) open: Box<dyn Fn() -> Result<MappedArray> + 'a>,
 }
 
-/// A file, open, and which of its arrays are meant.
+/// An open file, and which of its arrays to convert.
 pub(crate) struct Inputs<'a> {
     place: &'a ArrayPath,
     file: AnyFile,
-    /// The file will be replaced: members that are left out would be lost.
+    /// The output replaces the file, so members that are left out would be
+    /// lost.
     is_replaced: bool,
 }
 
@@ -32,32 +32,32 @@ impl<'a> Inputs<'a> {
         Ok(Inputs { place, file, is_replaced: false })
     }
 
-    /// Refuses to leave out members if `output` is the file itself.
+    /// Makes it an error to skip members if `output` is the file itself.
     pub(crate) fn replaced_by(&mut self, output: &Path) {
         let same = self.place.path.canonicalize().ok().zip(output.canonicalize().ok());
         self.is_replaced = same.is_some_and(|(input, output)| input == output);
     }
 
-    /// The array that is meant, or the only one there is.
+    /// The selected array, or the only one of the file.
     pub(crate) fn one(&self) -> Result<MappedArray> {
         self.file.get(self.place.member.as_deref())
     }
 
-    /// The arrays in their order, or the one that is meant. Members that are
-    /// not arrays are left out with a note, or refused if they would be lost.
+    /// The selected array, or all arrays in order. Members that are not arrays
+    /// are skipped with a note, or rejected if they would be lost.
     pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>, CliError> {
         let member = self.place.member.as_deref();
         match &self.file {
             AnyFile::Npz(npz) if member.is_none() => {
                 let mut inputs = Vec::new();
-                let members = keyed(npz);
-                let shadowed = npz.len() > members.len() && self.is_replaced;
-                if let Some(name) = shadowed.then(|| unread(npz, &members)).flatten() {
-                    return Err(self.lost(name));
+                let members = reachable(npz);
+                let would_be_lost = npz.len() > members.len() && self.is_replaced;
+                if let Some(name) = would_be_lost.then(|| unreachable(npz, &members)).flatten() {
+                    return Err(self.loss_error(name));
                 }
                 for member in members {
-                    if member.header().map_err(CliError::library)?.is_none() {
-                        self.leave_out(member.full_name())?;
+                    if member.header().map_err(CliError::Library)?.is_none() {
+                        self.skip(member.full_name())?;
                         continue;
                     }
                     let name = member.name().to_owned();
@@ -67,27 +67,27 @@ impl<'a> Inputs<'a> {
             }
             AnyFile::Ten(ten) if member.is_none() => {
                 let infos: Vec<_> = ten.infos().collect();
-                let inputs = infos.iter().enumerate().map(|(at, info)| Input {
-                    name: named(&infos, at, info),
-                    open: Box::new(move || ten.get(at)),
+                let inputs = infos.iter().enumerate().map(|(index, info)| Input {
+                    name: unique_name(&infos, index, info),
+                    open: Box::new(move || ten.get(index)),
                 });
                 Ok(inputs.collect())
             }
             AnyFile::Tar(shard) if member.is_none() => {
                 let mut inputs: Vec<Input<'_>> = Vec::new();
-                for member in last_of_each(shard.members(), ShardMember::name) {
+                for member in last_of_each_name(shard.members(), ShardMember::name) {
                     let name = member.name();
-                    if member.is_ten().map_err(CliError::library)? {
-                        let ten = member.ten().map_err(CliError::library)?;
-                        for at in 0..ten.len() {
-                            let (name, ten) = (format!("{name}[{at}]"), ten.clone());
-                            inputs.push(Input { name, open: Box::new(move || ten.get(at)) });
+                    if member.is_ten().map_err(CliError::Library)? {
+                        let ten = member.ten().map_err(CliError::Library)?;
+                        for index in 0..ten.len() {
+                            let (name, ten) = (format!("{name}[{index}]"), ten.clone());
+                            inputs.push(Input { name, open: Box::new(move || ten.get(index)) });
                         }
-                    } else if member.header().map_err(CliError::library)?.is_some() {
+                    } else if member.header().map_err(CliError::Library)?.is_some() {
                         let name = name.strip_suffix(".npy").unwrap_or(name).to_owned();
                         inputs.push(Input { name, open: Box::new(move || member.open()) });
                     } else {
-                        self.leave_out(name)?;
+                        self.skip(name)?;
                     }
                 }
                 Ok(inputs)
@@ -99,18 +99,18 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    fn leave_out(&self, member: &str) -> Result<(), CliError> {
+    fn skip(&self, member: &str) -> Result<(), CliError> {
         if self.is_replaced {
-            return Err(self.lost(member));
+            return Err(self.loss_error(member));
         }
         let member = self.path_of(member);
-        text::note(&format!("{}: is not an array and is skipped", member.display()));
+        messages::print_note(&format!("{}: is not an array and is skipped", member.display()));
         Ok(())
     }
 
-    fn lost(&self, member: &str) -> CliError {
+    fn loss_error(&self, member: &str) -> CliError {
         let reason = "would be lost: choose another name for the output";
-        CliError::Refused { path: self.path_of(member), reason }
+        CliError::Rejected { path: self.path_of(member), reason }
     }
 
     fn path_of(&self, member: &str) -> PathBuf {
@@ -118,22 +118,29 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// The members that are meant by the names of all: `w` comes before `w.npy`.
-fn keyed(npz: &Npz) -> Vec<Member<'_>> {
-    let is_bare = |member: &Member<'_>| member.full_name() == member.name();
-    let bare: HashSet<_> = npz.members().filter(is_bare).map(|member| member.name()).collect();
-    let meant = |member: &Member<'_>| is_bare(member) || !bare.contains(member.name());
-    last_of_each(npz.members().filter(meant), Member::full_name)
+/// The members that names select: `w` takes precedence over `w.npy`, and of
+/// members with the same name the last one counts.
+fn reachable(npz: &Npz) -> Vec<Member<'_>> {
+    let bare = npz.members().filter(has_bare_name).map(|member| member.name());
+    let bare: HashSet<_> = bare.collect();
+    let members = npz.members();
+    let members = members.filter(|member| has_bare_name(member) || !bare.contains(member.name()));
+    last_of_each_name(members, Member::full_name)
 }
 
-/// The full name of a member that none of these has, if there is one.
-fn unread<'a>(npz: &'a Npz, members: &[Member<'_>]) -> Option<&'a str> {
+/// Returns whether the name of a member does not end in `.npy`.
+fn has_bare_name(member: &Member<'_>) -> bool {
+    member.full_name() == member.name()
+}
+
+/// The full name of a member that is not among `members`, if there is one.
+fn unreachable<'a>(npz: &'a Npz, members: &[Member<'_>]) -> Option<&'a str> {
     let names: HashSet<_> = members.iter().map(Member::full_name).collect();
     npz.members().map(|member| member.full_name()).find(|name| !names.contains(name))
 }
 
-/// Of members of equal names the last ones, which count everywhere.
-pub(crate) fn last_of_each<'a, T>(
+/// The last member of each name, in order.
+pub(crate) fn last_of_each_name<'a, T>(
     members: impl Iterator<Item = T>,
     name: impl Fn(&T) -> &'a str,
 ) -> Vec<T> {
@@ -145,9 +152,9 @@ pub(crate) fn last_of_each<'a, T>(
     members
 }
 
-/// The info of an array, where it is its own; else what NumPy calls an array
-/// without a name.
-fn named(infos: &[&str], at: usize, info: &str) -> String {
-    let is_own = !info.is_empty() && infos.iter().filter(|&other| *other == info).count() == 1;
-    if is_own { info.to_owned() } else { format!("arr_{at}") }
+/// The info of an array if it is unique, otherwise the name that NumPy gives to
+/// unnamed arrays.
+fn unique_name(infos: &[&str], index: usize, info: &str) -> String {
+    let is_unique = !info.is_empty() && infos.iter().filter(|&other| *other == info).count() == 1;
+    if is_unique { info.to_owned() } else { format!("arr_{index}") }
 }

@@ -1,12 +1,15 @@
-//! What files hold: the one array of a `.npy`, or the members of an archive,
-//! one after the other.
+//! Lists the arrays of a file: the one array of a `.npy`, or the members of an
+//! archive.
 
+use std::fmt;
+use std::io;
 use std::path::Path;
 
 use npymap::{
     OpenOptions, Result, Source,
     any::Format,
     npy::HeaderText,
+    npz,
     tar::{Shard, ShardMember},
     ten::{Ten, TenHeader},
 };
@@ -16,16 +19,16 @@ use crate::array_path::ArrayPath;
 use crate::escape::escaped;
 use crate::{digest, open, text};
 
-/// One array, or what stands where one could.
+/// An array of a file, or a member that is not an array.
 pub(crate) struct FileEntry {
     pub(crate) format: Format,
     pub(crate) member: Option<MemberName>,
     /// The info of an array in a `.ten` file.
     pub(crate) info: Option<String>,
-    pub(crate) what: Result<EntryContent>,
+    pub(crate) content: Result<EntryContent>,
 }
 
-/// What a member is called.
+/// The name of a member, or its position in a `.ten` file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(untagged)]
 pub(crate) enum MemberName {
@@ -33,29 +36,49 @@ pub(crate) enum MemberName {
     Position(usize),
 }
 
-impl std::fmt::Display for MemberName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for MemberName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MemberName::Text(name) => f.write_str(&escaped(name)),
-            MemberName::Position(at) => at.fmt(f),
+            MemberName::Position(position) => position.fmt(f),
         }
     }
 }
 
-/// What a member is.
+/// The content of an entry.
 pub(crate) enum EntryContent {
     Array(Box<ArrayInfo>),
-    /// No array.
+    /// Not an array.
     Other,
 }
 
 impl EntryContent {
-    fn array(found: ArrayInfo) -> EntryContent {
-        EntryContent::Array(Box::new(found))
+    fn array(info: ArrayInfo) -> EntryContent {
+        EntryContent::Array(Box::new(info))
     }
 }
 
-/// What is asked of each array.
+/// Why listing a file stopped.
+enum ListError {
+    /// The file cannot be opened.
+    Open(npymap::Error),
+    /// The entries cannot be printed.
+    Output(io::Error),
+}
+
+impl From<npymap::Error> for ListError {
+    fn from(error: npymap::Error) -> ListError {
+        ListError::Open(error)
+    }
+}
+
+impl From<io::Error> for ListError {
+    fn from(error: io::Error) -> ListError {
+        ListError::Output(error)
+    }
+}
+
+/// Lists arrays, with digests if requested.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inspector {
     pub(crate) max_header_len: usize,
@@ -63,261 +86,276 @@ pub(crate) struct Inspector {
 }
 
 impl Inspector {
-    pub(crate) fn options(self) -> OpenOptions {
+    fn options(self) -> OpenOptions {
         OpenOptions::new().max_header_len(self.max_header_len)
     }
 
-    /// Calls `tell` with each array of a file, or with the one that is meant.
-    /// What can't be opened is told like the others.
-    pub(crate) fn each<E>(
+    /// Calls `visit` with each entry of a file, or with the member that `path`
+    /// names. A file that cannot be opened is an entry as well.
+    pub(crate) fn for_each_entry(
         self,
-        place: &ArrayPath,
-        tell: &mut impl FnMut(FileEntry) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let done = match open::format(&place.path) {
-            Err(error) => Err(error),
-            Ok(Format::Npz) => self.npz(place, tell),
-            Ok(Format::Ten) => self.ten(place, tell),
-            Ok(Format::Tar) => self.tar(place, tell),
-            Ok(format) if place.member.is_none() => {
-                let what = self.npy(&place.path).map(EntryContent::array);
-                return tell(FileEntry { format, member: None, info: None, what });
+        path: &ArrayPath,
+        visit: &mut impl FnMut(FileEntry) -> io::Result<()>,
+    ) -> io::Result<()> {
+        match self.list(path, visit) {
+            Ok(()) => Ok(()),
+            Err(ListError::Output(error)) => Err(error),
+            Err(ListError::Open(error)) => visit(FileEntry {
+                format: Format::Npy,
+                member: path.member.clone().map(MemberName::Text),
+                info: None,
+                content: Err(error),
+            }),
+        }
+    }
+
+    fn list(
+        self,
+        path: &ArrayPath,
+        visit: &mut impl FnMut(FileEntry) -> io::Result<()>,
+    ) -> Result<(), ListError> {
+        match open::format(&path.path)? {
+            Format::Npz => self.list_npz(path, visit),
+            Format::Ten => self.list_ten(path, visit),
+            Format::Tar => {
+                let shard = open::shard(&path.path)?;
+                let entries = self.tar_entries(&shard, path.member.as_deref())?;
+                Ok(entries.into_iter().try_for_each(visit)?)
             }
-            // Says why it has no members.
-            Ok(_) => open::array(place, self.max_header_len).map(|_| Ok(())),
-        };
-        done.unwrap_or_else(|error| {
-            let member = place.member.clone().map(MemberName::Text);
-            tell(FileEntry { format: Format::Npy, member, info: None, what: Err(error) })
-        })
+            format if path.member.is_none() => {
+                let content = self.npy(&path.path).map(EntryContent::array);
+                Ok(visit(FileEntry { format, member: None, info: None, content })?)
+            }
+            // Fails with an error that explains why there are no members.
+            _ => Ok(open::array(path, self.max_header_len).map(drop)?),
+        }
     }
 
     fn npy(self, path: &Path) -> Result<ArrayInfo> {
         let header = self.options().header(&Source::read(path)?)?;
         let offset = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
-        let mut found = ArrayInfo::npy(&header, Some(offset))?;
+        let mut info = ArrayInfo::from_header(&header, Some(offset))?;
         if self.digest {
-            found.digest = Some(digest::sha256(&open::read(path, &self.options())?)?);
+            info.digest = Some(digest::sha256(&open::read(path, &self.options())?)?);
         }
-        Ok(found)
+        Ok(info)
     }
 
-    fn npz<E>(
+    fn list_npz(
         self,
-        place: &ArrayPath,
-        tell: &mut impl FnMut(FileEntry) -> Result<(), E>,
-    ) -> Result<Result<(), E>> {
-        let npz = open::npz(&place.path, self.max_header_len)?;
-        let members: Vec<_> = match &place.member {
-            Some(name) => vec![npz.member(name)?],
-            None => npz.members().collect(),
-        };
-        for member in members {
-            let found = || {
-                let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
-                let mut found = ArrayInfo::npy(&header, member.data_offset()?)?;
-                if self.digest {
-                    found.digest = Some(digest::sha256(&member.open()?)?);
-                }
-                Ok(EntryContent::array(found))
-            };
+        path: &ArrayPath,
+        visit: &mut impl FnMut(FileEntry) -> io::Result<()>,
+    ) -> Result<(), ListError> {
+        let npz = open::npz(&path.path, self.max_header_len)?;
+        for member in npz_members(&npz, path.member.as_deref())? {
             let name = Some(MemberName::Text(member.name().to_owned()));
-            let item = FileEntry { format: Format::Npz, member: name, info: None, what: found() };
-            if let Err(error) = tell(item) {
-                return Ok(Err(error));
-            }
+            let content = self.npz_content(&member);
+            visit(FileEntry { format: Format::Npz, member: name, info: None, content })?;
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
-    fn ten<E>(
+    fn npz_content(self, member: &npz::Member<'_>) -> Result<EntryContent> {
+        let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
+        let mut info = ArrayInfo::from_header(&header, member.data_offset()?)?;
+        if self.digest {
+            info.digest = Some(digest::sha256(&member.open()?)?);
+        }
+        Ok(EntryContent::array(info))
+    }
+
+    fn list_ten(
         self,
-        place: &ArrayPath,
-        tell: &mut impl FnMut(FileEntry) -> Result<(), E>,
-    ) -> Result<Result<(), E>> {
-        let ten = open::ten(&place.path)?;
-        let asked = place.member.as_deref().map(|name| ten.index(name)).transpose()?;
+        path: &ArrayPath,
+        visit: &mut impl FnMut(FileEntry) -> io::Result<()>,
+    ) -> Result<(), ListError> {
+        let ten = open::ten(&path.path)?;
+        let requested = path.member.as_deref().map(|name| ten.index(name)).transpose()?;
         for (index, info) in ten.infos().enumerate() {
-            if asked.is_some_and(|asked| asked != index) {
-                continue;
-            }
-            let item = FileEntry {
-                format: Format::Ten,
-                member: Some(MemberName::Position(index)),
-                info: Some(info.to_owned()),
-                what: self.ten_array(&ten, index).map(EntryContent::array),
-            };
-            if let Err(error) = tell(item) {
-                return Ok(Err(error));
+            if requested.is_none_or(|requested| requested == index) {
+                visit(FileEntry {
+                    format: Format::Ten,
+                    member: Some(MemberName::Position(index)),
+                    info: Some(info.to_owned()),
+                    content: self.ten_content(&ten, index),
+                })?;
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
-    fn ten_array(self, ten: &Ten, index: usize) -> Result<ArrayInfo> {
+    fn ten_content(self, ten: &Ten, index: usize) -> Result<EntryContent> {
         let offset = ten.data_offset(index)?;
         let array = ten.get(index)?;
-        let mut found = ArrayInfo::ten(array.layout().clone(), offset);
+        let mut info = ArrayInfo::from_ten(array.layout().clone(), offset);
         if self.digest {
-            found.digest = Some(digest::sha256(&array)?);
+            info.digest = Some(digest::sha256(&array)?);
         }
-        Ok(found)
+        Ok(EntryContent::array(info))
     }
 
-    fn tar<E>(
-        self,
-        place: &ArrayPath,
-        tell: &mut impl FnMut(FileEntry) -> Result<(), E>,
-    ) -> Result<Result<(), E>> {
-        let shard = open::shard(&place.path)?;
-        for item in self.shard(&shard, place.member.as_deref())? {
-            if let Err(error) = tell(item) {
-                return Ok(Err(error));
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    /// The arrays of a tar file: each `.npy`, and each array of each `.ten`.
-    fn shard(self, shard: &Shard, asked: Option<&str>) -> Result<Vec<FileEntry>> {
-        let item = |name, info, what| {
-            let member = Some(MemberName::Text(name));
-            FileEntry { format: Format::Tar, member, info, what }
-        };
-        let mut found = Vec::new();
-        for member in meant(shard, asked)? {
+    /// The entries of a tar file: each `.npy`, and each array of each `.ten`.
+    fn tar_entries(self, shard: &Shard, requested: Option<&str>) -> Result<Vec<FileEntry>> {
+        let mut entries = Vec::new();
+        for member in select_members(shard, requested)? {
             let name = member.name().to_owned();
             if !member.is_ten()? {
-                let what = || {
-                    let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
-                    let start = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
-                    let offset = member.offset().saturating_add(start);
-                    let mut found = ArrayInfo::npy(&header, Some(offset))?;
-                    if self.digest {
-                        found.digest = Some(digest::sha256(&member.open()?)?);
-                    }
-                    Ok(EntryContent::array(found))
-                };
-                found.push(item(name, None, what()));
+                entries.push(tar_entry(name, None, self.tar_content(&member)));
                 continue;
             }
-            let ten = match member.ten() {
-                Ok(ten) => ten,
-                Err(error) => {
-                    found.push(item(name, None, Err(error)));
-                    continue;
-                }
-            };
-            for (index, info) in ten.infos().enumerate() {
-                if is_meant(asked, &name, &ten, index) {
-                    let what = self.ten_array(&ten, index).map(EntryContent::array);
-                    found.push(item(format!("{name}[{index}]"), Some(info.to_owned()), what));
-                }
+            match member.ten() {
+                Ok(ten) => entries.extend(self.ten_entries(&ten, &name, requested)),
+                Err(error) => entries.push(tar_entry(name, None, Err(error))),
             }
         }
-        if let (true, Some(name)) = (found.is_empty(), asked) {
-            // Says what there is instead.
-            shard.member(name)?;
-        }
-        Ok(found)
+        check_selection(shard, requested, entries.is_empty())?;
+        Ok(entries)
     }
 
-    /// The text of each header of a file, as it stands there; those of a
-    /// `.ten`, which are no text, as a Python literal.
-    pub(crate) fn header_texts(self, place: &ArrayPath) -> Result<Vec<Result<String>>> {
-        match open::format(&place.path)? {
-            Format::Npz => self.npz_texts(place),
+    fn tar_content(self, member: &ShardMember<'_>) -> Result<EntryContent> {
+        let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
+        let start = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
+        let offset = member.offset().saturating_add(start);
+        let mut info = ArrayInfo::from_header(&header, Some(offset))?;
+        if self.digest {
+            info.digest = Some(digest::sha256(&member.open()?)?);
+        }
+        Ok(EntryContent::array(info))
+    }
+
+    /// The selected arrays of a `.ten` that is the member `name` of a tar file.
+    fn ten_entries(
+        self,
+        ten: &Ten,
+        name: &str,
+        requested: Option<&str>,
+    ) -> impl Iterator<Item = FileEntry> {
+        let infos = ten.infos().enumerate();
+        let selected = infos.filter(move |(index, _)| is_selected(requested, name, ten, *index));
+        selected.map(move |(index, info)| {
+            let content = self.ten_content(ten, index);
+            tar_entry(format!("{name}[{index}]"), Some(info.to_owned()), content)
+        })
+    }
+
+    /// The text of each header of a file, as stored; the binary headers of a
+    /// `.ten` as Python literals.
+    pub(crate) fn header_texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
+        match open::format(&path.path)? {
+            Format::Npz => self.npz_texts(path),
             Format::Ten => {
-                let ten = open::ten(&place.path)?;
-                let asked = place.member.as_deref().map(|name| ten.index(name)).transpose()?;
+                let ten = open::ten(&path.path)?;
+                let requested = path.member.as_deref().map(|name| ten.index(name)).transpose()?;
                 let headers = ten.headers().enumerate();
-                let headers = headers.filter(|(at, _)| asked.is_none_or(|asked| asked == *at));
-                Ok(headers.map(|(_, header)| Ok(literal(header))).collect())
+                let headers = headers.filter(|(index, _)| requested.is_none_or(|i| i == *index));
+                Ok(headers.map(|(_, header)| Ok(python_literal(header))).collect())
             }
-            Format::Tar => self.tar_texts(place),
-            _ if place.member.is_none() => {
-                let source = Source::read(&place.path)?;
-                Ok(vec![self.options().header_text(&source).map(|read| text(&read))])
+            Format::Tar => self.tar_texts(path),
+            _ if path.member.is_none() => {
+                let source = Source::read(&path.path)?;
+                Ok(vec![self.options().header_text(&source).map(|text| trimmed(&text))])
             }
-            // Says why it has no members.
-            _ => open::array(place, self.max_header_len).map(|_| Vec::new()),
+            // Fails with an error that explains why there are no members.
+            _ => open::array(path, self.max_header_len).map(|_| Vec::new()),
         }
     }
 
-    fn npz_texts(self, place: &ArrayPath) -> Result<Vec<Result<String>>> {
-        let npz = open::npz(&place.path, self.max_header_len)?;
-        let members: Vec<_> = match &place.member {
-            Some(name) => vec![npz.member(name)?],
-            None => npz.members().collect(),
-        };
+    fn npz_texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
+        let npz = open::npz(&path.path, self.max_header_len)?;
+        let members = npz_members(&npz, path.member.as_deref())?;
         let arrays = members.into_iter().filter(|member| !matches!(member.header(), Ok(None)));
-        let read = |member: npymap::npz::Member<'_>| {
-            Ok(text(&HeaderText::read(member.reader()?, self.max_header_len)?))
-        };
-        Ok(arrays.map(read).collect())
+        Ok(arrays.map(|member| self.npz_text(&member)).collect())
     }
 
-    fn tar_texts(self, place: &ArrayPath) -> Result<Vec<Result<String>>> {
-        let shard = open::shard(&place.path)?;
-        let asked = place.member.as_deref();
+    fn npz_text(self, member: &npz::Member<'_>) -> Result<String> {
+        Ok(trimmed(&HeaderText::read(member.reader()?, self.max_header_len)?))
+    }
+
+    fn tar_texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
+        let shard = open::shard(&path.path)?;
+        let requested = path.member.as_deref();
         let mut texts = Vec::new();
-        for member in meant(&shard, asked)? {
-            if member.is_ten()? {
-                match member.ten() {
-                    Ok(ten) => {
-                        let meant = |at| is_meant(asked, member.name(), &ten, at);
-                        let headers = ten.headers().enumerate().filter(|(at, _)| meant(*at));
-                        texts.extend(headers.map(|(_, header)| Ok(literal(header))));
-                    }
-                    Err(error) => texts.push(Err(error)),
+        for member in select_members(&shard, requested)? {
+            if !member.is_ten()? {
+                texts.extend(self.tar_text(&path.path, &member).transpose());
+                continue;
+            }
+            match member.ten() {
+                Ok(ten) => {
+                    let headers = ten.headers().enumerate();
+                    let selected = headers
+                        .filter(|(index, _)| is_selected(requested, member.name(), &ten, *index));
+                    texts.extend(selected.map(|(_, header)| Ok(python_literal(header))));
                 }
-            } else {
-                let at = |_| {
-                    let options = self.options().offset(member.offset());
-                    options.header_text(&Source::read(&place.path)?).map(|read| text(&read))
-                };
-                texts.extend(member.header().transpose().map(|header| header.and_then(at)));
+                Err(error) => texts.push(Err(error)),
             }
         }
-        if let (true, Some(name)) = (texts.is_empty(), asked) {
-            // Says what there is instead.
-            shard.member(name)?;
-        }
+        check_selection(&shard, requested, texts.is_empty())?;
         Ok(texts)
     }
+
+    /// The header text of a `.npy` in a tar file; `None` for other members.
+    fn tar_text(self, path: &Path, member: &ShardMember<'_>) -> Result<Option<String>> {
+        if member.header()?.is_none() {
+            return Ok(None);
+        }
+        let options = self.options().offset(member.offset());
+        options.header_text(&Source::read(path)?).map(|text| Some(trimmed(&text)))
+    }
 }
 
-/// The members of a tar file, or the last one of the name that is asked for:
-/// that of a `.npy`, of a `.ten`, or of one of its arrays, `000000.ten[0]`.
-fn meant<'a>(shard: &'a Shard, asked: Option<&str>) -> Result<Vec<ShardMember<'a>>> {
-    let Some(asked) = asked else { return Ok(shard.members().collect()) };
-    let last = |is_meant: &dyn Fn(&str) -> bool| {
-        shard.members().filter(|member| is_meant(member.name())).last()
-    };
-    let member = last(&|name| name == asked).or_else(|| last(&|name| inner(asked, name).is_some()));
-    // Says what there is instead.
-    member.map_or_else(|| shard.member(asked), Ok).map(|member| vec![member])
+fn tar_entry(name: String, info: Option<String>, content: Result<EntryContent>) -> FileEntry {
+    FileEntry { format: Format::Tar, member: Some(MemberName::Text(name)), info, content }
 }
 
-/// `0` of `000000.ten[0]`.
-fn inner<'a>(asked: &'a str, name: &str) -> Option<&'a str> {
-    asked.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')
+/// The requested member of an archive, or all of them.
+fn npz_members<'a>(npz: &'a npz::Npz, requested: Option<&str>) -> Result<Vec<npz::Member<'a>>> {
+    match requested {
+        Some(name) => Ok(vec![npz.member(name)?]),
+        None => Ok(npz.members().collect()),
+    }
 }
 
-/// True when all arrays of a `.ten` in a tar file are asked for, or the one at
-/// this position, by that or by its info.
-fn is_meant(asked: Option<&str>, name: &str, ten: &Ten, index: usize) -> bool {
-    let asked = asked.filter(|&asked| asked != name);
-    asked.is_none_or(|asked| {
-        inner(asked, name).is_some_and(|inner| ten.index(inner).ok() == Some(index))
+/// All members of a tar file, or the last one with the requested name: the name
+/// of a `.npy`, of a `.ten`, or of an array in a `.ten`, as `000000.ten[0]`.
+fn select_members<'a>(shard: &'a Shard, requested: Option<&str>) -> Result<Vec<ShardMember<'a>>> {
+    let Some(requested) = requested else { return Ok(shard.members().collect()) };
+    let exact = shard.members().filter(|member| member.name() == requested).last();
+    let member = exact.or_else(|| {
+        shard.members().filter(|member| array_in_ten(requested, member.name()).is_some()).last()
+    });
+    // Without a match, fails with an error that lists the names there are.
+    member.map_or_else(|| shard.member(requested), Ok).map(|member| vec![member])
+}
+
+/// Fails if nothing was found under the requested name, with an error that
+/// lists the names there are.
+fn check_selection(shard: &Shard, requested: Option<&str>, is_empty: bool) -> Result<()> {
+    match requested {
+        Some(name) if is_empty => shard.member(name).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// The part of `000000.ten[0]` in brackets, if the rest is `name`.
+fn array_in_ten<'a>(requested: &'a str, name: &str) -> Option<&'a str> {
+    requested.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')
+}
+
+/// Returns whether an array of a `.ten` in a tar file is selected: all are,
+/// unless one is requested by its position or info.
+fn is_selected(requested: Option<&str>, name: &str, ten: &Ten, index: usize) -> bool {
+    let requested = requested.filter(|&requested| requested != name);
+    requested.is_none_or(|requested| {
+        array_in_ten(requested, name).is_some_and(|array| ten.index(array).ok() == Some(index))
     })
 }
 
-fn text(text: &HeaderText<'_>) -> String {
+fn trimmed(text: &HeaderText<'_>) -> String {
     text.as_str().trim_end().to_owned()
 }
 
-fn literal(header: &TenHeader) -> String {
+fn python_literal(header: &TenHeader) -> String {
     let code = header.dtype.to_string();
     let code = code.trim_matches(['\'', '<', '|']);
     let (info, shape) = (header.info.escape_default(), text::shape(&header.shape));

@@ -1,4 +1,4 @@
-//! What is said of an array for programs to read: one JSON object a line.
+//! Descriptions of arrays as JSON, one object per line.
 
 use std::path::Path;
 
@@ -6,31 +6,31 @@ use npymap::{Order, Result};
 use serde::Serialize;
 
 use crate::array_info::{ArrayInfo, RawArrayInfo};
-use crate::error::advised;
+use crate::error::rephrase_advice;
 use crate::inspect::{EntryContent, FileEntry, MemberName};
 use crate::text;
 
-/// One line of `--json`.
+/// A line of `info --json`.
 #[derive(Debug, Serialize)]
 pub(crate) struct JsonEntry {
     path: String,
     member: Option<MemberName>,
     #[serde(flatten)]
-    what: JsonContent,
+    content: JsonContent,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum JsonContent {
-    /// An array that can be opened.
+    /// An array.
     Array(JsonArray),
-    /// A member that is none.
+    /// A member that is not an array.
     Other { array: bool },
-    /// A file or member that can't.
+    /// A file or member that cannot be opened.
     Failure { error: String },
 }
 
-/// What an array is and where it lies.
+/// The facts about an array.
 #[derive(Debug, Serialize)]
 struct JsonArray {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,27 +49,31 @@ struct JsonArray {
 }
 
 impl JsonEntry {
-    /// The line of an array, or of what stands where one could.
-    pub(crate) fn new(path: &Path, item: &FileEntry) -> JsonEntry {
-        let what = match &item.what {
-            Ok(EntryContent::Array(found)) => JsonContent::Array(JsonArray::new(
-                text::format(item.format),
-                item.info.clone(),
-                found,
+    /// The line of an entry of a file.
+    pub(crate) fn new(path: &Path, entry: &FileEntry) -> JsonEntry {
+        let content = match &entry.content {
+            Ok(EntryContent::Array(array)) => JsonContent::Array(JsonArray::new(
+                text::format_name(entry.format),
+                entry.info.clone(),
+                array,
             )),
             Ok(EntryContent::Other) => JsonContent::Other { array: false },
-            Err(error) => JsonContent::Failure { error: advised(error) },
+            Err(error) => JsonContent::Failure { error: rephrase_advice(error) },
         };
-        JsonEntry { path: path.to_string_lossy().into_owned(), member: item.member.clone(), what }
+        JsonEntry {
+            path: path.to_string_lossy().into_owned(),
+            member: entry.member.clone(),
+            content,
+        }
     }
 
     /// The line of a file without a header.
-    pub(crate) fn raw(path: &Path, found: &Result<RawArrayInfo>) -> JsonEntry {
-        let what = match found {
+    pub(crate) fn raw(path: &Path, array: &Result<RawArrayInfo>) -> JsonEntry {
+        let content = match array {
             Ok(raw) => JsonContent::Array(JsonArray::new("raw", None, &ArrayInfo::from(raw))),
-            Err(error) => JsonContent::Failure { error: advised(error) },
+            Err(error) => JsonContent::Failure { error: rephrase_advice(error) },
         };
-        JsonEntry { path: path.to_string_lossy().into_owned(), member: None, what }
+        JsonEntry { path: path.to_string_lossy().into_owned(), member: None, content }
     }
 }
 

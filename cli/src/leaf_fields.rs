@@ -1,10 +1,10 @@
-//! The parts of elements that are no structs.
+//! The fields of records that are not structs themselves.
 
 use npymap::{Result, dtype::Kind, view::DynView};
 
-/// Finds the fields of a view that are no structs themselves, complex numbers
-/// as their two parts. An array without fields is one by itself, of no name.
-pub(crate) fn of<'a>(view: &DynView<'a>) -> Result<Vec<(String, DynView<'a>)>> {
+/// Finds the fields of a view that are not structs, with paths such as `pos.z`.
+/// A view without fields is its own only leaf, with an empty name.
+pub(crate) fn find<'a>(view: &DynView<'a>) -> Result<Vec<(String, DynView<'a>)>> {
     let mut leaves = Vec::new();
     add(&mut leaves, String::new(), view)?;
     Ok(leaves)
@@ -18,9 +18,8 @@ fn add<'a>(
     match view.dtype().kind() {
         Kind::Struct => {
             for field in view.dtype().fields() {
-                let dot = if name.is_empty() { "" } else { "." };
-                let part = view.getfield(&field.dtype, field.offset)?;
-                add(leaves, format!("{name}{dot}{}", field.name()), &part)?;
+                let leaf = view.getfield(&field.dtype, field.offset)?;
+                add(leaves, join(&name, field.name()), &leaf)?;
             }
         }
         _ => leaves.push((name, view.clone())),
@@ -28,17 +27,20 @@ fn add<'a>(
     Ok(())
 }
 
-/// The parts of complex numbers, and other leaves as they are.
-pub(crate) fn of_reals<'a>(view: &DynView<'a>) -> Result<Vec<(String, DynView<'a>)>> {
-    let mut all = Vec::new();
-    for (name, leaf) in of(view)? {
+/// As [`find`], with complex numbers split into their real and imaginary parts.
+pub(crate) fn find_real<'a>(view: &DynView<'a>) -> Result<Vec<(String, DynView<'a>)>> {
+    let mut leaves = Vec::new();
+    for (name, leaf) in find(view)? {
         if leaf.dtype().kind() == Kind::Complex {
-            let dot = if name.is_empty() { "" } else { "." };
-            all.push((format!("{name}{dot}real"), leaf.real()));
-            all.push((format!("{name}{dot}imag"), leaf.imag()?));
+            leaves.push((join(&name, "real"), leaf.real()));
+            leaves.push((join(&name, "imag"), leaf.imag()?));
         } else {
-            all.push((name, leaf));
+            leaves.push((name, leaf));
         }
     }
-    Ok(all)
+    Ok(leaves)
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }

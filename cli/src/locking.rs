@@ -1,11 +1,11 @@
-//! Waits for other writers of a file.
+//! Waiting for other writers of a file.
 
 use std::path::Path;
 
 use clap::Args;
 use npymap::{ErrorKind, source::Locking};
 
-use crate::text;
+use crate::messages;
 
 /// Whether to wait while another process writes the file.
 #[derive(Args, Clone, Copy, Debug)]
@@ -16,16 +16,16 @@ pub(crate) struct WaitArgs {
 }
 
 impl WaitArgs {
-    /// Runs something that locks the file at `path`. If others hold the lock,
-    /// says so and waits for them, unless that is not wanted.
-    pub(crate) fn locking<T>(
+    /// Calls `lock`, which locks the file at `path`. If another process holds
+    /// the lock, prints a note and waits, unless `--no-wait` was given.
+    pub(crate) fn with_lock<T>(
         self,
         path: &Path,
         lock: impl Fn(Locking) -> npymap::Result<T>,
     ) -> npymap::Result<T> {
         match lock(Locking::Try) {
             Err(error) if !self.no_wait && error.kind() == ErrorKind::Locked => {
-                text::waiting(path);
+                messages::print_waiting(path);
                 lock(Locking::Wait)
             }
             locked => locked,

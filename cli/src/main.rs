@@ -31,6 +31,7 @@ mod inspect;
 mod json;
 mod leaf_fields;
 mod locking;
+mod messages;
 mod new_file;
 mod npz;
 mod open;
@@ -104,11 +105,11 @@ impl CliCommand {
 }
 
 fn main() -> ExitCode {
-    platform::bear_size_limits();
+    platform::ignore_size_limit_signal();
     let arguments = std::env::args_os().collect();
     let arguments = arguments::protect_negatives(&Cli::command(), arguments);
     let Cli { command } = Cli::parse_from(arguments);
-    let done = match &command {
+    let result = match &command {
         CliCommand::Info(info) => info.run().map_err(CliError::from),
         CliCommand::Head(head) => head.run(),
         CliCommand::Stats(stats) => stats.run(),
@@ -128,11 +129,11 @@ fn main() -> ExitCode {
         CliCommand::Shuffle(shuffle) => shuffle.run(),
         CliCommand::Bench(bench) => bench.run(),
     };
-    match done {
+    match result {
         Ok(code) => code,
-        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(failure) => {
-            text::error(&failure);
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            messages::print_error(&error);
             command.failure_code()
         }
     }

@@ -1,5 +1,4 @@
-//! What new files are asked to be: options that `create` and `convert` share,
-//! and how they are read.
+//! Options of commands that create files, and their parsers.
 
 use clap::{Args, ValueEnum};
 use npymap::{CreateOptions, Order, npy::Version};
@@ -7,14 +6,14 @@ use npymap::{CreateOptions, Order, npy::Version};
 use crate::draft::IfExists;
 use crate::locking::WaitArgs;
 
-/// How a new file is made.
+/// How to create a new file.
 #[derive(Debug, Args)]
 pub(crate) struct NewFileArgs {
     /// Format version [default: the lowest that can hold the header]
-    #[arg(long, value_name = "1|2|3", value_parser = version)]
+    #[arg(long, value_name = "1|2|3", value_parser = parse_version)]
     pub(crate) version: Option<Version>,
 
-    /// Replace an existing file
+    /// Replace an if_exists file
     #[arg(long)]
     pub(crate) overwrite: bool,
 
@@ -23,12 +22,12 @@ pub(crate) struct NewFileArgs {
 }
 
 impl NewFileArgs {
-    /// How a file that has the name of the new one is treated.
-    pub(crate) fn existing(&self) -> IfExists {
-        if self.overwrite { IfExists::Replaced(self.wait) } else { IfExists::Refused }
+    /// What to do if the file exists.
+    pub(crate) fn if_exists(&self) -> IfExists {
+        if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail }
     }
 
-    /// The same for the library.
+    /// The options for the library.
     pub(crate) fn options(&self, order: Order) -> CreateOptions {
         let options = CreateOptions::new().order(order).overwrite(self.overwrite);
         match self.version {
@@ -38,7 +37,7 @@ impl NewFileArgs {
     }
 }
 
-/// Which axis varies fastest.
+/// The memory order of a new array.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum OrderArg {
     /// The last one
@@ -50,15 +49,15 @@ pub(crate) enum OrderArg {
 }
 
 impl From<OrderArg> for Order {
-    fn from(axes: OrderArg) -> Order {
-        match axes {
+    fn from(order: OrderArg) -> Order {
+        match order {
             OrderArg::C => Order::C,
             OrderArg::F => Order::F,
         }
     }
 }
 
-fn version(text: &str) -> Result<Version, &'static str> {
+fn parse_version(text: &str) -> Result<Version, &'static str> {
     match text {
         "1" | "1.0" => Ok(Version::V1),
         "2" | "2.0" => Ok(Version::V2),
@@ -67,12 +66,12 @@ fn version(text: &str) -> Result<Version, &'static str> {
     }
 }
 
-/// The length of each axis of a new array.
+/// The shape of a new array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ShapeArg(pub(crate) Vec<usize>);
 
-/// Reads `(3, 4)`, `(3,)`, `()`, or `3, 4`.
-pub(crate) fn shape(text: &str) -> Result<ShapeArg, &'static str> {
+/// Parses `(3, 4)`, `(3,)`, `()` or `3, 4`.
+pub(crate) fn parse_shape(text: &str) -> Result<ShapeArg, &'static str> {
     let text = text.trim();
     let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     if inner.is_none() && text.is_empty() {
@@ -104,10 +103,10 @@ mod tests {
             ("()", vec![]),
             ("(0, 4294967295)", vec![0, 4_294_967_295]),
         ] {
-            assert_eq!(shape(text), Ok(ShapeArg(expected)), "{text}");
+            assert_eq!(parse_shape(text), Ok(ShapeArg(expected)), "{text}");
         }
         for text in ["", "(", "(3", "3)", "-1", "(3, -4)", "(,)", "3,,4", "a", "1.5", "((3))"] {
-            assert_eq!(shape(text), Err(SHAPE), "{text}");
+            assert_eq!(parse_shape(text), Err(SHAPE), "{text}");
         }
     }
 }

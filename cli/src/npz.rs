@@ -13,10 +13,10 @@ use npymap::npz::Member;
 use crate::draft::{Draft, IfExists};
 use crate::error::CliError;
 use crate::escape::{self, safe};
-use crate::inputs::last_of_each;
+use crate::inputs::last_of_each_name;
 use crate::locking::WaitArgs;
 use crate::progress::Progress;
-use crate::{open, text};
+use crate::{messages, open, text};
 
 /// Extracts and verifies .npz archives.
 #[derive(Debug, Args)]
@@ -55,7 +55,7 @@ struct ExtractArgs {
     #[arg(long, short, default_value = ".", value_name = "DIRECTORY")]
     directory: PathBuf,
 
-    /// Replace existing files
+    /// Replace if_exists files
     #[arg(long)]
     overwrite: bool,
 
@@ -94,12 +94,12 @@ impl NpzArgs {
 
 impl ExtractArgs {
     fn run(&self) -> Result<ExitCode, CliError> {
-        let npz = open::quiet_npz(&self.file).map_err(CliError::library)?;
+        let npz = open::quiet_npz(&self.file).map_err(CliError::Library)?;
         let named = self.members.iter().map(|name| npz.member(name));
         let members: Vec<Member<'_>> = match self.members.len() {
             // Of equal names the last counts, as everywhere.
-            0 => last_of_each(npz.members(), Member::full_name),
-            _ => named.collect::<npymap::Result<_>>().map_err(CliError::library)?,
+            0 => last_of_each_name(npz.members(), Member::full_name),
+            _ => named.collect::<npymap::Result<_>>().map_err(CliError::Library)?,
         };
         let members: Vec<_> =
             members.into_iter().filter(|member| !member.full_name().ends_with('/')).collect();
@@ -113,7 +113,7 @@ impl ExtractArgs {
         for (member, target) in members.iter().zip(&targets) {
             match self.extract(member, target, &mut progress) {
                 Err(failure) if is_about_member(&failure) => {
-                    text::error(&failure);
+                    messages::print_error(&failure);
                     damaged += 1;
                 }
                 done => done?,
@@ -131,7 +131,7 @@ impl ExtractArgs {
         for (member, target) in members.iter().zip(targets) {
             if !names.insert(target.as_path()) {
                 let reason = "another member has the same path: extract one of them by name";
-                return Err(CliError::Refused { path: self.path_of(member), reason });
+                return Err(CliError::Rejected { path: self.path_of(member), reason });
             }
         }
         for (member, target) in members.iter().zip(targets) {
@@ -139,15 +139,15 @@ impl ExtractArgs {
             let above = || target.ancestors().skip(1).take_while(inside);
             if above().any(|directory| names.contains(directory)) {
                 let reason = "another member is a file where this one needs a directory: extract one of them by name";
-                return Err(CliError::Refused { path: self.path_of(member), reason });
+                return Err(CliError::Rejected { path: self.path_of(member), reason });
             }
             if let Some(file) = above().find(|path| path.exists() && !path.is_dir()) {
                 let reason = "is not a directory: extract to another one with --directory";
-                return Err(CliError::Refused { path: file.to_owned(), reason });
+                return Err(CliError::Rejected { path: file.to_owned(), reason });
             }
             if target.is_dir() {
                 let reason = "is a directory: extract to another one with --directory";
-                return Err(CliError::Refused { path: target.clone(), reason });
+                return Err(CliError::Rejected { path: target.clone(), reason });
             }
         }
         Ok(())
@@ -164,7 +164,7 @@ impl ExtractArgs {
         if !is_inside || name.as_os_str().is_empty() || member.full_name().contains('\\') {
             let path = self.path_of(member);
             let reason = "its name points outside the directory: extract it with `npymap convert`";
-            return Err(CliError::Refused { path, reason });
+            return Err(CliError::Rejected { path, reason });
         }
         let target = self.directory.join(name);
         match fs::symlink_metadata(&target) {
@@ -172,15 +172,15 @@ impl ExtractArgs {
             Ok(found) if found.is_symlink() => {
                 let reason =
                     "is a symbolic link, which may point outside the directory: remove it first";
-                Err(CliError::Refused { path: target, reason })
+                Err(CliError::Rejected { path: target, reason })
             }
             _ => Ok(target),
         }
     }
 
     /// How a file that has the name of a member is treated.
-    fn existing(&self) -> IfExists {
-        if self.overwrite { IfExists::Replaced(self.wait) } else { IfExists::Refused }
+    fn if_exists(&self) -> IfExists {
+        if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail }
     }
 
     fn extract(
@@ -190,11 +190,11 @@ impl ExtractArgs {
         progress: &mut Progress,
     ) -> Result<(), CliError> {
         let directory = target.parent().unwrap_or(&self.directory);
-        fs::create_dir_all(directory).map_err(CliError::file(directory, "create"))?;
-        let failed = CliError::file(target, "write");
-        let draft = Draft::named(target, self.existing())?;
+        fs::create_dir_all(directory).map_err(CliError::io(directory, "create"))?;
+        let failed = CliError::io(target, "write");
+        let draft = Draft::begin_at(target, self.if_exists())?;
         let mut file = draft.file();
-        let mut from = member.reader().map_err(CliError::library)?;
+        let mut from = member.reader().map_err(CliError::Library)?;
         let mut block = vec![0; 1 << 20];
         loop {
             let n = from.read(&mut block).map_err(|error| self.damaged(member, error))?;
@@ -210,8 +210,8 @@ impl ExtractArgs {
     fn damaged(&self, member: &Member<'_>, error: io::Error) -> CliError {
         let path = self.path_of(member);
         match error.downcast::<npymap::Error>() {
-            Ok(error) => CliError::At { path, error },
-            Err(error) => CliError::file(&path, "read")(error),
+            Ok(error) => CliError::WithPath { path, error },
+            Err(error) => CliError::io(&path, "read")(error),
         }
     }
 }
@@ -221,7 +221,7 @@ impl ExtractArgs {
 fn is_about_member(failure: &CliError) -> bool {
     matches!(
         failure,
-        CliError::At { .. } | CliError::Library(_) | CliError::File { action: "read", .. }
+        CliError::WithPath { .. } | CliError::Library(_) | CliError::Io { action: "read", .. }
     )
 }
 
@@ -240,7 +240,7 @@ impl VerifyArgs {
         let npz = match open::npz(path, MAX_HEADER_LEN) {
             Ok(npz) => npz,
             Err(error) => {
-                text::error(&error);
+                messages::print_error(&error);
                 self.line(out, path, None, Some(&error))?;
                 return Ok(1);
             }
@@ -250,7 +250,7 @@ impl VerifyArgs {
             let checked = member.verify();
             failures += usize::from(checked.is_err());
             if let Err(error) = &checked {
-                text::error(error);
+                messages::print_error(error);
             }
             self.line(out, path, Some(member.name()), checked.err().as_ref())?;
         }

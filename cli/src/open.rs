@@ -1,7 +1,8 @@
-//! Opens and makes arrays by map: all that is `unsafe` in the program.
+//! Opens and creates mapped arrays: all `unsafe` code of the program.
 //!
-//! No program can check what maps ask for, so the help text asks it of whoever
-//! runs the program: nobody may truncate or change a file while it is used.
+//! What mapping requires cannot be checked, so the help text requires it of the
+//! user: while the program uses a file, no other process may truncate or change
+//! it.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -19,15 +20,15 @@ use npymap::{
 use crate::array_path::ArrayPath;
 use crate::progress;
 
-/// A file to be mapped read-only.
+/// A source that maps a file read-only.
 fn map(path: &Path) -> Result<Source> {
-    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    // SAFETY: the help text requires that no other process truncates or changes the file.
     unsafe { Source::map(path) }
 }
 
-/// A file to be mapped read-write.
+/// A source that maps a file read-write.
 fn map_mut(path: &Path) -> Result<Source<MapMut>> {
-    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    // SAFETY: the help text requires that no other process truncates or changes the file.
     unsafe { Source::map_mut(path) }
 }
 
@@ -57,22 +58,22 @@ pub(crate) fn any(path: &Path, max_header_len: usize) -> Result<AnyFile> {
     })
 }
 
-/// Opens an archive whose stored members are mapped. A bar shows how far
-/// others are.
+/// Opens an archive whose stored members are mapped, and shows a progress bar
+/// for the others.
 pub(crate) fn npz(path: &Path, max_header_len: usize) -> Result<Npz> {
     npz_options(max_header_len).open(map(path)?)
 }
 
-/// As [`npz`], with arrays that can be written, which changes no file.
+/// As [`npz`], with writable arrays whose changes are private.
 pub(crate) fn npz_copy_on_write(path: &Path, max_header_len: usize) -> Result<Npz<MapMut>> {
     npz_options(max_header_len).open(map(path)?.into_copy_on_write())
 }
 
 fn npz_options(max_header_len: usize) -> NpzOptions {
-    progress::of_members(NpzOptions::new().max_header_len(max_header_len))
+    progress::show_members(NpzOptions::new().max_header_len(max_header_len))
 }
 
-/// Opens an archive for a caller with a bar of its own.
+/// Opens an archive without a progress bar.
 pub(crate) fn quiet_npz(path: &Path) -> Result<Npz> {
     Npz::open(map(path)?)
 }
@@ -108,17 +109,17 @@ pub(crate) fn write_ten(path: &Path, member: &str) -> Result<MappedArrayMut> {
 
 /// Maps an open file read-only.
 pub(crate) fn read_file(file: File, options: &OpenOptions) -> Result<MappedArray> {
-    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    // SAFETY: the help text requires that no other process truncates or changes the file.
     options.open(unsafe { Source::map_file(file) }?)
 }
 
 /// Maps an open file read-write.
 pub(crate) fn write_file(file: File, options: &OpenOptions) -> Result<MappedArrayMut> {
-    // SAFETY: the program's help asks that nobody truncates or changes the file meanwhile.
+    // SAFETY: the help text requires that no other process truncates or changes the file.
     options.open(unsafe { Source::map_mut_file(file) }?)
 }
 
-/// Makes an array of zeros in an empty file and maps it read-write.
+/// Initializes an empty file as an array of zeros and maps it read-write.
 pub(crate) fn create(
     file: File,
     dtype: &DType,

@@ -1,4 +1,4 @@
-//! The formats of new files, by the endings of their names.
+//! Formats of new files, by their extensions.
 
 use std::path::Path;
 
@@ -14,29 +14,28 @@ pub(crate) enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// The format that the ending of a name asks for.
-    pub(crate) fn by_ending(path: &Path) -> Result<OutputFormat, CliError> {
-        ArrayPath::from(path.as_os_str().to_owned()).no_member()?;
+    /// The format that an extension selects.
+    pub(crate) fn from_extension(path: &Path) -> Result<OutputFormat, CliError> {
+        ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
         let extension = path.extension().and_then(|ending| ending.to_str());
         match extension.map(str::to_ascii_lowercase).as_deref() {
             Some("npy") => Ok(OutputFormat::Npy),
             Some("npz") => Ok(OutputFormat::Npz),
             Some("ten" | "tb") => Ok(OutputFormat::Ten),
-            _ => Err(CliError::Refused { path: path.to_owned(), reason: ANY }),
+            _ => Err(CliError::Rejected { path: path.to_owned(), reason: ANY }),
         }
     }
 }
 
-/// Refuses a name for a new `.npy` file that promises another format.
-pub(crate) fn npy(path: &Path) -> Result<(), CliError> {
-    ArrayPath::from(path.as_os_str().to_owned()).no_member()?;
-    match OutputFormat::by_ending(path) {
+/// Rejects a new `.npy` file with the extension of another format.
+pub(crate) fn require_npy(path: &Path) -> Result<(), CliError> {
+    ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
+    match OutputFormat::from_extension(path) {
         Ok(OutputFormat::Npy) => Ok(()),
-        _ => Err(CliError::Refused { path: path.to_owned(), reason: NPY }),
+        _ => Err(CliError::Rejected { path: path.to_owned(), reason: NPY }),
     }
 }
 
-const ANY: &str =
-    "the extension of a new file selects its format: use .npy, .npz or .ten (others cannot be written)";
+const ANY: &str = "the extension of a new file selects its format: use .npy, .npz or .ten (others cannot be written)";
 
 const NPY: &str = "this command writes .npy files: use the extension .npy (`npymap convert` also writes .npz and .ten)";

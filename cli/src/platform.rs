@@ -1,10 +1,10 @@
-//! What differs by platform: what a system lacks does nothing.
+//! What differs by platform. Functions that a system lacks do nothing.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Has `clean` done when the program is interrupted, before it ends.
+/// Calls `clean` when the program is interrupted, before it ends.
 #[cfg(unix)]
 pub(crate) fn on_interrupt<T>(clean: impl Fn() -> T + Send + 'static) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -14,7 +14,7 @@ pub(crate) fn on_interrupt<T>(clean: impl Fn() -> T + Send + 'static) -> io::Res
     let mut signals = Signals::new(ends)?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
-            // Held to the end.
+            // The result holds locks until the program ends.
             let _cleaned = clean();
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
@@ -22,7 +22,8 @@ pub(crate) fn on_interrupt<T>(clean: impl Fn() -> T + Send + 'static) -> io::Res
     Ok(())
 }
 
-/// Whether whoever started the program has it ignore a signal, as `nohup` does.
+/// Returns whether the program was started with a signal ignored, as by
+/// `nohup`.
 #[cfg(target_os = "linux")]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -31,7 +32,7 @@ fn is_ignored(signal: i32) -> bool {
     ignored.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Elsewhere systems are not asked, so the one of `nohup` is left alone.
+/// As `nohup` does; ignored signals are not queried on other systems.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn is_ignored(signal: i32) -> bool {
     signal == signal_hook::consts::SIGHUP
@@ -42,20 +43,20 @@ pub(crate) fn on_interrupt<T>(_: impl Fn() -> T + Send + 'static) -> io::Result<
     Ok(())
 }
 
-/// Has writes beyond the limit on the size of files fail, instead of the
-/// signal for it end the program.
+/// Makes writes beyond the limit on file sizes return an error. By default, a
+/// signal ends the program.
 #[cfg(unix)]
-pub(crate) fn bear_size_limits() {
+pub(crate) fn ignore_size_limit_signal() {
     let seen = std::sync::Arc::default();
-    // Without it the program ends as others do.
+    // If this fails, the program ends by the signal.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen);
 }
 
 #[cfg(not(unix))]
-pub(crate) fn bear_size_limits() {}
+pub(crate) fn ignore_size_limit_signal() {}
 
-/// The space that is free on the disk of a directory, in bytes, where systems
-/// tell.
+/// The free space on the disk of a directory, in bytes, if the system reports
+/// it.
 #[cfg(unix)]
 pub(crate) fn free_space(directory: &Path) -> io::Result<Option<u64>> {
     let disk = rustix::fs::statvfs(directory)?;
@@ -67,7 +68,7 @@ pub(crate) fn free_space(_: &Path) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// What a file takes on the disk, in bytes, where systems tell.
+/// The disk space of a file, in bytes, if the system reports it.
 #[cfg(unix)]
 pub(crate) fn space_taken(file: &File) -> Option<u64> {
     use std::os::unix::fs::MetadataExt as _;
@@ -79,15 +80,16 @@ pub(crate) fn space_taken(_: &File) -> Option<u64> {
     None
 }
 
-/// Whether a file takes less space than its length, where systems tell.
+/// Returns whether a file takes less disk space than its length; `false` if the
+/// system does not report it.
 pub(crate) fn is_sparse(path: &Path) -> bool {
     let file = File::open(path).ok();
     let taken = file.and_then(|file| Some((space_taken(&file)?, file.metadata().ok()?.len())));
     taken.is_some_and(|(taken, len)| taken < len)
 }
 
-/// What this process has in memory, mapped pages included, in bytes, where
-/// systems tell.
+/// The resident memory of this process, mapped pages included, in bytes, if the
+/// system reports it.
 pub(crate) fn memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,4 +1,4 @@
-//! A bar on standard error for work that takes long, on terminals only.
+//! A progress bar on standard error, on terminals only.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use npymap::npz::NpzOptions;
 
-/// Work that takes less shows no bar.
+/// Work that takes less time shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How often the clock is looked at, in bytes.
+/// Bytes between two updates.
 const STEP: u64 = 4 << 20;
 
-/// How far work on a number of bytes is.
+/// Progress through a number of bytes.
 #[derive(Debug)]
 pub(crate) struct Progress {
     started: Instant,
     total: u64,
     done: u64,
-    told: u64,
+    updated: u64,
     bar: Option<ProgressBar>,
 }
 
@@ -28,18 +28,18 @@ impl Progress {
             started: Instant::now(),
             total: u64::try_from(total).unwrap_or(u64::MAX),
             done: 0,
-            told: 0,
+            updated: 0,
             bar: None,
         }
     }
 
-    /// Counts bytes that are done.
+    /// Counts bytes as done.
     pub(crate) fn add(&mut self, bytes: usize) {
         self.done += u64::try_from(bytes).unwrap_or(0);
-        if self.done - self.told < STEP {
+        if self.done - self.updated < STEP {
             return;
         }
-        self.told = self.done;
+        self.updated = self.done;
         if self.bar.is_none() && self.started.elapsed() >= PATIENCE {
             let bar = bar(self.total).with_position(self.done);
             self.bar = Some(bar.with_elapsed(self.started.elapsed()));
@@ -57,16 +57,16 @@ impl Drop for Progress {
     }
 }
 
-/// Shows how far each member of an archive is that is inflated, copied or
-/// verified, one after the other.
-pub(crate) fn of_members(options: NpzOptions) -> NpzOptions {
+/// Shows the progress of each member that is inflated, copied or verified, one
+/// member at a time.
+pub(crate) fn show_members(options: NpzOptions) -> NpzOptions {
     let current: Mutex<Option<(String, Progress)>> = Mutex::new(None);
     options.progress(move |unpacked| {
         let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
-        let goes_on = |(member, progress): &(String, Progress)| {
+        let same = current.take().filter(|(member, progress)| {
             member == unpacked.member && progress.done < unpacked.done
-        };
-        let (member, mut progress) = current.take().filter(goes_on).unwrap_or_else(|| {
+        });
+        let (member, mut progress) = same.unwrap_or_else(|| {
             let total = usize::try_from(unpacked.size).unwrap_or(usize::MAX);
             (unpacked.member.to_owned(), Progress::new(total))
         });
@@ -77,7 +77,7 @@ pub(crate) fn of_members(options: NpzOptions) -> NpzOptions {
     })
 }
 
-/// A bar that hides itself where standard error is no terminal.
+/// A bar that is hidden unless standard error is a terminal.
 fn bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::new(total);
     let template =

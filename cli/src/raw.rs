@@ -36,7 +36,7 @@ pub(crate) struct RawArgs {
     dtype: DType,
 
     /// Length of each axis, as a tuple
-    #[arg(long, value_parser = new_file::shape)]
+    #[arg(long, value_parser = new_file::parse_shape)]
     shape: Option<ShapeArg>,
 
     /// Offset of the first element, in bytes
@@ -67,7 +67,7 @@ impl RawArgs {
             describe::raw_paragraph(out, &self.file, found)?;
         }
         out.flush()?;
-        found.map_err(CliError::at(&self.file)).map(|_| ExitCode::SUCCESS)
+        found.map_err(CliError::with_path(&self.file)).map(|_| ExitCode::SUCCESS)
     }
 
     fn find(&self) -> Result<RawArrayInfo> {

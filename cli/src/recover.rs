@@ -60,16 +60,16 @@ const MEMBER: &str = "members of archives cannot be recovered: `npymap npz verif
 
 impl RecoverArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let path = self.file.alone(MEMBER)?;
+        let path = self.file.require_file(MEMBER)?;
         let options =
             RecoverOptions::new().zero_fill(self.zero_fill).max_header_len(self.max_header_len);
-        signals::watch().map_err(CliError::file(path, "open"))?;
+        signals::watch().map_err(CliError::io(path, "open"))?;
         let done = if self.dry_run {
             options.plan(path)
         } else {
-            self.wait.locking(path, |locking| options.clone().locking(locking).recover(path))
+            self.wait.with_lock(path, |locking| options.clone().locking(locking).recover(path))
         };
-        let done = done.map_err(CliError::at(path))?;
+        let done = done.map_err(CliError::with_path(path))?;
         let out = &mut std::io::stdout();
         if self.json {
             escape::json_line(out, &self.json(path, &done))?;
@@ -87,8 +87,7 @@ impl RecoverArgs {
         }
         let (becomes, are) =
             if self.dry_run { ("would become", "would be") } else { ("is now", "were") };
-        let (dropped, filled) =
-            (text::bytes_exactly(done.dropped), text::bytes_exactly(done.filled));
+        let (dropped, filled) = (text::byte_count(done.dropped), text::byte_count(done.filled));
         match (done.dropped, done.filled) {
             (_, 0) if said == shape => {
                 format!("{path}: shape {shape} unchanged, {dropped} after its rows {are} dropped")

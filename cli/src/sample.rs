@@ -14,7 +14,7 @@ use crate::new_file::NewFileArgs;
 use crate::output_format;
 use crate::{elements, open, row_copy};
 
-/// Bytes of rows in memory at once on the way to a file.
+/// Bytes of rows in memory while writing a file.
 const MEMORY: usize = 256 << 20;
 
 /// Prints random rows, or writes them to a new file.
@@ -55,7 +55,7 @@ pub(crate) struct SampleArgs {
     json: bool,
 
     #[command(flatten)]
-    made: NewFileArgs,
+    new_file: NewFileArgs,
 
     /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
@@ -65,24 +65,26 @@ pub(crate) struct SampleArgs {
 impl SampleArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         if let Some(output) = &self.output {
-            output_format::npy(output)?;
+            output_format::require_npy(output)?;
         }
         let path = self.file.name();
-        // It may replace the input, which is locked before it is read.
-        let draft = self.output.as_ref().map(|output| Draft::begin(output, self.made.existing()));
+        // If the output replaces the input, that one is locked before it is read.
+        let draft =
+            self.output.as_ref().map(|output| Draft::begin(output, self.new_file.if_exists()));
         let draft = draft.transpose()?;
-        let array = open::array(&self.file, self.max_header_len).map_err(CliError::at(path))?;
-        let rows = row_copy::rows(path, &array)?;
-        let chosen = self.chosen(&rows)?;
+        let array =
+            open::array(&self.file, self.max_header_len).map_err(CliError::with_path(path))?;
+        let rows = row_copy::open(path, &array)?;
+        let chosen = self.sampler(&rows)?;
         if let Some(draft) = draft {
             let mut shape = rows.shape().to_vec();
             if let Some(first) = shape.first_mut() {
                 *first = self.rows;
             }
-            let made = self.made.options(Order::C);
-            let to = draft.array(rows.dtype(), &shape, &made)?;
+            let options = self.new_file.options(Order::C);
+            let to = draft.array(rows.dtype(), &shape, &options)?;
             let written = row_copy::write(&rows, chosen, to, MEMORY);
-            written.map_err(CliError::at(draft.path()))?;
+            written.map_err(CliError::with_path(draft.path()))?;
             draft.commit()?;
         } else {
             let count = self.rows.saturating_mul(rows.row_len());
@@ -92,7 +94,7 @@ impl SampleArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn chosen(&self, rows: &Rows) -> Result<impl Iterator<Item = usize> + use<>, CliError> {
+    fn sampler(&self, rows: &Rows) -> Result<impl Iterator<Item = usize> + use<>, CliError> {
         let sampler = if self.replace {
             Sampler::with_replacement(rows.len(), self.rows, self.seed)
         } else {
@@ -105,23 +107,23 @@ impl SampleArgs {
                 rows.len(),
                 self.rows
             );
-            return Err(CliError::Differs { path, what });
+            return Err(CliError::Mismatch { path, what });
         }
         Ok(sampler.take(self.rows))
     }
 
     fn print(&self, rows: &Rows, chosen: &[usize]) -> Result<(), CliError> {
-        let failed = CliError::at(self.file.name());
+        let failed = CliError::with_path(self.file.name());
         let out = &mut BufWriter::new(std::io::stdout().lock());
         if self.json {
             for row in chosen {
-                let array = row_copy::array(rows, &[*row]).map_err(&failed)?;
+                let array = row_copy::take(rows, &[*row]).map_err(&failed)?;
                 let row = array.dyn_view().and_then(|all| all.index_axis(0, 0));
-                elements::json(out, &row.map_err(&failed)?)?;
+                elements::print_json(out, &row.map_err(&failed)?)?;
             }
         } else {
-            let array = row_copy::array(rows, chosen).map_err(&failed)?;
-            elements::text(out, &array.dyn_view().map_err(&failed)?)?;
+            let array = row_copy::take(rows, chosen).map_err(&failed)?;
+            elements::print(out, &array.dyn_view().map_err(&failed)?)?;
         }
         out.flush()?;
         Ok(())

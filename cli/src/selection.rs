@@ -15,7 +15,7 @@ pub(crate) struct Selection {
 impl FromStr for Selection {
     type Err = Infallible;
 
-    /// Splits a text at the first dot that does not belong to an ellipsis.
+    /// Splits at the first dot that is not part of an ellipsis.
     fn from_str(text: &str) -> Result<Selection, Infallible> {
         let mut dots = text.match_indices('.').map(|(at, _)| at);
         let mut rest = 0;
@@ -32,7 +32,7 @@ impl FromStr for Selection {
     }
 }
 
-/// Selected elements: a view of the file, or a copy of rows that a list names.
+/// Selected elements: a view of the file, or a copy if a list selects rows.
 pub(crate) enum Selected<'a> {
     View(DynView<'a>),
     Copy(MappedArrayMut),
@@ -48,35 +48,37 @@ impl Selected<'_> {
 }
 
 impl Selection {
-    /// The selected elements.
-    pub(crate) fn of<'a>(&self, all: &DynView<'a>) -> Result<Selected<'a>> {
+    /// Selects elements of an array.
+    pub(crate) fn select<'a>(&self, all: &DynView<'a>) -> Result<Selected<'a>> {
         let Some(list) = List::parse(&self.index, all.shape())? else {
             let view = all.try_slice(Indices::parse(&self.index, all.shape())?)?;
-            return Ok(Selected::View(self.field_of(view)?));
+            return Ok(Selected::View(self.select_field(view)?));
         };
-        let whole = all.try_slice(Indices::parse(&list.with(":"), all.shape())?)?;
-        let places = list.places(all.ndim());
-        let whole = self.field_of(moved(&whole, places)?)?;
-        copy(&whole, places.1, &list.rows).map(Selected::Copy)
+        let whole = all.try_slice(Indices::parse(&list.with_list_replaced(":"), all.shape())?)?;
+        let (from, to) = list.result_axes(all.ndim());
+        let whole = self.select_field(move_axis(&whole, from, to)?)?;
+        copy_rows(&whole, to, &list.rows).map(Selected::Copy)
     }
 
-    /// The selected parts of a shape, to be written: one part, or one for each
+    /// The selected parts of an array to write to: one part, or one for each
     /// integer of a list.
     pub(crate) fn parts(&self, shape: &[usize]) -> Result<Vec<Indices>> {
         let texts = match List::parse(&self.index, shape)? {
             None => vec![self.index.clone()],
-            Some(list) if list.rows.is_empty() => vec![list.with("0:0")],
-            Some(list) => list.rows.iter().map(|row| list.with(&row.to_string())).collect(),
+            Some(list) if list.rows.is_empty() => vec![list.with_list_replaced("0:0")],
+            Some(list) => {
+                list.rows.iter().map(|row| list.with_list_replaced(&row.to_string())).collect()
+            }
         };
         texts.iter().map(|text| Indices::parse(text, shape)).collect()
     }
 
-    /// The field of them, if one is named.
+    /// The field, if one is named.
     pub(crate) fn field(&self) -> Option<&str> {
         self.field.as_deref()
     }
 
-    fn field_of<'a>(&self, view: DynView<'a>) -> Result<DynView<'a>> {
+    fn select_field<'a>(&self, view: DynView<'a>) -> Result<DynView<'a>> {
         match &self.field {
             Some(field) => view.field(field),
             None => Ok(view),
@@ -84,48 +86,48 @@ impl Selection {
     }
 }
 
-/// An index with one list of integers in it: `:, [1, 3], 0`.
+/// An index with a list of integers: `:, [1, 3], 0`.
 struct List {
     items: Vec<String>,
-    /// Which item is the list.
+    /// The position of the list among the items.
     place: usize,
-    /// Its integers, counted from the start of the axis.
+    /// The integers of the list, counted from the start of the axis.
     rows: Vec<usize>,
 }
 
 impl List {
-    /// Finds the list of an index, if it has one.
+    /// Parses an index; `None` if it has no list.
     fn parse(text: &str, shape: &[usize]) -> Result<Option<List>> {
-        let items = items(text);
+        let items = split_items(text);
         let Some(place) = items.iter().position(|item| item.starts_with('[')) else {
             return Ok(None);
         };
         let mut list = List { items, place, rows: Vec::new() };
-        // Refuses whatever else is wrong, a second list too.
-        Indices::parse(&list.with(":"), shape)?;
+        // Rejects all other errors, a second list among them.
+        Indices::parse(&list.with_list_replaced(":"), shape)?;
         let item = list.items.get(place).map_or("", String::as_str);
         let inner = item.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let inner = inner.unwrap_or(item).trim();
         let numbers = inner.strip_suffix(',').unwrap_or(inner).split(',').map(str::trim);
         let numbers = numbers.filter(|_| !inner.is_empty());
-        list.rows = numbers.map(|number| list.row(number, shape)).collect::<Result<_>>()?;
+        list.rows = numbers.map(|number| list.parse_row(number, shape)).collect::<Result<_>>()?;
         Ok(Some(list))
     }
 
-    /// Reads one of its integers.
-    fn row(&self, number: &str, shape: &[usize]) -> Result<usize> {
-        // Refuses what is out of range.
-        Indices::parse(&self.with(number), shape)?;
-        let Ok(at) = number.parse::<isize>() else {
+    /// Parses one of the integers.
+    fn parse_row(&self, number: &str, shape: &[usize]) -> Result<usize> {
+        // Rejects indices out of range.
+        Indices::parse(&self.with_list_replaced(number), shape)?;
+        let Ok(row) = number.parse::<isize>() else {
             let item = self.items.get(self.place).map_or("", String::as_str);
             return Indices::parse(&format!("[{item}]"), shape).map(|_| 0);
         };
         let dim = shape.get(self.axis(shape.len())).copied().unwrap_or(0);
-        Ok(if at < 0 { dim.wrapping_add_signed(at) } else { at.unsigned_abs() })
+        Ok(if row < 0 { dim.wrapping_add_signed(row) } else { row.unsigned_abs() })
     }
 
-    /// The same index with something else in place of the list.
-    fn with(&self, other: &str) -> String {
+    /// The index with the list replaced by another item.
+    fn with_list_replaced(&self, other: &str) -> String {
         let mut items = self.items.clone();
         if let Some(item) = items.get_mut(self.place) {
             other.clone_into(item);
@@ -133,51 +135,57 @@ impl List {
         items.join(", ")
     }
 
-    fn before(&self) -> &[String] {
+    /// The items before the list.
+    fn items_before(&self) -> &[String] {
         self.items.get(..self.place).unwrap_or_default()
     }
 
-    /// The axes that `...` covers among `ndim`.
-    fn unnamed(&self, ndim: usize) -> usize {
-        let named =
+    /// The number of axes that `...` covers among `ndim`.
+    fn ellipsis_len(&self, ndim: usize) -> usize {
+        let indexed =
             self.items.iter().filter(|item| !["...", "None", "newaxis"].contains(&item.as_str()));
-        ndim.saturating_sub(named.count())
+        ndim.saturating_sub(indexed.count())
     }
 
     /// The axis of the array that the list indexes.
     fn axis(&self, ndim: usize) -> usize {
-        self.before()
+        self.items_before()
             .iter()
             .map(|item| match item.as_str() {
-                "..." => self.unnamed(ndim),
+                "..." => self.ellipsis_len(ndim),
                 "None" | "newaxis" => 0,
                 _ => 1,
             })
             .sum()
     }
 
-    /// Where the list's axis is among those selected with a `:` in its place,
-    /// and where NumPy puts it: first, if anything other than integers lies
-    /// between the list and an integer.
-    fn places(&self, ndim: usize) -> (usize, usize) {
-        let own = self
-            .before()
+    /// The axis of the list in the result when a `:` replaces it, and the axis
+    /// where NumPy puts it: the first one, if slices separate the list from an
+    /// integer.
+    fn result_axes(&self, ndim: usize) -> (usize, usize) {
+        let axis = self
+            .items_before()
             .iter()
             .map(|item| match item.as_str() {
-                "..." => self.unnamed(ndim),
+                "..." => self.ellipsis_len(ndim),
                 item => usize::from(item.parse::<isize>().is_err()),
             })
             .sum();
-        let is_advanced = |item: &String| item.starts_with('[') || item.parse::<isize>().is_ok();
         let first = self.items.iter().position(is_advanced).unwrap_or(0);
         let last = self.items.iter().rposition(is_advanced).unwrap_or(0);
         let together = self.items.get(first..=last).unwrap_or_default().iter().all(is_advanced);
-        (own, if together { own } else { 0 })
+        (axis, if together { axis } else { 0 })
     }
 }
 
-/// The parts of an index between its commas, lists whole.
-fn items(text: &str) -> Vec<String> {
+/// Returns whether an item is a list or an integer. NumPy calls an index with a
+/// list, and the integers in it, advanced.
+fn is_advanced(item: &String) -> bool {
+    item.starts_with('[') || item.parse::<isize>().is_ok()
+}
+
+/// The items of an index between its commas. Lists are single items.
+fn split_items(text: &str) -> Vec<String> {
     let text = text.trim();
     let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let mut depth = 0_usize;
@@ -199,24 +207,24 @@ fn items(text: &str) -> Vec<String> {
     items.into_iter().map(|item| item.trim().to_owned()).collect()
 }
 
-/// Moves an axis from one place to another.
-fn moved<'a>(view: &DynView<'a>, (from, to): (usize, usize)) -> Result<DynView<'a>> {
+/// Moves an axis to another position.
+fn move_axis<'a>(view: &DynView<'a>, from: usize, to: usize) -> Result<DynView<'a>> {
     let mut axes: Vec<usize> = (0..view.ndim()).filter(|&axis| axis != from).collect();
     axes.insert(to.min(axes.len()), from);
     view.permuted_axes(&axes)
 }
 
-/// Copies the elements at some places of an axis to memory.
-fn copy(from: &DynView<'_>, axis: usize, places: &[usize]) -> Result<MappedArrayMut> {
+/// Copies some rows along an axis to memory.
+fn copy_rows(from: &DynView<'_>, axis: usize, rows: &[usize]) -> Result<MappedArrayMut> {
     let mut shape = from.shape().to_vec();
     if let Some(dim) = shape.get_mut(axis) {
-        *dim = places.len();
+        *dim = rows.len();
     }
     let mut copy = MappedArray::anonymous(from.dtype(), &shape)?;
     let mut to = copy.dyn_view_mut()?;
-    for (own, &place) in places.iter().enumerate() {
-        let from = from.index_axis(axis, place)?;
-        to.reborrow().index_axis(axis, own)?.assign_as(&from, Casting::Unsafe)?;
+    for (position, &row) in rows.iter().enumerate() {
+        let from = from.index_axis(axis, row)?;
+        to.reborrow().index_axis(axis, position)?.assign_as(&from, Casting::Unsafe)?;
     }
     Ok(copy)
 }
@@ -226,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_path_starts_at_the_first_dot_that_is_no_ellipsis() {
+    fn a_field_path_starts_at_the_first_dot_outside_an_ellipsis() {
         for (text, index, field) in [
             ("5", "5", None),
             ("5.pos.z", "5", Some("pos.z")),

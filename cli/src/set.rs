@@ -59,9 +59,9 @@ pub(crate) struct SetArgs {
 
 impl SetArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let asked =
+        let options =
             EditOptions { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
-        let count = asked.array(&self.file, |array| self.change(array))?;
+        let count = options.edit(&self.file, |array| self.change(array))?;
         let elements = text::plural(count, "element");
         writeln!(std::io::stdout(), "{}: {elements} set", safe(self.file.name().display()))?;
         Ok(ExitCode::SUCCESS)

@@ -49,7 +49,7 @@ pub(crate) struct ShuffleArgs {
     memory: u32,
 
     #[command(flatten)]
-    made: NewFileArgs,
+    new_file: NewFileArgs,
 
     /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
@@ -58,18 +58,20 @@ pub(crate) struct ShuffleArgs {
 
 impl ShuffleArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        output_format::npy(&self.output)?;
+        output_format::require_npy(&self.output)?;
         let path = self.input.name();
-        // It may replace the input, which is locked before it is read.
-        let draft = Draft::begin(&self.output, self.made.existing())?;
-        let from = open::array(&self.input, self.max_header_len).map_err(CliError::at(path))?;
-        let rows = row_copy::rows(path, &from)?;
-        let made = self.made.options(Order::C);
-        let to = draft.array(from.dtype(), from.shape(), &made)?;
+        // If the output replaces the input, that one is locked before it is read.
+        let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
+        let from =
+            open::array(&self.input, self.max_header_len).map_err(CliError::with_path(path))?;
+        let rows = row_copy::open(path, &from)?;
+        let options = self.new_file.options(Order::C);
+        let to = draft.array(from.dtype(), from.shape(), &options)?;
         let memory = usize::try_from(self.memory).unwrap_or(usize::MAX).saturating_mul(1 << 20);
         let order = Sampler::shuffled(rows.len(), self.seed);
-        row_copy::write(&rows, order, to, memory).map_err(CliError::at(&self.output))?;
-        // What it may take the place of.
+        row_copy::write(&rows, order, to, memory).map_err(CliError::with_path(&self.output))?;
+        // The output may replace the input, which Windows does not do while it
+        // is mapped.
         drop((rows, from));
         draft.commit()?;
         Ok(ExitCode::SUCCESS)

@@ -1,5 +1,4 @@
-//! Files without their final names are removed before a signal ends the
-//! program.
+//! Removes unfinished files before a signal ends the program.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,10 +7,10 @@ use npymap::source::AtomicFile;
 
 use crate::platform;
 
-/// Set when there is a thread that waits for signals.
+/// Set once a thread waits for signals.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// Waits for signals in a thread. To be called before anything is written.
+/// Waits for signals in a thread. Call this before writing anything.
 pub(crate) fn watch() -> io::Result<()> {
     if WATCHED.swap(true, Ordering::Relaxed) {
         return Ok(());

@@ -62,68 +62,73 @@ pub(crate) struct StatsArgs {
     selection: Option<Selection>,
 }
 
-/// One line of what is told.
+/// The statistics of a field or column.
 struct StatsRow {
     field: String,
-    /// The column's index, the axis it lies along as `None`.
+    /// The index of the column, with `None` for the axis along which it lies.
     index: Option<Vec<Option<usize>>>,
     dtype: String,
     summary: Summary,
 }
 
-/// More columns than these nobody reads, and they might not fit into memory.
-const COLUMNS: usize = 1 << 16;
+/// The maximum number of columns: more would not be read, and might not fit
+/// into memory.
+const MAX_COLUMNS: usize = 1 << 16;
 
 impl StatsArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let array = open::array(&self.file, self.max_header_len);
-        let array = array.map_err(CliError::at(self.file.name()))?;
-        let all = array.dyn_view().map_err(CliError::at(self.file.name()))?;
+        let array = array.map_err(CliError::with_path(self.file.name()))?;
+        let all = array.dyn_view().map_err(CliError::with_path(self.file.name()))?;
         let selected = match &self.selection {
-            Some(selection) => selection.of(&all).map_err(CliError::at(self.file.name()))?,
+            Some(selection) => {
+                selection.select(&all).map_err(CliError::with_path(self.file.name()))?
+            }
             None => Selected::View(all),
         };
-        let view = selected.view().map_err(CliError::at(self.file.name()))?;
+        let view = selected.view().map_err(CliError::with_path(self.file.name()))?;
         if let Some(axis) = self.axis {
             self.check(&view, axis)?;
         }
         let holes = Holes::new(&array);
-        let rows = self.rows(&view, &holes).map_err(CliError::at(self.file.name()))?;
+        let rows = self.rows(&view, &holes).map_err(CliError::with_path(self.file.name()))?;
         let out = &mut BufWriter::new(anstream::stdout().lock());
         if self.json {
-            self.lines(out, &rows)?;
+            self.print_json(out, &rows)?;
         } else {
-            table(out, &rows)?;
+            print_table(out, &rows)?;
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Checks the axis and the number of columns.
     fn check(&self, view: &DynView<'_>, axis: usize) -> Result<(), CliError> {
-        // Says what is wrong with the axis, if anything is.
-        view.split_at(axis, 0).map_err(CliError::at(self.file.name()))?;
-        let leaves = leaf_fields::of_reals(view).map_err(CliError::at(self.file.name()))?;
+        // Fails if the axis is out of range.
+        view.split_at(axis, 0).map_err(CliError::with_path(self.file.name()))?;
+        let leaves = leaf_fields::find_real(view).map_err(CliError::with_path(self.file.name()))?;
         let columns = leaves.iter().map(|(_, leaf)| columns(leaf.shape(), Some(axis)));
         let count = columns.fold(0_usize, usize::saturating_add);
-        if count > COLUMNS {
-            return Err(CliError::Columns {
+        if count > MAX_COLUMNS {
+            return Err(CliError::TooManyColumns {
                 path: self.file.name().to_owned(),
                 axis,
                 count,
-                most: COLUMNS,
+                most: MAX_COLUMNS,
             });
         }
         Ok(())
     }
 
-    /// Goes through all elements once.
+    /// Computes the statistics of all fields or columns, in one pass over the
+    /// elements.
     fn rows(&self, view: &DynView<'_>, holes: &Holes<'_>) -> npymap::Result<Vec<StatsRow>> {
-        let leaves = leaf_fields::of_reals(view)?;
+        let leaves = leaf_fields::find_real(view)?;
         let mut rows = Vec::new();
         let mut firsts = Vec::new();
         for (field, leaf) in &leaves {
             firsts.push(rows.len());
-            let empty = Summary::of(&nothing(leaf)?)?;
+            let empty = Summary::compute(&empty_view(leaf)?)?;
             rows.extend((0..columns(leaf.shape(), self.axis)).map(|number| StatsRow {
                 field: field.clone(),
                 index: self.axis.map(|axis| index(leaf.shape(), axis, number)),
@@ -131,23 +136,29 @@ impl StatsArgs {
                 summary: empty.clone(),
             }));
         }
-        let tiles = Tile::all(view)?;
+        let tiles = Tile::split(view)?;
         let mut progress = Progress::new(view.len().saturating_mul(view.itemsize()));
-        tiles::each(
+        tiles::process(
             &tiles,
             |tile| {
-                let mut found = Vec::new();
-                let of = if holes.cover(&tile.view) { Summary::of_zeros } else { Summary::of };
-                for ((_, leaf), whole) in leaf_fields::of_reals(&tile.view)?.iter().zip(&leaves) {
-                    found.push(self.summaries(leaf, &tile.origin, whole.1.shape(), of)?);
-                }
-                Ok(found)
+                let compute = if holes.contain(&tile.view) {
+                    Summary::compute_zeros
+                } else {
+                    Summary::compute
+                };
+                let tile_leaves = leaf_fields::find_real(&tile.view)?;
+                let pairs = tile_leaves.iter().zip(&leaves);
+                pairs
+                    .map(|((_, leaf), (_, whole))| {
+                        self.summaries(leaf, &tile.origin, whole.shape(), compute)
+                    })
+                    .collect::<npymap::Result<Vec<_>>>()
             },
-            |tile, found| {
-                for (first, summaries) in firsts.iter().zip(found) {
+            |tile, summaries| {
+                for (first, summaries) in firsts.iter().zip(summaries) {
                     for (number, summary) in summaries {
                         if let Some(row) = rows.get_mut(first + number) {
-                            row.summary.add(summary);
+                            row.summary.merge(summary);
                         }
                     }
                 }
@@ -157,26 +168,27 @@ impl StatsArgs {
         Ok(rows)
     }
 
-    /// The columns of a part, each with its number in the whole.
+    /// The summaries of the columns of a tile, each with the number of the
+    /// column in the whole array.
     fn summaries(
         &self,
         leaf: &DynView<'_>,
         origin: &[usize],
         whole: &[usize],
-        of: fn(&DynView<'_>) -> npymap::Result<Summary>,
+        compute: fn(&DynView<'_>) -> npymap::Result<Summary>,
     ) -> npymap::Result<Vec<(usize, Summary)>> {
-        let Some(axis) = self.axis else { return Ok(vec![(0, of(leaf)?)]) };
-        let mut found = Vec::new();
+        let Some(axis) = self.axis else { return Ok(vec![(0, compute(leaf)?)]) };
+        let mut summaries = Vec::new();
         for number in 0..columns(leaf.shape(), Some(axis)) {
             let index = index(leaf.shape(), axis, number);
             let info: Vec<SliceInfoElem> = index.iter().copied().map(element).collect();
-            let summary = of(&leaf.try_slice(info)?)?;
-            found.push((number_of(&index, origin, whole), summary));
+            let summary = compute(&leaf.try_slice(info)?)?;
+            summaries.push((column_number(&index, origin, whole), summary));
         }
-        Ok(found)
+        Ok(summaries)
     }
 
-    fn lines(&self, out: &mut impl Write, rows: &[StatsRow]) -> std::io::Result<()> {
+    fn print_json(&self, out: &mut impl Write, rows: &[StatsRow]) -> std::io::Result<()> {
         rows.iter().try_for_each(|StatsRow { field, index, dtype, summary }| {
             let line = JsonStats {
                 path: self.file.path.to_string_lossy(),
@@ -198,7 +210,7 @@ impl StatsArgs {
     }
 }
 
-/// One line of `--json`.
+/// A line of `--json`.
 #[derive(Debug, Serialize)]
 struct JsonStats<'a> {
     path: Cow<'a, str>,
@@ -216,24 +228,24 @@ struct JsonStats<'a> {
     mean: Option<JsonScalar>,
 }
 
-/// The holes of an array's file, whose elements are zero and need not be read.
+/// The holes of a sparse file. Their elements are zero and need not be read.
 struct Holes<'a> {
     bytes: &'a [u8],
-    /// Ranges of those bytes that are not in holes.
+    /// The ranges of those bytes outside holes.
     stored: Vec<Range<usize>>,
 }
 
 impl<'a> Holes<'a> {
     fn new(array: &'a MappedArray) -> Holes<'a> {
         let bytes = array.as_bytes().unwrap_or_default();
-        // Where holes are not known, all is read.
+        // If the holes are not known, everything is read.
         let stored =
             array.stored_ranges().unwrap_or_else(|_| std::iter::once(0..bytes.len()).collect());
         Holes { bytes, stored }
     }
 
-    /// True if a view's elements lie together and are in a hole.
-    fn cover(&self, view: &DynView<'_>) -> bool {
+    /// Returns whether a view is contiguous and inside a hole.
+    fn contain(&self, view: &DynView<'_>) -> bool {
         let Some(own) = view.memory_order().as_bytes() else { return false };
         let Some(start) = own.as_ptr().addr().checked_sub(self.bytes.as_ptr().addr()) else {
             return false;
@@ -246,8 +258,8 @@ impl<'a> Holes<'a> {
     }
 }
 
-/// None of a view's elements.
-fn nothing<'a>(view: &DynView<'a>) -> npymap::Result<DynView<'a>> {
+/// The view without its elements.
+fn empty_view<'a>(view: &DynView<'a>) -> npymap::Result<DynView<'a>> {
     if view.ndim() == 0 {
         let none = npymap::Indices::parse("None", &[])?;
         return Ok(view.try_slice(none)?.split_at(0, 0)?.0);
@@ -255,7 +267,7 @@ fn nothing<'a>(view: &DynView<'a>) -> npymap::Result<DynView<'a>> {
     Ok(view.split_at(0, 0)?.0)
 }
 
-/// How many columns there are along an axis.
+/// The number of columns along an axis.
 fn columns(shape: &[usize], axis: Option<usize>) -> usize {
     let Some(axis) = axis else { return 1 };
     let kept = shape.iter().enumerate().filter(|(other, _)| *other != axis);
@@ -282,8 +294,9 @@ fn index(shape: &[usize], axis: usize, number: usize) -> Vec<Option<usize>> {
     index
 }
 
-/// The number of a column whose index is counted from `origin` on.
-fn number_of(index: &[Option<usize>], origin: &[usize], shape: &[usize]) -> usize {
+/// The number of a column in the whole array, given its index relative to
+/// `origin`.
+fn column_number(index: &[Option<usize>], origin: &[usize], shape: &[usize]) -> usize {
     let origins = origin.iter().copied().chain(std::iter::repeat(0));
     let axes = index.iter().zip(shape).zip(origins);
     axes.fold(0, |number, ((at, dim), origin)| match at {
@@ -299,10 +312,10 @@ fn element(index: Option<usize>) -> SliceInfoElem {
     }
 }
 
-/// A figure of a row, if it has one.
+/// Formats a statistic of a row, if the row has it.
 type CellFn = fn(&StatsRow) -> Option<String>;
 
-const FIGURES: [(&str, CellFn); 11] = [
+const CELLS: [(&str, CellFn); 11] = [
     ("field", |row| Some(safe(&row.field)).filter(|field| !field.is_empty())),
     ("column", |row| row.index.as_deref().map(index_text)),
     ("dtype", |row| Some(row.dtype.clone())),
@@ -321,31 +334,30 @@ fn index_text(index: &[Option<usize>]) -> String {
     axes.collect::<Vec<_>>().join(", ")
 }
 
-/// Prints a row for each field or column, without figures that none has; or a
-/// paragraph for each where rows are longer than lines of the terminal.
-fn table(out: &mut impl Write, rows: &[StatsRow]) -> std::io::Result<()> {
-    let shown =
-        FIGURES.into_iter().filter(|(_, figure)| rows.iter().any(|row| figure(row).is_some()));
+/// Prints a table with a row for each field or column, without statistics that
+/// no row has. If a row does not fit the terminal, prints a paragraph for each.
+fn print_table(out: &mut impl Write, rows: &[StatsRow]) -> std::io::Result<()> {
+    let shown = CELLS.into_iter().filter(|(_, cell)| rows.iter().any(|row| cell(row).is_some()));
     let shown: Vec<_> = shown.collect();
     let mut columns = Vec::new();
-    for (heading, figure) in &shown {
+    for (heading, cell) in &shown {
         let is_text = ["field", "column", "dtype"].contains(heading);
         let mut column = Column::values(*heading, !is_text);
         for row in rows {
-            column.push(figure(row).unwrap_or_else(|| "-".to_owned()));
+            column.push(cell(row).unwrap_or_else(|| "-".to_owned()));
         }
         columns.push(column);
     }
     match table::terminal_width() {
         Some(width) if table::line_width(&columns) > width => {
-            paragraphs(out, &columns, rows.len(), width)
+            print_paragraphs(out, &columns, rows.len(), width)
         }
         _ => table::print(out, &columns),
     }
 }
 
-/// Prints a line for each figure.
-fn paragraphs(
+/// Prints a paragraph for each row, with a line for each statistic.
+fn print_paragraphs(
     out: &mut impl Write,
     columns: &[Column],
     rows: usize,
@@ -358,7 +370,7 @@ fn paragraphs(
         for column in columns {
             let cell = column.cells.get(row).map_or("", String::as_str);
             let (heading, cell) =
-                (&column.heading, table::shortened(cell, width.saturating_sub(12)));
+                (&column.heading, table::truncate_end(cell, width.saturating_sub(12)));
             writeln!(out, "  {LABEL}{heading:8}{LABEL:#}  {cell}")?;
         }
     }
@@ -370,16 +382,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_numbered_as_the_whole_has_them() {
+    fn columns_of_tiles_are_numbered_as_in_the_whole_array() {
         let shape = [2, 3, 4];
         for axis in 0..3 {
             for number in 0..columns(&shape, Some(axis)) {
                 let index = index(&shape, axis, number);
                 assert_eq!(index.get(axis), Some(&None));
-                assert_eq!(number_of(&index, &[0, 0, 0], &shape), number);
+                assert_eq!(column_number(&index, &[0, 0, 0], &shape), number);
             }
         }
-        // The column (1, 2) of a part that starts at (0, 1, 2).
-        assert_eq!(number_of(&[None, Some(1), Some(1)], &[0, 1, 2], &shape), 11);
+        // The column at (1, 1) of a tile that starts at (0, 1, 2).
+        assert_eq!(column_number(&[None, Some(1), Some(1)], &[0, 1, 2], &shape), 11);
     }
 }

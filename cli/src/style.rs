@@ -1,4 +1,4 @@
-//! Colours, which only terminals see.
+//! Colours, for terminals only.
 
 use anstyle::{AnsiColor, Style};
 use clap::builder::Styles;
@@ -8,7 +8,7 @@ pub(crate) const HEADING_CELL: Style = Style::new().bold();
 pub(crate) const LABEL: Style = Style::new().dimmed();
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 
-/// The colours of help texts.
+/// Colours of the help texts.
 pub(crate) const HELP: Styles = Styles::styled()
     .header(HEADING)
     .usage(HEADING)

@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 
 use crate::elements::JsonScalar;
 
-/// What is told of a column. What makes no sense for its dtype is `None`.
+/// The statistics of a column. Those that its dtype does not have are `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Summary {
     pub(crate) count: usize,
@@ -34,7 +34,7 @@ pub(crate) enum Sum {
 }
 
 impl Sum {
-    fn plus(self, other: Sum) -> Sum {
+    fn add(self, other: Sum) -> Sum {
         match (self, other) {
             // No file holds enough integers for 128 bits to overflow.
             (Sum::Integer(a), Sum::Integer(b)) => Sum::Integer(a.wrapping_add(b)),
@@ -70,75 +70,78 @@ impl Serialize for Sum {
 }
 
 impl Summary {
-    /// Goes through all elements of a view.
-    pub(crate) fn of(view: &DynView<'_>) -> Result<Summary> {
+    /// Computes the statistics of all elements of a view.
+    pub(crate) fn compute(view: &DynView<'_>) -> Result<Summary> {
         let dtype = view.dtype().clone();
         if matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta) {
-            return Ok(dates(&view.view::<Ticks>()?, &dtype));
+            return Ok(summarize_dates(&view.view::<Ticks>()?, &dtype));
         }
         with_type!(dtype, real T => {
             let stats = view.view::<T>()?.stats();
-            Ok(numbers(&stats, &dtype))
+            Ok(summarize_numbers(&stats, &dtype))
         }, _ => Ok(Summary { count: view.len(), ..Summary::default() }))
     }
 
-    /// The same for a view whose elements are all zero bytes, without reading
-    /// them.
-    pub(crate) fn of_zeros(view: &DynView<'_>) -> Result<Summary> {
+    /// The same for a view of zeros, without reading the elements.
+    pub(crate) fn compute_zeros(view: &DynView<'_>) -> Result<Summary> {
         let count = view.len();
         let layout = Layout::new(view.dtype().clone(), &[count.min(1)], Order::C, 0)?;
         let one = vec![0; layout.nbytes()];
-        Ok(Summary { count, ..Summary::of(&DynView::from_bytes(&one, &layout)?)? })
+        Ok(Summary { count, ..Summary::compute(&DynView::from_bytes(&one, &layout)?)? })
     }
 
-    /// The mean of what is neither NaN nor `NaT`.
+    /// The mean of the elements that are neither NaN nor `NaT`.
     pub(crate) fn mean(&self) -> Option<f64> {
         let count = self.count - self.nan.unwrap_or(0);
         let count = u64::try_from(count).ok().filter(|&count| count > 0)?;
         self.sum.map(|sum| sum.to_f64() / count.to_f64())
     }
 
-    /// Takes in what was found in another part of the column.
-    pub(crate) fn add(&mut self, other: Summary) {
-        let counts = |a: Option<usize>, b: Option<usize>| match (a, b) {
-            (Some(a), Some(b)) => Some(a + b),
-            (a, b) => a.or(b),
-        };
+    /// Adds the statistics of another part of the column.
+    pub(crate) fn merge(&mut self, other: Summary) {
         self.count += other.count;
-        self.nan = counts(self.nan, other.nan);
-        self.nat = counts(self.nat, other.nat);
-        self.infinite = counts(self.infinite, other.infinite);
+        self.nan = add_counts(self.nan, other.nan);
+        self.nat = add_counts(self.nat, other.nat);
+        self.infinite = add_counts(self.infinite, other.infinite);
         self.sum = match (self.sum, other.sum) {
-            (Some(a), Some(b)) => Some(a.plus(b)),
+            (Some(a), Some(b)) => Some(a.add(b)),
             (a, b) => a.or(b),
         };
-        self.min = end(self.min.take(), other.min, is_less);
-        self.max = end(self.max.take(), other.max, |a, b| is_less(b, a));
+        self.min = select_extreme(self.min.take(), other.min, is_less);
+        self.max = select_extreme(self.max.take(), other.max, |a, b| is_less(b, a));
     }
 }
 
-fn numbers<T: Real>(stats: &Stats<T>, dtype: &DType) -> Summary {
-    let value = |number: Option<T>| number.and_then(|number| value(&number, dtype));
+fn add_counts(a: Option<usize>, b: Option<usize>) -> Option<usize> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a + b),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The summary of a column of numbers.
+fn summarize_numbers<T: Real>(stats: &Stats<T>, dtype: &DType) -> Summary {
     let floats = dtype.kind() == Kind::Float;
     Summary {
         count: stats.count,
         nan: floats.then_some(stats.nan),
         infinite: floats.then_some(stats.infinite),
         sum: Some(stats.integer_sum.map_or(Sum::Float(stats.sum), Sum::Integer)),
-        min: value(stats.min),
-        max: value(stats.max),
+        min: stats.min.and_then(|min| to_value(&min, dtype)),
+        max: stats.max.and_then(|max| to_value(&max, dtype)),
         nat: None,
     }
 }
 
-/// A number as it prints.
-fn value<T: Element>(number: &T, dtype: &DType) -> Option<Value> {
+/// Converts an element to a value.
+fn to_value<T: Element>(number: &T, dtype: &DType) -> Option<Value> {
     let mut bytes = vec![0; dtype.itemsize()];
     number.encode(&T::codec(dtype).ok()?, &mut bytes).ok()?;
     Some(Value::decode(dtype, &bytes))
 }
 
-fn dates(view: &npymap::View<'_, Ticks>, dtype: &DType) -> Summary {
+/// The summary of a column of dates or time differences.
+fn summarize_dates(view: &npymap::View<'_, Ticks>, dtype: &DType) -> Summary {
     let (mut nat, mut ends) = (0, None);
     view.for_each_block(|block| {
         for &ticks in block {
@@ -152,11 +155,17 @@ fn dates(view: &npymap::View<'_, Ticks>, dtype: &DType) -> Summary {
     });
     let count = view.len();
     let (min, max) = ends.unzip();
-    let value = |ticks: Option<Ticks>| ticks.and_then(|ticks| value(&ticks, dtype));
-    Summary { count, nat: Some(nat), min: value(min), max: value(max), ..Summary::default() }
+    let min = min.and_then(|min| to_value(&min, dtype));
+    let max = max.and_then(|max| to_value(&max, dtype));
+    Summary { count, nat: Some(nat), min, max, ..Summary::default() }
 }
 
-fn end(a: Option<Value>, b: Option<Value>, wins: impl Fn(&Value, &Value) -> bool) -> Option<Value> {
+/// The value that wins over the other one.
+fn select_extreme(
+    a: Option<Value>,
+    b: Option<Value>,
+    wins: impl Fn(&Value, &Value) -> bool,
+) -> Option<Value> {
     match (a, b) {
         (Some(a), Some(b)) => Some(if wins(&b, &a) { b } else { a }),
         (a, b) => a.or(b),

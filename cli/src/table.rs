@@ -1,5 +1,5 @@
-//! Tables for people to read: columns as wide as their widest cell, and as
-//! narrow as the terminal asks for.
+//! Tables for people: columns as wide as their widest cell, narrowed to fit the
+//! terminal.
 
 use std::io::{self, Write};
 
@@ -10,8 +10,8 @@ use crate::style::HEADING_CELL;
 /// Spaces between two columns.
 pub(crate) const GAP: usize = 2;
 
-/// No cut makes a column narrower.
-const NARROWEST: usize = 8;
+/// The width below which no column is cut.
+const MIN_CUT_WIDTH: usize = 8;
 
 /// A heading and a cell for each row.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ enum Alignment {
     Right,
 }
 
-/// The end of a cell that is cut off if the line is too long.
+/// Where a cell is cut if the line is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CutSide {
     Neither,
@@ -51,17 +51,17 @@ impl Column {
         }
     }
 
-    /// A column of paths, whose ends matter most.
+    /// A column of paths, which are cut at their start.
     pub(crate) fn paths(heading: impl Into<String>) -> Column {
         Column { cut: CutSide::Start, ..Column::text(heading) }
     }
 
-    /// A column of numbers, to the right and never cut.
+    /// A column of numbers, aligned to the right and never cut.
     pub(crate) fn numbers(heading: impl Into<String>) -> Column {
         Column { side: Alignment::Right, cut: CutSide::Neither, ..Column::text(heading) }
     }
 
-    /// A column of indices, whose ends matter most.
+    /// A column of indices, which are cut at their start.
     pub(crate) fn indices(heading: impl Into<String>) -> Column {
         Column { side: Alignment::Right, ..Column::paths(heading) }
     }
@@ -77,49 +77,50 @@ impl Column {
         self.cells.push(cell);
     }
 
-    /// Makes it at least as wide as another.
+    /// Makes the column at least as wide as another.
     pub(crate) fn widen(&mut self, other: &Column) {
         self.width = self.width.max(other.width);
     }
 
-    /// How many columns of a terminal it takes.
+    /// The width in terminal columns.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
     /// Cuts heading and cells to a width of `room`.
     pub(crate) fn shorten(&mut self, room: usize) {
-        let cut = if self.cut == CutSide::Start { ending } else { shortened };
+        let cut = if self.cut == CutSide::Start { truncate_start } else { truncate_end };
         self.heading = cut(&self.heading, room);
         self.cells.iter_mut().for_each(|cell| *cell = cut(cell, room));
         self.width = self.width.min(room);
     }
 }
 
-/// How wide the terminal is, if standard output is one. `COLUMNS` overrides it.
+/// The width of the terminal, if standard output is one. `COLUMNS` overrides
+/// it.
 pub(crate) fn terminal_width() -> Option<usize> {
-    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    asked.filter(|&columns| columns > 0).or_else(|| {
+    let configured = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    configured.filter(|&columns| columns > 0).or_else(|| {
         let (columns, _) = terminal_size::terminal_size_of(io::stdout())?;
         Some(columns.0.into())
     })
 }
 
-/// How many columns of a terminal a line of these takes.
+/// The width of a line, in terminal columns.
 pub(crate) fn line_width(columns: &[Column]) -> usize {
     1 + columns.iter().map(|column| column.width + GAP).sum::<usize>().saturating_sub(GAP)
 }
 
-/// Cuts columns of text, the widest ones most, until a line fits into `room`.
+/// Cuts columns of text, the widest first, until a line fits into `room`.
 pub(crate) fn fit(columns: &mut [Column], room: usize) {
     loop {
         let excess = line_width(columns).saturating_sub(room);
         let cuttable = columns.iter_mut().filter(|column| column.cut != CutSide::Neither);
         let widest = cuttable.max_by_key(|column| column.width);
-        match widest.filter(|column| excess > 0 && column.width > NARROWEST) {
-            // Half at most, so that others as wide are cut as well.
+        match widest.filter(|column| excess > 0 && column.width > MIN_CUT_WIDTH) {
+            // A quarter at most, so that other wide columns are cut as well.
             Some(column) => column.shorten(
-                column.width.saturating_sub(excess).max(column.width * 3 / 4).max(NARROWEST),
+                column.width.saturating_sub(excess).max(column.width * 3 / 4).max(MIN_CUT_WIDTH),
             ),
             None => return,
         }
@@ -128,25 +129,25 @@ pub(crate) fn fit(columns: &mut [Column], room: usize) {
 
 /// Prints headings and rows.
 pub(crate) fn print(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
-    headings(out, columns)?;
-    rows(out, columns)
+    print_headings(out, columns)?;
+    print_rows(out, columns)
 }
 
-pub(crate) fn headings(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
-    line(out, columns.iter().map(|column| (column, column.heading.as_str())), HEADING_CELL)
+pub(crate) fn print_headings(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
+    print_line(out, columns.iter().map(|column| (column, column.heading.as_str())), HEADING_CELL)
 }
 
-pub(crate) fn rows(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
+pub(crate) fn print_rows(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
     let count = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
     (0..count).try_for_each(|row| {
         let cells = columns.iter().map(|column| (column, column.cells.get(row)));
         let cells = cells.map(|(column, cell)| (column, cell.map_or("", String::as_str)));
-        line(out, cells, anstyle::Style::new())
+        print_line(out, cells, anstyle::Style::new())
     })
 }
 
-/// Prints a line, without spaces at its end.
-fn line<'a>(
+/// Prints a line without trailing spaces.
+fn print_line<'a>(
     out: &mut impl Write,
     cells: impl Iterator<Item = (&'a Column, &'a str)>,
     style: anstyle::Style,
@@ -158,39 +159,39 @@ fn line<'a>(
             spaces += column.width + GAP;
             continue;
         }
-        let (before, after) = match column.side {
+        let (left, right) = match column.side {
             Alignment::Left => (0, room),
             Alignment::Right => (room, 0),
         };
-        write!(out, "{:1$}{style}{text}{style:#}", "", spaces + before)?;
-        spaces = after + GAP;
+        write!(out, "{:1$}{style}{text}{style:#}", "", spaces + left)?;
+        spaces = right + GAP;
     }
     writeln!(out)
 }
 
-/// How many columns of a terminal text takes.
+/// The width of text, in terminal columns.
 pub(crate) fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.width() }
 }
 
-/// Text no wider than `room`, with an ellipsis where it is cut.
-pub(crate) fn shortened(text: &str, room: usize) -> String {
+/// The start of a text that fits into `room`, with an ellipsis if it is cut.
+pub(crate) fn truncate_end(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();
     }
-    taken(text.chars(), room).into_iter().chain(['…']).collect()
+    take_width(text.chars(), room).into_iter().chain(['…']).collect()
 }
 
-/// The end of a text, with an ellipsis when it is cut.
-pub(crate) fn ending(text: &str, room: usize) -> String {
+/// The end of a text that fits into `room`, with an ellipsis if it is cut.
+pub(crate) fn truncate_start(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();
     }
-    taken(text.chars().rev(), room).into_iter().chain(['…']).rev().collect()
+    take_width(text.chars().rev(), room).into_iter().chain(['…']).rev().collect()
 }
 
-/// The first characters that leave room for an ellipsis.
-fn taken(text: impl Iterator<Item = char>, room: usize) -> Vec<char> {
+/// The first characters, with room left for an ellipsis.
+fn take_width(text: impl Iterator<Item = char>, room: usize) -> Vec<char> {
     let mut left = room.saturating_sub(1);
     text.map_while(|c| {
         left = left.checked_sub(width(c.encode_utf8(&mut [0; 4])))?;
@@ -225,9 +226,12 @@ mod tests {
     #[test]
     fn wide_characters_take_two_columns() {
         assert_eq!(
-            (shortened("漢字漢字", 5), ending("漢字漢字", 5)),
+            (truncate_end("漢字漢字", 5), truncate_start("漢字漢字", 5)),
             ("漢字…".into(), "…漢字".into())
         );
-        assert_eq!((shortened("abcd", 4), ending("abcde", 4)), ("abcd".into(), "…cde".into()));
+        assert_eq!(
+            (truncate_end("abcd", 4), truncate_start("abcde", 4)),
+            ("abcd".into(), "…cde".into())
+        );
     }
 }

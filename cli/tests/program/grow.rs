@@ -146,7 +146,7 @@ fn bytes_that_are_no_row_are_said_to_be_dropped() {
     let path = penguins(directory.path());
     let text = path.to_str().unwrap();
     let whole = fs::read(&path).unwrap();
-    let stays = |what: &str| format!("{text}: shape (342, 4) stays, {what}\n");
+    let stays = |what: &str| format!("{text}: shape (342, 4) unchanged, {what}\n");
     fs::write(&path, [&whole[..], &[0; 5]].concat()).unwrap();
     let said = printed(["recover", "--dry-run", text]);
     assert_eq!(said, stays("5 bytes after its rows would be dropped"));
@@ -156,7 +156,7 @@ fn bytes_that_are_no_row_are_said_to_be_dropped() {
     let said = printed(["recover", "--zero-fill", "--dry-run", text]);
     assert_eq!(said, stays("1 byte of zeros would be added to its last row"));
     let said = printed(["recover", "--zero-fill", text]);
-    assert_eq!(said, stays("1 byte of zeros are added to its last row"));
+    assert_eq!(said, stays("1 byte of zeros were added to its last row"));
     fs::write(&path, &whole[..whole.len() - 32]).unwrap();
     let said = printed(["recover", text]);
     assert_eq!(said, format!("{text}: shape (342, 4) is now (341, 4)\n"));

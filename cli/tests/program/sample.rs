@@ -44,7 +44,8 @@ fn samples_are_rows_of_the_file_and_each_once() {
     assert_eq!(sorted(rows(&out)), sorted(all));
     printed(["sample", text, "-n", "400", "--replace", "--json"]);
     let error = refused(1, ["sample", text, "-n", "343"]);
-    let says = "has 342 rows, and 343 were requested: request fewer, or allow repeats with --replace";
+    let says =
+        "has 342 rows, and 343 were requested: request fewer, or allow repeats with --replace";
     assert_eq!(error, format!("error: {text}: {says}\n"));
 }
 
