@@ -57,7 +57,7 @@ const MEMBER: &str = "members of archives cannot be appended to: write the longe
 impl AppendArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let path = self.file.require_file(MEMBER)?;
-        let failed = CliError::with_path(path);
+        let to_error = CliError::with_path(path);
         let options = OpenOptions::new().max_header_len(self.max_header_len);
         signals::watch().map_err(CliError::io(path, "open"))?;
         let opened =
@@ -79,7 +79,7 @@ impl AppendArgs {
             })
         });
         let flushed = appended.and_then(|()| if self.flush { array.sync() } else { array.flush() });
-        flushed.map_err(&failed)?;
+        flushed.map_err(&to_error)?;
         let (count, shape) = (text::plural(count, "row"), text::shape(array.shape()));
         writeln!(std::io::stdout(), "{}: {count} added, shape {shape}", safe(path.display()))?;
         Ok(ExitCode::SUCCESS)

@@ -1,14 +1,14 @@
-//! Arguments that start like a negative number: indices (`-1`, `-3:, 0`) and
-//! values (`-1.5`, `-inf`), which would otherwise be taken for options.
+//! Keeps arguments that start like a negative number from being parsed as
+//! options: indices (`-1`, `-3:, 0`) and values (`-1.5`, `-inf`).
 
 use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, ArgAction, Command};
 
 /// Rewrites the arguments so that nothing that starts like a negative number is
-/// taken for an option: positional arguments move after a `--`, and the values
-/// of options are joined to them by `=`. The text of an argument never changes,
-/// and arguments after a `--` are already safe.
+/// parsed as an option: positional arguments move after a `--`, and values are
+/// attached to their options by `=`. The text of an argument never changes, and
+/// arguments after a `--` are left alone.
 pub(crate) fn protect_negatives(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     let options = arguments.iter().take_while(|argument| *argument != "--");
     if !options.into_iter().any(|argument| is_negative(argument)) {
@@ -31,7 +31,7 @@ pub(crate) fn protect_negatives(command: &Command, arguments: Vec<OsString>) -> 
             positional.push(argument);
         } else if takes_next(command, &text) {
             match arguments.next() {
-                Some(value) if is_negative(&value) => kept.push(joined(argument, &value)),
+                Some(value) if is_negative(&value) => kept.push(attach_value(argument, &value)),
                 value => kept.extend([Some(argument), value].into_iter().flatten()),
             }
         } else {
@@ -42,7 +42,8 @@ pub(crate) fn protect_negatives(command: &Command, arguments: Vec<OsString>) -> 
     kept
 }
 
-/// True for what starts like a negative number, infinity, NaN or slice.
+/// Returns whether an argument starts like a negative number, infinity, NaN or
+/// slice.
 fn is_negative(argument: &OsStr) -> bool {
     let rest = argument.to_str().and_then(|text| text.strip_prefix('-'));
     rest.is_some_and(|rest| {
@@ -51,7 +52,7 @@ fn is_negative(argument: &OsStr) -> bool {
     })
 }
 
-/// True for an option whose value is the next argument: `--axis`, `-n`.
+/// Returns whether the value of an option is the next argument: `--axis`, `-n`.
 fn takes_next(command: &Command, text: &str) -> bool {
     let option = if let Some(long) = text.strip_prefix("--") {
         command.get_arguments().find(|option| option.get_long() == Some(long))
@@ -61,13 +62,12 @@ fn takes_next(command: &Command, text: &str) -> bool {
     option.is_some_and(takes_value)
 }
 
-/// The last of short options in one word, if none before it takes a value: that
-/// would take the rest of the word.
+/// The last of several short options in one argument, unless an earlier one
+/// takes the rest of the argument as its value.
 fn last_short<'a>(command: &'a Command, text: &str) -> Option<&'a Arg> {
-    let short = |c| command.get_arguments().find(move |option| option.get_short() == Some(c));
     let mut shorts = text.chars().skip(1).peekable();
     while let Some(c) = shorts.next() {
-        let option = short(c);
+        let option = command.get_arguments().find(|option| option.get_short() == Some(c));
         if shorts.peek().is_none() {
             return option;
         }
@@ -83,11 +83,11 @@ fn takes_value(option: &Arg) -> bool {
         && !option.is_require_equals_set()
 }
 
-fn joined(option: OsString, value: &OsStr) -> OsString {
-    let mut joined = option;
-    joined.push("=");
-    joined.push(value);
-    joined
+fn attach_value(option: OsString, value: &OsStr) -> OsString {
+    let mut argument = option;
+    argument.push("=");
+    argument.push(value);
+    argument
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(crate) struct ArrayPath {
 impl From<OsString> for ArrayPath {
     /// Splits `FILE[MEMBER]` at the last bracket that follows the name of an
     /// existing file: names of files and members may contain brackets too. If
-    /// the whole text is the name of a file, there is no member.
+    /// the whole text is the name of a file, no member is named.
     fn from(text: OsString) -> ArrayPath {
         let place = text.to_str().and_then(|text| split_member(text, Path::is_file));
         place.unwrap_or_else(|| {

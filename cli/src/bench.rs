@@ -17,7 +17,7 @@ use crate::open;
 use crate::table::{self, Column};
 
 /// Bytes read in sequence between two readings of the clock.
-const STRETCH: usize = 16 << 20;
+const CHUNK: usize = 16 << 20;
 
 /// Measures how fast the rows of a file can be read, in sequence and at random.
 ///
@@ -65,22 +65,23 @@ struct Measurement {
 
 impl BenchArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let failed = CliError::with_path(self.file.name());
-        let array = self.rows().map_err(&failed)?;
-        let Some(figures) = array.map(|array| self.figures(&array)).transpose().map_err(&failed)?
+        let to_error = CliError::with_path(self.file.name());
+        let array = self.byte_rows().map_err(&to_error)?;
+        let Some(measurements) =
+            array.map(|array| self.measure(&array)).transpose().map_err(&to_error)?
         else {
             let what = "no rows that are stored uncompressed".to_owned();
             return Err(CliError::Mismatch { path: self.file.name().to_owned(), what });
         };
         let out = &mut anstream::stdout().lock();
-        if self.json { lines(out, &figures) } else { table(out, &figures) }?;
+        if self.json { print_json(out, &measurements) } else { print_table(out, &measurements) }?;
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// The array as rows of bytes. `None` if it has no bytes, or none that are
     /// stored uncompressed.
-    fn rows(&self) -> npymap::Result<Option<MappedArray>> {
+    fn byte_rows(&self) -> npymap::Result<Option<MappedArray>> {
         let array = open::array(&self.file, self.max_header_len)?;
         let shape = array.shape();
         let ends = if array.layout().is_c_contiguous() { shape.first() } else { shape.last() };
@@ -92,42 +93,45 @@ impl BenchArgs {
         open::read(&self.file.path, &OpenOptions::new().offset(offset).raw(raw)).map(Some)
     }
 
-    fn figures(&self, array: &MappedArray) -> npymap::Result<Vec<Measurement>> {
-        let mut figures = Vec::new();
+    fn measure(&self, array: &MappedArray) -> npymap::Result<Vec<Measurement>> {
+        let mut measurements = Vec::new();
         // Only what was just read from the disk is read again from memory.
         array.drop_cache(..)?;
-        let disk = self.sequence(array, "disk", usize::MAX)?;
-        let memory = self.sequence(array, "memory", disk.bytes)?;
-        figures.extend([disk, memory]);
+        let disk = self.read_in_sequence(array, "disk", usize::MAX)?;
+        let memory = self.read_in_sequence(array, "memory", disk.bytes)?;
+        measurements.extend([disk, memory]);
         let view = array.view::<u8>()?;
-        figures
-            .extend(self.random("at random, plain map", array, |rows, out| view.take(rows, out))?);
-        let rows = array.rows()?;
-        figures.extend(
-            self.random("at random, sampled", array, |indices, out| rows.take(indices, out))?,
+        measurements.extend(
+            self.copy_at_random("at random, plain map", array, |rows, out| view.take(rows, out))?,
         );
-        Ok(figures)
+        let rows = array.rows()?;
+        measurements.extend(
+            self.copy_at_random("at random, sampled", array, |indices, out| {
+                rows.take(indices, out)
+            })?,
+        );
+        Ok(measurements)
     }
 
-    fn limit(&self) -> Duration {
+    fn time_limit(&self) -> Duration {
         Duration::from_secs(self.seconds.into())
     }
 
     /// Reads up to `limit` bytes, starting at the first row.
-    fn sequence(
+    fn read_in_sequence(
         &self,
         array: &MappedArray,
         from: &'static str,
-        most: usize,
+        limit: usize,
     ) -> npymap::Result<Measurement> {
         let all = array.as_slice::<u8>()?;
-        let all = all.get(..most.min(all.len())).unwrap_or_default();
+        let all = all.get(..limit.min(all.len())).unwrap_or_default();
         let started = Instant::now();
         let mut bytes = 0;
-        for stretch in all.chunks(STRETCH) {
-            black_box(stretch.iter().fold(0_u8, |sum, byte| sum ^ byte));
-            bytes += stretch.len();
-            if started.elapsed() > self.limit() {
+        for chunk in all.chunks(CHUNK) {
+            black_box(chunk.iter().fold(0_u8, |sum, byte| sum ^ byte));
+            bytes += chunk.len();
+            if started.elapsed() > self.time_limit() {
                 break;
             }
         }
@@ -137,26 +141,26 @@ impl BenchArgs {
     }
 
     /// Copies batches of rows from the disk, then the same ones from memory.
-    fn random(
+    fn copy_at_random(
         &self,
         name: &'static str,
         array: &MappedArray,
         mut copy: impl FnMut(&[usize], &mut [u8]) -> npymap::Result<()>,
     ) -> npymap::Result<[Measurement; 2]> {
         array.drop_cache(..)?;
-        let disk = self.batches(name, "disk", array, usize::MAX, &mut copy)?;
-        let memory = self.batches(name, "memory", array, disk.rows, &mut copy)?;
+        let disk = self.copy_batches(name, "disk", array, usize::MAX, &mut copy)?;
+        let memory = self.copy_batches(name, "memory", array, disk.rows, &mut copy)?;
         Ok([disk, memory])
     }
 
     /// Copies the same batches of rows in each call, until `limit` rows are
     /// copied or time is up.
-    fn batches(
+    fn copy_batches(
         &self,
         name: &'static str,
         from: &'static str,
         array: &MappedArray,
-        most: usize,
+        limit: usize,
         copy: &mut impl FnMut(&[usize], &mut [u8]) -> npymap::Result<()>,
     ) -> npymap::Result<Measurement> {
         let &[count, row] = array.shape() else {
@@ -170,7 +174,7 @@ impl BenchArgs {
             copy(&batch, out.get_mut(..batch.len() * row).unwrap_or_default())?;
             time += started.elapsed();
             rows += batch.len();
-            if time > self.limit() || rows >= most {
+            if time > self.time_limit() || rows >= limit {
                 break;
             }
         }
@@ -179,7 +183,8 @@ impl BenchArgs {
 }
 
 impl Measurement {
-    fn a_second(&self, count: usize) -> f64 {
+    /// A count per second.
+    fn rate(&self, count: usize) -> f64 {
         let count = u32::try_from(count / 1000).map_or(f64::INFINITY, f64::from) * 1000.0
             + u32::try_from(count % 1000).map_or(0.0, f64::from);
         count / self.time.as_secs_f64().max(1e-9)
@@ -187,17 +192,17 @@ impl Measurement {
 }
 
 /// Prints a table with a row for each measurement.
-fn table(out: &mut impl Write, figures: &[Measurement]) -> io::Result<()> {
+fn print_table(out: &mut impl Write, measurements: &[Measurement]) -> io::Result<()> {
     let texts = ["rows", "from"].map(Column::text);
     let mut columns: Vec<_> =
         texts.into_iter().chain(["rows/s", "bytes/s", "read"].map(Column::numbers)).collect();
-    for figure in figures {
+    for measurement in measurements {
         let cells = [
-            figure.name.to_owned(),
-            figure.from.to_owned(),
-            format!("{:.0}", figure.a_second(figure.rows)),
-            format!("{:.1} MB", figure.a_second(figure.bytes) / 1e6),
-            format_size(figure.bytes, DECIMAL),
+            measurement.name.to_owned(),
+            measurement.from.to_owned(),
+            format!("{:.0}", measurement.rate(measurement.rows)),
+            format!("{:.1} MB", measurement.rate(measurement.bytes) / 1e6),
+            format_size(measurement.bytes, DECIMAL),
         ];
         columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
     }
@@ -205,9 +210,9 @@ fn table(out: &mut impl Write, figures: &[Measurement]) -> io::Result<()> {
 }
 
 /// Prints a line of JSON for each measurement.
-fn lines(out: &mut impl Write, figures: &[Measurement]) -> io::Result<()> {
-    figures.iter().try_for_each(|figure| {
-        let Measurement { name, from, rows, bytes, time } = figure;
+fn print_json(out: &mut impl Write, measurements: &[Measurement]) -> io::Result<()> {
+    measurements.iter().try_for_each(|measurement| {
+        let Measurement { name, from, rows, bytes, time } = measurement;
         let line = json!({
             "read": name, "from": from, "rows": rows, "bytes": bytes, "seconds": time.as_secs_f64(),
         });
@@ -238,11 +243,11 @@ mod tests {
             read.extend_from_slice(rows);
             Ok(())
         };
-        let disk = bench.batches("", "disk", &array, 30, &mut copy).unwrap();
-        let memory = bench.batches("", "memory", &array, disk.rows, &mut copy).unwrap();
+        let disk = bench.copy_batches("", "disk", &array, 30, &mut copy).unwrap();
+        let memory = bench.copy_batches("", "memory", &array, disk.rows, &mut copy).unwrap();
         assert_eq!((disk.rows, memory.rows, memory.bytes), (30, 30, 30 * 64));
         assert_eq!(read[..30], read[30..]);
-        let sequence = bench.sequence(&array, "memory", 640).unwrap();
+        let sequence = bench.read_in_sequence(&array, "memory", 640).unwrap();
         assert_eq!((sequence.rows, sequence.bytes), (10, 640));
     }
 }

@@ -1,4 +1,4 @@
-//! Copies an array as another dtype, a part at a time.
+//! Casts arrays to another dtype, in steps that report progress.
 
 use npymap::ndarray::{Axis, Slice, SliceInfoElem};
 use npymap::{
@@ -7,18 +7,18 @@ use npymap::{
     view::{DynView, DynViewMut},
 };
 
-/// What is copied before progress is told, in bytes.
-const PART: usize = 32 << 20;
+/// Bytes that are copied between two reports of progress.
+const STEP: usize = 32 << 20;
 
-/// Stores all elements as the dtype of `to`, along its slowest axis, and
-/// tells how many bytes of `from` are done.
+/// Casts all elements to the dtype of `to`, along its slowest axis, and calls
+/// `progress` with the number of bytes of `from` after each step.
 pub(crate) fn copy(
     from: &DynView<'_>,
     to: &mut DynViewMut<'_>,
     casting: Casting,
-    done: &mut impl FnMut(usize),
+    progress: &mut impl FnMut(usize),
 ) -> Result<()> {
-    // Of elements of no bytes there may be more than can be counted through.
+    // There may be too many zero-sized elements to iterate over.
     if from.is_empty() || to.as_view().itemsize() == 0 {
         return to.assign_as(from, casting);
     }
@@ -27,20 +27,20 @@ pub(crate) fn copy(
         return to.assign_as(from, casting);
     };
     let dim = from.shape().get(axis).copied().unwrap_or(1);
-    let each = (from.len() / dim.max(1)).saturating_mul(from.itemsize()).max(1);
-    let step = (PART / each).max(1);
+    let stride = (from.len() / dim.max(1)).saturating_mul(from.itemsize()).max(1);
+    let step = (STEP / stride).max(1);
     for start in (0..dim).step_by(step) {
-        let part = part(from.ndim(), Axis(axis), start, step.min(dim - start));
-        to.reborrow().try_slice(&part)?.assign_as(&from.try_slice(&part)?, casting)?;
-        done(step.min(dim - start).saturating_mul(each));
+        let range = axis_range(from.ndim(), Axis(axis), start, step.min(dim - start));
+        to.reborrow().try_slice(&range)?.assign_as(&from.try_slice(&range)?, casting)?;
+        progress(step.min(dim - start).saturating_mul(stride));
     }
     Ok(())
 }
 
-/// A range of one axis, and the others whole.
-pub(crate) fn part(ndim: usize, along: Axis, start: usize, len: usize) -> Vec<SliceInfoElem> {
-    let signed = |n: usize| isize::try_from(n).unwrap_or(isize::MAX);
-    let range = Slice::new(signed(start), Some(signed(start + len)), 1);
+/// A slice of one axis, with the other axes whole.
+pub(crate) fn axis_range(ndim: usize, along: Axis, start: usize, len: usize) -> Vec<SliceInfoElem> {
+    let end = isize::try_from(start + len).unwrap_or(isize::MAX);
+    let range = Slice::new(isize::try_from(start).unwrap_or(isize::MAX), Some(end), 1);
     let whole = Slice::new(0, None, 1);
     (0..ndim).map(|axis| if axis == along.0 { range } else { whole }.into()).collect()
 }

@@ -150,9 +150,10 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
         let mut position = 0;
         for rows in rows {
             let from = rows.view()?;
-            let from = from.try_slice(cast::part(from.ndim(), Axis(along), start, end - start))?;
+            let from =
+                from.try_slice(cast::axis_range(from.ndim(), Axis(along), start, end - start))?;
             let to = block.dyn_view_mut()?;
-            let part = cast::part(to.ndim(), Axis(axis), position, rows.count);
+            let part = cast::axis_range(to.ndim(), Axis(axis), position, rows.count);
             to.try_slice(part)?.assign_as(&from, Casting::Equiv)?;
             position += rows.count;
         }

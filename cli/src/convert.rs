@@ -1,4 +1,4 @@
-//! `npymap convert`: the same array stored another way.
+//! `npymap convert`: converts arrays to another format, dtype or layout.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,23 +9,22 @@ use npymap::ten::TenWriteOptions;
 use npymap::{ByteOrder, DType, ErrorKind, Order, element::Casting, npy::MAX_HEADER_LEN};
 
 use crate::archive_output::{self, MemberOptions};
-use crate::array_path::ArrayPath as Place;
+use crate::array_path::ArrayPath;
 use crate::draft::Draft;
 use crate::error::CliError;
 use crate::inputs::Inputs;
-use crate::new_file::{NewFileArgs, OrderArg as Axes};
-use crate::output_format::OutputFormat as Written;
+use crate::new_file::{NewFileArgs, OrderArg};
+use crate::output_format::OutputFormat;
 use crate::platform;
 use crate::progress::Progress;
 
-/// Stores arrays another way: format, dtype, order of axes, byte order,
-/// version.
+/// Converts arrays: format, dtype, memory order, byte order, version.
 ///
-/// What isn't asked for stays; without options OUT is what np.save makes of
-/// the array. Of a file of several arrays an .npz or .ten takes all, with
-/// their names; members that are not arrays are left out, or refused where OUT
-/// is IN. OUT gets its name when it is complete and on the disk, so IN
-/// and OUT may be one file.
+/// Whatever no option changes is kept; without options, OUT is what np.save
+/// writes for the array. An .npz or .ten OUT gets all arrays of IN, with their
+/// names; members that are not arrays are skipped, or rejected if OUT replaces
+/// IN. OUT gets its name only when it is complete and on disk, so IN and OUT
+/// may be the same file.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -38,43 +37,43 @@ Examples:
   npymap convert batch.ten batch.npz
   npymap convert doubles.npy singles.npy --dtype f4 --force
 
-A sparse IN makes a sparse OUT. With --dtype, structs are cast field by field,
-by position. A value that would change is an error, and no OUT is made, unless
---force allows it.
+If IN is sparse, so is OUT. With --dtype, structs are cast field by field, by
+position. If a value would change, the command fails and writes nothing, unless
+--force is given.
 
-Exit status: 0 when OUT is complete, 1 when it could not be made, 2 for wrong
-usage.")]
-pub(crate) struct Convert {
+Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
+pub(crate) struct ConvertArgs {
     /// .npy, .npz, .ten or tar file, or FILE[MEMBER]
     #[arg(value_name = "IN")]
-    input: Place,
+    input: ArrayPath,
 
-    /// The new file, whose ending is its format: .npy, .npz, .ten or .tb
+    /// New file, whose extension selects its format: .npy, .npz, .ten or .tb
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
-    /// Which axis varies fastest: the last one (C) or the first (F)
+    /// Memory order: the last axis varies fastest (C) or the first (F)
     #[arg(long, value_enum, hide_possible_values = true, value_name = "C|F")]
-    order: Option<Axes>,
+    order: Option<OrderArg>,
 
-    /// The order of the bytes of all numbers
+    /// Byte order of all numbers
     #[arg(long, value_enum, hide_possible_values = true, value_name = "little|big|native")]
-    byte_order: Option<Bytes>,
+    byte_order: Option<ByteOrderArg>,
 
     /// Deflate the members of an .npz, at a level from 0 to 9
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true,
         default_missing_value = "6", value_parser = clap::value_parser!(u32).range(..=9))]
     deflate: Option<u32>,
 
-    /// Write u4 into a .ten, which no webdataset can read
+    /// Allow u4 in a .ten, which webdataset cannot read
     #[arg(long)]
     allow_u4: bool,
-    /// What the elements become: a type string such as f8 or '>i4', or a list
-    /// of fields
+
+    /// New dtype of the elements: type string such as f8 or '>i4', or list of
+    /// fields
     #[arg(long)]
     dtype: Option<DType>,
 
-    /// With --dtype, also cast values that become others: rounded, cut off or
+    /// With --dtype, allow values to change: to be rounded, truncated or
     /// wrapped around
     #[arg(long, requires = "dtype")]
     force: bool,
@@ -82,55 +81,56 @@ pub(crate) struct Convert {
     #[command(flatten)]
     new_file: NewFileArgs,
 
-    /// The longest header to read, in characters
+    /// Maximum header length, in characters
     #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     max_header_len: usize,
 }
 
-/// A byte order by name.
+/// A byte order.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Bytes {
+enum ByteOrderArg {
     Little,
     Big,
     Native,
 }
 
-impl From<Bytes> for ByteOrder {
-    fn from(bytes: Bytes) -> ByteOrder {
+impl From<ByteOrderArg> for ByteOrder {
+    fn from(bytes: ByteOrderArg) -> ByteOrder {
         match bytes {
-            Bytes::Little => ByteOrder::Little,
-            Bytes::Big => ByteOrder::Big,
-            Bytes::Native => ByteOrder::NATIVE,
+            ByteOrderArg::Little => ByteOrder::Little,
+            ByteOrderArg::Big => ByteOrder::Big,
+            ByteOrderArg::Native => ByteOrder::NATIVE,
         }
     }
 }
 
-impl Convert {
+impl ConvertArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let written = Written::from_extension(&self.output)?;
-        // It may replace the input, which is locked before it is read.
+        let format = OutputFormat::from_extension(&self.output)?;
+        // If the output replaces the input, that one is locked before it is
+        // read.
         let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
         let inputs = Inputs::open(&self.input, self.max_header_len);
         let mut inputs = inputs.map_err(CliError::Library)?;
-        inputs.replaced_by(&self.output);
-        match written {
-            Written::Npz => self.npz(&inputs, &draft)?,
-            Written::Ten => self.ten(&inputs, &draft)?,
-            Written::Npy => self.npy(&inputs, &draft)?,
+        inputs.set_output(&self.output);
+        match format {
+            OutputFormat::Npz => self.write_npz(&inputs, &draft)?,
+            OutputFormat::Ten => self.write_ten(&inputs, &draft)?,
+            OutputFormat::Npy => self.write_npy(&inputs, &draft)?,
         }
-        // It may take the place of what was read, which some systems don't
-        // allow while that is open.
+        // The output may replace the input, which Windows does not do while it
+        // is mapped.
         drop(inputs);
         draft.commit()?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn npz(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), CliError> {
-        self.refuse(
+    fn write_npz(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), CliError> {
+        self.reject_if(
             self.new_file.version.is_some(),
-            "members of an .npz have no --version of choice",
+            "--version does not apply to members of an .npz",
         )?;
-        self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
+        self.reject_if(self.allow_u4, "--allow-u4 is for .ten files")?;
         let options = MemberOptions {
             bytes: self.byte_order.map(ByteOrder::from),
             order: self.order.map(Order::from),
@@ -141,13 +141,13 @@ impl Convert {
         archive_output::write_npz(draft, &inputs.arrays()?, &options)
     }
 
-    fn ten(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), CliError> {
-        let is_c = matches!(self.order, None | Some(Axes::C));
-        let is_little = matches!(self.byte_order, None | Some(Bytes::Little))
+    fn write_ten(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), CliError> {
+        let is_c = matches!(self.order, None | Some(OrderArg::C));
+        let is_little = matches!(self.byte_order, None | Some(ByteOrderArg::Little))
             || self.byte_order.map(ByteOrder::from) == Some(ByteOrder::Little);
-        self.refuse(!is_c || !is_little, "a .ten is in C order and little-endian")?;
-        self.refuse(self.new_file.version.is_some(), "a .ten has no --version")?;
-        self.refuse(self.deflate.is_some(), "a .ten can't be deflated: use .npz")?;
+        self.reject_if(!is_c || !is_little, "a .ten is in C order and little-endian")?;
+        self.reject_if(self.new_file.version.is_some(), "--version does not apply to .ten files")?;
+        self.reject_if(self.deflate.is_some(), "a .ten can't be deflated: use .npz")?;
         let inputs = inputs.arrays()?;
         let options = MemberOptions {
             bytes: None,
@@ -164,10 +164,10 @@ impl Convert {
         )
     }
 
-    fn npy(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), CliError> {
-        self.refuse(self.deflate.is_some(), "a .npy can't be deflated: use .npz")?;
-        self.refuse(self.allow_u4, "--allow-u4 is for .ten files")?;
-        let from = inputs.one().map_err(CliError::Library)?;
+    fn write_npy(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), CliError> {
+        self.reject_if(self.deflate.is_some(), "a .npy can't be deflated: use .npz")?;
+        self.reject_if(self.allow_u4, "--allow-u4 is for .ten files")?;
+        let from = inputs.single().map_err(CliError::Library)?;
         let bytes = self.byte_order.map(ByteOrder::from);
         let dtype = self.dtype.as_ref().unwrap_or(from.dtype());
         let dtype = bytes.map_or(dtype.clone(), |order| dtype.with_byte_order(order));
@@ -177,18 +177,18 @@ impl Convert {
         let mut array = draft.array(&dtype, from.shape(), &options)?;
         let casting = if self.dtype.is_some() { self.casting() } else { Casting::Equiv };
         let mut progress = Progress::new(array.nbytes());
-        let done = |bytes| progress.add(bytes);
         let written = if is_sparse {
-            array.write_array_over_zeros(&from, casting, done)
+            array.write_array_over_zeros(&from, casting, |bytes| progress.add(bytes))
         } else {
-            array.write_array(&from, casting, done)
+            array.write_array(&from, casting, |bytes| progress.add(bytes))
         };
-        written.map_err(|error| self.not_written(error))?;
+        written.map_err(|error| self.write_error(error))?;
         array.close().map_err(CliError::with_path(&self.output))
     }
 
-    /// Why the elements could not be written.
-    fn not_written(&self, error: npymap::Error) -> CliError {
+    /// Attaches the path of the input to errors about values and dtypes, that
+    /// of the output to others.
+    fn write_error(&self, error: npymap::Error) -> CliError {
         match error.kind() {
             ErrorKind::InvalidValue if !self.force => {
                 CliError::ValueChanged { path: self.input.name().to_owned(), error }
@@ -204,8 +204,8 @@ impl Convert {
         if self.force { Casting::Unsafe } else { Casting::SameValue }
     }
 
-    fn refuse(&self, is_asked: bool, reason: &'static str) -> Result<(), CliError> {
+    fn reject_if(&self, is_given: bool, reason: &'static str) -> Result<(), CliError> {
         let path = self.output.clone();
-        if is_asked { Err(CliError::Rejected { path, reason }) } else { Ok(()) }
+        if is_given { Err(CliError::Rejected { path, reason }) } else { Ok(()) }
     }
 }

@@ -59,15 +59,15 @@ pub(crate) struct CreateArgs {
 impl CreateArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         output_format::require_npy(&self.file)?;
-        let failed = CliError::with_path(&self.file);
+        let to_error = CliError::with_path(&self.file);
         let value = self.fill.as_ref().map(|text| Value::parse(text, &self.dtype));
-        let value = value.transpose().map_err(&failed)?;
+        let value = value.transpose().map_err(&to_error)?;
         let options = self.new_file.options(self.order.into());
         let options = options.sparse(self.sparse).page_aligned(self.page_aligned);
         let draft = Draft::begin(&self.file, self.new_file.if_exists())?;
         let mut array = draft.array(&self.dtype, &self.shape.0, &options)?;
         let filled = value.map_or(Ok(()), |value| array.write_fill(&value));
-        filled.and_then(|()| array.close()).map_err(&failed)?;
+        filled.and_then(|()| array.close()).map_err(&to_error)?;
         draft.commit()?;
         Ok(ExitCode::SUCCESS)
     }

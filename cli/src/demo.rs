@@ -18,22 +18,22 @@ use crate::style::HEADING;
 use crate::table::{self, Column};
 use crate::{open, platform};
 
-/// Numbers in a row, 4 KiB of them.
+/// Numbers per row: rows of 4 KiB.
 const ROW: usize = 1024;
 
-/// How many elements are set one by one, all over the array.
+/// Number of elements that are set one by one, spread over the array.
 const SCATTERED: usize = 1000;
 
-/// How many rows are filled at once: 16 MiB.
+/// Number of rows that are filled: 16 MiB.
 const FILLED: usize = 4096;
 
-/// How many rows are sampled at once.
+/// Number of rows in a batch.
 const BATCH: usize = 256;
 
-/// What they are filled with.
+/// The value that they are filled with.
 const FILL: f32 = 0.5;
 
-/// What the array may take on the disk.
+/// The maximum disk space of the array, in bytes.
 const SPACE: u64 = 64 << 20;
 
 /// Demonstrates the library, without needing any data.
@@ -62,13 +62,15 @@ pub(crate) struct DemoArgs {
     json: bool,
 }
 
-/// What a step took.
+/// The cost of a step.
 struct Step {
     name: String,
     time: Duration,
-    /// Memory of the process after it, in bytes, where the system tells.
+    /// Memory of the process after the step, in bytes, if the system reports
+    /// it.
     memory: Option<u64>,
-    /// Space of the file on the disk after it, in bytes.
+    /// Disk space of the file after the step, in bytes, if the system reports
+    /// it.
     disk: Option<u64>,
 }
 
@@ -77,71 +79,83 @@ impl DemoArgs {
         let directory = self.directory.clone().unwrap_or_else(std::env::temp_dir);
         let steps = self.steps(&directory)?;
         let out = &mut anstream::stdout().lock();
-        if self.json { lines(out, &steps) } else { self.table(out, &directory, &steps) }?;
+        if self.json {
+            print_json(out, &steps)
+        } else {
+            self.print_table(out, &directory, &steps)
+        }?;
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 
     fn steps(&self, directory: &Path) -> Result<Vec<Step>, CliError> {
-        let refused = CliError::with_path(directory);
-        space(directory)?;
+        let to_error = CliError::with_path(directory);
+        check_space(directory)?;
         let rows = usize::from(self.size).saturating_mul((1 << 30) / (4 * ROW));
-        let places = || (0..SCATTERED).map(move |i| [i * (rows / SCATTERED), i % ROW]);
         let middle = rows / 2..rows / 2 + FILLED;
         let file =
             tempfile::tempfile_in(directory).map_err(CliError::io(directory, "create a file"))?;
-        let mut steps = Steps { file, done: Vec::new() };
+        let mut steps = Steps { file, taken: Vec::new() };
 
-        steps.take("create a sparse file", |file| sparse(file, rows, directory))?;
+        steps.run("create a sparse file", |file| make_sparse(file, rows, directory))?;
         let options = OpenOptions::new();
-        let own = |file: &File| file.try_clone().map_err(CliError::io(directory, "open"));
-        let open = |file: &File| open::write_file(own(file)?, &options).map_err(&refused);
-        let mut array = steps.take("open it read-write", open)?;
-        steps.take(&format!("set {SCATTERED} scattered elements"), |_| {
-            let mut view = array.view_mut::<f32>().map_err(&refused)?;
-            let mut pairs = places().zip(values());
-            pairs.try_for_each(|(place, value)| view.set(place, value)).map_err(&refused)
+        let mut array = steps.run("open it read-write", |file| {
+            open::write_file(clone_file(file, directory)?, &options).map_err(&to_error)
         })?;
-        steps.take("fill 16 MiB in the middle", |_| {
+        steps.run(&format!("set {SCATTERED} scattered elements"), |_| {
+            let mut view = array.view_mut::<f32>().map_err(&to_error)?;
+            let mut pairs = scattered_indices(rows).zip(scattered_values());
+            pairs.try_for_each(|(index, value)| view.set(index, value)).map_err(&to_error)
+        })?;
+        steps.run("fill 16 MiB in the middle", |_| {
             let view = array.view_mut::<f32>();
             let part = view.and_then(|view| view.try_slice(s![middle.clone(), ..]));
-            part.and_then(|mut part| part.fill(&FILL)).map_err(&refused)
+            part.and_then(|mut part| part.fill(&FILL)).map_err(&to_error)
         })?;
-        steps.take("flush it to disk and close it", |_| array.close().map_err(&refused))?;
+        steps.run("flush it to disk and close it", |_| array.close().map_err(&to_error))?;
 
         let options = options.advice(Advice::Random);
-        let open = |file: &File| open::read_file(own(file)?, &options).map_err(&refused);
-        let array = steps.take("open it read-only", open)?;
-        let view = &array.view::<f32>().map_err(&refused)?;
-        steps.take(&format!("read the {SCATTERED} elements"), |_| {
-            let stored = places().zip(values()).filter(|([row, _], _)| !middle.contains(row));
-            same(directory, stored.map(|(place, value)| (view.get(place), value)))
+        let array = steps.run("open it read-only", |file| {
+            open::read_file(clone_file(file, directory)?, &options).map_err(&to_error)
         })?;
-        steps.take("read the 16 MiB", |_| {
-            let part = view.try_slice(s![middle.clone(), ..]).map_err(&refused)?;
-            same(directory, part.iter().map(|found| (Some(found), FILL)))
+        let view = &array.view::<f32>().map_err(&to_error)?;
+        steps.run(&format!("read the {SCATTERED} elements"), |_| {
+            let stored = scattered_indices(rows)
+                .zip(scattered_values())
+                .filter(|([row, _], _)| !middle.contains(row));
+            check_equal(directory, stored.map(|(index, value)| (view.get(index), value)))
         })?;
-        steps.take("read 1000 rows of zeros", |_| {
-            let between = places().map(|[row, _]| row + 1).filter(|row| !middle.contains(row));
+        steps.run("read the 16 MiB", |_| {
+            let part = view.try_slice(s![middle.clone(), ..]).map_err(&to_error)?;
+            check_equal(directory, part.iter().map(|found| (Some(found), FILL)))
+        })?;
+        steps.run("read 1000 rows of zeros", |_| {
+            let between =
+                scattered_indices(rows).map(|[row, _]| row + 1).filter(|row| !middle.contains(row));
             let rows = between.flat_map(|row| (0..ROW).map(move |column| view.get([row, column])));
-            same(directory, rows.map(|found| (found, 0.0)))
+            check_equal(directory, rows.map(|found| (found, 0.0)))
         })?;
-        steps.take("sample 2560 rows in batches", |_| {
-            let zeros =
-                |row: &usize| !middle.contains(row) && !row.is_multiple_of(rows / SCATTERED);
-            let mut chosen = Sampler::shuffled(rows, 1).filter(zeros).take(10 * BATCH);
-            let (sampled, mut batch) = (array.rows().map_err(&refused)?, vec![1.0; BATCH * ROW]);
+        steps.run("sample 2560 rows in batches", |_| {
+            let mut zeros = Sampler::shuffled(rows, 1)
+                .filter(|row| !middle.contains(row) && !row.is_multiple_of(rows / SCATTERED))
+                .take(10 * BATCH);
+            let (sampled, mut batch) = (array.rows().map_err(&to_error)?, vec![1.0; BATCH * ROW]);
             (0..10).try_for_each(|_| {
-                let indices: Vec<usize> = chosen.by_ref().take(BATCH).collect();
-                sampled.take(&indices, &mut batch).map_err(&refused)?;
-                same(directory, batch.iter().map(|found| (Some(*found), 0.0)))
+                let indices: Vec<usize> = zeros.by_ref().take(BATCH).collect();
+                sampled.take(&indices, &mut batch).map_err(&to_error)?;
+                check_equal(directory, batch.iter().map(|found| (Some(*found), 0.0)))
             })
         })?;
-        Ok(steps.done)
+        Ok(steps.taken)
     }
 
-    /// A row for each step.
-    fn table(&self, out: &mut impl Write, directory: &Path, steps: &[Step]) -> io::Result<()> {
+    /// Prints a table with a row for each step.
+    fn print_table(
+        &self,
+        out: &mut impl Write,
+        directory: &Path,
+        steps: &[Step],
+    ) -> io::Result<()> {
         writeln!(
             out,
             "{HEADING}An array of {} GiB in {}{HEADING:#}\n",
@@ -151,39 +165,38 @@ impl DemoArgs {
         let texts = [Column::text("step")];
         let mut columns: Vec<_> =
             texts.into_iter().chain(["time", "memory", "on disk"].map(Column::numbers)).collect();
-        let size = |bytes: Option<u64>| bytes.map_or("-".to_owned(), |n| format_size(n, BINARY));
         for Step { name, time, memory, disk } in steps {
-            let cells = [name.clone(), format!("{time:.1?}"), size(*memory), size(*disk)];
+            let cells = [name.clone(), format!("{time:.1?}"), size_text(*memory), size_text(*disk)];
             columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
         }
         table::print(out, &columns)
     }
 }
 
-/// The file, and what was done with it.
+/// The file, and the steps taken so far.
 struct Steps {
     file: File,
-    done: Vec<Step>,
+    taken: Vec<Step>,
 }
 
 impl Steps {
-    /// Does a step and notes what it took.
-    fn take<T>(
+    /// Runs a step and records its cost.
+    fn run<T>(
         &mut self,
         name: &str,
         step: impl FnOnce(&File) -> Result<T, CliError>,
     ) -> Result<T, CliError> {
         let started = Instant::now();
-        let made = step(&self.file)?;
+        let result = step(&self.file)?;
         let time = started.elapsed();
         let (memory, disk) = (platform::memory(), platform::space_taken(&self.file));
-        self.done.push(Step { name: name.to_owned(), time, memory, disk });
-        Ok(made)
+        self.taken.push(Step { name: name.to_owned(), time, memory, disk });
+        Ok(result)
     }
 }
 
-/// One JSON object for each step.
-fn lines(out: &mut impl Write, steps: &[Step]) -> io::Result<()> {
+/// Prints a line of JSON for each step.
+fn print_json(out: &mut impl Write, steps: &[Step]) -> io::Result<()> {
     steps.iter().try_for_each(|Step { name, time, memory, disk }| {
         let seconds = time.as_secs_f64();
         let line = json!({ "step": name, "seconds": seconds, "memory": memory, "disk": disk });
@@ -191,13 +204,26 @@ fn lines(out: &mut impl Write, steps: &[Step]) -> io::Result<()> {
     })
 }
 
-/// What the scattered elements are set to.
-fn values() -> impl Iterator<Item = f32> {
+/// The indices of the scattered elements, in an array of `rows` rows.
+fn scattered_indices(rows: usize) -> impl Iterator<Item = [usize; 2]> {
+    (0..SCATTERED).map(move |i| [i * (rows / SCATTERED), i % ROW])
+}
+
+/// The values that the scattered elements are set to.
+fn scattered_values() -> impl Iterator<Item = f32> {
     std::iter::successors(Some(1.0), |value| Some(value + 1.0))
 }
 
-/// Checks that what was read is what was stored.
-fn same(
+fn clone_file(file: &File, directory: &Path) -> Result<File, CliError> {
+    file.try_clone().map_err(CliError::io(directory, "open"))
+}
+
+fn size_text(bytes: Option<u64>) -> String {
+    bytes.map_or("-".to_owned(), |bytes| format_size(bytes, BINARY))
+}
+
+/// Checks that the elements read are those stored.
+fn check_equal(
     directory: &Path,
     mut pairs: impl Iterator<Item = (Option<f32>, f32)>,
 ) -> Result<(), CliError> {
@@ -207,8 +233,9 @@ fn same(
     Err(CliError::io(directory, "read back what was stored")(io::ErrorKind::InvalidData.into()))
 }
 
-/// Makes the file as long as the array, and checks that it takes no space.
-fn sparse(file: &File, rows: usize, directory: &Path) -> Result<(), CliError> {
+/// Extends the file to the length of the array, and checks that it takes no
+/// disk space.
+fn make_sparse(file: &File, rows: usize, directory: &Path) -> Result<(), CliError> {
     let header = Header::new(DType::of::<f32>(), &[rows, ROW], Order::C);
     let encoded =
         header.and_then(|header| header.encode(None)).map_err(CliError::with_path(directory))?;
@@ -228,8 +255,8 @@ fn sparse(file: &File, rows: usize, directory: &Path) -> Result<(), CliError> {
     }
 }
 
-/// Refuses a directory whose disk is nearly full.
-fn space(directory: &Path) -> Result<(), CliError> {
+/// Rejects a directory whose disk is nearly full.
+fn check_space(directory: &Path) -> Result<(), CliError> {
     let free = platform::free_space(directory);
     let free = free.map_err(CliError::io(directory, "determine the free space"))?;
     let Some(free) = free.filter(|free| *free < SPACE) else { return Ok(()) };

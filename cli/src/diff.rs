@@ -38,11 +38,11 @@ pub(crate) struct DiffArgs {
     b: ArrayPath,
 
     /// Relative tolerance: how much numbers may differ per unit of b
-    #[arg(long, value_name = "RTOL", default_value_t = 0.0, value_parser = distance)]
+    #[arg(long, value_name = "RTOL", default_value_t = 0.0, value_parser = parse_tolerance)]
     rtol: f64,
 
     /// Absolute tolerance, added to the relative one
-    #[arg(long, value_name = "ATOL", default_value_t = 0.0, value_parser = distance)]
+    #[arg(long, value_name = "ATOL", default_value_t = 0.0, value_parser = parse_tolerance)]
     atol: f64,
 
     /// Compare values only: dtypes may differ
@@ -67,7 +67,7 @@ struct DiffReport<'a> {
     a: DynView<'a>,
     b: DynView<'a>,
     equal: bool,
-    /// `None` when the elements can't be compared.
+    /// `None` if the elements can't be compared.
     elements: Option<Comparison>,
 }
 
@@ -76,15 +76,16 @@ impl DiffArgs {
         let (a, b) = (self.open(&self.a)?, self.open(&self.b)?);
         let a = a.dyn_view().map_err(CliError::with_path(self.a.name()))?;
         let b = b.dyn_view().map_err(CliError::with_path(self.b.name()))?;
-        let found = self.compare(a, b).map_err(CliError::with_path(self.a.name()))?;
+        let report = self.compare(a, b).map_err(CliError::with_path(self.a.name()))?;
         let out = &mut anstream::stdout().lock();
-        let printed = if self.json { self.json(out, &found) } else { self.words(out, &found) };
+        let printed =
+            if self.json { self.print_json(out, &report) } else { self.print_text(out, &report) };
         match printed.and_then(|()| out.flush()) {
             // The exit status still answers a caller that has stopped reading.
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
             _ => {}
         }
-        Ok(if found.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if report.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     fn open(&self, place: &ArrayPath) -> Result<MappedArray, CliError> {
@@ -103,11 +104,8 @@ impl DiffArgs {
         Ok(DiffReport { a, b, equal, elements })
     }
 
-    fn words(&self, out: &mut impl Write, found: &DiffReport<'_>) -> io::Result<()> {
-        let DiffReport { a, b, equal, elements } = found;
-        let either = |one: String, other: String| {
-            if one == other { one } else { format!("{one} against {other}") }
-        };
+    fn print_text(&self, out: &mut impl Write, report: &DiffReport<'_>) -> io::Result<()> {
+        let DiffReport { a, b, equal, elements } = report;
         let verdict = if *equal { "equal" } else { "different" };
         writeln!(
             out,
@@ -115,8 +113,8 @@ impl DiffArgs {
             safe(self.a.name().display()),
             safe(self.b.name().display())
         )?;
-        let dtype = either(a.dtype().to_string(), b.dtype().to_string());
-        let shape = either(text::shape(a.shape()), text::shape(b.shape()));
+        let dtype = both(a.dtype().to_string(), b.dtype().to_string());
+        let shape = both(text::shape(a.shape()), text::shape(b.shape()));
         let count = match elements {
             None => "not compared".to_owned(),
             Some(Comparison { count: 0, .. }) => {
@@ -131,16 +129,18 @@ impl DiffArgs {
             writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
         }
         match elements {
-            Some(Comparison { first, .. }) if !first.is_empty() => self.table(out, found, first),
+            Some(Comparison { first, .. }) if !first.is_empty() => {
+                self.print_pairs(out, report, first)
+            }
             _ => Ok(()),
         }
     }
 
     /// Prints a table of the first pairs that differ.
-    fn table(
+    fn print_pairs(
         &self,
         out: &mut impl Write,
-        found: &DiffReport<'_>,
+        report: &DiffReport<'_>,
         first: &[crate::compare::Pair],
     ) -> io::Result<()> {
         let names = [&self.a, &self.b].map(|place| safe(place.name().display()));
@@ -156,12 +156,12 @@ impl DiffArgs {
         }
         writeln!(out)?;
         table::print(out, &columns)?;
-        let more = found.elements.as_ref().map_or(0, |all| all.count - first.len());
+        let more = report.elements.as_ref().map_or(0, |all| all.count - first.len());
         if more > 0 { writeln!(out, "… and {more} more") } else { Ok(()) }
     }
 
-    fn json(&self, out: &mut impl Write, found: &DiffReport<'_>) -> io::Result<()> {
-        let DiffReport { a, b, equal, elements } = found;
+    fn print_json(&self, out: &mut impl Write, report: &DiffReport<'_>) -> io::Result<()> {
+        let DiffReport { a, b, equal, elements } = report;
         let mut line = json!({
             "a": self.a.name().to_string_lossy(),
             "b": self.b.name().to_string_lossy(),
@@ -188,10 +188,15 @@ impl DiffArgs {
     }
 }
 
+/// The text for two arrays, or for both if it is the same.
+fn both(a: String, b: String) -> String {
+    if a == b { a } else { format!("{a} against {b}") }
+}
+
 /// Parses a tolerance.
-fn distance(text: &str) -> Result<f64, &'static str> {
+fn parse_tolerance(text: &str) -> Result<f64, &'static str> {
     match text.trim().parse() {
-        Ok(distance) if distance >= 0.0 => Ok(distance),
+        Ok(tolerance) if tolerance >= 0.0 => Ok(tolerance),
         _ => Err("expected a number that is not negative, such as 1e-5"),
     }
 }

@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::locking::WaitArgs;
 use crate::{open, signals};
 
-/// What to do if a file with the name of the new one exists.
+/// How to treat a file that has the name of a new one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum IfExists {
     Fail,

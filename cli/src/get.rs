@@ -49,14 +49,14 @@ pub(crate) struct GetArgs {
 
 impl GetArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let failed = CliError::with_path(self.file.name());
-        let array = open::array(&self.file, self.max_header_len).map_err(&failed)?;
-        let all = array.dyn_view().map_err(&failed)?;
+        let to_error = CliError::with_path(self.file.name());
+        let array = open::array(&self.file, self.max_header_len).map_err(&to_error)?;
+        let all = array.dyn_view().map_err(&to_error)?;
         let selected = self.selections.iter().map(|selection| selection.select(&all));
         let selected = selected.collect::<npymap::Result<Vec<_>>>();
-        let selected = selected.map_err(&failed)?;
+        let selected = selected.map_err(&to_error)?;
         let views = selected.iter().map(Selected::view).collect::<npymap::Result<Vec<_>>>();
-        let views = views.map_err(&failed)?;
+        let views = views.map_err(&to_error)?;
         for view in &views {
             elements::check_count(self.file.name(), view.itemsize(), view.len())?;
         }

@@ -62,14 +62,14 @@ const BLOCK: usize = 256;
 
 impl HeadArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let failed = CliError::with_path(self.file.name());
-        let array = open::array(&self.file, self.max_header_len).map_err(&failed)?;
-        let all = array.dyn_view().map_err(&failed)?;
+        let to_error = CliError::with_path(self.file.name());
+        let array = open::array(&self.file, self.max_header_len).map_err(&to_error)?;
+        let all = array.dyn_view().map_err(&to_error)?;
         let selected = match &self.selection {
-            Some(selection) => selection.select(&all).map_err(&failed)?,
+            Some(selection) => selection.select(&all).map_err(&to_error)?,
             None => Selected::View(all),
         };
-        let sheet = selected.view().and_then(Sheet::new).map_err(&failed)?;
+        let sheet = selected.view().and_then(Sheet::new).map_err(&to_error)?;
         let out = &mut BufWriter::new(anstream::stdout().lock());
         self.print(out, &sheet)?;
         out.flush()?;
@@ -79,17 +79,17 @@ impl HeadArgs {
     /// Prints one block of rows at a time, so that output starts at once and
     /// memory is bounded.
     fn print(&self, out: &mut impl Write, sheet: &Sheet<'_>) -> Result<(), CliError> {
-        let failed = CliError::with_path(self.file.name());
+        let to_error = CliError::with_path(self.file.name());
         let shown = sheet.rows().min(self.rows);
         let width = self.width.or_else(table::terminal_width).unwrap_or(DEFAULT_WIDTH);
-        let mut columns = sheet.block(0..shown.min(BLOCK), MAX_COLUMNS).map_err(&failed)?;
+        let mut columns = sheet.block(0..shown.min(BLOCK), MAX_COLUMNS).map_err(&to_error)?;
         let cuts = LineFit::new(&columns, width);
         cuts.apply(&mut columns);
         table::print_headings(out, &columns)?;
         table::print_rows(out, &columns)?;
         for start in (BLOCK..shown).step_by(BLOCK) {
             let range = start..shown.min(start + BLOCK);
-            let mut next = sheet.block(range, columns.len()).map_err(&failed)?;
+            let mut next = sheet.block(range, columns.len()).map_err(&to_error)?;
             cuts.apply(&mut next);
             next.iter_mut().zip(&columns).for_each(|(next, column)| next.widen(column));
             table::print_rows(out, &next)?;

@@ -33,13 +33,13 @@ impl<'a> Inputs<'a> {
     }
 
     /// Makes it an error to skip members if `output` is the file itself.
-    pub(crate) fn replaced_by(&mut self, output: &Path) {
+    pub(crate) fn set_output(&mut self, output: &Path) {
         let same = self.place.path.canonicalize().ok().zip(output.canonicalize().ok());
         self.is_replaced = same.is_some_and(|(input, output)| input == output);
     }
 
     /// The selected array, or the only one of the file.
-    pub(crate) fn one(&self) -> Result<MappedArray> {
+    pub(crate) fn single(&self) -> Result<MappedArray> {
         self.file.get(self.place.member.as_deref())
     }
 

@@ -126,7 +126,7 @@ impl Inspector {
                 let content = self.npy(&path.path).map(EntryContent::array);
                 Ok(visit(FileEntry { format, member: None, info: None, content })?)
             }
-            // Fails with an error that explains why there are no members.
+            // Fails: this format has no members.
             _ => Ok(open::array(path, self.max_header_len).map(drop)?),
         }
     }
@@ -255,7 +255,7 @@ impl Inspector {
                 let source = Source::read(&path.path)?;
                 Ok(vec![self.options().header_text(&source).map(|text| trimmed(&text))])
             }
-            // Fails with an error that explains why there are no members.
+            // Fails: this format has no members.
             _ => open::array(path, self.max_header_len).map(|_| Vec::new()),
         }
     }

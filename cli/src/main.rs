@@ -79,7 +79,7 @@ enum CliCommand {
     Get(get::GetArgs),
     Set(set::SetArgs),
     Create(create::CreateArgs),
-    Convert(convert::Convert),
+    Convert(convert::ConvertArgs),
     Npz(npz::NpzArgs),
     Raw(raw::RawArgs),
     Diff(diff::DiffArgs),

@@ -22,7 +22,7 @@ pub(crate) struct NewFileArgs {
 }
 
 impl NewFileArgs {
-    /// What to do if the file exists.
+    /// How to treat an existing file.
     pub(crate) fn if_exists(&self) -> IfExists {
         if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail }
     }

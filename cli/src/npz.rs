@@ -95,17 +95,17 @@ impl NpzArgs {
 impl ExtractArgs {
     fn run(&self) -> Result<ExitCode, CliError> {
         let npz = open::quiet_npz(&self.file).map_err(CliError::Library)?;
-        let named = self.members.iter().map(|name| npz.member(name));
+        let requested = self.members.iter().map(|name| npz.member(name));
         let members: Vec<Member<'_>> = match self.members.len() {
-            // Of equal names the last counts, as everywhere.
+            // Of members with the same name, the last one counts.
             0 => last_of_each_name(npz.members(), Member::full_name),
-            _ => named.collect::<npymap::Result<_>>().map_err(CliError::Library)?,
+            _ => requested.collect::<npymap::Result<_>>().map_err(CliError::Library)?,
         };
         let members: Vec<_> =
             members.into_iter().filter(|member| !member.full_name().ends_with('/')).collect();
         let total = members.iter().map(Member::size).fold(0, u64::saturating_add);
         let mut progress = Progress::new(usize::try_from(total).unwrap_or(usize::MAX));
-        // Nothing is written before all names are known to be good.
+        // All names are checked before anything is written.
         let targets = members.iter().map(|member| self.target(member));
         let targets = targets.collect::<Result<Vec<_>, _>>()?;
         self.check(&members, &targets)?;
@@ -124,8 +124,9 @@ impl ExtractArgs {
         Ok(if damaged == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Checks that each file can be made: no two members are to be one file,
-    /// none is both a file and a directory, and none is one on the disk.
+    /// Checks that each file can be created: that no two members have the same
+    /// path, that none is a file where another needs a directory, and that
+    /// existing files and directories do not conflict.
     fn check(&self, members: &[Member<'_>], targets: &[PathBuf]) -> Result<(), CliError> {
         let mut names = HashSet::new();
         for (member, target) in members.iter().zip(targets) {
@@ -135,15 +136,16 @@ impl ExtractArgs {
             }
         }
         for (member, target) in members.iter().zip(targets) {
-            let inside = |path: &&Path| path.starts_with(&self.directory);
-            let above = || target.ancestors().skip(1).take_while(inside);
-            if above().any(|directory| names.contains(directory)) {
+            let ancestors = target.ancestors().skip(1);
+            let ancestors: Vec<_> =
+                ancestors.take_while(|path| path.starts_with(&self.directory)).collect();
+            if ancestors.iter().any(|directory| names.contains(directory)) {
                 let reason = "another member is a file where this one needs a directory: extract one of them by name";
                 return Err(CliError::Rejected { path: self.path_of(member), reason });
             }
-            if let Some(file) = above().find(|path| path.exists() && !path.is_dir()) {
+            if let Some(file) = ancestors.iter().find(|path| path.exists() && !path.is_dir()) {
                 let reason = "is not a directory: extract to another one with --directory";
-                return Err(CliError::Rejected { path: file.to_owned(), reason });
+                return Err(CliError::Rejected { path: file.to_path_buf(), reason });
             }
             if target.is_dir() {
                 let reason = "is a directory: extract to another one with --directory";
@@ -157,7 +159,8 @@ impl ExtractArgs {
         format!("{}[{}]", self.file.display(), member.name()).into()
     }
 
-    /// The file a member goes to: inside the directory, whatever it is called.
+    /// The file to extract a member to. Names that point outside the directory
+    /// are rejected.
     fn target(&self, member: &Member<'_>) -> Result<PathBuf, CliError> {
         let name = Path::new(member.full_name());
         let is_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
@@ -178,7 +181,7 @@ impl ExtractArgs {
         }
     }
 
-    /// How a file that has the name of a member is treated.
+    /// How to treat an existing file.
     fn if_exists(&self) -> IfExists {
         if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail }
     }
@@ -191,23 +194,23 @@ impl ExtractArgs {
     ) -> Result<(), CliError> {
         let directory = target.parent().unwrap_or(&self.directory);
         fs::create_dir_all(directory).map_err(CliError::io(directory, "create"))?;
-        let failed = CliError::io(target, "write");
+        let to_error = CliError::io(target, "write");
         let draft = Draft::begin_at(target, self.if_exists())?;
         let mut file = draft.file();
         let mut from = member.reader().map_err(CliError::Library)?;
         let mut block = vec![0; 1 << 20];
         loop {
-            let n = from.read(&mut block).map_err(|error| self.damaged(member, error))?;
+            let n = from.read(&mut block).map_err(|error| self.read_error(member, error))?;
             if n == 0 {
                 break;
             }
-            file.write_all(block.get(..n).unwrap_or_default()).map_err(&failed)?;
+            file.write_all(block.get(..n).unwrap_or_default()).map_err(&to_error)?;
             progress.add(n);
         }
         draft.commit_unsynced()
     }
 
-    fn damaged(&self, member: &Member<'_>, error: io::Error) -> CliError {
+    fn read_error(&self, member: &Member<'_>, error: io::Error) -> CliError {
         let path = self.path_of(member);
         match error.downcast::<npymap::Error>() {
             Ok(error) => CliError::WithPath { path, error },
@@ -216,8 +219,8 @@ impl ExtractArgs {
     }
 }
 
-/// True when only this member could not be read: the others may be intact,
-/// while a full disk is full for all.
+/// Returns whether only this member cannot be read: others may be intact, while
+/// a full disk concerns all.
 fn is_about_member(failure: &CliError) -> bool {
     matches!(
         failure,
@@ -234,14 +237,14 @@ impl VerifyArgs {
         Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Checks one archive and returns how many members are damaged.
+    /// Verifies an archive and returns how many members are damaged.
     fn verify(&self, path: &Path) -> io::Result<usize> {
         let out = &mut io::stdout();
         let npz = match open::npz(path, MAX_HEADER_LEN) {
             Ok(npz) => npz,
             Err(error) => {
                 messages::print_error(&error);
-                self.line(out, path, None, Some(&error))?;
+                self.print_json(out, path, None, Some(&error))?;
                 return Ok(1);
             }
         };
@@ -252,7 +255,7 @@ impl VerifyArgs {
             if let Err(error) = &checked {
                 messages::print_error(error);
             }
-            self.line(out, path, Some(member.name()), checked.err().as_ref())?;
+            self.print_json(out, path, Some(member.name()), checked.err().as_ref())?;
         }
         if !self.json && failures == 0 {
             let count = text::plural(npz.len(), "member");
@@ -261,7 +264,7 @@ impl VerifyArgs {
         Ok(failures)
     }
 
-    fn line(
+    fn print_json(
         &self,
         out: &mut impl Write,
         path: &Path,
@@ -271,7 +274,7 @@ impl VerifyArgs {
         if !self.json {
             return Ok(());
         }
-        // JSON is Unicode, names of files need not be.
+        // JSON is Unicode, but file names need not be.
         let path = path.to_string_lossy();
         let line = match error.map(ToString::to_string) {
             None => serde_json::json!({ "path": path, "member": member, "intact": true }),

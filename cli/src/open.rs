@@ -1,8 +1,8 @@
 //! Opens and creates mapped arrays: all `unsafe` code of the program.
 //!
-//! What mapping requires cannot be checked, so the help text requires it of the
-//! user: while the program uses a file, no other process may truncate or change
-//! it.
+//! The program cannot check what mapping requires, so its help text requires it
+//! of the user: while the program uses a file, no other process may truncate or
+//! change it.
 #![allow(unsafe_code)]
 
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What differs by platform. Functions that a system lacks do nothing.
+//! Differences between platforms. Functions that a system lacks do nothing.
 
 use std::fs::File;
 use std::io;

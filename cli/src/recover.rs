@@ -64,52 +64,54 @@ impl RecoverArgs {
         let options =
             RecoverOptions::new().zero_fill(self.zero_fill).max_header_len(self.max_header_len);
         signals::watch().map_err(CliError::io(path, "open"))?;
-        let done = if self.dry_run {
+        let recovery = if self.dry_run {
             options.plan(path)
         } else {
             self.wait.with_lock(path, |locking| options.clone().locking(locking).recover(path))
         };
-        let done = done.map_err(CliError::with_path(path))?;
+        let recovery = recovery.map_err(CliError::with_path(path))?;
         let out = &mut std::io::stdout();
         if self.json {
-            escape::json_line(out, &self.json(path, &done))?;
+            escape::json_line(out, &self.json(path, &recovery))?;
         } else {
-            writeln!(out, "{}", self.words(path, &done))?;
+            writeln!(out, "{}", self.describe(path, &recovery))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn words(&self, path: &Path, done: &Recovery) -> String {
+    fn describe(&self, path: &Path, recovery: &Recovery) -> String {
         let path = safe(path.display());
-        let (said, shape) = (text::shape(&done.header_shape), text::shape(&done.shape));
-        if done.is_complete() {
+        let (old_shape, shape) =
+            (text::shape(&recovery.header_shape), text::shape(&recovery.shape));
+        if recovery.is_complete() {
             return format!("{path}: complete, shape {shape}");
         }
         let (becomes, are) =
             if self.dry_run { ("would become", "would be") } else { ("is now", "were") };
-        let (dropped, filled) = (text::byte_count(done.dropped), text::byte_count(done.filled));
-        match (done.dropped, done.filled) {
-            (_, 0) if said == shape => {
+        let (dropped, filled) =
+            (text::byte_count(recovery.dropped), text::byte_count(recovery.filled));
+        match (recovery.dropped, recovery.filled) {
+            (_, 0) if old_shape == shape => {
                 format!("{path}: shape {shape} unchanged, {dropped} after its rows {are} dropped")
             }
-            _ if said == shape => {
+            _ if old_shape == shape => {
                 format!(
                     "{path}: shape {shape} unchanged, {filled} of zeros {are} added to its last row"
                 )
             }
-            (0, 0) => format!("{path}: shape {said} {becomes} {shape}"),
-            (_, 0) => format!("{path}: shape {said} {becomes} {shape}, {dropped} dropped"),
-            _ => format!("{path}: shape {said} {becomes} {shape}, {filled} of zeros added"),
+            (0, 0) => format!("{path}: shape {old_shape} {becomes} {shape}"),
+            (_, 0) => format!("{path}: shape {old_shape} {becomes} {shape}, {dropped} dropped"),
+            _ => format!("{path}: shape {old_shape} {becomes} {shape}, {filled} of zeros added"),
         }
     }
 
-    fn json(&self, path: &Path, done: &Recovery) -> serde_json::Value {
+    fn json(&self, path: &Path, recovery: &Recovery) -> serde_json::Value {
         let path = path.display().to_string();
-        let (said, shape) = (&done.header_shape, &done.shape);
-        let (dropped, filled) = (done.dropped, done.filled);
+        let (old_shape, shape) = (&recovery.header_shape, &recovery.shape);
+        let (dropped, filled) = (recovery.dropped, recovery.filled);
         json!({
-            "path": path, "said": said, "shape": shape, "dropped": dropped, "filled": filled,
-            "done": !self.dry_run && !done.is_complete(),
+            "path": path, "said": old_shape, "shape": shape, "dropped": dropped, "filled": filled,
+            "done": !self.dry_run && !recovery.is_complete(),
         })
     }
 }

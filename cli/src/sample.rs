@@ -113,17 +113,17 @@ impl SampleArgs {
     }
 
     fn print(&self, rows: &Rows, chosen: &[usize]) -> Result<(), CliError> {
-        let failed = CliError::with_path(self.file.name());
+        let to_error = CliError::with_path(self.file.name());
         let out = &mut BufWriter::new(std::io::stdout().lock());
         if self.json {
             for row in chosen {
-                let array = row_copy::take(rows, &[*row]).map_err(&failed)?;
+                let array = row_copy::take(rows, &[*row]).map_err(&to_error)?;
                 let row = array.dyn_view().and_then(|all| all.index_axis(0, 0));
-                elements::print_json(out, &row.map_err(&failed)?)?;
+                elements::print_json(out, &row.map_err(&to_error)?)?;
             }
         } else {
-            let array = row_copy::take(rows, chosen).map_err(&failed)?;
-            elements::print(out, &array.dyn_view().map_err(&failed)?)?;
+            let array = row_copy::take(rows, chosen).map_err(&to_error)?;
+            elements::print(out, &array.dyn_view().map_err(&to_error)?)?;
         }
         out.flush()?;
         Ok(())

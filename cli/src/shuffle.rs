@@ -15,7 +15,7 @@ use crate::{open, row_copy};
 
 /// Writes the rows of an array in random order.
 ///
-/// The array may be larger than memory: as many rows as fit into --memory are
+/// The array may be larger than memory: the rows that fit into --memory are
 /// read in the order of IN and written in the order of OUT. Rows are taken
 /// along the first axis. The same seed gives the same order on every machine.
 /// OUT gets its name only when it is complete and on disk, so IN and OUT may be
