@@ -155,7 +155,7 @@ fn an_ending_of_another_format_is_refused() {
         let refusal = refused(1, ["convert", path, out.to_str().unwrap()]);
         assert!(refusal.contains("use .npy, .npz or .ten"), "{refusal}");
         let refusal = refused(1, ["sample", path, "-o", out.to_str().unwrap()]);
-        assert!(refusal.contains("end in .npy"), "{refusal}");
+        assert!(refusal.contains("use the extension .npy"), "{refusal}");
     }
     for name in ["out.npz", "out.csv"] {
         let out = directory.path().join(name);
@@ -163,7 +163,7 @@ fn an_ending_of_another_format_is_refused() {
             [&["create", "--shape", "2"][..], &["shuffle", path], &["concat", path, "-o"]]
         {
             let refusal = refused(1, command.iter().copied().chain([out.to_str().unwrap()]));
-            assert!(refusal.contains("end in .npy"), "{refusal}");
+            assert!(refusal.contains("use the extension .npy"), "{refusal}");
         }
     }
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);

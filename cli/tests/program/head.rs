@@ -13,7 +13,7 @@ fn tables_have_a_row_for_each_index() {
     );
     assert_eq!(
         printed(["head", path, "-1:, 1:", "--width", "16"]),
-        "       0      1\n 0  18.7  198.0\n… 1 column more\n"
+        "       0      1\n 0  18.7  198.0\n… 1 more column\n"
     );
     assert_eq!(printed(["head", path, "0, 3"]), "  '<f8'\n 3750.0\n");
     assert!(refused(1, ["head", path, "400"]).contains("index 400"));
@@ -28,7 +28,7 @@ fn records_have_a_column_for_each_field() {
     printed(["set", &path, "0, 1.s", "'a\\nb'"]);
     assert_eq!(
         printed(["head", &path, "-n", "3"]),
-        "       t           in.x        in.v  s\n 0, 0  1970-01-01     0  [0.0, 0.0]\n 0, 1  1970-01-01     0  [0.0, 0.0]  a\\nb\n 1, 0  1970-01-01     0  [0.0, 0.0]\n… 1 row more\n"
+        "       t           in.x        in.v  s\n 0, 0  1970-01-01     0  [0.0, 0.0]\n 0, 1  1970-01-01     0  [0.0, 0.0]  a\\nb\n 1, 0  1970-01-01     0  [0.0, 0.0]\n… 1 more row\n"
     );
     let narrow = printed(["head", &path, "-n", "1", "--width", "24"]);
     assert!(narrow.ends_with("… 3 more rows and 2 more fields\n"), "{narrow}");
