@@ -1,4 +1,4 @@
-//! What the system is told and asked about mapped arrays, and locks.
+//! Advice to the system about mapped arrays, queries of their state, and locks.
 
 use std::fs::{self, File};
 #[cfg(unix)]
@@ -20,13 +20,13 @@ use crate::support::{
     open_with,
 };
 
-/// A file of `rows` rows of 4 KiB that hold their number.
+/// A file of `rows` rows of 4 KiB that contain their number.
 fn rows(directory: &tempfile::TempDir, rows: usize, order: Order) -> std::path::PathBuf {
     let bytes: Vec<u8> = (0..rows).flat_map(|row| vec![row as u8; 4096]).collect();
     file(directory, "a.npy", &npy("|u1", &[rows, 4096], order, &bytes))
 }
 
-/// All that can be asked about rows.
+/// Calls every method that takes a range of rows.
 fn asked<D: Mapping>(array: &MappedArray<D>) {
     for advice in [Advice::Random, Advice::Sequential, Advice::WillNeed, Advice::Normal] {
         array.advise(.., advice).unwrap();
@@ -65,7 +65,7 @@ fn advice_changes_no_value_in_any_mode_and_order() {
 }
 
 #[test]
-fn rows_that_are_not_there_are_errors() {
+fn missing_rows_are_errors() {
     let directory = directory();
     let array = open(rows(&directory, 8, Order::C)).unwrap();
     let shape = "shape (8, 4096)";
@@ -105,7 +105,7 @@ fn asked_of_nothing(array: &MappedArray) {
 }
 
 #[test]
-fn advice_is_taken_at_open() {
+fn advice_is_applied_on_opening() {
     let directory = directory();
     let path = rows(&directory, 8, Order::C);
     let options = OpenOptions::new().advice(Advice::Random);
@@ -116,7 +116,7 @@ fn advice_is_taken_at_open() {
 
 #[cfg(unix)]
 #[test]
-fn files_that_were_replaced_or_removed_are_found_out() {
+fn replaced_and_removed_files_are_detected() {
     let directory = directory();
     let path = rows(&directory, 2, Order::C);
     let array = open(&path).unwrap();
@@ -139,7 +139,7 @@ fn files_that_were_replaced_or_removed_are_found_out() {
 }
 
 #[test]
-fn arrays_without_a_path_say_so() {
+fn errors_name_the_missing_path() {
     let directory = directory();
     let path = rows(&directory, 2, Order::C);
     let array = map_file(&File::open(&path).unwrap())
@@ -163,7 +163,7 @@ fn arrays_without_a_path_say_so() {
 
 #[cfg(not(unix))]
 #[test]
-fn locks_are_errors_where_there_are_none() {
+fn locks_are_errors_on_systems_without_them() {
     let directory = directory();
     let path = rows(&directory, 2, Order::C);
     let array = open(&path).unwrap();
@@ -205,7 +205,7 @@ fn locks_are_shared_by_readers_or_held_by_one_writer() {
 }
 
 #[test]
-fn prefetching_reads_the_whole_range_and_how_far_it_got_can_be_asked() {
+fn prefetching_reads_the_whole_range_and_reports_progress() {
     const LEN: u64 = 64 << 20;
     let directory = directory();
     let path = directory.path().join("a.raw");
@@ -219,7 +219,7 @@ fn prefetching_reads_the_whole_range_and_how_far_it_got_can_be_asked() {
         let before = array.resident_bytes(..).unwrap();
         assert_eq!(before.is_some(), cfg!(target_os = "linux"));
         array.prefetch(..).unwrap();
-        // As far as it gets: the disk says when.
+        // It gets as far as the disk allows.
         let is_read = || array.resident_bytes(..).unwrap().is_none_or(|n| n as u64 == LEN);
         (0..6000).take_while(|_| !is_read()).for_each(|_| sleep(Duration::from_millis(10)));
         assert!(is_read(), "{:?}", array.resident_bytes(..));
@@ -227,7 +227,7 @@ fn prefetching_reads_the_whole_range_and_how_far_it_got_can_be_asked() {
 }
 
 #[test]
-fn resident_bytes_count_rows_and_not_the_pages_around_them() {
+fn resident_bytes_count_only_rows() {
     let directory = directory();
     let array = open(rows(&directory, 8, Order::C)).unwrap();
     array.populate(..).unwrap();
@@ -242,7 +242,7 @@ fn resident_bytes_count_rows_and_not_the_pages_around_them() {
 }
 
 #[test]
-fn arrays_that_are_dropped_stop_their_read_ahead() {
+fn dropping_an_array_stops_its_read_ahead() {
     let directory = directory();
     let path = directory.path().join("a.raw");
     File::create(&path).unwrap().set_len(32 << 20).unwrap();

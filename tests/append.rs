@@ -1,4 +1,5 @@
-//! Rows are added behind those that are there; the header follows.
+//! Rows are appended after the existing ones, and the header is updated
+//! afterwards.
 
 use std::fs;
 
@@ -17,13 +18,13 @@ fn order(order: Order) -> CreateOptions {
     CreateOptions::new().order(order)
 }
 
-/// A value as this machine stores it.
+/// A value in this machine's byte order.
 fn native_bytes(value: i16) -> [u8; 2] {
     if NATIVE == '<' { value.to_le_bytes() } else { value.to_be_bytes() }
 }
 
 #[test]
-fn a_grown_file_is_what_would_have_been_written_at_once() {
+fn a_grown_file_equals_one_written_whole() {
     let directory = directory();
     let path = directory.path().join("a.npy");
     for (order, shape) in [(Order::C, [2, 3]), (Order::F, [3, 2])] {
@@ -62,7 +63,7 @@ fn a_grown_file_is_what_would_have_been_written_at_once() {
 }
 
 #[test]
-fn values_are_stored_as_the_file_stores_them() {
+fn values_are_stored_in_the_dtype_of_the_file() {
     let directory = directory();
     for descr in [">f4", "<f4"] {
         let path = file(&directory, "a.npy", &npy(descr, &[1], Order::C, &[0; 4]));
@@ -87,7 +88,7 @@ fn values_are_stored_as_the_file_stores_them() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_takes_back_what_was_written_before_it() {
+fn a_value_that_does_not_fit_undoes_the_append() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("<U2", &[0], Order::C, &[]));
     let mut appender = Appender::open(&path).unwrap();
@@ -102,7 +103,7 @@ fn a_value_that_does_not_fit_takes_back_what_was_written_before_it() {
 }
 
 #[test]
-fn rows_of_another_shape_are_refused() {
+fn rows_of_another_shape_are_rejected() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("<f8", &[0, 2, 3], Order::C, &[]));
     let mut appender = Appender::open(&path).unwrap();
@@ -126,7 +127,7 @@ fn rows_of_another_shape_are_refused() {
 }
 
 #[test]
-fn readers_see_rows_when_they_are_flushed_and_keep_what_they_have() {
+fn readers_see_flushed_rows_and_keep_their_own() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|u1", &[2], Order::C, b"ab"));
     let before = open(&path).unwrap();
@@ -145,12 +146,13 @@ fn readers_see_rows_when_they_are_flushed_and_keep_what_they_have() {
 }
 
 #[test]
-fn a_header_without_room_is_made_longer() {
+fn a_header_without_room_is_extended() {
     let directory = directory();
-    // As NumPy 1.13 and others leave it: the data at 80, room for two digits.
+    // As NumPy 1.13 and other writers leave it: the data at 80, with room for
+    // two digits.
     let tight = text("'|u1'", "(7,)", Order::C, 60);
     let path = file(&directory, "a.npy", &raw(&tight, b"0123456"));
-    // Windows replaces no file that is mapped.
+    // Windows can't replace a mapped file.
     let before = cfg!(unix).then(|| open(&path).unwrap());
     let mut appender = Appender::open(&path).unwrap().with_buffer(0);
     let room = 60 - 1 - tight.trim_end().len();
@@ -174,11 +176,11 @@ fn a_header_without_room_is_made_longer() {
 }
 
 #[test]
-fn headers_by_others_become_numpys() {
+fn headers_by_other_writers_become_numpys() {
     let directory = directory();
     let odd = "{ \"shape\": (2L,), 'descr':'f4' ,\n'fortran_order':False}          \n";
     let path = file(&directory, "a.npy", &raw(odd, &[0; 8]));
-    // Its dtype doesn't say its order.
+    // Its dtype does not specify its byte order.
     Appender::open(&path).unwrap().append_slice(&[1.0_f32]).unwrap();
     let text = header_text_with(&OpenOptions::new(), &path).unwrap();
     assert_eq!(
@@ -203,7 +205,7 @@ fn every_version_and_alignment_is_kept() {
 }
 
 #[test]
-fn what_can_not_grow_is_refused() {
+fn files_that_cannot_grow_are_rejected() {
     let directory = directory();
     let scalar = file(&directory, "0d.npy", &npy("<f8", &[], Order::C, &[0; 8]));
     let error = Appender::open(&scalar).unwrap_err();
@@ -225,11 +227,11 @@ fn what_can_not_grow_is_refused() {
 }
 
 #[test]
-fn another_writer_is_noticed() {
+fn another_writer_is_detected() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|u1", &[1], Order::C, b"a"));
     let mut one = Appender::open(&path).unwrap();
-    // As a program that doesn't lock.
+    // Like a program that does not lock.
     let mut other = OpenOptions::new().locking(Locking::Off).append(&path).unwrap();
     one.append_slice(b"b").unwrap();
     one.flush().unwrap();
@@ -292,7 +294,7 @@ fn more_rows_than_the_disk_holds_change_nothing() {
 }
 
 #[test]
-fn a_new_file_can_be_appended_to_by_its_header_alone() {
+fn a_new_file_with_only_a_header_can_be_appended_to() {
     let directory = directory();
     let path = directory.path().join("a.npy");
     drop(create(&path, "<f8", &[0, 4], &CreateOptions::new()).unwrap());

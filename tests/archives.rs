@@ -1,5 +1,5 @@
-//! Archives by other writers are what NumPy says they are, however they are
-//! opened.
+//! Archives by other writers are read as NumPy reads them, in every way of
+//! opening.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn elements<D: AsRef<[u8]>>(array: &npymap::MappedArray<D>) -> String {
 }
 
 #[test]
-fn members_are_what_numpy_says() {
+fn members_equal_numpys() {
     let (mut arrays, mut others, mut shadowed) = (0, 0, 0);
     for (path, expected) in fixtures() {
         let bytes = fs::read(&path).unwrap();
@@ -84,7 +84,7 @@ fn members_are_what_numpy_says() {
 }
 
 #[test]
-fn offsets_lead_to_the_elements() {
+fn offsets_are_those_of_the_elements() {
     let mut stored = 0;
     for (path, expected) in fixtures() {
         let bytes = fs::read(&path).unwrap();
@@ -106,11 +106,11 @@ fn offsets_lead_to_the_elements() {
 }
 
 #[test]
-fn names_are_numpys() {
+fn names_equal_numpys() {
     let npz = open(&data().join("archives/zipfile-twice.npz"));
     assert_eq!(npz.names().collect::<Vec<_>>(), ["a", "b", "a", "b"]);
     let first = |name| npz.get(name).unwrap().view::<f64>().unwrap().at(0);
-    // The last of equal ones; then what stands there as it is asked for.
+    // The last of equal names counts; `b` and `b.npy` are two members here.
     assert_eq!((first("a"), first("a.npy")), (1.0, 1.0));
     let second = |name| npz.get(name).unwrap().view::<i16>().unwrap().at(0);
     assert_eq!((second("b"), second("b.npy")), (1, 0));
@@ -118,7 +118,7 @@ fn names_are_numpys() {
 }
 
 #[test]
-fn several_at_once_come_in_order() {
+fn several_members_are_returned_in_order() {
     let npz = open(&data().join("archives/numpy-savez-compressed.npz"));
     let names: Vec<_> = npz.names().collect();
     let arrays = npz.get_many(&names);

@@ -1,4 +1,4 @@
-//! Arrays that are read, not mapped.
+//! Arrays that are read instead of mapped.
 
 use std::fs::{self, File};
 
@@ -6,14 +6,14 @@ use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Order, Source, arra
 
 use crate::support::{directory, file, is_error, npy, open};
 
-/// A file of shape `(40, 3, 1000)` and the numbers in it.
+/// A file of shape `(40, 3, 1000)`, and its numbers.
 fn numbers(directory: &tempfile::TempDir, order: Order) -> std::path::PathBuf {
     let bytes: Vec<u8> = (0..120_000_u32).flat_map(u32::to_le_bytes).collect();
     file(directory, "a.npy", &npy("<u4", &[40, 3, 1000], order, &bytes))
 }
 
 #[test]
-fn rows_are_those_of_the_map() {
+fn rows_equal_those_of_the_map() {
     let directory = directory();
     for order in [Order::C, Order::F] {
         let path = numbers(&directory, order);
@@ -37,7 +37,7 @@ fn rows_are_those_of_the_map() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error() {
+fn missing_rows_are_an_error() {
     let directory = directory();
     let read = ArrayFile::open(numbers(&directory, Order::C)).unwrap();
     for rows in [0..41, 41..41, 50..60] {
@@ -74,7 +74,7 @@ fn what_is_not_there_is_an_error() {
 }
 
 #[test]
-fn empty_and_odd_arrays_are_read_too() {
+fn empty_and_unusual_arrays_are_read() {
     let directory = directory();
     for (descr, shape) in [("<f8", &[0, 3][..]), ("<f8", &[3, 0]), ("|V0", &[3, 2]), ("|S3", &[2])]
     {
@@ -89,7 +89,7 @@ fn empty_and_odd_arrays_are_read_too() {
 }
 
 #[test]
-fn a_file_that_gets_shorter_is_an_error() {
+fn a_truncated_file_is_an_error() {
     let directory = directory();
     let path = numbers(&directory, Order::C);
     let read = ArrayFile::open(&path).unwrap();
@@ -110,7 +110,7 @@ fn a_file_that_gets_shorter_is_an_error() {
 }
 
 #[test]
-fn files_that_grow_are_reloaded_and_replaced_ones_are_found_out() {
+fn files_that_grow_are_reloaded_and_replaced_ones_detected() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|u1", &[3], Order::C, b"abc"));
     let mut read = ArrayFile::open(&path).unwrap();
@@ -124,7 +124,7 @@ fn files_that_grow_are_reloaded_and_replaced_ones_are_found_out() {
 
     fs::write(&path, npy("|u1", &[5], Order::C, b"abcde")).unwrap();
     fs::remove_file(&path).unwrap();
-    // Elsewhere a file that is open keeps its name until it is closed.
+    // On other systems, an open file keeps its name until it is closed.
     if cfg!(unix) {
         assert!(is_error(&read.check().unwrap_err(), ErrorKind::NotFound, "cannot open"));
         file(&directory, "a.npy", &npy("|u1", &[5], Order::C, b"other"));
@@ -137,7 +137,7 @@ fn files_that_grow_are_reloaded_and_replaced_ones_are_found_out() {
 }
 
 #[test]
-fn raw_binary_and_open_files_are_read_too() {
+fn raw_binary_and_open_files_are_read() {
     let directory = directory();
     let path = file(&directory, "a.bin", &(0..=255).collect::<Vec<u8>>());
     let options = OpenOptions::new()

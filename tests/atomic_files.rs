@@ -1,4 +1,4 @@
-//! Files that are whole or absent, and locks that keep writers apart.
+//! Files are complete or absent, and locks exclude other writers.
 
 use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -38,7 +38,7 @@ fn a_file_is_absent_until_it_is_committed() {
 }
 
 #[test]
-fn a_name_that_is_taken_before_or_meanwhile_is_refused() {
+fn an_existing_name_is_rejected_at_start_and_at_commit() {
     let directory = directory();
     let path = directory.path().join("a");
     for begin in [AtomicFile::create_new, |path| AtomicFile::update(path, Locking::Try)] {
@@ -60,7 +60,7 @@ fn a_name_that_is_taken_before_or_meanwhile_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn an_update_replaces_only_the_file_it_began_with() {
+fn an_update_replaces_only_the_file_it_started_from() {
     let directory = directory();
     let path = file(&directory, "a", b"old");
     let new = AtomicFile::update(&path, Locking::Try).unwrap();
@@ -76,7 +76,7 @@ fn an_update_replaces_only_the_file_it_began_with() {
 
 #[cfg(unix)]
 #[test]
-fn a_replaced_file_passes_on_its_permissions_and_links_stay() {
+fn a_replacement_keeps_permissions_and_links() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let directory = directory();
@@ -183,7 +183,7 @@ fn ragged_arrays_have_one_writer() {
 
 #[cfg(unix)]
 #[test]
-fn who_waits_for_a_lock_gets_the_file_that_has_the_name_then() {
+fn waiting_for_a_lock_returns_the_file_that_has_the_name() {
     let directory = directory();
     let path = file(&directory, "a", b"0");
     let threads: Vec<_> = (0..4)

@@ -1,5 +1,5 @@
-//! Batches read ahead: in order, in memory used again, with errors where they
-//! happened.
+//! Batches are read ahead in order and into reused memory, and report errors at
+//! their position.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak, mpsc};
@@ -15,7 +15,7 @@ fn numbers(count: u32) -> Rows {
 }
 
 #[test]
-fn batches_are_those_of_the_sampler_in_its_order() {
+fn batches_are_in_the_order_of_the_sampler() {
     let rows = numbers(1000);
     let sampler = Sampler::shuffled(1000, 5);
     for (threads, ahead) in [(1, 1), (1, 3), (3, 1), (4, 8)] {
@@ -40,7 +40,7 @@ fn batches_are_those_of_the_sampler_in_its_order() {
     }
 }
 
-/// A batch's memory that counts how often it was made.
+/// A batch's memory that counts how often it was created.
 #[derive(Default)]
 struct Counted(Vec<u32>, Option<Arc<AtomicUsize>>);
 
@@ -58,7 +58,7 @@ fn counted(
 }
 
 #[test]
-fn memory_is_used_again_and_collecting_does_not_hang() {
+fn memory_is_reused_and_collecting_does_not_hang() {
     let made = Arc::new(AtomicUsize::new(0));
     let options = BatchOptions::new().threads(2).ahead(3);
     let sampler = Sampler::shuffled(1000, 5);
@@ -74,7 +74,7 @@ fn memory_is_used_again_and_collecting_does_not_hang() {
 }
 
 #[test]
-fn not_more_is_read_than_is_asked_for_and_dropping_stops() {
+fn no_more_is_read_ahead_than_requested_and_dropping_stops() {
     let made = Arc::new(AtomicUsize::new(0));
     let read = {
         let made = Arc::clone(&made);
@@ -95,7 +95,7 @@ fn not_more_is_read_than_is_asked_for_and_dropping_stops() {
 }
 
 #[test]
-fn an_error_tells_its_rows_and_later_batches_come() {
+fn an_error_names_its_rows_and_later_batches_follow() {
     let rows = numbers(20);
     let read = move |indices: &[usize], batch: &mut Vec<u32>| rows.take_vec(indices, batch);
     let wanted = [vec![1, 2], vec![3, 20], vec![19, 0]];
@@ -121,8 +121,8 @@ fn a_panic_of_the_reader_is_the_consumers() {
     batches.unwrap().for_each(drop);
 }
 
-/// Batches of the indices that come through a channel, and the closure's
-/// memory that counts who holds it.
+/// Batches of the indices that come through a channel, and the memory captured
+/// by the closure, which counts its owners.
 fn from_channel(threads: usize) -> (mpsc::Sender<Vec<usize>>, Batches<Vec<u32>>, Weak<()>) {
     let (send, receive) = mpsc::channel::<Vec<usize>>();
     let (rows, held) = (numbers(100), Arc::new(()));

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Where the files are.
+/// The directory of the files.
 pub(crate) fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
 }
 
-/// The lines of an expectation file.
+/// The lines of a file of expected results.
 pub(crate) fn cases(name: &str) -> Vec<Value> {
     let text = fs::read_to_string(data().join(name)).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// How long a header a case needs.
+/// The header length that a case needs.
 pub(crate) fn max_header_len(case: &Value) -> usize {
     case["max_header"].as_u64().map_or(npymap::npy::MAX_HEADER_LEN, |n| n as usize)
 }

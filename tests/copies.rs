@@ -20,7 +20,7 @@ const DTYPES: [&str; 9] = [
 const SHAPES: [&[usize]; 7] =
     [&[], &[7], &[3, 5], &[40, 1, 30], &[9, 8, 7], &[0, 4], &[2, 3, 4, 5]];
 
-/// A new array in a directory.
+/// Creates an array in a directory.
 fn new(
     directory: &tempfile::TempDir,
     dtype: &DType,
@@ -32,7 +32,7 @@ fn new(
     create(&path, &dtype.to_string(), shape, &options).unwrap()
 }
 
-/// Each byte another one, so that nothing is what it is by chance.
+/// All bytes differ, so that no value is right by chance.
 fn filled(mut array: MappedArrayMut) -> MappedArray {
     let bytes: Vec<u8> = (0..array.nbytes()).map(|at| (at * 31 % 251) as u8 + 1).collect();
     let layout =
@@ -112,7 +112,7 @@ fn numbers_are_written_in_the_byte_order_of_the_file() {
 }
 
 #[test]
-fn byte_blocks_are_numpys_tobytes() {
+fn byte_blocks_equal_numpys_tobytes() {
     let place = directory();
     let from = filled(new(&place, &">u2".parse().unwrap(), &[3000, 2000], Order::F));
     let view = from.dyn_view().unwrap();
@@ -136,7 +136,7 @@ fn byte_blocks_are_numpys_tobytes() {
 }
 
 #[test]
-fn other_shapes_and_dtypes_are_refused_before_anything_is_written() {
+fn other_shapes_and_dtypes_are_rejected_before_writing() {
     let (from_here, to_there) = (directory(), directory());
     let from = filled(new(&from_here, &"<f4".parse().unwrap(), &[2, 3], Order::C));
     for (descr, shape) in [("<f4", &[3, 2][..]), ("<f8", &[2, 3]), ("<i4", &[2, 3])] {
@@ -171,7 +171,7 @@ fn equal_dtypes_are_assigned_byte_for_byte() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn holes_are_found_and_kept() {
+fn holes_are_detected_and_kept() {
     use std::os::unix::fs::MetadataExt as _;
     let place = directory();
     let path = place.path().join("sparse.npy");
@@ -199,7 +199,7 @@ fn holes_are_found_and_kept() {
 }
 
 #[test]
-fn casts_while_writing_are_those_of_assign_as() {
+fn casts_while_writing_equal_assign_as() {
     let (from_here, to_there) = (directory(), directory());
     let path = from_here.path().join("from.npy");
     let numbers = [1.5_f32, -2.5, 7.0];
@@ -209,7 +209,8 @@ fn casts_while_writing_are_those_of_assign_as() {
         array.write_elements(&[60, 2, 40], &numbers).unwrap();
         drop(array);
         let from = open(&path).unwrap();
-        // The last one writes zeros as other bytes, and so must read the holes.
+        // The last one writes zeros as nonzero bytes, so it must also read the
+        // holes.
         for (descr, casting) in [
             (">f8", Casting::Safe),
             ("<i2", Casting::Unsafe),
@@ -265,7 +266,7 @@ fn structs_are_cast_field_by_field_while_they_are_written() {
 }
 
 #[test]
-fn a_value_that_cannot_be_cast_is_an_error_about_the_array_it_is_in() {
+fn a_value_that_cannot_be_cast_is_an_error_about_its_array() {
     let (from_here, to_there) = (directory(), directory());
     let path = from_here.path().join("from.npy");
     let mut array = create(&path, "<f4", &[2, 3], &CreateOptions::new()).unwrap();

@@ -1,4 +1,4 @@
-//! New files hold a header and zeros, and appear whole or not at all.
+//! New files contain a header and zeros, and are complete or absent.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::support::{
 use npymap::{CreateOptions, ErrorKind, Header, MappedArray, Mode, Order, Source, npy::Version};
 use tempfile::TempDir;
 
-/// The options of a version and an order.
+/// Options with a version and an order.
 fn options(version: Option<Version>, order: Order) -> CreateOptions {
     let options = CreateOptions::new().order(order);
     match version {
@@ -22,7 +22,7 @@ fn overwrite() -> CreateOptions {
     CreateOptions::new().overwrite(true)
 }
 
-/// What a new file should be.
+/// The expected new file.
 fn zeros(descr: &str, shape: &[usize], version: Option<Version>, order: Order) -> Vec<u8> {
     let header = Header::new(descr.parse().unwrap(), shape, order).unwrap();
     let mut bytes = header.encode(version).unwrap().bytes;
@@ -59,7 +59,7 @@ fn new_files_are_a_header_and_zeros() {
 }
 
 #[test]
-fn a_name_that_is_not_latin1_makes_version_3() {
+fn a_name_that_is_not_latin1_needs_version_3() {
     let directory = directory();
     let path = directory.path().join("a.npy");
     let array = create(&path, "[('整', '<f8')]", &[2], &CreateOptions::new()).unwrap();
@@ -68,7 +68,7 @@ fn a_name_that_is_not_latin1_makes_version_3() {
 }
 
 #[test]
-fn what_is_stored_is_in_the_file() {
+fn stored_values_are_in_the_file() {
     let directory = directory();
     let path = directory.path().join("a.npy");
     let mut array = create(&path, "<u2", &[2, 2], &options(None, Order::F)).unwrap();
@@ -80,7 +80,7 @@ fn what_is_stored_is_in_the_file() {
     assert_eq!(fs::read(&path).unwrap()[128..], [0, 0, 2, 1, 0, 0, 0, 0]);
 }
 
-/// A directory with one file, `a.npy`, that holds an array.
+/// A directory that contains one file, `a.npy`, with an array.
 fn with_file() -> (TempDir, std::path::PathBuf, Vec<u8>) {
     let directory = directory();
     let bytes = npy("|u1", &[5], Order::C, b"hello");
@@ -88,7 +88,7 @@ fn with_file() -> (TempDir, std::path::PathBuf, Vec<u8>) {
     (directory, path, bytes)
 }
 
-/// Whether creating fails this way with nothing touched.
+/// Asserts that creating fails with this error and touches nothing.
 fn fails(
     path: &Path,
     descr: &str,
@@ -131,7 +131,7 @@ fn wrong_arguments_touch_nothing() {
 }
 
 #[test]
-fn files_that_exist_are_not_replaced_unless_asked() {
+fn existing_files_are_replaced_only_on_request() {
     let (_directory, path, _) = with_file();
     let exists = (ErrorKind::AlreadyExists, "already exists: choose another name");
     fails(&path, "<f8", &[3], &CreateOptions::new(), exists);
@@ -139,7 +139,7 @@ fn files_that_exist_are_not_replaced_unless_asked() {
 }
 
 #[test]
-fn directories_are_not_replaced_and_missing_ones_not_made() {
+fn directories_are_neither_replaced_nor_created() {
     let (directory, path, _) = with_file();
     let inner = directory.path().join("inner");
     fs::create_dir(&inner).unwrap();
@@ -156,7 +156,7 @@ fn directories_are_not_replaced_and_missing_ones_not_made() {
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
-fn more_than_any_disk_holds_is_an_error_and_leaves_nothing() {
+fn an_array_larger_than_any_disk_is_an_error_and_leaves_nothing() {
     let (_directory, old, _) = with_file();
     for path in [&old, &old.with_file_name("new.npy")] {
         fails(path, "|u1", &[1 << 60], &overwrite(), (ErrorKind::Io, "cannot reserve space"));
@@ -165,7 +165,7 @@ fn more_than_any_disk_holds_is_an_error_and_leaves_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn a_replaced_file_lives_on_where_it_is_in_use() {
+fn a_replaced_file_remains_where_it_is_in_use() {
     let (directory, path, bytes) = with_file();
     let mut old = open_mut(&path).unwrap();
     let link = directory.path().join("link.npy");
@@ -202,7 +202,7 @@ fn any_file_can_be_replaced() {
 
 #[cfg(unix)]
 #[test]
-fn permissions_are_those_of_the_replaced_file_or_of_any_new_one() {
+fn permissions_are_those_of_the_replaced_file_or_the_default() {
     use std::os::unix::fs::PermissionsExt as _;
     let (directory, path, _) = with_file();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
@@ -280,7 +280,7 @@ fn page_aligned_elements_start_at_a_page() {
 }
 
 #[test]
-fn a_file_without_a_name_can_be_made_an_array() {
+fn an_unnamed_file_can_become_an_array() {
     let open_file = tempfile::tempfile().unwrap();
     let dtype = ">i2".parse().unwrap();
     let made = || {
@@ -298,7 +298,7 @@ fn a_file_without_a_name_can_be_made_an_array() {
 }
 
 #[test]
-fn a_path_without_a_directory_is_in_the_current_one() {
+fn a_path_without_a_directory_uses_the_current_one() {
     let name = format!("npymap-test-{}.npy", std::process::id());
     drop(create(&name, "<f8", &[1], &CreateOptions::new()).unwrap());
     let bytes = fs::read(&name);

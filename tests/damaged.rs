@@ -1,8 +1,8 @@
-//! Every fixture cut at every length and with every byte changed: opened in
-//! every way, and all its values read where it is mapped, it is an error or an
-//! array.
+//! Every fixture, truncated at every length and with every byte changed, is an
+//! error or an array; it is opened in every way, and all its values are read if
+//! it is mapped.
 //!
-//! `NPYMAP_DAMAGE_STEP=1` tries every place, else one of some.
+//! `NPYMAP_DAMAGE_STEP=1` tries every position; otherwise some are skipped.
 
 use std::env;
 use std::fs;
@@ -19,11 +19,11 @@ use crate::tars::{shard, ten};
 
 use crate::support::map;
 
-/// Of longer files than this only some bytes are changed.
+/// In longer files than this, only some bytes are changed.
 const LONG: usize = 4096;
 
-/// All files there are: those in `tests/data`, whole ones within its lists,
-/// and lists and tar files of arrays.
+/// All files: those in `tests/data`, those inside its lists, and lists and tar
+/// files of arrays.
 fn files() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     let mut folders = vec![data()];
@@ -66,17 +66,18 @@ fn damaged_files_are_errors_or_arrays() {
     assert!(files.len() > 500);
 }
 
-/// Damages a file in all ways, and returns in how many.
+/// Damages a file in all ways, and returns the number of ways.
 fn damage(bytes: &[u8], path: &Path, step: usize) -> usize {
     let mut tried = 0;
-    // Of what is long all borders are met anyway in what is short.
+    // Short files have all the same boundaries as long ones.
     let long = if bytes.len() > LONG { 1 + bytes.len() / 512 } else { 1 };
     for len in (0..=bytes.len()).step_by(step * long) {
         open(&bytes[..len], path);
         tried += 1;
     }
     let mut damaged = bytes.to_vec();
-    // Of elements one bit is changed, of what leads to them all eight.
+    // One bit of each byte of the elements is changed; all eight of the bytes
+    // that describe them.
     let header = OpenOptions::new().read_from(bytes).ok().and_then(|array| array.data_offset());
     let head = header.map_or(LONG, |offset| offset as usize);
     let mut at = 0;
@@ -93,7 +94,7 @@ fn damage(bytes: &[u8], path: &Path, step: usize) -> usize {
     tried
 }
 
-/// Opens a file in all ways and reads what is there.
+/// Opens a file in all ways and reads its arrays.
 fn open(bytes: &[u8], path: &Path) {
     let _ = MappedArray::from_bytes(bytes).map(|array| whole(&array));
     let _ = OpenOptions::new().read_from(bytes).map(|array| whole(&array));
@@ -137,7 +138,8 @@ fn read_shard(shard: &Shard) {
     }
 }
 
-/// So many values of an array are read, which is all but of what has no bytes.
+/// The number of values of an array that are read: all, except of those without
+/// bytes.
 const MOST: usize = 4096;
 
 fn read<D: AsRef<[u8]>>(array: &MappedArray<D>) {

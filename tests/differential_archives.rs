@@ -1,6 +1,6 @@
-//! Archives whose records are not true, held against Python's `zipfile`: what
-//! it refuses is refused. What is refused although it reads it is on the list
-//! of `COMPATIBILITY.md`.
+//! Archives with inconsistent records, compared with Python's `zipfile`: what
+//! it rejects is rejected. What is rejected although Python reads it is listed
+//! in `COMPATIBILITY.md`.
 
 use npymap::Source;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::oracle::{Oracle, hex};
 use crate::support::{directory, npy};
 use crate::zips::{Zip, Zip64, Zipped, deflated, stored, zip64};
 
-/// What is refused although Python reads it, by a part of the error.
+/// Parts of the errors for what is rejected although Python reads it.
 const STRICTER: &[&str] = &[
     " but announces ",
     " members are on this disk",
@@ -48,8 +48,8 @@ fn member(name: &str) -> Zipped {
     stored(name, &npy("'<i4'", &[16], Order::C, &[7; 64]))
 }
 
-/// What we make of an archive: why it is refused, or each member's name with
-/// its bytes or why it is refused.
+/// Our result for an archive: an error, or each member's name with its bytes or
+/// an error.
 type Answer = Result<Vec<(String, Result<String, String>)>, String>;
 
 fn ours(bytes: &[u8]) -> Answer {
@@ -79,7 +79,7 @@ fn pythons(answer: &Value) -> Answer {
     Ok(members.collect())
 }
 
-/// Asks Python about archives.
+/// Queries Python about archives.
 fn ask(python: &mut Oracle, directory: &Path, archives: &[Vec<u8>]) -> Vec<Answer> {
     let paths = archives.iter().enumerate().map(|(at, bytes)| {
         let path = directory.join(format!("{at}.npz"));
@@ -91,8 +91,8 @@ fn ask(python: &mut Oracle, directory: &Path, archives: &[Vec<u8>]) -> Vec<Answe
     answers.as_array().unwrap().iter().map(pythons).collect()
 }
 
-/// What was compared: how often both read or both refused, and how often we
-/// were stricter, by the reason.
+/// How often both read or both rejected an archive or member, and how often we
+/// were stricter, by reason.
 #[derive(Debug, Default)]
 struct Counts {
     both_read: usize,
@@ -101,7 +101,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Compares one archive or member, or returns why the answers disagree.
+    /// Compares one archive or member, or returns why the results disagree.
     fn compare<T: PartialEq + std::fmt::Debug>(
         &mut self,
         ours: &Result<T, String>,
@@ -137,8 +137,8 @@ impl Counts {
     }
 }
 
-/// An archive of one member whose end record has these two numbers added to
-/// the size and the offset of the directory.
+/// An archive of one member, with these numbers added to the size and the
+/// offset of the directory in its end record.
 fn with_end(size: i64, offset: i64) -> Vec<u8> {
     let mut bytes = Zip::of(&[member("a.npy")]);
     let end = bytes.len() - 22;
@@ -158,8 +158,8 @@ fn one(member: Zipped) -> Vec<u8> {
     Zip::of(&[member])
 }
 
-/// Archives that are refused, why, and whether Python refuses them, too; none
-/// where its releases differ.
+/// Archives that are rejected, the error, and whether Python rejects them too;
+/// `None` if that depends on its release.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
     let plain = member("a.npy");
@@ -358,7 +358,7 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
 }
 
 #[test]
-fn archives_whose_records_are_not_true_are_refused() {
+fn archives_with_inconsistent_records_are_rejected() {
     let cases = untrue();
     for (what, bytes, expected, _) in &cases {
         let error = match ours(bytes) {
@@ -385,7 +385,7 @@ fn archives_whose_records_are_not_true_are_refused() {
 }
 
 #[test]
-fn true_archives_of_all_kinds_are_read() {
+fn valid_archives_of_all_kinds_are_read() {
     let plain = member("a.npy");
     let sizes = zip64(&[192, 192]);
     let big = Zipped { size: u32::MAX, stored: u32::MAX, ..plain.clone() };
@@ -405,7 +405,7 @@ fn true_archives_of_all_kinds_are_read() {
             local_numbers: Some([plain.crc, 192, 192]),
             ..big.clone()
         }),
-        // Some writers store all numbers in 64 bits, whether they need them or not.
+        // Some writers always store numbers in 64 bits.
         one(Zipped { extra: all, local_extra: sizes.clone(), ..plain.clone() }),
         one(Zipped {
             extra: vec![0xfe, 0xca, 0, 0, 0, 0],
@@ -425,7 +425,7 @@ fn true_archives_of_all_kinds_are_read() {
     assert_eq!(ask(&mut python, directory.path(), &archives), read);
 }
 
-/// Numbers that follow from a seed (splitmix64).
+/// Random numbers from a seed (splitmix64).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -445,7 +445,7 @@ impl Random {
     }
 }
 
-/// An archive of up to three members, with what real ones may have.
+/// An archive of up to three members, with features of real archives.
 fn archive(random: &mut Random) -> Vec<u8> {
     let mut members = Vec::new();
     for _ in 0..random.below(4) {
@@ -480,10 +480,10 @@ fn archive(random: &mut Random) -> Vec<u8> {
     zip.bytes(&members)
 }
 
-/// Where a field is in its record, and its length.
+/// The offset of a field in its record, and its length.
 type Field = (usize, usize);
 
-/// The records of archives: how they start, and their fields.
+/// The records of archives: their signatures and fields.
 const RECORDS: &[(&[u8; 4], &[Field])] = &[
     (
         b"PK\x03\x04",
@@ -538,7 +538,7 @@ const RECORDS: &[(&[u8; 4], &[Field])] = &[
     (b"PK\x06\x07", &[(0, 4), (4, 4), (8, 8), (16, 4)]),
 ];
 
-/// Changes one field of one record, or bytes between them.
+/// Changes one field of a record, or bytes between records.
 fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
     if bytes.is_empty() {
         return;
@@ -592,7 +592,7 @@ pub(crate) fn setting(name: &str, usual: u64) -> u64 {
 }
 
 #[test]
-fn what_python_refuses_of_damaged_archives_we_refuse_too() {
+fn damaged_archives_that_python_rejects_are_rejected() {
     let cases = setting("NPYMAP_DIFFERENTIAL_CASES", 3_000);
     let seed = setting("NPYMAP_DIFFERENTIAL_SEED", 20_240_229);
     let Some(mut python) = Oracle::start("archives.py") else { return };

@@ -1,5 +1,5 @@
-//! Tar files made by chance and damaged, held against Python's `tarfile`: both
-//! find the same members, or we refuse the file.
+//! Random and damaged tar files, compared with Python's `tarfile`: both find
+//! the same members, or we reject the file.
 
 use npymap::{Source, tar::Shard};
 use serde_json::{Value, json};
@@ -9,12 +9,12 @@ use crate::differential_archives::{Random, setting};
 use crate::oracle::Oracle;
 use crate::support::directory;
 
-/// A regular file: its name, where its bytes start unless it is sparse, and
+/// A regular file: its name, the offset of its bytes unless it is sparse, and
 /// its length.
 type Member = (String, Option<u64>, u64);
 
-/// Compares what both found; of sparse members, which we refuse, only that
-/// they exist.
+/// Compares the members that both found; sparse members, which we reject, must
+/// only exist.
 fn are_same(ours: &[Member], pythons: &[Member]) -> bool {
     let is_same = |(ours, pythons): (&Member, &Member)| ours.1.is_none() || ours == pythons;
     ours.len() == pythons.len() && ours.iter().zip(pythons).all(is_same)
@@ -41,7 +41,7 @@ fn pythons(answer: &Value) -> Result<Vec<Member>, String> {
     Ok(members.collect())
 }
 
-/// A tar file of up to four entries, of all the kinds there are.
+/// A tar file of up to four entries of all kinds.
 fn archive(random: &mut Random) -> Vec<u8> {
     let mut builder = Builder::new(Vec::new());
     for _ in 0..random.below(5) {
@@ -83,13 +83,13 @@ fn entry(random: &mut Random, builder: &mut Builder<Vec<u8>>) {
     header.set_gid(0);
     header.set_size(data.len().try_into().unwrap());
     let name = if random.below(5) == 0 { &long } else { name };
-    // Links have no data, whatever their size.
+    // Links have no data, whatever their size field.
     let has_data = is_sparse || !b"1235".contains(&kind);
     let data = if has_data { data.as_slice() } else { &[] };
     builder.append_data(&mut header, name, data).unwrap();
 }
 
-/// Changes a byte, and mends the checksums of all headers.
+/// Changes a byte, and corrects the checksums of all headers.
 fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
     if bytes.is_empty() {
         return;
@@ -109,7 +109,7 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
             let (at, len) = random.pick(&fields);
             let at = block + at + random.below(len);
             let with = random.pick(b"\0 01278/LxgSKD\x80\xff=\n");
-            // What Python reads of other fields can be wrong; we read none of them.
+            // Python may fail on other fields, which we do not read.
             let is_read = |at: usize| matches!(at, 0..100 | 124..136 | 148..157);
             let is_header = bytes.get(block + 257..block + 262) == Some(b"ustar");
             if let Some(byte) = bytes.get_mut(at) {
@@ -130,7 +130,7 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
 }
 
 #[test]
-fn members_of_tar_files_are_those_that_python_finds() {
+fn members_of_tar_files_are_the_same_as_in_python() {
     let cases = setting("NPYMAP_DIFFERENTIAL_CASES", 3_000);
     let seed = setting("NPYMAP_DIFFERENTIAL_SEED", 20_240_229);
     let Some(mut python) = Oracle::start("archives.py") else { return };
@@ -158,11 +158,11 @@ fn members_of_tar_files_are_those_that_python_finds() {
             match (ours(bytes), pythons(answer)) {
                 (Ok(ours), Ok(pythons)) if are_same(&ours, &pythons) => same += 1,
                 (Err(_), Err(_)) => both_refused += 1,
-                // Python's list ends at a header it cannot read.
+                // Python's list ends at a header that it can't read.
                 (Err(_), Ok(_)) => stricter += 1,
-                // The members that are whole can be used.
+                // The complete members can be used.
                 (Ok(_), Err(error)) if error.contains("unexpected end of data") => cut_off += 1,
-                // Python's own reader of sparse headers fails of such text.
+                // Python's own parser of sparse headers fails on such text.
                 (Ok(_), Err(error)) if error.contains("invalid literal for int()") => crashed += 1,
                 (ours, pythons) => wrong.push((ours, pythons, crate::oracle::hex(bytes))),
             }

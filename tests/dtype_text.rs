@@ -1,4 +1,4 @@
-//! Dtypes as serde writes them are what `np.dtype` takes.
+//! `np.dtype` accepts dtypes as serialized by serde.
 
 use npymap::DType;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn written(dtype: &DType) -> String {
 }
 
 #[test]
-fn simple_dtypes_are_written_as_type_strings() {
+fn simple_dtypes_are_serialized_as_type_strings() {
     for text in ["<f4", ">f8", "|u1", "<M8[25us]", "|S3"] {
         assert_eq!(written(&text.parse().unwrap()), text);
     }
@@ -39,7 +39,7 @@ fn simple_dtypes_are_written_as_type_strings() {
 }
 
 #[test]
-fn written_dtypes_and_quoted_ones_are_read_back() {
+fn serialized_and_quoted_dtypes_are_deserialized() {
     for text in DTYPES {
         let dtype: DType = text.parse().unwrap();
         let read = |text: String| serde_json::from_value::<DType>(Value::String(text)).unwrap();
@@ -49,7 +49,7 @@ fn written_dtypes_and_quoted_ones_are_read_back() {
 }
 
 #[test]
-fn live_numpy_takes_what_serde_writes_of_dtypes() {
+fn live_numpy_accepts_dtypes_serialized_by_serde() {
     let Some(mut numpy) = Oracle::start("oracle.py") else { return };
     let dtypes = DTYPES.map(|text| text.parse::<DType>().unwrap());
     let texts = dtypes.each_ref().map(written);

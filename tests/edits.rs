@@ -1,4 +1,4 @@
-//! Elements are written through the file, and everything flushes.
+//! Writes and flushes reach the file.
 
 use std::fs;
 
@@ -42,7 +42,7 @@ fn writes_go_to_the_file_and_every_map_of_it() {
 }
 
 #[test]
-fn writes_outside_or_of_another_type_are_refused() {
+fn writes_out_of_bounds_or_of_another_type_are_rejected() {
     let directory = directory();
     let bytes = npy(">u2", &[3, 4], Order::C, &numbers());
     let path = file(&directory, "a.npy", &bytes);
@@ -85,7 +85,7 @@ fn writes_outside_or_of_another_type_are_refused() {
 }
 
 #[test]
-fn what_has_no_elements_or_no_axes_can_be_written_too() {
+fn arrays_without_elements_or_axes_can_be_written() {
     let directory = directory();
     let path = file(&directory, "0d.npy", &npy(&native("f8"), &[], Order::C, &[0; 8]));
     let mut array = open_mut(&path).unwrap();
@@ -125,11 +125,12 @@ fn a_file_filled_by_writes_is_full() {
 }
 
 #[test]
-fn a_selection_is_written_and_nothing_else() {
+fn only_a_selection_is_written() {
     let directory = directory();
     let shape = [40, 300];
     for order in [Order::C, Order::F] {
-        // Few ranges, and enough of them to be stored.
+        // Few enough ranges, with enough elements, to be stored through the
+        // map.
         for slice in [s![3..5, ..], s![.., 7..8], s![..;-2, ..;3], s![1..1, ..]] {
             let bytes = npy(">u2", &shape, order, &[1, 2].repeat(12_000));
             let path = file(&directory, "a.npy", &bytes);
@@ -146,7 +147,7 @@ fn a_selection_is_written_and_nothing_else() {
 }
 
 #[test]
-fn a_field_of_a_selection_is_written_and_padding_stays() {
+fn a_field_of_a_selection_is_written_and_padding_is_kept() {
     let directory = directory();
     let dtype = "{'names': ['a', 'b'], 'formats': ['u1', '<u2'], 'offsets': [0, 2], 'itemsize': 5}";
     let path = file(&directory, "a.npy", &npy(dtype, &[3], Order::C, &[9; 15]));
@@ -164,7 +165,7 @@ fn a_field_of_a_selection_is_written_and_padding_stays() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
-/// A map of 64 bytes, and in it an array of four numbers from byte 32 on.
+/// A map of 64 bytes, and an array of four numbers at byte 32 of it.
 fn inside_a_map(directory: &tempfile::TempDir) -> (std::path::PathBuf, MappedArrayMut) {
     let path = file(directory, "a.npy", &npy(&native("u4"), &[16], Order::C, &[7; 64]));
     let map = open_mut(&path).unwrap().into_data();
@@ -206,7 +207,7 @@ fn flushing_and_advice_about_an_array_inside_a_map_start_at_its_offset() {
 
 #[cfg(unix)]
 #[test]
-fn writes_through_a_descriptor_that_only_appends_are_refused() {
+fn writes_through_an_append_only_descriptor_are_rejected() {
     let directory = directory();
     let bytes = npy(&native("u2"), &[4], Order::C, &[7; 8]);
     let path = file(&directory, "a.npy", &bytes);

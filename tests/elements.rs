@@ -1,4 +1,4 @@
-//! What each element decodes to and refuses, beyond what chance finds.
+//! Values that each element type decodes and rejects, beyond the random tests.
 
 use crate::support::is_error;
 use npymap::half::bf16;
@@ -31,7 +31,7 @@ fn fits<T: Element>(dtype: &str) -> bool {
 }
 
 #[test]
-fn any_byte_but_zero_is_true() {
+fn any_nonzero_byte_is_true() {
     for byte in 0..=255 {
         assert_eq!(decoded::<bool>("|b1", &[byte]), byte != 0);
         assert_eq!(decoded::<Bool>("|b1", &[byte]).get(), byte != 0);
@@ -48,7 +48,7 @@ fn text_ends_at_its_last_character() {
 }
 
 #[test]
-fn text_that_is_too_long_is_refused_and_nothing_stored() {
+fn text_that_is_too_long_is_rejected_and_not_stored() {
     for (dtype, fit, long) in
         [("|S3", "aé", "éé"), ("<U2", "😀é", "abc"), ("|S0", "", "a"), (">U0", "", "a")]
     {
@@ -69,7 +69,7 @@ fn text_that_is_too_long_is_refused_and_nothing_stored() {
 }
 
 #[test]
-fn types_fit_their_dtypes_in_any_order_and_no_others() {
+fn types_match_only_their_dtypes_in_any_byte_order() {
     assert!(fits::<i16>("<i2") && fits::<i16>(">i2"));
     assert!(!fits::<i16>("<u2") && !fits::<i16>("<i4") && !fits::<i16>("<f2"));
     assert!(fits::<Ticks>("<M8[D]") && fits::<Ticks>(">m8") && !fits::<i64>("<M8[D]"));
@@ -84,7 +84,7 @@ fn types_fit_their_dtypes_in_any_order_and_no_others() {
 }
 
 #[test]
-fn subarrays_are_arrays_of_each_axis() {
+fn subarrays_are_nested_arrays() {
     let of = |base: &str, shape: &[usize]| DType::array(base.parse().unwrap(), shape).unwrap();
     assert!(<[f32; 2]>::codec(&of("<f4", &[2])).is_ok());
     assert!(<[[f32; 3]; 2]>::codec(&of("<f4", &[2, 3])).is_ok());
@@ -96,7 +96,7 @@ fn subarrays_are_arrays_of_each_axis() {
 }
 
 #[test]
-fn every_array_of_tuples_and_texts_keeps_the_bytes_between() {
+fn arrays_of_tuples_and_text_keep_padding() {
     let dtype: DType = "[('a', '|u1'), ('', '|V2'), ('b', '|u1')]".parse().unwrap();
     assert_eq!(encoded(&dtype, (1_u8, 2_u8)).unwrap(), [1, 0xaa, 0xaa, 2]);
     let layout = Layout::new(dtype, &[2], Order::C, 0).unwrap();

@@ -15,7 +15,7 @@ use crate::support::{
 
 const ENORMOUS: usize = 100 << 30;
 
-/// The process' memory that is in use now, in KiB.
+/// The resident memory of this process in KiB.
 fn memory() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -103,7 +103,7 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
 }
 
 #[test]
-fn a_file_larger_than_memory_is_created_and_filled_here_and_there() {
+fn a_file_larger_than_memory_is_created_and_partly_filled() {
     let directory = directory();
     let path = directory.path().join("enormous.npy");
     let (rows, row) = (ENORMOUS >> 20, 1 << 20);
@@ -116,7 +116,7 @@ fn a_file_larger_than_memory_is_created_and_filled_here_and_there() {
     }
     assert_eq!(array.view::<u8>().unwrap().at([rows / 200 + 1, row - 1]), 2);
     array.close().unwrap();
-    // What was written a mebibyte at a time was not mapped.
+    // Elements that were written, a mebibyte at a time, are not mapped.
     let used = memory().saturating_sub(before);
     assert!(used < 128 << 10, "{used} KiB");
     assert_eq!(open(&path).unwrap().view::<u8>().unwrap().at([0, 7]), 1);

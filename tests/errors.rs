@@ -1,5 +1,5 @@
-//! What every failure of a call or of the system says, and what sort it is;
-//! `errors_format` has those of a file's contents.
+//! The message and kind of every error about a call or the system;
+//! `errors_format` has those about the contents of files.
 
 use std::error::Error as _;
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::support::{
     refused,
 };
 
-/// Whether an error is of this sort and says this.
+/// Asserts the kind and the message of an error.
 #[track_caller]
 pub(crate) fn says<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
     let Err(error) = result else { panic!("no error: {text}") };
@@ -25,7 +25,7 @@ pub(crate) fn says<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
 }
 
 #[test]
-fn an_error_is_one_word_and_goes_anywhere() {
+fn an_error_is_one_word_and_is_send_and_sync() {
     fn anywhere<T: std::error::Error + Send + Sync + 'static>() {}
     anywhere::<Error>();
     assert_eq!(size_of::<Error>(), size_of::<usize>());
@@ -33,7 +33,7 @@ fn an_error_is_one_word_and_goes_anywhere() {
 }
 
 #[test]
-fn io_names_what_was_tried() {
+fn io_names_the_operation() {
     let directory = directory();
     let path = directory.path().join("none.npy");
     let error = open(&path).unwrap_err();
@@ -76,7 +76,7 @@ fn map_names_the_size() {
 }
 
 #[test]
-fn not_regular_says_what_it_is() {
+fn not_regular_names_the_file_type() {
     let directory = directory();
     let path = directory.path();
     let text =
@@ -113,7 +113,7 @@ fn encode_names_the_version_that_works() {
 }
 
 #[test]
-fn lending_names_the_type_that_works() {
+fn borrowing_names_the_type_that_works() {
     for (descr, asked, works, foreign) in [
         (">f8", "'>f8'", "Be<f64>", cfg!(target_endian = "little")),
         ("<f8", "'<f8'", "Le<f64>", cfg!(target_endian = "big")),
@@ -177,7 +177,7 @@ fn modes_are_numpys() {
 }
 
 #[test]
-fn exists_and_not_immutable_say_what_works() {
+fn exists_and_not_immutable_name_what_works() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|u1", &[5], Order::C, b"hello"));
     let says = |text: &str| format!("{}: {text}", path.display());
@@ -229,7 +229,7 @@ fn errors_show_their_facts_when_debugged() {
     assert!(error.source().is_none());
 }
 
-/// An error and all it comes from, as programs print it.
+/// An error and its sources, as programs print them.
 fn chain(error: &Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -248,7 +248,7 @@ fn chains_of_errors_repeat_nothing() {
     let system = missing.io_error().unwrap().to_string();
     assert_eq!(chain(&missing).matches(&system).count(), 1, "{}", chain(&missing));
     assert!(missing.source().is_none());
-    // What the text does not contain is the source.
+    // The source adds to the text and does not repeat it.
     let outer = Error::other(Outer(std::fmt::Error));
     assert_eq!(chain(&outer), format!("the outer error: {}", std::fmt::Error));
     let read = Header::read(Fails(|| std::io::Error::other(Outer(std::fmt::Error)))).unwrap_err();
@@ -281,7 +281,7 @@ impl std::io::Read for Fails {
 }
 
 #[test]
-fn users_make_errors_of_their_own() {
+fn users_create_their_own_errors() {
     let error = Error::new(ErrorKind::Unsupported, "no tokens in '<f8'");
     assert_eq!(
         (error.to_string(), error.kind()),
@@ -291,7 +291,7 @@ fn users_make_errors_of_their_own() {
     let error = Error::other(Outer(std::fmt::Error));
     assert_eq!(error.kind(), ErrorKind::Other);
     assert!(error.get_ref().unwrap().is::<Outer>());
-    // Errors that have a kind keep it.
+    // I/O errors with a kind keep it.
     let ours = Error::other(Header::parse(b"PK").unwrap_err());
     assert_eq!(ours.kind(), ErrorKind::Damaged);
     let missing = || -> npymap::Result<Vec<u8>> { Ok(std::fs::read("no such file")?) };
@@ -304,7 +304,7 @@ fn users_make_errors_of_their_own() {
 }
 
 #[test]
-fn errors_become_those_of_std_and_back() {
+fn errors_convert_to_std_errors_and_back() {
     let directory = directory();
     let path = file(&directory, "a.npy", b"PK\x03\x04");
     let kinds = [
@@ -334,7 +334,7 @@ fn errors_become_those_of_std_and_back() {
 }
 
 #[test]
-fn debugging_shows_all_that_is_printed() {
+fn debug_output_includes_the_message() {
     let directory = directory();
     let path = file(&directory, "a.bin", &npy("|u1", &[3], Order::C, b"abc")[1..]);
     let errors = [
@@ -357,11 +357,11 @@ fn debugging_shows_all_that_is_printed() {
 
 #[cfg(feature = "npz")]
 #[test]
-fn debugging_shows_the_member() {
+fn debug_output_includes_the_member() {
     let mut writer = npymap::npz::NpzWriter::new(std::io::Cursor::new(Vec::new()));
     writer.write("a", &npymap::ndarray::arr1(&[1_u8])).unwrap();
     let mut bytes = writer.into_inner().unwrap().into_inner();
-    // Right after the name in the local header, where nothing is between.
+    // Right after the name in the local header, which has no extra field.
     let magic = bytes.windows(6).position(|part| part == b"\x93NUMPY").unwrap();
     bytes[magic] = b'x';
     let npz = npymap::Npz::open(Source::bytes(bytes)).unwrap();
@@ -395,7 +395,7 @@ fn mistakes_of_callers_are_not_damage() {
         let error = result.unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
     }
-    // The same in a file are the file's.
+    // The same errors in a file are damage.
     for header in [
         "{'descr': 'float65', 'fortran_order': False, 'shape': ()}".to_owned(),
         "{'descr': [('a', ".to_owned(),

@@ -1,4 +1,4 @@
-//! What every failure of a file's contents says, and what sort it is.
+//! The message and kind of every error about the contents of a file.
 
 use npymap::{DType, Error, ErrorKind, Header, Order, layout::Layout, npy::HeaderText};
 
@@ -10,7 +10,7 @@ fn bad_format<T>(result: Result<T, Error>, text: &str) {
     says(result, ErrorKind::Damaged, text);
 }
 
-/// A caller's text or argument is wrong, not a file.
+/// Asserts an error about a caller's text or argument, not about a file.
 #[track_caller]
 fn bad_input<T>(result: Result<T, Error>, text: &str) {
     says(result, ErrorKind::InvalidInput, text);
@@ -27,7 +27,7 @@ fn bad_dtype(text: &str, error: &str) {
 }
 
 #[test]
-fn magic_guesses_what_the_file_is() {
+fn magic_guesses_the_file_type() {
     for (bytes, found) in [
         (&b""[..], r#"b"", expected b"\x93NUMPY": it is empty"#),
         (
@@ -71,7 +71,7 @@ fn eof_counts_bytes() {
 }
 
 #[test]
-fn header_limit_says_how_to_raise_it() {
+fn header_limit_explains_how_to_raise_it() {
     let bytes = npy("<f8", &[3], Order::C, &[0; 24]);
     says(
         HeaderText::parse(&bytes, 100),
@@ -81,7 +81,7 @@ fn header_limit_says_how_to_raise_it() {
 }
 
 #[test]
-fn utf8_says_where() {
+fn utf8_names_the_position() {
     let mut bytes = raw("{'descr': 'é'}", b"");
     bytes.splice(6..10, [3, 0, 15, 0, 0, 0]);
     let at = bytes.iter().position(|&byte| byte == 0xc3).unwrap();
@@ -93,7 +93,7 @@ fn utf8_says_where() {
 }
 
 #[test]
-fn syntax_says_what_and_where() {
+fn syntax_names_the_token_and_the_position() {
     bad_header("[]\n", "at character 0: found `[]\\n`, expected the header's dictionary, `{`");
     bad_header("{'descr': <f8", "at character 10: found `<f8`, expected a Python literal");
     bad_header("{'a': 1 'b'", "at character 8: found `'b'`, expected `,` or `}`");
@@ -155,7 +155,7 @@ fn header_names_the_key() {
 }
 
 #[test]
-fn dtype_says_what_would_be_accepted() {
+fn dtype_names_what_is_accepted() {
     let large = "elements have at most 2147483647 bytes";
     for (text, error) in [
         ("", "dtype ``: no type given, expected a type string such as '<f8'"),
@@ -191,7 +191,7 @@ fn dtype_says_what_would_be_accepted() {
 }
 
 #[test]
-fn dtype_says_which_fields_there_are() {
+fn dtype_names_the_fields() {
     let dtype: DType = "[('x', '<f4'), ('y', '<f4')]".parse().unwrap();
     says(
         dtype.field("z"),
@@ -222,7 +222,7 @@ fn dtypes_without_a_descr_are_not_encoded() {
 }
 
 #[test]
-fn object_says_what_to_do() {
+fn object_names_an_alternative() {
     says(
         Header::parse(&raw(&values("'|O'", "False", "(3,)"), b"")),
         ErrorKind::Unsupported,

@@ -1,5 +1,5 @@
-//! Views with extreme shapes, steps and repetitions: refused or right, never a
-//! panic.
+//! Views with extreme shapes, steps and repetitions give an error or the right
+//! elements, and never panic.
 
 use npymap::ndarray::SliceInfoElem;
 use npymap::{DType, Order, View, layout::Layout, view::DynView};
@@ -10,7 +10,7 @@ fn view<'a>(bytes: &'a [u8], dtype: &str, shape: &[usize]) -> View<'a, u8> {
 }
 
 #[test]
-fn empty_shapes_that_cannot_be_counted_are_refused() {
+fn empty_shapes_with_too_many_elements_are_rejected() {
     let empty = view(&[], "|u1", &[0]);
     assert!(empty.reshape(&[0, 1 << 32, 1 << 32]).is_err());
     assert!(empty.reshape(&[0; 65]).is_err());
@@ -23,13 +23,13 @@ fn empty_shapes_that_cannot_be_counted_are_refused() {
 }
 
 #[test]
-fn copies_of_indices_whose_shape_cannot_be_counted_are_refused() {
+fn copies_of_shapes_with_too_many_elements_are_rejected() {
     let empty = view(&[], "|u1", &[0, 1 << 62, 1]);
     assert!(empty.select(2, &[0_usize; 3]).is_err());
     assert_eq!(empty.select(2, &[0_usize]).unwrap().shape(), [0, 1 << 62, 1]);
 }
 
-/// Numbers by chance, the same at every run.
+/// Random numbers, the same in each run.
 struct Chance(u64);
 
 impl Chance {
@@ -69,7 +69,7 @@ fn slices(chance: &mut Chance, shape: &[usize]) -> Vec<SliceInfoElem> {
     info
 }
 
-/// Some view of another, or the same where it was refused.
+/// A view derived from another, or the same one if that was an error.
 fn changed<'a>(view: DynView<'a>, chance: &mut Chance) -> DynView<'a> {
     let own = view.shape().to_vec();
     let axis = chance.below(own.len() + 1);
@@ -102,7 +102,7 @@ fn changed<'a>(view: DynView<'a>, chance: &mut Chance) -> DynView<'a> {
     made.unwrap_or(view)
 }
 
-/// Everything that reads all elements agrees.
+/// All methods that read every element agree.
 fn read(view: &DynView<'_>, chance: &mut Chance) {
     let (shape, axis) = (view.shape().to_vec(), chance.below(view.ndim() + 1));
     drop(view.view_as(&"|V1".parse().unwrap()));
@@ -142,7 +142,7 @@ fn read(view: &DynView<'_>, chance: &mut Chance) {
 }
 
 #[test]
-fn any_series_of_slices_repetitions_and_reshapes_can_be_read() {
+fn any_sequence_of_slices_broadcasts_and_reshapes_can_be_read() {
     let mut chance = Chance(7);
     let bytes: Vec<u8> = (0..=255).collect();
     for start in [&[4, 6, 2][..], &[48], &[0], &[3, 0, 5], &[0, 1 << 31], &[], &[1, 1]] {
@@ -158,7 +158,7 @@ fn any_series_of_slices_repetitions_and_reshapes_can_be_read() {
 }
 
 #[test]
-fn edits_of_elements_of_no_bytes_do_not_count_them() {
+fn edits_of_zero_sized_elements_do_not_iterate_over_them() {
     for (dtype, shape) in [("|V0", &[1 << 62][..]), ("[]", &[10, 1 << 40])] {
         let layout = Layout::new(dtype.parse().unwrap(), shape, Order::C, 0).unwrap();
         let mut view = npymap::view::DynViewMut::from_bytes(&mut [], &layout).unwrap();
@@ -177,7 +177,7 @@ fn edits_of_elements_of_no_bytes_do_not_count_them() {
         view.copy_from_slice(values.as_slice().unwrap()).unwrap();
         view.copy_from(values.as_ndarray::<npymap::ndarray::IxDyn>().unwrap()).unwrap();
         let mut out = vec![[0_u8; 0]; 4 * (values.len() / shape[0])];
-        // At most 2^20 of them are copied.
+        // At most 2^20 elements are copied.
         let taken = values.select_into(0, &[0_usize; 4], &mut out);
         assert_eq!(taken.is_ok(), out.len() == 4);
     }
@@ -216,7 +216,7 @@ fn at_most_a_million_elements_of_no_bytes_are_copied() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_elements_of_no_bytes_is_refused() {
+fn a_value_that_does_not_fit_zero_sized_elements_is_rejected() {
     let layout = Layout::new("|V0".parse().unwrap(), &[1 << 62], Order::C, 0).unwrap();
     let mut view = npymap::view::DynViewMut::from_bytes(&mut [], &layout).unwrap();
     let layout = Layout::new("|u1".parse().unwrap(), &[1], Order::C, 0).unwrap();
@@ -225,7 +225,7 @@ fn a_value_that_does_not_fit_elements_of_no_bytes_is_refused() {
 }
 
 #[test]
-fn types_nest_no_deeper_than_they_can_be_printed_and_read() {
+fn types_nest_only_as_deep_as_they_can_be_printed_and_read() {
     let byte: DType = "|u1".parse().unwrap();
     let wraps: [fn(DType) -> npymap::Result<DType>; 3] = [
         |dtype| DType::array(dtype, &[1]),

@@ -1,7 +1,7 @@
-//! Processes die at any moment; files stay whole.
+//! Files stay intact when a process is killed at any moment.
 //!
-//! The processes are this test program, told by its environment to play a
-//! part.
+//! The processes are this test program, in a role selected by an environment
+//! variable.
 
 use std::env;
 use std::fs;
@@ -23,17 +23,17 @@ const PART: &str = "NPYMAP_TEST_PART";
 const FILE: &str = "NPYMAP_TEST_FILE";
 const SEED: &str = "NPYMAP_TEST_SEED";
 
-/// How often each part is killed.
+/// How often each role is killed.
 const KILLS: u32 = 100;
 
-/// Values of a row.
+/// Values per row.
 const WIDTH: usize = 37;
 
 fn row(number: usize) -> [u32; WIDTH] {
     [u32::try_from(number).unwrap(); WIDTH]
 }
 
-/// The two files that take turns.
+/// The two arrays that the file contains in turn.
 fn turn(number: u64) -> Array2<u64> {
     if number % 2 == 0 {
         Array2::from_elem((3, 5000), 1)
@@ -42,9 +42,9 @@ fn turn(number: u64) -> Array2<u64> {
     }
 }
 
-/// Plays a part, if told to.
+/// Runs a role, if one is selected.
 #[test]
-fn part() {
+fn child_process() {
     let Ok(part) = env::var(PART) else { return };
     let path = PathBuf::from(env::var(FILE).unwrap());
     let seed: u64 = env::var(SEED).unwrap().parse().unwrap();
@@ -61,14 +61,14 @@ fn part() {
     }
 }
 
-/// Goes on until it is killed.
+/// Repeats until the process is killed.
 fn forever(seed: u64, f: impl Fn(u64)) {
     for n in seed.. {
         f(n);
     }
 }
 
-/// Adds rows until it is killed.
+/// Appends rows until the process is killed.
 fn append(path: &Path, seed: u64) {
     recover(path).unwrap();
     let buffer = [0, 1000, 1 << 16][(seed % 3) as usize];
@@ -83,7 +83,7 @@ fn append(path: &Path, seed: u64) {
     }
 }
 
-/// Adds 20,000 rows one by one, each to be seen at once.
+/// Appends 20,000 rows one by one, each immediately visible.
 fn grow(path: &Path) {
     let mut appender = Appender::open(path).unwrap().with_buffer(0);
     for n in 0..20_000 {
@@ -92,12 +92,12 @@ fn grow(path: &Path) {
     appender.close().unwrap();
 }
 
-/// Sets all elements to one number after the other.
+/// Sets all elements to one number after another.
 fn set(path: &Path, seed: u64) {
     let mut array = open_mut(path).unwrap();
     for n in seed * 1_000_000.. {
         let value = (n << 32) | n;
-        // Where pointers are shorter, a store takes two.
+        // With 32-bit pointers, a store of 64 bits is two stores.
         if n % 2 == 0 && usize::BITS == 64 {
             array.as_slice_mut::<u64>().unwrap().fill(value);
         } else {
@@ -106,7 +106,7 @@ fn set(path: &Path, seed: u64) {
     }
 }
 
-/// Makes a file anew, then sets what is in it.
+/// Creates a file again and again, and then sets its elements.
 fn make(path: &Path, n: u64) {
     let array = turn(n);
     let options = CreateOptions::new().overwrite(true);
@@ -116,7 +116,7 @@ fn make(path: &Path, n: u64) {
 
 fn start(part: &str, path: &Path, seed: u64) -> Child {
     let mut child = command(&env::current_exe().unwrap());
-    child.args(["--exact", "faults::part", "--nocapture"]);
+    child.args(["--exact", "faults::child_process", "--nocapture"]);
     child.env(PART, part).env(FILE, path).env(SEED, seed.to_string());
     let mut child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut said = Vec::new();
@@ -129,8 +129,8 @@ fn start(part: &str, path: &Path, seed: u64) -> Child {
     child
 }
 
-/// Starts a part again and again, kills it at some moment, and checks what it
-/// left. Beside its file that is at most one that wasn't finished.
+/// Starts a role again and again, kills it at a random moment, and checks the
+/// file it left. At most one unfinished file may remain beside it.
 fn kill(part: &str, path: &Path, check: impl Fn()) {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for seed in 0..u64::from(rounds(KILLS)) {
@@ -152,7 +152,7 @@ fn kill(part: &str, path: &Path, check: impl Fn()) {
     }
 }
 
-/// Checks that all rows are those that were added.
+/// Checks that all rows have the values that were appended.
 fn all_rows(path: &Path) -> usize {
     let array = open(path).unwrap();
     let values = array.as_slice::<u32>().unwrap();
@@ -184,7 +184,7 @@ fn a_killed_appender_leaves_rows_that_were_added() {
 }
 
 #[test]
-fn a_killed_writer_leaves_the_old_array_or_the_new_one() {
+fn a_killed_writer_leaves_the_old_or_the_new_array() {
     let directory = directory();
     let path = directory.path().join("a.npy");
     write_npy(&path, &turn(0)).unwrap();
@@ -195,20 +195,20 @@ fn a_killed_writer_leaves_the_old_array_or_the_new_one() {
 }
 
 #[test]
-fn a_killed_creator_leaves_a_whole_file() {
+fn a_killed_creator_leaves_a_complete_file() {
     let directory = directory();
     let path = directory.path().join("a.npy");
     make(&path, 0);
     kill("create", &path, || {
         let array: Array2<u64> = read_npy(&path).unwrap();
         let full = [turn(0), turn(1)].into_iter().find(|turn| turn.dim() == array.dim()).unwrap();
-        // Zeros, until they were set.
+        // Zeros, until they are set.
         assert!(array.iter().zip(&full).all(|(&value, &set)| value == 0 || value == set));
     });
 }
 
 #[test]
-fn a_killed_resize_leaves_the_old_rows_or_the_new_ones() {
+fn a_killed_resize_leaves_the_old_or_the_new_rows() {
     let directory = directory();
     let path = directory.path().join("a.npy");
     let all = Array2::from_shape_fn((1000, 30), |(r, c)| (r * 30 + c) as f32);
@@ -236,7 +236,7 @@ fn a_killed_editor_tears_no_element() {
 }
 
 #[test]
-fn a_reader_sees_rows_while_another_process_adds_them() {
+fn a_reader_sees_rows_while_another_process_appends_them() {
     let directory = directory();
     let path = directory.path().join("log.npy");
     log(&path);

@@ -1,4 +1,4 @@
-//! What NumPy says of every case in `tests/data`, we say too, but for the
+//! Our results for every case in `tests/data` equal NumPy's, except for the
 //! differences listed there.
 
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::cases::{cases, data, max_header_len, odd_file};
 use crate::support::{NATIVE, header_text_with, header_with};
 
-/// The cases NumPy answers otherwise, with the paragraph of
-/// `COMPATIBILITY.md` that says why.
+/// The cases with another result in NumPy, each with its paragraph of
+/// `COMPATIBILITY.md`.
 fn differences(of: &str) -> BTreeMap<String, String> {
     let text = fs::read_to_string(data().join("differences.txt")).unwrap();
     let line = |line: &str| {
@@ -26,7 +26,8 @@ fn differences(of: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Holds the answers against the listed differences: none more, none less.
+/// Compares the results with the listed differences: all must be listed, and
+/// all listed ones must exist.
 fn check(of: &str, answers: impl Iterator<Item = (String, Result<(), String>)>) {
     let compatibility = fs::read_to_string(data().join("../../COMPATIBILITY.md")).unwrap();
     let mut expected = differences(of);
@@ -36,7 +37,8 @@ fn check(of: &str, answers: impl Iterator<Item = (String, Result<(), String>)>) 
             (Ok(()), None) => {}
             (Err(_), Some(why)) => assert!(compatibility.contains(&why), "no paragraph on `{why}`"),
             (Err(answer), None) => wrong.push(answer),
-            // What NumPy opens on a larger machine only, both refuse here.
+            // Files that NumPy opens only on a 64-bit machine, both reject
+            // here.
             (Ok(()), Some(_)) if usize::BITS < 64 => {}
             (Ok(()), Some(why)) => wrong.push(format!("{case}: no difference ({why})")),
         }
@@ -45,8 +47,8 @@ fn check(of: &str, answers: impl Iterator<Item = (String, Result<(), String>)>) 
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// NumPy's answer as it would be on this machine: it was asked on a
-/// little-endian one, and a type that doesn't say its order has the machine's.
+/// NumPy's result as it would be on this machine: it comes from a little-endian
+/// one, and a type without a byte order has the machine's.
 fn here(asked: &str, answer: &str) -> String {
     let says_little = ["<", r"\x3c", r"\u003c", r"\U0000003c", r"\74", r"\074"];
     if says_little.iter().any(|order| asked.contains(order)) {
@@ -56,7 +58,7 @@ fn here(asked: &str, answer: &str) -> String {
     }
 }
 
-/// Compares a header, whose text was `asked`, with NumPy's answer.
+/// Compares a header, whose text was `asked`, with NumPy's result.
 fn same(name: &str, case: &Value, asked: &str, header: &Header) -> Result<(), String> {
     let shape: Vec<usize> =
         case["shape"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as usize).collect();
@@ -85,7 +87,7 @@ fn verdict(
     asked: &str,
     opened: npymap::Result<Header>,
 ) -> Result<(), String> {
-    // NumPy was asked where pointers have 64 bits.
+    // NumPy's results are from a 64-bit machine.
     let shape = case["shape"].as_array().into_iter().flatten();
     let fits = shape.filter_map(Value::as_u64).all(|dim| isize::try_from(dim).is_ok());
     match (case["ok"].as_bool().unwrap() && fits, opened) {
@@ -97,7 +99,7 @@ fn verdict(
 }
 
 #[test]
-fn files_are_what_numpy_says() {
+fn files_equal_numpys_results() {
     check(
         "expect.jsonl",
         cases("expect.jsonl").into_iter().map(|case| {
@@ -112,7 +114,7 @@ fn files_are_what_numpy_says() {
 }
 
 #[test]
-fn odd_headers_are_what_numpy_says() {
+fn odd_headers_equal_numpys_results() {
     check(
         "odd.jsonl",
         cases("odd.jsonl").into_iter().map(|case| {
@@ -129,7 +131,7 @@ fn odd_headers_are_what_numpy_says() {
 }
 
 #[test]
-fn descrs_are_what_numpy_says() {
+fn descrs_equal_numpys_results() {
     check(
         "descr.jsonl",
         cases("descr.jsonl").into_iter().map(|case| {

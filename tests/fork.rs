@@ -1,14 +1,14 @@
-//! A process that forks: its child has the maps, shared or copied as before.
+//! A forked child has its parent's maps, shared or copied as before.
 
 use crate::support::{directory, file, npy, open, open_copy_on_write, open_mut};
 
-/// Runs `child` in a forked process and returns how that ended.
+/// Runs `child` in a forked process and returns its exit status.
 ///
-/// Other threads are not in the child, and may have held locks: it may not
-/// allocate nor panic.
+/// The child has no other threads, but they may have held locks, so it must
+/// neither allocate nor panic.
 fn forked(child: impl FnOnce() -> bool) -> i32 {
     // SAFETY: the child only loads and stores what is mapped, and ends by
-    // `_exit`, which is safe in the child of a process with many threads.
+    // `_exit`, which is safe in the child of a process with several threads.
     let process = unsafe { libc::fork() };
     if process == 0 {
         let status = i32::from(!child());
@@ -17,7 +17,7 @@ fn forked(child: impl FnOnce() -> bool) -> i32 {
     }
     assert!(process > 0, "{}", std::io::Error::last_os_error());
     let mut status = -1;
-    // SAFETY: `status` is there to be written to; the child is this one's own.
+    // SAFETY: `status` is valid for writes; the child is this process's own.
     let waited = unsafe { libc::waitpid(process, &raw mut status, 0) };
     assert_eq!(waited, process);
     status
@@ -36,8 +36,8 @@ fn a_child_shares_what_is_shared_and_copies_what_is_private() {
         let shared = shared.as_slice_mut::<u8>().unwrap();
         let private = private.as_slice_mut::<u8>().unwrap();
         let status = forked(|| {
-            // What was stored before is there; the child's own stores in the
-            // private map stay its own.
+            // Stores before the fork are visible; the child's own stores to the
+            // private map stay private.
             let there = shared[0] == 1 && private[0] == 70;
             shared[1] = 20;
             private[2] = 99;
@@ -54,7 +54,7 @@ fn a_child_shares_what_is_shared_and_copies_what_is_private() {
 }
 
 #[test]
-fn a_child_reads_a_file_that_lost_its_name() {
+fn a_child_reads_an_unlinked_file() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|u1", &[2], npymap::Order::C, &[5, 6]));
     let array = open(&path).unwrap();

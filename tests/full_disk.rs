@@ -1,7 +1,7 @@
-//! Disks fill up; files stay whole.
+//! Files stay intact when the disk is full.
 //!
-//! The one that does is a file system of 1 MiB that this test program is
-//! started in, told by its environment.
+//! The disk is a file system of 1 MiB in which this test program is started
+//! again, selected by an environment variable.
 
 use std::env;
 use std::fs;
@@ -20,9 +20,9 @@ use crate::support::{create, directory, header_with, names, open_mut_with};
 
 const FILE: &str = "NPYMAP_TEST_FULL_DISK";
 
-/// Fills the disk, if told to.
+/// Fills the disk, if this is the program started there.
 #[test]
-fn part() {
+fn child_process() {
     let Ok(path) = env::var(FILE).map(PathBuf::from) else { return };
     archives(&path);
     fill(&path);
@@ -35,7 +35,8 @@ fn is_full(error: &npymap::Error) {
     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
 }
 
-/// Writes archives and lists that have no room, where there are small ones.
+/// Writes archives and lists for which there is no space, over existing small
+/// ones.
 fn archives(path: &Path) {
     let (npz, list) = (path.with_extension("npz"), path.with_extension("ten"));
     let (small, large) =
@@ -55,7 +56,7 @@ fn archives(path: &Path) {
     }
     let mut writer = NpzWriter::create(&npz).unwrap();
     let (dtype, shape) = (DType::of::<u64>(), large.shape());
-    // SAFETY: nobody else knows of the file.
+    // SAFETY: nobody else knows the file.
     let made = unsafe {
         writer.create_member("b", &dtype, shape, Order::C, |_| -> npymap::Result<()> {
             panic!("there is no room")
@@ -76,7 +77,7 @@ fn archives(path: &Path) {
     }
 }
 
-/// Numbers that can't be deflated.
+/// Numbers that deflate can't compress.
 fn random((i, j): (usize, usize)) -> u64 {
     let mut x = (i * 300 + j) as u64 + 1;
     for _ in 0..3 {
@@ -134,7 +135,7 @@ fn fill(path: &Path) {
 }
 
 #[test]
-fn a_full_disk_is_an_error_that_leaves_no_broken_file() {
+fn a_full_disk_is_an_error_and_leaves_files_intact() {
     let directory = directory();
     let script =
         r#"mount -t tmpfs -o size=1m none "$0" && touch "$0/a.npy" && rm "$0/a.npy" && exec "$@""#;
@@ -149,6 +150,6 @@ fn a_full_disk_is_an_error_that_leaves_no_broken_file() {
         return eprintln!("nothing was tested, no small file system can be mounted");
     }
     let exe = env::current_exe().unwrap();
-    let output = mounted(&exe, &["--exact", "full_disk::part", "--nocapture"]).unwrap();
+    let output = mounted(&exe, &["--exact", "full_disk::child_process", "--nocapture"]).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -1,5 +1,4 @@
-//! The bodies of the fuzz targets over their inputs, which stand in
-//! `fuzz/corpus`.
+//! Runs the bodies of the fuzz targets over the inputs in `fuzz/corpus`.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Files that are made by the thousand, as broken ones and by chance: built with
-//! the profile `generated`, they take minutes and not hours.
+//! Thousands of generated files, damaged or random. With the profile
+//! `generated`, the tests take minutes instead of hours.
 #![allow(
     unsafe_code,
     clippy::as_conversions,

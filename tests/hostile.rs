@@ -1,4 +1,5 @@
-//! Headers that say more than any file holds: refused, or done with at once.
+//! Headers that announce more than any file can hold are rejected, or handled
+//! without using time or memory.
 
 use std::fmt::Write as _;
 
@@ -9,7 +10,7 @@ use npymap::{
 
 use crate::support::{is_error, raw, text};
 
-/// The most NumPy takes for an axis of a subarray.
+/// The maximum length of a subarray's axis in NumPy.
 const MOST: &str = "2147483647";
 
 fn file(descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
@@ -20,13 +21,13 @@ fn fortran(descr: &str, shape: &str) -> Vec<u8> {
     raw(&text(descr, shape, Order::F, 118), &[])
 }
 
-/// A subarray with these axes whose elements have no bytes.
+/// A subarray with these axes whose elements have zero bytes.
 fn nothing(axes: &str) -> String {
     format!("[('a', [('b', '|S0')], ({axes},))]")
 }
 
 #[test]
-fn subarrays_have_no_more_parts_than_numpys() {
+fn subarrays_have_at_most_as_many_elements_as_in_numpy() {
     for (axes, is_read) in [
         (MOST, true),
         ("65536, 32767", true),
@@ -42,7 +43,7 @@ fn subarrays_have_no_more_parts_than_numpys() {
 }
 
 #[test]
-fn fields_whose_axes_are_too_many_to_count_are_refused() {
+fn fields_with_too_many_elements_are_rejected() {
     let nested = format!("[('a', [('c', [('b', '|S0')], ({MOST},))], ({MOST},))]");
     for (descr, shape) in [
         (nothing(MOST), &*format!("({}, 2)", 1_usize << (usize::BITS / 2))),
@@ -72,7 +73,7 @@ fn fields_whose_axes_are_too_many_to_count_are_refused() {
 }
 
 #[test]
-fn fields_have_no_more_axes_than_arrays() {
+fn fields_have_at_most_as_many_axes_as_arrays() {
     let mut shape = String::new();
     (0..62).for_each(|_| write!(shape, "1, ").unwrap());
     for (axes, is_there) in [("1, 1", true), ("1, 1, 1", false)] {
@@ -94,7 +95,7 @@ fn fields_have_no_more_axes_than_arrays() {
     }
 }
 
-/// Every geometry of a view, and none of them counts wrong.
+/// Changes the geometry in every way; all counts are right.
 fn turned(view: &DynView<'_>) {
     assert_eq!((view.t().len(), view.memory_order().len()), (view.len(), view.len()));
     assert_eq!(view.t().t().shape(), view.shape());
@@ -102,7 +103,7 @@ fn turned(view: &DynView<'_>) {
 }
 
 #[test]
-fn views_of_nothing_as_large_as_can_be_are_done_with_at_once() {
+fn the_largest_empty_views_take_no_time() {
     let most = isize::MAX.unsigned_abs() / 2 + 1;
     let doubles = most / 8;
     let subarrays = if usize::BITS < 64 { 1 } else { 1 << 30 };
@@ -124,7 +125,7 @@ fn views_of_nothing_as_large_as_can_be_are_done_with_at_once() {
         if let Ok(numbers) = array.view::<f64>() {
             assert!(numbers.sum().abs() < 1.0);
             let empty = array.shape().iter().position(|&dim| dim == 0).unwrap();
-            // Where pointers have 32 bits there can be the memory.
+            // With 32-bit pointers the memory may be available.
             let sums = if usize::BITS < 64 { continue } else { numbers.sum_axis(empty) };
             assert!(is_error(&sums.unwrap_err(), ErrorKind::InvalidInput, "-bit address space"));
         }
@@ -140,7 +141,7 @@ fn views_of_nothing_as_large_as_can_be_are_done_with_at_once() {
 }
 
 #[test]
-fn views_repeated_beyond_what_can_be_counted_are_refused() {
+fn views_broadcast_to_too_many_elements_are_rejected() {
     let bytes = file("'|u1'", "(1, 1)", &[7]);
     let array = MappedArray::from_bytes(&bytes).unwrap();
     let view = array.dyn_view().unwrap();
@@ -164,7 +165,7 @@ fn views_repeated_beyond_what_can_be_counted_are_refused() {
 }
 
 #[test]
-fn deep_nesting_is_read_or_refused() {
+fn deep_nesting_is_read_or_rejected() {
     for depth in [1, 60, 98, 99, 100, 150, 1000] {
         let nested = (0..depth).fold("'<f8'".to_owned(), |inner, _| format!("[('a', {inner})]"));
         match nested.parse::<DType>() {
@@ -182,7 +183,7 @@ fn deep_nesting_is_read_or_refused() {
 }
 
 #[test]
-fn arrays_of_no_bytes_are_lent_from_among_others() {
+fn arrays_of_no_bytes_are_borrowed_from_larger_buffers() {
     let bytes = file("'|u1'", "(2, 3)", &[7; 6]);
     let array = MappedArray::from_bytes(&bytes).unwrap();
     let none = array.dyn_view().unwrap().getfield(&"|S0".parse().unwrap(), 1).unwrap();

@@ -1,5 +1,5 @@
-//! What damaged and deceitful archives are answered: an error that says so,
-//! and no more memory than the file has.
+//! Damaged and malicious archives are rejected with an error that says why, and
+//! use no more memory than the file has.
 
 use npymap::npz::{Npz, NpzOptions};
 use npymap::{Error, ErrorKind, Order, Source, source::MapMut};
@@ -12,8 +12,8 @@ fn array() -> Vec<u8> {
     npy("'<i4'", &[16], Order::C, &[7; 64])
 }
 
-/// Opens an archive in every way, and then the member `a` in every way, and
-/// returns the error that all agree on.
+/// Opens an archive in every way, and then its member `a` in every way, and
+/// returns the error that all give.
 fn refused(bytes: &[u8]) -> Error {
     let directory = directory();
     let path = file(&directory, "x.npz", bytes);
@@ -51,7 +51,7 @@ fn one(member: Zipped) -> Vec<u8> {
     Zip::of(&[member])
 }
 
-/// All that can be wrong with an archive, and what is said of it.
+/// Everything that can be wrong with an archive, with the error.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let whole = one(stored("a.npy", &array()));
@@ -424,7 +424,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     ]
 }
 
-/// The kind of an error with this text: damaged, unless it is said otherwise.
+/// The kind of an error with this text: `Damaged`, unless listed otherwise.
 fn kind(text: &str) -> ErrorKind {
     let parts = [
         ("the archive was truncated, or is damaged", ErrorKind::Damaged),
@@ -447,7 +447,7 @@ fn kind(text: &str) -> ErrorKind {
 }
 
 #[test]
-fn each_says_what_is_wrong() {
+fn each_damaged_archive_has_its_error() {
     let cases = cases();
     assert!(cases.len() >= 50);
     for (what, bytes, expected) in cases {
@@ -462,13 +462,13 @@ fn each_says_what_is_wrong() {
 }
 
 #[test]
-fn memory_for_what_is_inflated_has_a_limit() {
+fn memory_for_inflated_members_is_limited() {
     let bomb = one(deflated("a.npy", &npy("'|u1'", &[6_000_000], Order::C, &vec![0; 6_000_000])));
     assert!(bomb.len() < 10_000);
     let npz = NpzOptions::new().max_inflated(1_000_000).open(Source::bytes(bomb.clone())).unwrap();
     let expected = "[a]: needs 6000128 bytes of memory, but the limit is 1000000: raise it with `max_inflated` if you trust the file";
     assert_eq!(npz.get("a").unwrap_err().to_string(), expected);
-    // What the header says costs nothing to learn, nor does checking.
+    // Reading the header and checking the member do not inflate it.
     assert_eq!(npz.member("a").unwrap().header().unwrap().unwrap().shape, [6_000_000]);
     npz.verify().unwrap();
     let npz = NpzOptions::new().max_inflated(6_000_128).open(Source::bytes(bomb)).unwrap();
@@ -476,7 +476,7 @@ fn memory_for_what_is_inflated_has_a_limit() {
 }
 
 #[test]
-fn every_truncation_is_refused() {
+fn every_truncation_is_rejected() {
     let whole = Zip::of(&[stored("a.npy", &array()), deflated("b.npy", &array())]);
     for len in some(0..whole.len()) {
         assert!(Npz::open(Source::bytes(whole[..len].to_vec())).is_err(), "{len}");
@@ -484,7 +484,7 @@ fn every_truncation_is_refused() {
 }
 
 #[test]
-fn no_changed_byte_is_a_panic() {
+fn no_changed_byte_causes_a_panic() {
     let whole = Zip::of(&[stored("a.npy", &array()), {
         let packed = deflated("b.npy", &array());
         let numbers = zip64(&[packed.size.into(), packed.stored.into()]);

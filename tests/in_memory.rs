@@ -1,5 +1,5 @@
-//! What needs neither a file system nor memory maps, threads or a clock, as
-//! in a browser. `.ci/wasm` calls these functions there.
+//! Checks that need neither a file system nor memory maps, threads or a clock,
+//! as in a browser. `.ci/wasm` calls these functions there.
 
 use ndarray::{Array2, Ix2, array, s};
 use npymap::{
@@ -38,7 +38,7 @@ fn arrays() -> Result<()> {
     assert_eq!(array.shape(), [2, 3]);
     assert_eq!(array.view::<f64>()?.to_vec(), table().into_raw_vec_and_offset().0);
 
-    // Elements of new memory are aligned, whatever they are.
+    // Elements in new memory are always aligned.
     for dtype in ["<f8", ">c16", "<U3", "|u1"] {
         let array = MappedArray::anonymous(&dtype.parse()?, &[3])?;
         assert_eq!(array.as_bytes()?.as_ptr().addr() % 16, 0);
@@ -116,6 +116,6 @@ fn missing_files_are_errors() {
 }
 
 #[test]
-fn what_needs_no_file_works_in_memory() {
+fn checks_pass_in_memory() {
     all().unwrap();
 }

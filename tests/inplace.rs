@@ -1,5 +1,5 @@
-//! Elements are lent as a type exactly when their bytes are that type's
-//! values, whatever the byte order, axes and address.
+//! Elements can be borrowed as a type exactly when their bytes are values of
+//! that type, for any byte order, axes and address.
 
 use npymap::ndarray::{Ix0, Ix1, Ix2, Ix3, IxDyn};
 use npymap::{Be, DType, ErrorKind, Header, Le, MappedArray, Order, dtype::Kind, layout::Layout};
@@ -9,7 +9,7 @@ use crate::support::{
     NATIVE, directory, file, is_error, native, npy, open, open_mut, quick, raw, text,
 };
 
-/// Every kind and size, byte order apart.
+/// Every kind and size, without byte order.
 const SCALARS: [&str; 30] = [
     "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "f16", "c8", "c16",
     "c32", "M8", "m8", "M8[ns]", "m8[25s]", "S0", "S1", "S3", "S8", "U0", "U1", "V0", "V2", "V4",
@@ -45,21 +45,21 @@ fn dtypes() -> Vec<(DType, &'static str, char)> {
     scalars.chain(STRUCTS.map(|descr| (descr.parse().unwrap(), descr, '<'))).collect()
 }
 
-/// Whether a type's values are the bytes of these elements.
+/// Whether the bytes of these elements are values of the type.
 fn stands(row: &Row, dtype: &DType, code: &str, order: char) -> bool {
     if row.name.starts_with('[') {
         return row.size == dtype.itemsize();
     }
-    // Nothing says the order of plain bytes: it is taken for little-endian.
+    // Plain bytes have no byte order: they are treated as little-endian.
     if row.name == "bf16" && NATIVE == '>' {
         return false;
     }
-    // Of one byte, and of plain bytes, there is no order.
+    // Single bytes and plain bytes have no byte order.
     let ordered = dtype.itemsize() != 1 && dtype.kind() != Kind::Void;
     row.stands_on.contains(&code) && (!ordered || row.order.is_none_or(|own| own == order))
 }
 
-/// The value of one element as a number, from its bytes alone.
+/// The value of one element as an integer, from its bytes alone.
 fn number(row: &Row, dtype: &DType, order: char, bytes: &[u8]) -> u128 {
     let fold = |bytes: &[u8], big: bool| {
         let join = |number: u128, byte: &u8| number << 8 | u128::from(*byte);
@@ -77,7 +77,7 @@ fn number(row: &Row, dtype: &DType, order: char, bytes: &[u8]) -> u128 {
     }
 }
 
-/// Where in memory each element lies, in C order of the indices.
+/// The address of each element in the buffer, in C order of the indices.
 fn places(shape: &[usize], order: Order) -> Vec<usize> {
     let len: usize = shape.iter().product();
     let place = |mut rank: usize| {
@@ -95,11 +95,11 @@ fn places(shape: &[usize], order: Order) -> Vec<usize> {
     (0..len).map(place).collect()
 }
 
-/// A buffer whose first byte lies at a multiple of 16.
+/// A buffer aligned to 16 bytes.
 struct Aligned(Vec<u128>);
 
 impl Aligned {
-    /// Bytes of all sorts, the same each time; some are 0.
+    /// Assorted bytes, the same each time; some are 0.
     fn new(len: usize) -> Aligned {
         let mut buffer = Aligned(vec![0; len.div_ceil(16)]);
         for (i, byte) in buffer.bytes().iter_mut().enumerate() {
@@ -113,7 +113,7 @@ impl Aligned {
     }
 }
 
-/// One array to ask of, and the type to ask for.
+/// An array, and the type to view it as.
 struct Case<'a> {
     row: &'a Row,
     dtype: &'a DType,
@@ -140,7 +140,7 @@ impl Case<'_> {
             .collect()
     }
 
-    /// Lends, with the right values, and what is stored gets where it should.
+    /// Borrows the elements, checks their values, and stores to them.
     fn lends(&self, buffer: &mut Aligned) {
         let says = self.says();
         let values = self.values(buffer.bytes());
@@ -172,7 +172,8 @@ impl Case<'_> {
         assert!(buffer.bytes() == expected, "{says}");
     }
 
-    /// Is refused in every way; returns the name of a type that works.
+    /// Asserts that every way of borrowing is an error; returns the type that
+    /// the error suggests.
     fn refuses(&self, buffer: &mut Aligned) -> String {
         let says = self.says();
         let error = (self.row.ndarray)(buffer.bytes(), self.layout).unwrap_err();
@@ -198,7 +199,7 @@ impl Case<'_> {
     }
 }
 
-/// Asks for each type in turn, at every alignment where it fits.
+/// Tries each type at every alignment.
 fn table(dtype: &DType, code: &str, order: char, rows: &[Row]) {
     for (shape, lies) in SHAPES.iter().flat_map(|shape| [(*shape, Order::C), (*shape, Order::F)]) {
         for offset in (0..=8).step_by(if quick() { 4 } else { 1 }) {
@@ -207,7 +208,7 @@ fn table(dtype: &DType, code: &str, order: char, rows: &[Row]) {
             for row in rows {
                 let case = Case { row, dtype, order, layout: &layout, lies };
                 let fits = stands(row, dtype, code, order);
-                // Where nothing lies, any address will do.
+                // Without bytes, any address is aligned.
                 let aligned = layout.is_empty() || offset % row.align == 0;
                 if fits && aligned {
                     case.lends(&mut buffer);
@@ -219,8 +220,8 @@ fn table(dtype: &DType, code: &str, order: char, rows: &[Row]) {
     }
 }
 
-/// A refusal's advice works, or is refused for its address with advice that
-/// works.
+/// The type that an error suggests works, or is an error about its alignment
+/// that suggests one that works.
 fn advice(case: &Case<'_>, buffer: &mut Aligned, rows: &[Row]) {
     let named = |name: &str| {
         rows.iter()
@@ -234,7 +235,8 @@ fn advice(case: &Case<'_>, buffer: &mut Aligned, rows: &[Row]) {
     Case { row, ..*case }.lends(buffer);
 }
 
-/// Checks every `n`th dtype from `from` on, so that tests share the work.
+/// Checks every `n`th dtype from `from` on, so that several tests share the
+/// work.
 fn every(n: usize, from: usize) {
     let rows = rows();
     for (dtype, code, order) in dtypes().into_iter().skip(from).step_by(n) {
@@ -243,17 +245,17 @@ fn every(n: usize, from: usize) {
 }
 
 #[test]
-fn elements_are_lent_exactly_as_what_they_are_1() {
+fn elements_are_borrowed_exactly_as_their_type_1() {
     every(2, 0);
 }
 
 #[test]
-fn elements_are_lent_exactly_as_what_they_are_2() {
+fn elements_are_borrowed_exactly_as_their_type_2() {
     every(2, 1);
 }
 
 #[test]
-fn files_whose_elements_lie_at_odd_offsets_are_lent_at_any_address() {
+fn files_with_elements_at_odd_offsets_are_borrowed_at_any_address() {
     let directory = directory();
     let elements = [1.5_f64, -2.0, 3.25];
     for (len, descr) in (58..76).flat_map(|len| [(len, "'<f8'"), (len, "'>f8'")]) {
@@ -279,7 +281,7 @@ fn files_whose_elements_lie_at_odd_offsets_are_lent_at_any_address() {
 }
 
 #[test]
-fn empty_files_are_lent_as_what_they_would_hold() {
+fn empty_files_are_borrowed_as_their_type() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy(&native("f8"), &[0, 3], Order::C, b""));
     assert_eq!(open(&path).unwrap().as_slice::<f64>().unwrap(), [0.0; 0]);
@@ -291,7 +293,7 @@ fn empty_files_are_lent_as_what_they_would_hold() {
 }
 
 #[test]
-fn another_number_of_axes_is_refused_with_the_one_that_works() {
+fn a_wrong_number_of_axes_names_the_right_one() {
     let bytes = npy("|u1", &[2, 3], Order::C, b"abcdef");
     let mut bytes = bytes;
     let mut array = MappedArray::from_bytes(&mut bytes[..]).unwrap();
@@ -312,7 +314,7 @@ fn another_number_of_axes_is_refused_with_the_one_that_works() {
 }
 
 #[test]
-fn elements_of_no_bytes_are_lent_however_many_there_are() {
+fn zero_sized_elements_are_borrowed_in_any_number() {
     let many = isize::MAX.unsigned_abs();
     for descr in ["|V0", "|S0", "<U0", "[]", "[('a', '<f8', (0,))]"] {
         for (shape, order) in [(vec![many], Order::C), (vec![many / 3, 3], Order::F)] {

@@ -1,5 +1,5 @@
-//! The types that stand on elements, as rows of a table: which dtypes each
-//! stands on, and what of it a test can ask without knowing the type.
+//! The types that can view elements in place, as rows of a table: the dtypes of
+//! each, and functions that tests can call without knowing the type.
 
 use npymap::half::{bf16, f16};
 use npymap::ndarray::IxDyn;
@@ -12,13 +12,14 @@ use npymap::{
 
 use crate::support::NATIVE;
 
-/// A type to ask for.
+/// A type to view elements as.
 pub(crate) struct Row {
     /// Its name in errors.
     pub(crate) name: String,
-    /// The dtypes it stands on, byte order apart; of `[u8; N]`, all of `N` bytes.
+    /// The dtypes that it can view, without byte order; for `[u8; N]`, all of
+    /// `N` bytes.
     pub(crate) stands_on: &'static [&'static str],
-    /// The byte order it stands on: `<`, `>`, or any.
+    /// The byte order that it needs: `<`, `>`, or any.
     pub(crate) order: Option<char>,
     pub(crate) size: usize,
     pub(crate) align: usize,
@@ -26,13 +27,14 @@ pub(crate) struct Row {
     pub(crate) slice: fn(&[u8], &Layout) -> Result<Vec<u128>>,
     /// The values as numbers in C order, by `as_ndarray`.
     pub(crate) ndarray: fn(&[u8], &Layout) -> Result<Vec<u128>>,
-    /// Turns the elements around, by `as_slice_mut`.
+    /// Reverses the elements, by `as_slice_mut`.
     pub(crate) reverse: fn(&mut [u8], &Layout) -> Result<()>,
     /// Sets all elements to the last one, by `as_ndarray_mut`.
     pub(crate) fill: fn(&mut [u8], &Layout) -> Result<()>,
 }
 
-/// A value as a number: its bits, the halves of a complex one after the other.
+/// A value as an integer: its bits, for complex numbers those of the parts
+/// after each other.
 trait Number: InPlace {
     fn number(self) -> u128;
 }
@@ -95,7 +97,8 @@ impl<const N: usize> Number for [u8; N] {
     }
 }
 
-/// Implements `Number` for a type, `Le` and `Be` of it, and makes their rows.
+/// Implements `Number` for a type and its `Le` and `Be`, and makes their rows
+/// of the table.
 macro_rules! numbers {
     ($($type:ty, $name:literal, $stands_on:expr, $number:expr;)*) => {
         $(impl Number for $type {
@@ -147,14 +150,14 @@ numbers! {
     Ticks, "Ticks", DATES, |v| (v.0 as u64).into();
 }
 
-/// Makes the rows of some `[u8; N]`.
+/// Makes the rows of `[u8; N]` for some `N`.
 macro_rules! bytes {
     ($($n:literal)*) => {
         vec![$(row::<[u8; $n]>(format!("[u8; {}]", $n), &[], None),)*]
     };
 }
 
-/// Every type.
+/// All types.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![row::<Bool>("Bool", &["b1"], None)];
     rows.extend(numbers());

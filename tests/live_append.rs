@@ -1,5 +1,5 @@
-//! NumPy reads what was appended at every step, and npy-append-array and we
-//! go on with each other's files.
+//! NumPy reads the file after every append, and npy-append-array and npymap
+//! continue each other's files.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn texts(values: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn numpy_reads_every_step() {
+fn numpy_reads_the_file_after_every_append() {
     let Some(mut numpy) = Oracle::start("grow.py") else { return };
     let directory = directory();
     let cases = numpy.ask(&json!(["parts", directory.path(), 60, 20_240_229]));
@@ -46,7 +46,7 @@ fn numpy_reads_every_step() {
 }
 
 #[test]
-fn files_go_to_and_fro_between_writers() {
+fn files_are_continued_by_other_writers() {
     let Some(mut numpy) = Oracle::start("grow.py") else { return };
     let directory = directory();
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
@@ -73,7 +73,7 @@ fn files_go_to_and_fro_between_writers() {
 }
 
 #[test]
-fn numpy_reads_what_was_resized_and_recovered() {
+fn numpy_reads_resized_and_recovered_files() {
     let Some(mut numpy) = Oracle::start("grow.py") else { return };
     let directory = directory();
     let path = directory.path().join("a.npy");

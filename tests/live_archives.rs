@@ -1,5 +1,5 @@
-//! Archives that NumPy writes are read, and those that are written are read by
-//! NumPy, by Python's zipfile and by unzip.
+//! We read archives that NumPy writes; NumPy, Python's zipfile and unzip read
+//! ours.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::oracle::{Oracle, hex};
 use crate::support::{Raw, directory, map};
 
-/// What is compared of an array.
+/// The properties of an array that are compared.
 fn told<D: AsRef<[u8]>>(array: &MappedArray<D>) -> Value {
     let layout = array.layout();
     let elements = array.view::<Raw>().unwrap();
@@ -23,7 +23,7 @@ fn told<D: AsRef<[u8]>>(array: &MappedArray<D>) -> Value {
 }
 
 #[test]
-fn archives_pass_both_ways() {
+fn archives_are_exchanged_both_ways() {
     let Some(mut numpy) = Oracle::start("archives.py") else { return };
     let directory = directory();
     let files = numpy.ask(&json!(["savez", directory.path(), 20_240_229, 40]));
@@ -54,13 +54,13 @@ fn archives_pass_both_ways() {
 }
 
 #[test]
-fn members_that_were_streamed_and_filled_are_numpys() {
+fn streamed_and_filled_members_equal_numpys() {
     let Some(mut numpy) = Oracle::start("archives.py") else { return };
     let directory = directory();
     let path = directory.path().join("x.npz");
     let mut writer = NpzWriter::create(&path).unwrap();
     let dtype = "<f4".parse().unwrap();
-    // SAFETY: nobody else knows of the directory.
+    // SAFETY: nobody else knows the directory.
     let filled = unsafe {
         writer.create_member("filled", &dtype, &[2, 2], Order::F, |mut array| {
             array.view_mut::<f32>()?.set([0, 1], 1.0)

@@ -1,4 +1,4 @@
-//! Casts are allowed where NumPy's are, and give what NumPy's give.
+//! The same casts are allowed as in NumPy, with the same results.
 
 use npymap::{DType, MappedArray, element::Casting};
 use serde_json::json;
@@ -12,7 +12,7 @@ const CASTINGS: [Casting; 5] =
     [Casting::No, Casting::Equiv, Casting::Safe, Casting::SameKind, Casting::Unsafe];
 
 #[test]
-fn casts_are_allowed_as_numpys_are() {
+fn casts_are_allowed_as_in_numpy() {
     let Some(mut numpy) = Oracle::start("records.py") else { return };
     let cases = numpy.ask(&json!(["can_casts", SEED, 1500]));
     let (mut wrong, mut allowed) = (Vec::new(), 0);
@@ -30,7 +30,7 @@ fn casts_are_allowed_as_numpys_are() {
 }
 
 #[test]
-fn casts_give_what_numpys_give() {
+fn casts_equal_numpys() {
     let Some(mut numpy) = Oracle::start("records.py") else { return };
     let directory = directory();
     let cases = numpy.ask(&json!(["casts", directory.path(), SEED, 1800]));
@@ -59,7 +59,7 @@ fn casts_give_what_numpys_give() {
 }
 
 #[test]
-fn statistics_are_numpys() {
+fn statistics_equal_numpys() {
     let Some(mut numpy) = Oracle::start("records.py") else { return };
     let directory = directory();
     for case in numpy.ask(&json!(["statistics", directory.path(), SEED, 200])).as_array().unwrap() {

@@ -1,4 +1,4 @@
-//! Dates and differences are added, converted and read as NumPy's are.
+//! Dates and differences are added, converted and read as in NumPy.
 
 use std::cmp::Ordering;
 
@@ -19,9 +19,9 @@ fn ticks(json: &Json) -> Ticks {
     json.as_i64().map_or(Ticks::NAT, Ticks)
 }
 
-/// Compares an answer with NumPy's; what wraps around in NumPy is refused.
+/// Compares a result with NumPy's; values that wrap around in NumPy are errors.
 fn same(ours: Result<(Ticks, Option<Unit>, String), Error>, numpys: &Json, says: &str) -> bool {
-    // NumPy counts conversion factors in 56 bits, before it looks at the count.
+    // NumPy limits conversion factors to 56 bits, before it reads the count.
     let overflows = numpys["error"].as_str().is_some_and(|error| error.contains("overflow"));
     match ours {
         Ok(_) if overflows => true,
@@ -44,7 +44,7 @@ fn same(ours: Result<(Ticks, Option<Unit>, String), Error>, numpys: &Json, says:
 }
 
 #[test]
-fn dates_are_added_and_converted_as_numpys() {
+fn dates_are_added_and_converted_as_in_numpy() {
     let Some(mut numpy) = Oracle::start("records.py") else { return };
     let (mut done, mut refused) = (0, 0);
     for case in numpy.ask(&json!(["dates", 20_240_229, 2000])).as_array().unwrap() {
@@ -57,7 +57,7 @@ fn dates_are_added_and_converted_as_numpys() {
         assert_eq!(json!(a.to_string()), case["text"], "{case}");
         let wraps = case["wraps"] == true;
         let date = |date: DateTime64| (date.ticks, date.unit, date.to_string());
-        // Of differences NumPy prints the count of some units only.
+        // For some units of differences, NumPy prints only the count.
         let delta = |delta: TimeDelta64| (delta.ticks, delta.unit, delta.to_string());
         for (key, ours) in [
             ("plus", a.checked_add(e).map(date)),
@@ -70,7 +70,7 @@ fn dates_are_added_and_converted_as_numpys() {
             ("delta_to", d.to_unit(third).map(delta)),
         ] {
             if wraps {
-                // NumPy's answer says nothing; ours is right, or an error.
+                // NumPy's result is wrong here; ours is right, or an error.
                 refused += usize::from(ours.is_err());
                 continue;
             }
@@ -78,7 +78,7 @@ fn dates_are_added_and_converted_as_numpys() {
             *if is_done { &mut done } else { &mut refused } += 1;
         }
         let less = |order: Option<Ordering>| json!(order == Some(Ordering::Less));
-        // Where NumPy has no common unit, ours are still compared.
+        // If NumPy has no common unit, ours are still compared.
         if case["less"].is_boolean() && !wraps {
             assert_eq!(less(a.compare(b)), case["less"], "{case}");
         }
@@ -94,7 +94,7 @@ fn dates_are_added_and_converted_as_numpys() {
 
 #[cfg(feature = "jiff")]
 #[test]
-fn dates_become_those_of_a_calendar_and_come_back() {
+fn dates_convert_to_calendar_dates_and_back() {
     for text in [
         "1969-12-31T23:59:59.999999999",
         "2020-02-29T12:34:56.5",

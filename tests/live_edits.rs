@@ -1,4 +1,4 @@
-//! Edits through views reach NumPy, which makes the same ones.
+//! Edits through views are visible to NumPy and equal NumPy's own.
 
 use std::ops::{Neg, Not};
 
@@ -14,7 +14,8 @@ use crate::support::{directory, open, open_mut};
 
 type Json = serde_json::Value;
 
-/// Does what `random_edit` in `views.py` does, elements being `T`.
+/// Makes the same edits as `random_edit` in `views.py`, with elements of type
+/// `T`.
 fn edit<T: Element>(view: DynViewMut<'_>, edit: &Json, map: impl FnMut(T) -> T) {
     let mut view = view.into_view::<T>().unwrap();
     let source = edit["from"].as_str().map(|path| open(path).unwrap());
@@ -32,7 +33,7 @@ fn edit<T: Element>(view: DynViewMut<'_>, edit: &Json, map: impl FnMut(T) -> T) 
     }
 }
 
-/// What NumPy's `invert`, `negative` and `logical_not` make of a value.
+/// The result of NumPy's `invert`, `negative` or `logical_not`.
 fn mapped(value: Value, dtype: &DType) -> Value {
     match value {
         Value::Bool(value) => Value::Bool(!value),
@@ -47,7 +48,7 @@ fn mapped(value: Value, dtype: &DType) -> Value {
     }
 }
 
-/// Edits by the type of the dtype.
+/// Edits, depending on the dtype.
 fn typed(view: DynViewMut<'_>, json: &Json) {
     let dtype = view.dtype().clone();
     match (dtype.kind(), dtype.itemsize()) {
@@ -72,7 +73,7 @@ fn typed(view: DynViewMut<'_>, json: &Json) {
 }
 
 #[test]
-fn edits_are_numpys() {
+fn edits_equal_numpys() {
     let Some(mut numpy) = Oracle::start("views.py") else { return };
     let directory = directory();
     let mut count = 0;

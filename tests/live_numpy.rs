@@ -1,5 +1,5 @@
-//! What NumPy writes we read, and what we write NumPy reads, today's NumPy
-//! being asked.
+//! We read what NumPy writes, and NumPy reads what we write, with the NumPy
+//! that is installed.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn shape_of(shape: &Value) -> Vec<usize> {
 }
 
 #[test]
-fn headers_are_numpys_byte_for_byte() {
+fn headers_equal_numpys_byte_for_byte() {
     let Some(mut numpy) = Oracle::start("oracle.py") else { return };
     let versions = [None, Some(Version::V1), Some(Version::V2), Some(Version::V3)];
     for case in numpy.ask(&json!(["headers", 20_240_229, 400])).as_array().unwrap() {
@@ -57,7 +57,7 @@ fn headers_are_numpys_byte_for_byte() {
 }
 
 #[test]
-fn what_numpy_refuses_as_magic_is_refused() {
+fn magic_that_numpy_rejects_is_rejected() {
     let Some(mut numpy) = Oracle::start("oracle.py") else { return };
     let cases = numpy.ask(&json!(["magic"]));
     assert!(cases.as_array().unwrap().len() >= 13);
@@ -69,7 +69,7 @@ fn what_numpy_refuses_as_magic_is_refused() {
     }
 }
 
-/// A dtype of each kind, none without bytes.
+/// A dtype of each kind, except those without bytes.
 const DTYPES: [&str; 22] = [
     "'|b1'",
     "'|i1'",
@@ -106,7 +106,7 @@ const SHAPES: [(&[usize], Order); 8] = [
     (&[2, 1, 3, 2], Order::F),
 ];
 
-/// Bytes of all sorts for the elements of an array; of booleans, 0 and 1.
+/// Assorted bytes for the elements of an array; 0 and 1 for booleans.
 fn random(dtype: &DType, shape: &[usize]) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -120,7 +120,7 @@ fn random(dtype: &DType, shape: &[usize]) -> Vec<u8> {
     (0..len).map(|_| next() & limit).collect()
 }
 
-/// Runs a function on `[u8; N]` of the elements' size.
+/// Calls a function with `[u8; N]` of the elements' size.
 macro_rules! sized {
     ($itemsize:expr, $function:ident $arguments:tt) => {
         sized!($itemsize, $function $arguments, 1 2 4 5 8 13 16 28 32)
@@ -137,18 +137,18 @@ fn bytes_in_c_order<const N: usize>(array: &MappedArray<impl AsRef<[u8]>>) -> Ve
     array.as_ndarray::<[u8; N], IxDyn>().unwrap().iter().flatten().copied().collect()
 }
 
-/// The elements in C order, by hexadecimal.
+/// The elements in C order, in hexadecimal.
 fn elements(array: &MappedArray<impl AsRef<[u8]>>) -> String {
     hex(&sized!(array.dtype().itemsize(), bytes_in_c_order(array)))
 }
 
-/// Stores elements that stand in C order.
+/// Stores elements that are given in C order.
 fn store<const N: usize>(array: &mut MappedArray<impl AsMut<[u8]>>, bytes: &[u8]) {
     let mut view = array.as_ndarray_mut::<[u8; N], IxDyn>().unwrap();
     view.iter_mut().zip(bytes.chunks(N)).for_each(|(to, from)| to.copy_from_slice(from));
 }
 
-/// One array of many, and what NumPy is told of it.
+/// One of many arrays, and its description for NumPy.
 struct Case {
     descr: &'static str,
     shape: &'static [usize],
@@ -176,7 +176,7 @@ impl Case {
         numpy.ask(&json!(["save", path, how, self.descr, self.shape, self.letter(), elements]));
     }
 
-    /// Whether an opened array is this one.
+    /// Asserts that an opened array is this one.
     fn is(&self, array: &MappedArray<impl AsRef<[u8]>>) {
         let says = format!("{} {:?} {:?}", self.descr, self.shape, self.order);
         assert_eq!((array.dtype().to_string().as_str(), array.shape()), (self.descr, self.shape));
@@ -234,7 +234,7 @@ fn edits_reach_numpy_by_read_write_alone() {
 }
 
 #[test]
-fn created_files_are_numpys_byte_for_byte() {
+fn created_files_equal_numpys_byte_for_byte() {
     let Some(mut numpy) = Oracle::start("oracle.py") else { return };
     let directory = directory();
     let (ours, numpys) = (directory.path().join("ours.npy"), directory.path().join("numpys.npy"));
@@ -255,7 +255,8 @@ fn created_files_are_numpys_byte_for_byte() {
     }
 }
 
-/// Reads what NumPy counted in a byte order, doubles it, and has NumPy sum it.
+/// Reads numbers that NumPy wrote in a byte order, doubles them, and lets NumPy
+/// sum them.
 macro_rules! counts {
     ($numpy:ident, $path:ident, $($code:literal: $type:ty, $from:expr, $to:expr;)*) => {$(
         for order in ["C", "F"] {
@@ -279,7 +280,7 @@ macro_rules! counts {
 }
 
 #[test]
-fn numbers_are_numpys_values_in_both_byte_orders() {
+fn numbers_equal_numpys_in_both_byte_orders() {
     let Some(mut numpy) = Oracle::start("oracle.py") else { return };
     let directory = directory();
     let path = directory.path().join("numbers.npy");

@@ -1,5 +1,5 @@
-//! Raw binary maps as `numpy.memmap` maps it: dtypes × offsets × shapes ×
-//! modes × orders, with files of the right length and others.
+//! Raw binary is mapped as by `numpy.memmap`: dtypes × offsets × shapes × modes
+//! × orders, with files of the right and of other lengths.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn numbers(list: &Value) -> Vec<usize> {
     list.as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as usize).collect()
 }
 
-/// Maps as `opened` in `raw.py` does.
+/// Maps like `opened` in `raw.py`.
 fn opened(path: &Path, case: &Value) -> Result<AnyArray> {
     let mode: Mode = case["mode"].as_str().unwrap().parse().unwrap();
     let order = if case["order"] == "F" { Order::F } else { Order::C };
@@ -36,7 +36,7 @@ fn opened(path: &Path, case: &Value) -> Result<AnyArray> {
     open_mode_with(&OpenOptions::new().raw(spec), mode, path)
 }
 
-/// Checks what was mapped, and stores what NumPy stored.
+/// Compares the mapped elements with NumPy's, and stores the same values.
 fn same<D: AsRef<[u8]>>(array: MappedArray<D>, case: &Value, store: impl FnOnce(D) -> Vec<u8>) {
     assert_eq!(array.shape(), numbers(&case["shape"]), "{case}");
     let strides = array.byte_strides().iter().map(|&stride| json!(stride)).collect::<Vec<_>>();
@@ -47,7 +47,7 @@ fn same<D: AsRef<[u8]>>(array: MappedArray<D>, case: &Value, store: impl FnOnce(
 }
 
 #[test]
-fn raw_binary_maps_as_numpys_memmap() {
+fn raw_binary_is_mapped_as_by_numpys_memmap() {
     let Some(mut numpy) = Oracle::start("raw.py") else { return };
     let directory = directory();
     let (mut mapped, mut refused) = (0, 0);
@@ -70,8 +70,9 @@ fn raw_binary_maps_as_numpys_memmap() {
         }
         let refused = !case["error"].is_null();
         if refused || (case["size"] == 0 && case["mode"] != "w+") {
-            // NumPy makes files longer also for arrays of no bytes, to one byte at
-            // least, and before it refuses; for mode `w+` it empties them then.
+            // NumPy extends files even for arrays without bytes, to at least
+            // one byte, and before it raises an error; in mode `w+` it has
+            // already emptied them.
             assert_eq!(fs::read(path).unwrap(), before, "{case}");
         } else if case["size"] != 0 {
             let digest = &numpy.ask(&json!(["digests", path]))[0];

@@ -1,5 +1,5 @@
-//! Fields of records are NumPy's, to read and to write, in every layout
-//! NumPy writes; so is what views take for something else.
+//! Fields of records equal NumPy's when read and written, in every layout that
+//! NumPy writes; so do views of elements as another dtype.
 
 use npymap::{ByteOrder, DType, Element, MappedArray, Value, view::DynViewMut, with_type};
 use serde_json::{Value as Json, json};
@@ -14,7 +14,7 @@ fn path_of(field: &Json) -> String {
     names.map(|name| name.as_str().unwrap()).collect::<Vec<_>>().join(".")
 }
 
-/// Turns the elements of a field round, in C order.
+/// Reverses the elements of a field, in C order.
 fn reverse<T: Element + Clone>(view: DynViewMut<'_>) {
     let mut view = view.into_view::<T>().unwrap();
     let mut values = view.as_view().to_vec();
@@ -23,7 +23,7 @@ fn reverse<T: Element + Clone>(view: DynViewMut<'_>) {
 }
 
 #[test]
-fn fields_are_read_and_written_as_numpys_in_every_layout() {
+fn fields_are_read_and_written_as_by_numpy_in_every_layout() {
     let Some(mut numpy) = Oracle::start("records.py") else { return };
     let directory = directory();
     let files = numpy.ask(&json!(["structs", directory.path(), SEED]));
@@ -58,7 +58,7 @@ fn fields_are_read_and_written_as_numpys_in_every_layout() {
 }
 
 #[test]
-fn what_views_take_for_something_else_is_numpys() {
+fn views_as_another_dtype_equal_numpys() {
     let Some(mut numpy) = Oracle::start("records.py") else { return };
     let directory = directory();
     let mut counts = std::collections::BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What is taken is what NumPy's fancy indexing takes, of the same files.
+//! `take` selects what NumPy's fancy indexing selects, on the same files.
 
 use npymap::ndarray::ArrayD;
 use npymap::{
@@ -28,7 +28,7 @@ fn bytes(elements: &ArrayD<Raw>) -> String {
 }
 
 #[test]
-fn parts_of_any_axis_are_numpys() {
+fn indices_along_any_axis_select_as_in_numpy() {
     let Some(mut numpy) = Oracle::start("take.py") else { return };
     let directory = directory();
     let (mut done, mut refused, mut fields) = (0, 0, 0);
@@ -99,7 +99,7 @@ fn encoded<U: Element>(values: &[U], codec: &U::Codec) -> String {
 }
 
 #[test]
-fn windows_cast_to_other_numbers_are_numpys() {
+fn windows_cast_to_other_types_equal_numpys() {
     let Some(mut numpy) = Oracle::start("take.py") else { return };
     let directory = directory();
     let (mut done, mut refused) = (0, 0);

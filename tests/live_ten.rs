@@ -20,7 +20,7 @@ fn told<D: AsRef<[u8]>>(array: &MappedArray<D>) -> Value {
 }
 
 #[test]
-fn files_pass_both_ways() {
+fn files_are_exchanged_both_ways() {
     let Some(mut numpy) = Oracle::start("archives.py") else { return };
     if numpy.ask(&json!(["has_webdataset"])) != true {
         let required = std::env::var("NPYMAP_REQUIRE_NUMPY").is_ok_and(|value| value == "1");

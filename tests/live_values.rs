@@ -1,4 +1,4 @@
-//! Values print as NumPy's scalars do, and are read back.
+//! Values print as NumPy's scalars do, and parse as the same values.
 
 use npymap::{DType, Element as _, Value, dtype::Kind};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::oracle::{Oracle, hex};
 use crate::support::unhex;
 
-/// Whether what NumPy prints says all of an element, and only one.
+/// Whether NumPy's text identifies one value of the element.
 fn says_all(value: &Value, dtype: &DType) -> bool {
     let numbers = match value {
         Value::F16(value) => !value.is_nan(),
@@ -17,13 +17,13 @@ fn says_all(value: &Value, dtype: &DType) -> bool {
         Value::Text(text) => !text.trim_start().starts_with(['\'', '"']),
         _ => true,
     };
-    // Of differences NumPy prints what no unit but its own counts; records
-    // print floats in short.
+    // NumPy prints differences as counts of their own unit, and floats in
+    // records in shortened form.
     numbers && !matches!(dtype.kind(), Kind::TimeDelta | Kind::Struct)
 }
 
 #[test]
-fn values_print_as_numpys_and_are_read_back() {
+fn values_print_as_in_numpy_and_are_parsed_back() {
     let Some(mut numpy) = Oracle::start("views.py") else { return };
     let cases = numpy.ask(&json!(["values", 20_240_229, 500]));
     let (mut printed, mut parsed, mut wrong) = (0, 0, Vec::new());

@@ -1,4 +1,5 @@
-//! Views select, turn and reshape what NumPy's do, of the same files.
+//! Views select, transpose and reshape the elements that NumPy's do, on the
+//! same files.
 
 use npymap::{Indices, Result, view::DynView};
 use serde_json::{Value, json};
@@ -16,8 +17,8 @@ fn strings(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
 }
 
-/// Checks that a view is what NumPy told of its own; it is given back unless
-/// both refused.
+/// Compares a view with NumPy's. Returns it, or `None` if it was an error for
+/// both.
 fn same<'a>(ours: Result<DynView<'a>>, numpys: &Value, says: &str) -> Option<DynView<'a>> {
     match (ours, numpys["error"].as_str()) {
         (Ok(ours), None) => {
@@ -32,7 +33,7 @@ fn same<'a>(ours: Result<DynView<'a>>, numpys: &Value, says: &str) -> Option<Dyn
 }
 
 #[test]
-fn indices_select_what_numpys_do() {
+fn indices_select_the_same_elements_as_in_numpy() {
     let Some(mut numpy) = Oracle::start("views.py") else { return };
     let directory = directory();
     let (mut selected, mut refused, mut unaligned) = (0, 0, 0);
@@ -53,7 +54,7 @@ fn indices_select_what_numpys_do() {
     assert!(selected > 600 && refused > 20 && unaligned > 50, "{selected} {refused} {unaligned}");
 }
 
-/// Does what `stepped` in `views.py` does.
+/// Makes the same change as `stepped` in `views.py`.
 fn stepped<'a>(view: &DynView<'a>, step: &Value) -> Result<DynView<'a>> {
     let argument = &step[1];
     match step[0].as_str().unwrap() {
@@ -73,7 +74,7 @@ fn stepped<'a>(view: &DynView<'a>, step: &Value) -> Result<DynView<'a>> {
 }
 
 #[test]
-fn views_of_views_are_numpys() {
+fn views_of_views_equal_numpys() {
     let Some(mut numpy) = Oracle::start("views.py") else { return };
     let directory = directory();
     let mut counts = std::collections::BTreeMap::new();

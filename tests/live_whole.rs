@@ -1,4 +1,4 @@
-//! Whole arrays are read as NumPy loads them, and written as it saves them.
+//! Whole arrays are read as NumPy loads them, and written as NumPy saves them.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn stored<T: Element>(array: &ArrayD<T>, dtype: &DType) -> String {
     hex(&bytes)
 }
 
-/// Reads and writes a file with elements as `T`, in every way there is.
+/// Reads and writes a file with elements of type `T`, in every way.
 fn again<T: Element>(file: &[u8], path: &str, elements: &str, saved: bool) {
     let header = Header::parse(file).unwrap();
     let array: ArrayD<T> = OpenOptions::new().read_ndarray(path).unwrap();
@@ -32,7 +32,7 @@ fn again<T: Element>(file: &[u8], path: &str, elements: &str, saved: bool) {
     let options = WriteOptions::new(header.dtype.clone());
     options.write(&copy, &array).unwrap();
     let written = fs::read(&copy).unwrap();
-    // `open_memmap` says any order, `save` the array's.
+    // `open_memmap` writes any order, `save` the array's.
     assert_eq!(written == file, saved || written == file, "{header:?}");
     let mut streamed = Vec::new();
     options.write_to(&mut streamed, &array).unwrap();
@@ -49,7 +49,7 @@ fn again<T: Element>(file: &[u8], path: &str, elements: &str, saved: bool) {
 }
 
 #[test]
-fn whole_arrays_are_numpys() {
+fn whole_arrays_equal_numpys() {
     let Some(mut numpy) = Oracle::start("views.py") else { return };
     let directory = directory();
     let (mut count, mut fortran) = (0, 0);

@@ -1,4 +1,4 @@
-//! Tests of the public API, a file per behaviour.
+//! Tests of the public API, one file per behaviour.
 #![allow(
     unsafe_code,
     clippy::as_conversions,

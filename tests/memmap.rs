@@ -1,5 +1,6 @@
-//! What NumPy's own tests of `memmap` hold, under their names. That of
-//! subclasses has no counterpart; that a result is no map is in its type.
+//! The properties that NumPy's own tests of `memmap` check, under their names.
+//! The test of subclasses has no counterpart; whether a result is a map is part
+//! of its type.
 
 use std::fs::File;
 
@@ -14,7 +15,7 @@ use crate::support::{create, directory, is_error, map_file, map_mut_file, native
 
 const GRANULARITY: usize = 64 * 1024;
 
-/// A spec of the tests' `float32`, of shape `(3, 4)`.
+/// The spec of the tests' `float32` array of shape `(3, 4)`.
 fn spec() -> RawSpec {
     RawSpec::new(native("f4").parse().unwrap()).shape(&[3, 4])
 }
@@ -124,7 +125,7 @@ fn test_del() {
     assert_eq!(table.row(0), aview1(&[6.0_f32; 4]));
 }
 
-/// An open file has no name that could be asked for.
+/// The name of an open file is unknown.
 #[test]
 fn test_filename_fileobj() {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -242,7 +243,7 @@ fn test_empty_array() {
     for _ in 0..2 {
         let fp = writable(&file, bytes(&[0, 4]));
         assert_eq!((fp.shape(), fp.len()), (&[0, 4][..], 0));
-        // NumPy makes it one byte long.
+        // NumPy extends it to one byte.
         assert_eq!(file.metadata().unwrap().len(), 0);
     }
 }

@@ -1,5 +1,6 @@
-//! What views are held against: an ndarray of positions, which goes through
-//! the same geometry, and the values that were stored there by other code.
+//! The model that views are compared with: an ndarray of positions, which
+//! undergoes the same geometry changes, and the values that other code stored
+//! at these positions.
 
 use std::fmt::Debug;
 
@@ -19,11 +20,12 @@ pub(crate) struct Case<T> {
     /// Little-endian.
     pub(crate) dtype: DType,
     pub(crate) sample: fn(u64) -> T,
-    /// The bytes of a value; of padding, zeros.
+    /// The bytes of a value; zeros for padding.
     pub(crate) store: fn(&T, bool) -> Vec<u8>,
     /// Bytes of an element that belong to no field.
     pub(crate) padding: &'static [usize],
-    /// The bytes of `T` are those stored, big-endian or not.
+    /// Whether the stored bytes are those of `T`, given whether they are
+    /// big-endian.
     pub(crate) exact: fn(bool) -> bool,
 }
 
@@ -31,7 +33,7 @@ pub(crate) struct Case<T> {
 pub(crate) trait Sample: Element + Clone + PartialEq + Debug {}
 impl<T: Element + Clone + PartialEq + Debug> Sample for T {}
 
-/// What is done with each case.
+/// A function that is called with each case.
 pub(crate) trait Visitor {
     fn decoded<T: Sample>(&mut self, case: &Case<T>);
     fn in_place<T: Sample + InPlace>(&mut self, case: &Case<T>);
@@ -53,7 +55,8 @@ macro_rules! bytes {
     };
 }
 
-/// Text of up to four characters, of which `wide` ones take more bytes.
+/// Text of up to four characters; `wide` characters take several bytes in
+/// UTF-8.
 fn text(seed: u64, letters: [char; 4]) -> String {
     let letter = |i: u64| letters[(seed >> (2 * i)) as usize % 4];
     let text: String = (0..(seed >> 8) % 5).map(letter).collect();
@@ -66,7 +69,7 @@ fn part(seed: u64) -> f32 {
 
 pub(crate) const CASES: usize = 38;
 
-/// Visits one of the cases.
+/// Calls the visitor with one of the cases.
 #[expect(clippy::too_many_lines, reason = "a table")]
 pub(crate) fn visit(number: usize, visitor: &mut impl Visitor) {
     macro_rules! exact {
@@ -288,7 +291,7 @@ fn padded(bytes: impl Iterator<Item = u8>, size: usize) -> Vec<u8> {
     bytes.chain(std::iter::repeat(0)).take(size).collect()
 }
 
-/// What an array is made of, and what is done to its view.
+/// Describes an array and the changes to its view.
 #[derive(Clone, Debug)]
 pub(crate) struct Spec {
     pub(crate) case: usize,
@@ -297,7 +300,7 @@ pub(crate) struct Spec {
     pub(crate) big: bool,
     pub(crate) lead: usize,
     pub(crate) seed: u64,
-    /// Numbers that geometry operations are chosen by.
+    /// Numbers that select the geometry changes.
     pub(crate) steps: Vec<Vec<u32>>,
 }
 
@@ -322,19 +325,19 @@ pub(crate) fn specs() -> impl Strategy<Value = Spec> {
         })
 }
 
-/// Bytes that start at a multiple of 16, among which an array lies.
+/// A buffer aligned to 16 bytes, part of which is an array.
 pub(crate) struct Stored<T> {
     words: Vec<u128>,
     len: usize,
     pub(crate) layout: Layout,
     pub(crate) big: bool,
-    /// In the order of memory.
+    /// In memory order.
     pub(crate) values: Vec<T>,
-    /// Where each element is: its number in memory.
+    /// The position of each element: its number in memory.
     pub(crate) places: ArrayD<usize>,
 }
 
-/// A number that looks like chance.
+/// A pseudo-random number.
 pub(crate) fn mix(seed: u64, n: usize) -> u64 {
     let x = (seed ^ n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 3
@@ -342,7 +345,7 @@ pub(crate) fn mix(seed: u64, n: usize) -> u64 {
 
 impl<T: Sample> Stored<T> {
     pub(crate) fn new(case: &Case<T>, spec: &Spec) -> Stored<T> {
-        // Those whose type says the order stay in it.
+        // Dtypes whose text includes the byte order keep it.
         let order = if spec.big { ByteOrder::Big } else { ByteOrder::Little };
         let turned = case.dtype.with_byte_order(order);
         let (dtype, big) = match T::codec(&turned) {
@@ -356,7 +359,7 @@ impl<T: Sample> Stored<T> {
         let places: Vec<usize> = (0..count).collect();
         let shape = IxDyn(&spec.shape).set_f(spec.fortran);
         let places = ArrayD::from_shape_vec(shape, places).unwrap();
-        // Bytes behind the last element belong to others.
+        // Bytes after the last element do not belong to the array.
         let len = layout.end() + 5;
         let mut stored =
             Stored { words: vec![!0 / 3; len.div_ceil(16)], len, layout, big, values, places };
@@ -379,7 +382,7 @@ impl<T: Sample> Stored<T> {
         View::from_bytes(self.bytes(), &self.layout).unwrap()
     }
 
-    /// Stores a value as the model does.
+    /// Stores a value in the model.
     pub(crate) fn write(&mut self, case: &Case<T>, place: usize, value: &T) {
         let stored = (case.store)(value, self.big);
         let size = self.layout.dtype().itemsize();
@@ -394,7 +397,7 @@ impl<T: Sample> Stored<T> {
         self.values[place] = value.clone();
     }
 
-    /// The values at some places, in C order.
+    /// The values at some positions, in C order.
     pub(crate) fn at(&self, places: &ArrayD<usize>) -> ArrayD<T> {
         let values = places.iter().map(|&place| self.values[place].clone()).collect();
         ArrayD::from_shape_vec(places.shape(), values).unwrap()

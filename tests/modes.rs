@@ -1,4 +1,5 @@
-//! What each way to open a file does to the file, and what it says of it.
+//! Each way of opening a file has the documented effect on the file, and
+//! reports its mode.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -14,7 +15,7 @@ use crate::support::{
     open_mode, open_mut, read_with,
 };
 
-/// A file of three `u32` with bytes behind them.
+/// A file of three `u32`, followed by other bytes.
 fn three() -> Vec<u8> {
     let elements = [1_u32, 2, 3].map(u32::to_le_bytes).concat();
     let mut bytes = npy("<u4", &[3], Order::C, &elements);
@@ -22,12 +23,12 @@ fn three() -> Vec<u8> {
     bytes
 }
 
-/// Edits the middle one of three elements.
+/// Changes the middle one of three elements.
 fn edit(array: &mut MappedArrayMut) {
     array.as_slice_mut::<npymap::Le<u32>>().unwrap()[1] = 0x0a0b_0c0d.into();
 }
 
-/// What `three` is after `edit`, nothing else changed.
+/// The file after `edit`, with nothing else changed.
 fn edited() -> Vec<u8> {
     let mut bytes = three();
     bytes[128 + 4..128 + 8].copy_from_slice(&[0x0d, 0x0c, 0x0b, 0x0a]);
@@ -39,7 +40,7 @@ fn values(array: &MappedArray<impl AsRef<[u8]>>) -> Vec<u32> {
 }
 
 #[test]
-fn read_write_edits_reach_the_file_and_nothing_else_of_it() {
+fn read_write_edits_change_only_those_elements_of_the_file() {
     let directory = directory();
     let path = file(&directory, "a.npy", &three());
     let mut array = open_mut(&path).unwrap();
@@ -83,7 +84,7 @@ fn copies_are_not_the_file() {
 }
 
 #[test]
-fn files_without_write_permission_open_in_every_mode_that_does_not_store() {
+fn files_without_write_permission_open_in_every_mode_but_read_write() {
     let directory = directory();
     let path = file(&directory, "a.npy", &three());
     let read_only = File::open(&path).unwrap();
@@ -96,7 +97,7 @@ fn files_without_write_permission_open_in_every_mode_that_does_not_store() {
     assert_eq!(fs::read(&path).unwrap(), three());
 }
 
-/// Opens an open file in every way and passes each array's values.
+/// Opens an open file in every way and passes on each array's values.
 fn every_way(file: &File) -> [Vec<u32>; 4] {
     let options = OpenOptions::new();
     let read_only = map_file(file).and_then(|source| options.open(source)).unwrap();
@@ -114,7 +115,7 @@ fn every_way(file: &File) -> [Vec<u32>; 4] {
 }
 
 #[test]
-fn the_position_of_an_open_file_neither_matters_nor_moves() {
+fn the_position_of_an_open_file_is_neither_used_nor_changed() {
     let directory = directory();
     let path = file(&directory, "a.npy", &three());
     let mut file = File::options().read(true).write(true).open(path).unwrap();
@@ -142,7 +143,7 @@ fn arrays_outlive_the_open_file_and_its_name() {
 }
 
 #[test]
-fn modes_known_at_run_time_are_numpys() {
+fn modes_known_at_run_time_match_numpy() {
     let directory = directory();
     let path = file(&directory, "a.npy", &three());
     for (name, mode, expected) in [
@@ -171,7 +172,7 @@ fn modes_known_at_run_time_are_numpys() {
 }
 
 #[test]
-fn arrays_say_where_they_are_from() {
+fn arrays_know_their_path_and_mode() {
     let directory = directory();
     let path = file(&directory, "a.npy", &three());
     let header = header_with(&OpenOptions::new(), &path).unwrap();
@@ -187,7 +188,7 @@ fn arrays_say_where_they_are_from() {
 }
 
 #[test]
-fn memory_of_no_file_is_zero_and_from_nowhere() {
+fn anonymous_memory_is_zero_and_has_no_path() {
     let dtype: DType = "[('a', '<f8'), ('b', '|u1')]".parse().unwrap();
     let mut array = MappedArray::anonymous(&dtype, &[2, 3]).unwrap();
     assert_eq!((array.path(), array.mode(), array.data_offset()), (None, None, None));
@@ -225,10 +226,10 @@ fn copy_on_write_edits_survive_becoming_read_only() {
     assert_eq!(fs::read(&path).unwrap(), three());
 }
 
-// Windows keeps a file that is mapped from getting shorter.
+// Windows can't truncate a mapped file.
 #[cfg(unix)]
 #[test]
-fn the_header_and_what_is_behind_may_change_under_a_living_array() {
+fn the_header_and_bytes_after_the_elements_may_change_while_mapped() {
     let directory = directory();
     let path = file(&directory, "a.npy", &three());
     let array = open(&path).unwrap();
@@ -271,7 +272,7 @@ fn empty_arrays_open_in_every_mode_and_close() {
     assert!(MappedArray::read(&path).unwrap().into_read_only().unwrap().is_empty());
 }
 
-/// The errors of opening a path in every way.
+/// Returns the errors of opening a path in every way.
 pub(crate) fn refusals(path: &Path) -> Vec<npymap::Error> {
     let options = OpenOptions::new();
     vec![
@@ -285,7 +286,7 @@ pub(crate) fn refusals(path: &Path) -> Vec<npymap::Error> {
 }
 
 #[test]
-fn files_that_are_not_there_are_not_found() {
+fn missing_files_are_not_found() {
     let directory = directory();
     for error in refusals(&directory.path().join("none.npy")) {
         assert!(is_error(&error, ErrorKind::NotFound, "cannot open"), "{error}");
@@ -294,7 +295,7 @@ fn files_that_are_not_there_are_not_found() {
 }
 
 #[test]
-fn files_that_are_empty_or_no_arrays_are_refused_by_format() {
+fn empty_files_and_other_formats_are_rejected() {
     let directory = directory();
     for (bytes, hint) in [(&b""[..], "empty"), (b"PK\x03\x04", "zip"), (b"hello, world", "NUMPY")] {
         let path = file(&directory, "a.npy", bytes);

@@ -12,7 +12,7 @@ use rustix::fs::{
 use crate::modes::refusals;
 use crate::support::{directory, file, is_error, npy, open, open_mode, open_mut};
 
-/// How many of this process' descriptors lead to a file.
+/// The number of descriptors of this process that refer to a file.
 fn descriptors(path: &Path) -> usize {
     let path = path.canonicalize().unwrap();
     let leads = |entry: std::io::Result<fs::DirEntry>| {
@@ -21,7 +21,7 @@ fn descriptors(path: &Path) -> usize {
     fs::read_dir("/proc/self/fd").unwrap().map(leads).filter(|&leads| leads).count()
 }
 
-/// How many maps this process has of a file.
+/// The number of maps of a file in this process.
 fn maps(path: &Path) -> usize {
     let path = path.canonicalize().unwrap();
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
@@ -29,7 +29,7 @@ fn maps(path: &Path) -> usize {
 }
 
 #[test]
-fn a_descriptor_is_kept_to_write_only_and_closing_unmaps() {
+fn a_descriptor_is_kept_only_for_writing_and_closing_unmaps() {
     let directory = directory();
     let path = file(&directory, "descriptors.npy", &npy("|u1", &[5], Order::C, b"hello"));
     for mode in ["r", "r+", "c"] {
@@ -55,18 +55,18 @@ fn a_descriptor_is_kept_to_write_only_and_closing_unmaps() {
 }
 
 #[test]
-fn directories_are_refused() {
+fn directories_are_rejected() {
     let directory = directory();
     for error in refusals(directory.path()) {
         let text = "is a directory, not a regular file";
         let is_refused = is_error(&error, ErrorKind::Unsupported, text);
-        // The system refuses to open a directory for writing.
+        // The system does not open directories for writing.
         assert!(is_refused || is_error(&error, ErrorKind::Io, "cannot open"), "{error}");
     }
 }
 
 #[test]
-fn pipes_and_devices_are_refused_without_waiting() {
+fn pipes_and_devices_are_rejected_without_blocking() {
     let directory = directory();
     let path = directory.path().join("pipe.npy");
     mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
@@ -78,7 +78,7 @@ fn pipes_and_devices_are_refused_without_waiting() {
     }
 }
 
-/// A file in memory that holds the word `hello`.
+/// A file in memory that contains the word `hello`.
 fn memory(seals: SealFlags) -> File {
     let file = File::from(memfd_create("hello", MemfdFlags::ALLOW_SEALING).unwrap());
     let bytes = npy("|u1", &[5], Order::C, b"hello");

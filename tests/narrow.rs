@@ -1,4 +1,4 @@
-//! Files larger than the address space of 32 bits.
+//! Files larger than a 32-bit address space.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ fn sparse(directory: &TempDir, descr: &str, shape: &str) -> PathBuf {
 }
 
 #[test]
-fn arrays_larger_than_the_address_space_are_refused_in_every_way() {
+fn arrays_larger_than_the_address_space_are_rejected_in_every_way() {
     let directory = directory();
     for (descr, shape, expected) in [
         (
@@ -60,7 +60,7 @@ fn arrays_larger_than_the_address_space_are_refused_in_every_way() {
 }
 
 #[test]
-fn what_can_be_counted_but_not_mapped_is_an_error() {
+fn an_addressable_array_that_cannot_be_mapped_is_an_error() {
     let directory = directory();
     let path = file(
         &directory,

@@ -1,4 +1,4 @@
-//! Newtypes are elements as what they wrap is.
+//! Newtypes are elements like the type they wrap.
 
 use npymap::bytemuck::{Pod, Zeroable};
 use npymap::{Be, DType, Element, MappedArray, Record, element::InPlace};
@@ -25,7 +25,7 @@ struct Pair {
 #[repr(transparent)]
 struct Wrapped(Pair);
 
-/// Written by hand, in place too.
+/// Implements the traits by hand, including `InPlace`.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(transparent)]
 struct ByHand(u32);
@@ -57,7 +57,7 @@ impl InPlace for ByHand {
 }
 
 #[test]
-fn a_newtype_reads_and_writes_what_its_field_does() {
+fn a_newtype_reads_and_writes_like_its_field() {
     for dtype in ["<u4", ">u4"] {
         let mut array = MappedArray::anonymous(&dtype.parse().unwrap(), &[4, 3]).unwrap();
         let values: Vec<TokenId> = (0..12).map(TokenId).collect();
@@ -78,7 +78,7 @@ fn a_newtype_reads_and_writes_what_its_field_does() {
 }
 
 #[test]
-fn a_newtype_is_borrowed_in_place_by_every_call_that_borrows() {
+fn a_newtype_can_be_borrowed_by_every_method() {
     let mut array = MappedArray::anonymous(&DType::of::<TokenId>(), &[2, 2]).unwrap();
     array.as_slice_mut::<TokenId>().unwrap()[3] = TokenId(7);
     let view = array.view::<TokenId>().unwrap();
@@ -107,7 +107,7 @@ fn newtypes_are_fields_of_records_and_records_of_newtypes() {
 }
 
 #[test]
-fn a_newtype_by_hand_is_borrowed_in_place() {
+fn a_newtype_without_derive_is_borrowed_in_place() {
     let mut array = MappedArray::anonymous(&DType::of::<u32>(), &[2]).unwrap();
     array.as_slice_mut::<ByHand>().unwrap()[1] = ByHand(7);
     assert_eq!(array.view::<ByHand>().unwrap().as_slice().unwrap(), [ByHand(0), ByHand(7)]);

@@ -1,5 +1,4 @@
-//! Archives that are written: what is in them, and what becomes of those that
-//! fail.
+//! Writing archives: their contents, and the effect of failures.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -45,7 +44,7 @@ fn members_are_whole_npy_files() {
 }
 
 #[test]
-fn arrays_come_in_any_shape() {
+fn arrays_of_any_layout_are_written() {
     let mapped = MappedArray::read("data/penguins.npy").unwrap();
     let words = arr1(&["one".to_owned(), "zwölf".to_owned()]);
     let mut writer = NpzWriter::new(Vec::new());
@@ -88,7 +87,7 @@ fn members_are_filled_in_place() {
     writer.compression(Compression::Deflated(6));
     writer.write("before", &arr0(1_u8)).unwrap();
     let dtype = DType::of::<f32>();
-    // SAFETY: nobody else knows of the directory.
+    // SAFETY: nobody else knows the directory.
     let filled = unsafe {
         writer.create_member("a", &dtype, &[100, 3], Order::C, |mut array: MappedArray<_>| {
             assert!(array.as_slice::<f32>()?.iter().all(|&value| value == 0.0));
@@ -97,7 +96,7 @@ fn members_are_filled_in_place() {
         })
     };
     filled.unwrap();
-    // SAFETY: nobody else knows of the directory.
+    // SAFETY: nobody else knows the directory.
     unsafe { writer.create_member("none", &dtype, &[0], Order::C, |_| Ok::<_, npymap::Error>(())) }
         .unwrap();
     writer.write("after", &arr0(2_u8)).unwrap();
@@ -110,7 +109,7 @@ fn members_are_filled_in_place() {
 }
 
 #[test]
-fn what_fails_leaves_the_old_archive() {
+fn a_failure_leaves_the_old_archive() {
     let directory = directory();
     let path = directory.path().join("x.npz");
     npz::savez(&path, &[("old", &arr0(1_u8))]).unwrap();
@@ -133,7 +132,7 @@ fn what_fails_leaves_the_old_archive() {
         drop(writer);
         assert!(fs::read(&path).unwrap() == old);
     }
-    // SAFETY: nobody else knows of the directory.
+    // SAFETY: nobody else knows the directory.
     let refused = unsafe {
         let mut writer = NpzWriter::create(&path).unwrap();
         let _ = writer.create_member("a", &DType::of::<u8>(), &[9], Order::C, |array| {
@@ -168,7 +167,7 @@ fn a_member_takes_as_many_elements_as_announced() {
 }
 
 #[test]
-fn arrays_live_without_their_archive() {
+fn arrays_outlive_their_archive() {
     let directory = directory();
     let path = directory.path().join("x.npz");
     npz::savez(&path, &[("a", &table()), ("b", &arr1(&[1_u8, 2, 3]))]).unwrap();

@@ -1,8 +1,8 @@
-//! A NumPy that tests ask what it does.
+//! A NumPy process that tests query.
 //!
-//! Without Python, NumPy and pytest (which NumPy's own tests need) nothing is
-//! tested, unless `NPYMAP_REQUIRE_NUMPY=1`. `NPYMAP_PYTHON` names another
-//! interpreter than `python3`.
+//! Without Python, NumPy and pytest (which NumPy's own tests need), these tests
+//! pass without checking anything, unless `NPYMAP_REQUIRE_NUMPY=1` is set.
+//! `NPYMAP_PYTHON` names another interpreter than `python3`.
 
 use std::env;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
-/// A NumPy to ask.
+/// A running NumPy process.
 pub(crate) struct Oracle {
     child: Child,
     to: Option<ChildStdin>,
@@ -19,8 +19,7 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// Starts one that answers by a script of `tests/numpy`, or says why there
-    /// is none.
+    /// Starts a script of `tests/numpy`, or prints why that is not possible.
     pub(crate) fn start(script: &str) -> Option<Oracle> {
         let started = Oracle::spawn(script);
         if let Err(why) = &started {
@@ -52,12 +51,12 @@ impl Oracle {
         serde_json::from_str(&line).ok()
     }
 
-    /// Asks for a function of the script with these arguments.
+    /// Calls a function of the script with these arguments.
     pub(crate) fn ask(&mut self, request: &Value) -> Value {
         self.try_ask(request).unwrap_or_else(|| panic!("no answer to {request}"))
     }
 
-    /// As [`ask`](Oracle::ask), of what it may die of.
+    /// As [`ask`](Oracle::ask), for calls that may crash Python.
     pub(crate) fn try_ask(&mut self, request: &Value) -> Option<Value> {
         writeln!(self.to.as_ref().unwrap(), "{request}").ok()?;
         self.answer()

@@ -1,4 +1,4 @@
-//! What an archive finds when its file changes between opening and use.
+//! Archives detect that their file changed between opening and use.
 
 use std::fs::File;
 
@@ -18,7 +18,7 @@ fn truncate(path: &std::path::Path, len: u64) {
     File::options().write(true).open(path).unwrap().set_len(len).unwrap();
 }
 
-/// Expects that a file is reported as too short.
+/// Asserts an error that reports the file as too short.
 fn assert_short<D: std::fmt::Debug>(found: Result<MappedArray<D>>) {
     let error = found.unwrap_err();
     assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
@@ -67,7 +67,7 @@ fn raw_binary_has_no_header_to_read() {
 }
 
 #[test]
-fn open_any_finds_out_that_its_file_was_truncated() {
+fn open_any_detects_that_its_file_was_truncated() {
     let directory = directory();
     let path = directory.path().join("a.npy");
     npymap::write_npy(&path, &Array1::from_elem(4096, 0.5_f64)).unwrap();
@@ -106,7 +106,7 @@ fn one_array_of_a_source_is_written_at_a_time() {
     let mut second = ten.get(1).unwrap();
     second.view_mut::<i64>().unwrap().set(0, 4).unwrap();
 
-    // What was made read-only is still the file's, and so are its rows.
+    // Read-only conversions still map the file, and so do their rows.
     let first = first.into_read_only().unwrap();
     let rows = first.rows().unwrap();
     drop(first);

@@ -18,7 +18,7 @@ fn read([data, offsets]: &[PathBuf; 2]) -> Ragged {
         .unwrap()
 }
 
-/// Row `n` has `n % 7` elements, all of them `n`.
+/// Row `n` has `n % 7` elements, each of which is `n`.
 fn row(n: usize) -> Vec<u16> {
     vec![n as u16; n % 7]
 }
@@ -33,7 +33,7 @@ fn written(paths: &[PathBuf; 2], rows: usize) {
 }
 
 #[test]
-fn rows_come_back_packed_and_padded() {
+fn rows_are_read_packed_and_padded() {
     let directory = directory();
     let paths = paths(&directory);
     written(&paths, 1000);
@@ -82,7 +82,7 @@ fn elements_may_have_axes_and_text() {
 }
 
 #[test]
-fn rows_are_added_to_files_that_are_there() {
+fn rows_are_appended_to_existing_files() {
     let directory = directory();
     let paths = paths(&directory);
     written(&paths, 10);
@@ -101,7 +101,7 @@ fn append<T: npymap::Element>(path: &Path, values: &[T]) {
 }
 
 #[test]
-fn what_a_dead_writer_left_is_taken_away() {
+fn leftovers_of_a_killed_writer_are_removed() {
     let directory = directory();
     let paths = paths(&directory);
     for (elements, offsets) in [(&[1_u16, 2][..], &[][..]), (&[], &[90_i64, 95]), (&[1], &[33, 90])]
@@ -124,7 +124,7 @@ fn what_a_dead_writer_left_is_taken_away() {
 }
 
 #[test]
-fn offsets_that_lead_nowhere_are_errors() {
+fn invalid_offsets_are_errors() {
     let directory = directory();
     let paths = paths(&directory);
     file(&directory, "data.npy", &npy("<u2", &[4], Order::C, &[0; 8]));
@@ -149,7 +149,7 @@ fn offsets_that_lead_nowhere_are_errors() {
 }
 
 #[test]
-fn a_row_that_was_refused_is_not_kept() {
+fn a_rejected_row_is_not_kept() {
     let directory = directory();
     let paths = paths(&directory);
     let options = CreateOptions::new();
@@ -157,7 +157,7 @@ fn a_row_that_was_refused_is_not_kept() {
         RaggedAppender::create(&paths[0], &paths[1], &DType::of::<u16>(), &[], &options).unwrap();
     let offsets = std::fs::File::options().write(true).open(&paths[1]).unwrap();
     let len = offsets.metadata().unwrap().len();
-    // Offsets can't be written to a file that somebody else made longer.
+    // Offsets can't be written to a file that another writer extended.
     offsets.set_len(len + 1).unwrap();
     let mut refused = 0;
     for n in 0..10_000 {

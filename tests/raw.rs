@@ -1,5 +1,5 @@
-//! Raw binary by its rules, arrays inside files, several in one, and
-//! descriptions that open them again.
+//! Raw binary, arrays inside files, several in one file, and descriptions that
+//! open them again.
 
 use std::fs::{self, File};
 
@@ -22,7 +22,7 @@ fn options(raw: RawSpec) -> OpenOptions {
     OpenOptions::new().raw(raw)
 }
 
-/// Opens in a mode and tells the elements' bytes in the order of memory.
+/// Opens in a mode and returns the elements' bytes in memory order.
 fn elements(mode: Mode, path: &std::path::Path, options: &OpenOptions) -> Result<Vec<u8>> {
     match open_mode_with(options, mode, path)? {
         AnyArray::ReadOnly(array) => Ok(array.into_data().as_ref().to_vec()),
@@ -65,7 +65,7 @@ fn the_axes_of_a_subarray_follow_the_shapes() {
 }
 
 #[test]
-fn files_get_longer_in_mode_r_plus_only() {
+fn files_are_extended_only_in_mode_r_plus() {
     let directory = directory();
     let path = file(&directory, "a.bin", b"abc");
     let spec = raw("|u1").shape(&[70_000]).offset(1);
@@ -85,7 +85,7 @@ fn files_get_longer_in_mode_r_plus_only() {
 }
 
 #[test]
-fn what_can_not_be_opened_leaves_the_file_as_it_was() {
+fn a_failed_open_leaves_the_file_unchanged() {
     let directory = directory();
     let path = file(&directory, "a.bin", b"abc");
     for spec in [
@@ -109,7 +109,7 @@ fn what_can_not_be_opened_leaves_the_file_as_it_was() {
 
 #[cfg(target_pointer_width = "64")]
 #[test]
-fn a_full_disk_is_an_error_and_the_length_stays() {
+fn a_full_disk_is_an_error_and_keeps_the_length() {
     let directory = directory();
     let path = file(&directory, "a.bin", b"abc");
     let spec = raw("|u1").shape(&[1 << 46]);
@@ -226,7 +226,7 @@ fn descriptions_open_the_array_again() {
     assert_eq!(array.view::<u16>().unwrap().to_vec(), [1, 7]);
     assert_eq!(again.description().unwrap(), description);
 
-    // Nobody but the one who describes it decides that a file gets longer.
+    // Opening a description does not extend the file.
     let longer = Description { shape: vec![3, 1], ..description };
     let error = open_mode_with(&longer.options(), longer.mode, &longer.path).unwrap_err();
     assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
@@ -269,7 +269,7 @@ fn descriptions_are_sent_as_json() {
 }
 
 #[test]
-fn refusals_say_what_would_work() {
+fn errors_name_what_works() {
     let directory = directory();
     let path = file(&directory, "a.bin", b"abc");
     let name = path.display();
@@ -356,8 +356,7 @@ fn open_files_are_created_checked_and_locked() {
     );
     assert_eq!(longer.try_lock(npymap::source::LockKind::Shared).unwrap_err().to_string(), error);
     longer.check_file(&name.reopen().unwrap()).unwrap();
-    // Windows tells no files apart, and keeps what is mapped from getting
-    // shorter.
+    // Windows can't distinguish files, and can't truncate mapped ones.
     if cfg!(unix) {
         assert!(is_error(
             &longer.check_file(&none).unwrap_err(),

@@ -1,5 +1,5 @@
-//! Raw and truncated files, where it depends on the system: what is behind
-//! the end, pages that are gone.
+//! Raw and truncated files, where it depends on the system: bytes after the
+//! end, missing pages.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -19,11 +19,11 @@ fn bytes(len: usize) -> OpenOptions {
 }
 
 #[test]
-fn new_bytes_are_zero_whatever_was_stored_behind_the_end() {
+fn new_bytes_are_zero_whatever_was_stored_after_the_end() {
     let directory = directory();
     let path = file(&directory, "a.bin", &[1; 10]);
     let disk = File::options().read(true).write(true).open(&path).unwrap();
-    // SAFETY: the page is there, whether or not the file has all its bytes.
+    // SAFETY: the page is mapped, even if the file has only some of its bytes.
     let mut page = unsafe { memmap2::MmapOptions::new().len(4096).map_mut(&disk) }.unwrap();
     page[10..].fill(0xff);
     let array = open_mut_with(&bytes(100_000), &path).unwrap();
@@ -35,7 +35,7 @@ fn new_bytes_are_zero_whatever_was_stored_behind_the_end() {
     assert!(metadata.blocks() * 512 >= 100_000, "the space is reserved");
 }
 
-/// Writes four pages of elements and a page before them.
+/// Writes a header and four rows of 4096 bytes.
 fn four_pages(path: &Path) {
     let bytes = npy("|u1", &[4, 4096], Order::C, &[1; 4 * 4096]);
     fs::write(path, bytes).unwrap();
@@ -46,7 +46,8 @@ fn a_file_truncated_while_mapped_is_reported() {
     let directory = directory();
     let path = directory.path().join("a.npy");
     for mode in ["r", "r+", "c"] {
-        // At a page's start, inside one, inside the first row, and before any.
+        // At a page boundary, inside a page, inside the first row, and before
+        // all rows.
         for len in [8192, 8192 + 200, 200, 0] {
             four_pages(&path);
             let opened = open_mode(mode, &path).unwrap();

@@ -1,4 +1,5 @@
-//! Rust structs as elements: fields by name, in place where they lie so.
+//! Rust structs as elements: fields are matched by name, and borrowed in place
+//! where the layouts agree.
 
 use npymap::bytemuck::{Pod, Zeroable};
 use npymap::{
@@ -19,7 +20,7 @@ struct Inner {
     y: [i16; 2],
 }
 
-/// Fields in another order than the dtypes have them.
+/// The fields are in another order than in the dtypes.
 #[derive(Clone, Debug, PartialEq, Record)]
 #[record(typed)]
 struct Event {
@@ -60,7 +61,7 @@ fn array(descr: &str, shape: &[usize]) -> MappedArrayMut {
 }
 
 #[test]
-fn fields_are_found_by_name_in_any_order_and_layout() {
+fn fields_are_matched_by_name_in_any_order_and_layout() {
     for descr in LAYOUTS {
         let mut events = array(descr, &[2, 3]);
         let mut view = events.view_mut::<Event>().unwrap();
@@ -76,7 +77,7 @@ fn fields_are_found_by_name_in_any_order_and_layout() {
 }
 
 #[test]
-fn a_record_gives_its_dtype() {
+fn a_record_has_a_dtype() {
     let expected: DType = LAYOUTS[0].parse().unwrap();
     assert_eq!(DType::of::<Event>(), expected);
     assert_eq!(DType::of::<Row>().to_string(), here(ROW));
@@ -88,7 +89,7 @@ fn a_record_gives_its_dtype() {
 }
 
 #[test]
-fn what_differs_is_named_with_how_it_does() {
+fn errors_name_the_difference() {
     let refusal = |descr: &str| array(&here(descr), &[1]).view::<Inner>().unwrap_err().to_string();
     assert_eq!(
         refusal("[('x', '<f8')]"),
@@ -133,7 +134,7 @@ struct Some {
 }
 
 #[test]
-fn a_subset_leaves_the_other_fields_alone() {
+fn a_subset_does_not_change_other_fields() {
     let mut events = array(LAYOUTS[1], &[2]);
     events.view_mut::<Event>().unwrap().fill(&event(4)).unwrap();
     let changed = Some { inner: Inner { x: -1.0, y: [5, 6] }, name: "é".to_owned() };
@@ -177,7 +178,7 @@ struct Tight {
 }
 
 #[test]
-fn rows_are_lent_where_they_lie() {
+fn rows_are_borrowed_in_place() {
     let mut rows = array(&here(ROW), &[4]);
     let row = Row {
         id: 3,
@@ -205,7 +206,7 @@ fn rows_are_lent_where_they_lie() {
 }
 
 #[test]
-fn rows_that_lie_otherwise_are_decoded_and_not_lent() {
+fn rows_with_another_layout_are_decoded_and_not_borrowed() {
     let refusal = |descr: &str| {
         let mut rows = array(&here(descr), &[3]);
         let mut view = rows.view_mut::<Row>().unwrap();
@@ -244,7 +245,7 @@ fn rows_that_lie_otherwise_are_decoded_and_not_lent() {
 fn padding_in_the_file_is_never_written_through_a_view() {
     let mut rows = array(ROW, &[2]);
     let bytes = rows.dyn_view_mut().unwrap().view_as(&"|u1".parse().unwrap());
-    // One axis of rows, and elements of 32 bytes.
+    // One axis of rows, with elements of 32 bytes.
     bytes.unwrap().into_view::<u8>().unwrap().fill(&0xab).unwrap();
     rows.view_mut::<Row>().unwrap().fill(&Row::zeroed()).unwrap();
     let view = rows.dyn_view().unwrap();

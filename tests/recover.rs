@@ -1,4 +1,4 @@
-//! Files are made whole, whatever their writer left.
+//! Files are recovered, whatever state their writer left them in.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn plan(path: &Path, zero_fill: bool) -> Recovery {
 }
 
 #[test]
-fn the_shape_is_that_of_the_rows_that_are_there() {
+fn the_shape_is_that_of_the_existing_rows() {
     let directory = directory();
     let elements: Vec<u8> = (1..=250).collect();
     for order in [Order::C, Order::F] {
@@ -47,9 +47,9 @@ fn the_shape_is_that_of_the_rows_that_are_there() {
 }
 
 #[test]
-fn every_step_of_mending_can_be_the_last() {
-    // What is on the disk after each step of the longest mending, and of a
-    // writer's: rows behind the header's count, or fewer than it says.
+fn recovery_can_be_interrupted_at_every_step() {
+    // The file after each step of the longest recovery, and of a writer: rows
+    // beyond the header's count, or fewer than it announces.
     let directory = directory();
     let whole = npy("<u2", &[7], Order::C, &[1; 14]);
     for header in [5, 7, 10] {
@@ -65,7 +65,7 @@ fn every_step_of_mending_can_be_the_last() {
 }
 
 #[test]
-fn a_header_without_room_is_made_longer() {
+fn a_header_without_room_is_extended() {
     let directory = directory();
     let tight = text("'|u1'", "(7,)", Order::C, 60);
     let path = file(&directory, "a.npy", &raw(&tight, &[7; 12_345]));
@@ -76,7 +76,7 @@ fn a_header_without_room_is_made_longer() {
 }
 
 #[test]
-fn what_is_no_crash_is_refused() {
+fn files_that_no_crash_explains_are_rejected() {
     let directory = directory();
     let one = npy("<f8", &[1], Order::C, &[0; 8]);
     let two = file(&directory, "two.npy", &[one.clone(), one.clone()].concat());
@@ -98,7 +98,7 @@ fn what_is_no_crash_is_refused() {
 }
 
 #[test]
-fn rows_of_no_bytes_are_as_many_as_the_header_says() {
+fn rows_of_no_bytes_are_counted_by_the_header() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("<f8", &[5, 0], Order::C, b"rest"));
     let done = recover(&path).unwrap();

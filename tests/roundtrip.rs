@@ -1,4 +1,5 @@
-//! What is written is read as the same, and no text makes the reader panic.
+//! Everything that is written reads back the same, and no text makes the reader
+//! panic.
 
 use std::io::{self, Read};
 
@@ -40,7 +41,7 @@ fn scalar() -> impl Strategy<Value = DType> {
     prop_oneof![3 => plain, 1 => date].prop_map(|text| text.parse().unwrap())
 }
 
-/// Characters that are hard to quote, and any others.
+/// Characters that are hard to quote, and arbitrary ones.
 fn name() -> impl Strategy<Value = String> {
     let hard =
         "'\"\\\n\r\t\0\x1b\x7f\u{80}\u{a0}\u{ad}éÿĀ整😀\u{2028}\u{e000}\u{fffd}()[]{},: uLx0";
@@ -49,7 +50,8 @@ fn name() -> impl Strategy<Value = String> {
     prop::collection::vec(character, 0..6).prop_map(String::from_iter)
 }
 
-/// Fields of different names. Without a name, bytes and subarrays are padding.
+/// Fields with different names. Unnamed fields of bytes and subarrays are
+/// padding.
 fn fields(parts: Vec<(String, DType)>) -> Vec<(String, DType)> {
     let mut fields: Vec<(String, DType)> = Vec::new();
     for (name, dtype) in parts {
@@ -81,7 +83,7 @@ fn dtype() -> impl Strategy<Value = DType> {
     })
 }
 
-/// A dtype an array can have.
+/// A dtype that an array can have.
 fn element() -> impl Strategy<Value = DType> {
     dtype().prop_filter("cannot be subarrays", |dtype| dtype.kind() != Kind::Subarray)
 }
@@ -111,7 +113,7 @@ impl Read for Slow<'_> {
     }
 }
 
-/// The header for a dtype and shape, unless they are too large together.
+/// The header for a dtype and shape, unless the array would be too large.
 fn header(dtype: DType, shape: &[usize], order: Order) -> Option<Header> {
     match Header::new(dtype, shape, order) {
         Ok(header) => Some(header),
@@ -128,7 +130,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: rounds(256), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn dtypes_print_as_what_they_are_read_from(dtype in dtype()) {
+    fn dtypes_print_as_text_that_parses_back(dtype in dtype()) {
         let text = dtype.to_string();
         let read: DType = text.parse().unwrap();
         prop_assert_eq!(&read, &dtype, "{}", text);
@@ -172,7 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn growing_an_array_leaves_the_header_its_length(
+    fn growing_an_array_keeps_the_length_of_the_header(
         (dtype, more) in (element(), 1_usize..1 << 20)
     ) {
         let offset = |shape: &[usize], order| {
@@ -184,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn fields_lie_where_c_or_nothing_between_puts_them(
+    fn fields_are_placed_as_in_c_or_packed(
         parts in prop::collection::vec((name(), dtype()), 1..8).prop_map(fields)
     ) {
         let parts = || parts.iter().map(|(name, dtype)| (name.as_str(), dtype.clone()));
@@ -200,21 +202,21 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_as_a_dtype_or_refused(
+    fn any_text_is_parsed_as_a_dtype_or_rejected(
         text in r#"[\[\](){}'"<>|=,: \\x0-9a-zA-Z]{0,40}"#
     ) {
         agrees(&text);
     }
 
     #[test]
-    fn any_descr_is_read_as_a_dtype_or_refused(
+    fn any_descr_is_parsed_as_a_dtype_or_rejected(
         parts in prop::collection::vec(select(PIECES), 0..16)
     ) {
         agrees(&parts.concat());
     }
 
     #[test]
-    fn any_bytes_are_read_as_a_header_or_refused(
+    fn any_bytes_are_parsed_as_a_header_or_rejected(
         (version, text) in (1_u8..=3, prop::collection::vec(any::<u8>(), 0..200))
     ) {
         let len = u8::try_from(text.len()).unwrap();
@@ -224,7 +226,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_headers_are_read_as_another_or_refused(
+    fn damaged_headers_are_parsed_as_others_or_rejected(
         (dtype, shape, order, version, edits) in (
             element(),
             shape(),
@@ -245,7 +247,7 @@ proptest! {
     }
 }
 
-/// What descrs are made of.
+/// The tokens of descrs.
 const PIECES: &[&str] = &[
     "[",
     "]",
@@ -283,14 +285,14 @@ const PIECES: &[&str] = &[
     " ",
 ];
 
-/// Text that is a dtype prints as text that is the same dtype.
+/// Text that parses as a dtype prints as text of the same dtype.
 fn agrees(text: &str) {
     let Ok(dtype) = text.parse::<DType>() else { return };
     let again: DType = dtype.to_string().parse().unwrap_or_else(|e| panic!("{text}: {dtype}: {e}"));
     assert_eq!(again, dtype, "{text}");
 }
 
-/// A header that is read can be written, and is read as the same again.
+/// A header that is read can be written, and reads back the same.
 fn survives(bytes: &[u8]) {
     let Ok(mut header) = Header::parse(bytes) else { return };
     assert_eq!(Header::read(bytes).unwrap(), header);
@@ -323,7 +325,7 @@ fn titles_and_padding_are_read_as_they_were_written() {
 }
 
 #[test]
-fn subarrays_are_what_numpy_makes_of_them() {
+fn subarrays_are_normalized_as_in_numpy() {
     let f8 = DType::of::<f64>();
     assert_eq!(DType::array(f8.clone(), &[]).unwrap(), f8, "no axes make cannot be subarrays");
     for base in ["|S0", "<U0", "|V0"] {

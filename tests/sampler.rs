@@ -1,5 +1,5 @@
-//! Orders of rows: the same everywhere, each row once, resumed where they
-//! stopped.
+//! Orders of rows are the same everywhere, contain each row once, and can be
+//! resumed.
 
 use npymap::{
     Sampler,
@@ -34,8 +34,8 @@ fn orders_are_pinned() {
     assert_eq!(found, PINNED);
 }
 
-/// The first four also come of the algorithm as `Sampler` documents it, written
-/// down in Python.
+/// The first four were also computed in Python from the documentation of
+/// `Sampler`.
 const PINNED: [[usize; 8]; 8] = [
     [76, 82, 89, 85, 48, 8, 63, 12],
     [16, 28, 31, 67, 85, 37, 83, 0],
@@ -67,7 +67,7 @@ fn an_epoch_has_each_row_once() {
 }
 
 #[test]
-fn epochs_and_seeds_have_orders_of_their_own() {
+fn epochs_and_seeds_have_different_orders() {
     for sampler in &kinds(1000, 3)[1..] {
         let mut later = sampler.clone();
         later.next_epoch();
@@ -91,7 +91,7 @@ fn shares(sampler: &Sampler, world: usize, workers: usize, tail: Tail) -> Vec<Ve
 }
 
 #[test]
-fn shards_of_all_ranks_together_are_the_epoch_once() {
+fn shards_of_all_ranks_together_are_one_epoch() {
     for len in [0, 1, 5, 6, 100, 997] {
         for sampler in kinds(len.max(1), 9) {
             let mut expected: Vec<usize> = sampler.clone().collect();
@@ -106,7 +106,7 @@ fn shards_of_all_ranks_together_are_the_epoch_once() {
 }
 
 #[test]
-fn dropping_and_padding_gives_every_rank_as_many() {
+fn dropping_and_padding_give_all_ranks_the_same_length() {
     for sampler in kinds(101, 9) {
         for (tail, each) in [(Tail::Drop, 25), (Tail::Pad, 26)] {
             let ranks = shares(&sampler, 4, 1, tail);
@@ -152,7 +152,7 @@ fn a_resumed_sampler_gives_the_same_order() {
 }
 
 #[test]
-fn blocks_come_whole() {
+fn blocks_are_not_split() {
     let rows: Vec<usize> = Sampler::blocks(103, 10, 2).collect();
     let mut blocks: Vec<usize> = rows.iter().map(|row| row / 10).collect();
     blocks.dedup();
@@ -178,7 +178,7 @@ fn draws_with_replacement_are_even_and_weighted_ones_follow_their_weights() {
 }
 
 #[test]
-fn weights_and_shards_that_are_none_are_errors() {
+fn invalid_weights_and_shards_are_errors() {
     let says = |weights: &[f64]| Sampler::weighted(weights, 1, 1).unwrap_err().to_string();
     assert_eq!(says(&[1.0, -0.5]), "weight -0.5 of row 1: expected a finite weight of at least 0");
     assert!(says(&[f64::NAN]).contains("NaN of row 0"));
@@ -217,7 +217,7 @@ fn ascending_weights_are_weights_and_not_their_sums() {
 }
 
 #[test]
-fn samplers_of_the_most_rows_and_shares_stay_inside() {
+fn samplers_of_the_most_rows_and_shares_stay_in_bounds() {
     const MAX: usize = usize::MAX;
     let lens = [1, 2, 3, MAX / 2, MAX / 2 + 1, MAX - 1, MAX];
     let counts = [1, 2, MAX / 2, MAX / 2 + 1, MAX / 2 + 2, MAX - 1, MAX];
@@ -242,7 +242,7 @@ fn samplers_of_the_most_rows_and_shares_stay_inside() {
 }
 
 #[test]
-fn batches_are_the_rows_one_by_one() {
+fn batches_equal_the_rows_one_by_one() {
     for sampler in kinds(1000, 3) {
         for (world, workers, tail) in [(1, 1, Tail::Keep), (3, 2, Tail::Keep), (7, 3, Tail::Pad)] {
             let share = Share { rank: world - 1, world, worker: workers - 1, workers };

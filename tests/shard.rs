@@ -11,7 +11,7 @@ use crate::tar_extensions::{extended, pax, sparse};
 use crate::tars::shard;
 
 #[test]
-fn members_are_used_where_they_lie() {
+fn members_are_used_in_place() {
     let directory = directory();
     let path = file(&directory, "x.tar", &shard());
     let mapped = map(&path).and_then(Shard::open).unwrap();
@@ -48,7 +48,7 @@ fn members_are_used_where_they_lie() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_name_the_problem() {
     let whole = shard();
     let text = |bytes: &[u8], name: &str| {
         let shard = Shard::open(Source::bytes(bytes.to_vec()));
@@ -87,7 +87,7 @@ fn extension_records_are_limited() {
     let directory = directory();
     for kind in [b'L', b'x'] {
         let path = file(&directory, "x.tar", &extended(kind, 3 << 30));
-        // A hole of 3 GiB, and a member after it.
+        // A hole of 3 GiB, followed by a member.
         let tar = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
         tar.set_len(512 + (3 << 30) + 8192).unwrap();
         let error = Source::read(&path).and_then(Shard::open).unwrap_err().to_string();
@@ -102,7 +102,7 @@ fn extension_records_are_limited() {
 }
 
 #[test]
-fn members_without_their_holes_are_refused_by_name() {
+fn sparse_members_are_rejected_by_name() {
     for (format, bytes) in sparse() {
         let shard = Shard::open(Source::bytes(bytes)).unwrap();
         assert_eq!(
@@ -130,7 +130,7 @@ fn names_and_sizes_are_those_of_pax_headers() {
 }
 
 #[test]
-fn members_of_many_are_found_by_name() {
+fn members_of_large_archives_are_found_by_name() {
     let mut builder = tar::Builder::new(Vec::new());
     for at in 0..20_000 {
         let mut header = tar::Header::new_ustar();

@@ -1,4 +1,4 @@
-//! Many files as one array.
+//! Several files as one array.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,10 +7,11 @@ use npymap::{Order, Result, loader::Stacked};
 
 use crate::support::{directory, file, npy, open};
 
-/// Many files.
+/// More files than a process can usually have open.
 const FILES: usize = 10_000;
 
-/// Files of so many rows of two, numbered on from file to file.
+/// Creates files with the given numbers of rows of two elements, numbered
+/// across files.
 fn files(directory: &tempfile::TempDir, counts: &[usize]) -> Vec<PathBuf> {
     let mut next = 0_u32;
     let numbers = counts.iter().enumerate().map(|(at, &count)| {
@@ -24,7 +25,7 @@ fn files(directory: &tempfile::TempDir, counts: &[usize]) -> Vec<PathBuf> {
     numbers.collect()
 }
 
-/// The same rows of two in Fortran order.
+/// The same rows of two elements in Fortran order.
 fn turned(bytes: &[u8], count: usize) -> Vec<u8> {
     let place = |column: usize, row: usize| 8 * row + 4 * column;
     let places = (0..2).flat_map(|column| (0..count).map(move |row| place(column, row)));
@@ -36,7 +37,7 @@ fn stack(paths: &[PathBuf]) -> Result<Stacked> {
 }
 
 #[test]
-fn rows_are_those_of_all_files_one_after_the_other() {
+fn rows_are_those_of_all_files_in_sequence() {
     let directory = directory();
     let stacked = stack(&files(&directory, &[3, 0, 5, 1, 0, 40, 0])).unwrap();
     assert_eq!((stacked.shape(), stacked.len(), stacked.row_len()), (&[49, 2][..], 49, 2));
@@ -54,10 +55,10 @@ fn rows_are_those_of_all_files_one_after_the_other() {
     );
 }
 
-// On Windows a map keeps a handle of its file.
+// On Windows, a map keeps a handle of its file.
 #[cfg(not(windows))]
 #[test]
-fn thousands_of_files_take_no_descriptors() {
+fn thousands_of_files_use_no_descriptors() {
     let directory = directory();
     let stacked = stack(&files(&directory, &vec![1; FILES])).unwrap();
     let indices: Vec<usize> = (0..FILES).rev().collect();
@@ -75,7 +76,7 @@ fn thousands_of_files_take_no_descriptors() {
 }
 
 #[test]
-fn files_that_differ_are_refused() {
+fn files_that_differ_are_rejected() {
     let directory = directory();
     let mut paths = files(&directory, &[3, 2]);
     paths.push(file(&directory, "x.npy", &npy(">u4", &[1, 3], Order::C, &[0; 12])));
@@ -91,8 +92,8 @@ fn files_that_differ_are_refused() {
     assert_eq!(says(Vec::new()), "no files: expected at least one");
 }
 
-/// A file of equal shape under the same name used to be read in place of the
-/// one that was opened.
+/// A file of the same shape that replaced the opened one used to be read
+/// instead.
 #[cfg(unix)]
 #[test]
 fn files_that_are_replaced_are_not_read() {

@@ -1,9 +1,9 @@
-//! Changes of a geometry, made to a view and to an ndarray model alike.
+//! Geometry changes that are applied to a view and to an ndarray model.
 
 use npymap::ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, Order as Ordering, SliceInfoElem};
 use npymap::{Element, View, ViewMut};
 
-/// One change of a geometry.
+/// A change of a view's geometry.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Slice(Vec<SliceInfoElem>),
@@ -19,7 +19,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Chooses a change that `shape` allows.
+    /// Chooses a change that is valid for `shape`.
     pub(crate) fn choose(numbers: &[u32], shape: &[usize]) -> Option<Step> {
         let mut numbers = numbers.iter().map(|&n| n as usize);
         let mut below = move |n: usize| numbers.next().unwrap_or(0) % n.max(1);
@@ -57,7 +57,7 @@ impl Step {
         })
     }
 
-    /// The same of the model; `None` where there is no such view.
+    /// Applies the change to the model; `None` if ndarray has no such view.
     pub(crate) fn of_model(
         &self,
         places: &ArrayD<usize>,
@@ -72,7 +72,7 @@ impl Step {
                 Step::T => solid(&places.t()),
                 Step::Reshape(shape) => {
                     let reshaped = places.to_shape((shape.as_slice(), Ordering::C)).unwrap();
-                    // Elements without bytes all lie at one place.
+                    // Elements of zero bytes all have the same address.
                     (size == 0 || is_affine(&solid(&reshaped.view())))
                         .then(|| solid(&reshaped.view()))?
                 }
@@ -131,7 +131,7 @@ impl Step {
         })
     }
 
-    /// The same of a view to be written; `None` for what those don't have.
+    /// Applies the change to a mutable view; `None` if these don't have it.
     pub(crate) fn of_view_mut<'a, T: Element>(
         &self,
         view: ViewMut<'a, T>,
@@ -153,7 +153,7 @@ impl Step {
     }
 }
 
-/// What `s![]` could say of a shape, and a bit more.
+/// Slices of `s![]` for a shape, including some that are out of bounds.
 fn slice_info(shape: &[usize], mut below: impl FnMut(usize) -> usize) -> Vec<SliceInfoElem> {
     let mut info = Vec::new();
     for &dim in shape {
@@ -170,7 +170,7 @@ fn slice_info(shape: &[usize], mut below: impl FnMut(usize) -> usize) -> Vec<Sli
                 SliceInfoElem::NewAxis,
                 SliceInfoElem::Slice { start: first as isize, end: None, step },
             ]),
-            // Bounds in either order: then there is nothing.
+            // If the bounds are reversed, the slice is empty.
             2 => info.push(SliceInfoElem::Slice {
                 start: first as isize,
                 end: Some(second as isize),
@@ -190,14 +190,14 @@ fn slice_info(shape: &[usize], mut below: impl FnMut(usize) -> usize) -> Vec<Sli
             break;
         }
     }
-    // ndarray wants all axes named.
+    // ndarray needs an element for every axis.
     let named = info.iter().filter(|e| !matches!(e, SliceInfoElem::NewAxis)).count();
     let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
     info.extend(std::iter::repeat_n(whole, shape.len() - named));
     info
 }
 
-/// Another shape of as many elements.
+/// Another shape with the same number of elements.
 fn reshaped(shape: &[usize], mut below: impl FnMut(usize) -> usize) -> Vec<usize> {
     let mut left: usize = shape.iter().product();
     let mut to = Vec::new();
@@ -218,7 +218,7 @@ pub(crate) fn solid(places: &ArrayViewD<'_, usize>) -> ArrayD<usize> {
     ArrayD::from_shape_vec(places.shape(), places.iter().copied().collect()).unwrap()
 }
 
-/// Whether strides can say where elements are.
+/// Whether strides can describe the positions of the elements.
 pub(crate) fn is_affine(places: &ArrayD<usize>) -> bool {
     let Some(&first) = places.first() else { return true };
     let stride = |axis: usize| {
@@ -234,7 +234,7 @@ pub(crate) fn is_affine(places: &ArrayD<usize>) -> bool {
     })
 }
 
-/// Whether elements follow each other in memory.
+/// Whether the elements are contiguous in memory.
 pub(crate) fn is_run(places: &ArrayD<usize>) -> bool {
     let first = places.first().copied().unwrap_or(0);
     places.iter().copied().eq(first..first + places.len())

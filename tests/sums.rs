@@ -1,9 +1,9 @@
-//! Sums are those of the stored values, however they lie.
+//! Sums equal those of the stored values in any layout.
 
 use npymap::ndarray::{ArrayD, Axis, IxDyn, SliceInfoElem};
 use npymap::{DType, MappedArray, Order, element::Real, layout::Layout};
 
-/// An array of the numbers from 0 to 99 over and over, and the same as
+/// An array that repeats the numbers from 0 to 99, and the same numbers as
 /// doubles.
 fn counted<T: Real>(
     descr: &str,
@@ -44,7 +44,7 @@ fn sums_are_the_models<T: Real>(descr: &str, value: fn(u8) -> T) {
 }
 
 #[test]
-fn sums_of_any_type_order_and_stride_are_the_models() {
+fn sums_of_any_type_order_and_stride_equal_the_model() {
     sums_are_the_models("|b1", |value| value % 2 == 1);
     sums_are_the_models("|i1", |value| value as i8 - 50);
     sums_are_the_models("<u2", u16::from);
@@ -58,7 +58,7 @@ fn sums_of_any_type_order_and_stride_are_the_models() {
 }
 
 #[test]
-fn sums_of_a_field_of_records_are_the_models() {
+fn sums_of_a_field_of_records_equal_the_model() {
     let dtype: DType = "[('a', '|u1'), ('x', '>f4'), ('b', '<i8', (2,))]".parse().unwrap();
     let layout = Layout::new(dtype, &[50_000], Order::C, 0).unwrap();
     let mut array = MappedArray::from_parts(vec![0; layout.nbytes()], layout).unwrap();
@@ -81,7 +81,7 @@ fn a_sum_of_single_floats_does_not_stick() {
 }
 
 #[test]
-fn sums_of_what_is_no_number_are_none() {
+fn sums_of_other_types_are_none() {
     let (mut array, _) = counted("<f8", &[100_000], f64::from);
     array.view_mut::<f64>().unwrap().set(77_777, f64::NAN).unwrap();
     assert!(array.view::<f64>().unwrap().sum().is_nan());

@@ -1,4 +1,4 @@
-//! What the tests share: files made by hand, and opening them.
+//! Helpers that tests share: making and opening files.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,15 +12,16 @@ use npymap::{
 };
 use tempfile::TempDir;
 
-/// A directory that goes with the test.
+/// A directory that is removed after the test.
 pub(crate) fn directory() -> TempDir {
-    // WebAssembly has no directory for temporary files; it may be set already.
+    // WebAssembly has no directory for temporary files; it may have been set
+    // before.
     #[cfg(target_family = "wasm")]
     tempfile::env::override_temp_dir(Path::new("/tmp")).ok();
     tempfile::tempdir().unwrap()
 }
 
-/// The bytes of a file whose header NumPy could have written.
+/// A file whose header is as NumPy writes it.
 pub(crate) fn npy(descr: &str, shape: &[usize], order: Order, elements: &[u8]) -> Vec<u8> {
     let header = Header::new(descr.parse().unwrap(), shape, order).unwrap();
     let mut bytes = header.encode(None).unwrap().bytes;
@@ -28,13 +29,13 @@ pub(crate) fn npy(descr: &str, shape: &[usize], order: Order, elements: &[u8]) -
     bytes
 }
 
-/// The bytes of a version 1.0 file with exactly this header text.
+/// A version 1.0 file with exactly this header text.
 pub(crate) fn raw(text: &str, elements: &[u8]) -> Vec<u8> {
     let len = u16::try_from(text.len()).unwrap().to_le_bytes();
     [b"\x93NUMPY\x01\x00", &len[..], text.as_bytes(), elements].concat()
 }
 
-/// The text of a header, `len` bytes long.
+/// The text of a header, padded to `len` bytes.
 pub(crate) fn text(descr: &str, shape: &str, order: Order, len: usize) -> String {
     let fortran_order = if order == Order::F { "True" } else { "False" };
     let text =
@@ -42,56 +43,56 @@ pub(crate) fn text(descr: &str, shape: &str, order: Order, len: usize) -> String
     format!("{text:<width$}\n", width = len - 1)
 }
 
-/// Puts bytes into a new file.
+/// Writes bytes to a new file.
 pub(crate) fn file(directory: &TempDir, name: &str, bytes: &[u8]) -> PathBuf {
     let path = directory.path().join(name);
     fs::write(&path, bytes).unwrap();
     path
 }
 
-/// Opens a file of the test's own, read-only.
+/// Opens a file of the test read-only.
 pub(crate) fn open(path: impl AsRef<Path>) -> Result<MappedArray> {
     // SAFETY: the test that owns the file changes none of it while it is borrowed.
     unsafe { MappedArray::open(path) }
 }
 
-/// Opens a file of the test's own, read-write.
+/// Opens a file of the test read-write.
 pub(crate) fn open_mut(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
     // SAFETY: the test that owns the file changes none of it while it is borrowed.
     unsafe { MappedArray::open_mut(path) }
 }
 
-/// Opens a file of the test's own, copy-on-write.
+/// Opens a file of the test copy-on-write.
 pub(crate) fn open_copy_on_write(path: impl AsRef<Path>) -> Result<MappedArrayMut> {
     // SAFETY: the test that owns the file changes none of it while it is borrowed.
     unsafe { MappedArray::open_copy_on_write(path) }
 }
 
-/// A file of the test's own, to be mapped read-only.
+/// A source that maps a file of the test read-only.
 pub(crate) fn map(path: impl AsRef<Path>) -> Result<Source> {
     // SAFETY: the test that owns the file changes none of it while it is borrowed.
     unsafe { Source::map(path) }
 }
 
-/// A file of the test's own, to be mapped read-write.
+/// A source that maps a file of the test read-write.
 pub(crate) fn map_mut(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
     // SAFETY: the test that owns the file changes none of it while it is borrowed.
     unsafe { Source::map_mut(path) }
 }
 
-/// An open file of the test's own, to be mapped read-only.
+/// A source that maps an open file of the test read-only.
 pub(crate) fn map_file(file: &File) -> Result<Source> {
     // SAFETY: the test that owns the file changes none of it while it is borrowed.
     unsafe { Source::map_file(file.try_clone().unwrap()) }
 }
 
-/// An open file of the test's own, to be mapped read-write.
+/// A source that maps an open file of the test read-write.
 pub(crate) fn map_mut_file(file: &File) -> Result<Source<MapMut>> {
     // SAFETY: the test that owns the file changes none of it while it is borrowed.
     unsafe { Source::map_mut_file(file.try_clone().unwrap()) }
 }
 
-/// Opens a file of the test's own in the mode of this name.
+/// Opens a file of the test in the mode of this name.
 pub(crate) fn open_mode(mode: &str, path: impl AsRef<Path>) -> Result<AnyArray> {
     open_mode_with(&OpenOptions::new(), mode.parse()?, path)
 }
@@ -135,7 +136,7 @@ pub(crate) fn walk_with(options: &OpenOptions, path: impl AsRef<Path>) -> Result
     options.walk(Source::read(path)?)
 }
 
-/// Creates a file of the test's own.
+/// Creates a file of the test.
 pub(crate) fn create(
     path: impl AsRef<Path>,
     descr: &str,
@@ -147,7 +148,7 @@ pub(crate) fn create(
     unsafe { MappedArray::create(path, &dtype, shape, options) }
 }
 
-/// The names in a directory.
+/// The names of the files in a directory.
 pub(crate) fn names(directory: &Path) -> Vec<String> {
     let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
     let names = fs::read_dir(directory).unwrap().map(name);
@@ -159,18 +160,18 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
 /// This machine's byte order.
 pub(crate) const NATIVE: char = if cfg!(target_endian = "big") { '>' } else { '<' };
 
-/// A type string, but for its byte order, in this machine's.
+/// A type string with this machine's byte order.
 pub(crate) fn native(code: &str) -> String {
     format!("{NATIVE}{code}")
 }
 
-/// As [`native`], in the other order.
+/// A type string with the other byte order.
 pub(crate) fn foreign(code: &str) -> String {
     format!("{}{code}", if NATIVE == '<' { '>' } else { '<' })
 }
 
-/// What a little-endian machine is asked, or says, as this one is and does:
-/// on a big-endian machine the orders change places.
+/// Text for or from a little-endian machine, adapted to this one: on a
+/// big-endian machine, the byte orders are swapped.
 pub(crate) fn here(text: &str) -> String {
     if cfg!(target_endian = "little") {
         return text.to_owned();
@@ -185,8 +186,8 @@ pub(crate) fn here(text: &str) -> String {
 /// Two axes of this length have more elements than can be addressed.
 pub(crate) const WIDE: usize = 1 << (usize::BITS / 2 + 8);
 
-/// A command that runs a program of this host; where that is emulated,
-/// `NPYMAP_TEST_RUNNER` says by what.
+/// A command that runs a program of this host; where it is emulated, by
+/// `NPYMAP_TEST_RUNNER`.
 pub(crate) fn command(program: &Path) -> std::process::Command {
     let runner = std::env::var("NPYMAP_TEST_RUNNER").unwrap_or_default();
     let mut words = runner.split_whitespace();
@@ -196,28 +197,29 @@ pub(crate) fn command(program: &Path) -> std::process::Command {
     command
 }
 
-/// Whether the parts that take long are left out: with `NPYMAP_TEST_QUICK=1`,
-/// where processors are emulated.
+/// Whether long tests are shortened: with `NPYMAP_TEST_QUICK=1`, on emulated
+/// processors.
 pub(crate) fn quick() -> bool {
     std::env::var("NPYMAP_TEST_QUICK").is_ok_and(|value| value == "1")
 }
 
-/// So many rounds, or a few.
+/// This many rounds, or a few in quick runs.
 pub(crate) fn rounds(all: u32) -> u32 {
     if quick() { all.min(8) } else { all }
 }
 
-/// Each of these, or one in 16.
+/// All of these, or one in 16 in quick runs.
 pub(crate) fn some<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     all.into_iter().step_by(if quick() { 16 } else { 1 })
 }
 
-/// The bytes written in hexadecimal.
+/// Parses hexadecimal.
 pub(crate) fn unhex(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
 }
 
-/// The bytes of any element; an [`Element`] of somebody else's.
+/// The bytes of any element: an implementation of [`Element`] outside the
+/// crate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Raw(pub(crate) Vec<u8>);
 
@@ -242,12 +244,12 @@ impl Element for Raw {
     }
 }
 
-/// Whether an error is of this kind and says this.
+/// Asserts the kind and the message of an error.
 pub(crate) fn is_error(error: &Error, kind: ErrorKind, text: &str) -> bool {
     error.kind() == kind && error.to_string().contains(text)
 }
 
-/// The kind of the errors whose texts contain this.
+/// The kind of errors whose messages contain this text.
 const KINDS: [(&str, ErrorKind); 37] = [
     ("are not aligned to", ErrorKind::WrongDType),
     (", asked for `", ErrorKind::WrongDType),
@@ -288,7 +290,7 @@ const KINDS: [(&str, ErrorKind); 37] = [
     ("expected ", ErrorKind::InvalidValue),
 ];
 
-/// Whether a result is an error with exactly this text, and of its kind.
+/// Asserts that a result is an error with exactly this text, and of its kind.
 #[track_caller]
 pub(crate) fn refused<T>(result: Result<T>, text: &str) {
     let Err(error) = result else { panic!("not refused: {text}") };

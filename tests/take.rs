@@ -1,4 +1,4 @@
-//! Rows in any order, of arrays from files and of others.
+//! Rows in any order, of arrays from files and in memory.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn array(shape: &[usize], order: Order) -> MappedArray<Vec<u8>> {
 }
 
 #[test]
-fn parts_of_views_are_ndarrays_selections() {
+fn selections_of_views_equal_ndarrays() {
     let indices = [3, 0, 3, 3, 1];
     for order in [Order::C, Order::F] {
         let array = array(&[4, 5, 6], order);
@@ -47,7 +47,7 @@ fn parts_of_views_are_ndarrays_selections() {
 }
 
 #[test]
-fn rows_are_those_of_the_view() {
+fn rows_equal_those_of_the_view() {
     let directory = directory();
     for order in [Order::C, Order::F] {
         let path = file(&directory, "a.npy", &npy("<u4", &[1000, 3, 7], order, &numbers(21_000)));
@@ -71,7 +71,7 @@ fn rows_are_those_of_the_view() {
 }
 
 #[test]
-fn what_names_no_row_is_an_error_before_anything_is_written() {
+fn invalid_indices_are_errors_before_anything_is_written() {
     let rows = MappedArray::anonymous(&native("u2").parse().unwrap(), &[5, 2]).unwrap();
     let rows = rows.into_read_only().unwrap().rows().unwrap();
     let mut out = [7_u16; 4];
@@ -149,7 +149,7 @@ fn rows_outlive_the_array_and_the_name_of_its_file() {
 }
 
 #[test]
-fn rows_of_a_private_map_are_what_was_stored_there() {
+fn rows_of_a_private_map_include_its_stores() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("<u4", &[10], Order::C, &numbers(10)));
     let mut array = open_copy_on_write(&path).unwrap();
@@ -188,7 +188,7 @@ fn windows_are_sliding_window_views() {
     ));
 }
 
-/// The same rows by every method of a source.
+/// Takes the same rows by every method of a source.
 fn all_methods(rows: &impl RowSource, expected: &[u32]) {
     let indices = [7_u8, 0, 7, 3];
     let expected: Vec<u32> = indices
@@ -289,7 +289,7 @@ fn only_the_pages_of_rows_are_read() {
         rows.take(&indices, &mut out).unwrap();
         assert!(out.iter().all(|byte| *byte == 0));
     }
-    // Rows lie across two pages each; other tests use memory meanwhile.
+    // Each row spans two pages; other tests use memory meanwhile.
     let touched = 8 * 256 * 2 * nbytes;
     assert!(resident() - before.min(resident()) <= touched * 5 / 4 + (16 << 20));
 }
@@ -312,7 +312,7 @@ fn members_of_archives_have_rows() {
 }
 
 #[test]
-fn any_number_of_elements_of_no_bytes_is_refused_or_taken_at_once() {
+fn any_number_of_zero_sized_elements_takes_no_time() {
     const MANY: usize = WIDE * 4;
     let directory = directory();
     let path = file(&directory, "none.npy", &npy("|V0", &[10, MANY], Order::C, b""));

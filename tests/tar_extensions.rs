@@ -1,10 +1,10 @@
-//! Tar files with extension records, to be read.
+//! Tar files with extension records.
 
 use tar::{Builder, EntryType, Header};
 
 use crate::tars::npy;
 
-/// The header of an extension record of this length, and nothing of it.
+/// The header of an extension record of this length, without its contents.
 pub(crate) fn extended(kind: u8, len: u64) -> Vec<u8> {
     let mut header = Header::new_ustar();
     header.set_entry_type(EntryType::new(kind));
@@ -13,7 +13,7 @@ pub(crate) fn extended(kind: u8, len: u64) -> Vec<u8> {
     header.as_bytes().to_vec()
 }
 
-/// A tar file of one `.npy` under another name, with these pax records.
+/// A tar file of one `.npy` that these pax records rename.
 pub(crate) fn pax(records: &[(&str, &str)]) -> Vec<u8> {
     let mut builder = Builder::new(Vec::new());
     add_pax(&mut builder, records);
@@ -32,10 +32,10 @@ fn append(builder: &mut Builder<Vec<u8>>, name: &str, data: &[u8]) {
     builder.append_data(&mut header, name, data).unwrap();
 }
 
-/// Tar files of a sparse `a.npy` of 4096 bytes and a whole `b.npy`, in each
+/// Tar files of a sparse `a.npy` of 4096 bytes and a complete `b.npy`, in each
 /// format that GNU tar has for sparse members.
 pub(crate) fn sparse() -> Vec<(&'static str, Vec<u8>)> {
-    // What is stored of it: its first 512 bytes.
+    // Only its first 512 bytes are stored.
     let mut data = npy();
     data.resize(512, 0);
     let with_pax = |records: &[(&str, &str)], name: &str, data: &[u8]| {
@@ -74,7 +74,7 @@ pub(crate) fn sparse() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The format before pax, with a map that goes on in a block of its own.
+/// The format before pax, whose map continues in another block.
 fn old_sparse(data: &[u8]) -> Vec<u8> {
     let mut header = Header::new_gnu();
     header.set_path("a.npy").unwrap();

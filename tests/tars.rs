@@ -1,17 +1,17 @@
-//! Lists and tar files of arrays to be read.
+//! Lists and tar files of arrays for the tests that read them.
 
 use npymap::ndarray::{arr1, arr2};
 use npymap::ten::TenWriteOptions;
 use tar::{Builder, EntryType, Header};
 
-/// A `.npy` of two axes.
+/// A `.npy` with two axes.
 pub(crate) fn npy() -> Vec<u8> {
     let mut bytes = Vec::new();
     npymap::write::write_npy_to(&mut bytes, &arr2(&[[0.5_f32, 1.5], [2.5, 3.5]])).unwrap();
     bytes
 }
 
-/// A `.ten` of two arrays.
+/// A `.ten` with two arrays.
 pub(crate) fn ten() -> Vec<u8> {
     TenWriteOptions::new()
         .infos(&["x", "y"])
@@ -19,7 +19,7 @@ pub(crate) fn ten() -> Vec<u8> {
         .unwrap()
 }
 
-/// A tar file of arrays and other things, some of equal names.
+/// A tar file of arrays and other members, some with equal names.
 pub(crate) fn shard() -> Vec<u8> {
     let mut builder = Builder::new(Vec::new());
     let long = format!("{}/deep.npy", "folder".repeat(30));

@@ -1,4 +1,5 @@
-//! `.ten` files: every way in and out, and what hostile ones are answered.
+//! `.ten` files: all ways of reading and writing them, and the errors for
+//! damaged ones.
 
 use npymap::ten::TenWriteOptions;
 use std::fs;
@@ -27,7 +28,7 @@ fn table() -> Array2<f32> {
 }
 
 #[test]
-fn bytes_are_webdatasets() {
+fn bytes_equal_webdatasets() {
     let options = TenWriteOptions::new().infos(&["img"]);
     assert!(options.encode_buffer(&[&table()]).unwrap() == image());
     let mut streamed = Vec::new();
@@ -41,7 +42,7 @@ fn bytes_are_webdatasets() {
 }
 
 #[test]
-fn any_order_and_byte_order_is_written_in_one() {
+fn all_orders_and_byte_orders_are_written_the_same() {
     let turned = table().reversed_axes().as_standard_layout().into_owned();
     let turned = turned.t();
     let mut array = MappedArray::anonymous(&">f4".parse().unwrap(), &[2, 3]).unwrap();
@@ -61,7 +62,7 @@ fn any_order_and_byte_order_is_written_in_one() {
 }
 
 #[test]
-fn all_ways_in_agree() {
+fn all_ways_of_reading_agree() {
     let directory = directory();
     let path = directory.path().join("x.ten");
     let numbers = arr1(&[1_i64, -2]);
@@ -115,7 +116,7 @@ fn elements_are_changed_in_place() {
 }
 
 #[test]
-fn infos_are_for_all_or_one_each() {
+fn infos_are_one_for_all_or_one_each() {
     let (a, b) = (arr1(&[1_u8]), arr1(&[2_u8]));
     let infos = |infos: &[&str]| TenWriteOptions::new().infos(infos).encode_buffer(&[&a, &b]);
     let found = ten::decode_buffer(&infos(&["x"]).unwrap()).map(|a| a.len()).unwrap();
@@ -140,7 +141,7 @@ fn infos_are_for_all_or_one_each() {
 }
 
 #[test]
-fn dtypes_are_those_of_the_format() {
+fn only_dtypes_of_the_format_are_written() {
     let encode = |array: &dyn Tensor| ten::encode_buffer(&[array]);
     let expected = "dtype `'<u4'`: webdataset can't read u4: store i8 or u8, or allow it with `TenWriteOptions::allow_u4`";
     let words = arr1(&[1_u32, 2]);
@@ -162,7 +163,7 @@ fn dtypes_are_those_of_the_format() {
 }
 
 #[test]
-fn other_names_are_for_who_asks() {
+fn other_dtype_names_are_opt_in() {
     let directory = directory();
     let path = directory.path().join("x.bin");
     let expected = format!(
@@ -200,7 +201,7 @@ fn changed(words: &[(usize, [u8; 8])]) -> Vec<u8> {
 }
 
 #[test]
-fn each_hostile_file_says_what_is_wrong() {
+fn each_damaged_file_has_its_error() {
     let number = i64::to_le_bytes;
     let cut = |len: usize| image()[..len].to_vec();
     let damaged = "the file is damaged: the shape and the elements contradict each other";
@@ -251,7 +252,7 @@ fn each_hostile_file_says_what_is_wrong() {
 }
 
 #[test]
-fn every_truncation_is_refused_but_that_of_padding() {
+fn every_truncation_except_of_padding_is_rejected() {
     let bytes = image();
     for len in some(1..bytes.len()) {
         let cut = &bytes[..len];
@@ -263,7 +264,7 @@ fn every_truncation_is_refused_but_that_of_padding() {
 }
 
 #[test]
-fn no_changed_byte_is_a_panic() {
+fn no_changed_byte_causes_a_panic() {
     for at in some(0..image().len()) {
         for byte in [0, 1, 0x7f, 0x80, 0xff] {
             let mut bytes = image();

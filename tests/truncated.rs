@@ -1,4 +1,4 @@
-//! Files cut off or damaged anywhere are refused, or are what they were.
+//! Truncated and damaged files are rejected, or their arrays are unchanged.
 
 use std::fs;
 use std::fs::File;
@@ -8,7 +8,7 @@ use npymap::{ErrorKind, Header, MappedArray, OpenOptions};
 use crate::cases::{cases, data, odd_file};
 use crate::support::{directory, header_with, is_error, open, read_with, some};
 
-/// Every fixture: its name and bytes.
+/// All fixtures: their names and bytes.
 fn fixtures() -> Vec<(String, Vec<u8>)> {
     let files = cases("expect.jsonl").into_iter().map(|case| {
         let name = case["path"].as_str().unwrap().to_owned();
@@ -21,14 +21,14 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
     files.chain(odd).collect()
 }
 
-/// The header of a whole array, and where the array ends.
+/// The header of a complete array, and the end of the array.
 fn whole(bytes: &[u8]) -> Option<(Header, usize)> {
     let array = MappedArray::from_bytes(bytes).ok()?;
     Some((array.header().unwrap(), array.layout().end()))
 }
 
 #[test]
-fn buffers_of_any_length_hold_the_whole_array_or_are_refused() {
+fn truncated_buffers_contain_the_whole_array_or_are_rejected() {
     for (name, bytes) in fixtures() {
         let full = whole(&bytes);
         for len in some(0..bytes.len()) {
@@ -39,7 +39,7 @@ fn buffers_of_any_length_hold_the_whole_array_or_are_refused() {
 }
 
 #[test]
-fn why_a_cut_buffer_is_refused_is_said_by_what_is_missing() {
+fn errors_about_truncated_buffers_name_the_missing_part() {
     let bytes = fs::read(data().join("numpy-2.4.6/f8-le.npy")).unwrap();
     let (header, _) = whole(&bytes).unwrap();
     for len in 0..bytes.len() {
@@ -55,7 +55,7 @@ fn why_a_cut_buffer_is_refused_is_said_by_what_is_missing() {
     }
 }
 
-/// Lengths around every border of a file.
+/// Lengths close to every boundary of a file.
 fn borders(header: &Header, end: usize) -> Vec<usize> {
     let offset = header.data_offset;
     [
@@ -79,7 +79,7 @@ fn borders(header: &Header, end: usize) -> Vec<usize> {
     .collect()
 }
 
-/// Cuts a file shorter and shorter and opens what is left in every way.
+/// Truncates a file more and more, and opens it in every way.
 fn cut(name: &str, file: &File, path: &std::path::Path, header: &Header, end: usize) {
     let mut lengths = borders(header, end);
     lengths.sort_unstable();
@@ -104,7 +104,7 @@ fn cut(name: &str, file: &File, path: &std::path::Path, header: &Header, end: us
 }
 
 #[test]
-fn files_of_any_length_hold_the_whole_array_or_are_refused() {
+fn truncated_files_contain_the_whole_array_or_are_rejected() {
     let directory = directory();
     let path = directory.path().join("cut.npy");
     for (name, bytes) in fixtures() {
@@ -116,13 +116,13 @@ fn files_of_any_length_hold_the_whole_array_or_are_refused() {
     }
 }
 
-/// Which bytes to damage: all of a small header, some of a large one.
+/// The bytes to damage: all of a small header, some of a large one.
 fn places(header_end: usize) -> impl Iterator<Item = usize> {
     some((0..header_end).step_by(1 + header_end / 256))
 }
 
 #[test]
-fn damaged_headers_are_refused_or_describe_what_is_there() {
+fn damaged_headers_are_rejected_or_describe_bytes_of_the_file() {
     for (name, mut bytes) in fixtures() {
         let header_end = whole(&bytes).map_or(bytes.len(), |(header, _)| header.data_offset);
         for at in places(header_end) {

@@ -1,8 +1,8 @@
-//! What two processes do with one file: they agree by locks, and one reads
-//! while the other adds rows.
+//! Two processes share a file: they coordinate by locks, and one reads while
+//! the other appends rows.
 //!
-//! The other process is this test program, told by its environment to do what
-//! it is asked, a line at a time.
+//! The other process is this test program, selected by an environment variable;
+//! it reads one command per line.
 #![cfg(unix)]
 
 use std::env;
@@ -20,16 +20,16 @@ use crate::support::{command, directory, open};
 
 const FILE: &str = "NPYMAP_TEST_OTHER_FILE";
 
-/// Values of a row.
+/// Values per row.
 const WIDTH: usize = 37;
 
 fn row(number: usize) -> [u32; WIDTH] {
     [u32::try_from(number).unwrap(); WIDTH]
 }
 
-/// Does what it is asked, if it is the other process.
+/// Runs commands, if this is the other process.
 #[test]
-fn other() {
+fn child_process() {
     let Ok(path) = env::var(FILE).map(PathBuf::from) else { return };
     let mut lock = None;
     let mut appender = None;
@@ -72,11 +72,11 @@ struct Other {
 impl Other {
     fn start(path: &Path) -> Other {
         let mut child = command(&env::current_exe().unwrap());
-        child.args(["--exact", "two_processes::other", "--nocapture"]).env(FILE, path);
+        child.args(["--exact", "two_processes::child_process", "--nocapture"]).env(FILE, path);
         let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let mut other = Other { child, to, from: BufReader::new(from) };
-        // The test program says other things first.
+        // Skip the output of the test harness.
         while other.line() != "ready" {}
         other
     }
@@ -108,7 +108,7 @@ impl Drop for Other {
     }
 }
 
-/// A file of no rows.
+/// Creates a file without rows.
 fn log(directory: &tempfile::TempDir) -> PathBuf {
     let path = directory.path().join("log.npy");
     let options = CreateOptions::new();
@@ -136,7 +136,7 @@ fn locks_are_seen_by_another_process() {
     assert!(!is_free(&path, LockKind::Shared) && !is_free(&path, LockKind::Exclusive));
     let file = File::open(&path).unwrap();
     assert!(FileLock::try_acquire_file(&file, LockKind::Shared).unwrap().is_none());
-    // A process' end takes its locks away.
+    // When a process ends, its locks are released.
     drop(other);
     assert!(is_free(&path, LockKind::Exclusive));
 
@@ -159,7 +159,7 @@ fn a_lock_is_waited_for() {
         fs::write(&note, "too early").unwrap();
         assert_eq!(holder.ask(&format!("try {held}")), "got");
         waiter.tell(&format!("wait {wanted}"));
-        // Time in which the waiter could go wrong.
+        // Gives the waiting thread time to fail.
         for _ in 0..100 {
             assert!(!is_free(&path, LockKind::Exclusive));
         }
@@ -171,7 +171,7 @@ fn a_lock_is_waited_for() {
 }
 
 #[test]
-fn each_of_hundreds_of_rows_is_there_once_it_is_flushed() {
+fn each_of_hundreds_of_rows_is_visible_once_flushed() {
     let directory = directory();
     let path = log(&directory);
     let mut writer = Other::start(&path);

@@ -1,4 +1,4 @@
-//! What views say when they refuse.
+//! The errors of views.
 
 use crate::support::refused;
 use npymap::ndarray::{Array1, IxDyn, s};
@@ -9,7 +9,7 @@ fn grid(shape: &[usize]) -> MappedArrayMut {
 }
 
 #[test]
-fn indices_outside_are_named_with_their_axis() {
+fn errors_name_indices_out_of_bounds_and_their_axis() {
     let mut grid = grid(&[3, 4]);
     let view = grid.view::<i16>().unwrap();
     refused(view.index_axis(1, 4), "index 4 is out of bounds for axis 1 of shape (3, 4)");
@@ -29,7 +29,7 @@ fn indices_outside_are_named_with_their_axis() {
 }
 
 #[test]
-fn axes_that_are_not_there_are_named() {
+fn errors_name_missing_axes() {
     let grid = grid(&[3, 4]);
     let view = grid.view::<i16>().unwrap();
     refused(
@@ -64,7 +64,7 @@ fn axes_that_are_not_there_are_named() {
 }
 
 #[test]
-fn shapes_that_do_not_fit_are_named() {
+fn errors_name_shapes_that_do_not_fit() {
     let mut grid = grid(&[3, 4]);
     let view = grid.view::<i16>().unwrap();
     refused(
@@ -89,7 +89,7 @@ fn shapes_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn elements_outside_are_named() {
+fn errors_name_elements_out_of_bounds() {
     let mut grid = grid(&[3, 4]);
     let mut view = grid.view_mut::<i16>().unwrap();
     refused(view.set([3, 0], 1), "index (3, 0) is out of bounds for shape (3, 4)");
@@ -110,7 +110,7 @@ fn slice_panics_outside() {
 }
 
 #[test]
-fn parts_that_interleave_are_refused() {
+fn interleaved_parts_are_rejected() {
     let mut grid = grid(&[3, 4]);
     refused(
         grid.view_mut::<i16>().unwrap().split_at(1, 2),
@@ -124,7 +124,7 @@ fn parts_that_interleave_are_refused() {
 }
 
 #[test]
-fn distances_ndarray_cannot_say_are_named() {
+fn errors_name_strides_that_ndarray_cannot_express() {
     let mut grid = grid(&[3, 4]);
     let layout = Layout::new(DType::of::<u8>(), &[6], Order::C, 0).unwrap();
     let bytes = [0_u8; 6];
@@ -141,7 +141,7 @@ fn distances_ndarray_cannot_say_are_named() {
 }
 
 #[test]
-fn values_that_do_not_fit_say_how_much_does() {
+fn errors_name_how_many_values_fit() {
     let layout = Layout::new("|S2".parse().unwrap(), &[1], Order::C, 0).unwrap();
     let mut bytes = [0; 2];
     let mut view = npymap::ViewMut::<String>::from_bytes(&mut bytes, &layout).unwrap();
@@ -153,7 +153,7 @@ fn values_that_do_not_fit_say_how_much_does() {
 }
 
 #[test]
-fn text_that_is_no_index_is_named() {
+fn errors_name_text_that_is_not_an_index() {
     let expected = "expected an integer, a slice such as `2:8:2`, `...` or `None`";
     for (text, item) in [
         ("x", "x"),

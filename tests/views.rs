@@ -1,5 +1,5 @@
-//! Whatever is read through a view, after whatever changes of its geometry,
-//! is what ndarray makes of the stored values.
+//! Everything that is read through a view, after any changes of its geometry,
+//! equals what ndarray reads from the stored values.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::model::{Case, Sample, Spec, Stored, Visitor, specs, visit};
 use crate::steps::{Step, is_affine, is_run, solid};
 use crate::support::{foreign, is_error, rounds};
 
-/// Changes a view and its model alike.
+/// Applies changes to a view and its model.
 fn changed<'a, T: Sample>(
     spec: &Spec,
     stored: &Stored<T>,
@@ -96,7 +96,7 @@ fn iterates<T: Sample>(view: &View<'_, T>, expected: &ArrayD<T>, seed: u64) {
     assert!(view.indexed_iter().eq(indexed));
 }
 
-/// Blocks are in the order of memory, which is that of the places.
+/// Blocks are in memory order, which is the order of the positions.
 fn blocks<T: Sample>(view: &View<'_, T>, places: &ArrayD<usize>, stored: &Stored<T>) {
     let mut order: Vec<usize> = places.iter().copied().collect();
     order.sort_unstable();
@@ -156,7 +156,7 @@ fn bytes<T: Sample>(view: &View<'_, T>, places: &ArrayD<usize>, stored: &Stored<
         let start = stored.layout.offset() + places.first().copied().unwrap_or(0) * size;
         &stored.bytes()[start..start + places.len() * size]
     });
-    // Where elements have no bytes, all of them lie together.
+    // Elements of zero bytes are always contiguous.
     if size > 0 {
         assert_eq!(view.as_bytes(), run);
         let line = places.to_shape(places.len()).unwrap().to_owned().into_dyn();
@@ -164,7 +164,7 @@ fn bytes<T: Sample>(view: &View<'_, T>, places: &ArrayD<usize>, stored: &Stored<
     }
 }
 
-/// Elements are lent exactly where they lie as `T` wants them.
+/// Elements can be borrowed exactly when they are in place as `T` needs them.
 fn lends<T: Sample + InPlace>(
     view: &View<'_, T>,
     places: &ArrayD<usize>,
@@ -239,7 +239,7 @@ impl Visitor for Reading<'_> {
     }
 }
 
-/// What Python's `range(dim)[text]` selects.
+/// The elements that Python's `range(dim)[text]` selects.
 fn python(dim: usize, start: Option<isize>, end: Option<isize>, step: isize) -> Vec<usize> {
     let length = dim as isize;
     let wrap = |bound: isize| if bound < 0 { bound + length } else { bound };
@@ -256,8 +256,8 @@ fn python(dim: usize, start: Option<isize>, end: Option<isize>, step: isize) -> 
     selected
 }
 
-/// One axis in NumPy's notation: the text, what it selects, and whether the
-/// axis stays.
+/// An index of one axis in NumPy's notation: the text, what it selects, and
+/// whether the axis remains.
 type Item = (String, Vec<usize>, bool);
 
 fn notation(dim: usize) -> impl Strategy<Value = Item> {
@@ -291,12 +291,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: rounds(3000), failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn views_read_what_ndarray_would(spec in specs()) {
+    fn views_read_the_same_elements_as_ndarray(spec in specs()) {
         visit(spec.case, &mut Reading(&spec));
     }
 
     #[test]
-    fn notation_selects_what_python_does((shape, items, parentheses, extra) in notations()) {
+    fn notation_selects_the_same_elements_as_python((shape, items, parentheses, extra) in notations()) {
         let count = shape.iter().product();
         let model = ArrayD::from_shape_vec(shape.as_slice(), (0_u16..).take(count).collect()).unwrap();
         let mut texts: Vec<String> = items.iter().map(|(text, ..)| text.clone()).collect();
@@ -304,7 +304,7 @@ proptest! {
             items.iter().map(|(_, selected, stays)| stays.then_some(selected.len())).collect();
         let mut selected: Vec<Vec<usize>> =
             items.iter().map(|(_, selected, _)| selected.clone()).collect();
-        // Leave the last axes out, or name the middle ones by dots.
+        // Omit the last axes, or replace the middle ones by an ellipsis.
         if extra < 3 {
             let from = extra.min(texts.len());
             let to = (from + 1).min(texts.len());
@@ -341,7 +341,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_is_asked_for_panics(
+    fn no_index_causes_a_panic(
         shape in prop::collection::vec(0_usize..5, 0..4),
         numbers in any::<[isize; 3]>(),
         small in prop::array::uniform3(-6_isize..7),
@@ -379,14 +379,14 @@ proptest! {
 }
 
 #[test]
-fn steps_of_zero_are_refused() {
+fn steps_of_zero_are_rejected() {
     let array = MappedArray::anonymous(&DType::of::<u16>(), &[3]).unwrap();
     let info = [SliceInfoElem::Slice { start: 0, end: None, step: 0 }];
     assert!(array.view::<u16>().unwrap().try_slice(info).is_err());
 }
 
 #[test]
-fn large_views_come_in_blocks_of_the_cache() {
+fn large_views_are_read_in_cache_sized_blocks() {
     let mut array = MappedArray::anonymous(&foreign("f4").parse().unwrap(), &[100, 300]).unwrap();
     let values: Vec<f32> = (0_u16..30_000).map(f32::from).collect();
     array.view_mut::<f32>().unwrap().copy_from_slice(&values).unwrap();
@@ -400,7 +400,7 @@ fn large_views_come_in_blocks_of_the_cache() {
 }
 
 #[test]
-fn a_step_past_the_axis_leaves_one_element_to_lend() {
+fn a_step_past_the_axis_leaves_one_element_to_borrow() {
     let array = MappedArray::anonymous(&DType::of::<u16>(), &[3]).unwrap();
     for step in [isize::MAX, isize::MIN] {
         let info = [SliceInfoElem::Slice { start: 0, end: None, step }];
@@ -412,7 +412,7 @@ fn a_step_past_the_axis_leaves_one_element_to_lend() {
 }
 
 #[test]
-fn empty_views_are_lent_wherever_they_would_start() {
+fn empty_views_are_borrowed_at_any_offset() {
     let bytes = [0; 9];
     let layout = Layout::new(DType::of::<u64>(), &[3, 0], Order::C, 1).unwrap();
     let view = View::<u64>::from_bytes(&bytes, &layout).unwrap().index_axis(0, 2).unwrap();
@@ -421,7 +421,7 @@ fn empty_views_are_lent_wherever_they_would_start() {
     assert!(view.as_ndarray::<IxDyn>().unwrap().is_empty());
 }
 
-/// A big-endian array in C order of the numbers from 0 on.
+/// A big-endian array of the numbers from 0, in C order.
 fn counted(shape: &[usize]) -> (MappedArray<Vec<u8>>, ArrayD<i32>) {
     let count: usize = shape.iter().product();
     let model = ArrayD::from_shape_vec(shape, (0..count as i32).collect()).unwrap();
@@ -431,7 +431,7 @@ fn counted(shape: &[usize]) -> (MappedArray<Vec<u8>>, ArrayD<i32>) {
 }
 
 #[test]
-fn large_arrays_are_copied_in_whatever_order_their_axes_stand() {
+fn large_arrays_are_copied_in_any_order_of_axes() {
     let slices = [
         npymap::ndarray::s![.., .., ..],
         npymap::ndarray::s![1..;2, ..;-1, 3..;3],

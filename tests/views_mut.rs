@@ -1,5 +1,5 @@
-//! Whatever is written through a view goes where ndarray says, and nowhere
-//! else: the whole buffer is compared.
+//! Writes through a view go where ndarray's would, and nowhere else: the whole
+//! buffer is compared.
 
 use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, s};
 use npymap::{ErrorKind, MappedArray, View, ViewMut, element::InPlace};
@@ -9,8 +9,8 @@ use crate::model::{Case, Sample, Spec, Stored, Visitor, mix, specs, visit};
 use crate::steps::{Step, is_run, solid};
 use crate::support::{is_error, rounds};
 
-/// The geometry changes of a specification that views to be written have,
-/// and where they lead.
+/// Chooses those steps of a spec that mutable views have; returns them and the
+/// positions that they select.
 fn plan<T: Sample>(spec: &Spec, stored: &Stored<T>) -> (Vec<Step>, ArrayD<usize>) {
     let mut view = stored.view();
     let mut places = solid(&stored.places.view());
@@ -28,7 +28,7 @@ fn plan<T: Sample>(spec: &Spec, stored: &Stored<T>) -> (Vec<Step>, ArrayD<usize>
     (steps, places)
 }
 
-/// Whether the parts of a step reach into each other.
+/// Whether the parts of a step interleave in memory.
 fn interleaves(step: &Step, places: &ArrayD<usize>) -> bool {
     let reach = |part: npymap::ndarray::ArrayViewD<'_, usize>| {
         Some((*part.iter().min()?, *part.iter().max()?))
@@ -118,7 +118,7 @@ impl Writing<'_> {
             },
             |_| array.clone(),
         );
-        // In the order of memory: so the model sorts.
+        // Iteration is in memory order, so the model sorts.
         let mut order: Vec<usize> = places.iter().copied().collect();
         order.sort_unstable();
         let mut calls = 0;
@@ -145,7 +145,7 @@ impl Writing<'_> {
             },
             Clone::clone,
         );
-        // Elements of no bytes are not counted through.
+        // Elements of zero bytes are not iterated over.
         let has_bytes = case.dtype.itemsize() > 0;
         assert_eq!(seen.len(), if has_bytes { places.len() } else { 0 });
         self.copies(case, &array);
@@ -175,7 +175,7 @@ impl Writing<'_> {
         );
     }
 
-    /// Assigns a view of the same type whose axes have to be repeated.
+    /// Assigns a view of the same type whose axes are broadcast.
     fn assigns<T: Sample>(&self, case: &Case<T>, array: &ArrayD<T>) {
         let shape: Vec<usize> = array
             .shape()
@@ -195,7 +195,7 @@ impl Writing<'_> {
         );
     }
 
-    /// Parts an axis, where its parts lie apart, and writes to each.
+    /// Splits an axis, if its parts do not interleave, and writes to each part.
     fn parts<T: Sample>(&self, case: &Case<T>) {
         let Writing(spec) = self;
         let (_, places) = plan(spec, &Stored::new(case, spec));
@@ -312,13 +312,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: rounds(1500), failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn views_write_where_ndarray_would(spec in specs()) {
+    fn views_write_to_the_same_elements_as_ndarray(spec in specs()) {
         visit(spec.case, &mut Writing(&spec));
     }
 }
 
 #[test]
-fn rows_to_be_written_are_as_those_to_be_read() {
+fn mutable_rows_equal_immutable_ones() {
     let mut grid = MappedArray::anonymous(&">i2".parse().unwrap(), &[4, 3]).unwrap();
     let values: Vec<i16> = (0..12).collect();
     grid.view_mut::<i16>().unwrap().copy_from_slice(&values).unwrap();

@@ -1,5 +1,5 @@
-//! Whole arrays: what NumPy writes is read, and what is written is what NumPy
-//! would write.
+//! Whole arrays: files that NumPy writes are read, and the files we write equal
+//! NumPy's.
 
 use std::fmt::Debug;
 use std::fs::{self, File};
@@ -62,11 +62,11 @@ fn again<T: Element>(bytes: &[u8], header: &Header) -> Vec<u8> {
 }
 
 #[test]
-fn what_numpy_saved_is_written_again_byte_for_byte() {
+fn files_saved_by_numpy_are_rewritten_byte_for_byte() {
     let mut count = 0;
     for case in cases("expect.jsonl") {
         let path = case["path"].as_str().unwrap();
-        // `open_memmap` stores the order it is told.
+        // `open_memmap` stores the requested order.
         let is_save = path.starts_with("numpy-2.4.6/") && !path.contains("/memmap-");
         if !is_save || case["ok"] == false {
             continue;
@@ -102,7 +102,7 @@ fn what_numpy_saved_is_written_again_byte_for_byte() {
                 name if name.starts_with(['M', 'm']) => Some(again::<Ticks>),
                 _ => None,
             };
-        // Text is not all NumPy writes as `U7`: skip what is no text.
+        // Not every `U7` that NumPy writes is valid Unicode: skip those.
         if let Some(typed) = typed.filter(|_| !path.contains("U7-be") && !path.contains("U7-le")) {
             assert!(typed(bytes, &header) == bytes, "{path}");
             count += 1;
@@ -112,7 +112,7 @@ fn what_numpy_saved_is_written_again_byte_for_byte() {
 }
 
 #[test]
-fn the_order_is_the_one_numpy_would_store() {
+fn the_order_is_the_one_numpy_stores() {
     let order = |bytes: &[u8]| Header::parse(bytes).unwrap().order;
     let c = Array::from_iter(0..6_i32).into_shape_with_order((2, 3)).unwrap();
     let f = Array2::from_shape_vec((2, 3).f(), vec![0, 3, 1, 4, 2, 5]).unwrap();
@@ -123,13 +123,14 @@ fn the_order_is_the_one_numpy_would_store() {
     write_npy_to(&mut columns, &f.slice(s![.., ..2])).unwrap();
     assert_eq!(order(&columns), Order::F);
 
-    // Contiguous both ways counts as C order.
+    // Arrays that are contiguous in both orders count as C order.
     for shape in [(1, 3), (3, 1), (0, 3), (3, 0)] {
         assert_eq!(order(&written(&Array2::<i32>::zeros(shape.f()))), Order::C, "{shape:?}");
     }
     assert_eq!(order(&written(&arr1(&[1_i32]))), Order::C);
 
-    // What doesn't lie together is stored in C order, whatever its strides.
+    // Arrays that are not contiguous are stored in C order, whatever their
+    // strides.
     for view in [
         f.slice(s![..1, ..]),
         c.slice(s![.., ..;2]),
@@ -147,7 +148,7 @@ fn the_order_is_the_one_numpy_would_store() {
     assert_eq!(order(&bytes), Order::C);
 }
 
-/// Every order and rank of a dtype comes back as it was.
+/// Every order and rank of a dtype round-trips.
 fn round<T>(dtype: &DType, value: impl Fn(u8) -> T)
 where
     T: Element + Clone + PartialEq + Debug,
@@ -174,7 +175,7 @@ where
 }
 
 #[test]
-fn every_order_byte_order_and_rank_comes_back() {
+fn every_order_byte_order_and_rank_round_trips() {
     for order in ["<", ">"] {
         let dtype = |code: &str| format!("{order}{code}").parse::<DType>().unwrap();
         round(&dtype("i2"), |i| i16::from(i) - 3);
@@ -204,7 +205,7 @@ fn every_order_byte_order_and_rank_comes_back() {
 }
 
 #[test]
-fn arrays_larger_than_a_block_come_back() {
+fn arrays_larger_than_a_block_round_trip() {
     let (_directory, path) = scratch();
     let elements = Array1::from_iter((0..300_001).map(f64::from));
     for dtype in ["<f8", ">f8"] {
@@ -223,7 +224,7 @@ fn arrays_larger_than_a_block_come_back() {
 }
 
 #[test]
-fn streams_larger_than_the_first_map_come_back() {
+fn streams_larger_than_the_first_map_round_trip() {
     let elements = Array1::from_iter(0..20_000_000_i32);
     let bytes = written(&elements);
     let array = OpenOptions::new().read_from(&*bytes).unwrap();
@@ -239,7 +240,7 @@ fn padding_is_zero_in_every_block() {
     assert!(bytes[128..].chunks(4).all(|element| element == [0xff, 0, 0, 0]));
 }
 
-/// Hands out a few bytes at a time, and is interrupted before each.
+/// Returns a few bytes at a time, and is interrupted before each read.
 struct Halting<R> {
     from: R,
     ready: bool,
@@ -257,7 +258,7 @@ impl<R: Read> Read for Halting<R> {
 }
 
 #[test]
-fn arrays_follow_one_another_in_a_stream() {
+fn arrays_are_read_in_sequence_from_a_stream() {
     let bytes = fixture("two-arrays.npy");
     let first = Header::parse(&bytes).unwrap();
     let mut stream = bytes.as_slice();
@@ -289,7 +290,7 @@ fn arrays_follow_one_another_in_a_stream() {
 }
 
 #[test]
-fn streams_cut_anywhere_are_errors() {
+fn streams_truncated_anywhere_are_errors() {
     let record = "[('a', '<i2'), ('b', '>f4')]".parse().unwrap();
     let mut bytes = Vec::new();
     WriteOptions::new(record).write_to(&mut bytes, &array![(1_i16, 2.0_f32), (3, 4.0)]).unwrap();
@@ -314,7 +315,7 @@ fn streams_cut_anywhere_are_errors() {
 }
 
 #[test]
-fn announced_sizes_are_not_believed() {
+fn announced_sizes_are_not_trusted() {
     for (descr, shape) in [
         ("'|u1'", "(1125899906842624,)"),
         ("'<f8'", "(140737488355328,)"),
@@ -355,7 +356,7 @@ fn announced_sizes_are_not_believed() {
 }
 
 #[test]
-fn elements_of_no_bytes_are_limited() {
+fn zero_sized_elements_are_limited() {
     let header = Header::new("|S0".parse().unwrap(), &[1 << 30], Order::C).unwrap();
     let bytes = header.encode(None).unwrap().bytes;
     let error = read_npy_from::<String, Ix1>(&*bytes).unwrap_err();
@@ -368,7 +369,7 @@ fn elements_of_no_bytes_are_limited() {
 }
 
 #[test]
-fn other_ranks_and_types_are_refused_by_name() {
+fn errors_name_other_ranks_and_types() {
     let bytes = written(&array![[1_i32, 2]]);
     assert_eq!(
         read_npy_from::<i32, Ix1>(&*bytes).unwrap_err().to_string(),
@@ -388,7 +389,7 @@ fn other_ranks_and_types_are_refused_by_name() {
 }
 
 #[test]
-fn an_error_leaves_everything_as_it_was() {
+fn an_error_leaves_everything_unchanged() {
     let (directory, path) = scratch();
     fs::write(&path, "precious").unwrap();
     let words = array!["a".to_owned(), "toolong".to_owned()];
@@ -411,7 +412,7 @@ fn an_error_leaves_everything_as_it_was() {
     assert_eq!(names(directory.path()), ["a.npy"]);
 }
 
-/// Refuses what is more than it has room for.
+/// Rejects more bytes than it has room for.
 struct Full(usize);
 
 impl Write for Full {
@@ -427,7 +428,7 @@ impl Write for Full {
 }
 
 #[test]
-fn what_a_writer_says_is_told() {
+fn errors_of_a_writer_are_passed_on() {
     let array = Array1::<u16>::zeros(1000);
     assert_eq!(write_npy_to(Full(2128), &array).unwrap(), Version::V1);
     let error = write_npy_to(Full(2127), &array).unwrap_err().to_string();
@@ -437,7 +438,7 @@ fn what_a_writer_says_is_told() {
 }
 
 #[test]
-fn the_version_is_the_one_asked_for_or_the_first_that_fits() {
+fn the_version_is_the_requested_one_or_the_first_that_fits() {
     let (_directory, path) = scratch();
     let options = WriteOptions::new(DType::of::<i32>());
     for version in [Version::V1, Version::V2, Version::V3] {
@@ -448,10 +449,10 @@ fn the_version_is_the_one_asked_for_or_the_first_that_fits() {
     assert_eq!(options.write(&path, &arr1(&[(1_i32,)])).unwrap(), Version::V3);
 }
 
-// Windows replaces no file that is mapped.
+// Windows can't replace a mapped file.
 #[cfg(unix)]
 #[test]
-fn who_has_the_old_file_mapped_keeps_it() {
+fn maps_of_a_replaced_file_remain_valid() {
     let (_directory, path) = scratch();
     write_npy(&path, &arr1(&[1.0_f64; 1000])).unwrap();
     // SAFETY: the file is replaced, never changed.
@@ -482,7 +483,7 @@ mod unix {
             assert_eq!(now.mode() & 0o777, mode);
             assert_eq!((now.uid(), now.gid()), (new.uid(), new.gid()));
         }
-        // Only root may give files away.
+        // Only root can change the owner of files.
         if std::os::unix::fs::chown(&path, Some(12_345), Some(54_321)).is_ok() {
             write_npy(&path, &arr0(2_u8)).unwrap();
             let now = fs::metadata(&path).unwrap();
@@ -491,7 +492,7 @@ mod unix {
     }
 
     #[test]
-    fn links_are_followed_also_to_nothing() {
+    fn links_are_followed_even_if_dangling() {
         let (directory, path) = scratch();
         let within = |name: &str| directory.path().join(name);
         fs::create_dir(within("there")).unwrap();
@@ -510,7 +511,7 @@ mod unix {
     }
 
     #[test]
-    fn devices_and_pipes_are_written_and_read_straight() {
+    fn devices_and_pipes_are_written_and_read_directly() {
         let options = WriteOptions::new(DType::of::<f64>()).sync(true);
         options.write("/dev/null", &Array1::<f64>::zeros(100_000)).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
@@ -531,10 +532,10 @@ mod unix {
         assert_eq!(names(directory.path()), ["a.npy"]);
     }
 
-    /// Runs itself with its output in a file.
+    /// Runs this test with its output in a file.
     #[cfg(target_os = "linux")]
     #[test]
-    fn standard_output_is_written_where_it_stands() {
+    fn standard_output_is_written_at_its_position() {
         const CHILD: &str = "NPYMAP_TEST_CHILD";
         if std::env::var_os(CHILD).is_some() {
             let mut out = io::stdout();
@@ -544,7 +545,7 @@ mod unix {
             return;
         }
         let (_directory, path) = scratch();
-        let test = "whole::unix::standard_output_is_written_where_it_stands";
+        let test = "whole::unix::standard_output_is_written_at_its_position";
         let status = crate::support::command(&std::env::current_exe().unwrap())
             .args(["--exact", test, "--nocapture"])
             .env(CHILD, "")
@@ -558,7 +559,7 @@ mod unix {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn an_open_descriptor_is_written_straight() {
+    fn an_open_descriptor_is_written_directly() {
         use std::os::fd::AsRawFd as _;
         let (directory, path) = scratch();
         let mut file = File::create(&path).unwrap();

@@ -1,13 +1,13 @@
-//! Zip archives made by hand, honest ones and others.
+//! Zip archives made by hand, valid ones and others.
 
-/// A member, with what its headers say where that isn't the truth.
+/// A member, with the fields of its headers that can be wrong.
 #[derive(Clone, Debug)]
 pub(crate) struct Zipped {
     pub(crate) name: Vec<u8>,
     pub(crate) local_name: Option<Vec<u8>>,
     pub(crate) method: u16,
     pub(crate) flags: u16,
-    /// As it lies in the archive.
+    /// The stored bytes.
     pub(crate) data: Vec<u8>,
     pub(crate) crc: u32,
     pub(crate) stored: u32,
@@ -16,14 +16,14 @@ pub(crate) struct Zipped {
     pub(crate) local_extra: Vec<u8>,
     pub(crate) comment: Vec<u8>,
     pub(crate) descriptor: Vec<u8>,
-    /// Where the directory says that it starts.
+    /// The offset according to the directory.
     pub(crate) offset: Option<u32>,
     pub(crate) local_magic: [u8; 4],
-    /// The version that is needed to read it, as the directory says.
+    /// The version needed to extract, according to the directory.
     pub(crate) version: u16,
     pub(crate) local_flags: Option<u16>,
     pub(crate) local_method: Option<u16>,
-    /// CRC-32, stored size and size in the local header.
+    /// CRC-32, compressed size and size in the local header.
     pub(crate) local_numbers: Option<[u32; 3]>,
 }
 
@@ -69,23 +69,23 @@ pub(crate) fn deflated(name: &str, data: &[u8]) -> Zipped {
 pub(crate) struct Zip {
     pub(crate) prefix: Vec<u8>,
     pub(crate) comment: Vec<u8>,
-    /// The number of members it says it has.
+    /// The number of members that it announces.
     pub(crate) count: Option<u16>,
-    /// Where it says that its directory starts, and how long that is.
+    /// The announced offset and size of its directory.
     pub(crate) directory: Option<(u32, u32)>,
     /// The zip64 records, if it has any.
     pub(crate) zip64: Option<Zip64>,
 }
 
-/// What zip64 records say, where that isn't the truth.
+/// Fields of the zip64 records that can be wrong.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Zip64 {
-    /// Added to the size of the record, the number of entries, the size of
-    /// the directory, its offset and the offset of the record.
+    /// Added to the size of the record, the number of entries, the size of the
+    /// directory, its offset and the offset of the record.
     pub(crate) added: [u64; 5],
     pub(crate) disk: u32,
     pub(crate) record_magic: Option<[u8; 4]>,
-    /// The end record repeats the numbers that fit, as some writers do.
+    /// Whether the end record repeats the numbers that fit, as some writers do.
     pub(crate) repeats: bool,
 }
 
@@ -175,7 +175,7 @@ fn short(bytes: &[u8]) -> u16 {
     u16::try_from(bytes.len()).unwrap()
 }
 
-/// The extra field that holds sizes of 64 bits.
+/// The extra field that holds 64-bit sizes.
 pub(crate) fn zip64(numbers: &[u64]) -> Vec<u8> {
     let mut field = Vec::new();
     push(&mut field, &[1, u16::try_from(8 * numbers.len()).unwrap()]);

@@ -1,4 +1,5 @@
-//! Whole files, of several classes: from what NumPy writes to what nobody does.
+//! Complete files of several classes, from what NumPy writes to what no writer
+//! produces.
 
 use npymap::{Header, npy::HeaderText};
 
@@ -7,33 +8,33 @@ use super::literal::soup;
 use super::random::Part::{Data, Keys, Preamble, Shape, Spelling, Types};
 use super::random::{Part, Random};
 
-/// A file to ask about.
+/// A file to open with both.
 pub(super) struct Case {
-    /// Which of [`CLASSES`] it is of.
+    /// The index of its class in [`CLASSES`].
     pub(super) class: usize,
     pub(super) bytes: Vec<u8>,
 }
 
-/// What is odd about the files of a class.
+/// Describes the mistakes in the files of a class.
 struct Class {
     name: &'static str,
     parts: &'static [Part],
-    /// One choice in so many is odd.
+    /// One choice in this many is odd.
     rarity: usize,
-    /// How deep structs nest.
+    /// The nesting depth of structs.
     depth: usize,
     broken: Broken,
 }
 
-/// What is done to a file once it is made.
+/// A change to a finished file.
 #[derive(Clone, Copy)]
 enum Broken {
     No,
-    /// Bytes are changed, put in and taken out.
+    /// Changes, inserts and removes bytes.
     Bytes,
-    /// Goes on as another one.
+    /// Continues with the bytes of another file.
     Spliced,
-    /// Its text is tokens in a row.
+    /// Makes its text a sequence of tokens.
     Soup,
 }
 
@@ -70,7 +71,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     CLASSES.iter().map(|class| class.name)
 }
 
-/// One case of a seed.
+/// The case with this number, for a seed.
 pub(super) fn case(seed: u64, number: u64) -> Case {
     let mut r = Random::new(seed, number);
     let class = r.below(CLASSES.len());
@@ -82,7 +83,7 @@ pub(super) fn case(seed: u64, number: u64) -> Case {
     }
 }
 
-/// NumPy dies of units divided by nothing: `'<M8[s/0]'`.
+/// NumPy crashes on units divided by zero: `'<M8[s/0]'`.
 fn kills_numpy(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|pair| pair[0] == b'/' && !matches!(pair[1], b'1'..=b'9' | b'-' | b'+'))
         || bytes.windows(3).any(|three| matches!(three, [b'/', b'-' | b'+', b'0' | b' ' | b']']))
@@ -115,13 +116,13 @@ fn file(r: &mut Random, class: &Class) -> Vec<u8> {
     with_data(r, head)
 }
 
-/// Magic, version, length and text.
+/// Encodes magic, version, length and text.
 fn whole(r: &mut Random, class: &Class) -> Vec<u8> {
     let text = dictionary(r, class.depth);
     head(r, &text)
 }
 
-/// Tokens somewhere in a text.
+/// Inserts tokens somewhere in a text.
 fn inserted(r: &mut Random, text: &str, tokens: usize) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     for _ in 0..tokens {
@@ -132,7 +133,7 @@ fn inserted(r: &mut Random, text: &str, tokens: usize) -> String {
     chars.into_iter().collect()
 }
 
-/// How long a header may be, and lengths around it.
+/// The maximum length of a header, and lengths close to it.
 const LONG: [usize; 5] = [9_984, 9_999, 10_000, 10_001, 10_048];
 
 fn head(r: &mut Random, text: &str) -> Vec<u8> {
@@ -194,7 +195,7 @@ fn head(r: &mut Random, text: &str) -> Vec<u8> {
     head
 }
 
-/// Bytes that mean something in a header.
+/// Bytes with a meaning in headers.
 const SIGNS: &[u8] = b"()[]{}'\",:0123456789 <>|=fiubcSUVMmLTFNrue\\#_-+.\n\t\r\x0c\0\xe9\xff";
 
 fn changed(r: &mut Random, mut bytes: Vec<u8>) -> Vec<u8> {
@@ -222,7 +223,7 @@ fn changed(r: &mut Random, mut bytes: Vec<u8>) -> Vec<u8> {
     mended(r, bytes, before)
 }
 
-/// Brings the announced length of a changed header in line, mostly.
+/// Usually corrects the announced length of a changed header.
 fn mended(r: &mut Random, mut bytes: Vec<u8>, before: usize) -> Vec<u8> {
     let start = if bytes.get(6) == Some(&1) { 10 } else { 12 };
     if bytes.len() > start && bytes.len() != before && !r.one_in(8) {
@@ -239,10 +240,10 @@ fn spliced(r: &mut Random, a: &[u8], b: &[u8]) -> Vec<u8> {
     mended(r, bytes, a.len())
 }
 
-/// So many bytes stand behind headers that we refuse and NumPy may read.
+/// The number of bytes after headers that we reject and NumPy may read.
 const PLENTY: usize = 4096;
 
-/// Puts elements behind a head: all of them, too few or too many.
+/// Appends elements to a header: all of them, too few or too many.
 fn with_data(r: &mut Random, head: Vec<u8>) -> Vec<u8> {
     let bytes = HeaderText::parse(&head, 20_000)
         .and_then(|text| text.header())

@@ -1,10 +1,10 @@
-//! The text of headers: the dictionary and what may be wrong with it.
+//! The text of headers: the dictionary, with possible mistakes.
 
 use super::literal::{gap, integer, sequence, string};
 use super::random::{Part, Random};
 use super::types::{descr, scalar};
 
-/// Axes that may stand for one.
+/// Axes, or what a header may have instead.
 const ODD_AXES: [&str; 30] = [
     "-1",
     "-0",
@@ -38,7 +38,7 @@ const ODD_AXES: [&str; 30] = [
     "1+1",
 ];
 
-/// What stands where a shape belongs.
+/// A shape, or what a header may have instead.
 const ODD_SHAPES: [&str; 16] = [
     "3",
     "[2, 3]",

@@ -1,4 +1,4 @@
-//! What we answer of a file, and whether it is NumPy's answer.
+//! Our result for a file, compared with NumPy's.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,32 +8,32 @@ use npymap::{Header, MappedArray, OpenOptions, Order, Value, dtype::Kind, view::
 use crate::oracle::hex;
 use crate::support::open;
 
-/// Elements of an array are compared when they are so many.
+/// Elements are compared if an array has at most this many.
 const MOST: usize = 4096;
 
-/// What is said of a file.
+/// The result of opening a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Answer {
     Read(Read),
     Refused(String),
-    /// NumPy's process ended.
+    /// NumPy's process crashed.
     Died,
 }
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Read {
     descr: String,
     /// In decimal digits.
     shape: Vec<String>,
-    /// Of arrays whose elements lie in Fortran order.
+    /// True if the elements are in Fortran order.
     fortran_order: bool,
     data_offset: usize,
-    /// Of each field that is no struct, as text.
+    /// The values of each field that is not a struct, as text.
     values: Vec<String>,
 }
 
-/// NumPy's answer, which came as JSON.
+/// Parses NumPy's result from JSON.
 pub(super) fn numpys(answer: &serde_json::Value) -> Answer {
     if let Some(error) = answer["error"].as_str() {
         return Answer::Refused(error.to_owned());
@@ -51,7 +51,8 @@ pub(super) fn numpys(answer: &serde_json::Value) -> Answer {
     })
 }
 
-/// Opens a file in all ways; its answer is NumPy's, or why it isn't is said.
+/// Opens a file in all ways and compares the result with NumPy's, or returns
+/// how they differ.
 pub(super) fn agree(bytes: &[u8], path: &Path, numpys: &Answer) -> Result<Answer, String> {
     let in_memory = MappedArray::from_bytes(bytes);
     let others = [
@@ -78,7 +79,7 @@ pub(super) fn agree(bytes: &[u8], path: &Path, numpys: &Answer) -> Result<Answer
 
 type Opened<D> = npymap::Result<MappedArray<D>>;
 
-/// Header and bytes, if it was opened.
+/// The header and the bytes of the elements, if the file opens.
 fn said<D: AsRef<[u8]>>(opened: &Opened<D>) -> Option<(Header, Vec<u8>)> {
     let array = opened.as_ref().ok()?;
     Some((array.header().unwrap(), array.as_bytes().unwrap().to_vec()))
@@ -101,7 +102,7 @@ fn answer<D: AsRef<[u8]>>(opened: &Opened<D>) -> Answer {
     })
 }
 
-/// The values of all fields that are no structs.
+/// The values of all fields that are not structs.
 fn leaves(values: &mut Vec<String>, view: &DynView<'_>) {
     if view.dtype().kind() != Kind::Struct {
         values.push(text(view));
@@ -126,7 +127,7 @@ fn text(view: &DynView<'_>) -> String {
     text
 }
 
-/// One value, exactly.
+/// The exact text of one value.
 fn say(text: &mut String, value: &Value) {
     match value {
         Value::Bool(value) => write!(text, "{} ", u8::from(*value)),
@@ -151,7 +152,7 @@ fn say(text: &mut String, value: &Value) {
     .unwrap();
 }
 
-/// A float by its bits; of NaN there is one.
+/// A float by its bits; all NaNs are equal.
 fn float(text: &mut String, value: f64) {
     if value.is_nan() {
         *text += "nan ";

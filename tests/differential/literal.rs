@@ -2,18 +2,18 @@
 
 use super::random::{Part, Random};
 
-/// White space, and what else may stand between two tokens.
+/// White space, and other text between two tokens.
 const GAPS: [&str; 16] = [
     "", "", " ", "  ", "\n", "\t", "\r", "\r\n", "\x0c", " \n ", "\\\n", "# c\n", "\x0b", "\u{a0}",
     "\0", "\\",
 ];
 
-/// What stands between two tokens: as NumPy writes it, or odd.
+/// The text between two tokens: as NumPy writes it, or odd.
 pub(super) fn gap(r: &mut Random, usual: &str) -> String {
     if r.odd(Part::Spelling) { r.pick(&GAPS).to_owned() } else { usual.to_owned() }
 }
 
-/// A string as Python prints it, or in another way.
+/// A string as Python prints it, or in another spelling.
 pub(super) fn string(r: &mut Random, value: &str) -> String {
     if r.odd(Part::Spelling) && r.one_in(4) {
         let cut = value.char_indices().nth(1).map_or(0, |(at, _)| at);
@@ -55,7 +55,7 @@ fn character(r: &mut Random, c: char, quote: &str) -> String {
     }
 }
 
-/// An integer, given by its digits.
+/// An integer with the given digits, in some spelling.
 pub(super) fn integer(r: &mut Random, digits: &str) -> String {
     if !r.odd(Part::Spelling) {
         return digits.to_owned();
@@ -79,7 +79,7 @@ pub(super) fn integer(r: &mut Random, digits: &str) -> String {
     }
 }
 
-/// A sequence in brackets; what Python takes for a tuple when they are round.
+/// A sequence in brackets; in round ones, a Python tuple.
 pub(super) fn sequence(r: &mut Random, brackets: [&str; 2], items: &[String]) -> String {
     let [open, close] = brackets;
     let mut text = format!("{open}{}", gap(r, ""));
@@ -98,7 +98,7 @@ pub(super) fn sequence(r: &mut Random, brackets: [&str; 2], items: &[String]) ->
     text + close
 }
 
-/// Any tokens in a row.
+/// A sequence of random tokens.
 pub(super) fn soup(r: &mut Random, tokens: usize) -> String {
     const TOKENS: [&str; 46] = [
         "{",

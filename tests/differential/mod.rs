@@ -1,11 +1,11 @@
-//! Files made by chance, and NumPy's answer to each of them.
+//! Random files, compared with NumPy.
 //!
-//! `NPYMAP_DIFFERENTIAL_CASES` says how many, `NPYMAP_DIFFERENTIAL_SEED` which
-//! ones; `.ci/run differential` asks for many. Whether a file opens, what its
-//! elements are and what they hold must agree, but for the differences that
+//! `NPYMAP_DIFFERENTIAL_CASES` sets their number and `NPYMAP_DIFFERENTIAL_SEED`
+//! the seed; `.ci/run differential` runs many. Both must agree on whether a
+//! file opens, and on its dtype and elements, except for the differences that
 //! `COMPATIBILITY.md` lists: `tests/numpy/differential.py` names the paragraph
-//! that a file falls under, and rewrites the file without it, which must then
-//! agree. Files that fall under none fail the test.
+//! that applies to a file, and rewrites the file without the difference; then
+//! both must agree. A file to which no paragraph applies fails the test.
 
 mod files;
 mod header;
@@ -31,18 +31,18 @@ use crate::support::directory;
 use files::Case;
 use judge::{Answer, numpys};
 
-/// So many files are asked about at once.
+/// The number of files per request.
 const BATCH: u64 = 200;
 
-/// So many disagreements are printed.
+/// The number of disagreements that are printed.
 const SHOWN: usize = 20;
 
-/// What came out, for each class of files.
+/// The results for a class of files.
 #[derive(Clone, Default)]
 struct Counts {
     both_read: u64,
     both_refused: u64,
-    /// By the paragraph of `COMPATIBILITY.md`.
+    /// The differences, by paragraph of `COMPATIBILITY.md`.
     differ: BTreeMap<String, u64>,
 }
 
@@ -57,7 +57,7 @@ fn setting(name: &str, usual: u64) -> u64 {
 }
 
 #[test]
-fn what_numpy_answers_of_files_made_by_chance_we_answer_too() {
+fn random_files_are_read_as_by_numpy() {
     let cases = setting("NPYMAP_DIFFERENTIAL_CASES", 3_000);
     let seed = setting("NPYMAP_DIFFERENTIAL_SEED", 20_240_229);
     println!("differential: {cases} cases of seed {seed}");
@@ -115,13 +115,13 @@ fn report(classes: &[Counts]) {
     }
 }
 
-/// A directory in memory, if there are such: files that are written again and
-/// again wait for the disk.
+/// A directory in memory, if possible, because rewriting files on a disk is
+/// slow.
 fn quick_directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| directory())
 }
 
-/// Takes batches of cases until there are no more.
+/// Runs batches of cases until all are done.
 fn work(seed: u64, cases: u64, next: &AtomicU64) -> Option<Outcome> {
     let mut numpy = Oracle::start("differential.py")?;
     let compatibility = fs::read_to_string(data().join("../../COMPATIBILITY.md")).unwrap();
@@ -170,7 +170,7 @@ fn work(seed: u64, cases: u64, next: &AtomicU64) -> Option<Outcome> {
     }
 }
 
-/// NumPy's answer of one file, which it may die of.
+/// NumPy's result for one file, which may crash it.
 fn alone(numpy: &mut Oracle, path: &Path) -> Value {
     numpy.try_ask(&json!(["judge_one", path])).unwrap_or_else(|| {
         *numpy = Oracle::start("differential.py").unwrap();
@@ -178,8 +178,8 @@ fn alone(numpy: &mut Oracle, path: &Path) -> Value {
     })
 }
 
-/// The paragraph that a disagreement falls under, if without what it speaks of
-/// there is none.
+/// The paragraph that explains a disagreement, provided that both agree on the
+/// file without the difference.
 fn explained(
     numpy: &mut Oracle,
     bytes: &[u8],

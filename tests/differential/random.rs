@@ -1,9 +1,9 @@
-//! Chance, and what it may make odd.
+//! Random choices, and which parts of a file they may make odd.
 
-/// What of a file may be odd.
+/// The part of a file that may be odd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// How literals are written.
+    /// The spelling of literals.
     Spelling,
     /// Types, names, titles, subarrays.
     Types,
@@ -13,27 +13,27 @@ pub(super) enum Part {
     Keys,
     /// Magic, version, length, encoding.
     Preamble,
-    /// How much stands behind the header.
+    /// The number of bytes after the header.
     Data,
 }
 
-/// Numbers that follow from a seed (splitmix64), and how odd they make things.
+/// Random numbers from a seed (splitmix64), and how often choices are odd.
 pub(super) struct Random {
     state: u64,
     parts: &'static [Part],
-    /// One choice in so many is odd.
+    /// One choice in this many is odd.
     rarity: usize,
 }
 
 impl Random {
-    /// The numbers of one case.
+    /// Starts the random numbers of one case.
     pub(super) fn new(seed: u64, case: u64) -> Random {
         let mut random = Random { state: seed, parts: &[], rarity: 1 };
         random.state = random.next() ^ case.wrapping_mul(0x2545_f491_4f6c_dd1d);
         random
     }
 
-    /// From here on these parts are odd, one choice in `rarity`.
+    /// From now on, these parts are odd with one choice in `rarity`.
     pub(super) fn be_odd(&mut self, parts: &'static [Part], rarity: usize) {
         (self.parts, self.rarity) = (parts, rarity);
     }
@@ -50,7 +50,7 @@ impl Random {
         (self.next() % n.max(1) as u64) as usize
     }
 
-    /// True once in `n` times.
+    /// True with a probability of 1 in `n`.
     pub(super) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
@@ -59,7 +59,7 @@ impl Random {
         from[self.below(from.len())].clone()
     }
 
-    /// Whether a choice about this part is to be odd.
+    /// Whether a choice about this part should be odd.
     pub(super) fn odd(&mut self, part: Part) -> bool {
         self.parts.contains(&part) && self.one_in(self.rarity)
     }

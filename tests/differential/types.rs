@@ -1,4 +1,4 @@
-//! Types as headers name them: type strings, structs, subarrays.
+//! Types in headers: type strings, structs, subarrays.
 
 use super::literal::{gap, integer, sequence, string};
 use super::random::{Part, Random};
@@ -125,7 +125,7 @@ pub(super) fn scalar(r: &mut Random) -> String {
     string(r, &text)
 }
 
-/// One as NumPy writes it.
+/// A type string as NumPy writes it.
 fn typestr(r: &mut Random) -> String {
     let code = r.pick(&CODES);
     let order = match code {
@@ -171,7 +171,7 @@ fn letter(r: &mut Random) -> char {
     r.pick(&letters)
 }
 
-/// The bracket of a date. Units divided by nothing kill NumPy.
+/// The unit of a date, in brackets. NumPy crashes on units divided by zero.
 fn unit(r: &mut Random) -> String {
     const MULTIPLES: [&str; 14] = [
         "",
@@ -210,7 +210,7 @@ fn comma_string(r: &mut Random) -> String {
     if r.one_in(3) { first } else { format!("{first}{}{}", r.pick(&[",", ", ", " ,"]), one(r)) }
 }
 
-/// A type string with something in it that doesn't belong there.
+/// A type string with an invalid character or part.
 fn spaced(r: &mut Random) -> String {
     let mut text: Vec<char> = typestr(r).chars().collect();
     let at = r.below(text.len() + 1);
@@ -257,7 +257,7 @@ fn field(r: &mut Random, name: &str, depth: usize) -> String {
     sequence(r, brackets, &items)
 }
 
-/// A name, with a title at times.
+/// A name, sometimes with a title.
 fn name(r: &mut Random, name: &str) -> String {
     let odd = r.odd(Part::Types);
     let name = if odd && r.one_in(3) { "" } else { name };
@@ -353,7 +353,7 @@ fn odd_field(r: &mut Random, depth: usize) -> String {
     }
 }
 
-/// What is no type, or one that no file has.
+/// An invalid type, or one that does not occur in files.
 fn wrong(r: &mut Random, depth: usize) -> String {
     let inner = depth.saturating_sub(1);
     match r.below(12) {

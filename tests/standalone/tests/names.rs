@@ -1,4 +1,4 @@
-//! Derives where the names they could need mean something else.
+//! Derives work where the names they might use have another meaning.
 #![forbid(unsafe_code)]
 #![allow(dead_code, non_camel_case_types)]
 
@@ -18,7 +18,7 @@ mod other {
     names!(Codec Result Option Some Part Fields String Vec Box Error DType Self_ usize str);
 }
 
-/// Fields whose types are named as what a derive could need.
+/// Fields whose types have names that a derive might use.
 #[derive(Clone, Debug, Default, PartialEq, npymap::Record)]
 #[record(typed)]
 struct Element {
@@ -82,12 +82,12 @@ struct Codec {
 #[repr(transparent)]
 struct TokenId(u32);
 
-/// Not in place, of a type without one dtype.
+/// Not in place, with a type that has no single dtype.
 #[derive(Clone, Debug, PartialEq, npymap::Element)]
 struct Name(String);
 
 #[test]
-fn records_whose_types_have_any_name_are_read() {
+fn records_whose_types_have_other_names_are_read() {
     let dtype = DType::of::<Element>();
     assert_eq!(dtype.fields().len(), 11);
     let mut array = MappedArray::anonymous(&dtype, &[2]).unwrap();
@@ -105,7 +105,7 @@ fn a_record_named_codec_is_borrowed_in_place() {
 }
 
 #[test]
-fn a_newtype_is_stored_as_its_field_is() {
+fn a_newtype_is_stored_like_its_field() {
     let mut array = MappedArray::anonymous(&DType::of::<TokenId>(), &[3]).unwrap();
     array.as_slice_mut::<TokenId>().unwrap()[1] = TokenId(9);
     assert_eq!(array.as_slice::<u32>().unwrap(), [0, 9, 0]);
