@@ -141,7 +141,7 @@ impl<D: Mapping> MappedArray<D> {
             (true, _) => Ok(()),
             (false, Some(file)) => self.read_from_file(&file, range),
             (false, None) if self.origin.mode.is_none() => Ok(()),
-            (false, None) => Err(RequestError::NoPath { wanted: "prefetch it" }.into()),
+            (false, None) => Err(RequestError::NoPath { operation: "prefetch it" }.into()),
         }
     }
 
@@ -311,7 +311,7 @@ impl<D: Mapping> MappedArray<D> {
 const NO_PATH: &str = "check, lock or drop it; the file itself can be checked with `check_file` and locked with `FileLock::acquire_file`";
 
 fn no_path() -> crate::error::Error {
-    RequestError::NoPath { wanted: NO_PATH }.into()
+    RequestError::NoPath { operation: NO_PATH }.into()
 }
 
 /// The bytes from the first to the last element of some rows in the map.

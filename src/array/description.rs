@@ -73,7 +73,7 @@ impl<D> MappedArray<D> {
     pub fn description(&self) -> Result<Description> {
         let MappedArray { place, origin, .. } = self;
         let (Some(path), Some(mode)) = (&origin.path, origin.mode) else {
-            return Err(RequestError::NoPath { wanted: "share its description" }.into());
+            return Err(RequestError::NoPath { operation: "share its description" }.into());
         };
         let mode = if mode == Mode::Create { Mode::ReadWrite } else { mode };
         let path = path::absolute(path).map_err(SystemError::io("find the absolute path"));

@@ -1,29 +1,29 @@
-//! Archives and their members.
+//! Errors about archives and their members.
 
 use super::{Error, ErrorKind};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArchiveError {
-    /// The archive or a member of it is refused, for a reason of this kind.
+    /// The archive or one of its members cannot be used.
     #[error("{found}: {expected}")]
     Refused {
-        /// Damaged, not supported, misuse, …
+        /// The kind that the error reports.
         kind: ErrorKind,
-        /// What is there.
+        /// The problem.
         found: String,
-        /// What was expected, or what would work.
+        /// The expected contents, or a remedy.
         expected: &'static str,
     },
 
-    /// The bytes of a member of an archive are not those that were stored.
+    /// The bytes of a member do not match its checksum.
     #[cfg(feature = "npz")]
     #[error(
         "the CRC-32 is {found:08x}, but the archive records {expected:08x}: the member is damaged"
     )]
     Checksum {
-        /// What the bytes give.
+        /// The CRC-32 of the bytes.
         found: u32,
-        /// What the archive says.
+        /// The CRC-32 that the archive records.
         expected: u32,
     },
 
@@ -44,7 +44,7 @@ pub(crate) enum ArchiveError {
     NoMember {
         /// The name asked for.
         asked: String,
-        /// The members there are.
+        /// The existing members, as a clause.
         members: String,
     },
 }
@@ -60,7 +60,7 @@ impl ArchiveError {
         ArchiveError::with_kind(ErrorKind::Truncated, found, expected)
     }
 
-    /// The archive uses something of its format that is not implemented.
+    /// The archive uses a feature of its format that is not implemented.
     pub(crate) fn unsupported(found: impl Into<String>, expected: &'static str) -> Error {
         ArchiveError::with_kind(ErrorKind::Unsupported, found, expected)
     }

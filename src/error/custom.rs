@@ -1,4 +1,4 @@
-//! Errors that callers make, and conversions from and to other error types.
+//! Errors made by callers, and conversions from and to other error types.
 
 use std::error::Error as StdError;
 use std::{fmt, io};
@@ -7,7 +7,7 @@ use super::{Error, ErrorDetail, ErrorKind, SystemError};
 
 type AnyError = Box<dyn StdError + Send + Sync>;
 
-/// An error of a caller's.
+/// An error that a caller made.
 #[derive(Debug)]
 pub(crate) struct Custom {
     pub(super) kind: ErrorKind,
@@ -23,16 +23,16 @@ impl fmt::Display for Custom {
 impl StdError for Custom {}
 
 impl Error {
-    /// An error of this kind and with this text, or around another error: for
-    /// [`Element`](crate::Element)s and others of a caller's own.
+    /// Makes an error of the given kind from a message or another error, for
+    /// example in your own implementation of [`Element`](crate::Element).
     ///
     /// # Examples
     ///
     /// ```
     /// use npymap::{Error, ErrorKind};
     ///
-    /// let error = Error::new(ErrorKind::InvalidValue, "a token is below 50257, 60000 given");
-    /// assert_eq!(error.to_string(), "a token is below 50257, 60000 given");
+    /// let error = Error::new(ErrorKind::InvalidValue, "token 60000: expected one below 50257");
+    /// assert_eq!(error.to_string(), "token 60000: expected one below 50257");
     /// ```
     #[cold]
     #[must_use]
@@ -40,8 +40,8 @@ impl Error {
         ErrorDetail::Custom(Custom { kind, error: error.into() }).into()
     }
 
-    /// Any error, as one of kind [`Other`](ErrorKind::Other), or of its own
-    /// kind if it is an [`io::Error`] or an [`Error`] already.
+    /// Wraps any error as one of kind [`Other`](ErrorKind::Other). An
+    /// [`io::Error`] or an [`Error`] keeps its own kind.
     ///
     /// # Examples
     ///
@@ -62,7 +62,7 @@ impl Error {
         }
     }
 
-    /// The caller's error it was made of with [`new`](Error::new) or
+    /// The error that was passed to [`new`](Error::new) or
     /// [`other`](Error::other).
     #[must_use]
     pub fn get_ref(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
@@ -89,8 +89,8 @@ impl From<Box<dyn StdError + Send + Sync>> for Error {
 }
 
 impl From<Error> for io::Error {
-    /// An [`io::Error`] of the closest [`io::ErrorKind`] that holds the whole
-    /// error.
+    /// Wraps the whole error in an [`io::Error`] of the closest
+    /// [`io::ErrorKind`].
     fn from(error: Error) -> io::Error {
         let kind = match error.kind() {
             ErrorKind::NotFound => io::ErrorKind::NotFound,

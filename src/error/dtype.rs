@@ -1,25 +1,25 @@
-//! Dtypes that are not valid, types that do not match them, values that do
-//! not fit.
+//! Errors about invalid dtypes, types that do not match them, and values that
+//! do not fit.
 
 use super::ErrorKind;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DTypeError {
-    /// A dtype description that NumPy doesn't have, or that no file can hold.
+    /// A dtype description that NumPy rejects, or that no file can hold.
     #[error("dtype `{descr}`: {reason}")]
     Invalid {
-        /// The part of the description that is refused.
+        /// The rejected part of the description.
         descr: String,
         /// Why, and what would be accepted.
         reason: String,
     },
 
-    /// A field that is not there.
+    /// A field that does not exist.
     #[error("dtype `{descr}`: {reason}")]
     NoField {
-        /// The dtype it was looked for in.
+        /// The dtype that was searched.
         descr: String,
-        /// The name asked for, and the names there are.
+        /// The requested name and the existing ones.
         reason: String,
     },
 
@@ -32,21 +32,21 @@ pub(crate) enum DTypeError {
         descr: String,
     },
 
-    /// Elements of this dtype aren't what the asked type stands for.
+    /// The requested type does not represent elements of this dtype.
     #[error("stored as {stored}, asked for `{asked}`: use `{works}`")]
     Fit {
         /// The dtype, as its descr.
         stored: String,
-        /// The Rust type that was asked for.
+        /// The requested Rust type.
         asked: String,
         /// A Rust type that works.
         works: String,
     },
 
-    /// A field of the elements isn't what a record has for it.
+    /// A field of the elements does not match the record's.
     #[error("record `{record}`, field `{field}`: {reason}")]
     Record {
-        /// The Rust type that was asked for.
+        /// The requested Rust type.
         record: &'static str,
         /// The first field that differs.
         field: String,
@@ -54,54 +54,53 @@ pub(crate) enum DTypeError {
         reason: String,
     },
 
-    /// Numbers are stored in another byte order than the asked type's.
+    /// The byte order of the numbers differs from the requested type's.
     #[error(
         "stored as {stored}, asked for `{asked}` in place: use `{works}`, or `view::<{asked}>()`"
     )]
     ByteOrder {
         /// The dtype, as its descr.
         stored: String,
-        /// The Rust type that was asked for.
+        /// The requested Rust type.
         asked: String,
         /// A Rust type that works in place.
         works: String,
     },
 
-    /// The first element lies at an address the asked type can't have.
+    /// The address of the first element is not aligned for the requested type.
     #[error(
         "elements are not aligned to {align} bytes, asked for `{asked}` in place: use `{works}`"
     )]
     Alignment {
-        /// The alignment the asked type needs, in bytes.
+        /// The alignment of the requested type, in bytes.
         align: usize,
-        /// The Rust type that was asked for.
+        /// The requested Rust type.
         asked: String,
         /// A Rust type that works.
         works: String,
     },
 
-    /// A cast that isn't allowed, or that isn't there.
+    /// A cast that is not allowed or not supported.
     #[error("cannot cast {from} to {to} with casting `{casting}`: {works}")]
     Cast {
-        /// The dtype there is.
+        /// The current dtype.
         from: String,
-        /// The dtype asked for.
+        /// The requested dtype.
         to: String,
-        /// What was allowed.
+        /// The casting rule in force.
         casting: String,
-        /// What would work.
+        /// The remedy.
         works: String,
     },
 
-    /// The bytes of elements can't be elements of another dtype where they
-    /// lie.
+    /// The bytes of the elements cannot be viewed as another dtype in place.
     #[error("elements of {from} cannot be viewed as {to} in place: {reason}")]
     Reinterpret {
-        /// The dtype there is.
+        /// The current dtype.
         from: String,
-        /// The dtype asked for.
+        /// The requested dtype.
         to: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 
@@ -110,16 +109,16 @@ pub(crate) enum DTypeError {
     Value {
         /// The value.
         value: String,
-        /// What would fit.
+        /// A description of the values that fit.
         expected: String,
     },
 
     /// Stored numbers that contradict each other or the elements.
     #[error("{value}: expected {expected}")]
     Stored {
-        /// What is stored.
+        /// The stored value.
         value: String,
-        /// What would be consistent.
+        /// A description of consistent values.
         expected: String,
     },
 }

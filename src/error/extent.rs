@@ -1,4 +1,4 @@
-//! Files and buffers that end before or after the last element.
+//! Errors about files and buffers that end before or after the last element.
 
 use super::ErrorKind;
 
@@ -15,7 +15,7 @@ pub(crate) enum ExtentError {
         found: u64,
     },
 
-    /// The bytes given to an array end before its last element.
+    /// The buffer of an array ends before its last element.
     #[error("the elements end at byte {needed} and the buffer at {found}")]
     ShortBuffer {
         /// Where the last element ends in the buffer.
@@ -24,24 +24,24 @@ pub(crate) enum ExtentError {
         found: usize,
     },
 
-    /// A file of no bytes, which can't be mapped.
+    /// An empty file, which cannot be mapped.
     #[error(
         "is empty, so there is nothing to map: for a shape without elements, open it in mode 'r+'"
     )]
     Empty,
 
-    /// The bytes of a raw file don't tell its shape.
+    /// The shape of a raw file cannot be derived from its length.
     #[error("{}", remainder(*offset, *itemsize, *found))]
     Remainder {
         /// Where the elements start.
         offset: u64,
-        /// Bytes of one element.
+        /// The size of one element in bytes.
         itemsize: usize,
         /// The length of the file in bytes.
         found: u64,
     },
 
-    /// Something follows the elements where rows are to be added.
+    /// Bytes follow the elements where rows are to be appended.
     #[error(
         "the elements end at byte {end} and the file at {found}: `recover` turns the bytes that follow into rows"
     )]
@@ -52,7 +52,7 @@ pub(crate) enum ExtentError {
         found: u64,
     },
 
-    /// What follows the elements is another array, not rows.
+    /// The elements are followed by another array, not by rows.
     #[error("another array follows the elements at byte {end}: no rows can be recovered")]
     Follows {
         /// Where the last element ends, in bytes from the start of the file.
@@ -75,7 +75,7 @@ impl ExtentError {
     }
 }
 
-/// Why a raw file doesn't tell the shape.
+/// Explains why the shape of a raw file cannot be derived from its length.
 fn remainder(offset: u64, itemsize: usize, found: u64) -> String {
     match found.checked_sub(offset) {
         _ if itemsize == 0 => {

@@ -1,17 +1,17 @@
-//! Headers that cannot be read, or cannot be written as asked.
+//! Errors about headers that cannot be read, or written as requested.
 
 use super::ErrorKind;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HeaderError {
     /// The first six bytes are not `\x93NUMPY`.
-    #[error("starts with b\"{}\", expected b\"\\x93NUMPY\"{}", found.escape_ascii(), hint_at(found))]
+    #[error("starts with b\"{}\", expected b\"\\x93NUMPY\"{}", found.escape_ascii(), format_hint(found))]
     Magic {
         /// The first bytes of the file, at most six.
         found: Vec<u8>,
     },
 
-    /// The format version is none that NumPy defined.
+    /// The format version is not one that NumPy defined.
     #[error("format version {major}.{minor}, expected 1.0, 2.0 or 3.0")]
     Version {
         /// The seventh byte of the file.
@@ -23,11 +23,11 @@ pub(crate) enum HeaderError {
     /// The file ends too early to hold a header.
     #[error("ends inside the {what}: found {found} of {needed} bytes")]
     Eof {
-        /// What ought to have been there.
+        /// The name of the incomplete part.
         what: &'static str,
-        /// How many bytes it takes.
+        /// Its length in bytes.
         needed: usize,
-        /// How many there are.
+        /// The number of bytes up to the end of the file.
         found: usize,
     },
 
@@ -36,7 +36,7 @@ pub(crate) enum HeaderError {
         "the header has {found} characters, but the limit is {limit}: raise it with `max_header_len` if you trust the file"
     )]
     Limit {
-        /// Its length in characters (bytes, when that alone is too much).
+        /// Its length in characters, or in bytes if those alone exceed the limit.
         found: usize,
         /// The limit in force, in characters.
         limit: usize,
@@ -45,49 +45,49 @@ pub(crate) enum HeaderError {
     /// A version 3.0 header is not UTF-8.
     #[error("the header is not valid UTF-8 at byte {at}, as version 3.0 requires")]
     Utf8 {
-        /// How many bytes of the header are good.
+        /// The number of valid bytes before the first invalid one.
         at: usize,
     },
 
-    /// The header (or a dtype's text) is no Python literal.
+    /// The header or the text of a dtype is not a valid Python literal.
     #[error("at character {at}: found {found}, expected {expected}")]
     Syntax {
-        /// How many characters stand before the place.
+        /// The position in characters.
         at: usize,
-        /// What stands there.
+        /// The text at the position.
         found: String,
-        /// What would be accepted there.
+        /// The syntax expected at the position.
         expected: &'static str,
     },
 
-    /// The header's dictionary lacks a key, or has one too many.
+    /// The header's dictionary lacks a key, or has an unknown one.
     #[error("the header's keys are {found}, expected exactly 'descr', 'fortran_order' and 'shape'")]
     Keys {
-        /// The keys that were found.
+        /// The keys of the dictionary.
         found: String,
     },
 
-    /// A value in the header is of the wrong kind.
+    /// A value in the header has the wrong type.
     #[error("`{key}` is `{found}`, expected {expected}")]
     Value {
-        /// The key the value belongs to.
+        /// The key of the value.
         key: &'static str,
-        /// The value as it is written, shortened.
+        /// The text of the value, shortened.
         found: String,
-        /// What would be accepted.
+        /// A description of valid values.
         expected: &'static str,
     },
 
-    /// The asked format version cannot hold this header.
+    /// The requested format version cannot hold this header.
     #[error(
         "version {asked} cannot hold this header: {reason}; use {works}, or leave the version unset"
     )]
     Encode {
-        /// The version that was asked for.
+        /// The requested version.
         asked: String,
-        /// What doesn't fit.
+        /// The reason.
         reason: &'static str,
-        /// The version that holds it.
+        /// A version that can hold it.
         works: String,
     },
 }
@@ -108,8 +108,8 @@ impl HeaderError {
     }
 }
 
-/// What a file that is no `.npy` seems to be, by its first bytes.
-fn hint_at(found: &[u8]) -> &'static str {
+/// Guesses the format of a file that is not a `.npy` file by its first bytes.
+fn format_hint(found: &[u8]) -> &'static str {
     match found {
         [] => ": it is empty",
         [b'P', b'K', 3 | 5, ..] => ": it is a zip archive, like an .npz file",

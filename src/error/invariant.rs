@@ -1,39 +1,39 @@
-//! Assertions of what this crate has established itself, each with the name
-//! of the invariant that a panic shows.
+//! Assertions of facts that this crate has established itself. A panic shows
+//! the name of the broken invariant.
 //!
-//! What a file or a caller says is no invariant: that is checked, and an error
-//! when it is wrong.
+//! The contents of files and the arguments of callers are not invariants: they
+//! are checked, and wrong ones are errors.
 
 use std::ops::Range;
 
-/// Of bytes that a [`Layout`](crate::Layout) was checked against.
+/// For bytes that a [`Layout`](crate::Layout) was checked against.
 pub(crate) const IN_BYTES: &str = "elements lie inside the bytes their layout was checked against";
 
-/// Of parts of elements.
+/// For parts of elements.
 pub(crate) const IN_ELEMENT: &str = "fields and items lie inside their element";
 
-/// Of bytes that were read.
-pub(crate) const READ: &str = "no more bytes are read than there is room for";
+/// For counts of bytes read.
+pub(crate) const READ: &str = "no more bytes are read than the buffer holds";
 
-/// Of bytes that were written.
-pub(crate) const WRITTEN: &str = "no more bytes are written than there are";
+/// For counts of bytes written.
+pub(crate) const WRITTEN: &str = "no more bytes are written than were passed in";
 
-/// Of a place computed from the length of what it is in.
-pub(crate) const IN_BUFFER: &str = "a part lies inside its buffer";
+/// For ranges computed from the length of the buffer that they index.
+pub(crate) const IN_BUFFER: &str = "ranges lie inside their buffer";
 
-/// Of elements that two arrays of one shape have.
-pub(crate) const PAIRED: &str = "arrays of one shape have equally many elements";
+/// For the elements of two arrays of the same shape.
+pub(crate) const PAIRED: &str = "arrays of the same shape have the same number of elements";
 
-/// A value that is there, by an invariant.
+/// Unwraps a value whose presence is an invariant.
 pub(crate) trait Invariant {
     type Value;
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Panics
     ///
-    /// With the invariant's name when there is none: that is a defect of this
-    /// crate.
+    /// Panics with the name of the invariant if the value is missing, which is a
+    /// bug in this crate.
     fn invariant(self, name: &'static str) -> Self::Value;
 }
 
@@ -70,7 +70,7 @@ fn broken(name: &'static str) -> ! {
     panic!("broken invariant: {name}");
 }
 
-/// The bytes of elements. Without elements they may start anywhere: axes of
+/// The bytes of elements. An empty range may start anywhere, since axes of
 /// length 0 have strides too.
 #[inline]
 #[track_caller]
@@ -81,7 +81,7 @@ pub(crate) fn elements(bytes: &[u8], range: Range<usize>) -> &[u8] {
     bytes.get(range).invariant(IN_BYTES)
 }
 
-/// As [`elements`], to be written.
+/// The mutable counterpart of [`elements`].
 #[inline]
 #[track_caller]
 pub(crate) fn elements_mut(bytes: &mut [u8], range: Range<usize>) -> &mut [u8] {
@@ -91,22 +91,22 @@ pub(crate) fn elements_mut(bytes: &mut [u8], range: Range<usize>) -> &mut [u8] {
     bytes.get_mut(range).invariant(IN_BYTES)
 }
 
-/// A length or place in memory as one in a file.
+/// Converts a length or offset in memory to one in a file.
 #[inline]
 #[track_caller]
 pub(crate) fn to_u64(n: usize) -> u64 {
-    u64::try_from(n).invariant("lengths in memory have 64 bits at most")
+    u64::try_from(n).invariant("lengths in memory have at most 64 bits")
 }
 
-/// A length or place in a file as one in memory, where it was counted.
+/// Converts a length or offset in a file that was counted in memory.
 #[inline]
 #[track_caller]
 pub(crate) fn to_usize(n: u64) -> usize {
-    usize::try_from(n).invariant("what was counted in memory fits `usize`")
+    usize::try_from(n).invariant("lengths counted in memory fit in `usize`")
 }
 
-/// A length or place in a file as one in memory, or the largest there is: to
-/// be compared with lengths in memory, or shown in an error.
+/// Converts a length or offset in a file, or returns `usize::MAX`: for
+/// comparisons with lengths in memory, and for error messages.
 #[inline]
 pub(crate) fn to_usize_saturating(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn no_elements_start_anywhere() {
+    fn empty_ranges_may_start_anywhere() {
         assert!(elements(&[0; 4], 6..6).is_empty());
         assert!(elements_mut(&mut [0; 4], 6..6).is_empty());
         assert_eq!(elements(&[1, 2, 3], 1..3), [2, 3]);

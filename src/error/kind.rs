@@ -1,7 +1,7 @@
-//! What sort of failure an error is.
+//! Error kinds.
 
-/// What sort of failure an [`Error`](super::Error) is: each error is of
-/// exactly one kind.
+/// The category of an [`Error`](super::Error). Each error has exactly one
+/// kind.
 ///
 /// # Examples
 ///
@@ -18,44 +18,42 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The file, the member of an archive or the field of a record that was
-    /// asked for does not exist.
+    /// The requested file, archive member or record field does not exist.
     NotFound,
-    /// A file of this name exists, and replacing it was not asked for.
+    /// A file of this name exists, and replacing it was not allowed.
     AlreadyExists,
     /// The operating system, or a reader or writer that was passed in,
-    /// refused: [`io_error`](super::Error::io_error) has its error.
+    /// failed: see [`io_error`](super::Error::io_error).
     Io,
-    /// The bytes end before the header or the last element does: the file was
-    /// truncated, or is still being written.
+    /// The bytes end before the end of the header or of the last element: the
+    /// file was truncated, or is still being written.
     Truncated,
-    /// The file's contents are not in the format they should have, or
-    /// contradict each other.
+    /// The contents of the file violate its format or contradict each other.
     Damaged,
-    /// The contents may be valid, but this crate, this build of it or the
-    /// operating system cannot use them as asked: Python objects, encrypted
-    /// members, a directory in place of a file.
+    /// The contents may be valid, but this crate, its enabled features or the
+    /// operating system do not support them: Python objects, encrypted members,
+    /// a directory instead of a file.
     Unsupported,
     /// A limit on what is read into memory was reached.
     LimitExceeded,
     /// Something else changed or replaced the file after it was opened.
     Changed,
-    /// Others hold a lock on the file: see [`Locking`](crate::source::Locking).
+    /// The file is locked: see [`Locking`](crate::source::Locking).
     Locked,
-    /// The elements are not of the type asked for, or cannot be used as that
-    /// type in place.
+    /// The elements do not have the requested type, or cannot be borrowed as
+    /// that type in place.
     WrongDType,
-    /// The array's number of axes, lengths or order do not allow what was
-    /// asked.
+    /// The number of axes, their lengths or their order do not fit the
+    /// request.
     WrongShape,
-    /// An index, a range or an axis that is outside the shape.
+    /// An index, a range or an axis is outside the shape.
     OutOfBounds,
-    /// An argument is not valid whatever the file holds, or the call is not
+    /// An argument is invalid regardless of the file, or the call is not
     /// possible for this array.
     InvalidInput,
-    /// A value, or a text that stands for one, does not fit the elements.
+    /// A value or its text representation does not fit the elements.
     InvalidValue,
-    /// None of these: an error of a caller's own closure, reader or
-    /// [`Element`](crate::Element).
+    /// Any other error, such as one from a closure, reader or
+    /// [`Element`](crate::Element) implementation of the caller.
     Other,
 }

@@ -1,7 +1,7 @@
-//! The crate's one error: what went wrong, and with which file.
+//! The crate's single error type.
 //!
-//! Each file has the errors of one area with their texts, and of which
-//! [`ErrorKind`] they are.
+//! Each file defines the errors of one area, with their messages and their
+//! [`ErrorKind`]s.
 
 mod archive;
 mod custom;
@@ -30,16 +30,18 @@ pub(crate) use system::SystemError;
 
 use custom::Custom;
 
-/// A result whose error is [`Error`] unless said otherwise.
+/// A result whose error defaults to [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, and with which file.
+/// An error, with the file that it is about.
 ///
-/// [`kind`](Error::kind) is for programs, the text for people: it names the
-/// file, what was found, what was asked and what would work. One word wide.
+/// Programs match on [`kind`](Error::kind). The message is for people: it names
+/// the file, what was found, what was requested and what would work. The type is
+/// one word wide.
 ///
-/// The text is complete: [`source`](std::error::Error::source) is only what
-/// it does not contain, so that printing the whole chain repeats nothing.
+/// The message is complete: [`source`](std::error::Error::source) returns only
+/// errors that the message does not contain, so printing the whole chain repeats
+/// nothing.
 ///
 /// # Examples
 ///
@@ -60,7 +62,7 @@ struct Inner {
     offset: Option<u64>,
 }
 
-/// The facts of a detail, by area.
+/// The cause of an error, by area.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ErrorDetail {
     #[error(transparent)]
@@ -97,40 +99,39 @@ impl ErrorDetail {
 }
 
 impl Error {
-    /// What sort of detail it is.
+    /// The category of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The text without the name of the file and the member, for programs that
-    /// name them in their own way.
+    /// The message without the names of the file and the member, for programs
+    /// that print those themselves.
     #[must_use]
     pub fn message(&self) -> impl fmt::Display + '_ {
         Message(self)
     }
 
-    /// The file it happened with, if it was opened by path.
+    /// The path of the file, if it was opened by path.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// The member of an archive it happened with, if it was one.
+    /// The name of the archive member, if the error is about one.
     #[must_use]
     pub fn member(&self) -> Option<&str> {
         self.0.member.as_deref()
     }
 
-    /// Where in the file the array starts that it happened with, unless that
-    /// is the file's start.
+    /// The offset of the array in its file, unless it is 0.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
 
-    /// The error of the operating system, or of the reader or writer that was
-    /// passed in, if that is where it comes from.
+    /// The underlying error of the operating system, or of the reader or writer
+    /// that was passed in.
     #[must_use]
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.0.detail {
@@ -139,32 +140,33 @@ impl Error {
         }
     }
 
-    /// The facts, for callers inside the crate that act on them.
+    /// The cause, for code in this crate that handles it.
     pub(crate) fn detail(&self) -> &ErrorDetail {
         &self.0.detail
     }
 
-    /// Whether a file does not start as an array does.
+    /// Whether a file does not start with the magic bytes of `.npy`.
     #[cfg(feature = "npz")]
     pub(crate) fn is_wrong_magic(&self) -> bool {
         matches!(self.0.detail, ErrorDetail::Header(HeaderError::Magic { .. }))
     }
 
-    /// The same error, said of `path`.
+    /// Adds the path, unless the error has one already.
     #[cold]
     pub(crate) fn with_path(mut self, path: &Path) -> Error {
         self.0.path.get_or_insert_with(|| path.to_owned());
         self
     }
 
-    /// The same error, said of a member of an archive.
+    /// Adds the name of an archive member, unless the error has one already.
     #[cold]
     pub(crate) fn with_member(mut self, name: &str) -> Error {
         self.0.member.get_or_insert_with(|| name.into());
         self
     }
 
-    /// The same error, said of an array that starts inside a file.
+    /// Adds the offset of the array in its file, unless the error has one
+    /// already.
     #[cold]
     pub(crate) fn with_offset(mut self, offset: u64) -> Error {
         if offset > 0 {
@@ -173,8 +175,8 @@ impl Error {
         self
     }
 
-    /// The same error, about text or numbers that a file holds: not the
-    /// caller's input is wrong then, but the file's contents.
+    /// Turns invalid input into damage: the text or numbers came from a file,
+    /// not from the caller.
     #[cold]
     pub(crate) fn treat_as_damage(mut self) -> Error {
         if self.0.kind == ErrorKind::InvalidInput {
@@ -185,8 +187,8 @@ impl Error {
 }
 
 impl From<ErrorDetail> for Error {
-    /// Cold, so that what leads here stands apart from the way that succeeds:
-    /// an open runs once through code that the system calls drove out of the
+    /// Cold, so that error paths are laid out apart from the successful path:
+    /// opening a file runs that once, after system calls evicted it from the
     /// caches.
     #[cold]
     fn from(detail: ErrorDetail) -> Error {
@@ -247,7 +249,7 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {
-    /// What caused the error whose text ours ends with.
+    /// The source of the error that ends our message.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.detail {
             ErrorDetail::Custom(custom) => custom.error.source(),
@@ -256,7 +258,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// At most 60 characters of text that stands in a file.
+/// At most 60 characters of text from a file, made safe to print.
 pub(crate) fn excerpt(text: &str) -> String {
     let mut short: String = text.chars().take(60).collect();
     if short.len() < text.len() {
@@ -265,7 +267,8 @@ pub(crate) fn excerpt(text: &str) -> String {
     printable(&short)
 }
 
-/// Text that stands in a file, without what would move a terminal's cursor.
+/// Escapes control characters in text from a file, which could move the
+/// cursor of a terminal.
 fn printable(text: &str) -> String {
     text.escape_debug().collect::<String>().replace("\\'", "'").replace("\\\"", "\"")
 }

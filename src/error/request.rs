@@ -1,51 +1,51 @@
-//! Calls that cannot be carried out on this array.
+//! Errors about calls that this array or these options do not allow.
 
 use super::ErrorKind;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RequestError {
-    /// No mode of `numpy.memmap` has this name.
+    /// `numpy.memmap` has no mode of this name.
     #[error(
         "mode '{found}', expected 'r' or 'readonly', 'r+' or 'readwrite', 'w+' or 'write', 'c' or 'copyonwrite'"
     )]
     Mode {
-        /// The name that was given.
+        /// The requested name.
         found: String,
     },
 
-    /// Opening in mode `w+` lacks a dtype and a shape.
+    /// A file was opened in mode `w+` without a dtype and a shape.
     #[error("mode 'w+' creates an array and needs its dtype and shape: use `MappedArray::create`")]
     CreateMode,
 
-    /// An argument that is never valid, or not with the others.
+    /// An argument that is never valid, or not with the other ones.
     #[error("{found}: expected {expected}")]
     Argument {
-        /// What was given.
+        /// The argument.
         found: String,
-        /// What would be accepted.
+        /// A description of valid arguments.
         expected: String,
     },
 
-    /// Rows are added to whole `.npy` files only.
+    /// Rows can only be appended to whole `.npy` files.
     #[error(
         "rows can only be added to a file that is a single `.npy`: leave out `offset` and `raw`"
     )]
     Placed,
 
-    /// The array is of no file that has a path.
-    #[error("the array was not opened by path: open it by path to {wanted}")]
+    /// The array does not know the path of its file.
+    #[error("the array was not opened by path: open it by path to {operation}")]
     NoPath {
-        /// What takes a path.
-        wanted: &'static str,
+        /// The operation that needs a path.
+        operation: &'static str,
     },
 
-    /// Something was to be written to a file, and there is none.
+    /// Elements were to be written to a file, but the array has none.
     #[error(
         "changes to this array are not written to a file: store through `view_mut`, or open it with `open_mut`"
     )]
     NoFile,
 
-    /// Elements were to be written through a descriptor that only appends.
+    /// Elements were to be written through a descriptor that can only append.
     #[error(
         "the file was opened with `O_APPEND`, which only writes at its end: open it without `O_APPEND`, or store through `view_mut`"
     )]

@@ -1,13 +1,13 @@
-//! Shapes, axes and indices that do not go together.
+//! Errors about shapes, axes and indices.
 
 use super::ErrorKind;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ShapeError {
-    /// More axes than NumPy has.
+    /// More axes than NumPy supports.
     #[error("{found} axes, NumPy arrays have at most 64")]
     Axes {
-        /// How many were asked for.
+        /// The requested number of axes.
         found: usize,
     },
 
@@ -19,22 +19,22 @@ pub(crate) enum ShapeError {
     Size {
         /// The shape, as Python prints it.
         shape: String,
-        /// Bytes of one element.
+        /// The size of one element in bytes.
         itemsize: usize,
     },
 
-    /// Elements of no bytes that no file has to hold, too many to copy.
+    /// Too many zero-size elements to copy: a small file can announce any number.
     #[error(
         "shape {shape} has zero-size elements, of which at most {limit} are read into memory: map or view the array instead"
     )]
     Unbacked {
         /// The shape, as Python prints it.
         shape: String,
-        /// How many are read.
+        /// The largest number that is read.
         limit: usize,
     },
 
-    /// The array has another number of axes than asked for.
+    /// The number of axes differs from the requested one.
     #[error(
         "shape {shape} has {} axes, asked for {asked}: use `{works}`, or `IxDyn` for any number",
         ndim
@@ -42,15 +42,15 @@ pub(crate) enum ShapeError {
     Rank {
         /// The shape, as Python prints it.
         shape: String,
-        /// The number of axes of the array.
+        /// The array's number of axes.
         ndim: usize,
-        /// The number of axes asked for.
+        /// The requested number of axes.
         asked: usize,
-        /// ndarray's name of a dimension that works.
+        /// The ndarray dimension type that works.
         works: String,
     },
 
-    /// The elements are not one run in C order.
+    /// The elements are not contiguous in C order.
     #[error(
         "elements of shape {shape} are in Fortran order, a slice needs C order: use `as_ndarray`"
     )]
@@ -59,67 +59,68 @@ pub(crate) enum ShapeError {
         shape: String,
     },
 
-    /// An index or range reaches outside an axis.
+    /// An index or range is out of bounds for an axis.
     #[error("{asked} is out of bounds for axis {axis} of shape {shape}")]
     Index {
         /// The axis.
         axis: usize,
-        /// What was asked for on it.
+        /// The index or range, with the word for it.
         asked: String,
         /// The shape, as Python prints it.
         shape: String,
     },
 
-    /// An axis that isn't there.
+    /// An axis that does not exist.
     #[error("axis {asked} is out of bounds for shape {shape}: axes are numbered from 0")]
     Axis {
-        /// The axis asked for.
+        /// The requested axis.
         asked: usize,
         /// The shape, as Python prints it.
         shape: String,
     },
 
-    /// An order of axes that doesn't name each of them once.
+    /// A list of axes that is not a permutation.
     #[error("axes {asked} are not a permutation of 0..{ndim}")]
     Permutation {
-        /// The order asked for.
+        /// The list of axes.
         asked: String,
         /// The number of axes.
         ndim: usize,
     },
 
-    /// Elements can't stand under another shape without a copy.
+    /// The elements cannot be reshaped without a copy.
     #[error("cannot reshape {from} to {to} in place: {reason}")]
     Reshape {
-        /// The shape there is.
+        /// The current shape.
         from: String,
-        /// The shape asked for.
+        /// The requested shape.
         to: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
 
-    /// A shape can't be repeated to fill another.
+    /// A shape that cannot be broadcast to another.
     #[error(
         "shape {from} cannot be broadcast to {to}: counted from the last, axes must have equal lengths or length 1"
     )]
     Broadcast {
-        /// The shape there is.
+        /// The current shape.
         from: String,
-        /// The shape asked for.
+        /// The requested shape.
         to: String,
     },
 
-    /// An element that isn't there.
+    /// An index of an element that does not exist.
     #[error("index {asked} is out of bounds for shape {shape}")]
     Element {
-        /// The index asked for.
+        /// The requested index.
         asked: String,
         /// The shape, as Python prints it.
         shape: String,
     },
 
-    /// Elements are no whole number of `T` apart, or lie on each other.
+    /// Byte strides that are not multiples of the element size, or make elements
+    /// overlap.
     #[error(
         "byte strides {strides} cannot be expressed by ndarray: use the view, or copy with `to_ndarray`"
     )]
@@ -128,18 +129,18 @@ pub(crate) enum ShapeError {
         strides: String,
     },
 
-    /// Parts whose bytes interleave can't be written apart.
+    /// Parts of a mutable view whose bytes interleave cannot be split.
     #[error(
         "parts along axis {axis} of shape {shape} interleave in memory: split along the slowest axis"
     )]
     Interleaved {
-        /// The axis asked for.
+        /// The requested axis.
         axis: usize,
         /// The shape, as Python prints it.
         shape: String,
     },
 
-    /// A slice has another length than the array.
+    /// A slice whose length differs from the array's.
     #[error("{found} values for {expected} elements")]
     Length {
         /// The number of values.
@@ -148,25 +149,25 @@ pub(crate) enum ShapeError {
         expected: usize,
     },
 
-    /// What was to be added is no row, or no whole number of rows.
+    /// Values to append that are not a whole number of rows.
     #[error("found {found}, expected rows of shape {expected}")]
     Rows {
-        /// What was given.
+        /// The shape or number of the values.
         found: String,
-        /// The shape of one row or more, `*` where any length will do.
+        /// The expected shape, with `*` for an axis of any length.
         expected: String,
     },
 
-    /// Rows were to be added to an array that has none, or counted in it.
+    /// An array without axes has no rows.
     #[error("shape () has no axis to append along: rows need at least one axis")]
     NoRows,
 
-    /// Text is no index.
+    /// Text that is not an index.
     #[error(
         "`{found}` is not an index: expected an integer, a slice such as `2:8:2`, `...` or `None`"
     )]
     Notation {
-        /// The part that isn't.
+        /// The invalid part.
         found: String,
     },
 }

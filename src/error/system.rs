@@ -1,4 +1,4 @@
-//! Refusals of the operating system, and files that cannot be mapped.
+//! Errors of the operating system, and files that cannot be mapped.
 
 use std::io;
 
@@ -9,73 +9,73 @@ pub(crate) enum SystemError {
     /// A file could not be opened, read, written or replaced.
     #[error("cannot {action}: {source}")]
     Io {
-        /// What was tried: `open`, `read the header`, …
+        /// The operation that failed: `open`, `read the header`, …
         action: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 
-    /// Reading or writing failed, and the caller's error says all there is.
+    /// Reading or writing failed, with nothing to add to the underlying error.
     #[error("{0}")]
     Plain(io::Error),
 
     /// Memory could not be mapped, flushed or unmapped.
     #[error("cannot {action} {len} bytes: {source}")]
     Map {
-        /// What was tried: `map`, `flush` or `unmap`.
+        /// The operation that failed: `map`, `flush` or `unmap`.
         action: &'static str,
-        /// How many bytes.
+        /// The number of bytes.
         len: usize,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 
-    /// The path leads to a directory, pipe or device.
+    /// The path refers to a directory, pipe or device.
     #[error("is {found}, not a regular file: only those can be mapped")]
     NotRegular {
-        /// What the path leads to.
+        /// The type of the file.
         found: &'static str,
     },
 
-    /// The operating system can't promise that the file never changes.
+    /// The operating system cannot guarantee that the file never changes.
     #[error(
         "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `MappedArray::read` for a copy"
     )]
     NotImmutable,
 
-    /// A new array would take the place of a file.
+    /// A new array would replace an existing file.
     #[error(
         "already exists: choose another name, or allow replacing it with `CreateOptions::overwrite`"
     )]
     Exists,
 
-    /// Another file has the path now.
+    /// The path now refers to another file.
     #[error(
         "was replaced by another file since it was opened: the array still maps the old file, open it again"
     )]
     Replaced,
 
-    /// Another writer, or a reader that asked for it, holds a lock on the file.
+    /// Another writer, or a reader that asked for a lock, holds the file's lock.
     #[error(
         "is locked by another process or by another handle in this process: wait with `Locking::Wait`, or try again"
     )]
     Locked,
 
-    /// The file got longer or shorter while rows were added to it.
+    /// The length of the file changed while rows were appended.
     #[error(
         "the file has {found} bytes, expected {expected}: something else changed it while rows were being added"
     )]
     Changed {
-        /// The length it should have, in bytes.
+        /// The expected length in bytes.
         expected: u64,
-        /// The length it has.
+        /// The current length in bytes.
         found: u64,
     },
 }
 
 impl SystemError {
-    /// Wraps an error of the operating system about a file. An error of ours
-    /// that passed through a reader or writer stays itself.
+    /// Wraps an error of the operating system about a file. An [`Error`] that
+    /// passed through a reader or writer is unwrapped instead.
     pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> Error {
         move |source| match source.downcast::<Error>() {
             Ok(error) => error,

@@ -1,4 +1,4 @@
-//! Every text, and of which kind it is.
+//! The messages and kinds of all errors.
 
 use std::io;
 
@@ -12,102 +12,128 @@ fn text(text: &str) -> String {
 }
 
 #[track_caller]
-fn says(error: impl Into<Error>, kind: K, text: &str) {
+fn assert_error(error: impl Into<Error>, kind: K, text: &str) {
     let error = error.into();
     assert_eq!(error.to_string(), text);
     assert_eq!(error.kind(), kind, "{text}");
 }
 
+fn open_error(kind: io::ErrorKind) -> SystemError {
+    SystemError::Io { action: "open", source: kind.into() }
+}
+
 #[test]
-fn of_the_system() {
-    let io = |kind: io::ErrorKind| SystemError::Io { action: "open", source: kind.into() };
-    says(io(io::ErrorKind::NotFound), K::NotFound, "cannot open: entity not found");
-    says(io(io::ErrorKind::AlreadyExists), K::AlreadyExists, "cannot open: entity already exists");
-    says(io(io::ErrorKind::UnexpectedEof), K::Truncated, "cannot open: unexpected end of file");
-    says(io(io::ErrorKind::PermissionDenied), K::Io, "cannot open: permission denied");
-    says(SystemError::Plain(io::Error::other("x")), K::Io, "x");
+fn system_errors() {
+    assert_error(open_error(io::ErrorKind::NotFound), K::NotFound, "cannot open: entity not found");
+    assert_error(
+        open_error(io::ErrorKind::AlreadyExists),
+        K::AlreadyExists,
+        "cannot open: entity already exists",
+    );
+    assert_error(
+        open_error(io::ErrorKind::UnexpectedEof),
+        K::Truncated,
+        "cannot open: unexpected end of file",
+    );
+    assert_error(
+        open_error(io::ErrorKind::PermissionDenied),
+        K::Io,
+        "cannot open: permission denied",
+    );
+    assert_error(SystemError::Plain(io::Error::other("x")), K::Io, "x");
     let source = io::Error::other("x");
-    says(SystemError::Map { action: "map", len: 5, source }, K::Io, "cannot map 5 bytes: x");
+    assert_error(
+        SystemError::Map { action: "map", len: 5, source },
+        K::Io,
+        "cannot map 5 bytes: x",
+    );
     let found = "a directory";
     let only = "is a directory, not a regular file: only those can be mapped";
-    says(SystemError::NotRegular { found }, K::Unsupported, only);
-    says(
+    assert_error(SystemError::NotRegular { found }, K::Unsupported, only);
+    assert_error(
         SystemError::NotImmutable,
         K::Unsupported,
         "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `MappedArray::read` for a copy",
     );
-    says(
+    assert_error(
         SystemError::Exists,
         K::AlreadyExists,
         "already exists: choose another name, or allow replacing it with `CreateOptions::overwrite`",
     );
-    says(
+    assert_error(
         SystemError::Replaced,
         K::Changed,
         "was replaced by another file since it was opened: the array still maps the old file, open it again",
     );
-    says(
+    assert_error(
         SystemError::Changed { expected: 5, found: 6 },
         K::Changed,
         "the file has 6 bytes, expected 5: something else changed it while rows were being added",
     );
 }
 
+fn remainder(offset: u64, itemsize: usize) -> ExtentError {
+    ExtentError::Remainder { offset, itemsize, found: 9 }
+}
+
 #[test]
-fn of_extents() {
+fn extent_errors() {
     let (needed, found) = (152, 151);
-    says(
+    assert_error(
         ExtentError::ShortFile { needed, found },
         K::Truncated,
         "the elements end at byte 152 and the file at 151: it was truncated, or is still being written",
     );
     let short = ExtentError::ShortBuffer { needed: 152, found: 151 };
-    says(short, K::Truncated, "the elements end at byte 152 and the buffer at 151");
-    says(
+    assert_error(short, K::Truncated, "the elements end at byte 152 and the buffer at 151");
+    assert_error(
         ExtentError::Empty,
         K::Truncated,
         "is empty, so there is nothing to map: for a shape without elements, open it in mode 'r+'",
     );
-    let remainder = |offset, itemsize| ExtentError::Remainder { offset, itemsize, found: 9 };
-    says(
+    assert_error(
         remainder(0, 2),
         K::Damaged,
         "the 9 bytes from byte 0 on are not a multiple of the itemsize 2: pass a shape",
     );
     let beyond = "the elements start at byte 10 and the file ends at 9";
-    says(remainder(10, 2), K::Truncated, beyond);
+    assert_error(remainder(10, 2), K::Truncated, beyond);
     let uncounted =
         "the length of the file does not give the number of zero-size elements: pass a shape";
-    says(remainder(0, 0), K::InvalidInput, uncounted);
-    says(
+    assert_error(remainder(0, 0), K::InvalidInput, uncounted);
+    assert_error(
         ExtentError::Trailing { end: 5, found: 6 },
         K::Damaged,
         "the elements end at byte 5 and the file at 6: `recover` turns the bytes that follow into rows",
     );
     let follows = "another array follows the elements at byte 5: no rows can be recovered";
-    says(ExtentError::Follows { end: 5 }, K::Unsupported, follows);
+    assert_error(ExtentError::Follows { end: 5 }, K::Unsupported, follows);
+}
+
+fn invalid_dtype() -> DTypeError {
+    DTypeError::Invalid { descr: text("x"), reason: text("why") }
 }
 
 #[test]
-fn of_dtypes() {
+fn dtype_errors() {
     let (stored, asked, works) = (text("'<f8'"), text("f32"), text("f64"));
     let fit =
         DTypeError::Fit { stored: stored.clone(), asked: asked.clone(), works: works.clone() };
-    says(fit, K::WrongDType, "stored as '<f8', asked for `f32`: use `f64`");
-    says(
+    assert_error(fit, K::WrongDType, "stored as '<f8', asked for `f32`: use `f64`");
+    assert_error(
         DTypeError::ByteOrder { stored, asked: asked.clone(), works: works.clone() },
         K::WrongDType,
         "stored as '<f8', asked for `f32` in place: use `f64`, or `view::<f32>()`",
     );
-    says(
+    assert_error(
         DTypeError::Alignment { align: 4, asked, works },
         K::WrongDType,
         "elements are not aligned to 4 bytes, asked for `f32` in place: use `f64`",
     );
     let record = DTypeError::Record { record: "Hit", field: text("x"), reason: text("why") };
-    says(record, K::WrongDType, "record `Hit`, field `x`: why");
+    assert_error(record, K::WrongDType, "record `Hit`, field `x`: why");
     let (from, to) = (text("'<f8'"), text("'<f4'"));
-    says(
+    assert_error(
         DTypeError::Cast {
             from: from.clone(),
             to: to.clone(),
@@ -117,48 +143,46 @@ fn of_dtypes() {
         K::WrongDType,
         "cannot cast '<f8' to '<f4' with casting `safe`: why",
     );
-    says(
+    assert_error(
         DTypeError::Reinterpret { from, to, reason: text("why") },
         K::WrongDType,
         "elements of '<f8' cannot be viewed as '<f4' in place: why",
     );
-    let descr = || text("x");
-    let invalid = || DTypeError::Invalid { descr: descr(), reason: text("why") };
-    says(invalid(), K::InvalidInput, "dtype `x`: why");
-    says(Error::from(invalid()).treat_as_damage(), K::Damaged, "dtype `x`: why");
-    let no_field = DTypeError::NoField { descr: descr(), reason: text("why") };
-    says(no_field, K::NotFound, "dtype `x`: why");
-    says(
-        DTypeError::Object { descr: descr() },
+    assert_error(invalid_dtype(), K::InvalidInput, "dtype `x`: why");
+    assert_error(Error::from(invalid_dtype()).treat_as_damage(), K::Damaged, "dtype `x`: why");
+    let no_field = DTypeError::NoField { descr: text("x"), reason: text("why") };
+    assert_error(no_field, K::NotFound, "dtype `x`: why");
+    assert_error(
+        DTypeError::Object { descr: text("x") },
         K::Unsupported,
         "dtype 'x' holds Python objects, which are pickled and cannot be mapped: load the array with numpy.load(allow_pickle=True) and save it with a fixed-size dtype",
     );
     let (value, expected) = (text("1"), text("2"));
     let stored = DTypeError::Stored { value: value.clone(), expected: expected.clone() };
-    says(stored, K::Damaged, "1: expected 2");
-    says(DTypeError::Value { value, expected }, K::InvalidValue, "1: expected 2");
+    assert_error(stored, K::Damaged, "1: expected 2");
+    assert_error(DTypeError::Value { value, expected }, K::InvalidValue, "1: expected 2");
 }
 
 #[test]
-fn of_archives() {
-    says(ArchiveError::damaged("a", "b"), K::Damaged, "a: b");
-    says(ArchiveError::truncated("a", "b"), K::Truncated, "a: b");
-    says(ArchiveError::unsupported("a", "b"), K::Unsupported, "a: b");
-    says(ArchiveError::misuse("a", "b"), K::InvalidInput, "a: b");
+fn archive_errors() {
+    assert_error(ArchiveError::damaged("a", "b"), K::Damaged, "a: b");
+    assert_error(ArchiveError::truncated("a", "b"), K::Truncated, "a: b");
+    assert_error(ArchiveError::unsupported("a", "b"), K::Unsupported, "a: b");
+    assert_error(ArchiveError::misuse("a", "b"), K::InvalidInput, "a: b");
     let member =
         ArchiveError::NoMember { asked: text("x"), members: text("the only member is `y`") };
-    says(member, K::NotFound, "no member `x`: the only member is `y`");
+    assert_error(member, K::NotFound, "no member `x`: the only member is `y`");
 }
 
 #[cfg(feature = "npz")]
 #[test]
-fn of_zip_archives() {
-    says(
+fn zip_errors() {
+    assert_error(
         ArchiveError::Checksum { found: 1, expected: 2 },
         K::Damaged,
         "the CRC-32 is 00000001, but the archive records 00000002: the member is damaged",
     );
-    says(
+    assert_error(
         ArchiveError::Inflated { size: 2, limit: 1 },
         K::LimitExceeded,
         "needs 2 bytes of memory, but the limit is 1: raise it with `max_inflated` if you trust the file",
@@ -166,16 +190,16 @@ fn of_zip_archives() {
 }
 
 #[test]
-fn of_requests() {
+fn request_errors() {
     let argument = RequestError::Argument { found: text("1"), expected: text("2") };
-    says(argument, K::InvalidInput, "1: expected 2");
+    assert_error(argument, K::InvalidInput, "1: expected 2");
     for (error, text) in [
         (
             RequestError::Placed,
             "rows can only be added to a file that is a single `.npy`: leave out `offset` and `raw`",
         ),
         (
-            RequestError::NoPath { wanted: "lock it" },
+            RequestError::NoPath { operation: "lock it" },
             "the array was not opened by path: open it by path to lock it",
         ),
         (
@@ -187,28 +211,33 @@ fn of_requests() {
             "mode 'w+' creates an array and needs its dtype and shape: use `MappedArray::create`",
         ),
     ] {
-        says(error, K::InvalidInput, text);
+        assert_error(error, K::InvalidInput, text);
     }
 }
 
 #[test]
-fn of_shapes_by_kind() {
-    let shape = || text("(2, 3)");
+fn kinds_of_shape_errors() {
     for (error, kind) in [
         (ShapeError::Axes { found: 65 }, K::InvalidInput),
-        (ShapeError::Size { shape: shape(), itemsize: 8 }, K::InvalidInput),
+        (ShapeError::Size { shape: text("(2, 3)"), itemsize: 8 }, K::InvalidInput),
         (ShapeError::Permutation { asked: text("(0, 0)"), ndim: 2 }, K::InvalidInput),
         (ShapeError::Notation { found: text("x") }, K::InvalidInput),
-        (ShapeError::Unbacked { shape: shape(), limit: 5 }, K::LimitExceeded),
-        (ShapeError::Index { axis: 0, asked: text("5"), shape: shape() }, K::OutOfBounds),
-        (ShapeError::Axis { asked: 2, shape: shape() }, K::OutOfBounds),
-        (ShapeError::Element { asked: text("5"), shape: shape() }, K::OutOfBounds),
-        (ShapeError::Rank { shape: shape(), ndim: 2, asked: 1, works: text("Ix2") }, K::WrongShape),
-        (ShapeError::NotContiguous { shape: shape() }, K::WrongShape),
-        (ShapeError::Reshape { from: shape(), to: shape(), reason: "why" }, K::WrongShape),
-        (ShapeError::Broadcast { from: shape(), to: shape() }, K::WrongShape),
+        (ShapeError::Unbacked { shape: text("(2, 3)"), limit: 5 }, K::LimitExceeded),
+        (ShapeError::Index { axis: 0, asked: text("5"), shape: text("(2, 3)") }, K::OutOfBounds),
+        (ShapeError::Axis { asked: 2, shape: text("(2, 3)") }, K::OutOfBounds),
+        (ShapeError::Element { asked: text("5"), shape: text("(2, 3)") }, K::OutOfBounds),
+        (
+            ShapeError::Rank { shape: text("(2, 3)"), ndim: 2, asked: 1, works: text("Ix2") },
+            K::WrongShape,
+        ),
+        (ShapeError::NotContiguous { shape: text("(2, 3)") }, K::WrongShape),
+        (
+            ShapeError::Reshape { from: text("(2, 3)"), to: text("(2, 3)"), reason: "why" },
+            K::WrongShape,
+        ),
+        (ShapeError::Broadcast { from: text("(2, 3)"), to: text("(2, 3)") }, K::WrongShape),
         (ShapeError::Strides { strides: text("[3]") }, K::WrongShape),
-        (ShapeError::Interleaved { axis: 0, shape: shape() }, K::WrongShape),
+        (ShapeError::Interleaved { axis: 0, shape: text("(2, 3)") }, K::WrongShape),
         (ShapeError::Length { found: 1, expected: 2 }, K::WrongShape),
         (ShapeError::Rows { found: text("1"), expected: text("(*,)") }, K::WrongShape),
         (ShapeError::NoRows, K::WrongShape),
@@ -220,7 +249,7 @@ fn of_shapes_by_kind() {
 }
 
 #[test]
-fn of_headers_by_kind() {
+fn kinds_of_header_errors() {
     for (error, kind) in [
         (HeaderError::Magic { found: Vec::new() }, K::Truncated),
         (HeaderError::Magic { found: b"PK".to_vec() }, K::Damaged),

@@ -202,7 +202,7 @@ impl Source<MapMut> {
     /// ```
     pub fn locked(self, locking: Locking) -> Result<Source<MapMut>> {
         let Some(path) = self.path().filter(|_| matches!(self.access, Access::MapShared(_))) else {
-            return Err(RequestError::NoPath { wanted: "lock it" }.into());
+            return Err(RequestError::NoPath { operation: "lock it" }.into());
         };
         Ok(Source { storage: Storage::open_locked(path, locking)?, ..self })
     }
