@@ -1,15 +1,15 @@
 //! Reads the Python literals that headers are made of: strings, integers,
 //! `True`, `False`, `None`, and tuples, lists and dictionaries of them.
 //!
-//! A [`Reader`] is a position in a text. It borrows, allocates nothing but
-//! strings that hold escapes, and bounds how deep brackets nest.
+//! A [`Reader`] is a position in a text. It borrows the text, allocates only for
+//! strings that contain escapes, and limits the nesting of brackets.
 
 use std::borrow::Cow;
 
 use crate::error::invariant::Invariant;
 use crate::error::{HeaderError, Result, excerpt};
 
-/// How deep brackets may nest; Python's own reader stops here.
+/// The deepest nesting of brackets; Python's parser has the same limit.
 pub(super) const MAX_DEPTH: usize = 200;
 
 /// A position in a text of Python literals.
@@ -17,12 +17,12 @@ pub(super) const MAX_DEPTH: usize = 200;
 pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// How many brackets are open.
+    /// The number of open brackets.
     depth: usize,
     longs: bool,
 }
 
-/// Where a reader stands inside a bracket.
+/// The state of reading the items of a bracket.
 #[derive(Debug)]
 pub(crate) struct Items {
     close: u8,
@@ -36,19 +36,19 @@ impl Items {
         self.close == close
     }
 
-    /// True if what was read is a tuple: `(3,)`, but not `(3)`.
+    /// True if the items form a tuple: `(3,)` does, `(3)` does not.
     pub(crate) fn is_tuple(&self) -> bool {
         self.count != 1 || self.comma
     }
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the beginning; `longs` allows Python 2's `3L`.
+    /// Starts at the beginning of a text; `longs` allows Python 2's `3L`.
     pub(crate) fn new(text: &'a str, longs: bool) -> Reader<'a> {
         Reader { text, at: 0, depth: 0, longs }
     }
 
-    /// The next byte that is not white space, left where it is.
+    /// Skips white space and returns the next byte without consuming it.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
@@ -59,19 +59,19 @@ impl<'a> Reader<'a> {
         bytes.get(at).copied()
     }
 
-    /// Passes `byte` and the white space before it, if it is next.
+    /// Consumes `byte` and white space before it, if it is next.
     pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
-    /// Passes `byte`, or says what was expected there.
+    /// Consumes `byte`, or fails with a description of what was expected.
     pub(crate) fn expect(&mut self, byte: u8, expected: &'static str) -> Result<()> {
         if self.eat(byte) { Ok(()) } else { Err(self.error(expected)) }
     }
 
-    /// Checks that nothing but white space is left.
+    /// Checks that only white space is left.
     pub(crate) fn end(&mut self) -> Result<()> {
         if self.peek().is_none() { Ok(()) } else { Err(self.error("the end")) }
     }
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
         Ok(Some(Items { close, count: 0, comma: true }))
     }
 
-    /// Steps to the next item of a bracket; false when it is closed.
+    /// Advances to the next item of a bracket; false after the closing bracket.
     pub(crate) fn next_item(&mut self, items: &mut Items) -> Result<bool> {
         if items.count > 0 {
             items.comma = self.eat(b',');
@@ -114,9 +114,9 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    /// Reads `('…', '…')` as NumPy writes it, with no escapes; passes nothing
-    /// if something else is next. Long lists of fields are made of these, and
-    /// take half the instructions so.
+    /// Reads `('…', '…')` as NumPy writes it, without escapes; consumes nothing
+    /// if something else is next. Long lists of fields consist of these pairs,
+    /// and this fast path halves the instructions that they take.
     pub(crate) fn plain_pair(&mut self) -> Option<(&'a str, &'a str)> {
         let rest = self.text.get(self.at..)?;
         let (first, after) = until_quote(rest.strip_prefix("('")?)?;
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
             Some(byte) if *byte == quote => {
                 self.at += 1;
                 Ok(Cow::Borrowed(
-                    self.text.get(start..at).invariant("text is cut between characters"),
+                    self.text.get(start..at).invariant("text is split at character boundaries"),
                 ))
             }
             Some(b'\\') => self.escaped_string(start, quote).map(Cow::Owned),
@@ -157,9 +157,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes on with a string from its first backslash.
+    /// Reads the rest of a string from its first backslash on.
     fn escaped_string(&mut self, start: usize, quote: u8) -> Result<String> {
-        let mut string = self.since(start).to_owned();
+        let mut string = self.text_since(start).to_owned();
         loop {
             match self.character() {
                 Some('\\') => self.escape(&mut string)?,
@@ -172,12 +172,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads what stands behind a backslash, as Python's lexer does.
+    /// Reads the escape after a backslash, as Python's lexer does.
     fn escape(&mut self, string: &mut String) -> Result<()> {
         let start = self.at;
         let value = match self.character() {
             Some('\n') => return Ok(()),
-            // Python takes all line ends for the same.
+            // Python treats all line endings alike.
             Some('\r') => {
                 self.at += usize::from(self.byte() == Some(b'\n'));
                 return Ok(());
@@ -210,9 +210,9 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads between `min` and `max` digits as a character's number.
+    /// Reads between `min` and `max` digits as a code point.
     fn code_point(&mut self, radix: u32, min: usize, max: usize) -> Result<char> {
-        let rest = self.text.get(self.at..).invariant("text is cut between characters");
+        let rest = self.text.get(self.at..).invariant("text is split at character boundaries");
         let digits = rest.chars().take(max).take_while(|c| c.is_digit(radix)).count();
         let value = rest.get(..digits).and_then(|text| u32::from_str_radix(text, radix).ok());
         match value.and_then(char::from_u32) {
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a whole number; one beyond 64 bits is the largest of its sign.
+    /// Reads an integer, saturating its magnitude at 64 bits.
     pub(crate) fn integer(&mut self) -> Result<i128> {
         let first = self.peek();
         if matches!(first, Some(b'-' | b'+')) {
@@ -237,7 +237,7 @@ impl<'a> Reader<'a> {
             value = value.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
             self.at += 1;
         }
-        let digits = self.since(start);
+        let digits = self.text_since(start);
         if digits.is_empty() || (digits.starts_with('0') && value != 0) {
             self.at = start;
             return Err(self.error("a plain decimal integer"));
@@ -252,22 +252,22 @@ impl<'a> Reader<'a> {
         Ok(if first == Some(b'-') { -value } else { value })
     }
 
-    /// Passes a name such as `True`; empty if none is next.
+    /// Consumes a name such as `True`; empty if none is next.
     pub(crate) fn name(&mut self) -> &'a str {
         self.peek();
         let start = self.at;
         while let Some(b'_' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') = self.byte() {
             self.at += 1;
         }
-        self.since(start)
+        self.text_since(start)
     }
 
-    /// Passes one value of any kind and returns its text.
+    /// Skips one value of any kind and returns its text.
     pub(crate) fn skip_value(&mut self) -> Result<&'a str> {
         self.peek();
         let start = self.at;
         self.skip_nested()?;
-        Ok(self.since(start))
+        Ok(self.text_since(start))
     }
 
     fn skip_nested(&mut self) -> Result<()> {
@@ -289,7 +289,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes `True`, `False`, `None` or a string with a prefix.
+    /// Skips `True`, `False`, `None` or a string with a prefix.
     fn skip_name(&mut self) -> Result<()> {
         let start = *self;
         let name = self.name();
@@ -311,7 +311,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The error of finding something else than `expected` here.
+    /// The error for text at this position that is not as `expected`.
     pub(crate) fn error(&self, expected: &'static str) -> crate::error::Error {
         let (before, after) = self.text.split_at_checked(self.at).unwrap_or((self.text, ""));
         let at = before.chars().count();
@@ -332,25 +332,23 @@ impl<'a> Reader<'a> {
         Some(next)
     }
 
-    /// The text between `start` and here.
-    fn since(&self, start: usize) -> &'a str {
-        self.text.get(start..self.at).invariant("text is cut between characters")
+    /// The text between `start` and the current position.
+    fn text_since(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).invariant("text is split at character boundaries")
     }
 }
 
-/// Parts a text at its first single quote, unless something before that has
-/// to be looked at.
+/// Splits a text at its first single quote, unless an escape or control
+/// character comes before it.
 fn until_quote(text: &str) -> Option<(&str, &str)> {
-    let plain = |&&byte: &&u8| byte != b'\'' && byte != b'\\' && byte >= b' ';
-    let length = text.as_bytes().iter().take_while(plain).count();
+    let length = text.bytes().take_while(|b| !matches!(b, b'\'' | b'\\' | ..b' ')).count();
     Some((text.get(..length)?, text.get(length..)?.strip_prefix('\'')?))
 }
 
 /// Prints a string as Python's `repr` does.
 ///
-/// Which characters are printed as they are follows Python's
-/// `str.isprintable`: all but those of the Unicode categories C and Z, the
-/// space excepted.
+/// As in Python's `str.isprintable`, all characters are printable except those
+/// of the Unicode categories C and Z; the space is printable.
 pub(crate) fn quoted(string: &str) -> String {
     let quote = if string.contains('\'') && !string.contains('"') { '"' } else { '\'' };
     let mut out = String::from(quote);
@@ -369,7 +367,7 @@ pub(crate) fn quoted(string: &str) -> String {
     out
 }
 
-/// Prints `\x`, `\u` or `\U` and the number of a character.
+/// Prints a character as `\x`, `\u` or `\U` and its code point.
 fn escaped(c: char) -> String {
     match u32::from(c) {
         code @ 0..=0xff => format!("\\x{code:02x}"),
@@ -378,7 +376,7 @@ fn escaped(c: char) -> String {
     }
 }
 
-/// Python's `str.isprintable` of one character.
+/// Python's `str.isprintable` for one character.
 fn is_printable(c: char) -> bool {
     use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory as _};
     c == ' '
@@ -424,7 +422,7 @@ x'"
     }
 
     #[test]
-    fn strings_that_are_none_are_refused() {
+    fn invalid_strings_are_rejected() {
         for text in [
             "'open",
             "'a\nb'",
@@ -441,16 +439,23 @@ x'"
         }
     }
 
+    fn integer(text: &str, longs: bool) -> Result<i128> {
+        Reader::new(text, longs).integer()
+    }
+
+    fn nested(depth: usize) -> String {
+        format!("{}{}", "[".repeat(depth), "]".repeat(depth))
+    }
+
     #[test]
     fn integers_are_plain_and_never_overflow() {
-        let read = |text: &str, longs| Reader::new(text, longs).integer();
-        assert_eq!(read(" -3", false).unwrap(), -3);
-        assert_eq!(read("+3", false).unwrap(), 3);
-        assert_eq!(read("00", false).unwrap(), 0);
-        assert_eq!(read("2L", true).unwrap(), 2);
-        assert_eq!(read(&"9".repeat(100), false).unwrap(), i128::from(u64::MAX));
+        assert_eq!(integer(" -3", false).unwrap(), -3);
+        assert_eq!(integer("+3", false).unwrap(), 3);
+        assert_eq!(integer("00", false).unwrap(), 0);
+        assert_eq!(integer("2L", true).unwrap(), 2);
+        assert_eq!(integer(&"9".repeat(100), false).unwrap(), i128::from(u64::MAX));
         for text in ["2L", "0x10", "1_000", "1.5", "007", "1e3", "", "-", "x"] {
-            assert!(read(text, false).is_err(), "{text}");
+            assert!(integer(text, false).is_err(), "{text}");
         }
     }
 
@@ -468,7 +473,6 @@ x'"
 
     #[test]
     fn nesting_is_bounded() {
-        let nested = |n| format!("{}{}", "[".repeat(n), "]".repeat(n));
         assert!(Reader::new(&nested(200), false).skip_value().is_ok());
         assert!(Reader::new(&nested(201), false).skip_value().is_err());
         assert!(Reader::new(&"(".repeat(1 << 20), false).skip_value().is_err());

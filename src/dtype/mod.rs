@@ -1,4 +1,4 @@
-//! NumPy's data types: what one element is, and where its parts lie.
+//! NumPy's data types: the type and layout of one element.
 
 mod descr;
 pub(crate) mod literal;
@@ -24,39 +24,40 @@ pub use unit::{Unit, UnitBase};
 /// NumPy's largest number of axes.
 pub(crate) const MAX_NDIM: usize = 64;
 
-/// How deep the brackets of a descr may nest: in a header they are inside one
-/// more, and [`literal`] reads no deeper.
+/// The deepest nesting of brackets in a descr: a header adds one level, and
+/// [`literal`] has a limit.
 const MAX_DEPTH: usize = literal::MAX_DEPTH - 1;
 
-/// The order of the bytes of a number, or of each code point of text.
+/// The byte order of a number, or of each code point of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
     /// Least significant byte first: `<`.
     Little,
     /// Most significant byte first: `>`.
     Big,
-    /// One byte, or bytes that are no number: `|`.
+    /// Single bytes, or bytes that do not form a number: `|`.
     NotApplicable,
 }
 
 impl ByteOrder {
-    /// The order this machine computes in.
+    /// The byte order of this machine.
     pub const NATIVE: ByteOrder =
         if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
 }
 
-/// What sort of value an element is; NumPy's `dtype.kind`, with structs and
-/// subarrays told apart from plain void.
+/// The kind of value that an element holds: NumPy's `dtype.kind`, but structs
+/// and subarrays are distinct from void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// A byte, true when not zero: `b`.
+    /// A byte, true if not zero: `b`.
     Bool,
     /// A signed integer: `i`.
     Int,
     /// An unsigned integer: `u`.
     UInt,
-    /// A float of 2, 4, 8 or 16 bytes: `f`. Sixteen are x86-64's long double.
+    /// A float of 2, 4, 8 or 16 bytes: `f`. With 16 bytes it is x86-64's long
+    /// double.
     Float,
     /// Two floats: `c`.
     Complex,
@@ -68,20 +69,20 @@ pub enum Kind {
     Bytes,
     /// Text of UCS-4 code points, NUL-padded: `U`.
     Unicode,
-    /// Bytes without a meaning: `V`.
+    /// Opaque bytes: `V`.
     Void,
     /// Named fields.
     Struct,
-    /// A small array of another type.
+    /// A small array of elements of another dtype.
     Subarray,
 }
 
-/// NumPy's `dtype`: what one element of an array is.
+/// NumPy's `dtype`: the type of the elements of an array.
 ///
-/// Clones share. [`FromStr`] and [`Display`](fmt::Display) speak `descr`, the
-/// Python literal that stands in `.npy` headers; the rules for reading it are
-/// those of `numpy.lib.format.descr_to_dtype`. Two dtypes are equal when
-/// NumPy's are: alignment doesn't count.
+/// Cloning is cheap. [`FromStr`] and [`Display`](fmt::Display) use `descr`, the
+/// Python literal in `.npy` headers, which is read by the rules of
+/// `numpy.lib.format.descr_to_dtype`. As in NumPy, alignment does not affect
+/// equality.
 ///
 /// # Examples
 ///
@@ -107,7 +108,7 @@ enum DTypeRepr {
     Subarray(Arc<Subarray>),
 }
 
-/// Everything but structs and subarrays.
+/// A dtype other than a struct or subarray.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ScalarType {
     kind: Kind,
@@ -121,7 +122,7 @@ struct Struct {
     fields: Vec<Field>,
     itemsize: usize,
     alignment: usize,
-    /// How deep the brackets of its descr nest.
+    /// The nesting depth of the brackets in its descr.
     depth: usize,
 }
 
@@ -145,11 +146,11 @@ struct Subarray {
     base: DType,
     shape: Vec<usize>,
     itemsize: usize,
-    /// How deep the brackets of its descr nest.
+    /// The nesting depth of the brackets in its descr.
     depth: usize,
 }
 
-/// A named part of a struct.
+/// A named field of a struct.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Field {
@@ -158,7 +159,7 @@ pub struct Field {
     pub title: Option<String>,
     /// Bytes from the start of the struct.
     pub offset: usize,
-    /// What it holds.
+    /// Its dtype.
     pub dtype: DType,
 }
 
@@ -173,6 +174,10 @@ impl Field {
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    fn has_name_or_title(&self, name: &str) -> bool {
+        self.name == name || self.title.as_deref() == Some(name)
+    }
 }
 
 impl DType {
@@ -180,8 +185,8 @@ impl DType {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a name occurs
-    /// twice or the struct takes more than 2³¹ − 1 bytes.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if two fields have the
+    /// same name, or the struct is larger than 2³¹ − 1 bytes.
     ///
     /// # Examples
     ///
@@ -197,7 +202,7 @@ impl DType {
         DType::consecutive(fields.collect(), false)
     }
 
-    /// A struct laid out as a C compiler would, NumPy's `align=True`.
+    /// A struct with the layout of a C compiler: NumPy's `align=True`.
     ///
     /// # Errors
     ///
@@ -217,21 +222,14 @@ impl DType {
         DType::consecutive(fields.collect(), true)
     }
 
-    /// A small array in the place of each element: NumPy's `(base, shape)`.
-    /// Without axes it is the base itself.
+    /// A subarray, NumPy's `(base, shape)`: each element is a small array.
+    /// Without axes it is `base` itself.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it has more than
-    /// 64 axes or takes more than 2³¹ − 1 bytes.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it has more than 64
+    /// axes, or is larger than 2³¹ − 1 bytes.
     pub fn array(base: DType, shape: &[usize]) -> Result<DType> {
-        let refused = |reason: &str| -> Error {
-            DTypeError::Invalid {
-                descr: format!("({base}, {})", crate::dtype::literal::tuple(shape)),
-                reason: reason.to_owned(),
-            }
-            .into()
-        };
         if shape.is_empty() {
             return Ok(base);
         }
@@ -240,15 +238,20 @@ impl DType {
             return Err(too_deep());
         }
         if base.is_unsized() {
-            return Err(refused("elements of a subarray need a size, as in '|S3'"));
+            return Err(invalid_subarray(
+                &base,
+                shape,
+                "elements of a subarray need a size, as in '|S3'",
+            ));
         }
         if shape.len() > MAX_NDIM {
-            return Err(refused("subarrays have at most 64 axes"));
+            return Err(invalid_subarray(&base, shape, "subarrays have at most 64 axes"));
         }
         if shape.iter().any(|&dim| dim > MAX_ITEMSIZE) {
-            return Err(refused("axes have a length of at most 2147483647"));
+            return Err(invalid_subarray(&base, shape, "axes have a length of at most 2147483647"));
         }
-        // Of no bytes there may be as many as of one, as in NumPy.
+        // As in NumPy, the number of elements is limited even if they have no
+        // bytes.
         let count = if shape.contains(&0) {
             Some(0)
         } else {
@@ -263,11 +266,11 @@ impl DType {
                 itemsize,
                 depth,
             })))),
-            None => Err(refused("elements have at most 2147483647 bytes")),
+            None => Err(invalid_subarray(&base, shape, "elements have at most 2147483647 bytes")),
         }
     }
 
-    /// What sort of value it is.
+    /// The kind of value that it describes.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match &self.0 {
@@ -277,13 +280,14 @@ impl DType {
         }
     }
 
-    /// The order of its bytes; of structs and subarrays, ask their parts.
+    /// The byte order; for structs and subarrays it is that of their fields or
+    /// base, and `NotApplicable` here.
     #[must_use]
     pub fn byte_order(&self) -> ByteOrder {
         self.scalar().map_or(ByteOrder::NotApplicable, |scalar| scalar.order)
     }
 
-    /// Bytes of one element, padding included; 0 is possible.
+    /// The size of one element in bytes, including padding; may be 0.
     #[must_use]
     pub fn itemsize(&self) -> usize {
         match &self.0 {
@@ -293,8 +297,8 @@ impl DType {
         }
     }
 
-    /// NumPy's `dtype.alignment` on x86-64, in bytes; 1 for structs unless
-    /// made by [`aligned`](DType::aligned).
+    /// NumPy's `dtype.alignment` on x86-64, in bytes; 1 for structs unless they
+    /// were made by [`aligned`](DType::aligned).
     #[must_use]
     pub fn alignment(&self) -> usize {
         match &self.0 {
@@ -309,13 +313,13 @@ impl DType {
         }
     }
 
-    /// The unit of a date or time difference that has one.
+    /// The unit of a date or time difference, if any.
     #[must_use]
     pub fn unit(&self) -> Option<Unit> {
         self.scalar()?.unit
     }
 
-    /// The fields of a struct, in order; empty for everything else.
+    /// The fields of a struct in order; empty for other dtypes.
     #[must_use]
     pub fn fields(&self) -> &[Field] {
         match &self.0 {
@@ -324,15 +328,15 @@ impl DType {
         }
     }
 
-    /// The field of this name or title.
+    /// The field with this name or title.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is none,
-    /// naming those there are.
+    /// [`NotFound`](crate::ErrorKind::NotFound) if there is none; the message
+    /// lists the existing fields.
     pub fn field(&self, name: &str) -> Result<&Field> {
-        let named = |field: &&Field| field.name == name || field.title.as_deref() == Some(name);
-        self.fields().iter().find(named).ok_or_else(|| {
+        let mut fields = self.fields().iter();
+        fields.find(|field| field.has_name_or_title(name)).ok_or_else(|| {
             let known: Vec<_> =
                 self.fields().iter().map(|field| format!("`{}`", field.name)).collect();
             let reason = match known.as_slice() {
@@ -343,19 +347,19 @@ impl DType {
         })
     }
 
-    /// A struct of some of the fields, by name or title, at their places and
-    /// in elements of the same size: NumPy's `a[['x', 'y']]`.
+    /// A struct with some of the fields, selected by name or title. Offsets and
+    /// itemsize stay the same, as in NumPy's `a[['x', 'y']]`.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a field does not
-    /// exist or is named twice.
+    /// [`NotFound`](crate::ErrorKind::NotFound) if a field does not exist;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is selected twice.
     pub fn select(&self, names: &[&str]) -> Result<DType> {
         let fields = names.iter().map(|name| self.field(name).cloned()).collect::<Result<_>>()?;
         DType::from_fields(fields, self.itemsize(), self.alignment())
     }
 
-    /// The element type and shape of a subarray.
+    /// The base dtype and shape of a subarray.
     #[must_use]
     pub fn subarray(&self) -> Option<(&DType, &[usize])> {
         match &self.0 {
@@ -364,8 +368,8 @@ impl DType {
         }
     }
 
-    /// The same type with all its numbers in another byte order; where order
-    /// means nothing, nothing changes.
+    /// The same dtype with all its numbers in another byte order. Dtypes without
+    /// a byte order do not change.
     #[must_use]
     pub fn with_byte_order(&self, order: ByteOrder) -> DType {
         match &self.0 {
@@ -391,18 +395,18 @@ impl DType {
         }
     }
 
-    /// The type a type string names, if it is one.
+    /// Parses a type string; `None` if it is not one.
     pub(crate) fn from_typestr(typestr: &str) -> Option<DType> {
         typestr::parse(typestr).ok().map(DType::from)
     }
 
-    /// A type without parts; sizes are the caller's to get right.
+    /// A scalar dtype. The caller is responsible for a valid size.
     pub(crate) const fn new_scalar(kind: Kind, order: ByteOrder, itemsize: usize) -> DType {
         DType(DTypeRepr::Scalar(ScalarType { kind, order, itemsize, unit: None }))
     }
 
-    /// True for what NumPy takes for a type that still wants a size: of no
-    /// bytes, and without fields.
+    /// True if NumPy treats the dtype as one without a size yet: it has neither
+    /// bytes nor fields.
     pub(crate) fn is_unsized(&self) -> bool {
         self.itemsize() == 0 && self.kind() != Kind::Struct
     }
@@ -414,30 +418,30 @@ impl DType {
         }
     }
 
-    /// Lays fields out one after the other, at multiples of their alignment
-    /// when `align`.
+    /// Lays out fields one after the other, at multiples of their alignment if
+    /// `align`.
     fn consecutive(
         fields: Vec<(CompactString, Option<String>, DType)>,
         align: bool,
     ) -> Result<DType> {
         let mut end = 0_usize;
         let mut alignment = 1;
-        let mut laid = Vec::with_capacity(fields.len());
+        let mut placed = Vec::with_capacity(fields.len());
         for (name, title, dtype) in fields {
             if align {
                 alignment = alignment.max(dtype.alignment());
-                end = aligned(end, dtype.alignment());
+                end = align_up(end, dtype.alignment());
             }
             let offset = end;
             end = end.saturating_add(dtype.itemsize());
-            laid.push(Field { name, title, offset, dtype });
+            placed.push(Field { name, title, offset, dtype });
         }
-        let itemsize = aligned(end, alignment);
-        DType::from_fields(laid, itemsize, alignment)
+        let itemsize = align_up(end, alignment);
+        DType::from_fields(placed, itemsize, alignment)
     }
 
-    /// Checks names and size, which is all that can be wrong with fields
-    /// whose places are settled.
+    /// Makes a struct of fields whose offsets are known, checking their names
+    /// and the size.
     pub(crate) fn from_fields(
         fields: Vec<Field>,
         itemsize: usize,
@@ -451,21 +455,19 @@ impl DType {
         if !names.is_sorted_by(|a, b| a < b) {
             names.sort_unstable();
         }
-        let twice = names.windows(2).find_map(|pair| match pair {
+        let duplicate = names.windows(2).find_map(|pair| match pair {
             [a, b] if a == b => Some((*a).to_owned()),
             _ => None,
         });
-        let refused =
-            |reason: String| DTypeError::Invalid { descr: "[…]".to_owned(), reason }.into();
-        if let Some(name) = twice {
-            return Err(refused(format!(
+        if let Some(name) = duplicate {
+            return Err(invalid_struct(format!(
                 "`{name}` is the name or title of two fields, expected distinct ones"
             )));
         }
         if itemsize > MAX_ITEMSIZE || fields.iter().any(|field| field.offset > MAX_ITEMSIZE) {
-            return Err(refused("elements have at most 2147483647 bytes".to_owned()));
+            return Err(invalid_struct("elements have at most 2147483647 bytes".to_owned()));
         }
-        // The descr of a field that is a subarray has no brackets of its own.
+        // The descr of a subarray field has no brackets of its own.
         let depths = fields.iter().map(|field| match &field.dtype.0 {
             DTypeRepr::Subarray(array) => array.base.depth().max(1),
             _ => field.dtype.depth(),
@@ -477,7 +479,7 @@ impl DType {
         Ok(DType(DTypeRepr::Struct(Arc::new(Struct { fields, itemsize, alignment, depth }))))
     }
 
-    /// How deep the brackets of its descr nest.
+    /// The nesting depth of the brackets in its descr.
     fn depth(&self) -> usize {
         match &self.0 {
             DTypeRepr::Scalar(_) => 0,
@@ -487,17 +489,24 @@ impl DType {
     }
 }
 
-/// The next multiple of an alignment, or the largest number: no element is so
-/// long.
-fn aligned(end: usize, alignment: usize) -> usize {
+/// Rounds up to a multiple of `alignment`, saturating: no element is that large.
+fn align_up(end: usize, alignment: usize) -> usize {
     end.checked_next_multiple_of(alignment).unwrap_or(usize::MAX)
 }
 
-/// Deeper types could neither be read back from a header nor handled by
-/// functions that call themselves for each part.
+/// Deeper dtypes could not be read back from a header, and would overflow the
+/// stack in recursive functions.
 fn too_deep() -> Error {
-    let reason = format!("at most {MAX_DEPTH} nested brackets");
+    invalid_struct(format!("at most {MAX_DEPTH} nested brackets"))
+}
+
+fn invalid_struct(reason: String) -> Error {
     DTypeError::Invalid { descr: "[…]".to_owned(), reason }.into()
+}
+
+fn invalid_subarray(base: &DType, shape: &[usize], reason: &str) -> Error {
+    let descr = format!("({base}, {})", literal::tuple(shape));
+    DTypeError::Invalid { descr, reason: reason.to_owned() }.into()
 }
 
 impl From<ScalarType> for DType {

@@ -1,15 +1,15 @@
-//! Type strings: `<f8`, `|S10`, `>M8[25s]`, and the other names NumPy takes
-//! for scalar types, as NumPy 2.4 on x86-64 Linux reads them.
+//! Type strings (`<f8`, `|S10`, `>M8[25s]`) and NumPy's other names of scalar
+//! types, as NumPy 2.4 on x86-64 Linux reads them.
 
 use std::fmt;
 
 use super::{ByteOrder, Kind, ScalarType, Unit};
 use crate::error::{DTypeError, Error, Result, excerpt};
 
-/// NumPy's largest element, in bytes: what a C `int` holds.
+/// NumPy's largest element in bytes: the maximum of a C `int`.
 pub(crate) const MAX_ITEMSIZE: usize = 0x7fff_ffff;
 
-/// Names and letters that stand for a type string by themselves.
+/// Names and letters without a byte order, with their type strings.
 const NAMES: [(&str, &str); 52] = [
     ("bool", "b1"),
     ("bool_", "b1"),
@@ -65,7 +65,7 @@ const NAMES: [(&str, &str); 52] = [
     ("a", "S0"),
 ];
 
-/// Letters that may stand behind a byte order without a size.
+/// Letters that may follow a byte order without a size.
 const LETTERS: [(&str, &str); 27] = [
     ("?", "b1"),
     ("b", "i1"),
@@ -96,7 +96,7 @@ const LETTERS: [(&str, &str); 27] = [
     ("O", "O8"),
 ];
 
-/// Reads a type string. Without `<` or `>` the byte order is this machine's.
+/// Reads a type string. Without `<` or `>` the byte order is native.
 pub(super) fn parse(text: &str) -> Result<ScalarType> {
     let (order, code) = match text.split_at_checked(1) {
         Some(("<", code)) => (Some(ByteOrder::Little), code),
@@ -110,7 +110,7 @@ pub(super) fn parse(text: &str) -> Result<ScalarType> {
         Some(_) => find(&LETTERS, code).unwrap_or(code),
         None => find(&LETTERS, code).or_else(|| find(&NAMES, code)).unwrap_or(code),
     };
-    sized(short, order.unwrap_or(ByteOrder::NATIVE)).map_err(|kind| match kind {
+    parse_sized(short, order.unwrap_or(ByteOrder::NATIVE)).map_err(|kind| match kind {
         TypestrError::Object => DTypeError::Object { descr: excerpt(text) }.into(),
         TypestrError::Unit(error) => error,
         TypestrError::Unknown => unknown(text, code),
@@ -128,10 +128,10 @@ enum TypestrError {
 }
 
 /// Reads a letter and a size: `f8`, `S10`, `M8[ns]`.
-fn sized(short: &str, order: ByteOrder) -> Result<ScalarType, TypestrError> {
+fn parse_sized(short: &str, order: ByteOrder) -> Result<ScalarType, TypestrError> {
     if short.starts_with(['M', 'm', 'd', 't']) {
-        let (kind, metadata) = date(short).ok_or(TypestrError::Unknown)?;
-        return Ok(ScalarType { kind, order, itemsize: 8, unit: unit(metadata)? });
+        let (kind, metadata) = split_date(short).ok_or(TypestrError::Unknown)?;
+        return Ok(ScalarType { kind, order, itemsize: 8, unit: parse_unit(metadata)? });
     }
     let (letter, digits) = short.split_at_checked(1).ok_or(TypestrError::Unknown)?;
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -157,26 +157,30 @@ fn sized(short: &str, order: ByteOrder) -> Result<ScalarType, TypestrError> {
 }
 
 /// Splits `M8[ns]` and `datetime64[ns]` before the bracket.
-fn date(short: &str) -> Option<(Kind, &str)> {
+fn split_date(short: &str) -> Option<(Kind, &str)> {
     let names = [
         ("M8", Kind::DateTime),
         ("m8", Kind::TimeDelta),
         ("datetime64", Kind::DateTime),
         ("timedelta64", Kind::TimeDelta),
     ];
-    let metadata = |(name, kind)| short.strip_prefix(name).map(|metadata| (kind, metadata));
-    // A size with zeros before it has no unit behind.
-    let is_eight = |size: &str| size.starts_with('0') && size.trim_start_matches('0') == "8";
     match (short, short.split_at_checked(1)) {
         ("M", _) => Some((Kind::DateTime, "")),
         ("m", _) => Some((Kind::TimeDelta, "")),
-        (_, Some(("M", size))) if is_eight(size) => Some((Kind::DateTime, "")),
-        (_, Some(("m", size))) if is_eight(size) => Some((Kind::TimeDelta, "")),
-        _ => names.into_iter().find_map(metadata),
+        (_, Some(("M", size))) if is_padded_eight(size) => Some((Kind::DateTime, "")),
+        (_, Some(("m", size))) if is_padded_eight(size) => Some((Kind::TimeDelta, "")),
+        _ => names
+            .into_iter()
+            .find_map(|(name, kind)| short.strip_prefix(name).map(|metadata| (kind, metadata))),
     }
 }
 
-fn unit(metadata: &str) -> Result<Option<Unit>, TypestrError> {
+/// True for the size 8 with leading zeros, which cannot have a unit after it.
+fn is_padded_eight(size: &str) -> bool {
+    size.starts_with('0') && size.trim_start_matches('0') == "8"
+}
+
+fn parse_unit(metadata: &str) -> Result<Option<Unit>, TypestrError> {
     if metadata.is_empty() {
         return Ok(None);
     }
@@ -186,7 +190,7 @@ fn unit(metadata: &str) -> Result<Option<Unit>, TypestrError> {
         .ok_or(TypestrError::Unknown)?;
     match inner.strip_suffix("generic") {
         Some("") => Ok(None),
-        // Its multiple is one of any unit, and then means nothing.
+        // The multiple is checked like that of any unit, and then ignored.
         Some(multiple) if multiple.bytes().all(|b| b.is_ascii_digit()) => {
             format!("{multiple}s").parse::<Unit>().map(|_| None).map_err(TypestrError::Unit)
         }
@@ -194,7 +198,7 @@ fn unit(metadata: &str) -> Result<Option<Unit>, TypestrError> {
     }
 }
 
-/// A byte order means nothing for bytes.
+/// The byte order, or `NotApplicable` for bytes and single-byte numbers.
 fn order_of(kind: Kind, itemsize: usize, order: ByteOrder) -> ByteOrder {
     match kind {
         Kind::Bytes | Kind::Void => ByteOrder::NotApplicable,

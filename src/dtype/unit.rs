@@ -7,16 +7,16 @@ use crate::error::{DTypeError, Error, excerpt};
 
 /// The unit of a `datetime64` or `timedelta64` and its multiple: `25s`.
 ///
-/// A dtype without a unit (`'<M8'`) has none of these.
+/// A dtype without a unit (`'<M8'`) has no `Unit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Unit {
-    /// What is counted.
+    /// The base unit.
     pub base: UnitBase,
-    /// How many of them one step is; NumPy writes 1 as nothing.
+    /// The number of base units per count; NumPy does not print a 1.
     pub multiple: u32,
 }
 
-/// What a [`Unit`] counts; NumPy's letters for them.
+/// The base of a [`Unit`], with NumPy's letters for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum UnitBase {
     /// `Y`
@@ -47,7 +47,7 @@ pub enum UnitBase {
     Attosecond,
 }
 
-/// NumPy's letters, from long to short.
+/// NumPy's letters, from the longest unit to the shortest.
 const LETTERS: [(UnitBase, &str); 13] = [
     (UnitBase::Year, "Y"),
     (UnitBase::Month, "M"),
@@ -65,8 +65,8 @@ const LETTERS: [(UnitBase, &str); 13] = [
 ];
 
 impl UnitBase {
-    /// How long it is in attoseconds; `None` for months and years, which
-    /// differ in length.
+    /// The length in attoseconds; `None` for months and years, whose lengths
+    /// vary.
     pub(crate) fn attoseconds(self) -> Option<i128> {
         let second = 1_000_000_000_000_000_000_i128;
         match self {
@@ -85,17 +85,17 @@ impl UnitBase {
         }
     }
 
-    /// How many of these are in one of a longer unit; `None` when that
-    /// depends on the date, or is no whole number of 64 bits.
+    /// The number of these units in one `longer` unit; `None` if it depends on
+    /// the date, or is not an integer of 64 bits.
     pub(crate) fn count_in(self, longer: UnitBase) -> Option<u64> {
         if (longer, self) == (UnitBase::Year, UnitBase::Month) {
             return Some(12);
         }
-        let (own, whole) = (self.attoseconds()?, longer.attoseconds()?);
+        let (short, long) = (self.attoseconds()?, longer.attoseconds()?);
         if self == longer {
             return Some(1);
         }
-        (whole % own == 0).then(|| u64::try_from(whole / own).ok()).flatten()
+        (long % short == 0).then(|| u64::try_from(long / short).ok()).flatten()
     }
 }
 
@@ -119,7 +119,7 @@ impl fmt::Display for Unit {
 impl FromStr for Unit {
     type Err = Error;
 
-    /// Reads `ns` or `25s`, and `μs` for `us`; the multiple is at most 2³¹ − 1.
+    /// Reads `ns` or `25s`, with `μs` for `us`; the multiple is at most 2³¹ − 1.
     fn from_str(text: &str) -> Result<Unit, Error> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (multiple, letters) = text.split_at(digits);

@@ -1,9 +1,9 @@
-//! Converts values one by one, several at once where the compiler finds how.
-#![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
+//! Converts slices of values, in a loop that the compiler can vectorize.
+#![expect(clippy::inline_always, reason = "only inlined code is compiled for AVX2")]
 
 use super::{Job, run};
 
-/// Converts values over as many others.
+/// Converts each value of `from` into the value at the same index of `to`.
 pub(crate) fn convert<T: Copy, U>(from: &[T], to: &mut [U], f: &impl Fn(T) -> U) {
     run(ConvertLoop { from, to, f });
 }

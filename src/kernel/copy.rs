@@ -1,12 +1,11 @@
-//! Copies elements that lie at equal distances to where they lie together,
-//! and turns their bytes round on the way.
-#![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
+//! Copies strided elements into a contiguous buffer, swapping bytes on the way.
+#![expect(clippy::inline_always, reason = "only inlined code is compiled for AVX2")]
 
 use super::{Job, run};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 
-/// What is copied: elements of `size` bytes, made of numbers of `number`
-/// bytes each, which are turned round when `swap`.
+/// The elements to copy: `size` bytes each, made of numbers of `number` bytes
+/// whose bytes are reversed if `swap`.
 #[derive(Clone, Copy, Debug)]
 pub struct ElementFormat {
     pub(crate) size: usize,
@@ -15,21 +14,21 @@ pub struct ElementFormat {
 }
 
 impl ElementFormat {
-    /// Elements of `size` bytes, copied as they are.
+    /// Elements of `size` bytes that are copied unchanged.
     pub(crate) fn opaque(size: usize) -> ElementFormat {
         ElementFormat { size, number: size, swap: false }
     }
 
-    /// The bytes to turn round at once; 1 when none are.
+    /// The number of bytes that are reversed as a unit; 1 if none are.
     pub(crate) fn swap_width(self) -> usize {
         if self.swap { self.number } else { 1 }
     }
 }
 
-/// Copies the elements in `from` that start `stride` bytes apart, at least
-/// `size`, to `to`, as many as fit there.
+/// Fills `to` with the elements of `from`, which start `stride` bytes apart.
 ///
-/// Numbers have up to eight bytes, a power of two.
+/// The stride is at least the element size. The size of a number is a power of
+/// two of at most eight bytes.
 pub(crate) fn copy(format: ElementFormat, from: &[u8], stride: usize, to: &mut [u8]) {
     if stride == format.size {
         let len = from.len().min(to.len());
@@ -52,12 +51,12 @@ pub(crate) fn copy(format: ElementFormat, from: &[u8], stride: usize, to: &mut [
         (8, _) => run(GatherLoop::<8, 8> { from, stride, to }),
         (16, 1) => run(GatherLoop::<16, 1> { from, stride, to }),
         (16, 8) => run(GatherLoop::<16, 8> { from, stride, to }),
-        _ => one_by_one(format, from, stride, to),
+        _ => copy_each(format, from, stride, to),
     }
 }
 
-/// Copies elements of any size.
-fn one_by_one(format: ElementFormat, from: &[u8], stride: usize, to: &mut [u8]) {
+/// Copies elements of any size, one by one.
+fn copy_each(format: ElementFormat, from: &[u8], stride: usize, to: &mut [u8]) {
     for (i, to) in to.chunks_exact_mut(format.size).enumerate() {
         let start = i * stride;
         if let Some(from) = from.get(start..start + format.size) {
@@ -69,7 +68,7 @@ fn one_by_one(format: ElementFormat, from: &[u8], stride: usize, to: &mut [u8]) 
     }
 }
 
-/// Turns round the bytes of numbers that lie together.
+/// Reverses the bytes of contiguous numbers.
 struct SwapLoop<'a, const N: usize> {
     from: &'a [u8],
     to: &'a mut [u8],
@@ -80,15 +79,15 @@ impl<const N: usize> Job for SwapLoop<'_, N> {
 
     #[inline(always)]
     fn run(self) {
-        let from: &[[u8; N]] = whole(self.from);
-        let to: &mut [[u8; N]] = whole_mut(self.to);
+        let from: &[[u8; N]] = as_chunks(self.from);
+        let to: &mut [[u8; N]] = as_chunks_mut(self.to);
         for (to, from) in to.iter_mut().zip(from) {
-            *to = turned::<N, N>(*from);
+            *to = swap_bytes::<N, N>(*from);
         }
     }
 }
 
-/// Collects elements of `N` bytes, made of numbers of `M`.
+/// Gathers strided elements of `N` bytes, made of numbers of `M` bytes.
 struct GatherLoop<'a, const N: usize, const M: usize> {
     from: &'a [u8],
     stride: usize,
@@ -100,45 +99,45 @@ impl<const N: usize, const M: usize> Job for GatherLoop<'_, N, M> {
 
     #[inline(always)]
     fn run(self) {
-        let to: &mut [[u8; N]] = whole_mut(self.to);
-        // The last element may be the end of the bytes.
+        let to: &mut [[u8; N]] = as_chunks_mut(self.to);
+        // The last element may not be followed by a whole stride.
         let Some((last, to)) = to.split_last_mut() else { return };
         let count = to.len();
         match self.stride / N {
-            // Distances known when this is compiled make use of shuffles.
-            2 if self.stride % N == 0 => each::<N, M, 2>(self.from, to),
-            3 if self.stride % N == 0 => each::<N, M, 3>(self.from, to),
-            4 if self.stride % N == 0 => each::<N, M, 4>(self.from, to),
+            // With constant strides the compiler can use shuffles.
+            2 if self.stride % N == 0 => gather_every::<N, M, 2>(self.from, to),
+            3 if self.stride % N == 0 => gather_every::<N, M, 3>(self.from, to),
+            4 if self.stride % N == 0 => gather_every::<N, M, 4>(self.from, to),
             _ => {
                 for (to, from) in to.iter_mut().zip(self.from.chunks_exact(self.stride)) {
                     if let Some(from) = from.first_chunk::<N>() {
-                        *to = turned::<N, M>(*from);
+                        *to = swap_bytes::<N, M>(*from);
                     }
                 }
             }
         }
         let end = self.from.get(count * self.stride..).and_then(|end| end.first_chunk::<N>());
         if let Some(end) = end {
-            *last = turned::<N, M>(*end);
+            *last = swap_bytes::<N, M>(*end);
         }
     }
 }
 
-/// Every `K`th element.
+/// Gathers every `K`th element.
 #[inline(always)]
-fn each<const N: usize, const M: usize, const K: usize>(from: &[u8], to: &mut [[u8; N]]) {
-    let from: &[[[u8; N]; K]] = whole(from);
+fn gather_every<const N: usize, const M: usize, const K: usize>(from: &[u8], to: &mut [[u8; N]]) {
+    let from: &[[[u8; N]; K]] = as_chunks(from);
     for (to, from) in to.iter_mut().zip(from) {
         if let Some(from) = from.first() {
-            *to = turned::<N, M>(*from);
+            *to = swap_bytes::<N, M>(*from);
         }
     }
 }
 
-/// An element with the bytes of its numbers turned round; each is one
-/// instruction, or less when several are done at once.
+/// Reverses the bytes of each number of an element: one instruction a number, or
+/// less if vectorized.
 #[inline(always)]
-pub(super) fn turned<const N: usize, const M: usize>(mut element: [u8; N]) -> [u8; N] {
+pub(super) fn swap_bytes<const N: usize, const M: usize>(mut element: [u8; N]) -> [u8; N] {
     if M > 1 {
         for number in element.chunks_exact_mut(M) {
             number.reverse();
@@ -147,19 +146,20 @@ pub(super) fn turned<const N: usize, const M: usize>(mut element: [u8; N]) -> [u
     element
 }
 
-/// The values of `N` bytes that a slice starts with.
+/// The bytes as a slice of `T`, without an incomplete value at the end.
 #[inline(always)]
-pub(super) fn whole<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> &[T] {
+pub(super) fn as_chunks<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> &[T] {
     let len = bytes.len() - bytes.len() % size_of::<T>();
-    bytemuck::try_cast_slice(bytes.get(..len).invariant(IN_BUFFER)).invariant("elements are whole")
+    bytemuck::try_cast_slice(bytes.get(..len).invariant(IN_BUFFER))
+        .invariant("the length is a multiple of the size")
 }
 
-/// As [`whole`], to be written.
+/// The mutable counterpart of [`as_chunks`].
 #[inline(always)]
-pub(super) fn whole_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
+pub(super) fn as_chunks_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
     let len = bytes.len() - bytes.len() % size_of::<T>();
     bytemuck::try_cast_slice_mut(bytes.get_mut(..len).invariant(IN_BUFFER))
-        .invariant("elements are whole")
+        .invariant("the length is a multiple of the size")
 }
 
 #[cfg(test)]
@@ -168,7 +168,7 @@ mod tests {
     use crate::kernel::cpu::tests::both_ways;
 
     #[test]
-    fn copies_of_any_size_and_distance_are_those_made_one_by_one() {
+    fn copies_equal_those_made_one_by_one() {
         let from: Vec<u8> = (0..=250).cycle().take(4000).collect();
         let formats = [(1, 1), (2, 2), (4, 4), (8, 8), (8, 4), (16, 8), (3, 1), (12, 4), (32, 8)];
         both_ways(|| {
@@ -183,7 +183,7 @@ mod tests {
                         let mut found = vec![0; count * size];
                         let mut expected = found.clone();
                         copy(format, &from[..end], stride, &mut found);
-                        one_by_one(format, &from[..end], stride, &mut expected);
+                        copy_each(format, &from[..end], stride, &mut expected);
                         assert_eq!(found, expected, "{format:?} {stride} {count}");
                     }
                 }
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_numbers_are_turned_round() {
+    fn bytes_of_numbers_are_reversed() {
         let format = ElementFormat { size: 8, number: 4, swap: true };
         let mut to = [0; 8];
         copy(format, &[1, 2, 3, 4, 5, 6, 7, 8], 8, &mut to);

@@ -1,19 +1,18 @@
-//! What is asked of the processor itself: the one place where code is chosen
-//! by what it can do, and advice about memory that is used next, which brings
-//! bytes into the first cache while others are copied, or asks for large pages.
+//! Everything specific to the processor: choosing code by its features,
+//! prefetching bytes into the first-level cache, and asking for large pages.
 #![cfg_attr(any(target_arch = "x86_64", target_os = "linux"), allow(unsafe_code))]
 
-/// A loop, with what it works on.
+/// A loop with its data.
 pub(crate) trait Job {
-    /// What comes out of it.
+    /// The result.
     type Output;
 
-    /// Does it. Every implementation is `#[inline(always)]`: only what is
-    /// compiled into [`run`]'s two callers is compiled for AVX2.
+    /// Runs the loop. Every implementation is `#[inline(always)]`: only code that
+    /// is inlined into `run_with_avx2` is compiled for AVX2.
     fn run(self) -> Self::Output;
 }
 
-/// Does a job with the best instructions there are.
+/// Runs a job with the best available instructions.
 #[inline]
 pub(crate) fn run<J: Job>(job: J) -> J::Output {
     #[cfg(test)]
@@ -22,7 +21,7 @@ pub(crate) fn run<J: Job>(job: J) -> J::Output {
     }
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2, as was just asked.
+        // SAFETY: the processor has AVX2, as checked above.
         return unsafe { run_with_avx2(job) };
     }
     job.run()
@@ -30,23 +29,24 @@ pub(crate) fn run<J: Job>(job: J) -> J::Output {
 
 /// # Safety
 ///
-/// The processor must have AVX2.
+/// The processor must support AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn run_with_avx2<J: Job>(job: J) -> J::Output {
     job.run()
 }
 
-/// Bytes of a cache line.
+/// The size of a cache line in bytes.
 const LINE: usize = 64;
 
-/// Lines fetched. The processor finds by itself how it goes on.
+/// The number of cache lines to fetch; the hardware prefetcher continues from
+/// there.
 const LINES: usize = 4;
 
-/// Starts fetching the first of some bytes from memory.
+/// Starts fetching the first cache lines of `bytes` from memory.
 ///
-/// Copying 256 rows at random took 0.63 of the time with it, of 256 bytes and
-/// of 4 KiB; one line or two, or a nearer row, did less.
+/// It reduced the time of copying 256 random rows, of 256 bytes or of 4 KiB, to
+/// 0.63. Fetching one or two lines, or a row used sooner, gained less.
 #[inline]
 pub(crate) fn prefetch(bytes: &[u8]) {
     for line in bytes.chunks(LINE).take(LINES) {
@@ -58,8 +58,8 @@ pub(crate) fn prefetch(bytes: &[u8]) {
 #[inline]
 fn fetch(line: &[u8]) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a hint, which reads nothing and can't fault, whatever the
-    // address; all processors of this kind have it.
+    // SAFETY: the instruction is a hint that reads nothing and cannot fault for
+    // any address; all x86-64 processors support it.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) }
 }
 
@@ -67,32 +67,32 @@ fn fetch(line: &[u8]) {
 #[inline]
 fn fetch(_: &[u8]) {}
 
-/// Below this large pages are not worth a system call, in bytes; NumPy's
-/// limit.
+/// The smallest buffer, in bytes, for which large pages are worth a system call;
+/// the same as in NumPy.
 #[cfg(target_os = "linux")]
 const LARGE: usize = 4 << 20;
 
-/// Asks for large pages for memory that is about to be filled: it is then
-/// zeroed at once and not page by page. Systems that have none do as ever.
+/// Asks for large pages for a buffer that is about to be filled, so that the
+/// kernel zeroes fewer, larger pages. Does nothing on systems without them.
 #[cfg(target_os = "linux")]
 pub(crate) fn prefer_large_pages(bytes: &mut [u8]) {
     if bytes.len() < LARGE {
         return;
     }
     let (page, len) = pages(bytes);
-    // SAFETY: how large the pages are that bytes lie in changes none of them.
+    // SAFETY: the size of the pages does not affect the bytes in them.
     let done = unsafe {
         rustix::mm::madvise(page.cast_mut().cast(), len, rustix::mm::Advice::LinuxHugepage)
     };
-    // Where there are none, ordinary ones will do.
+    // Ordinary pages are fine if there are no large ones.
     done.ok();
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn prefer_large_pages(_: &mut [u8]) {}
 
-/// The start of the page that bytes begin in, and their distance from there to
-/// their end.
+/// The start of the page that contains the first byte, and the length from there
+/// to the end of `bytes`.
 #[cfg(unix)]
 pub(crate) fn pages(bytes: &[u8]) -> (*const u8, usize) {
     let before = bytes.as_ptr().addr() % rustix::param::page_size();
@@ -104,11 +104,11 @@ pub(super) mod tests {
     use std::cell::Cell;
 
     thread_local! {
-        /// Whether this thread does without AVX2.
+        /// Whether this thread avoids AVX2.
         pub(super) static PORTABLE: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// Calls `test` both ways.
+    /// Calls `test` with AVX2 and without.
     pub(crate) fn both_ways(mut test: impl FnMut()) {
         for portable in [false, true] {
             PORTABLE.set(portable);

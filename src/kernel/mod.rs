@@ -1,9 +1,9 @@
-//! Loops over many elements at once, where it was measured that they pay.
+//! Vectorized loops over many elements, for operations where measurements showed
+//! a gain.
 //!
-//! They know bytes and sizes, no dtypes and no files. What they do is written
-//! once, as a safe [`Job`]; [`run`] compiles it for AVX2 besides, and chooses
-//! when the program runs. Without AVX2, and on other machines, the same loop
-//! runs as the compiler makes it for all of them.
+//! They work on bytes and sizes, and know neither dtypes nor files. Each loop is
+//! written once, as a safe [`Job`]. [`run`] also compiles it for AVX2 and chooses
+//! at run time; other processors run the portable version.
 
 mod convert;
 mod copy;

@@ -1,28 +1,28 @@
-//! One value for each axis, without a heap allocation up to four.
+//! One value for each axis, without a heap allocation for up to four axes.
 //!
-//! A loop that indexes by `[usize; N]` compares `N` with four when it is
-//! compiled, so [`Axes::if_len`] reads the values where they stand. A general
-//! small vector asks at each element which of its two places they are in: with
-//! that, storing single elements took half as long again.
+//! In a loop that indexes by `[usize; N]`, `N` is compared with four at compile
+//! time, so [`Axes::if_len`] reads the values directly. A general small vector
+//! checks at each element whether they are on the heap, which made storing single
+//! elements take half as long again.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// How many stand inline.
+/// The number of values that are stored inline.
 const INLINE: usize = 4;
 
 /// A list of `Copy` values, one for each axis.
 #[derive(Clone, Default)]
 pub(crate) struct Axes<T> {
     len: usize,
-    /// The values, when they are at most four.
+    /// The values, if there are at most four.
     inline: [T; INLINE],
-    /// The values, when they are more.
+    /// The values, if there are more.
     heap: Vec<T>,
 }
 
 impl<T: fmt::Debug> fmt::Debug for Axes<T> {
-    /// Prints the values alone: error texts show them.
+    /// Prints only the values, since error messages show them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
@@ -54,20 +54,20 @@ impl<T: Copy + Default> Axes<T> {
             self.heap.extend_from_slice(&self.inline);
         }
         match self.inline.get_mut(self.len) {
-            Some(place) => *place = value,
+            Some(slot) => *slot = value,
             None => self.heap.push(value),
         }
         self.len += 1;
     }
 
-    /// All values if there are `len`, else none; quick when the caller's `len`
-    /// is a constant.
+    /// All values if there are exactly `len`; fast if `len` is a constant in the
+    /// caller.
     #[inline]
     pub(crate) fn if_len(&self, len: usize) -> Option<&[T]> {
         if len == self.len { self.first(len) } else { None }
     }
 
-    /// The first `len` values, of a list that is known to have them.
+    /// All values of a list whose length is known to be `len`.
     #[inline]
     pub(crate) fn first(&self, len: usize) -> Option<&[T]> {
         if len <= INLINE { self.inline.get(..len) } else { self.heap.get(..len) }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_number_of_values_stand_in_order() {
+    fn any_number_of_values_is_in_order() {
         for len in 0..10 {
             let values: Vec<usize> = (0..len).collect();
             let mut axes = Axes::from_slice(&values);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_the_last_value_makes_no_difference() {
+    fn unused_inline_values_are_ignored() {
         let mut longer = Axes { inline: [1, 2, 3, 4], ..Axes::default() };
         longer.push(7);
         assert_eq!(longer, Axes::from_slice(&[7]));

@@ -1,5 +1,5 @@
-//! Shape and byte strides, and what slicing, transposing, reshaping and
-//! broadcasting make of them. Nothing here touches an element.
+//! Shapes and byte strides, and slicing, transposing, reshaping and broadcasting
+//! of them. No element is accessed here.
 
 use std::ops::Range;
 
@@ -7,11 +7,12 @@ use ndarray::SliceInfoElem;
 
 use crate::dtype::MAX_NDIM;
 use crate::dtype::literal::tuple;
-use crate::error::{Result, ShapeError};
+use crate::error::{Error, Result, ShapeError};
 use crate::layout::axes::Axes;
 
-/// Where elements lie from the first byte on. Every index in the shape leads
-/// to an element inside the bytes it was made for, and stays so.
+/// The locations of elements in a buffer. Every index within the shape refers to
+/// an element inside the buffer that the geometry was made for; all methods
+/// preserve that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
     pub(crate) offset: usize,
@@ -41,8 +42,9 @@ impl Geometry {
         self.shape.iter().product()
     }
 
-    /// Itself, unless it has more axes than an array, or more elements than
-    /// can be counted, however its axes are turned and cut.
+    /// Checks that there are at most 64 axes, and that the number of elements is
+    /// an `isize` even if empty axes are counted as 1, so that it is for every
+    /// view of this one.
     pub(crate) fn check_countable(self, itemsize: usize) -> Result<Geometry> {
         if self.ndim() > MAX_NDIM {
             return Err(ShapeError::Axes { found: self.ndim() }.into());
@@ -53,7 +55,8 @@ impl Geometry {
         }
     }
 
-    /// The first byte of an element; `None` out of range or of another rank.
+    /// The offset of an element; `None` if the index is out of bounds or has
+    /// another number of axes.
     #[inline]
     pub(crate) fn offset_of(&self, index: &[usize]) -> Option<usize> {
         let shape = self.shape.if_len(index.len())?;
@@ -68,7 +71,7 @@ impl Geometry {
         Some(offset)
     }
 
-    /// The bytes from the first to the last element in memory.
+    /// The range of bytes from the first to the last element in memory.
     pub(crate) fn span(&self, itemsize: usize) -> Range<usize> {
         if self.len() == 0 {
             return self.offset..self.offset;
@@ -90,40 +93,41 @@ impl Geometry {
         Geometry { offset, shape, strides }
     }
 
-    /// Takes one index of an axis, which is gone then.
+    /// Selects one index along `axis`, removing that axis.
     pub(crate) fn index_axis(&self, axis: usize, index: usize) -> Result<Geometry> {
         let Axis { dim, stride } = self.axis(axis)?;
         if index >= dim {
-            return Err(self.outside(axis, format!("index {index}")));
+            return Err(self.out_of_bounds(axis, format!("index {index}")));
         }
         let rest = self.axes().enumerate().filter(|(i, _)| *i != axis).map(|(_, axis)| axis);
         Ok(Geometry::from_axes(advance(self.offset, index, stride), rest))
     }
 
-    /// The part of an axis from `start` on, of `len`, both inside it.
+    /// Selects `len` indices along `axis`, starting at `start`; all must be in
+    /// bounds.
     pub(crate) fn axis_range(&self, axis: usize, start: usize, len: usize) -> Geometry {
         let mut offset = self.offset;
-        let parts = self
+        let axes = self
             .axes()
             .enumerate()
-            .map(|(i, own)| if i == axis { Axis { dim: len, ..own } } else { own });
+            .map(|(i, old)| if i == axis { Axis { dim: len, ..old } } else { old });
         if let (Some(&stride), 1..) = (self.strides.get(axis), len) {
             offset = advance(offset, start, stride);
         }
-        Geometry::from_axes(offset, parts)
+        Geometry::from_axes(offset, axes)
     }
 
     /// Splits an axis at an index.
     pub(crate) fn split_at(&self, axis: usize, index: usize) -> Result<(Geometry, Geometry)> {
         let Axis { dim, .. } = self.axis(axis)?;
         if index > dim {
-            return Err(self.outside(axis, format!("index {index}")));
+            return Err(self.out_of_bounds(axis, format!("index {index}")));
         }
         Ok((self.axis_range(axis, 0, index), self.axis_range(axis, index, dim - index)))
     }
 
-    /// Where parts of `size` along an axis start, and how long they are; the
-    /// last may be shorter.
+    /// Splits along an axis into chunks of `size` indices; the last may be
+    /// shorter.
     pub(crate) fn chunks(
         &self,
         axis: usize,
@@ -131,20 +135,21 @@ impl Geometry {
     ) -> Result<impl ExactSizeIterator<Item = Geometry> + '_> {
         let Axis { dim, .. } = self.axis(axis)?;
         if size == 0 {
-            return Err(self.outside(axis, "chunk length 0"));
+            return Err(self.out_of_bounds(axis, "chunk length 0"));
         }
-        let chunk = move |i| self.axis_range(axis, i * size, size.min(dim - i * size));
-        Ok((0..dim.div_ceil(size)).map(chunk))
+        Ok((0..dim.div_ceil(size))
+            .map(move |i| self.axis_range(axis, i * size, size.min(dim - i * size))))
     }
 
-    /// What stands at an index of the first axis, which is gone then.
+    /// Selects one index along the first axis, removing that axis; the index must
+    /// be in bounds.
     pub(crate) fn index_first_axis(&self, index: usize) -> Geometry {
         let mut axes = self.axes();
         let stride = axes.next().map_or(0, |axis| axis.stride);
         Geometry::from_axes(advance(self.offset, index, stride), axes)
     }
 
-    /// Puts the axes in another order.
+    /// Permutes the axes.
     pub(crate) fn permuted(&self, axes: &[usize]) -> Result<Geometry> {
         let mut seen: Axes<usize> = Axes::from_slice(axes);
         seen.sort_unstable();
@@ -157,18 +162,18 @@ impl Geometry {
         Ok(Geometry::from_axes(self.offset, chosen))
     }
 
-    /// The axes before one, at index 0 of all others.
+    /// The first `count` axes, at index 0 of all others.
     pub(crate) fn first_axes(&self, count: usize) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().take(count))
     }
 
-    /// Without the axes along which all elements are the same one. There must
-    /// be elements.
+    /// Removes the axes of stride 0, along which the same elements repeat. There
+    /// must be elements.
     pub(crate) fn without_repeats(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.stride != 0))
     }
 
-    /// Without the axes of length 1.
+    /// Removes the axes of length 1.
     pub(crate) fn squeezed(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.dim != 1))
     }
@@ -177,7 +182,8 @@ impl Geometry {
         Geometry::from_axes(self.offset, self.axes().rev())
     }
 
-    /// Axes by falling stride and all strides positive: the order of memory.
+    /// The same elements in the order of memory: all strides are positive, and
+    /// decrease from axis to axis.
     pub(crate) fn memory_order(&self) -> Geometry {
         let mut offset = self.offset;
         let mut axes: Axes<Axis> = self.axes().collect();
@@ -191,13 +197,12 @@ impl Geometry {
         Geometry::from_axes(offset, axes.iter().copied())
     }
 
-    /// The same elements with as few axes as can say where they lie; each
-    /// axis of the result is longer than 1.
+    /// The same elements with as few axes as possible, each longer than 1.
     pub(crate) fn merged(&self) -> Geometry {
         let mut axes: Axes<Axis> = Axes::new();
         for axis in self.axes().filter(|axis| axis.dim != 1) {
             match axes.last_mut() {
-                Some(outer) if runs_on(*outer, axis) => {
+                Some(outer) if is_mergeable(*outer, axis) => {
                     *outer = Axis { dim: outer.dim * axis.dim, stride: axis.stride };
                 }
                 _ => axes.push(axis),
@@ -206,7 +211,7 @@ impl Geometry {
         Geometry::from_axes(self.offset, axes.iter().copied())
     }
 
-    /// True when the elements in C order are one run of bytes.
+    /// True if the elements are contiguous in C order.
     pub(crate) fn is_contiguous(&self, itemsize: usize) -> bool {
         let mut expected = itemsize;
         self.len() == 0
@@ -217,106 +222,111 @@ impl Geometry {
             })
     }
 
-    /// The same elements in C order under another shape, if strides can say
+    /// The same elements in C order with another shape, if strides can express
     /// it: NumPy's `_attempt_nocopy_reshape`.
     pub(crate) fn reshaped(&self, shape: &[usize]) -> Result<Geometry> {
-        let refused = |reason| {
-            let (from, to) = (tuple(&self.shape), tuple(shape));
-            crate::error::Error::from(ShapeError::Reshape { from, to, reason })
-        };
         if shape.len() > MAX_NDIM {
             return Err(ShapeError::Axes { found: shape.len() }.into());
         }
-        // An axis of length 0 excuses no other axis.
+        // Other axes are checked even if one has length 0.
         if count(shape).is_none() || shape.iter().product::<usize>() != self.len() {
-            return Err(refused("the numbers of elements differ"));
+            return Err(self.cannot_reshape(shape, "the numbers of elements differ"));
         }
         let mut new: Axes<Axis> = shape.iter().map(|&dim| Axis { dim, stride: 0 }).collect();
         if self.len() > 0 {
             let merged = self.merged();
             let mut rest = &mut *new;
             for run in merged.axes() {
-                rest = cut(run, rest)
-                    .ok_or_else(|| refused("strides cannot express it, copy the elements first"))?;
+                rest = split_run(run, rest).ok_or_else(|| {
+                    self.cannot_reshape(shape, "strides cannot express it, copy the elements first")
+                })?;
             }
         }
         Ok(Geometry::from_axes(self.offset, new.iter().copied()))
     }
 
-    /// Repeats axes of length 1, and adds axes before the first, to fill a
-    /// shape.
+    /// Broadcasts to a shape: adds axes before the first, and repeats axes of
+    /// length 1.
     pub(crate) fn broadcast(&self, shape: &[usize]) -> Result<Geometry> {
-        let refused = || {
-            let (from, to) = (tuple(&self.shape), tuple(shape));
-            crate::error::Error::from(ShapeError::Broadcast { from, to })
+        let Some(added) = shape.len().checked_sub(self.ndim()) else {
+            return Err(self.cannot_broadcast(shape));
         };
-        let added = shape.len().checked_sub(self.ndim()).ok_or_else(refused)?;
         if shape.len() > MAX_NDIM {
             return Err(ShapeError::Axes { found: shape.len() }.into());
         }
         if count(shape).is_none() {
-            return Err(refused());
+            return Err(self.cannot_broadcast(shape));
         }
-        let own = std::iter::repeat_n(Axis { dim: 1, stride: 0 }, added).chain(self.axes());
-        let axes: Option<Axes<Axis>> = own
+        let padded = std::iter::repeat_n(Axis { dim: 1, stride: 0 }, added).chain(self.axes());
+        let axes: Option<Axes<Axis>> = padded
             .zip(shape)
             .map(|(axis, &dim)| match axis.dim {
-                own if own == dim => Some(axis),
+                old if old == dim => Some(axis),
                 1 => Some(Axis { dim, stride: 0 }),
                 _ => None,
             })
             .collect();
-        Ok(Geometry::from_axes(self.offset, axes.ok_or_else(refused)?.iter().copied()))
+        let axes = axes.ok_or_else(|| self.cannot_broadcast(shape))?;
+        Ok(Geometry::from_axes(self.offset, axes.iter().copied()))
     }
 
-    /// Takes what ndarray's `s![]` or [`Indices`](crate::Indices) say; axes
-    /// they don't mention are whole.
+    /// Selects by ndarray's `s![]` or [`Indices`](crate::Indices); axes after the
+    /// listed ones are kept whole.
     pub(crate) fn sliced(&self, info: &[SliceInfoElem]) -> Result<Geometry> {
         let mut offset = self.offset;
         let mut axes: Axes<Axis> = Axes::new();
-        let mut own = self.axes().enumerate();
+        let mut remaining = self.axes().enumerate();
         for &element in info {
             if matches!(element, SliceInfoElem::NewAxis) {
                 axes.push(Axis { dim: 1, stride: 0 });
                 continue;
             }
-            let (position, own_axis) = own.next().ok_or_else(|| self.too_many(info))?;
+            let (position, old) = remaining.next().ok_or_else(|| self.too_many_indices(info))?;
             match element {
                 SliceInfoElem::Index(index) => {
-                    let at = wrapped(index, own_axis.dim).filter(|&at| at < own_axis.dim);
-                    let at = at.ok_or_else(|| self.outside(position, format!("index {index}")))?;
-                    offset = advance(offset, at, own_axis.stride);
+                    let at = resolve_index(index, old.dim).filter(|&at| at < old.dim);
+                    let at =
+                        at.ok_or_else(|| self.out_of_bounds(position, format!("index {index}")))?;
+                    offset = advance(offset, at, old.stride);
                 }
                 SliceInfoElem::Slice { step: 0, .. } => {
-                    return Err(self.outside(position, "step 0"));
+                    return Err(self.out_of_bounds(position, "step 0"));
                 }
                 SliceInfoElem::Slice { start, end, step: by } => {
-                    let (start, end) = range(own_axis.dim, start, end).ok_or_else(|| {
+                    let (start, end) = resolve_range(old.dim, start, end).ok_or_else(|| {
                         let asked = format!(
                             "range {start}..{}",
                             end.map_or(String::new(), |end| end.to_string())
                         );
-                        self.outside(position, asked)
+                        self.out_of_bounds(position, asked)
                     })?;
                     let (first, dim) = match (end - start, by) {
                         (0, _) => (None, 0),
                         (n, 1..) => (Some(start), n.div_ceil(by.unsigned_abs())),
                         (n, _) => (Some(end - 1), n.div_ceil(by.unsigned_abs())),
                     };
-                    offset = first.map_or(offset, |first| advance(offset, first, own_axis.stride));
-                    axes.push(Axis { dim, stride: own_axis.stride.saturating_mul(by) });
+                    offset = first.map_or(offset, |first| advance(offset, first, old.stride));
+                    axes.push(Axis { dim, stride: old.stride.saturating_mul(by) });
                 }
                 SliceInfoElem::NewAxis => {}
             }
         }
-        axes.extend(own.map(|(_, axis)| axis));
+        axes.extend(remaining.map(|(_, axis)| axis));
         if axes.len() > MAX_NDIM {
             return Err(ShapeError::Axes { found: axes.len() }.into());
         }
         Ok(Geometry::from_axes(offset, axes.iter().copied()))
     }
 
-    fn too_many(&self, info: &[SliceInfoElem]) -> crate::error::Error {
+    fn cannot_reshape(&self, shape: &[usize], reason: &'static str) -> Error {
+        ShapeError::Reshape { from: tuple(&self.shape), to: tuple(shape), reason }.into()
+    }
+
+    fn cannot_broadcast(&self, shape: &[usize]) -> Error {
+        ShapeError::Broadcast { from: tuple(&self.shape), to: tuple(shape) }.into()
+    }
+
+    fn too_many_indices(&self, info: &[SliceInfoElem]) -> Error {
         let asked =
             info.iter().filter(|element| !matches!(element, SliceInfoElem::NewAxis)).count();
         ShapeError::Axis { asked: asked - 1, shape: tuple(&self.shape) }.into()
@@ -327,81 +337,82 @@ impl Geometry {
         found.ok_or_else(|| ShapeError::Axis { asked: axis, shape: tuple(&self.shape) }.into())
     }
 
-    fn outside(&self, axis: usize, asked: impl Into<String>) -> crate::error::Error {
+    fn out_of_bounds(&self, axis: usize, asked: impl Into<String>) -> Error {
         ShapeError::Index { axis, asked: asked.into(), shape: tuple(&self.shape) }.into()
     }
 }
 
-/// The number of elements there would be if no axis were empty; `None` when
-/// it exceeds what `isize` holds.
+/// The number of elements if empty axes are counted as 1; `None` if it exceeds
+/// `isize::MAX`.
 pub(crate) fn count(shape: &[usize]) -> Option<isize> {
     shape.iter().try_fold(1_isize, |n, &dim| n.checked_mul(isize::try_from(dim.max(1)).ok()?))
 }
 
-/// The first byte of the `index`th element of an axis.
+/// The offset of the element at `index` along an axis.
 ///
-/// Geometries lead nowhere outside their bytes, so this never wraps.
+/// All indices of a geometry are inside its buffer, so this never wraps.
 #[inline]
 pub(crate) fn advance(offset: usize, index: usize, stride: isize) -> usize {
     let distance = signed(index).wrapping_mul(stride);
     offset.wrapping_add_signed(distance)
 }
 
-/// The bytes of the element at `start`, inside its bytes as `at` found it.
+/// The byte range of the element at `start`, which is an offset in a buffer.
 ///
-/// No start has the bit that is cleared. Seeing that, the compiler leaves out
-/// a comparison at each element: whether the range wraps around.
+/// An offset never has the highest bit set. Clearing it lets the compiler drop a
+/// comparison per element: whether the range wraps around.
 #[inline]
 pub(crate) fn element(start: usize, itemsize: usize) -> Range<usize> {
     let start = start & (usize::MAX >> 1);
     start..start.wrapping_add(itemsize)
 }
 
-/// A length as a signed number; none is larger than that holds.
+/// Converts a length, which is never larger than `isize::MAX`.
 #[inline]
 pub(crate) fn signed(n: usize) -> isize {
     bytemuck::cast(n)
 }
 
-/// True when the outer axis steps over just the whole inner one.
-fn runs_on(outer: Axis, inner: Axis) -> bool {
+/// True if one step along the outer axis equals the whole inner axis, so that
+/// both can be merged.
+fn is_mergeable(outer: Axis, inner: Axis) -> bool {
     signed(inner.dim).checked_mul(inner.stride) == Some(outer.stride)
 }
 
-/// Cuts a run of elements into the next axes that fill it, last axis first;
-/// returns the axes that are left.
-fn cut(run: Axis, axes: &mut [Axis]) -> Option<&mut [Axis]> {
-    let mut filled = 1;
+/// Splits a merged axis into the first of `axes`, setting their strides; returns
+/// the remaining axes, or `None` if they do not fit.
+fn split_run(run: Axis, axes: &mut [Axis]) -> Option<&mut [Axis]> {
+    let mut len = 1;
     let mut count = 0;
     for axis in axes.iter() {
-        if filled == run.dim && axis.dim != 1 {
+        if len == run.dim && axis.dim != 1 {
             break;
         }
-        filled *= axis.dim;
+        len *= axis.dim;
         count += 1;
     }
-    if filled != run.dim {
+    if len != run.dim {
         return None;
     }
-    let (own, rest) = axes.split_at_mut_checked(count)?;
+    let (filled, rest) = axes.split_at_mut_checked(count)?;
     let mut stride = run.stride;
-    for axis in own.iter_mut().rev() {
+    for axis in filled.iter_mut().rev() {
         axis.stride = stride;
         stride = stride.checked_mul(signed(axis.dim))?;
     }
     Some(rest)
 }
 
-/// An index counted from the end when negative.
-fn wrapped(index: isize, dim: usize) -> Option<usize> {
+/// Resolves an index that counts from the end if negative.
+fn resolve_index(index: isize, dim: usize) -> Option<usize> {
     if index < 0 { dim.checked_add_signed(index) } else { Some(index.unsigned_abs()) }
 }
 
-/// The bounds of a slice, as ndarray understands them: negative ones count
-/// from the end, and an end before the start selects nothing.
-fn range(dim: usize, start: isize, end: Option<isize>) -> Option<(usize, usize)> {
-    let start = wrapped(start, dim).filter(|&start| start <= dim)?;
-    let end = end.map_or(Some(dim), |end| wrapped(end, dim)).filter(|&end| end <= dim)?;
+/// Resolves the bounds of a slice as ndarray does: negative ones count from the
+/// end, and an end before the start selects nothing.
+fn resolve_range(dim: usize, start: isize, end: Option<isize>) -> Option<(usize, usize)> {
+    let start = resolve_index(start, dim).filter(|&start| start <= dim)?;
+    let end = end.map_or(Some(dim), |end| resolve_index(end, dim)).filter(|&end| end <= dim)?;
     Some((start, end.max(start)))
 }
 
@@ -411,11 +422,13 @@ mod tests {
 
     use super::*;
 
-    /// The elements of 0, 1, 2, … that a geometry over bytes leads to.
-    fn elements(geometry: &Geometry) -> Vec<usize> {
+    /// The offsets of all elements in C order.
+    fn offsets(geometry: &Geometry) -> Vec<usize> {
         let shape = IxDyn(&geometry.shape);
-        let index = |i: ndarray::IxDyn| geometry.offset_of(ndarray::Dimension::slice(&i)).unwrap();
-        ndarray::indices(shape).into_iter().map(index).collect()
+        ndarray::indices(shape)
+            .into_iter()
+            .map(|index| geometry.offset_of(ndarray::Dimension::slice(&index)).unwrap())
+            .collect()
     }
 
     fn bytes(shape: &[usize]) -> (Geometry, ArrayD<usize>) {
@@ -426,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_are_ndarrays() {
+    fn slices_equal_those_of_ndarray() {
         let (geometry, array) = bytes(&[5, 4, 3]);
         for info in [
             s![1..4, .., ..].as_ref(),
@@ -437,7 +450,7 @@ mod tests {
             let sliced = array.slice(info);
             let ours = geometry.sliced(info).unwrap();
             assert_eq!(*ours.shape, *sliced.shape());
-            assert_eq!(elements(&ours), sliced.iter().copied().collect::<Vec<_>>());
+            assert_eq!(offsets(&ours), sliced.iter().copied().collect::<Vec<_>>());
         }
         assert!(geometry.sliced(s![5, .., ..].as_ref()).is_err());
         assert!(geometry.sliced(s![..6, .., ..].as_ref()).is_err());
@@ -445,11 +458,11 @@ mod tests {
     }
 
     #[test]
-    fn reshapes_are_numpys() {
+    fn reshapes_equal_those_of_numpy() {
         let (geometry, array) = bytes(&[4, 6]);
         for shape in [&[24][..], &[2, 2, 6], &[4, 2, 3], &[1, 4, 1, 6, 1], &[8, 3]] {
             assert_eq!(
-                elements(&geometry.reshaped(shape).unwrap()),
+                offsets(&geometry.reshaped(shape).unwrap()),
                 array.iter().copied().collect::<Vec<_>>()
             );
         }
@@ -463,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_memory_has_falling_positive_strides() {
+    fn memory_order_has_decreasing_positive_strides() {
         let (geometry, _) = bytes(&[2, 3, 4]);
         let turned =
             geometry.permuted(&[2, 0, 1]).unwrap().sliced(s![..;-1, .., ..].as_ref()).unwrap();

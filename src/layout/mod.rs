@@ -1,5 +1,5 @@
-//! Where the elements of an array lie. All size arithmetic is here, and is
-//! checked here once; what a [`Layout`] says is trusted after.
+//! The locations of the elements of an array. All size arithmetic is done and
+//! checked here once; a [`Layout`] is trusted afterwards.
 
 pub(crate) mod axes;
 pub(crate) mod geometry;
@@ -9,16 +9,16 @@ pub use row_index::{RowIndex, TakeMode};
 
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, MAX_NDIM};
-use crate::error::{Result, ShapeError};
+use crate::error::{Error, Result, ShapeError};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, count};
 
-/// Elements of no bytes cost a file nothing, so there is a limit to how many
-/// are copied into memory.
+/// The largest number of zero-size elements that are copied into memory: a file
+/// can announce any number of them.
 const MAX_UNBACKED: usize = 1 << 20;
 
-/// Rejects copying so many elements of an array if they have no bytes: of those
-/// a header can announce any number.
+/// Rejects copying `count` elements of an array if they have no bytes and exceed
+/// the limit.
 pub(crate) fn check_unbacked(itemsize: usize, shape: &[usize], count: usize) -> Result<()> {
     if itemsize == 0 && count > MAX_UNBACKED {
         return Err(ShapeError::Unbacked { shape: tuple(shape), limit: MAX_UNBACKED }.into());
@@ -26,17 +26,17 @@ pub(crate) fn check_unbacked(itemsize: usize, shape: &[usize], count: usize) -> 
     Ok(())
 }
 
-/// Which axis varies fastest in memory.
+/// The order of elements in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// The last one, as in C.
+    /// The last axis varies fastest, as in C.
     #[default]
     C,
-    /// The first one, as in Fortran.
+    /// The first axis varies fastest, as in Fortran.
     F,
 }
 
-/// Where the elements of an array lie: dtype, shape, byte strides and the
+/// The locations of the elements of an array: dtype, shape, byte strides and the
 /// offset of the first element.
 ///
 /// # Examples
@@ -58,41 +58,41 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays elements out one after the other, `offset` bytes from the start
-    /// of a file or buffer.
+    /// Lays out elements contiguously, starting `offset` bytes into a file or
+    /// buffer.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for more than 64 axes;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the elements, or
-    /// their bytes up to the last one, are more than `isize` counts. As in
-    /// NumPy an axis of length 0 excuses no other axis.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if there are more than 64
+    /// axes, or if the number of elements or the offset of their end exceeds
+    /// `isize::MAX`. As in NumPy, axes of length 0 count as 1 in these checks.
     pub fn new(dtype: DType, shape: &[usize], order: Order, offset: usize) -> Result<Layout> {
         if shape.len() > MAX_NDIM {
             return Err(ShapeError::Axes { found: shape.len() }.into());
         }
         let itemsize = dtype.itemsize();
-        let too_large = || ShapeError::Size { shape: tuple(shape), itemsize }.into();
-        let step = isize::try_from(itemsize).map_err(|_| too_large())?;
+        let step = isize::try_from(itemsize).map_err(|_| too_large(shape, itemsize))?;
         let mut strides: Axes<isize> = Axes::from_elem(step, shape.len());
         let axes = strides.iter_mut().zip(shape);
         let span = match order {
-            Order::C => spread(axes.rev(), step),
-            Order::F => spread(axes, step),
+            Order::C => set_strides(axes.rev(), step),
+            Order::F => set_strides(axes, step),
         };
-        // Elements of no bytes still have to be counted.
-        let (Some(span), Some(count)) = (span, count(shape)) else { return Err(too_large()) };
+        // The number of zero-size elements has a limit, too.
+        let (Some(span), Some(count)) = (span, count(shape)) else {
+            return Err(too_large(shape, itemsize));
+        };
         let is_empty = shape.contains(&0);
         let (len, nbytes) =
             if is_empty { (0, 0) } else { (count.unsigned_abs(), span.unsigned_abs()) };
         if offset.checked_add(nbytes).is_none_or(|end| isize::try_from(end).is_err()) {
-            return Err(too_large());
+            return Err(too_large(shape, itemsize));
         }
         let geometry = Geometry { offset, shape: Axes::from_slice(shape), strides };
         Ok(Layout { dtype, geometry, len, nbytes })
     }
 
-    /// What each element is.
+    /// The dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.dtype
@@ -104,13 +104,13 @@ impl Layout {
         &self.geometry.shape
     }
 
-    /// Bytes from one element to the next, along each axis.
+    /// The bytes from one element to the next along each axis.
     #[must_use]
     pub fn byte_strides(&self) -> &[isize] {
         &self.geometry.strides
     }
 
-    /// Bytes before the first element.
+    /// The number of bytes before the first element.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.geometry.offset
@@ -122,19 +122,19 @@ impl Layout {
         self.geometry.ndim()
     }
 
-    /// The number of elements: 1 without axes, 0 if any axis is empty.
+    /// The number of elements: 1 without axes, 0 if any axis has length 0.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True when there are no elements.
+    /// True if there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The bytes of all elements together.
+    /// The total size of the elements in bytes.
     #[must_use]
     pub fn nbytes(&self) -> usize {
         self.nbytes
@@ -146,13 +146,13 @@ impl Layout {
         self.geometry.offset + self.nbytes
     }
 
-    /// True when the elements in C order are one run of bytes.
+    /// True if the elements are contiguous in C order.
     #[must_use]
     pub fn is_c_contiguous(&self) -> bool {
         self.geometry.is_contiguous(self.dtype.itemsize())
     }
 
-    /// True when the elements in Fortran order are one run of bytes.
+    /// True if the elements are contiguous in Fortran order.
     #[must_use]
     pub fn is_f_contiguous(&self) -> bool {
         self.geometry.reversed_axes().is_contiguous(self.dtype.itemsize())
@@ -162,16 +162,16 @@ impl Layout {
         &self.geometry
     }
 
-    /// The same elements at another place.
+    /// The same layout at another offset.
     pub(crate) fn with_offset(mut self, offset: usize) -> Layout {
         self.geometry.offset = offset;
         self
     }
 }
 
-/// Sets each stride to the span of the axes before it and returns the span of
-/// all; empty axes count as 1, as in NumPy.
-fn spread<'a>(
+/// Sets each stride to the size in bytes of the axes before it, and returns the
+/// size of all; axes of length 0 count as 1, as in NumPy.
+fn set_strides<'a>(
     axes: impl Iterator<Item = (&'a mut isize, &'a usize)>,
     step: isize,
 ) -> Option<isize> {
@@ -181,6 +181,10 @@ fn spread<'a>(
         span = span.checked_mul(isize::try_from(dim.max(1)).ok()?)?;
     }
     Some(span)
+}
+
+fn too_large(shape: &[usize], itemsize: usize) -> Error {
+    ShapeError::Size { shape: tuple(shape), itemsize }.into()
 }
 
 #[cfg(test)]
@@ -200,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn no_axes_are_one_element_and_an_empty_axis_is_none() {
+    fn a_scalar_has_one_element_and_an_empty_axis_none() {
         let scalar = layout("<f8", &[], Order::C).unwrap();
         assert_eq!((scalar.len(), scalar.nbytes(), scalar.is_c_contiguous()), (1, 8, true));
         let empty = layout("<f8", &[3, 0], Order::F).unwrap();
@@ -208,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn contiguity_ignores_axes_of_one() {
+    fn contiguity_ignores_axes_of_length_1() {
         assert!(layout("<f8", &[1, 5, 1], Order::F).unwrap().is_c_contiguous());
         assert!(layout("<f8", &[5, 2], Order::F).unwrap().is_f_contiguous());
         assert!(!layout("<f8", &[5, 2], Order::F).unwrap().is_c_contiguous());
     }
 
     #[test]
-    fn sizes_beyond_isize_are_refused() {
+    fn sizes_beyond_isize_are_rejected() {
         let half = usize::MAX / 2 + 1;
         for (dtype, shape) in [
             ("|u1", vec![half]),
@@ -241,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_are_at_most_64() {
+    fn there_are_at_most_64_axes() {
         assert!(layout("<f8", &[1; 64], Order::C).is_ok());
         assert!(matches!(
             layout("<f8", &[1; 65], Order::C).unwrap_err().detail(),

@@ -1,4 +1,4 @@
-//! Indices of rows: which there are, and what is done with others.
+//! Row indices, and the handling of indices out of bounds.
 
 use std::fmt::Display;
 
@@ -6,11 +6,11 @@ use crate::dtype::literal::tuple;
 use crate::error::invariant::Invariant;
 use crate::error::{Result, ShapeError};
 
-/// An integer that names a row. SealedIndex.
+/// An integer type that can index rows. Sealed.
 pub trait RowIndex: Copy + Display + sealed::SealedIndex {
-    /// The same number.
+    /// Converts without loss.
     #[doc(hidden)]
-    fn wide(self) -> i128;
+    fn to_i128(self) -> i128;
 }
 
 mod sealed {
@@ -23,8 +23,8 @@ macro_rules! row_index {
 
         impl RowIndex for $type {
             #[inline]
-            fn wide(self) -> i128 {
-                i128::try_from(self).invariant("indices have 64 bits at most")
+            fn to_i128(self) -> i128 {
+                i128::try_from(self).invariant("indices have at most 64 bits")
             }
         }
     )*};
@@ -32,7 +32,7 @@ macro_rules! row_index {
 
 row_index! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
 
-/// What is done with indices that name no row: `mode` of NumPy's `take`.
+/// The handling of indices out of bounds: `mode` of NumPy's `take`.
 ///
 /// # Examples
 ///
@@ -47,30 +47,30 @@ row_index! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TakeMode {
-    /// They are errors, and so are negative ones, which in NumPy's `raise`
-    /// count from the end: in a sampler they are mostly a mistake.
+    /// Return an error. Unlike in NumPy's `raise`, negative indices do not count
+    /// from the end: in a sampler they are usually a mistake.
     #[default]
     Raise,
-    /// They count on from the other end.
+    /// Wrap around: use the remainder by the length.
     Wrap,
-    /// They are the nearest that there is; negative ones the first.
+    /// Use the nearest valid index; negative indices become 0.
     Clip,
 }
 
 impl TakeMode {
-    /// The rows that indices name along an axis of `dim`.
+    /// Converts indices into valid row numbers along an axis of length `dim`.
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for those that name none:
-    /// with [`Raise`](TakeMode::Raise) all outside `0..dim`, otherwise any when
-    /// `dim` is 0.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) with
+    /// [`Raise`](TakeMode::Raise) for an index outside `0..dim`; with the other
+    /// modes for any index if `dim` is 0.
     pub fn resolve<I: RowIndex>(self, indices: &[I], dim: usize) -> Result<Vec<usize>> {
         resolve(self, indices, dim, 0, &[dim])
     }
 }
 
-/// The indices that are meant along an axis of a shape.
+/// Converts indices into valid ones along an axis of a shape.
 pub(crate) fn resolve<I: RowIndex>(
     mode: TakeMode,
     indices: &[I],
@@ -78,21 +78,21 @@ pub(crate) fn resolve<I: RowIndex>(
     axis: usize,
     shape: &[usize],
 ) -> Result<Vec<usize>> {
-    let found = |index: &I| {
-        one(mode, index.wide(), dim).ok_or_else(|| {
+    let resolved = indices.iter().map(|index| {
+        resolve_one(mode, index.to_i128(), dim).ok_or_else(|| {
             let (asked, shape) = (format!("index {index}"), tuple(shape));
             ShapeError::Index { axis, asked, shape }.into()
         })
-    };
-    indices.iter().map(found).collect()
+    });
+    resolved.collect()
 }
 
 #[inline]
-fn one(mode: TakeMode, index: i128, dim: usize) -> Option<usize> {
-    let own = match mode {
+fn resolve_one(mode: TakeMode, index: i128, dim: usize) -> Option<usize> {
+    let valid = match mode {
         TakeMode::Raise => index,
         TakeMode::Wrap => index.checked_rem_euclid(i128::try_from(dim).ok()?)?,
         TakeMode::Clip => index.clamp(0, i128::try_from(dim.checked_sub(1)?).ok()?),
     };
-    usize::try_from(own).ok().filter(|&own| own < dim)
+    usize::try_from(valid).ok().filter(|&valid| valid < dim)
 }
