@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Consumes `byte`, or fails with a description of what was expected.
+    /// Consumes `byte`, or fails with the expected syntax.
     pub(crate) fn expect(&mut self, byte: u8, expected: &'static str) -> Result<()> {
         if self.eat(byte) { Ok(()) } else { Err(self.error(expected)) }
     }

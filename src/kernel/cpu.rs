@@ -84,7 +84,7 @@ pub(crate) fn prefer_large_pages(bytes: &mut [u8]) {
     let done = unsafe {
         rustix::mm::madvise(page.cast_mut().cast(), len, rustix::mm::Advice::LinuxHugepage)
     };
-    // Ordinary pages are fine if there are no large ones.
+    // Without large pages, ordinary ones are fine.
     done.ok();
 }
 

@@ -128,7 +128,7 @@ impl Layout {
         self.len
     }
 
-    /// True if there are no elements.
+    /// True if the array has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -1,4 +1,4 @@
-//! The header: what the array in a file is.
+//! The header, which describes the array in a file.
 
 use std::io::Read;
 
@@ -12,7 +12,7 @@ use crate::error::invariant::to_usize_saturating;
 use crate::error::{Error, HeaderError, Result, ShapeError, excerpt};
 use crate::layout::{Layout, Order};
 
-/// What the header of a `.npy` file says.
+/// The header of a `.npy` file.
 ///
 /// # Examples
 ///
@@ -28,20 +28,20 @@ use crate::layout::{Layout, Order};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Header {
-    /// What each element is.
+    /// The dtype of the elements.
     pub dtype: DType,
     /// The length of each axis.
     pub shape: Vec<usize>,
-    /// Which axis varies fastest.
+    /// The order of the elements.
     pub order: Order,
     /// The version of the format.
     pub version: Version,
-    /// Bytes before the first element.
+    /// The number of bytes before the first element.
     pub data_offset: usize,
 }
 
 impl HeaderText<'_> {
-    /// Reads what the text says.
+    /// Parses the text.
     ///
     /// # Errors
     ///
@@ -49,19 +49,19 @@ impl HeaderText<'_> {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for Python objects.
     pub fn header(&self) -> Result<Header> {
         let text = self.as_str();
-        let values = match plain::read(text.as_bytes()) {
+        let values = match plain::parse(text.as_bytes()) {
             Some(values) => values,
-            None => dictionary(text, self.preamble().version() != Version::V3)
+            None => parse_dictionary(text, self.preamble().version() != Version::V3)
                 .map_err(Error::treat_as_damage)?,
         };
-        Ok(Header::of_values(self.preamble(), values))
+        Ok(Header::from_values(self.preamble(), values))
     }
 }
 
 impl Header {
-    /// Reads the header a buffer starts with, of at most 10,000 characters.
+    /// Parses the header at the start of a buffer, of at most 10,000 characters.
     ///
-    /// For longer ones see [`HeaderText::parse`].
+    /// For longer headers, use [`HeaderText::parse`].
     ///
     /// # Errors
     ///
@@ -70,10 +70,10 @@ impl Header {
         HeaderText::parse(bytes, MAX_HEADER_LEN)?.header()
     }
 
-    /// Reads a header of at most 10,000 characters; the reader is left at the
+    /// Reads a header of at most 10,000 characters, leaving the reader at the
     /// first element.
     ///
-    /// For longer ones see [`HeaderText::read`].
+    /// For longer headers, use [`HeaderText::read`].
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Header {
         HeaderText::read(from, MAX_HEADER_LEN)?.header()
     }
 
-    /// Where the elements lie in the file.
+    /// The layout of the elements in the file.
     ///
     /// # Errors
     ///
@@ -91,25 +91,25 @@ impl Header {
         Layout::new(self.dtype.clone(), &self.shape, self.order, self.data_offset)
     }
 
-    /// Reads the header of at most `max_len` characters that a buffer starts
-    /// with, after its preamble was read.
+    /// Parses the header at the start of a buffer whose preamble was parsed
+    /// already, of at most `max_len` characters.
     pub(crate) fn parse_after(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<Header> {
         let text = text::text_bytes(preamble, bytes, max_len)?;
-        match plain::read(text).filter(|_| text.len() <= max_len) {
-            Some(values) => Ok(Header::of_values(preamble, values)),
+        match plain::parse(text).filter(|_| text.len() <= max_len) {
+            Some(values) => Ok(Header::from_values(preamble, values)),
             None => HeaderText::decode(preamble, text, max_len)?.header(),
         }
     }
 
-    fn of_values(preamble: Preamble, (dtype, order, shape): HeaderValues) -> Header {
+    fn from_values(preamble: Preamble, (dtype, order, shape): HeaderValues) -> Header {
         let data_offset = to_usize_saturating(preamble.data_offset());
         Header { dtype, shape, order, version: preamble.version(), data_offset }
     }
 }
 
-/// Reads the header's dictionary. Of a key that stands twice the last counts,
-/// whatever the first one held.
-pub(super) fn dictionary(text: &str, longs: bool) -> Result<HeaderValues> {
+/// Parses the header's dictionary. If a key occurs twice, only the last value
+/// counts, and the first may be of the wrong kind.
+pub(super) fn parse_dictionary(text: &str, longs: bool) -> Result<HeaderValues> {
     let mut reader = Reader::new(text, longs);
     let Some(mut items) = reader.open(b'{')? else {
         return Err(reader.error("the header's dictionary, `{`"));
@@ -120,9 +120,9 @@ pub(super) fn dictionary(text: &str, longs: bool) -> Result<HeaderValues> {
         let key = reader.string()?;
         reader.expect(b':', "`:`")?;
         match &*key {
-            "descr" => dtype = Some(value("descr", &mut reader, descr)?),
-            "fortran_order" => order = Some(value("fortran_order", &mut reader, self::order)?),
-            "shape" => shape = Some(value("shape", &mut reader, self::shape)?),
+            "descr" => dtype = Some(read_value("descr", &mut reader, read_descr)?),
+            "fortran_order" => order = Some(read_value("fortran_order", &mut reader, read_order)?),
+            "shape" => shape = Some(read_value("shape", &mut reader, read_shape)?),
             _ => {
                 reader.skip_value()?;
                 others.push(format!("'{}'", excerpt(&key)));
@@ -132,7 +132,7 @@ pub(super) fn dictionary(text: &str, longs: bool) -> Result<HeaderValues> {
     reader.end()?;
     match (dtype, order, shape) {
         (Some(dtype), Some(order), Some(shape)) if others.is_empty() => {
-            Ok((dtype?, order?, shape?))
+            Ok((dtype.into_result()?, order.into_result()?, shape.into_result()?))
         }
         (dtype, order, shape) => {
             let known = [
@@ -142,7 +142,7 @@ pub(super) fn dictionary(text: &str, longs: bool) -> Result<HeaderValues> {
             ];
             let known = known
                 .into_iter()
-                .filter(|(is_there, _)| *is_there)
+                .filter(|(is_present, _)| *is_present)
                 .map(|(_, key)| format!("'{key}'"));
             let keys: Vec<_> = known.chain(others).collect();
             let found = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
@@ -151,11 +151,11 @@ pub(super) fn dictionary(text: &str, longs: bool) -> Result<HeaderValues> {
     }
 }
 
-/// Why a value is refused.
+/// The reason why a value is invalid.
 enum InvalidValue {
-    /// It is of another kind than this.
+    /// The value is not of the expected kind, which this describes.
     WrongKind(&'static str),
-    /// Something inside it.
+    /// A part of the value is invalid.
     Inside(Error),
 }
 
@@ -165,21 +165,36 @@ impl From<Error> for InvalidValue {
     }
 }
 
-/// Reads one value. One that is a literal, but of the wrong kind, is an error
-/// only if no other takes its place.
-fn value<T>(
+/// The value of a key. An invalid one is an error only if it is the last value of
+/// its key.
+enum KeyValue<T> {
+    Valid(T),
+    Invalid(Error),
+}
+
+impl<T> KeyValue<T> {
+    fn into_result(self) -> Result<T> {
+        match self {
+            KeyValue::Valid(value) => Ok(value),
+            KeyValue::Invalid(error) => Err(error),
+        }
+    }
+}
+
+/// Reads one value. Fails only if it is not a literal at all.
+fn read_value<T>(
     key: &'static str,
     reader: &mut Reader<'_>,
     read: impl Fn(&mut Reader<'_>) -> Result<T, InvalidValue>,
-) -> Result<Result<T>> {
+) -> Result<KeyValue<T>> {
     let mut start = *reader;
-    let wrong = match read(reader) {
-        Ok(value) => return Ok(Ok(value)),
-        Err(wrong) => wrong,
+    let invalid = match read(reader) {
+        Ok(value) => return Ok(KeyValue::Valid(value)),
+        Err(invalid) => invalid,
     };
     let text = start.skip_value()?;
     *reader = start;
-    Ok(Err(match wrong {
+    Ok(KeyValue::Invalid(match invalid {
         InvalidValue::WrongKind(expected) => {
             HeaderError::Value { key, found: excerpt(text), expected }.into()
         }
@@ -187,7 +202,7 @@ fn value<T>(
     }))
 }
 
-fn descr(reader: &mut Reader<'_>) -> Result<DType, InvalidValue> {
+fn read_descr(reader: &mut Reader<'_>) -> Result<DType, InvalidValue> {
     if !matches!(reader.peek(), Some(b'\'' | b'"' | b'u' | b'U' | b'[' | b'(' | b'{')) {
         return Err(InvalidValue::WrongKind("a type string such as '<f8', or a list of fields"));
     }
@@ -200,7 +215,7 @@ fn descr(reader: &mut Reader<'_>) -> Result<DType, InvalidValue> {
     Ok(dtype)
 }
 
-fn order(reader: &mut Reader<'_>) -> Result<Order, InvalidValue> {
+fn read_order(reader: &mut Reader<'_>) -> Result<Order, InvalidValue> {
     match reader.name() {
         "True" => Ok(Order::F),
         "False" => Ok(Order::C),
@@ -208,7 +223,7 @@ fn order(reader: &mut Reader<'_>) -> Result<Order, InvalidValue> {
     }
 }
 
-fn shape(reader: &mut Reader<'_>) -> Result<Vec<usize>, InvalidValue> {
+fn read_shape(reader: &mut Reader<'_>) -> Result<Vec<usize>, InvalidValue> {
     const TUPLE: InvalidValue =
         InvalidValue::WrongKind("a tuple of integers such as (3, 4) or (3,)");
     let Some(mut items) = reader.open(b'(')? else { return Err(TUPLE) };

@@ -1,5 +1,5 @@
-//! The `.npy` format: magic and version, header length, header text, and the
-//! [`Header`] it says (`numpy.lib.format`, NEP 1).
+//! The `.npy` format (`numpy.lib.format`, NEP 1): magic, version, header length,
+//! and the text of the [`Header`].
 
 mod encode;
 mod header;
@@ -13,5 +13,5 @@ pub(crate) use preamble::{MAGIC, fill};
 pub use preamble::{Preamble, Version};
 pub use text::HeaderText;
 
-/// The limit on a header's length that NumPy has, in characters.
+/// NumPy's limit on the length of a header, in characters.
 pub const MAX_HEADER_LEN: usize = 10_000;

@@ -1,4 +1,4 @@
-//! What stands before the header's text: magic, version and length.
+//! The bytes before the header's text: magic, version and length.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -11,12 +11,12 @@ use crate::error::{HeaderError, Result, SystemError};
 
 pub(crate) const MAGIC: [u8; 6] = *b"\x93NUMPY";
 
-/// The version of the format; the minor number is always 0.
+/// The format version; the minor number is always 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Version {
-    /// 1.0: latin-1, at most 65,535 bytes of header.
+    /// 1.0: Latin-1, at most 65,535 bytes of header.
     V1,
-    /// 2.0: latin-1, at most 4 GiB.
+    /// 2.0: Latin-1, at most 4 GiB.
     V2,
     /// 3.0: UTF-8, at most 4 GiB.
     V3,
@@ -39,15 +39,15 @@ impl Version {
         0
     }
 
-    /// Reads magic and version, the first eight bytes of a file: NumPy's
-    /// `read_magic`.
+    /// Reads the magic and the version from the first eight bytes of a file:
+    /// NumPy's `read_magic`.
     ///
     /// # Errors
     ///
     /// [`Damaged`](crate::ErrorKind::Damaged),
     /// [`Unsupported`](crate::ErrorKind::Unsupported),
     /// [`Truncated`](crate::ErrorKind::Truncated), [`Io`](crate::ErrorKind::Io)
-    /// when the reader fails.
+    /// if the reader fails.
     ///
     /// # Examples
     ///
@@ -64,7 +64,7 @@ impl Version {
         Version::parse(bytes.get(..filled).invariant(READ))
     }
 
-    /// Reads magic and version from the start of a buffer.
+    /// Parses the magic and the version at the start of a buffer.
     ///
     /// # Errors
     ///
@@ -92,12 +92,12 @@ impl Version {
         }
     }
 
-    /// Bytes before the header's text: 10 in version 1.0, else 12.
+    /// The number of bytes before the header's text: 10 in version 1.0, else 12.
     pub(super) fn text_offset(self) -> usize {
         if self == Version::V1 { size_of::<WireV1>() } else { size_of::<WireV2>() }
     }
 
-    /// The longest header text, in bytes.
+    /// The maximum length of the header's text in bytes.
     pub(super) fn max_len(self) -> usize {
         if self == Version::V1 { 0xffff } else { to_usize_saturating(u32::MAX.into()) }
     }
@@ -131,7 +131,7 @@ struct WireV2 {
     header_len: U32,
 }
 
-/// Version and header length: what stands before the header's text.
+/// The version and the header length, which precede the header's text.
 ///
 /// # Examples
 ///
@@ -165,7 +165,7 @@ impl Preamble {
         Preamble::parse(bytes.get(..filled).invariant(READ))
     }
 
-    /// Reads the start of a buffer.
+    /// Parses the start of a buffer.
     ///
     /// # Errors
     ///
@@ -203,13 +203,13 @@ impl Preamble {
         self.header_len
     }
 
-    /// Where the header's text starts.
+    /// The offset of the header's text.
     #[must_use]
     pub fn text_offset(self) -> usize {
         self.version.text_offset()
     }
 
-    /// Where the header ends and the elements start.
+    /// The offset of the first element, where the header ends.
     #[must_use]
     pub fn data_offset(self) -> u64 {
         u64::from(self.header_len) + if self.version == Version::V1 { 10 } else { 12 }
@@ -217,21 +217,22 @@ impl Preamble {
 }
 
 impl Preamble {
-    /// True when no decoding can bring the header under a limit of characters.
+    /// True if the header has more than `max_len` characters however its bytes
+    /// are decoded.
     pub(crate) fn exceeds(self, max_len: usize) -> bool {
-        let bytes_a_char = if self.version == Version::V3 { 4 } else { 1 };
+        let max_bytes_per_char = if self.version == Version::V3 { 4 } else { 1 };
         usize::try_from(self.header_len)
-            .map_or(true, |len| len > max_len.saturating_mul(bytes_a_char))
+            .map_or(true, |len| len > max_len.saturating_mul(max_bytes_per_char))
     }
 }
 
-/// Reads until `buffer` is full or the end; interrupted reads go on.
+/// Reads until `buffer` is full or the reader ends, retrying interrupted reads.
 pub(crate) fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match from.read(rest) {
             Ok(0) => break,
-            // One that says it read more than there was room for isn't believed.
+            // A faulty reader may report more bytes than the buffer holds.
             Ok(n) => filled += n.min(rest.len()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

@@ -1,4 +1,4 @@
-//! The header's text, decoded but not yet read.
+//! The header's text, decoded but not parsed.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -7,7 +7,7 @@ use super::preamble::{Preamble, Version};
 use crate::error::invariant::{Invariant, to_usize_saturating};
 use crate::error::{HeaderError, Result, SystemError};
 
-/// The text of a header as it stands in a file, padding included.
+/// The text of a header as in the file, including padding.
 ///
 /// # Examples
 ///
@@ -27,17 +27,17 @@ pub struct HeaderText<'a> {
 }
 
 impl HeaderText<'static> {
-    /// Reads a header of at most `max_len` characters; the reader is left at
-    /// the first byte behind it.
+    /// Reads a header of at most `max_len` characters, leaving the reader at the
+    /// first byte after it.
     ///
     /// # Errors
     ///
-    /// As [`parse`](HeaderText::parse), and [`Io`](crate::ErrorKind::Io) when
-    /// the reader fails. Memory is taken for what was read, not for what was
-    /// announced.
+    /// As [`parse`](HeaderText::parse), and [`Io`](crate::ErrorKind::Io) if the
+    /// reader fails. Memory is allocated for bytes that were read, not for the
+    /// announced length.
     pub fn read(mut from: impl Read, max_len: usize) -> Result<HeaderText<'static>> {
         let preamble = Preamble::read(&mut from)?;
-        let needed = announced(preamble, max_len)?;
+        let needed = checked_len(preamble, max_len)?;
         let mut bytes = Vec::new();
         let mut rest = from.take(u64::from(preamble.header_len()));
         let found = rest.read_to_end(&mut bytes).map_err(SystemError::io("read the header"))?;
@@ -50,8 +50,8 @@ impl HeaderText<'static> {
 }
 
 impl<'a> HeaderText<'a> {
-    /// Reads the header of at most `max_len` characters that a buffer starts
-    /// with.
+    /// Parses the header at the start of a buffer, of at most `max_len`
+    /// characters.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl<'a> HeaderText<'a> {
         HeaderText::decode(preamble, text_bytes(preamble, bytes, max_len)?, max_len)
     }
 
-    /// Decodes a text's bytes: latin-1 in versions 1.0 and 2.0, UTF-8 in 3.0.
+    /// Decodes the text: Latin-1 in versions 1.0 and 2.0, UTF-8 in 3.0.
     pub(super) fn decode(
         preamble: Preamble,
         bytes: &'a [u8],
@@ -76,7 +76,7 @@ impl<'a> HeaderText<'a> {
             Err(error) if is_v3 => return Err(HeaderError::Utf8 { at: error.valid_up_to() }.into()),
             _ => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
         };
-        // What is short enough in bytes is so in characters.
+        // A text never has more characters than bytes.
         let found = if text.len() > max_len { text.chars().count() } else { 0 };
         if found > max_len {
             return Err(HeaderError::Limit { found, limit: max_len }.into());
@@ -84,21 +84,21 @@ impl<'a> HeaderText<'a> {
         Ok(HeaderText { preamble, text })
     }
 
-    /// Version and length.
+    /// The version and the header length.
     #[must_use]
     pub fn preamble(&self) -> Preamble {
         self.preamble
     }
 
-    /// The text.
+    /// The decoded text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 }
 
-/// The announced length in bytes, refused when it exceeds the limit.
-fn announced(preamble: Preamble, max_len: usize) -> Result<usize> {
+/// Returns the announced length in bytes, unless it exceeds the limit.
+fn checked_len(preamble: Preamble, max_len: usize) -> Result<usize> {
     let needed = to_usize_saturating(preamble.header_len().into());
     if preamble.exceeds(max_len) {
         return Err(HeaderError::Limit { found: needed, limit: max_len }.into());
@@ -106,9 +106,9 @@ fn announced(preamble: Preamble, max_len: usize) -> Result<usize> {
     Ok(needed)
 }
 
-/// The text's bytes, behind the preamble that a buffer starts with.
+/// The bytes of the text in a buffer that starts with the preamble.
 pub(super) fn text_bytes(preamble: Preamble, bytes: &[u8], max_len: usize) -> Result<&[u8]> {
-    let needed = announced(preamble, max_len)?;
+    let needed = checked_len(preamble, max_len)?;
     let rest = bytes.get(preamble.text_offset()..).invariant("the bytes start with the preamble");
     rest.get(..needed)
         .ok_or_else(|| HeaderError::Eof { what: "header", needed, found: rest.len() }.into())
