@@ -3,7 +3,7 @@
 // docs.rs labels each item with the feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// In layers: `.ci/layers.py` has their order and checks it.
+// Modules are layered: `.ci/layers.py` defines the order and checks it.
 mod archive;
 pub mod array;
 pub mod dtype;
@@ -37,7 +37,7 @@ pub use archive::ten;
 /// ```
 /// use npymap::{Be, DType, Le, MappedArray, Record, bytemuck, ndarray::s};
 ///
-/// /// Decoded from any layout that has these fields.
+/// /// Decoded from elements that have these fields, in any layout.
 /// #[derive(Debug, PartialEq, Record)]
 /// struct Hit {
 ///     name: String,
@@ -45,7 +45,7 @@ pub use archive::ten;
 ///     at: [f32; 3],
 /// }
 ///
-/// /// Lent where it lies: `&[Raw]` is the file's memory.
+/// /// Borrowed in place: `&[Raw]` refers to the memory of the file.
 /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable, Record)]
 /// #[bytemuck(crate = "npymap::bytemuck")]
 /// #[record(in_place)]
@@ -154,7 +154,7 @@ pub mod guide {
     }
 }
 
-/// Internals of the derives; not for use by hand.
+/// Used by the code that the derives generate.
 #[doc(hidden)]
 pub mod __record {
     pub use crate::element::fast_path::{FastPath, NewtypePath};

@@ -1,4 +1,4 @@
-//! Copies arrays into files by writes, whatever their orders and sizes.
+//! Copies arrays into files with writes, in any memory order and size.
 
 use std::iter;
 use std::ops::Range;
@@ -15,14 +15,14 @@ use crate::layout::geometry::Geometry;
 use crate::layout::{Layout, Order};
 use crate::view::{DynView, check_assign};
 
-/// The longest write when both arrays are in one order, in bytes.
+/// The longest write when both arrays have the same order, in bytes.
 const BLOCK: usize = 8 << 20;
 
-/// The size of a tile when axes change places, in bytes: large enough that most
+/// The size of a tile when the orders differ, in bytes: large enough that most
 /// pages on either side belong to one tile.
 const TILE: usize = 64 << 20;
 
-/// The unit in which zeros are left out of sparse files, in bytes.
+/// The unit in which zeros are skipped, in bytes.
 const PAGE: usize = 4096;
 
 impl MappedArrayMut {
@@ -39,7 +39,7 @@ impl MappedArrayMut {
     /// including padding. Others are cast as by
     /// [`assign_as`](crate::ViewMut::assign_as), and their padding becomes zeros.
     ///
-    /// `done` is called with the number of bytes after each write.
+    /// After each write, `progress` is called with the number of bytes.
     ///
     /// # Errors
     ///
@@ -72,9 +72,9 @@ impl MappedArrayMut {
         &mut self,
         from: &MappedArray,
         casting: Casting,
-        done: impl FnMut(usize),
+        progress: impl FnMut(usize),
     ) -> Result<()> {
-        self.write_tiles(from, casting, Zeros::Written, done)
+        self.write_tiles(from, casting, Zeros::Written, progress)
     }
 
     /// Does the same as [`write_array`](MappedArray::write_array) for an array
@@ -90,9 +90,9 @@ impl MappedArrayMut {
         &mut self,
         from: &MappedArray,
         casting: Casting,
-        done: impl FnMut(usize),
+        progress: impl FnMut(usize),
     ) -> Result<()> {
-        self.write_tiles(from, casting, Zeros::LeftOut, done)
+        self.write_tiles(from, casting, Zeros::Skipped, progress)
     }
 
     fn write_tiles(
@@ -100,21 +100,21 @@ impl MappedArrayMut {
         from: &MappedArray,
         casting: Casting,
         zeros: Zeros,
-        done: impl FnMut(usize),
+        progress: impl FnMut(usize),
     ) -> Result<()> {
-        let conversion = self.origin.add_path_on_err(self.conversion_of(from, casting))?;
+        let conversion = self.origin.add_path_on_err(self.conversion_from(from, casting))?;
         self.origin.add_path_on_err(self.data.check_writable())?;
         // Everything is read if the holes are not known.
         let stored = match zeros {
-            Zeros::LeftOut if conversion.keeps_zeros(from.dtype()) => from.stored_ranges().ok(),
+            Zeros::Skipped if conversion.keeps_zeros(from.dtype()) => from.stored_ranges().ok(),
             _ => None,
         };
         let buffer = Vec::new();
-        Writer { to: self, from, conversion, stored, zeros, buffer, done }.write()
+        Writer { to: self, from, conversion, stored, zeros, buffer, progress }.write()
     }
 
-    /// How elements of the other array become elements of this one.
-    fn conversion_of(&self, from: &MappedArray, casting: Casting) -> Result<Conversion> {
+    /// Checks the shape and dtype of another array, and selects the conversion.
+    fn conversion_from(&self, from: &MappedArray, casting: Casting) -> Result<Conversion> {
         if from.shape() != self.shape() {
             let (from, to) = (tuple(from.shape()), tuple(self.shape()));
             return Err(ShapeError::Broadcast { from, to }.into());
@@ -134,14 +134,14 @@ impl MappedArrayMut {
 
 /// How elements are converted.
 enum Conversion {
-    /// Their bytes stay the same, or numbers change their byte order.
+    /// Copied, possibly in another byte order.
     Recode(Recoding),
-    /// They become elements of another dtype.
+    /// Cast to another dtype.
     Cast(DType, Casting),
 }
 
 impl Conversion {
-    /// Whether elements of zero bytes are converted to elements of zero bytes.
+    /// Whether elements whose bytes are all zero stay so.
     fn keeps_zeros(&self, from: &DType) -> bool {
         match self {
             Conversion::Recode(_) => true,
@@ -158,7 +158,7 @@ impl Conversion {
                 Ok(())
             }
             Conversion::Cast(dtype, casting) => {
-                // Casts leave padding as it is.
+                // Casts do not write padding.
                 buffer.clear();
                 buffer.resize(from.len() * dtype.itemsize(), 0);
                 let layout = Layout::new(dtype.clone(), from.shape(), Order::C, 0)?;
@@ -169,8 +169,8 @@ impl Conversion {
     }
 }
 
-/// Whether elements are numbers, so that zero bytes are the number 0. As text
-/// that is "0".
+/// Whether elements are numbers, for which zero bytes are 0. The number 0 as text
+/// is "0", which is not zero bytes.
 fn is_number(dtype: &DType) -> bool {
     matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
 }
@@ -179,9 +179,10 @@ fn is_number(dtype: &DType) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Zeros {
     Written,
-    LeftOut,
+    Skipped,
 }
 
+/// A copy in progress.
 struct Writer<'a, F> {
     to: &'a mut MappedArrayMut,
     from: &'a MappedArray,
@@ -191,7 +192,7 @@ struct Writer<'a, F> {
     stored: Option<Vec<Range<usize>>>,
     zeros: Zeros,
     buffer: Vec<u8>,
-    done: F,
+    progress: F,
 }
 
 impl<F: FnMut(usize)> Writer<'_, F> {
@@ -202,26 +203,26 @@ impl<F: FnMut(usize)> Writer<'_, F> {
             return Ok(());
         }
         let to = self.to.place.layout.geometry();
-        let axes = to.order_of_memory();
+        let axes = to.axes_by_stride();
         let (to, from_geometry) = (to.permuted(&axes)?, from.geometry().permuted(&axes)?);
         let is_in_order = from_geometry.is_contiguous(size) && to.is_contiguous(to_size);
         if is_in_order && size > 0 {
             let start = to.span(to_size).start;
             return self.write_in_order(&from, from_geometry.span(size), start);
         }
-        let tile = tile(&from_geometry, (TILE / size.max(to_size)).max(1));
+        let tile = tile_shape(&from_geometry, (TILE / size.max(to_size)).max(1));
         let mut index = vec![0; tile.len()];
         loop {
-            let from_part = cut(&from_geometry, &index, &tile);
+            let from_part = tile_geometry(&from_geometry, &index, &tile);
             let part = DynView::from_parts(from.raw_bytes(), from_part, from.dtype().clone());
-            self.write_tile(&part, &cut(&to, &index, &tile), from_geometry.offset)?;
-            if !advance(&mut index, &tile, &from_geometry.shape) {
+            self.write_tile(&part, &tile_geometry(&to, &index, &tile), from_geometry.offset)?;
+            if !next_tile(&mut index, &tile, &from_geometry.shape) {
                 return Ok(());
             }
         }
     }
 
-    /// Writes elements that lie one after the other in both arrays.
+    /// Copies elements that are contiguous and in the same order in both arrays.
     fn write_in_order(
         &mut self,
         from: &DynView<'_>,
@@ -231,23 +232,22 @@ impl<F: FnMut(usize)> Writer<'_, F> {
         let (size, to_size) = (from.itemsize(), self.to.dtype().itemsize());
         let (offset, bytes) = (span.start, elements(from.raw_bytes(), span));
         let block = (BLOCK / size.max(to_size)).max(1) * size;
-        let all = || iter::once(0..bytes.len()).collect();
         let mut copied = 0;
-        for range in self.stored.take().unwrap_or_else(all) {
-            // Elements are written whole, and none twice.
+        for range in self.stored.take().unwrap_or_else(|| iter::once(0..bytes.len()).collect()) {
+            // Write whole elements, and none twice.
             let first = (range.start / size * size).max(copied);
             let end = range.end.next_multiple_of(size).min(bytes.len());
             for at in (first..end).step_by(block) {
                 let len = block.min(end - at);
                 let to = start + at / size * to_size;
                 if matches!(&self.conversion, Conversion::Recode(recode) if recode.is_identity()) {
-                    self.put(to, bytes.get(at..at + len).invariant(IN_BUFFER))?;
+                    self.write_bytes(to, bytes.get(at..at + len).invariant(IN_BUFFER))?;
                     continue;
                 }
                 let part = Geometry::line(offset + at, len / size, size);
                 let part = DynView::from_parts(from.raw_bytes(), part, from.dtype().clone());
                 let converted = self.convert(&part)?;
-                self.put(to, &converted)?;
+                self.write_bytes(to, &converted)?;
                 self.buffer = converted;
             }
             copied = end.max(copied);
@@ -255,34 +255,35 @@ impl<F: FnMut(usize)> Writer<'_, F> {
         Ok(())
     }
 
+    /// Copies a tile. `first` is the offset of the first element of `from`.
     fn write_tile(&mut self, from: &DynView<'_>, to: &Geometry, first: usize) -> Result<()> {
         let to_size = self.to.dtype().itemsize();
         if !self.has_bytes(from, first) {
-            (self.done)(from.len() * to_size);
+            (self.progress)(from.len() * to_size);
             return Ok(());
         }
         let converted = self.convert(from)?;
         let mut rest = converted.as_slice();
         for (start, len) in to.byte_runs(to_size) {
             let (own, after) = rest.split_at(len);
-            self.put(start, own)?;
+            self.write_bytes(start, own)?;
             rest = after;
         }
         self.buffer = converted;
         Ok(())
     }
 
-    /// Converts elements in the buffer, which is to be put back after use.
+    /// Converts elements into the buffer, which the caller puts back after use.
     fn convert(&mut self, from: &DynView<'_>) -> Result<Vec<u8>> {
         let mut buffer = std::mem::take(&mut self.buffer);
         self.from.origin.add_path_on_err(self.conversion.convert(from, &mut buffer))?;
         Ok(buffer)
     }
 
-    /// True unless all elements of a tile are in holes.
+    /// Whether any element of a tile is outside holes.
     fn has_bytes(&self, tile: &DynView<'_>, first: usize) -> bool {
         let Some(stored) = &self.stored else { return true };
-        // Runs in the order of memory are as long as can be.
+        // Runs are longest in memory order.
         tile.geometry().memory_order().byte_runs(tile.itemsize()).any(|(start, len)| {
             let run = start - first..start - first + len;
             let next = stored.partition_point(|range| range.end <= run.start);
@@ -290,19 +291,18 @@ impl<F: FnMut(usize)> Writer<'_, F> {
         })
     }
 
-    /// Writes bytes to their place, without pages of zeros if these are left
-    /// out.
-    fn put(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
-        (self.done)(bytes.len());
+    /// Writes bytes at an offset, except pages of zeros if these are skipped.
+    fn write_bytes(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
+        (self.progress)(bytes.len());
         let written = match self.zeros {
             Zeros::Written => self.to.data.write(at, bytes),
-            Zeros::LeftOut => self.put_pages(at, bytes),
+            Zeros::Skipped => self.write_nonzero_pages(at, bytes),
         };
         self.to.origin.add_path_on_err(written)
     }
 
     /// Writes the pages that are not all zeros.
-    fn put_pages(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
+    fn write_nonzero_pages(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
         let pages: Vec<_> = bytes.chunks(PAGE).enumerate().collect();
         for pages in pages.chunk_by(|(_, a), (_, b)| !is_zero(a) && !is_zero(b)) {
             let (Some((first, page)), len) =
@@ -325,31 +325,30 @@ fn is_zero(page: &[u8]) -> bool {
 }
 
 /// The tile at `index`, shorter at the end of an axis.
-fn cut(geometry: &Geometry, index: &[usize], tile: &[usize]) -> Geometry {
+fn tile_geometry(geometry: &Geometry, index: &[usize], tile: &[usize]) -> Geometry {
     let axes = index.iter().zip(tile).zip(&geometry.shape).enumerate();
     axes.fold(geometry.clone(), |part, (axis, ((&at, &len), &dim))| {
         part.axis_range(axis, at, len.min(dim - at))
     })
 }
 
-/// The shape of tiles of at most `elements`, the last axis being the fastest
-/// where they go: as long along that axis as along the one that is fastest
-/// where they come from.
-fn tile(from: &Geometry, elements: usize) -> Vec<usize> {
+/// The shape of tiles of at most `elements` elements. The last axis is the fastest
+/// in the target. Tiles are as long along it as along the axis that is the fastest
+/// in `from`, so that reads and writes are equally long.
+fn tile_shape(from: &Geometry, elements: usize) -> Vec<usize> {
     let shape = &from.shape;
     let mut tile = vec![1; shape.len()];
     let strides = from.strides.iter().map(|stride| stride.unsigned_abs());
     let long = strides.zip(shape.iter()).enumerate().filter(|(_, (_, dim))| **dim > 1);
     let read = long.min_by_key(|(_, (stride, _))| *stride).map_or(0, |(axis, _)| axis);
-    let dim = |axis: usize| shape.get(axis).copied().unwrap_or(1);
-    let written = (0..shape.len()).rev().find(|&axis| dim(axis) > 1).unwrap_or(0);
-    let side = elements.isqrt().max(elements / dim(read).max(1));
+    let written = (0..shape.len()).rev().find(|&axis| dim(shape, axis) > 1).unwrap_or(0);
+    let side = elements.isqrt().max(elements / dim(shape, read).max(1));
     let mut room = elements;
     let order = [(written, side), (read, elements)].into_iter();
     for (axis, most) in order.chain((0..shape.len()).rev().map(|axis| (axis, elements))) {
         match tile.get_mut(axis) {
             Some(len) if *len == 1 => {
-                *len = dim(axis).min(most).min(room).max(1);
+                *len = dim(shape, axis).min(most).min(room).max(1);
                 room /= *len;
             }
             _ => {}
@@ -358,8 +357,12 @@ fn tile(from: &Geometry, elements: usize) -> Vec<usize> {
     tile
 }
 
-/// Goes on to the next tile in C order; false after the last.
-fn advance(index: &mut [usize], tile: &[usize], shape: &Axes<usize>) -> bool {
+fn dim(shape: &[usize], axis: usize) -> usize {
+    shape.get(axis).copied().unwrap_or(1)
+}
+
+/// Advances to the next tile in C order; returns false after the last.
+fn next_tile(index: &mut [usize], tile: &[usize], shape: &Axes<usize>) -> bool {
     for ((at, &len), &dim) in index.iter_mut().zip(tile).zip(shape).rev() {
         *at += len;
         if *at < dim {
@@ -374,18 +377,21 @@ fn advance(index: &mut [usize], tile: &[usize], shape: &Axes<usize>) -> bool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn tiles_are_long_along_both_fast_axes() {
-        let geometry = |shape: &[usize], strides: &[isize]| Geometry {
+    fn geometry(shape: &[usize], strides: &[isize]) -> Geometry {
+        Geometry {
             offset: 0,
             shape: shape.iter().copied().collect(),
             strides: strides.iter().copied().collect(),
-        };
-        assert_eq!(tile(&geometry(&[10_000, 10_000], &[8, 80_000]), 1 << 20), [1024, 1024]);
-        assert_eq!(tile(&geometry(&[10_000, 3], &[8, 80_000]), 1 << 20), [10_000, 3]);
-        assert_eq!(tile(&geometry(&[3, 1_000_000], &[8, 24]), 1 << 20), [3, 349_525]);
+        }
+    }
+
+    #[test]
+    fn tiles_are_long_along_both_fast_axes() {
+        assert_eq!(tile_shape(&geometry(&[10_000, 10_000], &[8, 80_000]), 1 << 20), [1024, 1024]);
+        assert_eq!(tile_shape(&geometry(&[10_000, 3], &[8, 80_000]), 1 << 20), [10_000, 3]);
+        assert_eq!(tile_shape(&geometry(&[3, 1_000_000], &[8, 24]), 1 << 20), [3, 349_525]);
         assert_eq!(
-            tile(&geometry(&[100, 5000, 5000], &[8, 800, 4_000_000]), 1 << 20),
+            tile_shape(&geometry(&[100, 5000, 5000], &[8, 800, 4_000_000]), 1 << 20),
             [100, 2, 5000]
         );
     }

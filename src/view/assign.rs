@@ -8,32 +8,30 @@ use crate::element::recode::Recoding;
 use crate::element::value::{Value, units};
 use crate::element::{Element as _, Ticks, decode_points, trim_nuls};
 use crate::error::invariant::{Invariant, PAIRED};
-use crate::error::{DTypeError, Result};
+use crate::error::{DTypeError, Error, Result};
 use crate::kernel::{self, ElementFormat};
-use crate::layout::geometry::Geometry;
 use crate::with_type;
 
-/// Elements that are cast at once: both sides of a tile stay in a cache.
+/// The most elements of a tile: both sides of a tile fit the L2 cache.
 const TILE: usize = 16 * 1024;
 
 impl ViewMut<'_, Value> {
-    /// Stores the elements of another view as this dtype, repeated to fill
-    /// this one as in [`View::broadcast`]: NumPy's
+    /// Casts the elements of another view to this dtype and stores them,
+    /// [broadcast](View::broadcast) to the shape of this view: NumPy's
     /// `copyto(self, from, casting=…)`.
     ///
-    /// Numbers, dates, time differences and text become each other by NumPy's
-    /// rules; structs go field by field, by position. Whatever the two orders
-    /// in memory, it goes tile by tile, so that neither side need fit into
-    /// memory.
+    /// Numbers, dates, time differences and text are cast by NumPy's rules, and
+    /// structs field by field, by position. The elements are cast tile by tile, so
+    /// that neither side needs to fit into memory, in whatever memory order.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast isn't allowed
-    /// or isn't there, before anything is stored;
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast is not allowed or
+    /// not implemented, before anything is stored;
     /// [`WrongShape`](crate::ErrorKind::WrongShape),
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that is no
-    /// value, dates that don't fit, and with [`Casting::SameValue`] for a value
-    /// that would change: elements stored before it are replaced then.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that cannot be
+    /// parsed, dates that do not fit, and with [`Casting::SameValue`] for a value
+    /// that would change; the elements before it have been stored.
     ///
     /// # Examples
     ///
@@ -49,115 +47,117 @@ impl ViewMut<'_, Value> {
     pub fn assign_as(&mut self, from: &DynView<'_>, casting: Casting) -> Result<()> {
         check_assign(from.dtype(), self.dtype(), casting)?;
         let from = from.broadcast(self.shape())?;
-        // Elements of no bytes there may be more of than anybody can wait for.
+        // There may be too many elements of zero size to visit them all.
         if self.is_empty() || self.codec.itemsize() == 0 {
             return Ok(());
         }
-        let (to, from) = joined(self.reborrow(), from);
-        tiles(to, &from, casting)
+        let (to, from) = flatten(self.reborrow(), from);
+        store_tiles(to, &from, casting)
     }
 }
 
-/// Rejects what [`assign_as`](ViewMut::assign_as) cannot cast, whatever the
-/// values.
+/// Rejects dtypes that [`assign_as`](ViewMut::assign_as) cannot cast.
 pub(crate) fn check_assign(from: &DType, to: &DType, casting: Casting) -> Result<()> {
     check_cast(from, to, casting)?;
-    is_there(from, to, casting)
+    check_implemented(from, to, casting)
 }
 
-/// Refuses dtypes that no cast is written for.
-fn is_there(from: &DType, to: &DType, casting: Casting) -> Result<()> {
-    let refused = |works: &str| {
-        let (from, to) = (from.to_string(), to.to_string());
-        Err(DTypeError::Cast { from, to, casting: casting.to_string(), works: works.to_owned() }
-            .into())
-    };
+/// Rejects casts that are allowed but not implemented.
+fn check_implemented(from: &DType, to: &DType, casting: Casting) -> Result<()> {
     match (from.subarray(), to.subarray()) {
         (Some((base, shape)), Some((other, same))) if shape == same => {
-            return is_there(base, other, casting);
+            return check_implemented(base, other, casting);
         }
-        (None, Some((base, _))) => return is_there(from, base, casting),
-        (None, None) => {}
-        _ => return refused("the shapes of the subarrays differ"),
+        (None, Some((base, _))) => return check_implemented(from, base, casting),
+        _ => {}
     }
-    match (from.kind(), to.kind()) {
-        (Kind::Struct, Kind::Struct) => {
-            let mut pairs = from.fields().iter().zip(to.fields());
-            pairs.try_for_each(|(from, to)| is_there(&from.dtype, &to.dtype, casting))
-        }
-        (Kind::Struct, _) | (_, Kind::Struct) => refused("select a field with `field` first"),
-        _ if copies(from, to) => Ok(()),
-        (_, Kind::Float) if to.itemsize() == 16 => {
-            refused("long doubles can only be copied, use doubles")
-        }
-        (Kind::Float, _) if from.itemsize() == 16 => refused("long doubles can only be copied"),
-        (_, Kind::Complex) if to.itemsize() == 32 => {
-            refused("complex long doubles can only be copied, use complex doubles")
-        }
-        (Kind::Complex, _) if from.itemsize() == 32 => refused("long doubles can only be copied"),
-        (Kind::Void, _) => refused("give its bytes a dtype with `view_as`"),
-        (Kind::TimeDelta, Kind::TimeDelta) if !counts(from, to) => {
-            refused("months and years have no fixed length in weeks or shorter units")
-        }
-        (Kind::TimeDelta, Kind::DateTime) | (Kind::DateTime, Kind::TimeDelta) => {
-            refused("subtract dates to get time differences")
-        }
-        (Kind::TimeDelta, Kind::Bytes | Kind::Unicode) => refused("format the values as text"),
-        (Kind::Bytes | Kind::Unicode, Kind::Bool | Kind::TimeDelta) => refused("parse the text"),
-        _ => Ok(()),
+    if from.kind() == Kind::Struct && to.kind() == Kind::Struct {
+        let mut pairs = from.fields().iter().zip(to.fields());
+        return pairs.try_for_each(|(from, to)| check_implemented(&from.dtype, &to.dtype, casting));
     }
+    let Some(works) = alternative(from, to) else { return Ok(()) };
+    let (from, to, casting) = (from.to_string(), to.to_string(), casting.to_string());
+    Err(DTypeError::Cast { from, to, casting, works: works.to_owned() }.into())
 }
 
-/// Whether the units of two differences can become each other.
-fn counts(from: &DType, to: &DType) -> bool {
+/// Suggests an alternative to a cast that is not implemented; `None` if it is.
+fn alternative(from: &DType, to: &DType) -> Option<&'static str> {
+    Some(match (from.kind(), to.kind()) {
+        (Kind::Subarray, _) | (_, Kind::Subarray) => "the shapes of the subarrays differ",
+        (Kind::Struct, _) | (_, Kind::Struct) => "select a field with `field` first",
+        _ if is_byte_copy(from, to) => return None,
+        (_, Kind::Float) if to.itemsize() == 16 => "long doubles can only be copied, use doubles",
+        (Kind::Float, _) if from.itemsize() == 16 => "long doubles can only be copied",
+        (_, Kind::Complex) if to.itemsize() == 32 => {
+            "complex long doubles can only be copied, use complex doubles"
+        }
+        (Kind::Complex, _) if from.itemsize() == 32 => "long doubles can only be copied",
+        (Kind::Void, _) => "give its bytes a dtype with `view_as`",
+        (Kind::TimeDelta, Kind::TimeDelta) if !has_fixed_ratio(from, to) => {
+            "months and years have no fixed length in weeks or shorter units"
+        }
+        (Kind::TimeDelta, Kind::DateTime) | (Kind::DateTime, Kind::TimeDelta) => {
+            "subtract dates to get time differences"
+        }
+        (Kind::TimeDelta, Kind::Bytes | Kind::Unicode) => "format the values as text",
+        (Kind::Bytes | Kind::Unicode, Kind::Bool | Kind::TimeDelta) => "parse the text",
+        _ => return None,
+    })
+}
+
+/// Whether the units of two time differences can be converted exactly.
+fn has_fixed_ratio(from: &DType, to: &DType) -> bool {
     match (from.unit(), to.unit()) {
         (Some(from), Some(to)) => units::convert_difference(Ticks(0), from, to).is_some(),
         (unit, _) => unit.is_none(),
     }
 }
 
-/// Whether the bytes of one become the other's as they are, but for their
-/// order, or for zeros behind them.
-fn copies(from: &DType, to: &DType) -> bool {
+/// Whether a cast copies bytes, except that it may change their order or pad them
+/// with zeros.
+fn is_byte_copy(from: &DType, to: &DType) -> bool {
     to.kind() == Kind::Void || from.with_byte_order(to.byte_order()) == *to
 }
 
-/// The same elements along as few axes as can be, when that is one for both.
-fn joined<'t, 'f>(to: DynViewMut<'t>, from: DynView<'f>) -> (DynViewMut<'t>, DynView<'f>) {
-    let mut axes: Vec<usize> = (0..to.ndim()).collect();
-    axes.sort_by_key(|&axis| {
-        std::cmp::Reverse(to.geometry.strides.get(axis).map_or(0, |stride| stride.unsigned_abs()))
-    });
-    let by_memory = |geometry: &Geometry| geometry.permuted(&axes).map(|turned| turned.merged());
-    match (by_memory(&to.geometry), by_memory(&from.geometry)) {
-        (Ok(own), Ok(other)) if own.ndim() < 2 && own.shape == other.shape => {
-            (ViewMut { geometry: own, ..to }, View { geometry: other, ..from })
+/// Merges all axes into one, if that is possible for both views.
+fn flatten<'t, 'f>(to: DynViewMut<'t>, from: DynView<'f>) -> (DynViewMut<'t>, DynView<'f>) {
+    let axes = to.geometry.axes_by_stride();
+    match (to.geometry.permuted(&axes), from.geometry.permuted(&axes)) {
+        (Ok(own), Ok(other)) => {
+            let (own, other) = (own.merged(), other.merged());
+            if own.ndim() < 2 && own.shape == other.shape {
+                return (ViewMut { geometry: own, ..to }, View { geometry: other, ..from });
+            }
+            (to, from)
         }
         _ => (to, from),
     }
 }
 
-/// Halves the longest axis until what is left is a tile.
-fn tiles(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+/// Halves the longest axis until the views are tiles, and casts these.
+fn store_tiles(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let longest = (0..to.ndim()).rev().max_by_key(|&axis| to.shape().get(axis).copied());
-    let Some(axis) = longest.filter(|_| to.len() > TILE) else { return store(to, from, casting) };
+    let Some(axis) = longest.filter(|_| to.len() > TILE) else {
+        return store_tile(to, from, casting);
+    };
     let half = to.shape().get(axis).map_or(0, |dim| dim / 2);
     let (low, high) = to.geometry.split_at(axis, half)?;
     let (from_low, from_high) = from.split_at(axis, half)?;
     let (bytes, codec) = (to.bytes, to.codec);
-    tiles(ViewMut { bytes, geometry: low, codec: codec.clone() }, &from_low, casting)?;
-    tiles(ViewMut { bytes, geometry: high, codec }, &from_high, casting)
+    store_tiles(ViewMut { bytes, geometry: low, codec: codec.clone() }, &from_low, casting)?;
+    store_tiles(ViewMut { bytes, geometry: high, codec }, &from_high, casting)
 }
 
 /// Casts a tile.
-fn store(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let mut to = to;
     if to.is_empty() || to.codec.itemsize() == 0 {
         return Ok(());
     }
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
     let recode = Recoding::new(&other, Some(own.byte_order()), false);
-    if own == other || (copies(&other, &own) && recode.is_single_copy() && own.kind() != Kind::Void)
+    if own == other
+        || (is_byte_copy(&other, &own) && recode.is_single_copy() && own.kind() != Kind::Void)
     {
         let format =
             if own == other { ElementFormat::opaque(own.itemsize()) } else { recode.format };
@@ -166,33 +166,37 @@ fn store(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()>
     }
     if own.kind() == Kind::Struct {
         for (own, other) in own.fields().iter().zip(other.fields()) {
-            let part = to.reborrow().getfield(&own.dtype, own.offset)?;
+            let to = to.reborrow().getfield(&own.dtype, own.offset)?;
             let from = from.getfield(&other.dtype, other.offset)?;
-            let from = widened(from, part.ndim()).broadcast(part.shape())?;
-            store(part, &from, casting)?;
+            let from = append_axes(from, to.ndim()).broadcast(to.shape())?;
+            store_tile(to, &from, casting)?;
         }
         return Ok(());
     }
     match (other.kind(), own.kind()) {
-        _ if copies(&other, &own) => copy(&mut to, from, casting),
-        (Kind::DateTime, Kind::DateTime) => dates(to, from, units::convert_date, casting),
-        (Kind::TimeDelta, Kind::TimeDelta) => dates(to, from, units::convert_difference, casting),
-        (Kind::Bytes | Kind::Unicode, Kind::Bytes | Kind::Unicode) => text(&mut to, from, casting),
-        (Kind::Bytes | Kind::Unicode, _) => parsed(&mut to, from),
-        (_, Kind::Bytes | Kind::Unicode) => printed(&mut to, from, casting),
-        _ => numbers(to, &read(from)?, casting),
+        _ if is_byte_copy(&other, &own) => copy_bytes(&mut to, from, casting),
+        (Kind::DateTime, Kind::DateTime) => store_ticks(to, from, units::convert_date, casting),
+        (Kind::TimeDelta, Kind::TimeDelta) => {
+            store_ticks(to, from, units::convert_difference, casting)
+        }
+        (Kind::Bytes | Kind::Unicode, Kind::Bytes | Kind::Unicode) => {
+            store_text(&mut to, from, casting)
+        }
+        (Kind::Bytes | Kind::Unicode, _) => parse_text(&mut to, from),
+        (_, Kind::Bytes | Kind::Unicode) => format_as_text(&mut to, from, casting),
+        _ => store_numbers(to, &read_numbers(from)?, casting),
     }
 }
 
-/// Copies elements run by run, numbers reversed if need be.
+/// Copies elements run by run, in the byte order of `format`.
 fn copy_runs(to: &mut DynViewMut<'_>, from: &DynView<'_>, format: ElementFormat) {
     let geometry = to.geometry.clone();
     for (to_run, from_run) in geometry.runs().zip(from.geometry.runs()) {
-        let together = to_run.forward_mut(to.bytes, format.size);
-        let together =
-            together.filter(|(_, stride)| *stride == format.size).map(|(bytes, _)| bytes);
+        let adjacent = to_run.forward_mut(to.bytes, format.size);
+        let adjacent =
+            adjacent.filter(|(_, stride)| *stride == format.size).map(|(bytes, _)| bytes);
         if let (Some(to), Some((from, stride))) =
-            (together, from_run.forward(from.bytes, format.size))
+            (adjacent, from_run.forward(from.bytes, format.size))
         {
             kernel::copy(format, from, stride, to);
             continue;
@@ -207,8 +211,8 @@ fn copy_runs(to: &mut DynViewMut<'_>, from: &DynView<'_>, format: ElementFormat)
     }
 }
 
-/// Puts axes of length 1 behind the others, up to so many.
-fn widened(view: DynView<'_>, ndim: usize) -> DynView<'_> {
+/// Appends axes of length 1 until there are `ndim` axes.
+fn append_axes(view: DynView<'_>, ndim: usize) -> DynView<'_> {
     let mut view = view;
     while view.ndim() < ndim {
         view.geometry.shape.push(1);
@@ -217,10 +221,10 @@ fn widened(view: DynView<'_>, ndim: usize) -> DynView<'_> {
     view
 }
 
-/// Copies bytes, turned round where the order of numbers differs; zeros fill
-/// what void has more of.
-fn copy(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
-    let turned = to.dtype() != from.dtype() && to.dtype().kind() != Kind::Void;
+/// Copies bytes, swapping those of numbers if the byte orders differ. Longer
+/// elements are padded with zeros, shorter ones truncated.
+fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+    let swaps = to.dtype() != from.dtype() && to.dtype().kind() != Kind::Void;
     let elements = from.element_bytes().collect::<Vec<_>>();
     let mut elements = elements.into_iter();
     to.try_for_each_in_c_order(|dtype, bytes| {
@@ -238,11 +242,11 @@ fn copy(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
         bytes.iter_mut().zip(element).for_each(|(to, from)| *to = *from);
         Ok(())
     })?;
-    if turned { to.byteswap_inplace() } else { Ok(()) }
+    if swaps { to.byteswap_inplace() } else { Ok(()) }
 }
 
-/// Reads numbers, and the counts of dates.
-fn read(from: &DynView<'_>) -> Result<Vec<WideNumber>> {
+/// Reads numbers, and dates and time differences as counts.
+fn read_numbers(from: &DynView<'_>) -> Result<Vec<WideNumber>> {
     let mut out = Vec::with_capacity(from.len());
     let dtype = from.dtype().clone();
     if matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta) {
@@ -255,23 +259,24 @@ fn read(from: &DynView<'_>) -> Result<Vec<WideNumber>> {
     Ok(out)
 }
 
-/// Stores numbers.
-fn numbers(to: DynViewMut<'_>, values: &[WideNumber], casting: Casting) -> Result<()> {
+/// Stores numbers, also as counts of dates and time differences.
+fn store_numbers(to: DynViewMut<'_>, values: &[WideNumber], casting: Casting) -> Result<()> {
     let dtype = to.dtype().clone();
     let exact = casting == Casting::SameValue;
     if matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta) {
         let ticks = values.iter().map(|value| match value {
             WideNumber::Float(value) if value.is_nan() => Ok(Ticks::NAT),
-            value => kept::<i64>(*value, exact, &dtype).map(Ticks),
+            value => narrow::<i64>(*value, exact, &dtype).map(Ticks),
         });
         return to.into_view::<Ticks>()?.store_all(ticks);
     }
     with_type!(dtype, number T => {
-        to.into_view::<T>()?.store_all(values.iter().map(|value| kept::<T>(*value, exact, &dtype)))
+        to.into_view::<T>()?.store_all(values.iter().map(|value| narrow::<T>(*value, exact, &dtype)))
     }, _ => Ok(()))
 }
 
-fn kept<T: Number>(value: WideNumber, exact: bool, dtype: &DType) -> Result<T> {
+/// Casts a number; if `exact`, fails when its value changes.
+fn narrow<T: Number>(value: WideNumber, exact: bool, dtype: &DType) -> Result<T> {
     let cast = T::narrow(value);
     if exact && !is_same_value(value, cast.widen()) {
         Err(value_changed(&value, dtype))
@@ -280,8 +285,8 @@ fn kept<T: Number>(value: WideNumber, exact: bool, dtype: &DType) -> Result<T> {
     }
 }
 
-/// Stores dates or differences in another unit.
-fn dates(
+/// Stores dates or time differences in another unit.
+fn store_ticks(
     to: DynViewMut<'_>,
     from: &DynView<'_>,
     convert: fn(Ticks, crate::dtype::Unit, crate::dtype::Unit) -> Option<Ticks>,
@@ -289,47 +294,44 @@ fn dates(
 ) -> Result<()> {
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
     let (Some(unit), Some(other_unit)) = (own.unit(), other.unit()) else {
-        // A count without a unit becomes one of any.
-        return numbers(to, &read(from)?, casting);
+        // A count without a unit can have any unit.
+        return store_numbers(to, &read_numbers(from)?, casting);
     };
     let exact = casting == Casting::SameValue;
     let ticks = from.view::<Ticks>()?.to_vec().into_iter().map(|ticks| {
         let cast = convert(ticks, other_unit, unit);
-        let back = || cast.and_then(|cast| convert(cast, unit, other_unit));
-        cast.filter(|_| !exact || back() == Some(ticks)).ok_or_else(|| {
-            let value = Value::decode(&other, &element(&other, ticks)).to_string();
+        let exact_cast =
+            cast.filter(|&cast| !exact || convert(cast, unit, other_unit) == Some(ticks));
+        exact_cast.ok_or_else(|| {
+            let value = Value::decode(&other, &encode_ticks(&other, ticks)).to_string();
             DTypeError::Value { value, expected: format!("a value that {own} can hold") }.into()
         })
     });
     to.into_view::<Ticks>()?.store_all(ticks)
 }
 
-fn element(dtype: &DType, ticks: Ticks) -> [u8; 8] {
+fn encode_ticks(dtype: &DType, ticks: Ticks) -> [u8; 8] {
     let mut bytes = [0; 8];
     let _ = ticks.encode(&dtype.byte_order(), &mut bytes);
     bytes
 }
 
-/// Stores text in another encoding or room. Bytes beyond ASCII have no code
-/// points, as in NumPy.
-fn text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+/// Stores text in another encoding or length. Only ASCII can be converted between
+/// bytes and code points, as in NumPy.
+fn store_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
     let exact = casting == Casting::SameValue;
-    let crosses = own.kind() != other.kind();
-    let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| points(&other, e)).collect();
+    let changes_encoding = own.kind() != other.kind();
+    let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| code_points(&other, e)).collect();
     let mut elements = elements.into_iter();
     let width = if own.kind() == Kind::Unicode { 4 } else { 1 };
     to.try_for_each_in_c_order(|_, bytes| {
         let points = elements.next().invariant(PAIRED);
-        let refused = |expected: String| {
-            let shown: String = points.iter().filter_map(|&p| char::from_u32(p)).collect();
-            DTypeError::Value { value: format!("'{shown}'"), expected }.into()
-        };
-        if crosses && points.iter().any(|&point| point >= 0x80) {
-            return Err(refused(format!("ASCII that fits {own}")));
+        if changes_encoding && points.iter().any(|&point| point >= 0x80) {
+            return Err(unfit_text(&points, format!("ASCII that fits {own}")));
         }
         if exact && points.len() > bytes.len() / width {
-            return Err(refused(format!("a value that fits {own}")));
+            return Err(unfit_text(&points, format!("a value that fits {own}")));
         }
         bytes.fill(0);
         for (to, &point) in bytes.chunks_exact_mut(width).zip(&points) {
@@ -342,18 +344,23 @@ fn text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result
     })
 }
 
+fn unfit_text(points: &[u32], expected: String) -> Error {
+    let text: String = points.iter().filter_map(|&point| char::from_u32(point)).collect();
+    DTypeError::Value { value: format!("'{text}'"), expected }.into()
+}
+
 /// The code points of text, or its bytes, without trailing NULs.
-fn points(dtype: &DType, bytes: &[u8]) -> Vec<u32> {
+fn code_points(dtype: &DType, bytes: &[u8]) -> Vec<u32> {
     if dtype.kind() == Kind::Bytes {
         return trim_nuls(bytes).iter().copied().map(u32::from).collect();
     }
     decode_points(dtype.byte_order(), bytes).collect()
 }
 
-/// Stores what text says.
-fn parsed(to: &mut DynViewMut<'_>, from: &DynView<'_>) -> Result<()> {
+/// Parses text, and stores the values.
+fn parse_text(to: &mut DynViewMut<'_>, from: &DynView<'_>) -> Result<()> {
     let other = from.dtype().clone();
-    let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| points(&other, e)).collect();
+    let elements: Vec<Vec<u32>> = from.element_bytes().map(|e| code_points(&other, e)).collect();
     let mut elements = elements.into_iter();
     to.try_for_each_in_c_order(|dtype, bytes| {
         let points = elements.next().invariant(PAIRED);
@@ -362,8 +369,8 @@ fn parsed(to: &mut DynViewMut<'_>, from: &DynView<'_>) -> Result<()> {
     })
 }
 
-/// Stores numbers and dates as NumPy prints them.
-fn printed(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+/// Stores numbers and dates as text, formatted as by NumPy.
+fn format_as_text(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let exact = casting == Casting::SameValue;
     let mut values = from.to_vec().into_iter();
     to.try_for_each_in_c_order(|dtype, bytes| {

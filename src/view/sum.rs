@@ -65,7 +65,7 @@ impl<T: Real> View<'_, T> {
     /// ```
     pub fn sum_axis(&self, axis: usize) -> Result<ArrayD<f64>> {
         let (rest, dim, stride) = self.geometry.remove_axis(axis)?;
-        let order = rest.order_of_memory();
+        let order = rest.axes_by_stride();
         let rest = rest.permuted(&order)?;
         // A small file can claim any number of sums if the axis is empty.
         if Vec::<f64>::new().try_reserve_exact(rest.len()).is_err() {
@@ -175,7 +175,7 @@ impl Geometry {
     }
 
     /// The axes by decreasing stride.
-    pub(crate) fn order_of_memory(&self) -> Vec<usize> {
+    pub(crate) fn axes_by_stride(&self) -> Vec<usize> {
         let mut axes: Vec<usize> = (0..self.ndim()).collect();
         axes.sort_by_key(|&axis| {
             std::cmp::Reverse(self.strides.get(axis).map_or(0, |stride| stride.unsigned_abs()))
