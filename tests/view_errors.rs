@@ -145,11 +145,11 @@ fn errors_name_how_many_values_fit() {
     let layout = Layout::new("|S2".parse().unwrap(), &[1], Order::C, 0).unwrap();
     let mut bytes = [0; 2];
     let mut view = npymap::ViewMut::<String>::from_bytes(&mut bytes, &layout).unwrap();
-    refused(view.set(0, "été".to_owned()), "'été' of 5 bytes: expected at most 2 bytes");
+    refused(view.set(0, "été".to_owned()), "'été' has 5 bytes: expected at most 2 bytes");
     let layout = Layout::new("<U2".parse().unwrap(), &[1], Order::C, 0).unwrap();
     let mut bytes = [0; 8];
     let mut view = npymap::ViewMut::<String>::from_bytes(&mut bytes, &layout).unwrap();
-    refused(view.fill(&"été".to_owned()), "'été' of 3 characters: expected at most 2 characters");
+    refused(view.fill(&"été".to_owned()), "'été' has 3 characters: expected at most 2 characters");
 }
 
 #[test]

@@ -396,7 +396,7 @@ fn an_error_leaves_everything_unchanged() {
     let mut options = WriteOptions::new("<U3".parse().unwrap());
     let error = options.write(&path, &words).unwrap_err();
     let text =
-        format!("{}: 'toolong' of 7 characters: expected at most 3 characters", path.display());
+        format!("{}: 'toolong' has 7 characters: expected at most 3 characters", path.display());
     assert_eq!(error.to_string(), text);
     let names_no_latin1: DType = "[('整', '<i4')]".parse().unwrap();
     options = WriteOptions::new(names_no_latin1);

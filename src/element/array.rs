@@ -1,4 +1,4 @@
-//! Subarrays as Rust arrays; `[u8; N]` also as the bytes of anything.
+//! Subarrays as Rust arrays, and any element of `N` bytes as `[u8; N]`.
 
 use std::array;
 
@@ -28,8 +28,7 @@ impl<T: Element, const N: usize> Element for [T; N] {
 
     fn encode(&self, codec: &T::Codec, bytes: &mut [u8]) -> Result<()> {
         let size = T::itemsize(codec);
-        let mut each = self.iter().enumerate();
-        each.try_for_each(|(i, value)| {
+        self.iter().enumerate().try_for_each(|(i, value)| {
             value.encode(codec, item_mut(bytes, i * size..(i + 1) * size))
         })
     }
@@ -39,7 +38,7 @@ impl<T: Element, const N: usize> Element for [T; N] {
     }
 }
 
-/// The fast path of the elements of arrays, for arrays.
+/// The fast path of arrays: that of their elements.
 #[derive(Debug)]
 struct ArrayPath;
 
@@ -55,7 +54,7 @@ impl<T: Element, const N: usize> FastPath<[T; N]> for ArrayPath {
     }
 
     fn bytes_of<'a>(&self, codec: &T::Codec, values: &'a [[T; N]]) -> Option<&'a [u8]> {
-        // Of no bytes there may be more than flattened ones could be counted.
+        // Flattening zero-sized arrays can overflow the length.
         if size_of::<[T; N]>() == 0 {
             return None;
         }
@@ -92,11 +91,11 @@ where
     }
 }
 
-/// A subarray, of more axes when `T` is one itself.
+/// A subarray. If `T` is an array too, the subarray has an axis for each.
 ///
 /// # Panics
 ///
-/// When it takes more than 2³¹ − 1 bytes, or `T` has none.
+/// If the array has more than 2³¹ − 1 bytes, or `T` has none.
 impl<T: Typed, const N: usize> Typed for [T; N] {
     fn dtype() -> DType {
         let inner = T::dtype();

@@ -1,4 +1,4 @@
-//! A stored boolean.
+//! Stored booleans.
 
 use std::fmt;
 
@@ -9,8 +9,10 @@ use super::{Element, InPlace, Typed, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
 
-/// One byte, true when not zero: files may hold any byte where NumPy means a
-/// boolean, and Rust's `bool` only 0 and 1.
+/// A stored boolean: one byte, true if it is not zero.
+///
+/// The bytes of a boolean array can have any value, while Rust's `bool` allows
+/// only 0 and 1.
 ///
 /// # Examples
 ///
@@ -33,7 +35,7 @@ impl Bool {
         Bool(u8::from(value))
     }
 
-    /// True when the byte is not zero, as NumPy reads it.
+    /// Returns whether the byte is not zero, as NumPy reads it.
     #[must_use]
     pub fn get(self) -> bool {
         self.0 != 0
@@ -135,7 +137,7 @@ impl Element for bool {
     }
 }
 
-/// Rust's booleans are stored as they are, but not the other way round.
+/// A `bool` is a valid stored byte, but not every stored byte is a valid `bool`.
 #[derive(Debug)]
 struct BoolPath;
 

@@ -1,32 +1,32 @@
-//! Arithmetic on dates and time differences, as NumPy's: units are promoted
-//! to the one both count in, and `NaT` stays `NaT`.
+//! Arithmetic on dates and time differences, as in NumPy: operands are converted
+//! to a common unit, and `NaT` stays `NaT`.
 
 use std::cmp::Ordering;
 use std::str::FromStr;
 
 use super::{DateTime64, Ticks, TimeDelta64};
 use crate::dtype::Unit;
-use crate::element::value::{date_ticks, units};
+use crate::element::value::{parse_date, units};
 use crate::error::{DTypeError, Error, Result, excerpt};
 
 impl DateTime64 {
-    /// No date, in no unit.
+    /// `NaT`, without a unit.
     pub const NAT: DateTime64 = DateTime64 { ticks: Ticks::NAT, unit: None };
 
-    /// True for `NaT`.
+    /// Returns whether this is `NaT`.
     #[must_use]
     pub fn is_nat(self) -> bool {
         self.ticks == Ticks::NAT
     }
 
-    /// Reads ISO text as a date of a unit: `2020-02-29`, or
-    /// `2020-02-29T12:34:56.789`, with `T` or a space; `NaT` too.
+    /// Parses an ISO date in `unit`: `2020-02-29`, or
+    /// `2020-02-29T12:34:56.789`, with `T` or a space; or `NaT`.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that is not a
-    /// date, has more parts than the unit, or is beyond it. NumPy drops the
-    /// parts.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the text is not a
+    /// date, is more precise than the unit, or doesn't fit 64 bits. NumPy
+    /// truncates more precise text.
     ///
     /// # Examples
     ///
@@ -40,17 +40,17 @@ impl DateTime64 {
     /// ```
     pub fn parse(text: &str, unit: Unit) -> Result<DateTime64> {
         let ticks =
-            if text == "NaT" { Some(Ticks::NAT) } else { date_ticks(text, unit).map(Ticks) };
+            if text == "NaT" { Some(Ticks::NAT) } else { parse_date(text, unit).map(Ticks) };
         let unit = Some(unit);
-        ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| no_date(text, unit))
+        ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| invalid_date(text, unit))
     }
 
-    /// The date in another unit, rounded down to it.
+    /// Converts the date to another unit, rounded down.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
-    /// bits, where NumPy wraps around; and for dates without a unit.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// 64 bits, where NumPy wraps around, or if the date has no unit.
     ///
     /// # Examples
     ///
@@ -65,20 +65,20 @@ impl DateTime64 {
     pub fn to_unit(self, unit: Unit) -> Result<DateTime64> {
         let ticks = match self.unit {
             _ if self.is_nat() => Some(Ticks::NAT),
-            Some(own) => units::convert_date(self.ticks, own, unit),
+            Some(from) => units::convert_date(self.ticks, from, unit),
             None => None,
         };
         let unit = Some(unit);
-        ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| beyond(&self, unit))
+        ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| out_of_range(&self, unit))
     }
 
-    /// The date so much later, in the unit both count in.
+    /// Adds a time difference, in the common unit of both.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
-    /// bits, and for adding months or years to dates of days or less, which
-    /// have no such unit.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// 64 bits, or if the operands have no common unit: months or years can't be
+    /// added to dates in weeks or shorter units.
     ///
     /// # Examples
     ///
@@ -91,31 +91,23 @@ impl DateTime64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn checked_add(self, difference: TimeDelta64) -> Result<DateTime64> {
-        let unit = promoted(self.unit, difference.unit, &difference)?;
-        let date = at(self.ticks, self.unit, unit, units::convert_date);
-        let steps = at(difference.ticks, difference.unit, unit, units::convert_difference);
-        let ticks = sum(date, steps, i128::checked_add);
-        ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| beyond(&difference, unit))
+        self.offset_by(difference, i128::checked_add)
     }
 
-    /// The date so much earlier, as [`checked_add`](DateTime64::checked_add).
+    /// Subtracts a time difference, in the common unit of both.
     ///
     /// # Errors
     ///
     /// As [`checked_add`](DateTime64::checked_add).
     pub fn checked_sub(self, difference: TimeDelta64) -> Result<DateTime64> {
-        let unit = promoted(self.unit, difference.unit, &difference)?;
-        let date = at(self.ticks, self.unit, unit, units::convert_date);
-        let steps = at(difference.ticks, difference.unit, unit, units::convert_difference);
-        let ticks = sum(date, steps, i128::checked_sub);
-        ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| beyond(&difference, unit))
+        self.offset_by(difference, i128::checked_sub)
     }
 
-    /// How much later it is than another, in the unit both count in.
+    /// The time from `other` to this date, in the common unit of both.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when that doesn't fit
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
     /// 64 bits.
     ///
     /// # Examples
@@ -128,15 +120,27 @@ impl DateTime64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn duration_since(self, other: DateTime64) -> Result<TimeDelta64> {
-        let unit = promoted(self.unit, other.unit, &other)?;
-        let own = at(self.ticks, self.unit, unit, units::convert_date);
-        let others = at(other.ticks, other.unit, unit, units::convert_date);
-        let ticks = sum(own, others, i128::checked_sub);
-        ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| beyond(&other, unit))
+        let unit = common_unit(self.unit, other.unit, &other)?;
+        let end = convert(self.ticks, self.unit, unit, units::convert_date);
+        let start = convert(other.ticks, other.unit, unit, units::convert_date);
+        let ticks = combine(end, start, i128::checked_sub);
+        ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| out_of_range(&other, unit))
     }
 
-    /// Which of two dates is earlier, whatever their units; `None` when one is
-    /// `NaT`, or no unit counts both.
+    fn offset_by(
+        self,
+        difference: TimeDelta64,
+        operation: fn(i128, i128) -> Option<i128>,
+    ) -> Result<DateTime64> {
+        let unit = common_unit(self.unit, difference.unit, &difference)?;
+        let date = convert(self.ticks, self.unit, unit, units::convert_date);
+        let steps = convert(difference.ticks, difference.unit, unit, units::convert_difference);
+        let ticks = combine(date, steps, operation);
+        ticks.map(|ticks| DateTime64 { ticks, unit }).ok_or_else(|| out_of_range(&difference, unit))
+    }
+
+    /// Compares two dates in any units; `None` if one is `NaT`, or only one has a
+    /// unit.
     #[must_use]
     pub fn compare(self, other: DateTime64) -> Option<Ordering> {
         if self.is_nat() || other.is_nat() {
@@ -145,41 +149,41 @@ impl DateTime64 {
         if self.unit == other.unit {
             return Some(self.ticks.cmp(&other.ticks));
         }
-        Some(units::place(self.ticks, self.unit?).cmp(&units::place(other.ticks, other.unit?)))
+        Some(units::to_days(self.ticks, self.unit?).cmp(&units::to_days(other.ticks, other.unit?)))
     }
 }
 
 impl FromStr for DateTime64 {
     type Err = Error;
 
-    /// Reads ISO text in the unit of its last part, as `numpy.datetime64`
+    /// Parses an ISO date in the unit of its last part, as `numpy.datetime64`
     /// does.
     fn from_str(text: &str) -> Result<DateTime64> {
         if text == "NaT" {
             return Ok(DateTime64::NAT);
         }
-        let unit = units::unit_of(text).ok_or_else(|| no_date(text, None))?;
+        let unit = units::unit_of_text(text).ok_or_else(|| invalid_date(text, None))?;
         DateTime64::parse(text, unit)
     }
 }
 
 impl TimeDelta64 {
-    /// No time difference, in no unit.
+    /// `NaT`, without a unit.
     pub const NAT: TimeDelta64 = TimeDelta64 { ticks: Ticks::NAT, unit: None };
 
-    /// True for `NaT`.
+    /// Returns whether this is `NaT`.
     #[must_use]
     pub fn is_nat(self) -> bool {
         self.ticks == Ticks::NAT
     }
 
-    /// The difference in another unit, rounded down to it.
+    /// Converts the difference to another unit, rounded down.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
-    /// bits, where NumPy wraps around; and from months and years, whose length
-    /// differs, to weeks and less, or back.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// 64 bits, where NumPy wraps around, or for conversions between months or
+    /// years, whose length varies, and weeks or shorter units.
     ///
     /// # Examples
     ///
@@ -191,88 +195,90 @@ impl TimeDelta64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn to_unit(self, unit: Unit) -> Result<TimeDelta64> {
-        let ticks = at(self.ticks, self.unit, Some(unit), units::convert_difference);
         let unit = Some(unit);
-        ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| beyond(&self, unit))
+        let ticks = convert(self.ticks, self.unit, unit, units::convert_difference);
+        ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| out_of_range(&self, unit))
     }
 
-    /// The sum of two differences, in the unit both count in.
+    /// Adds two differences, in the common unit of both.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
-    /// bits, or no unit counts both.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// 64 bits, or the operands have no common unit.
     pub fn checked_add(self, other: TimeDelta64) -> Result<TimeDelta64> {
-        self.joined(other, i128::checked_add)
+        self.combine(other, i128::checked_add)
     }
 
-    /// The difference of two differences, as [`checked_add`](TimeDelta64::checked_add).
+    /// Subtracts two differences, in the common unit of both.
     ///
     /// # Errors
     ///
     /// As [`checked_add`](TimeDelta64::checked_add).
     pub fn checked_sub(self, other: TimeDelta64) -> Result<TimeDelta64> {
-        self.joined(other, i128::checked_sub)
+        self.combine(other, i128::checked_sub)
     }
 
-    /// So many times the difference.
+    /// Multiplies the difference by `factor`.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
-    /// bits.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// 64 bits.
     pub fn checked_mul(self, factor: i64) -> Result<TimeDelta64> {
-        let factor = Some(Ticks(factor));
-        let ticks = if self.is_nat() { Some(Ticks::NAT) } else { product(self.ticks, factor) };
+        let product = i128::from(self.ticks.0).checked_mul(factor.into());
+        let ticks =
+            if self.is_nat() { Some(Ticks::NAT) } else { product.and_then(units::to_ticks) };
         let unit = self.unit;
-        ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| beyond(&self, unit))
+        ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| out_of_range(&self, unit))
     }
 
-    /// Which of two differences is less, whatever their units; `None` when one
-    /// is `NaT`, or no unit counts both.
+    /// Compares two differences in any units; `None` if one is `NaT`, or there is
+    /// no common unit.
     #[must_use]
     pub fn compare(self, other: TimeDelta64) -> Option<Ordering> {
         if self.is_nat() || other.is_nat() {
             return None;
         }
         match (self.unit, other.unit) {
-            (Some(own), Some(others)) => units::compare((self.ticks, own), (other.ticks, others)),
+            (Some(own), Some(others)) => {
+                units::compare_differences((self.ticks, own), (other.ticks, others))
+            }
             _ => Some(self.ticks.cmp(&other.ticks)),
         }
     }
 
-    fn joined(
+    fn combine(
         self,
         other: TimeDelta64,
-        join: fn(i128, i128) -> Option<i128>,
+        operation: fn(i128, i128) -> Option<i128>,
     ) -> Result<TimeDelta64> {
-        let unit = match (self.unit, other.unit) {
-            (Some(own), Some(others)) => {
-                let unit = units::common(own, others).ok_or_else(|| beyond(&other, Some(own)))?;
-                Some(unit)
-            }
-            (unit, None) | (None, unit) => unit,
-        };
-        let own = at(self.ticks, self.unit, unit, units::convert_difference);
-        let others = at(other.ticks, other.unit, unit, units::convert_difference);
-        let ticks = sum(own, others, join);
-        ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| beyond(&other, unit))
+        let unit = common_unit(self.unit, other.unit, &other)?;
+        let a = convert(self.ticks, self.unit, unit, units::convert_difference);
+        let b = convert(other.ticks, other.unit, unit, units::convert_difference);
+        let ticks = combine(a, b, operation);
+        ticks.map(|ticks| TimeDelta64 { ticks, unit }).ok_or_else(|| out_of_range(&other, unit))
     }
 }
 
-/// The unit that counts both; of what has none, the other's.
-fn promoted(own: Option<Unit>, other: Option<Unit>, what: &dyn ToString) -> Result<Option<Unit>> {
-    match (own, other) {
-        (Some(own), Some(other)) => match units::common(own, other) {
+/// The common unit of two operands; if only one has a unit, that. An error names
+/// the second operand.
+fn common_unit(
+    first: Option<Unit>,
+    second: Option<Unit>,
+    operand: &dyn ToString,
+) -> Result<Option<Unit>> {
+    match (first, second) {
+        (Some(first), Some(second)) => match units::common_unit(first, second) {
             Some(unit) => Ok(Some(unit)),
-            None => Err(beyond(&what.to_string(), Some(own))),
+            None => Err(out_of_range(operand, Some(first))),
         },
         (unit, None) | (None, unit) => Ok(unit),
     }
 }
 
-/// A count in another unit; counts without a unit are of any.
-fn at(
+/// Converts a count to another unit. Counts without a unit stay the same in any.
+fn convert(
     ticks: Ticks,
     unit: Option<Unit>,
     to: Option<Unit>,
@@ -285,25 +291,29 @@ fn at(
     }
 }
 
-fn sum(a: Option<Ticks>, b: Option<Ticks>, join: fn(i128, i128) -> Option<i128>) -> Option<Ticks> {
+/// Adds or subtracts counts; `None` if one is, or if the result doesn't fit.
+fn combine(
+    a: Option<Ticks>,
+    b: Option<Ticks>,
+    operation: fn(i128, i128) -> Option<i128>,
+) -> Option<Ticks> {
     match (a?, b?) {
         (Ticks::NAT, _) | (_, Ticks::NAT) => Some(Ticks::NAT),
-        (a, b) => units::ticks(join(a.0.into(), b.0.into())?),
+        (a, b) => units::to_ticks(operation(a.0.into(), b.0.into())?),
     }
 }
 
-fn product(a: Ticks, b: Option<Ticks>) -> Option<Ticks> {
-    units::ticks(i128::from(a.0).checked_mul(b?.0.into())?)
-}
-
-fn no_date(text: &str, unit: Option<Unit>) -> Error {
+fn invalid_date(text: &str, unit: Option<Unit>) -> Error {
     let value = format!("`{}`", excerpt(text));
-    let of = unit.map_or(String::new(), |unit| format!(" in unit {unit}"));
-    DTypeError::Value { value, expected: format!("a date{of}, such as 2020-02-29T12:00, or NaT") }
-        .into()
+    let in_unit = unit.map_or(String::new(), |unit| format!(" in unit {unit}"));
+    let expected = format!("a date{in_unit}, such as 2020-02-29T12:00, or NaT");
+    DTypeError::Value { value, expected }.into()
 }
 
-fn beyond(what: &dyn ToString, unit: Option<Unit>) -> Error {
-    let unit = unit.map_or_else(|| "without a unit".to_owned(), |unit| format!("in unit {unit}"));
-    DTypeError::Value { value: what.to_string(), expected: format!("a 64-bit count {unit}") }.into()
+fn out_of_range(value: &dyn ToString, unit: Option<Unit>) -> Error {
+    let expected = match unit {
+        Some(unit) => format!("a 64-bit count in unit {unit}"),
+        None => "a 64-bit count without a unit".to_owned(),
+    };
+    DTypeError::Value { value: value.to_string(), expected }.into()
 }

@@ -1,7 +1,7 @@
-//! Records the compiler refuses. What the derive refuses itself, its own
-//! tests hold.
+//! Records that the compiler must reject. Those that the derive itself rejects
+//! are in its own tests.
 //!
-//! The first is one it takes; each other one differs in one thing.
+//! The first record compiles; each of the others differs from it in one point.
 //!
 //! ```
 //! use npymap::{Record, bytemuck::{Pod, Zeroable}, element::{Pad, Ticks}};
@@ -17,7 +17,7 @@
 //! }
 //! ```
 //!
-//! Padding that has no name:
+//! Implicit padding:
 //!
 //! ```compile_fail
 //! use npymap::{Record, bytemuck::{Pod, Zeroable}, element::{Pad, Ticks}};
@@ -32,7 +32,7 @@
 //! }
 //! ```
 //!
-//! A date whose unit nobody says:
+//! A date without a unit:
 //!
 //! ```compile_fail
 //! use npymap::{Record, bytemuck::{Pod, Zeroable}, element::{Pad, Ticks}};
@@ -47,7 +47,7 @@
 //! }
 //! ```
 //!
-//! No promise that any bytes are values:
+//! Not `Pod`:
 //!
 //! ```compile_fail
 //! use npymap::{Record, bytemuck::{Pod, Zeroable}, element::{Pad, Ticks}};
@@ -63,7 +63,7 @@
 //! }
 //! ```
 //!
-//! A field of which not all bytes are values:
+//! A field that is not `Pod`:
 //!
 //! ```compile_fail
 //! use npymap::{Record, bytemuck::{Pod, Zeroable}, element::{Pad, Ticks}};
@@ -80,7 +80,7 @@
 //! }
 //! ```
 //!
-//! A field that is no element:
+//! A field that is not an element:
 //!
 //! ```compile_fail
 //! use npymap::Record;

@@ -8,14 +8,19 @@ use crate::dtype::{ByteOrder, DType, Kind, Unit};
 use crate::element::value::{date_text, difference_text};
 use crate::error::{DTypeError, Result};
 
+/// A unit in an error message: `unit ns`.
+pub(super) fn unit_name(unit: Option<Unit>) -> String {
+    unit.map_or_else(|| "no unit".to_owned(), |unit| format!("unit {unit}"))
+}
+
 macro_rules! with_unit {
-    ($(#[$docs:meta])* $name:ident, $kind:ident, $text:ident) => {
+    ($(#[$docs:meta])* $name:ident, $kind:ident, $to_text:ident) => {
         $(#[$docs])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub struct $name {
-            /// How many units; [`Ticks::NAT`] for none.
+            /// The count of units, or [`Ticks::NAT`].
             pub ticks: Ticks,
-            /// The unit; `None` for NumPy's generic one.
+            /// The unit; `None` for NumPy's generic unit.
             pub unit: Option<Unit>,
         }
 
@@ -38,12 +43,11 @@ macro_rules! with_unit {
                 $name { ticks: read(order, bytes), unit }
             }
 
-            /// Refuses another unit than the dtype's.
+            /// Rejects a unit that differs from the dtype's.
             fn encode(&self, &(order, unit): &Self::Codec, bytes: &mut [u8]) -> Result<()> {
                 if self.unit != unit {
-                    let name = |unit: Option<Unit>| unit.map_or_else(|| "no unit".to_owned(), |unit| format!("unit {unit}"));
-                    let value = format!("{self} in {}", name(self.unit));
-                    return Err(DTypeError::Value { value, expected: name(unit) }.into());
+                    let value = format!("{self} in {}", unit_name(self.unit));
+                    return Err(DTypeError::Value { value, expected: unit_name(unit) }.into());
                 }
                 write(self.ticks, order, bytes);
                 Ok(())
@@ -53,7 +57,7 @@ macro_rules! with_unit {
         /// Prints as NumPy does.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&$text(self.ticks, self.unit))
+                f.write_str(&$to_text(self.ticks, self.unit))
             }
         }
     };

@@ -1,6 +1,6 @@
-//! From a dtype known at run time to code for its Rust type.
+//! Runs generic code with the Rust type of a dtype known at run time.
 
-/// Calls generic code with the Rust type of a dtype's elements.
+/// Runs generic code with the Rust type of a dtype's elements.
 ///
 /// `with_type!(dtype, set T => code, _ => other)` runs `code` with the type
 /// `T`, or `other` when the dtype isn't in the set:
@@ -9,14 +9,14 @@
 /// |---|---|
 /// | `integer` | `i8` … `i64`, `u8` … `u64` |
 /// | `float` | [`half::f16`](crate::half::f16), `f32`, `f64` |
-/// | `real` | `bool`, and those of `integer` and `float` |
+/// | `real` | `bool` and the types of `integer` and `float` |
 /// | `complex` | `Complex<f32>`, `Complex<f64>` |
-/// | `number` | those of `real` and `complex` |
-/// | `any` | those of `real` and `complex`, and [`Ticks`](crate::element::Ticks) for dates |
+/// | `number` | the types of `real` and `complex` |
+/// | `any` | the types of `number`, and [`Ticks`](crate::element::Ticks) for dates and time differences |
 ///
 /// # Examples
 ///
-/// The mean of any numeric array, in whatever byte order:
+/// The mean of a numeric array, in any byte order:
 ///
 /// ```
 /// use npymap::{MappedArray, Result, with_type};
@@ -40,7 +40,7 @@ macro_rules! with_type {
     }};
 }
 
-/// The arms behind [`with_type`].
+/// The implementation of [`with_type`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __with_type {

@@ -1,4 +1,4 @@
-//! Numbers stored in a given byte order, at any address.
+//! Numbers stored in a fixed byte order, at any address.
 #![expect(clippy::multiple_bound_locations, reason = "bytemuck's derive adds one")]
 
 use std::fmt;

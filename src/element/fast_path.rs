@@ -1,5 +1,4 @@
-//! Ways to read, write and borrow many elements at once, of the types that
-//! have some.
+//! Reading, writing and borrowing many elements at once.
 
 use bytemuck::Pod;
 
@@ -8,37 +7,38 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::ElementFormat;
 
-/// Operations on many elements of type `T` at once. Sealed:
-/// [`Element::fast_path`] has one for every type, which the derives choose.
+/// Operations on many elements of type `T` at once. Sealed: types choose one of
+/// the implementations here with [`Element::fast_path`].
 pub trait FastPath<T: Element>: sealed::SealedFastPath {
-    /// A value, if the type is padding: bytes of a struct that no field has.
+    /// A value, if the type is padding, which has no field in the dtype.
     fn padding(&self) -> Option<T> {
         None
     }
 
-    /// Whether elements in memory are values of this type as they are, but for
+    /// Returns whether stored elements are values of this type, regardless of
     /// their address.
     fn is_exact(&self, _: &T::Codec) -> bool {
         false
     }
 
-    /// Why they are not, when there is more to say than their byte order.
+    /// Why stored elements are not values of this type, if the reason is more
+    /// specific than their byte order.
     fn mismatch(&self, _: &T::Codec) -> Option<Error> {
         None
     }
 
-    /// Borrows a run of elements that are exact and aligned.
+    /// Borrows contiguous elements if they are exact and aligned.
     fn borrow<'a>(&self, _: &T::Codec, _: &'a [u8]) -> Option<&'a [T]> {
         None
     }
 
-    /// The bytes of values that are stored as they are in memory.
+    /// The stored form of `values`, if their bytes in memory are that.
     fn bytes_of<'a>(&self, _: &T::Codec, _: &'a [T]) -> Option<&'a [u8]> {
         None
     }
 
-    /// How values are made by copying bytes, and the memory of values as
-    /// bytes, if any bytes are values.
+    /// The format to copy stored bytes with and the memory of `values` to copy
+    /// them to, if any bytes are valid values.
     fn copy_target<'a>(
         &self,
         _: &T::Codec,
@@ -47,12 +47,13 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
         None
     }
 
-    /// Zeros, if any bytes are values, without touching the memory.
+    /// Zeros, if any bytes are valid values, without touching the memory.
     fn zeros(&self, _: usize) -> Option<Vec<T>> {
         None
     }
 
-    /// Replaces adjacent elements all at once; false if that is not supported.
+    /// Replaces contiguous elements in bulk; returns false if that is not
+    /// supported.
     fn map_run(&self, _: &T::Codec, _: &mut [u8], _: &mut impl FnMut(T) -> T) -> bool {
         false
     }
@@ -71,8 +72,8 @@ pub trait FastPath<T: Element>: sealed::SealedFastPath {
         short_name::<T>()
     }
 
-    /// The name of the type to use for elements at an address this one can't
-    /// have.
+    /// The name of the type to use for elements that are not aligned for this
+    /// one.
     fn unaligned_name(&self) -> String {
         format!("[u8; {}]", size_of::<T>())
     }
@@ -82,7 +83,7 @@ pub(super) mod sealed {
     pub trait SealedFastPath {}
 }
 
-/// Elements are decoded one by one.
+/// No fast path: elements are decoded one by one.
 #[derive(Debug)]
 pub(super) struct DecodePath;
 
@@ -90,7 +91,8 @@ impl sealed::SealedFastPath for DecodePath {}
 
 impl<T: Element> FastPath<T> for DecodePath {}
 
-/// Elements whose bytes are values at any address, whatever their dtype says.
+/// The fast path of types for which the stored bytes are always a valid value,
+/// at any address.
 #[derive(Debug)]
 pub(super) struct StoredPath;
 
@@ -122,14 +124,14 @@ impl<T: Element + Pod> FastPath<T> for StoredPath {
     }
 }
 
-/// The memory of values as bytes that are copied as they are.
+/// The target for copies that don't change the bytes.
 pub(super) fn copy_target<T: Pod>(values: &mut [T]) -> Option<(ElementFormat, &mut [u8])> {
     (size_of::<T>() > 0)
         .then(|| (ElementFormat::opaque(size_of::<T>()), bytemuck::cast_slice_mut(values)))
 }
 
-/// A newtype around `U`, as fast as that: what `derive(Element)` chooses for
-/// `#[repr(transparent)]`.
+/// The fast path of a newtype around `U`: that of `U`. `derive(Element)` chooses
+/// it for `#[repr(transparent)]`.
 #[derive(Debug)]
 pub struct NewtypePath<U>(std::marker::PhantomData<U>);
 

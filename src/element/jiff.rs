@@ -1,7 +1,7 @@
-//! Dates as those of jiff, and back.
+//! Conversion of dates and time differences to and from jiff's types.
 //!
-//! NumPy's dates are of no time zone; by custom they are UTC, and are taken
-//! for it where an instant is asked for.
+//! NumPy's dates have no time zone. By convention they are UTC, which is assumed
+//! when converting to and from instants.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -16,12 +16,12 @@ const NANOSECONDS: Unit = Unit { base: UnitBase::Nanosecond, multiple: 1 };
 const SECONDS: Unit = Unit { base: UnitBase::Second, multiple: 1 };
 
 impl DateTime64 {
-    /// The date and time of day, to the nanosecond below.
+    /// The date and time of day, rounded down to nanoseconds.
     ///
     /// # Errors
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for `NaT`, dates
-    /// without a unit, and those outside the years -9999 to 9999.
+    /// without a unit, and dates outside the years -9999 to 9999.
     ///
     /// # Examples
     ///
@@ -36,26 +36,29 @@ impl DateTime64 {
         Ok(TimeZone::UTC.to_datetime(self.to_timestamp()?))
     }
 
-    /// The instant, the date being UTC, to the nanosecond below.
+    /// The instant in UTC, rounded down to nanoseconds.
     ///
     /// # Errors
     ///
     /// As [`to_civil`](DateTime64::to_civil).
     pub fn to_timestamp(self) -> Result<Timestamp> {
-        let unit = self.unit.filter(|_| !self.is_nat());
-        let refused = || refused(&self, "a date in the years -9999 to 9999");
-        let (seconds, rest) = units::seconds(self.ticks, unit.ok_or_else(refused)?);
-        let nanoseconds = i32::try_from(rest / 1_000_000_000).map_err(|_| refused())?;
-        let seconds = i64::try_from(seconds).map_err(|_| refused())?;
-        Timestamp::new(seconds, nanoseconds).map_err(|_| refused())
+        self.checked_timestamp()
+            .ok_or_else(|| value_error(&self, "a date in the years -9999 to 9999"))
     }
 
-    /// A date of a unit, rounded down to it.
+    fn checked_timestamp(self) -> Option<Timestamp> {
+        let unit = self.unit.filter(|_| !self.is_nat())?;
+        let (seconds, attoseconds) = units::to_seconds(self.ticks, unit);
+        let nanoseconds = i32::try_from(attoseconds / 1_000_000_000).ok()?;
+        Timestamp::new(i64::try_from(seconds).ok()?, nanoseconds).ok()
+    }
+
+    /// A date in `unit`, rounded down.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it doesn't fit 64
-    /// bits: of nanoseconds, those outside the years 1677 to 2262.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// 64 bits. For nanoseconds, this is outside the years 1677 to 2262.
     ///
     /// # Examples
     ///
@@ -67,33 +70,32 @@ impl DateTime64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn from_civil(date: DateTime, unit: Unit) -> Result<DateTime64> {
-        let expected = format!("a date that 64 bits can count in unit {unit}");
         let instant = TimeZone::UTC.to_timestamp(date);
-        DateTime64::from_timestamp(instant.map_err(|_| refused(&date, &expected))?, unit)
+        let instant = instant.map_err(|_| value_error(&date, &countable("date", unit)))?;
+        DateTime64::from_timestamp(instant, unit)
     }
 
-    /// An instant as a date in UTC, rounded down to its unit.
+    /// An instant as a UTC date in `unit`, rounded down.
     ///
     /// # Errors
     ///
     /// As [`from_civil`](DateTime64::from_civil).
     pub fn from_timestamp(instant: Timestamp, unit: Unit) -> Result<DateTime64> {
-        let ticks = units::of_nanoseconds(instant.as_nanosecond(), unit);
-        let expected = || format!("a date that 64 bits can count in unit {unit}");
-        let ticks = ticks.ok_or_else(|| refused(&instant, &expected()))?;
+        let ticks = units::date_from_nanoseconds(instant.as_nanosecond(), unit);
+        let ticks = ticks.ok_or_else(|| value_error(&instant, &countable("date", unit)))?;
         Ok(DateTime64 { ticks, unit: Some(unit) })
     }
 }
 
 impl TimeDelta64 {
-    /// The length, to the nanosecond below; to the second below when it is
-    /// longer than 292 years.
+    /// The duration, rounded down to nanoseconds, or to seconds if it is longer
+    /// than 292 years.
     ///
     /// # Errors
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for `NaT`, differences
-    /// without a unit, months and years, and what is longer than 64 bits count
-    /// seconds.
+    /// without a unit, differences in months and years, and those whose seconds
+    /// don't fit 64 bits.
     ///
     /// # Examples
     ///
@@ -105,29 +107,37 @@ impl TimeDelta64 {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn to_duration(self) -> Result<SignedDuration> {
-        let refused = || refused(&self, "a duration that 64 bits can count in seconds");
-        let unit = self.unit.filter(|_| !self.is_nat()).ok_or_else(refused)?;
-        if let Some(Ticks(count)) = units::convert_difference(self.ticks, unit, NANOSECONDS) {
-            return Ok(SignedDuration::from_nanos(count));
-        }
-        let seconds = units::convert_difference(self.ticks, unit, SECONDS).ok_or_else(refused)?;
-        Ok(SignedDuration::from_secs(seconds.0))
+        self.checked_duration()
+            .ok_or_else(|| value_error(&self, "a duration that 64 bits can count in seconds"))
     }
 
-    /// A length in a unit, rounded down to it.
+    fn checked_duration(self) -> Option<SignedDuration> {
+        let unit = self.unit.filter(|_| !self.is_nat())?;
+        if let Some(Ticks(count)) = units::convert_difference(self.ticks, unit, NANOSECONDS) {
+            return Some(SignedDuration::from_nanos(count));
+        }
+        let seconds = units::convert_difference(self.ticks, unit, SECONDS)?;
+        Some(SignedDuration::from_secs(seconds.0))
+    }
+
+    /// A duration as a difference in `unit`, rounded down.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for months and years,
-    /// and when it doesn't fit 64 bits.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if `unit` is months or
+    /// years, or the count doesn't fit 64 bits.
     pub fn from_duration(duration: SignedDuration, unit: Unit) -> Result<TimeDelta64> {
-        let expected = format!("a duration that 64 bits can count in unit {unit}");
-        let ticks = units::steps(duration.as_nanos(), unit);
-        let ticks = ticks.ok_or_else(|| refused(&duration, &expected))?;
+        let ticks = units::difference_from_nanoseconds(duration.as_nanos(), unit);
+        let ticks = ticks.ok_or_else(|| value_error(&duration, &countable("duration", unit)))?;
         Ok(TimeDelta64 { ticks, unit: Some(unit) })
     }
 }
 
-fn refused(what: &dyn ToString, expected: &str) -> Error {
-    DTypeError::Value { value: what.to_string(), expected: expected.to_owned() }.into()
+fn value_error(value: &dyn ToString, expected: &str) -> Error {
+    DTypeError::Value { value: value.to_string(), expected: expected.to_owned() }.into()
+}
+
+/// The expectation in an error: a date or duration whose count fits 64 bits.
+fn countable(noun: &str, unit: Unit) -> String {
+    format!("a {noun} that 64 bits can count in unit {unit}")
 }

@@ -1,4 +1,4 @@
-//! Rust types that elements decode to, and those that stand on their bytes.
+//! Rust types that elements are decoded to, or borrowed as in place.
 
 mod array;
 mod boolean;
@@ -47,7 +47,7 @@ pub(crate) use sums::{ROW_BLOCK, STREAMS};
 pub(crate) use text::{decode_points, trim_nuls};
 pub use value::Value;
 
-/// A value that an element of some dtype decodes to and from.
+/// A type that elements of some dtype are decoded to and encoded from.
 ///
 /// | dtype | types |
 /// |---|---|
@@ -57,23 +57,23 @@ pub use value::Value;
 /// | `c8`, `c16` | [`Complex<f32>`](num_complex::Complex), `Complex<f64>` |
 /// | `M8`, `m8` | [`Ticks`], [`DateTime64`], [`TimeDelta64`] |
 /// | `V2` written by `ml_dtypes` | [`half::bf16`] |
-/// | `S`, `U` | [`String`]; of a known length [`Bytes`], [`Text`] |
-/// | structs, by name | `derive(Record)`, of feature `derive` |
+/// | `S`, `U` | [`String`]; if the length is known at compile time, [`Bytes`], [`Text`] |
+/// | structs, fields by name | `derive(Record)`, with feature `derive` |
 /// | subarrays | `[T; N]` |
-/// | structs, by position | tuples of up to twelve |
-/// | every dtype of `N` bytes | `[u8; N]`, its bytes as they lie |
+/// | structs, fields by position | tuples of up to 12 |
+/// | every dtype of `N` bytes | `[u8; N]`, the stored bytes |
 /// | every dtype | [`Value`] |
 ///
-/// Byte order and alignment don't matter; they are part of what is known at
-/// run time, the [`Codec`](Element::Codec).
+/// Any byte order and alignment will do: the [`Codec`](Element::Codec) holds
+/// what depends on the dtype at run time.
 ///
-/// Derive it for a newtype around an element, and [`Record`] for a struct:
+/// Derive it for a newtype around an element; derive [`Record`] for a struct:
 ///
 /// ```
 /// # #[cfg(feature = "derive")] {
 /// use npymap::{Element, MappedArray, bytemuck};
 ///
-/// /// As fast as `u32`, and borrowed in place.
+/// /// As fast as `u32`, and can be borrowed in place.
 /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable, Element)]
 /// #[bytemuck(crate = "npymap::bytemuck")]
 /// #[repr(transparent)]
@@ -86,42 +86,43 @@ pub use value::Value;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 ///
-/// It is safe to implement by hand: a wrong implementation gives wrong values,
+/// Implementing it by hand is safe: a wrong implementation gives wrong values,
 /// never undefined behaviour.
 ///
 /// [`Record`]: https://docs.rs/npymap/latest/npymap/derive.Record.html
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an element of arrays: use `u64` for `usize`, `i64` for `isize`; for a struct `#[derive(npymap::Record)]`, for a newtype `#[derive(npymap::Element)]`",
+    message = "`{Self}` is not an array element: use `u64` for `usize`, `i64` for `isize`; for a struct `#[derive(npymap::Record)]`, for a newtype `#[derive(npymap::Element)]`",
     label = "not an element"
 )]
 pub trait Element: Sized + 'static {
-    /// What has to be known of a dtype to read and write its elements.
+    /// How to read and write the elements of one dtype: byte order, unit, field
+    /// offsets.
     type Codec: Clone + Debug + Send + Sync;
 
-    /// Learns what has to be known of a dtype.
+    /// The codec of elements of `dtype`.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) for dtypes that are
-    /// something else, naming a type that works.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) if elements of `dtype` are
+    /// not of this type; the error names a type that works.
     fn codec(dtype: &DType) -> Result<Self::Codec>;
 
-    /// Bytes of one element.
+    /// The size of one element in bytes.
     fn itemsize(codec: &Self::Codec) -> usize;
 
-    /// Reads one element from exactly its bytes.
+    /// Decodes one element from exactly its bytes.
     fn decode(codec: &Self::Codec, bytes: &[u8]) -> Self;
 
-    /// Writes one element to exactly its bytes.
+    /// Encodes one element to exactly its bytes.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the value doesn't
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the value doesn't
     /// fit the dtype.
     fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()>;
 
-    /// How many elements are read, written and borrowed at once. Types of your
-    /// own have none; the derives choose one.
+    /// Operations on many elements at once. Implementations by hand have none;
+    /// the derives choose one.
     #[doc(hidden)]
     #[must_use]
     fn fast_path() -> impl FastPath<Self> {
@@ -129,26 +130,25 @@ pub trait Element: Sized + 'static {
     }
 }
 
-/// The codec of the elements of a subarray whose first axis has `len`.
+/// The codec of the elements of a subarray whose first axis has length `len`.
 fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
-    let asked = || format!("[{}; {len}]", short_name::<T>());
     match dtype.subarray() {
         Some((base, [first])) if *first == len => T::codec(base),
         Some((base, [first, rest @ ..])) if *first == len => {
             T::codec(&DType::array(base.clone(), rest)?)
         }
-        _ => Err(type_mismatch(dtype, asked())),
+        _ => Err(type_mismatch(dtype, format!("[{}; {len}]", short_name::<T>()))),
     }
 }
 
-/// An element whose values are the bytes in memory, so that references to
-/// them can be lent: all of [`Element`]'s own but `bool`, `String`, tuples and
-/// [`Value`].
+/// An element that can be borrowed in place, because its stored bytes are a
+/// value of the type: every [`Element`] of this crate but `bool`, `String`,
+/// tuples and [`Value`].
 ///
 /// Plain numbers need this machine's byte order and an aligned address;
-/// [`Le`] and [`Be`] of them stand at any address. `derive(Element)` and
-/// `derive(Record)` implement it. It is safe to implement by hand, with
-/// [`is_in_place`](InPlace::is_in_place): the promise is [`Pod`]'s.
+/// [`Le`] and [`Be`] numbers work at any address. `derive(Element)` and
+/// `derive(Record)` implement it. Implementing it by hand is safe, because the
+/// promise is [`Pod`]'s; override [`is_in_place`](InPlace::is_in_place) then.
 ///
 /// # Examples
 ///
@@ -162,12 +162,12 @@ fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be borrowed in place: use `npymap::element::Bool` for `bool`, `npymap::element::Bytes` or `npymap::element::Text` for text, `u64` for `usize`; for a struct `#[derive(npymap::Record)]` with `#[record(in_place)]`, for a newtype `#[derive(npymap::Element)]` with `#[repr(transparent)]`",
-    label = "not borrowed in place; `view` decodes elements"
+    label = "cannot be borrowed in place; `view` decodes elements"
 )]
 pub trait InPlace: Element + Pod {
-    /// Whether elements in memory are values of this type as they are, but for
-    /// their address. An implementation by hand says so: the default knows it
-    /// of derived types only.
+    /// Returns whether stored elements are values of this type, regardless of
+    /// their address. Override it when implementing the trait by hand: the
+    /// default returns true only for derived types.
     #[must_use]
     fn is_in_place(codec: &Self::Codec) -> bool {
         Self::fast_path().is_exact(codec)
@@ -176,16 +176,17 @@ pub trait InPlace: Element + Pod {
 
 /// A type that determines its dtype.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not say which dtype it is",
-    note = "in a record, say it: `#[record(dtype = \"<M8[ns]\")]`"
+    message = "`{Self}` does not determine a dtype",
+    note = "in a record, declare the dtype: `#[record(dtype = \"<M8[ns]\")]`"
 )]
 pub trait Typed {
-    /// The dtype, in this machine's byte order unless the type fixes it.
+    /// The dtype, in this machine's byte order unless the type has its own.
     fn dtype() -> DType;
 }
 
 impl DType {
-    /// The dtype a Rust type stands for, in this machine's byte order.
+    /// The dtype of a Rust type, in this machine's byte order unless the type
+    /// has its own.
     ///
     /// # Examples
     ///
@@ -201,16 +202,16 @@ impl DType {
     }
 }
 
-/// The error of asking for a type that isn't what is stored.
+/// The error for viewing elements of `dtype` as a type that does not match.
 fn type_mismatch(dtype: &DType, asked: impl Into<String>) -> crate::error::Error {
     DTypeError::Fit { stored: dtype.to_string(), asked: asked.into(), works: suggested_type(dtype) }
         .into()
 }
 
-/// The type that stands on elements of this dtype at any address; the plain
-/// one where that is known to be in this machine's order.
+/// A type that elements of `dtype` can be viewed as: the plain number if it is
+/// stored in this machine's byte order.
 pub(crate) fn suggested_type(dtype: &DType) -> String {
-    // Of an element as large as the address space there are more bits than that.
+    // The size in bits overflows for elements larger than an eighth of memory.
     let bits = dtype.itemsize().saturating_mul(8);
     let name = match (dtype.kind(), dtype.itemsize()) {
         (Kind::Bool, _) => "Bool".to_owned(),
@@ -228,7 +229,7 @@ pub(crate) fn suggested_type(dtype: &DType) -> String {
     }
 }
 
-/// A type's name without the modules of its parts.
+/// The name of a type, without the paths of the modules in it.
 pub(crate) fn short_name<T>() -> String {
     let mut name = String::new();
     let mut word = String::new();
@@ -246,8 +247,8 @@ pub(crate) fn short_name<T>() -> String {
     name + &word
 }
 
-/// Decodes elements `stride` bytes apart, at least `itemsize`, to the end of
-/// `out`.
+/// Decodes elements that start `stride` bytes apart, at least `itemsize`, and
+/// appends them to `out`.
 pub(crate) fn decode_onto<T: Element>(
     codec: &T::Codec,
     bytes: &[u8],
@@ -260,13 +261,14 @@ pub(crate) fn decode_onto<T: Element>(
     }
     let Some(first) = pieces.next() else { return };
     let start = out.len();
-    // Copies of the first element; each is then overwritten.
+    // `T` has no default value, so extend with copies of the first element,
+    // which are then overwritten.
     out.resize_with(start + bytes.len().div_ceil(stride), || T::decode(codec, first));
     decode_over(codec, bytes, stride, out.get_mut(start..).invariant(IN_BUFFER));
 }
 
-/// Decodes elements `stride` bytes apart, at least `itemsize`, over as many
-/// values.
+/// Decodes elements that start `stride` bytes apart, at least `itemsize`, into
+/// `out`.
 pub(crate) fn decode_over<T: Element>(
     codec: &T::Codec,
     bytes: &[u8],
@@ -284,20 +286,20 @@ pub(crate) fn decode_over<T: Element>(
     });
 }
 
-/// Pieces of `size` bytes whose starts are `stride` bytes apart. Fastest from
-/// within, by `for_each`.
+/// Splits `bytes` into pieces of `size` bytes that start `stride` bytes apart.
+/// Internal iteration (`for_each`, `fold`) is fastest.
 pub(crate) fn chunks(
     bytes: &[u8],
     stride: usize,
     size: usize,
 ) -> impl DoubleEndedIterator<Item = &[u8]> {
     let whole = bytes.chunks_exact(stride.max(1));
-    // The last one needn't be followed by a whole stride.
+    // The last piece need not be followed by a full stride.
     let last = whole.remainder().get(..size).filter(|piece| !piece.is_empty());
     whole.filter_map(move |chunk| chunk.get(..size)).chain(last)
 }
 
-/// As [`chunks`], to be written.
+/// The mutable version of [`chunks`].
 pub(crate) fn chunks_mut(
     bytes: &mut [u8],
     stride: usize,
@@ -310,14 +312,15 @@ pub(crate) fn chunks_mut(
     whole.filter_map(move |chunk| chunk.get_mut(..size)).chain(last)
 }
 
-/// The bytes of a part of an element. Elements are decoded from no bytes where
-/// only a placeholder is needed, and then their parts are too.
+/// The bytes of a field or item of an element, or none if `bytes` is empty: a
+/// placeholder is decoded from no bytes, and so are its fields.
 #[inline]
 fn item(bytes: &[u8], range: Range<usize>) -> &[u8] {
     bytes.get(range).unwrap_or_default()
 }
 
-/// As [`item`], to be written: what doesn't fit is the part's own error.
+/// The mutable version of [`item`]. If the range is out of bounds, encoding
+/// into the empty slice reports the error.
 #[inline]
 fn item_mut(bytes: &mut [u8], range: Range<usize>) -> &mut [u8] {
     bytes.get_mut(range).unwrap_or_default()

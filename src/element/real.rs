@@ -1,4 +1,4 @@
-//! Numbers that have an order.
+//! Real numbers: booleans, integers and floats.
 
 use half::{bf16, f16};
 
@@ -6,28 +6,33 @@ use super::sums::{self, STREAMS};
 use super::{Element, chunks};
 use crate::dtype::ByteOrder;
 
-/// Numbers with an order and a nearest `f64`: booleans, integers and floats.
+/// Real numbers, which have a nearest `f64`: booleans, integers and floats.
 /// Sealed.
 pub trait Real: Element + Copy + PartialOrd + sealed::SealedReal {
     /// The nearest `f64`.
     fn to_f64(self) -> f64;
 
-    /// Whether all values are integers, and [`halves`](Real::halves) is of use.
+    /// Whether all values are integers, so that [`halves`](Real::halves) applies.
     #[doc(hidden)]
     const IS_INTEGER: bool;
 
-    /// The lower 32 bits of an integer and the rest, whose sums overflow late.
+    /// The lower 32 bits of an integer and the rest. Summed separately, they
+    /// don't overflow before 2³¹ elements.
     #[doc(hidden)]
     fn halves(self) -> (i64, i64);
 
-    /// Sums up elements `stride` bytes apart in each stream; all have as many.
+    /// Sums the elements of each stream, which start `stride` bytes apart. All
+    /// streams have the same number of elements.
     #[doc(hidden)]
     fn sums(codec: &Self::Codec, streams: [&[u8]; STREAMS], stride: usize) -> [f64; STREAMS] {
-        let sum = |piece: &[u8]| Self::decode(codec, piece).to_f64();
-        streams.map(|bytes| chunks(bytes, stride, Self::itemsize(codec)).map(sum).sum())
+        streams.map(|bytes| {
+            let elements = chunks(bytes, stride, Self::itemsize(codec));
+            elements.map(|element| Self::decode(codec, element).to_f64()).sum()
+        })
     }
 
-    /// Adds to each sum the elements above it, which lie together in each row.
+    /// Adds to each sum the elements in its column of `rows`, which are
+    /// contiguous.
     #[doc(hidden)]
     fn add_rows(codec: &Self::Codec, rows: &[&[u8]], sums: &mut [f64]) {
         for row in rows {
@@ -73,7 +78,7 @@ macro_rules! real {
 
             #[inline]
             fn halves(self) -> (i64, i64) {
-                #[allow(unused, reason = "floats have none")]
+                #[allow(unused, reason = "not used for floats")]
                 let $value = self;
                 $halves
             }
@@ -93,7 +98,7 @@ macro_rules! real {
     )*};
 }
 
-/// The lower 32 bits.
+/// Masks the lower 32 bits.
 const LOW: i64 = 0xffff_ffff;
 
 real! {

@@ -306,7 +306,7 @@ pub fn declared_dtype<T: Element>(record: &str, field: &str, descr: &str) -> DTy
 }
 
 /// The dtype of a record: fields at their offsets in elements of `size` bytes,
-/// or packed if there is no `size`.
+/// or packed without a `size`.
 ///
 /// # Panics
 ///

@@ -1,5 +1,5 @@
-//! Numbers: what is known of them, and the numbers themselves in place.
-#![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
+//! Numbers with a byte order, and their fast path.
+#![expect(clippy::inline_always, reason = "only inlined code is compiled for AVX2")]
 
 use std::any::TypeId;
 use std::fmt::Debug;
@@ -16,8 +16,8 @@ use crate::error::Result;
 use crate::error::invariant::Invariant;
 use crate::kernel::{self, ElementFormat, Job};
 
-/// A number, or a date's count: what [`Le`](super::Le) and [`Be`](super::Be)
-/// stand for. Sealed.
+/// A number, or the count of a date: the types that [`Le`](super::Le) and
+/// [`Be`](super::Be) can wrap. Sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number of npymap: use `u64` for `usize`, `i64` for `isize`",
     label = "not a number with a byte order"
@@ -25,34 +25,34 @@ use crate::kernel::{self, ElementFormat, Job};
 pub trait Scalar:
     InPlace + Element<Codec = ByteOrder> + Debug + PartialEq + Send + Sync + sealed::SealedScalar
 {
-    /// Its bytes, `[u8; N]`.
+    /// The bytes of the number: `[u8; N]`.
     type ByteArray: Pod + Debug;
 
-    /// The name to ask for it by.
+    /// The name of the type, for error messages.
     #[doc(hidden)]
     const NAME: &'static str;
 
-    /// Bytes of the numbers it is made of.
+    /// The size in bytes of the number, or of each part of a complex number.
     #[doc(hidden)]
     const NUMBER: usize = size_of::<Self>();
 
-    /// True if a dtype is this number, in whatever byte order.
+    /// Returns whether elements of `dtype` are this number, in any byte order.
     #[doc(hidden)]
     fn is(dtype: &DType) -> bool;
 
-    /// The number whose least significant byte stands first.
+    /// The number from little-endian bytes.
     #[doc(hidden)]
     fn from_le(bytes: Self::ByteArray) -> Self;
 
-    /// The number whose most significant byte stands first.
+    /// The number from big-endian bytes.
     #[doc(hidden)]
     fn from_be(bytes: Self::ByteArray) -> Self;
 
-    /// Its bytes, the least significant one first.
+    /// The number as little-endian bytes.
     #[doc(hidden)]
     fn to_le(self) -> Self::ByteArray;
 
-    /// Its bytes, the most significant one first.
+    /// The number as big-endian bytes.
     #[doc(hidden)]
     fn to_be(self) -> Self::ByteArray;
 }
@@ -61,7 +61,7 @@ mod sealed {
     pub trait SealedScalar {}
 }
 
-/// A date's or time difference's stored count, without its unit.
+/// The stored count of a date or time difference, without its unit.
 ///
 /// # Examples
 ///
@@ -193,7 +193,7 @@ complex! {
     f64, "Complex<f64>", 16;
 }
 
-/// What `dtype` must be for a number, byte order apart.
+/// Returns whether `dtype` has this kind and size, in any byte order.
 fn is_kind(dtype: &DType, kind: Kind, itemsize: usize) -> bool {
     dtype.kind() == kind && dtype.itemsize() == itemsize
 }
@@ -222,8 +222,8 @@ impl Ticks {
     }
 }
 
-/// Converts bytes to a number. Wrong lengths, which a layout rules out, give
-/// zero.
+/// Decodes a number. Returns zero if the length is wrong, as it is for
+/// placeholders decoded from no bytes.
 #[inline]
 pub(super) fn read<T: Scalar>(order: ByteOrder, bytes: &[u8]) -> T {
     let Ok(bytes) = bytemuck::try_pod_read_unaligned::<T::ByteArray>(bytes) else {
@@ -232,6 +232,7 @@ pub(super) fn read<T: Scalar>(order: ByteOrder, bytes: &[u8]) -> T {
     if order == ByteOrder::Big { T::from_be(bytes) } else { T::from_le(bytes) }
 }
 
+/// Encodes a number. Writes nothing if the length is wrong.
 pub(super) fn write<T: Scalar>(value: T, order: ByteOrder, bytes: &mut [u8]) {
     let stored = if order == ByteOrder::Big { value.to_be() } else { value.to_le() };
     let stored = bytemuck::bytes_of(&stored);
@@ -240,13 +241,13 @@ pub(super) fn write<T: Scalar>(value: T, order: ByteOrder, bytes: &mut [u8]) {
     }
 }
 
-/// Every number is an element, of a codec that is its byte order. Not one
-/// implementation for all `T: Scalar`: of another type the compiler would
-/// then say that it is not a `Scalar`, and not what it can be.
+/// Implements `Element` for numbers, whose codec is the byte order. A generic
+/// implementation for all `T: Scalar` would make the compiler report that a type
+/// is not a `Scalar`, instead of the message of `Element`.
 macro_rules! element {
     ($($type:ty),*) => {$(
         impl Element for $type {
-            /// Bytes that have no order, of `bf16` over void, count as
+            /// Void has no byte order, so `bf16` stored as void is taken as
             /// little-endian.
             type Codec = ByteOrder;
 
@@ -287,8 +288,8 @@ macro_rules! element {
 element!(i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, Ticks);
 element!(Complex<f32>, Complex<f64>);
 
-/// Numbers are borrowed in this machine's byte order, and swapped many at once
-/// from the other.
+/// The fast path of numbers: borrowed in this machine's byte order, byte-swapped
+/// in bulk from the other.
 #[derive(Debug)]
 struct ScalarPath;
 
@@ -326,14 +327,14 @@ impl<T: Scalar> FastPath<T> for ScalarPath {
 
     fn map_run(&self, order: &ByteOrder, bytes: &mut [u8], f: &mut impl FnMut(T) -> T) -> bool {
         match order {
-            ByteOrder::Big => kernel::run(Map {
+            ByteOrder::Big => kernel::run(MapLoop {
                 bytes,
                 read: T::from_be,
                 write: T::to_be,
                 f,
                 values: PhantomData,
             }),
-            _ => kernel::run(Map {
+            _ => kernel::run(MapLoop {
                 bytes,
                 read: T::from_le,
                 write: T::to_le,
@@ -345,7 +346,7 @@ impl<T: Scalar> FastPath<T> for ScalarPath {
     }
 
     fn array_codec(&self, dtype: &DType, len: usize) -> Result<ByteOrder> {
-        // The bytes of anything are an array of bytes.
+        // Any element can be viewed as an array of its bytes.
         if TypeId::of::<T>() == TypeId::of::<u8>() && dtype.itemsize() == len {
             return Ok(ByteOrder::NotApplicable);
         }
@@ -365,8 +366,8 @@ fn is_exact<T: Scalar>(order: ByteOrder) -> bool {
     FastPath::<T>::is_exact(&ScalarPath, &order)
 }
 
-/// Replaces numbers that lie together.
-struct Map<'a, T, R, W, F> {
+/// Replaces contiguous numbers with the results of a function.
+struct MapLoop<'a, T, R, W, F> {
     bytes: &'a mut [u8],
     read: R,
     write: W,
@@ -374,7 +375,7 @@ struct Map<'a, T, R, W, F> {
     values: PhantomData<T>,
 }
 
-impl<T, R, W, F> Job for Map<'_, T, R, W, F>
+impl<T, R, W, F> Job for MapLoop<'_, T, R, W, F>
 where
     T: Scalar,
     R: Fn(T::ByteArray) -> T,
@@ -386,7 +387,7 @@ where
     #[inline(always)]
     fn run(self) {
         let values: &mut [T::ByteArray] =
-            bytemuck::try_cast_slice_mut(self.bytes).invariant("elements are whole");
+            bytemuck::try_cast_slice_mut(self.bytes).invariant("the bytes hold whole elements");
         for stored in values {
             *stored = (self.write)((self.f)((self.read)(*stored)));
         }

@@ -1,4 +1,4 @@
-//! Text of a fixed room, where it lies.
+//! Text of fixed length, borrowed in place.
 #![expect(clippy::multiple_bound_locations, reason = "bytemuck's derive adds one")]
 
 use std::fmt;
@@ -11,7 +11,7 @@ use super::{Be, Element, InPlace, Le, Typed, trim_nuls, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{DTypeError, Error, Result, excerpt};
 
-/// Bytes of dtype `|SN` where they lie, without the NULs behind them.
+/// An element of dtype `|SN`: bytes without their trailing NULs.
 ///
 /// # Examples
 ///
@@ -29,22 +29,22 @@ use crate::error::{DTypeError, Error, Result, excerpt};
 pub struct Bytes<const N: usize>([u8; N]);
 
 impl<const N: usize> Bytes<N> {
-    /// Stores bytes, with NULs behind them.
+    /// Stores `bytes`, padded with NULs.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there are more
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if there are more
     /// than `N`.
     pub fn new(bytes: &[u8]) -> Result<Bytes<N>> {
         let mut stored = [0; N];
-        let Some(own) = stored.get_mut(..bytes.len()) else {
+        let Some(start) = stored.get_mut(..bytes.len()) else {
             return Err(too_long(&String::from_utf8_lossy(bytes), bytes.len(), N, "bytes"));
         };
-        own.copy_from_slice(bytes);
+        start.copy_from_slice(bytes);
         Ok(Bytes(stored))
     }
 
-    /// The bytes, as NumPy reads them: without those behind that are NUL.
+    /// The bytes without trailing NULs, as NumPy reads them.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         trim_nuls(&self.0)
@@ -54,13 +54,13 @@ impl<const N: usize> Bytes<N> {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when they are not UTF-8.
+    /// [`Damaged`](crate::ErrorKind::Damaged) if they are not UTF-8.
     pub fn as_str(&self) -> Result<&str> {
         as_utf8(self.as_bytes())
     }
 }
 
-/// Bytes as text, or what they are.
+/// Bytes as text; the error shows the bytes.
 pub(crate) fn as_utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| {
         let value = format!("b\"{}\"", bytes.escape_ascii());
@@ -68,8 +68,10 @@ pub(crate) fn as_utf8(bytes: &[u8]) -> Result<&str> {
     })
 }
 
-fn too_long(text: &str, length: usize, room: usize, unit: &str) -> Error {
-    let value = format!("'{}' of {length} {unit}", excerpt(text));
+/// The error for text that has `length` bytes or characters (`unit`), where at
+/// most `room` fit.
+pub(super) fn too_long(text: &str, length: usize, room: usize, unit: &str) -> Error {
+    let value = format!("'{}' has {length} {unit}", excerpt(text));
     DTypeError::Value { value, expected: format!("at most {room} {unit}") }.into()
 }
 
@@ -101,7 +103,7 @@ impl<const N: usize> fmt::Debug for Bytes<N> {
     }
 }
 
-/// What is no UTF-8 prints as U+FFFD.
+/// Invalid UTF-8 is shown as U+FFFD.
 impl<const N: usize> fmt::Display for Bytes<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&String::from_utf8_lossy(self.as_bytes()))
@@ -144,15 +146,15 @@ impl<const N: usize> InPlace for Bytes<N> {}
 
 /// A stored code point: [`Le<u32>`] or [`Be<u32>`]. Sealed.
 pub trait CodePoint: InPlace + sealed::SealedCodePoint {
-    /// In which byte order.
+    /// The byte order.
     #[doc(hidden)]
     const ORDER: ByteOrder;
 
     #[doc(hidden)]
-    fn of(point: u32) -> Self;
+    fn from_point(point: u32) -> Self;
 
     #[doc(hidden)]
-    fn point(self) -> u32;
+    fn to_point(self) -> u32;
 }
 
 mod sealed {
@@ -166,11 +168,11 @@ macro_rules! code_point {
         impl CodePoint for $type<u32> {
             const ORDER: ByteOrder = ByteOrder::$order;
 
-            fn of(point: u32) -> Self {
+            fn from_point(point: u32) -> Self {
                 $type::new(point)
             }
 
-            fn point(self) -> u32 {
+            fn to_point(self) -> u32 {
                 self.get()
             }
         }
@@ -180,11 +182,11 @@ macro_rules! code_point {
 code_point!(Le, Little);
 code_point!(Be, Big);
 
-/// Text of dtype `<UN` where it lies, without the NULs behind it; `>UN` as
+/// An element of dtype `<UN`: text without its trailing NULs. For `>UN`, use
 /// `Text<N, Be<u32>>`.
 ///
-/// Files may hold numbers that are no code points of Unicode:
-/// [`to_text`](Text::to_text) refuses them, and printing shows U+FFFD.
+/// Stored numbers may be invalid as code points: [`to_text`](Text::to_text)
+/// rejects them, and printing shows U+FFFD.
 ///
 /// # Examples
 ///
@@ -202,44 +204,48 @@ code_point!(Be, Big);
 pub struct Text<const N: usize, P: CodePoint = Le<u32>>([P; N]);
 
 impl<const N: usize, P: CodePoint> Text<N, P> {
-    /// The code points, as NumPy reads them: without those behind that are
-    /// NUL.
+    /// The code points without trailing NULs, as NumPy reads them.
     pub fn points(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
-        let length = self.0.iter().rposition(|point| point.point() != 0);
-        self.0.iter().take(length.map_or(0, |last| last + 1)).map(|point| point.point())
+        let length = self.0.iter().rposition(|point| point.to_point() != 0);
+        self.0.iter().take(length.map_or(0, |last| last + 1)).map(|point| point.to_point())
     }
 
     /// The text.
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) for the first number
-    /// that is no code point.
+    /// [`Damaged`](crate::ErrorKind::Damaged) if a number is not a code point.
     pub fn to_text(&self) -> Result<String> {
         self.points().map(to_char).collect()
     }
 }
 
-/// A code point as a character.
+/// The character of a code point.
 pub(crate) fn to_char(point: u32) -> Result<char> {
     char::from_u32(point).ok_or_else(|| {
-        let expected = "a code point of Unicode".to_owned();
+        let expected = "a Unicode code point".to_owned();
         DTypeError::Stored { value: format!("U+{point:04X}"), expected }.into()
     })
+}
+
+/// The character of a code point, or U+FFFD if it is invalid.
+pub(super) fn to_char_lossy(point: u32) -> char {
+    char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 impl<const N: usize, P: CodePoint> FromStr for Text<N, P> {
     type Err = Error;
 
-    /// Refuses text of more than `N` characters.
+    /// Rejects text of more than `N` characters.
     fn from_str(text: &str) -> Result<Text<N, P>> {
         let length = text.chars().count();
         if length > N {
             return Err(too_long(text, length, N, "characters"));
         }
         let mut stored = Text::default();
-        let points = stored.0.iter_mut().zip(text.chars());
-        points.for_each(|(to, c)| *to = P::of(c.into()));
+        for (to, c) in stored.0.iter_mut().zip(text.chars()) {
+            *to = P::from_point(c.into());
+        }
         Ok(stored)
     }
 }
@@ -266,8 +272,7 @@ impl<const N: usize, P: CodePoint> fmt::Debug for Text<N, P> {
 
 impl<const N: usize, P: CodePoint> fmt::Display for Text<N, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
-        f.write_str(&self.points().map(shown).collect::<String>())
+        f.write_str(&self.points().map(to_char_lossy).collect::<String>())
     }
 }
 
@@ -296,8 +301,7 @@ impl<const N: usize, P: CodePoint> Element for Text<N, P> {
     }
 
     fn encode(&self, (): &(), bytes: &mut [u8]) -> Result<()> {
-        let own: &[u8] = bytemuck::bytes_of(self);
-        bytes.iter_mut().zip(own).for_each(|(to, from)| *to = *from);
+        bytes.iter_mut().zip(bytemuck::bytes_of(self)).for_each(|(to, from)| *to = *from);
         Ok(())
     }
 

@@ -1,7 +1,9 @@
-//! Sums of numbers where they lie.
-#![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
+//! Sums of stored numbers, without decoding them to a buffer.
+#![expect(clippy::inline_always, reason = "only inlined code is compiled for AVX2")]
 
 use std::marker::PhantomData;
+
+use bytemuck::Pod;
 
 use super::Real;
 use super::scalar::Scalar;
@@ -9,74 +11,76 @@ use crate::dtype::ByteOrder;
 use crate::error::invariant::Invariant;
 use crate::kernel::{Job, run};
 
-/// How many places are read in turn. One alone doesn't keep the memory busy:
-/// eight read nearly twice as fast.
+/// The number of places in memory that are read alternately. Reading one
+/// stream doesn't saturate memory: eight are nearly twice as fast.
 pub(crate) const STREAMS: usize = 8;
 
-/// As many sums for each stream, so that no addition waits for another.
+/// The number of partial sums per stream, so that no addition waits for the
+/// previous one.
 const LANES: usize = 4;
 
-/// How many rows are best added at once.
+/// The number of rows that [`add_rows`] adds fastest.
 pub(crate) const ROW_BLOCK: usize = 4;
 
-/// Sums up elements `stride` bytes apart in each of the streams, of which all
-/// have as many.
+/// Sums the elements of each stream, which start `stride` bytes apart. All
+/// streams have the same number of elements.
 pub(super) fn sums<T: Scalar + Real>(
     order: ByteOrder,
     streams: [&[u8]; STREAMS],
     stride: usize,
 ) -> [f64; STREAMS] {
     match (order, stride == size_of::<T>()) {
-        (ByteOrder::Big, true) => run(Together::new(streams, T::from_be)),
-        (_, true) => run(Together::new(streams, T::from_le)),
+        (ByteOrder::Big, true) => run(ContiguousSums::new(streams, T::from_be)),
+        (_, true) => run(ContiguousSums::new(streams, T::from_le)),
         (ByteOrder::Big, false) => {
-            run(Apart { streams, stride, read: T::from_be, value: PhantomData })
+            run(StridedSums { streams, stride, read: T::from_be, value: PhantomData })
         }
-        (_, false) => run(Apart { streams, stride, read: T::from_le, value: PhantomData }),
+        (_, false) => run(StridedSums { streams, stride, read: T::from_le, value: PhantomData }),
     }
 }
 
-/// Adds to each sum the elements above it, which lie together in each row;
-/// fastest for four rows.
+/// Adds to each sum the elements in its column of `rows`, which are contiguous;
+/// fastest for [`ROW_BLOCK`] rows.
 pub(super) fn add_rows<T: Scalar + Real>(order: ByteOrder, rows: &[&[u8]], sums: &mut [f64]) {
     match order {
-        ByteOrder::Big => run(Rows { above: rows, sums, read: T::from_be, value: PhantomData }),
-        _ => run(Rows { above: rows, sums, read: T::from_le, value: PhantomData }),
+        ByteOrder::Big => run(RowSums { rows, sums, read: T::from_be, value: PhantomData }),
+        _ => run(RowSums { rows, sums, read: T::from_le, value: PhantomData }),
     }
 }
 
-struct Together<'a, T: Scalar, R> {
+/// Sums contiguous elements, [`LANES`] at a time.
+struct ContiguousSums<'a, T: Scalar, R> {
     streams: [&'a [[T::ByteArray; LANES]]; STREAMS],
     rests: [&'a [T::ByteArray]; STREAMS],
     read: R,
 }
 
-impl<'a, T: Scalar, R> Together<'a, T, R> {
+impl<'a, T: Scalar, R> ContiguousSums<'a, T, R> {
     fn new(streams: [&'a [u8]; STREAMS], read: R) -> Self {
-        let split = |bytes: &'a [u8]| {
-            let whole = bytes.len() - bytes.len() % size_of::<[T::ByteArray; LANES]>();
-            bytes.split_at(whole)
-        };
-        Together {
-            streams: streams.map(|bytes| {
-                bytemuck::try_cast_slice(split(bytes).0).invariant("elements are whole")
-            }),
-            rests: streams.map(|bytes| {
-                bytemuck::try_cast_slice(split(bytes).1).invariant("elements are whole")
-            }),
+        let lanes = size_of::<[T::ByteArray; LANES]>();
+        let parts = streams.map(|bytes| bytes.split_at(bytes.len() - bytes.len() % lanes));
+        ContiguousSums {
+            streams: parts.map(|(whole, _)| cast_bytes(whole)),
+            rests: parts.map(|(_, rest)| cast_bytes(rest)),
             read,
         }
     }
 }
 
-impl<T: Scalar + Real, R: Fn(T::ByteArray) -> T> Job for Together<'_, T, R> {
+/// Casts bytes to arrays of bytes, whose alignment is 1.
+#[inline(always)]
+fn cast_bytes<B: Pod>(bytes: &[u8]) -> &[B] {
+    bytemuck::try_cast_slice(bytes).invariant("the bytes hold whole elements")
+}
+
+impl<T: Scalar + Real, R: Fn(T::ByteArray) -> T> Job for ContiguousSums<'_, T, R> {
     type Output = [f64; STREAMS];
 
     #[inline(always)]
     fn run(self) -> [f64; STREAMS] {
         let mut sums = [[0.0; LANES]; STREAMS];
         let count =
-            self.streams.iter().map(|stream| stream.len()).min().invariant("there are streams");
+            self.streams.iter().map(|stream| stream.len()).min().invariant("STREAMS is not 0");
         for i in 0..count {
             for (lanes, stream) in sums.iter_mut().zip(self.streams) {
                 let Some(elements) = stream.get(i) else { continue };
@@ -95,21 +99,22 @@ impl<T: Scalar + Real, R: Fn(T::ByteArray) -> T> Job for Together<'_, T, R> {
     }
 }
 
-struct Apart<'a, T, R> {
+/// Sums elements that start `stride` bytes apart.
+struct StridedSums<'a, T, R> {
     streams: [&'a [u8]; STREAMS],
     stride: usize,
     read: R,
     value: PhantomData<T>,
 }
 
-impl<T: Scalar + Real, R: Fn(T::ByteArray) -> T> Job for Apart<'_, T, R> {
+impl<T: Scalar + Real, R: Fn(T::ByteArray) -> T> Job for StridedSums<'_, T, R> {
     type Output = [f64; STREAMS];
 
     #[inline(always)]
     fn run(self) -> [f64; STREAMS] {
         let mut sums = [0.0; STREAMS];
         let longest =
-            self.streams.iter().map(|stream| stream.len()).max().invariant("there are streams");
+            self.streams.iter().map(|stream| stream.len()).max().invariant("STREAMS is not 0");
         for start in (0..longest).step_by(self.stride) {
             for (sum, stream) in sums.iter_mut().zip(self.streams) {
                 let element = stream.get(start..start + size_of::<T>());
@@ -122,31 +127,30 @@ impl<T: Scalar + Real, R: Fn(T::ByteArray) -> T> Job for Apart<'_, T, R> {
     }
 }
 
-struct Rows<'a, T, R> {
-    above: &'a [&'a [u8]],
+/// Adds rows of contiguous elements to `sums`.
+struct RowSums<'a, T, R> {
+    rows: &'a [&'a [u8]],
     sums: &'a mut [f64],
     read: R,
     value: PhantomData<T>,
 }
 
-impl<'a, T: Scalar + Real, R: Fn(T::ByteArray) -> T> Job for Rows<'a, T, R> {
+impl<T: Scalar + Real, R: Fn(T::ByteArray) -> T> Job for RowSums<'_, T, R> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let elements = |row: &'a [u8]| -> &'a [T::ByteArray] {
-            bytemuck::try_cast_slice(row).invariant("elements are whole")
-        };
-        let value = |stored: &T::ByteArray| (self.read)(*stored).to_f64();
-        if let [a, b, c, d] = *self.above {
-            let [a, b, c, d] = [a, b, c, d].map(elements);
+        let read = self.read;
+        if let [a, b, c, d] = *self.rows {
+            let [a, b, c, d] = [a, b, c, d].map(cast_bytes::<T::ByteArray>);
             for ((((sum, a), b), c), d) in self.sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                *sum += (value(a) + value(b)) + (value(c) + value(d));
+                *sum += (read(*a).to_f64() + read(*b).to_f64())
+                    + (read(*c).to_f64() + read(*d).to_f64());
             }
         } else {
-            for row in self.above {
-                for (sum, element) in self.sums.iter_mut().zip(elements(row)) {
-                    *sum += value(element);
+            for row in self.rows {
+                for (sum, stored) in self.sums.iter_mut().zip(cast_bytes::<T::ByteArray>(row)) {
+                    *sum += read(*stored).to_f64();
                 }
             }
         }

@@ -1,21 +1,22 @@
-//! Bytes and UCS-4 text as `String`.
+//! Elements of dtypes `S` and `U` as `String`.
 
 use super::scalar::{read, write};
+use super::strings::{to_char_lossy, too_long};
 use super::{Element, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
+use crate::error::Result;
 use crate::error::invariant::{IN_BUFFER, Invariant};
-use crate::error::{DTypeError, Result, excerpt};
 
-/// What has to be known of text: its room and how it is encoded.
+/// How text is stored: its size and encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct TextCodec {
     itemsize: usize,
-    /// The order of UCS-4 code points; `None` for bytes.
+    /// The byte order of UCS-4 code points; `None` for bytes.
     points: Option<ByteOrder>,
 }
 
 /// Text without its trailing NULs, as NumPy reads it. Bytes of dtype `S` are
-/// taken as UTF-8; what is no text, in either dtype, becomes U+FFFD.
+/// taken as UTF-8. In either dtype, invalid text is decoded to U+FFFD.
 impl Element for String {
     type Codec = TextCodec;
 
@@ -36,21 +37,17 @@ impl Element for String {
         let Some(order) = text.points else {
             return String::from_utf8_lossy(trim_nuls(bytes)).into_owned();
         };
-        let character = |point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
-        decode_points(order, bytes).map(character).collect()
+        decode_points(order, bytes).map(to_char_lossy).collect()
     }
 
-    /// Refuses text that is too long, where NumPy would cut it off.
+    /// Rejects text that is too long, where NumPy would truncate it.
     fn encode(&self, text: &TextCodec, bytes: &mut [u8]) -> Result<()> {
         let (length, room, unit) = match text.points {
             None => (self.len(), bytes.len(), "bytes"),
             Some(_) => (self.chars().count(), bytes.len() / 4, "characters"),
         };
         if length > room {
-            let value = format!("'{}' of {length} {unit}", excerpt(self));
-            return Err(
-                DTypeError::Value { value, expected: format!("at most {room} {unit}") }.into()
-            );
+            return Err(too_long(self, length, room, unit));
         }
         bytes.fill(0);
         match text.points {

@@ -50,7 +50,7 @@ impl<'a> View<'a, Value> {
     /// names.dyn_view_mut()?.view_as(&"<u4".parse()?)?.into_view::<u32>()?.fill(&0xd800)?;
     /// let view = names.dyn_view()?;
     /// let error = view.strings()?.next().unwrap().unwrap_err();
-    /// assert_eq!(error.to_string(), "U+D800: expected a code point of Unicode");
+    /// assert_eq!(error.to_string(), "U+D800: expected a Unicode code point");
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn strings(&self) -> Result<impl Iterator<Item = Result<String>> + '_> {

@@ -1,4 +1,4 @@
-//! Which dtypes become which: NumPy's casting rules, and the casts.
+//! Casts of numbers, and NumPy's rules for which casts are allowed.
 
 mod number;
 mod rules;
@@ -12,9 +12,9 @@ use crate::error::{DTypeError, Error, Result, excerpt};
 pub use number::Number;
 pub(crate) use number::{WideNumber, is_same_value, nearest_half};
 
-/// What may happen to values that change their dtype: NumPy's `casting`.
+/// Which casts are allowed: NumPy's `casting`.
 ///
-/// Each allows what those before it do.
+/// Each rule allows all casts that the rules before it allow.
 ///
 /// # Examples
 ///
@@ -29,16 +29,15 @@ pub(crate) use number::{WideNumber, is_same_value, nearest_half};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Casting {
-    /// Nothing changes: `no`.
+    /// No cast: `no`.
     No,
-    /// Byte order may change: `equiv`.
+    /// Only changes of byte order: `equiv`.
     Equiv,
-    /// Only what keeps every value: `safe`.
+    /// Only casts that preserve every value: `safe`.
     Safe,
-    /// Safe casts, and those within a kind, as `f8` to `f4`: `same_kind`.
+    /// Safe casts and casts within a kind, such as `f8` to `f4`: `same_kind`.
     SameKind,
-    /// Any cast, but every value has to stay what it is: `same_value`, new in
-    /// NumPy 2.4.
+    /// Any cast, if every value is preserved: `same_value`, new in NumPy 2.4.
     SameValue,
     /// Any cast: `unsafe`.
     Unsafe,
@@ -64,7 +63,7 @@ impl fmt::Display for Casting {
 impl FromStr for Casting {
     type Err = Error;
 
-    /// Reads NumPy's names: `no`, `equiv`, `safe`, `same_kind`, `same_value`,
+    /// Parses NumPy's names: `no`, `equiv`, `safe`, `same_kind`, `same_value`,
     /// `unsafe`.
     fn from_str(text: &str) -> Result<Casting> {
         let known = NAMES.iter().find(|(name, _)| *name == text);
@@ -77,29 +76,29 @@ impl FromStr for Casting {
 }
 
 impl DType {
-    /// Whether values of this dtype may become values of another: NumPy's
-    /// `can_cast`. Structs go field by field, by position.
+    /// Returns whether values of this dtype can be cast to another: NumPy's
+    /// `can_cast`. Structs are compared field by field, by position.
     ///
-    /// Of [`Casting::SameValue`] the values decide, so it is as
+    /// [`Casting::SameValue`] depends on the values, so it is treated as
     /// [`Casting::Unsafe`] here.
     #[must_use]
     pub fn can_cast(&self, to: &DType, casting: Casting) -> bool {
-        rules::needed(self, to).is_some_and(|needed| allows(casting, needed))
+        rules::required_casting(self, to).is_some_and(|required| allows(casting, required))
     }
 }
 
-fn allows(casting: Casting, needed: Casting) -> bool {
-    needed <= casting || casting == Casting::SameValue
+fn allows(casting: Casting, required: Casting) -> bool {
+    required <= casting || casting == Casting::SameValue
 }
 
-/// Refuses a cast that isn't allowed.
+/// Returns an error if a cast isn't allowed.
 pub(crate) fn check_cast(from: &DType, to: &DType, casting: Casting) -> Result<()> {
-    let needed = rules::needed(from, to);
-    if needed.is_some_and(|needed| allows(casting, needed)) {
+    let required = rules::required_casting(from, to);
+    if required.is_some_and(|required| allows(casting, required)) {
         return Ok(());
     }
-    let works = match needed {
-        Some(needed) => format!("allow it with casting `{needed}`"),
+    let works = match required {
+        Some(required) => format!("allow it with casting `{required}`"),
         None => "NumPy has no such cast".to_owned(),
     };
     Err(DTypeError::Cast {

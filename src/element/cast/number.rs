@@ -1,4 +1,4 @@
-//! Numbers that become numbers of another type.
+//! Casts between types of numbers.
 
 use half::f16;
 use num_complex::Complex;
@@ -6,8 +6,8 @@ use num_traits::AsPrimitive as _;
 
 use crate::element::{Element, Typed};
 
-/// A number on its way from one type to another. Every type's numbers stand
-/// in one of these exactly.
+/// A number of any type, during a cast. Every number of every type has an exact
+/// representation here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WideNumber {
     /// Signed integers.
@@ -20,23 +20,23 @@ pub enum WideNumber {
     Complex(f64, f64),
 }
 
-/// Numbers that can be cast to each other: booleans, integers, floats and
-/// complex numbers. Sealed.
+/// Types of numbers that can be cast to each other: booleans, integers, floats
+/// and complex numbers. Sealed.
 ///
-/// Casts are NumPy's: integers wrap, floats round, complex numbers lose their
-/// imaginary part, and what isn't zero is true. Only floats outside the range
-/// of an integer, of which NumPy promises nothing, are defined here: they
-/// become the nearest end of the range, and NaN becomes 0.
+/// Casts work as in NumPy: integers wrap, floats round, complex numbers lose
+/// their imaginary part, and nonzero numbers become true. NumPy leaves casts of
+/// floats outside an integer's range undefined: here they saturate, and NaN
+/// becomes 0.
 pub trait Number: Element + Typed + Copy + PartialEq + sealed::SealedNumber {
-    /// The number itself, on its way.
+    /// The exact value.
     #[doc(hidden)]
     fn widen(self) -> WideNumber;
 
-    /// The number of this type it becomes.
+    /// Casts a value to this type.
     #[doc(hidden)]
     fn narrow(wide: WideNumber) -> Self;
 
-    /// The number of another type it becomes.
+    /// Casts the number to another type.
     ///
     /// # Examples
     ///
@@ -109,7 +109,7 @@ number! {
         WideNumber::Float(value) => value != 0.0,
         WideNumber::Complex(re, im) => re != 0.0 || im != 0.0,
     };
-    // NumPy's integers become single floats first.
+    // NumPy casts integers to single precision first.
     f16: |value| WideNumber::Float(value.into()), |wide| match wide {
         WideNumber::Int(_) | WideNumber::UInt(_) => f16::from_f32_const(f32::narrow(wide)),
         WideNumber::Float(value) | WideNumber::Complex(value, _) => nearest_half(value),
@@ -124,52 +124,53 @@ number! {
     };
 }
 
-/// Whether a number is what it was: NumPy's `same_value`. NaN is, as a float.
-#[expect(clippy::float_cmp, reason = "the same is meant")]
-pub(crate) fn is_same_value(was: WideNumber, is: WideNumber) -> bool {
-    match (was, is) {
-        (WideNumber::Int(was), WideNumber::Int(is)) => was == is,
-        (WideNumber::UInt(was), WideNumber::UInt(is)) => was == is,
+/// Returns whether a cast preserved a value: NumPy's `same_value`. A NaN is
+/// preserved as any NaN.
+#[expect(clippy::float_cmp, reason = "the comparison is exact")]
+pub(crate) fn is_same_value(before: WideNumber, after: WideNumber) -> bool {
+    match (before, after) {
+        (WideNumber::Int(before), WideNumber::Int(after)) => before == after,
+        (WideNumber::UInt(before), WideNumber::UInt(after)) => before == after,
         (WideNumber::Int(int), WideNumber::UInt(uint))
         | (WideNumber::UInt(uint), WideNumber::Int(int)) => u64::try_from(int) == Ok(uint),
-        (WideNumber::Float(was), WideNumber::Float(is)) => {
-            was == is || (was.is_nan() && is.is_nan())
+        (WideNumber::Float(before), WideNumber::Float(after)) => {
+            before == after || (before.is_nan() && after.is_nan())
         }
-        (WideNumber::Complex(re, im), WideNumber::Complex(other, imaginary)) => {
-            is_same_value(WideNumber::Float(re), WideNumber::Float(other))
-                && is_same_value(WideNumber::Float(im), WideNumber::Float(imaginary))
+        (WideNumber::Complex(re, im), WideNumber::Complex(after_re, after_im)) => {
+            is_same_value(WideNumber::Float(re), WideNumber::Float(after_re))
+                && is_same_value(WideNumber::Float(im), WideNumber::Float(after_im))
         }
         (WideNumber::Complex(re, im), real) | (real, WideNumber::Complex(re, im)) => {
             im == 0.0 && is_same_value(WideNumber::Float(re), real)
         }
-        (WideNumber::Float(float), int) | (int, WideNumber::Float(float)) => equal(float, int),
+        (WideNumber::Float(float), int) | (int, WideNumber::Float(float)) => is_exactly(float, int),
     }
 }
 
-/// Whether a float is exactly an integer.
-#[expect(clippy::float_cmp, reason = "exactly is meant")]
-fn equal(float: f64, int: WideNumber) -> bool {
+/// Returns whether a float is exactly an integer.
+#[expect(clippy::float_cmp, reason = "the comparison is exact")]
+fn is_exactly(float: f64, int: WideNumber) -> bool {
     match int {
         WideNumber::Int(int) => {
-            let back: i64 = float.as_();
-            let near: f64 = int.as_();
-            // The largest integers round up to a float that is none of them.
-            near == float && back == int && float < 9_223_372_036_854_775_808.0
+            let (rounded, back): (f64, i64) = (int.as_(), float.as_());
+            // The largest integers round up to 2⁶³, which is not an `i64` but
+            // saturates to the largest.
+            rounded == float && back == int && float < 9_223_372_036_854_775_808.0
         }
         WideNumber::UInt(int) => {
-            let back: u64 = float.as_();
-            let near: f64 = int.as_();
-            near == float && back == int && float < 18_446_744_073_709_551_616.0
+            let (rounded, back): (f64, u64) = (int.as_(), float.as_());
+            rounded == float && back == int && float < 18_446_744_073_709_551_616.0
         }
         WideNumber::Float(other) | WideNumber::Complex(other, _) => float == other,
     }
 }
 
-/// Rounds to the nearest half float, once.
+/// Rounds to the nearest half float, in a single rounding.
 ///
-/// A single float with an odd last bit, where the value lies between two, still
-/// tells on which side of a tie it is. `f16::from_f64` doesn't: it looks at the
-/// upper half of a double's bits alone.
+/// The double is first rounded to odd: if it lies between two single floats, to
+/// the one with an odd last bit. That is never a tie between two half floats, so
+/// rounding it again goes to the right side. `f16::from_f64` does not work here,
+/// because it ignores the lower 32 bits of the double.
 pub(crate) fn nearest_half(value: f64) -> f16 {
     let near: f32 = value.as_();
     let (back, bits) = (f64::from(near), near.to_bits());
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_are_the_nearest() {
+    fn doubles_round_to_the_nearest_half() {
         for bits in 0..0x7bff_u16 {
             let (low, high) = (f16::from_bits(bits), f16::from_bits(bits + 1));
             let middle = f64::midpoint(low.to_f64(), high.to_f64());

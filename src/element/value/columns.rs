@@ -1,17 +1,17 @@
-//! Prints values of one type in columns, as NumPy does inside a record.
+//! Prints values of one type as a column, as NumPy does inside a record.
 
-use super::Value;
-use super::digits::{Digits, parts, placed, special};
+use super::digits::{Digits, format_nonfinite, split_at_point, split_scientific};
+use super::{Value, to_f32};
 use crate::error::invariant::Invariant;
 
-/// Subarrays of more elements are shortened.
+/// Subarrays with more elements are abbreviated.
 const THRESHOLD: usize = 1000;
 
-/// What is left of an axis at either end, when it is.
-const EDGE: usize = 3;
+/// The number of items printed at each end of an abbreviated axis.
+const EDGE_ITEMS: usize = 3;
 
 /// Prints values of one type as NumPy does inside a record: text and dates in
-/// quotes, and what stands in subarrays padded to one width.
+/// quotes, and the elements of subarrays padded to the same width.
 pub(super) fn column(values: &[&Value], in_array: bool) -> Vec<String> {
     match values.first() {
         Some(Value::Record(fields)) => records(values, fields.len(), in_array),
@@ -21,46 +21,47 @@ pub(super) fn column(values: &[&Value], in_array: bool) -> Vec<String> {
             padded(values, 0)
         }
         Some(Value::C64(_) | Value::C128(_)) => complex(values),
-        _ => values.iter().map(|value| value.inside()).collect(),
+        _ => values.iter().map(|value| value.in_record()).collect(),
     }
 }
 
-fn padded(values: &[&Value], least: usize) -> Vec<String> {
-    let texts: Vec<_> = values.iter().map(|value| value.inside()).collect();
-    let width = texts.iter().map(String::len).fold(least, usize::max);
+/// Pads values on the left to the same width, at least `min_width`.
+fn padded(values: &[&Value], min_width: usize) -> Vec<String> {
+    let texts: Vec<_> = values.iter().map(|value| value.in_record()).collect();
+    let width = texts.iter().map(String::len).fold(min_width, usize::max);
     texts.into_iter().map(|text| format!("{text:>width$}")).collect()
 }
 
-/// `(1, 'a', 2.5)`, and `(1,)` of one; each field is a column.
-fn records<'v>(values: &[&'v Value], fields: usize, in_array: bool) -> Vec<String> {
+/// Prints records such as `(1, 'a', 2.5)`, or `(1,)` with one field. Each field is
+/// a column.
+fn records(values: &[&Value], fields: usize, in_array: bool) -> Vec<String> {
     let mut texts = vec![String::from("("); values.len()];
     for number in 0..fields {
-        let part = |value: &&'v Value| match *value {
-            Value::Record(parts) => parts.get(number),
+        let field = values.iter().filter_map(|value| match value {
+            Value::Record(fields) => fields.get(number),
             _ => None,
-        };
-        let parts: Vec<&Value> = values.iter().filter_map(part).collect();
-        let parts = column(&parts, in_array);
-        for (text, part) in texts.iter_mut().zip(parts) {
+        });
+        let field_texts = column(&field.collect::<Vec<_>>(), in_array);
+        for (text, field_text) in texts.iter_mut().zip(field_texts) {
             let comma = if number > 0 { ", " } else { "" };
-            text.extend([comma, &part]);
+            text.extend([comma, &field_text]);
         }
     }
     let end = if fields == 1 { ",)" } else { ")" };
     texts.into_iter().map(|text| text + end).collect()
 }
 
-/// `[1, 2]`; the elements of all are one column.
+/// Prints subarrays such as `[1, 2]`. All their elements are one column.
 fn arrays(values: &[&Value]) -> Vec<String> {
     let mut elements = Vec::new();
     for value in values {
         add_elements(value, &mut elements);
     }
     let mut texts = column(&elements, true).into_iter();
-    values.iter().map(|value| joined(value, count(value) > THRESHOLD, &mut texts)).collect()
+    values.iter().map(|value| bracketed(value, count(value) > THRESHOLD, &mut texts)).collect()
 }
 
-/// The elements of a subarray of any number of axes, in C order.
+/// Appends the elements of a subarray with any number of axes, in C order.
 fn add_elements<'v>(value: &'v Value, elements: &mut Vec<&'v Value>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| add_elements(item, elements)),
@@ -75,16 +76,21 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// Puts the texts of its elements into brackets.
-fn joined(value: &Value, shorten: bool, texts: &mut impl Iterator<Item = String>) -> String {
+/// Joins the texts of a subarray's elements, in brackets. Takes the text of every
+/// element from `texts`, also where the axis is abbreviated.
+fn bracketed(value: &Value, abbreviate: bool, texts: &mut impl Iterator<Item = String>) -> String {
     let Value::Array(items) = value else {
         return texts.next().invariant("each element has a text");
     };
-    let cut = if shorten && items.len() > 2 * EDGE { EDGE..items.len() - EDGE } else { 0..0 };
+    let cut = if abbreviate && items.len() > 2 * EDGE_ITEMS {
+        EDGE_ITEMS..items.len() - EDGE_ITEMS
+    } else {
+        0..0
+    };
     let mut parts = Vec::new();
     for (number, item) in items.iter().enumerate() {
         if !cut.contains(&number) {
-            parts.push(joined(item, shorten, texts));
+            parts.push(bracketed(item, abbreviate, texts));
             continue;
         }
         if number == cut.start {
@@ -95,125 +101,200 @@ fn joined(value: &Value, shorten: bool, texts: &mut impl Iterator<Item = String>
     format!("[{}]", parts.join(", "))
 }
 
-/// `1.+2.j`: the real parts are a column, and the imaginary ones.
+/// Prints complex numbers such as `1.+2.j`. The real parts are a column, and so are
+/// the imaginary parts.
 fn complex(values: &[&Value]) -> Vec<String> {
-    let both = |value: &&Value| match *value {
-        Value::C64(value) => [value.re, value.im].map(Part::single),
-        Value::C128(value) => [value.re, value.im].map(Part::double),
-        _ => [0.0, 0.0].map(Part::double),
-    };
-    let (real, imaginary): (Vec<_>, Vec<_>) =
-        values.iter().map(both).map(|[real, imaginary]| (real, imaginary)).unzip();
+    let parts = values.iter().map(|value| match value {
+        Value::C64(value) => {
+            (ColumnFloat::from_single(value.re), ColumnFloat::from_single(value.im))
+        }
+        Value::C128(value) => {
+            (ColumnFloat::from_double(value.re), ColumnFloat::from_double(value.im))
+        }
+        _ => (ColumnFloat::from_double(0.0), ColumnFloat::from_double(0.0)),
+    });
+    let (real, imaginary): (Vec<_>, Vec<_>) = parts.unzip();
     let (real, imaginary) = (floats(&real, false), floats(&imaginary, true));
-    let pair = |(real, imaginary): (String, String)| {
-        let digits = imaginary.trim_end().len();
-        let (digits, spaces) = imaginary.split_at(digits);
-        format!("{real}{digits}j{spaces}")
-    };
-    real.into_iter().zip(imaginary).map(pair).collect()
+    let parts = real.into_iter().zip(imaginary);
+    parts
+        .map(|(real, imaginary)| {
+            let (digits, spaces) = imaginary.split_at(imaginary.trim_end().len());
+            format!("{real}{digits}j{spaces}")
+        })
+        .collect()
 }
 
-/// A float, and its fewest digits.
-struct Part {
+/// A float and its shortest digits.
+struct ColumnFloat {
     value: f64,
     is_single: bool,
     digits: Digits,
 }
 
-impl Part {
-    fn single(value: f32) -> Part {
-        Part { value: value.into(), is_single: true, digits: Digits::single(value) }
+impl ColumnFloat {
+    fn from_single(value: f32) -> ColumnFloat {
+        ColumnFloat { value: value.into(), is_single: true, digits: Digits::single(value) }
     }
 
-    fn double(value: f64) -> Part {
-        Part { value, is_single: false, digits: Digits::double(value) }
+    fn from_double(value: f64) -> ColumnFloat {
+        ColumnFloat { value, is_single: false, digits: Digits::double(value) }
     }
 }
 
-/// Prints floats with at most eight digits behind the point, which stands in
-/// the same place in all: NumPy's `FloatingFormat`.
-fn floats(values: &[Part], plus: bool) -> Vec<String> {
-    let is_scientific = is_scientific(values);
-    let pieces = |part: &Part| {
-        part.value.is_finite().then(|| {
-            let (sign, whole, fraction, exponent) =
-                if is_scientific { scientific(part) } else { positional(part) };
-            let sign = if plus && sign.is_empty() { "+".to_owned() } else { sign };
-            (sign + &whole, fraction, exponent)
-        })
-    };
-    let pieces: Vec<_> = values.iter().map(pieces).collect();
-    let widest = |of: fn(&(String, String, i32)) -> usize| {
-        pieces.iter().flatten().map(of).max().unwrap_or(0)
-    };
-    let (mut left, digits) = (widest(|piece| piece.0.len()), widest(|piece| piece.1.len()));
-    let power = widest(|piece| piece.2.unsigned_abs().to_string().len()).max(2);
-    let right = if is_scientific { power + 2 + digits } else { digits };
-    if pieces.iter().any(Option::is_none) {
-        let minus = plus || values.iter().any(|part| part.value.is_infinite() && part.value < 0.0);
-        left = left
-            .max(2_usize.saturating_sub(right))
-            .max((2 + usize::from(minus)).saturating_sub(right));
-    }
-    let text = |(piece, part): (Option<(String, String, i32)>, &Part)| match piece {
-        None => {
-            let name = special(&part.digits.text);
-            let sign = if plus && !name.starts_with('-') { "+" } else { "" };
-            format!("{:>width$}", format!("{sign}{name}"), width = left + right + 1)
-        }
-        Some((whole, ..)) if is_scientific => {
-            // All have as many digits; those behind the fewest that tell a
-            // float are its own, and no zeros.
-            let exact = format!("{:.digits$e}", part.value.abs());
-            let Some((_, all, exponent)) = parts(&exact) else { return exact };
-            let (first, fraction) = all.split_at(1);
-            let sign = if whole.starts_with(['-', '+']) { whole.get(..1) } else { None };
-            let whole = format!("{}{first}", sign.unwrap_or(""));
-            let minus = if exponent < 0 { '-' } else { '+' };
-            let exponent = exponent.unsigned_abs();
-            format!("{whole:>left$}.{fraction}e{minus}{exponent:0power$}")
-        }
-        Some((whole, fraction, _)) => format!("{whole:>left$}.{fraction:digits$}"),
-    };
-    pieces.into_iter().zip(values).map(text).collect()
+/// A finite float, split around its decimal point.
+struct FloatParts {
+    sign: String,
+    whole: String,
+    fraction: String,
+    exponent: i32,
 }
 
-/// Whether all are printed scientific.
-fn is_scientific(values: &[Part]) -> bool {
-    let sizes = || values.iter().filter(|part| part.value.is_finite() && part.value != 0.0);
-    let most = sizes().map(|part| part.digits.size).fold(0.0, f64::max);
-    let least = sizes().map(|part| part.digits.size).fold(f64::INFINITY, f64::min);
-    let Some(first) = sizes().next() else { return false };
-    // NumPy compares in the floats' own precision.
+impl FloatParts {
+    /// Splits a float printed as `1.25e-3`, with at most eight digits after the
+    /// point.
+    fn scientific(float: &ColumnFloat) -> FloatParts {
+        let text = &float.digits.text;
+        let Some((_, digits, _)) = split_scientific(text) else {
+            return FloatParts::positional(float);
+        };
+        let rounded = if digits.len() > 9 { format!("{:.8e}", float.value) } else { text.clone() };
+        let Some((sign, digits, exponent)) = split_scientific(&rounded) else {
+            return FloatParts::positional(float);
+        };
+        let (first, rest) = digits.split_at(1);
+        FloatParts {
+            sign: sign.to_owned(),
+            whole: first.to_owned(),
+            fraction: rest.trim_end_matches('0').to_owned(),
+            exponent,
+        }
+    }
+
+    /// Splits a float printed as `0.00125`, with at most eight digits after the
+    /// point.
+    fn positional(float: &ColumnFloat) -> FloatParts {
+        let Some((sign, digits, exponent)) = split_scientific(&float.digits.text) else {
+            let whole = float.digits.text.clone();
+            return FloatParts { sign: String::new(), whole, fraction: String::new(), exponent: 0 };
+        };
+        let sign = sign.to_owned();
+        let (whole, fraction) = split_at_point(&digits, exponent);
+        if fraction.len() <= 8 {
+            return FloatParts { sign, whole, fraction, exponent: 0 };
+        }
+        let rounded = format!("{:.8}", float.value.abs());
+        let (whole, fraction) = rounded.split_once('.').unwrap_or((&rounded, ""));
+        let fraction = fraction.trim_end_matches('0').to_owned();
+        FloatParts { sign, whole: whole.to_owned(), fraction, exponent: 0 }
+    }
+}
+
+/// Prints floats with at most eight digits after the point, aligned at the point.
+/// With `plus`, positive numbers have a sign.
+fn floats(values: &[ColumnFloat], plus: bool) -> Vec<String> {
+    let mut format = FloatFormat {
+        is_scientific: is_scientific(values),
+        plus,
+        left: 0,
+        right: 0,
+        fraction_digits: 0,
+        exponent_digits: 2,
+    };
+    let parts: Vec<_> = values.iter().map(|float| format.split(float)).collect();
+    format.fit_widths(values, &parts);
+    values.iter().zip(&parts).map(|(float, parts)| format.print(float, parts.as_ref())).collect()
+}
+
+/// How a column of floats is printed: NumPy's `FloatingFormat`.
+struct FloatFormat {
+    is_scientific: bool,
+    plus: bool,
+    /// The width before the point, including the sign.
+    left: usize,
+    /// The width after the point, including the exponent.
+    right: usize,
+    fraction_digits: usize,
+    exponent_digits: usize,
+}
+
+impl FloatFormat {
+    fn split(&self, float: &ColumnFloat) -> Option<FloatParts> {
+        if !float.value.is_finite() {
+            return None;
+        }
+        let mut parts = if self.is_scientific {
+            FloatParts::scientific(float)
+        } else {
+            FloatParts::positional(float)
+        };
+        if self.plus && parts.sign.is_empty() {
+            parts.sign.push('+');
+        }
+        Some(parts)
+    }
+
+    /// Makes room for the widest parts.
+    fn fit_widths(&mut self, values: &[ColumnFloat], parts: &[Option<FloatParts>]) {
+        for FloatParts { sign, whole, fraction, exponent } in parts.iter().flatten() {
+            self.left = self.left.max(sign.len() + whole.len());
+            self.fraction_digits = self.fraction_digits.max(fraction.len());
+            let digits = exponent.unsigned_abs().to_string().len();
+            self.exponent_digits = self.exponent_digits.max(digits);
+        }
+        self.right = self.fraction_digits;
+        if self.is_scientific {
+            self.right += self.exponent_digits + "e+".len();
+        }
+        if parts.iter().any(Option::is_none) {
+            let has_sign = self.plus || values.iter().any(|float| float.value == f64::NEG_INFINITY);
+            // `nan` and `inf` have three characters, one of them at the point.
+            let width = 2 + usize::from(has_sign);
+            self.left = self.left.max(width.saturating_sub(self.right));
+        }
+    }
+
+    fn print(&self, float: &ColumnFloat, parts: Option<&FloatParts>) -> String {
+        let (left, digits) = (self.left, self.fraction_digits);
+        match parts {
+            None => {
+                let name = format_nonfinite(&float.digits.text);
+                let sign = if self.plus && !name.starts_with('-') { "+" } else { "" };
+                format!("{:>width$}", format!("{sign}{name}"), width = left + self.right + 1)
+            }
+            Some(parts) if self.is_scientific => self.print_scientific(float, &parts.sign),
+            Some(FloatParts { sign, whole, fraction, .. }) => {
+                format!("{:>left$}.{fraction:digits$}", format!("{sign}{whole}"))
+            }
+        }
+    }
+
+    fn print_scientific(&self, float: &ColumnFloat, sign: &str) -> String {
+        // All have the same number of digits. Those after the shortest digits of
+        // a float are its exact digits, not zeros.
+        let exact = format!("{:.digits$e}", float.value.abs(), digits = self.fraction_digits);
+        let Some((_, digits, exponent)) = split_scientific(&exact) else { return exact };
+        let (first, fraction) = digits.split_at(1);
+        let whole = format!("{sign}{first}");
+        let exponent_sign = if exponent < 0 { '-' } else { '+' };
+        let exponent = exponent.unsigned_abs();
+        let (left, width) = (self.left, self.exponent_digits);
+        format!("{whole:>left$}.{fraction}e{exponent_sign}{exponent:0width$}")
+    }
+}
+
+/// Returns whether NumPy prints the floats in scientific notation.
+fn is_scientific(values: &[ColumnFloat]) -> bool {
+    let nonzero = values.iter().filter(|float| float.value.is_finite() && float.value != 0.0);
+    let nonzero: Vec<&ColumnFloat> = nonzero.collect();
+    let Some(first) = nonzero.first() else { return false };
+    let largest = nonzero.iter().map(|float| float.digits.magnitude).fold(0.0, f64::max);
+    let smallest = nonzero.iter().map(|float| float.digits.magnitude).fold(f64::INFINITY, f64::min);
+    // NumPy compares in the precision of the floats.
     let (is_small, ratio) = if first.is_single {
-        let single = |value: f64| num_traits::ToPrimitive::to_f32(&value).unwrap_or(f32::NAN);
-        (single(least) < 1e-4, f64::from(single(most) / single(least)))
+        let (largest, smallest) = (to_f32(largest), to_f32(smallest));
+        (smallest < 1e-4, f64::from(largest / smallest))
     } else {
-        (least < 1e-4, most / least)
+        (smallest < 1e-4, largest / smallest)
     };
-    most >= first.digits.large_inside || is_small || ratio > 1000.0
-}
-
-/// Sign, whole part, fraction and exponent of `1.25e-3`.
-fn scientific(part: &Part) -> (String, String, String, i32) {
-    let Some((_, digits, _)) = parts(&part.digits.text) else { return positional(part) };
-    let rounded =
-        if digits.len() > 9 { format!("{:.8e}", part.value) } else { part.digits.text.clone() };
-    let Some((sign, digits, exponent)) = parts(&rounded) else { return positional(part) };
-    let (first, rest) = digits.split_at(1);
-    (sign.to_owned(), first.to_owned(), rest.trim_end_matches('0').to_owned(), exponent)
-}
-
-/// The same of `0.00125`.
-fn positional(part: &Part) -> (String, String, String, i32) {
-    let Some((sign, digits, exponent)) = parts(&part.digits.text) else {
-        return (String::new(), part.digits.text.clone(), String::new(), 0);
-    };
-    let (whole, fraction) = placed(&digits, exponent);
-    if fraction.len() <= 8 {
-        return (sign.to_owned(), whole, fraction, 0);
-    }
-    let rounded = format!("{:.8}", part.value.abs());
-    let (whole, fraction) = rounded.split_once('.').unwrap_or((&rounded, ""));
-    (sign.to_owned(), whole.to_owned(), fraction.trim_end_matches('0').to_owned(), 0)
+    largest >= first.digits.large_in_record || is_small || ratio > 1000.0
 }

@@ -1,9 +1,9 @@
-//! Dates as ISO text and back, in all of NumPy's units, in the proleptic
-//! Gregorian calendar and without leap seconds.
+//! Prints and parses dates as ISO text, in all of NumPy's units, in the proleptic
+//! Gregorian calendar without leap seconds.
 
 use crate::dtype::{Unit, UnitBase};
 
-/// Units below a day: how many a day has, and the digits behind the second.
+/// The number of units in a day, for units shorter than a day.
 pub(super) fn per_day(base: UnitBase) -> Option<i128> {
     let seconds = 86_400_i128;
     match base {
@@ -20,8 +20,8 @@ pub(super) fn per_day(base: UnitBase) -> Option<i128> {
     }
 }
 
-/// Digits behind the second.
-fn digits(base: UnitBase) -> usize {
+/// The number of digits in the fraction of a second.
+fn fraction_digits(base: UnitBase) -> usize {
     match base {
         UnitBase::Millisecond => 3,
         UnitBase::Microsecond => 6,
@@ -33,8 +33,8 @@ fn digits(base: UnitBase) -> usize {
     }
 }
 
-/// Prints a date as NumPy does: as many parts as the unit has.
-pub(super) fn text(ticks: i64, unit: Unit) -> String {
+/// Prints a date as NumPy does, down to its unit.
+pub(super) fn format_date(ticks: i64, unit: Unit) -> String {
     let count = i128::from(ticks) * i128::from(unit.multiple);
     let (days, rest, per_day) = match unit.base {
         UnitBase::Year => return year_text(1970 + count),
@@ -48,7 +48,7 @@ pub(super) fn text(ticks: i64, unit: Unit) -> String {
             (count.div_euclid(per_day), count.rem_euclid(per_day), per_day)
         }
     };
-    let (year, month, day) = civil(days);
+    let (year, month, day) = civil_from_days(days);
     let date = format!("{}-{month:02}-{day:02}", year_text(year));
     match unit.base {
         UnitBase::Week | UnitBase::Day => date,
@@ -58,7 +58,7 @@ pub(super) fn text(ticks: i64, unit: Unit) -> String {
             let a_second = per_day / 86_400;
             let (second, fraction) = (rest / a_second, rest % a_second);
             let time = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
-            match digits(base) {
+            match fraction_digits(base) {
                 0 => format!("{date}T{time}"),
                 digits => format!("{date}T{time}.{fraction:0digits$}"),
             }
@@ -67,77 +67,85 @@ pub(super) fn text(ticks: i64, unit: Unit) -> String {
 }
 
 fn year_text(year: i128) -> String {
-    // The sign counts as one of the four, as in NumPy.
+    // The width of four includes the sign, as in NumPy.
     format!("{year:04}")
 }
 
-/// Reads ISO text into ticks of a unit; `None` for what is no date, has more
-/// parts than the unit, or falls between two ticks.
-pub(crate) fn ticks(text: &str, unit: Unit) -> Option<i64> {
+/// Parses an ISO date as ticks of a unit; `None` if the text is not a date, is
+/// more precise than the unit, or falls between two ticks.
+pub(crate) fn parse_date(text: &str, unit: Unit) -> Option<i64> {
     let (date, time) = match text.split_once(['T', ' ']) {
         Some((date, time)) => (date, Some(time.strip_suffix('Z').unwrap_or(time))),
         None => (text, None),
     };
     let (negative, date) = date.strip_prefix('-').map_or((false, date), |date| (true, date));
     let mut parts = date.split('-');
-    let year = number(parts.next()?)? * if negative { -1 } else { 1 };
-    let month = parts.next().map(number);
-    let day = parts.next().map(number);
+    let year = parse_number(parts.next()?)? * if negative { -1 } else { 1 };
+    let month = parts.next().map(parse_number);
+    let day = parts.next().map(parse_number);
     if parts.next().is_some() {
         return None;
     }
     let (month, day) = (month.unwrap_or(Some(1))?, day.unwrap_or(Some(1))?);
-    if !(1..=12).contains(&month) || civil(days(year, month, day)) != (year, month, day) {
+    if !(1..=12).contains(&month) {
         return None;
     }
-    let seconds = attoseconds(time.unwrap_or("00"))?;
+    // Days that the month doesn't have are counted into the next one.
+    let days = days_from_civil(year, month, day);
+    if civil_from_days(days) != (year, month, day) {
+        return None;
+    }
+    let since_midnight = parse_time(time.unwrap_or("00"))?;
     let count = match unit.base {
-        UnitBase::Year => exact(seconds == 0 && month == 1 && day == 1, year - 1970)?,
-        UnitBase::Month => exact(seconds == 0 && day == 1, (year - 1970) * 12 + month - 1)?,
-        UnitBase::Week => divided(exact(seconds == 0, days(year, month, day))?, 7)?,
-        UnitBase::Day => exact(seconds == 0, days(year, month, day))?,
+        UnitBase::Year if since_midnight == 0 && month == 1 && day == 1 => year - 1970,
+        UnitBase::Month if since_midnight == 0 && day == 1 => (year - 1970) * 12 + month - 1,
+        UnitBase::Week if since_midnight == 0 => exact_quotient(days, 7)?,
+        UnitBase::Day if since_midnight == 0 => days,
         base => {
+            // `None` for a day or longer, which the arms above didn't match.
             let per_day = per_day(base)?;
             let tick = ATTOSECONDS * 86_400 / per_day;
-            days(year, month, day).checked_mul(per_day)?.checked_add(divided(seconds, tick)?)?
+            days.checked_mul(per_day)?.checked_add(exact_quotient(since_midnight, tick)?)?
         }
     };
-    i64::try_from(divided(count, unit.multiple.into())?).ok().filter(|&ticks| ticks != i64::MIN)
+    i64::try_from(exact_quotient(count, unit.multiple.into())?)
+        .ok()
+        .filter(|&ticks| ticks != i64::MIN)
 }
 
+/// Attoseconds in a second.
 pub(super) const ATTOSECONDS: i128 = 1_000_000_000_000_000_000;
 
-/// Reads `HH[:MM[:SS[.fraction]]]` as attoseconds.
-fn attoseconds(time: &str) -> Option<i128> {
+/// Parses `HH[:MM[:SS[.fraction]]]` as attoseconds since midnight.
+fn parse_time(time: &str) -> Option<i128> {
     let (clock, fraction) = time.split_once('.').unwrap_or((time, ""));
-    let mut parts = clock.split(':').map(number);
+    let mut parts = clock.split(':').map(parse_number);
     let hour = parts.next()??;
     let minute = parts.next().unwrap_or(Some(0))?;
     let second = parts.next().unwrap_or(Some(0))?;
     if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 || fraction.len() > 18 {
         return None;
     }
-    let behind = if fraction.is_empty() { 0 } else { number(&format!("{fraction:0<18}"))? };
-    Some(((hour * 60 + minute) * 60 + second) * ATTOSECONDS + behind)
+    let fraction = if fraction.is_empty() { 0 } else { parse_number(&format!("{fraction:0<18}"))? };
+    Some(((hour * 60 + minute) * 60 + second) * ATTOSECONDS + fraction)
 }
 
-fn number(digits: &str) -> Option<i128> {
-    let plain =
+fn parse_number(digits: &str) -> Option<i128> {
+    let is_number =
         !digits.is_empty() && digits.len() <= 20 && digits.bytes().all(|b| b.is_ascii_digit());
-    if plain { digits.parse().ok() } else { None }
+    if is_number { digits.parse().ok() } else { None }
 }
 
-fn exact(is: bool, value: i128) -> Option<i128> {
-    is.then_some(value)
+/// The quotient, if the remainder is 0.
+fn exact_quotient(count: i128, divisor: i128) -> Option<i128> {
+    (divisor != 0 && count % divisor == 0).then(|| count / divisor)
 }
 
-fn divided(count: i128, by: i128) -> Option<i128> {
-    (by != 0 && count % by == 0).then(|| count / by)
-}
-
-/// Days since 1970-01-01 as year, month and day.
-pub(super) fn civil(days: i128) -> (i128, i128, i128) {
-    // Counted in eras of 400 years that start on the first of March.
+/// The year, month and day of a number of days since 1970-01-01. See
+/// <https://howardhinnant.github.io/date_algorithms.html>.
+pub(super) fn civil_from_days(days: i128) -> (i128, i128, i128) {
+    // Eras of 400 years, which all have the same number of days, that start on
+    // March 1, so that a leap day is the last day of its year.
     let days = days + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -148,8 +156,8 @@ pub(super) fn civil(days: i128) -> (i128, i128, i128) {
     (era * 400 + year + i128::from(month <= 2), month, day)
 }
 
-/// Days from 1970-01-01 to a date.
-pub(super) fn days(year: i128, month: i128, day: i128) -> i128 {
+/// The number of days from 1970-01-01 to a date.
+pub(super) fn days_from_civil(year: i128, month: i128, day: i128) -> i128 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let from_march = (month + 9) % 12;

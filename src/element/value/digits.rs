@@ -1,67 +1,72 @@
-//! Prints floats and complex numbers by themselves, as NumPy's `str` does.
+//! Prints floats and complex numbers as NumPy's `str` does.
 
-use crate::error::invariant::Invariant;
 use std::str::FromStr;
 
 use half::f16;
 use num_complex::Complex;
 
-/// A float in the fewest digits that tell it, and what decides their form.
+use crate::error::invariant::Invariant;
+
+/// The shortest digits that identify a float, and the thresholds that decide
+/// whether it is printed in scientific notation.
 pub(super) struct Digits {
-    /// As `1.25e-3`.
+    /// The digits, such as `1.25e-3`.
     pub(super) text: String,
-    pub(super) size: f64,
-    /// From here on NumPy prints it scientific, by itself and in records.
+    /// The absolute value.
+    pub(super) magnitude: f64,
+    /// Values from here on print in scientific notation by themselves.
     large: f64,
-    pub(super) large_inside: f64,
+    /// Values from here on print in scientific notation in records.
+    pub(super) large_in_record: f64,
 }
 
 impl Digits {
     pub(super) fn half(value: f16) -> Digits {
         let wide = value.to_f32();
-        let candidates = (0..5).map(|digits| format!("{wide:.digits$e}"));
-        let same =
-            |text: &String| text.parse::<f32>().is_ok_and(|read| f16::from_f32(read) == value);
-        let text = candidates.into_iter().find(same).unwrap_or_else(|| format!("{wide:e}"));
-        Digits { text, size: wide.abs().into(), large: 1e3, large_inside: 1e3 }
+        let mut candidates = (0..5).map(|digits| format!("{wide:.digits$e}"));
+        let text = candidates
+            .find(|text| text.parse::<f32>().is_ok_and(|parsed| f16::from_f32(parsed) == value));
+        let text = text.unwrap_or_else(|| format!("{wide:e}"));
+        Digits { text, magnitude: wide.abs().into(), large: 1e3, large_in_record: 1e3 }
     }
 
     pub(super) fn single(value: f32) -> Digits {
-        let text = nearest(format!("{value:e}"), value, |digits| format!("{value:.digits$e}"));
-        Digits { text, size: value.abs().into(), large: 1e6, large_inside: 1e6 }
+        let text = nearest_text(format!("{value:e}"), value, |digits| format!("{value:.digits$e}"));
+        Digits { text, magnitude: value.abs().into(), large: 1e6, large_in_record: 1e6 }
     }
 
     pub(super) fn double(value: f64) -> Digits {
-        let text = nearest(format!("{value:e}"), value, |digits| format!("{value:.digits$e}"));
-        Digits { text, size: value.abs(), large: 1e16, large_inside: 1e8 }
+        let text = nearest_text(format!("{value:e}"), value, |digits| format!("{value:.digits$e}"));
+        Digits { text, magnitude: value.abs(), large: 1e16, large_in_record: 1e8 }
     }
 
     fn is_scientific(&self, large: f64) -> bool {
-        self.size != 0.0 && (self.size < 1e-4 || self.size >= large)
+        self.magnitude != 0.0 && (self.magnitude < 1e-4 || self.magnitude >= large)
     }
 }
 
-/// Of the shortest texts that tell a float, the one nearest to it, and the
-/// even one of two: Rust picks the larger there.
-fn nearest<T: Copy + FromStr + PartialEq>(
+/// Of the shortest texts that identify a float, the nearest one. Halfway between
+/// two of them, this is the even one, while Rust's `shortest` is the larger.
+fn nearest_text<T: Copy + FromStr + PartialEq>(
     shortest: String,
     value: T,
     exact: impl Fn(usize) -> String,
 ) -> String {
     let digits = shortest.bytes().take_while(|&b| b != b'e').filter(u8::is_ascii_digit).count();
     let rounded = exact(digits.saturating_sub(1));
-    if rounded.parse::<T>().is_ok_and(|read| read == value) { rounded } else { shortest }
+    if rounded.parse::<T>().is_ok_and(|parsed| parsed == value) { rounded } else { shortest }
 }
 
-/// A number of the form `1.25e-3` in parts: sign, digits, exponent.
-pub(super) fn parts(scientific: &str) -> Option<(&str, String, i32)> {
+/// Splits a number such as `1.25e-3` into sign, digits and exponent.
+pub(super) fn split_scientific(scientific: &str) -> Option<(&str, String, i32)> {
     let (sign, rest) = scientific.strip_prefix('-').map_or(("", scientific), |rest| ("-", rest));
     let (mantissa, exponent) = rest.split_once('e')?;
     Some((sign, mantissa.replace('.', ""), exponent.parse().ok()?))
 }
 
-/// Puts the point among digits: whole part and fraction, which may be empty.
-pub(super) fn placed(digits: &str, exponent: i32) -> (String, String) {
+/// Splits digits at the decimal point into whole part and fraction, which can be
+/// empty.
+pub(super) fn split_at_point(digits: &str, exponent: i32) -> (String, String) {
     match usize::try_from(exponent) {
         Err(_) => {
             let zeros = usize::try_from(-exponent - 1).invariant("the exponent is negative");
@@ -77,46 +82,51 @@ pub(super) fn placed(digits: &str, exponent: i32) -> (String, String) {
     }
 }
 
-/// `str` of a float: scientific below 1e-4, and from 1e16 on; from 1e6 and
-/// 1e3 on for single and half precision.
-pub(super) fn scalar(number: &Digits) -> String {
-    let Some((sign, digits, exponent)) = parts(&number.text) else { return special(&number.text) };
+/// `str` of a float: in scientific notation below 1e-4 and from 1e16 on (1e6 for
+/// single and 1e3 for half precision).
+pub(super) fn format_float(number: &Digits) -> String {
+    let Some((sign, digits, exponent)) = split_scientific(&number.text) else {
+        return format_nonfinite(&number.text);
+    };
     if number.is_scientific(number.large) {
         let (first, rest) = digits.split_at(1);
         let point = if rest.is_empty() { "" } else { "." };
-        return format!("{sign}{first}{point}{rest}e{}", signed(exponent));
+        return format!("{sign}{first}{point}{rest}e{}", format_exponent(exponent));
     }
-    let (whole, fraction) = placed(&digits, exponent);
+    let (whole, fraction) = split_at_point(&digits, exponent);
     let fraction = if fraction.is_empty() { "0" } else { &fraction };
     format!("{sign}{whole}.{fraction}")
 }
 
-pub(super) fn special(text: &str) -> String {
+/// NumPy's name of NaN and infinities.
+pub(super) fn format_nonfinite(text: &str) -> String {
     match text {
         "NaN" => "nan".to_owned(),
         other => other.to_owned(),
     }
 }
 
-/// At least two digits with a sign.
-fn signed(exponent: i32) -> String {
+/// An exponent with its sign and at least two digits.
+fn format_exponent(exponent: i32) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{sign}{:02}", exponent.unsigned_abs())
 }
 
 /// `str` of a complex number: `(1+2j)`, or `2j` alone.
-pub(super) fn complex<T: Copy + num_traits::Float>(
+pub(super) fn format_complex<T: Copy + num_traits::Float>(
     value: &Complex<T>,
-    digits: impl Fn(T) -> Digits,
+    digits: fn(T) -> Digits,
 ) -> String {
-    let part = |part: T| {
-        let text = scalar(&digits(part));
-        text.strip_suffix(".0").map_or_else(|| text.clone(), ToOwned::to_owned)
-    };
-    let imaginary = part(value.im);
+    let imaginary = format_part(&digits(value.im));
     if value.re == T::zero() && !value.re.is_sign_negative() {
         return format!("{imaginary}j");
     }
     let plus = if imaginary.starts_with('-') { "" } else { "+" };
-    format!("({}{plus}{imaginary}j)", part(value.re))
+    format!("({}{plus}{imaginary}j)", format_part(&digits(value.re)))
+}
+
+/// A part of a complex number, without the `.0` of a whole number.
+fn format_part(number: &Digits) -> String {
+    let text = format_float(number);
+    text.strip_suffix(".0").map_or_else(|| text.clone(), ToOwned::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Elements whose type is known at run time only.
+//! Values of any dtype, for types known only at run time.
 
 mod columns;
 mod date;
@@ -9,7 +9,7 @@ mod print;
 mod serialize;
 pub(crate) mod units;
 
-pub(crate) use date::ticks as date_ticks;
+pub(crate) use date::parse_date;
 pub(crate) use print::{date_text, difference_text};
 
 use half::f16;
@@ -18,12 +18,12 @@ use num_complex::Complex;
 use crate::dtype::{DType, Field, Kind, Unit};
 use crate::element::cast::nearest_half;
 use crate::element::{Element, Ticks, item, item_mut, trim_nuls};
-use crate::error::{DTypeError, Result};
+use crate::error::{DTypeError, Error, Result};
 
-/// An element whose type is known at run time only.
+/// An element of any dtype, for types known only at run time.
 ///
-/// It prints as `print(a[i])` does in NumPy, and is read from text by
-/// [`parse`](Value::parse).
+/// It prints as `print(a[i])` does in NumPy, and [`parse`](Value::parse) reads it
+/// from text.
 ///
 /// # Examples
 ///
@@ -60,7 +60,7 @@ pub enum Value {
     Bytes(Vec<u8>),
     /// `U`, without trailing NULs
     Text(String),
-    /// `V`, and long doubles: the bytes as they are stored
+    /// `V`, and long doubles: the stored bytes
     Void(Vec<u8>),
     /// `M8`, with its unit
     DateTime(Ticks, Option<Unit>),
@@ -107,63 +107,67 @@ impl Element for Value {
                 Ok(text) => Value::Text(String::decode(&text, bytes)),
                 Err(_) => Value::Void(bytes.to_vec()),
             },
-            (Kind::Struct, _) => {
-                Value::Record(dtype.fields().iter().map(|field| part(field, bytes)).collect())
-            }
-            (Kind::Subarray, _) => match axes(dtype) {
-                Some((base, shape)) => nested(base, shape, bytes),
+            (Kind::Struct, _) => Value::Record(
+                dtype.fields().iter().map(|field| decode_field(field, bytes)).collect(),
+            ),
+            (Kind::Subarray, _) => match nonempty_subarray(dtype) {
+                Some((base, shape)) => decode_nested(base, shape, bytes),
                 None => Value::Array(Vec::new()),
             },
             (Kind::Float | Kind::Complex | Kind::Void, _) => Value::Void(bytes.to_vec()),
         }
     }
 
-    /// Stores a value of the dtype's kind that loses nothing but a float's
-    /// precision.
+    /// Encodes a value of the dtype's kind. Only floats can lose precision; other
+    /// values must fit exactly.
     fn encode(&self, dtype: &DType, bytes: &mut [u8]) -> Result<()> {
         let order = &dtype.byte_order();
-        let refused = || self.refused(dtype);
         match (dtype.kind(), dtype.itemsize()) {
-            (Kind::Bool, _) => self.as_bool().ok_or_else(refused)?.encode(&(), bytes),
-            (Kind::Int, 1) => self.integer::<i8>(dtype)?.encode(order, bytes),
-            (Kind::Int, 2) => self.integer::<i16>(dtype)?.encode(order, bytes),
-            (Kind::Int, 4) => self.integer::<i32>(dtype)?.encode(order, bytes),
-            (Kind::Int, _) => self.integer::<i64>(dtype)?.encode(order, bytes),
-            (Kind::UInt, 1) => self.integer::<u8>(dtype)?.encode(order, bytes),
-            (Kind::UInt, 2) => self.integer::<u16>(dtype)?.encode(order, bytes),
-            (Kind::UInt, 4) => self.integer::<u32>(dtype)?.encode(order, bytes),
-            (Kind::UInt, _) => self.integer::<u64>(dtype)?.encode(order, bytes),
+            (Kind::Bool, _) => self.as_bool().ok_or_else(|| self.misfit(dtype))?.encode(&(), bytes),
+            (Kind::Int, 1) => self.to_integer::<i8>(dtype)?.encode(order, bytes),
+            (Kind::Int, 2) => self.to_integer::<i16>(dtype)?.encode(order, bytes),
+            (Kind::Int, 4) => self.to_integer::<i32>(dtype)?.encode(order, bytes),
+            (Kind::Int, _) => self.to_integer::<i64>(dtype)?.encode(order, bytes),
+            (Kind::UInt, 1) => self.to_integer::<u8>(dtype)?.encode(order, bytes),
+            (Kind::UInt, 2) => self.to_integer::<u16>(dtype)?.encode(order, bytes),
+            (Kind::UInt, 4) => self.to_integer::<u32>(dtype)?.encode(order, bytes),
+            (Kind::UInt, _) => self.to_integer::<u64>(dtype)?.encode(order, bytes),
             (Kind::Float, 2) => match self {
                 Value::F16(value) => value.encode(order, bytes),
-                _ => nearest_half(self.as_f64().ok_or_else(refused)?).encode(order, bytes),
+                _ => nearest_half(self.as_f64().ok_or_else(|| self.misfit(dtype))?)
+                    .encode(order, bytes),
             },
             (Kind::Float, 4) => match self {
                 Value::F32(value) => value.encode(order, bytes),
-                _ => narrowed(self.as_f64().ok_or_else(refused)?).encode(order, bytes),
+                _ => to_f32(self.as_f64().ok_or_else(|| self.misfit(dtype))?).encode(order, bytes),
             },
-            (Kind::Float, 8) => self.as_f64().ok_or_else(refused)?.encode(order, bytes),
+            (Kind::Float, 8) => {
+                self.as_f64().ok_or_else(|| self.misfit(dtype))?.encode(order, bytes)
+            }
             (Kind::Complex, 8) => {
                 if let Value::C64(value) = self {
                     value.encode(order, bytes)
                 } else {
-                    let value = self.as_complex().ok_or_else(refused)?;
-                    Complex::new(narrowed(value.re), narrowed(value.im)).encode(order, bytes)
+                    let value = self.as_complex().ok_or_else(|| self.misfit(dtype))?;
+                    Complex::new(to_f32(value.re), to_f32(value.im)).encode(order, bytes)
                 }
             }
-            (Kind::Complex, 16) => self.as_complex().ok_or_else(refused)?.encode(order, bytes),
+            (Kind::Complex, 16) => {
+                self.as_complex().ok_or_else(|| self.misfit(dtype))?.encode(order, bytes)
+            }
             (Kind::DateTime, _) => match self {
                 Value::DateTime(ticks, unit) if *unit == dtype.unit() => ticks.encode(order, bytes),
-                _ => Err(refused()),
+                _ => Err(self.misfit(dtype)),
             },
             (Kind::TimeDelta, _) => match self {
                 Value::TimeDelta(ticks, unit) if *unit == dtype.unit() => {
                     ticks.encode(order, bytes)
                 }
-                _ => Err(refused()),
+                _ => Err(self.misfit(dtype)),
             },
             (Kind::Unicode, _) => match self {
                 Value::Text(text) => text.encode(&String::codec(dtype)?, bytes),
-                _ => Err(refused()),
+                _ => Err(self.misfit(dtype)),
             },
             (Kind::Bytes, room) => match self {
                 Value::Bytes(stored) if stored.len() <= room => {
@@ -171,44 +175,43 @@ impl Element for Value {
                     bytes.iter_mut().zip(stored).for_each(|(to, from)| *to = *from);
                     Ok(())
                 }
-                _ => Err(refused()),
+                _ => Err(self.misfit(dtype)),
             },
             (Kind::Struct, _) => match self {
                 Value::Record(values) if values.len() == dtype.fields().len() => {
-                    let mut parts = dtype.fields().iter().zip(values);
-                    parts.try_for_each(|(field, value)| {
-                        value.store(&field.dtype, field.offset, bytes)
-                    })
+                    let mut fields = dtype.fields().iter().zip(values);
+                    fields.try_for_each(|(field, value)| value.encode_field(field, bytes))
                 }
-                _ => Err(refused()),
+                _ => Err(self.misfit(dtype)),
             },
             (Kind::Subarray, _) => match self {
-                Value::Array(values) => match axes(dtype) {
-                    Some((base, shape)) => self.store_nested(base, shape, bytes),
+                Value::Array(values) => match nonempty_subarray(dtype) {
+                    Some((base, shape)) => self.encode_nested(base, shape, bytes),
                     None if values.is_empty() => Ok(()),
-                    None => Err(refused()),
+                    None => Err(self.misfit(dtype)),
                 },
-                _ => Err(refused()),
+                _ => Err(self.misfit(dtype)),
             },
             (Kind::Float | Kind::Complex | Kind::Void, _) => match self {
                 Value::Void(stored) if stored.len() == bytes.len() => {
                     bytes.copy_from_slice(stored);
                     Ok(())
                 }
-                _ => Err(refused()),
+                _ => Err(self.misfit(dtype)),
             },
         }
     }
 }
 
 impl Value {
-    /// Stores a part of an element.
-    fn store(&self, dtype: &DType, at: usize, bytes: &mut [u8]) -> Result<()> {
-        self.encode(dtype, item_mut(bytes, at..at + dtype.itemsize()))
+    /// Encodes a field to the bytes of its struct.
+    fn encode_field(&self, field: &Field, bytes: &mut [u8]) -> Result<()> {
+        let range = field.offset..field.offset + field.dtype.itemsize();
+        self.encode(&field.dtype, item_mut(bytes, range))
     }
 
-    /// Stores a subarray axis by axis.
-    fn store_nested(&self, base: &DType, shape: &[usize], bytes: &mut [u8]) -> Result<()> {
+    /// Encodes a subarray axis by axis.
+    fn encode_nested(&self, base: &DType, shape: &[usize], bytes: &mut [u8]) -> Result<()> {
         let (Some((&first, rest)), false) = (shape.split_first(), bytes.is_empty()) else {
             return self.encode(base, bytes);
         };
@@ -217,17 +220,15 @@ impl Value {
             Value::Array(values) if values.len() == first => values
                 .iter()
                 .zip(bytes.chunks_exact_mut(size))
-                .try_for_each(|(value, bytes)| value.store_nested(base, rest, bytes)),
-            _ => Err(self.refused(&DType::array(base.clone(), shape)?)),
+                .try_for_each(|(value, bytes)| value.encode_nested(base, rest, bytes)),
+            _ => Err(self.misfit(&DType::array(base.clone(), shape)?)),
         }
     }
 
-    fn refused(&self, dtype: &DType) -> crate::error::Error {
-        DTypeError::Value {
-            value: self.to_string(),
-            expected: format!("a value that fits {dtype}"),
-        }
-        .into()
+    /// The error for a value that does not fit the dtype.
+    fn misfit(&self, dtype: &DType) -> Error {
+        let expected = format!("a value that fits {dtype}");
+        DTypeError::Value { value: self.to_string(), expected }.into()
     }
 
     fn as_bool(&self) -> Option<bool> {
@@ -239,17 +240,17 @@ impl Value {
         }
     }
 
-    fn integer<T: TryFrom<i128>>(&self, dtype: &DType) -> Result<T> {
+    fn to_integer<T: TryFrom<i128>>(&self, dtype: &DType) -> Result<T> {
         let value = match self {
             Value::Bool(value) => Some(i128::from(*value)),
             Value::Int(value) => Some(i128::from(*value)),
             Value::UInt(value) => Some(i128::from(*value)),
             _ => None,
         };
-        value.and_then(|value| T::try_from(value).ok()).ok_or_else(|| self.refused(dtype))
+        value.and_then(|value| T::try_from(value).ok()).ok_or_else(|| self.misfit(dtype))
     }
 
-    /// The number nearest to it; `None` for what is no real number.
+    /// The nearest `f64`; `None` if the value is not a real number.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
@@ -272,30 +273,29 @@ impl Value {
     }
 }
 
-/// The nearest `f32`, infinite where it is too large, as NumPy casts.
-fn narrowed(value: f64) -> f32 {
+/// The nearest `f32`, or infinity if it is too large, as NumPy casts.
+fn to_f32(value: f64) -> f32 {
     num_traits::ToPrimitive::to_f32(&value).unwrap_or(f32::NAN)
 }
 
-fn part(field: &Field, bytes: &[u8]) -> Value {
-    within(&field.dtype, field.offset, bytes)
+/// Decodes a field from the bytes of its struct.
+fn decode_field(field: &Field, bytes: &[u8]) -> Value {
+    let range = field.offset..field.offset + field.dtype.itemsize();
+    Value::decode(&field.dtype, item(bytes, range))
 }
 
-fn within(dtype: &DType, at: usize, bytes: &[u8]) -> Value {
-    Value::decode(dtype, item(bytes, at..at + dtype.itemsize()))
-}
-
-/// The element type and shape of a subarray that has bytes. Without them it
-/// has no parts, however many a file claims.
-fn axes(dtype: &DType) -> Option<(&DType, &[usize])> {
+/// The base dtype and shape of a subarray; `None` if it has no bytes. Such a
+/// subarray is decoded as empty, because a file can claim that it has any number
+/// of items.
+fn nonempty_subarray(dtype: &DType) -> Option<(&DType, &[usize])> {
     dtype.subarray().filter(|_| dtype.itemsize() > 0)
 }
 
-/// A subarray, axis by axis.
-fn nested(base: &DType, shape: &[usize], bytes: &[u8]) -> Value {
+/// Decodes a subarray axis by axis.
+fn decode_nested(base: &DType, shape: &[usize], bytes: &[u8]) -> Value {
     let (Some((&first, rest)), false) = (shape.split_first(), bytes.is_empty()) else {
         return Value::decode(base, bytes);
     };
     let items = bytes.chunks_exact((bytes.len() / first).max(1));
-    Value::Array(items.map(|bytes| nested(base, rest, bytes)).collect())
+    Value::Array(items.map(|bytes| decode_nested(base, rest, bytes)).collect())
 }

@@ -1,4 +1,4 @@
-//! Reads values from text, as a person would type them.
+//! Parses values from text as people type it.
 
 use num_complex::Complex;
 
@@ -11,18 +11,22 @@ use crate::element::{Element as _, Ticks};
 use crate::error::{DTypeError, Error, Result, excerpt};
 
 impl Value {
-    /// Reads an element of a dtype from text.
+    /// Parses an element of a dtype.
     ///
-    /// Numbers and `True`/`False` as in Python (`nan`, `inf`, `1+2j`); text
-    /// plain, spaces around it included, or in quotes, bytes also as `b'…'`; dates as ISO text, time
-    /// differences as a count of the dtype's unit or as they are printed
-    /// (`300 milliseconds`), both `NaT`; void as
-    /// `b'\x00…'`; records as `(1, 'a')` and subarrays as `[1, 2]`.
+    /// | dtype | text |
+    /// |---|---|
+    /// | numbers, booleans | as in Python: `1e3`, `nan`, `inf`, `1+2j`, `True` |
+    /// | `U`, `S` | as it is, including spaces around it, or in quotes; `S` also as `b'…'` |
+    /// | `M8` | an ISO date, or `NaT` |
+    /// | `m8` | a count of the dtype's unit, a number with a unit as it is printed (`300 milliseconds`), or `NaT` |
+    /// | `V` | `b'\x00…'` |
+    /// | structs | `(1, 'a')` |
+    /// | subarrays | `[1, 2]` |
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the text is none
-    /// of these, or doesn't fit.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the text has another
+    /// form, or the value doesn't fit.
     ///
     /// # Examples
     ///
@@ -34,90 +38,95 @@ impl Value {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn parse(text: &str, dtype: &DType) -> Result<Value> {
-        let (whole, text) = (text, text.trim());
-        let refused = |expected: &str| refused(text, dtype, expected);
-        let float = || number(text).ok_or_else(|| refused("a number"));
-        let value = match (dtype.kind(), dtype.itemsize()) {
-            (Kind::Bool, _) => match text {
-                "True" | "true" | "1" => Value::Bool(true),
-                "False" | "false" | "0" => Value::Bool(false),
-                _ => return Err(refused("True or False")),
-            },
-            (Kind::Int, _) => Value::Int(text.parse().map_err(|_| refused("an integer"))?),
-            (Kind::UInt, _) => {
-                Value::UInt(text.parse().map_err(|_| refused("a non-negative integer"))?)
-            }
-            (Kind::Float, 2) => Value::F16(nearest_half(float()?)),
-            (Kind::Float, 4) => {
-                Value::F32(text.to_lowercase().parse().map_err(|_| refused("a number"))?)
-            }
-            (Kind::Float, 8) => Value::F64(float()?),
-            (Kind::Complex, 8 | 16) => {
-                Value::C128(complex(text).ok_or_else(|| refused("a number such as 1+2j"))?)
-            }
-            (Kind::DateTime, _) => Value::DateTime(date_ticks(text, dtype)?, dtype.unit()),
-            (Kind::TimeDelta, _) => {
-                let ticks = difference(text, dtype);
-                let ticks = ticks.ok_or_else(|| refused("a count of the unit, or NaT"))?;
-                Value::TimeDelta(ticks, dtype.unit())
-            }
-            (Kind::Unicode, _) => Value::Text(string(whole).ok_or_else(|| refused("text"))?),
-            (Kind::Bytes, _) => {
-                let plain = text.strip_prefix('b').filter(|rest| rest.starts_with(['\'', '"']));
-                Value::Bytes(match plain {
-                    Some(quoted) => {
-                        latin1(quoted).ok_or_else(|| refused("bytes such as b'abc'"))?
-                    }
-                    None => {
-                        string(whole).ok_or_else(|| refused("bytes such as b'abc'"))?.into_bytes()
-                    }
-                })
-            }
-            (Kind::Struct, _) => {
-                let items =
-                    items(text, '(', ')').ok_or_else(|| refused("a record such as (1, 'a')"))?;
-                if items.len() != dtype.fields().len() {
-                    return Err(refused("a value for each field"));
-                }
-                let values = items.iter().zip(dtype.fields());
-                Value::Record(
-                    values
-                        .map(|(item, field)| Value::parse(item, &field.dtype))
-                        .collect::<Result<_>>()?,
-                )
-            }
-            (Kind::Subarray, _) => match super::axes(dtype) {
-                Some((base, shape)) => nested(text, base, shape, dtype)?,
-                None if items(text, '[', ']').is_some_and(|items| items.is_empty()) => {
-                    Value::Array(Vec::new())
-                }
-                None => return Err(refused("a value for each element of the subarray")),
-            },
-            (Kind::Float | Kind::Complex | Kind::Void, _) => {
-                let bytes = text.strip_prefix('b').and_then(latin1);
-                Value::Void(bytes.ok_or_else(|| refused("bytes such as b'\\x00'"))?)
-            }
+        let value = match dtype.kind() {
+            Kind::Struct => parse_record(text.trim(), dtype)?,
+            Kind::Subarray => parse_subarray(text.trim(), dtype)?,
+            _ => parse_scalar(text, dtype)
+                .map_err(|expected| parse_error(text.trim(), dtype, expected))?,
         };
-        value.fitting(dtype)
+        value.fit(dtype)
     }
 }
 
-/// Reads a subarray axis by axis.
-fn nested(text: &str, base: &DType, shape: &[usize], dtype: &DType) -> Result<Value> {
-    let Some((&first, rest)) = shape.split_first() else { return Value::parse(text, base) };
-    let items = items(text, '[', ']');
-    let items = items.ok_or_else(|| refused(text, dtype, "a list such as [1, 2]"))?;
-    if items.len() != first {
-        return Err(refused(text, dtype, "a value for each element of the subarray"));
+/// Parses a value that is not a struct or subarray; the error is what was
+/// expected.
+fn parse_scalar(untrimmed: &str, dtype: &DType) -> Result<Value, &'static str> {
+    let text = untrimmed.trim();
+    match (dtype.kind(), dtype.itemsize()) {
+        (Kind::Bool, _) => match text {
+            "True" | "true" | "1" => Ok(Value::Bool(true)),
+            "False" | "false" | "0" => Ok(Value::Bool(false)),
+            _ => Err("True or False"),
+        },
+        (Kind::Int, _) => text.parse().map(Value::Int).map_err(|_| "an integer"),
+        (Kind::UInt, _) => text.parse().map(Value::UInt).map_err(|_| "a non-negative integer"),
+        (Kind::Float, 2) => {
+            parse_float(text).map(|value| Value::F16(nearest_half(value))).ok_or("a number")
+        }
+        (Kind::Float, 4) => text.to_lowercase().parse().map(Value::F32).map_err(|_| "a number"),
+        (Kind::Float, 8) => parse_float(text).map(Value::F64).ok_or("a number"),
+        (Kind::Complex, 8 | 16) => {
+            parse_complex(text).map(Value::C128).ok_or("a number such as 1+2j")
+        }
+        (Kind::DateTime, _) => parse_date(text, dtype)
+            .map(|ticks| Value::DateTime(ticks, dtype.unit()))
+            .ok_or("a date that the unit can represent, such as 2020-02-29T12:00, or NaT"),
+        (Kind::TimeDelta, _) => parse_difference(text, dtype)
+            .map(|ticks| Value::TimeDelta(ticks, dtype.unit()))
+            .ok_or("a count of the unit, or NaT"),
+        (Kind::Unicode, _) => parse_string(untrimmed).map(Value::Text).ok_or("text"),
+        (Kind::Bytes, _) => {
+            let quoted = text.strip_prefix('b').filter(|rest| rest.starts_with(['\'', '"']));
+            let bytes = match quoted {
+                Some(quoted) => parse_latin1(quoted),
+                None => parse_string(untrimmed).map(String::into_bytes),
+            };
+            bytes.map(Value::Bytes).ok_or("bytes such as b'abc'")
+        }
+        _ => {
+            let bytes = text.strip_prefix('b').and_then(parse_latin1);
+            bytes.map(Value::Void).ok_or("bytes such as b'\\x00'")
+        }
     }
-    let values = items.iter().map(|text| nested(text, base, rest, dtype));
+}
+
+fn parse_record(text: &str, dtype: &DType) -> Result<Value> {
+    let items = split_items(text, '(', ')')
+        .ok_or_else(|| parse_error(text, dtype, "a record such as (1, 'a')"))?;
+    if items.len() != dtype.fields().len() {
+        return Err(parse_error(text, dtype, "a value for each field"));
+    }
+    let values = items.iter().zip(dtype.fields());
+    let values = values.map(|(item, field)| Value::parse(item, &field.dtype));
+    values.collect::<Result<_>>().map(Value::Record)
+}
+
+fn parse_subarray(text: &str, dtype: &DType) -> Result<Value> {
+    match super::nonempty_subarray(dtype) {
+        Some((base, shape)) => parse_nested(text, base, shape, dtype),
+        None if split_items(text, '[', ']').is_some_and(|items| items.is_empty()) => {
+            Ok(Value::Array(Vec::new()))
+        }
+        None => Err(parse_error(text, dtype, "a value for each element of the subarray")),
+    }
+}
+
+/// Parses a subarray axis by axis.
+fn parse_nested(text: &str, base: &DType, shape: &[usize], dtype: &DType) -> Result<Value> {
+    let Some((&first, rest)) = shape.split_first() else { return Value::parse(text, base) };
+    let items = split_items(text, '[', ']');
+    let items = items.ok_or_else(|| parse_error(text, dtype, "a list such as [1, 2]"))?;
+    if items.len() != first {
+        return Err(parse_error(text, dtype, "a value for each element of the subarray"));
+    }
+    let values = items.iter().map(|text| parse_nested(text, base, rest, dtype));
     values.collect::<Result<_>>().map(Value::Array)
 }
 
 impl Value {
-    /// Refuses now, and not at the store, what doesn't fit; a number becomes
-    /// the one that will be stored.
-    fn fitting(self, dtype: &DType) -> Result<Value> {
+    /// Rejects a value that doesn't fit the dtype, and rounds a number to the one
+    /// that will be stored.
+    fn fit(self, dtype: &DType) -> Result<Value> {
         let room = dtype.itemsize();
         let fits = match &self {
             Value::Text(text) => text.chars().count() <= room / 4,
@@ -130,42 +139,49 @@ impl Value {
                 return Ok(Value::decode(dtype, &element));
             }
         };
-        if fits { Ok(self) } else { Err(refused(&self.to_string(), dtype, "a value that fits")) }
+        if fits {
+            Ok(self)
+        } else {
+            Err(parse_error(&self.to_string(), dtype, "a value that fits"))
+        }
     }
 }
 
-fn refused(text: &str, dtype: &DType, expected: &str) -> Error {
+fn parse_error(text: &str, dtype: &DType, expected: &str) -> Error {
     let value = format!("`{}`", excerpt(text));
     DTypeError::Value { value, expected: format!("{expected}, for {dtype}") }.into()
 }
 
-/// A float as Python reads it; Rust knows `inf` and `nan` too.
-fn number(text: &str) -> Option<f64> {
+/// Parses a float as Python does. Rust accepts `inf` and `nan` too.
+fn parse_float(text: &str) -> Option<f64> {
     text.to_lowercase().parse().ok()
 }
 
-/// `(1+2j)`, `2j` or `1`; a zero keeps its sign.
-fn complex(text: &str) -> Option<Complex<f64>> {
+/// Parses `(1+2j)`, `2j` or `1`. Zeros keep their sign.
+fn parse_complex(text: &str) -> Option<Complex<f64>> {
     let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(text);
     let Some(inner) = inner.trim().strip_suffix(['j', 'i']) else {
-        return Some(Complex::new(number(inner.trim())?, 0.0));
+        return Some(Complex::new(parse_float(inner.trim())?, 0.0));
     };
-    let exponent = |at: usize| inner.get(..at).is_some_and(|before| before.ends_with(['e', 'E']));
-    let sign = inner.rmatch_indices(['+', '-']).map(|(at, _)| at).find(|&at| !exponent(at));
+    // The last sign that doesn't belong to an exponent separates the parts.
+    let sign = inner
+        .rmatch_indices(['+', '-'])
+        .map(|(index, _)| index)
+        .find(|&index| inner.get(..index).is_some_and(|before| !before.ends_with(['e', 'E'])));
     let (re, im) = inner.split_at(sign.unwrap_or(0));
-    let re = if re.trim().is_empty() { 0.0 } else { number(re.trim())? };
+    let re = if re.trim().is_empty() { 0.0 } else { parse_float(re.trim())? };
     let (sign, im) = im.split_at_checked(1).filter(|_| sign.is_some()).unwrap_or(("", im));
     let im = match im.trim() {
         "" => 1.0,
         digits if digits.starts_with(['+', '-']) => return None,
-        digits => number(digits)?,
+        digits => parse_float(digits)?,
     };
     Some(Complex::new(re, if sign == "-" { -im } else { im }))
 }
 
-/// A count of the dtype's unit, or the difference as it is printed, such as
+/// Parses a count of the dtype's unit, or a difference as it is printed, such as
 /// `300 milliseconds`.
-fn difference(text: &str, dtype: &DType) -> Option<Ticks> {
+fn parse_difference(text: &str, dtype: &DType) -> Option<Ticks> {
     if text == "NaT" {
         return Some(Ticks::NAT);
     }
@@ -175,22 +191,20 @@ fn difference(text: &str, dtype: &DType) -> Option<Ticks> {
     (difference_text(ticks, dtype.unit()) == text).then_some(ticks)
 }
 
-fn date_ticks(text: &str, dtype: &DType) -> Result<Ticks> {
+fn parse_date(text: &str, dtype: &DType) -> Option<Ticks> {
     let inner = text.trim_matches('\'');
     if inner == "NaT" {
-        return Ok(Ticks::NAT);
+        return Some(Ticks::NAT);
     }
     let ticks = match dtype.unit() {
-        Some(unit) => date::ticks(inner, unit),
+        Some(unit) => date::parse_date(inner, unit),
         None => inner.parse().ok(),
     };
-    ticks.map(Ticks).ok_or_else(|| {
-        refused(text, dtype, "a date the unit can hold, such as 2020-02-29T12:00, or NaT")
-    })
+    ticks.map(Ticks)
 }
 
-/// Text in quotes, or as it is, with the spaces around it.
-fn string(text: &str) -> Option<String> {
+/// Parses text in quotes, or else takes it as it is, with the spaces around it.
+fn parse_string(text: &str) -> Option<String> {
     let quoted = text.trim();
     if !quoted.starts_with(['\'', '"']) {
         return Some(text.to_owned());
@@ -200,13 +214,13 @@ fn string(text: &str) -> Option<String> {
     reader.end().ok().map(|()| string)
 }
 
-/// Bytes in quotes, each a character.
-fn latin1(quoted: &str) -> Option<Vec<u8>> {
-    string(quoted)?.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect()
+/// Parses quoted bytes, each a character up to U+00FF.
+fn parse_latin1(quoted: &str) -> Option<Vec<u8>> {
+    parse_string(quoted)?.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect()
 }
 
-/// Parts what stands in brackets at its outermost commas.
-fn items(text: &str, open: char, close: char) -> Option<Vec<&str>> {
+/// Splits the text between two brackets at its outermost commas.
+fn split_items(text: &str, open: char, close: char) -> Option<Vec<&str>> {
     let inner = text.strip_prefix(open)?.strip_suffix(close)?.trim();
     let inner = inner.strip_suffix(',').unwrap_or(inner);
     if inner.is_empty() {
@@ -214,7 +228,7 @@ fn items(text: &str, open: char, close: char) -> Option<Vec<&str>> {
     }
     let (mut items, mut start, mut depth, mut quote, mut escaped) =
         (Vec::new(), 0, 0_u32, None, false);
-    for (at, c) in inner.char_indices() {
+    for (index, c) in inner.char_indices() {
         match (quote, c) {
             (Some(_), '\\') => {
                 escaped = !escaped;
@@ -225,8 +239,8 @@ fn items(text: &str, open: char, close: char) -> Option<Vec<&str>> {
             (None, '(' | '[') => depth += 1,
             (None, ')' | ']') => depth = depth.checked_sub(1)?,
             (None, ',') if depth == 0 => {
-                items.push(inner.get(start..at)?.trim());
-                start = at + 1;
+                items.push(inner.get(start..index)?.trim());
+                start = index + 1;
             }
             _ => {}
         }

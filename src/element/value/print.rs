@@ -1,30 +1,29 @@
-//! Prints values as NumPy does: `str` of a scalar by itself, and the style of
-//! arrays inside records.
+//! Prints values as NumPy does: `str` of scalars, and the style of arrays inside
+//! records.
 
 use std::fmt::{self, Write as _};
 
 use super::columns::column;
-use super::digits::{Digits, complex, scalar};
+use super::digits::{Digits, format_complex, format_float};
 use super::{Value, date};
 use crate::dtype::literal::quoted;
 use crate::dtype::{Unit, UnitBase};
 use crate::element::Ticks;
 
-/// `{}` is NumPy's `str` of the scalar, `{:#}` how NumPy prints it inside a
-/// record.
+/// `{}` prints NumPy's `str` of the scalar, `{:#}` prints it as inside a record.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            _ if f.alternate() => f.write_str(&self.inside()),
+            _ if f.alternate() => f.write_str(&self.in_record()),
             Value::Bool(true) => f.write_str("True"),
             Value::Bool(false) => f.write_str("False"),
             Value::Int(value) => write!(f, "{value}"),
             Value::UInt(value) => write!(f, "{value}"),
-            Value::F16(value) => f.write_str(&scalar(&Digits::half(*value))),
-            Value::F32(value) => f.write_str(&scalar(&Digits::single(*value))),
-            Value::F64(value) => f.write_str(&scalar(&Digits::double(*value))),
-            Value::C64(value) => f.write_str(&complex(value, Digits::single)),
-            Value::C128(value) => f.write_str(&complex(value, Digits::double)),
+            Value::F16(value) => f.write_str(&format_float(&Digits::half(*value))),
+            Value::F32(value) => f.write_str(&format_float(&Digits::single(*value))),
+            Value::F64(value) => f.write_str(&format_float(&Digits::double(*value))),
+            Value::C64(value) => f.write_str(&format_complex(value, Digits::single)),
+            Value::C128(value) => f.write_str(&format_complex(value, Digits::double)),
             Value::Bytes(bytes) => write_bytes(f, bytes),
             Value::Text(text) => f.write_str(text),
             Value::Void(bytes) => write_hex(f, bytes),
@@ -36,9 +35,9 @@ impl fmt::Display for Value {
 }
 
 impl Value {
-    /// Prints it as NumPy does inside a record: text and dates in quotes, the
-    /// parts of complex numbers with at most eight digits behind the point.
-    pub(super) fn inside(&self) -> String {
+    /// Prints the value as inside a record: text and dates in quotes, the parts of
+    /// complex numbers with at most eight digits after the point.
+    pub(super) fn in_record(&self) -> String {
         match self {
             Value::C64(_) | Value::C128(_) => column(&[self], false).concat(),
             Value::Text(text) => quoted(text),
@@ -50,15 +49,16 @@ impl Value {
     }
 }
 
+/// Prints a date, or its count if it has no unit.
 pub(crate) fn date_text(ticks: Ticks, unit: Option<Unit>) -> String {
     match (ticks, unit) {
         (Ticks::NAT, _) => "NaT".to_owned(),
-        (Ticks(count), Some(unit)) => date::text(count, unit),
+        (Ticks(count), Some(unit)) => date::format_date(count, unit),
         (Ticks(count), None) => count.to_string(),
     }
 }
 
-/// `5 seconds`
+/// Prints a time difference: `5 seconds`.
 pub(crate) fn difference_text(Ticks(count): Ticks, unit: Option<Unit>) -> String {
     if Ticks(count) == Ticks::NAT {
         return "NaT".to_owned();
@@ -82,7 +82,7 @@ pub(crate) fn difference_text(Ticks(count): Ticks, unit: Option<Unit>) -> String
     format!("{} {name}", i128::from(count) * i128::from(multiple))
 }
 
-/// Writes `b'abc'`, with Python's escapes.
+/// Writes bytes as `b'abc'`, with Python's escapes.
 fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
     write!(f, "b{quote}")?;
@@ -100,7 +100,7 @@ fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     f.write_char(quote)
 }
 
-/// Writes `b'\x00\xFF'`, as NumPy prints void.
+/// Writes void as NumPy does: `b'\x00\xFF'`.
 fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     f.write_str("b'")?;
     bytes.iter().try_for_each(|byte| write!(f, "\\x{byte:02X}"))?;
@@ -108,35 +108,46 @@ fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 }
 
 #[cfg(test)]
-#[expect(clippy::excessive_precision, reason = "digits beyond the last one are what is tested")]
+#[expect(clippy::excessive_precision, reason = "the test is about digits that are rounded")]
 mod tests {
     use half::f16;
 
     use super::*;
     use crate::dtype::DType;
 
-    #[test]
-    fn floats_are_numpys() {
-        let half = |value: f32| Value::F16(f16::from_f32(value)).to_string();
-        assert_eq!(
-            [999.5, 1000.0, 1001.0, 1e-4].map(half),
-            ["999.5", "1e+03", "1.001e+03", "0.0001"]
-        );
-        let single = |value: f32| Value::F32(value).to_string();
-        assert_eq!([999_999.0, 1e6, 1e-4].map(single), ["999999.0", "1e+06", "1e-04"]);
-        let double = |value: f64| Value::F64(value).to_string();
-        assert_eq!([1e15, 1e16, 1e-4].map(double), ["1000000000000000.0", "1e+16", "0.0001"]);
-        // Halfway between the shortest texts NumPy takes the even one.
-        assert_eq!(single(512_313.625), "512313.62");
-        assert_eq!(double(1_997_596_571_370_196.25), "1997596571370196.2");
+    fn half_text(value: f32) -> String {
+        Value::F16(f16::from_f32(value)).to_string()
+    }
+
+    fn single_text(value: f32) -> String {
+        Value::F32(value).to_string()
+    }
+
+    fn double_text(value: f64) -> String {
+        Value::F64(value).to_string()
     }
 
     #[test]
-    fn records_are_numpys() {
-        let print = |descr: &str, text| {
-            let dtype: DType = descr.parse().unwrap();
-            Value::parse(text, &dtype).unwrap().to_string()
-        };
+    fn floats_print_as_in_numpy() {
+        assert_eq!(
+            [999.5, 1000.0, 1001.0, 1e-4].map(half_text),
+            ["999.5", "1e+03", "1.001e+03", "0.0001"]
+        );
+        assert_eq!([999_999.0, 1e6, 1e-4].map(single_text), ["999999.0", "1e+06", "1e-04"]);
+        assert_eq!([1e15, 1e16, 1e-4].map(double_text), ["1000000000000000.0", "1e+16", "0.0001"]);
+        // Halfway between two shortest texts, NumPy chooses the even one.
+        assert_eq!(single_text(512_313.625), "512313.62");
+        assert_eq!(double_text(1_997_596_571_370_196.25), "1997596571370196.2");
+    }
+
+    /// Parses text and prints the value.
+    fn print(descr: &str, text: &str) -> String {
+        let dtype: DType = descr.parse().unwrap();
+        Value::parse(text, &dtype).unwrap().to_string()
+    }
+
+    #[test]
+    fn records_print_as_in_numpy() {
         assert_eq!(print("[('a', '<i4'), ('b', '<f8')]", "(-51, 12)"), "(-51, 12.0)");
         assert_eq!(
             print("[('y', '<i2', (2, 3))]", "([[-88, -51, -14], [23, 60, 97]],)"),
@@ -157,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sign_of_a_year_is_one_of_its_four_places() {
+    fn the_width_of_a_year_includes_its_sign() {
         let dtype: DType = "<M8[Y]".parse().unwrap();
         assert_eq!(Value::DateTime(Ticks(-1970 - 381), dtype.unit()).to_string(), "-381");
     }

@@ -1,13 +1,13 @@
-//! Values for serde.
+//! Serializes values with serde.
 
 use serde::ser::{Serialize, Serializer};
 
 use super::Value;
 use crate::element::Ticks;
 
-/// Numbers as numbers, complex ones as pairs, text and dates as text, bytes as
-/// bytes, time differences as counts, `NaT` as nothing, records and subarrays
-/// as sequences.
+/// Serializes numbers as numbers, complex numbers as pairs, text and dates as
+/// strings, bytes as bytes, time differences as counts, `NaT` as none, records and
+/// subarrays as sequences.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -35,7 +35,7 @@ mod tests {
     use crate::dtype::DType;
 
     #[test]
-    fn values_are_what_json_has_for_them() {
+    fn values_serialize_to_json() {
         let dtype: DType =
             "[('x', '<f8'), ('z', '<c8'), ('t', '<M8[D]'), ('d', '<m8[s]'), ('s', '<U2'), ('a', '|u1', (2,))]"
                 .parse()
