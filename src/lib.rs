@@ -157,10 +157,10 @@ pub mod guide {
 /// Used by the code that the derives generate.
 #[doc(hidden)]
 pub mod __record {
-    pub use crate::element::fast_path::{FastPath, NewtypePath};
+    pub use crate::element::fast_path::{FastPath, NewtypeFastPath};
     pub use crate::element::field_codec::FieldCodec;
     pub use crate::element::record::{
-        FieldMatcher, FieldMismatch, RecordCodec, RecordPath, declared_dtype, record_dtype,
+        FieldMatcher, FieldMismatch, RecordCodec, RecordFastPath, declared_dtype, record_dtype,
         typed_field,
     };
 }

@@ -5,51 +5,51 @@
 //! its rules, except for dictionaries and escapes in strings. The library accepts
 //! every text that is accepted here; its tests compare the two.
 
-use super::typestr::{MAX_ITEMSIZE, size_of};
+use super::typestr::{MAX_ITEMSIZE, itemsize};
 
-/// Fewer than the library allows.
+/// The deepest nesting accepted here; the library accepts deeper ones.
 const MAX_DEPTH: usize = 64;
 
-/// The most axes of a subarray.
+/// The largest number of axes of a subarray.
 const MAX_NDIM: usize = 64;
 
-/// Whether the text is a quoted type string, a list of fields, or a pair of a
+/// Returns whether the text is a quoted type string, a list of fields, or a pair of a
 /// dtype and a shape.
 pub(crate) fn is_descr(text: &str) -> bool {
-    let mut reader = Reader { rest: text, depth: 0 };
+    let mut reader = DescrReader { rest: text, depth: 0 };
     reader.dtype().is_some() && reader.peek().is_none()
 }
 
-/// What is checked of a dtype.
+/// The properties of a dtype that are checked.
 #[derive(Clone, Copy)]
 struct Extent {
-    /// The itemsize, or an upper bound of it.
+    /// The itemsize, or an upper bound on it.
     itemsize: u64,
-    kind: Kind,
+    kind: DescrKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum DescrKind {
     Scalar,
     Void,
     Struct,
     Subarray,
 }
 
-/// The rest of a text. Its methods return `None` if the text is wrong.
-struct Reader<'a> {
+/// Parses the rest of a text. Methods return `None` if the text is not valid.
+struct DescrReader<'a> {
     rest: &'a str,
     depth: usize,
 }
 
-impl<'a> Reader<'a> {
-    /// The next character that is not white space.
+impl<'a> DescrReader<'a> {
+    /// Skips white space and returns the next character.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start_matches([' ', '\n', '\t', '\r', '\x0c']);
         self.rest.chars().next()
     }
 
-    /// Passes a character if it is next.
+    /// Skips a character if it is next, and returns whether it was.
     fn eat(&mut self, character: char) -> bool {
         self.peek();
         let rest = self.rest.strip_prefix(character);
@@ -63,17 +63,17 @@ impl<'a> Reader<'a> {
 
     fn dtype(&mut self) -> Option<Extent> {
         self.depth += 1;
-        let found = match self.peek()? {
+        let extent = match self.peek()? {
             _ if self.depth > MAX_DEPTH => None,
             '[' => self.fields(),
             '(' => self.pair(),
             _ => self.string().and_then(scalar),
         };
         self.depth -= 1;
-        found
+        extent
     }
 
-    /// Reads `[('x', '<f8'), …]`.
+    /// Parses `[('x', '<f8'), …]`.
     fn fields(&mut self) -> Option<Extent> {
         let (mut names, mut itemsize) = (Vec::new(), 0);
         self.expect('[')?;
@@ -86,10 +86,10 @@ impl<'a> Reader<'a> {
         names.sort_unstable();
         let are_distinct = names.windows(2).all(|pair| pair.first() != pair.last());
         (are_distinct && itemsize <= MAX_ITEMSIZE)
-            .then_some(Extent { itemsize, kind: Kind::Struct })
+            .then_some(Extent { itemsize, kind: DescrKind::Struct })
     }
 
-    /// Reads `('x', '<f8')` or `('x', '<f8', (3,))`.
+    /// Parses `('x', '<f8')` or `('x', '<f8', (3,))`.
     fn field(&mut self, names: &mut Vec<&'a str>) -> Option<Extent> {
         self.expect('(')?;
         let has_title = self.eat('(');
@@ -110,14 +110,15 @@ impl<'a> Reader<'a> {
         }
         self.expect(')')?;
         // Void and subarrays without a name are padding.
-        let is_padding = name.is_empty() && matches!(dtype.kind, Kind::Void | Kind::Subarray);
+        let is_padding =
+            name.is_empty() && matches!(dtype.kind, DescrKind::Void | DescrKind::Subarray);
         if has_title || !is_padding {
             names.push(name);
         }
         Some(dtype)
     }
 
-    /// Reads `('<f8', (3,))`.
+    /// Parses `('<f8', (3,))`.
     fn pair(&mut self) -> Option<Extent> {
         self.expect('(')?;
         let base = self.dtype()?;
@@ -128,7 +129,7 @@ impl<'a> Reader<'a> {
         Some(dtype)
     }
 
-    /// Reads the shape of a subarray: `(2, 3)`, `[2, 3]` or `3`.
+    /// Parses the shape of a subarray: `(2, 3)`, `[2, 3]` or `3`.
     fn with_shape(&mut self, base: Extent) -> Option<Extent> {
         let close = match self.peek()? {
             _ if self.eat('(') => Some(')'),
@@ -152,9 +153,9 @@ impl<'a> Reader<'a> {
         }
         let count = if is_empty { 0 } else { count };
         let itemsize = count.saturating_mul(base.itemsize);
-        let is_unsized = base.itemsize == 0 && base.kind != Kind::Struct;
+        let is_unsized = base.itemsize == 0 && base.kind != DescrKind::Struct;
         (ndim <= MAX_NDIM && !is_unsized && count.max(itemsize) <= MAX_ITEMSIZE)
-            .then_some(Extent { itemsize, kind: Kind::Subarray })
+            .then_some(Extent { itemsize, kind: DescrKind::Subarray })
     }
 
     fn dim(&mut self) -> Option<u64> {
@@ -168,7 +169,7 @@ impl<'a> Reader<'a> {
         digits.parse().ok().filter(|&dim| dim <= MAX_ITEMSIZE)
     }
 
-    /// Reads a string without escapes.
+    /// Parses a string without escapes.
     fn string(&mut self) -> Option<&'a str> {
         let quote = self.peek().filter(|c| matches!(c, '\'' | '"'))?;
         let (string, rest) = self.rest.strip_prefix(quote)?.split_once(quote)?;
@@ -179,8 +180,8 @@ impl<'a> Reader<'a> {
 
 fn scalar(text: &str) -> Option<Extent> {
     let code = text.trim_start_matches(['<', '>', '=', '|']);
-    let kind = if code.starts_with(['V', 'v']) { Kind::Void } else { Kind::Scalar };
-    size_of(text).map(|itemsize| Extent { itemsize, kind })
+    let kind = if code.starts_with(['V', 'v']) { DescrKind::Void } else { DescrKind::Scalar };
+    itemsize(text).map(|itemsize| Extent { itemsize, kind })
 }
 
 #[cfg(test)]
@@ -188,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descrs_are_those_of_numpy() {
+    fn descrs_are_checked_as_numpy_does() {
         for text in [
             "'<f4'",
             "\"float64\"",

@@ -33,7 +33,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | attribute | effect |
 /// |---|---|
 /// | `#[record(rename = "name")]` | the field's name in the dtype |
-/// | `#[record(dtype = "<M8[ns]")]` | the field's dtype, where its type doesn't determine it: dates, `String`. Stored fields must have the same kind and unit. A type string, a list of fields such as `[('x', '<f8'), ('', '|V4')]`, or a pair of a dtype and a shape such as `('<f8', (3,))`; anything else is a compile error |
+/// | `#[record(dtype = "<M8[ns]")]` | the field's dtype, where its type doesn't determine it: dates, `String`. Stored fields must have the same kind and unit. It is a type string, a list of fields such as `[('x', '<f8'), ('', 'V4')]`, or a pair of a dtype and a shape such as `('<f8', (3,))`; other text is a compile error |
 #[proc_macro_derive(Record, attributes(record))]
 pub fn record(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

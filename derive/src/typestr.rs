@@ -15,7 +15,7 @@ const LETTERS: &str = "?bBhHiIlLnNpPqQefdgFDGcSUVMm";
 const UNITS: [&str; 14] =
     ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs", "ns", "ps", "fs", "as"];
 
-/// Names and letters of types of variable size, whose size is 0 unless it is given.
+/// Names and letters of types of variable size, whose default size is 0.
 const FLEXIBLE: [&str; 8] = ["S", "U", "V", "a", "str", "unicode", "bytes", "void"];
 
 /// The size of NumPy's largest element, in bytes.
@@ -26,19 +26,19 @@ const MAX_NUMBER: u64 = 32;
 
 /// Returns whether the library parses `text` as a type string.
 pub(crate) fn is_typestr(text: &str) -> bool {
-    size_of(text).is_some()
+    itemsize(text).is_some()
 }
 
 /// Returns the itemsize of a type string, or an upper bound if the string has no
 /// size; `None` if it is not a type string.
-pub(crate) fn size_of(text: &str) -> Option<u64> {
+pub(crate) fn itemsize(text: &str) -> Option<u64> {
     match text.strip_prefix(['<', '>', '=', '|']) {
-        Some(code) if is_letter(code) => Some(size_of_name(code)),
-        Some(code) => size_of_code(code),
+        Some(code) if is_letter(code) => Some(itemsize_of_name(code)),
+        Some(code) => itemsize_of_code(code),
         None if is_letter(text) || NAMES.split_whitespace().any(|name| name == text) => {
-            Some(size_of_name(text))
+            Some(itemsize_of_name(text))
         }
-        None => size_of_code(text),
+        None => itemsize_of_code(text),
     }
 }
 
@@ -46,14 +46,14 @@ fn is_letter(code: &str) -> bool {
     code.chars().count() == 1 && LETTERS.contains(code)
 }
 
-fn size_of_name(name: &str) -> u64 {
+fn itemsize_of_name(name: &str) -> u64 {
     let is_flexible = FLEXIBLE.iter().any(|flexible| name.trim_end_matches('_') == *flexible);
     if is_flexible { 0 } else { MAX_NUMBER }
 }
 
 /// Returns the itemsize of a letter and a size, or of a date or time difference
 /// with its unit.
-fn size_of_code(code: &str) -> Option<u64> {
+fn itemsize_of_code(code: &str) -> Option<u64> {
     let dates = ["M8", "m8", "datetime64", "timedelta64"];
     if let Some(unit) = dates.iter().find_map(|date| code.strip_prefix(date)) {
         return (unit.is_empty() || is_unit(unit)).then_some(8);

@@ -34,17 +34,17 @@ impl<T: Element, const N: usize> Element for [T; N] {
     }
 
     fn fast_path() -> impl FastPath<Self> {
-        ArrayPath
+        ArrayFastPath
     }
 }
 
 /// The fast path of arrays: that of their elements.
 #[derive(Debug)]
-struct ArrayPath;
+struct ArrayFastPath;
 
-impl SealedFastPath for ArrayPath {}
+impl SealedFastPath for ArrayFastPath {}
 
-impl<T: Element, const N: usize> FastPath<[T; N]> for ArrayPath {
+impl<T: Element, const N: usize> FastPath<[T; N]> for ArrayFastPath {
     fn is_exact(&self, codec: &T::Codec) -> bool {
         T::fast_path().is_exact(codec)
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast_path::{FastPath, StoredPath, sealed::SealedFastPath};
+use super::fast_path::{FastPath, PlainFastPath, sealed::SealedFastPath};
 use super::{Element, InPlace, Typed, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::Result;
@@ -101,7 +101,7 @@ impl Element for Bool {
     }
 
     fn fast_path() -> impl FastPath<Self> {
-        StoredPath
+        PlainFastPath
     }
 }
 
@@ -133,17 +133,17 @@ impl Element for bool {
     }
 
     fn fast_path() -> impl FastPath<Self> {
-        BoolPath
+        BoolFastPath
     }
 }
 
 /// A `bool` is a valid stored byte, but not every stored byte is a valid `bool`.
 #[derive(Debug)]
-struct BoolPath;
+struct BoolFastPath;
 
-impl SealedFastPath for BoolPath {}
+impl SealedFastPath for BoolFastPath {}
 
-impl FastPath<bool> for BoolPath {
+impl FastPath<bool> for BoolFastPath {
     fn bytes_of<'a>(&self, (): &(), values: &'a [bool]) -> Option<&'a [u8]> {
         Some(bytemuck::cast_slice(values))
     }

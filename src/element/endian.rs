@@ -5,7 +5,7 @@ use std::fmt;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast_path::{FastPath, StoredPath};
+use super::fast_path::{FastPath, PlainFastPath};
 use super::scalar::{Scalar, write};
 use super::{Element, InPlace, Typed, type_mismatch};
 use crate::dtype::{ByteOrder, DType};
@@ -112,7 +112,7 @@ macro_rules! stored {
             }
 
             fn fast_path() -> impl FastPath<Self> {
-                StoredPath
+                PlainFastPath
             }
         }
 

@@ -85,20 +85,20 @@ pub(super) mod sealed {
 
 /// No fast path: elements are decoded one by one.
 #[derive(Debug)]
-pub(super) struct DecodePath;
+pub(super) struct NoFastPath;
 
-impl sealed::SealedFastPath for DecodePath {}
+impl sealed::SealedFastPath for NoFastPath {}
 
-impl<T: Element> FastPath<T> for DecodePath {}
+impl<T: Element> FastPath<T> for NoFastPath {}
 
 /// The fast path of types for which the stored bytes are always a valid value,
 /// at any address.
 #[derive(Debug)]
-pub(super) struct StoredPath;
+pub(super) struct PlainFastPath;
 
-impl sealed::SealedFastPath for StoredPath {}
+impl sealed::SealedFastPath for PlainFastPath {}
 
-impl<T: Element + Pod> FastPath<T> for StoredPath {
+impl<T: Element + Pod> FastPath<T> for PlainFastPath {
     fn is_exact(&self, _: &T::Codec) -> bool {
         true
     }
@@ -133,25 +133,25 @@ pub(super) fn copy_target<T: Pod>(values: &mut [T]) -> Option<(ElementFormat, &m
 /// The fast path of a newtype around `U`: that of `U`. `derive(Element)` chooses
 /// it for `#[repr(transparent)]`.
 #[derive(Debug)]
-pub struct NewtypePath<U>(std::marker::PhantomData<U>);
+pub struct NewtypeFastPath<U>(std::marker::PhantomData<U>);
 
-impl<U> NewtypePath<U> {
+impl<U> NewtypeFastPath<U> {
     /// The fast path of newtypes around `U`.
     #[must_use]
-    pub fn new() -> NewtypePath<U> {
-        NewtypePath(std::marker::PhantomData)
+    pub fn new() -> NewtypeFastPath<U> {
+        NewtypeFastPath(std::marker::PhantomData)
     }
 }
 
-impl<U> Default for NewtypePath<U> {
-    fn default() -> NewtypePath<U> {
-        NewtypePath::new()
+impl<U> Default for NewtypeFastPath<U> {
+    fn default() -> NewtypeFastPath<U> {
+        NewtypeFastPath::new()
     }
 }
 
-impl<U> sealed::SealedFastPath for NewtypePath<U> {}
+impl<U> sealed::SealedFastPath for NewtypeFastPath<U> {}
 
-impl<T, U> FastPath<T> for NewtypePath<U>
+impl<T, U> FastPath<T> for NewtypeFastPath<U>
 where
     T: Element<Codec = U::Codec> + Pod,
     U: InPlace,

@@ -37,7 +37,7 @@ pub use boolean::Bool;
 pub use cast::{Casting, Number};
 pub use date::{DateTime64, TimeDelta64};
 pub use endian::{Be, Le};
-use fast_path::{DecodePath, FastPath};
+use fast_path::{FastPath, NoFastPath};
 pub use real::Real;
 pub use record::Pad;
 pub use scalar::{Scalar, Ticks};
@@ -126,7 +126,7 @@ pub trait Element: Sized + 'static {
     #[doc(hidden)]
     #[must_use]
     fn fast_path() -> impl FastPath<Self> {
-        DecodePath
+        NoFastPath
     }
 }
 

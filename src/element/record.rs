@@ -88,17 +88,17 @@ impl<const N: usize> Element for Pad<N> {
     }
 
     fn fast_path() -> impl FastPath<Self> {
-        PadPath
+        PadFastPath
     }
 }
 
 /// The fast path of [`Pad`]: any bytes are valid, and none are copied.
 #[derive(Debug)]
-struct PadPath;
+struct PadFastPath;
 
-impl SealedFastPath for PadPath {}
+impl SealedFastPath for PadFastPath {}
 
-impl<const N: usize> FastPath<Pad<N>> for PadPath {
+impl<const N: usize> FastPath<Pad<N>> for PadFastPath {
     fn padding(&self) -> Option<Pad<N>> {
         Some(Pad::default())
     }
@@ -244,11 +244,11 @@ pub trait RecordCodec {
 
 /// The fast path that `derive(Record)` chooses for `#[record(in_place)]`.
 #[derive(Debug)]
-pub struct RecordPath;
+pub struct RecordFastPath;
 
-impl SealedFastPath for RecordPath {}
+impl SealedFastPath for RecordFastPath {}
 
-impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for RecordPath {
+impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for RecordFastPath {
     fn is_exact(&self, codec: &T::Codec) -> bool {
         codec.mismatch().is_none()
     }

@@ -277,7 +277,7 @@ macro_rules! element {
 
             #[inline]
             fn fast_path() -> impl FastPath<Self> {
-                ScalarPath
+                ScalarFastPath
             }
         }
 
@@ -291,11 +291,11 @@ element!(Complex<f32>, Complex<f64>);
 /// The fast path of numbers: borrowed in this machine's byte order, byte-swapped
 /// in bulk from the other.
 #[derive(Debug)]
-struct ScalarPath;
+struct ScalarFastPath;
 
-impl SealedFastPath for ScalarPath {}
+impl SealedFastPath for ScalarFastPath {}
 
-impl<T: Scalar> FastPath<T> for ScalarPath {
+impl<T: Scalar> FastPath<T> for ScalarFastPath {
     fn is_exact(&self, order: &ByteOrder) -> bool {
         let order = if *order == ByteOrder::Big { ByteOrder::Big } else { ByteOrder::Little };
         size_of::<T>() == 1 || order == ByteOrder::NATIVE
@@ -363,7 +363,7 @@ impl<T: Scalar> FastPath<T> for ScalarPath {
 }
 
 fn is_exact<T: Scalar>(order: ByteOrder) -> bool {
-    FastPath::<T>::is_exact(&ScalarPath, &order)
+    FastPath::<T>::is_exact(&ScalarFastPath, &order)
 }
 
 /// Replaces contiguous numbers with the results of a function.

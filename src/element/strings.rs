@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::fast_path::{FastPath, StoredPath};
+use super::fast_path::{FastPath, PlainFastPath};
 use super::{Be, Element, InPlace, Le, Typed, trim_nuls, type_mismatch};
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::error::{DTypeError, Error, Result, excerpt};
@@ -138,7 +138,7 @@ impl<const N: usize> Element for Bytes<N> {
     }
 
     fn fast_path() -> impl FastPath<Self> {
-        StoredPath
+        PlainFastPath
     }
 }
 
@@ -306,7 +306,7 @@ impl<const N: usize, P: CodePoint> Element for Text<N, P> {
     }
 
     fn fast_path() -> impl FastPath<Self> {
-        StoredPath
+        PlainFastPath
     }
 }
 
