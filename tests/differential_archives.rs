@@ -26,7 +26,7 @@ const STRICTER: &[&str] = &[
     "a zip64 record of ",
     " does not end at byte ",
     "an empty archive whose directory starts ",
-    "and no member before it",
+    "and no member precedes it",
     "the directory ends inside the record of a member",
     "the end record is outside the archive",
     "its extra fields in the directory have ",
@@ -34,7 +34,7 @@ const STRICTER: &[&str] = &[
     "the extra fields of its header ",
     "its header and the directory differ ",
     " contains a NUL",
-    " overlap what follows",
+    " overlap the next member or the directory",
     "is on disk ",
     "is encrypted",
     "ends at byte ",
@@ -210,7 +210,9 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
         case(
             "a directory offset that is one too small",
             with_end(0, -1),
-            &format!("the directory is at byte 227, not at 226, and no member before it{damaged}"),
+            &format!(
+                "the directory is at byte 227, not at 226, and no member precedes it{damaged}"
+            ),
             Some(true),
         ),
         case(
@@ -351,7 +353,7 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
         case(
             "two members in one place",
             Zip::of(&[plain.clone(), Zipped { offset: Some(0), ..plain.clone() }]),
-            &format!("[a]: its bytes 35 to 227 overlap what follows{lies}"),
+            &format!("[a]: its bytes 35 to 227 overlap the next member or the directory{lies}"),
             None,
         ),
     ]

@@ -225,7 +225,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "a stored member that ends in the directory",
             one(Zipped { size: 200, stored: 200, ..plain.clone() }),
-            "[a]: its bytes 35 to 235 overlap what follows: the archive is damaged, or crafted",
+            "[a]: its bytes 35 to 235 overlap the next member or the directory: the archive is damaged, or crafted",
         ),
         (
             "a member of 2^63 bytes",
@@ -266,7 +266,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                 Zipped { offset: Some(0), ..plain.clone() },
                 stored("b.npy", &array()),
             ]),
-            "[a]: its bytes 35 to 227 overlap what follows: the archive is damaged, or crafted",
+            "[a]: its bytes 35 to 227 overlap the next member or the directory: the archive is damaged, or crafted",
         ),
         (
             "a member within another",
@@ -275,7 +275,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                 let outer = stored("outer", &inner);
                 Zip::of(&[outer, Zipped { offset: Some(35), ..stored("a.npy", &array()) }])
             },
-            "[outer]: its bytes 35 to 335 overlap what follows: the archive is damaged, or crafted",
+            "[outer]: its bytes 35 to 335 overlap the next member or the directory: the archive is damaged, or crafted",
         ),
         (
             "a wrong CRC-32 of a stored member",

@@ -1,4 +1,4 @@
-//! Files of any format this crate opens, recognised by their contents.
+//! Opens files of any supported format, recognised by their contents.
 
 use std::path::Path;
 
@@ -31,9 +31,9 @@ pub enum Format {
 }
 
 impl Format {
-    /// Recognises a file by its first bytes. Where they say nothing, as in an
-    /// empty `.ten` file or a zip archive behind other bytes, its name does;
-    /// where that says nothing either, it is taken for `.npy`.
+    /// Recognises the format of a file by its first bytes. If these are not
+    /// conclusive, as in an empty `.ten` file or a zip archive with a prefix, the
+    /// file's extension decides; if that is unknown too, the format is `.npy`.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl Format {
     }
 }
 
-/// Where tar files have theirs, after the first member's name and more.
+/// The position of the magic bytes in a tar file.
 const USTAR: std::ops::Range<usize> = 257..262;
 
 fn recognize(storage: &Storage) -> Result<Format> {
@@ -73,10 +73,10 @@ fn recognize(storage: &Storage) -> Result<Format> {
     })
 }
 
-/// A file of any format, open.
+/// An open file of any format.
 #[derive(Debug)]
 #[non_exhaustive]
-#[allow(clippy::large_enum_variant, reason = "there is one a file; a box would be in the way")]
+#[allow(clippy::large_enum_variant, reason = "there is only one per file")]
 pub enum AnyFile<D = Map> {
     /// One array.
     Npy(Npy<D>),
@@ -98,11 +98,11 @@ pub struct Npy<D = Map> {
 }
 
 impl<D: Mapping> Npy<D> {
-    /// Finds the array that a source holds.
+    /// Finds the array in a source, without mapping it.
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::from_source`], but for [`Io`](crate::ErrorKind::Io).
+    /// Those of [`MappedArray::from_source`].
     #[allow(clippy::needless_pass_by_value, reason = "an option type, as everywhere by value")]
     pub fn new(source: Source<D>, options: OpenOptions) -> Result<Npy<D>> {
         let place = source.storage().add_path_on_err(options.place(source.storage()))?;
@@ -113,9 +113,10 @@ impl<D: Mapping> Npy<D> {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io), [`Io`](crate::ErrorKind::Io); [`Truncated`](crate::ErrorKind::Truncated) when the
-    /// file was truncated since it was opened; [`InvalidInput`](crate::ErrorKind::InvalidInput) when what is
-    /// stored would go to the file, and another array of this is in use.
+    /// [`Io`](crate::ErrorKind::Io); [`Truncated`](crate::ErrorKind::Truncated)
+    /// when the file was truncated after the source was opened;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the source is mapped
+    /// read-write and an earlier array of it is still in use.
     pub fn open(&self) -> Result<MappedArray<D>> {
         let Npy { source, place } = self;
         let data = source.obtain_checked(place.offset, place.layout.nbytes());
@@ -128,8 +129,8 @@ impl<D: Mapping> Npy<D> {
 ///
 /// # Errors
 ///
-/// Those of the format's own: [`MappedArray::from_source`], [`Npz::open`],
-/// [`Ten::open`], [`Shard::open`].
+/// Those of the format: [`MappedArray::from_source`], [`Npz::open`],
+/// [`Ten::open`] or [`Shard::open`].
 ///
 /// # Examples
 ///
@@ -159,15 +160,17 @@ fn unsupported(format: Format) -> Error {
 }
 
 impl<D: Mapping> AnyFile<D> {
-    /// Opens the array of this name, or the only one there is: in a `.ten`
-    /// file a position or an info, in a tar file the name of a `.npy` or of a
-    /// `.ten` with a position or info in brackets, as `000000.ten[0]`.
+    /// Opens the array called `member`, or with `None` the only array. In a
+    /// `.ten` file, `member` is a position or an info; in a tar file, the name of
+    /// a `.npy` member, or the name of a `.ten` member followed by a position or
+    /// an info in brackets, such as `000000.ten[0]`.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Damaged`](crate::ErrorKind::Damaged) without a name when
-    /// there are several, or with one when there is only one array; and those
-    /// of opening a member.
+    /// [`NotFound`](crate::ErrorKind::NotFound) when there is no such member, or
+    /// when `member` is given for a `.npy` file;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when `member` is `None`
+    /// and there is more than one array; and those of opening a member.
     pub fn get(&self, member: Option<&str>) -> Result<MappedArray<D>> {
         self.find(member).map_err(|error| match self.path() {
             Some(path) => error.with_path(path),
@@ -199,37 +202,39 @@ impl<D: Mapping> AnyFile<D> {
             #[cfg(feature = "npz")]
             (AnyFile::Npz(npz), None) => match npz.members().collect::<Vec<_>>().as_slice() {
                 [only] => only.open(),
-                several => Err(unnamed(several.len())),
+                members => Err(no_only_member(members.len())),
             },
             (AnyFile::Ten(ten), Some(name)) => ten.get(ten.index(name)?),
             (AnyFile::Ten(ten), None) if ten.len() == 1 => ten.get(0),
-            (AnyFile::Ten(ten), None) => Err(unnamed(ten.len())),
+            (AnyFile::Ten(ten), None) => Err(no_only_member(ten.len())),
             #[cfg(feature = "tar")]
-            (AnyFile::Tar(shard), Some(whole)) => match in_brackets(whole) {
-                Some((name, inner))
-                    if shard.member(whole).is_err() && shard.member(name).is_ok() =>
+            (AnyFile::Tar(shard), Some(name)) => match split_brackets(name) {
+                // A member whose own name ends in brackets comes first.
+                Some((outer, inner))
+                    if shard.member(name).is_err() && shard.member(outer).is_ok() =>
                 {
-                    let ten = shard.member(name)?.ten()?;
+                    let ten = shard.member(outer)?.ten()?;
                     ten.get(ten.index(inner)?)
                 }
-                _ => shard.get(whole),
+                _ => shard.get(name),
             },
             #[cfg(feature = "tar")]
             (AnyFile::Tar(shard), None) => match shard.members().collect::<Vec<_>>().as_slice() {
                 [only] => only.open(),
-                several => Err(unnamed(several.len())),
+                members => Err(no_only_member(members.len())),
             },
         }
     }
 }
 
-fn unnamed(count: usize) -> Error {
+/// The error when no member is named and there is not exactly one.
+fn no_only_member(count: usize) -> Error {
     let expected = "name one of them";
     ArchiveError::misuse(format!("holds {count} members"), expected)
 }
 
-/// Parts `name[inner]`.
+/// Splits `name[inner]` into `name` and `inner`.
 #[cfg(feature = "tar")]
-fn in_brackets(name: &str) -> Option<(&str, &str)> {
+fn split_brackets(name: &str) -> Option<(&str, &str)> {
     name.strip_suffix(']')?.rsplit_once('[')
 }

@@ -1,7 +1,7 @@
 //! Files of several arrays: `.npz`, `.ten` and tar.
 
 pub mod any;
-mod names;
+mod entries;
 #[cfg(feature = "npz")]
 pub mod npz;
 #[cfg(feature = "tar")]

@@ -248,7 +248,7 @@ fn what_a_format_has_no_room_for_is_refused_and_leaves_out_as_it_was() {
     let before = fs::read(&ten).unwrap();
     for (arguments, reason) in [
         (&[&*names][..], "the info `layer1/weights`: expected ASCII of at most 8 bytes"),
-        (&[&*words], "a .ten file holds f2, f4, f8, i1 to i8 and u1 to u8 only: use .npz"),
+        (&[&*words], "a .ten file supports only f2, f4, f8, i1 to i8 and u1 to u8: use .npz"),
         (&[&*wide], "10 axes: a .ten array has at most 9"),
         (&[&*big], "u4"),
         (&[&*npz, "--order", "F"], "a .ten is in C order and little-endian"),

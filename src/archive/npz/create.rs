@@ -1,5 +1,5 @@
-//! Archives in files: a member after the other, filled in place, or whole in
-//! one call.
+//! Writes archives to files: member by member, filled in place, or with one
+//! call.
 #![allow(unsafe_code)]
 
 use std::error::Error as StdError;
@@ -21,54 +21,53 @@ use crate::source::atomic::{self, AtomicFile};
 use crate::source::{Source, file};
 
 impl NpzWriter<NpzFile> {
-    /// Begins an archive that gets its name when it is
-    /// [finished](NpzWriter::finish); until then, or when it never is, a file
-    /// that has the name stays as it was.
+    /// Starts an archive in a temporary file, which
+    /// [`finish`](NpzWriter::finish) renames to `path`. Until then, an existing
+    /// file at `path` is not changed.
     ///
     /// # Errors
     ///
     /// [`Io`](crate::ErrorKind::Io),
     /// [`Unsupported`](crate::ErrorKind::Unsupported).
     pub fn create(path: impl AsRef<Path>) -> Result<NpzWriter<NpzFile>> {
-        NpzWriter::at(path.as_ref(), true)
+        NpzWriter::create_file(path.as_ref(), true)
     }
 
-    /// As [`create`](NpzWriter::create), but nothing may have the name.
+    /// As [`create`](NpzWriter::create), but does not replace an existing file.
     ///
     /// # Errors
     ///
     /// As [`create`](NpzWriter::create), and
     /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists).
     pub fn create_new(path: impl AsRef<Path>) -> Result<NpzWriter<NpzFile>> {
-        NpzWriter::at(path.as_ref(), false)
+        NpzWriter::create_file(path.as_ref(), false)
     }
 
-    fn at(path: &Path, overwrite: bool) -> Result<NpzWriter<NpzFile>> {
-        let begun = || {
-            let new = AtomicFile::new(path, overwrite)?;
-            let file = new.file().try_clone().map_err(SystemError::io("create"))?;
-            let target = Arc::new(OutputFile { file, skips: AtomicBool::new(false) });
-            let file = NpzFile { target: Arc::clone(&target), new };
-            let mut writer = NpzWriter::new(file);
-            writer.file = Some(target);
+    fn create_file(path: &Path, overwrite: bool) -> Result<NpzWriter<NpzFile>> {
+        with_path_in_errors(path, |path| {
+            let atomic = AtomicFile::new(path, overwrite)?;
+            let file = atomic.file().try_clone().map_err(SystemError::io("create"))?;
+            let output = Arc::new(OutputFile { file, skips: AtomicBool::new(false) });
+            let mut writer = NpzWriter::new(NpzFile { output: Arc::clone(&output), atomic });
+            writer.output = Some(output);
             writer.path = Some(path.to_owned());
             Ok(writer)
-        };
-        begun().map_err(|error: Error| error.with_path(path))
+        })
     }
 
-    /// Writes a member of zeros and has it filled in place, as `open_memmap`
-    /// with mode `w+` would; it is stored, not deflated. Its CRC-32 is that of
-    /// what is there when `fill` returns.
+    /// Writes a member by filling a mapped array of zeros in place, like
+    /// `open_memmap` with mode `w+`. The member is stored, not deflated. Its
+    /// CRC-32 is computed after `fill` returns.
     ///
     /// # Safety
     ///
-    /// The promise of [`Source`](Source#safety), as long as `fill` runs, for the
-    /// file of a random name in the directory of its final place.
+    /// While `fill` runs, the promise of [`Source`](Source#safety) must hold for
+    /// the temporary file, which has a random name in the directory of the
+    /// archive.
     ///
     /// # Errors
     ///
-    /// As [`begin`](NpzWriter::begin), those of `fill`, which may be of any type,
+    /// As [`begin`](NpzWriter::begin); those of `fill`, which may have any type;
     /// [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
@@ -80,7 +79,7 @@ impl NpzWriter<NpzFile> {
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("filled.npz");
     /// let mut writer = NpzWriter::create(&path)?;
-    /// // SAFETY: nobody else knows of the file yet.
+    /// // SAFETY: nobody else uses the temporary file.
     /// unsafe {
     ///     writer.create_member("a", &DType::of::<f64>(), &[3], Order::C, |mut array| {
     ///         array.as_slice_mut::<f64>()?[1] = 1.5;
@@ -103,46 +102,47 @@ impl NpzWriter<NpzFile> {
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
         let compression = std::mem::replace(&mut self.compression, Compression::Stored);
-        let target = self.file.clone();
+        let output = self.output.clone();
         let done = self.begin(name, dtype, shape, order).and_then(|mut member| {
             let header = Header::new(dtype.clone(), shape, order)?;
             let layout = header.layout()?;
             let offset = member.position();
             member.flush().map_err(write_error())?;
-            let Some(target) = target else { return member.finish() };
-            let end = offset.saturating_add(member.left());
-            file::reserve(&target.file, end).map_err(SystemError::io("reserve space"))?;
-            target.skips.store(true, Ordering::Relaxed);
-            let skipped = member.skip();
-            target.skips.store(false, Ordering::Relaxed);
+            let Some(output) = output else { return member.finish() };
+            let end = offset.saturating_add(member.remaining());
+            file::reserve(&output.file, end).map_err(SystemError::io("reserve space"))?;
+            output.skips.store(true, Ordering::Relaxed);
+            let skipped = member.skip_remaining();
+            output.skips.store(false, Ordering::Relaxed);
             skipped.map_err(write_error())?;
-            let own = target.file.try_clone().map_err(SystemError::io("create"))?;
-            // SAFETY: the caller made the promise for as long as this call
-            // runs, and what is obtained from the source is dropped in it.
-            let source = unsafe { Source::map_mut_file(own) }?;
+            let file = output.file.try_clone().map_err(SystemError::io("create"))?;
+            // SAFETY: the caller made the promise for the duration of this call,
+            // and everything obtained from the source is dropped before it
+            // returns.
+            let source = unsafe { Source::map_mut_file(file) }?;
             let mut data = source.obtain(offset, layout.nbytes())?;
             fill(MappedArray::from_parts(data.as_mut(), layout.with_offset(0))?)
                 .map_err(Error::other)?;
-            member.checksum_of(&[&header.encode(None)?.bytes, data.as_ref()]);
+            member.set_checksum(&[&header.encode(None)?.bytes, data.as_ref()]);
             data.close()?;
             member.finish()
         });
         self.compression = compression;
-        self.named(done)
+        self.name_file(done)
     }
 
-    /// Finishes the archive, brings it to the disk, and gives it its name and,
-    /// when it replaces a file, that one's permissions.
+    /// Finishes the archive, syncs it to the disk and renames it to its final
+    /// name. If it replaces a file, it gets the permissions of that file.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io); then nothing has the name that hadn't
-    /// before.
+    /// [`Io`](crate::ErrorKind::Io); then a file at the final name is not
+    /// changed.
     pub fn finish(mut self) -> Result<()> {
         let path = self.path.take();
         let done = self.into_inner().and_then(|file| {
-            file.target.file.sync_all().map_err(SystemError::io("sync"))?;
-            file.new.commit().map(drop)
+            file.output.file.sync_all().map_err(SystemError::io("sync"))?;
+            file.atomic.commit().map(drop)
         });
         match path {
             Some(path) => done.map_err(|error| error.with_path(&path)),
@@ -151,8 +151,8 @@ impl NpzWriter<NpzFile> {
     }
 }
 
-/// Writes arrays to an `.npz` archive, stored as they are: `numpy.savez`. What
-/// is at `path` is replaced when the archive is whole.
+/// Writes arrays to an uncompressed `.npz` archive: `numpy.savez`. An existing
+/// file is replaced once the archive is complete.
 ///
 /// # Errors
 ///
@@ -174,7 +174,7 @@ pub fn savez(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) -> Result<()>
     save(path.as_ref(), arrays, Compression::Stored)
 }
 
-/// Writes arrays to an `.npz` archive, deflated: `numpy.savez_compressed`.
+/// Writes arrays to a compressed `.npz` archive: `numpy.savez_compressed`.
 ///
 /// # Errors
 ///
@@ -184,7 +184,7 @@ pub fn savez_compressed(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) ->
 }
 
 fn save(path: &Path, arrays: &[(&str, &dyn Save)], compression: Compression) -> Result<()> {
-    let written = |path: &Path| {
+    with_path_in_errors(path, |path| {
         atomic::write(path, false, |file| {
             let mut writer = NpzWriter::new(file);
             writer.compression(compression);
@@ -193,6 +193,5 @@ fn save(path: &Path, arrays: &[(&str, &dyn Save)], compression: Compression) -> 
             }
             writer.into_inner().map(drop)
         })
-    };
-    with_path_in_errors(path, written)
+    })
 }

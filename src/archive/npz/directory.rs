@@ -1,4 +1,4 @@
-//! Reads the central directory of an archive: what members there are.
+//! Reads the central directory of an archive, which lists its members.
 
 use std::io::{self, BufReader, Read};
 
@@ -9,47 +9,54 @@ use super::end::{self, Location};
 use super::extra::SizeFields;
 use super::name;
 use super::records::{CentralHeader, Flags, IN_ZIP64_SHORT, len_of};
+use crate::archive::entries::ArchiveEntry;
 use crate::error::invariant::{to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result, SystemError};
 use crate::source::range_reader::RangeReader;
 use crate::source::storage::Storage;
 
-/// The newest version of the format whose features are known, 6.3, as in
-/// Python's `zipfile`. What of them is not implemented has flags or methods of
-/// its own, which are refused by name.
+/// The newest version of the format that is accepted, 6.3, as in Python's
+/// `zipfile`. Features that are not implemented have their own flags or
+/// methods, and are rejected by those.
 const NEWEST_VERSION: u8 = 63;
 
-/// How much of the directory is read at once.
+/// The largest buffer for reading the directory.
 const BUFFER: u64 = 64 * 1024;
 
-/// One member, as the directory describes it.
+/// The entry of one member in the directory.
 #[derive(Debug)]
 pub(super) struct DirectoryEntry {
-    /// Its name as text.
+    /// The member's name, decoded.
     pub(super) name: String,
-    /// The bytes of its name, where they are not those of the text.
+    /// The bytes of the name, if they differ from those of the decoded name.
     raw_name: Option<Box<[u8]>>,
     pub(super) method: CompressionMethod,
     pub(super) flags: Flags,
     pub(super) crc32: u32,
-    /// Its length in the archive.
+    /// The member's length in the archive.
     pub(super) stored: u64,
-    /// Its length when unpacked.
+    /// The member's uncompressed length.
     pub(super) size: u64,
-    /// Where its header starts.
+    /// The offset of the local header.
     pub(super) start: u64,
-    /// Where the next member starts, or the directory.
+    /// The offset of the next member or, for the last member, of the directory.
     pub(super) limit: u64,
 }
 
-/// Reads the directory of the archive.
+impl ArchiveEntry for DirectoryEntry {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Reads the directory of an archive.
 pub(super) fn read(source: &Storage) -> Result<Vec<DirectoryEntry>> {
     let location = end::locate(source)?;
     let mut records = DirectoryReader::new(source, &location);
     let most = location.size / len_of::<CentralHeader>();
     let expected = usize::try_from(location.entries.min(most)).unwrap_or(0);
     let mut entries = Vec::with_capacity(expected);
-    while records.left > 0 {
+    while records.remaining > 0 {
         entries.push(records.entry(location.prefix)?);
     }
     let listed = to_u64(entries.len());
@@ -58,7 +65,7 @@ pub(super) fn read(source: &Storage) -> Result<Vec<DirectoryEntry>> {
         let found = format!("the directory lists {listed} members but announces {announced}");
         return Err(damaged(found));
     }
-    limit(&mut entries, location.start);
+    set_limits(&mut entries, location.start);
     if location.prefix > 0 {
         if let Some(first) = entries.iter().map(|entry| entry.start).min() {
             end::check_prefix(source, &location, first)?;
@@ -67,10 +74,10 @@ pub(super) fn read(source: &Storage) -> Result<Vec<DirectoryEntry>> {
     Ok(entries)
 }
 
-/// The records of a directory that are still to be read.
+/// Reads the records of a directory.
 struct DirectoryReader<'a> {
     reader: BufReader<RangeReader<'a>>,
-    left: u64,
+    remaining: u64,
 }
 
 impl<'a> DirectoryReader<'a> {
@@ -78,7 +85,7 @@ impl<'a> DirectoryReader<'a> {
         let Location { start, size, .. } = *location;
         let part = source.range_reader(start, start.saturating_add(size));
         let capacity = to_usize(size.min(BUFFER));
-        DirectoryReader { reader: BufReader::with_capacity(capacity, part), left: size }
+        DirectoryReader { reader: BufReader::with_capacity(capacity, part), remaining: size }
     }
 
     fn entry(&mut self, prefix: u64) -> Result<DirectoryEntry> {
@@ -91,12 +98,12 @@ impl<'a> DirectoryReader<'a> {
                 CentralHeader::SIGNATURE,
             ));
         }
-        let raw_name = self.bytes(central.name_len.get())?;
-        let extra = self.bytes(central.extra_len.get())?;
-        self.bytes(central.comment_len.get())?;
+        let raw_name = self.read_bytes(central.name_len.get())?;
+        let extra = self.read_bytes(central.extra_len.get())?;
+        self.read_bytes(central.comment_len.get())?;
         let flags = Flags(central.flags.get());
         let name = name::decode(&raw_name, flags.is_utf8()).map_err(damaged)?;
-        checked(&central, &extra, prefix)
+        read_sizes(&central, &extra, prefix)
             .map(|[size, stored, start]| DirectoryEntry {
                 raw_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
                 method: CompressionMethod::from(central.method.get()),
@@ -111,7 +118,7 @@ impl<'a> DirectoryReader<'a> {
             .map_err(|error| error.with_member(name::key(&name)))
     }
 
-    fn bytes(&mut self, len: u16) -> Result<Vec<u8>> {
+    fn read_bytes(&mut self, len: u16) -> Result<Vec<u8>> {
         let mut bytes = vec![0; usize::from(len)];
         self.fill(&mut bytes)?;
         Ok(bytes)
@@ -119,7 +126,7 @@ impl<'a> DirectoryReader<'a> {
 
     fn fill(&mut self, buffer: &mut [u8]) -> Result<()> {
         let len = to_u64(buffer.len());
-        self.left = self.left.checked_sub(len).ok_or_else(cut_off)?;
+        self.remaining = self.remaining.checked_sub(len).ok_or_else(cut_off)?;
         self.reader.read_exact(buffer).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => cut_off(),
             _ => read_error()(error),
@@ -127,9 +134,9 @@ impl<'a> DirectoryReader<'a> {
     }
 }
 
-/// The size, the stored size and the offset of a member, if its header can be
-/// relied on.
-fn checked(central: &CentralHeader, extra: &[u8], prefix: u64) -> Result<[u64; 3]> {
+/// Checks the header of a member and returns the size, the stored size and the
+/// offset of the member.
+fn read_sizes(central: &CentralHeader, extra: &[u8], prefix: u64) -> Result<[u64; 3]> {
     let version = central.version_needed;
     if version > NEWEST_VERSION {
         let found = format!("needs version {}.{} of the format", version / 10, version % 10);
@@ -148,15 +155,15 @@ fn checked(central: &CentralHeader, extra: &[u8], prefix: u64) -> Result<[u64; 3
 }
 
 impl DirectoryEntry {
-    /// The bytes of its name in the archive.
+    /// The bytes of the member's name in the archive.
     pub(super) fn raw_name(&self) -> &[u8] {
         self.raw_name.as_deref().unwrap_or(self.name.as_bytes())
     }
 }
 
-/// Bounds each member by what follows it: bytes that two members share would
-/// be unpacked twice, as in zip bombs.
-fn limit(entries: &mut [DirectoryEntry], directory: u64) {
+/// Sets the limit of each member to the start of the next one. Bytes that two
+/// members share would be inflated twice, as in zip bombs.
+fn set_limits(entries: &mut [DirectoryEntry], directory: u64) {
     let mut order: Vec<&mut DirectoryEntry> = entries.iter_mut().collect();
     order.sort_by_key(|entry| entry.start);
     let mut limit = directory;
@@ -170,13 +177,13 @@ fn cut_off() -> Error {
     damaged("the directory ends inside the record of a member".to_owned())
 }
 
-/// The error of a record that starts with something else.
+/// The error for a record that does not start with its signature.
 pub(super) fn wrong_signature(what: &str, found: [u8; 4], expected: [u8; 4]) -> Error {
     let (found, expected) = (found.escape_ascii(), expected.escape_ascii());
     damaged(format!("{what} starts with b\"{found}\" instead of b\"{expected}\""))
 }
 
-/// The error of an archive whose records cannot be true.
+/// The error for an archive whose records are wrong.
 pub(super) fn damaged(found: String) -> Error {
     let expected = "the archive was truncated, or is damaged";
     ArchiveError::damaged(found, expected)

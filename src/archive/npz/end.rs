@@ -1,10 +1,10 @@
-//! Finds the central directory of a zip archive by the records at its end, and
-//! checks that all they say of it is true.
+//! Finds the central directory of a zip archive from the records at its end, and
+//! checks that these are consistent.
 //!
-//! Readers differ in which field they believe: some compute the directory's
-//! position from its size, some take its offset, some go by the number of
-//! entries. Where the fields contradict each other, two readers see two
-//! archives in one file, so such files are refused.
+//! Readers differ in the field that they use: some compute the directory's
+//! position from its size, some use its offset, some rely on the number of
+//! entries. If the fields contradict each other, two readers see two different
+//! archives in one file, so such files are rejected.
 
 use zerocopy::FromBytes;
 
@@ -16,11 +16,11 @@ use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
 
-/// How far from its end an archive is searched for the end record, as in
-/// Python's `zipfile`: a comment has at most 65,535 bytes.
+/// The number of bytes at the end of an archive that are searched for the end
+/// record, as in Python's `zipfile`: a comment has at most 65,535 bytes.
 const SEARCHED: u64 = (1 << 16) + 22;
 
-/// Where the central directory is and what it lists.
+/// The position of the central directory, and the number of its entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Location {
     pub(super) start: u64,
@@ -28,13 +28,13 @@ pub(super) struct Location {
     /// The number of entries that the end record announces.
     pub(super) entries: u64,
     pub(super) is_zip64: bool,
-    /// The bytes before the archive, which its offsets do not count.
+    /// The number of bytes before the archive, which its offsets do not include.
     pub(super) prefix: u64,
 }
 
 impl Location {
-    /// True when the directory may list `entries` members. Without zip64
-    /// records, numbers above 65,535 wrap around.
+    /// Returns whether the end record allows a directory of `entries` members.
+    /// Without zip64 records, the number is stored modulo 65,536.
     pub(super) fn announces(&self, entries: u64) -> bool {
         entries == self.entries || (!self.is_zip64 && entries & 0xffff == self.entries)
     }
@@ -52,11 +52,11 @@ pub(super) fn locate(source: &Storage) -> Result<Location> {
             format!("only {} of {} members are on this disk", end.entries_on_disk, end.entries);
         return Err(damaged(found));
     }
-    let location = if let Some((at64, locator, end64)) = end64_record(source, at)? {
-        zip64(&end, at64, &locator, &end64)?
+    let location = if let Some((at64, locator, end64)) = zip64_record(source, at)? {
+        zip64_location(&end, at64, &locator, &end64)?
     } else {
         let size = u64::from(end.directory_size.get());
-        let (start, prefix) = start(at, size, u64::from(end.directory_offset.get()))?;
+        let (start, prefix) = directory_start(at, size, u64::from(end.directory_offset.get()))?;
         let entries = u64::from(end.entries.get());
         Location { start, size, entries, is_zip64: false, prefix }
     };
@@ -70,8 +70,8 @@ pub(super) fn locate(source: &Storage) -> Result<Location> {
     Ok(location)
 }
 
-/// The end record, where Python's `zipfile` finds it: at the very end, or else
-/// the last one before a comment.
+/// Reads the end record, from where Python's `zipfile` finds it: the end of the
+/// file, or else the last occurrence of its signature.
 fn end_record(source: &Storage) -> Result<(u64, EndRecord)> {
     let len = source.len();
     if let Some(at) = len.checked_sub(len_of::<EndRecord>()) {
@@ -96,8 +96,9 @@ fn end_record(source: &Storage) -> Result<(u64, EndRecord)> {
     }
 }
 
-/// The zip64 records before the end record at byte `at`, and where they start.
-fn end64_record(source: &Storage, at: u64) -> Result<Option<(u64, Zip64Locator, Zip64EndRecord)>> {
+/// Reads the zip64 records before the end record at byte `at`. Also returns the
+/// offset of the first one.
+fn zip64_record(source: &Storage, at: u64) -> Result<Option<(u64, Zip64Locator, Zip64EndRecord)>> {
     let Some(at_locator) = at.checked_sub(len_of::<Zip64Locator>()) else { return Ok(None) };
     let locator = read::<Zip64Locator>(source, at_locator).map_err(read_error())?;
     let Some(locator) = locator.filter(|locator| locator.signature == Zip64Locator::SIGNATURE)
@@ -118,9 +119,9 @@ fn end64_record(source: &Storage, at: u64) -> Result<Option<(u64, Zip64Locator, 
     }
 }
 
-/// Where the directory is by the zip64 records, with which the end record must
-/// agree.
-fn zip64(
+/// The position of the directory according to the zip64 records, with which the
+/// end record must agree.
+fn zip64_location(
     end: &EndRecord,
     at: u64,
     locator: &Zip64Locator,
@@ -143,7 +144,7 @@ fn zip64(
     if !is_same {
         return Err(damaged("the end record and the zip64 record differ".to_owned()));
     }
-    let (start, prefix) = start(at, size, offset)?;
+    let (start, prefix) = directory_start(at, size, offset)?;
     if locator.offset.get().checked_add(prefix) != Some(at) {
         let found = format!("the zip64 record is at byte {at}, not at {}", locator.offset);
         return Err(damaged(found));
@@ -151,9 +152,9 @@ fn zip64(
     Ok(Location { start, size, entries, is_zip64: true, prefix })
 }
 
-/// Where a directory starts that ends at byte `end`, and how many bytes before
-/// the archive its offset does not count.
-fn start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
+/// The start of a directory of `size` bytes that ends at byte `end`, and the
+/// number of bytes before the archive, which `offset` does not include.
+fn directory_start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
     let start = end.checked_sub(size);
     match start.and_then(|start| Some((start, start.checked_sub(offset)?))) {
         Some(found) => Ok(found),
@@ -163,17 +164,17 @@ fn start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
     }
 }
 
-/// Checks that the member that starts first is where a prefix puts it: an
-/// offset that is too small looks like a prefix, too.
+/// Checks that a member starts at `first`, where the first one is if there is a
+/// prefix. A directory offset that is too small also looks like a prefix.
 pub(super) fn check_prefix(source: &Storage, location: &Location, first: u64) -> Result<()> {
     let local = read::<LocalHeader>(source, first).map_err(read_error())?;
     if local.is_some_and(|local| local.signature == LocalHeader::SIGNATURE) {
         return Ok(());
     }
     let Location { start, prefix, .. } = *location;
-    let said = start - prefix;
+    let offset = start - prefix;
     Err(damaged(format!(
-        "the directory is at byte {start}, not at {said}, and no member before it"
+        "the directory is at byte {start}, not at {offset}, and no member precedes it"
     )))
 }
 
@@ -182,7 +183,7 @@ fn several_disks() -> Error {
     ArchiveError::unsupported("a multi-disk archive", expected)
 }
 
-/// The error of a file without an end record.
+/// The error for a file without an end record.
 fn no_archive(source: &Storage) -> Error {
     let mut start = [0; 8];
     let found = source.read_at(&mut start, 0).unwrap_or(0);

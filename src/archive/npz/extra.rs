@@ -1,33 +1,35 @@
-//! Extra fields of members: the sizes and offsets of more than 32 bits.
+//! The zip64 extra field of a member, for sizes and offsets that do not fit in
+//! 32 bits.
 
 use super::records::IN_ZIP64;
 
 /// The header ID of the zip64 extra field.
 const ZIP64: [u8; 2] = [1, 0];
 
-/// The numbers of a header that may be in its zip64 extra field, in the order
-/// they have there.
+/// The sizes and the offset in a header that may instead be in its zip64 extra
+/// field, in the order of that field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SizeFields<const N: usize>(pub(super) [u32; N]);
 
 impl<const N: usize> SizeFields<N> {
-    /// The numbers in 64 bits, or what is wrong with the extra fields.
+    /// Returns the values in 64 bits. The error describes the problem with the
+    /// extra fields.
     ///
-    /// The zip64 field must hold exactly the numbers that the header leaves to
-    /// it; or all of them, as some writers store it, provided that both
-    /// readings come to the same.
+    /// The zip64 field must contain exactly the values that the header leaves to
+    /// it, or else, as some writers store it, all of them, provided that both
+    /// interpretations give the same values.
     pub(super) fn resolve(self, extra: &[u8]) -> Result<[u64; N], &'static str> {
         let SizeFields(short) = self;
-        let own = short.map(u64::from);
+        let in_header = short.map(u64::from);
         let left_out = short.iter().filter(|&&number| number == IN_ZIP64).count();
-        let Some(field) = zip64(extra)? else {
-            return if left_out == 0 { Ok(own) } else { Err("lack the announced size") };
+        let Some(field) = find_zip64(extra)? else {
+            return if left_out == 0 { Ok(in_header) } else { Err("lack the announced size") };
         };
-        let Some(values) = words(field) else {
+        let Some(values) = parse_zip64(field) else {
             return Err("have a zip64 field of the wrong length");
         };
         let mut given = values.iter();
-        let mut numbers = own;
+        let mut numbers = in_header;
         for (number, short) in numbers.iter_mut().zip(short) {
             if short == IN_ZIP64 {
                 *number = *given.next().ok_or("lack the announced size")?;
@@ -42,8 +44,8 @@ impl<const N: usize> SizeFields<N> {
     }
 }
 
-/// The content of the zip64 field.
-fn zip64(mut extra: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+/// Returns the content of the zip64 field, if there is one.
+fn find_zip64(mut extra: &[u8]) -> Result<Option<&[u8]>, &'static str> {
     let mut found = None;
     // Up to three bytes of padding may follow the last field.
     while let Some((id, rest)) = extra.split_first_chunk::<2>() {
@@ -60,9 +62,9 @@ fn zip64(mut extra: &[u8]) -> Result<Option<&[u8]>, &'static str> {
     Ok(found)
 }
 
-/// The numbers of a zip64 field: at most a size, a stored size and an offset,
-/// and a disk number of 4 bytes that must be 0.
-fn words(field: &[u8]) -> Option<Vec<u64>> {
+/// Parses a zip64 field: at most a size, a stored size and an offset, and a disk
+/// number of 4 bytes that must be 0.
+fn parse_zip64(field: &[u8]) -> Option<Vec<u64>> {
     let words = field.chunks_exact(8);
     if field.len() > 28 || !matches!(words.remainder(), [] | [0, 0, 0, 0]) {
         return None;

@@ -1,8 +1,8 @@
-//! LocalHeader headers of members, held against the directory.
+//! Compares the local headers of members with the directory.
 //!
-//! Programs that unpack an archive as a stream believe the local headers,
-//! others the directory: where the two differ, there are two readings of one
-//! file.
+//! Programs that read an archive as a stream use the local headers, others use
+//! the directory. If the two differ, different programs see different contents,
+//! so such members are rejected.
 
 use zerocopy::FromBytes;
 
@@ -13,11 +13,11 @@ use crate::error::invariant::{Invariant, READ, to_u64};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
 
-/// Headers of up to this many bytes are read at once, without allocating.
+/// Headers of at most this length are read with one call, without allocating.
 const SHORT: usize = 512;
 
-/// Where the bytes of a member are: nowhere else than the directory and its
-/// local header say, and where no other member is.
+/// The range of a member's bytes. Checks that the directory and the local header
+/// agree, and that the range does not overlap another member.
 pub(super) fn data_range(source: &Storage, entry: &DirectoryEntry) -> Result<(u64, u64)> {
     let mut short = [0; SHORT];
     let found = source.read_at(&mut short, entry.start).map_err(read_error())?;
@@ -42,10 +42,10 @@ pub(super) fn data_range(source: &Storage, entry: &DirectoryEntry) -> Result<(u6
         compare(entry, &local, long.split_at(name_len))?;
     }
     let start = variable.saturating_add(to_u64(len));
-    within(source, entry, start)
+    check_range(source, entry, start)
 }
 
-/// Checks that the local header says what the directory does.
+/// Checks that a local header agrees with the directory.
 fn compare(
     entry: &DirectoryEntry,
     local: &LocalHeader,
@@ -66,39 +66,45 @@ fn compare(
     let numbers = SizeFields([local.size.get(), local.stored.get()]).resolve(extra);
     let [size, stored] =
         numbers.map_err(|problem| damaged(format!("the extra fields of its header {problem}")))?;
-    // Sizes that follow the member are zeros here.
-    let is_same = |own: u64, other: u64| own == other || (own == 0 && flags.has_descriptor());
-    if !is_same(size, entry.size) || !is_same(stored, entry.stored) {
+    // If a data descriptor follows the member, these fields may be 0.
+    let may_be_zero = flags.has_descriptor();
+    if (size != entry.size && !(may_be_zero && size == 0))
+        || (stored != entry.stored && !(may_be_zero && stored == 0))
+    {
         return Err(differs("size"));
     }
-    if !is_same(local.crc32.get().into(), entry.crc32.into()) {
+    let crc32 = local.crc32.get();
+    if crc32 != entry.crc32 && !(may_be_zero && crc32 == 0) {
         return Err(differs("CRC-32"));
     }
     Ok(())
 }
 
-/// The bytes of a member that start at byte `start`, if no others lie there.
-fn within(source: &Storage, entry: &DirectoryEntry, start: u64) -> Result<(u64, u64)> {
+/// The range of a member's bytes, which start at byte `start`. Checks that it is
+/// inside the archive and does not overlap the next member.
+fn check_range(source: &Storage, entry: &DirectoryEntry, start: u64) -> Result<(u64, u64)> {
     let Some(end) = start.checked_add(entry.stored) else { return Err(cut_off()) };
     if end > source.len() {
         return Err(damaged(format!("ends at byte {end} of {}", source.len())));
     }
     if end > entry.limit {
-        return Err(deceitful(format!("its bytes {start} to {end} overlap what follows")));
+        return Err(contradictory(format!(
+            "its bytes {start} to {end} overlap the next member or the directory"
+        )));
     }
     Ok((start, end))
 }
 
 fn differs(what: &str) -> Error {
-    deceitful(format!("its header and the directory differ in the {what}"))
+    contradictory(format!("its header and the directory differ in the {what}"))
 }
 
 fn cut_off() -> Error {
     damaged("its header is outside the archive".to_owned())
 }
 
-/// The error of an archive whose parts contradict each other.
-pub(super) fn deceitful(found: String) -> Error {
+/// The error for an archive whose records contradict each other.
+pub(super) fn contradictory(found: String) -> Error {
     let expected = "the archive is damaged, or crafted";
     ArchiveError::damaged(found, expected)
 }

@@ -3,7 +3,7 @@
 use rawzip::CompressionMethod;
 
 use super::directory::DirectoryEntry;
-use super::local::{data_range, deceitful};
+use super::local::{contradictory, data_range};
 use super::reader::{MemberInfo, MemberReader};
 use super::{Npz, name};
 use crate::array::{MappedArray, MemberContent, Place};
@@ -12,7 +12,7 @@ use crate::npy::Header;
 use crate::source::map::{Map, MapMut};
 use crate::source::pages::Mapping;
 
-/// Deflate makes at most this many bytes of one.
+/// The largest ratio of a member's uncompressed length to its deflated length.
 const MAX_RATIO: u64 = 1032;
 
 /// One member of an [`Npz`].
@@ -35,121 +35,123 @@ impl<'a, D: Mapping> Member<'a, D> {
         Member { npz, entry }
     }
 
-    /// Its name without `.npy`, as NumPy's `files` has it.
+    /// The member's name without `.npy`, as in NumPy's `files`.
     #[must_use]
     pub fn name(&self) -> &'a str {
         name::key(&self.entry.name)
     }
 
-    /// Its name as it stands in the archive.
+    /// The member's name in the archive.
     #[must_use]
     pub fn full_name(&self) -> &'a str {
         &self.entry.name
     }
 
-    /// True when it is stored as it is, so that it can be used in place.
+    /// Returns whether the member is stored uncompressed, so that it can be
+    /// opened in place.
     #[must_use]
     pub fn is_stored(&self) -> bool {
         self.entry.method == CompressionMethod::STORE
     }
 
-    /// Its length in bytes, as the archive says.
+    /// The member's uncompressed length in bytes, according to the directory.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.entry.size
     }
 
-    /// The bytes it takes in the archive, as the archive says.
+    /// The member's length in the archive in bytes, according to the directory.
     #[must_use]
     pub fn stored_size(&self) -> u64 {
         self.entry.stored
     }
 
-    /// The header of the array it is, checked as opening would; `None` when
-    /// it is no array. Reads, and unpacks, no more than that.
+    /// Reads the header of the array, with the same checks as
+    /// [`open`](Member::open); `None` when the member is not an array. Reads and
+    /// inflates only the header.
     ///
     /// # Errors
     ///
-    /// As [`open`](Member::open), but for [`Io`](crate::ErrorKind::Io) and
-    /// [`Damaged`](crate::ErrorKind::Damaged).
+    /// As [`open`](Member::open), except that the CRC-32 is not checked.
     pub fn header(&self) -> Result<Option<Header>> {
-        let found = || self.find_in(&mut self.start()?.1);
-        self.named(found()).map(|content| content.header())
+        self.name_member(self.find()).map(|(_, found)| found.header())
     }
 
-    /// Where its elements start in the archive; `None` when it is compressed,
-    /// or no array.
+    /// The offset of the array's elements in the archive; `None` when the member
+    /// is compressed or not an array.
     ///
     /// # Errors
     ///
     /// As [`header`](Member::header).
     pub fn data_offset(&self) -> Result<Option<u64>> {
-        let found = || {
-            let (start, mut reader) = self.start()?;
-            Ok(match self.find_in(&mut reader)? {
-                MemberContent::Array(place) if self.is_stored() => {
-                    Some(place.moved_by(start).offset)
-                }
-                _ => None,
-            })
-        };
-        self.named(found())
+        Ok(match self.name_member(self.find())? {
+            (start, MemberContent::Array(place)) if self.is_stored() => {
+                Some(place.moved_by(start).offset)
+            }
+            _ => None,
+        })
     }
 
-    /// Opens the array it is: in place when it is stored and the source is
-    /// mapped, else copied or inflated into memory of its own, with its CRC-32
-    /// checked.
+    /// Opens the array: in place if the member is stored and the source is
+    /// mapped, otherwise copied or inflated into memory, in which case its
+    /// CRC-32 is checked.
     ///
-    /// The array needs neither the `Npz` nor its file any more.
+    /// The array remains valid after the `Npz` is dropped.
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when it is no array; [`Damaged`](crate::ErrorKind::Damaged) when
-    /// it is encrypted, packed by another method than deflate, overlaps
-    /// another, or its sizes are wrong; [`Damaged`](crate::ErrorKind::Damaged),
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
-    /// [`Truncated`](crate::ErrorKind::Truncated) when the file was truncated since it was opened,
-    /// [`Io`](crate::ErrorKind::Io), [`Io`](crate::ErrorKind::Io), and those of
-    /// [`Header::parse`] and [`Layout::new`](crate::layout::Layout::new).
+    /// [`Damaged`](crate::ErrorKind::Damaged) when the member is not an array,
+    /// overlaps another member, or its sizes or its CRC-32 are wrong;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) when it is encrypted or
+    /// compressed with a method other than deflate;
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded);
+    /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing, or
+    /// when the file was truncated after it was opened;
+    /// [`Io`](crate::ErrorKind::Io), and those of [`Header::parse`] and
+    /// [`Layout::new`](crate::layout::Layout::new).
     pub fn open(&self) -> Result<MappedArray<D>> {
-        self.named(self.array())
+        self.name_member(self.open_array())
     }
 
-    /// Reads its bytes, unpacked, whatever they are.
+    /// Returns a reader of the member's uncompressed bytes, whether or not it is
+    /// an array.
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged), [`Io`](crate::ErrorKind::Io).
+    /// [`Damaged`](crate::ErrorKind::Damaged),
+    /// [`Unsupported`](crate::ErrorKind::Unsupported),
+    /// [`Io`](crate::ErrorKind::Io).
     pub fn reader(&self) -> Result<MemberReader<'a>> {
-        Ok(self.named(self.start())?.1)
+        self.name_member(self.start()).map(|(_, reader)| reader)
     }
 
-    /// Reads it whole and checks its length and CRC-32.
+    /// Reads the whole member and checks its length and CRC-32.
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged), [`Damaged`](crate::ErrorKind::Damaged), [`Io`](crate::ErrorKind::Io).
+    /// As [`reader`](Member::reader).
     pub fn verify(&self) -> Result<()> {
-        self.named(self.start().and_then(|(_, reader)| reader.finish()))
+        self.name_member(self.start().and_then(|(_, reader)| reader.finish()))
     }
 
-    /// Names the archive and the member in an error.
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
-        self.npz.named(result.map_err(|error| error.with_member(self.name())))
+    /// Adds the path of the archive and the name of the member to an error.
+    fn name_member<T>(&self, result: Result<T>) -> Result<T> {
+        self.npz.name_file(result.map_err(|error| error.with_member(self.name())))
     }
 
-    /// Where it starts, and a reader that stands there.
+    /// The offset of the member's first byte, and a reader at that offset.
     fn start(&self) -> Result<(u64, MemberReader<'a>)> {
         let (start, end) = self.range()?;
         let DirectoryEntry { size, crc32, .. } = *self.entry;
-        let part = self.npz.source().storage().range_reader(start, end);
+        let part = self.npz.source.storage().range_reader(start, end);
         let (member, is_stored) = (self.name(), self.is_stored());
         let info = MemberInfo { member, is_stored, size, crc32 };
-        Ok((start, MemberReader::new(part, info, self.npz.told())))
+        Ok((start, MemberReader::new(part, info, &self.npz.options.progress)))
     }
 
-    /// Where its bytes lie in the archive: nowhere else than the directory
-    /// and its own header say, and where no other member lies.
+    /// The range of the member's bytes in the archive, on which the directory
+    /// and the local header must agree, and which must not overlap another
+    /// member.
     fn range(&self) -> Result<(u64, u64)> {
         let DirectoryEntry { method, stored, size, .. } = *self.entry;
         if self.entry.flags.is_encrypted() {
@@ -166,18 +168,18 @@ impl<'a, D: Mapping> Member<'a, D> {
             return Err(ArchiveError::unsupported(found, expected));
         }
         if self.is_stored() && stored != size {
-            return Err(deceitful(format!("{size} bytes are stored as {stored}")));
+            return Err(contradictory(format!("{size} bytes are stored as {stored}")));
         }
         if size / MAX_RATIO > stored {
-            return Err(deceitful(format!("{stored} bytes can't be deflated to {size}")));
+            return Err(contradictory(format!("{stored} bytes can't be deflated to {size}")));
         }
-        data_range(self.npz.source().storage(), self.entry)
+        data_range(self.npz.source.storage(), self.entry)
     }
 
-    fn array(&self) -> Result<MappedArray<D>> {
+    fn open_array(&self) -> Result<MappedArray<D>> {
         let (start, mut reader) = self.start()?;
         let place = self.find_in(&mut reader)?.into_place()?;
-        let source = self.npz.source();
+        let source = &self.npz.source;
         if !self.is_stored() {
             let data = self.unpack(&place, reader)?;
             let path = source.storage().shared_path();
@@ -192,16 +194,23 @@ impl<'a, D: Mapping> Member<'a, D> {
         Ok(MappedArray::from_place(source, data, place, Some(self.name())))
     }
 
+    /// The offset of the member's first byte, and the array it is or the bytes
+    /// it starts with instead.
+    fn find(&self) -> Result<(u64, MemberContent)> {
+        let (start, mut reader) = self.start()?;
+        Ok((start, self.find_in(&mut reader)?))
+    }
+
     /// Finds the array, or the first bytes of something else, with a reader at
     /// the member's first byte.
     fn find_in(&self, reader: &mut MemberReader<'a>) -> Result<MemberContent> {
-        MemberContent::read(reader, self.entry.size, self.npz.max_header_len())
+        MemberContent::read(reader, self.entry.size, self.npz.options.max_header_len)
     }
 
-    /// Reads the elements into memory of their own, with a reader at the first
-    /// one.
+    /// Reads the elements into newly allocated memory, with a reader at the first
+    /// element.
     fn unpack(&self, place: &Place, mut reader: MemberReader<'a>) -> Result<D> {
-        let (size, limit) = (self.entry.size, self.npz.max_inflated());
+        let (size, limit) = (self.entry.size, self.npz.options.max_inflated);
         if !self.is_stored() && size > limit {
             return Err(ArchiveError::Inflated { size, limit }.into());
         }

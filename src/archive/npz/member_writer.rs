@@ -1,5 +1,5 @@
-//! Writes one member of an archive: its bytes are counted, and their CRC-32 is
-//! taken on the way.
+//! Writes one member of an archive, and counts its bytes and computes their
+//! CRC-32 on the way.
 
 use std::io::{self, BufWriter, Write};
 
@@ -10,39 +10,40 @@ use rawzip::{DataDescriptorOutput, ZipEntryWriter};
 use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64, to_usize_saturating};
 use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
 
-/// Zeros that are skipped at once.
+/// The number of zeros that are skipped with one call.
 const SKIP: usize = 1 << 20;
 
-/// How members are stored.
+/// The compression of members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// As they are, so that they can be used in place: `numpy.savez`.
+    /// None, so that arrays can be opened in place: `numpy.savez`.
     #[default]
     Stored,
-    /// Deflated, at a level from 0 to 9: `numpy.savez_compressed`, which takes
+    /// Deflate with a level from 0 to 9: `numpy.savez_compressed`, which uses
     /// level 6.
     Deflated(u32),
 }
 
-/// What can be done with an archive.
+/// Whether a member is being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriterState {
-    /// A member may be begun.
+    /// All members are complete, so another can be started.
     Ready,
-    /// A member was begun and not finished.
+    /// A member was started and not finished.
     InMember,
 }
 
-/// A member that is being written. Dropping it without
-/// [`finish`](MemberWriter::finish) leaves an archive that can't be finished.
+/// Writes the elements of a member. If it is dropped without
+/// [`finish`](MemberWriter::finish), the archive can't be finished either.
 #[derive(Debug)]
 pub struct MemberWriter<'a, W: Write> {
-    to: MemberOutput<'a, W>,
+    output: MemberOutput<'a, W>,
     crc: Crc,
     size: u64,
-    /// Bytes that are still to be written.
-    left: u64,
-    is_counted: bool,
+    /// The number of bytes that may still be written.
+    remaining: u64,
+    /// Whether the length was given, so that `remaining` must reach 0.
+    has_len: bool,
     state: &'a mut WriterState,
 }
 
@@ -53,23 +54,23 @@ enum MemberOutput<'a, W: Write> {
 }
 
 impl<W: Write> MemberWriter<'_, W> {
-    /// Begins the elements behind the entry's header; with `len`, so many bytes
-    /// are to follow.
+    /// Starts after the local header of `entry`. If `len` is given, exactly that
+    /// many bytes must be written.
     pub(super) fn new<'a>(
         entry: ZipEntryWriter<'a, BufWriter<W>>,
         compression: Compression,
         len: Option<u64>,
         state: &'a mut WriterState,
     ) -> MemberWriter<'a, W> {
-        let to = match compression {
+        let output = match compression {
             Compression::Stored => MemberOutput::Stored(entry),
             Compression::Deflated(level) => {
                 let level = flate2::Compression::new(level.min(9));
                 MemberOutput::Deflated(DeflateEncoder::new(entry, level))
             }
         };
-        let left = len.unwrap_or(u64::MAX);
-        MemberWriter { to, crc: Crc::new(), size: 0, left, is_counted: len.is_some(), state }
+        let remaining = len.unwrap_or(u64::MAX);
+        MemberWriter { output, crc: Crc::new(), size: 0, remaining, has_len: len.is_some(), state }
     }
 
     /// Finishes the member.
@@ -79,12 +80,12 @@ impl<W: Write> MemberWriter<'_, W> {
     /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
     /// [`Io`](crate::ErrorKind::Io).
     pub fn finish(self) -> Result<()> {
-        if self.is_counted && self.left > 0 {
+        if self.has_len && self.remaining > 0 {
             let found = to_usize_saturating(self.size);
-            let needed = to_usize_saturating(self.size + self.left);
+            let needed = to_usize_saturating(self.size + self.remaining);
             return Err(HeaderError::Eof { what: "member", needed, found }.into());
         }
-        let entry = match self.to {
+        let entry = match self.output {
             MemberOutput::Stored(entry) => entry,
             MemberOutput::Deflated(encoder) => encoder.finish().map_err(write_error())?,
         };
@@ -93,13 +94,12 @@ impl<W: Write> MemberWriter<'_, W> {
         Ok(())
     }
 
-    /// Counts all bytes that are still to be written, as zeros. Their CRC-32
-    /// is not taken.
-    pub(super) fn skip(&mut self) -> io::Result<()> {
+    /// Writes zeros for all remaining bytes, without computing their CRC-32.
+    pub(super) fn skip_remaining(&mut self) -> io::Result<()> {
         let zeros = vec![0; SKIP];
-        while self.left > 0 {
-            let len = usize::try_from(self.left).unwrap_or(SKIP).min(SKIP);
-            let n = match &mut self.to {
+        while self.remaining > 0 {
+            let len = usize::try_from(self.remaining).unwrap_or(SKIP).min(SKIP);
+            let n = match &mut self.output {
                 MemberOutput::Stored(entry) => {
                     entry.write(zeros.get(..len).invariant(IN_BUFFER))?
                 }
@@ -109,27 +109,27 @@ impl<W: Write> MemberWriter<'_, W> {
             };
             let n = to_u64(n.min(len));
             self.size += n;
-            self.left -= n;
+            self.remaining -= n;
         }
         self.flush()
     }
 
-    /// Takes the CRC-32 of these bytes for that of all that was written.
-    pub(super) fn checksum_of(&mut self, parts: &[&[u8]]) {
+    /// Sets the CRC-32 of the member to that of `parts`, one after another.
+    pub(super) fn set_checksum(&mut self, parts: &[&[u8]]) {
         self.crc = Crc::new();
         for part in parts {
             self.crc.update(part);
         }
     }
 
-    /// Bytes that are still to be written.
-    pub(super) fn left(&self) -> u64 {
-        self.left
+    /// The number of bytes that may still be written.
+    pub(super) fn remaining(&self) -> u64 {
+        self.remaining
     }
 
-    /// Where the next byte of a stored member goes.
+    /// The offset of the next byte in the archive.
     pub(super) fn position(&self) -> u64 {
-        match &self.to {
+        match &self.output {
             MemberOutput::Stored(entry) => entry.stream_offset(),
             MemberOutput::Deflated(encoder) => encoder.get_ref().stream_offset(),
         }
@@ -138,30 +138,30 @@ impl<W: Write> MemberWriter<'_, W> {
 
 impl<W: Write> Write for MemberWriter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let len = to_usize_saturating(self.left).min(bytes.len());
+        let len = to_usize_saturating(self.remaining).min(bytes.len());
         if len == 0 && !bytes.is_empty() {
             let found = "more bytes than the member's shape requires";
             let expected = "write exactly as many as announced";
             return Err(ArchiveError::misuse(found, expected).into());
         }
         let bytes = bytes.get(..len).invariant(IN_BUFFER);
-        let n = match &mut self.to {
+        let n = match &mut self.output {
             MemberOutput::Stored(entry) => entry.write(bytes)?,
             MemberOutput::Deflated(encoder) => encoder.write(bytes)?,
         };
-        // A writer that says it wrote more than it was given isn't believed.
+        // A wrong implementation of `Write` may return more than it was given.
         let n = n.min(bytes.len());
         self.crc.update(bytes.get(..n).invariant(WRITTEN));
         let n64 = to_u64(n);
         self.size += n64;
-        self.left -= n64;
+        self.remaining -= n64;
         Ok(n)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.to {
+        match &mut self.output {
             MemberOutput::Stored(entry) => entry.flush(),
-            // Flushing a deflate stream would make it longer.
+            // Flushing the deflate stream would make it longer.
             MemberOutput::Deflated(_) => Ok(()),
         }
     }

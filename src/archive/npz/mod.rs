@@ -1,5 +1,5 @@
-//! Archives of arrays: the `.npz` files that `numpy.savez` writes. A zip
-//! archive whose members are `.npy` files.
+//! Archives of arrays: the `.npz` files that `numpy.savez` writes, which are
+//! zip archives of `.npy` files.
 
 mod create;
 mod directory;
@@ -22,9 +22,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::names::NameIndex;
+use crate::archive::entries::{EntryList, no_member};
 use crate::array::MappedArray;
-use crate::error::{ArchiveError, Error, Result, excerpt};
+use crate::error::Result;
 use crate::source::Source;
 use crate::source::map::Map;
 use crate::source::pages::Mapping;
@@ -34,7 +34,6 @@ use directory::DirectoryEntry;
 pub use member::Member;
 pub use member_writer::{Compression, MemberWriter};
 pub use npz_file::NpzFile;
-use open::ProgressCallback;
 pub use open::{MemberProgress, NpzOptions};
 pub use reader::MemberReader;
 pub use save::Save;
@@ -47,8 +46,9 @@ pub use writer::NpzWriter;
 /// inflated into memory. Both yield a [`MappedArray`] that outlives the archive
 /// and can be written if the source's arrays can.
 ///
-/// Names are NumPy's: those in the archive without `.npy`. Of two members of
-/// one name the last counts. What is no array is listed like the others.
+/// Names are NumPy's: those in the archive without `.npy`. If two members have
+/// the same name, the last one counts. Members that are not arrays are listed
+/// too.
 ///
 /// # Examples
 ///
@@ -69,26 +69,26 @@ pub use writer::NpzWriter;
 /// assert_eq!(npz.names().collect::<Vec<_>>(), ["layer1/w", "layer1/b"]);
 /// let bias = npz.get("layer1/b")?;
 /// drop(npz);
-/// assert_eq!(bias.as_slice::<f32>()?, [0.5, -0.5]); // the file's bytes, no copy
+/// assert_eq!(bias.as_slice::<f32>()?, [0.5, -0.5]); // in the file, not copied
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Npz<D = Map> {
     source: Source<D>,
-    entries: Vec<DirectoryEntry>,
-    index: NameIndex,
+    entries: EntryList<DirectoryEntry>,
     options: NpzOptions,
 }
 
 impl<D: Mapping> Npz<D> {
-    /// Opens the archive that a source holds.
+    /// Opens an archive.
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when it is no zip archive, or damaged;
-    /// [`Io`](crate::ErrorKind::Io); [`InvalidInput`](crate::ErrorKind::InvalidInput) for
+    /// [`Damaged`](crate::ErrorKind::Damaged) when the source is not a zip
+    /// archive or is damaged; [`Io`](crate::ErrorKind::Io);
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for
     /// [`Source::map_mut`](crate::Source::map_mut), because a store would not
-    /// change the checksum of its member.
+    /// update the checksum of its member.
     pub fn open(source: Source<D>) -> Result<Npz<D>> {
         NpzOptions::new().open(source)
     }
@@ -99,35 +99,40 @@ impl<D: Mapping> Npz<D> {
         self.entries.len()
     }
 
-    /// True when there are no members.
+    /// Returns whether the archive has no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The members in the order of the archive, arrays or not.
+    /// The members in the order of the archive, including those that are not
+    /// arrays.
     #[must_use]
     pub fn members(&self) -> impl ExactSizeIterator<Item = Member<'_, D>> {
         self.entries.iter().map(|entry| Member::new(self, entry))
     }
 
-    /// Their names without `.npy`: NumPy's `files`.
+    /// The names of the members, without `.npy`: NumPy's `files`.
     #[must_use]
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.members().map(|member| member.name())
     }
 
-    /// A member by its name, with or without `.npy`. As in NumPy, a name as
-    /// it stands in the archive comes first, and the last of equal ones.
+    /// Finds a member by its name, with or without `.npy`. As in NumPy, a
+    /// member whose full name is `name` comes before one called `name.npy`, and
+    /// the last of several members with the same name counts.
     ///
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn member(&self, name: &str) -> Result<Member<'_, D>> {
-        let key = || self.position(&format!("{name}.npy"));
-        match self.position(name).or_else(key).and_then(|position| self.entries.get(position)) {
+        let entry = match self.last_entry(name) {
+            None => self.last_entry(&format!("{name}.npy")),
+            entry => entry,
+        };
+        match entry {
             Some(entry) => Ok(Member::new(self, entry)),
-            None => self.named(Err(self.no_member(name))),
+            None => self.name_file(Err(no_member(name, self.names()))),
         }
     }
 
@@ -141,35 +146,40 @@ impl<D: Mapping> Npz<D> {
         self.member(name)?.open()
     }
 
-    /// Opens several arrays, on as many threads as there are processors: what
-    /// is deflated takes time to inflate.
+    /// Opens several arrays, using one thread per processor to inflate those
+    /// that are deflated.
     ///
     /// # Errors
     ///
-    /// As [`get`](Npz::get), each by itself.
+    /// As [`get`](Npz::get), separately for each array.
     pub fn get_many(&self, names: &[&str]) -> Vec<Result<MappedArray<D>>> {
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let work = || {
-            while let Some((at, name)) = names.iter().enumerate().nth(take(&next)) {
-                let array = self.get(name);
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((at, array));
-            }
-        };
+        let (next, opened) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         thread::scope(|scope| {
             for _ in 1..threads.min(names.len()) {
-                // With fewer threads it takes longer.
-                let _ = thread::Builder::new().spawn_scoped(scope, work);
+                // If a thread cannot be started, the others do its work.
+                let _ = thread::Builder::new()
+                    .spawn_scoped(scope, || self.open_next(names, &next, &opened));
             }
-            work();
+            self.open_next(names, &next, &opened);
         });
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_unstable_by_key(|(at, _)| *at);
-        done.into_iter().map(|(_, array)| array).collect()
+        let mut opened = opened.into_inner().unwrap_or_else(PoisonError::into_inner);
+        opened.sort_unstable_by_key(|(index, _)| *index);
+        opened.into_iter().map(|(_, array)| array).collect()
     }
 
-    /// Opens all arrays one after the other, with their names; what is no
-    /// array is left out.
+    /// Opens arrays from index `next` on, until there are none left.
+    fn open_next(&self, names: &[&str], next: &AtomicUsize, opened: &OpenedArrays<D>) {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(name) = names.get(index) else { return };
+            let array = self.get(name);
+            opened.lock().unwrap_or_else(PoisonError::into_inner).push((index, array));
+        }
+    }
+
+    /// Iterates over the arrays and their names, opening each when it is
+    /// reached. Members that are not arrays are left out.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Result<MappedArray<D>>)> {
         self.members().filter_map(|member| match member.open() {
             Err(error) if error.is_wrong_magic() => None,
@@ -177,66 +187,33 @@ impl<D: Mapping> Npz<D> {
         })
     }
 
-    /// Reads all members and checks their lengths and CRC-32s, arrays or not.
+    /// Reads all members, including those that are not arrays, and checks their
+    /// lengths and CRC-32s.
     ///
     /// # Errors
     ///
-    /// As [`Member::verify`], for the first that fails.
+    /// As [`Member::verify`], for the first member that fails.
     pub fn verify(&self) -> Result<()> {
         self.members().try_for_each(|member| member.verify())
     }
 
-    /// The path it was opened by.
+    /// The path that the archive was opened by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.source.path()
     }
 
-    /// The position of the last entry of this full name.
-    fn position(&self, name: &str) -> Option<usize> {
-        let name_at =
-            |position| self.entries.get(position).map_or("", |entry: &DirectoryEntry| &entry.name);
-        self.index.find(self.entries.len(), name_at, name).map(|(_, last)| last)
+    /// The last entry with this full name.
+    fn last_entry(&self, full_name: &str) -> Option<&DirectoryEntry> {
+        let position = self.entries.positions(full_name).last()?;
+        self.entries.get(*position)
     }
 
-    fn source(&self) -> &Source<D> {
-        &self.source
-    }
-
-    fn max_header_len(&self) -> usize {
-        self.options.max_header_len
-    }
-
-    fn told(&self) -> &ProgressCallback {
-        &self.options.told
-    }
-
-    fn max_inflated(&self) -> u64 {
-        self.options.max_inflated
-    }
-
-    /// Names the file in an error.
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    /// Adds the path of the archive to an error.
+    fn name_file<T>(&self, result: Result<T>) -> Result<T> {
         self.source.storage().add_path_on_err(result)
     }
-
-    fn no_member(&self, name: &str) -> Error {
-        /// More names would hide the point.
-        const SHOWN: usize = 8;
-        let shown: Vec<String> =
-            self.names().take(SHOWN).map(|name| format!("`{}`", excerpt(name))).collect();
-        let members = match self.len() {
-            0 => "there are no members".to_owned(),
-            1 => format!("the only member is {}", shown.join(", ")),
-            n if n > SHOWN => {
-                format!("the members are {} and {} more", shown.join(", "), n - SHOWN)
-            }
-            _ => format!("the members are {}", shown.join(", ")),
-        };
-        ArchiveError::NoMember { asked: excerpt(name), members }.into()
-    }
 }
 
-fn take(next: &AtomicUsize) -> usize {
-    next.fetch_add(1, Ordering::Relaxed)
-}
+/// Arrays that were opened, each with its index in the request.
+type OpenedArrays<D> = Mutex<Vec<(usize, Result<MappedArray<D>>)>>;

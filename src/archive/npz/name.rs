@@ -1,6 +1,6 @@
-//! Names of members: as bytes in the archive, and as NumPy's keys.
+//! Decodes the names of members, and converts them to NumPy's keys.
 
-/// What the bytes from 128 on stand for in names that aren't said to be UTF-8
+/// The characters of code page 437 from 128 on, for names without the UTF-8 flag
 /// (APPNOTE.TXT, appendix D; Python's `cp437`).
 const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐\
 └┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
@@ -10,8 +10,8 @@ pub(super) fn key(name: &str) -> &str {
     name.strip_suffix(".npy").unwrap_or(name)
 }
 
-/// Decodes a name as Python's `zipfile` does, as UTF-8 or as code page 437.
-/// Names that other readers would cut off, or could not decode, are refused.
+/// Decodes a name as UTF-8 or as code page 437, as Python's `zipfile` does.
+/// Rejects names that other readers would truncate or could not decode.
 pub(super) fn decode(bytes: &[u8], is_utf8: bool) -> Result<String, String> {
     if bytes.contains(&0) {
         return Err(format!("the name b\"{}\" contains a NUL", bytes.escape_ascii()));
@@ -26,7 +26,7 @@ pub(super) fn decode(bytes: &[u8], is_utf8: bool) -> Result<String, String> {
 fn cp437(byte: u8) -> char {
     match byte.checked_sub(128) {
         None => char::from(byte),
-        Some(at) => CP437.chars().nth(usize::from(at)).unwrap_or(char::REPLACEMENT_CHARACTER),
+        Some(index) => CP437.chars().nth(usize::from(index)).unwrap_or(char::REPLACEMENT_CHARACTER),
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn one_suffix_is_taken_off() {
+    fn a_key_lacks_one_suffix() {
         for (name, expected) in [
             ("a.npy", "a"),
             ("a", "a"),

@@ -1,4 +1,4 @@
-//! The file of an archive that gets its name when it is whole.
+//! The file that an archive is written to.
 
 use std::fs::File;
 use std::io::{self, Seek as _, Write};
@@ -8,25 +8,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::invariant::Invariant;
 use crate::source::atomic::AtomicFile;
 
-/// A file that gets its name when its archive is finished.
+/// A file that is renamed to its final name when its archive is finished.
 #[derive(Debug)]
 pub struct NpzFile {
-    pub(super) target: Arc<OutputFile>,
-    pub(super) new: AtomicFile,
+    pub(super) output: Arc<OutputFile>,
+    pub(super) atomic: AtomicFile,
 }
 
-/// Where an archive is written.
+/// The file under its temporary name.
 #[derive(Debug)]
 pub(super) struct OutputFile {
     pub(super) file: File,
-    /// Zeros are written, where there is room that is zero already.
+    /// Whether writing only moves the position, because the bytes are zeros and
+    /// the file has reserved space that is zero already.
     pub(super) skips: AtomicBool,
 }
 
 impl Write for NpzFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut file = &self.target.file;
-        if self.target.skips.load(Ordering::Relaxed) {
+        let mut file = &self.output.file;
+        if self.output.skips.load(Ordering::Relaxed) {
             file.seek_relative(
                 i64::try_from(bytes.len()).invariant("slices have at most `isize::MAX` bytes"),
             )?;

@@ -1,22 +1,21 @@
-//! How an archive is opened.
+//! Options for opening an archive.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::Npz;
 use super::directory::{self, DirectoryEntry};
-use crate::archive::names::NameIndex;
+use crate::archive::entries::EntryList;
 use crate::error::{RequestError, Result};
 use crate::npy::MAX_HEADER_LEN;
 use crate::source::Source;
 use crate::source::mode::Mode;
 use crate::source::pages::Mapping;
 
-/// What one deflated member may take of memory unless more is allowed, in
-/// bytes: 16 GiB.
+/// The default of [`NpzOptions::max_inflated`]: 16 GiB.
 const MAX_INFLATED: u64 = 16 << 30;
 
-/// How to open an archive. Setters take the options and return them.
+/// Options for opening an archive. Setters take the options and return them.
 ///
 /// # Examples
 ///
@@ -31,38 +30,38 @@ const MAX_INFLATED: u64 = 16 << 30;
 pub struct NpzOptions {
     pub(super) max_header_len: usize,
     pub(super) max_inflated: u64,
-    pub(super) told: ProgressCallback,
+    pub(super) progress: ProgressCallback,
 }
 
-/// How far a member is read and, if it is deflated, inflated.
+/// How much of a member has been read and, if it is deflated, inflated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemberProgress<'a> {
-    /// Its name without `.npy`.
+    /// The name of the member, without `.npy`.
     pub member: &'a str,
-    /// The bytes of it that are done.
+    /// The number of bytes that have been read.
     pub done: u64,
-    /// The bytes that it is.
+    /// The size of the member in bytes.
     pub size: u64,
 }
 
-/// Who is told how far members are.
+/// The caller's function that receives progress reports, if there is one.
 #[derive(Clone, Default)]
-pub(super) struct ProgressCallback(Option<Arc<Tell>>);
+pub(super) struct ProgressCallback(Option<Arc<ProgressFn>>);
 
-type Tell = dyn Fn(MemberProgress<'_>) + Send + Sync;
+type ProgressFn = dyn Fn(MemberProgress<'_>) + Send + Sync;
 
 impl ProgressCallback {
-    pub(super) fn tell(&self, unpacked: MemberProgress<'_>) {
-        if let ProgressCallback(Some(told)) = self {
-            told(unpacked);
+    pub(super) fn report(&self, progress: MemberProgress<'_>) {
+        if let ProgressCallback(Some(report)) = self {
+            report(progress);
         }
     }
 }
 
 impl fmt::Debug for ProgressCallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "told" } else { "nobody" })
+        f.write_str(if self.0.is_some() { "Some(_)" } else { "None" })
     }
 }
 
@@ -71,7 +70,7 @@ impl Default for NpzOptions {
         NpzOptions {
             max_header_len: MAX_HEADER_LEN,
             max_inflated: MAX_INFLATED,
-            told: ProgressCallback::default(),
+            progress: ProgressCallback::default(),
         }
     }
 }
@@ -89,15 +88,15 @@ impl NpzOptions {
         NpzOptions { max_header_len: characters, ..self }
     }
 
-    /// The memory that one deflated member may take, in bytes: a small file
-    /// can hold a thousand times its size.
+    /// Limits the memory for one deflated member, in bytes. A small file can
+    /// inflate to a thousand times its size.
     pub fn max_inflated(self, bytes: u64) -> NpzOptions {
         NpzOptions { max_inflated: bytes, ..self }
     }
 
-    /// Tells how far members are while they are inflated, copied or verified:
-    /// after each 256 KiB at most, on the thread that does it. Members that
-    /// are mapped have nothing to tell.
+    /// Calls `report` while members are inflated, copied or verified: at least
+    /// once every 256 KiB, on the thread that does the work. It is not called
+    /// for members that are mapped.
     ///
     /// # Examples
     ///
@@ -113,25 +112,28 @@ impl NpzOptions {
     /// savez_compressed(&path, &[("a", &npymap::ndarray::Array1::<f64>::zeros(1_000_000))])?;
     ///
     /// let done = Arc::new(AtomicU64::new(0));
-    /// let seen = Arc::clone(&done);
+    /// let reported = Arc::clone(&done);
     /// let options = NpzOptions::new()
-    ///     .progress(move |unpacked| seen.store(unpacked.done, Ordering::Relaxed));
+    ///     .progress(move |progress| reported.store(progress.done, Ordering::Relaxed));
     /// options.open(Source::read(&path)?)?.get("a")?;
-    /// assert_eq!(done.load(Ordering::Relaxed), 8_000_128); // with its header
+    /// assert_eq!(done.load(Ordering::Relaxed), 8_000_128); // including the header
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn progress(self, told: impl Fn(MemberProgress<'_>) + Send + Sync + 'static) -> NpzOptions {
-        NpzOptions { told: ProgressCallback(Some(Arc::new(told))), ..self }
+    pub fn progress(
+        self,
+        report: impl Fn(MemberProgress<'_>) + Send + Sync + 'static,
+    ) -> NpzOptions {
+        NpzOptions { progress: ProgressCallback(Some(Arc::new(report))), ..self }
     }
 
-    /// Opens the archive that a source holds.
+    /// Opens an archive.
     ///
     /// # Errors
     ///
     /// As [`Npz::open`].
     pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<Npz<D>> {
         let entries = source.storage().add_path_on_err(open_entries(&source))?;
-        Ok(Npz { source, entries, index: NameIndex::default(), options: self.clone() })
+        Ok(Npz { source, entries: EntryList::new(entries), options: self.clone() })
     }
 }
 
@@ -139,7 +141,7 @@ fn open_entries<D: Mapping>(source: &Source<D>) -> Result<Vec<DirectoryEntry>> {
     if source.mode() == Some(Mode::ReadWrite) {
         let value = "an archive mapped read-write".to_owned();
         let expected = "`Source::map`, or a copy-on-write source, because a store would not \
-                        change the checksum of its member"
+                        update the checksum of its member"
             .to_owned();
         return Err(RequestError::Argument { found: value, expected }.into());
     }

@@ -1,5 +1,5 @@
-//! Reads a member's bytes, unpacked, and holds them against what the archive
-//! says of them.
+//! Reads the uncompressed bytes of a member and compares their length and CRC-32
+//! with the archive's directory.
 
 use std::io::{self, BufReader, Read};
 
@@ -11,32 +11,33 @@ use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_satur
 use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
 use crate::source::range_reader::RangeReader;
 
-/// What is unpacked at once: it stays in the cache until it is summed.
+/// The most bytes that one call of `read` returns: few enough that they are
+/// still in the processor's cache when their CRC-32 is computed.
 const STEP: usize = 256 * 1024;
 
-/// Enough for any header without many fields.
-const START: usize = 1024;
+/// The buffer for a stored member, large enough for most headers.
+const HEADER_BUFFER: usize = 1024;
 
-/// What is read from the file at once.
+/// The buffer for compressed bytes.
 const BUFFER: usize = 64 * 1024;
 
-/// The bytes of a member, unpacked.
+/// Reads the uncompressed bytes of a member.
 ///
-/// At their end, length and CRC-32 are held against what the archive says, so
-/// whoever reads them all knows that they are those that were stored. Errors
-/// hold an [`Error`].
+/// At the end, their length and CRC-32 are compared with the archive's
+/// directory, so reading to the end verifies the member. The [`io::Error`] of a
+/// failed read contains an [`Error`].
 #[derive(Debug)]
 pub struct MemberReader<'a> {
-    from: MemberInput<'a>,
+    input: MemberInput<'a>,
     crc: Crc,
-    left: u64,
+    remaining: u64,
     size: u64,
     crc32: u32,
     member: &'a str,
-    told: &'a ProgressCallback,
+    progress: &'a ProgressCallback,
 }
 
-/// What the archive says of a member.
+/// The properties of a member in the archive's directory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemberInfo<'a> {
     pub(super) member: &'a str,
@@ -54,20 +55,20 @@ enum MemberInput<'a> {
 impl<'a> MemberReader<'a> {
     pub(super) fn new(
         part: RangeReader<'a>,
-        announced: MemberInfo<'a>,
-        told: &'a ProgressCallback,
+        info: MemberInfo<'a>,
+        progress: &'a ProgressCallback,
     ) -> Self {
-        let MemberInfo { member, is_stored, size, crc32 } = announced;
-        let from = if is_stored {
-            MemberInput::Stored(BufReader::with_capacity(START, part))
+        let MemberInfo { member, is_stored, size, crc32 } = info;
+        let input = if is_stored {
+            MemberInput::Stored(BufReader::with_capacity(HEADER_BUFFER, part))
         } else {
             MemberInput::Deflated(DeflateDecoder::new_with_buf(part, vec![0; BUFFER]))
         };
-        MemberReader { from, crc: Crc::new(), left: size, size, crc32, member, told }
+        MemberReader { input, crc: Crc::new(), remaining: size, size, crc32, member, progress }
     }
 
-    fn step(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match &mut self.from {
+    fn read_input(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.input {
             MemberInput::Stored(part) => part.read(buffer),
             MemberInput::Deflated(decoder) => {
                 decoder.read(buffer).map_err(|error| match error.kind() {
@@ -82,21 +83,19 @@ impl<'a> MemberReader<'a> {
         }
     }
 
-    /// What there is at the end of what was announced.
-    fn end(&mut self) -> io::Result<usize> {
-        if self.step(&mut [0])? > 0 {
+    /// Checks that no more bytes follow and that the CRC-32 is right.
+    fn check_end(&mut self) -> io::Result<()> {
+        if self.read_input(&mut [0])? > 0 {
             return Err(damaged(&format!("it decompresses to more than its {} bytes", self.size)));
         }
-        match self.crc.sum() {
-            found if found == self.crc32 => Ok(0),
-            found => {
-                let expected = self.crc32;
-                Err(Error::from(ArchiveError::Checksum { found, expected }).into())
-            }
+        let (found, expected) = (self.crc.sum(), self.crc32);
+        if found == expected {
+            return Ok(());
         }
+        Err(Error::from(ArchiveError::Checksum { found, expected }).into())
     }
 
-    /// Reads what is left, for what the end tells.
+    /// Reads the remaining bytes, to verify the member.
     pub(super) fn finish(mut self) -> Result<()> {
         let mut sink = vec![0; BUFFER];
         while self.read(&mut sink).map_err(SystemError::io("read the member"))? > 0 {}
@@ -119,21 +118,20 @@ impl Read for MemberReader<'_> {
         if buffer.is_empty() {
             return Ok(0);
         }
-        if self.left == 0 {
-            return self.end();
+        if self.remaining == 0 {
+            return self.check_end().map(|()| 0);
         }
-        let left = to_usize_saturating(self.left);
-        let len = buffer.len().min(left).min(STEP);
+        let len = buffer.len().min(to_usize_saturating(self.remaining)).min(STEP);
         let buffer = buffer.get_mut(..len).invariant(IN_BUFFER);
-        let n = self.step(buffer)?;
+        let n = self.read_input(buffer)?;
         if n == 0 {
-            let found = self.size - self.left;
+            let found = self.size - self.remaining;
             return Err(damaged(&format!("it decompresses to {found} of its {} bytes", self.size)));
         }
         self.crc.update(buffer.get(..n).invariant(READ));
-        self.left -= to_u64(n);
-        let (size, done) = (self.size, self.size - self.left);
-        self.told.tell(MemberProgress { member: self.member, done, size });
+        self.remaining -= to_u64(n);
+        let (size, done) = (self.size, self.size - self.remaining);
+        self.progress.report(MemberProgress { member: self.member, done, size });
         Ok(n)
     }
 }

@@ -8,10 +8,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::error::invariant::to_u64;
 use crate::source::storage::Storage;
 
-/// Stands in a field of 32 bits whose value is in a zip64 record.
+/// The value of a 32-bit field whose actual value is in a zip64 record.
 pub(super) const IN_ZIP64: u32 = u32::MAX;
 
-/// The same in a field of 16 bits.
+/// The value of a 16-bit field whose actual value is in a zip64 record.
 pub(super) const IN_ZIP64_SHORT: u16 = u16::MAX;
 
 /// The end of central directory record.
@@ -51,7 +51,7 @@ impl Zip64Locator {
 #[repr(C)]
 pub(super) struct Zip64EndRecord {
     pub(super) signature: [u8; 4],
-    /// The size of what follows this field.
+    /// The number of bytes of the record after this field.
     pub(super) size: U64,
     pub(super) version_made_by: U16,
     pub(super) version_needed: U16,
@@ -65,7 +65,7 @@ pub(super) struct Zip64EndRecord {
 
 impl Zip64EndRecord {
     pub(super) const SIGNATURE: [u8; 4] = *b"PK\x06\x06";
-    /// What `size` is without an extensible data sector.
+    /// The value of `size` without an extensible data sector.
     pub(super) const SIZE: u64 = 44;
 }
 
@@ -139,7 +139,8 @@ impl Flags {
         self.0 & Flags::ALL_ENCRYPTED != 0
     }
 
-    /// True when sizes and CRC-32 follow the member's bytes.
+    /// Returns whether a data descriptor (sizes and CRC-32) follows the member's
+    /// bytes.
     pub(super) fn has_descriptor(self) -> bool {
         self.0 & Flags::DESCRIPTOR != 0
     }

@@ -1,4 +1,4 @@
-//! What can be a member of an archive.
+//! The trait of arrays that can be written to an archive.
 
 use std::io::Write;
 
@@ -11,17 +11,17 @@ use crate::layout::Order;
 use crate::npy::{Encoded, Header};
 use crate::write::ndarray_io::WriteOptions;
 
-/// An array that can be a member of an archive: a [`MappedArray`] of any
-/// dtype, or an ndarray array. SealedSave.
+/// An array that can be written to an archive: a [`MappedArray`] of any dtype,
+/// or an ndarray array. This trait is sealed.
 pub trait Save: private::SealedSave {
-    /// Bytes before its elements.
+    /// The length of the header in bytes.
     ///
     /// # Errors
     ///
     /// Those of [`Header::new`].
     fn header_len(&self) -> Result<usize>;
 
-    /// Writes header and elements, as `numpy.save` does.
+    /// Writes the header and the elements, as `numpy.save` does.
     ///
     /// # Errors
     ///
@@ -40,16 +40,16 @@ mod private {
 
 impl<D: AsRef<[u8]>> Save for MappedArray<D> {
     fn header_len(&self) -> Result<usize> {
-        Ok(encoded(self)?.bytes.len())
+        Ok(encode_header(self)?.bytes.len())
     }
 
     fn write_npy(&self, to: &mut dyn Write) -> Result<()> {
-        to.write_all(&encoded(self)?.bytes).map_err(SystemError::io("write the header"))?;
+        to.write_all(&encode_header(self)?.bytes).map_err(SystemError::io("write the header"))?;
         to.write_all(self.as_bytes()?).map_err(SystemError::io("write the elements"))
     }
 }
 
-fn encoded<D>(array: &MappedArray<D>) -> Result<Encoded> {
+fn encode_header<D>(array: &MappedArray<D>) -> Result<Encoded> {
     let order = if array.layout().is_c_contiguous() { Order::C } else { Order::F };
     Header::new(array.dtype().clone(), array.shape(), order)?.encode(None)
 }

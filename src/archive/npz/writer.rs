@@ -1,4 +1,4 @@
-//! Writes archives of arrays, a member after the other.
+//! Writes archives of arrays, one member after another.
 
 use std::collections::HashSet;
 use std::io::{BufWriter, Write};
@@ -17,28 +17,28 @@ use super::save::Save;
 use crate::dtype::DType;
 use crate::element::Element;
 use crate::error::invariant::{Invariant, to_u64, to_usize};
-use crate::error::{ArchiveError, Result, SystemError, excerpt};
+use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::write::ndarray_io::WriteOptions;
 
-/// Bytes of a member's header before its name.
+/// The length of a local header without its name.
 const LOCAL_HEADER: u64 = 30;
 
-/// 1980-01-01, the first day a zip archive knows: equal arrays give equal
-/// archives.
+/// The modification time of all members: 1980-01-01, the earliest date of the
+/// format. It is constant so that equal arrays give equal archives.
 const DATE: i64 = 315_532_800;
 
-/// Elements of stored members start at a multiple of this.
+/// The alignment of the elements of stored members.
 const ALIGN: u64 = 64;
 const PAGE: u64 = 4096;
 
-/// Writes an `.npz` archive, a member after the other, in memory that doesn't
-/// grow with them.
+/// Writes an `.npz` archive, one member after another. Arrays are not buffered
+/// in memory.
 ///
 /// Elements of stored members start at a multiple of 64 bytes, so that native
-/// numbers can be lent in place. NumPy, Python's `zipfile` and `unzip` read
-/// the result.
+/// numbers can be borrowed in place. NumPy, Python's `zipfile` and `unzip` can
+/// read the archive.
 ///
 /// # Examples
 ///
@@ -63,34 +63,34 @@ pub struct NpzWriter<W: Write> {
     pub(super) compression: Compression,
     align: u64,
     names: HashSet<String>,
-    /// The file, where members can be mapped.
-    pub(super) file: Option<Arc<OutputFile>>,
+    /// The file, if members can be mapped.
+    pub(super) output: Option<Arc<OutputFile>>,
     pub(super) path: Option<PathBuf>,
     state: WriterState,
 }
 
 impl<W: Write> NpzWriter<W> {
-    /// Begins an archive in any writer.
+    /// Starts an archive in any writer.
     pub fn new(to: W) -> NpzWriter<W> {
         NpzWriter {
             zip: ZipArchiveWriter::new(BufWriter::new(to)),
             compression: Compression::Stored,
             align: ALIGN,
             names: HashSet::new(),
-            file: None,
+            output: None,
             path: None,
             state: WriterState::Ready,
         }
     }
 
-    /// How the members that follow are stored.
+    /// Sets the compression of the members that follow.
     pub fn compression(&mut self, compression: Compression) -> &mut NpzWriter<W> {
         self.compression = compression;
         self
     }
 
-    /// Starts the elements of stored members that follow at a multiple of
-    /// 4096 bytes, so that rows of a page touch one page.
+    /// Aligns the elements of the stored members that follow to 4096 bytes, so
+    /// that rows of one page touch only one page. The default is 64 bytes.
     pub fn page_aligned(&mut self, aligned: bool) -> &mut NpzWriter<W> {
         self.align = if aligned { PAGE } else { ALIGN };
         self
@@ -100,8 +100,9 @@ impl<W: Write> NpzWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) for a name that is there already
-    /// or that no archive can hold; those of [`Header::new`],
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a member of that
+    /// name already exists, when the format cannot store the name, or when an
+    /// earlier member was not finished; those of [`Header::new`],
     /// [`Io`](crate::ErrorKind::Io).
     pub fn write(&mut self, name: &str, array: &(impl Save + ?Sized)) -> Result<()> {
         let header_len = array.header_len()?;
@@ -109,10 +110,10 @@ impl<W: Write> NpzWriter<W> {
             array.write_npy(&mut member)?;
             member.finish()
         });
-        self.named(done)
+        self.name_file(done)
     }
 
-    /// Writes an ndarray array as another dtype, as
+    /// Writes an ndarray array with another dtype, as
     /// [`WriteOptions::write`] does.
     ///
     /// # Errors
@@ -130,12 +131,12 @@ impl<W: Write> NpzWriter<W> {
             options.write_to(&mut member, array)?;
             member.finish()
         });
-        self.named(done)
+        self.name_file(done)
     }
 
-    /// Begins a member whose elements are written to what is returned, in
-    /// `order` and in the byte order of `dtype`. It counts when it is
-    /// [finished](MemberWriter::finish).
+    /// Starts a member and returns a writer for its elements, which must be in
+    /// `order` and in the byte order of `dtype`. Call
+    /// [`finish`](MemberWriter::finish) after the last one.
     ///
     /// # Errors
     ///
@@ -175,26 +176,26 @@ impl<W: Write> NpzWriter<W> {
         Ok(member)
     }
 
-    /// Finishes the archive and gives back what it was written to.
+    /// Finishes the archive and returns the underlying writer.
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when a member was left
-    /// unfinished, [`Io`](crate::ErrorKind::Io).
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a member was not
+    /// finished, [`Io`](crate::ErrorKind::Io).
     pub fn into_inner(self) -> Result<W> {
-        self.whole()?;
+        self.check_finished()?;
         let to = self.zip.finish().map_err(zip_error)?;
         to.into_inner().map_err(|error| SystemError::io("write the archive")(error.into_error()))
     }
 
-    /// Begins a member that a header of so many bytes starts.
+    /// Starts a member of `len` bytes, of which `header_len` are the header.
     fn start(
         &mut self,
         name: &str,
         header_len: usize,
         len: Option<u64>,
     ) -> Result<MemberWriter<'_, W>> {
-        self.whole()?;
+        self.check_finished()?;
         let file_name = file_name(name)?;
         if !self.names.insert(name.to_owned()) {
             let found = format!("a member `{}` already exists", excerpt(name));
@@ -210,7 +211,8 @@ impl<W: Write> NpzWriter<W> {
         };
         self.state = WriterState::InMember;
         let builder = self.zip.new_file(path).last_modified(UtcDateTime::from_unix(DATE));
-        // Of other systems unzip takes names for no UTF-8.
+        // Permissions mark the archive as made on Unix. `unzip` does not decode
+        // names as UTF-8 in archives of other systems.
         let mut builder = builder.unix_permissions(0o100_644);
         let compression = self.compression;
         match compression {
@@ -229,7 +231,8 @@ impl<W: Write> NpzWriter<W> {
         Ok(MemberWriter::new(entry, compression, len, &mut self.state))
     }
 
-    fn whole(&self) -> Result<()> {
+    /// Checks that no member is unfinished.
+    fn check_finished(&self) -> Result<()> {
         if self.state == WriterState::Ready {
             return Ok(());
         }
@@ -237,8 +240,8 @@ impl<W: Write> NpzWriter<W> {
         Err(ArchiveError::misuse(found, "start a new archive"))
     }
 
-    /// Names the file in an error.
-    pub(super) fn named<T>(&self, result: Result<T>) -> Result<T> {
+    /// Adds the path of the archive to an error.
+    pub(super) fn name_file<T>(&self, result: Result<T>) -> Result<T> {
         match &self.path {
             Some(path) => result.map_err(|error| error.with_path(path)),
             None => result,
@@ -246,28 +249,31 @@ impl<W: Write> NpzWriter<W> {
     }
 }
 
-/// The name in the archive, checked to come out as it goes in.
+/// The name of the member's file. Checks that readers will decode the same name.
 fn file_name(name: &str) -> Result<String> {
-    let refused = |expected| {
-        let found = format!("the member name `{}`", excerpt(name));
-        Err(ArchiveError::misuse(found, expected))
-    };
     let file_name = format!("{name}.npy");
     if file_name.len() > usize::from(u16::MAX) {
-        return refused("expected at most 65531 bytes");
+        return Err(invalid_name(name, "expected at most 65531 bytes"));
     }
     if name.contains('\0') {
-        return refused("expected no NUL, where some readers end the name");
+        return Err(invalid_name(name, "expected no NUL, where some readers end the name"));
     }
     if !name.is_ascii() && ZipFilePath::from_str(&file_name).as_str() != file_name {
-        return refused("expected no `..`, no root, and no backslash next to non-ASCII letters");
+        let expected = "expected no `..`, no root, and no backslash next to non-ASCII letters";
+        return Err(invalid_name(name, expected));
     }
     Ok(file_name)
 }
 
-/// An extra field that moves what starts at `start` to a multiple of `align`,
-/// if it isn't there: the multiple and zeros, as Android's zipalign writes.
+fn invalid_name(name: &str, expected: &'static str) -> Error {
+    ArchiveError::misuse(format!("the member name `{}`", excerpt(name)), expected)
+}
+
+/// The content of an extra field that moves data from `start` to the next
+/// multiple of `align`; `None` if `start` is one already. Like Android's
+/// zipalign, it contains the alignment and zeros.
 fn padding(start: u64, align: u64) -> Option<Vec<u8>> {
+    /// The length of the field without zeros: ID, length and alignment.
     const MIN: u64 = 6;
     if start % align == 0 {
         return None;
@@ -284,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn padding_brings_elements_to_a_multiple() {
+    fn padding_aligns_elements() {
         for align in [ALIGN, PAGE] {
             for start in 1..2 * align {
                 match padding(start, align) {

@@ -1,5 +1,5 @@
-//! Tar files of arrays, as webdataset keeps them: `.npy` and `.ten` members,
-//! used where they lie.
+//! Tar files of `.npy` and `.ten` members, as webdataset uses them. Members
+//! are opened in place.
 
 mod pax;
 mod records;
@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use self::records::{TarEntry, entries};
-use crate::archive::names::NameIndex;
+use crate::archive::entries::{EntryList, no_member};
 use crate::archive::ten::{self, Ten};
 use crate::array::{MappedArray, MemberContent};
-use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
+use crate::error::{ArchiveError, Error, Result, SystemError};
 use crate::npy::{Header, MAX_HEADER_LEN};
 use crate::source::Source;
 use crate::source::map::Map;
@@ -35,8 +35,7 @@ use crate::source::pages::Mapping;
 #[derive(Debug)]
 pub struct Shard<D = Map> {
     source: Arc<Source<D>>,
-    entries: Vec<TarEntry>,
-    index: NameIndex,
+    entries: EntryList<TarEntry>,
 }
 
 /// One member of a [`Shard`].
@@ -48,8 +47,7 @@ pub struct ShardMember<'a, D = Map> {
 
 impl<D> Clone for Shard<D> {
     fn clone(&self) -> Shard<D> {
-        let source = Arc::clone(&self.source);
-        Shard { source, entries: self.entries.clone(), index: self.index.clone() }
+        Shard { source: Arc::clone(&self.source), entries: self.entries.clone() }
     }
 }
 
@@ -62,20 +60,20 @@ impl<D> Clone for ShardMember<'_, D> {
 impl<D> Copy for ShardMember<'_, D> {}
 
 impl<D: Mapping> Shard<D> {
-    /// Opens the tar file that a source holds. All headers are read, and
-    /// nothing between them.
+    /// Opens a tar file. Reads all headers, but none of the members' bytes.
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when it is no tar file, damaged, or has a name
-    /// or pax header of more than 1 MiB;
-    /// [`Io`](crate::ErrorKind::Io).
+    /// [`Damaged`](crate::ErrorKind::Damaged) when the source is not a tar
+    /// file or is damaged;
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) when a name or a pax
+    /// header is longer than 1 MiB; [`Io`](crate::ErrorKind::Io).
     pub fn open(source: Source<D>) -> Result<Shard<D>> {
         let entries = source.storage().add_path_on_err(entries(source.storage()))?;
-        Ok(Shard { source: Arc::new(source), entries, index: NameIndex::default() })
+        Ok(Shard { source: Arc::new(source), entries: EntryList::new(entries) })
     }
 
-    /// The path it was opened by.
+    /// The path that the file was opened by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.source.path()
@@ -87,39 +85,36 @@ impl<D: Mapping> Shard<D> {
         self.entries.len()
     }
 
-    /// True when there are no members.
+    /// Returns whether the file has no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The members in the order of the file, arrays or not; directories and
-    /// links are left out.
+    /// The members in the order of the file, including those that are not
+    /// arrays. Directories and links are left out.
     #[must_use]
     pub fn members(&self) -> impl ExactSizeIterator<Item = ShardMember<'_, D>> {
         self.entries.iter().map(|entry| ShardMember { shard: self, entry })
     }
 
-    /// A member by its name; the last of equal ones, as `tar` would unpack.
+    /// Finds a member by its name. If several members have the name, the last
+    /// one counts, as when `tar` unpacks them.
     ///
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn member(&self, name: &str) -> Result<ShardMember<'_, D>> {
-        let name_at =
-            |position| self.entries.get(position).map_or("", |entry: &TarEntry| &entry.name);
-        let found = self.index.find(self.entries.len(), name_at, name);
-        let entry = found.and_then(|(_, last)| self.entries.get(last));
-        entry.map(|entry| ShardMember { shard: self, entry }).ok_or_else(|| {
-            let members = match self.len() {
-                1 => "there is 1 other member".to_owned(),
-                n => format!("there are {n} other members"),
-            };
-            self.named(ArchiveError::NoMember { asked: excerpt(name), members }.into())
-        })
+        let position = self.entries.positions(name).last();
+        match position.and_then(|&position| self.entries.get(position)) {
+            Some(entry) => Ok(ShardMember { shard: self, entry }),
+            None => {
+                Err(self.name_file(no_member(name, self.members().map(|member| member.name()))))
+            }
+        }
     }
 
-    /// Opens the `.npy` of this name. See [`ShardMember::open`].
+    /// Opens the `.npy` member of this name. See [`ShardMember::open`].
     ///
     /// # Errors
     ///
@@ -128,43 +123,45 @@ impl<D: Mapping> Shard<D> {
         self.member(name)?.open()
     }
 
-    fn named(&self, error: Error) -> Error {
+    /// Adds the path of the file to an error.
+    fn name_file(&self, error: Error) -> Error {
         self.source.storage().add_path(error)
     }
 }
 
 impl<'a, D: Mapping> ShardMember<'a, D> {
-    /// Its name as it stands in the tar file; what is no UTF-8 of it is
+    /// The member's name in the tar file. Bytes that are not UTF-8 are
     /// replaced.
     #[must_use]
     pub fn name(&self) -> &'a str {
         &self.entry.name
     }
 
-    /// Its length in bytes, with its holes if it is stored without them.
+    /// The member's length in bytes, including the holes of a sparse member.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.entry.size
     }
 
-    /// Where its first byte lies in the tar file.
+    /// The offset of the member's first byte in the tar file.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.entry.start
     }
 
-    /// The header of the `.npy` it is, checked as opening would; `None` when
-    /// it is none.
+    /// Reads the header of a `.npy` member, with the same checks as
+    /// [`open`](ShardMember::open); `None` when the member is not a `.npy`.
     ///
     /// # Errors
     ///
-    /// As [`open`](ShardMember::open), but for [`Io`](crate::ErrorKind::Io).
+    /// As [`open`](ShardMember::open).
     pub fn header(&self) -> Result<Option<Header>> {
-        self.named(self.find()).map(|content| content.header())
+        self.name_member(self.find()).map(|content| content.header())
     }
 
-    /// Returns whether it starts as a `.ten` file does, or is empty and has a
-    /// name of one. A sparse member, which cannot be used, is not one.
+    /// Returns whether the member is a `.ten` file: either it starts with the
+    /// magic bytes, or it is empty and its name ends in `.ten` or `.tb`. A
+    /// sparse member is not one, because it cannot be opened.
     ///
     /// # Errors
     ///
@@ -175,7 +172,7 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
         }
         let mut magic = [0; 8];
         let found = self.shard.source.storage().read_at(&mut magic, self.entry.start);
-        let found = self.named(found.map_err(SystemError::io("read the archive")))?;
+        let found = self.name_member(found.map_err(SystemError::io("read the archive")))?;
         Ok(if self.entry.size == 0 {
             ten::has_extension(Path::new(self.name()))
         } else {
@@ -183,40 +180,44 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
         })
     }
 
-    /// Opens the `.npy` it is: in place, or copied into memory of its own.
+    /// Opens a `.npy` member: in place if the source is mapped, otherwise
+    /// copied into memory.
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) when it is none; [`Damaged`](crate::ErrorKind::Damaged) when it
-    /// is sparse or ends behind the file; [`Truncated`](crate::ErrorKind::Truncated),
-    /// [`Io`](crate::ErrorKind::Io), [`Io`](crate::ErrorKind::Io), those of [`Header::parse`] and
+    /// [`Damaged`](crate::ErrorKind::Damaged) when the member is not a `.npy`;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) when it is sparse;
+    /// [`Truncated`](crate::ErrorKind::Truncated) when it ends after the end of
+    /// the file; [`Io`](crate::ErrorKind::Io), those of [`Header::parse`] and
     /// [`Layout::new`](crate::layout::Layout::new).
     pub fn open(&self) -> Result<MappedArray<D>> {
-        let opened = || {
-            let place = self.find()?.into_place()?.moved_by(self.entry.start);
-            let source = &*self.shard.source;
-            let data = source.obtain_checked(place.offset, place.layout.nbytes())?;
-            Ok(MappedArray::from_place(source, data, place, Some(self.name())))
-        };
-        self.named(opened())
+        self.name_member(self.open_array())
     }
 
-    /// Opens the `.ten` it is; its arrays are used in place, or copied when
-    /// they are asked for.
+    /// Opens a `.ten` member. Its arrays are opened in place if the source is
+    /// mapped, otherwise each is copied when you ask for it.
     ///
     /// # Errors
     ///
     /// As [`Ten::open`].
     pub fn ten(&self) -> Result<Ten<D>> {
-        let opened = || {
-            self.usable()?;
-            Ten::open_range(Arc::clone(&self.shard.source), self.entry.start, self.entry.size)
-        };
-        self.named(opened())
+        self.name_member(self.open_ten())
+    }
+
+    fn open_array(&self) -> Result<MappedArray<D>> {
+        let place = self.find()?.into_place()?.moved_by(self.entry.start);
+        let source = &*self.shard.source;
+        let data = source.obtain_checked(place.offset, place.layout.nbytes())?;
+        Ok(MappedArray::from_place(source, data, place, Some(self.name())))
+    }
+
+    fn open_ten(&self) -> Result<Ten<D>> {
+        self.check_bytes()?;
+        Ten::open_range(Arc::clone(&self.shard.source), self.entry.start, self.entry.size)
     }
 
     fn find(&self) -> Result<MemberContent> {
-        self.usable()?;
+        self.check_bytes()?;
         let TarEntry { start, size, .. } = *self.entry;
         let mut part = io::BufReader::with_capacity(
             1024,
@@ -225,26 +226,25 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
         MemberContent::read(&mut part, size, MAX_HEADER_LEN)
     }
 
-    /// Checks that its bytes lie in the file, in one piece.
-    fn usable(&self) -> Result<()> {
-        if self.entry.is_sparse {
+    /// Checks that the member's bytes are in the file, and contiguous.
+    fn check_bytes(&self) -> Result<()> {
+        let TarEntry { start, size, is_sparse, .. } = *self.entry;
+        if is_sparse {
             let expected = "extract it with tar";
             return Err(ArchiveError::unsupported("is stored as a sparse file", expected));
         }
-        let (end, len) =
-            (self.entry.start.checked_add(self.entry.size), self.shard.source.nbytes());
-        if end.is_some_and(|end| end <= len) {
+        let len = self.shard.source.nbytes();
+        if start.checked_add(size).is_some_and(|end| end <= len) {
             return Ok(());
         }
-        let found = format!(
-            "its {} bytes from byte {} on exceed the {len} bytes of the file",
-            self.entry.size, self.entry.start
-        );
+        let found =
+            format!("its {size} bytes from byte {start} on exceed the {len} bytes of the file");
         let expected = "the tar file was truncated, or is still being written";
         Err(ArchiveError::truncated(found, expected))
     }
 
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| self.shard.named(error.with_member(self.name())))
+    /// Adds the path of the file and the name of the member to an error.
+    fn name_member<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| self.shard.name_file(error.with_member(self.name())))
     }
 }

@@ -1,25 +1,26 @@
-//! The keywords of pax headers in tar files that say what a member is.
+//! Parses the pax headers of tar files.
 
-/// What a pax header says of a member's name and bytes.
+/// The keywords of a pax header that describe a member's name and bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Pax {
     path: Option<Vec<u8>>,
-    /// The name of a sparse member, whose `path` is a made-up one.
+    /// The name of a sparse member, for which `path` is a placeholder.
     sparse_name: Option<Vec<u8>>,
     pub(super) size: Option<u64>,
-    /// The length of a sparse member with its holes.
+    /// The length of a sparse member, including its holes.
     pub(super) real_size: Option<u64>,
     pub(super) is_sparse: bool,
 }
 
 impl Pax {
-    /// Parses records of the form `27 path=name of a member\n`, or reports
-    /// what is wrong with them.
+    /// Parses records of the form `27 path=name of a member\n`. The error is a
+    /// description of the problem.
     pub(super) fn parse(mut records: &[u8]) -> Result<Pax, &'static str> {
         let mut pax = Pax::default();
-        // What follows the last record is padding.
+        // NULs after the last record are padding.
         while records.first().is_some_and(|&byte| byte != 0) {
-            let (keyword, value, rest) = record(records).ok_or("a malformed pax header")?;
+            let (keyword, value, rest) =
+                split_record(records).ok_or("a pax header is malformed")?;
             pax.set(keyword, value)?;
             records = rest;
         }
@@ -36,10 +37,12 @@ impl Pax {
 
     fn set(&mut self, keyword: &[u8], value: &[u8]) -> Result<(), &'static str> {
         match keyword {
-            b"path" => self.path = name(value)?,
-            b"GNU.sparse.name" => self.sparse_name = name(value)?,
-            b"size" => self.size = size(value)?,
-            b"GNU.sparse.realsize" | b"GNU.sparse.size" => self.real_size = size(value)?,
+            b"path" => self.path = Some(parse_name(value)?),
+            b"GNU.sparse.name" => self.sparse_name = Some(parse_name(value)?),
+            b"size" => self.size = Some(parse_size(value)?),
+            b"GNU.sparse.realsize" | b"GNU.sparse.size" => {
+                self.real_size = Some(parse_size(value)?);
+            }
             _ => {}
         }
         self.is_sparse |= keyword.starts_with(b"GNU.sparse.");
@@ -47,11 +50,12 @@ impl Pax {
     }
 }
 
-/// The keyword and the value of the first record, and the records after it.
-fn record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+/// Splits off the first record: its keyword, its value and the records after
+/// it.
+fn split_record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let space = records.iter().take(20).position(|&byte| byte == b' ')?;
     let digits = records.get(..space)?;
-    let len = decimal(digits).and_then(|len| usize::try_from(len).ok())?;
+    let len = parse_decimal(digits).and_then(|len| usize::try_from(len).ok())?;
     let (record, rest) = records.split_at_checked(len)?;
     let content = record.get(space.checked_add(1)?..)?.strip_suffix(b"\n")?;
     let equals = content.iter().position(|&byte| byte == b'=')?;
@@ -59,20 +63,20 @@ fn record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((keyword, value.get(1..)?, rest))
 }
 
-/// A name. Programs differ in whether an empty one takes back the one in the
-/// header.
-fn name(value: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
+/// Parses a name. Empty ones are rejected, because programs disagree on whether
+/// they cancel the name in the member's own header.
+fn parse_name(value: &[u8]) -> Result<Vec<u8>, &'static str> {
     if value.is_empty() || value.contains(&0) {
         return Err("a name is empty or contains a NUL");
     }
-    Ok(Some(value.to_vec()))
+    Ok(value.to_vec())
 }
 
-fn size(value: &[u8]) -> Result<Option<u64>, &'static str> {
-    decimal(value).map(Some).ok_or("the size of a member is not a number")
+fn parse_size(value: &[u8]) -> Result<u64, &'static str> {
+    parse_decimal(value).ok_or("the size of a member is not a number")
 }
 
-fn decimal(digits: &[u8]) -> Option<u64> {
+fn parse_decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
@@ -85,14 +89,14 @@ mod tests {
 
     #[test]
     fn records_are_as_long_as_they_say() {
-        let parse = |text: &[u8]| Pax::parse(text);
-        let pax = parse(b"12 path=a\nb\n12 size=123\n\0\0").unwrap();
+        let pax = Pax::parse(b"12 path=a\nb\n12 size=123\n\0\0").unwrap();
         assert_eq!((pax.name(), pax.size), (Some(&b"a\nb"[..]), Some(123)));
-        let pax = parse(b"10 path=x\n21 GNU.sparse.name=y\n28 GNU.sparse.realsize=4096\n").unwrap();
+        let pax = b"10 path=x\n21 GNU.sparse.name=y\n28 GNU.sparse.realsize=4096\n";
+        let pax = Pax::parse(pax).unwrap();
         assert_eq!(pax.name(), Some(&b"y"[..]));
         assert_eq!((pax.real_size, pax.is_sparse), (Some(4096), true));
-        assert!(parse(b"").unwrap().is_default());
-        assert!(parse(b"12 comment=\n").unwrap().is_default());
+        assert!(Pax::parse(b"").unwrap().is_default());
+        assert!(Pax::parse(b"12 comment=\n").unwrap().is_default());
         for text in [
             &b"8 path=x\n"[..],
             b"11 path=x\n",
@@ -106,7 +110,7 @@ mod tests {
             b"8 path=\n",
             b"8 size=\n",
         ] {
-            assert!(parse(text).is_err(), "{}", text.escape_ascii());
+            assert!(Pax::parse(text).is_err(), "{}", text.escape_ascii());
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Reads the headers of tar files: ustar, pax and GNU's.
 //!
-//! Members are found as Python's `tarfile` finds them. Where other programs
-//! would find other members, the file is refused.
+//! Finds the same members as Python's `tarfile`. A file in which other programs
+//! would find other members is rejected.
 
 use std::io;
 
 use super::pax::Pax;
+use crate::archive::entries::ArchiveEntry;
 use crate::error::invariant::{Invariant, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, ErrorKind, Result, SystemError};
 use crate::source::storage::Storage;
@@ -13,94 +14,114 @@ use crate::source::storage::Storage;
 /// Headers and members start at multiples of this.
 const BLOCK: usize = 512;
 
-/// The longest record of a name or of pax keywords that is read: it is held in
-/// memory.
+/// The longest extension record that is read into memory: a long name or a pax
+/// header.
 const MAX_EXTENSION: u64 = 1 << 20;
 
 /// One regular file in a tar file.
 #[derive(Clone, Debug)]
 pub(super) struct TarEntry {
     pub(super) name: String,
-    /// Where its bytes start.
+    /// The offset of its first byte.
     pub(super) start: u64,
-    /// Its length, with its holes if it is sparse.
+    /// Its length, including the holes of a sparse file.
     pub(super) size: u64,
-    /// Stored without its holes, so that its bytes are not those of the file.
+    /// Whether it is stored without its holes, so that its bytes here are not
+    /// the file's contents.
     pub(super) is_sparse: bool,
 }
 
-/// What extension records say of the member that follows them.
+impl ArchiveEntry for TarEntry {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// The extension records before a member.
 #[derive(Default)]
 struct Extensions {
     long_name: Option<Vec<u8>>,
     pax: Option<Pax>,
-    /// A record that says nothing of its name or bytes, such as the target of
-    /// a link.
-    other: bool,
+    /// Whether there is a record that changes neither the member's name nor its
+    /// bytes, such as the target of a link.
+    has_other: bool,
 }
 
 impl Extensions {
     fn is_empty(&self) -> bool {
-        self.long_name.is_none() && self.pax.is_none() && !self.other
+        self.long_name.is_none() && self.pax.is_none() && !self.has_other
+    }
+
+    /// Reads GNU's record of a long name, of `size` bytes at `start`.
+    fn read_long_name(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
+        let record = read_extension(source, start, size)?;
+        // Other readers take the name up to the next NUL, which may be in the
+        // padding: there it has to be the first byte.
+        let is_unterminated = size % block_len() != 0 && !record.contains(&0);
+        if is_unterminated && read_extension(source, start.saturating_add(size), 1)? != [0] {
+            return Err(damaged("a long name continues past its size"));
+        }
+        if self.long_name.replace(text(&record).to_vec()).is_some() {
+            return Err(damaged("a member has two long names"));
+        }
+        Ok(())
+    }
+
+    fn read_pax(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
+        let pax = Pax::parse(&read_extension(source, start, size)?).map_err(damaged)?;
+        if self.pax.replace(pax).is_some() {
+            return Err(damaged("a member has two pax headers"));
+        }
+        Ok(())
+    }
+
+    /// Reads a pax header for all members that follow.
+    fn read_global_pax(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
+        let pax = Pax::parse(&read_extension(source, start, size)?).map_err(damaged)?;
+        if !pax.is_default() {
+            return Err(damaged("a global pax header sets a name or size"));
+        }
+        self.has_other = true;
+        Ok(())
     }
 }
 
-/// Finds the regular files of a tar file; reads its headers and nothing else.
+/// Finds the regular files in a tar file. Reads only its headers.
 pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
     let mut entries = Vec::new();
     let mut extensions = Extensions::default();
-    let mut at = 0;
+    let mut offset = 0;
     if source.len() == 0 {
-        return Err(damaged("an empty file"));
+        return Err(damaged("it is empty"));
     }
-    while let Some(header) = TarHeader::read(source, at)? {
+    while let Some(header) = TarHeader::read(source, offset)? {
         let size = header.size()?;
-        let data = at.saturating_add(block_len());
+        let data = offset.saturating_add(block_len());
         let pax_size = extensions.pax.as_ref().and_then(|pax| pax.size);
         let stored = match header.kind() {
             b'L' => {
-                let name = extension(source, data, size)?;
-                // Other readers take the name up to the next NUL of its blocks.
-                let is_cut = size % to_u64(BLOCK) != 0 && !name.contains(&0);
-                if is_cut && extension(source, data.saturating_add(size), 1)? != [0] {
-                    return Err(damaged("a long name continues past its size"));
-                }
-                let name = name
-                    .split(|&byte| byte == 0)
-                    .next()
-                    .invariant("splitting gives one part at least")
-                    .to_vec();
-                if extensions.long_name.replace(name).is_some() {
-                    return Err(damaged("a member has two long names"));
-                }
+                extensions.read_long_name(source, data, size)?;
                 size
             }
             b'x' | b'X' => {
-                let pax = Pax::parse(&extension(source, data, size)?).map_err(damaged)?;
-                if extensions.pax.replace(pax).is_some() {
-                    return Err(damaged("a member has two pax headers"));
-                }
+                extensions.read_pax(source, data, size)?;
                 size
             }
             b'g' => {
-                let pax = Pax::parse(&extension(source, data, size)?).map_err(damaged)?;
-                if !pax.is_default() {
-                    return Err(damaged("a global pax header sets a name or size"));
-                }
-                extensions.other = true;
+                extensions.read_global_pax(source, data, size)?;
                 size
             }
             b'K' => {
-                extensions.other = true;
+                extensions.has_other = true;
                 size
             }
             _ if header.is_regular() => {
                 let extensions = std::mem::take(&mut extensions);
                 let stored = pax_size.unwrap_or(size);
-                let holes = header.skip_map(source, data)?;
-                let start = data.saturating_add(holes);
+                let map_len = header.sparse_map_len(source, data)?;
+                let start = data.saturating_add(map_len);
                 entries.push(header.entry(extensions, start, stored)?);
-                holes.checked_add(stored).ok_or_else(|| too_long(stored))?
+                map_len.checked_add(stored).ok_or_else(|| too_long(stored))?
             }
             // Links, devices and directories have no data, whatever their size.
             b'1'..=b'6' | 0 | b'0' => {
@@ -114,7 +135,7 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
         };
         let len = stored.checked_next_multiple_of(block_len());
         let next = len.and_then(|len| data.checked_add(len));
-        at = next.ok_or_else(|| too_long(stored))?;
+        offset = next.ok_or_else(|| too_long(stored))?;
     }
     if !extensions.is_empty() {
         return Err(damaged("an extension record is not followed by a member"));
@@ -122,17 +143,18 @@ pub(super) fn entries(source: &Storage) -> Result<Vec<TarEntry>> {
     Ok(entries)
 }
 
-/// A header that is not the end of the file.
+/// The header of a member or of an extension record.
 struct TarHeader([u8; BLOCK]);
 
 impl TarHeader {
-    /// Reads the header at byte `at`; `None` at the end of the tar file.
-    fn read(source: &Storage, at: u64) -> Result<Option<TarHeader>> {
+    /// Reads the header at `offset`; `None` at the end of the tar file, which
+    /// is a block of zeros or the end of the source.
+    fn read(source: &Storage, offset: u64) -> Result<Option<TarHeader>> {
         let mut bytes = [0; BLOCK];
-        match source.read_at(&mut bytes, at).map_err(read_error())? {
+        match source.read_at(&mut bytes, offset).map_err(read_error())? {
             0 => return Ok(None),
             BLOCK => {}
-            _ => return Err(damaged("ends inside a header")),
+            _ => return Err(damaged("it ends inside a header")),
         }
         if bytes == [0; BLOCK] {
             return Ok(None);
@@ -145,27 +167,28 @@ impl TarHeader {
     }
 
     /// The sums of the header's bytes, as unsigned and as signed numbers: old
-    /// programs wrote either. The checksum itself counts as spaces.
+    /// programs wrote either. The 8 bytes of the checksum count as spaces.
     fn sums(&self) -> [u64; 2] {
         let TarHeader(bytes) = self;
-        let others = || bytes.iter().take(148).chain(bytes.iter().skip(156));
-        let unsigned = others().map(|&byte| u64::from(byte)).sum::<u64>() + 8 * 32;
-        let negative = others().filter(|&&byte| byte >= 128).count();
-        let negative = 256 * to_u64(negative);
-        [unsigned, unsigned.saturating_sub(negative)]
+        let others = bytes.iter().take(148).chain(bytes.iter().skip(156));
+        let unsigned = others.clone().map(|&byte| u64::from(byte)).sum::<u64>() + 8 * 32;
+        // As a signed number, a byte from 128 on is 256 less.
+        let negative = others.filter(|&&byte| byte >= 128).count();
+        [unsigned, unsigned.saturating_sub(256 * to_u64(negative))]
     }
 
-    fn field(&self, at: usize, len: usize) -> &[u8] {
-        self.0.get(at..at.saturating_add(len)).invariant("fields lie inside the header")
+    fn field(&self, start: usize, len: usize) -> &[u8] {
+        self.0.get(start..start.saturating_add(len)).invariant("fields are inside the header")
     }
 
     fn kind(&self) -> u8 {
-        *self.0.get(156).invariant("fields lie inside the header")
+        *self.0.get(156).invariant("fields are inside the header")
     }
 
     fn is_regular(&self) -> bool {
         match self.kind() {
-            // Before ustar, directories were regular files by that name.
+            // Before ustar, a directory was a regular file whose name ends in
+            // a slash.
             0 => !text(self.field(0, 100)).ends_with(b"/"),
             kind => matches!(kind, b'0' | b'7' | b'S'),
         }
@@ -175,7 +198,7 @@ impl TarHeader {
         number(self.field(124, 12)).ok_or_else(|| damaged("the size of a member is not a number"))
     }
 
-    /// Its own name, with the prefix that ustar has for long ones.
+    /// The name in the header, after ustar's prefix if there is one.
     fn name(&self) -> Vec<u8> {
         let name = text(self.field(0, 100));
         let prefix = text(self.field(345, 155));
@@ -185,7 +208,7 @@ impl TarHeader {
         [prefix, b"/", name].concat()
     }
 
-    /// The member of this header, whose bytes start at `start`.
+    /// The entry of this header, whose `stored` bytes start at `start`.
     fn entry(&self, extensions: Extensions, start: u64, stored: u64) -> Result<TarEntry> {
         let pax = extensions.pax.unwrap_or_default();
         let name = match (pax.name(), extensions.long_name) {
@@ -209,16 +232,16 @@ impl TarHeader {
         })
     }
 
-    /// The length of the blocks after this header that continue the map of an
-    /// old sparse member.
-    fn skip_map(&self, source: &Storage, start: u64) -> Result<u64> {
+    /// The length of the blocks after this header that continue the map of a
+    /// sparse member in GNU's old format.
+    fn sparse_map_len(&self, source: &Storage, start: u64) -> Result<u64> {
         let mut len = 0;
         let mut is_extended = self.kind() == b'S' && self.field(482, 1) != [0];
         while is_extended {
             let mut block = [0; BLOCK];
             let found = source.read_at(&mut block, start.saturating_add(len));
             if found.map_err(read_error())? < BLOCK {
-                return Err(damaged("ends inside the map of a sparse member"));
+                return Err(damaged("it ends inside the map of a sparse member"));
             }
             len += block_len();
             is_extended = block.get(504).is_some_and(|&byte| byte != 0);
@@ -227,8 +250,8 @@ impl TarHeader {
     }
 }
 
-/// Reads an extension record, whose length is limited.
-fn extension(source: &Storage, start: u64, size: u64) -> Result<Vec<u8>> {
+/// Reads an extension record of at most [`MAX_EXTENSION`] bytes.
+fn read_extension(source: &Storage, start: u64, size: u64) -> Result<Vec<u8>> {
     if size > MAX_EXTENSION {
         let found = format!("an extension record of {size} bytes at byte {start}");
         let expected = "at most 1 MiB is supported for names and pax headers";
@@ -237,17 +260,17 @@ fn extension(source: &Storage, start: u64, size: u64) -> Result<Vec<u8>> {
     let mut bytes = vec![0; to_usize(size)];
     let found = source.read_at(&mut bytes, start).map_err(read_error())?;
     if found < bytes.len() {
-        return Err(damaged("ends inside an extension record"));
+        return Err(damaged("it ends inside an extension record"));
     }
     Ok(bytes)
 }
 
-/// A field of text, up to the first NUL.
+/// The text in a field, which ends at the first NUL.
 fn text(field: &[u8]) -> &[u8] {
-    field.split(|&byte| byte == 0).next().invariant("splitting gives one part at least")
+    field.split(|&byte| byte == 0).next().invariant("`split` yields at least one slice")
 }
 
-/// A number in octal digits, or in base 256 after a byte 0x80.
+/// Parses a number: octal digits, or big-endian bytes after a byte 0x80.
 fn number(field: &[u8]) -> Option<u64> {
     if let Some((&first, rest)) = field.split_first() {
         if first >= 0x80 {
@@ -268,7 +291,7 @@ fn block_len() -> u64 {
 }
 
 fn too_long(size: u64) -> Error {
-    damaged(&format!("a member of {size} bytes"))
+    damaged(&format!("a member has {size} bytes"))
 }
 
 fn damaged(problem: &str) -> Error {

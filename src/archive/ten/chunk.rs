@@ -1,4 +1,5 @@
-//! The chunks a `.ten` file is made of: magic, length, payload, padding.
+//! The chunks of a `.ten` file. Each consists of magic bytes, a length, a payload
+//! and padding.
 
 use std::io::{self, Read, Write};
 
@@ -22,27 +23,28 @@ struct ChunkPrefix {
     nbytes: I64,
 }
 
-/// The bytes before a payload.
+/// The number of bytes before a payload.
 pub(super) const PREFIX_LEN: usize = size_of::<ChunkPrefix>();
 
-/// Reads what stands before the payload at byte `at` and returns its length.
+/// Parses the bytes before a payload and returns the length of the payload. The
+/// chunk starts at byte `at` of the file.
 pub(super) fn parse_prefix(bytes: &[u8], at: u64) -> Result<u64> {
-    let Ok((wire, _)) = ChunkPrefix::read_from_prefix(bytes) else {
+    let Ok((prefix, _)) = ChunkPrefix::read_from_prefix(bytes) else {
         let (needed, found) = (PREFIX_LEN, bytes.len());
         return Err(HeaderError::Eof { what: "start of a chunk", needed, found }.into());
     };
-    if wire.magic != MAGIC {
+    if prefix.magic != MAGIC {
         return damaged(
-            format!("at byte {at}: a chunk starts with b\"{}\"", wire.magic.escape_ascii()),
+            format!("at byte {at}: a chunk starts with b\"{}\"", prefix.magic.escape_ascii()),
             "expected b\"~TenBin~\"",
         );
     }
-    u64::try_from(wire.nbytes.get()).or_else(|_| {
-        damaged(format!("at byte {at}: a chunk of {} bytes", wire.nbytes), "expected 0 or more")
+    u64::try_from(prefix.nbytes.get()).or_else(|_| {
+        damaged(format!("at byte {at}: a chunk of {} bytes", prefix.nbytes), "expected 0 or more")
     })
 }
 
-/// A payload's length with its padding.
+/// The length of a payload including its padding.
 pub(super) fn padded_len(len: u64) -> Option<u64> {
     len.checked_next_multiple_of(64)
 }
@@ -58,26 +60,25 @@ pub fn write_chunk(mut to: impl Write, payload: &[u8]) -> Result<()> {
     write_padding(&mut to, payload.len())
 }
 
-/// Writes what stands before a payload of `len` bytes.
+/// Writes the bytes before a payload of `len` bytes.
 pub(super) fn write_prefix(to: &mut impl Write, len: usize) -> Result<()> {
     let Ok(nbytes) = i64::try_from(len) else {
         return misuse(format!("a chunk of {len} bytes"), "expected at most 2^63 - 1");
     };
-    let wire = ChunkPrefix { magic: MAGIC, nbytes: I64::new(nbytes) };
-    to.write_all(wire.as_bytes()).map_err(write_error())
+    let prefix = ChunkPrefix { magic: MAGIC, nbytes: I64::new(nbytes) };
+    to.write_all(prefix.as_bytes()).map_err(write_error())
 }
 
-/// Pads a payload of `len` bytes.
+/// Writes the padding of a payload of `len` bytes.
 pub(super) fn write_padding(to: &mut impl Write, len: usize) -> Result<()> {
     let padding = len.wrapping_neg() % ALIGN;
     to.write_all([0; ALIGN].get(..padding).invariant(IN_BUFFER)).map_err(write_error())
 }
 
-/// Reads one chunk's payload, and its padding: webdataset's `read_chunk`.
-/// `None` at the end of the stream. The padding of the last chunk may be
-/// missing.
+/// Reads one chunk and returns its payload: webdataset's `read_chunk`. Returns
+/// `None` at the end of the stream. The padding of the last chunk may be missing.
 ///
-/// Memory is taken for what was read, not for what was announced.
+/// Memory use is proportional to the bytes read, not to the length in the file.
 ///
 /// # Errors
 ///
@@ -93,7 +94,8 @@ pub fn read_chunk(mut from: impl Read) -> Result<Option<Vec<u8>>> {
     Ok(Some(payload))
 }
 
-/// Reads what stands before a payload; `None` at the end of the stream.
+/// Reads the bytes before a payload and returns its length; `None` at the end of
+/// the stream.
 pub(super) fn read_prefix(from: &mut impl Read) -> Result<Option<u64>> {
     let mut bytes = [0; PREFIX_LEN];
     match fill(from, &mut bytes).map_err(read_error())? {
@@ -102,31 +104,31 @@ pub(super) fn read_prefix(from: &mut impl Read) -> Result<Option<u64>> {
     }
 }
 
-/// Reads the padding of a payload, of which the last may be missing.
+/// Reads the padding of a payload, which may be missing after the last one.
 pub(super) fn read_padding(from: &mut impl Read, len: u64) -> Result<()> {
     let padding = padded_len(len).map_or(0, |padded| padded - len);
     io::copy(&mut from.take(padding), &mut io::sink()).map(drop).map_err(read_error())
 }
 
-/// Checks that all of a payload was found.
+/// Checks that a payload was read completely.
 pub(super) fn check_len(what: &'static str, needed: u64, found: usize) -> Result<()> {
     let needed = to_usize_saturating(needed);
     if found == needed { Ok(()) } else { Err(HeaderError::Eof { what, needed, found }.into()) }
 }
 
-/// Joins payloads to one buffer: webdataset's `encode_chunks`.
+/// Encodes payloads as chunks in one buffer: webdataset's `encode_chunks`.
 #[must_use]
 pub fn encode_chunks(payloads: &[impl AsRef<[u8]>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for payload in payloads {
-        // Memory takes whatever is written.
+        // Writing to memory does not fail.
         let _ = write_chunk(&mut bytes, payload.as_ref());
     }
     bytes
 }
 
-/// Parts a buffer into payloads: webdataset's `decode_chunks`. The padding of
-/// the last may be missing.
+/// Splits a buffer of chunks into their payloads: webdataset's `decode_chunks`.
+/// The padding of the last chunk may be missing.
 ///
 /// # Errors
 ///
@@ -138,13 +140,13 @@ pub fn decode_chunks(bytes: &[u8]) -> Result<Vec<&[u8]>> {
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
         let len = parse_prefix(rest, to_u64(at))?;
         let rest = rest.get(PREFIX_LEN..).invariant(IN_BUFFER);
-        let asked = to_usize_saturating(len);
-        let Some(payload) = rest.get(..asked) else {
-            let (needed, found) = (asked, rest.len());
+        let needed = to_usize_saturating(len);
+        let Some(payload) = rest.get(..needed) else {
+            let found = rest.len();
             return Err(HeaderError::Eof { what: "payload of a chunk", needed, found }.into());
         };
         payloads.push(payload);
-        at += PREFIX_LEN + asked.next_multiple_of(ALIGN).min(rest.len());
+        at += PREFIX_LEN + needed.next_multiple_of(ALIGN).min(rest.len());
     }
     Ok(payloads)
 }

@@ -9,13 +9,13 @@ use crate::error::invariant::{IN_BUFFER, Invariant, to_usize_saturating};
 use crate::error::{DTypeError, Error, HeaderError, Result, ShapeError, excerpt};
 use crate::layout::{Layout, Order};
 
-/// What webdataset writes at most.
+/// The largest number of axes that webdataset writes.
 const MAX_WRITTEN_NDIM: usize = 9;
 
-/// Bytes before the axes.
+/// The length of the header without its axes.
 const FIXED: usize = size_of::<RawHeader>();
 
-/// The longest payload of a header that is read.
+/// The length of the longest header that is accepted.
 pub(super) const MAX_LEN: usize = FIXED + 8 * MAX_NDIM;
 
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned)]
@@ -26,7 +26,7 @@ struct RawHeader {
     ndim: I64,
 }
 
-/// What the header of an array in a `.ten` file says.
+/// The header of an array in a `.ten` file.
 ///
 /// # Examples
 ///
@@ -42,24 +42,23 @@ struct RawHeader {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TenHeader {
-    /// What each element is: a number, little-endian.
+    /// The dtype of the elements: little-endian numbers.
     pub dtype: DType,
-    /// The length of each axis, in C order.
+    /// The length of each axis. Elements are in C order.
     pub shape: Vec<usize>,
-    /// The name of the array, at most 8 bytes of ASCII; often empty.
+    /// The info, or name, of the array: at most 8 bytes of ASCII, often empty.
     pub info: String,
 }
 
 impl TenHeader {
-    /// The header of an array that is to be written; numbers become
+    /// Creates the header of an array to be written. The dtype becomes
     /// little-endian.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the format has no
-    /// such dtype, [`Damaged`](crate::ErrorKind::Damaged) for more than 9 axes
-    /// or an info that is no ASCII of at most 8 bytes, those of
-    /// [`Layout::new`].
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the format does not
+    /// support the dtype, when there are more than 9 axes, or when the info is
+    /// not ASCII or is longer than 8 bytes; those of [`Layout::new`].
     pub fn new(dtype: &DType, shape: &[usize], info: &str) -> Result<TenHeader> {
         code(dtype)?;
         if shape.len() > MAX_WRITTEN_NDIM {
@@ -76,21 +75,25 @@ impl TenHeader {
         Ok(TenHeader { dtype, shape: shape.to_vec(), info: info.to_owned() })
     }
 
-    /// The payload of the header's chunk: webdataset's `encode_header`.
+    /// Encodes the payload of the header's chunk: webdataset's `encode_header`.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let ndim =
             i64::try_from(self.shape.len()).invariant("slices have at most `isize::MAX` items");
         let code = code(&self.dtype).unwrap_or_default();
-        let wire = RawHeader { code: word(&code), info: word(&self.info), ndim: I64::new(ndim) };
-        let mut payload = wire.as_bytes().to_vec();
+        let raw = RawHeader {
+            code: pad_to_word(&code),
+            info: pad_to_word(&self.info),
+            ndim: I64::new(ndim),
+        };
+        let mut payload = raw.as_bytes().to_vec();
         for &dim in &self.shape {
             payload.extend(i64::try_from(dim).unwrap_or(i64::MAX).to_le_bytes());
         }
         payload
     }
 
-    /// Reads the payload of a header's chunk: webdataset's `decode_header`.
+    /// Decodes the payload of a header's chunk: webdataset's `decode_header`.
     ///
     /// # Errors
     ///
@@ -98,12 +101,12 @@ impl TenHeader {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput),
     /// [`Truncated`](crate::ErrorKind::Truncated), those of [`Layout::new`].
     pub fn decode(payload: &[u8]) -> Result<TenHeader> {
-        let Ok((wire, dims)) = RawHeader::read_from_prefix(payload) else {
+        let Ok((raw, dims)) = RawHeader::read_from_prefix(payload) else {
             let (needed, found) = (FIXED, payload.len());
             return Err(HeaderError::Eof { what: "header of an array", needed, found }.into());
         };
-        let Ok(ndim) = u64::try_from(wire.ndim.get()) else {
-            return damaged(format!("an array of {} axes", wire.ndim), "expected 0 or more");
+        let Ok(ndim) = u64::try_from(raw.ndim.get()) else {
+            return damaged(format!("an array of {} axes", raw.ndim), "expected 0 or more");
         };
         let ndim = to_usize_saturating(ndim);
         if ndim > MAX_NDIM {
@@ -116,35 +119,25 @@ impl TenHeader {
             );
         }
         let dims = <[I64]>::ref_from_bytes(dims).invariant("lengths of axes have 8 bytes each");
-        let dim = |dim: &I64| {
-            let is_long = dim.get() > 0;
-            let expected = if is_long {
-                "expected a length that this machine can address"
-            } else {
-                "expected 0 or more"
-            };
-            usize::try_from(dim.get())
-                .or_else(|_| damaged(format!("an axis of length {dim}"), expected))
-        };
-        let shape = dims.iter().map(dim).collect::<Result<Vec<_>>>()?;
-        let dtype = dtype(wire.code)?;
+        let shape = dims.iter().map(|dim| parse_dim(dim.get())).collect::<Result<Vec<_>>>()?;
+        let dtype = parse_code(raw.code)?;
         Layout::new(dtype.clone(), &shape, Order::C, 0).map_err(Error::treat_as_damage)?;
-        Ok(TenHeader { dtype, shape, info: info(wire.info)? })
+        Ok(TenHeader { dtype, shape, info: parse_info(raw.info)? })
     }
 
-    /// Where the elements lie behind `offset` bytes.
+    /// The layout of the elements.
     pub(super) fn layout(&self) -> Result<Layout> {
         Layout::new(self.dtype.clone(), &self.shape, Order::C, 0)
     }
 }
 
-/// Checks that the format has all these dtypes, and, unless `allow64`, that
-/// none takes 64 bits: webdataset's `check_acceptable_input_type`.
+/// Checks that the format supports all these dtypes and, unless `allow64`, that
+/// none has 64 bits: webdataset's `check_acceptable_input_type`.
 ///
 /// # Errors
 ///
-/// [`InvalidInput`](crate::ErrorKind::InvalidInput), naming the first that
-/// isn't acceptable.
+/// [`InvalidInput`](crate::ErrorKind::InvalidInput) for the first dtype that is
+/// not acceptable.
 ///
 /// # Examples
 ///
@@ -166,7 +159,7 @@ pub fn check_dtypes(dtypes: &[DType], allow64: bool) -> Result<()> {
     Ok(())
 }
 
-/// The format's code for a dtype, as `f4`.
+/// The format's code for a dtype, such as `f4`.
 fn code(dtype: &DType) -> Result<String> {
     let letter = match (dtype.kind(), dtype.itemsize()) {
         (Kind::Float, 2 | 4 | 8) => 'f',
@@ -174,20 +167,32 @@ fn code(dtype: &DType) -> Result<String> {
         (Kind::UInt, _) => 'u',
         _ => {
             let reason =
-                "a .ten file holds f2, f4, f8, i1 to i8 and u1 to u8 only: use .npz".to_owned();
+                "a .ten file supports only f2, f4, f8, i1 to i8 and u1 to u8: use .npz".to_owned();
             return Err(DTypeError::Invalid { descr: dtype.to_string(), reason }.into());
         }
     };
     Ok(format!("{letter}{}", dtype.itemsize()))
 }
 
-/// True for the one code that webdataset can neither write nor read.
+/// Returns whether this is the one dtype that webdataset can neither write nor
+/// read.
 pub(super) fn is_u4(dtype: &DType) -> bool {
     dtype.kind() == Kind::UInt && dtype.itemsize() == 4
 }
 
-fn dtype(code: [u8; 8]) -> Result<DType> {
-    let name = match trimmed(&code) {
+/// Parses the length of an axis.
+fn parse_dim(dim: i64) -> Result<usize> {
+    let expected = if dim > 0 {
+        "expected a length that this machine can address"
+    } else {
+        "expected 0 or more"
+    };
+    usize::try_from(dim).or_else(|_| damaged(format!("an axis of length {dim}"), expected))
+}
+
+/// Parses a code such as `f4`.
+fn parse_code(code: [u8; 8]) -> Result<DType> {
+    let name = match trim_nuls(&code) {
         code @ (b"f2" | b"f4" | b"f8" | b"i1" | b"i2" | b"i4" | b"i8" | b"u1" | b"u2" | b"u4"
         | b"u8") => code,
         other => {
@@ -200,21 +205,22 @@ fn dtype(code: [u8; 8]) -> Result<DType> {
     format!("<{}", String::from_utf8_lossy(name)).parse()
 }
 
-fn info(bytes: [u8; 8]) -> Result<String> {
-    match std::str::from_utf8(trimmed(&bytes)) {
+fn parse_info(bytes: [u8; 8]) -> Result<String> {
+    match std::str::from_utf8(trim_nuls(&bytes)) {
         Ok(text) if text.is_ascii() => Ok(text.to_owned()),
         _ => damaged(format!("the info b\"{}\"", bytes.escape_ascii()), "expected ASCII"),
     }
 }
 
-/// As Python's `strip("\0")`.
-fn trimmed(word: &[u8; 8]) -> &[u8] {
+/// Removes NULs at both ends, as Python's `strip("\0")` does.
+fn trim_nuls(word: &[u8; 8]) -> &[u8] {
     let start = word.iter().position(|&byte| byte != 0).unwrap_or(word.len());
     let end = word.iter().rposition(|&byte| byte != 0).map_or(start, |last| last + 1);
     word.get(start..end).invariant(IN_BUFFER)
 }
 
-fn word(text: &str) -> [u8; 8] {
+/// Pads a text with NULs to 8 bytes.
+fn pad_to_word(text: &str) -> [u8; 8] {
     let mut word = [0; 8];
     word.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
     word

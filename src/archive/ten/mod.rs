@@ -1,9 +1,8 @@
-//! Lists of arrays as webdataset stores them: `.ten` files.
+//! Lists of arrays in webdataset's format: `.ten` files.
 //!
-//! A file is a list of arrays; an array is a chunk with its header and a chunk
-//! with its elements, in C order, little-endian. See `webdataset.tenbin`, whose
-//! functions are here under their names, but for `load`, which is
-//! [`Ten::open`].
+//! A file is a list of arrays. Each array consists of two chunks: its header, and
+//! its elements in C order, little-endian. The functions have the names of those
+//! in `webdataset.tenbin`, except for `load`, which is [`Ten::open`].
 //!
 //! | webdataset | here |
 //! |---|---|
@@ -13,7 +12,7 @@
 //! | `decode_buffer`, `decode_list`, `decode_chunks` | [`decode_buffer`], [`decode_list`], [`decode_chunks`] |
 //! | `encode_chunks`, `write_chunk`, `read_chunk` | [`encode_chunks`], [`write_chunk`], [`read_chunk`] |
 //! | `encode_header`, `decode_header` | [`TenHeader`] |
-//! | `infos=False`, `True`, a list | ignore, look at [`NamedArray::info`], [`check_infos`] |
+//! | `infos=False`, `True`, a list | ignore [`NamedArray::info`], use it, [`check_infos`] |
 //! | `check_acceptable_input_type` | [`check_dtypes`] |
 //! | `nocheck` | [`TenOptions::any_extension`], [`TenWriteOptions::any_extension`] |
 
@@ -33,18 +32,18 @@ pub use write::{TenWriteOptions, Tensor, encode_buffer, save, write};
 
 use crate::error::{ArchiveError, Result, excerpt};
 
-/// Checks that arrays have these names, in this order: webdataset's
+/// Checks that the arrays have the required infos, in this order: webdataset's
 /// `check_infos` with a list.
 ///
 /// # Errors
 ///
-/// [`Damaged`](crate::ErrorKind::Damaged) at the first that differs, or when
-/// there are more or fewer.
+/// [`Damaged`](crate::ErrorKind::Damaged) when an info or the number of infos
+/// differs.
 pub fn check_infos(found: &[impl AsRef<str>], required: &[impl AsRef<str>]) -> Result<()> {
-    for (at, (found, required)) in found.iter().zip(required).enumerate() {
+    for (index, (found, required)) in found.iter().zip(required).enumerate() {
         if found.as_ref() != required.as_ref() {
             let (found, required) = (excerpt(found.as_ref()), excerpt(required.as_ref()));
-            let found = format!("array {at} has the info `{found}`, required `{required}`");
+            let found = format!("array {index} has the info `{found}`, required `{required}`");
             return damaged(found, "expected the required infos");
         }
     }
@@ -67,7 +66,7 @@ fn misuse<T>(found: String, expected: &'static str) -> Result<T> {
     Err(ArchiveError::misuse(found, expected))
 }
 
-/// True when a name ends as those that webdataset reads.
+/// Returns whether the path has an extension that webdataset accepts.
 pub(crate) fn has_extension(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "ten" || extension == "tb")
 }

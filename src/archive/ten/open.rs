@@ -1,14 +1,14 @@
-//! Opens `.ten` files, and hands out their arrays.
+//! Opens `.ten` files and their arrays.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::check_extension;
 use super::read::{TenEntry, scan};
-use crate::archive::names::NameIndex;
+use crate::archive::entries::{EntryList, no_member};
 use crate::array::{MappedArray, Place};
 use crate::error::invariant::{IN_BUFFER, Invariant, to_usize_saturating};
-use crate::error::{ArchiveError, Error, Result, excerpt};
+use crate::error::{ArchiveError, Error, Result};
 use crate::layout::Order;
 use crate::source::Source;
 use crate::source::map::Map;
@@ -18,9 +18,9 @@ use super::header::TenHeader;
 
 /// A list of arrays in a `.ten` file.
 ///
-/// Each array is a [`MappedArray`] that outlives the list, and can be written
-/// if the source's arrays can. Elements start at a multiple of 16 bytes at
-/// least, so those of native dtypes can be borrowed in place.
+/// Each array is a [`MappedArray`] that outlives the list, and is writable if the
+/// source is. Elements are aligned to at least 16 bytes, so those of native
+/// dtypes can be borrowed in place.
 ///
 /// # Examples
 ///
@@ -42,21 +42,20 @@ use super::header::TenHeader;
 #[derive(Debug)]
 pub struct Ten<D = Map> {
     source: Arc<Source<D>>,
-    /// Where it starts in the source.
+    /// The offset of the list in the source.
     start: u64,
-    entries: Vec<TenEntry>,
-    index: NameIndex,
+    entries: EntryList<TenEntry>,
 }
 
 impl<D> Clone for Ten<D> {
     fn clone(&self) -> Ten<D> {
         let source = Arc::clone(&self.source);
-        let (entries, index) = (self.entries.clone(), self.index.clone());
-        Ten { source, start: self.start, entries, index }
+        Ten { source, start: self.start, entries: self.entries.clone() }
     }
 }
 
-/// How to open a list of arrays.
+/// Options for opening a list of arrays. Setters take the options and return
+/// them.
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use]
 pub struct TenOptions {
@@ -64,62 +63,63 @@ pub struct TenOptions {
 }
 
 impl TenOptions {
-    /// The defaults: file names that end in `.ten` or `.tb`.
+    /// The defaults: the extension must be `.ten` or `.tb`.
     pub fn new() -> TenOptions {
         TenOptions::default()
     }
 
-    /// Lets file names end in something else than `.ten` or `.tb`:
-    /// webdataset's `nocheck`.
+    /// Accepts files with extensions other than `.ten` and `.tb`: webdataset's
+    /// `nocheck`.
     pub fn any_extension(self, any: bool) -> TenOptions {
         TenOptions { any_extension: any }
     }
 
-    /// Opens the list that a source holds.
+    /// Opens a list of arrays.
     ///
     /// # Errors
     ///
     /// As [`Ten::open`].
     pub fn open<D: Mapping>(&self, source: Source<D>) -> Result<Ten<D>> {
         let source = Arc::new(source);
-        let opened = || {
-            if let Some(path) = source.path().filter(|_| !self.any_extension) {
-                check_extension(path)?;
-            }
-            Ten::open_range(Arc::clone(&source), 0, source.nbytes())
-        };
-        source.storage().add_path_on_err(opened())
+        source.storage().add_path_on_err(self.open_shared(&source))
+    }
+
+    fn open_shared<D: Mapping>(&self, source: &Arc<Source<D>>) -> Result<Ten<D>> {
+        if let Some(path) = source.path().filter(|_| !self.any_extension) {
+            check_extension(path)?;
+        }
+        Ten::open_range(Arc::clone(source), 0, source.nbytes())
     }
 }
 
 impl<D: Mapping> Ten<D> {
-    /// Opens the list that a source holds. If that has a name, it ends in
+    /// Opens a list of arrays. If the source has a path, its extension must be
     /// `.ten` or `.tb`; see [`TenOptions::any_extension`].
     ///
     /// # Errors
     ///
-    /// [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic, negative lengths, unknown
-    /// types, other names; [`Truncated`](crate::ErrorKind::Truncated) when it ends too early;
-    /// [`Unsupported`](crate::ErrorKind::Unsupported), [`Io`](crate::ErrorKind::Io), those of
+    /// [`Damaged`](crate::ErrorKind::Damaged) for wrong magic bytes, negative
+    /// lengths or unknown types;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for other extensions;
+    /// [`Truncated`](crate::ErrorKind::Truncated) when the source ends too early;
+    /// [`Io`](crate::ErrorKind::Io), those of
     /// [`Layout::new`](crate::layout::Layout::new).
     pub fn open(source: Source<D>) -> Result<Ten<D>> {
         TenOptions::new().open(source)
     }
 
-    /// The list that is a part of a source.
+    /// Opens the list in the `len` bytes of a source from `start` on.
     pub(crate) fn open_range(source: Arc<Source<D>>, start: u64, len: u64) -> Result<Ten<D>> {
-        let read = |buffer: &mut [u8], at: u64| {
-            let left = to_usize_saturating(len.saturating_sub(at));
-            let asked = left.min(buffer.len());
-            source
-                .storage()
-                .read_at(buffer.get_mut(..asked).invariant(IN_BUFFER), start.saturating_add(at))
-        };
-        let entries = scan(len, &read)?;
-        Ok(Ten { source, start, entries, index: NameIndex::default() })
+        let storage = source.storage();
+        let entries = scan(len, &|buffer: &mut [u8], offset: u64| {
+            let len = to_usize_saturating(len.saturating_sub(offset)).min(buffer.len());
+            let buffer = buffer.get_mut(..len).invariant(IN_BUFFER);
+            storage.read_at(buffer, start.saturating_add(offset))
+        })?;
+        Ok(Ten { source, start, entries: EntryList::new(entries) })
     }
 
-    /// The path it was opened by.
+    /// The path that the source was opened by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.source.path()
@@ -131,46 +131,35 @@ impl<D: Mapping> Ten<D> {
         self.entries.len()
     }
 
-    /// True when there are no arrays.
+    /// Returns whether there are no arrays.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// What the arrays are, in order.
+    /// The headers of the arrays, in order.
     #[must_use]
     pub fn headers(&self) -> impl ExactSizeIterator<Item = &TenHeader> {
         self.entries.iter().map(|entry| &entry.header)
     }
 
-    /// Their names, often empty.
+    /// The infos, or names, of the arrays; often empty.
     #[must_use]
     pub fn infos(&self) -> impl ExactSizeIterator<Item = &str> {
         self.headers().map(|header| header.info.as_str())
     }
 
-    /// The position of the first array of this name.
+    /// The position of the first array with this info.
     ///
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn position(&self, info: &str) -> Result<usize> {
-        let info_at =
-            |position| self.entries.get(position).map_or("", |entry: &TenEntry| &entry.header.info);
-        let found = self.index.find(self.entries.len(), info_at, info);
-        found.map(|(first, _)| first).ok_or_else(|| {
-            let shown: Vec<_> = self.infos().take(8).map(|info| format!("`{info}`")).collect();
-            let members = match self.len() {
-                0 => "there are no members".to_owned(),
-                1 => format!("the only member is {}", shown.join(", ")),
-                n if n > 8 => format!("the members are {} and {} more", shown.join(", "), n - 8),
-                _ => format!("the members are {}", shown.join(", ")),
-            };
-            self.name_file(ArchiveError::NoMember { asked: excerpt(info), members }.into())
-        })
+        let first = self.entries.positions(info).first().copied();
+        first.ok_or_else(|| self.name_file(no_member(info, self.infos())))
     }
 
-    /// Where the elements of an array start in the file.
+    /// The offset of an array's elements in the source.
     ///
     /// # Errors
     ///
@@ -179,15 +168,16 @@ impl<D: Mapping> Ten<D> {
         self.entry(index).map(|entry| self.offset(entry))
     }
 
-    /// Opens an array by its position: in place, or copied into memory of its
-    /// own.
+    /// Opens an array by its position: in place if the source is mapped, otherwise
+    /// copied into memory.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound), [`Io`](crate::ErrorKind::Io), [`Io`](crate::ErrorKind::Io);
-    /// [`Truncated`](crate::ErrorKind::Truncated) when the file was truncated since it was opened;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when what is stored would go to the file, and
-    /// another array of the same position is in use.
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`Io`](crate::ErrorKind::Io);
+    /// [`Truncated`](crate::ErrorKind::Truncated) when the file was truncated
+    /// after it was opened; [`InvalidInput`](crate::ErrorKind::InvalidInput) when
+    /// the source is mapped read-write and an earlier array of the same position
+    /// is still in use.
     pub fn get(&self, index: usize) -> Result<MappedArray<D>> {
         let entry = self.entry(index)?;
         let place = Place {
@@ -203,7 +193,7 @@ impl<D: Mapping> Ten<D> {
         Ok(MappedArray::from_place(source, data, place, Some(&position)))
     }
 
-    /// Opens an array by its name; the first of equal ones.
+    /// Opens the first array with this info.
     ///
     /// # Errors
     ///
@@ -212,8 +202,8 @@ impl<D: Mapping> Ten<D> {
         self.get(self.position(info)?)
     }
 
-    /// The position that digits say, or else that of the first array of this
-    /// name.
+    /// Parses `text` as a position. If it is not one, returns the position of the
+    /// first array whose info is `text`.
     ///
     /// # Errors
     ///

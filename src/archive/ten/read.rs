@@ -5,17 +5,18 @@ use std::io::Read;
 use super::chunk::{self, PREFIX_LEN};
 use super::header::{self, TenHeader};
 use super::{damaged, truncated};
+use crate::archive::entries::ArchiveEntry;
 use crate::array::{MappedArray, Place, read_elements};
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize_saturating};
 use crate::error::{HeaderError, Result};
 use crate::layout::Order;
 use crate::source::map::Map;
 
-/// An array with its name.
+/// An array with its info.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct NamedArray<D = Map> {
-    /// The name, often empty.
+    /// The info, or name; often empty.
     pub info: String,
     /// The array.
     pub array: MappedArray<D>,
@@ -25,12 +26,18 @@ pub struct NamedArray<D = Map> {
 #[derive(Clone, Debug)]
 pub(super) struct TenEntry {
     pub(super) header: TenHeader,
-    /// Where the elements start.
+    /// The offset of the elements.
     pub(super) offset: u64,
 }
 
-/// Finds all arrays of a file or buffer of `len` bytes that `read` reads at
-/// an offset.
+impl ArchiveEntry for TenEntry {
+    fn name(&self) -> &str {
+        &self.header.info
+    }
+}
+
+/// Finds all arrays in a file or buffer of `len` bytes, which `read` reads at an
+/// offset.
 pub(super) fn scan(
     len: u64,
     read: &dyn Fn(&mut [u8], u64) -> std::io::Result<usize>,
@@ -45,16 +52,18 @@ pub(super) fn scan(
     Ok(entries)
 }
 
-/// The header's chunk and what stands before the elements are read at once.
-const FIRST: usize = (PREFIX_LEN + header::MAX_LEN).next_multiple_of(64) + 64;
+/// The number of bytes that are read for each array: enough for the chunk of the
+/// header and the prefix of the next chunk.
+const READ_LEN: usize = (PREFIX_LEN + header::MAX_LEN).next_multiple_of(64) + 64;
 
-/// Reads the array that starts at byte `at`, and where the next one does.
+/// Reads the headers of the array at byte `at`. Also returns the offset of the
+/// next array.
 fn read_entry(
     at: u64,
     len: u64,
     read: &dyn Fn(&mut [u8], u64) -> std::io::Result<usize>,
 ) -> Result<(TenEntry, u64)> {
-    let mut bytes = [0; FIRST];
+    let mut bytes = [0; READ_LEN];
     let found = read(&mut bytes, at).map_err(chunk::read_error())?;
     let bytes = bytes.get(..found).invariant(READ);
     let size = chunk::parse_prefix(bytes, at)?;
@@ -88,7 +97,8 @@ fn read_entry(
     Ok((TenEntry { header, offset }, end))
 }
 
-/// Checks that a chunk is as long as its array, and tells how long that is.
+/// Checks that a chunk of `size` bytes is as long as its array, and returns that
+/// length.
 fn check_nbytes(header: &TenHeader, size: u64) -> Result<usize> {
     let needed = header.layout()?.nbytes();
     if u64::try_from(needed).is_ok_and(|needed| needed == size) {
@@ -96,11 +106,11 @@ fn check_nbytes(header: &TenHeader, size: u64) -> Result<usize> {
     }
     damaged(
         format!("an array of {needed} bytes in a chunk of {size}"),
-        "the file is damaged: the shape and the elements contradict each other",
+        "the file is damaged: the shape and the number of elements differ",
     )
 }
 
-/// Finds the arrays in a buffer, where they stand: webdataset's
+/// Decodes a buffer into arrays that borrow from it: webdataset's
 /// `decode_buffer`.
 ///
 /// The padding of the last array may be missing.
@@ -116,31 +126,34 @@ pub fn decode_buffer(bytes: &[u8]) -> Result<Vec<NamedArray<&[u8]>>> {
     decode_list(&payloads)
 }
 
-/// Makes arrays of the payloads of chunks, two each: webdataset's
+/// Decodes the payloads of chunks, two for each array: webdataset's
 /// `decode_list`.
 ///
 /// # Errors
 ///
 /// As [`decode_buffer`].
 pub fn decode_list<'a>(payloads: &[&'a [u8]]) -> Result<Vec<NamedArray<&'a [u8]>>> {
-    let named = |pair: &[&'a [u8]]| {
-        let [header, elements] = *pair else {
-            let found = "a header without elements";
-            return truncated(found, "the file was truncated, or is still being written");
-        };
-        let header = TenHeader::decode(header)?;
-        check_nbytes(&header, to_u64(elements.len()))?;
-        let array = MappedArray::from_parts(elements, header.layout()?)?;
-        Ok(NamedArray { info: header.info, array })
-    };
-    payloads.chunks(2).map(named).collect()
+    payloads.chunks(2).map(decode_pair).collect()
 }
 
-/// Reads the first `n` arrays of a stream, or all there are, into memory of
-/// their own: webdataset's `read`. The reader is left behind the last one's
-/// padding.
+/// Decodes the two payloads of an array.
+fn decode_pair<'a>(pair: &[&'a [u8]]) -> Result<NamedArray<&'a [u8]>> {
+    let [header, elements] = *pair else {
+        let found = "a header without elements";
+        return truncated(found, "the file was truncated, or is still being written");
+    };
+    let header = TenHeader::decode(header)?;
+    check_nbytes(&header, to_u64(elements.len()))?;
+    let array = MappedArray::from_parts(elements, header.layout()?)?;
+    Ok(NamedArray { info: header.info, array })
+}
+
+/// Reads the first `n` arrays of a stream, or all if there are fewer, into
+/// memory: webdataset's `read`. The position of the reader is then after the
+/// padding of the last array.
 ///
-/// Memory grows with what was read, not with what is announced.
+/// Memory use is proportional to the bytes read, not to the lengths in the
+/// stream.
 ///
 /// # Errors
 ///

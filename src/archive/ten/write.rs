@@ -1,4 +1,4 @@
-//! Writes lists of arrays as webdataset does, byte for byte.
+//! Writes lists of arrays, byte for byte as webdataset does.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,14 +16,14 @@ use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{DTypeError, Result};
 use crate::source::atomic;
 
-/// What is encoded at once.
+/// The number of bytes that are encoded before they are written.
 const BLOCK: usize = 64 * 1024;
 
 /// An array that can be written to a `.ten` file: a [`MappedArray`] or an
-/// ndarray array of numbers. Byte order and order of axes don't matter.
-/// SealedTensor.
+/// ndarray array of numbers, in any byte order and memory order. This trait is
+/// sealed.
 pub trait Tensor: private::SealedTensor {
-    /// What each element is.
+    /// The dtype of the elements.
     fn dtype(&self) -> DType;
 
     /// The length of each axis.
@@ -151,7 +151,8 @@ impl<T: Element + Typed, D: Dimension> Tensor for ndarray::Array<T, D> {
     }
 }
 
-/// How to write lists of arrays. Setters take the options and return them.
+/// Options for writing lists of arrays. Setters take the options and return
+/// them.
 ///
 /// # Examples
 ///
@@ -175,52 +176,53 @@ pub struct TenWriteOptions {
 }
 
 impl TenWriteOptions {
-    /// The defaults: infos empty, what webdataset can't read misuse, and file
-    /// names that end in `.ten` or `.tb`.
+    /// The defaults: infos are empty, dtypes that webdataset can't read are
+    /// rejected, and the extension must be `.ten` or `.tb`.
     pub fn new() -> TenWriteOptions {
         TenWriteOptions::default()
     }
 
-    /// The name of each array; one for all of them, or one each.
+    /// Sets the infos, or names, of the arrays: one for all of them, or one for
+    /// each.
     pub fn infos(self, infos: &[impl AsRef<str>]) -> TenWriteOptions {
         let infos = infos.iter().map(|info| info.as_ref().to_owned()).collect();
         TenWriteOptions { infos: Some(infos), ..self }
     }
 
-    /// Lets arrays of `u4` be written. **No webdataset can read the file
-    /// then**: its table of types misspells `uint32`. This crate reads it.
+    /// Allows arrays of `u4`. **webdataset can't read the file then**, because
+    /// its table of types misspells `uint32`. This crate can.
     pub fn allow_u4(self, allow: bool) -> TenWriteOptions {
         TenWriteOptions { u4: allow, ..self }
     }
 
-    /// Lets file names end in something else than `.ten` or `.tb`:
-    /// webdataset's `nocheck`.
+    /// Accepts extensions other than `.ten` and `.tb`: webdataset's `nocheck`.
     pub fn any_extension(self, any: bool) -> TenWriteOptions {
         TenWriteOptions { any_extension: any, ..self }
     }
 
-    /// Waits until the file and its name are on the disk.
+    /// Syncs the file and its directory to the disk.
     pub fn sync(self, sync: bool) -> TenWriteOptions {
         TenWriteOptions { sync, ..self }
     }
 
-    /// Writes arrays to a file, which gets its name when it is whole:
+    /// Writes arrays to a file, which is renamed to `path` once it is complete:
     /// webdataset's `save`.
     ///
     /// # Errors
     ///
-    /// Those of [`TenHeader::new`] before anything is made, and
-    /// [`Damaged`](crate::ErrorKind::Damaged) when infos are neither one nor as
-    /// many as arrays or the name ends otherwise; [`Io`](crate::ErrorKind::Io).
+    /// Those of [`TenHeader::new`];
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the number of infos
+    /// is neither one nor the number of arrays, for `u4` unless it is allowed,
+    /// and for other extensions; [`Io`](crate::ErrorKind::Io). Everything but I/O
+    /// is checked before a file is created.
     pub fn save(&self, path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
-        let saved = |path: &Path| {
+        with_path_in_errors(path.as_ref(), |path| {
             if !self.any_extension {
                 check_extension(path)?;
             }
             let headers = self.headers(arrays)?;
             atomic::write(path, self.sync, |file| write_all(file, &headers, arrays))
-        };
-        with_path_in_errors(path.as_ref(), saved)
+        })
     }
 
     /// Writes arrays to any writer: webdataset's `write`.
@@ -232,7 +234,7 @@ impl TenWriteOptions {
         write_all(to, &self.headers(arrays)?, arrays)
     }
 
-    /// Writes arrays to memory: webdataset's `encode_buffer`.
+    /// Encodes arrays into a vector: webdataset's `encode_buffer`.
     ///
     /// # Errors
     ///
@@ -243,7 +245,8 @@ impl TenWriteOptions {
         Ok(bytes)
     }
 
-    /// The payloads of the chunks, two an array: webdataset's `encode_list`.
+    /// Encodes arrays as the payloads of chunks, two for each array: webdataset's
+    /// `encode_list`.
     ///
     /// # Errors
     ///
@@ -258,7 +261,7 @@ impl TenWriteOptions {
         Ok(payloads)
     }
 
-    /// Checks all there is to check before a byte is written.
+    /// Checks the arrays and infos, and returns the headers.
     fn headers(&self, arrays: &[&dyn Tensor]) -> Result<Vec<TenHeader>> {
         let none = [String::new()];
         let infos = self.infos.as_deref().unwrap_or(&none);
@@ -302,7 +305,7 @@ pub fn write(to: impl Write, arrays: &[&dyn Tensor]) -> Result<()> {
     TenWriteOptions::new().write(to, arrays)
 }
 
-/// Writes arrays to memory. See [`TenWriteOptions::encode_buffer`].
+/// Encodes arrays into a vector. See [`TenWriteOptions::encode_buffer`].
 ///
 /// # Errors
 ///
