@@ -181,7 +181,7 @@ fn read_dictionary(reader: &mut Reader<'_>) -> Result<DType> {
         reader.expect(b':', "`:`")?;
         match &*key {
             "names" => {
-                names = Some(read_sequence(reader, |r| Ok(CompactString::from(r.string()?)))?)
+                names = Some(read_sequence(reader, |r| Ok(CompactString::from(r.string()?)))?);
             }
             "formats" => formats = Some(read_sequence(reader, parse)?),
             "offsets" => offsets = Some(read_sequence(reader, read_dim)?),
@@ -192,7 +192,7 @@ fn read_dictionary(reader: &mut Reader<'_>) -> Result<DType> {
                     "True" => true,
                     "False" => false,
                     _ => return Err(start.error("True or False for the key aligned")),
-                }
+                };
             }
             _ => {
                 return Err(start
@@ -269,7 +269,8 @@ pub(crate) fn to_descr(dtype: &DType) -> Result<String> {
             let mut items = Vec::with_capacity(fields.fields.len());
             let mut end = 0;
             for field in &fields.fields {
-                let gap = field.offset.checked_sub(end).ok_or_else(|| overlapping(dtype, field))?;
+                let gap =
+                    field.offset.checked_sub(end).ok_or_else(|| overlap_error(dtype, field))?;
                 items.extend(padding(gap));
                 items.push(field_text(field)?);
                 end = field.offset + field.dtype.itemsize();
@@ -314,7 +315,7 @@ fn name_text(field: &Field) -> String {
     }
 }
 
-fn overlapping(dtype: &DType, field: &Field) -> Error {
+fn overlap_error(dtype: &DType, field: &Field) -> Error {
     let reason = format!(
         "field `{}` at byte {} overlaps the one before it or is out of order, which a .npy header cannot express: copy the array to a dtype with its fields in order",
         field.name, field.offset
@@ -332,8 +333,8 @@ pub(super) fn to_argument(dtype: &DType) -> String {
     }
 }
 
-/// Prints the argument as a literal. Structs with padding or unnamed fields need
-/// the dictionary form, since `np.dtype` names unnamed fields in a list.
+/// Prints the argument as a literal. Structs with padding or unnamed fields
+/// need the dictionary form, since `np.dtype` names unnamed fields in a list.
 #[cfg(feature = "serde")]
 fn argument_literal(dtype: &DType) -> String {
     match &dtype.0 {

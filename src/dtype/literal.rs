@@ -1,8 +1,8 @@
 //! Reads the Python literals that headers are made of: strings, integers,
 //! `True`, `False`, `None`, and tuples, lists and dictionaries of them.
 //!
-//! A [`Reader`] is a position in a text. It borrows the text, allocates only for
-//! strings that contain escapes, and limits the nesting of brackets.
+//! A [`Reader`] is a position in a text. It borrows the text, allocates only
+//! for strings that contain escapes, and limits the nesting of brackets.
 
 use std::borrow::Cow;
 

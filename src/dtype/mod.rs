@@ -353,7 +353,8 @@ impl DType {
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound) if a field does not exist;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is selected twice.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if it is selected
+    /// twice.
     pub fn select(&self, names: &[&str]) -> Result<DType> {
         let fields = names.iter().map(|name| self.field(name).cloned()).collect::<Result<_>>()?;
         DType::from_fields(fields, self.itemsize(), self.alignment())
@@ -368,8 +369,8 @@ impl DType {
         }
     }
 
-    /// The same dtype with all its numbers in another byte order. Dtypes without
-    /// a byte order do not change.
+    /// The same dtype with all its numbers in another byte order. Dtypes
+    /// without a byte order do not change.
     #[must_use]
     pub fn with_byte_order(&self, order: ByteOrder) -> DType {
         match &self.0 {
@@ -489,7 +490,8 @@ impl DType {
     }
 }
 
-/// Rounds up to a multiple of `alignment`, saturating: no element is that large.
+/// Rounds up to a multiple of `alignment`, saturating: no element is that
+/// large.
 fn align_up(end: usize, alignment: usize) -> usize {
     end.checked_next_multiple_of(alignment).unwrap_or(usize::MAX)
 }

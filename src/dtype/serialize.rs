@@ -5,8 +5,8 @@ use serde::ser::{Serialize, Serializer};
 
 use super::{DType, descr};
 
-/// Serializes a dtype as a string: a type string (`<f4`) for `np.dtype(text)`, or
-/// the Python literal of a struct or subarray for
+/// Serializes a dtype as a string: a type string (`<f4`) for `np.dtype(text)`,
+/// or the Python literal of a struct or subarray for
 /// `np.dtype(ast.literal_eval(text))`.
 impl Serialize for DType {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

@@ -113,7 +113,7 @@ pub(super) fn parse(text: &str) -> Result<ScalarType> {
     parse_sized(short, order.unwrap_or(ByteOrder::NATIVE)).map_err(|kind| match kind {
         TypestrError::Object => DTypeError::Object { descr: excerpt(text) }.into(),
         TypestrError::Unit(error) => error,
-        TypestrError::Unknown => unknown(text, code),
+        TypestrError::Unknown => unknown_type(text, code),
     })
 }
 
@@ -153,7 +153,7 @@ fn parse_sized(short: &str, order: ByteOrder) -> Result<ScalarType, TypestrError
         ("O", _) => return Err(TypestrError::Object),
         _ => return Err(TypestrError::Unknown),
     };
-    Ok(ScalarType { kind, order: order_of(kind, itemsize, order), itemsize, unit: None })
+    Ok(ScalarType { kind, order: effective_order(kind, itemsize, order), itemsize, unit: None })
 }
 
 /// Splits `M8[ns]` and `datetime64[ns]` before the bracket.
@@ -199,7 +199,7 @@ fn parse_unit(metadata: &str) -> Result<Option<Unit>, TypestrError> {
 }
 
 /// The byte order, or `NotApplicable` for bytes and single-byte numbers.
-fn order_of(kind: Kind, itemsize: usize, order: ByteOrder) -> ByteOrder {
+fn effective_order(kind: Kind, itemsize: usize, order: ByteOrder) -> ByteOrder {
     match kind {
         Kind::Bytes | Kind::Void => ByteOrder::NotApplicable,
         Kind::Unicode => order,
@@ -208,7 +208,7 @@ fn order_of(kind: Kind, itemsize: usize, order: ByteOrder) -> ByteOrder {
     }
 }
 
-fn unknown(text: &str, code: &str) -> Error {
+fn unknown_type(text: &str, code: &str) -> Error {
     let reason = match code.as_bytes() {
         [] => "no type given, expected a type string such as '<f8'",
         _ if text.contains(',') => {

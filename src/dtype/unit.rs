@@ -119,7 +119,8 @@ impl fmt::Display for Unit {
 impl FromStr for Unit {
     type Err = Error;
 
-    /// Reads `ns` or `25s`, with `μs` for `us`; the multiple is at most 2³¹ − 1.
+    /// Reads `ns` or `25s`, with `μs` for `us`; the multiple is at most
+    /// 2³¹ − 1.
     fn from_str(text: &str) -> Result<Unit, Error> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (multiple, letters) = text.split_at(digits);

@@ -36,7 +36,8 @@ pub(crate) enum HeaderError {
         "the header has {found} characters, but the limit is {limit}: raise it with `max_header_len` if you trust the file"
     )]
     Limit {
-        /// Its length in characters, or in bytes if those alone exceed the limit.
+        /// Its length in characters, or in bytes if those alone exceed the
+        /// limit.
         found: usize,
         /// The limit in force, in characters.
         limit: usize,

@@ -32,8 +32,8 @@ pub(crate) trait Invariant {
     ///
     /// # Panics
     ///
-    /// Panics with the name of the invariant if the value is missing, which is a
-    /// bug in this crate.
+    /// Panics with the name of the invariant if the value is missing, which is
+    /// a bug in this crate.
     fn invariant(self, name: &'static str) -> Self::Value;
 }
 
@@ -45,7 +45,7 @@ impl<T> Invariant for Option<T> {
     fn invariant(self, name: &'static str) -> T {
         match self {
             Some(value) => value,
-            None => broken(name),
+            None => invariant_broken(name),
         }
     }
 }
@@ -58,7 +58,7 @@ impl<T, E> Invariant for Result<T, E> {
     fn invariant(self, name: &'static str) -> T {
         match self {
             Ok(value) => value,
-            Err(_) => broken(name),
+            Err(_) => invariant_broken(name),
         }
     }
 }
@@ -66,7 +66,7 @@ impl<T, E> Invariant for Result<T, E> {
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn broken(name: &'static str) -> ! {
+fn invariant_broken(name: &'static str) -> ! {
     panic!("broken invariant: {name}");
 }
 

@@ -36,12 +36,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// An error, with the file that it is about.
 ///
 /// Programs match on [`kind`](Error::kind). The message is for people: it names
-/// the file, what was found, what was requested and what would work. The type is
-/// one word wide.
+/// the file, what was found, what was requested and what would work. The type
+/// is one word wide.
 ///
 /// The message is complete: [`source`](std::error::Error::source) returns only
-/// errors that the message does not contain, so printing the whole chain repeats
-/// nothing.
+/// errors that the message does not contain, so printing the whole chain
+/// repeats nothing.
 ///
 /// # Examples
 ///

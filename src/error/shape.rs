@@ -23,7 +23,8 @@ pub(crate) enum ShapeError {
         itemsize: usize,
     },
 
-    /// Too many zero-size elements to copy: a small file can announce any number.
+    /// Too many zero-size elements to copy: a small file can announce any
+    /// number.
     #[error(
         "shape {shape} has zero-size elements, of which at most {limit} are read into memory: map or view the array instead"
     )]
@@ -119,8 +120,8 @@ pub(crate) enum ShapeError {
         shape: String,
     },
 
-    /// Byte strides that are not multiples of the element size, or make elements
-    /// overlap.
+    /// Byte strides that are not multiples of the element size, or make
+    /// elements overlap.
     #[error(
         "byte strides {strides} cannot be expressed by ndarray: use the view, or copy with `to_ndarray`"
     )]

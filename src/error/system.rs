@@ -55,7 +55,8 @@ pub(crate) enum SystemError {
     )]
     Replaced,
 
-    /// Another writer, or a reader that asked for a lock, holds the file's lock.
+    /// Another writer, or a reader that asked for a lock, holds the file's
+    /// lock.
     #[error(
         "is locked by another process or by another handle in this process: wait with `Locking::Wait`, or try again"
     )]

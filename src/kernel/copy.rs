@@ -134,8 +134,8 @@ fn gather_every<const N: usize, const M: usize, const K: usize>(from: &[u8], to:
     }
 }
 
-/// Reverses the bytes of each number of an element: one instruction a number, or
-/// less if vectorized.
+/// Reverses the bytes of each number of an element: one instruction a number,
+/// or less if vectorized.
 #[inline(always)]
 pub(super) fn swap_bytes<const N: usize, const M: usize>(mut element: [u8; N]) -> [u8; N] {
     if M > 1 {

@@ -7,8 +7,8 @@ pub(crate) trait Job {
     /// The result.
     type Output;
 
-    /// Runs the loop. Every implementation is `#[inline(always)]`: only code that
-    /// is inlined into `run_with_avx2` is compiled for AVX2.
+    /// Runs the loop. Every implementation is `#[inline(always)]`: only code
+    /// that is inlined into `run_with_avx2` is compiled for AVX2.
     fn run(self) -> Self::Output;
 }
 
@@ -67,8 +67,8 @@ fn fetch(line: &[u8]) {
 #[inline]
 fn fetch(_: &[u8]) {}
 
-/// The smallest buffer, in bytes, for which large pages are worth a system call;
-/// the same as in NumPy.
+/// The smallest buffer, in bytes, for which large pages are worth a system
+/// call; the same as in NumPy.
 #[cfg(target_os = "linux")]
 const LARGE: usize = 4 << 20;
 
@@ -91,8 +91,8 @@ pub(crate) fn prefer_large_pages(bytes: &mut [u8]) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn prefer_large_pages(_: &mut [u8]) {}
 
-/// The start of the page that contains the first byte, and the length from there
-/// to the end of `bytes`.
+/// The start of the page that contains the first byte, and the length from
+/// there to the end of `bytes`.
 #[cfg(unix)]
 pub(crate) fn pages(bytes: &[u8]) -> (*const u8, usize) {
     let before = bytes.as_ptr().addr() % rustix::param::page_size();

@@ -1,9 +1,9 @@
-//! Vectorized loops over many elements, for operations where measurements showed
-//! a gain.
+//! Vectorized loops over many elements, for operations where measurements
+//! showed a gain.
 //!
-//! They work on bytes and sizes, and know neither dtypes nor files. Each loop is
-//! written once, as a safe [`Job`]. [`run`] also compiles it for AVX2 and chooses
-//! at run time; other processors run the portable version.
+//! They work on bytes and sizes, and know neither dtypes nor files. Each loop
+//! is written once, as a safe [`Job`]. [`run`] also compiles it for AVX2 and
+//! chooses at run time; other processors run the portable version.
 
 mod convert;
 mod copy;

@@ -20,8 +20,8 @@ const HEIGHT: usize = 128;
 /// The number of columns of a tile, whose rows are written whole.
 const WIDTH: usize = 256;
 
-/// The elements from one row of a tile to the next. With a power of two, a column
-/// would map to only a few sets of the first-level cache.
+/// The elements from one row of a tile to the next. With a power of two, a
+/// column would map to only a few sets of the first-level cache.
 const STRIDE: usize = WIDTH + 8;
 
 /// The size of a cache line in bytes.
@@ -130,8 +130,8 @@ impl Plane {
     }
 }
 
-/// Prefetches the block to the right, which is transposed after all blocks below
-/// this one. It saves a sixth of the time.
+/// Prefetches the block to the right, which is transposed after all blocks
+/// below this one. It saves a sixth of the time.
 #[inline(always)]
 fn prefetch_block<W>(from: &[u8], start: usize, across: isize) {
     let mut at = start;

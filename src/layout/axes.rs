@@ -2,8 +2,8 @@
 //!
 //! In a loop that indexes by `[usize; N]`, `N` is compared with four at compile
 //! time, so [`Axes::if_len`] reads the values directly. A general small vector
-//! checks at each element whether they are on the heap, which made storing single
-//! elements take half as long again.
+//! checks at each element whether they are on the heap, which made storing
+//! single elements take half as long again.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -60,8 +60,8 @@ impl<T: Copy + Default> Axes<T> {
         self.len += 1;
     }
 
-    /// All values if there are exactly `len`; fast if `len` is a constant in the
-    /// caller.
+    /// All values if there are exactly `len`; fast if `len` is a constant in
+    /// the caller.
     #[inline]
     pub(crate) fn if_len(&self, len: usize) -> Option<&[T]> {
         if len == self.len { self.first(len) } else { None }

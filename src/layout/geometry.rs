@@ -1,5 +1,5 @@
-//! Shapes and byte strides, and slicing, transposing, reshaping and broadcasting
-//! of them. No element is accessed here.
+//! Shapes and byte strides, and slicing, transposing, reshaping and
+//! broadcasting of them. No element is accessed here.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::dtype::literal::tuple;
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::axes::Axes;
 
-/// The locations of elements in a buffer. Every index within the shape refers to
-/// an element inside the buffer that the geometry was made for; all methods
+/// The locations of elements in a buffer. Every index within the shape refers
+/// to an element inside the buffer that the geometry was made for; all methods
 /// preserve that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
@@ -42,9 +42,9 @@ impl Geometry {
         self.shape.iter().product()
     }
 
-    /// Checks that there are at most 64 axes, and that the number of elements is
-    /// an `isize` even if empty axes are counted as 1, so that it is for every
-    /// view of this one.
+    /// Checks that there are at most 64 axes, and that the number of elements
+    /// is an `isize` even if empty axes are counted as 1, so that it is for
+    /// every view of this one.
     pub(crate) fn check_countable(self, itemsize: usize) -> Result<Geometry> {
         if self.ndim() > MAX_NDIM {
             return Err(ShapeError::Axes { found: self.ndim() }.into());
@@ -107,14 +107,14 @@ impl Geometry {
     /// bounds.
     pub(crate) fn axis_range(&self, axis: usize, start: usize, len: usize) -> Geometry {
         let mut offset = self.offset;
-        let axes = self
+        let resized = self
             .axes()
             .enumerate()
             .map(|(i, old)| if i == axis { Axis { dim: len, ..old } } else { old });
         if let (Some(&stride), 1..) = (self.strides.get(axis), len) {
             offset = advance(offset, start, stride);
         }
-        Geometry::from_axes(offset, axes)
+        Geometry::from_axes(offset, resized)
     }
 
     /// Splits an axis at an index.
@@ -141,8 +141,8 @@ impl Geometry {
             .map(move |i| self.axis_range(axis, i * size, size.min(dim - i * size))))
     }
 
-    /// Selects one index along the first axis, removing that axis; the index must
-    /// be in bounds.
+    /// Selects one index along the first axis, removing that axis; the index
+    /// must be in bounds.
     pub(crate) fn index_first_axis(&self, index: usize) -> Geometry {
         let mut axes = self.axes();
         let stride = axes.next().map_or(0, |axis| axis.stride);
@@ -167,8 +167,8 @@ impl Geometry {
         Geometry::from_axes(self.offset, self.axes().take(count))
     }
 
-    /// Removes the axes of stride 0, along which the same elements repeat. There
-    /// must be elements.
+    /// Removes the axes of stride 0, along which the same elements repeat.
+    /// There must be elements.
     pub(crate) fn without_repeats(&self) -> Geometry {
         Geometry::from_axes(self.offset, self.axes().filter(|axis| axis.stride != 0))
     }
@@ -270,8 +270,8 @@ impl Geometry {
         Ok(Geometry::from_axes(self.offset, axes.iter().copied()))
     }
 
-    /// Selects by ndarray's `s![]` or [`Indices`](crate::Indices); axes after the
-    /// listed ones are kept whole.
+    /// Selects by ndarray's `s![]` or [`Indices`](crate::Indices); axes after
+    /// the listed ones are kept whole.
     pub(crate) fn sliced(&self, info: &[SliceInfoElem]) -> Result<Geometry> {
         let mut offset = self.offset;
         let mut axes: Axes<Axis> = Axes::new();
@@ -359,8 +359,8 @@ pub(crate) fn advance(offset: usize, index: usize, stride: isize) -> usize {
 
 /// The byte range of the element at `start`, which is an offset in a buffer.
 ///
-/// An offset never has the highest bit set. Clearing it lets the compiler drop a
-/// comparison per element: whether the range wraps around.
+/// An offset never has the highest bit set. Clearing it lets the compiler drop
+/// a comparison per element: whether the range wraps around.
 #[inline]
 pub(crate) fn element(start: usize, itemsize: usize) -> Range<usize> {
     let start = start & (usize::MAX >> 1);
@@ -379,8 +379,8 @@ fn is_mergeable(outer: Axis, inner: Axis) -> bool {
     signed(inner.dim).checked_mul(inner.stride) == Some(outer.stride)
 }
 
-/// Splits a merged axis into the first of `axes`, setting their strides; returns
-/// the remaining axes, or `None` if they do not fit.
+/// Splits a merged axis into the first of `axes`, setting their strides;
+/// returns the remaining axes, or `None` if they do not fit.
 fn split_run(run: Axis, axes: &mut [Axis]) -> Option<&mut [Axis]> {
     let mut len = 1;
     let mut count = 0;

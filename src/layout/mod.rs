@@ -17,8 +17,8 @@ use crate::layout::geometry::{Geometry, count};
 /// can announce any number of them.
 const MAX_UNBACKED: usize = 1 << 20;
 
-/// Rejects copying `count` elements of an array if they have no bytes and exceed
-/// the limit.
+/// Rejects copying `count` elements of an array if they have no bytes and
+/// exceed the limit.
 pub(crate) fn check_unbacked(itemsize: usize, shape: &[usize], count: usize) -> Result<()> {
     if itemsize == 0 && count > MAX_UNBACKED {
         return Err(ShapeError::Unbacked { shape: tuple(shape), limit: MAX_UNBACKED }.into());
@@ -36,8 +36,8 @@ pub enum Order {
     F,
 }
 
-/// The locations of the elements of an array: dtype, shape, byte strides and the
-/// offset of the first element.
+/// The locations of the elements of an array: dtype, shape, byte strides and
+/// the offset of the first element.
 ///
 /// # Examples
 ///
@@ -63,8 +63,8 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if there are more than 64
-    /// axes, or if the number of elements or the offset of their end exceeds
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if there are more than
+    /// 64 axes, or if the number of elements or the offset of their end exceeds
     /// `isize::MAX`. As in NumPy, axes of length 0 count as 1 in these checks.
     pub fn new(dtype: DType, shape: &[usize], order: Order, offset: usize) -> Result<Layout> {
         if shape.len() > MAX_NDIM {

@@ -47,8 +47,8 @@ row_index! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TakeMode {
-    /// Return an error. Unlike in NumPy's `raise`, negative indices do not count
-    /// from the end: in a sampler they are usually a mistake.
+    /// Return an error. Unlike in NumPy's `raise`, negative indices do not
+    /// count from the end: in a sampler they are usually a mistake.
     #[default]
     Raise,
     /// Wrap around: use the remainder by the length.

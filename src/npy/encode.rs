@@ -26,13 +26,13 @@ pub struct Encoded {
 }
 
 impl Header {
-    /// The header that NumPy would write for an array, in the lowest version that
-    /// can hold it.
+    /// The header that NumPy would write for an array, in the lowest version
+    /// that can hold it.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if fields overlap or are
-    /// out of order, or the dtype is a subarray; those of
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if fields overlap or
+    /// are out of order, or the dtype is a subarray; those of
     /// [`Layout::new`](crate::layout::Layout::new).
     ///
     /// # Examples
@@ -63,8 +63,8 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr cannot express
-    /// the dtype, or the version cannot hold the header.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if a descr cannot
+    /// express the dtype, or the version cannot hold the header.
     ///
     /// # Examples
     ///
@@ -80,7 +80,8 @@ impl Header {
         self.encode_aligned(version, ALIGN)
     }
 
-    /// Like [`encode`](Header::encode), but padded to a multiple of `align` bytes.
+    /// Like [`encode`](Header::encode), but padded to a multiple of `align`
+    /// bytes.
     pub(crate) fn encode_aligned(&self, version: Option<Version>, align: usize) -> Result<Encoded> {
         let text = self.text()? + &" ".repeat(self.growth());
         let version = version.unwrap_or_else(|| lowest_version(&text));
@@ -106,7 +107,8 @@ impl Header {
         }
     }
 
-    /// Writes the bytes of [`encode`](Header::encode) and returns their version.
+    /// Writes the bytes of [`encode`](Header::encode) and returns their
+    /// version.
     ///
     /// # Errors
     ///
@@ -118,8 +120,8 @@ impl Header {
         Ok(encoded.version)
     }
 
-    /// The axis along which rows can be appended without moving others: the first
-    /// in C order, the last in Fortran order; none without axes.
+    /// The axis along which rows can be appended without moving others: the
+    /// first in C order, the last in Fortran order; none without axes.
     pub(crate) fn growing_axis(&self) -> Option<usize> {
         let last = self.shape.len().checked_sub(1)?;
         Some(if self.order == Order::C { 0 } else { last })
@@ -146,8 +148,8 @@ impl Header {
     }
 }
 
-/// Adds magic, version and length before a text, and padding and a newline after
-/// it.
+/// Adds magic, version and length before a text, and padding and a newline
+/// after it.
 fn file_start(version: Version, text: Vec<u8>, header_len: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(version.text_offset() + header_len);
     bytes.extend(MAGIC);
@@ -182,8 +184,8 @@ fn lowest_version(text: &str) -> Version {
     }
 }
 
-/// The length of a text of `len` bytes with newline and padding; there is always
-/// padding.
+/// The length of a text of `len` bytes with newline and padding; there is
+/// always padding.
 fn padded_len(len: usize, version: Version, align: usize) -> usize {
     let end = version.text_offset() + len + 1;
     len + 1 + align - end % align

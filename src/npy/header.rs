@@ -59,7 +59,8 @@ impl HeaderText<'_> {
 }
 
 impl Header {
-    /// Parses the header at the start of a buffer, of at most 10,000 characters.
+    /// Parses the header at the start of a buffer, of at most 10,000
+    /// characters.
     ///
     /// For longer headers, use [`HeaderText::parse`].
     ///
@@ -165,8 +166,8 @@ impl From<Error> for InvalidValue {
     }
 }
 
-/// The value of a key. An invalid one is an error only if it is the last value of
-/// its key.
+/// The value of a key. An invalid one is an error only if it is the last value
+/// of its key.
 enum KeyValue<T> {
     Valid(T),
     Invalid(Error),

@@ -1,5 +1,5 @@
-//! The `.npy` format (`numpy.lib.format`, NEP 1): magic, version, header length,
-//! and the text of the [`Header`].
+//! The `.npy` format (`numpy.lib.format`, NEP 1): magic, version, header
+//! length, and the text of the [`Header`].
 
 mod encode;
 mod header;

@@ -2,9 +2,9 @@
 //!
 //! Most files have such a header. Matching it literally takes a third of the
 //! instructions of the general parser and, after the system calls of opening a
-//! file have cooled the branch predictors, a quarter of the time; see `benches/`.
-//! All other headers go to the general parser, and a test checks that both
-//! agree.
+//! file have cooled the branch predictors, a quarter of the time; see
+//! `benches/`. All other headers go to the general parser, and a test checks
+//! that both agree.
 
 use crate::dtype::{DType, MAX_NDIM};
 use crate::layout::Order;

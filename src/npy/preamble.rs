@@ -92,7 +92,8 @@ impl Version {
         }
     }
 
-    /// The number of bytes before the header's text: 10 in version 1.0, else 12.
+    /// The number of bytes before the header's text: 10 in version 1.0, else
+    /// 12.
     pub(super) fn text_offset(self) -> usize {
         if self == Version::V1 { size_of::<WireV1>() } else { size_of::<WireV2>() }
     }

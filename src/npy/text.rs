@@ -27,8 +27,8 @@ pub struct HeaderText<'a> {
 }
 
 impl HeaderText<'static> {
-    /// Reads a header of at most `max_len` characters, leaving the reader at the
-    /// first byte after it.
+    /// Reads a header of at most `max_len` characters, leaving the reader at
+    /// the first byte after it.
     ///
     /// # Errors
     ///
