@@ -1,5 +1,5 @@
-//! Files that are whole or absent: written without a name, or under a
-//! temporary one, and given their final name when they are complete.
+//! Files that are complete or absent: they are written without a name, or under
+//! a temporary one, and get their final name once they are complete.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -11,28 +11,28 @@ use super::temporary::{self, TemporaryFile};
 use super::{file, platform};
 use crate::error::{Result, SystemError};
 
-/// As many links are followed as Linux follows.
+/// The number of symbolic links that Linux follows in a path.
 const MAX_LINKS: usize = 40;
 
 /// A new file that gets its name when it is complete, so that nobody ever sees
-/// a part of it.
+/// an incomplete one.
 ///
-/// It is created in the directory of its final name: without a name where the
-/// file system has unnamed files (`O_TMPFILE` on Linux), elsewhere under a
-/// random one that starts with `.npymap-`. [`commit`](AtomicFile::commit)
-/// gives it its name. Dropped before that, it vanishes, and what had the name
-/// stays as it was. An unnamed file also vanishes when the process is killed;
-/// see [`remove_unfinished`](AtomicFile::remove_unfinished) for the others.
+/// The file is created in the directory of its final name: without a name if the
+/// file system supports that (`O_TMPFILE` on Linux), otherwise under a random
+/// one that starts with `.npymap-`. [`commit`](AtomicFile::commit) gives it its
+/// final name. If it is dropped before that, it is removed, and an existing file
+/// is unchanged. An unnamed file is also removed when the process is killed; for
+/// the others, see [`remove_unfinished`](AtomicFile::remove_unfinished).
 ///
-/// | constructor | a file that has the name |
+/// | constructor | an existing file |
 /// |---|---|
 /// | [`create_new`](AtomicFile::create_new) | is an error |
-/// | [`create`](AtomicFile::create) | is replaced, whichever it is then |
-/// | [`update`](AtomicFile::update) | is locked until it is replaced, and must still be the same |
+/// | [`create`](AtomicFile::create) | is replaced, even if it was created later |
+/// | [`update`](AtomicFile::update) | is locked until it is replaced, and must still be the same file |
 ///
 /// The new file gets the permissions of the file it replaces, and its owner
-/// and group where the system allows that. Symbolic links are followed.
-/// Processes that have the old file open or mapped keep it.
+/// and group if the system allows it. Symbolic links are followed. Processes
+/// that have the old file open or mapped keep using it.
 ///
 /// # Examples
 ///
@@ -53,60 +53,60 @@ const MAX_LINKS: usize = 40;
 #[derive(Debug)]
 pub struct AtomicFile {
     new: TemporaryFile,
-    /// As it was given.
+    /// The path as given.
     path: PathBuf,
-    /// Where that leads.
+    /// The absolute path, with links resolved.
     target: PathBuf,
-    /// The file that had the name at the beginning.
+    /// The existing file when this one was created.
     old: Option<Metadata>,
     existing: Existing,
     /// Held until the old file is replaced.
     lock: Option<FileLock>,
 }
 
-/// How a file that has the name is treated.
+/// What happens to an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Existing {
-    /// It is an error.
+    /// Its existence is an error.
     Refused,
     /// It is replaced.
     Replaced,
-    /// It is replaced if it is the one that had the name at the beginning.
+    /// It is replaced if it is still the same file.
     ReplacedIfSame,
 }
 
 impl AtomicFile {
-    /// Creates a file for a name that nothing has, now or when it is
+    /// Creates a file whose name must not exist, neither now nor when the file is
     /// committed.
     ///
     /// # Errors
     ///
     /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), [`Io`](crate::ErrorKind::Io).
     pub fn create_new(path: impl AsRef<Path>) -> Result<AtomicFile> {
-        named(path.as_ref(), |path| AtomicFile::begin(path, Existing::Refused, None))
+        let path = path.as_ref();
+        AtomicFile::begin(path, Existing::Refused, None).map_err(|error| error.with_path(path))
     }
 
-    /// Creates a file that takes the place of whatever has the name when it is
-    /// committed.
+    /// Creates a file that replaces any existing file when it is committed.
     ///
-    /// Of several that are written at once, the last one to be committed
-    /// stays. Use [`update`](AtomicFile::update) if the new contents depend on
-    /// the old ones.
+    /// If several are written concurrently, the last one to be committed remains.
+    /// Use [`update`](AtomicFile::update) if the new contents depend on the old
+    /// ones.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when the name leads to something that can't
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) when the name leads to something that cannot
     /// be replaced, [`Io`](crate::ErrorKind::Io).
     pub fn create(path: impl AsRef<Path>) -> Result<AtomicFile> {
-        named(path.as_ref(), |path| AtomicFile::begin(path, Existing::Replaced, None))
+        let path = path.as_ref();
+        AtomicFile::begin(path, Existing::Replaced, None).map_err(|error| error.with_path(path))
     }
 
-    /// Creates a file that takes the place of the one that has the name now,
-    /// which is locked exclusively until then. Read the old contents after
-    /// this call: no other writer that asks for the lock changes them.
+    /// Creates a file that replaces the existing one, which is locked exclusively
+    /// until then. Read the old contents after this call: no other writer that
+    /// takes the lock changes them.
     ///
-    /// If nothing has the name, nothing may have it when the file is
-    /// committed.
+    /// If no file exists now, none may exist when this one is committed.
     ///
     /// # Errors
     ///
@@ -130,18 +130,21 @@ impl AtomicFile {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update(path: impl AsRef<Path>, locking: Locking) -> Result<AtomicFile> {
-        named(path.as_ref(), |path| {
-            let is_there = path.try_exists().map_err(SystemError::io("create"))?;
-            let lock = if is_there { FileLock::exclusive(path, locking)? } else { None };
-            let locked = lock.as_ref().map(FileLock::id);
-            let new = AtomicFile::begin(path, Existing::ReplacedIfSame, lock)?;
-            match locked {
-                Some(id) if new.old.as_ref().and_then(platform::file_id) != id => {
-                    Err(SystemError::Replaced.into())
-                }
-                _ => Ok(new),
+        let path = path.as_ref();
+        AtomicFile::lock_and_begin(path, locking).map_err(|error| error.with_path(path))
+    }
+
+    fn lock_and_begin(path: &Path, locking: Locking) -> Result<AtomicFile> {
+        let exists = path.try_exists().map_err(SystemError::io("create"))?;
+        let lock = if exists { FileLock::exclusive(path, locking)? } else { None };
+        let locked = lock.as_ref().map(FileLock::id);
+        let new = AtomicFile::begin(path, Existing::ReplacedIfSame, lock)?;
+        match locked {
+            Some(id) if new.old.as_ref().and_then(platform::file_id) != id => {
+                Err(SystemError::Replaced.into())
             }
-        })
+            _ => Ok(new),
+        }
     }
 
     /// As [`create`](AtomicFile::create), or [`create_new`] unless `replaces`.
@@ -152,9 +155,9 @@ impl AtomicFile {
         AtomicFile::begin(path, existing, None)
     }
 
-    /// Creates a file that takes the place of this one, which the caller has
-    /// open.
-    pub(crate) fn replacing(path: &Path, own: Option<FileId>) -> Result<AtomicFile> {
+    /// Creates a file that replaces the one at `path`, which must be the one with
+    /// the identity `own`.
+    pub(crate) fn replace(path: &Path, own: Option<FileId>) -> Result<AtomicFile> {
         let new = AtomicFile::begin(path, Existing::ReplacedIfSame, None)?;
         let is_own = new.old.as_ref().is_some_and(|old| platform::file_id(old) == own);
         if is_own { Ok(new) } else { Err(SystemError::Replaced.into()) }
@@ -170,13 +173,13 @@ impl AtomicFile {
         if let Some(found) = old.as_ref().and_then(platform::irregular_kind) {
             return Err(SystemError::NotRegular { found }.into());
         }
-        // Absolute, whatever becomes of the working directory.
+        // Absolute, in case the working directory changes.
         let target = match old {
             Some(_) => platform::canonical(path),
             None => std::path::absolute(end_of_links(path)),
         };
         let target = target.map_err(SystemError::io("create"))?;
-        // A file that may be private is so from the start.
+        // The old file may be private, so the new one is private from the start.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
         let new =
             TemporaryFile::create(directory(&target), mode).map_err(SystemError::io("create"))?;
@@ -195,41 +198,43 @@ impl AtomicFile {
         &self.path
     }
 
-    /// Gives the file its name, and returns it. The file and its name reach
-    /// the disk when the system writes them; see
+    /// Gives the file its name and returns it. Does not wait for the disk; see
     /// [`commit_sync`](AtomicFile::commit_sync).
     ///
     /// # Errors
     ///
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) and [`Changed`](crate::ErrorKind::Changed) when the name leads
-    /// to another file than the constructor allows, [`Io`](crate::ErrorKind::Io). Then
-    /// the new file is removed.
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) and [`Changed`](crate::ErrorKind::Changed) when a file has the
+    /// name that the constructor does not allow, [`Io`](crate::ErrorKind::Io). The new
+    /// file is then removed.
     pub fn commit(self) -> Result<File> {
         let path = self.path.clone();
-        named(&path, |_| self.finish())
+        self.finish().map_err(|error| error.with_path(&path))
     }
 
-    /// Gives the file its name after its contents are on the disk, and waits
-    /// until the name is too.
+    /// Waits until the contents are on the disk, gives the file its name, and waits
+    /// until the name is on the disk too.
     ///
     /// # Errors
     ///
     /// As [`commit`](AtomicFile::commit).
     pub fn commit_sync(self) -> Result<File> {
         let path = self.path.clone();
-        named(&path, |_| {
-            self.file().sync_all().map_err(SystemError::io("sync"))?;
-            let target = self.target.clone();
-            let file = self.finish()?;
-            sync_directory(&target).map_err(SystemError::io("sync"))?;
-            Ok(file)
-        })
+        self.finish_sync().map_err(|error| error.with_path(&path))
     }
 
+    fn finish_sync(self) -> Result<File> {
+        self.file().sync_all().map_err(SystemError::io("sync"))?;
+        let target = self.target.clone();
+        let file = self.finish()?;
+        sync_directory(&target).map_err(SystemError::io("sync"))?;
+        Ok(file)
+    }
+
+    /// As [`commit`](AtomicFile::commit), without the path in errors.
     pub(crate) fn finish(self) -> Result<File> {
         let AtomicFile { new, target, old, existing, lock, .. } = self;
         if existing == Existing::ReplacedIfSame {
-            same(&target, old.as_ref())?;
+            check_unchanged(&target, old.as_ref())?;
         }
         if let Some(old) = &old {
             platform::keep_access(new.file(), old)
@@ -241,24 +246,24 @@ impl AtomicFile {
             Existing::ReplacedIfSame => old.is_some(),
         };
         let action = if replaces { "replace" } else { "create" };
-        // Windows replaces no file that is open.
+        // Windows cannot replace an open file, so the lock is released first.
         let lock = lock.filter(|_| !cfg!(windows));
         let finished = new.finish(&target, replaces).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => SystemError::Exists.into(),
             _ => SystemError::io(action)(error),
         });
-        // Processes that wait for it find the new file under the name.
+        // Processes that wait for the lock find the new file under the name.
         drop(lock);
         finished
     }
 
-    /// Removes all files of this process that wait for their names, also
-    /// those that this crate's functions are writing. Until what it returns is
-    /// dropped, no other is created or gets its name.
+    /// Removes all uncommitted files of this process, including those that
+    /// functions of this crate are writing. Until the returned guard is dropped,
+    /// no other file is created or committed.
     ///
-    /// This is for a thread that handles signals, right before it ends the
-    /// process; unnamed files vanish by themselves. It takes a lock, so it
-    /// must not be called from the signal handler itself.
+    /// Call this from a thread that handles signals, just before it ends the
+    /// process; unnamed files need no removal. It takes a lock, so it must not
+    /// be called from the signal handler itself.
     #[must_use = "files can be created and committed again when it is dropped"]
     pub fn remove_unfinished() -> impl Sized {
         temporary::remove_all()
@@ -281,9 +286,9 @@ impl Seek for AtomicFile {
     }
 }
 
-/// An error unless a path leads to the same file as before, or to none as
-/// before.
-fn same(path: &Path, old: Option<&Metadata>) -> Result<()> {
+/// Returns an error unless a path still leads to the file `old`, or still to
+/// none.
+fn check_unchanged(path: &Path, old: Option<&Metadata>) -> Result<()> {
     let found = match fs::metadata(path) {
         Ok(found) => Some(found),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -297,48 +302,47 @@ fn same(path: &Path, old: Option<&Metadata>) -> Result<()> {
     }
 }
 
-/// Says of `path` what went wrong.
-fn named<T>(path: &Path, done: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
-    done(path).map_err(|error| error.with_path(path))
-}
-
-/// Writes a file that replaces the one at `path`; pipes, devices and
-/// descriptors are written directly. With `sync`, waits until it and its name
-/// are on the disk.
+/// Writes a file that replaces any existing one at `path`. Pipes, devices and
+/// descriptors are written directly. With `sync`, waits until the file and its
+/// name are on the disk.
 ///
 /// # Errors
 ///
-/// Those of `write`, which leave everything as it was; [`Io`](crate::ErrorKind::Io).
+/// Those of `write`, after which `path` is unchanged; [`Io`](crate::ErrorKind::Io).
 pub(crate) fn write(
     path: &Path,
     sync: bool,
     write: impl FnOnce(&File) -> Result<()>,
 ) -> Result<()> {
-    if let Some(file) = straight(path).map_err(SystemError::io("open"))? {
+    if let Some(file) = open_directly(path).map_err(SystemError::io("open"))? {
         write(&file)?;
-        return if sync { sync_straight(&file).map_err(SystemError::io("sync")) } else { Ok(()) };
+        return if sync {
+            sync_if_possible(&file).map_err(SystemError::io("sync"))
+        } else {
+            Ok(())
+        };
     }
     let new = AtomicFile::new(path, true)?;
     write(new.file())?;
     if sync { new.commit_sync() } else { new.commit() }.map(drop)
 }
 
-/// As [`AtomicFile::finish`], in the place of a file that is open here, which
-/// is then the new one.
+/// As [`AtomicFile::finish`], replacing the file that is open as `open`, which
+/// becomes the new one.
 pub(crate) fn commit_over(new: AtomicFile, open: &mut File) -> Result<()> {
     if platform::CAN_REPLACE_OPEN_FILES {
         *open = new.finish()?;
         return Ok(());
     }
     let target = new.target.clone();
-    // Closes the old one.
+    // Closes the old file.
     *open = new.file().try_clone().map_err(SystemError::io("replace"))?;
     let done = new.finish();
     *open = file::open(&target, true)?.0;
     done.map(drop)
 }
 
-/// The directory a path names something in.
+/// The directory that contains a path.
 fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -348,43 +352,44 @@ fn next_link(path: &Path) -> Option<PathBuf> {
     fs::read_link(path).ok().map(|link| directory(path).join(link))
 }
 
-/// A path and what its links lead to, one after the other.
+/// A path, and the target of each symbolic link in turn.
 fn links(path: &Path) -> impl Iterator<Item = PathBuf> {
     std::iter::successors(Some(path.to_owned()), |path| next_link(path)).take(MAX_LINKS + 1)
 }
 
-/// The path that a path leads to, whether or not something is there.
+/// The path that symbolic links lead to, whether or not it exists.
 fn end_of_links(path: &Path) -> PathBuf {
     links(path).last().unwrap_or_else(|| path.to_owned())
 }
 
-/// Opens what can't be replaced to be written: all but regular files, and
-/// those too when they are named as an open descriptor, as `/dev/stdout` is.
-fn straight(path: &Path) -> io::Result<Option<File>> {
+/// Opens for writing what cannot be replaced: anything but a regular file, and a
+/// regular file that is named as an open descriptor, such as `/dev/stdout`.
+fn open_directly(path: &Path) -> io::Result<Option<File>> {
     let descriptor = descriptor(path);
     if let Some(standard) = descriptor.as_deref().and_then(platform::standard_stream) {
         return standard.map(Some);
     }
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => File::options().write(true).open(path).map(Some),
-        // Behind what others wrote through the descriptor.
+        // After what was written through the descriptor.
         Ok(_) if descriptor.is_some() => File::options().append(true).open(path).map(Some),
         _ => Ok(None),
     }
 }
 
-/// The name below `/proc` that `/dev/stdout`, `/dev/fd/3` and the like lead
+/// The link below `/proc` that paths such as `/dev/stdout` and `/dev/fd/3` lead
 /// to.
 fn descriptor(path: &Path) -> Option<PathBuf> {
-    let is_in_proc = |path: &PathBuf| {
-        fs::read_link(path).is_ok()
-            && directory(path).canonicalize().is_ok_and(|at| at.starts_with("/proc"))
-    };
-    links(path).find(is_in_proc)
+    links(path).find(|link| is_proc_link(link))
 }
 
-/// Waits for a device; what can't wait for anything, as pipes, needn't.
-fn sync_straight(file: &File) -> io::Result<()> {
+fn is_proc_link(path: &Path) -> bool {
+    fs::read_link(path).is_ok()
+        && directory(path).canonicalize().is_ok_and(|parent| parent.starts_with("/proc"))
+}
+
+/// Syncs a file or device. Others, such as pipes, cannot be synced.
+fn sync_if_possible(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         done => done,

@@ -1,23 +1,23 @@
-//! Opens files, reads and writes them at an offset, and makes them longer.
+//! Opening regular files, reading and writing at an offset, and extending files.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
 use crate::error::invariant::{IN_BUFFER, Invariant, WRITTEN, to_u64};
-use crate::error::{ExtentError, Result, SystemError};
+use crate::error::{Error, ExtentError, Result, SystemError};
 use crate::source::platform::{self, FileSize, FileStat};
 
-/// What is written at once where no system call reserves space, in bytes.
+/// The number of zeros per write when no system call reserves space.
 const ZEROS: usize = 1 << 20;
 
-/// Opens a regular file and tells its length and identity.
+/// Opens a regular file and returns it with its length and identity.
 pub(crate) fn open(path: &Path, write: bool) -> Result<(File, FileStat)> {
     let mut options = OpenOptions::new();
     options.read(true).write(write);
     platform::set_nonblocking(&mut options);
     let file = options.open(path).map_err(|error| {
-        // Systems differ in what they say then.
+        // The system's own error for directories differs between systems.
         if path.is_dir() {
             return SystemError::NotRegular { found: "a directory" }.into();
         }
@@ -41,8 +41,8 @@ pub(crate) fn len(file: &File) -> Result<u64> {
     stat(file).map(|stat| stat.len)
 }
 
-/// Reads at `offset` until `buffer` is full or the file ends; the file's own
-/// position doesn't matter.
+/// Reads at `offset` until `buffer` is full or the file ends, whatever the file's
+/// own position.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut filled = 0;
     let mut at = offset;
@@ -60,7 +60,7 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
     Ok(filled)
 }
 
-/// Writes all bytes at `offset`; the file's own position doesn't matter.
+/// Writes all bytes at `offset`, whatever the file's own position.
 pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     let mut rest = bytes;
     let mut at = offset;
@@ -78,18 +78,24 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()>
     Ok(())
 }
 
-/// Fills `buffer` with elements that stand at `offset`.
+/// Fills `buffer` with elements that start at `offset`.
 pub(crate) fn read_elements(file: &File, buffer: &mut [u8], offset: u64) -> Result<()> {
     let found = read_at(file, buffer, offset).map_err(SystemError::io("read the elements"))?;
     if found == buffer.len() {
         return Ok(());
     }
-    let place = |len: usize| offset.saturating_add(to_u64(len));
-    Err(ExtentError::ShortFile { needed: place(buffer.len()), found: place(found) }.into())
+    Err(short_file(offset, buffer.len(), found))
 }
 
-/// Lengthens a file to `len` bytes with all its space reserved and zero from
-/// its end on, so that a full disk is an error now and not a fault at a store.
+/// The error for a file that ends inside a range: `found` of its `len` bytes were
+/// read.
+pub(crate) fn short_file(offset: u64, len: usize, found: usize) -> Error {
+    let needed = offset.saturating_add(to_u64(len));
+    ExtentError::ShortFile { needed, found: offset.saturating_add(to_u64(found)) }.into()
+}
+
+/// Extends a file with zeros to `len` bytes and reserves their space, so that a
+/// full disk is an error now and not a signal at a store.
 pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
     let at = file.metadata()?.len();
     if at >= len {
@@ -101,7 +107,7 @@ pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
     write_zeros(file, at, len)
 }
 
-/// Writes zeros from one place to another.
+/// Writes zeros from offset `at` to offset `end`.
 fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
     let zeros = vec![0; ZEROS];
     while at < end {
@@ -112,26 +118,26 @@ fn write_zeros(file: &File, mut at: u64, end: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a file longer, from `from` bytes to `to`: the new bytes are zero and
-/// have their space reserved. On an error its length stays.
+/// Extends a file from `from` bytes to `to` with zeros and reserves their space.
+/// On an error, the length is unchanged.
 ///
-/// Systems make new bytes zero, but for those of the last page that somebody
-/// stored to through a map, behind the end; so those are written.
+/// The system fills new bytes with zeros, except in the last page, where a map
+/// may have stored after the end; so the rest of that page is written.
 pub(crate) fn extend(file: &File, from: u64, to: u64) -> io::Result<()> {
     if !platform::allocate(file, from, to - from, FileSize::Keep)? {
-        return write_zeros(file, from, to).or_else(|error| shorten(file, from, error));
+        return write_zeros(file, from, to).or_else(|error| restore_len(file, from, error));
     }
     let page = from.next_multiple_of(PAGE).min(to);
     write_zeros(file, from, page)
         .and_then(|()| reserve(file, to))
-        .or_else(|error| shorten(file, from, error))
+        .or_else(|error| restore_len(file, from, error))
 }
 
-/// The largest page of the systems there are.
+/// The largest page size of any supported system.
 const PAGE: u64 = 64 * 1024;
 
-/// Takes the length back after an error.
-fn shorten(file: &File, len: u64, error: io::Error) -> io::Result<()> {
+/// Restores the length after an error, which is returned.
+fn restore_len(file: &File, len: u64, error: io::Error) -> io::Result<()> {
     file.set_len(len)?;
     Err(error)
 }

@@ -1,6 +1,5 @@
-//! Memory for systems without memory maps, such as WebAssembly: the part of
-//! memmap2's interface that this library uses. Memory without a file comes from
-//! the heap; mapping a file is an error.
+//! A substitute for memmap2 on systems without memory maps, such as WebAssembly.
+//! Anonymous memory comes from the heap; mapping a file is an error.
 #![allow(unsafe_code, clippy::unused_self, clippy::unnecessary_wraps, reason = "as in memmap2")]
 
 use std::fs::File;
@@ -9,13 +8,13 @@ use std::ops::{Deref, DerefMut};
 
 use bytemuck::allocation::try_zeroed_vec;
 
-/// The alignment of what the heap has in place of pages: elements of any dtype
-/// are aligned as they are in a map.
+/// The unit of allocation. Its alignment is sufficient for elements of any
+/// dtype, as that of a page is.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
 struct AlignedBlock([u8; 64]);
 
-/// Zeroed and aligned bytes of the heap.
+/// Aligned bytes on the heap, initially zero.
 #[derive(Debug)]
 pub(crate) struct MmapMut {
     blocks: AlignedBlocks,
@@ -28,11 +27,11 @@ pub(crate) struct Mmap(MmapMut);
 
 struct AlignedBlocks(Vec<AlignedBlock>);
 
-/// Why a file that does not change is not mapped.
+/// The error for mapping an immutable file.
 #[derive(Debug)]
 pub(crate) struct MapIfSafeError;
 
-/// What to map.
+/// The options of a map.
 #[derive(Debug, Default)]
 pub(crate) struct MmapOptions {
     len: usize,
@@ -81,7 +80,7 @@ impl MmapOptions {
         Err(MapIfSafeError)
     }
 
-    /// Takes zeroed memory.
+    /// Allocates zeroed memory.
     pub(crate) fn map_anon(&self) -> io::Result<MmapMut> {
         let blocks = try_zeroed_vec(self.len.div_ceil(size_of::<AlignedBlock>()));
         let blocks =
@@ -95,17 +94,17 @@ impl MmapMut {
         Ok(Mmap(self))
     }
 
-    /// There is no file to write to.
+    /// Does nothing: there is no file.
     pub(crate) fn flush(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// There is no file to write to.
+    /// Does nothing: there is no file.
     pub(crate) fn flush_async(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// There is no file to write to.
+    /// Does nothing: there is no file.
     pub(crate) fn flush_range(&self, _: usize, _: usize) -> io::Result<()> {
         Ok(())
     }
@@ -116,14 +115,14 @@ impl Deref for MmapMut {
 
     fn deref(&self) -> &[u8] {
         let bytes: &[u8] = bytemuck::cast_slice(&self.blocks.0);
-        bytes.get(..self.len).expect("whole blocks hold the bytes asked for")
+        bytes.get(..self.len).expect("the blocks hold `len` bytes")
     }
 }
 
 impl DerefMut for MmapMut {
     fn deref_mut(&mut self) -> &mut [u8] {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.blocks.0);
-        bytes.get_mut(..self.len).expect("whole blocks hold the bytes asked for")
+        bytes.get_mut(..self.len).expect("the blocks hold `len` bytes")
     }
 }
 
@@ -148,7 +147,7 @@ impl AsRef<[u8]> for Mmap {
 }
 
 impl MapIfSafeError {
-    /// True when the file does not change, and yet could not be mapped.
+    /// Returns whether mapping failed although the file is immutable.
     pub(crate) fn map_failed(&self) -> bool {
         true
     }

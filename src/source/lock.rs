@@ -1,4 +1,4 @@
-//! Advisory locks: how users of a file agree who writes.
+//! Advisory locks, by which writers of a file exclude each other.
 
 use std::fs::File;
 use std::io;
@@ -10,27 +10,27 @@ use crate::source::platform::{self, FileId, FileStat, LockKind};
 
 /// How a writer locks a file that others may have locked.
 ///
-/// Where the system or the file system has no locks, [`Try`](Locking::Try) and
-/// [`Wait`](Locking::Wait) go on without one.
+/// If the system or the file system does not support locks,
+/// [`Try`](Locking::Try) and [`Wait`](Locking::Wait) continue without one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Locking {
-    /// Fails at once, with [`Locked`](crate::ErrorKind::Locked).
+    /// Fails immediately with [`Locked`](crate::ErrorKind::Locked).
     #[default]
     Try,
-    /// Waits until they have released it.
+    /// Waits until the lock is released.
     Wait,
-    /// Takes no lock. For callers that hold one, or are known to be alone.
+    /// Takes no lock. For callers that already hold one, or are the only user of
+    /// the file.
     Off,
 }
 
-/// A lock on a whole file, for as long as this lives; the process' end takes
-/// it away too.
+/// A lock on a whole file, released when this is dropped or the process ends.
 ///
-/// It keeps nobody from the file who doesn't ask for a lock: it is `flock`'s,
-/// which knows two openings of a file apart also within a process, and which
-/// network file systems pass on (NFS from Linux 2.6.12 on). On systems other
-/// than Unix, where locks would keep others from reading, asking for one is an
-/// error.
+/// The lock is advisory: code that does not lock is not blocked. It is a
+/// `flock` lock, so it belongs to one open file description, and opening the
+/// file twice in one process yields two that exclude each other. It works over
+/// network file systems too (over NFS since Linux 2.6.12). On systems other
+/// than Unix, where a lock would also prevent reading, locking is an error.
 ///
 /// # Examples
 ///
@@ -50,8 +50,8 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Waits for a lock on the file at `path`. When that is replaced while
-    /// waiting, it is the new file that is locked.
+    /// Waits for a lock on the file at `path`. If the file is replaced in the
+    /// meantime, locks the new one.
     ///
     /// # Errors
     ///
@@ -59,28 +59,25 @@ impl FileLock {
     /// [`Unsupported`](crate::ErrorKind::Unsupported).
     pub fn acquire(path: impl AsRef<Path>, kind: LockKind) -> Result<FileLock> {
         let path = path.as_ref();
-        let wait = |file: &File| platform::lock(file, kind, true);
-        locked(path, kind, wait)
+        lock_path(path, kind, true)
             .and_then(|lock| lock.ok_or_else(|| lock_error()(io::ErrorKind::WouldBlock.into())))
             .map_err(|error| error.with_path(path))
     }
 
-    /// Takes a lock on the file at `path` if it can be had now.
+    /// Locks the file at `path`, or returns `None` if another lock prevents it.
     ///
     /// # Errors
     ///
     /// As [`acquire`](FileLock::acquire).
     pub fn try_acquire(path: impl AsRef<Path>, kind: LockKind) -> Result<Option<FileLock>> {
         let path = path.as_ref();
-        locked(path, kind, |file| platform::lock(file, kind, false))
-            .map_err(|error| error.with_path(path))
+        lock_path(path, kind, false).map_err(|error| error.with_path(path))
     }
 
     /// Waits for a lock on an open file.
     ///
-    /// It is that opening's, and its clones': asked for again by one of them,
-    /// the lock becomes of the other kind, and goes when one of them lets it
-    /// go.
+    /// The lock is shared by all clones of `file`: locking one of them again
+    /// changes the kind of the lock, and unlocking one of them releases it.
     ///
     /// # Errors
     ///
@@ -103,7 +100,7 @@ impl FileLock {
         Ok(FileLock { file, id })
     }
 
-    /// Takes a lock on an open file if it can be had now; see
+    /// Locks an open file, or returns `None` if another lock prevents it; see
     /// [`acquire_file`](FileLock::acquire_file).
     ///
     /// # Errors
@@ -116,10 +113,10 @@ impl FileLock {
         Ok(is_locked.then(|| FileLock { file, id }))
     }
 
-    /// Takes the exclusive lock that every writer of this crate asks for on
-    /// the file at `path`. `None` with [`Locking::Off`], and where the file
-    /// can't be locked: on systems and file systems without locks, and when it
-    /// may be neither read nor written.
+    /// Takes the exclusive lock on the file at `path`, as every writer of this
+    /// crate does. `None` with [`Locking::Off`], and if the file cannot be
+    /// locked: on systems and file systems without locks, and when it may be
+    /// neither read nor written.
     ///
     /// # Errors
     ///
@@ -143,15 +140,15 @@ impl FileLock {
             Locking::Wait => FileLock::acquire(path, LockKind::Exclusive).map(Some),
             Locking::Off => return Ok(None),
         };
-        required(acquired).map_err(|error| error.with_path(path))
+        check_acquired(acquired).map_err(|error| error.with_path(path))
     }
 
-    /// Whether `path` leads to the file that is locked.
+    /// Returns an error unless `path` leads to the locked file.
     ///
     /// # Errors
     ///
-    /// [`Changed`](crate::ErrorKind::Changed) when it leads to another one,
-    /// [`Io`](crate::ErrorKind::Io) when nothing is there.
+    /// [`Changed`](crate::ErrorKind::Changed) when it leads to another file,
+    /// [`Io`](crate::ErrorKind::Io) when it does not exist.
     pub fn check(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let found = std::fs::metadata(path).map_err(SystemError::io("open"));
@@ -162,13 +159,13 @@ impl FileLock {
         checked.map_err(|error| error.with_path(path))
     }
 
-    /// Takes the exclusive lock on a file that nobody else has open yet;
+    /// Takes the exclusive lock on a file that nobody else has opened yet;
     /// `None` on systems without locks.
-    pub(crate) fn of_new(file: &File) -> Option<FileLock> {
+    pub(crate) fn lock_new(file: &File) -> Option<FileLock> {
         FileLock::try_acquire_file(file, LockKind::Exclusive).ok().flatten()
     }
 
-    /// Which file is locked.
+    /// The identity of the locked file.
     pub(crate) fn id(&self) -> Option<FileId> {
         self.id
     }
@@ -176,21 +173,17 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Closing does it too, unless a child process has the descriptor.
+        // Closing unlocks too, unless a child process inherited the descriptor.
         platform::unlock(&self.file);
     }
 }
 
-/// Locks what is at a path by `take`, until it still is there once locked;
-/// `None` when `take` doesn't get the lock.
-fn locked(
-    path: &Path,
-    kind: LockKind,
-    take: impl Fn(&File) -> io::Result<bool>,
-) -> Result<Option<FileLock>> {
+/// Locks the file at a path; `None` if others hold the lock and `waits` is not
+/// set. Tries again if the file was replaced before it was locked.
+fn lock_path(path: &Path, kind: LockKind, waits: bool) -> Result<Option<FileLock>> {
     loop {
         let (file, FileStat { id, .. }) = open(path, kind)?;
-        if !take(&file).map_err(lock_error())? {
+        if !platform::lock(&file, kind, waits).map_err(lock_error())? {
             return Ok(None);
         }
         let lock = FileLock { file, id };
@@ -200,7 +193,8 @@ fn locked(
     }
 }
 
-/// Network file systems lock exclusively only what is open for writing.
+/// Opens a file for locking. Network file systems require write access for an
+/// exclusive lock.
 fn open(path: &Path, kind: LockKind) -> Result<(File, FileStat)> {
     match kind {
         LockKind::Shared => file::open(path, false),
@@ -208,44 +202,46 @@ fn open(path: &Path, kind: LockKind) -> Result<(File, FileStat)> {
     }
 }
 
-/// Opens a file for reading and writing, locks that opening as `locking`
-/// says, and makes sure that its name still leads there.
+/// Opens a file for reading and writing and locks it. Tries again if the file
+/// was replaced before it was locked.
 pub(crate) fn open_to_write(
     path: &Path,
     locking: Locking,
 ) -> Result<(File, FileStat, Option<FileLock>)> {
     loop {
         let (file, stat) = file::open(path, true)?;
-        let Some(lock) = lock_opening(&file, locking)? else { return Ok((file, stat, None)) };
+        let Some(lock) = lock_open_file(&file, locking)? else { return Ok((file, stat, None)) };
         if file::open(path, false)?.1.id == lock.id {
-            // Others may have written to it before it was locked.
+            // Others may have written to the file before it was locked.
             let stat = file::stat(&file)?;
             return Ok((file, stat, Some(lock)));
         }
     }
 }
 
-/// Locks an opening exclusively; `None` without locks.
-fn lock_opening(file: &File, locking: Locking) -> Result<Option<FileLock>> {
+/// Takes the exclusive lock on an open file; `None` without locks.
+fn lock_open_file(file: &File, locking: Locking) -> Result<Option<FileLock>> {
     match locking {
-        Locking::Try => required(FileLock::try_acquire_file(file, LockKind::Exclusive)),
-        Locking::Wait => required(FileLock::acquire_file(file, LockKind::Exclusive).map(Some)),
+        Locking::Try => check_acquired(FileLock::try_acquire_file(file, LockKind::Exclusive)),
+        Locking::Wait => {
+            check_acquired(FileLock::acquire_file(file, LockKind::Exclusive).map(Some))
+        }
         Locking::Off => Ok(None),
     }
 }
 
-/// An error for a lock that others hold, and none for a file that can't be
+/// Returns an error if others hold the lock, and `None` if the file cannot be
 /// locked at all.
-fn required(acquired: Result<Option<FileLock>>) -> Result<Option<FileLock>> {
+fn check_acquired(acquired: Result<Option<FileLock>>) -> Result<Option<FileLock>> {
     match acquired {
         Ok(None) => Err(SystemError::Locked.into()),
-        Err(error) if is_impossible(&error) => Ok(None),
+        Err(error) if is_unsupported(&error) => Ok(None),
         acquired => acquired,
     }
 }
 
-/// Whether an error says that a file can't be locked at all.
-fn is_impossible(error: &crate::error::Error) -> bool {
+/// Returns whether an error means that a file cannot be locked at all.
+fn is_unsupported(error: &crate::error::Error) -> bool {
     error.io_error().is_some_and(|source| {
         platform::has_no_locks(source) || source.kind() == io::ErrorKind::PermissionDenied
     })

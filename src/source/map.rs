@@ -1,5 +1,5 @@
-//! Memory maps: bytes of a file, or of none, and the sources that map. This is
-//! where memory is lent that others can reach; it knows no dtype.
+//! Memory maps of files, anonymous memory, and the sources that map. References
+//! to memory that others can change are created here, and only here.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -16,13 +16,13 @@ use crate::source::pages::{Mapping, sealed::Pages};
 use crate::source::platform::mmap::{MapIfSafeError, Mmap, MmapMut, MmapOptions};
 use crate::source::platform::{Advice, FileId};
 use crate::source::storage::Storage;
-use crate::source::{Access, AnySource, Source, file, open, platform, shared};
+use crate::source::{Access, AnySource, Source, file, open, platform};
 
 /// A file that may be mapped.
 ///
-/// There is one only if the promise of [`Source`] holds for all maps that are
-/// made with it, and for everything that keeps one of them, until the last of
-/// them is dropped. So the functions that take one are safe.
+/// A value exists only if the promise of [`Source`] holds for all maps made
+/// with it, and for everything that keeps one of them, until the last of them
+/// is dropped. So the functions that take one are safe.
 #[derive(Debug)]
 pub struct Mappable<'a>(&'a File);
 
@@ -37,7 +37,7 @@ impl<'a> Mappable<'a> {
 }
 
 impl AnySource {
-    /// Opens a file to be mapped in a mode known at run time. For
+    /// Opens a file for mapping in a mode known at run time, for
     /// [`OpenOptions::open_mode`](crate::OpenOptions::open_mode).
     ///
     /// # Safety
@@ -47,21 +47,21 @@ impl AnySource {
     /// # Errors
     ///
     /// [`Io`](crate::ErrorKind::Io), [`Unsupported`](crate::ErrorKind::Unsupported); [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// for `w+`, which needs more: see
+    /// for `w+`, which needs a dtype and a shape: see
     /// [`MappedArray::create`](crate::MappedArray::create).
     pub unsafe fn map(path: impl AsRef<Path>, mode: Mode) -> Result<AnySource> {
         let path = path.as_ref();
         Ok(match mode {
             Mode::ReadOnly => AnySource::ReadOnly(open(path, false, Access::Map)?),
             Mode::CopyOnWrite => AnySource::Writable(open(path, false, Access::MapPrivate)?),
-            Mode::ReadWrite => AnySource::Writable(open(path, true, shared())?),
+            Mode::ReadWrite => AnySource::Writable(open(path, true, Access::map_shared())?),
             Mode::Create => return Err(Error::from(RequestError::CreateMode).with_path(path)),
         })
     }
 }
 
 impl Source<Map> {
-    /// Opens a file to be mapped read-only: NumPy's mode `r`.
+    /// Opens a file for mapping read-only: NumPy's mode `r`.
     ///
     /// # Safety
     ///
@@ -74,7 +74,7 @@ impl Source<Map> {
         open(path.as_ref(), false, Access::Map)
     }
 
-    /// As [`map`](Source::map), for an open file, whose position doesn't
+    /// As [`map`](Source::map), for an open file. Its position does not
     /// matter.
     ///
     /// # Safety
@@ -90,8 +90,8 @@ impl Source<Map> {
 }
 
 impl Source<MapMut> {
-    /// Opens a file to be mapped read-write: NumPy's mode `r+`. What is stored
-    /// goes to the file, and other maps of it show it at once.
+    /// Opens a file for mapping read-write: NumPy's mode `r+`. Stores change the
+    /// file and are immediately visible in other maps of it.
     ///
     /// # Safety
     ///
@@ -101,7 +101,7 @@ impl Source<MapMut> {
     ///
     /// As [`map`](Source::map).
     pub unsafe fn map_mut(path: impl AsRef<Path>) -> Result<Source<MapMut>> {
-        open(path.as_ref(), true, shared())
+        open(path.as_ref(), true, Access::map_shared())
     }
 
     /// As [`map_mut`](Source::map_mut), for a file that was opened for reading
@@ -115,31 +115,31 @@ impl Source<MapMut> {
     ///
     /// As [`map`](Source::map).
     pub unsafe fn map_mut_file(file: File) -> Result<Source<MapMut>> {
-        Ok(Source::new(Storage::from_file(file)?, shared()))
+        Ok(Source::new(Storage::from_file(file)?, Access::map_shared()))
     }
 }
 
 impl<D> Source<D> {
-    /// The file, if the source may map it.
+    /// The file, if arrays are mapped.
     pub(super) fn mappable(&self) -> Option<Mappable<'_>> {
         if !self.is_mapped() {
             return None;
         }
-        // SAFETY: `access` is another than `Copy` only if this source was made
-        // by an `unsafe` function of this file, whose caller made the promise
-        // for all that is obtained from it; by `immutable`, where the system
-        // keeps it; or from such a source, by value.
+        // SAFETY: `access` is not `Copy`, so this source was made by an `unsafe`
+        // function of this file, whose caller made the promise for everything
+        // obtained from it; by `immutable`, where the system guarantees the
+        // same; or by converting such a source.
         self.storage.file().map(|file| unsafe { Mappable::new(file) })
     }
 }
 
-/// The parts of a file that writable maps of one source have. No two overlap:
-/// what one lends mutably, another would lend too.
+/// The ranges of a file that are mapped writably by arrays of one source. They
+/// never overlap, because each array returns mutable references to its range.
 #[derive(Debug, Default)]
 pub(crate) struct MappedRanges(Mutex<Vec<Range<u64>>>);
 
-/// A part of a file that no other writable map of the same source has, until
-/// this is dropped.
+/// Reserves a range of a file for one writable map of a source, until this is
+/// dropped.
 #[derive(Debug)]
 struct RangeGuard {
     ranges: Arc<MappedRanges>,
@@ -173,53 +173,54 @@ impl Drop for RangeGuard {
 
 /// Read-only bytes of one array's elements, and no others.
 ///
-/// Clones share the mapping; the last one to go unmaps it. No file descriptor
-/// is kept. Without elements nothing is mapped: systems refuse that.
+/// Clones share the mapping; dropping the last one unmaps it. No file descriptor
+/// is kept. An empty array has no mapping, since systems reject those.
 #[derive(Clone, Debug)]
 pub struct Map {
     memory: Option<Arc<Mmap>>,
-    /// Whether the bytes are the file's, all of them.
+    /// Whether all pages are shared with the file.
     shared: bool,
-    /// The file, and where the bytes start in it, if it can be mapped again.
+    /// The file and the offset of the bytes in it, if it can be mapped again.
     region: Option<(FileId, u64)>,
-    /// Keeps what was a writable map from being mapped again.
+    /// Keeps the range of a map that was writable from being mapped again.
     #[expect(dead_code, reason = "it is held until the map is dropped")]
     guard: Option<Arc<RangeGuard>>,
 }
 
-/// Writable bytes of one array's elements, and no others: shared with the
-/// file, private, or of no file. A shared one keeps its file open.
+/// Writable bytes of one array's elements, and no others: a shared map of a
+/// file, a private one, or anonymous memory. A shared map keeps its file open.
 ///
-/// Dropping it unmaps. What was stored into a shared map is then on its way
-/// to the disk, and survives the process, but not yet the machine; failures
-/// to write are lost. [`MappedArray::flush`](crate::MappedArray::flush) and
+/// Dropping it unmaps. The system then writes what was stored into a shared map
+/// to the disk: it survives the end of the process, but not yet a crash of the
+/// machine, and write errors are lost.
+/// [`MappedArray::flush`](crate::MappedArray::flush) and
 /// [`MappedArray::close`](crate::MappedArray::close) wait for the disk and
-/// tell.
+/// return errors.
 #[derive(Debug)]
 pub struct MapMut {
     memory: Option<MmapMut>,
-    /// The file that what is stored goes to, and where in it.
+    /// The file that stores change, and the offset of the map in it.
     shared: Option<(File, u64)>,
-    /// The part of the file that it has to itself.
+    /// Keeps other arrays of the source from mapping the same range.
     guard: Option<RangeGuard>,
 }
 
 impl Map {
     /// Maps `len` bytes of a file from `offset` on, read-only.
     fn new(file: &Mappable<'_>, offset: u64, len: usize, id: Option<FileId>) -> Result<Map> {
-        let map = |options: &mut MmapOptions| {
-            // SAFETY: a `Mappable` file is not truncated while maps of it live,
-            // and its bytes don't change while they are borrowed. Only this
-            // `Map` and its clones own the `Mmap`, and they lend its bytes for
-            // no longer than they live.
+        let memory = map_nonempty(offset, len, |options| {
+            // SAFETY: a `Mappable` file is not truncated while it is mapped, and
+            // its bytes do not change while they are borrowed. Only this `Map`
+            // and its clones own the `Mmap`, and borrows of its bytes borrow
+            // from them.
             unsafe { options.map(file.0) }
-        };
-        let memory = mapped(offset, len, map)?.map(Arc::new);
+        })?;
+        let memory = memory.map(Arc::new);
         Ok(Map { memory, shared: true, region: id.map(|id| (id, offset)), guard: None })
     }
 
-    /// Maps the same bytes again, without read-ahead; `None` when they are not
-    /// a file's, or the path leads to another file by now.
+    /// Maps the same bytes again, without read-ahead. `None` if they do not come
+    /// from a file, or the path now leads to another file.
     pub(crate) fn map_again(&self, path: &Path) -> Result<Option<Map>> {
         let (Some(memory), Some((id, offset))) = (&self.memory, self.region) else {
             return Ok(None);
@@ -228,33 +229,32 @@ impl Map {
         if stat.id != Some(id) {
             return Ok(None);
         }
-        // SAFETY: it is the file that this map is of, since no other one gets
-        // its identity while it is mapped. Whoever opened it made the promise
-        // for all that is obtained from its source, and so for this map.
+        // SAFETY: this is the file that is already mapped, since no other file
+        // gets its inode while it is. The caller who opened the source made the
+        // promise for everything obtained from it, which includes this map.
         let file = unsafe { Mappable::new(&file) };
         let map = Map::new(&file, offset, memory.len(), Some(id))?;
         map.advise(0..memory.len(), Advice::Random)?;
         Ok(Some(map))
     }
 
-    /// Maps `len` bytes of a file that the system promises never to change.
+    /// Maps `len` bytes of a file that the system guarantees never to change.
     pub(crate) fn immutable(file: &File, offset: u64, len: usize) -> Result<Map> {
         if len == 0 {
             return Ok(Map { memory: None, shared: true, region: None, guard: None });
         }
-        let refused = |error: MapIfSafeError| {
+        let memory = MmapOptions::new().offset(offset).len(len).map_if_safe(file);
+        let memory = memory.map_err(|error: MapIfSafeError| {
             if error.map_failed() {
                 SystemError::map("map", len)(error.into())
             } else {
                 SystemError::NotImmutable.into()
             }
-        };
-        let memory = MmapOptions::new().offset(offset).len(len).map_if_safe(file);
-        let memory = Some(Arc::new(memory.map_err(refused)?));
-        Ok(Map { memory, shared: true, region: None, guard: None })
+        })?;
+        Ok(Map { memory: Some(Arc::new(memory)), shared: true, region: None, guard: None })
     }
 
-    /// Unmaps, if no clone is left, and returns what the system said.
+    /// Unmaps, unless a clone is left, and returns the system's error.
     pub(crate) fn close(self) -> Result<()> {
         self.memory.and_then(Arc::into_inner).map_or(Ok(()), unmap)
     }
@@ -262,8 +262,8 @@ impl Map {
 
 impl MapMut {
     /// Maps `len` bytes of a file from `offset` on, read-write and shared with
-    /// the file. `ranges` are the parts that other maps of its source have.
-    pub(crate) fn shared(
+    /// the file. `ranges` are those of other maps of the same source.
+    fn map_shared(
         file: &Mappable<'_>,
         offset: u64,
         len: usize,
@@ -275,47 +275,46 @@ impl MapMut {
             let end = offset.saturating_add(to_u64(len));
             Some(RangeGuard::new(ranges, offset..end)?)
         };
-        let map = |options: &mut MmapOptions| {
-            // SAFETY: a `Mappable` file is not truncated while maps of it live,
-            // and its bytes are neither changed nor, while they are borrowed
-            // mutably, read by others. Other maps of the same source have other
-            // parts, as the guard sees to. Only this `MapMut` owns the
+        let memory = map_nonempty(offset, len, |options| {
+            // SAFETY: a `Mappable` file is not truncated while it is mapped.
+            // Others do not change its bytes while they are borrowed, nor read
+            // them while they are borrowed mutably; the guard keeps other maps
+            // of the same source from overlapping. Only this `MapMut` owns the
             // `MmapMut`.
             unsafe { options.map_mut(file.0) }
-        };
-        let memory = mapped(offset, len, map)?;
+        })?;
         let file = file.0.try_clone().map_err(SystemError::io("duplicate the descriptor"))?;
         Ok(MapMut { memory, shared: Some((file, offset)), guard })
     }
 
-    /// Maps `len` bytes of a file from `offset` on, read-write; what is stored
-    /// stays in this map.
+    /// Maps `len` bytes of a file from `offset` on, read-write and private: stores
+    /// do not change the file.
     ///
-    /// No swap is reserved: files larger than memory can be mapped.
-    fn private(file: &Mappable<'_>, offset: u64, len: usize) -> Result<MapMut> {
-        let map = |options: &mut MmapOptions| {
+    /// No swap is reserved, so files larger than memory can be mapped.
+    fn map_private(file: &Mappable<'_>, offset: u64, len: usize) -> Result<MapMut> {
+        let memory = map_nonempty(offset, len, |options| {
             let options = options.no_reserve_swap();
-            // SAFETY: as for `Map::new`: pages that were not stored to still
-            // are the file's. What is stored goes to no other map.
+            // SAFETY: as in `Map::new`, for the pages that are still shared with
+            // the file. Pages that were written belong to this map alone.
             unsafe { options.map_copy(file.0) }
-        };
-        Ok(MapMut { memory: mapped(offset, len, map)?, shared: None, guard: None })
-    }
-
-    /// Takes `len` zero bytes of page-aligned memory.
-    pub(crate) fn anonymous(len: usize) -> Result<MapMut> {
-        let memory = mapped(0, len, |options| options.map_anon())?;
+        })?;
         Ok(MapMut { memory, shared: None, guard: None })
     }
 
-    /// Asks for large pages, which fresh memory that is filled whole is faster
-    /// with. Systems that have none refuse, which changes nothing.
+    /// Allocates `len` zero bytes of page-aligned memory.
+    pub(crate) fn anonymous(len: usize) -> Result<MapMut> {
+        let memory = map_nonempty(0, len, |options| options.map_anon())?;
+        Ok(MapMut { memory, shared: None, guard: None })
+    }
+
+    /// Requests large pages, which make filling fresh memory faster. Has no effect
+    /// on systems without them.
     pub(crate) fn with_large_pages(mut self) -> MapMut {
         kernel::prefer_large_pages(self.as_mut());
         self
     }
 
-    /// Makes it read-only, so that it can be shared.
+    /// Makes the memory read-only, so that it can be shared.
     pub(crate) fn into_read_only(self) -> Result<Map> {
         let (shared, guard) = (self.shared.is_some(), self.guard.map(Arc::new));
         let Some(memory) = self.memory else {
@@ -326,48 +325,48 @@ impl MapMut {
         Ok(Map { memory: Some(Arc::new(memory)), shared, region: None, guard })
     }
 
-    /// An error if there is no file that can be written to at an offset.
+    /// Returns an error unless the map has a file that can be written to at an
+    /// offset.
     pub(crate) fn check_writable(&self) -> Result<()> {
         let Some((file, _)) = &self.shared else { return Err(RequestError::NoFile.into()) };
-        // The flag belongs to the caller's open file too, so it can change at any time.
+        // The caller may share the open file description, so the flag can change
+        // at any time.
         let appends =
             platform::is_append_only(file).map_err(SystemError::io("write the elements"))?;
         if appends { Err(RequestError::Appends.into()) } else { Ok(()) }
     }
 
-    /// Reads bytes of the file, `at` bytes from where the map starts, without
-    /// touching the map: of a hole that would take space on some file systems.
+    /// Reads bytes of the file at an offset into the map, without accessing the
+    /// map: accessing a hole through it takes space on some file systems.
     pub(crate) fn read(&self, at: usize, bytes: &mut [u8]) -> Result<()> {
         let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
         let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(*offset);
         file::read_elements(file, bytes, at)
     }
 
-    /// Whether the file takes less space than it is long, so that a store may
-    /// find the disk full.
+    /// Returns whether the file may have holes, so that a store may fail on a full
+    /// disk.
     pub(crate) fn is_sparse(&self) -> Result<bool> {
         let Some((file, _)) = &self.shared else { return Ok(false) };
         platform::is_sparse(file).map_err(SystemError::io("get its allocated size"))
     }
 
-    /// Writes bytes to the file, `at` bytes from where the map starts; the map
-    /// shows them.
+    /// Writes bytes to the file at an offset into the map, which shows them.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
         let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
         let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(*offset);
         file::write_at(file, bytes, at).map_err(SystemError::io("write the elements"))
     }
 
-    /// Waits until what was stored is on the disk; nothing to do for memory
-    /// that is not shared with a file.
+    /// Waits until everything stored is on the disk. Does nothing for memory that
+    /// is not shared with a file.
     pub(crate) fn flush(&self) -> Result<()> {
         let Some((file, _)) = &self.shared else { return Ok(()) };
-        let done = platform::sync(file, self.memory.as_ref());
-        done.map_err(SystemError::map("flush", self.as_ref().len()))
+        platform::sync(file, self.memory.as_ref())
+            .map_err(SystemError::map("flush", self.as_ref().len()))
     }
 
-    /// Has the system begin to write to the disk what was stored, and does
-    /// not wait.
+    /// Starts writing everything stored to the disk, without waiting.
     pub(crate) fn flush_async(&self) -> Result<()> {
         let (Some(memory), Some((file, offset))) = (&self.memory, &self.shared) else {
             return Ok(());
@@ -376,14 +375,14 @@ impl MapMut {
             .map_err(SystemError::map("flush", memory.len()))
     }
 
-    /// Unmaps, and returns what the system said.
+    /// Unmaps and returns the system's error.
     pub(crate) fn close(self) -> Result<()> {
         self.memory.map_or(Ok(()), unmap)
     }
 }
 
-/// Maps, unless there is nothing to map.
-fn mapped<M>(
+/// Calls `map` for `len` bytes, or returns `None` for none.
+fn map_nonempty<M>(
     offset: u64,
     len: usize,
     map: impl FnOnce(&mut MmapOptions) -> io::Result<M>,
@@ -424,7 +423,7 @@ impl Pages for Map {
         memory.into_read_only()
     }
 
-    /// Nothing can have been stored.
+    /// Does nothing: a read-only map has no stores.
     fn flush_range(&self, _: Range<usize>) -> Result<()> {
         Ok(())
     }
@@ -450,8 +449,8 @@ impl Pages for MapMut {
         source: &Source<MapMut>,
     ) -> Result<MapMut> {
         match source.ranges() {
-            Some(ranges) => MapMut::shared(file, offset, len, ranges),
-            None => MapMut::private(file, offset, len),
+            Some(ranges) => MapMut::map_shared(file, offset, len, ranges),
+            None => MapMut::map_private(file, offset, len),
         }
     }
 
@@ -480,7 +479,7 @@ impl Pages for MapMut {
     }
 }
 
-/// Unmaps and returns what the system said.
+/// Unmaps and returns the system's error.
 fn unmap(memory: impl platform::Memmap) -> Result<()> {
     let len = memory.as_ref().len();
     platform::unmap(memory).map_err(SystemError::map("unmap", len))

@@ -1,5 +1,5 @@
-//! Where the bytes of arrays come from: maps, reads, memory. What lies in them
-//! is the formats' business.
+//! Sources: how the bytes of arrays are obtained (by memory map, by reading, from
+//! memory), whatever their format.
 
 pub(crate) mod atomic;
 pub(crate) mod file;
@@ -43,44 +43,44 @@ use crate::source::storage::{InMemory, Storage};
 /// [`Npz::open`](crate::Npz::open), [`Ten::open`](crate::ten::Ten::open),
 /// [`Shard::open`](crate::tar::Shard::open), [`open_any`](crate::open_any).
 ///
-/// `D` is the type that holds the bytes of the arrays: [`Map`] if they can only
-/// be read, [`MapMut`] if they can be written.
+/// `D` is the type that holds the bytes of the arrays: [`Map`] if they are
+/// read-only, [`MapMut`] if they are writable.
 ///
 /// | source | NumPy's mode | arrays | `unsafe` |
 /// |---|---|---|---|
 /// | [`map`](Source::map), [`map_file`](Source::map_file) | `r` | borrow the page cache | yes |
-/// | [`into_copy_on_write`](Source::into_copy_on_write) of these | `c` | are private copies, page by page | |
+/// | [`into_copy_on_write`](Source::into_copy_on_write) of these | `c` | copy each page when it is first written | |
 /// | [`map_mut`](Source::map_mut), [`map_mut_file`](Source::map_mut_file) | `r+` | write to the file | yes |
 /// | [`immutable`](Source::immutable) | `r` | borrow the page cache | no |
 /// | [`read`](Source::read), [`read_file`](Source::read_file) | | are copies | no |
 /// | [`bytes`](Source::bytes), [`positioned`](Source::positioned) | | are copies | no |
 ///
-/// Opening a source reads nothing. Arrays need neither their source nor the
-/// archive they are from: each keeps what it uses.
+/// Opening a source reads nothing. Arrays outlive their source and their
+/// archive: each keeps the resources it needs.
 ///
 /// # Safety
 ///
 /// The functions that map a file are `unsafe`, because elements are then read
-/// as ordinary memory. Their caller promises the following for the source and
+/// as ordinary memory. The caller promises the following for the source and
 /// for everything obtained from it (archives, arrays, clones, rows, their data,
-/// and whatever borrows from these), until the last of it is dropped:
+/// and everything that borrows from these), until the last of them is dropped:
 ///
-/// - **Nobody truncates the file** below the end of an array. Touching a page
-///   that is gone ends the process with a signal.
+/// - **Nobody truncates the file** below the end of an array. Accessing a
+///   page that no longer exists kills the process with a signal.
 /// - **Nobody changes the bytes of an array while they are borrowed** (a slice,
 ///   a view, an iterator, a call), other than through the array itself: no
 ///   process, and no other source or file handle of this one. This holds for
-///   copy-on-write arrays too, because pages that were not written yet are the
-///   file's.
+///   copy-on-write arrays too, because they share with the file all pages that
+///   they have not written.
 /// - With [`map_mut`](Source::map_mut), **nobody reads or maps them elsewhere
 ///   while they are borrowed mutably**. Arrays of one source never overlap:
-///   the second one is an error.
+///   opening the second one is an error.
 ///
 /// Allowed at any time: appending to the file, rewriting the header of a
 /// `.npy`, renaming or unlinking the file, and replacing it by renaming another
 /// file over it.
 ///
-/// The other `unsafe` functions of this crate ask for the same.
+/// The other `unsafe` functions of this crate require the same promise.
 ///
 /// # Examples
 ///
@@ -104,18 +104,18 @@ pub struct Source<D = Map> {
 
 /// How the bytes of an array are obtained.
 ///
-/// All but `Copy` are for files only, and mean that whoever opened the source
-/// made the promise of [`Source`], or that the system keeps it.
+/// All variants except `Copy` require a file for which the caller made the
+/// promise of [`Source`], or for which the system guarantees it.
 #[derive(Debug)]
 enum Access {
     Copy,
     Map,
     MapPrivate,
-    /// With the parts of the file that arrays have.
+    /// With the ranges of the file that are mapped by arrays.
     MapShared(Arc<MappedRanges>),
 }
 
-/// A source whose mode was chosen at run time.
+/// A source whose mode is chosen at run time.
 #[derive(Debug)]
 pub enum AnySource {
     /// Mode `r`.
@@ -125,13 +125,13 @@ pub enum AnySource {
 }
 
 impl Source<Map> {
-    /// Opens a file that the system keeps from ever changing, to be mapped: a
+    /// Opens a file that the system guarantees never to change, for mapping: a
     /// memfd sealed against writing and shrinking, or a file with fs-verity.
     ///
     /// # Errors
     ///
     /// As [`map`](Source::map), and [`InvalidInput`](crate::ErrorKind::InvalidInput) for every other
-    /// file, and on systems without such files.
+    /// file, and on systems that have no such files.
     pub fn immutable(path: impl AsRef<Path>) -> Result<Source<Map>> {
         immutable(Storage::open(path.as_ref(), false)?)
     }
@@ -145,12 +145,11 @@ impl Source<Map> {
         immutable(Storage::from_file(file)?)
     }
 
-    /// The same bytes in arrays that can be written without changing the file:
-    /// NumPy's mode `c`.
+    /// Makes arrays writable without changing the file: NumPy's mode `c`.
     ///
     /// Pages are copied when they are first written, so an array may be larger
-    /// than memory, and the file needn't be writable. This is no snapshot:
-    /// pages that were not written still are the file's.
+    /// than memory, and the file need not be writable. This is not a snapshot:
+    /// pages that have not been written are still shared with the file.
     ///
     /// # Examples
     ///
@@ -174,15 +173,15 @@ impl Source<Map> {
 }
 
 impl Source<MapMut> {
-    /// Takes the exclusive lock on the file, which is held as long as the source
-    /// or an array of it lives. The source is then of the file that its path
-    /// leads to when the lock is taken, should it have been replaced meanwhile.
+    /// Takes the exclusive lock on the file and holds it until the source and all
+    /// its arrays are dropped. If the file was replaced in the meantime, the
+    /// source is that of the new file.
     ///
     /// # Errors
     ///
     /// Those of [`FileLock::exclusive`](crate::source::FileLock::exclusive);
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a source that was not
-    /// opened by path to be written.
+    /// opened for writing by path.
     ///
     /// # Examples
     ///
@@ -207,8 +206,8 @@ impl Source<MapMut> {
         Ok(Source { storage: Storage::open_locked(path, locking)?, ..self })
     }
 
-    /// Opens a file to be read: arrays are copies, so others may do what they
-    /// like to the file. If it gets shorter, that is an error and not a signal.
+    /// Opens a file for reading: arrays are copies, so the file may change at any
+    /// time. If it is truncated, reading is an error, not a signal.
     ///
     /// # Errors
     ///
@@ -227,7 +226,7 @@ impl Source<MapMut> {
         open(path.as_ref(), false, Access::Copy)
     }
 
-    /// As [`read`](Source::read), for an open file, whose position doesn't
+    /// As [`read`](Source::read), for an open file. Its position does not
     /// matter.
     ///
     /// # Errors
@@ -237,20 +236,20 @@ impl Source<MapMut> {
         Ok(Source::new(Storage::from_file(file)?, Access::Copy))
     }
 
-    /// Uses a whole file in memory; arrays are copies in page-aligned memory.
-    /// For one array without a copy see
+    /// Uses bytes in memory as a complete file. Arrays are copies in page-aligned
+    /// memory; for a single array without a copy, see
     /// [`MappedArray::from_bytes`](crate::MappedArray::from_bytes).
     pub fn bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Source<MapMut> {
         let len = to_u64(bytes.as_ref().len());
         Source::new(Storage::from_reader(Arc::new(InMemory(bytes)), len), Access::Copy)
     }
 
-    /// Uses any storage that is read at offsets, such as an object in a store
-    /// on the network; arrays are copies.
+    /// Uses any storage that can be read at an offset, such as an object in a
+    /// network store. Arrays are copies.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io) when it doesn't know its size.
+    /// [`Io`](crate::ErrorKind::Io) when its size cannot be determined.
     ///
     /// # Examples
     ///
@@ -281,8 +280,8 @@ impl Source<MapMut> {
         Ok(Source::new(Storage::from_reader(Arc::new(storage), len), Access::Copy))
     }
 
-    /// The same bytes in arrays that can't be written, but cloned and shared
-    /// among threads.
+    /// Makes arrays read-only, so that they can be cloned and shared among
+    /// threads.
     #[must_use]
     pub fn into_read_only(self) -> Source<Map> {
         let access = match self.access {
@@ -297,19 +296,22 @@ fn open<D>(path: &Path, write: bool, access: Access) -> Result<Source<D>> {
     Ok(Source::new(Storage::open(path, write)?, access))
 }
 
-fn shared() -> Access {
-    Access::MapShared(Arc::default())
+impl Access {
+    /// Mode `r+`, with no array yet.
+    fn map_shared() -> Access {
+        Access::MapShared(Arc::default())
+    }
 }
 
-/// Has the system say that a file never changes, which is then as good as the
-/// caller's promise.
+/// Makes a source of a file that the system guarantees never to change. The
+/// guarantee takes the place of the caller's promise.
 fn immutable(storage: Storage) -> Result<Source<Map>> {
     match storage.file() {
         Some(file) if storage.len() > 0 => {
             storage.add_path_on_err(Map::immutable(file, 0, 1).map(drop))?;
             Ok(Source::new(storage, Access::Map))
         }
-        // There is nothing to map.
+        // Empty files are never mapped.
         _ => Ok(Source::new(storage, Access::Copy)),
     }
 }
@@ -319,20 +321,19 @@ impl<D> Source<D> {
         Source { storage, access, data: PhantomData }
     }
 
-    /// The path it was opened by.
+    /// The path the source was opened by.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.storage.path()
     }
 
-    /// Its length in bytes when it was opened.
+    /// The length in bytes when the source was opened.
     #[must_use]
     pub fn nbytes(&self) -> u64 {
         self.storage.len()
     }
 
-    /// True when arrays borrow the file's bytes, and false when they are
-    /// copies.
+    /// Returns whether arrays map the file. Otherwise they are copies.
     #[must_use]
     pub fn is_mapped(&self) -> bool {
         !matches!(self.access, Access::Copy)
@@ -342,7 +343,7 @@ impl<D> Source<D> {
         &self.storage
     }
 
-    /// The same, under the name of a path that leads to it.
+    /// Sets the path, which must lead to the same file.
     pub(crate) fn with_path(self, path: &Path) -> Source<D> {
         Source { storage: self.storage.with_path(path), ..self }
     }
@@ -351,7 +352,7 @@ impl<D> Source<D> {
         self.storage
     }
 
-    /// How arrays are mapped; `None` when they are copied.
+    /// How arrays are mapped; `None` if they are copies.
     pub(crate) fn mode(&self) -> Option<Mode> {
         match self.access {
             Access::Copy => None,
@@ -363,7 +364,7 @@ impl<D> Source<D> {
 }
 
 impl<D: Mapping> Source<D> {
-    /// Obtains a part of the source, which lives without it.
+    /// Maps or copies a range of the source. The result outlives the source.
     pub(crate) fn obtain(&self, offset: u64, len: usize) -> Result<D> {
         match self.mappable() {
             Some(file) => D::map(&file, offset, len, self),
@@ -372,7 +373,7 @@ impl<D: Mapping> Source<D> {
     }
 
     /// As [`obtain`](Source::obtain), some time after the source was opened:
-    /// asks for the file's length once more.
+    /// checks that the file still contains the range.
     pub(crate) fn obtain_checked(&self, offset: u64, len: usize) -> Result<D> {
         if self.is_mapped() {
             self.storage.check_len(offset, len)?;
@@ -382,7 +383,7 @@ impl<D: Mapping> Source<D> {
 }
 
 impl Source<MapMut> {
-    /// The parts that arrays have, if what they store goes to the file.
+    /// The ranges that are mapped by arrays, in mode `r+`.
     pub(crate) fn ranges(&self) -> Option<&Arc<MappedRanges>> {
         match &self.access {
             Access::MapShared(ranges) => Some(ranges),

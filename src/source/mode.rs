@@ -1,11 +1,11 @@
-//! How an array is opened.
+//! The mode in which an array is opened.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, RequestError, excerpt};
 
-/// How an array is opened; NumPy's modes under NumPy's names.
+/// The mode in which an array is opened, as in NumPy.
 ///
 /// # Examples
 ///
@@ -19,13 +19,13 @@ use crate::error::{Error, RequestError, excerpt};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// `r`, `readonly`: nothing can be stored.
+    /// `r`, `readonly`: read-only.
     ReadOnly,
-    /// `r+`, `readwrite`: what is stored goes to the file.
+    /// `r+`, `readwrite`: stores change the file.
     ReadWrite,
-    /// `w+`, `write`: a new file, then as `r+`.
+    /// `w+`, `write`: creates the file, then as `r+`.
     Create,
-    /// `c`, `copyonwrite`: what is stored stays in memory.
+    /// `c`, `copyonwrite`: stores change memory only.
     CopyOnWrite,
 }
 

@@ -1,10 +1,11 @@
-//! What the system is told and asked about the pages of a map.
+//! Operations on the pages of a map: advice, residency, writeback.
 
 use std::ops::Range;
 
 use crate::source::platform::Advice;
 
-/// What is mapped: [`Map`](crate::source::Map) and [`MapMut`](crate::source::MapMut). Sealed.
+/// A memory map: [`Map`](crate::source::Map) or [`MapMut`](crate::source::MapMut).
+/// Sealed.
 pub trait Mapping: AsRef<[u8]> + Send + Sync + Sized + sealed::Pages + 'static {}
 
 pub(crate) mod sealed {
@@ -14,31 +15,31 @@ pub(crate) mod sealed {
     use crate::source::map::{MapMut, Mappable};
     use crate::source::platform;
 
-    /// What can be done to the pages of a range of bytes.
+    /// Operations on the pages of a range of bytes.
     pub trait Pages: AsRef<[u8]> {
-        /// Maps a part of a source that says it may be mapped.
+        /// Maps a range of `source`, whose file is `file`.
         fn map(file: &Mappable<'_>, offset: u64, len: usize, source: &Source<Self>) -> Result<Self>
         where
             Self: Sized;
 
-        /// Uses memory of no file.
+        /// Uses anonymous memory.
         fn from_memory(memory: MapMut) -> Result<Self>
         where
             Self: Sized;
 
-        /// Waits until what was stored there is on the disk.
+        /// Waits until everything stored in the range is on the disk.
         fn flush_range(&self, range: Range<usize>) -> Result<()>;
 
-        /// Takes them out of this process' memory, until they are touched;
-        /// false when they may hold what no file does.
+        /// Removes the pages from this process's memory until they are accessed
+        /// again; `false` for pages that are not shared with a file.
         fn unload(&self, range: Range<usize>) -> Result<bool>;
 
-        /// Those bytes.
+        /// The bytes of a range.
         fn bytes(&self, range: Range<usize>) -> &[u8] {
             crate::error::invariant::elements(self.as_ref(), range)
         }
 
-        /// Says how they will be used.
+        /// Advises the system how the range will be accessed.
         fn advise(&self, range: Range<usize>, advice: Advice) -> Result<()> {
             let bytes = self.bytes(range);
             if bytes.is_empty() {
@@ -47,14 +48,15 @@ pub(crate) mod sealed {
             platform::advise(bytes, advice).map_err(SystemError::map("advise", bytes.len()))
         }
 
-        /// Counts those in memory; `None` when this system has no way to.
+        /// Counts the bytes that are in memory; `None` if the system does not
+        /// report it.
         fn resident(&self, range: Range<usize>) -> Result<Option<usize>> {
             let bytes = self.bytes(range);
             platform::resident(bytes).map_err(SystemError::map("ask about", bytes.len()))
         }
 
-        /// Reads them all, so that what can't be read is an error; false when
-        /// this system has no way to.
+        /// Faults all pages in, so that unreadable ones are an error; `false` if
+        /// the system has no call for it.
         fn populate(&self, range: Range<usize>) -> Result<bool> {
             let bytes = self.bytes(range);
             if bytes.is_empty() {

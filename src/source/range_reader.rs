@@ -1,4 +1,4 @@
-//! Reads a part of a source as if it were all.
+//! A reader over a range of a storage.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -6,13 +6,13 @@ use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating}
 use crate::source::storage::Storage;
 
 impl Storage {
-    /// Reads a part from its first byte on.
+    /// Returns a reader over the bytes from `start` to `end`.
     pub(crate) fn range_reader(&self, start: u64, end: u64) -> RangeReader<'_> {
         RangeReader { source: self, start, at: start, end }
     }
 }
 
-/// Reads a part of a source.
+/// Reads a range of a storage. Positions count from the start of the range.
 #[derive(Debug)]
 pub(crate) struct RangeReader<'a> {
     source: &'a Storage,

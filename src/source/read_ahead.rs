@@ -1,8 +1,8 @@
-//! Reads parts of a file into the system's cache, on a thread of its own.
+//! Reads ranges of a file into the page cache, on a separate thread.
 //!
-//! One request for read-ahead is cut by Linux to what it reads at most at
-//! once, and waits when the disk's queue is full. So a large range is asked
-//! for in pieces, and by a thread: the caller never waits.
+//! Linux cuts a read-ahead request to the device's read-ahead window, and blocks
+//! when the disk's queue is full. So a thread requests large ranges in pieces,
+//! and the caller never waits.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,13 +13,11 @@ use std::thread;
 
 use crate::source::{file, platform};
 
-/// Bytes asked for at once. Two such pieces are on their way at most, so that
-/// the disk is busy and others' reads still come through.
+/// The size of a piece in bytes. At most two pieces are in flight, which keeps
+/// the disk busy without delaying other reads for long.
 const PIECE: u64 = 8 << 20;
 
-/// The ranges of a file that are to be read ahead, in order.
-///
-/// Reading stops when this is dropped.
+/// A queue of ranges of a file to read ahead. Reading stops when it is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
     queue: Mutex<Queue>,
@@ -28,14 +26,14 @@ pub(crate) struct ReadAhead {
 #[derive(Debug, Default)]
 struct Queue {
     ranges: VecDeque<Range<u64>>,
-    /// The process whose thread reads; a child has none of its parent's
-    /// threads.
+    /// The process that runs the reading thread. A forked child does not inherit
+    /// its parent's threads.
     reader: Option<u32>,
 }
 
 impl ReadAhead {
-    /// Adds a range of the file, and starts a thread unless there is one.
-    /// Without threads to be had nothing is read ahead.
+    /// Adds a range of the file, and starts a thread unless one is running. If
+    /// that fails, nothing is read ahead.
     pub(crate) fn add(self: &Arc<ReadAhead>, file: File, range: Range<u64>) {
         let mut queue = self.lock();
         let is_read = queue.reader == Some(process::id());
@@ -51,7 +49,7 @@ impl ReadAhead {
         }
     }
 
-    /// The next piece; without one, the thread that asks is done.
+    /// Returns the next piece. Without one, the calling thread must end.
     fn next_piece(&self) -> Option<Range<u64>> {
         let mut queue = self.lock();
         while let Some(range) = queue.ranges.front_mut() {
@@ -73,16 +71,16 @@ impl ReadAhead {
     }
 }
 
-/// Reads pieces until there are no more, or nobody wants them.
+/// Reads pieces until there are none left or the queue is dropped.
 fn read(file: &File, ranges: &Weak<ReadAhead>) {
     let mut last = None;
     while let Some(piece) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
-        // A hint that is refused changes speed only.
+        // Read-ahead only affects speed, so errors are ignored.
         platform::read_ahead(file, piece.start, piece.end - piece.start).ok();
         let before = last.replace(piece.end - 1);
         if let Some(before) = before {
-            // Waits for the piece before. What cannot be read is found by
-            // whoever reads it.
+            // Waits for the previous piece. Errors will recur when its elements
+            // are accessed.
             file::read_at(file, &mut [0], before).ok();
         }
     }

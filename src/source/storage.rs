@@ -1,4 +1,4 @@
-//! Backend that are read at offsets: a file, memory, or anything else.
+//! Storage that is read at an offset: a file, memory, or a caller's own.
 
 use std::fmt;
 use std::fs::File;
@@ -13,21 +13,22 @@ use crate::source::lock::{self, FileLock, Locking};
 use crate::source::map::MapMut;
 use crate::source::platform::{self, FileId, FileStat};
 
-/// Storage that is read at offsets, for
+/// Storage that is read at an offset, for
 /// [`Source::positioned`](crate::Source::positioned).
 ///
-/// Every read may fail, and what was read is all that is believed: a source
-/// that gets shorter is an error.
+/// Any read may fail or return fewer bytes than the announced size promises:
+/// storage that has become shorter is an error.
 pub trait ReadAt: Send + Sync {
-    /// Reads at an offset, and returns how many bytes it read: fewer than
-    /// asked for if that is convenient, and 0 only at the end.
+    /// Reads at an offset and returns the number of bytes read. That may be fewer
+    /// than `buffer` holds, and is 0 only at the end.
     ///
     /// # Errors
     ///
-    /// Those of the storage; [`io::ErrorKind::Interrupted`] is tried again.
+    /// Those of the storage; after [`io::ErrorKind::Interrupted`] the read is
+    /// retried.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// The number of bytes there are.
+    /// The number of bytes in the storage.
     ///
     /// # Errors
     ///
@@ -41,7 +42,7 @@ pub(crate) struct InMemory<T>(pub(crate) T);
 impl<T: AsRef<[u8]> + Send + Sync> ReadAt for InMemory<T> {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let rest = usize::try_from(offset).ok().and_then(|start| self.0.as_ref().get(start..));
-        // Behind the end there is nothing, as in files.
+        // After the end nothing is read, as with files.
         io::Read::read(&mut rest.unwrap_or(&[]), buffer)
     }
 
@@ -71,8 +72,7 @@ pub(crate) fn read_full_at(
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match from.read_at(rest, position) {
             Ok(0) => break,
-            // An implementation that says it read more than it was given
-            // room for is not followed beyond that.
+            // `ReadAt` is implemented by callers, so `n` is not trusted.
             Ok(n) => {
                 let n = n.min(rest.len());
                 filled += n;
@@ -85,7 +85,7 @@ pub(crate) fn read_full_at(
     Ok(filled)
 }
 
-/// Backend that are read at offsets, with what is known of them.
+/// Storage with its path, length, identity and lock.
 pub(crate) struct Storage {
     bytes: Backend,
     path: Option<Arc<Path>>,
@@ -107,18 +107,18 @@ impl Storage {
         Ok(Storage { bytes: Backend::File(file), path: Some(Arc::from(path)), len, id, lock: None })
     }
 
-    /// Takes an open file, which must be regular.
+    /// Uses an open file, which must be a regular one.
     pub(crate) fn from_file(file: File) -> Result<Storage> {
         let FileStat { len, id } = file::stat(&file)?;
         Ok(Storage { bytes: Backend::File(file), path: None, len, id, lock: None })
     }
 
-    /// Takes anything that is `len` bytes long.
+    /// Uses a reader of `len` bytes.
     pub(crate) fn from_reader(reader: Arc<dyn ReadAt>, len: u64) -> Storage {
         Storage { bytes: Backend::Other(reader), path: None, len, id: None, lock: None }
     }
 
-    /// Opens a regular file to be written, and locks it.
+    /// Opens a regular file for writing and locks it.
     pub(crate) fn open_locked(path: &Path, locking: Locking) -> Result<Storage> {
         let opened = lock::open_to_write(path, locking).map_err(|error| error.with_path(path));
         let (file, FileStat { len, id }, lock) = opened?;
@@ -126,42 +126,42 @@ impl Storage {
         Ok(Storage { bytes: Backend::File(file), path, len, id, lock })
     }
 
-    /// The lock it holds.
+    /// The lock on the file, if any.
     pub(crate) fn lock(&self) -> Option<Arc<FileLock>> {
         self.lock.clone()
     }
 
-    /// The same, under the name of a path that leads to it.
+    /// Sets the path, which must lead to the same file.
     pub(crate) fn with_path(self, path: &Path) -> Storage {
         Storage { path: Some(Arc::from(path)), ..self }
     }
 
-    /// The path it was opened by.
+    /// The path the file was opened by.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// As [`path`](Storage::path), to be kept.
+    /// As [`path`](Storage::path), as a shared pointer.
     pub(crate) fn shared_path(&self) -> Option<Arc<Path>> {
         self.path.clone()
     }
 
-    /// Which file it is, where the system tells.
+    /// The identity of the file, on systems that report it.
     pub(crate) fn id(&self) -> Option<FileId> {
         self.id
     }
 
-    /// Its length in bytes when it was opened.
+    /// The length in bytes when the storage was opened.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Notes that it got longer or shorter.
+    /// Updates the length.
     pub(crate) fn set_len(&mut self, len: u64) {
         self.len = len;
     }
 
-    /// The file it is, if it is one.
+    /// The file, unless the storage is of another kind.
     pub(crate) fn file(&self) -> Option<&File> {
         match &self.bytes {
             Backend::File(file) => Some(file),
@@ -169,7 +169,7 @@ impl Storage {
         }
     }
 
-    /// Its length in bytes now.
+    /// The current length in bytes.
     pub(crate) fn current_len(&self) -> Result<u64> {
         match &self.bytes {
             Backend::File(file) => file::len(file),
@@ -177,7 +177,7 @@ impl Storage {
         }
     }
 
-    /// An error when it is shorter now than the end of a part.
+    /// Returns an error if the storage no longer contains a range.
     pub(crate) fn check_len(&self, offset: u64, len: usize) -> Result<()> {
         let found = self.current_len()?;
         let needed = offset.saturating_add(to_u64(len));
@@ -186,7 +186,7 @@ impl Storage {
 
     /// Reads at an offset until `buffer` is full or the bytes end.
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        // Systems refuse offsets of 63 bits and more.
+        // Systems reject offsets above `i64::MAX`.
         if i64::try_from(offset).is_err() {
             return Ok(0);
         }
@@ -202,18 +202,17 @@ impl Storage {
         if found == buffer.len() {
             return Ok(());
         }
-        let end = |len: usize| offset.saturating_add(to_u64(len));
-        Err(ExtentError::ShortFile { needed: end(buffer.len()), found: end(found) }.into())
+        Err(file::short_file(offset, buffer.len(), found))
     }
 
-    /// Copies a part into memory.
+    /// Copies a range into memory.
     pub(crate) fn copy(&self, offset: u64, len: usize) -> Result<MapMut> {
         let mut data = MapMut::anonymous(len)?.with_large_pages();
         self.read_elements(data.as_mut(), offset)?;
         Ok(data)
     }
 
-    /// Makes a file longer, by zeros.
+    /// Extends a file with zeros.
     pub(crate) fn extend(&self, from: u64, to: u64) -> Result<()> {
         match &self.bytes {
             Backend::File(file) => {
@@ -223,12 +222,12 @@ impl Storage {
         }
     }
 
-    /// Names the path in an error.
+    /// Adds the path to the error of a result.
     pub(crate) fn add_path_on_err<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| self.add_path(error))
     }
 
-    /// As [`add_path_on_err`](Storage::add_path_on_err).
+    /// Adds the path to an error.
     pub(crate) fn add_path(&self, error: Error) -> Error {
         match self.path() {
             Some(path) => error.with_path(path),

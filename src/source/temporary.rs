@@ -1,5 +1,5 @@
-//! Files that have no final name yet: unnamed where the system has such files,
-//! otherwise under a temporary name.
+//! Files without their final name: unnamed if the system supports that, otherwise
+//! under a temporary name.
 
 use std::fs::File;
 use std::io;
@@ -10,36 +10,36 @@ use tempfile::NamedTempFile;
 
 use super::platform;
 
-/// The temporary names in use by this process.
+/// The temporary names of this process.
 static NAMES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn names() -> MutexGuard<'static, Vec<PathBuf>> {
     NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the files under all temporary names of this process. No other is
-/// created or gets its final name until the guard is dropped.
+/// Removes all named temporary files of this process. Until the guard is dropped,
+/// no other file is created or gets its final name.
 pub(crate) fn remove_all() -> impl Sized {
     let mut names = names();
     for name in names.drain(..) {
-        // One that was removed by somebody else leaves nothing to do.
+        // Others may have removed the file already.
         let _ = std::fs::remove_file(name);
     }
     names
 }
 
-/// A new file in a directory. Dropping it removes it.
+/// A new file in a directory, removed when it is dropped.
 #[derive(Debug)]
 pub(crate) enum TemporaryFile {
-    /// It vanishes with the process, however that ends.
+    /// The system removes it when the process ends, even if it is killed.
     Unnamed(File),
     Named(RegisteredFile),
 }
 
-/// A file under a temporary name.
+/// A file whose temporary name is in `NAMES`.
 #[derive(Debug)]
 pub(crate) struct RegisteredFile {
-    // Removed before its name is forgotten.
+    // Declared, and so dropped, first: the file is removed before its entry.
     file: NamedTempFile,
     name: RegisteredName,
 }
@@ -64,7 +64,7 @@ impl TemporaryFile {
         }
     }
 
-    /// As `create`, on file systems without unnamed files.
+    /// As `create`, for file systems without unnamed files.
     fn create_named(directory: &Path, mode: u32) -> io::Result<TemporaryFile> {
         let mut builder = builder();
         platform::set_permissions(&mut builder, mode);
@@ -75,9 +75,8 @@ impl TemporaryFile {
         Ok(TemporaryFile::Named(RegisteredFile { file, name: RegisteredName(name) }))
     }
 
-    /// Gives it its final name, in the directory it was created in. A file
-    /// that has the name is replaced if `replaces` is set, and otherwise an
-    /// error.
+    /// Gives the file its final name, in the directory it was created in. An
+    /// existing file is replaced if `replaces` is set, and otherwise an error.
     pub(crate) fn finish(self, path: &Path, replaces: bool) -> io::Result<File> {
         match self {
             TemporaryFile::Unnamed(file) => {
@@ -96,10 +95,10 @@ impl TemporaryFile {
     }
 }
 
-/// Links an unnamed file to a name. Links replace nothing, so where something
-/// has the name, a temporary name is taken first and renamed at once.
+/// Links an unnamed file to a name. A link cannot replace a file, so if one
+/// exists, this links to a temporary name and renames that.
 fn link(file: &File, path: &Path, replaces: bool) -> io::Result<()> {
-    // No signal handler that cleans up comes between the link and the rename.
+    // Keeps `remove_all` from running between the link and the rename.
     let _names = names();
     match platform::link(file, path) {
         Err(error) if replaces && error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -121,7 +120,7 @@ fn rename(new: RegisteredFile, path: &Path, replaces: bool) -> io::Result<File> 
     let RegisteredFile { file, name } = new;
     let all = names();
     let renamed = platform::rename(file, path, replaces);
-    // Forgetting the name takes the lock again.
+    // Dropping `name` takes the lock again.
     drop(all);
     drop(name);
     renamed
@@ -137,38 +136,41 @@ mod tests {
     const CONSTRUCTORS: [fn(&Path, u32) -> io::Result<TemporaryFile>; 2] =
         [TemporaryFile::create, TemporaryFile::create_named];
 
-    /// One test, since cleaning up is done to all files of the process.
+    fn entries(directory: &Path) -> usize {
+        fs::read_dir(directory).unwrap().count()
+    }
+
+    /// A single test, since `remove_all` affects all files of the process.
     #[test]
     fn a_file_gets_its_name_or_leaves_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
-        let count = || fs::read_dir(directory.path()).unwrap().count();
+        let directory = directory.path();
         for create in CONSTRUCTORS {
-            let create = || create(directory.path(), 0o666).unwrap();
-            create().finish(&path, false).unwrap();
+            create(directory, 0o666).unwrap().finish(&path, false).unwrap();
             fs::write(&path, "old").unwrap();
-            let error = create().finish(&path, false).unwrap_err();
+            let error = create(directory, 0o666).unwrap().finish(&path, false).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
-            assert_eq!((fs::read(&path).unwrap(), count()), (b"old".to_vec(), 1));
-            let new = create();
+            assert_eq!((fs::read(&path).unwrap(), entries(directory)), (b"old".to_vec(), 1));
+            let new = create(directory, 0o666).unwrap();
             io::Write::write_all(&mut new.file(), b"new").unwrap();
             new.finish(&path, true).unwrap();
-            assert_eq!((fs::read(&path).unwrap(), count()), (b"new".to_vec(), 1));
-            drop(create());
-            assert_eq!((count(), names().len()), (1, 0));
+            assert_eq!((fs::read(&path).unwrap(), entries(directory)), (b"new".to_vec(), 1));
+            drop(create(directory, 0o666).unwrap());
+            assert_eq!((entries(directory), names().len()), (1, 0));
             fs::remove_file(&path).unwrap();
-            create().finish(&path, true).unwrap();
+            create(directory, 0o666).unwrap().finish(&path, true).unwrap();
             fs::remove_file(&path).unwrap();
         }
-        // Windows removes no file that is open.
+        // Windows cannot remove an open file.
         if cfg!(windows) {
             return;
         }
-        let new = TemporaryFile::create_named(directory.path(), 0o666).unwrap();
-        assert_eq!((count(), names().len()), (1, 1));
+        let new = TemporaryFile::create_named(directory, 0o666).unwrap();
+        assert_eq!((entries(directory), names().len()), (1, 1));
         drop(remove_all());
-        assert_eq!((count(), names().len()), (0, 0));
+        assert_eq!((entries(directory), names().len()), (0, 0));
         new.finish(&path, true).unwrap_err();
-        assert_eq!(count(), 0);
+        assert_eq!(entries(directory), 0);
     }
 }

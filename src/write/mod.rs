@@ -1,4 +1,4 @@
-//! Arrays written to files: whole, or row by row.
+//! Writing arrays to files: complete ndarray arrays, or row by row.
 
 pub(crate) mod append;
 pub(crate) mod ndarray_io;

@@ -1,4 +1,4 @@
-//! Adds rows to a file.
+//! Appends rows to a file.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -21,36 +21,35 @@ use crate::npy::Header;
 use crate::source::lock::{self, FileLock};
 use crate::source::platform::FileStat;
 
-/// Adds rows to a `.npy` file, along its growing axis: the first in C order,
+/// Appends rows to a `.npy` file, along its growing axis: the first in C order,
 /// the last in Fortran order.
 ///
-/// Rows gather in a buffer. When it is full, and on [`flush`](Appender::flush),
-/// they are written behind the elements, and then the digits of the shape are
-/// changed in the header, where NumPy leaves room for it. So whoever opens the
-/// file meanwhile finds the old number of rows or the new one; whoever has it
-/// mapped keeps what they have, in this process or another, since elements
-/// that are there are never touched. No map is used, and nothing is `unsafe`.
+/// Rows are collected in a buffer. When it is full, and on
+/// [`flush`](Appender::flush), they are written after the elements; then the
+/// shape in the header is updated, for which NumPy leaves room. So a reader that
+/// opens the file in the meantime sees either the old number of rows or the new
+/// one. Existing elements never change, so maps of the file stay valid, in this
+/// process and in others. No map is used, and nothing is `unsafe`.
 ///
-/// | after | a dying process loses | a dying machine may lose |
+/// | after | a process crash loses | a system crash may lose |
 /// |---|---|---|
-/// | `append` | what is in the buffer | everything since the last `sync`; what it leaves may need [`recover`](crate::write::recover()) |
+/// | `append` | the buffer | everything since the last `sync`; the file may need [`recover`](crate::write::recover()) |
 /// | `flush`, drop | nothing | the same |
 /// | [`sync`](Appender::sync), [`close`](Appender::close) | nothing | nothing |
-/// | dying during a write | rows not yet counted in the header | the same |
+/// | during a write | rows not yet counted in the header | the same |
 ///
-/// A process that dies between the two writes leaves an array with its old
-/// shape and some bytes behind it: every reader takes it, but to add to it
-/// again is refused until [`recover`](crate::write::recover()) was called.
+/// A crash between the two writes leaves an array with its old shape and extra
+/// bytes after it. It can be read as before, but appending to it fails until
+/// [`recover`](crate::write::recover()) is called.
 ///
-/// A header without room for one digit more, as writers before NumPy 1.23
-/// leave it, is made longer when that digit comes: the file is copied to a new
-/// one once, which takes its name.
+/// If the header has no room for another digit, as when it was written by NumPy
+/// before 1.23, the file is replaced once by a copy with a longer header.
 ///
-/// An `Appender` holds an exclusive lock on the file as long as it lives, so
-/// there is one a file at a time: opening another one fails with
-/// [`Locked`](crate::ErrorKind::Locked), or waits if
-/// [`OpenOptions::locking`](crate::OpenOptions::locking) says so. It also
-/// notices when a program that doesn't lock changes the file's length.
+/// An `Appender` holds an exclusive lock on the file until it is dropped, so a
+/// file has at most one: opening another one fails with
+/// [`Locked`](crate::ErrorKind::Locked), or waits, depending on
+/// [`OpenOptions::locking`](crate::OpenOptions::locking). It also detects when a
+/// program that does not lock changes the file's length.
 ///
 /// # Examples
 ///
@@ -68,19 +67,20 @@ use crate::source::platform::FileStat;
 ///
 /// let mut log = Appender::open(&path)?;
 /// log.append(&array![0.0_f32, 0.0, 0.0])?;
-/// log.flush()?; // now readers see it
+/// log.flush()?; // now visible to readers
 /// assert_eq!(npymap::Header::read(std::fs::File::open(&path)?)?.shape, [4, 3]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Appender {
-    /// As it was given.
+    /// The path as given.
     path: PathBuf,
-    tail: RowWriter,
-    /// With the rows that are not written yet.
+    writer: RowWriter,
+    /// Includes the rows that are not written yet.
     shape: Vec<usize>,
     axis: usize,
-    /// Bytes of one row, and elements.
-    row: usize,
+    /// The size of a row in bytes.
+    row_nbytes: usize,
+    /// The number of elements of a row.
     row_len: usize,
 }
 
@@ -91,7 +91,7 @@ impl OpenOptions {
     ///
     /// As [`Appender::open`].
     pub fn append(&self, path: impl AsRef<Path>) -> Result<Appender> {
-        let opened = |path: &Path| {
+        with_path_in_errors(path.as_ref(), |path| {
             if self.is_placed() {
                 return Err(RequestError::Placed.into());
             }
@@ -103,27 +103,26 @@ impl OpenOptions {
                 end if end > len => Err(ExtentError::ShortFile { needed: end, found: len }.into()),
                 _ => Appender::new(file, lock, path, head, false),
             }
-        };
-        with_path_in_errors(path.as_ref(), opened)
+        })
     }
 }
 
 impl Appender {
-    /// Opens a file to add rows to it.
+    /// Opens a file to append rows.
     ///
     /// # Errors
     ///
-    /// [`Locked`](crate::ErrorKind::Locked) when another writer has the file,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) for 0-d arrays,
-    /// [`Damaged`](crate::ErrorKind::Damaged) when something follows the
-    /// elements, [`Truncated`](crate::ErrorKind::Truncated) when some are
+    /// [`Locked`](crate::ErrorKind::Locked) when another writer has locked
+    /// the file, [`WrongShape`](crate::ErrorKind::WrongShape) for 0-d arrays,
+    /// [`Damaged`](crate::ErrorKind::Damaged) when other bytes follow the
+    /// elements, [`Truncated`](crate::ErrorKind::Truncated) when elements are
     /// missing, [`Io`](crate::ErrorKind::Io), those of [`Header::parse`].
     pub fn open(path: impl AsRef<Path>) -> Result<Appender> {
         OpenOptions::new().append(path)
     }
 
-    /// Creates a file of no rows. `row` is the shape of one: the axes but the
-    /// growing one.
+    /// Creates a file without rows. `row` is the shape of one row: all axes except
+    /// the growing one.
     ///
     /// # Errors
     ///
@@ -134,7 +133,7 @@ impl Appender {
         row: &[usize],
         options: &CreateOptions,
     ) -> Result<Appender> {
-        let created = |path: &Path| {
+        with_path_in_errors(path.as_ref(), |path| {
             let mut shape = row.to_vec();
             shape.insert(if options.is_fortran() { row.len() } else { 0 }, 0);
             if options.is_raw() {
@@ -144,11 +143,10 @@ impl Appender {
             let new = options.begin(path)?;
             plan.write(new.file())?;
             let head = StoredHeader::new(header, plan.head)?;
-            // Before others can find it.
-            let lock = FileLock::of_new(new.file());
+            // Locked before other processes can open it.
+            let lock = FileLock::lock_new(new.file());
             Appender::new(new.finish()?, lock, path, head, true)
-        };
-        with_path_in_errors(path.as_ref(), created)
+        })
     }
 
     fn new(
@@ -159,110 +157,106 @@ impl Appender {
         is_renamed: bool,
     ) -> Result<Appender> {
         let (shape, axis, one) = (head.header().shape.clone(), head.axis(), head.layout(1)?);
-        let (row, row_len) = (one.nbytes(), one.len());
-        let tail = RowWriter::new(file, lock, path, head, is_renamed)?;
-        Ok(Appender { path: path.to_owned(), tail, shape, axis, row, row_len })
+        let (row_nbytes, row_len) = (one.nbytes(), one.len());
+        let writer = RowWriter::new(file, lock, path, head, is_renamed)?;
+        Ok(Appender { path: path.to_owned(), writer, shape, axis, row_nbytes, row_len })
     }
 
-    /// Gathers so many bytes before they are written, 64 KiB unless said
-    /// otherwise; with 0 each call writes its rows, and readers see them.
+    /// Sets the size of the buffer in bytes; the default is 64 KiB. With 0, each
+    /// call writes its rows, and readers see them.
     #[must_use]
     pub fn with_buffer(mut self, bytes: usize) -> Appender {
-        self.tail.capacity = bytes;
+        self.writer.capacity = bytes;
         self
     }
 
-    /// The shape, with the rows that were not written yet.
+    /// The shape, including rows in the buffer.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The number of rows, with those that were not written yet.
+    /// The number of rows, including those in the buffer.
     #[must_use]
     pub fn rows(&self) -> usize {
         *self.shape.get(self.axis).invariant("the axis of the rows is one of the array")
     }
 
-    /// What each element is.
+    /// The dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.header().dtype
     }
 
-    /// Which axis varies fastest, and so which one grows.
+    /// The memory order, which determines the growing axis.
     #[must_use]
     pub fn order(&self) -> Order {
         self.header().order
     }
 
-    /// Adds rows: an array with as many axes as the file's and any length
-    /// along the growing one, or one row without that axis. All of them are
-    /// added, or on an error none.
+    /// Appends rows: an array with the same axes as the file's and any length
+    /// along the growing one, or a single row without that axis. On an error, no
+    /// rows are added.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when `T` is no such dtype,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the shape is another,
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a value doesn't
-    /// fit, [`InvalidInput`](crate::ErrorKind::InvalidInput),
-    /// [`Io`](crate::ErrorKind::Io), [`Changed`](crate::ErrorKind::Changed)
-    /// when the file's length isn't what it was.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when `T` cannot be stored as the
+    /// dtype, [`WrongShape`](crate::ErrorKind::WrongShape) when the shape does not
+    /// match, [`InvalidInput`](crate::ErrorKind::InvalidInput) when a value or the
+    /// array would be too large, [`Io`](crate::ErrorKind::Io),
+    /// [`Changed`](crate::ErrorKind::Changed) when another program changed the
+    /// file's length.
     pub fn append<T: Element, D: Dimension>(&mut self, rows: &ArrayRef<T, D>) -> Result<()> {
-        let added = |appender: &mut Appender| {
-            let (count, elements) = rows::rows(rows, appender.header(), appender.axis)?;
+        self.with_path_in_errors(|appender| {
+            let (count, elements) = rows::check_rows(rows, appender.header(), appender.axis)?;
             let codec = T::codec(appender.dtype())?;
-            appender.add(count, |tail| match elements.as_slice() {
-                Some(values) => tail.put_slice(&codec, values),
-                None => tail.put_each(&codec, elements.iter()),
+            appender.append_with(count, |writer| match elements.as_slice() {
+                Some(values) => writer.push_slice(&codec, values),
+                None => writer.push_values(&codec, elements.iter()),
             })
-        };
-        self.named(added)
+        })
     }
 
-    /// Adds rows from values in the order of the file, a whole number of
-    /// rows. All of them are added, or on an error none.
+    /// Appends complete rows from values in the order of the file. On an error, no
+    /// rows are added.
     ///
     /// # Errors
     ///
     /// As [`append`](Appender::append).
     pub fn append_slice<T: Element>(&mut self, values: &[T]) -> Result<()> {
-        let added = |appender: &mut Appender| {
+        self.with_path_in_errors(|appender| {
             let (header, axis) = (appender.header(), appender.axis);
-            let count = rows::count(values.len(), appender.row_len, "values", header, axis)?;
+            let count = rows::count_rows(values.len(), appender.row_len, "values", header, axis)?;
             let codec = T::codec(appender.dtype())?;
-            appender.add(count, |tail| tail.put_slice(&codec, values))
-        };
-        self.named(added)
+            appender.append_with(count, |writer| writer.push_slice(&codec, values))
+        })
     }
 
-    /// Adds rows from bytes as they are stored, of a whole number of rows. All
-    /// of them are added, or on an error none.
+    /// Appends complete rows from bytes as they are stored. On an error, no rows
+    /// are added.
     ///
     /// # Errors
     ///
-    /// As [`append`](Appender::append), but for
-    /// [`WrongDType`](crate::ErrorKind::WrongDType),
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput).
+    /// As [`append`](Appender::append), except
+    /// [`WrongDType`](crate::ErrorKind::WrongDType).
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        let added = |appender: &mut Appender| {
+        self.with_path_in_errors(|appender| {
             let header = appender.header();
-            let count = rows::count(bytes.len(), appender.row, "bytes", header, appender.axis)?;
-            appender.add(count, |tail| tail.put_bytes(bytes))
-        };
-        self.named(added)
+            let count =
+                rows::count_rows(bytes.len(), appender.row_nbytes, "bytes", header, appender.axis)?;
+            appender.append_with(count, |writer| writer.push_bytes(bytes))
+        })
     }
 
-    /// Adds rows from bytes as they are stored that come in parts of any
-    /// length: `fill` gets a function to hand them to. All of them are added,
-    /// or on an error none; readers see none before the last.
+    /// Appends `rows` rows from bytes as they are stored, in parts of any length:
+    /// `fill` passes each part to the function it is given. Readers see no row
+    /// before all are complete; on an error, no rows are added.
     ///
     /// # Errors
     ///
     /// As [`append_bytes`](Appender::append_bytes);
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the parts are not
-    /// `rows` rows; those of `fill`, which
-    /// may be of any type.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the parts do not
+    /// add up to `rows` rows; those of `fill`, which may be of any type.
     ///
     /// # Examples
     ///
@@ -272,7 +266,9 @@ impl Appender {
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("log.npy");
     /// let mut log = Appender::create(&path, &DType::of::<u8>(), &[5], &CreateOptions::new())?;
-    /// log.append_parts(2, |put| ["abc", "defgh", "ij"].iter().try_for_each(|part| put(part.as_bytes())))?;
+    /// log.append_parts(2, |append| {
+    ///     ["abc", "defgh", "ij"].iter().try_for_each(|part| append(part.as_bytes()))
+    /// })?;
     /// assert_eq!(log.shape(), [2, 5]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -284,30 +280,29 @@ impl Appender {
     where
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
-        let added = |appender: &mut Appender| {
-            let needed = rows.saturating_mul(appender.row);
-            appender.add(rows, |tail| {
+        self.with_path_in_errors(|appender| {
+            let needed = rows.saturating_mul(appender.row_nbytes);
+            appender.append_with(rows, |writer| {
                 let mut found = 0;
                 let filled = fill(&mut |bytes| {
                     found += bytes.len();
-                    if found <= needed { tail.put_bytes(bytes) } else { Ok(()) }
+                    if found <= needed { writer.push_bytes(bytes) } else { Ok(()) }
                 });
                 filled.map_err(Error::other)?;
                 if found == needed {
                     return Ok(());
                 }
-                let (found, expected) = (format!("{found} bytes"), tuple(&tail.head().shape(rows)));
+                let (found, expected) =
+                    (format!("{found} bytes"), tuple(&writer.head().shape(rows)));
                 Err(ShapeError::Rows { found, expected }.into())
             })
-        };
-        self.named(added)
+        })
     }
 
-    /// Gives the array so many rows: more, and the new ones are zero, with
-    /// their space reserved; or fewer.
+    /// Changes the number of rows. New rows are zero, and their space is reserved.
     ///
-    /// A file is never cut short, since somebody may have it mapped: with
-    /// fewer rows, what stays is copied to a new file which takes its name.
+    /// A file that may be mapped is never truncated: if there are fewer rows, they
+    /// are copied to a new file, which replaces the old one.
     ///
     /// # Errors
     ///
@@ -315,73 +310,77 @@ impl Appender {
     /// [`Io`](crate::ErrorKind::Io), [`Changed`](crate::ErrorKind::Changed).
     pub fn resize(&mut self, rows: usize) -> Result<()> {
         let old = self.rows();
-        self.named(|appender| appender.tail.resize(old, rows))?;
-        self.count(rows);
+        self.with_path_in_errors(|appender| appender.writer.resize(old, rows))?;
+        self.set_rows(rows);
         Ok(())
     }
 
-    /// Writes what is in the buffer, so that readers see it.
+    /// Writes the buffer, so that readers see its rows.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io), as when the disk is full, and
-    /// [`Changed`](crate::ErrorKind::Changed). What could not be written stays
-    /// in the buffer; the file has its old number of rows.
+    /// [`Io`](crate::ErrorKind::Io), for example when the disk is full, and
+    /// [`Changed`](crate::ErrorKind::Changed). Rows that could not be written stay
+    /// in the buffer, and the file keeps its old number of rows.
     pub fn flush(&mut self) -> Result<()> {
         let rows = self.rows();
-        self.named(|appender| appender.tail.write_out(rows))
+        self.with_path_in_errors(|appender| appender.writer.write_out(rows))
     }
 
-    /// Writes what is in the buffer and waits for the disk: first for the
-    /// elements, then for the header.
+    /// Writes the buffer and waits until the elements and then the header are on
+    /// the disk.
     ///
     /// # Errors
     ///
     /// As [`flush`](Appender::flush).
     pub fn sync(&mut self) -> Result<()> {
         let rows = self.rows();
-        self.named(|appender| appender.tail.sync(rows))
+        self.with_path_in_errors(|appender| appender.writer.sync(rows))
     }
 
-    /// Writes what is in the buffer, waits for the disk and closes the file.
-    /// Dropping writes too, but doesn't wait, and failures are lost.
+    /// Writes the buffer, waits for the disk and closes the file. Dropping writes
+    /// too, but does not wait and ignores errors.
     ///
     /// # Errors
     ///
-    /// As [`flush`](Appender::flush); what could not be written is lost.
+    /// As [`flush`](Appender::flush); rows that could not be written are lost.
     pub fn close(mut self) -> Result<()> {
         let synced = self.sync();
-        // Dropping is not to try again.
-        let written = self.tail.head().rows();
-        self.count(written);
+        // Keeps `drop` from trying again.
+        let written = self.writer.head().rows();
+        self.set_rows(written);
         synced
     }
 
     fn header(&self) -> &Header {
-        self.tail.head().header()
+        self.writer.head().header()
     }
 
-    fn named<T>(&mut self, f: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
+    fn with_path_in_errors<T>(&mut self, f: impl FnOnce(&mut Appender) -> Result<T>) -> Result<T> {
         f(self).map_err(|error| error.with_path(&self.path))
     }
 
-    /// Sets how many rows there are.
-    fn count(&mut self, rows: usize) {
+    fn set_rows(&mut self, rows: usize) {
         self.shape.iter_mut().skip(self.axis).take(1).for_each(|dim| *dim = rows);
     }
 
-    /// Adds `count` rows that `put` puts, all or none.
-    fn add(&mut self, count: usize, put: impl FnOnce(&mut RowWriter) -> Result<()>) -> Result<()> {
+    /// Adds the `count` rows that `push` adds to the buffer, or none on an error.
+    fn append_with(
+        &mut self,
+        count: usize,
+        push: impl FnOnce(&mut RowWriter) -> Result<()>,
+    ) -> Result<()> {
         let old = self.rows();
         let rows = old.saturating_add(count);
-        self.tail.head().layout(rows)?;
-        let tail = &mut self.tail;
-        let added =
-            put(tail).and_then(|()| if tail.is_due(old)? { tail.write_out(rows) } else { Ok(()) });
+        self.writer.head().layout(rows)?;
+        let writer = &mut self.writer;
+        let added = push(writer).and_then(|()| {
+            if writer.must_write_out(old)? { writer.write_out(rows) } else { Ok(()) }
+        });
         match added {
-            Ok(()) => self.count(rows),
-            // If it stays, the next write notices.
-            Err(_) => drop(self.tail.cut(old)),
+            Ok(()) => self.set_rows(rows),
+            // If removing them fails, the next write reports the wrong length.
+            Err(_) => drop(self.writer.truncate(old)),
         }
         added
     }
@@ -390,8 +389,8 @@ impl Appender {
 impl Drop for Appender {
     fn drop(&mut self) {
         let rows = self.rows();
-        // `close` tells. Of rows that were being added nothing is to stay.
-        let _ = self.tail.cut(rows).and_then(|()| self.tail.write_out(rows));
+        // `close` returns errors. Rows of an incomplete call are removed.
+        let _ = self.writer.truncate(rows).and_then(|()| self.writer.write_out(rows));
     }
 }
 
@@ -401,12 +400,12 @@ impl fmt::Debug for Appender {
             .field("path", &self.path)
             .field("dtype", self.dtype())
             .field("shape", &self.shape)
-            .field("buffered", &self.tail.buffered())
+            .field("buffered", &self.writer.buffered())
             .finish_non_exhaustive()
     }
 }
 
-/// Gives the array in a file so many rows: see [`Appender::resize`].
+/// Changes the number of rows of the array in a file: see [`Appender::resize`].
 ///
 /// # Errors
 ///

@@ -1,6 +1,5 @@
-//! Arrays that get longer, and shorter, on the disk: rows are written behind
-//! the elements, then the header's digits are changed where they stand. No
-//! maps.
+//! Arrays that grow and shrink on the disk: rows are written after the elements,
+//! then the header is updated in place. No maps are used.
 
 mod appender;
 mod recover;

@@ -1,4 +1,4 @@
-//! The end of a file that rows are added to, and what is to follow there.
+//! Writes buffered rows at the end of a file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,25 +11,25 @@ use crate::error::{Result, SystemError};
 use crate::source::lock::FileLock;
 use crate::source::{atomic, file, platform};
 
-/// What is gathered before it is written, in bytes.
+/// The default size of the buffer in bytes.
 pub(super) const BUFFER: usize = 64 * 1024;
 
-/// An open file that ends with its elements, and what was put behind them but
-/// is not written yet.
+/// An open file that ends with its elements, and a buffer of rows to be written
+/// after them.
 #[derive(Debug)]
 pub(super) struct RowWriter {
     file: File,
-    /// Where it is, whatever becomes of the working directory.
-    place: PathBuf,
+    /// The absolute path, in case the working directory changes.
+    path: PathBuf,
     /// Held until the last write.
     lock: Option<FileLock>,
     head: StoredHeader,
-    /// Where the file ends.
+    /// The length of the file.
     end: u64,
-    /// What is to follow there.
+    /// Rows that are not written yet.
     buffer: Vec<u8>,
     pub(super) capacity: usize,
-    /// Whether the file got its name since the last `sync`.
+    /// Whether the file was created or replaced since the last `sync`.
     is_renamed: bool,
 }
 
@@ -41,33 +41,33 @@ impl RowWriter {
         head: StoredHeader,
         is_renamed: bool,
     ) -> Result<RowWriter> {
-        // A dtype that can't be written is refused before there are rows.
+        // Fails early if the dtype can't be written.
         head.header().encode_in_place()?;
-        let place = platform::canonical(path).map_err(SystemError::io("open"))?;
+        let path = platform::canonical(path).map_err(SystemError::io("open"))?;
         let end = head.end(head.rows())?;
         let (buffer, capacity) = (Vec::new(), BUFFER);
-        Ok(RowWriter { file, place, lock, head, end, buffer, capacity, is_renamed })
+        Ok(RowWriter { file, path, lock, head, end, buffer, capacity, is_renamed })
     }
 
     pub(super) fn head(&self) -> &StoredHeader {
         &self.head
     }
 
-    /// How many bytes are not written yet.
+    /// The number of bytes in the buffer.
     pub(super) fn buffered(&self) -> usize {
         self.buffer.len()
     }
 
-    /// Puts values as they are stored.
-    pub(super) fn put_slice<T: Element>(&mut self, codec: &T::Codec, values: &[T]) -> Result<()> {
+    /// Adds values, without encoding them if they are stored as in memory.
+    pub(super) fn push_slice<T: Element>(&mut self, codec: &T::Codec, values: &[T]) -> Result<()> {
         match T::fast_path().bytes_of(codec, values) {
-            Some(bytes) => self.put_bytes(bytes),
-            None => self.put_each(codec, values.iter()),
+            Some(bytes) => self.push_bytes(bytes),
+            None => self.push_values(codec, values.iter()),
         }
     }
 
-    /// Puts values, each encoded.
-    pub(super) fn put_each<'v, T: Element>(
+    /// Encodes and adds values.
+    pub(super) fn push_values<'v, T: Element>(
         &mut self,
         codec: &T::Codec,
         values: impl Iterator<Item = &'v T>,
@@ -84,8 +84,8 @@ impl RowWriter {
         Ok(())
     }
 
-    /// Puts bytes; many are written at once.
-    pub(super) fn put_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+    /// Adds bytes. If the buffer has no room for them, they are written directly.
+    pub(super) fn push_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         if self.buffer.len() + bytes.len() < self.capacity {
             self.buffer.extend_from_slice(bytes);
             return Ok(());
@@ -94,8 +94,8 @@ impl RowWriter {
         self.write(bytes)
     }
 
-    /// Forgets what was put behind so many rows.
-    pub(super) fn cut(&mut self, rows: usize) -> Result<()> {
+    /// Removes everything after `rows` rows from the buffer and the file.
+    pub(super) fn truncate(&mut self, rows: usize) -> Result<()> {
         let end = self.head.end(rows)?;
         if let Some(kept) = end.checked_sub(self.end) {
             self.buffer.truncate(to_usize_saturating(kept));
@@ -106,9 +106,9 @@ impl RowWriter {
         self.file.set_len(end).map_err(SystemError::io("undo the write"))
     }
 
-    /// True when what was put since there were so many rows ought to be
-    /// counted: a part of it is written, or the buffer is full.
-    pub(super) fn is_due(&self, rows: usize) -> Result<bool> {
+    /// Returns whether rows added after the first `rows` must be written out now:
+    /// some of them are in the file already, or the buffer is full.
+    pub(super) fn must_write_out(&self, rows: usize) -> Result<bool> {
         Ok(self.end > self.head.end(rows)? || self.buffer.len() >= self.capacity)
     }
 
@@ -118,47 +118,48 @@ impl RowWriter {
         if self.head.write(&self.file, rows)? { Ok(()) } else { self.rewrite(rows) }
     }
 
-    /// As `write_out`, each on the disk before the next begins.
+    /// As `write_out`, but waits for the elements to be on the disk before it
+    /// writes the header, and then for the header.
     pub(super) fn sync(&mut self, rows: usize) -> Result<()> {
         self.write_buffer()?;
-        if !self.head.says(rows) {
+        if !self.head.has_rows(rows) {
             self.sync_file()?;
             self.write_out(rows)?;
         }
         self.sync_file()?;
         if self.is_renamed {
-            atomic::sync_directory(&self.place).map_err(SystemError::io("sync"))?;
+            atomic::sync_directory(&self.path).map_err(SystemError::io("sync"))?;
             self.is_renamed = false;
         }
         Ok(())
     }
 
-    /// Makes it `rows` instead of `old`: with zeros, their space reserved, or
-    /// by a new file.
+    /// Changes the number of rows from `old` to `rows`: adds zeros and reserves
+    /// their space, or replaces the file by a shorter copy.
     pub(super) fn resize(&mut self, old: usize, rows: usize) -> Result<()> {
         let end = self.head.end(rows)?;
         self.write_out(old)?;
         if rows < old {
             return self.rewrite(rows);
         }
-        self.unchanged()?;
+        self.check_len()?;
         let reserved = file::reserve(&self.file, end).map_err(SystemError::io("reserve space"));
-        // A part of it may be there.
+        // The file may be extended partially.
         self.end = end;
         let resized = reserved.and_then(|()| self.write_out(rows));
         if resized.is_err() {
-            // The error says why.
-            let _ = self.cut(old);
+            // Best effort: the first error is returned.
+            let _ = self.truncate(old);
         }
         resized
     }
 
-    /// Goes on with a new file of so many rows; whoever has the old one open
-    /// keeps it.
+    /// Replaces the file by a copy of `rows` rows. Programs that have the old file
+    /// open keep using it.
     fn rewrite(&mut self, rows: usize) -> Result<()> {
-        let (new, head) = self.head.rewritten(&self.file, &self.place, rows)?;
-        // Locked before it has the name that waiting processes look at.
-        let lock = self.lock.as_ref().and_then(|_| FileLock::of_new(new.file()));
+        let (new, head) = self.head.rewrite(&self.file, &self.path, rows)?;
+        // Locked before it is renamed, so that no waiting process locks it first.
+        let lock = self.lock.as_ref().and_then(|_| FileLock::lock_new(new.file()));
         atomic::commit_over(new, &mut self.file)?;
         self.lock = lock;
         self.head = head;
@@ -182,9 +183,10 @@ impl RowWriter {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.unchanged()?;
+        self.check_len()?;
         if let Err(error) = file::write_at(&self.file, bytes, self.end) {
-            // A part may be there; if it can't go, the next write says so.
+            // Removes a partial write. If that fails, the next write reports the
+            // wrong length.
             let _ = self.file.set_len(self.end);
             return Err(SystemError::io("write the elements")(error));
         }
@@ -192,8 +194,8 @@ impl RowWriter {
         Ok(())
     }
 
-    /// An error if somebody else changed the file's length.
-    fn unchanged(&self) -> Result<()> {
+    /// Returns an error if another writer changed the file's length.
+    fn check_len(&self) -> Result<()> {
         let (expected, found) = (self.end, file::len(&self.file)?);
         if found == expected {
             Ok(())

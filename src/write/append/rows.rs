@@ -1,4 +1,4 @@
-//! Checks that values are rows, and brings them into the order of the file.
+//! Checks that values are complete rows, and puts them into the file's order.
 
 use ndarray::{ArrayRef, ArrayView, Dimension, IxDyn};
 
@@ -7,20 +7,21 @@ use crate::error::{Result, ShapeError};
 use crate::layout::Order;
 use crate::npy::Header;
 
-/// How many rows an array is, and its elements in the order of the file.
+/// Returns the number of rows in an array, and its elements in the order of the
+/// file.
 ///
-/// It has as many axes as the file and any length along the growing one, or
-/// is one row without that axis.
-pub(super) fn rows<'a, T, D: Dimension>(
+/// The array must have the same axes as the file and any length along the
+/// growing one, or be a single row without that axis.
+pub(super) fn check_rows<'a, T, D: Dimension>(
     array: &'a ArrayRef<T, D>,
     header: &Header,
     axis: usize,
 ) -> Result<(usize, ArrayView<'a, T, IxDyn>)> {
     let shape = array.shape();
-    let others: Vec<usize> = without(&header.shape, axis);
+    let others: Vec<usize> = without_axis(&header.shape, axis);
     let count = if shape == others {
         Some(1)
-    } else if shape.len() == header.shape.len() && without(shape, axis) == others {
+    } else if shape.len() == header.shape.len() && without_axis(shape, axis) == others {
         shape.get(axis).copied()
     } else {
         None
@@ -35,31 +36,32 @@ pub(super) fn rows<'a, T, D: Dimension>(
     Ok((count, elements))
 }
 
-/// How many rows so many values or bytes are.
-pub(super) fn count(
+/// Returns the number of rows in `len` values or bytes (`what`), of which `row`
+/// are one row.
+pub(super) fn count_rows(
     len: usize,
     row: usize,
     what: &str,
     header: &Header,
     axis: usize,
 ) -> Result<usize> {
-    let whole = len.checked_div(row).filter(|rows| rows * row == len);
-    let whole = if row == 0 && len == 0 { Some(0) } else { whole };
-    whole.ok_or_else(|| {
+    let rows = len.checked_div(row).filter(|rows| rows * row == len);
+    let rows = if row == 0 && len == 0 { Some(0) } else { rows };
+    rows.ok_or_else(|| {
         let found = format!("{len} {what}");
         ShapeError::Rows { found, expected: expected(header, axis) }.into()
     })
 }
 
-fn without(shape: &[usize], axis: usize) -> Vec<usize> {
+/// A shape without one of its axes.
+fn without_axis(shape: &[usize], axis: usize) -> Vec<usize> {
     let others = shape.iter().enumerate().filter(|(at, _)| *at != axis);
     others.map(|(_, &dim)| dim).collect()
 }
 
-/// `(*, 3, 4)`
+/// The shape that rows must have: `(*, 3, 4)`.
 fn expected(header: &Header, axis: usize) -> String {
-    let dim =
-        |(at, dim): (usize, &usize)| if at == axis { "*".to_owned() } else { dim.to_string() };
-    let dims: Vec<_> = header.shape.iter().enumerate().map(dim).collect();
+    let mut dims: Vec<_> = header.shape.iter().map(usize::to_string).collect();
+    dims.iter_mut().skip(axis).take(1).for_each(|dim| "*".clone_into(dim));
     if let [one] = dims.as_slice() { format!("({one},)") } else { format!("({})", dims.join(", ")) }
 }

@@ -18,8 +18,8 @@ use crate::source::file;
 pub(super) struct StoredHeader {
     header: Header,
     bytes: Vec<u8>,
-    /// Whether the file has exactly these bytes: not after a failed write,
-    /// which may have changed some of them.
+    /// Whether the file has exactly these bytes. A failed write may have changed
+    /// some of them.
     is_written: bool,
     axis: usize,
 }
@@ -51,8 +51,8 @@ impl StoredHeader {
         *self.header.shape.get(self.axis).invariant("the axis of the rows is one of the array")
     }
 
-    /// Whether the file's header has this number of rows.
-    pub(super) fn says(&self, rows: usize) -> bool {
+    /// Returns whether the header in the file has this number of rows.
+    pub(super) fn has_rows(&self, rows: usize) -> bool {
         self.is_written && rows == self.rows()
     }
 
@@ -63,18 +63,18 @@ impl StoredHeader {
         shape
     }
 
-    /// Where the elements lie when there are so many rows.
+    /// The layout of an array of `rows` rows.
     pub(super) fn layout(&self, rows: usize) -> Result<Layout> {
         let Header { dtype, order, data_offset, .. } = &self.header;
         Layout::new(dtype.clone(), &self.shape(rows), *order, *data_offset)
     }
 
-    /// Where the file ends when there are so many rows.
+    /// The length of a file with `rows` rows.
     pub(super) fn end(&self, rows: usize) -> Result<u64> {
         Ok(to_u64(self.layout(rows)?.end()))
     }
 
-    /// Where the first element starts.
+    /// The offset of the first element.
     pub(super) fn data_offset(&self) -> u64 {
         to_u64(self.header.data_offset)
     }
@@ -84,69 +84,69 @@ impl StoredHeader {
     }
 
     /// Changes the number of rows in place, with one write of the bytes that
-    /// differ. False when there is no room.
+    /// differ. `false` if the header has no room for the digits.
     pub(super) fn write(&mut self, file: &File, rows: usize) -> Result<bool> {
-        self.write_by(rows, |bytes, at| file::write_at(file, bytes, at))
+        self.write_with(rows, |bytes, at| file::write_at(file, bytes, at))
     }
 
-    /// As `write`, with the function that writes. When that fails, the old
-    /// header is written again, since a part of the new one may be there.
-    fn write_by(
+    /// As `write`, with the function that writes bytes at an offset. If it fails,
+    /// the new header may be partially written, so the old one is restored.
+    fn write_with(
         &mut self,
         rows: usize,
-        mut put: impl FnMut(&[u8], u64) -> io::Result<()>,
+        mut write_at: impl FnMut(&[u8], u64) -> io::Result<()>,
     ) -> Result<bool> {
-        if self.says(rows) {
+        if self.has_rows(rows) {
             return Ok(true);
         }
         let header = self.with_rows(rows);
         let Some(bytes) = header.encode_in_place()? else { return Ok(false) };
-        // All of a header that may be there in part only.
-        let changed = if self.is_written { changed(&self.bytes, &bytes) } else { 0..bytes.len() };
+        // The whole header if the file may have parts of another one.
+        let changed =
+            if self.is_written { changed_range(&self.bytes, &bytes) } else { 0..bytes.len() };
         let new = bytes.get(changed.clone()).invariant(IN_BUFFER);
-        if let Err(error) = put(new, to_u64(changed.start)) {
-            self.is_written = put(&self.bytes, 0).is_ok();
+        if let Err(error) = write_at(new, to_u64(changed.start)) {
+            self.is_written = write_at(&self.bytes, 0).is_ok();
             return Err(SystemError::io("write the header")(error));
         }
         (self.header, self.bytes, self.is_written) = (header, bytes, true);
         Ok(true)
     }
 
-    /// Makes a file with so many rows, and as many of the elements as that is,
-    /// that is to take the place of this one.
-    pub(super) fn rewritten(
+    /// Creates a copy of the file with `rows` rows, no more than it has, to
+    /// replace it.
+    pub(super) fn rewrite(
         &self,
         file: &File,
         path: &Path,
         rows: usize,
     ) -> Result<(AtomicFile, StoredHeader)> {
         let mut header = self.with_rows(rows);
-        let same = header.encode(Some(header.version));
-        let encoded = same.or_else(|_| header.encode(None))?;
+        let encoded = header.encode(Some(header.version)).or_else(|_| header.encode(None))?;
         header.version = encoded.version;
         header.data_offset = encoded.bytes.len();
         let nbytes = to_u64(header.layout()?.nbytes());
-        let new = AtomicFile::replacing(path, file::stat(file)?.id)?;
+        let new = AtomicFile::replace(path, file::stat(file)?.id)?;
         new.file().write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
-        self.copy(file, new.file(), nbytes).map_err(SystemError::io("write the elements"))?;
-        // The only other copy goes when this one gets its name.
+        self.copy_elements(file, new.file(), nbytes)
+            .map_err(SystemError::io("write the elements"))?;
+        // Once this copy is renamed, it is the only one.
         new.file().sync_all().map_err(SystemError::io("sync"))?;
         Ok((new, StoredHeader::new(header, encoded.bytes)?))
     }
 
-    /// Copies elements to where `to` stands.
-    fn copy(&self, mut file: &File, mut to: &File, nbytes: u64) -> io::Result<()> {
+    /// Copies `nbytes` bytes of elements to the position of `to`.
+    fn copy_elements(&self, mut file: &File, mut to: &File, nbytes: u64) -> io::Result<()> {
         file.seek(SeekFrom::Start(self.data_offset()))?;
         let done = io::copy(&mut io::Read::take(&mut file, nbytes), &mut to)?;
         if done < nbytes { Err(io::ErrorKind::UnexpectedEof.into()) } else { to.flush() }
     }
 }
 
-/// The range that covers all bytes in which two texts differ.
-fn changed(old: &[u8], new: &[u8]) -> Range<usize> {
-    let pairs = || new.iter().zip(old);
-    let start = pairs().take_while(|(new, old)| new == old).count();
-    let same = pairs().rev().take_while(|(new, old)| new == old).count();
+/// The smallest range that covers all differences between two headers.
+fn changed_range(old: &[u8], new: &[u8]) -> Range<usize> {
+    let start = new.iter().zip(old).take_while(|(new, old)| new == old).count();
+    let same = new.iter().zip(old).rev().take_while(|(new, old)| new == old).count();
     start..new.len().saturating_sub(same).max(start)
 }
 
@@ -155,15 +155,15 @@ mod tests {
     use super::*;
     use crate::layout::Order;
 
-    /// A file in memory whose writes fail after so many bytes each, for as
-    /// many writes as there are limits.
+    /// A file in memory. Each write takes the last limit, while there is one, and
+    /// fails after that many bytes.
     struct Failing {
         bytes: Vec<u8>,
         limits: Vec<usize>,
     }
 
     impl Failing {
-        fn put(&mut self, bytes: &[u8], at: u64) -> io::Result<()> {
+        fn write_at(&mut self, bytes: &[u8], at: u64) -> io::Result<()> {
             let at = usize::try_from(at).unwrap();
             let count = self.limits.pop().map_or(bytes.len(), |limit| bytes.len().min(limit));
             self.bytes[at..at + count].copy_from_slice(&bytes[..count]);
@@ -184,24 +184,24 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_was_written_in_part_is_put_back() {
+    fn a_partially_written_header_is_restored() {
         let (mut head, mut file) = head(199);
         file.limits = vec![1];
-        head.write_by(204, |bytes, at| file.put(bytes, at)).unwrap_err();
+        head.write_with(204, |bytes, at| file.write_at(bytes, at)).unwrap_err();
         assert_eq!((head.rows(), file.shape()), (199, vec![199]));
-        assert!(head.write_by(304, |bytes, at| file.put(bytes, at)).unwrap());
+        assert!(head.write_with(304, |bytes, at| file.write_at(bytes, at)).unwrap());
         assert_eq!((head.rows(), file.shape()), (304, vec![304]));
     }
 
     #[test]
-    fn a_header_that_could_not_be_put_back_is_written_whole() {
+    fn a_header_that_could_not_be_restored_is_rewritten_completely() {
         for next in [199, 299, 1000] {
             let (mut head, mut file) = head(199);
-            // Of `204` the `20` is written, and nothing of the old header.
+            // Writes the `20` of `204`, then nothing of the old header.
             file.limits = vec![0, 2];
-            head.write_by(204, |bytes, at| file.put(bytes, at)).unwrap_err();
+            head.write_with(204, |bytes, at| file.write_at(bytes, at)).unwrap_err();
             assert_eq!(file.shape(), [209]);
-            assert!(head.write_by(next, |bytes, at| file.put(bytes, at)).unwrap());
+            assert!(head.write_with(next, |bytes, at| file.write_at(bytes, at)).unwrap());
             assert_eq!((head.rows(), file.shape()), (next, vec![next]));
         }
     }

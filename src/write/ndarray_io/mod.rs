@@ -1,4 +1,4 @@
-//! Whole arrays: read into memory and written from it, without maps.
+//! Reading complete arrays into ndarray and writing them from it, without maps.
 
 mod read;
 mod write;
@@ -6,6 +6,6 @@ mod write;
 pub use read::{read_npy, read_npy_from};
 pub use write::{WriteOptions, write_npy, write_npy_to};
 
-/// What is encoded or decoded at once: it stays in the cache, and calls of the
-/// system are few.
+/// The number of bytes encoded or decoded at a time: few enough to stay in the
+/// processor's cache, enough to make few system calls.
 const BLOCK: usize = 64 * 1024;

@@ -1,5 +1,5 @@
-//! Reads whole arrays into ndarray arrays. Memory is taken for what was read,
-//! not for what a header announces.
+//! Reads complete arrays into ndarray arrays. Memory is allocated for data that
+//! was read, not for what a header announces.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::path::Path;
 use ndarray::{Array, Dimension, IxDyn, ShapeBuilder as _};
 
 use super::BLOCK;
-use crate::array::{OpenOptions, Place, StorageReader, with_path_in_errors};
+use crate::array::{OpenOptions, Place, StorageReader};
 use crate::dtype::literal::tuple;
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, decode_onto};
@@ -19,24 +19,25 @@ use crate::npy::{HeaderText, fill};
 use crate::source::storage::Storage;
 use crate::view::wrong_rank;
 
-/// What is read at once into an array's own memory.
+/// The number of bytes read at a time directly into an array.
 const STEP: usize = 256 * 1024;
 
-/// Reads a whole `.npy` file, decoded to `T`: `numpy.load`.
+/// Reads a complete `.npy` file, decoded to `T`: `numpy.load`.
 ///
-/// Byte order doesn't matter. Arrays in Fortran order stay so. Pipes and
+/// Any byte order is decoded. The memory order, C or Fortran, is kept. Pipes and
 /// devices can be read too.
 ///
-/// For longer headers see [`OpenOptions::read_ndarray`].
+/// For headers over the default length limit, see
+/// [`OpenOptions::read_ndarray`].
 ///
 /// # Errors
 ///
-/// [`WrongShape`](crate::ErrorKind::WrongShape) when the array has other axes
-/// than `D`, [`WrongDType`](crate::ErrorKind::WrongDType) when its elements are
-/// no `T`, [`Truncated`](crate::ErrorKind::Truncated) when elements are
+/// [`WrongShape`](crate::ErrorKind::WrongShape) when the array's number of axes
+/// is not that of `D`, [`WrongDType`](crate::ErrorKind::WrongDType) when its
+/// elements cannot be decoded to `T`, [`Truncated`](crate::ErrorKind::Truncated) when elements are
 /// missing, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a
-/// million elements of no bytes, [`Io`](crate::ErrorKind::Io) when there is not
-/// enough memory, [`Io`](crate::ErrorKind::Io), and those of
+/// million elements of no bytes, [`Io`](crate::ErrorKind::Io), also when there
+/// is not enough memory, and those of
 /// [`Header::read`](crate::Header::read) and [`Layout::new`].
 ///
 /// # Examples
@@ -52,16 +53,16 @@ pub fn read_npy<T: Element, D: Dimension>(path: impl AsRef<Path>) -> Result<Arra
     OpenOptions::new().read_ndarray(path)
 }
 
-/// Reads a whole array from any reader, which is left at the first byte behind
-/// the elements: several arrays may follow one another.
+/// Reads a complete array from any reader and leaves it at the first byte after
+/// the elements, so several arrays may follow one another.
 ///
-/// A reader of many small reads is best given as a
-/// [`BufReader`](std::io::BufReader). Nothing of the announced size is
-/// believed; memory grows with what was read.
+/// Wrap a reader for which small reads are slow in a
+/// [`BufReader`](std::io::BufReader). The announced size is not trusted: memory
+/// grows with the data that was read.
 ///
 /// # Errors
 ///
-/// As [`read_npy`]. Where the reader is left then is not specified.
+/// As [`read_npy`]. After an error, the reader's position is unspecified.
 ///
 /// # Examples
 ///
@@ -104,25 +105,27 @@ impl OpenOptions {
         &self,
         path: impl AsRef<Path>,
     ) -> Result<Array<T, D>> {
-        let read = |path: &Path| {
-            let file = File::open(path).map_err(SystemError::io("open"))?;
-            let metadata = file.metadata().map_err(SystemError::io("get the length"))?;
-            if !metadata.is_file() {
-                return if self.is_placed() {
-                    Err(SystemError::NotRegular { found: "a pipe or device" }.into())
-                } else {
-                    self.read_ndarray_from(file)
-                };
-            }
-            let storage = Storage::from_file(file)?;
-            let place = self.place(&storage)?;
-            let from = StorageReader { storage: &storage, offset: place.offset };
-            let whole = ArrayReader::new(place)?;
-            // The file has them all, so no growing in steps.
-            let elements = reserved(whole.layout.len())?;
-            whole.read(from, elements)
-        };
-        with_path_in_errors(path.as_ref(), read)
+        let path = path.as_ref();
+        self.read_ndarray_at(path).map_err(|error| error.with_path(path))
+    }
+
+    fn read_ndarray_at<T: Element, D: Dimension>(&self, path: &Path) -> Result<Array<T, D>> {
+        let file = File::open(path).map_err(SystemError::io("open"))?;
+        let metadata = file.metadata().map_err(SystemError::io("get the length"))?;
+        if !metadata.is_file() {
+            return if self.is_placed() {
+                Err(SystemError::NotRegular { found: "a pipe or device" }.into())
+            } else {
+                self.read_ndarray_from(file)
+            };
+        }
+        let storage = Storage::from_file(file)?;
+        let place = self.place(&storage)?;
+        let from = StorageReader { storage: &storage, offset: place.offset };
+        let reader = ArrayReader::new(place)?;
+        // The length of the file was checked, so memory need not grow in steps.
+        let elements = with_capacity(reader.layout.len())?;
+        reader.read(from, elements)
     }
 
     /// As [`read_npy_from`].
@@ -139,7 +142,7 @@ impl OpenOptions {
     }
 }
 
-/// An array that can be read as asked.
+/// Reads the elements of an array whose header was checked against `T` and `D`.
 struct ArrayReader<T: Element, D> {
     layout: Layout,
     order: Order,
@@ -168,14 +171,13 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
             self.decode(&mut from, &mut elements)?;
         }
         let shape = self.dim.set_f(self.order == Order::F);
-        let refused = |_| {
+        Array::from_shape_vec(shape, elements).map_err(|_| {
             let (shape, itemsize) = (tuple(self.layout.shape()), size_of::<T>());
             ShapeError::Size { shape, itemsize }.into()
-        };
-        Array::from_shape_vec(shape, elements).map_err(refused)
+        })
     }
 
-    /// Reads elements into the memory they stay in.
+    /// Reads elements directly into `out`.
     fn copy(&self, from: &mut impl Read, out: &mut Vec<T>) -> Result<()> {
         while out.len() < self.layout.len() {
             let start = out.len();
@@ -203,7 +205,8 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
             let count = self.step(BLOCK, done);
             let needed = count * size;
             block.clear();
-            // Even one element may be announced larger than memory.
+            // `take` and `read_to_end`: a single element may be announced larger
+            // than memory.
             let mut part = from.by_ref().take(to_u64(needed));
             let found = part.read_to_end(&mut block).map_err(read_error())?;
             if found < needed {
@@ -216,14 +219,15 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
         Ok(())
     }
 
-    /// How many elements of at most `bytes` come next, at least one.
+    /// The number of elements to read next: `bytes` of them at most, but at least
+    /// one element.
     fn step(&self, bytes: usize, done: usize) -> usize {
         let size = self.layout.dtype().itemsize().max(1);
         (bytes / size).max(1).min(self.layout.len() - done)
     }
 
-    /// Makes room for `count` more: as much again as there is, but no more
-    /// than will come.
+    /// Reserves memory for at least `count` more elements. It doubles the length,
+    /// up to the length of the array.
     fn reserve(&self, count: usize, out: &mut Vec<T>) -> Result<()> {
         if out.capacity() - out.len() >= count {
             return Ok(());
@@ -238,7 +242,8 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
     }
 }
 
-fn reserved<T>(count: usize) -> Result<Vec<T>> {
+/// Allocates memory for `count` elements, or returns an error.
+fn with_capacity<T>(count: usize) -> Result<Vec<T>> {
     let mut elements = Vec::new();
     elements.try_reserve_exact(count).map_err(|_| out_of_memory::<T>(count))?;
     Ok(elements)

@@ -1,4 +1,4 @@
-//! Writes whole arrays, byte for byte as `numpy.save` does.
+//! Writes complete arrays, byte for byte as `numpy.save` does.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -15,12 +15,13 @@ use crate::layout::Order;
 use crate::npy::{Encoded, Header, Version};
 use crate::source::atomic;
 
-/// Writes an array to a `.npy` file, as `numpy.save` does, and tells the
-/// version it has.
+/// Writes an array to a `.npy` file, as `numpy.save` does, and returns the format
+/// version.
 ///
-/// Arrays in Fortran order are written so, those whose elements don't lie
-/// together in C order. A file that is there is replaced whole; see
-/// [`WriteOptions::write`], also for types that don't determine their dtype.
+/// Arrays that are contiguous in Fortran order are written in that order, all
+/// others in C order. An existing file is replaced atomically; see
+/// [`WriteOptions::write`]. Use that also for types that don't determine their
+/// dtype.
 ///
 /// # Errors
 ///
@@ -68,8 +69,8 @@ pub fn write_npy_to<T: Element + Typed, D: Dimension>(
     WriteOptions::new(T::dtype()).write_to(to, array)
 }
 
-/// How to write an array: as which dtype, and more. Setters return it; verbs
-/// end it.
+/// Options for writing an array: its dtype, the format version, and whether to
+/// wait for the disk.
 ///
 /// # Examples
 ///
@@ -91,13 +92,13 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// Elements are stored as `dtype`, in the first version of the format that
-    /// can say it.
+    /// Stores elements as `dtype`, in the oldest format version that can represent
+    /// the header.
     pub fn new(dtype: DType) -> WriteOptions {
         WriteOptions { dtype, version: None, sync: false }
     }
 
-    /// The version of the format; never exchanged for another.
+    /// Sets the format version. Writing fails if it cannot represent the header.
     pub fn version(self, version: Version) -> WriteOptions {
         WriteOptions { version: Some(version), ..self }
     }
@@ -107,18 +108,19 @@ impl WriteOptions {
         WriteOptions { sync, ..self }
     }
 
-    /// Writes an array to a file and tells the version it has.
+    /// Writes an array to a file and returns the format version.
     ///
-    /// The file is made under another name in the same directory and renamed
-    /// when it is whole, so that whoever has the old one open or mapped keeps
-    /// it, and an error leaves it as it was. Its permissions are kept, and its
-    /// owner where that is allowed; symbolic links are followed. Pipes,
-    /// devices and names such as `/dev/stdout` are written straight.
+    /// The file replaces an existing one when it is complete: programs that have
+    /// the old file open or mapped keep using it, and an error leaves it
+    /// unchanged. The new file gets the permissions of the old one, and its owner
+    /// if the system allows it; symbolic links are followed. Pipes, devices and
+    /// names such as `/dev/stdout` are written directly. See
+    /// [`AtomicFile`](crate::source::AtomicFile).
     ///
     /// # Errors
     ///
-    /// Before anything is made: [`WrongDType`](crate::ErrorKind::WrongDType)
-    /// when `T` is no such dtype, those of [`Header::new`] and
+    /// Before a file is created: [`WrongDType`](crate::ErrorKind::WrongDType)
+    /// when `T` cannot be stored as the dtype, those of [`Header::new`] and
     /// [`Header::encode`]. After that
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that is too
     /// long, and [`Io`](crate::ErrorKind::Io).
@@ -144,15 +146,20 @@ impl WriteOptions {
         array: &ArrayRef<T, D>,
     ) -> Result<Version> {
         let path = path.as_ref();
-        let whole = |path| {
-            let array = ArrayWriter::new(array, self)?;
-            atomic::write(path, self.sync, |file| array.write(file))?;
-            Ok(array.header.version)
-        };
-        whole(path).map_err(|error: crate::error::Error| error.with_path(path))
+        self.replace_file(path, array).map_err(|error| error.with_path(path))
     }
 
-    /// Bytes before the elements of an array that would be written.
+    fn replace_file<T: Element, D: Dimension>(
+        &self,
+        path: &Path,
+        array: &ArrayRef<T, D>,
+    ) -> Result<Version> {
+        let array = ArrayWriter::new(array, self)?;
+        atomic::write(path, self.sync, |file| array.write(file))?;
+        Ok(array.header.version)
+    }
+
+    /// The number of bytes before the elements if `array` were written.
     #[cfg(feature = "npz")]
     pub(crate) fn header_len<T: Element, D: Dimension>(
         &self,
@@ -161,12 +168,13 @@ impl WriteOptions {
         Ok(ArrayWriter::new(array, self)?.header.bytes.len())
     }
 
-    /// Writes an array to any writer and tells the version it has. Several
+    /// Writes an array to any writer and returns the format version. Several
     /// arrays may follow one another.
     ///
     /// # Errors
     ///
-    /// As [`write`](WriteOptions::write). The writer may have got a part.
+    /// As [`write`](WriteOptions::write). After an error, the writer may have
+    /// received a part of the array.
     pub fn write_to<T: Element, D: Dimension>(
         &self,
         to: impl Write,
@@ -178,7 +186,7 @@ impl WriteOptions {
     }
 }
 
-/// An array that can be written as asked.
+/// Writes an array whose type was checked against the dtype.
 struct ArrayWriter<'a, T: Element, D> {
     header: Encoded,
     codec: T::Codec,
@@ -209,7 +217,7 @@ impl<'a, T: Element, D: Dimension> ArrayWriter<'a, T, D> {
         to.flush().map_err(write_error())
     }
 
-    /// Encodes all elements, a block at a time.
+    /// Encodes all elements, one block at a time.
     fn encode<'v>(
         &self,
         mut values: impl Iterator<Item = &'v T>,
@@ -231,7 +239,7 @@ impl<'a, T: Element, D: Dimension> ArrayWriter<'a, T, D> {
             if filled < block.len() {
                 return Ok(());
             }
-            // Padding that no field is written to stays zero.
+            // Encoding skips padding, which must be zero.
             block.fill(0);
         }
     }
