@@ -101,7 +101,7 @@ fn one_array_of_a_source_is_written_at_a_time() {
     let ten = map_mut(&path).and_then(Ten::open).unwrap();
     let (first, second) = (ten.get(0).unwrap(), ten.get(1).unwrap());
     let error = ten.get(0).unwrap_err().to_string();
-    assert!(error.contains("bytes that no other array"), "{error}");
+    assert!(error.contains("bytes that no other array of the source covers"), "{error}");
     drop(second);
     let mut second = ten.get(1).unwrap();
     second.view_mut::<i64>().unwrap().set(0, 4).unwrap();
