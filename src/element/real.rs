@@ -83,6 +83,9 @@ macro_rules! real {
                 $halves
             }
 
+            // Compiled by crates that use it, for the types that they use: the
+            // loops are large, and there is a version for each processor.
+            #[inline]
             fn sums(
                 order: &ByteOrder,
                 streams: [&[u8]; STREAMS],
@@ -91,6 +94,7 @@ macro_rules! real {
                 sums::sums::<$type>(*order, streams, stride)
             }
 
+            #[inline]
             fn add_rows(order: &ByteOrder, rows: &[&[u8]], sums: &mut [f64]) {
                 sums::add_rows::<$type>(*order, rows, sums);
             }
