@@ -1,4 +1,4 @@
-//! Rust types that elements are decoded to, or borrowed as in place.
+//! Rust types that elements are decoded to or borrowed as.
 
 mod array;
 mod boolean;
