@@ -20,8 +20,8 @@ impl From<OsString> for ArrayPath {
     /// existing file: names of files and members may contain brackets too. If
     /// the whole text is the name of a file, no member is named.
     fn from(text: OsString) -> ArrayPath {
-        let place = text.to_str().and_then(|text| split_member(text, Path::is_file));
-        place.unwrap_or_else(|| {
+        let split = text.to_str().and_then(|text| split_member(text, Path::is_file));
+        split.unwrap_or_else(|| {
             let path = PathBuf::from(text);
             ArrayPath { given: path.clone(), path, member: None }
         })
@@ -79,9 +79,9 @@ mod tests {
             ("a.npz[x][w]", "a.npz[x]", "w"),
             ("absent.npz[w]", "absent.npz", "w"),
         ] {
-            let place = split_member(text, |path| files.iter().any(|file| path == Path::new(file)))
+            let split = split_member(text, |path| files.iter().any(|file| path == Path::new(file)))
                 .unwrap();
-            assert_eq!((place.path.to_str(), place.member.as_deref()), (Some(path), Some(member)));
+            assert_eq!((split.path.to_str(), split.member.as_deref()), (Some(path), Some(member)));
         }
         for text in ["a.npz", "a.npz[x]", "c[1]", "b[1].npz", "[w]", "w]", "]"] {
             assert_eq!(

@@ -18,7 +18,7 @@ pub(crate) fn copy(
     casting: Casting,
     progress: &mut impl FnMut(usize),
 ) -> Result<()> {
-    // There may be too many zero-sized elements to iterate over.
+    // There may be too many zero-size elements to iterate over.
     if from.is_empty() || to.as_view().itemsize() == 0 {
         return to.assign_as(from, casting);
     }

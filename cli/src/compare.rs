@@ -172,7 +172,7 @@ impl Comparison {
     ) -> Result<Comparison> {
         let mut comparison =
             Comparison { tolerance, limit, count: 0, first: Vec::new(), largest: None };
-        // There may be too many zero-sized elements to iterate over.
+        // There may be too many zero-size elements to iterate over.
         if a.is_empty() || (a.itemsize() == 0 && b.itemsize() == 0) {
             return Ok(comparison);
         }

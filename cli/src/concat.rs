@@ -60,16 +60,16 @@ pub(crate) struct ConcatArgs {
 impl ConcatArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         output_format::require_npy(&self.output)?;
-        let Some(place) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
+        let Some(input) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
-        let (dtype, mut shape) = dtype_and_shape(place, self.max_header_len)?;
-        let axis = self.axis(place, &shape)?;
-        let spec = RowSpec { path: place.name(), dtype: &dtype, shape: &shape, axis };
+        let (dtype, mut shape) = dtype_and_shape(input, self.max_header_len)?;
+        let axis = self.axis(input, &shape)?;
+        let spec = RowSpec { path: input.name(), dtype: &dtype, shape: &shape, axis };
         let rows = input_rows::open_all(&spec, &self.inputs, self.max_header_len)?;
-        for (rows, place) in rows.iter().zip(&self.inputs) {
+        for (rows, input) in rows.iter().zip(&self.inputs) {
             if rows.shape().len() != shape.len() {
-                return Err(spec.shape_error(place, rows.shape()));
+                return Err(spec.shape_error(input, rows.shape()));
             }
         }
         let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
@@ -92,7 +92,7 @@ impl ConcatArgs {
     }
 
     /// The index of the requested axis, counted from the first.
-    fn axis(&self, place: &ArrayPath, shape: &[usize]) -> Result<usize, CliError> {
+    fn axis(&self, input: &ArrayPath, shape: &[usize]) -> Result<usize, CliError> {
         let ndim = shape.len();
         let axis = if self.axis < 0 {
             ndim.checked_add_signed(self.axis)
@@ -106,7 +106,7 @@ impl ConcatArgs {
                 let shape = text::shape(shape);
                 format!("shape {shape}, and axis {} is out of range 0..{ndim}", self.axis)
             };
-            CliError::Mismatch { path: place.name().to_owned(), what }
+            CliError::Mismatch { path: input.name().to_owned(), what }
         })
     }
 }
@@ -173,10 +173,10 @@ fn as_bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> {
 
 /// The dtype and shape of an array.
 fn dtype_and_shape(
-    place: &ArrayPath,
+    input: &ArrayPath,
     max_header_len: usize,
 ) -> Result<(DType, Vec<usize>), CliError> {
-    let array = open::array(place, max_header_len).map_err(CliError::with_path(place.name()))?;
+    let array = open::array(input, max_header_len).map_err(CliError::with_path(input.name()))?;
     Ok((array.dtype().clone(), array.shape().to_vec()))
 }
 

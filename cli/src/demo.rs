@@ -36,7 +36,7 @@ const FILL: f32 = 0.5;
 /// The maximum disk space of the array, in bytes.
 const SPACE: u64 = 64 << 20;
 
-/// Demonstrates the library, without needing any data.
+/// Demonstrates the library on an array larger than memory.
 ///
 /// Creates an array of 64 GiB in a sparse temporary file, opens it, edits it in
 /// place and reads it back, and reports the time and memory of each step. The
@@ -127,13 +127,13 @@ impl DemoArgs {
         })?;
         steps.run("read the 16 MiB", |_| {
             let part = view.try_slice(s![middle.clone(), ..]).map_err(&to_error)?;
-            check_equal(directory, part.iter().map(|found| (Some(found), FILL)))
+            check_equal(directory, part.iter().map(|element| (Some(element), FILL)))
         })?;
         steps.run("read 1000 rows of zeros", |_| {
             let between =
                 scattered_indices(rows).map(|[row, _]| row + 1).filter(|row| !middle.contains(row));
             let rows = between.flat_map(|row| (0..ROW).map(move |column| view.get([row, column])));
-            check_equal(directory, rows.map(|found| (found, 0.0)))
+            check_equal(directory, rows.map(|element| (element, 0.0)))
         })?;
         steps.run("sample 2560 rows in batches", |_| {
             let mut zeros = Sampler::shuffled(rows, 1)
@@ -143,7 +143,7 @@ impl DemoArgs {
             (0..10).try_for_each(|_| {
                 let indices: Vec<usize> = zeros.by_ref().take(BATCH).collect();
                 sampled.take(&indices, &mut batch).map_err(&to_error)?;
-                check_equal(directory, batch.iter().map(|found| (Some(*found), 0.0)))
+                check_equal(directory, batch.iter().map(|element| (Some(*element), 0.0)))
             })
         })?;
         Ok(steps.taken)
@@ -227,7 +227,7 @@ fn check_equal(
     directory: &Path,
     mut pairs: impl Iterator<Item = (Option<f32>, f32)>,
 ) -> Result<(), CliError> {
-    if pairs.all(|(found, stored)| found.map(f32::to_bits) == Some(stored.to_bits())) {
+    if pairs.all(|(element, stored)| element.map(f32::to_bits) == Some(stored.to_bits())) {
         return Ok(());
     }
     Err(CliError::io(directory, "read back what was stored")(io::ErrorKind::InvalidData.into()))
@@ -241,10 +241,10 @@ fn make_sparse(file: &File, rows: usize, directory: &Path) -> Result<(), CliErro
         header.and_then(|header| header.encode(None)).map_err(CliError::with_path(directory))?;
     let layout = Layout::new(DType::of::<f32>(), &[rows, ROW], Order::C, encoded.bytes.len());
     let end = layout.map_err(CliError::with_path(directory))?.end();
-    let made = (&mut &*file)
+    let extended = (&mut &*file)
         .write_all(&encoded.bytes)
         .and_then(|()| file.set_len(u64::try_from(end).unwrap_or(u64::MAX)));
-    made.map_err(CliError::io(directory, "create such a large file"))?;
+    extended.map_err(CliError::io(directory, "create such a large file"))?;
     match platform::space_taken(file) {
         Some(taken) if taken > SPACE => {
             Err(CliError::io(directory, "create a sparse file")(io::Error::other(

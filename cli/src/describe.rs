@@ -45,30 +45,30 @@ impl DescribedEntry {
 }
 
 /// Prints that files contain no arrays.
-pub(crate) fn empty(out: &mut impl Write, files: &[ArrayPath]) -> io::Result<()> {
+pub(crate) fn print_empty(out: &mut impl Write, files: &[ArrayPath]) -> io::Result<()> {
     files.iter().try_for_each(|file| writeln!(out, "{}: no arrays", safe(file.name().display())))
 }
 
 /// Describes one entry in a few lines.
-pub(crate) fn paragraph(out: &mut impl Write, row: &DescribedEntry) -> io::Result<()> {
+pub(crate) fn print_paragraph(out: &mut impl Write, row: &DescribedEntry) -> io::Result<()> {
     let member = row.member.as_ref().map(|member| format!("[{member}]")).unwrap_or_default();
     let name = format!("{}{member}", safe(row.path.display()));
     let EntryContent::Array(array) = &row.content else {
         return writeln!(out, "{HEADING}{name}{HEADING:#}\n  no array");
     };
-    lines(out, &name, text::format_name(row.format), row.info.as_deref(), array)
+    print_facts(out, &name, text::format_name(row.format), row.info.as_deref(), array)
 }
 
 /// Describes an array without a header.
-pub(crate) fn raw_paragraph(
+pub(crate) fn print_raw_paragraph(
     out: &mut impl Write,
     path: &Path,
     array: &RawArrayInfo,
 ) -> io::Result<()> {
-    lines(out, &safe(path.display()), "raw", None, &ArrayInfo::from(array))
+    print_facts(out, &safe(path.display()), "raw", None, &ArrayInfo::from(array))
 }
 
-fn lines(
+fn print_facts(
     out: &mut impl Write,
     name: &str,
     format: &str,
@@ -77,7 +77,7 @@ fn lines(
 ) -> io::Result<()> {
     let ArrayInfo { layout, order: axes, version, data_offset, digest } = array;
     let version = version.map(|version| format!(" {version}")).unwrap_or_default();
-    let place = match data_offset {
+    let storage = match data_offset {
         Some(offset) => format!("{format}{version}, elements from byte {offset}"),
         None => format!("{format}{version}, deflated"),
     };
@@ -86,18 +86,18 @@ fn lines(
         ("dtype", dtype(layout.dtype())),
         ("shape", format!("{}, {}", shape(layout.shape()), order(*axes))),
         ("size ", size(layout)),
-        ("file ", place),
+        ("file ", storage),
     ];
     lines.extend(info.iter().map(|info| ("info ", safe(info))));
     lines.extend(digest.iter().map(|digest| ("hash ", format!("sha256 {digest}"))));
     for (label, text) in lines {
         writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
     }
-    fields(out, layout.dtype())
+    print_fields(out, layout.dtype())
 }
 
 /// Lists the fields of a struct, and their own fields as `field.subfield`.
-fn fields(out: &mut impl Write, dtype: &DType) -> io::Result<()> {
+fn print_fields(out: &mut impl Write, dtype: &DType) -> io::Result<()> {
     if dtype.fields().is_empty() {
         return Ok(());
     }
@@ -135,7 +135,7 @@ fn add_fields(columns: &mut [Column], prefix: &str, start: usize, dtype: &DType)
 }
 
 /// Prints a table with a row for each entry.
-pub(crate) fn table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::Result<()> {
+pub(crate) fn print_table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::Result<()> {
     let members = rows.iter().any(|row| row.member.is_some());
     let infos = rows.iter().any(|row| row.info.as_ref().is_some_and(|info| !info.is_empty()));
     let digests = rows.iter().any(|row| row.array().is_some_and(|array| array.digest.is_some()));

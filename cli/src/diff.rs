@@ -88,8 +88,8 @@ impl DiffArgs {
         Ok(if report.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    fn open(&self, place: &ArrayPath) -> Result<MappedArray, CliError> {
-        open::array(place, self.max_header_len).map_err(CliError::with_path(place.name()))
+    fn open(&self, path: &ArrayPath) -> Result<MappedArray, CliError> {
+        open::array(path, self.max_header_len).map_err(CliError::with_path(path.name()))
     }
 
     fn compare<'a>(&self, a: DynView<'a>, b: DynView<'a>) -> npymap::Result<DiffReport<'a>> {
@@ -100,7 +100,7 @@ impl DiffArgs {
             None
         };
         let same_type = self.values || a.dtype() == b.dtype();
-        let equal = same_type && elements.as_ref().is_some_and(|found| found.count == 0);
+        let equal = same_type && elements.as_ref().is_some_and(|comparison| comparison.count == 0);
         Ok(DiffReport { a, b, equal, elements })
     }
 
@@ -113,8 +113,8 @@ impl DiffArgs {
             safe(self.a.name().display()),
             safe(self.b.name().display())
         )?;
-        let dtype = both(a.dtype().to_string(), b.dtype().to_string());
-        let shape = both(text::shape(a.shape()), text::shape(b.shape()));
+        let dtype = describe_pair(a.dtype().to_string(), b.dtype().to_string());
+        let shape = describe_pair(text::shape(a.shape()), text::shape(b.shape()));
         let count = match elements {
             None => "not compared".to_owned(),
             Some(Comparison { count: 0, .. }) => {
@@ -143,7 +143,7 @@ impl DiffArgs {
         report: &DiffReport<'_>,
         first: &[crate::compare::Pair],
     ) -> io::Result<()> {
-        let names = [&self.a, &self.b].map(|place| safe(place.name().display()));
+        let names = [&self.a, &self.b].map(|path| safe(path.name().display()));
         let mut columns = vec![Column::text("index")];
         columns.extend(names.map(Column::text));
         for pair in first {
@@ -168,10 +168,10 @@ impl DiffArgs {
             "equal": equal,
             "descr": [a.dtype().to_string(), b.dtype().to_string()],
             "shape": [a.shape(), b.shape()],
-            "differ": elements.as_ref().map(|found| found.count),
-            "largest": elements.as_ref().and_then(|found| found.largest),
+            "differ": elements.as_ref().map(|comparison| comparison.count),
+            "largest": elements.as_ref().and_then(|comparison| comparison.largest),
         });
-        let pairs = elements.iter().flat_map(|found| &found.first);
+        let pairs = elements.iter().flat_map(|comparison| &comparison.first);
         let first: Vec<Json> = pairs
             .map(|pair| {
                 json!({
@@ -189,7 +189,7 @@ impl DiffArgs {
 }
 
 /// The text for two arrays, or for both if it is the same.
-fn both(a: String, b: String) -> String {
+fn describe_pair(a: String, b: String) -> String {
     if a == b { a } else { format!("{a} against {b}") }
 }
 

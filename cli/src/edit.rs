@@ -23,28 +23,28 @@ impl EditOptions {
     /// `.npz` is changed by rewriting the archive.
     pub(crate) fn edit(
         self,
-        place: &ArrayPath,
+        target: &ArrayPath,
         change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
     ) -> Result<usize, CliError> {
-        let ArrayPath { path, member, .. } = place;
+        let ArrayPath { path, member, .. } = target;
         let format = open::format(path).map_err(CliError::Library)?;
         match (format, member) {
             (Format::Npy, None) | (Format::Ten, Some(_)) => {
-                self.edit_in_place(place, change).map_err(CliError::with_path(place.name()))
+                self.edit_in_place(target, change).map_err(CliError::with_path(target.name()))
             }
             (Format::Npz, Some(name)) => rewrite::edit_member(path, name, self, change),
-            _ => Err(CliError::Rejected { path: place.name().to_owned(), reason: NOT_EDITABLE }),
+            _ => Err(CliError::Rejected { path: target.name().to_owned(), reason: NOT_EDITABLE }),
         }
     }
 
     fn edit_in_place(
         self,
-        place: &ArrayPath,
+        target: &ArrayPath,
         change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
     ) -> npymap::Result<usize> {
-        let path = &place.path;
+        let path = &target.path;
         let lock = self.wait.with_lock(path, |locking| FileLock::exclusive(path, locking))?;
-        let mut array = open::write_array(place, self.max_header_len)?;
+        let mut array = open::write_array(target, self.max_header_len)?;
         // A program that does not lock may have replaced the file before it was
         // opened.
         lock.as_ref().map_or(Ok(()), |lock| lock.check(path))?;

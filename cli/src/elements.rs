@@ -12,11 +12,11 @@ use crate::escape::{self, escaped};
 
 use crate::error::CliError;
 
-/// The limit on zero-sized elements that are printed: a header can claim any
+/// The limit on zero-size elements that are printed: a header can claim any
 /// number.
 const MAX_ZERO_SIZED: usize = 1 << 20;
 
-/// Rejects more zero-sized elements than that.
+/// Rejects more zero-size elements than that.
 pub(crate) fn check_count(path: &Path, itemsize: usize, count: usize) -> Result<(), CliError> {
     if itemsize == 0 && count > MAX_ZERO_SIZED {
         return Err(CliError::TooManyElements {

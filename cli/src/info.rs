@@ -129,9 +129,9 @@ impl InfoArgs {
         }
         match rows.as_slice() {
             [] if failures > 0 => {}
-            [] => describe::empty(out, &self.files)?,
-            [row] if self.files.len() == 1 => describe::paragraph(out, row)?,
-            rows => describe::table(out, rows)?,
+            [] => describe::print_empty(out, &self.files)?,
+            [row] if self.files.len() == 1 => describe::print_paragraph(out, row)?,
+            rows => describe::print_table(out, rows)?,
         }
         Ok(failures)
     }

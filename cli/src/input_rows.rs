@@ -33,11 +33,11 @@ impl RowSpec<'_> {
     /// is a single row.
     pub(crate) fn open(
         &self,
-        place: &ArrayPath,
+        input: &ArrayPath,
         max_header_len: usize,
     ) -> Result<InputRows, CliError> {
-        let path = place.name();
-        let array = open::array(place, max_header_len).map_err(CliError::with_path(path))?;
+        let path = input.name();
+        let array = open::array(input, max_header_len).map_err(CliError::with_path(path))?;
         let same_dtype = array.dtype() == self.dtype;
         let byte_order = byte_order_between(array.dtype(), self.dtype).filter(|_| !same_dtype);
         if byte_order.is_none() && !same_dtype {
@@ -54,16 +54,16 @@ impl RowSpec<'_> {
         } else {
             None
         };
-        let Some(count) = count else { return Err(self.shape_error(place, shape)) };
+        let Some(count) = count else { return Err(self.shape_error(input, shape)) };
         Ok(InputRows { array, byte_order, count })
     }
 
     /// The error for an array of another shape.
-    pub(crate) fn shape_error(&self, place: &ArrayPath, shape: &[usize]) -> CliError {
+    pub(crate) fn shape_error(&self, input: &ArrayPath, shape: &[usize]) -> CliError {
         let (found, other, own) =
             (text::shape(shape), self.path.display(), text::shape(self.shape));
         let what = format!("shape {found}, but {other} has {own}");
-        CliError::Mismatch { path: place.name().to_owned(), what }
+        CliError::Mismatch { path: input.name().to_owned(), what }
     }
 }
 
@@ -95,10 +95,10 @@ impl InputRows {
 /// Opens all inputs, or returns the error of the first that does not match.
 pub(crate) fn open_all(
     spec: &RowSpec<'_>,
-    places: &[ArrayPath],
+    inputs: &[ArrayPath],
     max_header_len: usize,
 ) -> Result<Vec<InputRows>, CliError> {
-    places.iter().map(|place| spec.open(place, max_header_len)).collect()
+    inputs.iter().map(|input| spec.open(input, max_header_len)).collect()
 }
 
 /// The byte order that turns one dtype into the other, if there is one.

@@ -19,7 +19,7 @@ pub(crate) struct Input<'a> {
 
 /// An open file, and which of its arrays to convert.
 pub(crate) struct Inputs<'a> {
-    place: &'a ArrayPath,
+    input: &'a ArrayPath,
     file: AnyFile,
     /// The output replaces the file, so members that are left out would be
     /// lost.
@@ -27,26 +27,26 @@ pub(crate) struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    pub(crate) fn open(place: &'a ArrayPath, max_header_len: usize) -> Result<Inputs<'a>> {
-        let file = open::any(&place.path, max_header_len)?;
-        Ok(Inputs { place, file, is_replaced: false })
+    pub(crate) fn open(input: &'a ArrayPath, max_header_len: usize) -> Result<Inputs<'a>> {
+        let file = open::any(&input.path, max_header_len)?;
+        Ok(Inputs { input, file, is_replaced: false })
     }
 
     /// Makes it an error to skip members if `output` is the file itself.
     pub(crate) fn set_output(&mut self, output: &Path) {
-        let same = self.place.path.canonicalize().ok().zip(output.canonicalize().ok());
+        let same = self.input.path.canonicalize().ok().zip(output.canonicalize().ok());
         self.is_replaced = same.is_some_and(|(input, output)| input == output);
     }
 
     /// The selected array, or the only one of the file.
     pub(crate) fn single(&self) -> Result<MappedArray> {
-        self.file.get(self.place.member.as_deref())
+        self.file.get(self.input.member.as_deref())
     }
 
     /// The selected array, or all arrays in order. Members that are not arrays
     /// are skipped with a note, or rejected if they would be lost.
     pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>, CliError> {
-        let member = self.place.member.as_deref();
+        let member = self.input.member.as_deref();
         match &self.file {
             AnyFile::Npz(npz) if member.is_none() => {
                 let mut inputs = Vec::new();
@@ -114,7 +114,7 @@ impl<'a> Inputs<'a> {
     }
 
     fn path_of(&self, member: &str) -> PathBuf {
-        format!("{}[{member}]", self.place.path.display()).into()
+        format!("{}[{member}]", self.input.path.display()).into()
     }
 }
 

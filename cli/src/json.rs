@@ -78,20 +78,20 @@ impl JsonEntry {
 }
 
 impl JsonArray {
-    fn new(format: &'static str, info: Option<String>, found: &ArrayInfo) -> JsonArray {
-        let layout = &found.layout;
+    fn new(format: &'static str, info: Option<String>, array: &ArrayInfo) -> JsonArray {
+        let layout = &array.layout;
         JsonArray {
             info,
             format,
-            version: found.version.map(|version| [version.major(), version.minor()]),
+            version: array.version.map(|version| [version.major(), version.minor()]),
             descr: layout.dtype().to_string(),
             shape: layout.shape().to_vec(),
-            fortran_order: found.order == Order::F,
-            data_offset: found.data_offset,
+            fortran_order: array.order == Order::F,
+            data_offset: array.data_offset,
             itemsize: layout.dtype().itemsize(),
             nbytes: layout.nbytes(),
-            mapped: found.data_offset.is_some(),
-            sha256: found.digest.clone(),
+            mapped: array.data_offset.is_some(),
+            sha256: array.digest.clone(),
         }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct NewFileArgs {
     #[arg(long, value_name = "1|2|3", value_parser = parse_version)]
     pub(crate) version: Option<Version>,
 
-    /// Replace an if_exists file
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) overwrite: bool,
 

@@ -55,7 +55,7 @@ struct ExtractArgs {
     #[arg(long, short, default_value = ".", value_name = "DIRECTORY")]
     directory: PathBuf,
 
-    /// Replace if_exists files
+    /// Replace existing files
     #[arg(long)]
     overwrite: bool,
 
@@ -172,7 +172,7 @@ impl ExtractArgs {
         let target = self.directory.join(name);
         match fs::symlink_metadata(&target) {
             Ok(_) if !self.overwrite => Err(CliError::Exists { path: target }),
-            Ok(found) if found.is_symlink() => {
+            Ok(metadata) if metadata.is_symlink() => {
                 let reason =
                     "is a symbolic link, which may point outside the directory: remove it first";
                 Err(CliError::Rejected { path: target, reason })

@@ -43,8 +43,8 @@ pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
 }
 
 /// Maps a file, or a member of one, read-only.
-pub(crate) fn array(place: &ArrayPath, max_header_len: usize) -> Result<MappedArray> {
-    any(&place.path, max_header_len)?.get(place.member.as_deref())
+pub(crate) fn array(input: &ArrayPath, max_header_len: usize) -> Result<MappedArray> {
+    any(&input.path, max_header_len)?.get(input.member.as_deref())
 }
 
 /// Opens a file of any format.
@@ -89,10 +89,10 @@ pub(crate) fn shard(path: &Path) -> Result<Shard> {
 }
 
 /// Maps a `.npy` file, or an array of a `.ten`, read-write.
-pub(crate) fn write_array(place: &ArrayPath, max_header_len: usize) -> Result<MappedArrayMut> {
-    match &place.member {
-        Some(member) => write_ten(&place.path, member),
-        None => write(&place.path, &OpenOptions::new().max_header_len(max_header_len)),
+pub(crate) fn write_array(input: &ArrayPath, max_header_len: usize) -> Result<MappedArrayMut> {
+    match &input.member {
+        Some(member) => write_ten(&input.path, member),
+        None => write(&input.path, &OpenOptions::new().max_header_len(max_header_len)),
     }
 }
 

@@ -59,18 +59,18 @@ pub(crate) struct RawArgs {
 
 impl RawArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let found = self.find();
+        let array = self.inspect();
         let out = &mut anstream::stdout().lock();
         if self.json {
-            escape::json_line(out, &json::JsonEntry::raw(&self.file, &found))?;
-        } else if let Ok(found) = &found {
-            describe::raw_paragraph(out, &self.file, found)?;
+            escape::json_line(out, &json::JsonEntry::raw(&self.file, &array))?;
+        } else if let Ok(array) = &array {
+            describe::print_raw_paragraph(out, &self.file, array)?;
         }
         out.flush()?;
-        found.map_err(CliError::with_path(&self.file)).map(|_| ExitCode::SUCCESS)
+        array.map_err(CliError::with_path(&self.file)).map(|_| ExitCode::SUCCESS)
     }
 
-    fn find(&self) -> Result<RawArrayInfo> {
+    fn inspect(&self) -> Result<RawArrayInfo> {
         let order = self.order.into();
         let raw = RawSpec::new(self.dtype.clone()).offset(self.offset).order(order);
         let raw = match &self.shape {

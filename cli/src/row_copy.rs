@@ -52,7 +52,7 @@ pub(crate) fn write(
 ) -> Result<()> {
     let size = row_size(rows);
     if size == 0 {
-        // There may be any number of zero-sized rows, and nothing to write.
+        // There may be any number of zero-size rows, and nothing to write.
         return to.close();
     }
     let bytes = Layout::new(DType::of::<u8>(), &[to.nbytes()], Order::C, 0)?;

@@ -75,7 +75,7 @@ impl SampleArgs {
         let array =
             open::array(&self.file, self.max_header_len).map_err(CliError::with_path(path))?;
         let rows = row_copy::open(path, &array)?;
-        let chosen = self.sampler(&rows)?;
+        let indices = self.sampler(&rows)?;
         if let Some(draft) = draft {
             let mut shape = rows.shape().to_vec();
             if let Some(first) = shape.first_mut() {
@@ -83,13 +83,13 @@ impl SampleArgs {
             }
             let options = self.new_file.options(Order::C);
             let to = draft.array(rows.dtype(), &shape, &options)?;
-            let written = row_copy::write(&rows, chosen, to, MEMORY);
+            let written = row_copy::write(&rows, indices, to, MEMORY);
             written.map_err(CliError::with_path(draft.path()))?;
             draft.commit()?;
         } else {
             let count = self.rows.saturating_mul(rows.row_len());
             elements::check_count(path, rows.dtype().itemsize(), count)?;
-            self.print(&rows, &chosen.collect::<Vec<_>>())?;
+            self.print(&rows, &indices.collect::<Vec<_>>())?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -112,17 +112,17 @@ impl SampleArgs {
         Ok(sampler.take(self.rows))
     }
 
-    fn print(&self, rows: &Rows, chosen: &[usize]) -> Result<(), CliError> {
+    fn print(&self, rows: &Rows, indices: &[usize]) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
         let out = &mut BufWriter::new(std::io::stdout().lock());
         if self.json {
-            for row in chosen {
+            for row in indices {
                 let array = row_copy::take(rows, &[*row]).map_err(&to_error)?;
                 let row = array.dyn_view().and_then(|all| all.index_axis(0, 0));
                 elements::print_json(out, &row.map_err(&to_error)?)?;
             }
         } else {
-            let array = row_copy::take(rows, chosen).map_err(&to_error)?;
+            let array = row_copy::take(rows, indices).map_err(&to_error)?;
             elements::print(out, &array.dyn_view().map_err(&to_error)?)?;
         }
         out.flush()?;

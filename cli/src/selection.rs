@@ -90,7 +90,7 @@ impl Selection {
 struct List {
     items: Vec<String>,
     /// The position of the list among the items.
-    place: usize,
+    position: usize,
     /// The integers of the list, counted from the start of the axis.
     rows: Vec<usize>,
 }
@@ -99,13 +99,13 @@ impl List {
     /// Parses an index; `None` if it has no list.
     fn parse(text: &str, shape: &[usize]) -> Result<Option<List>> {
         let items = split_items(text);
-        let Some(place) = items.iter().position(|item| item.starts_with('[')) else {
+        let Some(position) = items.iter().position(|item| item.starts_with('[')) else {
             return Ok(None);
         };
-        let mut list = List { items, place, rows: Vec::new() };
+        let mut list = List { items, position, rows: Vec::new() };
         // Rejects all other errors, a second list among them.
         Indices::parse(&list.with_list_replaced(":"), shape)?;
-        let item = list.items.get(place).map_or("", String::as_str);
+        let item = list.items.get(position).map_or("", String::as_str);
         let inner = item.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let inner = inner.unwrap_or(item).trim();
         let numbers = inner.strip_suffix(',').unwrap_or(inner).split(',').map(str::trim);
@@ -119,7 +119,7 @@ impl List {
         // Rejects indices out of range.
         Indices::parse(&self.with_list_replaced(number), shape)?;
         let Ok(row) = number.parse::<isize>() else {
-            let item = self.items.get(self.place).map_or("", String::as_str);
+            let item = self.items.get(self.position).map_or("", String::as_str);
             return Indices::parse(&format!("[{item}]"), shape).map(|_| 0);
         };
         let dim = shape.get(self.axis(shape.len())).copied().unwrap_or(0);
@@ -129,7 +129,7 @@ impl List {
     /// The index with the list replaced by another item.
     fn with_list_replaced(&self, other: &str) -> String {
         let mut items = self.items.clone();
-        if let Some(item) = items.get_mut(self.place) {
+        if let Some(item) = items.get_mut(self.position) {
             other.clone_into(item);
         }
         items.join(", ")
@@ -137,7 +137,7 @@ impl List {
 
     /// The items before the list.
     fn items_before(&self) -> &[String] {
-        self.items.get(..self.place).unwrap_or_default()
+        self.items.get(..self.position).unwrap_or_default()
     }
 
     /// The number of axes that `...` covers among `ndim`.
