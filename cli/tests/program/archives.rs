@@ -9,7 +9,7 @@ use npymap::npz::{self, Npz};
 use npymap::ten::TenWriteOptions;
 use serde_json::{Value, json};
 
-use crate::run::{data, npymap, printed, refused};
+use crate::run::{data, npymap, run_err, run_ok};
 
 fn archive(name: &str) -> String {
     data().join("archives").join(name).to_str().unwrap().to_owned()
@@ -19,7 +19,7 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A `.ten` of two arrays.
+/// Writes a `.ten` of two arrays.
 fn batch(directory: &Path) -> String {
     let path = directory.join("batch.ten");
     let (image, class) = (arr2(&[[0.5_f32, 1.5]]), arr1(&[7_i64, 8]));
@@ -32,9 +32,9 @@ fn text(path: PathBuf) -> String {
 }
 
 #[test]
-fn each_member_has_a_line() {
+fn info_json_has_a_line_for_each_member() {
     let path = archive("zipfile-others.npz");
-    let found = lines(&printed(["info", "--json", &path]));
+    let found = lines(&run_ok(["info", "--json", &path]));
     let members: Vec<_> = found.iter().map(|line| line["member"].as_str().unwrap()).collect();
     let names =
         ["README.txt", "a", "without-suffix", "no-array", "nothing", "folder/", "folder/deep/c"];
@@ -47,12 +47,12 @@ fn each_member_has_a_line() {
     });
     assert_eq!(found[1], expected);
     assert_eq!((&found[6]["data_offset"], &found[6]["mapped"]), (&Value::Null, &json!(false)));
-    let one = lines(&printed(["info", "--json", &format!("{path}[folder/deep/c]")]));
+    let one = lines(&run_ok(["info", "--json", &format!("{path}[folder/deep/c]")]));
     assert_eq!(one, [found[6].clone()]);
 }
 
 #[test]
-fn members_that_fail_have_a_line_and_the_others_too() {
+fn damaged_members_have_a_line_with_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = text(directory.path().join("x.npz"));
     npz::savez(&path, &[("a", &arr1(&[1_u8])), ("b", &arr1(&[2_u8]))]).unwrap();
@@ -60,50 +60,50 @@ fn members_that_fail_have_a_line_and_the_others_too() {
     let at = bytes.windows(6).position(|part| part == b"\x93NUMPY").unwrap();
     bytes[at + 6] = 9;
     fs::write(&path, bytes).unwrap();
-    let said = npymap(["info", "--json", &path, "absent.npz"]);
-    let found = lines(&said.out);
+    let output = npymap(["info", "--json", &path, "absent.npz"]);
+    let found = lines(&output.out);
     let expected = format!("{path}[a]: format version 9.0, expected 1.0, 2.0 or 3.0");
     assert_eq!(found[0], json!({ "path": path, "member": "a", "error": expected }));
     assert_eq!((&found[1]["member"], &found[1]["shape"]), (&json!("b"), &json!([1])));
     assert_eq!(found[2]["path"], "absent.npz");
-    assert_eq!((found.len(), said.code), (3, Some(1)));
-    assert!(said.err.starts_with(&format!("error: {expected}\n")), "{}", said.err);
+    assert_eq!((found.len(), output.code), (3, Some(1)));
+    assert!(output.err.starts_with(&format!("error: {expected}\n")), "{}", output.err);
 }
 
 #[test]
-fn people_see_a_table() {
+fn info_prints_members_as_a_table() {
     let directory = tempfile::tempdir().unwrap();
     let path = batch(directory.path());
-    let table = printed(["info", &path]);
+    let table = run_ok(["info", &path]);
     for word in ["file", "member", "info", "img", "cls", "'<i8'", "from byte 256"] {
         assert!(table.contains(word), "{word}: {table}");
     }
-    let paragraph = printed(["info", &format!("{path}[cls]")]);
+    let paragraph = run_ok(["info", &format!("{path}[cls]")]);
     assert!(paragraph.contains("batch.ten[1]\n  dtype  '<i8', integer"), "{paragraph}");
     assert!(paragraph.contains("file   ten, elements from byte 256\n"), "{paragraph}");
-    assert_eq!(printed(["info", &archive("numpy-none.npz")]).lines().count(), 1);
+    assert_eq!(run_ok(["info", &archive("numpy-none.npz")]).lines().count(), 1);
 }
 
 #[test]
-fn digests_are_those_of_the_arrays() {
+fn digests_of_members_equal_those_of_the_arrays() {
     let directory = tempfile::tempdir().unwrap();
     let digests = |name| {
-        let found = lines(&printed(["info", "--json", "--digest", &archive(name)]));
+        let found = lines(&run_ok(["info", "--json", "--digest", &archive(name)]));
         found.iter().map(|line| line["sha256"].clone()).collect::<Vec<_>>()
     };
     let stored = digests("numpy-savez.npz");
     assert_eq!(stored, digests("numpy-savez-compressed.npz"));
     let path = text(directory.path().join("f8.npy"));
-    printed(["convert", &format!("{}[f8]", archive("numpy-savez.npz")), &path]);
-    let found = lines(&printed(["info", "--json", "--digest", &path]));
+    run_ok(["convert", &format!("{}[f8]", archive("numpy-savez.npz")), &path]);
+    let found = lines(&run_ok(["info", "--json", "--digest", &path]));
     assert_eq!(found[0]["sha256"], stored[0]);
 }
 
 #[test]
-fn positions_and_infos_name_arrays_of_a_ten() {
+fn positions_and_infos_select_arrays_of_a_ten() {
     let directory = tempfile::tempdir().unwrap();
     let path = batch(directory.path());
-    let found = lines(&printed(["info", "--json", &path]));
+    let found = lines(&run_ok(["info", "--json", &path]));
     assert_eq!(
         found[1],
         json!({
@@ -112,105 +112,105 @@ fn positions_and_infos_name_arrays_of_a_ten() {
             "itemsize": 8, "nbytes": 16, "mapped": true,
         })
     );
-    assert_eq!(printed(["get", &format!("{path}[1]"), ":"]), "[7, 8]\n");
-    assert_eq!(printed(["get", &format!("{path}[cls]"), "-1"]), "8\n");
-    printed(["set", &format!("{path}[cls]"), "0", "-5"]);
-    assert_eq!(printed(["get", &format!("{path}[cls]"), ":"]), "[-5, 8]\n");
-    let error = refused(1, ["get", &format!("{path}[x]"), "0"]);
+    assert_eq!(run_ok(["get", &format!("{path}[1]"), ":"]), "[7, 8]\n");
+    assert_eq!(run_ok(["get", &format!("{path}[cls]"), "-1"]), "8\n");
+    run_ok(["set", &format!("{path}[cls]"), "0", "-5"]);
+    assert_eq!(run_ok(["get", &format!("{path}[cls]"), ":"]), "[-5, 8]\n");
+    let error = run_err(1, ["get", &format!("{path}[x]"), "0"]);
     assert_eq!(error, format!("error: {path}[x]: no member `x`: the members are `img`, `cls`\n"));
-    let error = refused(1, ["get", &path, "0"]);
+    let error = run_err(1, ["get", &path, "0"]);
     assert_eq!(error, format!("error: {path}: holds 2 members: name one of them\n"));
 }
 
 #[test]
-fn arrays_go_from_each_format_to_each() {
+fn arrays_convert_between_all_formats() {
     let directory = tempfile::tempdir().unwrap();
     let ten = batch(directory.path());
     let to = |name: &str| text(directory.path().join(name));
     let (stored, packed, again) = (to("stored.npz"), to("packed.npz"), to("again.ten"));
-    printed(["convert", &ten, &stored]);
-    printed(["convert", "--deflate", &stored, &packed]);
-    printed(["convert", &packed, &again]);
+    run_ok(["convert", &ten, &stored]);
+    run_ok(["convert", "--deflate", &stored, &packed]);
+    run_ok(["convert", &packed, &again]);
     assert!(fs::read(&ten).unwrap() == fs::read(&again).unwrap());
     let archive = Source::read(&packed).and_then(Npz::open).unwrap();
     assert!(archive.members().all(|member| !member.is_stored()));
     assert_eq!(archive.names().collect::<Vec<_>>(), ["img", "cls"]);
-    printed(["convert", &format!("{packed}[cls]"), &to("cls.npy"), "--byte-order", "big"]);
-    printed(["convert", &to("cls.npy"), &to("one.npz")]);
-    assert_eq!(printed(["get", &format!("{}[arr_0]", to("one.npz")), ":"]), "[7, 8]\n");
-    assert!(printed(["info", &to("one.npz")]).contains("'>i8'"));
-    assert!(refused(1, ["convert", &ten, &stored]).ends_with("replace it with --overwrite\n"));
-    assert!(refused(1, ["convert", &stored, &ten]).ends_with("replace it with --overwrite\n"));
-    printed(["convert", "--overwrite", "--order", "F", &stored, &stored]);
-    assert!(printed(["info", &stored]).contains("from byte"));
-    let error = refused(1, ["convert", &stored, &to("x.npy")]);
+    run_ok(["convert", &format!("{packed}[cls]"), &to("cls.npy"), "--byte-order", "big"]);
+    run_ok(["convert", &to("cls.npy"), &to("one.npz")]);
+    assert_eq!(run_ok(["get", &format!("{}[arr_0]", to("one.npz")), ":"]), "[7, 8]\n");
+    assert!(run_ok(["info", &to("one.npz")]).contains("'>i8'"));
+    assert!(run_err(1, ["convert", &ten, &stored]).ends_with("replace it with --overwrite\n"));
+    assert!(run_err(1, ["convert", &stored, &ten]).ends_with("replace it with --overwrite\n"));
+    run_ok(["convert", "--overwrite", "--order", "F", &stored, &stored]);
+    assert!(run_ok(["info", &stored]).contains("from byte"));
+    let error = run_err(1, ["convert", &stored, &to("x.npy")]);
     assert_eq!(error, format!("error: {stored}: holds 2 members: name one of them\n"));
-    let error = refused(1, ["convert", &stored, &to("x.ten"), "--deflate"]);
+    let error = run_err(1, ["convert", &stored, &to("x.ten"), "--deflate"]);
     assert!(error.ends_with("a .ten can't be deflated: use .npz\n"));
-    let said = npymap(["convert", &self::archive("zipfile-others.npz"), &to("arrays.npz")]);
+    let output = npymap(["convert", &self::archive("zipfile-others.npz"), &to("arrays.npz")]);
     assert_eq!(
-        (said.code, said.err.matches("is not an array and is skipped").count()),
+        (output.code, output.err.matches("is not an array and is skipped").count()),
         (Some(0), 4)
     );
     assert_eq!(Source::read(to("arrays.npz")).and_then(Npz::open).unwrap().len(), 4);
 }
 
 #[test]
-fn members_are_taken_out_whole() {
+fn extract_writes_whole_members() {
     let directory = tempfile::tempdir().unwrap();
     let to = text(directory.path().join("out"));
     let path = archive("zipfile-others.npz");
-    let said = printed(["npz", "extract", &path, "--directory", &to]);
-    assert_eq!(said, format!("{path}: 7 members extracted\n"));
+    let output = run_ok(["npz", "extract", &path, "--directory", &to]);
+    assert_eq!(output, format!("{path}: 7 members extracted\n"));
     assert_eq!(fs::read(directory.path().join("out/README.txt")).unwrap(), b"no array");
-    assert_eq!(printed(["get", &format!("{to}/folder/deep/c.npy"), ":"]), "[0.0, 1.0, 2.0]\n");
-    let error = refused(1, ["npz", "extract", &path, "a", "--directory", &to]);
+    assert_eq!(run_ok(["get", &format!("{to}/folder/deep/c.npy"), ":"]), "[0.0, 1.0, 2.0]\n");
+    let error = run_err(1, ["npz", "extract", &path, "a", "--directory", &to]);
     let there = text(directory.path().join("out").join("a.npy"));
     assert!(error.starts_with(&format!("error: {there}: already exists")), "{error}");
-    printed(["npz", "extract", &path, "a", "--directory", &to, "--overwrite"]);
-    let error = refused(1, ["npz", "extract", &path, "x"]);
+    run_ok(["npz", "extract", &path, "a", "--directory", &to, "--overwrite"]);
+    let error = run_err(1, ["npz", "extract", &path, "x"]);
     assert!(error.contains("no member `x`"), "{error}");
-    // Of equal names the last one.
+    // Of members with the same name, the last one.
     let twice = archive("zipfile-twice.npz");
     let to = text(directory.path().join("twice"));
-    printed(["npz", "extract", &twice, "-d", &to]);
-    assert_eq!(printed(["get", &format!("{to}/a.npy"), "0"]), "1.0\n");
+    run_ok(["npz", "extract", &twice, "-d", &to]);
+    assert_eq!(run_ok(["get", &format!("{to}/a.npy"), "0"]), "1.0\n");
 }
 
 #[test]
-fn members_stay_in_their_directory() {
+fn extract_rejects_names_outside_the_directory() {
     let directory = tempfile::tempdir().unwrap();
     for name in ["../out", "/tmp/npymap-out", "a/../../out", "a\\..\\out"] {
         let path = text(directory.path().join("x.npz"));
         npz::savez(&path, &[("good", &arr1(&[1_u8])), (name, &arr1(&[1_u8]))]).unwrap();
         let to = text(directory.path().join("to"));
-        let error = refused(1, ["npz", "extract", &path, "-d", &to]);
+        let error = run_err(1, ["npz", "extract", &path, "-d", &to]);
         assert!(error.contains("its name points outside the directory"), "{error}");
         assert!(!Path::new(&to).exists());
     }
 }
 
 #[test]
-fn damage_is_found_out() {
+fn verify_detects_damage() {
     let directory = tempfile::tempdir().unwrap();
     let path = text(directory.path().join("x.npz"));
     npz::savez(&path, &[("a", &arr1(&[1_u8, 2, 3])), ("b", &arr1(&[2_u8]))]).unwrap();
-    assert_eq!(printed(["npz", "verify", &path]), format!("{path}: 2 members intact\n"));
+    assert_eq!(run_ok(["npz", "verify", &path]), format!("{path}: 2 members intact\n"));
     let mut bytes = fs::read(&path).unwrap();
     let at = bytes.windows(3).position(|part| part == [1, 2, 3]).unwrap();
     bytes[at] = 7;
     fs::write(&path, bytes).unwrap();
-    let error = refused(1, ["npz", "verify", &path]);
+    let error = run_err(1, ["npz", "verify", &path]);
     assert!(error.starts_with(&format!("error: {path}[a]: the CRC-32 is")), "{error}");
-    let said = npymap(["npz", "verify", "--json", &path]);
-    let found = lines(&said.out);
+    let output = npymap(["npz", "verify", "--json", &path]);
+    let found = lines(&output.out);
     assert_eq!(found[1], json!({ "path": path, "member": "b", "intact": true }));
     assert!(found[0]["error"].as_str().unwrap().contains("the member is damaged"));
     assert_eq!(found[0]["intact"], false);
 }
 
 #[test]
-fn extracting_goes_on_past_damaged_members() {
+fn extract_skips_damaged_members() {
     let directory = tempfile::tempdir().unwrap();
     let path = text(directory.path().join("x.npz"));
     let arrays = [arr1(&[1_u8, 2, 3]), arr1(&[4_u8]), arr1(&[5_u8, 6, 7])];
@@ -222,18 +222,18 @@ fn extracting_goes_on_past_damaged_members() {
     }
     fs::write(&path, bytes).unwrap();
     let to = text(directory.path().join("to"));
-    let said = npymap(["npz", "extract", &path, "-d", &to]);
-    assert_eq!((said.code, said.out), (Some(1), format!("{path}: 1 member extracted\n")));
+    let output = npymap(["npz", "extract", &path, "-d", &to]);
+    assert_eq!((output.code, output.out), (Some(1), format!("{path}: 1 member extracted\n")));
     for name in ["a", "c"] {
         let expected = format!("error: {path}[{name}]: the CRC-32 is");
-        assert!(said.err.contains(&expected), "{}", said.err);
+        assert!(output.err.contains(&expected), "{}", output.err);
     }
     let names: Vec<_> = fs::read_dir(&to).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert_eq!(names, ["b.npy"]);
 }
 
 #[test]
-fn a_file_and_a_directory_of_one_name_are_found_before_anything_is_written() {
+fn extract_checks_for_conflicting_paths_before_writing() {
     let directory = tempfile::tempdir().unwrap();
     let path = text(directory.path().join("x.npz"));
     let array = arr1(&[1_u8]);
@@ -242,7 +242,7 @@ fn a_file_and_a_directory_of_one_name_are_found_before_anything_is_written() {
         let members: Vec<(&str, &dyn npz::Save)> =
             names.iter().map(|name| (*name, &array as &dyn npz::Save)).collect();
         npz::savez(&path, &members).unwrap();
-        let error = refused(1, ["npz", "extract", &path, "-d", to.to_str().unwrap()]);
+        let error = run_err(1, ["npz", "extract", &path, "-d", to.to_str().unwrap()]);
         fs::remove_file(&path).unwrap();
         error
     };
@@ -261,14 +261,14 @@ fn a_file_and_a_directory_of_one_name_are_found_before_anything_is_written() {
 }
 
 #[test]
-fn paths_that_are_not_utf8_are_verified() {
+fn verify_accepts_paths_that_are_not_utf8() {
     #[cfg(target_os = "linux")]
     {
         use std::os::unix::ffi::OsStrExt as _;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(std::ffi::OsStr::from_bytes(b"x\xff.npz"));
         npz::savez(&path, &[("a", &arr1(&[1_u8]))]).unwrap();
-        let found = lines(&printed([
+        let found = lines(&run_ok([
             "npz".as_ref(),
             "verify".as_ref(),
             "--json".as_ref(),
@@ -286,7 +286,7 @@ fn converting_in_place_loses_no_member() {
         let path = text(directory.path().join(name));
         fs::copy(archive(name), &path).unwrap();
         let old = fs::read(&path).unwrap();
-        let error = refused(1, ["convert", &path, &path, "--overwrite"]);
+        let error = run_err(1, ["convert", &path, &path, "--overwrite"]);
         let expected =
             format!("error: {path}[{lost}]: would be lost: choose another name for the output\n");
         assert_eq!(error, expected);
@@ -295,9 +295,9 @@ fn converting_in_place_loses_no_member() {
 }
 
 #[test]
-fn archives_of_more_members_than_there_may_be_maps_become_lists() {
-    // Linux lets a process have 65,530 maps.
-    let count = if crate::run::quick() { 1_000 } else { 66_000 };
+fn archives_with_more_members_than_maps_per_process_convert_to_lists() {
+    // Linux allows 65,530 maps per process.
+    let count = if crate::run::is_quick() { 1_000 } else { 66_000 };
     let directory = tempfile::tempdir().unwrap();
     let path = text(directory.path().join("x.npz"));
     let mut writer = npz::NpzWriter::create(&path).unwrap();
@@ -306,7 +306,7 @@ fn archives_of_more_members_than_there_may_be_maps_become_lists() {
     }
     writer.finish().unwrap();
     let to = text(directory.path().join("x.ten"));
-    printed(["convert", &path, &to]);
+    run_ok(["convert", &path, &to]);
     let ten = Source::read(&to).and_then(npymap::ten::Ten::open).unwrap();
     assert_eq!(ten.len(), usize::try_from(count).unwrap());
     let last = ten.get_by_info(&(count - 1).to_string()).unwrap();
@@ -314,7 +314,7 @@ fn archives_of_more_members_than_there_may_be_maps_become_lists() {
 }
 
 #[test]
-fn tar_files_are_looked_into() {
+fn info_lists_arrays_in_tar_files() {
     let directory = tempfile::tempdir().unwrap();
     batch(directory.path());
     let path = text(directory.path().join("x.tar"));
@@ -323,32 +323,32 @@ fn tar_files_are_looked_into() {
     builder.append_path_with_name(data().join("numpy-2.4.6/f8-le.npy"), "0.npy").unwrap();
     builder.append_path_with_name(data().join("make.py"), "0.py").unwrap();
     builder.into_inner().unwrap();
-    let found = lines(&printed(["info", "--json", "--digest", &path]));
+    let found = lines(&run_ok(["info", "--json", "--digest", &path]));
     let members: Vec<_> = found.iter().map(|line| line["member"].as_str().unwrap()).collect();
     assert_eq!(members, ["0.ten[0]", "0.ten[1]", "0.npy", "0.py"]);
     assert_eq!((&found[1]["info"], &found[1]["format"]), (&json!("cls"), &json!("tar")));
     assert_eq!(found[3]["array"], false);
-    assert_eq!(printed(["get", &format!("{path}[0.ten[cls]]"), ":"]), "[7, 8]\n");
-    assert_eq!(lines(&printed(["info", "--json", &format!("{path}[0.npy]")])).len(), 1);
-    let error = refused(1, ["get", &format!("{path}[1.npy]"), "0"]);
+    assert_eq!(run_ok(["get", &format!("{path}[0.ten[cls]]"), ":"]), "[7, 8]\n");
+    assert_eq!(lines(&run_ok(["info", "--json", &format!("{path}[0.npy]")])).len(), 1);
+    let error = run_err(1, ["get", &format!("{path}[1.npy]"), "0"]);
     assert_eq!(
         error,
         format!("error: {path}[1.npy]: no member `1.npy`: there are 3 other members\n")
     );
-    let error = refused(1, ["set", &format!("{path}[0.npy]"), "0", "1"]);
+    let error = run_err(1, ["set", &format!("{path}[0.npy]"), "0", "1"]);
     assert!(error.contains("cannot be edited: name an array"), "{error}");
 }
 
 #[test]
-fn members_of_an_npz_are_changed_by_writing_it_anew() {
+fn members_of_an_npz_are_edited_by_rewriting_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = text(directory.path().join("x.npz"));
     let (a, b) = (arr1(&[1_u8, 2, 3]), arr2(&[[0.5_f64, 1.5]]));
     npz::savez_compressed(&path, &[("deep/a", &a), ("b", &b)]).unwrap();
     let named = format!("{path}[deep/a]");
-    assert_eq!(printed(["set", &named, "1:", "9"]), format!("{named}: 2 elements set\n"));
-    assert_eq!(printed(["get", &named, ":"]), "[1, 9, 9]\n");
-    assert_eq!(printed(["npz", "verify", &path]), format!("{path}: 2 members intact\n"));
+    assert_eq!(run_ok(["set", &named, "1:", "9"]), format!("{named}: 2 elements set\n"));
+    assert_eq!(run_ok(["get", &named, ":"]), "[1, 9, 9]\n");
+    assert_eq!(run_ok(["npz", "verify", &path]), format!("{path}: 2 members intact\n"));
     assert!(
         Source::read(&path)
             .and_then(Npz::open)
@@ -358,13 +358,13 @@ fn members_of_an_npz_are_changed_by_writing_it_anew() {
     );
     let old = fs::read(&path).unwrap();
     for (name, index, value) in [("deep/a", "7", "1"), ("deep/a", "0", "1000"), ("c", "0", "1")] {
-        refused(1, ["set", &format!("{path}[{name}]"), index, value]);
+        run_err(1, ["set", &format!("{path}[{name}]"), index, value]);
     }
-    refused(1, ["set", &path, "0", "1"]);
+    run_err(1, ["set", &path, "0", "1"]);
     assert!(fs::read(&path).unwrap() == old);
     let others = text(directory.path().join("others.npz"));
     fs::copy(archive("zipfile-others.npz"), &others).unwrap();
-    let error = refused(1, ["set", &format!("{others}[a]"), "0", "1"]);
+    let error = run_err(1, ["set", &format!("{others}[a]"), "0", "1"]);
     assert!(error.contains("contains members that are not .npy files"), "{error}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
 }
@@ -377,10 +377,10 @@ fn members_are_joined_added_and_compared() {
     npz::savez_compressed(&path, &[("a", &a), ("b", &b)]).unwrap();
     let [a, b] = ["a", "b"].map(|member| format!("{path}[{member}]"));
     let all = text(directory.path().join("all.npy"));
-    printed(["concat", &a, &b, "-o", &all]);
-    printed(["append", &all, &a]);
-    assert_eq!(printed(["get", &all, ":"]), "[1, 2, 3, 1, 2]\n");
-    printed(["diff", &a, &a]);
+    run_ok(["concat", &a, &b, "-o", &all]);
+    run_ok(["append", &all, &a]);
+    assert_eq!(run_ok(["get", &all, ":"]), "[1, 2, 3, 1, 2]\n");
+    run_ok(["diff", &a, &a]);
     let output = npymap(["diff", "--json", &a, &b]);
     assert_eq!(output.code, Some(1));
 }

@@ -1,8 +1,8 @@
-//! Arguments reach the commands as they were typed.
+//! Arguments reach the commands unchanged.
 
 use std::fs;
 
-use crate::run::{command, npymap, printed};
+use crate::run::{command, npymap, run_ok};
 
 #[test]
 fn values_and_names_that_start_like_a_negative_number_keep_their_text() {
@@ -37,10 +37,10 @@ fn options_after_negative_numbers_are_still_checked() {
 
 #[test]
 fn the_version_names_the_program() {
-    assert!(printed(["--version"]).starts_with("npymap "));
+    assert!(run_ok(["--version"]).starts_with("npymap "));
 }
 
-/// Reads and writes what lists of integers select.
+/// A NumPy script that reads and writes what lists of integers select.
 const LISTS: &str = r"
 import json, subprocess, sys
 import numpy as np
@@ -86,7 +86,7 @@ fn lists_of_integers_select_what_they_select_in_numpy() {
     python(LISTS, &path);
 }
 
-/// Runs a script with the program and a path, if there is a NumPy.
+/// Runs a script with the program and a path, if NumPy is available.
 pub(crate) fn python(script: &str, path: &std::path::Path) {
     let python = std::env::var("NPYMAP_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let numpy = std::process::Command::new(&python).args(["-c", "import numpy"]).output();
@@ -100,14 +100,14 @@ pub(crate) fn python(script: &str, path: &std::path::Path) {
 }
 
 #[test]
-fn rows_named_by_a_list_are_set_and_nothing_else() {
+fn set_changes_only_rows_in_a_list() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("b.npy").to_str().unwrap().to_owned();
-    printed(["create", &path, "--shape", "(4, 2)", "--dtype", "u1"]);
-    assert_eq!(printed(["set", &path, "[1,3]", "99"]), format!("{path}: 4 elements set\n"));
-    assert_eq!(printed(["get", &path, "[3, 0]"]), "[[99, 99],\n [0, 0]]\n");
-    assert_eq!(printed(["get", &path, "()"]), "[[0, 0],\n [99, 99],\n [0, 0],\n [99, 99]]\n");
+    run_ok(["create", &path, "--shape", "(4, 2)", "--dtype", "u1"]);
+    assert_eq!(run_ok(["set", &path, "[1,3]", "99"]), format!("{path}: 4 elements set\n"));
+    assert_eq!(run_ok(["get", &path, "[3, 0]"]), "[[99, 99],\n [0, 0]]\n");
+    assert_eq!(run_ok(["get", &path, "()"]), "[[0, 0],\n [99, 99],\n [0, 0],\n [99, 99]]\n");
     let scalar = directory.path().join("z.npy").to_str().unwrap().to_owned();
-    printed(["create", &scalar, "--shape", "()", "--fill", "2"]);
-    assert_eq!(printed(["get", &scalar, "()"]), "2.0\n");
+    run_ok(["create", &scalar, "--shape", "()", "--fill", "2"]);
+    assert_eq!(run_ok(["get", &scalar, "()"]), "2.0\n");
 }

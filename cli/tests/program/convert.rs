@@ -1,17 +1,17 @@
-//! `convert` keeps the array, whatever becomes of its bytes.
+//! `convert` preserves the array in every format, dtype and order.
 
 use std::fs;
 use std::path::Path;
 
-use crate::run::{data, fixtures, npymap, penguins, printed, refused, some};
+use crate::run::{copy_penguins, data, fixtures, npymap, run_err, run_ok, shortened};
 
 fn digest(path: &str) -> String {
-    let line = printed(["info", "--json", "--digest", "--max-header-len", "100000", path]);
+    let line = run_ok(["info", "--json", "--digest", "--max-header-len", "100000", path]);
     let line: serde_json::Value = serde_json::from_str(&line).unwrap();
     line["sha256"].as_str().unwrap().to_owned()
 }
 
-/// Fixtures the program opens.
+/// The fixtures that the program opens.
 fn opened() -> impl Iterator<Item = String> {
     let differences = fs::read_to_string(data().join("differences.txt")).unwrap();
     fixtures()
@@ -24,15 +24,15 @@ fn opened() -> impl Iterator<Item = String> {
 
 fn convert(from: &str, to: &str, options: &[&str]) {
     let fixed = ["convert", "--overwrite", "--max-header-len", "100000", from, to];
-    printed(fixed.iter().chain(options));
+    run_ok(fixed.iter().chain(options));
 }
 
 #[test]
-fn the_array_stays_the_same() {
+fn every_conversion_preserves_the_array() {
     let directory = tempfile::tempdir().unwrap();
     let (there, back) = (directory.path().join("there.npy"), directory.path().join("back.npy"));
     let (there, back) = (there.to_str().unwrap(), back.to_str().unwrap());
-    for path in some(opened()) {
+    for path in shortened(opened()) {
         let expected = digest(&path);
         convert(&path, there, &["--order", "F", "--byte-order", "big", "--version", "3"]);
         assert_eq!(digest(there), expected, "{path}");
@@ -42,7 +42,7 @@ fn the_array_stays_the_same() {
 }
 
 #[test]
-fn without_options_it_is_what_numpy_saves() {
+fn without_options_output_equals_np_save() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out.npy");
     let folder = data().join("numpy-2.4.6");
@@ -58,28 +58,28 @@ fn large_arrays_go_tile_by_tile() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let (rows, columns, turned) = (path("rows.npy"), path("columns.npy"), path("turned.npy"));
-    printed(["create", &rows, "--shape", "(70, 90, 110)", "--dtype", ">i4"]);
+    run_ok(["create", &rows, "--shape", "(70, 90, 110)", "--dtype", ">i4"]);
     for index in ["3", ":, 5", "..., 7", "69, 89, 109", "33, 44"] {
-        printed(["set", &rows, index, &index.len().to_string()]);
+        run_ok(["set", &rows, index, &index.len().to_string()]);
     }
     convert(&rows, &columns, &["--order", "F", "--byte-order", "little"]);
     assert_eq!(digest(&columns), digest(&rows));
-    assert_eq!(printed(["get", &columns, "33, 44, 6:9"]), "[6, 6, 6]\n");
+    assert_eq!(run_ok(["get", &columns, "33, 44, 6:9"]), "[6, 6, 6]\n");
     convert(&columns, &turned, &["--order", "C", "--byte-order", "big"]);
     assert_eq!(fs::read(&turned).unwrap(), fs::read(&rows).unwrap());
 }
 
 #[test]
-fn a_file_can_take_its_own_place() {
+fn a_file_can_replace_itself() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.npy");
     let text = path.to_str().unwrap();
-    printed(["create", text, "--shape", "(20, 30)", "--fill", "2"]);
+    run_ok(["create", text, "--shape", "(20, 30)", "--fill", "2"]);
     let expected = digest(text);
-    let refusal = refused(1, ["convert", text, text, "--order", "F"]);
+    let refusal = run_err(1, ["convert", text, text, "--order", "F"]);
     assert!(refusal.contains("already exists: choose another name"), "{refusal}");
     convert(text, text, &["--order", "F"]);
-    assert!(printed(["info", text]).contains("Fortran order"));
+    assert!(run_ok(["info", text]).contains("Fortran order"));
     assert_eq!(digest(text), expected);
     keeps_permissions(&path);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
@@ -97,23 +97,23 @@ fn keeps_permissions(path: &Path) {
 fn keeps_permissions(_: &Path) {}
 
 #[test]
-fn nothing_is_left_of_what_fails() {
+fn failed_conversions_leave_no_files() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out.npy");
     fs::write(&out, "mine").unwrap();
     let out = out.to_str().unwrap();
     let name = data().join("numpy-2.4.6/name-cjk.npy");
     let refusal =
-        refused(1, ["convert", name.to_str().unwrap(), out, "--overwrite", "--version", "1"]);
+        run_err(1, ["convert", name.to_str().unwrap(), out, "--overwrite", "--version", "1"]);
     assert!(refusal.starts_with(&format!("error: {out}: version")), "{refusal}");
     assert!(
-        refused(1, ["convert", "absent.npy", out, "--overwrite"])
+        run_err(1, ["convert", "absent.npy", out, "--overwrite"])
             .contains("absent.npy: cannot open")
     );
     assert_eq!(fs::read(out).unwrap(), b"mine");
     let nowhere = directory.path().join("no/such.npy");
     let nowhere = nowhere.to_str().unwrap();
-    let refusal = refused(1, ["convert", name.to_str().unwrap(), nowhere]);
+    let refusal = run_err(1, ["convert", name.to_str().unwrap(), nowhere]);
     assert!(refusal.starts_with(&format!("error: {nowhere}: cannot create: ")), "{refusal}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     assert_eq!(npymap(["convert", out]).code, Some(2));
@@ -122,10 +122,10 @@ fn nothing_is_left_of_what_fails() {
 #[test]
 fn a_cast_keeps_every_value_unless_forced() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let (path, out) = (path.to_str().unwrap(), directory.path().join("out.npy"));
     let out = out.to_str().unwrap();
-    let refusal = refused(1, ["convert", path, out, "--dtype", "<f4"]);
+    let refusal = run_err(1, ["convert", path, out, "--dtype", "<f4"]);
     assert_eq!(
         refusal,
         format!(
@@ -133,28 +133,28 @@ fn a_cast_keeps_every_value_unless_forced() {
         )
     );
     assert!(!Path::new(out).exists());
-    printed(["convert", path, out, "--dtype", ">i2", "--force", "--order", "F"]);
-    assert_eq!(printed(["get", out, "0"]), "[39, 18, 181, 3750]\n");
+    run_ok(["convert", path, out, "--dtype", ">i2", "--force", "--order", "F"]);
+    assert_eq!(run_ok(["get", out, "0"]), "[39, 18, 181, 3750]\n");
     let wide = directory.path().join("wide.npy");
     let wide = wide.to_str().unwrap();
-    printed(["convert", out, wide, "--dtype", "f8", "--byte-order", "big"]);
-    assert!(printed(["info", wide]).contains("'>f8', float of 8 bytes"));
-    assert_eq!(printed(["get", wide, "0"]), "[39.0, 18.0, 181.0, 3750.0]\n");
+    run_ok(["convert", out, wide, "--dtype", "f8", "--byte-order", "big"]);
+    assert!(run_ok(["info", wide]).contains("'>f8', float of 8 bytes"));
+    assert_eq!(run_ok(["get", wide, "0"]), "[39.0, 18.0, 181.0, 3750.0]\n");
     assert_eq!(npymap(["convert", path, out, "--force"]).code, Some(2));
-    let refusal = refused(1, ["convert", path, wide, "--overwrite", "--dtype", "[('x', 'f8')]"]);
+    let refusal = run_err(1, ["convert", path, wide, "--overwrite", "--dtype", "[('x', 'f8')]"]);
     assert!(refusal.contains("cannot cast"), "{refusal}");
 }
 
 #[test]
-fn an_ending_of_another_format_is_refused() {
+fn extensions_of_other_formats_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let path = path.to_str().unwrap();
     for name in ["out.csv", "out.parquet", "out.h5", "out.txt", "out", "-", "out.npy.gz"] {
         let out = directory.path().join(name);
-        let refusal = refused(1, ["convert", path, out.to_str().unwrap()]);
+        let refusal = run_err(1, ["convert", path, out.to_str().unwrap()]);
         assert!(refusal.contains("use .npy, .npz or .ten"), "{refusal}");
-        let refusal = refused(1, ["sample", path, "-o", out.to_str().unwrap()]);
+        let refusal = run_err(1, ["sample", path, "-o", out.to_str().unwrap()]);
         assert!(refusal.contains("use the extension .npy"), "{refusal}");
     }
     for name in ["out.npz", "out.csv"] {
@@ -162,14 +162,14 @@ fn an_ending_of_another_format_is_refused() {
         for command in
             [&["create", "--shape", "2"][..], &["shuffle", path], &["concat", path, "-o"]]
         {
-            let refusal = refused(1, command.iter().copied().chain([out.to_str().unwrap()]));
+            let refusal = run_err(1, command.iter().copied().chain([out.to_str().unwrap()]));
             assert!(refusal.contains("use the extension .npy"), "{refusal}");
         }
     }
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     convert(path, directory.path().join("UPPER.NPZ").to_str().unwrap(), &[]);
     assert!(
-        printed(["info", directory.path().join("UPPER.NPZ").to_str().unwrap()]).contains("arr_0")
+        run_ok(["info", directory.path().join("UPPER.NPZ").to_str().unwrap()]).contains("arr_0")
     );
 }
 
@@ -180,13 +180,13 @@ fn holes_stay_holes() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let (from, to) = (path("sparse.npy"), path("copy.npy"));
-    printed(["create", &from, "--shape", "(7000, 14000)", "--dtype", "<f4", "--sparse"]);
-    printed(["set", &from, "3000, 5000", "2.5"]);
+    run_ok(["create", &from, "--shape", "(7000, 14000)", "--dtype", "<f4", "--sparse"]);
+    run_ok(["set", &from, "3000, 5000", "2.5"]);
     let plain = [&[][..], &["--order", "F"], &["--byte-order", "big"], &["--version", "3"]];
     let casts = [&["--dtype", "f8"][..], &["--dtype", ">f8", "--order", "F"]];
     for options in plain.into_iter().chain(casts) {
         convert(&from, &to, options);
         assert!(fs::metadata(&to).unwrap().blocks() * 512 < 2 << 20, "{options:?}");
-        assert_eq!(printed(["get", &to, "3000, 5000", "3000, 4999"]), "2.5\n0.0\n");
+        assert_eq!(run_ok(["get", &to, "3000, 5000", "3000, 4999"]), "2.5\n0.0\n");
     }
 }

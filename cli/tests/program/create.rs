@@ -1,20 +1,20 @@
-//! `create` makes what NumPy would.
+//! `create` writes the same files as NumPy.
 
 use std::fs;
 
-use crate::run::{npymap, printed, refused};
+use crate::run::{npymap, run_err, run_ok};
 
 #[test]
 fn arrays_are_zeros_or_a_value() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new.npy");
     let text = path.to_str().unwrap();
-    printed(["create", text, "--shape", "(2, 2)"]);
-    assert_eq!(printed(["get", text, ":"]), "[[0.0, 0.0],\n [0.0, 0.0]]\n");
+    run_ok(["create", text, "--shape", "(2, 2)"]);
+    assert_eq!(run_ok(["get", text, ":"]), "[[0.0, 0.0],\n [0.0, 0.0]]\n");
     let options = ["--overwrite", "--dtype", ">i2", "--order", "F", "--version", "2.0"];
-    printed(["create", text, "--shape", "(2, 1)", "--fill", "-3"].into_iter().chain(options));
-    assert_eq!(printed(["get", text, ":"]), "[[-3],\n [-3]]\n");
-    let info = printed(["info", "--json", text]);
+    run_ok(["create", text, "--shape", "(2, 1)", "--fill", "-3"].into_iter().chain(options));
+    assert_eq!(run_ok(["get", text, ":"]), "[[-3],\n [-3]]\n");
+    let info = run_ok(["info", "--json", text]);
     for part in [r#""version":[2,0]"#, r#""descr":"'>i2'""#, r#""fortran_order":true"#] {
         assert!(info.contains(part), "{info}");
     }
@@ -28,15 +28,15 @@ fn files_can_be_sparse_and_start_at_a_page() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new.npy");
     let text = path.to_str().unwrap();
-    printed(["create", text, "--shape", "(10000, 4096)", "--sparse", "--page-aligned"]);
-    assert!(printed(["info", "--json", text]).contains(r#""data_offset":4096"#));
+    run_ok(["create", text, "--shape", "(10000, 4096)", "--sparse", "--page-aligned"]);
+    assert!(run_ok(["info", "--json", text]).contains(r#""data_offset":4096"#));
     let metadata = fs::metadata(&path).unwrap();
     assert_eq!(metadata.len(), 4096 + 10_000 * 4096 * 8);
     assert!(metadata.blocks() < 2048);
 }
 
 #[test]
-fn a_file_that_is_there_is_kept() {
+fn an_existing_file_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new.npy");
     fs::write(&path, "mine").unwrap();
@@ -44,9 +44,9 @@ fn a_file_that_is_there_is_kept() {
     let exists = format!(
         "error: {text}: already exists: choose another name, or replace it with --overwrite\n"
     );
-    assert_eq!(refused(1, ["create", text, "--shape", "3"]), exists);
-    assert_eq!(refused(1, ["create", text, "--shape", "3", "--fill", "1"]), exists);
-    let refusal = refused(
+    assert_eq!(run_err(1, ["create", text, "--shape", "3"]), exists);
+    assert_eq!(run_err(1, ["create", text, "--shape", "3", "--fill", "1"]), exists);
+    let refusal = run_err(
         1,
         ["create", text, "--dtype", "<f8", "--shape", "3", "--overwrite", "--fill", "x"],
     );
@@ -66,8 +66,8 @@ fn wrong_usage_is_2() {
     ] {
         assert_eq!(npymap(arguments).code, Some(2), "{arguments:?}");
     }
-    let said = npymap(["create", "x.npy", "--shape", "3", "--dtype", "f3"]);
-    assert!(said.err.contains("f3"), "{}", said.err);
+    let output = npymap(["create", "x.npy", "--shape", "3", "--dtype", "f3"]);
+    assert!(output.err.contains("f3"), "{}", output.err);
 }
 
 #[cfg(target_os = "linux")]

@@ -1,18 +1,18 @@
-//! `demo` runs anywhere and leaves nothing behind.
+//! `demo` runs on any system and leaves no files.
 
 #[cfg(target_pointer_width = "64")]
 use serde_json::Value;
 
 use crate::run::npymap;
 #[cfg(target_pointer_width = "64")]
-use crate::run::printed;
+use crate::run::run_ok;
 
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn it_reports_time_and_memory_of_each_step() {
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().to_str().unwrap();
-    let out = printed(["demo", "--json", "--directory", text]);
+    let out = run_ok(["demo", "--json", "--directory", text]);
     let steps: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(steps.len(), 10);
     for step in &steps {
@@ -24,15 +24,15 @@ fn it_reports_time_and_memory_of_each_step() {
         }
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-    let words = printed(["demo", "--size", "1", "--directory", text]);
+    let words = run_ok(["demo", "--size", "1", "--directory", text]);
     assert!(words.starts_with(&format!("An array of 1 GiB in {text}\n\n step")), "{words}");
 }
 
 #[test]
 fn it_says_where_it_can_not_run() {
-    let said = npymap(["demo", "--directory", "/nonexistent"]);
-    assert_eq!((said.code, said.out.as_str()), (Some(1), ""));
-    assert!(said.err.starts_with("error: /nonexistent: cannot "), "{}", said.err);
+    let output = npymap(["demo", "--directory", "/nonexistent"]);
+    assert_eq!((output.code, output.out.as_str()), (Some(1), ""));
+    assert!(output.err.starts_with("error: /nonexistent: cannot "), "{}", output.err);
     for size in ["0", "-1", "x"] {
         assert_eq!(npymap(["demo", "--size", size]).code, Some(2), "{size}");
     }

@@ -1,47 +1,47 @@
-//! `diff` tells what differs, by value.
+//! `diff` compares arrays by value.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::run::{data, npymap, penguins, printed};
+use crate::run::{copy_penguins, data, npymap, run_ok};
 
-/// Makes an array by the program.
-fn made(directory: &Path, name: &str, arguments: &[&str]) -> PathBuf {
+/// Creates an array with the program.
+fn create(directory: &Path, name: &str, arguments: &[&str]) -> PathBuf {
     let path = directory.join(name);
-    printed(["create", "--overwrite", path.to_str().unwrap()].iter().chain(arguments));
+    run_ok(["create", "--overwrite", path.to_str().unwrap()].iter().chain(arguments));
     path
 }
 
 fn differ(arguments: &[&str]) -> Value {
-    let said = npymap(["diff", "--json"].iter().chain(arguments));
-    assert!(said.err.is_empty(), "{}", said.err);
-    let line: Value = serde_json::from_str(&said.out).unwrap();
-    assert_eq!(said.code, Some(i32::from(line["equal"] != true)));
+    let output = npymap(["diff", "--json"].iter().chain(arguments));
+    assert!(output.err.is_empty(), "{}", output.err);
+    let line: Value = serde_json::from_str(&output.out).unwrap();
+    assert_eq!(output.code, Some(i32::from(line["equal"] != true)));
     line
 }
 
 #[test]
 fn the_first_elements_that_differ_are_shown() {
     let directory = tempfile::tempdir().unwrap();
-    let penguins = penguins(directory.path());
+    let penguins = copy_penguins(directory.path());
     let other = directory.path().join("other.npy");
     std::fs::copy(&penguins, &other).unwrap();
     let (a, b) = (penguins.to_str().unwrap(), other.to_str().unwrap());
-    let same = printed(["diff", a, b]);
+    let same = run_ok(["diff", a, b]);
     let expected = format!(
         "{a} and {b}: equal\n  dtype   '<f8'\n  shape   (342, 4)\n  values  1368 elements equal\n"
     );
     assert_eq!(same, expected);
-    printed(["set", b, "3, 1", "19.25"]);
-    printed(["set", b, "-1, :2", "nan"]);
-    let said = npymap(["diff", a, b, "--first", "2"]);
-    assert_eq!((said.code, said.err.as_str()), (Some(1), ""));
-    let lines: Vec<_> = said.out.lines().map(str::trim_end).collect();
+    run_ok(["set", b, "3, 1", "19.25"]);
+    run_ok(["set", b, "-1, :2", "nan"]);
+    let output = npymap(["diff", a, b, "--first", "2"]);
+    assert_eq!((output.code, output.err.as_str()), (Some(1), ""));
+    let lines: Vec<_> = output.out.lines().map(str::trim_end).collect();
     assert_eq!(lines[3], "  values  3 of 1368 elements differ, by at most 0.05000000000000071");
-    assert!(lines[5].starts_with(" index"), "{}", said.out);
-    assert!(lines[6].split_whitespace().eq(["[3,", "1]", "19.3", "19.25"]), "{}", said.out);
-    assert!(lines[7].split_whitespace().eq(["[341,", "0]", "50.2", "nan"]), "{}", said.out);
+    assert!(lines[5].starts_with(" index"), "{}", output.out);
+    assert!(lines[6].split_whitespace().eq(["[3,", "1]", "19.3", "19.25"]), "{}", output.out);
+    assert!(lines[7].split_whitespace().eq(["[341,", "0]", "50.2", "nan"]), "{}", output.out);
     assert_eq!(lines[8], "… and 1 more");
     let line = differ(&[a, b, "--first", "1"]);
     let first = json!([{ "index": [3, 1], "a": 19.3, "b": 19.25 }]);
@@ -52,7 +52,7 @@ fn the_first_elements_that_differ_are_shown() {
 #[test]
 fn tolerance_is_numpys() {
     let directory = tempfile::tempdir().unwrap();
-    let make = |name, fill| made(directory.path(), name, &["--shape", "3", "--fill", fill]);
+    let make = |name, fill| create(directory.path(), name, &["--shape", "3", "--fill", fill]);
     let (a, b) = (make("a.npy", "100.5"), make("b.npy", "100"));
     let (a, b) = (a.to_str().unwrap(), b.to_str().unwrap());
     for (options, differing) in [
@@ -74,11 +74,11 @@ fn tolerance_is_numpys() {
 #[test]
 fn values_are_compared_whatever_their_dtype_and_order() {
     let directory = tempfile::tempdir().unwrap();
-    let penguins = penguins(directory.path());
+    let penguins = copy_penguins(directory.path());
     let a = penguins.to_str().unwrap();
     let other = directory.path().join("other.npy");
     let b = other.to_str().unwrap();
-    printed(["convert", a, b, "--byte-order", "big", "--order", "F"]);
+    run_ok(["convert", a, b, "--byte-order", "big", "--order", "F"]);
     let line = differ(&[a, b]);
     assert_eq!((&line["equal"], &line["differ"]), (&json!(false), &json!(0)));
     assert_eq!(line["descr"], json!(["'<f8'", "'>f8'"]));
@@ -86,7 +86,7 @@ fn values_are_compared_whatever_their_dtype_and_order() {
 
     let make = |name, dtype, fill| {
         let arguments = ["--shape", "(2, 1)", "--dtype", dtype, "--fill", fill];
-        made(directory.path(), name, &arguments).to_str().unwrap().to_owned()
+        create(directory.path(), name, &arguments).to_str().unwrap().to_owned()
     };
     let large = make("large.npy", "u8", "9007199254740993");
     for (dtype, fill, equal) in [
@@ -105,38 +105,38 @@ fn values_are_compared_whatever_their_dtype_and_order() {
 }
 
 #[test]
-fn padding_is_no_difference() {
+fn padding_is_ignored() {
     let fixtures = data().join("numpy-2.4.6");
     let dirty = fixtures.join("struct-aligned-dirty.npy");
     let clean = tempfile::tempdir().unwrap();
     let copy = clean.path().join("clean.npy");
     let (a, b) = (dirty.to_str().unwrap(), copy.to_str().unwrap());
-    printed(["convert", a, b, "--order", "F"]);
-    printed(["diff", a, b]);
+    run_ok(["convert", a, b, "--order", "F"]);
+    run_ok(["diff", a, b]);
 }
 
 #[test]
 fn every_fixture_is_equal_to_itself() {
-    for (path, case) in crate::run::some(crate::run::fixtures().step_by(7)) {
+    for (path, case) in crate::run::shortened(crate::run::fixtures().step_by(7)) {
         let text = path.to_str().unwrap();
-        let said = npymap(["diff", "--max-header-len", "1000000", text, text]);
-        assert_eq!(said.code, Some(0), "{case}: {}", said.err);
+        let output = npymap(["diff", "--max-header-len", "1000000", text, text]);
+        assert_eq!(output.code, Some(0), "{case}: {}", output.err);
     }
 }
 
 #[test]
 fn equal_is_0_different_is_1_and_trouble_is_2() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let other = directory.path().join("other.npy");
     std::fs::copy(&path, &other).unwrap();
     let (a, b) = (path.to_str().unwrap(), other.to_str().unwrap());
     assert_eq!(npymap(["diff", a, b]).code, Some(0));
-    printed(["set", b, "0, 0", "1"]);
+    run_ok(["set", b, "0, 0", "1"]);
     assert_eq!(npymap(["diff", a, b]).code, Some(1));
-    let said = npymap(["diff", "none.npy", a]);
-    assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
-    assert!(said.err.starts_with("error: none.npy: cannot open"), "{}", said.err);
+    let output = npymap(["diff", "none.npy", a]);
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
+    assert!(output.err.starts_with("error: none.npy: cannot open"), "{}", output.err);
     std::fs::write(&other, "no array").unwrap();
     assert_eq!(npymap(["diff", "--json", a, b]).code, Some(2));
     assert_eq!(npymap(["diff", a]).code, Some(2));

@@ -1,51 +1,52 @@
-//! `info --digest` is NumPy's digest of every fixture.
+//! `info --digest` matches the digests that NumPy computes for every fixture.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::run::{data, fixtures, npymap, printed, quick, some};
+use crate::run::{data, fixtures, is_quick, npymap, run_ok, shortened};
 
-/// Fixtures that are refused on purpose, by name.
-fn refused_on_purpose() -> Vec<String> {
+/// Fixtures that are rejected on purpose, by name.
+fn rejected_on_purpose() -> Vec<String> {
     let text = std::fs::read_to_string(data().join("differences.txt")).unwrap();
     text.lines().filter_map(|line| line.split('\t').nth(2)).map(str::to_owned).collect()
 }
 
 #[test]
 fn digests_are_what_numpy_says() {
-    let differences = refused_on_purpose();
+    let differences = rejected_on_purpose();
     let mut compared = 0;
-    for (path, case) in some(fixtures()) {
+    for (path, case) in shortened(fixtures()) {
         let differs = differences.iter().any(|name| case["path"] == name.as_str());
-        if differs || !says_order(&path) {
+        if differs || !names_byte_order(&path) {
             continue;
         }
         let limit = case["max_header"].as_u64().unwrap_or(10_000).to_string();
         let arguments = ["info", "--json", "--digest", "--max-header-len", &limit];
-        let line = printed(arguments.into_iter().chain(path.to_str()));
+        let line = run_ok(arguments.into_iter().chain(path.to_str()));
         let line: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(line["sha256"], case["sha256"], "{}", path.display());
         compared += 1;
     }
-    assert!(compared > if quick() { 10 } else { 200 }, "{compared}");
+    assert!(compared > if is_quick() { 10 } else { 200 }, "{compared}");
 }
 
-/// A type that doesn't say its order has that of the machine, and NumPy was
-/// asked on a little-endian one.
-fn says_order(path: &Path) -> bool {
+/// Returns whether a header names its byte order. Types without one have that
+/// of the machine, and the expected digests were computed on a little-endian
+/// one.
+fn names_byte_order(path: &Path) -> bool {
     let says = |bytes: Vec<u8>| bytes.iter().take(128).any(|byte| b"<>|".contains(byte));
     cfg!(target_endian = "little") || says(std::fs::read(path).unwrap())
 }
 
 #[test]
-fn people_are_told_the_digest_too() {
+fn text_output_has_the_digest_too() {
     let path = data().join("numpy-2.4.6/f8-le.npy");
     let path = path.to_str().unwrap();
     let digest = fixtures().find(|(found, _)| found.to_str() == Some(path)).unwrap().1;
     let digest = digest["sha256"].as_str().unwrap();
-    assert!(printed(["info", "--digest", path]).contains(&format!("hash   sha256 {digest}\n")));
-    assert!(printed(["info", "--digest", path, path]).contains(digest));
-    assert!(!printed(["info", path]).contains("sha256"));
+    assert!(run_ok(["info", "--digest", path]).contains(&format!("hash   sha256 {digest}\n")));
+    assert!(run_ok(["info", "--digest", path, path]).contains(digest));
+    assert!(!run_ok(["info", path]).contains("sha256"));
     assert_eq!(npymap(["info", "--digest", "--header", path]).code, Some(2));
 }

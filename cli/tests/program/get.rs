@@ -1,20 +1,20 @@
-//! `get` prints what NumPy prints.
+//! `get` prints elements as NumPy does.
 
 use std::io::Read;
 use std::process::Stdio;
 
-use crate::run::{command, data, npymap, penguins, printed, refused};
+use crate::run::{command, copy_penguins, data, npymap, run_err, run_ok};
 
 fn fixture(name: &str) -> String {
     data().join("numpy-2.4.6").join(name).to_str().unwrap().to_owned()
 }
 
-/// A file of three records, the second set to something.
+/// Creates a file of three records, the second one not zero.
 fn events(directory: &std::path::Path) -> String {
     let path = directory.join("events.npy").to_str().unwrap().to_owned();
     let dtype = "[('id', '>u2'), ('pos', [('x', '<f4'), ('z', '<c8')]), ('t', '<M8[s]'), ('w', '<m8[D]'), ('s', '<U3'), ('b', '|S2'), ('m', '<f8', (2,))]";
-    printed(["create", &path, "--shape", "3", "--dtype", dtype]);
-    printed([
+    run_ok(["create", &path, "--shape", "3", "--dtype", dtype]);
+    run_ok([
         "set",
         &path,
         "1",
@@ -26,27 +26,27 @@ fn events(directory: &std::path::Path) -> String {
 #[test]
 fn scalars_are_printed_as_numpy_prints_them() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let path = path.to_str().unwrap();
-    assert_eq!(printed(["get", path, "0, 3", "-1, 0", "(5,-1)"]), "3750.0\n50.2\n3625.0\n");
+    assert_eq!(run_ok(["get", path, "0, 3", "-1, 0", "(5,-1)"]), "3750.0\n50.2\n3625.0\n");
 }
 
 #[test]
-fn rows_stand_on_lines() {
+fn each_row_is_on_its_own_line() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let path = path.to_str().unwrap();
-    assert_eq!(printed(["get", path, "-1"]), "[50.2, 18.7, 198.0, 3775.0]\n");
-    assert_eq!(printed(["get", path, ":2, ::3"]), "[[39.1, 3750.0],\n [39.5, 3800.0]]\n");
-    assert_eq!(printed(["get", path, ":2, None, :2"]), "[[[39.1, 18.7]],\n\n [[39.5, 17.4]]]\n");
-    assert_eq!(printed(["get", path, "3:3"]), "[]\n");
+    assert_eq!(run_ok(["get", path, "-1"]), "[50.2, 18.7, 198.0, 3775.0]\n");
+    assert_eq!(run_ok(["get", path, ":2, ::3"]), "[[39.1, 3750.0],\n [39.5, 3800.0]]\n");
+    assert_eq!(run_ok(["get", path, ":2, None, :2"]), "[[[39.1, 18.7]],\n\n [[39.5, 17.4]]]\n");
+    assert_eq!(run_ok(["get", path, "3:3"]), "[]\n");
 }
 
 #[test]
 fn fields_follow_a_dot() {
     let directory = tempfile::tempdir().unwrap();
     let path = events(directory.path());
-    let lines = printed([
+    let lines = run_ok([
         "get",
         &path,
         "1",
@@ -68,20 +68,20 @@ fn fields_follow_a_dot() {
 }
 
 #[test]
-fn json_is_a_line_an_index() {
+fn json_has_a_line_for_each_index() {
     let directory = tempfile::tempdir().unwrap();
     let path = events(directory.path());
     assert_eq!(
-        printed(["get", &path, "1", "-1:.m", "1.t", ":0", "--json"]),
+        run_ok(["get", &path, "1", "-1:.m", "1.t", ":0", "--json"]),
         "{\"id\":7,\"pos\":{\"x\":0.1,\"z\":[\"nan\",-2.0]},\"t\":\"2020-02-29T00:00:00\",\"w\":null,\
          \"s\":\"a'b\",\"b\":\"\u{ff}\",\"m\":[\"inf\",-0.0]}\n[[0.0,0.0]]\n\"2020-02-29T00:00:00\"\n[]\n"
     );
 }
 
 #[test]
-fn what_is_no_index_is_refused() {
+fn invalid_indices_are_rejected() {
     let path = fixture("f8-le.npy");
-    let refusal = |index| refused(1, ["get", path.as_str(), "0", index]);
+    let refusal = |index| run_err(1, ["get", path.as_str(), "0", index]);
     let expected = |reason: &str| format!("error: {path}: {reason}\n");
     assert_eq!(
         refusal("x"),
@@ -92,15 +92,15 @@ fn what_is_no_index_is_refused() {
     assert!(refusal("1000").contains("index 1000 is out of bounds for axis 0 of shape"));
     assert!(refusal("-1000").contains("index -1000 is out of bounds for axis 0 of shape"));
     assert!(refusal("0.x").contains("has no fields, asked for `x`"));
-    assert!(refused(1, ["get", "absent.npy", "0"]).starts_with("error: absent.npy: cannot open: "));
+    assert!(run_err(1, ["get", "absent.npy", "0"]).starts_with("error: absent.npy: cannot open: "));
     assert_eq!(npymap(["get", &path]).code, Some(2));
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("zeros.npy");
-    printed(["create", path.to_str().unwrap(), "--shape", "1000000"]);
+    run_ok(["create", path.to_str().unwrap(), "--shape", "1000000"]);
     let mut program = command();
     program.args(["get", path.to_str().unwrap(), ":"]);
     let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,15 +1,15 @@
-//! `append`, `concat`, `fill` and `recover` change arrays on the disk.
+//! `append`, `concat`, `fill` and `recover` write to arrays on disk.
 
 use std::fs;
 use std::path::Path;
 
-use crate::run::{npymap, penguins, printed, refused};
+use crate::run::{copy_penguins, npymap, run_err, run_ok};
 
-/// Makes an array of these bytes.
+/// Writes an array of these bytes.
 fn bytes(directory: &Path, name: &str, shape: &str, options: &[&str], fill: &str) -> String {
     let path = directory.join(name).to_str().unwrap().to_owned();
     let fixed = ["create", &path, "--shape", shape, "--fill", fill, "--dtype"];
-    printed(fixed.iter().chain(options));
+    run_ok(fixed.iter().chain(options));
     path
 }
 
@@ -20,13 +20,13 @@ fn rows_are_appended_whatever_their_order() {
     let log = bytes(at, "log.npy", "(1, 2)", &["<i4"], "1");
     let one = bytes(at, "one.npy", "(2,)", &[">i4"], "2");
     let more = bytes(at, "more.npy", "(2, 2)", &["<i4", "--order", "F"], "3");
-    let said = printed(["append", "--flush", &log, &one, &more, &log]);
-    assert_eq!(said, format!("{log}: 4 rows added, shape (5, 2)\n"));
+    let output = run_ok(["append", "--flush", &log, &one, &more, &log]);
+    assert_eq!(output, format!("{log}: 4 rows added, shape (5, 2)\n"));
     let all = "[[1, 1],\n [2, 2],\n [3, 3],\n [3, 3],\n [1, 1]]\n";
-    assert_eq!(printed(["get", &log, ":"]), all);
+    assert_eq!(run_ok(["get", &log, ":"]), all);
     let fortran = bytes(at, "f.npy", "(2, 0)", &[">i4", "--order", "F"], "0");
-    printed(["append", &fortran, &one, &more]);
-    assert_eq!(printed(["get", &fortran, ":"]), "[[2, 3, 3],\n [2, 3, 3]]\n");
+    run_ok(["append", &fortran, &one, &more]);
+    assert_eq!(run_ok(["get", &fortran, ":"]), "[[2, 3, 3],\n [2, 3, 3]]\n");
 }
 
 #[test]
@@ -40,25 +40,25 @@ fn rows_that_differ_are_refused_before_any_is_added() {
     let before = fs::read(&log).unwrap();
     let out = at.join("out.npy").to_str().unwrap().to_owned();
     assert_eq!(
-        refused(1, ["append", &log, &good, &float]),
+        run_err(1, ["append", &log, &good, &float]),
         format!("error: {float}: has dtype '<f4', but {log} has '<i4'\n")
     );
     assert_eq!(
-        refused(1, ["append", &log, &good, &wide]),
+        run_err(1, ["append", &log, &good, &wide]),
         format!("error: {wide}: has shape (2, 3), but {log} has (1, 2)\n")
     );
     assert_eq!(
-        refused(1, ["concat", &log, &wide, "-o", &out]),
+        run_err(1, ["concat", &log, &wide, "-o", &out]),
         format!("error: {wide}: has shape (2, 3), but {log} has (1, 2)\n")
     );
     let scalar = bytes(at, "scalar.npy", "()", &["<i4"], "1");
     assert_eq!(
-        refused(1, ["append", &scalar, &log]),
+        run_err(1, ["append", &scalar, &log]),
         format!(
             "error: {scalar}: shape () has no axis to append along: rows need at least one axis\n"
         )
     );
-    refused(1, ["concat", &scalar, "-o", &out]);
+    run_err(1, ["concat", &scalar, "-o", &out]);
     assert_eq!(fs::read(&log).unwrap(), before);
     assert_eq!(npymap(["append", &log]).code, Some(2));
     assert_eq!(npymap(["concat", &log]).code, Some(2));
@@ -66,16 +66,16 @@ fn rows_that_differ_are_refused_before_any_is_added() {
 }
 
 #[test]
-fn a_forgotten_output_replaces_no_input() {
+fn an_omitted_output_is_a_usage_error() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
     let one = bytes(at, "one.npy", "(1, 2)", &["<i2"], "1");
     let two = bytes(at, "two.npy", "(1, 2)", &["<i2"], "2");
     let before = fs::read(&two).unwrap();
-    refused(2, ["concat", "--overwrite", &one, &two]);
+    run_err(2, ["concat", "--overwrite", &one, &two]);
     assert!(fs::read(&two).unwrap() == before);
-    printed(["concat", "--overwrite", &one, &two, "-o", &two]);
-    assert_eq!(printed(["get", &two, ":"]), "[[1, 1],\n [2, 2]]\n");
+    run_ok(["concat", "--overwrite", &one, &two, "-o", &two]);
+    assert_eq!(run_ok(["get", &two, ":"]), "[[1, 1],\n [2, 2]]\n");
 }
 
 #[test]
@@ -85,81 +85,81 @@ fn arrays_are_joined_along_the_first_axis() {
     let one = bytes(at, "one.npy", "(1, 2)", &[">i2"], "1");
     let two = bytes(at, "two.npy", "(2, 2)", &["<i2", "--order", "F"], "2");
     let out = at.join("out.npy").to_str().unwrap().to_owned();
-    printed(["concat", &one, &two, &one, "-o", &out]);
-    assert_eq!(printed(["get", &out, ":"]), "[[1, 1],\n [2, 2],\n [2, 2],\n [1, 1]]\n");
-    assert!(printed(["info", "--json", &out]).contains(r#""descr":"'>i2'""#));
-    refused(1, ["concat", &one, &two, "-o", &out]);
-    printed(["concat", "--overwrite", &out, &two, "-o", &out]);
-    assert!(printed(["info", "--json", &out]).contains(r#""shape":[6,2]"#));
+    run_ok(["concat", &one, &two, &one, "-o", &out]);
+    assert_eq!(run_ok(["get", &out, ":"]), "[[1, 1],\n [2, 2],\n [2, 2],\n [1, 1]]\n");
+    assert!(run_ok(["info", "--json", &out]).contains(r#""descr":"'>i2'""#));
+    run_err(1, ["concat", &one, &two, "-o", &out]);
+    run_ok(["concat", "--overwrite", &out, &two, "-o", &out]);
+    assert!(run_ok(["info", "--json", &out]).contains(r#""shape":[6,2]"#));
     assert_eq!(fs::read_dir(at).unwrap().count(), 3);
 }
 
 #[test]
 fn files_are_filled_in_place() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let text = path.to_str().unwrap();
-    assert_eq!(printed(["fill", "--flush", text, "-1.5"]), format!("{text}: 1368 elements set\n"));
-    assert_eq!(printed(["get", text, "5"]), "[-1.5, -1.5, -1.5, -1.5]\n");
+    assert_eq!(run_ok(["fill", "--flush", text, "-1.5"]), format!("{text}: 1368 elements set\n"));
+    assert_eq!(run_ok(["get", text, "5"]), "[-1.5, -1.5, -1.5, -1.5]\n");
     let before = fs::read(&path).unwrap();
-    refused(1, ["fill", text, "many"]);
+    run_err(1, ["fill", text, "many"]);
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 #[test]
-fn what_a_dead_writer_leaves_is_made_whole() {
+fn recover_repairs_files_of_dead_writers() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let text = path.to_str().unwrap();
     let whole = fs::read(&path).unwrap();
-    assert_eq!(printed(["recover", text]), format!("{text}: complete, shape (342, 4)\n"));
+    assert_eq!(run_ok(["recover", text]), format!("{text}: complete, shape (342, 4)\n"));
     let longer = [whole.clone(), vec![0; 50]].concat();
     fs::write(&path, &longer).unwrap();
     let becomes = |would: &str| format!("{text}: shape (342, 4) {would}");
     assert_eq!(
-        printed(["recover", "--dry-run", text]),
+        run_ok(["recover", "--dry-run", text]),
         becomes("would become (343, 4), 18 bytes dropped\n")
     );
     assert_eq!(
-        printed(["recover", "--dry-run", "--zero-fill", text]),
+        run_ok(["recover", "--dry-run", "--zero-fill", text]),
         becomes("would become (344, 4), 14 bytes of zeros added\n")
     );
-    let json = printed(["recover", "--dry-run", "--json", text]);
+    let json = run_ok(["recover", "--dry-run", "--json", text]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let expected = serde_json::json!({
         "path": text, "said": [342, 4], "shape": [343, 4], "dropped": 18, "filled": 0, "done": false
     });
     assert_eq!(json, expected);
     assert_eq!(fs::read(&path).unwrap(), longer);
-    let refusal = refused(1, ["append", text, text]);
+    let refusal = run_err(1, ["append", text, text]);
     assert!(refusal.contains("`npymap recover`"), "{refusal}");
-    assert_eq!(printed(["recover", text]), becomes("is now (343, 4), 18 bytes dropped\n"));
+    assert_eq!(run_ok(["recover", text]), becomes("is now (343, 4), 18 bytes dropped\n"));
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-    assert_eq!(printed(["recover", text]), becomes("is now (341, 4), 31 bytes dropped\n"));
+    assert_eq!(run_ok(["recover", text]), becomes("is now (341, 4), 31 bytes dropped\n"));
     fs::write(&path, "no array").unwrap();
-    refused(1, ["recover", text]);
+    run_err(1, ["recover", text]);
 }
 
 #[test]
-fn bytes_that_are_no_row_are_said_to_be_dropped() {
+fn recover_reports_dropped_bytes() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let text = path.to_str().unwrap();
     let whole = fs::read(&path).unwrap();
     let stays = |what: &str| format!("{text}: shape (342, 4) unchanged, {what}\n");
     fs::write(&path, [&whole[..], &[0; 5]].concat()).unwrap();
-    let said = printed(["recover", "--dry-run", text]);
-    assert_eq!(said, stays("5 bytes after its rows would be dropped"));
-    assert_eq!(printed(["recover", text]), stays("5 bytes after its rows were dropped"));
+    let output = run_ok(["recover", "--dry-run", text]);
+    assert_eq!(output, stays("5 bytes after its rows would be dropped"));
+    assert_eq!(run_ok(["recover", text]), stays("5 bytes after its rows were dropped"));
     assert!(fs::read(&path).unwrap() == whole);
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-    let said = printed(["recover", "--zero-fill", "--dry-run", text]);
-    assert_eq!(said, stays("1 byte of zeros would be added to its last row"));
-    let said = printed(["recover", "--zero-fill", text]);
-    assert_eq!(said, stays("1 byte of zeros were added to its last row"));
+    let output = run_ok(["recover", "--zero-fill", "--dry-run", text]);
+    assert_eq!(output, stays("1 byte of zeros would be added to its last row"));
+    let output = run_ok(["recover", "--zero-fill", text]);
+    assert_eq!(output, stays("1 byte of zeros were added to its last row"));
     fs::write(&path, &whole[..whole.len() - 32]).unwrap();
-    let said = printed(["recover", text]);
-    assert_eq!(said, format!("{text}: shape (342, 4) is now (341, 4)\n"));
+    let output = run_ok(["recover", text]);
+    assert_eq!(output, format!("{text}: shape (342, 4) is now (341, 4)\n"));
 }
 
 #[test]
@@ -172,33 +172,34 @@ fn arrays_are_joined_along_any_axis() {
     let last = bytes(at, "last.npy", "(2, 1, 3)", &["<i2", "--order", "F"], "3");
     let out = at.join("out.npy").to_str().unwrap().to_owned();
     for axis in ["1", "-2"] {
-        printed(["concat", "--overwrite", "--axis", axis, &one, &two, &none, &one, "-o", &out]);
+        run_ok(["concat", "--overwrite", "--axis", axis, &one, &two, &none, &one, "-o", &out]);
         let rows = "[[1, 1], [2, 2], [2, 2], [1, 1]]";
         let nested = rows.replace("], ", "],\n  ");
-        assert_eq!(printed(["get", &out, ":"]), format!("[{nested},\n\n {nested}]\n"));
-        assert!(printed(["info", "--json", &out]).contains(r#""descr":"'>i2'""#));
+        assert_eq!(run_ok(["get", &out, ":"]), format!("[{nested},\n\n {nested}]\n"));
+        assert!(run_ok(["info", "--json", &out]).contains(r#""descr":"'>i2'""#));
     }
     for axis in ["2", "-1"] {
-        printed(["concat", "--overwrite", "--axis", axis, &one, &last, &one, "-o", &out]);
-        assert_eq!(printed(["get", &out, "1, 0"]), "[1, 1, 3, 3, 3, 1, 1]\n");
-        assert_eq!(printed(["get", &out, "0, 0"]), "[1, 1, 3, 3, 3, 1, 1]\n");
+        run_ok(["concat", "--overwrite", "--axis", axis, &one, &last, &one, "-o", &out]);
+        assert_eq!(run_ok(["get", &out, "1, 0"]), "[1, 1, 3, 3, 3, 1, 1]\n");
+        assert_eq!(run_ok(["get", &out, "0, 0"]), "[1, 1, 3, 3, 3, 1, 1]\n");
     }
     let before = fs::read(&out).unwrap();
     for axis in ["3", "-4"] {
-        let error = refused(1, ["concat", "--overwrite", "--axis", axis, &one, &two, "-o", &out]);
+        let error = run_err(1, ["concat", "--overwrite", "--axis", axis, &one, &two, "-o", &out]);
         let what = format!("has shape (2, 1, 2), and axis {axis} is out of range 0..3");
         assert_eq!(error, format!("error: {one}: {what}\n"));
     }
     let flat = bytes(at, "flat.npy", "(2, 2)", &["<i2"], "1");
     for (axis, second) in [("2", &two), ("0", &two), ("1", &flat)] {
-        let error = refused(1, ["concat", "--overwrite", "--axis", axis, &one, second, "-o", &out]);
+        let error = run_err(1, ["concat", "--overwrite", "--axis", axis, &one, second, "-o", &out]);
         assert!(error.starts_with(&format!("error: {second}: has shape (2, 2")), "{error}");
     }
     assert!(fs::read(&out).unwrap() == before);
     assert_eq!(npymap(["concat", "--axis", "x", &one, "-o", &out]).code, Some(2));
 }
 
-/// Joins what `npymap` is to join, with shapes, orders and axes at random.
+/// A NumPy script that joins random arrays and compares the results: shapes,
+/// orders and axes vary.
 const JOIN: &str = r"
 import random, subprocess, sys
 import numpy as np
@@ -232,7 +233,7 @@ for _ in range(60):
 ";
 
 #[test]
-fn live_numpy_joins_arrays_so() {
+fn live_numpy_joins_arrays_the_same_way() {
     let numpy = std::process::Command::new("python3").args(["-c", "import numpy"]).output();
     if !numpy.is_ok_and(|output| output.status.success()) {
         return eprintln!("nothing was compared, python3 has no numpy");

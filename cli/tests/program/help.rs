@@ -1,16 +1,16 @@
-//! Help says how to, with examples, and wrong usage ends with 2.
+//! Every command has help with examples, and usage errors exit with 2.
 
-use crate::run::{npymap, printed};
+use crate::run::{npymap, run_ok};
 
 #[test]
 fn every_command_has_examples() {
-    let all = printed(["--help"]);
+    let all = run_ok(["--help"]);
     for command in [
         "info", "get", "set", "create", "convert", "raw", "diff", "demo", "sample", "shuffle",
         "bench",
     ] {
         assert!(all.contains(&format!("\n  {command} ")), "{all}");
-        let help = printed([command, "--help"]);
+        let help = run_ok([command, "--help"]);
         assert!(help.contains(&format!("Examples:\n  npymap {command} ")), "{help}");
         assert!(help.contains("Exit status:"), "{help}");
         assert!(!help.contains('\u{1b}'), "colours are for terminals");
@@ -20,7 +20,7 @@ fn every_command_has_examples() {
 #[test]
 fn wrong_usage_is_2() {
     for arguments in [&[][..], &["nonsense"], &["info"], &["info", "--nonsense", "x"]] {
-        let said = npymap(arguments);
-        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{arguments:?}");
+        let output = npymap(arguments);
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{arguments:?}");
     }
 }

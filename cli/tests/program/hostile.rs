@@ -1,8 +1,8 @@
-//! Headers that say more than any file holds.
+//! Headers that claim more than any file holds.
 
 use std::path::{Path, PathBuf};
 
-use crate::run::{npymap, printed, refused};
+use crate::run::{npymap, run_err, run_ok};
 
 fn file(folder: &Path, descr: &str, shape: &str, fortran: &str) -> PathBuf {
     let text = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
@@ -13,7 +13,7 @@ fn file(folder: &Path, descr: &str, shape: &str, fortran: &str) -> PathBuf {
 }
 
 #[test]
-fn arrays_of_nothing_are_done_with_at_once() {
+fn zero_size_elements_are_not_iterated_over() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.npy");
     for (descr, shape, fortran) in [
@@ -22,26 +22,26 @@ fn arrays_of_nothing_are_done_with_at_once() {
         ("'<f8'", format!("({}, 0)", usize::MAX / 100), "True"),
     ] {
         let path = file(folder.path(), descr, &shape, fortran);
-        printed([&path, &path].iter().fold(vec!["diff".as_ref()], |mut all, path| {
+        run_ok([&path, &path].iter().fold(vec!["diff".as_ref()], |mut all, path| {
             all.push(path.as_os_str());
             all
         }));
-        printed(["info".as_ref(), "--json".as_ref(), "--digest".as_ref(), path.as_os_str()]);
-        printed(["head".as_ref(), path.as_os_str()]);
+        run_ok(["info".as_ref(), "--json".as_ref(), "--digest".as_ref(), path.as_os_str()]);
+        run_ok(["head".as_ref(), path.as_os_str()]);
         let dtype = if descr == "'<f8'" { "<f4" } else { "|V0" };
         let arguments = ["convert", "--overwrite", "--dtype", dtype].map(AsRef::as_ref);
-        let said = npymap(arguments.into_iter().chain([path.as_os_str(), out.as_os_str()]));
-        assert!(matches!(said.code, Some(0 | 1)), "{}", said.err);
+        let output = npymap(arguments.into_iter().chain([path.as_os_str(), out.as_os_str()]));
+        assert!(matches!(output.code, Some(0 | 1)), "{}", output.err);
     }
 }
 
 #[test]
-fn elements_of_no_bytes_are_not_printed_for_ever() {
+fn printing_zero_size_elements_is_limited() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "'|S0'", "(1000000000,)", "False");
-    let said = refused(1, ["get".as_ref(), path.as_os_str(), "::-1".as_ref()]);
-    assert!(said.contains("1000000000 zero-size elements were requested"), "{said}");
-    assert_eq!(printed(["get".as_ref(), path.as_os_str(), "5".as_ref()]), "b''\n");
+    let output = run_err(1, ["get".as_ref(), path.as_os_str(), "::-1".as_ref()]);
+    assert!(output.contains("1000000000 zero-size elements were requested"), "{output}");
+    assert_eq!(run_ok(["get".as_ref(), path.as_os_str(), "5".as_ref()]), "b''\n");
 }
 
 #[test]
@@ -51,8 +51,8 @@ fn fields_with_too_many_parts_are_refused_or_cut() {
     let descr = format!("[('a', [('c', [('b', '|S0')], ({most},))], ({most},))]");
     let path = file(folder.path(), &descr, "(8,)", "False");
     for command in ["info", "head", "stats"] {
-        let said = npymap([command.as_ref(), path.as_os_str()]);
-        assert!(matches!(said.code, Some(0 | 1)), "{command}: {}", said.err);
+        let output = npymap([command.as_ref(), path.as_os_str()]);
+        assert!(matches!(output.code, Some(0 | 1)), "{command}: {}", output.err);
     }
-    refused(1, ["get".as_ref(), path.as_os_str(), "0.a.c".as_ref()]);
+    run_err(1, ["get".as_ref(), path.as_os_str(), "0.a.c".as_ref()]);
 }

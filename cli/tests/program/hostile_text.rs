@@ -1,14 +1,14 @@
-//! Text from files is printed, never obeyed.
+//! Text from files never controls the terminal.
 
 use std::fs;
 use std::path::Path;
 
-use crate::run::{npymap, printed};
+use crate::run::{npymap, run_ok};
 
 const NASTY: &str = "a\u{1b}[2J\u{9b}1m\n\u{202e}b\u{200b}\u{2066}\u{feff}\u{2028}";
 
-/// A file of records of one field, whose name is given as it stands in the
-/// header.
+/// Writes a file of records with one field, whose name is given as spelled in
+/// the header.
 fn file(path: &Path, name: &str) {
     let text =
         format!("{{'descr': [('{name}', '<U4')], 'fortran_order': False, 'shape': (2,), }}\n");
@@ -19,7 +19,8 @@ fn file(path: &Path, name: &str) {
     fs::write(path, parts.concat()).unwrap();
 }
 
-/// Nothing a terminal would act on, and no line that is not the program's.
+/// Returns whether output has no control characters and no lines other than
+/// those of the program.
 #[track_caller]
 fn is_safe(text: &str) {
     let found = text.chars().find(|&c| {
@@ -46,18 +47,18 @@ fn field_names_and_text_do_not_reach_the_terminal_raw() {
         &["sample", path, "-n", "1"],
         &["diff", path, path, "--json"],
     ] {
-        is_safe(&printed(arguments));
+        is_safe(&run_ok(arguments));
     }
-    assert!(printed(["info", path]).contains(r"a\x1b[2J\x9b1m\n\u202eb\u200b"));
+    assert!(run_ok(["info", path]).contains(r"a\x1b[2J\x9b1m\n\u202eb\u200b"));
     for arguments in [&["get", path, "0.x"][..], &["set", path, "0.x", "1"], &["stats", path, "9"]]
     {
-        let said = npymap(arguments);
-        assert_eq!((said.code, said.err.lines().count()), (Some(1), 1), "{}", said.err);
-        is_safe(&said.err);
+        let output = npymap(arguments);
+        assert_eq!((output.code, output.err.lines().count()), (Some(1), 1), "{}", output.err);
+        is_safe(&output.err);
     }
     let field = "a\u{1b}[2J\u{9b}1m\n\u{202e}b\u{200b}\u{2066}\u{feff}\u{2028}";
     let line: serde_json::Value =
-        serde_json::from_str(&printed(["get", path, "0", "--json"])).unwrap();
+        serde_json::from_str(&run_ok(["get", path, "0", "--json"])).unwrap();
     assert_eq!(line[field], "\u{1b}\u{9b}\u{202e}x");
 }
 
@@ -65,19 +66,19 @@ fn field_names_and_text_do_not_reach_the_terminal_raw() {
 fn text_by_itself_is_on_one_line_without_controls() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.npy").to_str().unwrap().to_owned();
-    printed(["create", &path, "--shape", "1", "--dtype", "U9"]);
-    printed(["set", &path, "0", r"'\x1b]0;x\x07\n\x9by'"]);
-    assert_eq!(printed(["get", &path, "0"]), "\\x1b]0;x\\x07\\n\\x9by\n");
-    assert_eq!(printed(["get", &path, "0", "--json"]), "\"\\u001b]0;x\\u0007\\n\\u009by\"\n");
-    is_safe(&printed(["head", &path]));
-    is_safe(&printed(["diff", &path, &path]));
+    run_ok(["create", &path, "--shape", "1", "--dtype", "U9"]);
+    run_ok(["set", &path, "0", r"'\x1b]0;x\x07\n\x9by'"]);
+    assert_eq!(run_ok(["get", &path, "0"]), "\\x1b]0;x\\x07\\n\\x9by\n");
+    assert_eq!(run_ok(["get", &path, "0", "--json"]), "\"\\u001b]0;x\\u0007\\n\\u009by\"\n");
+    is_safe(&run_ok(["head", &path]));
+    is_safe(&run_ok(["diff", &path, &path]));
 }
 
 #[test]
 fn member_names_are_escaped_in_tables_messages_and_json() {
     let directory = tempfile::tempdir().unwrap();
     let npy = directory.path().join("w.npy");
-    printed(["create", npy.to_str().unwrap(), "--shape", "2"]);
+    run_ok(["create", npy.to_str().unwrap(), "--shape", "2"]);
     let path = directory.path().join("m.tar");
     let mut tar = tar::Builder::new(fs::File::create(&path).unwrap());
     tar.append_path_with_name(&npy, "n\u{1b}[1m\u{9b}\u{202e}.npy").unwrap();
@@ -85,10 +86,10 @@ fn member_names_are_escaped_in_tables_messages_and_json() {
     tar.finish().unwrap();
     let path = path.to_str().unwrap();
     for arguments in [&["info", path][..], &["info", "--json", path]] {
-        is_safe(&printed(arguments));
+        is_safe(&run_ok(arguments));
     }
-    assert!(printed(["info", "--json", path]).contains(r"n\u001b[1m\u009b\u202e.npy"));
-    let said = npymap(["info", &format!("{path}[none]")]);
-    assert_eq!(said.code, Some(1));
-    is_safe(&said.err);
+    assert!(run_ok(["info", "--json", path]).contains(r"n\u001b[1m\u009b\u202e.npy"));
+    let output = npymap(["info", &format!("{path}[none]")]);
+    assert_eq!(output.code, Some(1));
+    is_safe(&output.err);
 }

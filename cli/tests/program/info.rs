@@ -1,14 +1,14 @@
-//! `info` tells people what fields there are.
+//! `info` lists the fields of records.
 
-use crate::run::printed;
+use crate::run::run_ok;
 
 #[test]
-fn fields_are_listed_with_their_places() {
+fn fields_are_listed_with_their_offsets() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("events.npy").to_str().unwrap().to_owned();
     let dtype = "[('id', '|u1'), ('', '|V3'), (('time', 't'), '>M8[ns]'), ('in', [('x', '<f4'), ('m', '<f8', (2, 3))], (4,))]";
-    printed(["create", &path, "--shape", "2", "--dtype", dtype]);
-    let text = printed(["info", &path]);
+    run_ok(["create", &path, "--shape", "2", "--dtype", dtype]);
+    let text = run_ok(["info", &path]);
     let fields = text.split_once("\n  field").map(|(_, fields)| fields).unwrap();
     assert_eq!(
         fields,

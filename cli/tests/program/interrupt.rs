@@ -1,4 +1,4 @@
-//! Whoever ends the program half-way finds nothing half-made.
+//! Interrupting the program leaves no unfinished files.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::run::printed;
+use crate::run::run_ok;
 
 fn start<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Child {
     let mut command = crate::run::command();
@@ -20,8 +20,8 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Whether a process has a new file in a directory: one under a temporary
-/// name, or one without a name, which is open and says it was deleted.
+/// Returns whether a process has a new file in a directory: one with a
+/// temporary name, or an unnamed one, which `/proc` lists as deleted.
 fn has_begun(child: &Child, directory: &Path) -> bool {
     let open = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
     let mut open = open.filter_map(|entry| fs::read_link(entry.path()).ok());
@@ -37,7 +37,7 @@ fn a_signal_leaves_no_file_without_a_name() {
     let from = directory.path().join("from.npy").to_str().unwrap().to_owned();
     let to = directory.path().join("to.npy").to_str().unwrap().to_owned();
     let to_archive = directory.path().join("to.npz").to_str().unwrap().to_owned();
-    printed(["create", &from, "--shape", "(2048, 2048)", "--sparse"]);
+    run_ok(["create", &from, "--shape", "(2048, 2048)", "--sparse"]);
     let signals = [("INT", 2), ("TERM", 15), ("HUP", 1)];
     for (round, (name, signal)) in signals.iter().cycle().take(18).enumerate() {
         let create = ["create", "--shape", "(4096, 4096)", "--fill", "1", &to];
@@ -48,7 +48,7 @@ fn a_signal_leaves_no_file_without_a_name() {
             1 => start(convert),
             _ => start(archive),
         };
-        // As soon as there is something to leave behind.
+        // As soon as the new file exists.
         while !has_begun(&child, directory.path()) && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
@@ -72,8 +72,8 @@ fn a_signal_during_an_append_that_replaces_the_file_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let log = directory.path().join("log.npy");
     let row = directory.path().join("row.npy").to_str().unwrap().to_owned();
-    printed(["create", &row, "--dtype", "u1", "--shape", "(1, 1000000)", "--fill", "1"]);
-    // Without room for a second digit.
+    run_ok(["create", &row, "--dtype", "u1", "--shape", "(1, 1000000)", "--fill", "1"]);
+    // The header has no room for a second digit.
     let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (9, 1000000), }\n";
     let len = u16::try_from(header.len()).unwrap().to_le_bytes();
     let before = [b"\x93NUMPY\x01\x00", &len[..], header.as_bytes(), &vec![7; 9_000_000]].concat();
@@ -81,7 +81,7 @@ fn a_signal_during_an_append_that_replaces_the_file_leaves_nothing() {
     for (round, name) in ["INT", "TERM", "HUP"].iter().cycle().take(30).enumerate() {
         fs::write(&log, &before).unwrap();
         let mut child = start(["append", log.to_str().unwrap(), &row]);
-        // Later from round to round.
+        // The signal comes later in each round.
         for _ in 0..round {
             while !has_begun(&child, directory.path()) && child.try_wait().unwrap().is_none() {
                 std::thread::yield_now();
@@ -91,7 +91,7 @@ fn a_signal_during_an_append_that_replaces_the_file_leaves_nothing() {
         Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
         interrupted += u32::from(!child.wait().unwrap().success());
         assert_eq!(names(directory.path()), ["log.npy", "row.npy"]);
-        let info = printed(["info", "--json", log.to_str().unwrap()]);
+        let info = run_ok(["info", "--json", log.to_str().unwrap()]);
         assert!(info.contains(r#""shape":[9,"#) || info.contains(r#""shape":[10,"#), "{info}");
     }
     assert!(interrupted > 0);
@@ -113,7 +113,7 @@ fn a_signal_that_is_ignored_stays_so() {
     assert_eq!(names(directory.path()), ["to.npy"]);
 }
 
-/// Runs the program with files limited to so many blocks of 512 bytes.
+/// Runs the program with file sizes limited to `blocks` blocks of 512 bytes.
 fn limited(blocks: u32, arguments: &[&str]) -> (Option<i32>, String) {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("ulimit -f {blocks}; exec \"$@\""), "sh"]);
@@ -126,10 +126,10 @@ fn a_limit_on_file_sizes_is_an_error_and_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let (log, rows, new) = (at("log.npy"), at("rows.npy"), at("new.npy"));
-    printed(["create", &log, "--shape", "(10, 100)", "--fill", "1"]);
-    printed(["create", &rows, "--shape", "(1000, 100)", "--fill", "2"]);
+    run_ok(["create", &log, "--shape", "(10, 100)", "--fill", "1"]);
+    run_ok(["create", &rows, "--shape", "(1000, 100)", "--fill", "2"]);
     let archive = at("log.npz");
-    printed(["convert", &log, &archive]);
+    run_ok(["convert", &log, &archive]);
     let (list, member) = (at("new.ten"), format!("{archive}[arr_0]"));
     let before = [&log, &archive].map(|path| fs::read(path).unwrap());
     for arguments in [

@@ -1,5 +1,4 @@
-//! The program can be killed at any moment: files are what they were, or what
-//! they were to be.
+//! Killing the program at any moment leaves files as they were, or complete.
 #![cfg(unix)]
 
 use std::fs;
@@ -7,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::run::printed;
+use crate::run::run_ok;
 
-/// How often each command is killed.
+/// The number of times each command is killed.
 const KILLS: u64 = 100;
 
-/// Files a command works on, and what it makes of the first one.
+/// The files that a command works on, and the content of the first one before
+/// and after.
 struct Scene {
     directory: tempfile::TempDir,
     file: PathBuf,
@@ -21,19 +21,19 @@ struct Scene {
 }
 
 impl Scene {
-    /// Makes the files and runs the command once, to the end.
+    /// Creates the files and runs the command once, to completion.
     fn new(command: &[&str]) -> Scene {
         let directory = tempfile::tempdir().unwrap();
         let create = |name: &str, shape: &str, fill: &str| {
             let path = directory.path().join(name);
             let path = path.to_str().unwrap();
-            printed(["create", path, "--shape", shape, "--fill", fill]);
+            run_ok(["create", path, "--shape", shape, "--fill", fill]);
         };
         create("file.npy", "(9, 300)", "1");
         create("other.npy", "(700, 300)", "2");
         let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
         for to in ["file.npz", "file.ten"] {
-            printed(["convert", &at("file.npy"), &at(to)]);
+            run_ok(["convert", &at("file.npy"), &at(to)]);
         }
         let mut names = command.iter().filter_map(|word| word.split('[').next());
         let name = names.rfind(|name| name.starts_with("file.")).unwrap();
@@ -53,7 +53,7 @@ impl Scene {
         command
     }
 
-    /// Kills the command at some moment, again and again.
+    /// Kills the command repeatedly, at random moments.
     fn kill(&self, command: &[&str], check: impl Fn(&[u8])) {
         let mut random = 0x2545_f491_4f6c_dd1d_u64;
         for round in 0..KILLS {
@@ -68,13 +68,13 @@ impl Scene {
             child.kill().unwrap();
             child.wait().unwrap();
             check(&fs::read(&self.file).unwrap());
-            sweep(self.directory.path());
+            remove_unfinished(self.directory.path());
         }
     }
 }
 
-/// Removes what was not finished, which is one file at most.
-fn sweep(directory: &Path) {
+/// Removes unfinished files, of which there is at most one.
+fn remove_unfinished(directory: &Path) {
     let others = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let others: Vec<_> = others
         .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(".npymap-"))
@@ -86,7 +86,7 @@ fn sweep(directory: &Path) {
 }
 
 #[test]
-fn files_that_are_made_are_the_old_ones_or_the_new_ones() {
+fn replaced_files_are_old_or_new() {
     for command in [
         &["create", "--overwrite", "--shape", "(500, 301)", "--fill", "3", "file.npy"][..],
         &["convert", "--overwrite", "--order", "F", "--byte-order", "big", "other.npy", "file.npy"],
@@ -102,7 +102,7 @@ fn files_that_are_made_are_the_old_ones_or_the_new_ones() {
     }
 }
 
-/// Whether the file system has files without names, which vanish with the
+/// Returns whether the file system has unnamed files, which vanish with the
 /// process.
 #[cfg(target_os = "linux")]
 fn has_unnamed_files(directory: &Path) -> bool {
@@ -135,18 +135,18 @@ fn a_new_file_that_is_killed_leaves_nothing() {
 }
 
 #[test]
-fn appended_rows_are_there_or_not_counted() {
+fn appended_rows_are_complete_or_absent() {
     let command = ["append", "file.npy", "other.npy"];
     let scene = Scene::new(&command);
     scene.kill(&command, |found| {
         let is_old = found[..scene.before.len()] == scene.before[..];
         assert!(found == scene.after || is_old && found.len() <= scene.after.len());
-        printed(["recover", scene.file.to_str().unwrap()]);
+        run_ok(["recover", scene.file.to_str().unwrap()]);
         let recovered = fs::read(&scene.file).unwrap();
         let rows = (recovered.len() - 128) / 2400;
         assert_eq!(recovered.len(), 128 + rows * 2400);
         assert_eq!(recovered[128..], scene.after[128..recovered.len()]);
-        let info = printed(["info", "--json", scene.file.to_str().unwrap()]);
+        let info = run_ok(["info", "--json", scene.file.to_str().unwrap()]);
         assert!(info.contains(&format!(r#""shape":[{rows},300]"#)), "{info}");
     });
 }

@@ -1,4 +1,4 @@
-//! The program, run as people run it.
+//! Tests that run the program as users do.
 #![allow(clippy::as_conversions, clippy::indexing_slicing, clippy::unwrap_used)]
 
 mod archives;

@@ -1,5 +1,5 @@
-//! Every command takes `FILE[MEMBER]`, or says what to do instead; and arrays
-//! go from each format to each.
+//! Every command accepts `FILE[MEMBER]`, or suggests an alternative; and arrays
+//! convert from each format to each.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use npymap::ndarray::{Array2, arr1, arr2};
 use npymap::npz::{self, Npz};
 use npymap::ten::TenWriteOptions;
 
-use crate::run::{data, npymap, printed, refused};
+use crate::run::{data, npymap, run_err, run_ok};
 
-/// An `.npz` of `w` and `b`, a `.ten` of the same, a tar file with both and
-/// something else.
+/// Writes an `.npz` of `w` and `b`, a `.ten` of the same arrays, and a tar file
+/// with both and another member.
 fn files(directory: &Path) -> [String; 3] {
     let at = |name: &str| directory.join(name).to_str().unwrap().to_owned();
     let (w, b) = (arr2(&[[1.5_f32, 2.5], [3.5, 4.5]]), arr1(&[7_i64, 8]));
@@ -32,14 +32,14 @@ fn files(directory: &Path) -> [String; 3] {
 }
 
 #[test]
-fn members_are_not_made_by_themselves() {
+fn members_cannot_be_created() {
     let directory = tempfile::tempdir().unwrap();
     let [npz, ten, _] = files(directory.path());
     let before = fs::read_dir(directory.path()).unwrap().count();
     let absent = directory.path().join("new.npz").to_str().unwrap().to_owned();
     for (out, member) in [(&npz, "w"), (&npz, "new"), (&ten, "0"), (&absent, "w")] {
         let out = format!("{out}[{member}]");
-        let error = refused(1, ["convert", &format!("{npz}[w]"), &out, "--overwrite"]);
+        let error = run_err(1, ["convert", &format!("{npz}[w]"), &out, "--overwrite"]);
         let reason = "names a member, and only whole files can be created: name the file";
         assert_eq!(error, format!("error: {out}: {reason}\n"));
     }
@@ -51,22 +51,19 @@ fn members_are_filled() {
     let directory = tempfile::tempdir().unwrap();
     let [npz, ten, tar] = files(directory.path());
     let packed = format!("{npz}.deflated.npz");
-    printed(["convert", "--deflate", &npz, &packed]);
+    run_ok(["convert", "--deflate", &npz, &packed]);
     for (file, member) in [(&npz, "w"), (&packed, "w"), (&ten, "w"), (&ten, "0")] {
         let place = format!("{file}[{member}]");
-        assert_eq!(
-            printed(["fill", "--flush", &place, "-1"]),
-            format!("{place}: 4 elements set\n")
-        );
-        assert_eq!(printed(["get", &place, "1"]), "[-1.0, -1.0]\n");
-        assert_eq!(printed(["get", &format!("{file}[b]"), ":"]), "[7, 8]\n");
+        assert_eq!(run_ok(["fill", "--flush", &place, "-1"]), format!("{place}: 4 elements set\n"));
+        assert_eq!(run_ok(["get", &place, "1"]), "[-1.0, -1.0]\n");
+        assert_eq!(run_ok(["get", &format!("{file}[b]"), ":"]), "[7, 8]\n");
         let before = fs::read(file).unwrap();
-        refused(1, ["fill", &place, "many"]);
-        refused(1, ["fill", file, "1"]);
-        refused(1, ["fill", &format!("{file}[x]"), "1"]);
+        run_err(1, ["fill", &place, "many"]);
+        run_err(1, ["fill", file, "1"]);
+        run_err(1, ["fill", &format!("{file}[x]"), "1"]);
         assert!(fs::read(file).unwrap() == before);
     }
-    printed(["npz", "verify", &npz, &packed]);
+    run_ok(["npz", "verify", &npz, &packed]);
     assert!(
         Source::read(&packed)
             .and_then(Npz::open)
@@ -74,53 +71,53 @@ fn members_are_filled() {
             .members()
             .all(|member| !member.is_stored())
     );
-    let error = refused(1, ["fill", &format!("{tar}[0.npy]"), "1"]);
+    let error = run_err(1, ["fill", &format!("{tar}[0.npy]"), "1"]);
     assert!(error.contains("extract one from a tar file with `npymap convert`"), "{error}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 4);
 }
 
 #[test]
-fn members_neither_grow_nor_are_recovered() {
+fn members_cannot_be_appended_to_or_recovered() {
     let directory = tempfile::tempdir().unwrap();
     for file in files(directory.path()) {
         let place = format!("{file}[w]");
-        let error = refused(1, ["append", &place, &place]);
+        let error = run_err(1, ["append", &place, &place]);
         assert_eq!(
             error,
             format!(
                 "error: {place}: members of archives cannot be appended to: write the longer array to a .npy file with `npymap concat`\n"
             )
         );
-        let error = refused(1, ["recover", &place]);
+        let error = run_err(1, ["recover", &place]);
         assert!(
             error.starts_with(&format!("error: {place}: members of archives cannot be recovered"))
         );
         for command in ["append", "recover"] {
-            let said = npymap([command, &file, &place]);
-            assert_ne!(said.code, Some(0), "{command} {file}");
+            let output = npymap([command, &file, &place]);
+            assert_ne!(output.code, Some(0), "{command} {file}");
         }
     }
 }
 
 #[test]
-fn rows_of_members_are_drawn_put_in_order_and_measured() {
+fn members_can_be_sampled_shuffled_and_benchmarked() {
     let directory = tempfile::tempdir().unwrap();
     let [npz, ten, tar] = files(directory.path());
     let packed = format!("{npz}.deflated.npz");
-    printed(["convert", "--deflate", &npz, &packed]);
+    run_ok(["convert", "--deflate", &npz, &packed]);
     let out = format!("{npz}.npy");
     let [npz, ten, tar, packed] = [(npz, "w"), (ten, "0"), (tar, "0.ten[w]"), (packed, "w")]
         .map(|(file, member)| format!("{file}[{member}]"));
     for place in [&npz, &ten, &tar, &packed] {
-        let drawn = printed(["sample", place, "-n", "2", "--seed", "3"]);
+        let drawn = run_ok(["sample", place, "-n", "2", "--seed", "3"]);
         assert!(drawn.contains("[1.5, 2.5]") && drawn.contains("[3.5, 4.5]"), "{drawn}");
-        printed(["shuffle", "--overwrite", place, &out]);
-        assert!(printed(["stats", &out]).contains("12.0"));
+        run_ok(["shuffle", "--overwrite", place, &out]);
+        assert!(run_ok(["stats", &out]).contains("12.0"));
         if place != &packed {
-            assert_eq!(printed(["bench", "--json", place]).lines().count(), 6);
+            assert_eq!(run_ok(["bench", "--json", place]).lines().count(), 6);
         }
     }
-    let error = refused(1, ["bench", &packed]);
+    let error = run_err(1, ["bench", &packed]);
     assert!(error.ends_with("has no rows to read, or none stored uncompressed\n"));
 }
 
@@ -146,42 +143,40 @@ fn headers_of_all_formats_are_printed() {
         (format!("{tar}[0.ten[b]]"), b.to_owned()),
         (format!("{tar}[0.ten[0]]"), npy.clone()),
     ] {
-        assert_eq!(printed(["info", "--header", &place]), expected, "{place}");
+        assert_eq!(run_ok(["info", "--header", &place]), expected, "{place}");
     }
     let empty = format!("{npz}.empty.npz");
     npz::savez(&empty, &[]).unwrap();
     for place in [format!("{tar}[0.py]"), empty] {
-        let error = refused(1, ["info", "--header", &place]);
+        let error = run_err(1, ["info", "--header", &place]);
         assert_eq!(error, format!("error: {place}: contains no array, so there is no header\n"));
     }
     for place in [format!("{npz}[x]"), format!("{ten}[x]"), format!("{tar}[0.ten[x]]")] {
-        assert!(refused(1, ["info", "--header", &place]).contains("no member `"), "{place}");
+        assert!(run_err(1, ["info", "--header", &place]).contains("no member `"), "{place}");
     }
 }
 
 #[test]
-fn the_last_of_equal_names_and_the_longest_of_files_are_meant() {
+fn the_last_of_equal_members_and_the_longest_file_name_are_selected() {
     let directory = tempfile::tempdir().unwrap();
     let [npz, _, tar] = files(directory.path());
-    let lines = |place: &str| printed(["info", "--json", place]).lines().count();
+    let lines = |place: &str| run_ok(["info", "--json", place]).lines().count();
     assert_eq!((lines(&tar), lines(&format!("{tar}[0.npy]"))), (6, 1));
     assert_eq!((lines(&format!("{tar}[0.ten]")), lines(&format!("{tar}[0.ten[1]]"))), (2, 1));
-    // A name in the tar file comes before an array of a .ten.
-    assert_eq!(printed(["get", &format!("{tar}[0.ten[0]]"), "0"]), "[1.5, 2.5]\n");
-    assert!(
-        printed(["info", "--json", &format!("{tar}[0.ten[0]]")]).contains(r#""version":[1,0]"#)
-    );
-    // So does a file that is called as if it were a member.
+    // The name of a tar member takes precedence over an array of a .ten.
+    assert_eq!(run_ok(["get", &format!("{tar}[0.ten[0]]"), "0"]), "[1.5, 2.5]\n");
+    assert!(run_ok(["info", "--json", &format!("{tar}[0.ten[0]]")]).contains(r#""version":[1,0]"#));
+    // So does the name of a file that looks like FILE[MEMBER].
     let literal = format!("{npz}[w]");
     npz::savez(&literal, &[("w", &arr1(&[9_u8]))]).unwrap();
-    assert_eq!(printed(["get", &literal, "0"]), "9\n");
-    assert_eq!(printed(["get", &format!("{literal}[w]"), "0"]), "9\n");
-    assert_eq!(printed(["get", &format!("{npz}[b]"), "0"]), "7\n");
+    assert_eq!(run_ok(["get", &literal, "0"]), "9\n");
+    assert_eq!(run_ok(["get", &format!("{literal}[w]"), "0"]), "9\n");
+    assert_eq!(run_ok(["get", &format!("{npz}[b]"), "0"]), "7\n");
 }
 
-/// The digests of all arrays of a file, with their names where they have some.
+/// The digests of all arrays of a file, with their names, if any.
 fn digests(path: &str) -> Vec<(String, String)> {
-    let text = printed(["info", "--json", "--digest", path]);
+    let text = run_ok(["info", "--json", "--digest", path]);
     let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let name = |line: &serde_json::Value| {
         let name = line["info"].as_str().or(line["member"].as_str()).unwrap_or_default();
@@ -191,12 +186,12 @@ fn digests(path: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn several_arrays_go_from_each_format_to_each() {
+fn several_arrays_convert_between_all_formats() {
     let directory = tempfile::tempdir().unwrap();
     let [npz, ten, tar] = files(directory.path());
     let to = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let packed = to("packed.npz");
-    printed(["convert", "--deflate=9", &npz, &packed]);
+    run_ok(["convert", "--deflate=9", &npz, &packed]);
     let all = digests(&npz);
     assert_eq!(all.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["w", "b"]);
     for from in [&npz, &packed, &ten] {
@@ -207,34 +202,39 @@ fn several_arrays_go_from_each_format_to_each() {
             ("out.ten", &[]),
         ] {
             let out = to(out);
-            printed(["convert", "--overwrite", from, &out].iter().chain(options));
+            run_ok(["convert", "--overwrite", from, &out].iter().chain(options));
             assert_eq!(digests(&out), all, "{from} {options:?}");
         }
-        let error = refused(1, ["convert", from, &to("out.npy")]);
+        let error = run_err(1, ["convert", from, &to("out.npy")]);
         assert_eq!(error, format!("error: {from}: holds 2 members: name one of them\n"));
         let out = to("out.npy");
-        printed(["convert", "--overwrite", &format!("{from}[b]"), &out]);
+        run_ok(["convert", "--overwrite", &format!("{from}[b]"), &out]);
         assert_eq!(digests(&out)[0].1, all[1].1);
         for (back, name) in [("out.npz", "arr_0"), ("out.ten", "arr_0")] {
-            printed(["convert", "--overwrite", &out, &to(back)]);
+            run_ok(["convert", "--overwrite", &out, &to(back)]);
             assert_eq!(digests(&to(back)), [(name.to_owned(), all[1].1.clone())]);
         }
         fs::remove_file(&out).unwrap();
     }
-    let said = npymap(["convert", "--overwrite", &tar, &to("out.npz")]);
-    assert_eq!((said.code, said.err.matches("skipped").count()), (Some(1), 1), "{}", said.err);
-    assert!(said.err.contains("a member `0.ten[0]` already exists"), "{}", said.err);
-    // Of equal names the last one.
+    let output = npymap(["convert", "--overwrite", &tar, &to("out.npz")]);
+    assert_eq!(
+        (output.code, output.err.matches("skipped").count()),
+        (Some(1), 1),
+        "{}",
+        output.err
+    );
+    assert!(output.err.contains("a member `0.ten[0]` already exists"), "{}", output.err);
+    // Of members with the same name, the last one.
     let twice = data().join("archives/zipfile-twice.npz").to_str().unwrap().to_owned();
     let (before, out) = (digests(&twice), to("out.npz"));
-    printed(["convert", "--overwrite", &twice, &out]);
+    run_ok(["convert", "--overwrite", &twice, &out]);
     let last: Vec<_> = ["a", "b"].map(|name| before.iter().rfind(|(own, _)| own == name)).into();
     let found = digests(&out);
     assert!(found.len() == 2 && last.into_iter().flatten().all(|one| found.contains(one)));
 }
 
 #[test]
-fn what_a_format_has_no_room_for_is_refused_and_leaves_out_as_it_was() {
+fn unsupported_conversions_are_rejected_and_leave_the_output_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let [npz, ten, _] = files(directory.path());
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
@@ -243,7 +243,7 @@ fn what_a_format_has_no_room_for_is_refused_and_leaves_out_as_it_was() {
     npz::savez(&names, &[("layer1/weights", &arr1(&[1_u8]))]).unwrap();
     let text = npymap::MappedArray::anonymous(&"|S3".parse().unwrap(), &[2]).unwrap();
     npz::savez(&words, &[("w", &text)]).unwrap();
-    printed(["create", &wide, "--shape", "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1)"]);
+    run_ok(["create", &wide, "--shape", "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1)"]);
     npymap::write_npy(&big, &Array2::<u32>::zeros((2, 2))).unwrap();
     let before = fs::read(&ten).unwrap();
     for (arguments, reason) in [
@@ -257,20 +257,20 @@ fn what_a_format_has_no_room_for_is_refused_and_leaves_out_as_it_was() {
         (&[&*npz, "--deflate"], "a .ten can't be deflated: use .npz"),
     ] {
         let fixed = ["convert", "--overwrite", arguments[0], &ten];
-        let error = refused(1, fixed.iter().chain(&arguments[1..]));
+        let error = run_err(1, fixed.iter().chain(&arguments[1..]));
         assert!(error.contains(reason), "{error}");
         assert!(fs::read(&ten).unwrap() == before);
     }
-    printed(["convert", "--overwrite", "--allow-u4", &big, &ten]);
+    run_ok(["convert", "--overwrite", "--allow-u4", &big, &ten]);
     let npy = at("out.npy");
     for (arguments, reason) in [
         (&["--deflate"][..], "a .npy can't be deflated: use .npz"),
         (&["--allow-u4"], "--allow-u4 is for .ten files"),
     ] {
-        let error = refused(1, ["convert", &big, &npy].iter().chain(arguments));
+        let error = run_err(1, ["convert", &big, &npy].iter().chain(arguments));
         assert!(error.contains(reason), "{error}");
     }
-    let error = refused(1, ["convert", "--version", "2", &big, &at("out.npz")]);
+    let error = run_err(1, ["convert", "--version", "2", &big, &at("out.npz")]);
     assert!(error.contains("--version does not apply to members of an .npz"), "{error}");
     assert!(fs::metadata(npy).is_err() && fs::metadata(at("out.npz")).is_err());
 }

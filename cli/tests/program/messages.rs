@@ -1,25 +1,26 @@
-//! Messages name options and commands of the program, and colours obey.
+//! Messages name options and commands of the program; colours follow the
+//! environment.
 
 use std::fs;
 
-use crate::run::{data, penguins, printed, refused};
+use crate::run::{copy_penguins, data, run_err, run_ok};
 
 #[test]
-fn errors_advise_options_and_commands() {
+fn errors_suggest_options_and_commands() {
     let directory = tempfile::tempdir().unwrap();
     let long = data().join("numpy-2.4.6/header-3000-fields.npy");
-    let refusal = refused(1, ["head", long.to_str().unwrap()]);
+    let refusal = run_err(1, ["head", long.to_str().unwrap()]);
     assert!(refusal.contains("raise it with --max-header-len if"), "{refusal}");
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
     let path = path.to_str().unwrap();
-    let refusal = refused(1, ["stats", path]);
+    let refusal = run_err(1, ["stats", path]);
     assert!(refusal.ends_with("`npymap recover` keeps its whole rows\n"), "{refusal}");
-    let said = crate::run::npymap(["info", "--json", path]);
-    assert!(said.out.contains("`npymap recover`") && said.err.contains("`npymap recover`"));
-    printed(["recover", path]);
-    let refusal = refused(1, ["npz", "extract", path]);
+    let output = crate::run::npymap(["info", "--json", path]);
+    assert!(output.out.contains("`npymap recover`") && output.err.contains("`npymap recover`"));
+    run_ok(["recover", path]);
+    let refusal = run_err(1, ["npz", "extract", path]);
     assert!(!refusal.contains("MappedArray"), "{refusal}");
 }
 
@@ -33,27 +34,27 @@ fn a_time_difference_is_set_as_it_is_printed() {
         (">m8[25s]", "-75 seconds"),
         ("<m8", "5 generic time units"),
     ] {
-        printed(["create", path, "--overwrite", "--shape", "1", "--dtype", dtype]);
-        printed(["set", path, "0", text]);
-        assert_eq!(printed(["get", path, "0"]), format!("{text}\n"));
+        run_ok(["create", path, "--overwrite", "--shape", "1", "--dtype", dtype]);
+        run_ok(["set", path, "0", text]);
+        assert_eq!(run_ok(["get", path, "0"]), format!("{text}\n"));
     }
-    printed(["create", path, "--overwrite", "--shape", "1", "--dtype", "<m8[25s]"]);
+    run_ok(["create", path, "--overwrite", "--shape", "1", "--dtype", "<m8[25s]"]);
     for text in ["80 seconds", "75 minutes", "x seconds", "1 2"] {
-        refused(1, ["set", path, "0", text]);
+        run_err(1, ["set", path, "0", text]);
     }
 }
 
-/// `script` runs the program on a terminal of its own.
+/// `script` runs the program in a pseudoterminal.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_color_and_dumb_terminals_get_no_bold_text() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let run = |variable: &str, value: &str, command: &str| {
         let command = format!("{} {command} {}", env!("CARGO_BIN_EXE_npymap"), path.display());
         let mut script = std::process::Command::new("script");
         script.args(["-qec", &command, "/dev/null"]);
-        // Each of them turns colours on or off by itself.
+        // Each of these enables or disables colours by itself.
         for other in ["CI", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR"] {
             script.env_remove(other);
         }
@@ -62,8 +63,8 @@ fn no_color_and_dumb_terminals_get_no_bold_text() {
     };
     for command in ["head", "stats", "info", "diff /dev/null"] {
         for (variable, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
-            let said = run(variable, value, command);
-            assert!(!said.is_empty() && !said.contains('\u{1b}'), "{command}: {said:?}");
+            let output = run(variable, value, command);
+            assert!(!output.is_empty() && !output.contains('\u{1b}'), "{command}: {output:?}");
         }
     }
     assert!(run("LANG", "C", "head").contains("\u{1b}[1m"));

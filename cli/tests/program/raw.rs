@@ -1,10 +1,10 @@
-//! `raw` describes files without a header as `info` does those with one.
+//! `raw` describes files without a header as `info` describes those with one.
 
 use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::run::{data, npymap, printed, refused};
+use crate::run::{data, npymap, run_err, run_ok};
 
 #[test]
 fn json_has_the_keys_of_info() {
@@ -12,21 +12,20 @@ fn json_has_the_keys_of_info() {
     let path = directory.path().join("a.bin");
     fs::write(&path, (0..100).collect::<Vec<u8>>()).unwrap();
     let text = path.to_str().unwrap();
-    let line: Value = serde_json::from_str(&printed(["raw", "--json", text])).unwrap();
+    let line: Value = serde_json::from_str(&run_ok(["raw", "--json", text])).unwrap();
     let expected = json!({
         "path": text, "member": null, "format": "raw", "version": null, "descr": "'|u1'",
         "shape": [100], "fortran_order": false, "data_offset": 0, "itemsize": 1, "nbytes": 100,
         "mapped": true
     });
     assert_eq!(line, expected);
-    let info =
-        printed(["info", "--json", data().join("../../data/penguins.npy").to_str().unwrap()]);
+    let info = run_ok(["info", "--json", data().join("../../data/penguins.npy").to_str().unwrap()]);
     let info: Value = serde_json::from_str(&info).unwrap();
     let keys = |line: &Value| line.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(keys(&line), keys(&info));
 
     let options = ["--dtype", ">i2", "--shape=(3, 4)", "--offset=5", "--order=F", "--digest"];
-    let line = printed(["raw", "--json", text].into_iter().chain(options));
+    let line = run_ok(["raw", "--json", text].into_iter().chain(options));
     let line: Value = serde_json::from_str(&line).unwrap();
     assert_eq!(line["descr"], "'>i2'");
     assert_eq!((&line["shape"], &line["data_offset"]), (&json!([3, 4]), &json!(5)));
@@ -38,33 +37,33 @@ fn json_has_the_keys_of_info() {
 fn digests_are_those_of_the_same_array_with_a_header() {
     let path = data().join("numpy-2.4.6/rank2-F-be.npy");
     let text = path.to_str().unwrap();
-    let info: Value = serde_json::from_str(&printed(["info", "--json", "--digest", text])).unwrap();
+    let info: Value = serde_json::from_str(&run_ok(["info", "--json", "--digest", text])).unwrap();
     let offset = format!("--offset={}", info["data_offset"]);
     let shape: Vec<_> = info["shape"].as_array().unwrap().iter().map(Value::to_string).collect();
     let shape = format!("--shape={}", shape.join(", "));
     let dtype = info["descr"].as_str().unwrap();
     let raw = ["raw", "--json", "--digest", "--dtype", dtype, &offset, &shape, "--order=F", text];
-    let raw: Value = serde_json::from_str(&printed(raw)).unwrap();
+    let raw: Value = serde_json::from_str(&run_ok(raw)).unwrap();
     assert_eq!((&raw["sha256"], &raw["nbytes"]), (&info["sha256"], &info["nbytes"]));
 }
 
 #[test]
-fn people_read_a_paragraph() {
+fn text_output_is_a_paragraph() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.bin");
     fs::write(&path, [0; 16]).unwrap();
     let text = path.to_str().unwrap();
-    let said = printed(["raw", text, "--dtype", "[('x', '<f4'), ('y', '<f4')]"]);
+    let output = run_ok(["raw", text, "--dtype", "[('x', '<f4'), ('y', '<f4')]"]);
     let expected = format!(
         "{text}\n  dtype  [('x', '<f4'), ('y', '<f4')], 2 fields in 8 bytes\n  shape  (2,), C order\n  \
          size   16 B: 2 elements of 8 bytes\n  file   raw, elements from byte 0\n  \
          field  byte  dtype  axes  title\n  x         0  '<f4'\n  y         4  '<f4'\n"
     );
-    assert_eq!(said, expected);
+    assert_eq!(output, expected);
 }
 
 #[test]
-fn what_is_refused_is_said_twice_to_programs() {
+fn errors_are_printed_in_json_and_on_standard_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.bin");
     fs::write(&path, [0; 15]).unwrap();
@@ -72,12 +71,12 @@ fn what_is_refused_is_said_twice_to_programs() {
     let why = format!(
         "{text}: the 15 bytes from byte 0 on are not a multiple of the itemsize 2: pass a shape"
     );
-    assert_eq!(refused(1, ["raw", text, "--dtype", "u2"]), format!("error: {why}\n"));
-    let said = npymap(["raw", "--json", text, "--dtype", "u2"]);
-    let line: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(run_err(1, ["raw", text, "--dtype", "u2"]), format!("error: {why}\n"));
+    let output = npymap(["raw", "--json", text, "--dtype", "u2"]);
+    let line: Value = serde_json::from_str(&output.out).unwrap();
     assert_eq!(line, json!({ "path": text, "member": null, "error": why }));
-    assert_eq!((said.err, said.code), (format!("error: {why}\n"), Some(1)));
-    assert!(refused(1, ["raw", text, "--shape", "(4, 4)"]).contains("end at byte 16"), "{why}");
+    assert_eq!((output.err, output.code), (format!("error: {why}\n"), Some(1)));
+    assert!(run_err(1, ["raw", text, "--shape", "(4, 4)"]).contains("end at byte 16"), "{why}");
     for wrong in [["--dtype", "f3"], ["--shape", "(3"], ["--offset", "x"], ["--order", "A"]] {
         assert_eq!(npymap(["raw", text].into_iter().chain(wrong)).code, Some(2), "{wrong:?}");
     }

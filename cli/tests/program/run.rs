@@ -1,4 +1,4 @@
-//! Runs the program and takes what it said.
+//! Runs the program and captures its output.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,16 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// What the program said, and how it ended.
+/// The output and exit status of the program.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct RunOutput {
     pub(crate) out: String,
     pub(crate) err: String,
     pub(crate) code: Option<i32>,
 }
 
-/// The program, yet without arguments; where its processor is emulated,
-/// `NPYMAP_TEST_RUNNER` says by what.
+/// The program, without arguments. `NPYMAP_TEST_RUNNER` names the emulator to
+/// run it with.
 pub(crate) fn command() -> Command {
     let program = env!("CARGO_BIN_EXE_npymap");
     let runner = std::env::var("NPYMAP_TEST_RUNNER").unwrap_or_default();
@@ -26,56 +26,58 @@ pub(crate) fn command() -> Command {
     command
 }
 
-pub(crate) fn npymap<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Said {
+pub(crate) fn npymap<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> RunOutput {
     let run = command().args(arguments).output();
     let Output { stdout, stderr, status } = run.unwrap();
-    Said {
+    RunOutput {
         out: String::from_utf8(stdout).unwrap(),
         err: String::from_utf8(stderr).unwrap(),
         code: status.code(),
     }
 }
 
-/// What it printed, when all went well.
+/// Runs the program, which must succeed without messages, and returns its
+/// output.
 #[track_caller]
-pub(crate) fn printed<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> String {
-    let said = npymap(arguments);
-    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{}", said.out);
-    said.out
+pub(crate) fn run_ok<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> String {
+    let output = npymap(arguments);
+    assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "{}", output.out);
+    output.out
 }
 
-/// What it said on standard error, when it failed with this status.
+/// Runs the program, which must fail with this status and print nothing, and
+/// returns its standard error.
 #[track_caller]
-pub(crate) fn refused<A: AsRef<OsStr>>(
+pub(crate) fn run_err<A: AsRef<OsStr>>(
     status: i32,
     arguments: impl IntoIterator<Item = A>,
 ) -> String {
-    let said = npymap(arguments);
-    assert_eq!((said.code, said.out.as_str()), (Some(status), ""), "{}", said.err);
-    said.err
+    let output = npymap(arguments);
+    assert_eq!((output.code, output.out.as_str()), (Some(status), ""), "{}", output.err);
+    output.err
 }
 
-/// The fixtures the library is held against.
+/// The directory of the fixtures.
 pub(crate) fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data")
 }
 
-/// Whether the parts that take long are left out: with `NPYMAP_TEST_QUICK=1`,
-/// where processors are emulated.
-pub(crate) fn quick() -> bool {
+/// Returns whether long tests are shortened: with `NPYMAP_TEST_QUICK=1`, on
+/// emulated processors.
+pub(crate) fn is_quick() -> bool {
     std::env::var("NPYMAP_TEST_QUICK").is_ok_and(|value| value == "1")
 }
 
-/// Each of these, or one in 16.
-pub(crate) fn some<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
-    all.into_iter().step_by(if quick() { 16 } else { 1 })
+/// All items, or one in 16 if tests are shortened.
+pub(crate) fn shortened<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    all.into_iter().step_by(if is_quick() { 16 } else { 1 })
 }
 
-/// What NumPy says of each fixture it opens.
+/// The fixtures that NumPy opens, with the facts it reports.
 pub(crate) fn fixtures() -> impl Iterator<Item = (PathBuf, Value)> {
     let text = std::fs::read_to_string(data().join("expect.jsonl")).unwrap();
     let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    // NumPy was asked where pointers have 64 bits.
+    // The facts are from a NumPy with 64-bit pointers.
     let fits = |case: &Value| {
         let shape = case["shape"].as_array().into_iter().flatten();
         shape.filter_map(Value::as_u64).all(|dim| isize::try_from(dim).is_ok())
@@ -84,8 +86,8 @@ pub(crate) fn fixtures() -> impl Iterator<Item = (PathBuf, Value)> {
     opened.map(|case| (data().join(case["path"].as_str().unwrap()), case))
 }
 
-/// The penguins, to be changed.
-pub(crate) fn penguins(directory: &Path) -> PathBuf {
+/// Copies the penguins data to a file that may be changed.
+pub(crate) fn copy_penguins(directory: &Path) -> PathBuf {
     let path = directory.join("penguins.npy");
     std::fs::copy(data().join("../../data/penguins.npy"), &path).unwrap();
     path

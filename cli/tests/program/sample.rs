@@ -1,19 +1,19 @@
-//! `sample`, `shuffle` and `bench`: rows at random.
+//! `sample`, `shuffle` and `bench`.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::run::{npymap, penguins, printed, refused};
+use crate::run::{copy_penguins, npymap, run_err, run_ok};
 
 fn info(path: &Path) -> Value {
-    let out = printed(["info".as_ref(), "--json".as_ref(), "--digest".as_ref(), path.as_os_str()]);
+    let out = run_ok(["info".as_ref(), "--json".as_ref(), "--digest".as_ref(), path.as_os_str()]);
     serde_json::from_str(&out).unwrap()
 }
 
-/// The rows of an array, each as JSON.
+/// The rows of an array as JSON.
 fn rows(path: &Path) -> Vec<String> {
-    let all = printed(["get".as_ref(), "--json".as_ref(), path.as_os_str(), ":".as_ref()]);
+    let all = run_ok(["get".as_ref(), "--json".as_ref(), path.as_os_str(), ":".as_ref()]);
     let all: Value = serde_json::from_str(&all).unwrap();
     all.as_array().unwrap().iter().map(ToString::to_string).collect()
 }
@@ -24,26 +24,26 @@ fn sorted(mut rows: Vec<String>) -> Vec<String> {
 }
 
 #[test]
-fn samples_are_rows_of_the_file_and_each_once() {
+fn samples_are_distinct_rows_of_the_file() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let text = path.to_str().unwrap();
     let all = rows(&path);
-    let some = printed(["sample", text, "-n", "20", "--seed", "3", "--json"]);
+    let some = run_ok(["sample", text, "-n", "20", "--seed", "3", "--json"]);
     let some: Vec<String> = some.lines().map(str::to_owned).collect();
     assert_eq!(some.len(), 20);
     assert!(some.iter().all(|row| all.contains(row)));
-    assert_eq!(printed(["sample", text]).lines().count(), 10);
-    assert_ne!(printed(["sample", text]), printed(["sample", text, "--seed", "1"]));
+    assert_eq!(run_ok(["sample", text]).lines().count(), 10);
+    assert_ne!(run_ok(["sample", text]), run_ok(["sample", text, "--seed", "1"]));
 
     let out = directory.path().join("some.npy");
-    printed(["sample", text, "-n", "20", "--seed", "3", "--output", out.to_str().unwrap()]);
+    run_ok(["sample", text, "-n", "20", "--seed", "3", "--output", out.to_str().unwrap()]);
     assert_eq!(rows(&out), some);
     assert_eq!(info(&out)["shape"].to_string(), "[20,4]");
-    printed(["sample", text, "-n", "342", "--output", out.to_str().unwrap(), "--overwrite"]);
+    run_ok(["sample", text, "-n", "342", "--output", out.to_str().unwrap(), "--overwrite"]);
     assert_eq!(sorted(rows(&out)), sorted(all));
-    printed(["sample", text, "-n", "400", "--replace", "--json"]);
-    let error = refused(1, ["sample", text, "-n", "343"]);
+    run_ok(["sample", text, "-n", "400", "--replace", "--json"]);
+    let error = run_err(1, ["sample", text, "-n", "343"]);
     let says =
         "has 342 rows, and 343 were requested: request fewer, or allow repeats with --replace";
     assert_eq!(error, format!("error: {text}: {says}\n"));
@@ -52,18 +52,18 @@ fn samples_are_rows_of_the_file_and_each_once() {
 #[test]
 fn shuffled_files_have_the_same_rows_in_an_order_of_the_seed() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let [one, other] = ["one.npy", "other.npy"].map(|name| directory.path().join(name));
     let texts = [&path, &one, &other].map(|path| path.to_str().unwrap());
-    printed(["shuffle", texts[0], texts[1], "--memory", "1"]);
-    printed(["shuffle", texts[0], texts[2]]);
+    run_ok(["shuffle", texts[0], texts[1], "--memory", "1"]);
+    run_ok(["shuffle", texts[0], texts[2]]);
     assert_eq!(info(&one)["sha256"], info(&other)["sha256"]);
     assert_ne!(rows(&one), rows(&path));
     assert_eq!(sorted(rows(&one)), sorted(rows(&path)));
-    printed(["shuffle", texts[0], texts[0], "--seed", "5", "--overwrite"]);
+    run_ok(["shuffle", texts[0], texts[0], "--seed", "5", "--overwrite"]);
     assert_ne!(rows(&one), rows(&path));
     assert_eq!(sorted(rows(&one)), sorted(rows(&path)));
-    assert!(refused(1, ["shuffle", texts[0], texts[1]]).contains("exists"));
+    assert!(run_err(1, ["shuffle", texts[0], texts[1]]).contains("exists"));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 3);
 }
 
@@ -72,16 +72,16 @@ fn large_files_are_shuffled_block_by_block() {
     let directory = tempfile::tempdir().unwrap();
     let [from, to] = ["from.npy", "to.npy"].map(|name| directory.path().join(name));
     let [from, to] = [&from, &to].map(|path| path.to_str().unwrap());
-    printed(["create", from, "--shape", "(3000, 1000)", "--dtype", "u1"]);
-    printed(["set", from, "7", "255"]);
-    printed(["shuffle", from, to, "--memory", "1", "--seed", "2"]);
-    let stats = |path| printed(["stats", "--json", path]);
+    run_ok(["create", from, "--shape", "(3000, 1000)", "--dtype", "u1"]);
+    run_ok(["set", from, "7", "255"]);
+    run_ok(["shuffle", from, to, "--memory", "1", "--seed", "2"]);
+    let stats = |path| run_ok(["stats", "--json", path]);
     let facts = |path| {
         let facts: Value = serde_json::from_str(stats(path).lines().next().unwrap()).unwrap();
         facts["mean"].clone()
     };
     assert_eq!(facts(from), facts(to));
-    assert_ne!(printed(["get", to, "7, 0"]), "255\n");
+    assert_ne!(run_ok(["get", to, "7, 0"]), "255\n");
 }
 
 #[test]
@@ -90,33 +90,33 @@ fn arrays_without_rows_are_refused_or_empty() {
     let [none, empty, out] =
         ["none.npy", "empty.npy", "out.npy"].map(|name| directory.path().join(name));
     let [none, empty, out] = [&none, &empty, &out].map(|path| path.to_str().unwrap());
-    printed(["create", none, "--shape", "()"]);
-    printed(["create", empty, "--shape", "(0, 3)"]);
+    run_ok(["create", none, "--shape", "()"]);
+    run_ok(["create", empty, "--shape", "(0, 3)"]);
     assert!(
-        refused(1, ["sample", none, "-n", "1"]).contains("axis 0 is out of bounds for shape ()")
+        run_err(1, ["sample", none, "-n", "1"]).contains("axis 0 is out of bounds for shape ()")
     );
-    assert!(refused(1, ["sample", empty, "-n", "1"]).contains("has 0 rows"));
-    printed(["shuffle", empty, out]);
-    assert!(refused(1, ["bench", empty]).contains("has no rows to read"));
+    assert!(run_err(1, ["sample", empty, "-n", "1"]).contains("has 0 rows"));
+    run_ok(["shuffle", empty, out]);
+    assert!(run_err(1, ["bench", empty]).contains("has no rows to read"));
 }
 
 #[test]
-fn bench_tells_rows_and_bytes_a_second() {
+fn bench_reports_rows_and_bytes_per_second() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let text = path.to_str().unwrap();
-    let out = printed(["bench", text, "--json"]);
+    let out = run_ok(["bench", text, "--json"]);
     let figures: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(figures.len(), 6);
     assert!(figures.iter().all(|figure| figure["rows"] == 342 && figure["bytes"] == 342 * 32));
-    assert!(printed(["bench", text]).contains("at random, sampled"));
+    assert!(run_ok(["bench", text]).contains("at random, sampled"));
     assert_eq!(npymap(["bench", text, "--batch", "0"]).code, Some(2));
 }
 
-// Shapes that 32 bits cannot address are refused.
+// Shapes that 32 bits cannot address are rejected.
 #[cfg(target_pointer_width = "64")]
 #[test]
-fn any_number_of_rows_of_no_bytes_is_sampled_and_shuffled_at_once() {
+fn any_number_of_zero_size_rows_can_be_sampled_and_shuffled() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, descr: &str, shape: &str| {
         let path = directory.path().join(name);
@@ -128,17 +128,17 @@ fn any_number_of_rows_of_no_bytes_is_sampled_and_shuffled_at_once() {
     let out = directory.path().join("out.npy");
     let out = out.to_str().unwrap();
     let long = write("long.npy", "'|V0'", "(4611686018427387904,)");
-    printed(["shuffle", &long, out]);
+    run_ok(["shuffle", &long, out]);
     assert_eq!(info(Path::new(out))["shape"].to_string(), "[4611686018427387904]");
-    printed(["sample", &long, "-n", "1000000000000", "--output", out, "--overwrite"]);
+    run_ok(["sample", &long, "-n", "1000000000000", "--output", out, "--overwrite"]);
     assert_eq!(info(Path::new(out))["shape"].to_string(), "[1000000000000]");
     let wide = write("wide.npy", "[]", "(10, 1099511627776)");
     for arguments in [&["sample", &wide][..], &["sample", "--json", "-n", "1", &wide]] {
-        let error = refused(1, arguments);
+        let error = run_err(1, arguments);
         assert!(error.contains("zero-size elements were requested"), "{error}");
     }
-    let error = refused(1, ["sample", &long, "-n", "1000000000000"]);
+    let error = run_err(1, ["sample", &long, "-n", "1000000000000"]);
     assert!(error.contains("1000000000000 zero-size elements were requested"), "{error}");
-    printed(["sample", &wide, "-n", "3", "--output", out, "--overwrite"]);
-    printed(["shuffle", &wide, out, "--overwrite"]);
+    run_ok(["sample", &wide, "-n", "3", "--output", out, "--overwrite"]);
+    run_ok(["shuffle", &wide, out, "--overwrite"]);
 }

@@ -1,24 +1,21 @@
-//! `set` changes what it is told to, and nothing else.
+//! `set` changes the selected elements and nothing else.
 
-use crate::run::{npymap, penguins, printed, refused};
+use crate::run::{copy_penguins, npymap, run_err, run_ok};
 
 #[test]
 fn selected_elements_get_the_value() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let before = std::fs::read(&path).unwrap();
     let path = path.to_str().unwrap();
-    assert_eq!(printed(["set", path, "-1, 0", "-1"]), format!("{path}: 1 element set\n"));
+    assert_eq!(run_ok(["set", path, "-1, 0", "-1"]), format!("{path}: 1 element set\n"));
+    assert_eq!(run_ok(["set", "--flush", path, "-1", "-inf"]), format!("{path}: 4 elements set\n"));
     assert_eq!(
-        printed(["set", "--flush", path, "-1", "-inf"]),
+        run_ok(["set", path, ":2, ::-2", "-1.5e3", "--flush"]),
         format!("{path}: 4 elements set\n")
     );
     assert_eq!(
-        printed(["set", path, ":2, ::-2", "-1.5e3", "--flush"]),
-        format!("{path}: 4 elements set\n")
-    );
-    assert_eq!(
-        printed(["get", path, "-1", ":3"]),
+        run_ok(["get", path, "-1", ":3"]),
         "[-inf, -inf, -inf, -inf]\n[[39.1, -1500.0, 181.0, -1500.0],\n [39.5, -1500.0, 186.0, -1500.0],\n [40.3, 18.0, 195.0, 3250.0]]\n"
     );
     let after = std::fs::read(path).unwrap();
@@ -28,25 +25,25 @@ fn selected_elements_get_the_value() {
 }
 
 #[test]
-fn what_does_not_fit_changes_nothing() {
+fn a_value_that_does_not_fit_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let before = std::fs::read(&path).unwrap();
     let text = path.to_str().unwrap();
     assert_eq!(
-        refused(1, ["set", text, ":", "abc"]),
+        run_err(1, ["set", text, ":", "abc"]),
         format!("error: {text}: `abc`: expected a number, for '<f8'\n")
     );
     assert!(
-        refused(1, ["set", text, "400", "1"]).contains("index 400 is out of bounds for axis 0")
+        run_err(1, ["set", text, "400", "1"]).contains("index 400 is out of bounds for axis 0")
     );
-    assert!(refused(1, ["set", text, "0.x", "1"]).contains("has no fields"));
+    assert!(run_err(1, ["set", text, "0.x", "1"]).contains("has no fields"));
     assert_eq!(npymap(["set", text, "0"]).code, Some(2));
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
-/// Runs a shell script as the root of a namespace of its own, with a file
-/// system of 1 MiB mounted over a directory, `$0`; `None` where that can't be.
+/// Runs a shell script as root of a namespace of its own, with a file system of
+/// 1 MiB mounted on the directory `$0`. `None` where that is not possible.
 #[cfg(target_os = "linux")]
 fn on_a_small_disk(directory: &std::path::Path, script: &str) -> Option<std::process::Output> {
     let run = |script: &str| {

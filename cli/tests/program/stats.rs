@@ -1,7 +1,6 @@
-//! `stats` counts and sums what NumPy does, field by field and column by
-//! column.
+//! `stats` computes the same statistics as NumPy, by field and by column.
 
-use crate::run::{data, npymap, penguins, printed, refused};
+use crate::run::{copy_penguins, data, npymap, run_err, run_ok};
 
 fn fixture(name: &str) -> String {
     data().join("numpy-2.4.6").join(name).to_str().unwrap().to_owned()
@@ -10,9 +9,9 @@ fn fixture(name: &str) -> String {
 #[test]
 fn a_column_of_a_table_is_a_row() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let path = path.to_str().unwrap();
-    let lines = printed(["stats", path, "--axis", "0"]);
+    let lines = run_ok(["stats", path, "--axis", "0"]);
     let lines: Vec<Vec<&str>> =
         lines.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(
@@ -21,28 +20,28 @@ fn a_column_of_a_table_is_a_row() {
     );
     assert_eq!(lines[4][..6], [":,", "3", "'<f8'", "342", "0", "0"]);
     assert_eq!((lines[4][6], lines[4][8]), ("2700.0", "6300.0"));
-    let whole = printed(["stats", "--json", path]);
+    let whole = run_ok(["stats", "--json", path]);
     let whole: serde_json::Value = serde_json::from_str(&whole).unwrap();
     assert_eq!(
         (&whole["count"], &whole["field"], &whole["index"]),
         (&1368.into(), &().into(), &().into())
     );
     assert_eq!((&whole["min"], &whole["max"]), (&13.1.into(), &6300.0.into()));
-    assert_eq!(printed(["stats", path, ":, 3"]).lines().count(), 2);
+    assert_eq!(run_ok(["stats", path, ":, 3"]).lines().count(), 2);
 }
 
 #[test]
-fn fields_dates_and_parts_are_told_apart() {
+fn fields_dates_and_complex_parts_have_separate_rows() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("events.npy").to_str().unwrap().to_owned();
     let dtype = "[('t', '>M8[D]'), ('in', [('z', '<c8'), ('v', '<f4', (2,))]), ('s', '<U3')]";
-    printed(["create", &path, "--shape", "(2, 3)", "--dtype", dtype]);
-    printed(["set", &path, "0, 1.t", "NaT"]);
-    printed(["set", &path, "1, 2.t", "2020-02-29"]);
-    printed(["set", &path, "1, 2.in.v", "nan"]);
-    printed(["set", &path, "0, 0.in.v", "-inf"]);
+    run_ok(["create", &path, "--shape", "(2, 3)", "--dtype", dtype]);
+    run_ok(["set", &path, "0, 1.t", "NaT"]);
+    run_ok(["set", &path, "1, 2.t", "2020-02-29"]);
+    run_ok(["set", &path, "1, 2.in.v", "nan"]);
+    run_ok(["set", &path, "0, 0.in.v", "-inf"]);
     let rows = |arguments: &[&str]| -> Vec<serde_json::Value> {
-        let lines = printed([&["stats", "--json", path.as_str()], arguments].concat());
+        let lines = run_ok([&["stats", "--json", path.as_str()], arguments].concat());
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let all = rows(&[]);
@@ -63,35 +62,35 @@ fn fields_dates_and_parts_are_told_apart() {
 }
 
 #[test]
-fn arrays_of_every_size_are_told() {
-    assert!(printed(["stats", &fixture("shape-0d.npy")]).contains('1'));
-    assert!(printed(["stats", &fixture("shape-3-0-2.npy"), "--axis", "1"]).lines().count() > 6);
-    assert!(printed(["stats", &fixture("struct-no-fields.npy")]).lines().count() <= 1);
-    let refusal = refused(1, ["stats", &fixture("rank2-C.npy"), "--axis", "2"]);
+fn arrays_of_any_size_have_statistics() {
+    assert!(run_ok(["stats", &fixture("shape-0d.npy")]).contains('1'));
+    assert!(run_ok(["stats", &fixture("shape-3-0-2.npy"), "--axis", "1"]).lines().count() > 6);
+    assert!(run_ok(["stats", &fixture("struct-no-fields.npy")]).lines().count() <= 1);
+    let refusal = run_err(1, ["stats", &fixture("rank2-C.npy"), "--axis", "2"]);
     assert!(refusal.contains("axis 2 is out of bounds for shape"), "{refusal}");
     assert_eq!(npymap(["stats"]).code, Some(2));
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("wide.npy").to_str().unwrap().to_owned();
-    printed(["create", &path, "--shape", "(2, 70000)", "--dtype", "u1"]);
-    let refusal = refused(1, ["stats", &path, "--axis", "0"]);
+    run_ok(["create", &path, "--shape", "(2, 70000)", "--dtype", "u1"]);
+    let refusal = run_err(1, ["stats", &path, "--axis", "0"]);
     assert!(
         refusal.contains("axis 0 leaves 70000 columns, and at most 65536 are summarized"),
         "{refusal}"
     );
-    assert_eq!(printed(["stats", &path, "--axis", "1"]).lines().count(), 3);
+    assert_eq!(run_ok(["stats", &path, "--axis", "1"]).lines().count(), 3);
 }
 
 #[test]
-fn parts_of_threads_come_together() {
+fn results_of_threads_are_merged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("ones.npy").to_str().unwrap().to_owned();
     for order in ["C", "F"] {
-        printed(["create", &path, "--shape", "(3000, 2000)", "--fill", "2", "--order", order]);
-        printed(["set", &path, "2999, 1999", "5"]);
-        let whole = printed(["stats", "--json", &path]);
+        run_ok(["create", &path, "--shape", "(3000, 2000)", "--fill", "2", "--order", order]);
+        run_ok(["set", &path, "2999, 1999", "5"]);
+        let whole = run_ok(["stats", "--json", &path]);
         let whole: serde_json::Value = serde_json::from_str(&whole).unwrap();
         assert_eq!((&whole["count"], &whole["sum"]), (&6_000_000.into(), &12_000_003.0.into()));
-        let last = printed(["stats", "--json", &path, "--axis", "0"]);
+        let last = run_ok(["stats", "--json", &path, "--axis", "0"]);
         let last: serde_json::Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
         assert_eq!((&last["count"], &last["sum"]), (&3000.into(), &6003.0.into()));
         std::fs::remove_file(&path).unwrap();
@@ -103,13 +102,13 @@ fn sums_of_integers_are_exact_and_printed_as_integers() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("sums.npy").to_str().unwrap().to_owned();
     let sum = |dtype: &str, values: &[&str], shape: &str| {
-        printed(["create", &path, "--overwrite", "--shape", shape, "--dtype", dtype]);
+        run_ok(["create", &path, "--overwrite", "--shape", shape, "--dtype", dtype]);
         for (at, value) in values.iter().enumerate() {
-            printed(["set", &path, &at.to_string(), value]);
+            run_ok(["set", &path, &at.to_string(), value]);
         }
-        let table = printed(["stats", &path]);
+        let table = run_ok(["stats", &path]);
         let last = table.lines().last().unwrap().split_whitespace().last().unwrap().to_owned();
-        let json = printed(["stats", "--json", &path]);
+        let json = run_ok(["stats", "--json", &path]);
         let json = json.split(r#""sum":"#).nth(1).unwrap().split(',').next().unwrap().to_owned();
         assert_eq!(json, last);
         json
@@ -122,7 +121,7 @@ fn sums_of_integers_are_exact_and_printed_as_integers() {
     assert_eq!(sum("i2", &["-3", "1"], "5"), "-2");
     assert_eq!(sum("|b1", &["True", "True"], "5"), "2");
     assert_eq!(sum("f8", &["1", "2"], "5"), "3.0");
-    printed([
+    run_ok([
         "create",
         &path,
         "--overwrite",
@@ -133,14 +132,14 @@ fn sums_of_integers_are_exact_and_printed_as_integers() {
         "--fill",
         most,
     ]);
-    let json = printed(["stats", "--json", &path]);
+    let json = run_ok(["stats", "--json", &path]);
     assert!(json.contains(r#""sum":92233720368547758075000000,"#), "{json}");
 }
 
 #[test]
-fn figures_that_do_not_fit_the_terminal_are_a_line_each() {
+fn wide_rows_are_printed_as_paragraphs() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let run = |columns: &str, arguments: &[&str]| {
         let mut program = crate::run::command();
         let run = program.env("COLUMNS", columns).args(arguments).output().unwrap();
@@ -165,17 +164,17 @@ fn figures_that_do_not_fit_the_terminal_are_a_line_each() {
 fn holes_count_as_the_zeros_they_are() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("sparse.npy").to_str().unwrap().to_owned();
-    // So many that reading them all would be noticed.
-    printed(["create", &path, "--shape", "(1000, 8000000)", "--dtype", "i8", "--sparse"]);
-    printed(["set", &path, "700, 5", "9"]);
-    printed(["set", &path, "0, 0", "-2"]);
+    // So many that reading them all would take noticeably long.
+    run_ok(["create", &path, "--shape", "(1000, 8000000)", "--dtype", "i8", "--sparse"]);
+    run_ok(["set", &path, "700, 5", "9"]);
+    run_ok(["set", &path, "0, 0", "-2"]);
     let line: serde_json::Value =
-        serde_json::from_str(&printed(["stats", "--json", &path])).unwrap();
+        serde_json::from_str(&run_ok(["stats", "--json", &path])).unwrap();
     assert_eq!((&line["count"], &line["sum"]), (&8_000_000_000_u64.into(), &7.into()));
     assert_eq!((&line["min"], &line["max"]), (&(-2).into(), &9.into()));
     let dates = directory.path().join("dates.npy").to_str().unwrap().to_owned();
     let dtype = "[('t', '<M8[D]'), ('v', '<f4', (3,))]";
-    printed([
+    run_ok([
         "create",
         &dates,
         "--shape",
@@ -186,7 +185,7 @@ fn holes_count_as_the_zeros_they_are() {
         "--order",
         "F",
     ]);
-    let table = printed(["stats", &dates, "--axis", "0"]);
+    let table = run_ok(["stats", &dates, "--axis", "0"]);
     let rows: Vec<Vec<&str>> =
         table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!((rows.len(), rows[1][4]), (17, "500000"), "{table}");

@@ -1,4 +1,4 @@
-//! Several processes that write one file: nothing is lost.
+//! Several processes write to one file, and no change is lost.
 #![cfg(unix)]
 
 use std::fs;
@@ -8,24 +8,24 @@ use std::process::{Child, Stdio};
 
 use npymap::source::{FileLock, LockKind};
 
-use crate::run::{penguins, printed, quick, refused};
+use crate::run::{copy_penguins, is_quick, run_err, run_ok};
 
 fn rounds(all: usize) -> usize {
-    if quick() { all.min(8) } else { all }
+    if is_quick() { all.min(8) } else { all }
 }
 
 fn at(directory: &Path, name: &str) -> String {
     directory.join(name).to_str().unwrap().to_owned()
 }
 
-/// Makes an array of bytes.
+/// Creates an array of bytes.
 fn create(directory: &Path, name: &str, shape: &str, fill: &str) -> String {
     let path = at(directory, name);
-    printed(["create", &path, "--dtype", "u1", "--shape", shape, "--fill", fill]);
+    run_ok(["create", &path, "--dtype", "u1", "--shape", shape, "--fill", fill]);
     path
 }
 
-/// Starts the program with all these arguments at once, and waits for all.
+/// Starts the program with each list of arguments, and waits for all of them.
 #[track_caller]
 fn at_once(commands: &[&[&str]]) {
     let start = |arguments: &&[&str]| {
@@ -41,14 +41,14 @@ fn at_once(commands: &[&[&str]]) {
     }
 }
 
-/// The names in a directory that are not finished files.
+/// The names of unfinished files in a directory.
 fn unfinished(directory: &Path) -> Vec<PathBuf> {
     let paths = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     paths.filter(|path| path.to_str().unwrap().contains(".npymap-")).collect()
 }
 
 #[test]
-fn rows_appended_at_once_are_all_there() {
+fn no_concurrently_appended_row_is_lost() {
     let directory = tempfile::tempdir().unwrap();
     let log = create(directory.path(), "log.npy", "(0, 3)", "0");
     let empty = fs::read(&log).unwrap();
@@ -63,11 +63,11 @@ fn rows_appended_at_once_are_all_there() {
         let mut found = fs::read(&log).unwrap().split_off(128);
         found.sort_unstable();
         assert_eq!(found, [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]);
-        assert!(printed(["info", "--json", &log]).contains(r#""shape":[4,3]"#));
+        assert!(run_ok(["info", "--json", &log]).contains(r#""shape":[4,3]"#));
     }
 }
 
-/// A file whose header has no room for a second digit.
+/// Writes a file whose header has no room for a second digit.
 fn full_header(path: &str) {
     let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (9,), }\n";
     let len = u16::try_from(header.len()).unwrap().to_le_bytes();
@@ -76,7 +76,7 @@ fn full_header(path: &str) {
 }
 
 #[test]
-fn elements_set_while_a_file_is_replaced_by_a_longer_one_are_there() {
+fn elements_set_while_a_file_is_replaced_are_kept() {
     let directory = tempfile::tempdir().unwrap();
     let log = at(directory.path(), "log.npy");
     let row = create(directory.path(), "row.npy", "(1,)", "120");
@@ -94,11 +94,11 @@ fn elements_set_while_a_file_is_replaced_by_a_longer_one_are_there() {
 }
 
 #[test]
-fn elements_set_in_members_of_one_archive_are_all_there() {
+fn concurrent_edits_of_members_are_all_kept() {
     let directory = tempfile::tempdir().unwrap();
     let array = create(directory.path(), "a.npy", "(4,)", "0");
     let archive = at(directory.path(), "a.npz");
-    printed(["convert", &array, &archive]);
+    run_ok(["convert", &array, &archive]);
     let before = fs::read(&archive).unwrap();
     let member = format!("{archive}[arr_0]");
     for _ in 0..rounds(100) {
@@ -108,7 +108,7 @@ fn elements_set_in_members_of_one_archive_are_all_there() {
             &["set", &member, "1", "2"],
             &["set", &member, "3", "4"],
         ]);
-        assert_eq!(printed(["get", &member, ":"]), "[1, 2, 0, 4]\n");
+        assert_eq!(run_ok(["get", &member, ":"]), "[1, 2, 0, 4]\n");
     }
 }
 
@@ -132,9 +132,9 @@ fn an_output_that_is_an_input_too_loses_nothing() {
 }
 
 #[test]
-fn a_locked_file_is_waited_for_and_said_so() {
+fn waiting_for_a_locked_file_prints_a_note() {
     let directory = tempfile::tempdir().unwrap();
-    let path = penguins(directory.path());
+    let path = copy_penguins(directory.path());
     let text = path.to_str().unwrap();
     let other = at(directory.path(), "other.npy");
     fs::copy(&path, &other).unwrap();
@@ -151,7 +151,7 @@ fn a_locked_file_is_waited_for_and_said_so() {
     for command in commands {
         let arguments = command.iter().copied().chain(["--no-wait"]);
         assert_eq!(
-            refused(1, arguments),
+            run_err(1, arguments),
             format!(
                 "error: {text}: is being written by another process: omit --no-wait to wait for it\n"
             )
@@ -161,9 +161,9 @@ fn a_locked_file_is_waited_for_and_said_so() {
     let mut command = crate::run::command();
     command.args(["fill", text, "7"]).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let mut said = String::new();
-    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
-    assert_eq!(said, format!("note: {text}: waiting for another process that is writing it\n"));
+    let mut output = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut output).unwrap();
+    assert_eq!(output, format!("note: {text}: waiting for another process that is writing it\n"));
     assert_eq!(fs::read(&path).unwrap(), before);
     drop(lock);
     assert!(child.wait().unwrap().success());
