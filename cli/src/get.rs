@@ -8,7 +8,7 @@ use npymap::npy::MAX_HEADER_LEN;
 
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
-use crate::selection::{Selected, Selection};
+use crate::selection::{IndexArg, Selected};
 use crate::{elements, open};
 
 /// Prints elements: one, some or all.
@@ -44,7 +44,7 @@ pub(crate) struct GetArgs {
 
     /// Elements to print
     #[arg(required = true, value_name = "INDEX")]
-    selections: Vec<Selection>,
+    selections: Vec<IndexArg>,
 }
 
 impl GetArgs {

@@ -11,7 +11,7 @@ use npymap::{Result, npy::MAX_HEADER_LEN, view::DynView};
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::escape::safe;
-use crate::selection::{Selected, Selection};
+use crate::selection::{IndexArg, Selected};
 use crate::table::{self, Column, GAP};
 use crate::{elements, leaf_fields, open, text};
 
@@ -48,7 +48,7 @@ pub(crate) struct HeadArgs {
 
     /// Elements to select [default: all]
     #[arg(value_name = "INDEX")]
-    selection: Option<Selection>,
+    selection: Option<IndexArg>,
 }
 
 /// The maximum line length without a terminal.

@@ -7,16 +7,16 @@ use npymap::{Indices, MappedArray, MappedArrayMut, Result, element::Casting, vie
 
 /// An index in NumPy's notation, followed by a field path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Selection {
+pub(crate) struct IndexArg {
     index: String,
     field: Option<String>,
 }
 
-impl FromStr for Selection {
+impl FromStr for IndexArg {
     type Err = Infallible;
 
     /// Splits at the first dot that is not part of an ellipsis.
-    fn from_str(text: &str) -> Result<Selection, Infallible> {
+    fn from_str(text: &str) -> Result<IndexArg, Infallible> {
         let mut dots = text.match_indices('.').map(|(at, _)| at);
         let mut rest = 0;
         let dot = dots.find(|&at| {
@@ -28,7 +28,7 @@ impl FromStr for Selection {
         });
         let parts = dot.and_then(|at| Some((text.get(..at)?, text.get(at + 1..)?)));
         let (index, field) = parts.map_or((text, None), |(index, field)| (index, Some(field)));
-        Ok(Selection { index: index.to_owned(), field: field.map(str::to_owned) })
+        Ok(IndexArg { index: index.to_owned(), field: field.map(str::to_owned) })
     }
 }
 
@@ -47,7 +47,7 @@ impl Selected<'_> {
     }
 }
 
-impl Selection {
+impl IndexArg {
     /// Selects elements of an array.
     pub(crate) fn select<'a>(&self, all: &DynView<'a>) -> Result<Selected<'a>> {
         let Some(list) = List::parse(&self.index, all.shape())? else {
@@ -249,7 +249,7 @@ mod tests {
             ("..x", "", Some(".x")),
         ] {
             let field = field.map(str::to_owned);
-            let expected = Selection { index: index.to_owned(), field };
+            let expected = IndexArg { index: index.to_owned(), field };
             assert_eq!(text.parse(), Ok(expected), "{text}");
         }
     }

@@ -11,7 +11,7 @@ use crate::edit::EditOptions;
 use crate::error::CliError;
 use crate::escape::safe;
 use crate::locking::WaitArgs;
-use crate::selection::Selection;
+use crate::selection::IndexArg;
 use crate::text;
 
 /// Sets elements to a value, in place.
@@ -51,7 +51,7 @@ pub(crate) struct SetArgs {
 
     /// Elements to set
     #[arg(value_name = "INDEX")]
-    selection: Selection,
+    selection: IndexArg,
 
     /// Their new value
     value: String,

@@ -15,7 +15,7 @@ use crate::elements::JsonScalar;
 use crate::error::CliError;
 use crate::escape::{self, safe};
 use crate::progress::Progress;
-use crate::selection::{Selected, Selection};
+use crate::selection::{IndexArg, Selected};
 use crate::style::LABEL;
 use crate::summary::{Sum, Summary};
 use crate::table::{self, Column};
@@ -59,7 +59,7 @@ pub(crate) struct StatsArgs {
 
     /// Elements to summarize [default: all]
     #[arg(value_name = "INDEX")]
-    selection: Option<Selection>,
+    selection: Option<IndexArg>,
 }
 
 /// The statistics of a field or column.

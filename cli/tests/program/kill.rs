@@ -73,7 +73,7 @@ impl Scene {
     }
 }
 
-/// Removes unfinished files, of which there is at most one.
+/// Removes unfinished files, at most one of them.
 fn remove_unfinished(directory: &Path) {
     let others = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let others: Vec<_> = others
