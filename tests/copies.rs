@@ -150,7 +150,7 @@ fn other_shapes_and_dtypes_are_rejected_before_writing() {
             .write_array(&from, Casting::Equiv, |_| {})
             .unwrap_err()
             .to_string()
-            .contains("no file")
+            .contains("not written to a file")
     );
 }
 

@@ -56,7 +56,7 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::open`], but for [`Io`](crate::ErrorKind::Io).
+    /// As [`MappedArray::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<ArrayFile> {
         ArrayFile::new(Source::read(path)?, OpenOptions::new())
     }
@@ -183,8 +183,8 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated), [`Io`](crate::ErrorKind::Io); [`Io`](crate::ErrorKind::Io) when
-    /// there is not enough memory.
+    /// [`Truncated`](crate::ErrorKind::Truncated); [`Io`](crate::ErrorKind::Io),
+    /// also when there is not enough memory.
     pub fn read(&self) -> Result<MappedArrayMut> {
         let layout = self.layout().clone();
         let nbytes = layout.nbytes();

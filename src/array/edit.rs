@@ -41,8 +41,8 @@ impl MappedArray<MapMut> {
     ///
     /// The values are visible immediately in the array and in all other maps of
     /// the file. For many small edits scattered over a large file, this is faster
-    /// than storing them, because the system then writes back only those bytes
-    /// instead of whole pages. It is also faster for filling a new file, 1 MiB or
+    /// than storing them, because the system tracks the bytes that were
+    /// written instead of whole pages. It is also faster for filling a new file, 1 MiB or
     /// more at a time. A full disk is an error, where a store would cause a
     /// signal.
     ///

@@ -173,8 +173,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::from_source`], but for
-    /// [`Io`](crate::ErrorKind::Io);
+    /// As [`MappedArray::from_source`];
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for raw binary, which has
     /// no header.
     pub fn header<D>(&self, source: &Source<D>) -> Result<Header> {

@@ -216,7 +216,7 @@ impl AxisSlices {
                     kernel::convert(&values, own, &convert);
                 }
                 rest = after;
-                run = run.skip(block.count);
+                run = run.without_first(block.count);
             }
         }
     }

@@ -92,7 +92,7 @@ impl<'v, T: Element> Blocks<'v, T> {
                 Some(over) => piece.decode_over(self.bytes, self.codec, over),
                 None => piece.decode_onto(self.bytes, self.codec, &mut self.buffer),
             }
-            self.run = run.skip(piece.count);
+            self.run = run.without_first(piece.count);
             self.left -= piece.count;
             filled += piece.count;
         }

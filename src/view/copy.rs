@@ -14,8 +14,8 @@ impl<T: Element> View<'_, T> {
     ///
     /// # Panics
     ///
-    /// When there is not enough memory, as [`Vec`] does. Also for more than 2^20
-    /// elements of no bytes, of which a small file can have any number.
+    /// When there is not enough memory, as [`Vec`] does, and for more than 2^20
+    /// elements of zero size, since a small file can claim any number of them.
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
         if let Err(error) = check_unbacked(self.itemsize(), self.shape(), self.len()) {
@@ -60,7 +60,7 @@ impl<T: Element> View<'_, T> {
 
     /// Copies all elements into a slice of the same length.
     fn copy_over(&self, out: &mut [T]) {
-        // Values of no size need no copying, and there may be 2^62 of them.
+        // Values of zero size need no copying, and there may be 2^62 of them.
         if size_of::<T>() == 0 {
             return;
         }

@@ -32,8 +32,8 @@ impl<'a, T: InPlace> View<'a, T> {
     ///
     /// # Errors
     ///
-    /// As [`as_slice`](View::as_slice), for elements that are contiguous in any
-    /// order of the axes.
+    /// As [`as_slice`](View::as_slice), except that the elements may be contiguous
+    /// in any order of the axes.
     pub fn as_slice_memory_order(&self) -> Result<&'a [T]> {
         self.memory_order().as_slice()
     }

@@ -62,7 +62,7 @@ impl Run {
     }
 
     /// The run without its first `count` elements.
-    pub(super) fn skip(self, count: usize) -> Run {
+    pub(super) fn without_first(self, count: usize) -> Run {
         Run { start: advance(self.start, count, self.stride), count: self.count - count, ..self }
     }
 }

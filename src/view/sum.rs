@@ -156,7 +156,7 @@ impl<T: Real> View<'_, T> {
                     rows.clear();
                 }
             }
-            first = first.skip(tile.count);
+            first = first.without_first(tile.count);
         }
     }
 }
@@ -169,8 +169,8 @@ impl Geometry {
         let all = self.split_at(axis, 0)?.1;
         let (dim, stride) = (all.shape.get(axis), all.strides.get(axis));
         let (&dim, &stride) = dim.zip(stride).invariant("arrays are split along an axis they have");
-        let axes = self.shape.iter().copied().zip(self.strides.iter().copied()).enumerate();
-        let (shape, strides) = axes.filter(|(i, _)| *i != axis).map(|(_, axis)| axis).unzip();
+        let dims = self.shape.iter().copied().zip(self.strides.iter().copied()).enumerate();
+        let (shape, strides) = dims.filter(|(i, _)| *i != axis).map(|(_, dim)| dim).unzip();
         Ok((Geometry { offset: self.offset, shape, strides }, dim, stride))
     }
 
