@@ -1,4 +1,4 @@
-//! Rows of files that are read and not mapped.
+//! Rows of files that are read instead of mapped.
 
 use super::gather::{self, Gather};
 use super::row_source::{RowSource, row_source};
@@ -11,11 +11,11 @@ use crate::error::Result;
 use crate::layout::row_index::RowIndex;
 use crate::view::AxisSlices;
 
-/// Bytes that are read before they are decoded.
+/// The number of bytes that are read before they are decoded.
 const BLOCK: usize = 8 << 20;
 
-/// Windows of several rows of an [`ArrayFile`], made by
-/// [`ArrayFile::windows`]; each is a row of this.
+/// The sliding windows over the rows of an [`ArrayFile`], created by
+/// [`ArrayFile::windows`]. Each window is a row.
 #[derive(Clone, Debug)]
 pub struct FileWindows<'a> {
     file: &'a ArrayFile,
@@ -24,12 +24,11 @@ pub struct FileWindows<'a> {
 }
 
 impl ArrayFile {
-    /// The windows of `len` rows from each row on:
-    /// [`Rows::windows`](crate::Rows::windows).
+    /// Sliding windows of `len` rows, as [`Rows::windows`](crate::Rows::windows).
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Rows::windows`](crate::Rows::windows).
     ///
     /// # Examples
     ///
@@ -45,8 +44,7 @@ impl ArrayFile {
         Ok(FileWindows { file: self, len, shape })
     }
 
-    /// Reads windows of `window` rows, a block of them at a time, and calls
-    /// `copy` with each block.
+    /// Reads windows of `window` rows in blocks, and calls `copy` for each block.
     fn gather_windows<U>(
         &self,
         window: usize,
@@ -56,11 +54,10 @@ impl ArrayFile {
         mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
     ) -> Result<()> {
         let size = self.dtype().itemsize();
-        let row: usize = self.shape().iter().skip(1).product();
-        let room = (BLOCK / (window * row * size).max(1)).max(1);
+        let room = (BLOCK / (window * self.row_len() * size).max(1)).max(1);
         let mut rest = out;
         for starts in starts.chunks(room) {
-            let rows: Vec<usize> = starts.iter().flat_map(|&at| at..at + window).collect();
+            let rows: Vec<usize> = starts.iter().flat_map(|&start| start..start + window).collect();
             let read = self.copy_rows(&rows)?;
             let parts = AxisSlices::windows(read.layout().geometry(), 0, window, size)?;
             let places: Vec<usize> = (0..starts.len()).map(|number| number * window).collect();
@@ -73,15 +70,7 @@ impl ArrayFile {
 }
 
 impl Gather for ArrayFile {
-    fn dtype(&self) -> &DType {
-        self.dtype()
-    }
-
-    fn shape(&self) -> &[usize] {
-        self.shape()
-    }
-
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    fn name_file<T>(&self, result: Result<T>) -> Result<T> {
         self.named(result)
     }
 
@@ -97,15 +86,7 @@ impl Gather for ArrayFile {
 }
 
 impl Gather for FileWindows<'_> {
-    fn dtype(&self) -> &DType {
-        self.file.dtype()
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    fn name_file<T>(&self, result: Result<T>) -> Result<T> {
         self.file.named(result)
     }
 
@@ -124,7 +105,7 @@ impl Gather for FileWindows<'_> {
 }
 
 impl FileWindows<'_> {
-    /// The number of windows, their length, and the other axes.
+    /// The number of windows, their length, and the lengths of the other axes.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape

@@ -1,4 +1,4 @@
-//! Batches read ahead on threads of their own.
+//! Reads batches ahead on background threads.
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -11,17 +11,17 @@ use std::thread::{self, JoinHandle};
 use super::pipeline::{Next, Pipeline};
 use crate::error::{Error, Result, SystemError};
 
-/// Batches in order, read ahead on background threads; made by
-/// [`BatchOptions::start`].
+/// An iterator over batches that background threads read ahead, in order. Created
+/// by [`BatchOptions::start`].
 ///
-/// At most a few batches are read ahead, so memory stays bounded. The memory of
-/// a batch that is dropped is used again for a later one; code that keeps all
-/// batches never waits for that.
+/// Only a few batches are read ahead, so memory use is bounded. The memory of a
+/// dropped batch is reused for a later one, but the threads never wait for that,
+/// so you may keep batches.
 ///
 /// Dropping this waits for batches that are being read, and drops `read` and
-/// what it holds. It does not wait for the iterator of indices: a thread that
-/// is blocked in it (an empty channel, say) ends, and drops it, when it
-/// returns.
+/// everything it owns. It does not wait for the iterator of indices: if a thread
+/// is blocked in it (by an empty channel, for example), the thread ends, and drops
+/// the iterator, when the iterator returns.
 pub struct Batches<B> {
     pipeline: Arc<BatchPipeline<B>>,
     /// `None` once this is dropped.
@@ -29,12 +29,12 @@ pub struct Batches<B> {
     threads: Vec<Option<JoinHandle<()>>>,
 }
 
-/// How many batches are read ahead, and by how many threads. Setters return
-/// it; [`start`](BatchOptions::start) ends it.
+/// Options for reading batches ahead. Setters take the options and return them;
+/// [`start`](BatchOptions::start) starts the threads.
 ///
 /// # Examples
 ///
-/// Pictures and their labels, in step:
+/// Pictures and their labels:
 ///
 /// ```
 /// use npymap::{BatchOptions, DType, MappedArray, Sampler};
@@ -62,12 +62,12 @@ pub struct BatchOptions {
     ahead: usize,
 }
 
-/// One batch: what was read, and of which rows. Dropping it gives its memory
-/// back.
+/// One batch: the data, and the indices of its rows. When it is dropped, its
+/// memory is reused.
 pub struct Batch<B> {
     number: u64,
     indices: Vec<usize>,
-    /// `None` only while it is dropped or taken apart.
+    /// `None` only in `into_data` and `drop`.
     data: Option<B>,
     pool: Arc<Pool<B>>,
 }
@@ -78,9 +78,9 @@ pub struct Batch<B> {
 pub struct BatchError {
     /// The number of the batch, from 0.
     pub number: u64,
-    /// The rows it is of.
+    /// The indices of the batch's rows.
     pub indices: Vec<usize>,
-    /// What went wrong.
+    /// The error of `read`.
     pub error: Error,
 }
 
@@ -100,10 +100,10 @@ type IndexBatches = Box<dyn Iterator<Item = Vec<usize>> + Send>;
 type ReadFn<B> = Box<dyn Fn(&[usize], &mut B) -> Result<()> + Send + Sync>;
 type BatchPipeline<B> = Pipeline<IndexBatches, Result<Batch<B>, BatchError>>;
 
-/// Memory of batches that were dropped.
+/// The memory of batches that were dropped, for reuse.
 struct Pool<B> {
     free: Mutex<Vec<B>>,
-    most: usize,
+    max_len: usize,
 }
 
 impl Default for BatchOptions {
@@ -118,20 +118,20 @@ impl BatchOptions {
         BatchOptions::default()
     }
 
-    /// How many threads read; at least one.
+    /// Sets the number of threads; at least one.
     pub fn threads(self, threads: usize) -> BatchOptions {
         BatchOptions { threads: threads.max(1), ..self }
     }
 
-    /// How many batches are read, or being read, before they are asked for; at
-    /// least one.
+    /// Sets the number of batches that are read ahead of the consumer; at least
+    /// one.
     pub fn ahead(self, ahead: usize) -> BatchOptions {
         BatchOptions { ahead: ahead.max(1), ..self }
     }
 
-    /// Starts reading: `batches` says which rows, `read` puts them into memory,
-    /// which may hold what is left of an earlier batch. Whatever arrays `read`
-    /// uses, it has clones of its own.
+    /// Starts the threads. `batches` yields the indices of each batch, and `read`
+    /// reads their rows into a `B`, which may contain the data of an earlier batch.
+    /// `read` must own the arrays it uses, for example clones.
     ///
     /// # Errors
     ///
@@ -165,11 +165,10 @@ impl BatchOptions {
         B: Default + Send + 'static,
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
-        let read = move |rows: &[usize], to: &mut B| read(rows, to).map_err(Error::other);
         let jobs: IndexBatches = Box::new(batches.into_iter());
         let pipeline = Arc::new(Pipeline::new(jobs, self.ahead));
-        let pool = Arc::new(Pool { free: Mutex::default(), most: self.ahead + self.threads });
-        let read: ReadFn<B> = Box::new(read);
+        let pool = Arc::new(Pool { free: Mutex::default(), max_len: self.ahead + self.threads });
+        let read: ReadFn<B> = Box::new(move |rows, out| read(rows, out).map_err(Error::other));
         let read = Arc::new(RwLock::new(Some(read)));
         let mut started = Batches { pipeline, read, threads: Vec::new() };
         for number in 0..self.threads {
@@ -187,7 +186,7 @@ impl BatchOptions {
     }
 }
 
-/// One of the threads that read.
+/// The state of one of the threads.
 struct Worker<B> {
     number: usize,
     pipeline: Arc<BatchPipeline<B>>,
@@ -196,9 +195,9 @@ struct Worker<B> {
 }
 
 impl<B: Default> Worker<B> {
-    /// Reads batches until there are no more.
+    /// Reads batches until the jobs end.
     fn run(&self) {
-        let watch = PanicGuard(self);
+        let guard = PanicGuard(self);
         while let Some((number, indices)) = self.pipeline.next_job(self.number) {
             let read = self.read.read().unwrap_or_else(PoisonError::into_inner);
             let Some(read) = &*read else { break };
@@ -215,7 +214,7 @@ impl<B: Default> Worker<B> {
             };
             self.pipeline.finish(number, result);
         }
-        std::mem::forget(watch);
+        std::mem::forget(guard);
     }
 }
 
@@ -229,7 +228,7 @@ impl<B> Drop for PanicGuard<'_, B> {
 }
 
 impl<B: Default> Pool<B> {
-    /// Memory that is free, or new.
+    /// Takes free memory, or creates new memory.
     fn take(&self) -> B {
         self.lock().pop().unwrap_or_default()
     }
@@ -238,7 +237,7 @@ impl<B: Default> Pool<B> {
 impl<B> Pool<B> {
     fn give(&self, data: B) {
         let mut free = self.lock();
-        if free.len() < self.most {
+        if free.len() < self.max_len {
             free.push(data);
         }
     }
@@ -255,7 +254,7 @@ impl<B> Iterator for Batches<B> {
     ///
     /// # Panics
     ///
-    /// When what reads them did.
+    /// When `read` panicked.
     fn next(&mut self) -> Option<Self::Item> {
         match self.pipeline.next() {
             Next::Result(batch) => Some(batch),
@@ -271,11 +270,11 @@ impl<B> Iterator for Batches<B> {
 }
 
 impl<B> Batches<B> {
-    /// Waits for all threads but one that is blocked in the caller's iterator,
-    /// after the jobs have ended. Returns their panics.
+    /// Waits for all threads except one that is blocked in the caller's iterator.
+    /// The jobs must have ended. Returns the panics of the threads.
     fn join(&mut self) -> Vec<Box<dyn Any + Send>> {
-        // A thread that starts to ask after this look finds the jobs ended.
-        let blocked = self.pipeline.asking();
+        // After this, no thread can call the iterator, because the jobs have ended.
+        let blocked = self.pipeline.waiting_for_job();
         let ending = self.threads.iter_mut().enumerate();
         let ending = ending.filter(|(number, _)| Some(*number) != blocked);
         let ended = ending.filter_map(|(_, thread)| thread.take()).map(JoinHandle::join);
@@ -286,7 +285,7 @@ impl<B> Batches<B> {
 impl<B> Drop for Batches<B> {
     fn drop(&mut self) {
         self.pipeline.stop();
-        // A panic is of no use to a caller that asks for no more batches.
+        // The caller wants no more batches, so panics are ignored.
         drop(self.join());
         *self.read.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -299,34 +298,36 @@ impl<B> Batch<B> {
         self.number
     }
 
-    /// The rows it is of.
+    /// The indices of the batch's rows.
     #[must_use]
     pub fn indices(&self) -> &[usize] {
         &self.indices
     }
 
-    /// What was read, to keep.
+    /// Returns the data. Its memory is not reused for later batches.
     ///
     /// # Panics
     ///
     /// Never.
     #[must_use]
     pub fn into_data(mut self) -> B {
-        self.data.take().expect("taken once only")
+        self.data.take().expect("`into_data` consumes the batch")
     }
 }
+
+const HAS_DATA: &str = "a batch has data until it is dropped";
 
 impl<B> Deref for Batch<B> {
     type Target = B;
 
     fn deref(&self) -> &B {
-        self.data.as_ref().expect("there until it is dropped")
+        self.data.as_ref().expect(HAS_DATA)
     }
 }
 
 impl<B> DerefMut for Batch<B> {
     fn deref_mut(&mut self) -> &mut B {
-        self.data.as_mut().expect("there until it is dropped")
+        self.data.as_mut().expect(HAS_DATA)
     }
 }
 
@@ -355,7 +356,7 @@ impl<B: fmt::Debug> fmt::Debug for Batch<B> {
     }
 }
 
-/// The first of many rows.
+/// Formats the indices of a batch; only the first ones if there are many.
 fn format_indices(indices: &[usize]) -> String {
     match indices.get(..8) {
         Some(first) if indices.len() > 8 => {

@@ -1,9 +1,9 @@
-//! Copies rows of any source: checks a request, then decodes, converts or
-//! copies what the source brings.
+//! Copies rows of any source: checks a request, then decodes, converts or copies
+//! the bytes that the source provides.
 
 use ndarray::{ArrayD, IxDyn};
 
-use crate::dtype::DType;
+use super::row_source::RowSource;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::{Casting, Number, check_cast};
@@ -14,22 +14,17 @@ use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::view::{AxisSlices, check_len};
 use crate::with_type;
 
-/// Where rows come from.
-pub(super) trait Gather {
-    /// The dtype of the elements.
-    fn dtype(&self) -> &DType;
+/// A source that provides the bytes of rows.
+pub(super) trait Gather: RowSource {
+    /// Adds the path of the file to an error.
+    fn name_file<T>(&self, result: Result<T>) -> Result<T>;
 
-    /// The length of each axis; the first is the number of rows.
-    fn shape(&self) -> &[usize];
-
-    /// Names the file in an error.
-    fn named<T>(&self, result: Result<T>) -> Result<T>;
-
-    /// Brings rows, which are all there, `each` items of `out` for each.
+    /// Provides the bytes of rows, which must exist. A row has `each` items of
+    /// `out`.
     ///
-    /// Calls `copy` with parts, the bytes that these lie in, which of them to
-    /// copy, and where to. There may be more parts than the place has room
-    /// for: these are next.
+    /// Calls `copy` with the parts of a row, the bytes that contain them, the
+    /// rows to copy, and the part of `out` to copy them to. If there are more
+    /// rows than fit, those beyond are the next ones, to be fetched ahead.
     fn gather<U>(
         &self,
         rows: &[usize],
@@ -46,8 +41,8 @@ pub(super) fn take<T: Element>(
     out: &mut [T],
 ) -> Result<()> {
     let codec = T::codec(from.dtype())?;
-    let rows = checked(from, indices, out.len())?;
-    from.gather(&rows, row_len(from), out, |parts, bytes, rows, out| {
+    let rows = check_rows(from, indices, out.len())?;
+    from.gather(&rows, from.row_len(), out, |parts, bytes, rows, out| {
         parts.decode_over(bytes, &codec, rows, out);
     })
 }
@@ -60,8 +55,8 @@ pub(super) fn take_with<T: Element + Copy, U>(
     convert: impl Fn(T) -> U,
 ) -> Result<()> {
     let codec = T::codec(from.dtype())?;
-    let rows = checked(from, indices, out.len())?;
-    from.gather(&rows, row_len(from), out, |parts, bytes, rows, out| {
+    let rows = check_rows(from, indices, out.len())?;
+    from.gather(&rows, from.row_len(), out, |parts, bytes, rows, out| {
         parts.convert_over(bytes, &codec, rows, out, &convert);
     })
 }
@@ -88,9 +83,9 @@ pub(super) fn take_bytes(
     indices: &[impl RowIndex],
     out: &mut [u8],
 ) -> Result<()> {
-    let each = row_len(from) * from.dtype().itemsize();
+    let each = from.row_len() * from.dtype().itemsize();
     check_len(each.saturating_mul(indices.len()), out.len())?;
-    let rows = found(from, indices)?;
+    let rows = resolve_rows(from, indices)?;
     if each == 0 {
         // There may be any number of elements without bytes.
         return Ok(());
@@ -111,32 +106,32 @@ pub(super) fn take_array<T: Element>(
         *dim = indices.len();
     }
     let itemsize = size_of::<T>().max(1);
-    let len = indices.len().checked_mul(row_len(from));
+    let len = indices.len().checked_mul(from.row_len());
     let len = len.filter(|len| len.checked_mul(itemsize).is_some());
     let len = len.ok_or_else(|| ShapeError::Size { shape: tuple(&shape), itemsize })?;
-    // Nothing is allocated for a request that is refused.
+    // Check the request before anything is allocated.
     let codec = T::codec(from.dtype())?;
-    let rows = checked(from, indices, len)?;
+    let rows = check_rows(from, indices, len)?;
     let elements = if let Some(mut out) = T::fast_path().zeros(len) {
-        from.gather(&rows, row_len(from), &mut out, |parts, bytes, rows, out| {
+        from.gather(&rows, from.row_len(), &mut out, |parts, bytes, rows, out| {
             parts.decode_over(bytes, &codec, rows, out);
         })?;
         out
     } else {
         collect(from, &rows, &codec, len)?
     };
-    Ok(ArrayD::from_shape_vec(IxDyn(&shape), elements).expect("as many elements as the shape has"))
+    Ok(ArrayD::from_shape_vec(IxDyn(&shape), elements).expect("the shape has `len` elements"))
 }
 
-/// Copies rows of elements that have no zero. Sources bring rows in any order,
-/// so that their places are empty first.
+/// Copies rows of elements without a zero value. Sources provide rows in any
+/// order, so each element is an `Option` until it is decoded.
 fn collect<T: Element>(
     from: &impl Gather,
     rows: &[usize],
     codec: &T::Codec,
     len: usize,
 ) -> Result<Vec<T>> {
-    let each = row_len(from);
+    let each = from.row_len();
     let mut out: Vec<Option<T>> = std::iter::repeat_with(|| None).take(len).collect();
     from.gather(rows, each, &mut out, |parts, bytes, rows, out| {
         let rows = rows.get(..out.len() / each.max(1)).unwrap_or(rows);
@@ -144,28 +139,24 @@ fn collect<T: Element>(
         parts.decode_onto(bytes, codec, rows, &mut values);
         out.iter_mut().zip(values).for_each(|(place, value)| *place = Some(value));
     })?;
-    Ok(out.into_iter().map(|value| value.expect("a source brings every row")).collect())
+    Ok(out.into_iter().map(|value| value.expect("a source provides every row")).collect())
 }
 
-/// The rows that indices name, for an output of `len` elements.
-fn checked(from: &impl Gather, indices: &[impl RowIndex], len: usize) -> Result<Vec<usize>> {
-    let rows = found(from, indices)?;
-    let expected = rows.len().saturating_mul(row_len(from));
+/// Resolves indices to rows, and checks that an output of `len` elements has the
+/// right length for them.
+fn check_rows(from: &impl Gather, indices: &[impl RowIndex], len: usize) -> Result<Vec<usize>> {
+    let rows = resolve_rows(from, indices)?;
+    let expected = rows.len().saturating_mul(from.row_len());
     check_unbacked(from.dtype().itemsize(), from.shape(), expected)?;
     check_len(expected, len)?;
     Ok(rows)
 }
 
-/// The rows that indices name.
-pub(super) fn found(from: &impl Gather, indices: &[impl RowIndex]) -> Result<Vec<usize>> {
+/// Resolves indices to rows, and checks that these exist.
+pub(super) fn resolve_rows(from: &impl Gather, indices: &[impl RowIndex]) -> Result<Vec<usize>> {
     let shape = from.shape();
     let Some(&count) = shape.first() else {
         return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());
     };
     resolve(TakeMode::Raise, indices, count, 0, shape)
-}
-
-/// The number of elements of a row.
-pub(super) fn row_len(from: &impl Gather) -> usize {
-    from.shape().iter().skip(1).product()
 }

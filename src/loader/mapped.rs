@@ -1,4 +1,4 @@
-//! The rows of an array, to be read in random order.
+//! `MappedArray::rows`.
 
 use crate::array::MappedArray;
 use crate::error::Result;
@@ -6,13 +6,12 @@ use crate::loader::Rows;
 use crate::source::map::Map;
 
 impl MappedArray<Map> {
-    /// The rows of this array, along its first axis, for reading in random
-    /// order: fast also when they are on the disk, in bounded memory.
+    /// The rows of this array, along its first axis, for random access that is fast
+    /// for rows on the disk, too.
     ///
-    /// They have a map of their own, of the same bytes, of which the system
-    /// reads nothing ahead. Where the file can't be opened by its path again,
-    /// they share this array's map. What is asked of an array's file while the
-    /// array lives is asked of it while its rows live.
+    /// The rows have their own map of the same bytes, without read-ahead. If the
+    /// file can't be opened by its path again, they share this array's map. The
+    /// promise about the array's file must also hold while the rows exist.
     ///
     /// # Errors
     ///

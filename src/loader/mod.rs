@@ -1,11 +1,11 @@
-//! Rows in random order: read as fast as the disk gives them.
+//! Random access to rows, at the speed of the disk.
 
 mod array_file;
 mod batches;
 mod gather;
 mod mapped;
 #[cfg(all(test, target_pointer_width = "64"))]
-#[allow(clippy::duplicate_mod, clippy::unwrap_used, reason = "the same code with other locks")]
+#[allow(clippy::duplicate_mod, clippy::unwrap_used, reason = "the same code with loom's locks")]
 mod model;
 mod order;
 mod permutation;
@@ -20,7 +20,7 @@ mod stacked;
 mod strategy;
 mod windows;
 
-/// What the pipeline waits by.
+/// The locks of the pipeline; the model test replaces them.
 mod sync {
     pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 }

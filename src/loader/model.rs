@@ -1,4 +1,4 @@
-//! The pipeline under loom: in every order that threads can take.
+//! Tests the pipeline with loom, in every order in which its threads can run.
 
 mod sync {
     pub(super) use loom::sync::{Condvar, Mutex, MutexGuard};
@@ -66,7 +66,7 @@ fn stopping_wakes_all_workers() {
 }
 
 #[test]
-fn a_lost_worker_is_told() {
+fn a_lost_worker_is_reported() {
     check(|| {
         let pipeline = Arc::new(Pipeline::new(0..3, 2));
         let workers = [worker(&pipeline, 0, Some(1)), worker(&pipeline, 1, None)];
@@ -81,7 +81,7 @@ fn a_lost_worker_is_told() {
     });
 }
 
-/// Jobs from a channel: each is there only after the result before was taken.
+/// Jobs from a channel, which blocks until enough have been sent.
 struct Channel(Arc<(Mutex<u64>, Condvar)>, u64);
 
 impl Iterator for Channel {
@@ -117,6 +117,6 @@ fn results_can_be_taken_while_the_jobs_block() {
         *sent.0.lock().unwrap() = 2;
         sent.1.notify_all();
         worker.join().unwrap();
-        assert_eq!(pipeline.asking(), None);
+        assert_eq!(pipeline.waiting_for_job(), None);
     });
 }

@@ -1,4 +1,4 @@
-//! In which order an epoch goes through the rows.
+//! The orders in which a sampler visits rows.
 
 use std::sync::Arc;
 
@@ -8,18 +8,20 @@ use super::permutation::{Permutation, below, hash, mix};
 use crate::error::invariant::to_u64;
 use crate::error::{Error, RequestError, Result};
 
-/// What an epoch is made of.
+/// The kind of order of a sampler, for all epochs.
 #[derive(Clone, Debug)]
 pub(super) enum SamplingOrder {
     /// All rows, from first to last.
     Sequential,
     /// All rows, in random order.
     Shuffled,
-    /// All rows, block by block in random order, in random order inside.
+    /// All rows, in blocks of this length: the blocks are in random order, and so
+    /// are the rows of each block.
     Blocks(u64),
-    /// Any rows, each as likely.
+    /// Random rows with replacement, all with the same probability.
     Replacement,
-    /// Any rows, each as likely as its weight says.
+    /// Random rows with replacement, with probabilities proportional to weights.
+    /// These are the cumulative weights.
     Weighted(Arc<[f64]>),
 }
 
@@ -48,14 +50,14 @@ impl SamplingOrder {
         }
     }
 
-    /// Whether shares are stretches of the order, so that each has its own
-    /// blocks, and not every so many rows of it.
-    pub(super) fn is_dealt_in_stretches(&self) -> bool {
+    /// Returns whether shares are contiguous ranges of the order, so that each
+    /// share has its own blocks, rather than every `n`th row.
+    pub(super) fn has_contiguous_shares(&self) -> bool {
         matches!(self, SamplingOrder::Blocks(_))
     }
 
-    /// Two numbers that tell it from others.
-    pub(super) fn words(&self) -> [u64; 2] {
+    /// Two numbers that identify the order, for the fingerprint of a sampler.
+    pub(super) fn identity(&self) -> [u64; 2] {
         match self {
             SamplingOrder::Sequential => [0, 0],
             SamplingOrder::Shuffled => [1, 0],
@@ -69,7 +71,7 @@ impl SamplingOrder {
 }
 
 impl EpochOrder {
-    /// The row at a position.
+    /// The row at a position of the epoch.
     pub(super) fn row(&self, position: u64) -> u64 {
         match self {
             EpochOrder::Sequential => position,
@@ -77,14 +79,14 @@ impl EpochOrder {
             EpochOrder::Blocks(blocks) => blocks.row(position),
             EpochOrder::Replacement { len, key } => below(hash(*key, position), *len),
             EpochOrder::Weighted { cumulative, key } => {
-                to_u64(weighted(cumulative, hash(*key, position)))
+                to_u64(weighted_row(cumulative, hash(*key, position)))
             }
         }
     }
 }
 
 impl EpochOrder {
-    /// The rows at positions: from `first` on, each `step` further.
+    /// Fills `out` with the rows at the positions `first`, `first + step`, ….
     pub(super) fn fill(&self, first: u64, step: u64, out: &mut [u64]) {
         if let EpochOrder::Shuffled(permutation) = self {
             return permutation.fill(first, step, out);
@@ -94,15 +96,16 @@ impl EpochOrder {
     }
 }
 
-/// Blocks in random order; the last one may be shorter, and stands anywhere.
+/// Blocks in random order. The last block of the array may be shorter, and may be
+/// at any place in the order.
 #[derive(Clone, Debug)]
 pub(super) struct BlockOrder {
     len: u64,
     size: u64,
     key: u64,
     order: Permutation,
-    /// Where the last block stands in the order, and how long it is.
-    last_at: u64,
+    /// The place of the last block of the array in the order.
+    last_place: u64,
     last_len: u64,
 }
 
@@ -112,16 +115,17 @@ impl BlockOrder {
         let count = len.div_ceil(size);
         let order = Permutation::new(count, key);
         let last = count.saturating_sub(1);
-        let last_at = if count == 0 { 0 } else { order.inverse(last) };
-        BlockOrder { len, size, key, order, last_at, last_len: len - last * size }
+        let last_place = if count == 0 { 0 } else { order.inverse(last) };
+        BlockOrder { len, size, key, order, last_place, last_len: len - last * size }
     }
 
     fn row(&self, position: u64) -> u64 {
         let (place, offset) = match position.checked_sub(self.last_end()) {
-            // Blocks after the short one start earlier, by what it lacks.
-            Some(after) => (self.last_at + 1 + after / self.size, after % self.size),
-            None if position / self.size >= self.last_at => {
-                (self.last_at, position - self.last_at * self.size)
+            // Blocks after the short one start earlier than they would if it had
+            // the full length.
+            Some(after) => (self.last_place + 1 + after / self.size, after % self.size),
+            None if position / self.size >= self.last_place => {
+                (self.last_place, position - self.last_place * self.size)
             }
             None => (position / self.size, position % self.size),
         };
@@ -131,23 +135,24 @@ impl BlockOrder {
         start + Permutation::new(len, hash(self.key, block)).apply(offset)
     }
 
-    /// The position after the short block's last row. It is at most `len`.
+    /// The position after the last row of the short block. It is at most `len`.
     fn last_end(&self) -> u64 {
-        self.last_at * self.size + self.last_len
+        self.last_place * self.size + self.last_len
     }
 }
 
-/// The first row whose cumulative weight is above a random share of all.
-fn weighted(cumulative: &[f64], bits: u64) -> usize {
+/// The first row whose cumulative weight is above a random fraction of the total.
+fn weighted_row(cumulative: &[f64], bits: u64) -> usize {
     let total = cumulative.last().copied().unwrap_or(0.0);
     let share: f64 = (bits >> 11).as_();
-    // A share of 2⁵³, exactly below 1; rounding may still lead to the total.
-    let wanted = share / 9_007_199_254_740_992.0 * total;
-    let found = cumulative.partition_point(|&sum| sum <= wanted);
-    found.min(cumulative.partition_point(|&sum| sum < total))
+    // The fraction has 53 bits and is below 1, but rounding the product may give
+    // `total`, which no sum is above: then the last row with a weight counts.
+    let threshold = share / 9_007_199_254_740_992.0 * total;
+    let row = cumulative.partition_point(|&sum| sum <= threshold);
+    row.min(cumulative.partition_point(|&sum| sum < total))
 }
 
-/// Adds up weights, from the first to each.
+/// The cumulative sums of weights. Checks that the weights are valid.
 pub(super) fn cumulative(weights: &[f64]) -> Result<Arc<[f64]>> {
     let mut sum = 0.0;
     let sums = weights.iter().enumerate().map(|(row, &weight)| {
@@ -170,7 +175,7 @@ pub(super) fn cumulative(weights: &[f64]) -> Result<Arc<[f64]>> {
     }
 }
 
-/// Checks that these are sums of weights, from the first to each.
+/// Checks that these are cumulative sums of valid weights.
 pub(super) fn check_cumulative(cumulative: &[f64]) -> Result<()> {
     let mut before = 0.0;
     for (row, &sum) in cumulative.iter().enumerate() {
@@ -195,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_whose_sizes_pass_64_bits_together_stay_inside() {
+    fn rows_of_huge_blocks_are_in_bounds() {
         for (len, size) in [(u64::MAX, (1 << 63) + 1), (u64::MAX, u64::MAX - 1), (u64::MAX, 3)] {
             for key in 0..8 {
                 let blocks = BlockOrder::new(len, size, key);

@@ -1,20 +1,22 @@
-//! Permutations of any length without a table of them.
+//! Pseudorandom permutations of any length in constant memory.
 //!
-//! A Feistel network over pairs `(left, right)` with `left < a`, `right < b`,
-//! `a·b ≥ n`, that adds a keyed hash of one to the other, in turn. Each step
-//! can be undone, so the network is a bijection; pairs that stand for a number
-//! not below `n` go through it again until one does. As `a` and `b` are near
-//! `√n`, that happens to fewer than two in `√n`.
-#![expect(clippy::inline_always, reason = "what is not inlined is not compiled for AVX2")]
+//! A Feistel network over pairs `(left, right)` with `left < a`, `right < b` and
+//! `a·b ≥ n`. Its rounds alternately add a keyed hash of one half to the other.
+//! Each round can be inverted, so the network is a bijection. A pair that
+//! represents a number of `n` or more goes through the network again, until the
+//! result is below `n`. Because `a` and `b` are near `√n`, this happens to fewer
+//! than two numbers in `√n`.
+#![expect(clippy::inline_always, reason = "only inlined code is compiled for AVX2")]
 
 use crate::error::invariant::Invariant;
 use crate::kernel::{self, Job};
 
-/// How often one is hashed into the other, in both directions together.
+/// The number of rounds, in both directions together.
 const ROUNDS: usize = 12;
 
-/// Indices that go through the rounds together. A round waits for the one
-/// before, about 10 ns; several indices share that wait, and vector registers.
+/// The number of indices that are permuted together. A round depends on the
+/// previous one, with a latency of about 10 ns. Several indices hide that
+/// latency, and fill vector registers.
 const LANES: usize = 32;
 
 /// A permutation of `0..n`.
@@ -27,7 +29,7 @@ pub(super) struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation of `0..n` that belongs to a key.
+    /// Creates the permutation of `0..n` for a key.
     pub(super) fn new(n: u64, key: u64) -> Permutation {
         let a = root(n).max(1);
         let b = n.div_ceil(a).max(1);
@@ -39,7 +41,7 @@ impl Permutation {
         Permutation { n, a, b, keys }
     }
 
-    /// Where an index below `n` goes.
+    /// The image of an index below `n`.
     pub(super) fn apply(&self, index: u64) -> u64 {
         let mut pair = self.split(index);
         loop {
@@ -56,7 +58,8 @@ impl Permutation {
         }
     }
 
-    /// Where indices below `n` go: from `first` on, each `step` further.
+    /// Fills `out` with the images of the indices `first`, `first + step`, …, which
+    /// are below `n`.
     pub(super) fn fill(&self, first: u64, step: u64, out: &mut [u64]) {
         if self.a.max(self.b) > NARROW {
             let indices = (0..).map(|number: u64| first + number * step);
@@ -72,15 +75,15 @@ impl Permutation {
                 let carry = u64::from(sum >= self.a);
                 next = (sum - carry * self.a, next.1.wrapping_add(by.1 + carry));
             }
-            kernel::run(Rounds { of: self, lefts: &mut lefts, rights: &mut rights });
+            kernel::run(Rounds { permutation: self, lefts: &mut lefts, rights: &mut rights });
             for (found, pair) in chunk.iter_mut().zip(lefts.into_iter().zip(rights)) {
-                let once = self.join(pair);
-                *found = if once < self.n { once } else { self.apply(once) };
+                let image = self.join(pair);
+                *found = if image < self.n { image } else { self.apply(image) };
             }
         }
     }
 
-    /// The index that goes to `found`.
+    /// The index whose image is `found`.
     pub(super) fn inverse(&self, found: u64) -> u64 {
         let mut pair = self.split(found);
         loop {
@@ -102,14 +105,14 @@ impl Permutation {
     }
 
     fn join(&self, (left, right): (u64, u64)) -> u64 {
-        // Above `u64::MAX` only for pairs above all of `0..n`.
+        // Saturates only for pairs that are not below `n`.
         right.saturating_mul(self.a).saturating_add(left)
     }
 }
 
-/// All rounds of many indices, as vectors. Both halves are below `2³²`.
+/// All rounds for [`LANES`] indices, whose halves are below `2³²`.
 struct Rounds<'a> {
-    of: &'a Permutation,
+    permutation: &'a Permutation,
     lefts: &'a mut [u64; LANES],
     rights: &'a mut [u64; LANES],
 }
@@ -119,14 +122,15 @@ impl Job for Rounds<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let Rounds { of, lefts, rights } = self;
-        for keys in of.keys.chunks_exact(2) {
+        let Rounds { permutation, lefts, rights } = self;
+        let Permutation { a, b, keys, .. } = *permutation;
+        for keys in keys.chunks_exact(2) {
             if let [first, second] = keys {
                 for (left, right) in lefts.iter_mut().zip(&*rights) {
-                    *left = add(*left, below_narrow(hash(*first, *right), of.a), of.a);
+                    *left = add(*left, below_narrow(hash(*first, *right), a), a);
                 }
                 for (right, left) in rights.iter_mut().zip(&*lefts) {
-                    *right = add(*right, below_narrow(hash(*second, *left), of.b), of.b);
+                    *right = add(*right, below_narrow(hash(*second, *left), b), b);
                 }
             }
         }
@@ -136,19 +140,20 @@ impl Job for Rounds<'_> {
 /// The largest number of 32 bits.
 const NARROW: u64 = 0xffff_ffff;
 
-/// As [`below`], of an end of 32 bits: products of 32 bits are what vectors
-/// have.
+/// As [`below`], for an `end` below `2³²`. It multiplies only 32-bit numbers,
+/// because AVX2 has no 64-bit multiplication.
 #[inline(always)]
 fn below_narrow(bits: u64, end: u64) -> u64 {
     let end = end & NARROW;
     ((bits >> 32) * end + (((bits & NARROW) * end) >> 32)) >> 32
 }
 
-/// The golden ratio's bits, odd: what the state of `SplitMix64` goes on by.
+/// The increment of the state of `SplitMix64`: the bits of the golden ratio, made
+/// odd.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The finaliser of `SplitMix64` (Steele, Lea and Flood, 2014; Stafford's
-/// variant 13): every bit depends on every other.
+/// variant 13): every bit of the result depends on every bit of the state.
 #[inline(always)]
 pub(super) fn mix(state: u64) -> u64 {
     let state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -162,14 +167,15 @@ pub(super) fn hash(key: u64, number: u64) -> u64 {
     mix(key ^ mix(number.wrapping_mul(STEP).wrapping_add(STEP)))
 }
 
-/// A number below `end` from one of 64 bits: the same share of them for each,
-/// but for one in `2⁶⁴ / end`.
+/// Maps a 64-bit number to one below `end`. If the input is uniform, so is the
+/// result, except for a bias of at most one in `2⁶⁴ / end`.
 pub(super) fn below(bits: u64, end: u64) -> u64 {
     let product = u128::from(bits) * u128::from(end);
     u64::try_from(product >> 64).invariant("half of 128 bits is 64")
 }
 
-/// Both are below `end`, which is at most `2³²`, but when `n` is 1.
+/// The sum modulo `end`. Both terms are below `end`, which is at most `2³²`, unless
+/// `n` is 1.
 #[inline(always)]
 fn add(x: u64, y: u64, end: u64) -> u64 {
     let sum = x + y;
@@ -180,7 +186,7 @@ fn subtract(x: u64, y: u64, end: u64) -> u64 {
     if x >= y { x - y } else { x + end - y }
 }
 
-/// The root of a number, rounded up.
+/// The square root of a number, rounded up.
 fn root(n: u64) -> u64 {
     let floor = n.isqrt();
     if floor * floor < n { floor + 1 } else { floor }
@@ -199,7 +205,7 @@ mod tests {
     const SIZES: [u64; 14] = [1, 2, 3, 4, 5, 7, 16, 17, 100, 255, 256, 1000, 4097, 10_000];
 
     #[test]
-    fn every_index_stands_once_and_goes_back() {
+    fn a_permutation_is_a_bijection_with_an_inverse() {
         for (key, n) in SIZES.into_iter().enumerate() {
             let permutation = Permutation::new(n, key as u64);
             let mut found: Vec<u64> = (0..n).map(|i| permutation.apply(i)).collect();
@@ -210,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_together_go_where_each_goes() {
+    fn filling_gives_the_image_of_each_index() {
         let sizes = SIZES.into_iter().chain([1 << 32, (1 << 40) + 9, u64::MAX - 1, u64::MAX]);
         for (key, n) in sizes.enumerate() {
             let permutation = Permutation::new(n, key as u64);
@@ -227,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_are_permutations_too() {
+    fn permutations_of_up_to_64_bits_have_an_inverse() {
         for n in [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 32) + 1, 1 << 32, (1 << 32) - 1] {
             let permutation = Permutation::new(n, 7);
             for i in [0, 1, 2, n / 2, n - 2, n - 1] {
@@ -251,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn all_orders_of_a_few_are_as_frequent() {
+    fn all_orders_of_a_few_numbers_are_equally_frequent() {
         for n in 2..=5_u64 {
             let orders = (1..=n).product::<u64>() as usize;
             let mut counts = std::collections::HashMap::new();
@@ -267,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_is_as_likely_for_every_index() {
+    fn every_image_of_an_index_is_equally_likely() {
         for n in [6_u64, 10, 31] {
             let mut counts = vec![0; (n * n) as usize];
             for key in 0..2000 {
@@ -279,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_go_to_any_distance() {
+    fn images_of_neighbours_have_any_distance() {
         let n = 1009_u64;
         let mut counts = vec![0; n as usize - 1];
         for key in 0..40 {
@@ -293,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permutation_has_as_many_runs_and_fixed_points_as_chance() {
+    fn runs_and_fixed_points_are_as_frequent_as_in_random_permutations() {
         let (mut rising, mut fixed) = (0_u32, 0_u32);
         for key in 0..200 {
             let permutation = Permutation::new(1000, mix(key));

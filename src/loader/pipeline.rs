@@ -1,42 +1,41 @@
-//! Work that threads do ahead of the consumer that waits for it, in order and
-//! bounded.
+//! A queue of jobs that threads do ahead of a consumer. The results are in order,
+//! and their number is bounded.
 //!
-//! `super::sync` are the locks of `std`; the model test puts loom's there.
+//! `super::sync` has the locks of `std`, or those of loom in the model test.
 
 use std::collections::VecDeque;
 
 use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::error::invariant::to_u64;
 
-/// Jobs that are numbered as they are handed out, and their results.
+/// Jobs, which are numbered as workers take them, and their results.
 #[derive(Debug)]
 pub(super) struct Pipeline<I, R> {
     state: Mutex<PipelineState<I, R>>,
-    /// There may be room for another job, or no need for any.
+    /// Signalled when there may be room for another job, or the jobs have ended.
     room: Condvar,
-    /// The next result may be there.
+    /// Signalled when the next result may be ready.
     done: Condvar,
 }
 
-/// The iterator that jobs come from is the caller's and may block for as long
-/// as it likes. So the worker that asks it for a job takes it out, and holds
-/// no lock meanwhile: results that are there can be taken, and the pipeline
-/// stopped.
+/// The iterator of jobs is the caller's and may block. So a worker takes the
+/// iterator out of the state to call it, and holds no lock meanwhile: the consumer
+/// can take results that are ready, and stop the pipeline.
 #[derive(Debug)]
 struct PipelineState<I, R> {
-    /// Where jobs come from; `None` while a worker asks it, and in the end.
+    /// The iterator of jobs; `None` while a worker calls it, and after the end.
     jobs: Option<I>,
-    /// The worker that asks for its next job.
-    asking: Option<usize>,
-    /// Whether there are no more jobs, or none are wanted.
+    /// The worker that is calling the iterator.
+    waiting: Option<usize>,
+    /// Whether the jobs are finished or the pipeline was stopped.
     is_ended: bool,
-    /// Results not taken yet, from the next one on; `None` while they are
-    /// worked on. At most `ahead`.
+    /// The results that have not been taken, from the next one on; `None` while
+    /// the job is in progress. At most `ahead`.
     results: VecDeque<Option<R>>,
     ahead: usize,
-    /// How many results were taken.
+    /// The number of results that have been taken.
     taken: u64,
-    /// Whether a worker is gone that had a job.
+    /// Whether a worker ended without finishing its job.
     is_lost: bool,
 }
 
@@ -45,16 +44,17 @@ struct PipelineState<I, R> {
 pub(super) enum Next<R> {
     Result(R),
     End,
-    /// A worker is gone that had a job.
+    /// A worker ended without finishing its job.
     Lost,
 }
 
 impl<I: Iterator, R> Pipeline<I, R> {
-    /// Of these jobs, at most `ahead` are begun and not taken.
+    /// Creates a pipeline. At most `ahead` jobs are in progress or have a result
+    /// that has not been taken.
     pub(super) fn new(jobs: I, ahead: usize) -> Pipeline<I, R> {
         let state = PipelineState {
             jobs: Some(jobs),
-            asking: None,
+            waiting: None,
             is_ended: false,
             results: VecDeque::new(),
             ahead,
@@ -64,12 +64,12 @@ impl<I: Iterator, R> Pipeline<I, R> {
         Pipeline { state: Mutex::new(state), room: Condvar::new(), done: Condvar::new() }
     }
 
-    /// Waits for room, then takes the next job; `None` when there is none.
+    /// Waits for room, then takes the next job; `None` after the last one.
     pub(super) fn next_job(&self, worker: usize) -> Option<(u64, I::Item)> {
         let mut jobs = self.take_jobs(worker)?;
         let job = jobs.next();
         let mut state = self.lock();
-        state.asking = None;
+        state.waiting = None;
         let Some(job) = job.filter(|_| !state.is_ended) else {
             state.is_ended = true;
             drop(state);
@@ -83,14 +83,13 @@ impl<I: Iterator, R> Pipeline<I, R> {
         Some((number, job))
     }
 
-    /// Waits for room and takes the iterator; `None` when there are no more
-    /// jobs.
+    /// Waits for room and takes the iterator; `None` when the jobs have ended.
     fn take_jobs(&self, worker: usize) -> Option<I> {
         let mut state = self.lock();
         while !state.is_ended {
             if state.results.len() < state.ahead {
                 if let Some(jobs) = state.jobs.take() {
-                    state.asking = Some(worker);
+                    state.waiting = Some(worker);
                     return Some(jobs);
                 }
             }
@@ -99,11 +98,11 @@ impl<I: Iterator, R> Pipeline<I, R> {
         None
     }
 
-    /// Hands in the result of a job.
+    /// Stores the result of a job.
     pub(super) fn finish(&self, number: u64, result: R) {
         let mut state = self.lock();
-        let at = number.checked_sub(state.taken).and_then(|at| usize::try_from(at).ok());
-        if let Some(place) = at.and_then(|at| state.results.get_mut(at)) {
+        let index = number.checked_sub(state.taken).and_then(|index| usize::try_from(index).ok());
+        if let Some(place) = index.and_then(|index| state.results.get_mut(index)) {
             *place = Some(result);
         }
         self.done.notify_all();
@@ -127,29 +126,30 @@ impl<I: Iterator, R> Pipeline<I, R> {
         }
     }
 
-    /// Hands out no more jobs.
+    /// Ends the jobs. Workers that wait for one return.
     pub(super) fn stop(&self) {
         self.end(|_| {});
         self.room.notify_all();
     }
 
-    /// Reports that a worker is gone that had a job, or the jobs themselves.
+    /// Reports that a worker ended without finishing its job, or while calling the
+    /// iterator.
     pub(super) fn lose(&self, worker: usize) {
         self.end(|state| {
             state.is_lost = true;
-            state.asking = state.asking.filter(|&asking| asking != worker);
+            state.waiting = state.waiting.filter(|&waiting| waiting != worker);
         });
         self.wake();
     }
 
-    /// The worker that asks for its next job. Nobody can wake it: after
-    /// [`stop`](Pipeline::stop) it ends when the iterator returns.
-    pub(super) fn asking(&self) -> Option<usize> {
-        self.lock().asking
+    /// The worker that is calling the iterator, if there is one. It can't be woken:
+    /// after [`stop`](Pipeline::stop), it ends when the iterator returns.
+    pub(super) fn waiting_for_job(&self) -> Option<usize> {
+        self.lock().waiting
     }
 
-    /// Ends the jobs. The iterator is dropped without the lock, since that too
-    /// may block.
+    /// Ends the jobs. The iterator is dropped after the lock is released, because
+    /// dropping it may block, too.
     fn end(&self, change: impl FnOnce(&mut PipelineState<I, R>)) {
         let mut state = self.lock();
         state.is_ended = true;
@@ -164,8 +164,7 @@ impl<I: Iterator, R> Pipeline<I, R> {
         self.done.notify_all();
     }
 
-    /// A worker that panics while it is locked reports that by
-    /// [`lose`](Pipeline::lose).
+    /// Ignores poisoning: a worker that panics calls [`lose`](Pipeline::lose).
     fn lock(&self) -> MutexGuard<'_, PipelineState<I, R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,5 +1,5 @@
-//! Rows of different lengths: one array of all their elements, and one of
-//! where each starts.
+//! Rows of different lengths: one array of all their elements, and one of the
+//! offsets of the rows.
 
 use std::ops::Range;
 
@@ -13,9 +13,9 @@ use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::view::check_len;
 
-/// Rows of different lengths in two arrays: `data`, all rows one after
-/// another, and `offsets`, where in it each row starts, and where the last one
-/// ends. What doesn't fit together is an error when it is met.
+/// Rows of different lengths, in two arrays: `data` contains all rows, one after
+/// another, and `offsets` contains the start of each row in `data`, followed by
+/// the end of the last one. Invalid offsets are an error when they are used.
 ///
 /// [`RaggedAppender`](crate::loader::RaggedAppender) writes them.
 ///
@@ -32,7 +32,7 @@ use crate::view::check_len;
 /// to.append_slice::<u16>(&[4])?;
 /// to.close()?;
 ///
-/// // SAFETY: nobody else knows of the files.
+/// // SAFETY: nobody else uses the files.
 /// let [data, offsets] = unsafe { [MappedArray::open(data)?, MappedArray::open(offsets)?] };
 /// let texts = Ragged::new(data.rows()?, offsets.rows()?)?;
 /// assert_eq!((texts.len(), texts.get::<u16>(0)?), (2, vec![1, 2, 3]));
@@ -48,12 +48,12 @@ pub struct Ragged {
 }
 
 impl Ragged {
-    /// Puts the two together. Elements of `data` may have axes of their own.
+    /// Combines data and offsets. `data` may have more than one axis.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `offsets` are
-    /// one axis of integers, at least one.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless `offsets` has one
+    /// axis of at least one integer.
     pub fn new(data: Rows, offsets: Rows) -> Result<Ragged> {
         let is_integer = matches!(offsets.dtype().kind(), Kind::Int | Kind::UInt);
         if offsets.shape().len() != 1 || offsets.is_empty() || !is_integer {
@@ -70,25 +70,25 @@ impl Ragged {
         self.offsets.len() - 1
     }
 
-    /// True when there are no rows.
+    /// Returns whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What each element is.
+    /// The dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         self.data.dtype()
     }
 
-    /// Where in the data rows lie.
+    /// The ranges of rows along the first axis of the data.
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that aren't
-    /// there, [`InvalidInput`](crate::ErrorKind::InvalidInput) for offsets that
-    /// lead outside the data, or back.
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that don't exist;
+    /// [`Damaged`](crate::ErrorKind::Damaged) for offsets that are outside the data
+    /// or decrease.
     pub fn spans(&self, indices: &[impl RowIndex]) -> Result<Vec<Range<usize>>> {
         let rows = resolve(TakeMode::Raise, indices, self.len(), 0, &[self.len()])?;
         if rows.is_empty() {
@@ -96,21 +96,16 @@ impl Ragged {
         }
         let mut ends = vec![0_i64; 2 * rows.len()];
         self.offsets.windows(2)?.take_as(&rows, &mut ends)?;
-        let span = |(ends, row): (&[i64], &usize)| match *ends {
-            [start, end] => {
-                let bound = |n: i64| usize::try_from(n).ok();
-                match (bound(start), bound(end)) {
-                    (Some(from), Some(to)) if from <= to && to <= self.data.len() => Ok(from..to),
-                    _ => {
-                        let value = format!("row {row} from {start} to {end}");
-                        let expected = format!("increasing offsets, up to {}", self.data.len());
-                        Err(DTypeError::Stored { value, expected }.into())
-                    }
-                }
-            }
-            _ => Ok(0..0),
-        };
-        ends.chunks_exact(2).zip(&rows).map(span).collect()
+        let mut spans = Vec::with_capacity(rows.len());
+        for (ends, row) in ends.chunks_exact(2).zip(&rows) {
+            let &[start, end] = ends else { continue };
+            spans.push(check_span(start, end, self.data.len()).ok_or_else(|| {
+                let value = format!("row {row} from {start} to {end}");
+                let expected = format!("increasing offsets, up to {}", self.data.len());
+                DTypeError::Stored { value, expected }
+            })?);
+        }
+        Ok(spans)
     }
 
     /// Copies one row.
@@ -124,9 +119,9 @@ impl Ragged {
         Ok(out)
     }
 
-    /// Copies rows one after another into a vector, which gets their length and
-    /// keeps its memory if it has that already. Returns where each starts,
-    /// counted along the first axis of the data, and where the last ends.
+    /// Copies rows, one after another, into a vector. The vector keeps its memory if
+    /// its length is right already, otherwise it is replaced. Returns the start of
+    /// each row and the end of the last one, in units of the data's first axis.
     ///
     /// # Errors
     ///
@@ -164,19 +159,19 @@ impl Ragged {
             places.push(place);
             rest = after;
         }
-        self.data.stretches(&spans, &mut places)?;
+        self.data.take_ranges(&spans, &mut places)?;
         Ok(offsets)
     }
 
-    /// Copies rows into `out`, each made `width` long: shorter rows are filled
-    /// up with `pad`, longer ones are cut. The length of `out` must be
-    /// `indices.len() * width`, times the elements of an item. Returns the
-    /// length of each row, uncut.
+    /// Copies rows into `out`, each with a length of `width`: shorter rows are
+    /// padded with `pad`, longer ones are truncated. The length of `out` must be
+    /// `indices.len() * width`, times the number of elements at each index of the
+    /// data's first axis. Returns the original length of each row.
     ///
     /// # Errors
     ///
     /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are not a
-    /// `T`; [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has another
+    /// `T`; [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has the wrong
     /// length; [`LimitExceeded`](crate::ErrorKind::LimitExceeded); those of
     /// [`spans`](Ragged::spans).
     pub fn take_padded<T: Element + Clone>(
@@ -196,15 +191,22 @@ impl Ragged {
         if each == 0 {
             return Ok(lengths);
         }
-        let cut = |span: Range<usize>| span.start..span.end.min(span.start.saturating_add(width));
-        let spans: Vec<Range<usize>> = spans.into_iter().map(cut).collect();
+        let mut truncated = Vec::with_capacity(spans.len());
         let mut places = Vec::with_capacity(spans.len());
         for (span, place) in spans.iter().zip(out.chunks_exact_mut(each)) {
-            let (own, after) = place.split_at_mut(span.len() * self.data.row_len());
-            after.fill(pad.clone());
-            places.push(own);
+            let span = span.start..span.end.min(span.start.saturating_add(width));
+            let (elements, padding) = place.split_at_mut(span.len() * self.data.row_len());
+            padding.fill(pad.clone());
+            places.push(elements);
+            truncated.push(span);
         }
-        self.data.stretches(&spans, &mut places)?;
+        self.data.take_ranges(&truncated, &mut places)?;
         Ok(lengths)
     }
+}
+
+/// The range from `start` to `end`, if it is inside data of length `len`.
+fn check_span(start: i64, end: i64, len: usize) -> Option<Range<usize>> {
+    let (start, end) = (usize::try_from(start).ok()?, usize::try_from(end).ok()?);
+    (start <= end && end <= len).then_some(start..end)
 }

@@ -1,4 +1,4 @@
-//! Adds rows of different lengths.
+//! Appends rows of different lengths.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,17 @@ use crate::error::invariant::Invariant;
 use crate::error::{DTypeError, Result};
 use crate::write::append::{Appender, RecoverOptions};
 
-/// Offsets that wait for their data to be written.
+/// The number of offsets that are kept in memory until their data is written.
 const PENDING: usize = 8192;
 
-/// Adds rows to the two files of a [`Ragged`](crate::loader::Ragged) array.
+/// Appends rows to the two files of a [`Ragged`](crate::loader::Ragged) array.
 ///
-/// Elements are written before the offsets that lead to them. When the process
-/// dies in between, there are elements that no row has: readers don't see
-/// them, and [`open`](RaggedAppender::open) takes them away.
+/// Elements are written before their offsets. If the process dies in between, some
+/// elements belong to no row: readers don't see them, and
+/// [`open`](RaggedAppender::open) removes them.
 ///
-/// Dropping it writes what is left and ignores errors;
-/// [`close`](RaggedAppender::close) tells.
+/// Dropping the appender writes the remaining rows and ignores errors; use
+/// [`close`](RaggedAppender::close) to get them.
 #[derive(Debug)]
 pub struct RaggedAppender {
     data: Appender,
@@ -29,8 +29,8 @@ pub struct RaggedAppender {
 }
 
 impl RaggedAppender {
-    /// Makes two new files. Elements have `row` as their own axes: none for
-    /// numbers.
+    /// Creates two new files. `row` is the shape of each item of a row: empty for
+    /// plain numbers.
     ///
     /// # Errors
     ///
@@ -50,23 +50,23 @@ impl RaggedAppender {
         Ok(new)
     }
 
-    /// Opens both files to add rows. What a writer that died left of a row is
-    /// taken away: elements behind the last offset, offsets behind the last
-    /// element.
+    /// Opens both files for appending. Removes incomplete rows that a killed writer
+    /// left: elements after the last offset, and offsets after the last element.
     ///
     /// # Errors
     ///
     /// Those of [`RecoverOptions::recover`] and [`Appender::open`];
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when offsets are no `i64`.
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the offsets are not `i64`.
     pub fn open(data: impl AsRef<Path>, offsets: impl AsRef<Path>) -> Result<RaggedAppender> {
         let (path, offsets) = (data.as_ref().to_owned(), offsets.as_ref());
         RecoverOptions::new().recover(&path)?;
         RecoverOptions::new().recover(offsets)?;
-        // Locks the data first: nobody adds rows after the offsets are read.
+        // Lock the data first, so that no other writer appends rows after the
+        // offsets are read.
         let mut data = Appender::open(&path)?;
         let known = ArrayFile::open(offsets)?;
         let (rows, end) = known_rows(&known, data.rows())?;
-        // It may be replaced.
+        // `Appender::open` may replace the file.
         drop(known);
         let mut offsets = Appender::open(offsets)?;
         offsets.resize(rows)?;
@@ -75,14 +75,15 @@ impl RaggedAppender {
         Ok(RaggedAppender { data, offsets, path, pending })
     }
 
-    /// Adds a row of these elements, in C order. On an error the row is not
-    /// added, and can be tried again.
+    /// Appends a row of these elements, in C order. If this fails, the row is not
+    /// appended, and you can try again.
     ///
     /// # Errors
     ///
     /// Those of [`Appender::append_slice`] and [`Appender::flush`].
     pub fn append_slice<T: Element>(&mut self, values: &[T]) -> Result<()> {
-        // Before the row is added: an error after that would be said of a row that stays.
+        // Flush before the row is appended, because an error after that would be
+        // reported for a row that has been appended.
         if self.pending.len() >= PENDING {
             self.flush()?;
         }
@@ -92,13 +93,13 @@ impl RaggedAppender {
         Ok(())
     }
 
-    /// The number of rows, with those not written yet.
+    /// The number of rows, including those not written yet.
     #[must_use]
     pub fn rows(&self) -> usize {
         (self.offsets.rows() + self.pending.len()).saturating_sub(1)
     }
 
-    /// Writes all rows, elements first; then readers that open the files see
+    /// Writes all rows, elements first, so that readers that open the files see
     /// them.
     ///
     /// # Errors
@@ -106,22 +107,22 @@ impl RaggedAppender {
     /// Those of [`Appender::flush`].
     pub fn flush(&mut self) -> Result<()> {
         self.data.flush()?;
-        self.hand_over()?;
+        self.append_offsets()?;
         self.offsets.flush()
     }
 
-    /// As [`flush`](RaggedAppender::flush), and waits for the disk.
+    /// As [`flush`](RaggedAppender::flush), and syncs the files to the disk.
     ///
     /// # Errors
     ///
     /// Those of [`Appender::sync`].
     pub fn sync(&mut self) -> Result<()> {
         self.data.sync()?;
-        self.hand_over()?;
+        self.append_offsets()?;
         self.offsets.sync()
     }
 
-    /// Writes all rows, waits for the disk and closes the files.
+    /// Writes all rows, syncs the files to the disk and closes them.
     ///
     /// # Errors
     ///
@@ -130,13 +131,14 @@ impl RaggedAppender {
         self.sync()
     }
 
-    /// The path of the data.
+    /// The path of the file with the data.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    fn hand_over(&mut self) -> Result<()> {
+    /// Passes the pending offsets to their appender.
+    fn append_offsets(&mut self) -> Result<()> {
         if !self.pending.is_empty() {
             self.offsets.append_slice(&self.pending)?;
             self.pending.clear();
@@ -151,23 +153,24 @@ impl Drop for RaggedAppender {
     }
 }
 
-/// How many offsets lead to elements that are there, and to how many.
+/// The number of offsets up to the number of elements, and the last one of these.
 fn known_rows(offsets: &ArrayFile, elements: usize) -> Result<(usize, usize)> {
-    let at = |row: usize| {
-        let found = offsets.get::<i64>([row])?;
-        usize::try_from(found).map_err(|_| {
-            let (value, expected) = (format!("offset {found}"), "one of at least 0".to_owned());
-            crate::error::Error::from(DTypeError::Stored { value, expected })
-        })
-    };
     let (mut low, mut high) = (0, offsets.len());
     while low < high {
         let middle = low + (high - low) / 2;
-        if at(middle)? <= elements {
+        if read_offset(offsets, middle)? <= elements {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    Ok((low, if low == 0 { 0 } else { at(low - 1)? }))
+    Ok((low, if low == 0 { 0 } else { read_offset(offsets, low - 1)? }))
+}
+
+fn read_offset(offsets: &ArrayFile, row: usize) -> Result<usize> {
+    let offset = offsets.get::<i64>([row])?;
+    usize::try_from(offset).map_err(|_| {
+        let (value, expected) = (format!("offset {offset}"), "one of at least 0".to_owned());
+        DTypeError::Stored { value, expected }.into()
+    })
 }

@@ -1,4 +1,4 @@
-//! The trait of all sources of rows, and the methods they share.
+//! The trait of all sources of rows, and the macro that implements it.
 
 use ndarray::ArrayD;
 
@@ -11,11 +11,12 @@ use crate::layout::row_index::RowIndex;
 /// A source of rows of equal length: [`Rows`](crate::Rows) and their windows,
 /// [`ArrayFile`](crate::ArrayFile), [`Stacked`](crate::loader::Stacked).
 ///
-/// Each has these methods of its own as well; the trait is for code that takes
-/// any of them. A row is what one index of the first axis selects. All methods
-/// take the indices first, then the output, in C order; indices are checked
-/// before anything is written. Negative ones are errors: for others see
-/// [`TakeMode::resolve`](crate::layout::TakeMode::resolve).
+/// These types also have inherent methods of the same names; the trait is for
+/// code that is generic over them. A row is the part of an array at one index of
+/// the first axis. Methods take the indices, then the output, which is in C
+/// order. All indices are checked before anything is written. Negative indices
+/// are errors; [`TakeMode::resolve`](crate::layout::TakeMode::resolve) wraps or
+/// clips them.
 ///
 /// # Examples
 ///
@@ -46,25 +47,25 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are not a
-    /// `T`, naming a type that works;
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds),
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has another
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements cannot be
+    /// decoded as `T`, with the name of a type that works;
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds);
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has the wrong
     /// length; [`LimitExceeded`](crate::ErrorKind::LimitExceeded); those of the
     /// source.
     fn take<T: Element>(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()>;
 
-    /// As [`take`](RowSource::take), with each element cast to another type of
-    /// number as `Casting::SameKind` allows.
+    /// As [`take`](RowSource::take), but casts each element to another numeric
+    /// type as `Casting::SameKind` allows.
     ///
     /// # Errors
     ///
     /// As [`take`](RowSource::take);
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when that would lose more
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast would lose more
     /// than precision.
     fn take_as<U: Number>(&self, indices: &[impl RowIndex], out: &mut [U]) -> Result<()>;
 
-    /// As [`take`](RowSource::take), with each element converted by `convert`.
+    /// As [`take`](RowSource::take), but converts each element with `convert`.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ pub trait RowSource {
         convert: impl Fn(T) -> U,
     ) -> Result<()>;
 
-    /// Copies the bytes of rows as they are stored, elements in C order.
+    /// Copies the bytes of rows as stored, with the elements in C order.
     ///
     /// # Errors
     ///
@@ -88,16 +89,17 @@ pub trait RowSource {
     /// # Errors
     ///
     /// As [`take`](RowSource::take);
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when no memory could
-    /// hold them all.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array would be
+    /// larger than the address space.
     ///
     /// # Panics
     ///
-    /// When there isn't that much memory, as [`Vec`] does.
+    /// Panics or aborts when memory is exhausted, as [`Vec`] does.
     fn take_array<T: Element>(&self, indices: &[impl RowIndex]) -> Result<ArrayD<T>>;
 
-    /// Copies rows into a vector, which gets their length and keeps its memory
-    /// if it has that already: for batches of [`BatchOptions`](crate::BatchOptions).
+    /// Copies rows into a vector. The vector keeps its memory if its length is
+    /// right already, otherwise it is replaced. Useful for batches of
+    /// [`BatchOptions`](crate::BatchOptions).
     ///
     /// # Errors
     ///
@@ -121,15 +123,15 @@ pub trait RowSource {
     }
 }
 
-/// Gives a type that gathers rows the methods of [`RowSource`], inherent ones
-/// and the trait's.
+/// Implements [`RowSource`] for a type that implements [`Gather`], and inherent
+/// methods of the same names.
 macro_rules! row_source {
     ($source:ty, $example:literal) => {
         impl $source {
             /// The number of elements of a row.
             #[must_use]
             pub fn row_len(&self) -> usize {
-                gather::row_len(self)
+                RowSource::row_len(self)
             }
 
             /// Copies rows into `out`, decoded, in the order of `indices`. Its
@@ -137,40 +139,41 @@ macro_rules! row_source {
             ///
             /// # Errors
             ///
-            /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are
-            /// not a `T`, naming a type that works;
-            /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds),
-            /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has
-            /// another length;
-            /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded). Where files
-            /// are read or opened for it, those of that too; `out` may be
-            /// written in part then.
+            /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements
+            /// cannot be decoded as `T`, with the name of a type that works;
+            /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds);
+            /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has the
+            /// wrong length;
+            /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded);
+            /// [`Io`](crate::ErrorKind::Io) and
+            /// [`Truncated`](crate::ErrorKind::Truncated) when rows are read
+            /// from a file, in which case some of `out` may have been written.
             ///
             /// # Examples
             ///
             #[doc = $example]
             pub fn take<T: Element>(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
-                self.named(gather::take(self, indices, out))
+                self.name_file(gather::take(self, indices, out))
             }
 
-            /// As `take`, with each element cast to another type of number as
+            /// As `take`, but casts each element to another numeric type as
             /// `Casting::SameKind` allows: `u16` to `i64`, `f16` to `f32`, `f64`
             /// to `f32`.
             ///
             /// # Errors
             ///
             /// As `take`; [`WrongDType`](crate::ErrorKind::WrongDType) when
-            /// that would lose more than precision.
+            /// the cast would lose more than precision.
             pub fn take_as<U: Number>(
                 &self,
                 indices: &[impl RowIndex],
                 out: &mut [U],
             ) -> Result<()> {
-                self.named(gather::take_as(self, indices, out))
+                self.name_file(gather::take_as(self, indices, out))
             }
 
-            /// As `take`, with each element converted by `convert`: `u8` images
-            /// to scaled `f32`, say.
+            /// As `take`, but converts each element with `convert`: for example,
+            /// `u8` images to scaled `f32`.
             ///
             /// # Errors
             ///
@@ -181,16 +184,16 @@ macro_rules! row_source {
                 out: &mut [U],
                 convert: impl Fn(T) -> U,
             ) -> Result<()> {
-                self.named(gather::take_with(self, indices, out, convert))
+                self.name_file(gather::take_with(self, indices, out, convert))
             }
 
-            /// Copies the bytes of rows as they are stored, elements in C order.
+            /// Copies the bytes of rows as stored, with the elements in C order.
             ///
             /// # Errors
             ///
             /// As `take`.
             pub fn take_bytes(&self, indices: &[impl RowIndex], out: &mut [u8]) -> Result<()> {
-                self.named(gather::take_bytes(self, indices, out))
+                self.name_file(gather::take_bytes(self, indices, out))
             }
 
             /// Copies rows into a new array.
@@ -198,21 +201,21 @@ macro_rules! row_source {
             /// # Errors
             ///
             /// As `take`; [`InvalidInput`](crate::ErrorKind::InvalidInput) when
-            /// no memory could hold them all.
+            /// the array would be larger than the address space.
             ///
             /// # Panics
             ///
-            /// When there isn't that much memory, as [`Vec`] does.
+            /// Panics or aborts when memory is exhausted, as [`Vec`] does.
             pub fn take_array<T: Element>(
                 &self,
                 indices: &[impl RowIndex],
             ) -> Result<ndarray::ArrayD<T>> {
-                self.named(gather::take_array(self, indices))
+                self.name_file(gather::take_array(self, indices))
             }
 
-            /// Copies rows into a vector, which gets their length and keeps its
-            /// memory if it has that already: for batches of
-            /// [`BatchOptions`](crate::BatchOptions).
+            /// Copies rows into a vector. The vector keeps its memory if its
+            /// length is right already, otherwise it is replaced. Useful for
+            /// batches of [`BatchOptions`](crate::BatchOptions).
             ///
             /// # Errors
             ///
@@ -232,11 +235,11 @@ macro_rules! row_source {
 
         impl RowSource for $source {
             fn dtype(&self) -> &DType {
-                Gather::dtype(self)
+                self.dtype()
             }
 
             fn shape(&self) -> &[usize] {
-                Gather::shape(self)
+                self.shape()
             }
 
             fn take<T: Element>(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Rows of one array, copied in any order.
+//! Copies rows of a mapped array in any order.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -24,16 +24,17 @@ use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::{Advice, Clock};
 use crate::view::{AxisSlices, field_geometry};
 
-/// The rows of an array, to be copied in any order:
+/// The rows of an array, for random access:
 /// [`MappedArray::rows`](crate::MappedArray::rows).
 ///
-/// A row is what stands at one index of the first axis. Any dtype, byte order
-/// and memory order will do; values come out decoded, in C order. Rows that
-/// are on the disk are asked for all at once, as soon as it shows that they
-/// are not in memory. Only pages that hold rows asked for are read.
+/// A row is the part of the array at one index of the first axis. The array may
+/// have any dtype, byte order and memory order; values are decoded and copied in
+/// C order. If the rows of a batch turn out not to be in memory, the system is
+/// asked to read all of them in parallel. Only pages that contain these rows are
+/// read.
 ///
-/// Clones share the map and what was learnt about the disk; threads may share
-/// one, or have one each.
+/// Clones share the map and the knowledge of whether rows are in memory. Threads
+/// can share one `Rows`, or use a clone each.
 ///
 /// Indices are checked before anything is written, and negative ones are
 /// errors; [`TakeMode`](crate::layout::TakeMode) wraps and clips.
@@ -61,7 +62,7 @@ impl Rows {
         &self.geometry.shape
     }
 
-    /// What each element is.
+    /// The dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.dtype
@@ -73,13 +74,13 @@ impl Rows {
         *self.shape().first().invariant("rows have a first axis")
     }
 
-    /// True when there are no rows.
+    /// Returns whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The same rows with one field of each element: `"x"`, or `"pos.z"`.
+    /// Selects one field of each element, such as `"x"` or `"pos.z"`.
     ///
     /// # Errors
     ///
@@ -98,24 +99,25 @@ impl Rows {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn field(&self, path: &str) -> Result<Rows> {
-        let (geometry, dtype) = self.named(field_geometry(&self.geometry, &self.dtype, path))?;
+        let (geometry, dtype) =
+            self.name_file(field_geometry(&self.geometry, &self.dtype, path))?;
         Ok(Rows { geometry, dtype, ..self.clone() })
     }
 
-    /// Asks the system to read rows that will be needed soon, and doesn't wait
-    /// for them.
+    /// Asks the system to read rows that will be needed soon, without waiting for
+    /// them.
     ///
     /// # Errors
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
     pub fn prefetch(&self, indices: &[impl RowIndex]) -> Result<()> {
-        let rows = self.named(gather::found(self, indices))?;
-        let batch = self.named(self.wanted(&rows))?;
-        batch.rows.iter().for_each(|&row| self.advise(&batch.parts, row));
+        let rows = self.name_file(gather::resolve_rows(self, indices))?;
+        let parts = self.name_file(self.parts())?;
+        rows.iter().for_each(|&row| self.advise(&parts, row));
         Ok(())
     }
 
-    /// The same bytes, with windows of this shape in place of rows.
+    /// The windows of these rows, of which `shape` is the shape.
     pub(super) fn with_windows(&self, shape: &[usize]) -> Result<Rows> {
         let by_row = self.geometry.strides.iter().copied().take(1);
         let strides = by_row.chain(self.geometry.strides.iter().copied()).collect();
@@ -125,14 +127,13 @@ impl Rows {
         Ok(Rows { geometry, ..self.clone() })
     }
 
-    fn wanted(&self, rows: &[usize]) -> Result<Wanted> {
-        let parts = AxisSlices::rows(&self.geometry, 0, self.dtype.itemsize())?;
-        Ok(Wanted { parts, rows: rows.to_vec() })
+    /// The contiguous parts that each row consists of.
+    fn parts(&self) -> Result<AxisSlices> {
+        AxisSlices::rows(&self.geometry, 0, self.dtype.itemsize())
     }
 
-    /// Copies rows to places of their own: the `n`th of `rows` to the `n`th of
-    /// `places`, counted in rows of `out`, which are `each` items. All are
-    /// there.
+    /// Copies the `n`th of `rows` to row `places[n]` of `out`, for each `n`. A row
+    /// of `out` has `each` items. All rows must exist.
     pub(super) fn scatter<U>(
         &self,
         (rows, places): (&[usize], &[usize]),
@@ -140,59 +141,66 @@ impl Rows {
         out: &mut [U],
         mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
     ) -> Result<()> {
-        let wanted = self.wanted(rows)?;
-        self.go(&wanted, |range| {
-            for at in range {
-                let place = places.get(at).invariant("each row has a place");
+        let parts = self.parts()?;
+        self.read(&parts, rows, |range| {
+            for index in range {
+                let place = places.get(index).invariant("each row has a place");
                 let place = out.get_mut(place * each..(place + 1) * each).invariant(IN_BUFFER);
-                let next = wanted.rows.get(at..).invariant(IN_BUFFER);
-                copy(&wanted.parts, self.map.as_ref(), next, place);
+                let next = rows.get(index..).invariant(IN_BUFFER);
+                copy(&parts, self.map.as_ref(), next, place);
             }
         });
         Ok(())
     }
 
-    /// Copies stretches of rows, each to as many places of its own.
-    pub(super) fn stretches<T: Element>(
+    /// Copies ranges of rows, each to its own slice.
+    pub(super) fn take_ranges<T: Element>(
         &self,
-        stretches: &[Range<usize>],
+        ranges: &[Range<usize>],
         out: &mut [&mut [T]],
     ) -> Result<()> {
         let codec = T::codec(&self.dtype)?;
         let size = self.dtype.itemsize();
-        let part = |stretch: &Range<usize>| {
-            AxisSlices::windows(&self.geometry, 0, stretch.len(), size)
-                .map(|parts| (parts, stretch.start))
-        };
-        let parts: Vec<(AxisSlices, usize)> = stretches.iter().map(part).collect::<Result<_>>()?;
+        let mut parts = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            parts.push((AxisSlices::windows(&self.geometry, 0, range.len(), size)?, range.start));
+        }
         let nbytes = parts.iter().map(|(parts, _)| parts.nbytes()).sum::<usize>();
-        let each = nbytes / parts.len().max(1);
-        let copy = |range: Range<usize>| {
-            let places = out.get_mut(range.clone()).invariant("each stretch has a place");
-            for ((parts, start), place) in parts.get(range).into_iter().flatten().zip(places) {
-                parts.decode_over(self.map.as_ref(), &codec, &[*start], place);
-            }
+        let mut reader = MappedReader {
+            source: self,
+            part: |index: usize| parts.get(index).map(|(parts, start)| (parts, *start)),
+            copy: |range: Range<usize>| {
+                let places = out.get_mut(range.clone()).invariant("each range has a slice");
+                for ((parts, start), place) in parts.get(range).into_iter().flatten().zip(places) {
+                    parts.decode_over(self.map.as_ref(), &codec, &[*start], place);
+                }
+            },
+            start: Clock::now(),
         };
-        let part = |at: usize| parts.get(at).map(|(parts, start)| (parts, *start));
-        let mut reading = MappedReader { own: self, part, copy, start: Clock::now() };
-        self.strategy.run(parts.len(), each, &mut reading);
+        self.strategy.run(parts.len(), nbytes / parts.len().max(1), &mut reader);
         Ok(())
     }
 
-    /// Calls `copy` with ranges of rows, when it is best to read them.
-    fn go(&self, wanted: &Wanted, copy: impl FnMut(Range<usize>)) {
-        let part = |at: usize| wanted.rows.get(at).map(|&row| (&wanted.parts, row));
-        let mut reading = MappedReader { own: self, part, copy, start: Clock::now() };
-        self.strategy.run(wanted.rows.len(), wanted.parts.nbytes(), &mut reading);
+    /// Calls `copy` with consecutive ranges of indices into `rows`, after advising
+    /// the system of these rows if that is worthwhile.
+    fn read(&self, parts: &AxisSlices, rows: &[usize], copy: impl FnMut(Range<usize>)) {
+        let mut reader = MappedReader {
+            source: self,
+            part: |index: usize| rows.get(index).map(|&row| (parts, row)),
+            copy,
+            start: Clock::now(),
+        };
+        self.strategy.run(rows.len(), parts.nbytes(), &mut reader);
     }
 
-    /// Tells the system that a part is next. It may refuse to listen, which
-    /// changes speed only.
+    /// Advises the system that a row will be read. Failures are ignored, because
+    /// advice affects only speed.
     fn advise(&self, parts: &AxisSlices, row: usize) {
         parts.for_each_range(row, |range| drop(self.map.advise(range, Advice::WillNeed)));
     }
 
-    pub(super) fn named<T>(&self, result: Result<T>) -> Result<T> {
+    /// Adds the path of the file to an error.
+    pub(super) fn name_file<T>(&self, result: Result<T>) -> Result<T> {
         match &self.path {
             Some(path) => result.map_err(|error| error.with_path(path)),
             None => result,
@@ -201,16 +209,8 @@ impl Rows {
 }
 
 impl Gather for Rows {
-    fn dtype(&self) -> &DType {
-        self.dtype()
-    }
-
-    fn shape(&self) -> &[usize] {
-        self.shape()
-    }
-
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
-        self.named(result)
+    fn name_file<T>(&self, result: Result<T>) -> Result<T> {
+        self.name_file(result)
     }
 
     fn gather<U>(
@@ -220,11 +220,11 @@ impl Gather for Rows {
         out: &mut [U],
         mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
     ) -> Result<()> {
-        let wanted = self.wanted(rows)?;
-        self.go(&wanted, |range| {
-            let own = out.get_mut(range.start * each..range.end * each).invariant(IN_BUFFER);
-            let next = wanted.rows.get(range.start..).invariant(IN_BUFFER);
-            copy(&wanted.parts, self.map.as_ref(), next, own);
+        let parts = self.parts()?;
+        self.read(&parts, rows, |range| {
+            let places = out.get_mut(range.start * each..range.end * each).invariant(IN_BUFFER);
+            let next = rows.get(range.start..).invariant(IN_BUFFER);
+            copy(&parts, self.map.as_ref(), next, places);
         });
         Ok(())
     }
@@ -232,15 +232,10 @@ impl Gather for Rows {
 
 row_source!(Rows, "See [`MappedArray::rows`](crate::MappedArray::rows).");
 
-/// Parts that are there.
-struct Wanted {
-    parts: AxisSlices,
-    rows: Vec<usize>,
-}
-
-/// A batch on its way: `part` says which part is to be read at each place.
+/// Reads a batch from a map. `part` returns the slices of the row at an index of
+/// the batch, and the number of that row.
 struct MappedReader<'a, P, C> {
-    own: &'a Rows,
+    source: &'a Rows,
     part: P,
     copy: C,
     start: Clock,
@@ -251,23 +246,23 @@ where
     P: Fn(usize) -> Option<(&'p AxisSlices, usize)>,
     C: FnMut(Range<usize>),
 {
-    fn touch(&self, at: usize) {
-        let bytes = self.own.map.as_ref();
-        if let Some((parts, row)) = (self.part)(at) {
+    fn touch(&self, index: usize) {
+        let bytes = self.source.map.as_ref();
+        if let Some((parts, row)) = (self.part)(index) {
             parts.for_each_range(row, |range| {
                 black_box(bytes.get(range.start).copied());
             });
         }
     }
 
-    fn advise(&self, at: usize) {
-        if let Some((parts, row)) = (self.part)(at) {
-            self.own.advise(parts, row);
+    fn advise(&self, index: usize) {
+        if let Some((parts, row)) = (self.part)(index) {
+            self.source.advise(parts, row);
         }
     }
 
-    fn copy(&mut self, rows: Range<usize>) {
-        (self.copy)(rows);
+    fn copy(&mut self, indices: Range<usize>) {
+        (self.copy)(indices);
     }
 
     fn now(&self) -> Duration {

@@ -1,4 +1,4 @@
-//! Which rows come next: epochs of shuffled rows, without a table of them.
+//! Samplers: the rows of each epoch, in constant memory.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use super::permutation::hash;
 use crate::error::invariant::{Invariant, to_u64, to_usize, to_usize_saturating};
 use crate::error::{RequestError, Result};
 
-/// The rows of an array in random order, epoch after epoch.
+/// An iterator over row numbers in random order, for any number of epochs.
 ///
-/// However many rows there are, it takes a few hundred bytes: the order is a
-/// keyed bijection. The same seed gives the same order on every machine and in
-/// every version of this crate that can resume its state; see below.
+/// It takes a few hundred bytes for any number of rows, because the order is a
+/// keyed bijection. The same seed gives the same order on every machine, and in
+/// every version of this crate that can resume its state.
 ///
-/// It iterates over this share's rows of the current epoch; then
-/// [`next_epoch`](Sampler::next_epoch) starts another, in another order.
+/// It yields the rows of the current epoch that belong to its [`Share`]. Then
+/// [`next_epoch`](Sampler::next_epoch) starts another epoch, in another order.
 ///
 /// # The order
 ///
@@ -23,9 +23,9 @@ use crate::error::{RequestError, Result};
 /// epoch is `hash(mix(seed), epoch)`. A permutation of `0..n` under a key has
 /// `a = ⌈√n⌉`, `b = ⌈n / a⌉` and twelve round keys `mix(key + i ·
 /// 0x9e3779b97f4a7c15)`, `i` from 1. An index is `left + right · a`; rounds add
-/// `⌊hash(round key, right) · a / 2⁶⁴⌋` to `left` modulo `a`, and in turn, from
-/// the new `left`, `⌊hash(round key, left) · b / 2⁶⁴⌋` to `right` modulo `b`;
-/// results of `n` and more go through again.
+/// `⌊hash(round key, right) · a / 2⁶⁴⌋` to `left` modulo `a`, and alternately,
+/// with the new `left`, `⌊hash(round key, left) · b / 2⁶⁴⌋` to `right` modulo
+/// `b`. If the result is `n` or more, it is permuted again.
 ///
 /// # Examples
 ///
@@ -46,12 +46,12 @@ use crate::error::{RequestError, Result};
 #[derive(Clone, Debug)]
 pub struct Sampler {
     len: u64,
-    /// Positions of an epoch, of all shares together.
+    /// The number of positions in an epoch, for all shares together.
     draws: u64,
     order: SamplingOrder,
     seed: u64,
     epoch: u64,
-    /// How many of this share's rows were given out.
+    /// The number of this share's rows that have been yielded.
     position: u64,
     share: Share,
     tail: Tail,
@@ -59,18 +59,18 @@ pub struct Sampler {
     current: EpochOrder,
 }
 
-/// Which part of an epoch one of several samplers gives out.
+/// The part of an epoch that one of several samplers yields.
 ///
-/// The default is all of it.
+/// The default is the whole epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Share {
     /// The number of this process.
     pub rank: usize,
-    /// How many processes share an epoch.
+    /// The number of processes that share an epoch.
     pub world: usize,
-    /// The number of this worker of the process.
+    /// The number of this worker in its process.
     pub worker: usize,
-    /// How many workers share what the process has.
+    /// The number of workers that share the part of a process.
     pub workers: usize,
 }
 
@@ -80,20 +80,22 @@ impl Default for Share {
     }
 }
 
-/// What becomes of rows that can't be dealt evenly to all ranks.
+/// The treatment of rows that can't be distributed evenly among all ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tail {
-    /// Some ranks get one more: together they are the epoch, once.
+    /// Some ranks get one row more than others. Together they yield each row of
+    /// the epoch once.
     #[default]
     Keep,
-    /// Nobody gets them: all ranks have as many.
+    /// These rows are dropped, so that all ranks get the same number of rows.
     Drop,
-    /// The first rows of the epoch are dealt again: all ranks have as many.
+    /// The first rows of the epoch are repeated, so that all ranks get the same
+    /// number of rows.
     Pad,
 }
 
-/// Where a sampler stands, as a few integers:
-/// [`Sampler::state`], [`Sampler::resume`].
+/// The state of a sampler, which is four integers: see [`Sampler::state`] and
+/// [`Sampler::resume`].
 ///
 /// # Examples
 ///
@@ -105,14 +107,14 @@ pub enum Tail {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SamplerState {
-    /// A hash of what doesn't change: the number of rows, the kind of order,
-    /// the share.
+    /// A hash of the properties that must be equal when the state is resumed: the
+    /// number of rows, the kind of order and the share.
     pub fingerprint: u64,
     /// The seed.
     pub seed: u64,
     /// The epoch.
     pub epoch: u64,
-    /// How many rows of the epoch this share gave out.
+    /// The number of this share's rows that have been yielded in the epoch.
     pub position: u64,
 }
 
@@ -129,21 +131,22 @@ impl From<[u64; 4]> for SamplerState {
 }
 
 impl Sampler {
-    /// All rows once an epoch, in random order.
+    /// Yields all rows once per epoch, in random order.
     #[must_use]
     pub fn shuffled(len: usize, seed: u64) -> Sampler {
         Sampler::new(SamplingOrder::Shuffled, to_u64(len), to_u64(len), seed)
     }
 
-    /// All rows once an epoch, from first to last.
+    /// Yields all rows once per epoch, from first to last.
     #[must_use]
     pub fn sequential(len: usize) -> Sampler {
         Sampler::new(SamplingOrder::Sequential, to_u64(len), to_u64(len), 0)
     }
 
-    /// All rows once an epoch, block by block: blocks of `block` rows in random
-    /// order, and the rows of each in random order. Disks that seek slowly
-    /// read a block at once; and each share has blocks of its own.
+    /// Yields all rows once per epoch, in blocks of `block` rows. The blocks are in
+    /// random order, and so are the rows of each block. This is faster than
+    /// [`shuffled`](Sampler::shuffled) on disks with slow seeks. Each share has its
+    /// own blocks.
     ///
     /// # Examples
     ///
@@ -160,17 +163,17 @@ impl Sampler {
         Sampler::new(SamplingOrder::Blocks(to_u64(block).max(1)), to_u64(len), to_u64(len), seed)
     }
 
-    /// `draws` rows an epoch, each any of them: some come twice, some don't.
+    /// Yields `draws` rows per epoch, with replacement.
     #[must_use]
     pub fn with_replacement(len: usize, draws: usize, seed: u64) -> Sampler {
         let draws = if len == 0 { 0 } else { to_u64(draws) };
         Sampler::new(SamplingOrder::Replacement, to_u64(len), draws, seed)
     }
 
-    /// `draws` rows an epoch, with replacement, each row with a probability
+    /// Yields `draws` rows per epoch, with replacement, each with a probability
     /// proportional to its weight: `torch.utils.data.WeightedRandomSampler`.
     ///
-    /// The weights are added up in `f64`, from the first to the last.
+    /// The weights are summed in `f64`, from first to last.
     ///
     /// # Errors
     ///
@@ -191,14 +194,14 @@ impl Sampler {
         Sampler::weighted_cumulative(cumulative(weights.as_ref())?, draws, seed)
     }
 
-    /// As [`weighted`](Sampler::weighted), of cumulative weights: each is the
-    /// sum of the weights up to that row and with it. They are shared, not
-    /// copied, if they are an `Arc`.
+    /// As [`weighted`](Sampler::weighted), but with cumulative weights: each is the
+    /// sum of the weights up to and including that row. An `Arc` is shared instead
+    /// of copied.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when they fall, are not
-    /// finite or end at 0.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the cumulative
+    /// weights decrease, are not finite or end at 0.
     ///
     /// # Examples
     ///
@@ -226,8 +229,9 @@ impl Sampler {
         Sampler { len, draws, order, seed, epoch: 0, position: 0, share, tail, current }
     }
 
-    /// Gives out one share only. Ranks are dealt rows in turn, and so are the
-    /// workers of each; blocks are dealt in stretches.
+    /// Yields one share only. Rows are distributed round-robin among the ranks, and
+    /// those of a rank among its workers. In an order of blocks, shares are
+    /// contiguous ranges instead.
     ///
     /// # Errors
     ///
@@ -246,33 +250,24 @@ impl Sampler {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn share(self, share: Share) -> Result<Sampler> {
-        let check = |what: &str, number: usize, count: usize| {
-            let value = format!("{what} {number} of {count}");
-            let expected = format!("a {what} below the count");
-            if number < count {
-                Ok(())
-            } else {
-                Err(crate::error::Error::from(RequestError::Argument { found: value, expected }))
-            }
-        };
-        check("rank", share.rank, share.world)?;
-        check("worker", share.worker, share.workers)?;
+        check_number("rank", share.rank, share.world)?;
+        check_number("worker", share.worker, share.workers)?;
         Ok(Sampler { share, ..self })
     }
 
-    /// Says what becomes of rows that can't be dealt evenly to all ranks.
+    /// Sets the treatment of rows that can't be distributed evenly among all ranks.
     #[must_use]
     pub fn tail(self, tail: Tail) -> Sampler {
         Sampler { tail, ..self }
     }
 
-    /// The number of rows there are to choose from.
+    /// The number of rows to sample from.
     #[must_use]
     pub fn rows(&self) -> usize {
         to_usize(self.len)
     }
 
-    /// The current epoch, from 0.
+    /// The number of the current epoch, from 0.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
@@ -283,36 +278,34 @@ impl Sampler {
         self.set_epoch(self.epoch.wrapping_add(1));
     }
 
-    /// Starts an epoch.
+    /// Starts the given epoch.
     pub fn set_epoch(&mut self, epoch: u64) {
         self.epoch = epoch;
         self.position = 0;
         self.current = self.order.epoch(self.len, self.seed, epoch);
     }
 
-    /// Goes to a position of this epoch: so many of this share's rows count as
-    /// given out.
+    /// Moves to a position in this epoch: the number of this share's rows to skip.
     pub fn seek(&mut self, position: u64) {
-        self.position = position.min(self.own_rows());
+        self.position = position.min(self.share_len());
     }
 
-    /// Where it stands.
+    /// The state, for [`resume`](Sampler::resume).
     #[must_use]
     pub fn state(&self) -> SamplerState {
         let Sampler { seed, epoch, position, .. } = *self;
         SamplerState { fingerprint: self.fingerprint(), seed, epoch, position }
     }
 
-    /// Goes on where another sampler of the same rows, kind and share stood,
-    /// with its seed.
+    /// Continues from the state of a sampler with the same number of rows, kind of
+    /// order and share. The seed is that of the state.
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when that was another
-    /// kind of sampler, or of another number of rows, or another share; see
-    /// [`seek`](Sampler::seek) then.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the number of rows,
+    /// the kind of order or the share differs; use [`seek`](Sampler::seek) then.
     pub fn resume(&mut self, state: SamplerState) -> Result<()> {
-        if state.fingerprint != self.fingerprint() || state.position > self.own_rows() {
+        if state.fingerprint != self.fingerprint() || state.position > self.share_len() {
             let value = format!("a state at row {} of epoch {}", state.position, state.epoch);
             let expected = "the state of a sampler with the same rows, order and share".to_owned();
             return Err(RequestError::Argument { found: value, expected }.into());
@@ -330,14 +323,14 @@ impl Sampler {
             Tail::Drop => 1,
             Tail::Pad => 2,
         };
-        let [kind, argument] = self.order.words();
+        let [kind, argument] = self.order.identity();
         let share = [rank, world, worker, workers].map(to_u64);
         let words = [self.len, self.draws, kind, argument, tail].into_iter().chain(share);
         words.fold(0, hash)
     }
 
-    /// This epoch's batches of rows from here on, `size` each; the last one may
-    /// be shorter. Nothing when `size` is 0.
+    /// Iterates over the remaining rows of this epoch in batches of `size`. The
+    /// last batch may be shorter. Yields nothing if `size` is 0.
     ///
     /// # Examples
     ///
@@ -353,9 +346,9 @@ impl Sampler {
         })
     }
 
-    /// The next `size` rows of this epoch, or those that are left of it. The
-    /// same as [`next`](Iterator::next) gives one by one, but a shuffled order
-    /// is computed several times as fast.
+    /// The next `size` rows of this epoch, or fewer at its end. These are the rows
+    /// that [`next`](Iterator::next) yields, but a shuffled order is computed
+    /// several times as fast.
     ///
     /// # Examples
     ///
@@ -366,8 +359,8 @@ impl Sampler {
     /// assert_eq!(sampler.state().position, 256);
     /// ```
     pub fn next_batch(&mut self, size: usize) -> Vec<usize> {
-        let left = self.own_rows().saturating_sub(self.position);
-        let count = left.min(to_u64(size));
+        let remaining = self.share_len().saturating_sub(self.position);
+        let count = remaining.min(to_u64(size));
         let start = self.position;
         self.position += count;
         let Some((first, step)) = self.progression(start, count) else {
@@ -378,64 +371,64 @@ impl Sampler {
         rows.into_iter().map(to_usize).collect()
     }
 
-    /// The first position in the epoch of `count` positions in this share, and
-    /// the distance from each to the next; `None` when they start the epoch
-    /// again.
+    /// The first epoch position for `count` positions of this share from `start`
+    /// on, and the step to each next one; `None` when they wrap around the end of
+    /// the epoch.
     fn progression(&self, start: u64, count: u64) -> Option<(u64, u64)> {
         let Share { world, workers, .. } = self.share;
-        let step = if self.order.is_dealt_in_stretches() {
+        let step = if self.order.has_contiguous_shares() {
             1
         } else {
             to_u64(world).checked_mul(to_u64(workers))?
         };
         let distance = step.checked_mul(count.checked_sub(1)?)?;
-        let first = self.dealt(start);
+        let first = self.epoch_position(start);
         let last = first.checked_add(distance)?;
         (last < self.draws).then_some((first, step))
     }
 
-    /// How many rows of an epoch this share has.
-    fn own_rows(&self) -> u64 {
+    /// The number of rows of an epoch in this share.
+    fn share_len(&self) -> u64 {
         let Share { worker, workers, .. } = self.share;
-        let own = self.rank_rows();
-        if self.order.is_dealt_in_stretches() {
-            stretch(own, worker + 1, workers) - stretch(own, worker, workers)
+        let len = self.rank_len();
+        if self.order.has_contiguous_shares() {
+            range_start(len, worker + 1, workers) - range_start(len, worker, workers)
         } else {
-            own.saturating_sub(to_u64(worker)).div_ceil(to_u64(workers))
+            len.saturating_sub(to_u64(worker)).div_ceil(to_u64(workers))
         }
     }
 
-    /// How many rows of an epoch this rank has.
-    fn rank_rows(&self) -> u64 {
+    /// The number of rows of an epoch for this rank.
+    fn rank_len(&self) -> u64 {
         let Share { rank, world, .. } = self.share;
         match self.tail {
             Tail::Drop => self.draws / to_u64(world),
             Tail::Pad => self.draws.div_ceil(to_u64(world)),
-            Tail::Keep if self.order.is_dealt_in_stretches() => {
-                stretch(self.draws, rank + 1, world) - stretch(self.draws, rank, world)
+            Tail::Keep if self.order.has_contiguous_shares() => {
+                range_start(self.draws, rank + 1, world) - range_start(self.draws, rank, world)
             }
             Tail::Keep => self.draws.saturating_sub(to_u64(rank)).div_ceil(to_u64(world)),
         }
     }
 
-    /// The position in the epoch of a position in this share. Padded ones are
-    /// beyond the epoch, and start it again.
-    fn dealt(&self, position: u64) -> u64 {
+    /// The position in the epoch for a position in this share. Positions of padding
+    /// wrap around to the start of the epoch.
+    fn epoch_position(&self, position: u64) -> u64 {
         let Share { rank, world, worker, workers } = self.share;
-        if self.order.is_dealt_in_stretches() {
-            let own = stretch(self.rank_rows(), worker, workers) + position;
+        if self.order.has_contiguous_shares() {
+            let in_rank = range_start(self.rank_len(), worker, workers) + position;
             return match self.tail {
-                Tail::Keep => stretch(self.draws, rank, world) + own,
-                Tail::Drop | Tail::Pad => self.wrapped(to_u64(rank), self.rank_rows(), own),
+                Tail::Keep => range_start(self.draws, rank, world) + in_rank,
+                Tail::Drop | Tail::Pad => self.wrap(to_u64(rank), self.rank_len(), in_rank),
             };
         }
-        let own = position * to_u64(workers) + to_u64(worker);
-        self.wrapped(own, to_u64(world), to_u64(rank))
+        let in_rank = position * to_u64(workers) + to_u64(worker);
+        self.wrap(in_rank, to_u64(world), to_u64(rank))
     }
 
-    /// `number * step + rest` modulo the positions of an epoch. With padding
-    /// that may pass 64 bits first.
-    fn wrapped(&self, number: u64, step: u64, rest: u64) -> u64 {
+    /// `number * step + rest` modulo the length of an epoch. With padding, the sum
+    /// may need more than 64 bits.
+    fn wrap(&self, number: u64, step: u64, rest: u64) -> u64 {
         match number.checked_mul(step).and_then(|product| product.checked_add(rest)) {
             Some(position) if position < self.draws => position,
             _ => {
@@ -447,7 +440,7 @@ impl Sampler {
     }
 
     fn row(&self, position: u64) -> usize {
-        to_usize(self.current.row(self.dealt(position)))
+        to_usize(self.current.row(self.epoch_position(position)))
     }
 }
 
@@ -455,7 +448,7 @@ impl Iterator for Sampler {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
-        if self.position >= self.own_rows() {
+        if self.position >= self.share_len() {
             return None;
         }
         let row = self.row(self.position);
@@ -464,7 +457,7 @@ impl Iterator for Sampler {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = to_usize_saturating(self.own_rows().saturating_sub(self.position));
+        let left = to_usize_saturating(self.share_len().saturating_sub(self.position));
         (left, Some(left))
     }
 
@@ -476,9 +469,19 @@ impl Iterator for Sampler {
 
 impl ExactSizeIterator for Sampler {}
 
-/// How much of `whole` the first `number` of `count` have, when it is dealt in
-/// stretches.
-fn stretch(whole: u64, number: usize, count: usize) -> u64 {
-    let product = u128::from(whole) * u128::from(to_u64(number));
+/// Checks that a rank or a worker is below the number of them.
+fn check_number(name: &str, number: usize, count: usize) -> Result<()> {
+    if number < count {
+        return Ok(());
+    }
+    let found = format!("{name} {number} of {count}");
+    let expected = format!("a {name} below the count");
+    Err(RequestError::Argument { found, expected }.into())
+}
+
+/// The start of range `number` when `len` rows are divided into `count` contiguous
+/// ranges.
+fn range_start(len: u64, number: usize, count: usize) -> u64 {
+    let product = u128::from(len) * u128::from(to_u64(number));
     u64::try_from(product / u128::from(to_u64(count))).invariant("a part is at most the whole")
 }

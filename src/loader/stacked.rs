@@ -1,4 +1,4 @@
-//! Many arrays as one.
+//! Several arrays as one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::Number;
 use crate::error::invariant::Invariant;
-use crate::error::{Error, RequestError, Result, ShapeError};
+use crate::error::{RequestError, Result, ShapeError};
 use crate::layout::row_index::RowIndex;
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::Advice;
 use crate::view::AxisSlices;
 
-/// Many arrays as one along their first axis, such as those of thousands of
-/// files: dtype and all other axes are the same.
+/// Several arrays, such as those of thousands of files, concatenated along their
+/// first axis. All must have the same dtype and the same other axes.
 ///
-/// The arrays are mapped, so each takes address space, but neither memory nor a
-/// descriptor until its rows are read. Linux lets a process have 65,530 maps
-/// unless `vm.max_map_count` is raised. Threads may share it.
+/// The arrays are mapped, so each takes address space, but no file descriptor,
+/// and no memory until its rows are read. On Linux, a process can have 65,530
+/// maps unless `vm.max_map_count` is raised. Threads can share a `Stacked`.
 #[derive(Debug)]
 pub struct Stacked {
     arrays: Vec<Rows>,
-    /// Where the rows of each array start, and where the last ones end.
+    /// The number of the first row of each array, and the total number of rows.
     starts: Vec<usize>,
     dtype: DType,
     shape: Vec<usize>,
@@ -39,8 +39,9 @@ impl Stacked {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) for arrays without axes; [`InvalidInput`](crate::ErrorKind::InvalidInput) when
-    /// there are no arrays, or when dtypes or axes differ.
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) for arrays without axes;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there are no arrays,
+    /// or when their dtypes or axes differ.
     ///
     /// # Examples
     ///
@@ -51,7 +52,7 @@ impl Stacked {
     /// let paths = ["one.npy", "two.npy"].map(|name| directory.path().join(name));
     /// write_npy(&paths[0], &arr2(&[[1, 2], [3, 4]]))?;
     /// write_npy(&paths[1], &arr2(&[[5, 6]]))?;
-    /// // SAFETY: nobody else knows of the files.
+    /// // SAFETY: nobody else uses the files.
     /// let arrays = paths.iter().map(|path| unsafe { MappedArray::open(path) });
     /// let both = Stacked::new(arrays.collect::<Result<Vec<_>>>()?)?;
     /// assert_eq!(both.shape(), [3, 2]);
@@ -64,15 +65,14 @@ impl Stacked {
         let (mut starts, mut stacked) = (vec![0_usize], Vec::new());
         let mut end = 0_usize;
         for array in arrays {
-            let rows = rows(array)?;
+            let rows = rows_of(array)?;
             if let Some(first) = stacked.first() {
-                expect_same(first, &rows)?;
+                check_same_rows(first, &rows)?;
             }
-            let too_many = || ShapeError::Size {
+            end = end.checked_add(rows.len()).ok_or_else(|| ShapeError::Size {
                 shape: tuple(rows.shape()),
                 itemsize: rows.dtype().itemsize(),
-            };
-            end = end.checked_add(rows.len()).ok_or_else(too_many)?;
+            })?;
             starts.push(end);
             stacked.push(rows);
         }
@@ -85,24 +85,26 @@ impl Stacked {
         Ok(Stacked { arrays: stacked, starts, dtype, shape })
     }
 
-    /// The files of a directory that Dask's `to_npy_stack` wrote, in their
-    /// order: `0.npy`, `1.npy`, … and `info`, which says along which axis.
+    /// The paths of the arrays in a directory that Dask's `to_npy_stack` wrote:
+    /// `0.npy`, `1.npy`, … in this order. The file `info` contains the axis along
+    /// which they are stacked.
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io); [`InvalidInput`](crate::ErrorKind::InvalidInput) when files are missing, or are
-    /// stacked along another axis than the first.
+    /// [`Io`](crate::ErrorKind::Io);
+    /// [`Damaged`](crate::ErrorKind::Damaged) when files are missing, or are not
+    /// stacked along the first axis.
     pub fn npy_stack_paths(directory: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
-        stack::files(directory.as_ref())
+        stack::array_paths(directory.as_ref())
     }
 
-    /// The length of each axis, of all arrays together.
+    /// The length of each axis of the concatenated arrays.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// What each element is.
+    /// The dtype of the elements.
     #[must_use]
     pub fn dtype(&self) -> &DType {
         &self.dtype
@@ -114,35 +116,27 @@ impl Stacked {
         *self.shape.first().invariant("rows have a first axis")
     }
 
-    /// True when there are no rows.
+    /// Returns whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rows of each array, one array after the other.
+    /// Iterates over the arrays, as the rows of each.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Rows> {
         self.arrays.iter()
     }
 
-    /// The array that has a row. Arrays without rows have none.
-    fn array_of(&self, row: usize) -> usize {
+    /// The position of the array that contains a row.
+    fn array_position(&self, row: usize) -> usize {
         self.starts.partition_point(|&start| start <= row).saturating_sub(1)
     }
 }
 
 impl Gather for Stacked {
-    fn dtype(&self) -> &DType {
-        self.dtype()
-    }
-
-    fn shape(&self) -> &[usize] {
-        self.shape()
-    }
-
-    /// The files name themselves.
-    fn named<T>(&self, result: Result<T>) -> Result<T> {
+    /// Returns the result as it is: each array adds its own path to errors.
+    fn name_file<T>(&self, result: Result<T>) -> Result<T> {
         result
     }
 
@@ -153,17 +147,21 @@ impl Gather for Stacked {
         out: &mut [U],
         mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
     ) -> Result<()> {
-        let mut places: Vec<(usize, usize)> =
-            rows.iter().enumerate().map(|(place, &row)| (self.array_of(row), place)).collect();
+        let mut places: Vec<(usize, usize)> = rows
+            .iter()
+            .enumerate()
+            .map(|(place, &row)| (self.array_position(row), place))
+            .collect();
+        // Group the rows by array, so that each array reads its rows together.
         places.sort_unstable();
         for group in places.chunk_by(|one, other| one.0 == other.0) {
             let Some(&(array, _)) = group.first() else { continue };
             let start = *self.starts.get(array).invariant("each array has a first row");
             let places: Vec<usize> = group.iter().map(|(_, place)| *place).collect();
-            let own = places.iter().filter_map(|&place| rows.get(place)).map(|row| row - start);
-            let own: Vec<usize> = own.collect();
+            let rows = places.iter().filter_map(|&place| rows.get(place)).map(|row| row - start);
+            let rows: Vec<usize> = rows.collect();
             let Some(array) = self.arrays.get(array) else { continue };
-            array.scatter((&own, &places), each, out, &mut copy)?;
+            array.scatter((&rows, &places), each, out, &mut copy)?;
         }
         Ok(())
     }
@@ -171,26 +169,34 @@ impl Gather for Stacked {
 
 row_source!(Stacked, "See [`Stacked::new`].");
 
-/// The rows of an array, in the map it has.
-fn rows(array: MappedArray) -> Result<Rows> {
-    let (layout, nbytes) = (array.layout().clone(), array.nbytes());
+/// The rows of an array, in its own map.
+fn rows_of(array: MappedArray) -> Result<Rows> {
     let path: Option<Arc<Path>> = array.path().map(Into::into);
-    let named = |error: Error| match &path {
-        Some(path) => error.with_path(path),
-        None => error,
-    };
-    let map = array.into_data();
-    map.advise(0..nbytes, Advice::Random).map_err(named)?;
-    Rows::new(map, &layout, path.clone()).map_err(named)
+    let rows = map_rows(array, path.clone());
+    match path {
+        Some(path) => rows.map_err(|error| error.with_path(&path)),
+        None => rows,
+    }
 }
 
-/// Refuses rows that differ from those of the first array.
-fn expect_same(first: &Rows, other: &Rows) -> Result<()> {
-    let row = |rows: &Rows| tuple(rows.shape().get(1..).invariant("rows have a first axis"));
+fn map_rows(array: MappedArray, path: Option<Arc<Path>>) -> Result<Rows> {
+    let (layout, nbytes) = (array.layout().clone(), array.nbytes());
+    let map = array.into_data();
+    map.advise(0..nbytes, Advice::Random)?;
+    Rows::new(map, &layout, path)
+}
+
+/// Checks that rows have the same dtype and shape as those of the first array.
+fn check_same_rows(first: &Rows, other: &Rows) -> Result<()> {
     if first.dtype() == other.dtype() && first.shape().get(1..) == other.shape().get(1..) {
         return Ok(());
     }
-    let value = format!("rows {} of shape {}", other.dtype(), row(other));
-    let expected = format!("{} of shape {}, as in the first file", first.dtype(), row(first));
-    other.named(Err(RequestError::Argument { found: value, expected }.into()))
+    let found = format!("rows {} of shape {}", other.dtype(), row_shape(other));
+    let expected = format!("{} of shape {}, as in the first file", first.dtype(), row_shape(first));
+    other.name_file(Err(RequestError::Argument { found, expected }.into()))
+}
+
+/// The shape of each row, as text.
+fn row_shape(rows: &Rows) -> String {
+    tuple(rows.shape().get(1..).invariant("rows have a first axis"))
 }

@@ -1,59 +1,62 @@
-//! How rows at random are read: when the system is told which ones are next.
+//! Decides when to advise the system of the rows that a batch will read.
 //!
-//! A page that isn't in memory is read when it is touched, one after the
-//! other, and a disk that could read a hundred at once waits for each. Telling
-//! the system about all rows of a batch first (`MADV_WILLNEED`) keeps the disk
-//! busy: that was measured to be within 40 % of `io_uring`, with plain calls
-//! and no threads. But where the pages are in memory it costs 0.6 µs a row,
-//! more than copying a small one. So it adapts:
+//! A page that is not in memory is read when it is first touched, so pages are
+//! read one after another, although a disk could read a hundred in parallel.
+//! Advising the system of all rows of a batch first (`MADV_WILLNEED`) keeps the
+//! disk busy. Measured, this is within 40 % of `io_uring`, without threads. But
+//! if the pages are already in memory, advice costs 0.6 µs per row, more than
+//! copying a small row. So the strategy adapts:
 //!
-//! - Rows are copied in groups of 16, and a clock is read after each. A group
-//!   slower than memory can be turns advice on, for the rest of the batch and
-//!   for later ones.
-//! - With advice on, a batch starts by touching four of its rows. When none of
-//!   them waits, advice is turned off. Asking the system whether pages are in
-//!   memory would be fooled by holes in sparse files; the clock isn't.
+//! - Rows are copied in groups of 16, and the clock is read after each group. A
+//!   group that took longer than rows in memory can take turns advice on, for the
+//!   rest of the batch and for later batches.
+//! - While advice is on, a batch starts by touching four of its rows. If all of
+//!   them are fast, advice is turned off. The clock is more reliable than asking
+//!   the system whether pages are in memory (`mincore`), which gives the wrong
+//!   answer for holes in sparse files.
 //!
-//! What a scan wants, reading ahead of a fault, is wrong here: each fault would
-//! read some hundred KiB for one row. So the map this works on is one of its
-//! own, with `MADV_RANDOM`.
+//! Read-ahead helps a sequential scan, but not random access: each fault would
+//! read some hundred KiB for one row. So rows have their own map, with
+//! `MADV_RANDOM`.
 
 use crate::error::invariant::to_u64;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Rows copied between two looks at the clock.
+/// The number of rows that are copied between two readings of the clock.
 const GROUP: usize = 16;
 
-/// Rows touched to see whether advice is still needed.
+/// The number of rows that are touched to find out whether advice is still
+/// needed.
 const PROBES: usize = 4;
 
-/// What a row takes at most that is in memory, without its bytes.
+/// The most time that a row in memory takes, in addition to the time for its
+/// bytes.
 const ROW: Duration = Duration::from_micros(20);
 
-/// Bytes of advice that may be ahead of the copy, so that what was read ahead
-/// is not dropped again before it is used.
+/// The number of bytes by which advice may be ahead of the copy. More could be
+/// evicted from memory before it is used.
 const AHEAD: usize = 64 << 20;
 
-/// Whether the rows of the last batch were in memory.
+/// Remembers whether the rows of the last batch were in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Strategy {
     advises: AtomicBool,
 }
 
-/// The rows of a batch, and what can be done with them.
+/// The operations on the rows of a batch, which are numbered from 0.
 pub(crate) trait RowReader {
     /// Reads a byte of a row.
     fn touch(&self, row: usize);
 
-    /// Tells the system that a row is next.
+    /// Advises the system that a row will be read.
     fn advise(&self, row: usize);
 
-    /// Copies rows to where they go.
+    /// Copies rows to the output.
     fn copy(&mut self, rows: Range<usize>);
 
-    /// What time it is.
+    /// The current time, since any fixed point.
     fn now(&self) -> Duration;
 }
 
@@ -70,19 +73,19 @@ impl Strategy {
     fn copy_rows(was: bool, count: usize, nbytes: usize, batch: &mut impl RowReader) -> bool {
         let ahead = (AHEAD / nbytes.max(1)).max(GROUP);
         let mut advises = was && !is_in_memory(count, batch);
-        let mut told = 0;
+        let mut advised = 0;
         let mut before = batch.now();
         for start in (0..count).step_by(GROUP) {
             let end = count.min(start + GROUP);
             if advises {
                 let until = count.min(end.saturating_add(ahead));
-                (told.max(start)..until).for_each(|row| batch.advise(row));
-                told = until;
+                (advised.max(start)..until).for_each(|row| batch.advise(row));
+                advised = until;
             }
             batch.copy(start..end);
             if !advises {
                 let now = batch.now();
-                advises = now.saturating_sub(before) > limit(end - start, nbytes);
+                advises = now.saturating_sub(before) > time_limit(end - start, nbytes);
                 before = now;
             }
         }
@@ -90,14 +93,14 @@ impl Strategy {
     }
 }
 
-/// The longest that copying rows takes when they are in memory: half a
-/// nanosecond a byte, and something for each.
-fn limit(rows: usize, nbytes: usize) -> Duration {
+/// The most time that copying rows in memory takes: half a nanosecond per byte,
+/// and [`ROW`] for each row.
+fn time_limit(rows: usize, nbytes: usize) -> Duration {
     let bytes = Duration::from_nanos(to_u64(nbytes / 2));
     (ROW.saturating_add(bytes)).saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX))
 }
 
-/// True when rows from all over a batch are touched without waiting.
+/// Touches a few rows of a batch and returns whether all of them were fast.
 fn is_in_memory(count: usize, batch: &impl RowReader) -> bool {
     let step = (count / PROBES).max(1);
     (0..count).step_by(step).take(PROBES).all(|row| {
@@ -113,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// Rows that are in memory or on a disk, and a clock that goes when they
+    /// Rows that are in memory or on a disk, and a clock that advances when they
     /// are touched.
     #[derive(Default)]
     struct Fake {
@@ -131,9 +134,9 @@ mod tests {
         fn run(mut self, strategy: &Strategy) -> usize {
             let count = self.cold.len();
             strategy.run(count, 4096, &mut self);
-            assert!(self.copied.iter().copied().eq(0..count), "all rows once, in order");
+            assert!(self.copied.iter().copied().eq(0..count), "each row is copied once, in order");
             let advised = self.advised.into_inner();
-            assert!(advised.windows(2).all(|pair| pair[0] < pair[1]), "none twice");
+            assert!(advised.windows(2).all(|pair| pair[0] < pair[1]), "no row is advised twice");
             advised.len()
         }
     }
@@ -175,20 +178,20 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_in_memory_again_turn_it_off() {
+    fn rows_that_are_in_memory_again_turn_advice_off() {
         let strategy = Strategy::default();
         Fake::new([true; 256]).run(&strategy);
         assert_eq!(Fake::new([false; 256]).run(&strategy), 0);
-        // A few that aren't don't turn it on.
+        // A few rows on the disk don't turn it on.
         assert_eq!(Fake::new((0..256).map(|i| i % 16 == 5)).run(&strategy), 0);
     }
 
     #[test]
-    fn advice_goes_ahead_by_a_bounded_number_of_bytes() {
+    fn advice_is_ahead_by_a_bounded_number_of_bytes() {
         let strategy = Strategy { advises: AtomicBool::new(true) };
         let mut fake = Fake::new([true; 100]);
         strategy.run(100, AHEAD, &mut fake);
         assert_eq!(fake.advised.into_inner().len(), 100);
-        assert!(limit(16, usize::MAX) > limit(16, 64 << 10));
+        assert!(time_limit(16, usize::MAX) > time_limit(16, 64 << 10));
     }
 }

@@ -1,23 +1,22 @@
-//! Windows: several rows one after another, from any row on.
+//! Sliding windows over rows.
 
 use super::rows::Rows;
 use crate::dtype::literal::tuple;
 use crate::error::{Result, ShapeError};
 
 impl Rows {
-    /// The windows of `len` rows from each row on, as rows: NumPy's
-    /// `sliding_window_view`, with the window as the second axis. They overlap,
-    /// and nothing is copied until they are taken.
+    /// Sliding windows of `len` rows, as rows: NumPy's `sliding_window_view`, with
+    /// the window as the second axis. Windows overlap, and nothing is copied until
+    /// you take them.
     ///
-    /// From a file of tokens, `rows.windows(1024)?.take_as(&starts, &mut batch)`
-    /// copies sequences to train on, `u16` widened to `i64` on the way.
+    /// With a file of tokens, `rows.windows(1024)?.take_as(&starts, &mut batch)`
+    /// copies training sequences, and casts `u16` to `i64`.
     ///
     /// # Errors
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when there are fewer than
     /// `len` rows; [`InvalidInput`](crate::ErrorKind::InvalidInput) for more
-    /// than 64 axes, [`InvalidInput`](crate::ErrorKind::InvalidInput) for more
-    /// elements than can be counted.
+    /// than 64 axes, or more elements than `isize::MAX`.
     ///
     /// # Examples
     ///
@@ -34,12 +33,12 @@ impl Rows {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn windows(&self, len: usize) -> Result<Rows> {
-        self.named(window_shape(self.shape(), len).and_then(|shape| self.with_windows(&shape)))
+        self.name_file(window_shape(self.shape(), len).and_then(|shape| self.with_windows(&shape)))
     }
 }
 
-/// The shape of all windows of `len` rows: their number, `len`, and the other
-/// axes.
+/// The shape of all windows of `len` rows: their number, `len`, and the lengths of
+/// the other axes.
 pub(super) fn window_shape(shape: &[usize], len: usize) -> Result<Vec<usize>> {
     let Some((dim, row)) = shape.split_first() else {
         return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());
