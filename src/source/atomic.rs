@@ -64,7 +64,7 @@ pub struct AtomicFile {
     lock: Option<FileLock>,
 }
 
-/// What happens to an existing file.
+/// How an existing file is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Existing {
     /// Its existence is an error.

@@ -94,17 +94,17 @@ impl MmapMut {
         Ok(Mmap(self))
     }
 
-    /// Does nothing: there is no file.
+    /// Does nothing: heap memory has no file.
     pub(crate) fn flush(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Does nothing: there is no file.
+    /// Does nothing: heap memory has no file.
     pub(crate) fn flush_async(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Does nothing: there is no file.
+    /// Does nothing: heap memory has no file.
     pub(crate) fn flush_range(&self, _: usize, _: usize) -> io::Result<()> {
         Ok(())
     }

@@ -36,8 +36,8 @@ pub(super) fn check_rows<'a, T, D: Dimension>(
     Ok((count, elements))
 }
 
-/// Returns the number of rows in `len` values or bytes (`what`), of which `row`
-/// are one row.
+/// Returns the number of rows in `len` values or bytes (named by `what`), where
+/// a row has `row` of them.
 pub(super) fn count_rows(
     len: usize,
     row: usize,
