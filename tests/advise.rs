@@ -220,10 +220,15 @@ fn prefetching_reads_the_whole_range_and_reports_progress() {
         assert_eq!(before.is_some(), cfg!(target_os = "linux"));
         array.prefetch(..).unwrap();
         // It gets as far as the disk allows.
-        let is_read = || array.resident_bytes(..).unwrap().is_none_or(|n| n as u64 == LEN);
-        (0..6000).take_while(|_| !is_read()).for_each(|_| sleep(Duration::from_millis(10)));
-        assert!(is_read(), "{:?}", array.resident_bytes(..));
+        (0..6000)
+            .take_while(|_| !is_resident(&array, LEN))
+            .for_each(|_| sleep(Duration::from_millis(10)));
+        assert!(is_resident(&array, LEN), "{:?}", array.resident_bytes(..));
     }
+}
+
+fn is_resident(array: &MappedArray, len: u64) -> bool {
+    array.resident_bytes(..).unwrap().is_none_or(|n| n as u64 == len)
 }
 
 #[test]

@@ -107,23 +107,24 @@ fn rows_of_another_shape_are_rejected() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("<f8", &[0, 2, 3], Order::C, &[]));
     let mut appender = Appender::open(&path).unwrap();
-    let refused = |error: npymap::Error, text: &str| {
-        assert!(is_error(&error, ErrorKind::WrongShape, "rows of shape"));
-        assert_eq!(error.to_string(), format!("{}: {text}", path.display()));
-    };
     let expected = "expected rows of shape (*, 2, 3)";
     let error = appender.append(&Array2::<f64>::zeros((3, 2))).unwrap_err();
-    refused(error, &format!("found (3, 2), {expected}"));
+    assert_wrong_rows(&path, &error, &format!("found (3, 2), {expected}"));
     let error = appender.append(&Array1::<f64>::zeros(6)).unwrap_err();
-    refused(error, &format!("found (6,), {expected}"));
+    assert_wrong_rows(&path, &error, &format!("found (6,), {expected}"));
     let error = appender.append_slice(&[0.0; 7]).unwrap_err();
-    refused(error, &format!("found 7 values, {expected}"));
+    assert_wrong_rows(&path, &error, &format!("found 7 values, {expected}"));
     let error = appender.append_bytes(&[0; 47]).unwrap_err();
-    refused(error, &format!("found 47 bytes, {expected}"));
+    assert_wrong_rows(&path, &error, &format!("found 47 bytes, {expected}"));
     let error = appender.append_slice(&[0_f32; 6]).unwrap_err();
     assert!(is_error(&error, ErrorKind::WrongDType, "asked for"), "{error}");
     drop(appender);
     assert_eq!(fs::read(&path).unwrap(), npy("<f8", &[0, 2, 3], Order::C, &[]));
+}
+
+fn assert_wrong_rows(path: &std::path::Path, error: &npymap::Error, text: &str) {
+    assert!(is_error(error, ErrorKind::WrongShape, "rows of shape"));
+    assert_eq!(error.to_string(), format!("{}: {text}", path.display()));
 }
 
 #[test]

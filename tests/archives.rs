@@ -21,11 +21,12 @@ fn data() -> PathBuf {
 fn fixtures() -> Vec<(PathBuf, Vec<Value>)> {
     let text = fs::read_to_string(data().join("archives.jsonl")).unwrap();
     let cases = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let fixture = |case: Value| {
-        let path = data().join("archives").join(case["path"].as_str().unwrap());
-        (path, case["members"].as_array().unwrap().clone())
-    };
-    cases.map(fixture).collect()
+    cases
+        .map(|case: Value| {
+            let path = data().join("archives").join(case["path"].as_str().unwrap());
+            (path, case["members"].as_array().unwrap().clone())
+        })
+        .collect()
 }
 
 /// Opens a fixture, which nothing changes.
@@ -109,12 +110,18 @@ fn offsets_are_those_of_the_elements() {
 fn names_equal_numpys() {
     let npz = open(&data().join("archives/zipfile-twice.npz"));
     assert_eq!(npz.names().collect::<Vec<_>>(), ["a", "b", "a", "b"]);
-    let first = |name| npz.get(name).unwrap().view::<f64>().unwrap().at(0);
     // The last of equal names counts; `b` and `b.npy` are two members here.
-    assert_eq!((first("a"), first("a.npy")), (1.0, 1.0));
-    let second = |name| npz.get(name).unwrap().view::<i16>().unwrap().at(0);
-    assert_eq!((second("b"), second("b.npy")), (1, 0));
+    assert_eq!((first_f64(&npz, "a"), first_f64(&npz, "a.npy")), (1.0, 1.0));
+    assert_eq!((first_i16(&npz, "b"), first_i16(&npz, "b.npy")), (1, 0));
     assert_eq!(npz.iter().count(), 4);
+}
+
+fn first_i16(npz: &Npz, name: &str) -> i16 {
+    npz.get(name).unwrap().view::<i16>().unwrap().at(0)
+}
+
+fn first_f64(npz: &Npz, name: &str) -> f64 {
+    npz.get(name).unwrap().view::<f64>().unwrap().at(0)
 }
 
 #[test]

@@ -175,21 +175,25 @@ fn rows_and_windows_are_taken_as_through_a_map() {
             read.windows(len).unwrap().take_as(starts, &mut taken[1]).unwrap();
             assert_eq!(taken[0], taken[1], "{descr} {order:?} {starts:?} {len}");
         }
-        let says = |result: npymap::Result<()>| result.unwrap_err().message().to_string();
         for (starts, len, room) in
             [(&[14][..], 3, 24), (&[0], 17, 136), (&[0], 2, 15), (&[-17], 1, 8)]
         {
             let (mut one, mut other) = (vec![7_u32; room], vec![7_u32; room]);
-            let mapped = says(rows.windows(len).and_then(|all| all.take_as(starts, &mut one)));
+            let mapped =
+                error_message(rows.windows(len).and_then(|all| all.take_as(starts, &mut one)));
             let result = read.windows(len).and_then(|all| all.take_as(starts, &mut other));
-            assert_eq!(says(result), mapped);
+            assert_eq!(error_message(result), mapped);
             assert!(other.iter().all(|&value| value == 7));
         }
         let error = read.take_as(&[0], &mut [false; 8]).unwrap_err();
-        assert_eq!(says(rows.take_as(&[0], &mut [false; 8])), error.message().to_string());
+        assert_eq!(error_message(rows.take_as(&[0], &mut [false; 8])), error.message().to_string());
         drop((rows, array));
         File::options().write(true).open(&path).unwrap().set_len(200).unwrap();
         let error = read.windows(2).unwrap().take_as(&[14], &mut [0_u32; 16]).unwrap_err();
         assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
     }
+}
+
+fn error_message(result: npymap::Result<()>) -> String {
+    result.unwrap_err().message().to_string()
 }

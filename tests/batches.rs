@@ -20,12 +20,13 @@ fn batches_are_in_the_order_of_the_sampler() {
     let sampler = Sampler::shuffled(1000, 5);
     for (threads, ahead) in [(1, 1), (1, 3), (3, 1), (4, 8)] {
         let (left, right) = (rows.clone(), rows.clone());
-        let read = move |rows: &[usize], batch: &mut (Vec<u32>, Vec<u32>)| {
-            left.take_vec(rows, &mut batch.0)?;
-            right.take_vec(rows, &mut batch.1)
-        };
-        let batches =
-            BatchOptions::new().threads(threads).ahead(ahead).start(sampler.batches(64), read);
+        let batches = BatchOptions::new().threads(threads).ahead(ahead).start(
+            sampler.batches(64),
+            move |rows: &[usize], batch: &mut (Vec<u32>, Vec<u32>)| {
+                left.take_vec(rows, &mut batch.0)?;
+                right.take_vec(rows, &mut batch.1)
+            },
+        );
         let mut expected = sampler.batches(64);
         for (number, batch) in batches.unwrap().enumerate() {
             let batch = batch.unwrap();
@@ -97,9 +98,10 @@ fn no_more_is_read_ahead_than_requested_and_dropping_stops() {
 #[test]
 fn an_error_names_its_rows_and_later_batches_follow() {
     let rows = numbers(20);
-    let read = move |indices: &[usize], batch: &mut Vec<u32>| rows.take_vec(indices, batch);
     let wanted = [vec![1, 2], vec![3, 20], vec![19, 0]];
-    let mut batches = BatchOptions::new().start(wanted, read).unwrap();
+    let mut batches = BatchOptions::new()
+        .start(wanted, move |indices: &[usize], batch: &mut Vec<u32>| rows.take_vec(indices, batch))
+        .unwrap();
     assert_eq!(**batches.next().unwrap().unwrap(), [2, 3, 4, 5]);
     let error = batches.next().unwrap().unwrap_err();
     assert_eq!((error.number, &*error.indices), (1, &[3, 20][..]));
@@ -113,11 +115,13 @@ fn an_error_names_its_rows_and_later_batches_follow() {
 #[test]
 #[should_panic(expected = "a panic of the reader")]
 fn a_panic_of_the_reader_is_the_consumers() {
-    let read = |indices: &[usize], (): &mut ()| {
-        assert!(indices[0] < 3, "a panic of the reader");
-        Ok::<_, npymap::Error>(())
-    };
-    let batches = BatchOptions::new().threads(2).start(Sampler::sequential(9).batches(1), read);
+    let batches = BatchOptions::new().threads(2).start(
+        Sampler::sequential(9).batches(1),
+        |indices: &[usize], (): &mut ()| {
+            assert!(indices[0] < 3, "a panic of the reader");
+            Ok::<_, npymap::Error>(())
+        },
+    );
     batches.unwrap().for_each(drop);
 }
 
@@ -127,11 +131,14 @@ fn from_channel(threads: usize) -> (mpsc::Sender<Vec<usize>>, Batches<Vec<u32>>,
     let (send, receive) = mpsc::channel::<Vec<usize>>();
     let (rows, held) = (numbers(100), Arc::new(()));
     let holder = Arc::downgrade(&held);
-    let read = move |indices: &[usize], batch: &mut Vec<u32>| {
-        drop(Arc::clone(&held));
-        rows.take_vec(indices, batch)
-    };
-    let batches = BatchOptions::new().threads(threads).ahead(4).start(receive, read).unwrap();
+    let batches = BatchOptions::new()
+        .threads(threads)
+        .ahead(4)
+        .start(receive, move |indices: &[usize], batch: &mut Vec<u32>| {
+            drop(Arc::clone(&held));
+            rows.take_vec(indices, batch)
+        })
+        .unwrap();
     (send, batches, holder)
 }
 
@@ -164,8 +171,10 @@ fn dropping_batches_does_not_wait_for_an_iterator_that_blocks() {
 #[should_panic(expected = "cannot read")]
 fn a_panic_of_the_reader_arrives_while_the_iterator_blocks() {
     let (send, receive) = mpsc::channel::<Vec<usize>>();
-    let read = |_: &[usize], (): &mut ()| -> npymap::Result<()> { panic!("cannot read") };
-    let mut batches = BatchOptions::new().threads(2).start(receive, read).unwrap();
+    let mut batches = BatchOptions::new()
+        .threads(2)
+        .start(receive, |_: &[usize], (): &mut ()| -> npymap::Result<()> { panic!("cannot read") })
+        .unwrap();
     send.send(vec![1]).unwrap();
     batches.next();
 }

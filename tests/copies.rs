@@ -117,22 +117,23 @@ fn byte_blocks_equal_numpys_tobytes() {
     let from = filled(new(&place, &">u2".parse().unwrap(), &[3000, 2000], Order::F));
     let view = from.dyn_view().unwrap();
     let (mut c, mut f, mut most) = (Vec::new(), Vec::new(), 0);
-    let collect = |view: &npymap::view::DynView<'_>, all: &mut Vec<u8>, most: &mut usize| {
-        let blocks = view.byte_blocks().zero_padding();
-        blocks
-            .try_for_each(|block| {
-                *most = block.len().max(*most);
-                all.extend_from_slice(block);
-                Ok::<(), ()>(())
-            })
-            .unwrap();
-    };
-    collect(&view, &mut c, &mut most);
-    collect(&view.t(), &mut f, &mut most);
+    collect_blocks(&view, &mut c, &mut most);
+    collect_blocks(&view.t(), &mut f, &mut most);
     assert!(c == c_order(&from) && f == from.as_bytes().unwrap());
     assert!(most <= 8 << 20);
     let stopped = view.byte_blocks().try_for_each(|_| Err("enough"));
     assert_eq!(stopped, Err("enough"));
+}
+
+fn collect_blocks(view: &npymap::view::DynView<'_>, all: &mut Vec<u8>, most: &mut usize) {
+    let blocks = view.byte_blocks().zero_padding();
+    blocks
+        .try_for_each(|block| {
+            *most = block.len().max(*most);
+            all.extend_from_slice(block);
+            Ok::<(), ()>(())
+        })
+        .unwrap();
 }
 
 #[test]

@@ -97,23 +97,22 @@ fn fails(
     (kind, text): (ErrorKind, &str),
 ) {
     let directory = path.parent().unwrap();
-    let state = |directory: &Path| {
-        let names = names(directory);
-        let contents: Vec<_> =
-            names.iter().map(|name| fs::read(directory.join(name)).ok()).collect();
-        (names, contents)
-    };
-    let before = state(directory);
+    let before = contents(directory);
     let error = create(path, descr, shape, options).unwrap_err();
     assert!(is_error(&error, kind, text), "{error}");
     assert_eq!(error.path(), Some(path));
-    assert_eq!(state(directory), before, "{error}");
+    assert_eq!(contents(directory), before, "{error}");
+}
+
+fn contents(directory: &Path) -> (Vec<String>, Vec<Option<Vec<u8>>>) {
+    let names = names(directory);
+    let contents: Vec<_> = names.iter().map(|name| fs::read(directory.join(name)).ok()).collect();
+    (names, contents)
 }
 
 #[test]
 fn wrong_arguments_touch_nothing() {
     let (_directory, old, _) = with_file();
-    let version = |version| overwrite().version(version).clone();
     let long = format!("[('{}', '<f8')]", "x".repeat(70_000));
     let size = (ErrorKind::InvalidInput, "-bit address space");
     let axes = (ErrorKind::InvalidInput, "65 axes, NumPy arrays have at most 64");
@@ -124,10 +123,14 @@ fn wrong_arguments_touch_nothing() {
         fails(path, "<f8", &[WIDE; 2], &overwrite(), size);
         fails(path, "<f8", &[1; 65], &overwrite(), axes);
         fails(path, "('<f8', (3,))", &[1], &overwrite(), dtype);
-        fails(path, "[('整', '<f8')]", &[1], &version(Version::V1), encode);
-        fails(path, "[('整', '<f8')]", &[1], &version(Version::V2), encode);
-        fails(path, &long, &[1], &version(Version::V1), encode);
+        fails(path, "[('整', '<f8')]", &[1], &with_version(Version::V1), encode);
+        fails(path, "[('整', '<f8')]", &[1], &with_version(Version::V2), encode);
+        fails(path, &long, &[1], &with_version(Version::V1), encode);
     }
+}
+
+fn with_version(version: Version) -> CreateOptions {
+    overwrite().version(version).clone()
 }
 
 #[test]
@@ -205,16 +208,19 @@ fn any_file_can_be_replaced() {
 fn permissions_are_those_of_the_replaced_file_or_the_default() {
     use std::os::unix::fs::PermissionsExt as _;
     let (directory, path, _) = with_file();
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
-    let plain = mode(&path);
+    let plain = permissions(&path);
     for bits in [0o640, 0o600, 0o444, 0o777] {
         fs::set_permissions(&path, fs::Permissions::from_mode(bits)).unwrap();
         drop(create(&path, "<f8", &[1], &overwrite()).unwrap());
-        assert_eq!(mode(&path), bits);
+        assert_eq!(permissions(&path), bits);
     }
     let new = directory.path().join("new.npy");
     drop(create(&new, "<f8", &[1], &CreateOptions::new()).unwrap());
-    assert_eq!(mode(&new), plain);
+    assert_eq!(permissions(&new), plain);
+}
+
+fn permissions(path: &Path) -> u32 {
+    std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions()) & 0o7777
 }
 
 #[cfg(unix)]

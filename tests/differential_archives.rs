@@ -124,10 +124,9 @@ impl Counts {
     }
 
     fn archive(&mut self, ours: &Answer, pythons: &Answer) -> Result<(), String> {
-        let is_same_list = |a: &Vec<(String, _)>, b: &Vec<(String, _)>| {
+        self.compare(ours, pythons, |a: &Vec<(String, _)>, b: &Vec<(String, _)>| {
             a.iter().map(|member| &member.0).eq(b.iter().map(|member| &member.0))
-        };
-        self.compare(ours, pythons, is_same_list)?;
+        })?;
         let (Ok(ours), Ok(pythons)) = (ours, pythons) else { return Ok(()) };
         for ((name, ours), (_, pythons)) in ours.iter().zip(pythons) {
             let compared = self.compare(ours, pythons, |a, b| a == b);
@@ -163,7 +162,6 @@ fn one(member: Zipped) -> Vec<u8> {
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
     let plain = member("a.npy");
-    let added = |added: [u64; 5]| with_zip64(Zip64 { added, ..Zip64::default() });
     let big = Zipped { size: u32::MAX, stored: u32::MAX, ..plain.clone() };
     let extra = |extra: &[u8]| Zipped { extra: extra.to_vec(), ..big.clone() };
     let damaged = ": the archive was truncated, or is damaged";
@@ -195,7 +193,7 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
         ),
         case(
             "a directory size that is 2^32 too large",
-            added([0, 0, 1 << 32, 0, 0]),
+            with_added([0, 0, 1 << 32, 0, 0]),
             &format!(
                 "a directory of 4294967347 bytes at byte 227 does not end at byte 278{damaged}"
             ),
@@ -307,19 +305,19 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
         ),
         case(
             "a zip64 record of another length",
-            added([1, 0, 0, 0, 0]),
+            with_added([1, 0, 0, 0, 0]),
             &format!("a zip64 record of 45 bytes, not 44{damaged}"),
             Some(false),
         ),
         case(
             "a zip64 record of more members",
-            added([0, 1, 0, 0, 0]),
+            with_added([0, 1, 0, 0, 0]),
             &format!("the directory lists 1 members but announces 2{damaged}"),
             Some(false),
         ),
         case(
             "a zip64 record elsewhere than its locator says",
-            added([0, 0, 0, 0, 1]),
+            with_added([0, 0, 0, 0, 1]),
             &format!("the zip64 record is at byte 278, not at 279{damaged}"),
             Some(false),
         ),
@@ -357,6 +355,10 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
             None,
         ),
     ]
+}
+
+fn with_added(added: [u64; 5]) -> Vec<u8> {
+    with_zip64(Zip64 { added, ..Zip64::default() })
 }
 
 #[test]

@@ -16,8 +16,11 @@ type Member = (String, Option<u64>, u64);
 /// Compares the members that both found; sparse members, which we reject, must
 /// only exist.
 fn are_same(ours: &[Member], pythons: &[Member]) -> bool {
-    let is_same = |(ours, pythons): (&Member, &Member)| ours.1.is_none() || ours == pythons;
-    ours.len() == pythons.len() && ours.iter().zip(pythons).all(is_same)
+    ours.len() == pythons.len()
+        && ours
+            .iter()
+            .zip(pythons)
+            .all(|(ours, pythons): (&Member, &Member)| ours.1.is_none() || ours == pythons)
 }
 
 fn ours(bytes: &[u8]) -> Result<Vec<Member>, String> {
@@ -110,10 +113,9 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
             let at = block + at + random.below(len);
             let with = random.pick(b"\0 01278/LxgSKD\x80\xff=\n");
             // Python may fail on other fields, which we do not read.
-            let is_read = |at: usize| matches!(at, 0..100 | 124..136 | 148..157);
             let is_header = bytes.get(block + 257..block + 262) == Some(b"ustar");
             if let Some(byte) = bytes.get_mut(at) {
-                if !is_header || is_read(at - block) {
+                if !is_header || is_read_field(at - block) {
                     *byte = with;
                 }
             }
@@ -127,6 +129,10 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
             header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
         }
     }
+}
+
+fn is_read_field(at: usize) -> bool {
+    matches!(at, 0..100 | 124..136 | 148..157)
 }
 
 #[test]

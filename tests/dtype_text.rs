@@ -42,10 +42,13 @@ fn simple_dtypes_are_serialized_as_type_strings() {
 fn serialized_and_quoted_dtypes_are_deserialized() {
     for text in DTYPES {
         let dtype: DType = text.parse().unwrap();
-        let read = |text: String| serde_json::from_value::<DType>(Value::String(text)).unwrap();
-        assert_eq!(read(written(&dtype)), dtype, "{text}");
-        assert_eq!(read(dtype.to_string()), dtype, "{text}");
+        assert_eq!(deserialized(written(&dtype)), dtype, "{text}");
+        assert_eq!(deserialized(dtype.to_string()), dtype, "{text}");
     }
+}
+
+fn deserialized(text: String) -> DType {
+    serde_json::from_value::<DType>(Value::String(text)).unwrap()
 }
 
 #[test]

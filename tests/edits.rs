@@ -47,7 +47,6 @@ fn writes_out_of_bounds_or_of_another_type_are_rejected() {
     let bytes = npy(">u2", &[3, 4], Order::C, &numbers());
     let path = file(&directory, "a.npy", &bytes);
     let mut array = open_mut(&path).unwrap();
-    let named = |text: &str| format!("{}: {text}", path.display());
     for (at, values, text) in [
         (&[3][..], 1, "index (3,) is out of bounds for shape (3, 4)"),
         (&[0, 4], 1, "index (0, 4) is out of bounds for shape (3, 4)"),
@@ -56,17 +55,20 @@ fn writes_out_of_bounds_or_of_another_type_are_rejected() {
         (&[], 13, "13 values for 12 elements"),
     ] {
         let error = array.write_elements(at, &vec![1_u16; values]).unwrap_err();
-        assert_eq!(error.to_string(), named(text));
+        assert_eq!(error.to_string(), with_path(&path, text));
     }
     let error = array.write_elements(&[], &[1_u32]).unwrap_err();
     assert!(is_error(&error, ErrorKind::WrongDType, "asked for"), "{error}");
     let error = array.flush_rows(2..4).unwrap_err();
-    assert_eq!(error.to_string(), named("range 2..4 is out of bounds for axis 0 of shape (3, 4)"));
+    assert_eq!(
+        error.to_string(),
+        with_path(&path, "range 2..4 is out of bounds for axis 0 of shape (3, 4)")
+    );
     drop(array);
     let mut private = open_copy_on_write(&path).unwrap();
     let text = "changes to this array are not written to a file: store through `view_mut`, or open it with `open_mut`";
     let error = private.write_elements(&[], &[1_u16]).unwrap_err();
-    assert_eq!(error.to_string(), named(text));
+    assert_eq!(error.to_string(), with_path(&path, text));
     assert!(is_error(
         &private.write_fill(&1_u16).unwrap_err(),
         ErrorKind::InvalidInput,
@@ -82,6 +84,10 @@ fn writes_out_of_bounds_or_of_another_type_are_rejected() {
         "not written to a file"
     ));
     assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+fn with_path(path: &std::path::Path, text: &str) -> String {
+    format!("{}: {text}", path.display())
 }
 
 #[test]

@@ -85,14 +85,17 @@ fn types_match_only_their_dtypes_in_any_byte_order() {
 
 #[test]
 fn subarrays_are_nested_arrays() {
-    let of = |base: &str, shape: &[usize]| DType::array(base.parse().unwrap(), shape).unwrap();
-    assert!(<[f32; 2]>::codec(&of("<f4", &[2])).is_ok());
-    assert!(<[[f32; 3]; 2]>::codec(&of("<f4", &[2, 3])).is_ok());
-    assert!(<[[f32; 2]; 3]>::codec(&of("<f4", &[2, 3])).is_err());
-    assert!(<[f32; 6]>::codec(&of("<f4", &[2, 3])).is_err());
-    assert!(<[f32; 2]>::codec(&of("<f4", &[2, 3])).is_err());
+    assert!(<[f32; 2]>::codec(&subarray("<f4", &[2])).is_ok());
+    assert!(<[[f32; 3]; 2]>::codec(&subarray("<f4", &[2, 3])).is_ok());
+    assert!(<[[f32; 2]; 3]>::codec(&subarray("<f4", &[2, 3])).is_err());
+    assert!(<[f32; 6]>::codec(&subarray("<f4", &[2, 3])).is_err());
+    assert!(<[f32; 2]>::codec(&subarray("<f4", &[2, 3])).is_err());
     assert!(<[f32; 1]>::codec(&f32::dtype()).is_err());
-    assert!(<[u8; 24]>::codec(&of("<f4", &[2, 3])).is_ok());
+    assert!(<[u8; 24]>::codec(&subarray("<f4", &[2, 3])).is_ok());
+}
+
+fn subarray(base: &str, shape: &[usize]) -> DType {
+    DType::array(base.parse().unwrap(), shape).unwrap()
 }
 
 #[test]

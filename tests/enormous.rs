@@ -60,12 +60,11 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
         .raw(RawSpec::new("<u8".parse().unwrap()).shape(&shape).offset(1))
         .advice(Advice::Random);
     let before = memory();
-    let some = |i: usize| i * (shape[0] / 50);
 
     let mut array = open_mut_with(&options, &path).unwrap();
     let mut view = array.view_mut::<u64>().unwrap();
     for i in 0..50 {
-        view.set([some(i), i], i as u64 + 1).unwrap();
+        view.set([row(shape[0], i), i], i as u64 + 1).unwrap();
     }
     array.drop_cache(..).unwrap();
     array.close().unwrap();
@@ -78,8 +77,8 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
     };
     let mut view = private.view_mut::<u64>().unwrap();
     for i in 0..50 {
-        assert_eq!(view.as_view().at([some(i), i]), i as u64 + 1);
-        view.set([some(i), 500], 7).unwrap();
+        assert_eq!(view.as_view().at([row(shape[0], i), i]), i as u64 + 1);
+        view.set([row(shape[0], i), 500], 7).unwrap();
     }
     drop(private);
 
@@ -88,18 +87,30 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
     let read =
         Source::read(&path).and_then(|source| ArrayFile::new(source, options.clone())).unwrap();
     for i in 0..50 {
-        assert_eq!((view.at([some(i), i]), view.at([some(i), 500])), (i as u64 + 1, 0));
-        assert_eq!(read.get::<u64>([some(i), i]).unwrap(), i as u64 + 1);
+        assert_eq!(
+            (view.at([row(shape[0], i), i]), view.at([row(shape[0], i), 500])),
+            (i as u64 + 1, 0)
+        );
+        assert_eq!(read.get::<u64>([row(shape[0], i), i]).unwrap(), i as u64 + 1);
     }
-    array.populate(some(49)..some(49) + 4).unwrap();
+    array.populate(row(shape[0], 49)..row(shape[0], 49) + 4).unwrap();
     assert_eq!(
-        array.view::<u64>().unwrap().slice(npymap::ndarray::s![some(49), ..]).iter().sum::<u64>(),
+        array
+            .view::<u64>()
+            .unwrap()
+            .slice(npymap::ndarray::s![row(shape[0], 49), ..])
+            .iter()
+            .sum::<u64>(),
         50
     );
-    let rows = read.rows(some(49)..some(49) + 4).unwrap();
+    let rows = read.rows(row(shape[0], 49)..row(shape[0], 49) + 4).unwrap();
     assert_eq!(rows.view::<u64>().unwrap().iter().sum::<u64>(), 50);
     assert!(memory() - before.min(memory()) < 256 << 10, "KiB: {before} to {}", memory());
     assert!(fs::metadata(&path).unwrap().blocks() * 512 < 1 << 30, "it still is sparse");
+}
+
+fn row(rows: usize, i: usize) -> usize {
+    i * (rows / 50)
 }
 
 #[test]

@@ -101,15 +101,18 @@ fn short_file_and_short_buffer_count_bytes() {
 
 #[test]
 fn encode_names_the_version_that_works() {
-    let header = |descr: &str| Header::new(descr.parse().unwrap(), &[], Order::C).unwrap();
     refused(
-        header(&format!("[('{}', '<f8')]", "x".repeat(70_000))).encode(Some(Version::V1)),
+        scalar_header(&format!("[('{}', '<f8')]", "x".repeat(70_000))).encode(Some(Version::V1)),
         "version 1.0 cannot hold this header: it is too long; use 2.0, or leave the version unset",
     );
     refused(
-        header("[('整', '<f8')]").encode(Some(Version::V2)),
+        scalar_header("[('整', '<f8')]").encode(Some(Version::V2)),
         "version 2.0 cannot hold this header: a field name is not Latin-1; use 3.0, or leave the version unset",
     );
+}
+
+fn scalar_header(descr: &str) -> Header {
+    Header::new(descr.parse().unwrap(), &[], Order::C).unwrap()
 }
 
 #[test]
@@ -180,19 +183,24 @@ fn modes_are_numpys() {
 fn exists_and_not_immutable_name_what_works() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|u1", &[5], Order::C, b"hello"));
-    let says = |text: &str| format!("{}: {text}", path.display());
     refused(
         create(&path, "<f8", &[1], &CreateOptions::new()),
-        &says(
+        &with_path(
+            &path,
             "already exists: choose another name, or allow replacing it with `CreateOptions::overwrite`",
         ),
     );
     refused(
         Source::immutable(&path),
-        &says(
+        &with_path(
+            &path,
             "may change while it is mapped: only a memfd sealed against writing and shrinking, or a file with fs-verity, can be opened without `unsafe`; use `MappedArray::open`, or `MappedArray::read` for a copy",
         ),
     );
+}
+
+fn with_path(path: &std::path::Path, text: &str) -> String {
+    format!("{}: {text}", path.display())
 }
 
 #[test]
@@ -294,13 +302,17 @@ fn users_create_their_own_errors() {
     // I/O errors with a kind keep it.
     let ours = Error::other(Header::parse(b"PK").unwrap_err());
     assert_eq!(ours.kind(), ErrorKind::Damaged);
-    let missing = || -> npymap::Result<Vec<u8>> { Ok(std::fs::read("no such file")?) };
-    let error = missing().unwrap_err();
+    let error = read_missing().unwrap_err();
     assert_eq!((error.kind(), chain(&error)), (ErrorKind::NotFound, error.to_string()));
-    let boxed = || -> npymap::Result<u8> {
-        Err(Box::<dyn std::error::Error + Send + Sync>::from("boxed"))?
-    };
-    says(boxed(), ErrorKind::Other, "boxed");
+    says(fail_boxed(), ErrorKind::Other, "boxed");
+}
+
+fn fail_boxed() -> npymap::Result<u8> {
+    Err(Box::<dyn std::error::Error + Send + Sync>::from("boxed"))?
+}
+
+fn read_missing() -> npymap::Result<Vec<u8>> {
+    Ok(std::fs::read("no such file")?)
 }
 
 #[test]
@@ -431,8 +443,9 @@ fn closures_return_any_error() {
         (error.kind(), error.message().to_string()),
         (ErrorKind::Other, "a text".to_owned())
     );
-    let read = |_: &[usize], _: &mut Vec<u8>| Err(std::fmt::Error);
-    let mut batches = npymap::BatchOptions::new().start([vec![0]], read).unwrap();
+    let mut batches = npymap::BatchOptions::new()
+        .start([vec![0]], |_: &[usize], _: &mut Vec<u8>| Err(std::fmt::Error))
+        .unwrap();
     let error = batches.next().unwrap().unwrap_err();
     assert!(error.error.get_ref().unwrap().is::<std::fmt::Error>());
     assert_eq!(error.to_string(), format!("batch 0, rows [0]: {}", std::fmt::Error));

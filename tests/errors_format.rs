@@ -232,18 +232,21 @@ fn object_names_an_alternative() {
 
 #[test]
 fn axes_and_size_have_limits() {
-    let layout = |shape: &[usize]| Layout::new(DType::of::<f64>(), shape, Order::C, 0);
-    bad_input(layout(&[1; 65]), "65 axes, NumPy arrays have at most 64");
+    bad_input(f64_layout(&[1; 65]), "65 axes, NumPy arrays have at most 64");
     bad_header(
         &values("'<f8'", "False", &format!("({})", "1,".repeat(66))),
         "66 axes, NumPy arrays have at most 64",
     );
     bad_input(
-        layout(&[usize::MAX / 8]),
+        f64_layout(&[usize::MAX / 8]),
         &format!(
             "shape ({},) with elements of 8 bytes exceeds a {}-bit address space",
             usize::MAX / 8,
             usize::BITS
         ),
     );
+}
+
+fn f64_layout(shape: &[usize]) -> npymap::Result<Layout> {
+    Layout::new(DType::of::<f64>(), shape, Order::C, 0)
 }

@@ -14,13 +14,12 @@ use crate::support::{NATIVE, header_text_with, header_with};
 /// `COMPATIBILITY.md`.
 fn differences(of: &str) -> BTreeMap<String, String> {
     let text = fs::read_to_string(data().join("differences.txt")).unwrap();
-    let line = |line: &str| {
-        let mut parts = line.splitn(3, '\t').map(str::to_owned);
-        let (paragraph, of, case) = (parts.next()?, parts.next()?, parts.next()?);
-        Some((of, case, paragraph))
-    };
     text.lines()
-        .filter_map(line)
+        .filter_map(|line: &str| {
+            let mut parts = line.splitn(3, '\t').map(str::to_owned);
+            let (paragraph, of, case) = (parts.next()?, parts.next()?, parts.next()?);
+            Some((of, case, paragraph))
+        })
         .filter(|(file, ..)| file == of)
         .map(|(_, case, why)| (case, why))
         .collect()

@@ -43,8 +43,7 @@ fn archives(path: &Path) {
         (Array2::from_elem((9, 9), 7_u64), Array2::from_shape_fn((700, 300), random));
     npz::savez(&npz, &[("a", &small)]).unwrap();
     ten::save(&list, &[&small]).unwrap();
-    let kept = || [&npz, &list].map(|path| fs::read(path).unwrap());
-    let before = kept();
+    let before = read_both(&npz, &list);
     is_full(&npz::savez(&npz, &[("a", &small), ("b", &large)]).unwrap_err());
     is_full(&npz::savez_compressed(&npz, &[("b", &large)]).unwrap_err());
     is_full(&ten::save(&list, &[&small, &large]).unwrap_err());
@@ -64,7 +63,7 @@ fn archives(path: &Path) {
     };
     is_full(&made.unwrap_err());
     drop(writer);
-    assert!(kept() == before);
+    assert!(read_both(&npz, &list) == before);
     assert_eq!(names(path.parent().unwrap()), ["a.npz", "a.ten"]);
     let raw = RawSpec::new(dtype).shape(shape);
     let headerless = CreateOptions::new().raw(0);
@@ -75,6 +74,10 @@ fn archives(path: &Path) {
     for path in [&npz, &list, path] {
         fs::remove_file(path).unwrap();
     }
+}
+
+fn read_both(npz: &Path, list: &Path) -> [Vec<u8>; 2] {
+    [&npz, &list].map(|path| fs::read(path).unwrap())
 }
 
 /// Numbers that deflate can't compress.

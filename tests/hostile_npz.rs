@@ -17,10 +17,9 @@ fn array() -> Vec<u8> {
 fn refused(bytes: &[u8]) -> Error {
     let directory = directory();
     let path = file(&directory, "x.npz", bytes);
-    let read_only = |source: Source<MapMut>| Npz::open(source.into_read_only());
     let archives = [
-        read_only(Source::bytes(bytes.to_vec())),
-        Source::read(&path).and_then(read_only),
+        open_read_only(Source::bytes(bytes.to_vec())),
+        Source::read(&path).and_then(open_read_only),
         map(&path).and_then(Npz::open),
     ];
     let errors = archives.into_iter().enumerate().map(|(way, npz)| match npz {
@@ -41,10 +40,17 @@ fn refused(bytes: &[u8]) -> Error {
     let mut errors: Vec<_> = errors.collect();
     let prefix = format!("{}", path.display());
     let texts: Vec<_> = errors.iter().map(|e| e.to_string().replace(&prefix, "")).collect();
-    let without = |text: &String| text.trim_start_matches(": ").to_owned();
-    assert_eq!(without(&texts[0]), without(&texts[1]));
-    assert_eq!(without(&texts[1]), without(&texts[2]));
+    assert_eq!(without_colon(&texts[0]), without_colon(&texts[1]));
+    assert_eq!(without_colon(&texts[1]), without_colon(&texts[2]));
     errors.swap_remove(0)
+}
+
+fn without_colon(text: &str) -> String {
+    text.trim_start_matches(": ").to_owned()
+}
+
+fn open_read_only(source: Source<MapMut>) -> npymap::Result<Npz> {
+    Npz::open(source.into_read_only())
 }
 
 fn one(member: Zipped) -> Vec<u8> {
@@ -56,17 +62,11 @@ fn one(member: Zipped) -> Vec<u8> {
 fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let whole = one(stored("a.npy", &array()));
     let packed = one(deflated("a.npy", &array()));
-    let cut = |bytes: &[u8], len: usize| bytes[..len].to_vec();
     let stored = |name: &str, data: &[u8]| stored(name, data);
     let plain = stored("a.npy", &array());
     let tight = deflated("a.npy", &array());
     let header_only = npy("'<i4'", &[16], Order::C, &[]);
     let end = whole.len() - 22;
-    let spliced = |bytes: &[u8], at: usize, with: &[u8]| {
-        let mut bytes = bytes.to_vec();
-        bytes[at..at + with.len()].copy_from_slice(with);
-        bytes
-    };
     vec![
         (
             "nothing",
@@ -85,17 +85,17 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ),
         (
             "only the start of an archive",
-            cut(&whole, 40),
+            truncated(&whole, 40),
             "a zip archive without an end record: it was truncated, or is still being written",
         ),
         (
             "an archive without its end",
-            cut(&whole, end),
+            truncated(&whole, end),
             "a zip archive without an end record: it was truncated, or is still being written",
         ),
         (
             "an end that is cut off",
-            cut(&whole, whole.len() - 1),
+            truncated(&whole, whole.len() - 1),
             "the end record is outside the archive: the archive was truncated, or is damaged",
         ),
         (
@@ -418,10 +418,20 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ),
         (
             "the same member packed and cut",
-            cut(&packed, packed.len() - 30),
+            truncated(&packed, packed.len() - 30),
             "a zip archive without an end record: it was truncated, or is still being written",
         ),
     ]
+}
+
+fn spliced(bytes: &[u8], at: usize, with: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + with.len()].copy_from_slice(with);
+    bytes
+}
+
+fn truncated(bytes: &[u8], len: usize) -> Vec<u8> {
+    bytes[..len].to_vec()
 }
 
 /// The kind of an error with this text: `Damaged`, unless listed otherwise.

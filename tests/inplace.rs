@@ -61,10 +61,6 @@ fn stands(row: &Row, dtype: &DType, code: &str, order: char) -> bool {
 
 /// The value of one element as an integer, from its bytes alone.
 fn number(row: &Row, dtype: &DType, order: char, bytes: &[u8]) -> u128 {
-    let fold = |bytes: &[u8], big: bool| {
-        let join = |number: u128, byte: &u8| number << 8 | u128::from(*byte);
-        if big { bytes.iter().fold(0, join) } else { bytes.iter().rev().fold(0, join) }
-    };
     let own = row.order.filter(|_| dtype.kind() == Kind::Void).unwrap_or(order);
     match dtype.kind() {
         _ if row.name.starts_with('[') => fold(&bytes[..bytes.len().min(16)], false),
@@ -77,22 +73,28 @@ fn number(row: &Row, dtype: &DType, order: char, bytes: &[u8]) -> u128 {
     }
 }
 
+fn fold(bytes: &[u8], big: bool) -> u128 {
+    let join = |number: u128, byte: &u8| number << 8 | u128::from(*byte);
+    if big { bytes.iter().fold(0, join) } else { bytes.iter().rev().fold(0, join) }
+}
+
 /// The address of each element in the buffer, in C order of the indices.
 fn places(shape: &[usize], order: Order) -> Vec<usize> {
     let len: usize = shape.iter().product();
-    let place = |mut rank: usize| {
-        let mut index = vec![0; shape.len()];
-        for (i, dim) in index.iter_mut().zip(shape).rev() {
-            (*i, rank) = (rank % dim, rank / dim);
-        }
-        let axes: Vec<_> = index.into_iter().zip(shape).collect();
-        let step = |place, (i, dim): &(usize, &usize)| place * **dim + i;
-        match order {
-            Order::C => axes.iter().fold(0, step),
-            Order::F => axes.iter().rev().fold(0, step),
-        }
-    };
-    (0..len).map(place).collect()
+    (0..len)
+        .map(|mut rank: usize| {
+            let mut index = vec![0; shape.len()];
+            for (i, dim) in index.iter_mut().zip(shape).rev() {
+                (*i, rank) = (rank % dim, rank / dim);
+            }
+            let axes: Vec<_> = index.into_iter().zip(shape).collect();
+            let step = |place, (i, dim): &(usize, &usize)| place * **dim + i;
+            match order {
+                Order::C => axes.iter().fold(0, step),
+                Order::F => axes.iter().rev().fold(0, step),
+            }
+        })
+        .collect()
 }
 
 /// A buffer aligned to 16 bytes.

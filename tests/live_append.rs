@@ -49,8 +49,7 @@ fn numpy_reads_the_file_after_every_append() {
 fn files_are_continued_by_other_writers() {
     let Some(mut numpy) = Oracle::start("grow.py") else { return };
     let directory = directory();
-    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    let (log, rows) = (at("log.npy"), at("rows.npy"));
+    let (log, rows) = (path_in(&directory, "log.npy"), path_in(&directory, "rows.npy"));
     write_npy(&rows, &array![[1.5_f32, 2.5]]).unwrap();
     if numpy.ask(&json!(["create", log, rows])) == json!(false) {
         return eprintln!("nothing was tested, there is no npy-append-array");
@@ -65,11 +64,18 @@ fn files_are_continued_by_other_writers() {
         assert_eq!((header.shape, header.data_offset), (vec![count, 2], 128));
     }
     let table: Array2<f32> = read_npy(&log).unwrap();
-    let first = |row: usize| if row % 2 == 0 { 1.5 } else { row as f32 + 1.0 };
     assert_eq!(
         table,
-        Array2::from_shape_fn((130, 2), |(r, c)| if c == 1 { 2.5 } else { first(r) })
+        Array2::from_shape_fn((130, 2), |(r, c)| if c == 1 { 2.5 } else { first_value(r) })
     );
+}
+
+fn first_value(row: usize) -> f32 {
+    if row % 2 == 0 { 1.5 } else { row as f32 + 1.0 }
+}
+
+fn path_in(directory: &tempfile::TempDir, name: &str) -> String {
+    directory.path().join(name).to_str().unwrap().to_owned()
 }
 
 #[test]
@@ -77,11 +83,10 @@ fn numpy_reads_resized_and_recovered_files() {
     let Some(mut numpy) = Oracle::start("grow.py") else { return };
     let directory = directory();
     let path = directory.path().join("a.npy");
-    let shape = |numpy: &mut Oracle| numpy.ask(&json!(["loaded", path]))[1][0].clone();
     write_npy(&path, &Array2::<f64>::zeros((9, 2))).unwrap();
     for rows in [10, 1000, 3, 0, 1] {
         resize(&path, rows).unwrap();
-        assert_eq!(shape(&mut numpy), json!([rows, 2]));
+        assert_eq!(loaded_shape(&mut numpy, &path), json!([rows, 2]));
     }
     let bytes = fs::read(&path).unwrap();
     for (len, rows) in [(128, 0), (143, 0), (144, 1), (160, 2), (175, 2), (3333, 200)] {
@@ -89,6 +94,10 @@ fn numpy_reads_resized_and_recovered_files() {
         bytes.resize(len, 0);
         fs::write(&path, &bytes).unwrap();
         recover(&path).unwrap();
-        assert_eq!(shape(&mut numpy), json!([rows, 2]));
+        assert_eq!(loaded_shape(&mut numpy, &path), json!([rows, 2]));
     }
+}
+
+fn loaded_shape(numpy: &mut Oracle, path: &std::path::Path) -> serde_json::Value {
+    numpy.ask(&json!(["loaded", path]))[1][0].clone()
 }

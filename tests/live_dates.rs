@@ -56,18 +56,16 @@ fn dates_are_added_and_converted_as_in_numpy() {
         let e = TimeDelta64 { ticks: second, unit: Some(other) };
         assert_eq!(json!(a.to_string()), case["text"], "{case}");
         let wraps = case["wraps"] == true;
-        let date = |date: DateTime64| (date.ticks, date.unit, date.to_string());
         // For some units of differences, NumPy prints only the count.
-        let delta = |delta: TimeDelta64| (delta.ticks, delta.unit, delta.to_string());
         for (key, ours) in [
-            ("plus", a.checked_add(e).map(date)),
-            ("minus", a.checked_sub(e).map(date)),
-            ("since", a.duration_since(b).map(delta)),
-            ("to", a.to_unit(third).map(date)),
-            ("sum", d.checked_add(e).map(delta)),
-            ("difference", d.checked_sub(e).map(delta)),
-            ("times", d.checked_mul(7).map(delta)),
-            ("delta_to", d.to_unit(third).map(delta)),
+            ("plus", a.checked_add(e).map(date_parts)),
+            ("minus", a.checked_sub(e).map(date_parts)),
+            ("since", a.duration_since(b).map(delta_parts)),
+            ("to", a.to_unit(third).map(date_parts)),
+            ("sum", d.checked_add(e).map(delta_parts)),
+            ("difference", d.checked_sub(e).map(delta_parts)),
+            ("times", d.checked_mul(7).map(delta_parts)),
+            ("delta_to", d.to_unit(third).map(delta_parts)),
         ] {
             if wraps {
                 // NumPy's result is wrong here; ours is right, or an error.
@@ -77,19 +75,30 @@ fn dates_are_added_and_converted_as_in_numpy() {
             let is_done = same(ours, &case[key], &format!("{key} of {case}"));
             *if is_done { &mut done } else { &mut refused } += 1;
         }
-        let less = |order: Option<Ordering>| json!(order == Some(Ordering::Less));
         // If NumPy has no common unit, ours are still compared.
         if case["less"].is_boolean() && !wraps {
-            assert_eq!(less(a.compare(b)), case["less"], "{case}");
+            assert_eq!(is_less(a.compare(b)), case["less"], "{case}");
         }
         if case["delta_less"].is_boolean() && !wraps {
-            assert_eq!(less(d.compare(e)), case["delta_less"], "{case}");
+            assert_eq!(is_less(d.compare(e)), case["delta_less"], "{case}");
         }
         if case["parsed"].is_object() {
-            same(a.to_string().parse().map(date), &case["parsed"], &format!("parsed {case}"));
+            same(a.to_string().parse().map(date_parts), &case["parsed"], &format!("parsed {case}"));
         }
     }
     assert!(done > 8000 && refused > 500, "{done} {refused}");
+}
+
+fn is_less(order: Option<Ordering>) -> serde_json::Value {
+    json!(order == Some(Ordering::Less))
+}
+
+fn delta_parts(delta: TimeDelta64) -> (Ticks, Option<Unit>, String) {
+    (delta.ticks, delta.unit, delta.to_string())
+}
+
+fn date_parts(date: DateTime64) -> (Ticks, Option<Unit>, String) {
+    (date.ticks, date.unit, date.to_string())
 }
 
 #[cfg(feature = "jiff")]

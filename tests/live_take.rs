@@ -91,11 +91,13 @@ fn windows<U: Number>(rows: &Rows, starts: &[i64], len: usize) -> Result<Vec<U>>
 
 fn encoded<U: Element>(values: &[U], codec: &U::Codec) -> String {
     let mut bytes = vec![0; U::itemsize(codec)];
-    let encode = |value: &U| {
-        value.encode(codec, &mut bytes).unwrap();
-        hex(&bytes)
-    };
-    values.iter().map(encode).collect()
+    values
+        .iter()
+        .map(|value: &U| {
+            value.encode(codec, &mut bytes).unwrap();
+            hex(&bytes)
+        })
+        .collect()
 }
 
 #[test]

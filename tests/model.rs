@@ -58,8 +58,8 @@ macro_rules! bytes {
 /// Text of up to four characters; `wide` characters take several bytes in
 /// UTF-8.
 fn text(seed: u64, letters: [char; 4]) -> String {
-    let letter = |i: u64| letters[(seed >> (2 * i)) as usize % 4];
-    let text: String = (0..(seed >> 8) % 5).map(letter).collect();
+    let text: String =
+        (0..(seed >> 8) % 5).map(|i: u64| letters[(seed >> (2 * i)) as usize % 4]).collect();
     text.trim_end_matches('\0').to_owned()
 }
 

@@ -66,15 +66,18 @@ fn a_newtype_reads_and_writes_like_its_field() {
         view.map_inplace(|TokenId(id)| TokenId(id + 1)).unwrap();
         let tokens = array.view::<TokenId>().unwrap();
         let numbers = array.view::<u32>().unwrap();
-        let plain = |tokens: Vec<TokenId>| tokens.iter().map(|token| token.0).collect::<Vec<_>>();
-        assert_eq!(plain(tokens.to_vec()), (1..13).collect::<Vec<_>>());
-        assert_eq!(plain(tokens.t().to_vec()), numbers.t().to_vec());
+        assert_eq!(inner_numbers(&tokens.to_vec()), (1..13).collect::<Vec<_>>());
+        assert_eq!(inner_numbers(&tokens.t().to_vec()), numbers.t().to_vec());
         assert!(tokens.iter().eq(numbers.iter().map(TokenId)));
         let rows = tokens.select(0, &[3_usize, 1]).unwrap();
         assert_eq!(rows.mapv(|token| token.0), numbers.select(0, &[3_usize, 1]).unwrap());
         let native = dtype == if cfg!(target_endian = "big") { ">u4" } else { "<u4" };
         assert_eq!(tokens.as_slice().is_ok(), native);
     }
+}
+
+fn inner_numbers(tokens: &[TokenId]) -> Vec<u32> {
+    tokens.iter().map(|token| token.0).collect::<Vec<_>>()
 }
 
 #[test]

@@ -71,14 +71,17 @@ fn elements_may_have_axes_and_text() {
     let options = CreateOptions::new();
     let dtype = "<U3".parse().unwrap();
     let mut to = RaggedAppender::create(&paths[0], &paths[1], &dtype, &[2], &options).unwrap();
-    let text = |words: [&str; 4]| words.map(str::to_owned);
-    to.append_slice(&text(["a", "b", "c", "d"])).unwrap();
-    to.append_slice(&text(["e", "f", "g", "h"])[..2]).unwrap();
+    to.append_slice(&strings(["a", "b", "c", "d"])).unwrap();
+    to.append_slice(&strings(["e", "f", "g", "h"])[..2]).unwrap();
     drop(to);
     let ragged = read(&paths);
     let mut packed = Vec::<String>::new();
     let offsets = ragged.take_vec(&[1, 0], &mut packed).unwrap();
     assert_eq!((packed.concat(), offsets), ("efabcd".to_owned(), vec![0, 1, 3]));
+}
+
+fn strings(words: [&str; 4]) -> [String; 4] {
+    words.map(str::to_owned)
 }
 
 #[test]
@@ -128,11 +131,7 @@ fn invalid_offsets_are_errors() {
     let directory = directory();
     let paths = paths(&directory);
     file(&directory, "data.npy", &npy("<u2", &[4], Order::C, &[0; 8]));
-    let offsets = |descr: &str, shape: &[usize], numbers: &[i64]| {
-        let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-        file(&directory, "offsets.npy", &npy(descr, shape, Order::C, &bytes));
-    };
-    offsets("<i8", &[4], &[0, 5, 2, -1]);
+    write_offsets(&directory, "<i8", &[4], &[0, 5, 2, -1]);
     let ragged = read(&paths);
     let says = |row| ragged.get::<u16>(row).unwrap_err().to_string();
     assert_eq!(says(0), "row 0 from 0 to 5: expected increasing offsets, up to 4");
@@ -140,12 +139,17 @@ fn invalid_offsets_are_errors() {
     assert_eq!(says(2), "row 2 from 2 to -1: expected increasing offsets, up to 4");
     drop(ragged);
     for (descr, shape, count) in [("<f8", &[2][..], 2), ("<i8", &[1, 2], 2), ("<i8", &[0], 0)] {
-        offsets(descr, shape, &vec![0; count]);
+        write_offsets(&directory, descr, shape, &vec![0; count]);
         let [data, offsets] =
             [&paths[0], &paths[1]].map(|path| open(path).unwrap().rows().unwrap());
         let error = Ragged::new(data, offsets).unwrap_err().to_string();
         assert!(error.ends_with("expected one axis of integers, one more than the number of rows"));
     }
+}
+
+fn write_offsets(directory: &tempfile::TempDir, descr: &str, shape: &[usize], numbers: &[i64]) {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+    file(directory, "offsets.npy", &npy(descr, shape, Order::C, &bytes));
 }
 
 #[test]

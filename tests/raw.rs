@@ -323,11 +323,7 @@ fn errors_name_what_works() {
 #[test]
 fn open_files_are_created_checked_and_locked() {
     let directory = directory();
-    let open = || {
-        let file = tempfile::NamedTempFile::new_in(&directory).unwrap();
-        (file.reopen().unwrap(), file)
-    };
-    let (new, name) = open();
+    let (new, name) = open_temporary(&directory);
     let (dtype, create) = (">u2".parse().unwrap(), CreateOptions::new().raw(5).order(Order::F));
     let spec = raw(">u2").shape(&[3, 4]).offset(5).order(Order::F);
     create.initialize(&new, &dtype, &[3, 4]).unwrap();
@@ -343,7 +339,7 @@ fn open_files_are_created_checked_and_locked() {
         .and_then(|source| options(raw("|u1").shape(&[40])).open(source))
         .unwrap();
     assert_eq!((longer.as_slice::<u8>().unwrap()[8], new.metadata().unwrap().len()), (7, 40));
-    let (none, _name) = open();
+    let (none, _name) = open_temporary(&directory);
     for (shape, offset) in [(usize::MAX / 2, 0), (1, u64::MAX)] {
         let made = CreateOptions::new().raw(offset).initialize(&none, &dtype, &[shape]);
         assert!(made.is_err() && none.metadata().unwrap().len() == 0);
@@ -367,4 +363,9 @@ fn open_files_are_created_checked_and_locked() {
         let error = longer.check_file(&new).unwrap_err();
         assert!(is_error(&error, ErrorKind::Truncated, "end at byte 40 and the file at 39"));
     }
+}
+
+fn open_temporary(directory: &tempfile::TempDir) -> (File, tempfile::NamedTempFile) {
+    let file = tempfile::NamedTempFile::new_in(directory).unwrap();
+    (file.reopen().unwrap(), file)
 }

@@ -90,28 +90,27 @@ fn a_record_has_a_dtype() {
 
 #[test]
 fn errors_name_the_difference() {
-    let refusal = |descr: &str| array(&here(descr), &[1]).view::<Inner>().unwrap_err().to_string();
     assert_eq!(
-        refusal("[('x', '<f8')]"),
+        inner_error("[('x', '<f8')]"),
         here("record `Inner`, field `y`: the dtype has no such field, only `x`")
     );
     assert_eq!(
-        refusal("[('x', '<f8'), ('y', '<i2', (2,)), ('z', '<f4')]"),
+        inner_error("[('x', '<f8'), ('y', '<i2', (2,)), ('z', '<f4')]"),
         here(
             "record `Inner`, field `z`: stored as '<f4', but the record has no such field: add it, or allow other fields with `#[record(subset)]`"
         )
     );
     assert_eq!(
-        refusal("[('x', '>f4'), ('y', '<i2', (2,))]"),
+        inner_error("[('x', '>f4'), ('y', '<i2', (2,))]"),
         here("record `Inner`, field `x`: stored as '>f4', asked for `f64`: use `Be<f32>`")
     );
     assert_eq!(
-        refusal("[('x', '<f8'), ('y', '<i2', (3,))]"),
+        inner_error("[('x', '<f8'), ('y', '<i2', (3,))]"),
         here(
             "record `Inner`, field `y`: stored as ('<i2', (3,)), asked for `[i16; 2]`: use `[u8; 6]`"
         )
     );
-    assert_eq!(refusal("'<f8'"), here("stored as '<f8', asked for `Inner`: use `f64`"));
+    assert_eq!(inner_error("'<f8'"), here("stored as '<f8', asked for `Inner`: use `f64`"));
     let units = LAYOUTS[0].replace("M8[s]", "M8[ms]");
     assert_eq!(
         array(&here(&units), &[1]).view::<Event>().unwrap_err().to_string(),
@@ -124,6 +123,10 @@ fn errors_name_the_difference() {
             "record `Event`, field `inner`: record `Inner`, field `x`: stored as '<f4', asked for `f64`: use `f32`"
         )
     );
+}
+
+fn inner_error(descr: &str) -> String {
+    array(&here(descr), &[1]).view::<Inner>().unwrap_err().to_string()
 }
 
 #[derive(Debug, PartialEq, Record)]

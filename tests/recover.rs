@@ -19,12 +19,12 @@ fn the_shape_is_that_of_the_existing_rows() {
     let directory = directory();
     let elements: Vec<u8> = (1..=250).collect();
     for order in [Order::C, Order::F] {
-        let shape = |rows| if order == Order::C { vec![rows, 5] } else { vec![5, rows] };
         for said in [0, 1, 9, 10, 11] {
             for len in [0, 1, 4, 5, 6, 44, 45, 46, 49, 50, 51, 112_usize] {
                 for zero_fill in [false, true] {
                     let bytes =
-                        [npy("|u1", &shape(said), order, &[]), elements[..len].to_vec()].concat();
+                        [npy("|u1", &shape(order, said), order, &[]), elements[..len].to_vec()]
+                            .concat();
                     let path = file(&directory, "a.npy", &bytes);
                     let planned = plan(&path, zero_fill);
                     assert_eq!(fs::read(&path).unwrap(), bytes, "a plan changes nothing");
@@ -33,17 +33,27 @@ fn the_shape_is_that_of_the_existing_rows() {
                     let (whole, rest) = (len / 5, len % 5);
                     let fills = zero_fill && rest > 0;
                     let rows = whole + usize::from(fills);
-                    assert_eq!((&done.header_shape, &done.shape), (&shape(said), &shape(rows)));
+                    assert_eq!(
+                        (&done.header_shape, &done.shape),
+                        (&shape(order, said), &shape(order, rows))
+                    );
                     let (dropped, filled) = if fills { (0, 5 - rest) } else { (rest, 0) };
                     assert_eq!((done.dropped, done.filled), (dropped as u64, filled as u64));
                     let mut kept = elements[..len].to_vec();
                     kept.resize(rows * 5, 0);
-                    assert_eq!(fs::read(&path).unwrap(), npy("|u1", &shape(rows), order, &kept));
+                    assert_eq!(
+                        fs::read(&path).unwrap(),
+                        npy("|u1", &shape(order, rows), order, &kept)
+                    );
                     assert!(plan(&path, zero_fill).is_complete());
                 }
             }
         }
     }
+}
+
+fn shape(order: Order, rows: usize) -> Vec<usize> {
+    if order == Order::C { vec![rows, 5] } else { vec![5, rows] }
 }
 
 #[test]

@@ -66,8 +66,12 @@ fn fields(parts: Vec<(String, DType)>) -> Vec<(String, DType)> {
 fn dtype() -> impl Strategy<Value = DType> {
     scalar().prop_recursive(3, 24, 6, |inner| {
         let parts = || prop::collection::vec((name(), inner.clone()), 0..6).prop_map(fields);
-        let named = |(name, dtype): &(String, DType)| (name.clone(), dtype.clone());
-        let each = move |parts: &[(String, DType)]| parts.iter().map(named).collect::<Vec<_>>();
+        let each = move |parts: &[(String, DType)]| {
+            parts
+                .iter()
+                .map(|(name, dtype): &(String, DType)| (name.clone(), dtype.clone()))
+                .collect::<Vec<_>>()
+        };
         let packed = parts().prop_map(move |parts| {
             DType::packed(each(&parts).iter().map(|(n, d)| (n.as_str(), d.clone()))).unwrap()
         });

@@ -18,20 +18,23 @@ fn kinds(len: usize, seed: u64) -> Vec<Sampler> {
 
 #[test]
 fn orders_are_pinned() {
-    let first = |sampler: Sampler| sampler.take(8).collect::<Vec<_>>();
     let mut later = Sampler::shuffled(100, 1);
     later.next_epoch();
     let found = [
-        first(Sampler::shuffled(100, 1)),
-        first(later),
-        first(Sampler::shuffled(100, 2)),
-        first(Sampler::shuffled(1_000_000, 1)),
-        first(Sampler::blocks(100, 8, 1)),
-        first(Sampler::with_replacement(100, 8, 1)),
-        first(Sampler::weighted_cumulative(vec![0.5, 0.5, 4.0, 8.0], 8, 1).unwrap()),
-        first(Sampler::sequential(100)),
+        first_rows(Sampler::shuffled(100, 1)),
+        first_rows(later),
+        first_rows(Sampler::shuffled(100, 2)),
+        first_rows(Sampler::shuffled(1_000_000, 1)),
+        first_rows(Sampler::blocks(100, 8, 1)),
+        first_rows(Sampler::with_replacement(100, 8, 1)),
+        first_rows(Sampler::weighted_cumulative(vec![0.5, 0.5, 4.0, 8.0], 8, 1).unwrap()),
+        first_rows(Sampler::sequential(100)),
     ];
     assert_eq!(found, PINNED);
+}
+
+fn first_rows(sampler: Sampler) -> Vec<usize> {
+    sampler.take(8).collect::<Vec<_>>()
 }
 
 /// The first four were also computed in Python from the documentation of
@@ -179,27 +182,36 @@ fn draws_with_replacement_are_even_and_weighted_ones_follow_their_weights() {
 
 #[test]
 fn invalid_weights_and_shards_are_errors() {
-    let says = |weights: &[f64]| Sampler::weighted(weights, 1, 1).unwrap_err().to_string();
-    assert_eq!(says(&[1.0, -0.5]), "weight -0.5 of row 1: expected a finite weight of at least 0");
-    assert!(says(&[f64::NAN]).contains("NaN of row 0"));
-    let nothing = "weights whose sum is 0: expected at least one weight above 0";
-    assert_eq!([says(&[0.0, 0.0]), says(&[])], [nothing; 2]);
     assert_eq!(
-        says(&[f64::MAX, f64::MAX]),
+        weights_error(&[1.0, -0.5]),
+        "weight -0.5 of row 1: expected a finite weight of at least 0"
+    );
+    assert!(weights_error(&[f64::NAN]).contains("NaN of row 0"));
+    let nothing = "weights whose sum is 0: expected at least one weight above 0";
+    assert_eq!([weights_error(&[0.0, 0.0]), weights_error(&[])], [nothing; 2]);
+    assert_eq!(
+        weights_error(&[f64::MAX, f64::MAX]),
         "weights whose sum is inf: expected a finite sum: scale them down"
     );
-    let says = |sums: &[f64]| Sampler::weighted_cumulative(sums, 1, 1).unwrap_err().to_string();
     assert_eq!(
-        says(&[1.0, 0.5]),
+        cumulative_weights_error(&[1.0, 0.5]),
         "cumulative weight 0.5 of row 1: expected a finite weight of at least 1"
     );
-    assert!(says(&[f64::NAN]).contains("NaN of row 0"));
+    assert!(cumulative_weights_error(&[f64::NAN]).contains("NaN of row 0"));
     let nothing = "cumulative weights that end at 0: expected at least one weight above 0";
-    assert_eq!([says(&[0.0]), says(&[])], [nothing; 2]);
+    assert_eq!([cumulative_weights_error(&[0.0]), cumulative_weights_error(&[])], [nothing; 2]);
     let share = Share { rank: 2, world: 2, ..Share::default() };
     let error = Sampler::sequential(3).share(share).unwrap_err().to_string();
     assert_eq!(error, "rank 2 of 2: expected a rank below the count");
     assert!(Sampler::sequential(3).share(Share { workers: 0, ..Share::default() }).is_err());
+}
+
+fn cumulative_weights_error(sums: &[f64]) -> String {
+    Sampler::weighted_cumulative(sums, 1, 1).unwrap_err().to_string()
+}
+
+fn weights_error(weights: &[f64]) -> String {
+    Sampler::weighted(weights, 1, 1).unwrap_err().to_string()
 }
 
 #[test]

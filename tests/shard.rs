@@ -50,27 +50,23 @@ fn members_are_used_in_place() {
 #[test]
 fn errors_name_the_problem() {
     let whole = shard();
-    let text = |bytes: &[u8], name: &str| {
-        let shard = Shard::open(Source::bytes(bytes.to_vec()));
-        shard.and_then(|shard| shard.get(name)).map(drop).unwrap_err().to_string()
-    };
     assert_eq!(
-        text(&whole, "x"),
+        member_error(&whole, "x"),
         format!(
             "no member `x`: the members are `000000.npy`, `000000.ten`, `000000.txt`, `{}…`, `empty.ten`, `000000.npy`, `000000.npy`",
             "folder".repeat(10)
         )
     );
     assert_eq!(
-        text(&whole, "000000.txt"),
+        member_error(&whole, "000000.txt"),
         "[000000.txt]: starts with b\"text\", expected b\"\\x93NUMPY\""
     );
-    let hello = text(&[b'h'; 600], "x");
+    let hello = member_error(&[b'h'; 600], "x");
     assert!(hello.starts_with("not a tar file, or damaged"), "{hello}");
     let mut checksum = whole.clone();
     checksum[0] ^= 1;
-    assert!(text(&checksum, "x").contains("checksum"));
-    let short = text(&whole[..600], "000000.npy");
+    assert!(member_error(&checksum, "x").contains("checksum"));
+    let short = member_error(&whole[..600], "000000.npy");
     assert_eq!(
         short,
         "[000000.npy]: its 144 bytes from byte 512 on exceed the 600 bytes of the file: the tar file was truncated, or is still being written"
@@ -86,6 +82,11 @@ fn errors_name_the_problem() {
     let sum: u32 = sizes[..148].iter().chain(&sizes[156..512]).map(|&b| u32::from(b)).sum();
     sizes[148..156].copy_from_slice(format!("{:06o}\0 ", sum + 256).as_bytes());
     assert!(Shard::open(Source::bytes(sizes)).and_then(|shard| shard.get("000000.npy")).is_err());
+}
+
+fn member_error(bytes: &[u8], name: &str) -> String {
+    let shard = Shard::open(Source::bytes(bytes.to_vec()));
+    shard.and_then(|shard| shard.get(name)).map(drop).unwrap_err().to_string()
 }
 
 #[test]

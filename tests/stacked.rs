@@ -27,9 +27,12 @@ fn files(directory: &tempfile::TempDir, counts: &[usize]) -> Vec<PathBuf> {
 
 /// The same rows of two elements in Fortran order.
 fn turned(bytes: &[u8], count: usize) -> Vec<u8> {
-    let place = |column: usize, row: usize| 8 * row + 4 * column;
-    let places = (0..2).flat_map(|column| (0..count).map(move |row| place(column, row)));
+    let places = (0..2).flat_map(|column| (0..count).map(move |row| offset(column, row)));
     places.flat_map(|at| bytes[at..at + 4].to_vec()).collect()
+}
+
+fn offset(column: usize, row: usize) -> usize {
+    8 * row + 4 * column
 }
 
 fn stack(paths: &[PathBuf]) -> Result<Stacked> {
@@ -67,11 +70,15 @@ fn thousands_of_files_use_no_descriptors() {
     assert!(out.chunks(2).zip(indices).all(|(own, row)| own[1] as usize == 2 * row + 1));
     #[cfg(target_os = "linux")]
     {
-        let own = |link: &fs::DirEntry| {
-            fs::read_link(link.path()).is_ok_and(|to| to.starts_with(&directory))
-        };
         let descriptors = fs::read_dir("/proc/self/fd").unwrap().filter_map(Result::ok);
-        assert_eq!(descriptors.filter(own).count(), 0);
+        assert_eq!(
+            descriptors
+                .filter(|link: &fs::DirEntry| {
+                    fs::read_link(link.path()).is_ok_and(|to| to.starts_with(&directory))
+                })
+                .count(),
+            0
+        );
     }
 }
 
@@ -80,16 +87,19 @@ fn files_that_differ_are_rejected() {
     let directory = directory();
     let mut paths = files(&directory, &[3, 2]);
     paths.push(file(&directory, "x.npy", &npy(">u4", &[1, 3], Order::C, &[0; 12])));
-    let says = |paths: Vec<PathBuf>| stack(&paths).unwrap_err().to_string();
-    let error = says(paths.clone());
+    let error = stack_error(&paths.clone());
     let differs =
         "x.npy: rows '>u4' of shape (3,): expected '>u4' of shape (2,), as in the first file";
     assert!(error.ends_with(differs), "{error}");
     paths[2] = file(&directory, "y.npy", &npy("<u4", &[1, 2], Order::C, &[0; 8]));
-    assert!(says(paths.clone()).contains("y.npy: rows '<u4'"));
+    assert!(stack_error(&paths.clone()).contains("y.npy: rows '<u4'"));
     paths[2] = file(&directory, "z.npy", &npy("<u4", &[], Order::C, &[0; 4]));
-    assert!(says(paths).contains("z.npy: axis 0 is out of bounds for shape ()"));
-    assert_eq!(says(Vec::new()), "no files: expected at least one");
+    assert!(stack_error(&paths).contains("z.npy: axis 0 is out of bounds for shape ()"));
+    assert_eq!(stack_error(&Vec::new()), "no files: expected at least one");
+}
+
+fn stack_error(paths: &[PathBuf]) -> String {
+    stack(paths).unwrap_err().to_string()
 }
 
 /// A file of the same shape that replaced the opened one used to be read

@@ -42,8 +42,7 @@ impl Step {
             10 => {
                 let added = if shape.len() < 5 { below(2) } else { 0 };
                 let mut to = vec![2; added];
-                let longer = |&dim: &usize| if dim == 1 { below(4) } else { dim };
-                to.extend(shape.iter().map(longer));
+                to.extend(shape.iter().map(|&dim: &usize| if dim == 1 { below(4) } else { dim }));
                 Step::Broadcast(to)
             }
             11 => Step::Split { axis, at: below(dim? + 1), high: below(2) == 1 },
@@ -178,10 +177,9 @@ fn slice_info(shape: &[usize], mut below: impl FnMut(usize) -> usize) -> Vec<Sli
             }),
             _ => {
                 let (start, end) = (first.min(second) as isize, first.max(second) as isize);
-                let from_end = |at: isize| if at < length { at - length } else { at };
                 info.push(SliceInfoElem::Slice {
                     start: if kind % 2 == 0 { start } else { 0 },
-                    end: Some(if kind == 5 { from_end(end) } else { end }),
+                    end: Some(if kind == 5 { from_end(length, end) } else { end }),
                     step,
                 });
             }
@@ -195,6 +193,10 @@ fn slice_info(shape: &[usize], mut below: impl FnMut(usize) -> usize) -> Vec<Sli
     let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
     info.extend(std::iter::repeat_n(whole, shape.len() - named));
     info
+}
+
+fn from_end(length: isize, at: isize) -> isize {
+    if at < length { at - length } else { at }
 }
 
 /// Another shape with the same number of elements.
@@ -221,12 +223,13 @@ pub(crate) fn solid(places: &ArrayViewD<'_, usize>) -> ArrayD<usize> {
 /// Whether strides can describe the positions of the elements.
 pub(crate) fn is_affine(places: &ArrayD<usize>) -> bool {
     let Some(&first) = places.first() else { return true };
-    let stride = |axis: usize| {
-        let mut index = IxDyn(&vec![0; places.ndim()]);
-        index[axis] = 1;
-        places.get(index).map_or(0, |&next| next as isize - first as isize)
-    };
-    let strides: Vec<isize> = (0..places.ndim()).map(stride).collect();
+    let strides: Vec<isize> = (0..places.ndim())
+        .map(|axis: usize| {
+            let mut index = IxDyn(&vec![0; places.ndim()]);
+            index[axis] = 1;
+            places.get(index).map_or(0, |&next| next as isize - first as isize)
+        })
+        .collect();
     places.indexed_iter().all(|(index, &place)| {
         let index = npymap::ndarray::Dimension::slice(&index);
         let away: isize = index.iter().zip(&strides).map(|(&i, s)| i as isize * s).sum();

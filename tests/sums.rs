@@ -21,13 +21,12 @@ fn counted<T: Real>(
 fn sums_are_the_models<T: Real>(descr: &str, value: fn(u8) -> T) {
     let (array, model) = counted(descr, &[13, 17, 130], value);
     let view = array.view::<T>().unwrap();
-    let part = |start, end, step| SliceInfoElem::Slice { start, end, step };
-    let whole = part(0, None, 1);
+    let whole = slice(0, None, 1);
     let slices = [
         [whole; 3],
-        [part(0, None, -1), part(1, None, 2), part(0, None, -3)],
-        [part(3, Some(3), 1), whole, whole],
-        [part(5, Some(6), 1), whole, part(0, None, 64)],
+        [slice(0, None, -1), slice(1, None, 2), slice(0, None, -3)],
+        [slice(3, Some(3), 1), whole, whole],
+        [slice(5, Some(6), 1), whole, slice(0, None, 64)],
     ];
     for slice in slices {
         for axes in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
@@ -41,6 +40,10 @@ fn sums_are_the_models<T: Real>(descr: &str, value: fn(u8) -> T) {
             assert!(ours.sum_axis(3).is_err());
         }
     }
+}
+
+fn slice(start: isize, end: Option<isize>, step: isize) -> SliceInfoElem {
+    SliceInfoElem::Slice { start, end, step }
 }
 
 #[test]

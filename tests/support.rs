@@ -176,11 +176,12 @@ pub(crate) fn here(text: &str) -> String {
     if cfg!(target_endian = "little") {
         return text.to_owned();
     }
-    let swap = |text: &str, one: &str, other: &str| {
-        let parts: Vec<_> = text.split(one).map(|part| part.replace(other, one)).collect();
-        parts.join(other)
-    };
-    swap(&swap(text, "'<", "'>"), "Le<", "Be<")
+    swap_words(&swap_words(text, "'<", "'>"), "Le<", "Be<")
+}
+
+fn swap_words(text: &str, one: &str, other: &str) -> String {
+    let parts: Vec<_> = text.split(one).map(|part| part.replace(other, one)).collect();
+    parts.join(other)
 }
 
 /// Two axes of this length have more elements than can be addressed.

@@ -75,32 +75,31 @@ fn invalid_indices_are_errors_before_anything_is_written() {
     let rows = MappedArray::anonymous(&native("u2").parse().unwrap(), &[5, 2]).unwrap();
     let rows = rows.into_read_only().unwrap().rows().unwrap();
     let mut out = [7_u16; 4];
-    let says = |result: Result<()>| result.unwrap_err().to_string();
     assert_eq!(
-        says(rows.take(&[0, 5], &mut out)),
+        error_text(rows.take(&[0, 5], &mut out)),
         "index 5 is out of bounds for axis 0 of shape (5, 2)"
     );
     assert_eq!(
-        says(rows.take(&[-1, 0], &mut out)),
+        error_text(rows.take(&[-1, 0], &mut out)),
         "index -1 is out of bounds for axis 0 of shape (5, 2)"
     );
-    let far = says(rows.take(&[0, u64::MAX], &mut out));
+    let far = error_text(rows.take(&[0, u64::MAX], &mut out));
     assert_eq!(far, format!("index {} is out of bounds for axis 0 of shape (5, 2)", u64::MAX));
-    assert_eq!(says(rows.take(&[0], &mut out)), "4 values for 2 elements");
+    assert_eq!(error_text(rows.take(&[0], &mut out)), "4 values for 2 elements");
     assert_eq!(
-        says(rows.take(&[0, 1], &mut [0_i32; 4])),
+        error_text(rows.take(&[0, 1], &mut [0_i32; 4])),
         here("stored as '<u2', asked for `i32`: use `u16`")
     );
     assert_eq!(
-        says(rows.windows(6).map(drop)),
+        error_text(rows.windows(6).map(drop)),
         "window length 6 is out of bounds for axis 0 of shape (5, 2)"
     );
     assert_eq!(
-        says(rows.windows(2).unwrap().take_as(&[4], &mut out)),
+        error_text(rows.windows(2).unwrap().take_as(&[4], &mut out)),
         "index 4 is out of bounds for axis 0 of shape (4, 2, 2)"
     );
     assert_eq!(
-        says(rows.take_as(&[0], &mut [false; 2])),
+        error_text(rows.take_as(&[0], &mut [false; 2])),
         here("cannot cast '<u2' to '|b1' with casting `same_kind`: allow it with casting `unsafe`")
     );
     assert_eq!(out, [7; 4]);
@@ -110,6 +109,10 @@ fn invalid_indices_are_errors_before_anything_is_written() {
     assert!(TakeMode::Wrap.resolve(&none, 0).unwrap().is_empty());
     assert!(TakeMode::Wrap.resolve(&[0], 0).is_err() && TakeMode::Clip.resolve(&[0], 0).is_err());
     rows.take::<u16>(&none, &mut []).unwrap();
+}
+
+fn error_text(result: Result<()>) -> String {
+    result.unwrap_err().to_string()
 }
 
 #[test]
@@ -277,12 +280,7 @@ fn only_the_pages_of_rows_are_read() {
     sparse.write_all(&header).unwrap();
     sparse.set_len((header.len() + count * nbytes) as u64).unwrap();
     let rows = open(&path).unwrap().rows().unwrap();
-    let resident = || {
-        let status = fs::read_to_string("/proc/self/status").unwrap();
-        let line = status.lines().find(|line| line.starts_with("RssFile:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
-    };
-    let before = resident();
+    let before = resident_file_bytes();
     let mut out = vec![1_u8; 256 * nbytes];
     for batch in 0..8 {
         let indices: Vec<usize> = (0..256).map(|i| (batch * 256 + i) * 7_654_321 % count).collect();
@@ -291,7 +289,15 @@ fn only_the_pages_of_rows_are_read() {
     }
     // Each row spans two pages; other tests use memory meanwhile.
     let touched = 8 * 256 * 2 * nbytes;
-    assert!(resident() - before.min(resident()) <= touched * 5 / 4 + (16 << 20));
+    assert!(
+        resident_file_bytes() - before.min(resident_file_bytes()) <= touched * 5 / 4 + (16 << 20)
+    );
+}
+
+fn resident_file_bytes() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssFile:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
 }
 
 #[test]

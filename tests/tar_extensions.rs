@@ -38,13 +38,6 @@ pub(crate) fn sparse() -> Vec<(&'static str, Vec<u8>)> {
     // Only its first 512 bytes are stored.
     let mut data = npy();
     data.resize(512, 0);
-    let with_pax = |records: &[(&str, &str)], name: &str, data: &[u8]| {
-        let mut builder = Builder::new(Vec::new());
-        add_pax(&mut builder, records);
-        append(&mut builder, name, data);
-        append(&mut builder, "b.npy", &npy());
-        builder.into_inner().unwrap()
-    };
     let v00 = [
         ("GNU.sparse.size", "4096"),
         ("GNU.sparse.numblocks", "1"),
@@ -72,6 +65,14 @@ pub(crate) fn sparse() -> Vec<(&'static str, Vec<u8>)> {
         ("1.0", with_pax(&v10, "GNUSparseFile.1/a.npy", &with_map)),
         ("old", old_sparse(&data)),
     ]
+}
+
+fn with_pax(records: &[(&str, &str)], name: &str, data: &[u8]) -> Vec<u8> {
+    let mut builder = Builder::new(Vec::new());
+    add_pax(&mut builder, records);
+    append(&mut builder, name, data);
+    append(&mut builder, "b.npy", &npy());
+    builder.into_inner().unwrap()
 }
 
 /// The format before pax, whose map continues in another block.

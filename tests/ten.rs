@@ -130,19 +130,22 @@ fn infos_are_one_for_all_or_one_each() {
         assert_eq!(infos(given).unwrap_err().to_string(), expected);
     }
     ten::check_infos(&["x", "y"], &["x", "y"]).unwrap();
-    let text = |found: &[&str], required: &[&str]| {
-        ten::check_infos(found, required).unwrap_err().to_string()
-    };
     assert_eq!(
-        text(&["x", "z"], &["x", "y"]),
+        infos_error(&["x", "z"], &["x", "y"]),
         "array 1 has the info `z`, required `y`: expected the required infos"
     );
-    assert_eq!(text(&["x"], &["x", "y"]), "1 arrays and 2 required infos: expected equal numbers");
+    assert_eq!(
+        infos_error(&["x"], &["x", "y"]),
+        "1 arrays and 2 required infos: expected equal numbers"
+    );
+}
+
+fn infos_error(found: &[&str], required: &[&str]) -> String {
+    ten::check_infos(found, required).unwrap_err().to_string()
 }
 
 #[test]
 fn only_dtypes_of_the_format_are_written() {
-    let encode = |array: &dyn Tensor| ten::encode_buffer(&[array]);
     let expected = "dtype `'<u4'`: webdataset can't read u4: store i8 or u8, or allow it with `TenWriteOptions::allow_u4`";
     let words = arr1(&[1_u32, 2]);
     assert_eq!(encode(&words).unwrap_err().to_string(), expected);
@@ -160,6 +163,10 @@ fn only_dtypes_of_the_format_are_written() {
     let empty = encode(&Array2::<f64>::zeros((3, 0))).unwrap();
     assert_eq!(ten::decode_buffer(&empty).unwrap()[0].array.shape(), [3, 0]);
     assert!(ten::check_dtypes(&[DType::of::<u64>()], false).is_err());
+}
+
+fn encode(array: &dyn Tensor) -> npymap::Result<Vec<u8>> {
+    ten::encode_buffer(&[array])
 }
 
 #[test]
@@ -203,16 +210,15 @@ fn changed(words: &[(usize, [u8; 8])]) -> Vec<u8> {
 #[test]
 fn each_damaged_file_has_its_error() {
     let number = i64::to_le_bytes;
-    let cut = |len: usize| image()[..len].to_vec();
     let damaged = "the file is damaged: the shape and the number of elements differ";
     let cases: Vec<(Vec<u8>, String)> = vec![
         (b"hello, world, hello".to_vec(), "at byte 0: a chunk starts with b\"hello, w\": expected b\"~TenBin~\"".into()),
         (changed(&[(80, *b"~tenbin~")]), "at byte 80: a chunk starts with b\"~tenbin~\": expected b\"~TenBin~\"".into()),
-        (cut(7), "ends inside the start of a chunk: found 7 of 16 bytes".into()),
-        (cut(30), "ends inside the header of an array: found 14 of 40 bytes".into()),
-        (cut(80), "at byte 0: a header without elements: the file was truncated, or is still being written".into()),
-        (cut(90), "ends inside the start of a chunk: found 10 of 16 bytes".into()),
-        (cut(100), "ends inside the elements: found 4 of 24 bytes".into()),
+        (truncated(7), "ends inside the start of a chunk: found 7 of 16 bytes".into()),
+        (truncated(30), "ends inside the header of an array: found 14 of 40 bytes".into()),
+        (truncated(80), "at byte 0: a header without elements: the file was truncated, or is still being written".into()),
+        (truncated(90), "ends inside the start of a chunk: found 10 of 16 bytes".into()),
+        (truncated(100), "ends inside the elements: found 4 of 24 bytes".into()),
         (changed(&[(8, number(-1))]), "at byte 0: a chunk of -1 bytes: expected 0 or more".into()),
         (changed(&[(8, number(i64::MAX))]), "at byte 0: the header of an array has 9223372036854775807 bytes: expected 24 bytes and 8 per axis".into()),
         (changed(&[(8, number(16))]), "ends inside the header of an array: found 16 of 24 bytes".into()),
@@ -249,6 +255,10 @@ fn each_damaged_file_has_its_error() {
     let stream = endless.as_slice().chain(&[0_u8; 1000][..]);
     let expected = if usize::BITS < 64 { "can address" } else { "ends inside the elements" };
     assert!(ten::read(stream, 1).unwrap_err().to_string().contains(expected));
+}
+
+fn truncated(len: usize) -> Vec<u8> {
+    image()[..len].to_vec()
 }
 
 #[test]

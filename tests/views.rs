@@ -242,11 +242,16 @@ impl Visitor for Reading<'_> {
 /// The elements that Python's `range(dim)[text]` selects.
 fn python(dim: usize, start: Option<isize>, end: Option<isize>, step: isize) -> Vec<usize> {
     let length = dim as isize;
-    let wrap = |bound: isize| if bound < 0 { bound + length } else { bound };
     let (mut at, end) = if step > 0 {
-        (start.map_or(0, wrap).max(0), end.map_or(length, wrap).min(length))
+        (
+            start.map_or(0, |bound| wrap(length, bound)).max(0),
+            end.map_or(length, |bound| wrap(length, bound)).min(length),
+        )
     } else {
-        (start.map_or(length - 1, wrap).min(length - 1), end.map_or(-1, |end| wrap(end).max(-1)))
+        (
+            start.map_or(length - 1, |bound| wrap(length, bound)).min(length - 1),
+            end.map_or(-1, |end| wrap(length, end).max(-1)),
+        )
     };
     let mut selected = Vec::new();
     while if step > 0 { at < end } else { at > end } {
@@ -256,17 +261,19 @@ fn python(dim: usize, start: Option<isize>, end: Option<isize>, step: isize) -> 
     selected
 }
 
+fn wrap(length: isize, bound: isize) -> isize {
+    if bound < 0 { bound + length } else { bound }
+}
+
 /// An index of one axis in NumPy's notation: the text, what it selects, and
 /// whether the axis remains.
 type Item = (String, Vec<usize>, bool);
 
 fn notation(dim: usize) -> impl Strategy<Value = Item> {
-    let bound = || prop::option::of(-9_isize..10);
     let step = prop_oneof![Just(None), prop::option::of(prop_oneof![-4_isize..0, 1_isize..5])];
     let slice =
         (bound(), bound(), step, any::<bool>()).prop_map(move |(start, end, step, space)| {
-            let say = |bound: Option<isize>| bound.map_or(String::new(), |bound| bound.to_string());
-            let mut text = format!("{}:{}", say(start), say(end));
+            let mut text = format!("{}:{}", bound_text(start), bound_text(end));
             if let Some(step) = step {
                 text = [text, step.to_string()].join(":");
             }
@@ -278,6 +285,14 @@ fn notation(dim: usize) -> impl Strategy<Value = Item> {
         (said.to_string(), vec![at], false)
     });
     if dim == 0 { slice.boxed() } else { prop_oneof![3 => slice, 1 => index].boxed() }
+}
+
+fn bound_text(bound: Option<isize>) -> String {
+    bound.map_or(String::new(), |bound| bound.to_string())
+}
+
+fn bound() -> impl Strategy<Value = Option<isize>> {
+    prop::option::of(-9_isize..10)
 }
 
 fn notations() -> impl Strategy<Value = (Vec<usize>, Vec<Item>, bool, usize)> {

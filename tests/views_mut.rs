@@ -30,10 +30,7 @@ fn plan<T: Sample>(spec: &Spec, stored: &Stored<T>) -> (Vec<Step>, ArrayD<usize>
 
 /// Whether the parts of a step interleave in memory.
 fn interleaves(step: &Step, places: &ArrayD<usize>) -> bool {
-    let reach = |part: npymap::ndarray::ArrayViewD<'_, usize>| {
-        Some((*part.iter().min()?, *part.iter().max()?))
-    };
-    let apart = |low, high| match (reach(low), reach(high)) {
+    let apart = |low, high| match (extent(&low), extent(&high)) {
         (Some(low), Some(high)) => low.1 < high.0 || high.1 < low.0,
         _ => true,
     };
@@ -48,6 +45,10 @@ fn interleaves(step: &Step, places: &ArrayD<usize>) -> bool {
         }
         _ => false,
     }
+}
+
+fn extent(part: &npymap::ndarray::ArrayViewD<'_, usize>) -> Option<(usize, usize)> {
+    Some((*part.iter().min()?, *part.iter().max()?))
 }
 
 fn view_mut<'a, T: Sample>(
@@ -324,9 +325,6 @@ fn mutable_rows_equal_immutable_ones() {
     grid.view_mut::<i16>().unwrap().copy_from_slice(&values).unwrap();
     let expected: Vec<Vec<i16>> =
         grid.view::<i16>().unwrap().outer_iter().map(|row| row.to_vec()).collect();
-    let rows = |view: ViewMut<'_, i16>| -> Vec<Vec<i16>> {
-        view.outer_iter().unwrap().map(|row| row.as_view().to_vec()).collect()
-    };
     assert_eq!(rows(grid.view_mut().unwrap()), expected);
     let mut reversed = rows(grid.view_mut::<i16>().unwrap().slice(s![..;-1, ..]));
     reversed.reverse();
@@ -337,4 +335,8 @@ fn mutable_rows_equal_immutable_ones() {
     assert_eq!(turned.as_view().to_vec(), values);
     let mut single = MappedArray::anonymous(&">i2".parse().unwrap(), &[]).unwrap();
     assert_eq!(single.view_mut::<i16>().unwrap().outer_iter().unwrap().len(), 0);
+}
+
+fn rows(view: ViewMut<'_, i16>) -> Vec<Vec<i16>> {
+    view.outer_iter().unwrap().map(|row| row.as_view().to_vec()).collect()
 }

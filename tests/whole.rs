@@ -113,23 +113,22 @@ fn files_saved_by_numpy_are_rewritten_byte_for_byte() {
 
 #[test]
 fn the_order_is_the_one_numpy_stores() {
-    let order = |bytes: &[u8]| Header::parse(bytes).unwrap().order;
     let c = Array::from_iter(0..6_i32).into_shape_with_order((2, 3)).unwrap();
     let f = Array2::from_shape_vec((2, 3).f(), vec![0, 3, 1, 4, 2, 5]).unwrap();
     assert_eq!(c, f);
-    assert_eq!((order(&written(&c)), order(&written(&f))), (Order::C, Order::F));
+    assert_eq!((stored_order(&written(&c)), stored_order(&written(&f))), (Order::C, Order::F));
     assert!(written(&f).ends_with(npymap::bytemuck::cast_slice(&[0, 3, 1, 4, 2, 5])));
     let mut columns = Vec::new();
     write_npy_to(&mut columns, &f.slice(s![.., ..2])).unwrap();
-    assert_eq!(order(&columns), Order::F);
+    assert_eq!(stored_order(&columns), Order::F);
 
     // Arrays that are contiguous in both orders count as C order.
     for shape in [(1, 3), (3, 1), (0, 3), (3, 0)] {
-        assert_eq!(order(&written(&Array2::<i32>::zeros(shape.f()))), Order::C, "{shape:?}");
+        assert_eq!(stored_order(&written(&Array2::<i32>::zeros(shape.f()))), Order::C, "{shape:?}");
     }
-    assert_eq!(order(&written(&arr1(&[1_i32]))), Order::C);
+    assert_eq!(stored_order(&written(&arr1(&[1_i32]))), Order::C);
 
-    // Arrays that are not contiguous are stored in C order, whatever their
+    // Arrays that are not contiguous are stored in C stored_order, whatever their
     // strides.
     for view in [
         f.slice(s![..1, ..]),
@@ -139,13 +138,17 @@ fn the_order_is_the_one_numpy_stores() {
     ] {
         let mut bytes = Vec::new();
         write_npy_to(&mut bytes, &view).unwrap();
-        assert_eq!(order(&bytes), Order::C);
+        assert_eq!(stored_order(&bytes), Order::C);
         assert_eq!(read_npy_from::<i32, Ix2>(bytes.as_slice()).unwrap(), view);
     }
     let three = Array::from_iter(0..24_u16).into_shape_with_order((2, 3, 4)).unwrap();
     let mut bytes = Vec::new();
     write_npy_to(&mut bytes, &three.view().permuted_axes([1, 0, 2])).unwrap();
-    assert_eq!(order(&bytes), Order::C);
+    assert_eq!(stored_order(&bytes), Order::C);
+}
+
+fn stored_order(bytes: &[u8]) -> Order {
+    Header::parse(bytes).unwrap().order
 }
 
 /// Every order and rank of a dtype round-trips.
@@ -177,18 +180,17 @@ where
 #[test]
 fn every_order_byte_order_and_rank_round_trips() {
     for order in ["<", ">"] {
-        let dtype = |code: &str| format!("{order}{code}").parse::<DType>().unwrap();
-        round(&dtype("i2"), |i| i16::from(i) - 3);
-        round(&dtype("u4"), |i| u32::from(i) * 0x0102_0304);
-        round(&dtype("i8"), |i| i64::from(i) - 3);
-        round(&dtype("f2"), half::f16::from);
-        round(&dtype("f4"), |i| f32::from(i) / 3.0);
-        round(&dtype("f8"), |i| f64::from(i) / 3.0);
-        round(&dtype("c8"), |i| Complex::new(f32::from(i), -1.0));
-        round(&dtype("c16"), |i| Complex::new(f64::from(i), -1.0));
-        round(&dtype("M8[ns]"), |i| Ticks(i64::from(i)));
-        round(&dtype("U4"), |i| format!("é{i}"));
-        round(&dtype("U3"), |i| [i; 12]);
+        round(&dtype(order, "i2"), |i| i16::from(i) - 3);
+        round(&dtype(order, "u4"), |i| u32::from(i) * 0x0102_0304);
+        round(&dtype(order, "i8"), |i| i64::from(i) - 3);
+        round(&dtype(order, "f2"), half::f16::from);
+        round(&dtype(order, "f4"), |i| f32::from(i) / 3.0);
+        round(&dtype(order, "f8"), |i| f64::from(i) / 3.0);
+        round(&dtype(order, "c8"), |i| Complex::new(f32::from(i), -1.0));
+        round(&dtype(order, "c16"), |i| Complex::new(f64::from(i), -1.0));
+        round(&dtype(order, "M8[ns]"), |i| Ticks(i64::from(i)));
+        round(&dtype(order, "U4"), |i| format!("é{i}"));
+        round(&dtype(order, "U3"), |i| [i; 12]);
         let record = format!("[('a', '|u1'), ('', '|V3'), ('b', '{order}i4', (2,))]");
         round(&record.parse().unwrap(), |i| (i, [i32::from(i), -1]));
     }
@@ -202,6 +204,10 @@ fn every_order_byte_order_and_rank_round_trips() {
     round(&"|V0".parse().unwrap(), |_| [0_u8; 0]);
     round(&"|V6".parse().unwrap(), |i| [i; 6]);
     round(&"|V6".parse().unwrap(), |i| Raw(vec![i; 6]));
+}
+
+fn dtype(order: &str, code: &str) -> DType {
+    format!("{order}{code}").parse::<DType>().unwrap()
 }
 
 #[test]

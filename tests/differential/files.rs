@@ -137,8 +137,7 @@ fn inserted(r: &mut Random, text: &str, tokens: usize) -> String {
 const LONG: [usize; 5] = [9_984, 9_999, 10_000, 10_001, 10_048];
 
 fn head(r: &mut Random, text: &str) -> Vec<u8> {
-    let fits = |limit: char| text.chars().all(|c| c <= limit);
-    let mut version = if fits('\u{ff}') { r.pick(&[1_u8, 1, 1, 2, 3]) } else { 3 };
+    let mut version = if fits(text, '\u{ff}') { r.pick(&[1_u8, 1, 1, 2, 3]) } else { 3 };
     let mut utf8 = version == 3;
     if r.odd(Part::Preamble) {
         match r.below(3) {
@@ -147,7 +146,7 @@ fn head(r: &mut Random, text: &str) -> Vec<u8> {
             _ => {}
         }
     }
-    let mut bytes: Vec<u8> = if utf8 || !fits('\u{ff}') {
+    let mut bytes: Vec<u8> = if utf8 || !fits(text, '\u{ff}') {
         text.as_bytes().to_vec()
     } else {
         text.chars().map(|c| u32::from(c) as u8).collect()
@@ -193,6 +192,10 @@ fn head(r: &mut Random, text: &str) -> Vec<u8> {
         head.truncate(len);
     }
     head
+}
+
+fn fits(text: &str, limit: char) -> bool {
+    text.chars().all(|c| c <= limit)
 }
 
 /// Bytes with a meaning in headers.

@@ -96,23 +96,24 @@ impl Counts {
 fn report(classes: &[Counts]) {
     println!("{:<12} {:>8} {:>8} {:>8} {:>8}", "class", "cases", "read", "refused", "differ");
     let mut total = Counts::default();
-    let line = |name: &str, counts: &Counts| {
-        let differ: u64 = counts.differ.values().sum();
-        println!(
-            "{name:<12} {:>8} {:>8} {:>8} {differ:>8}",
-            counts.all(),
-            counts.both_read,
-            counts.both_refused
-        );
-    };
     for (name, counts) in files::names().zip(classes) {
-        line(name, counts);
+        print_counts(name, counts);
         total.add(counts);
     }
-    line("all", &total);
+    print_counts("all", &total);
     for (rule, count) in &total.differ {
         println!("{count:>8} differ by: {rule}");
     }
+}
+
+fn print_counts(name: &str, counts: &Counts) {
+    let differ: u64 = counts.differ.values().sum();
+    println!(
+        "{name:<12} {:>8} {:>8} {:>8} {differ:>8}",
+        counts.all(),
+        counts.both_read,
+        counts.both_refused
+    );
 }
 
 /// A directory in memory, if possible, because rewriting files on a disk is
@@ -135,39 +136,48 @@ fn work(seed: u64, cases: u64, next: &AtomicU64) -> Option<Outcome> {
         }
         let batch: Vec<Case> =
             (first..cases.min(first + BATCH)).map(|number| files::case(seed, number)).collect();
-        let path = |i: usize| directory.path().join(format!("{i}.npy"));
         for (i, case) in batch.iter().enumerate() {
-            fs::write(path(i), &case.bytes).unwrap();
+            fs::write(case_path(&directory, i), &case.bytes).unwrap();
         }
         let all = json!(["judge", directory.path(), batch.len()]);
         let answers = if let Some(answers) = numpy.try_ask(&all) {
             answers
         } else {
             numpy = Oracle::start("differential.py")?;
-            json!((0..batch.len()).map(|i| alone(&mut numpy, &path(i))).collect::<Vec<_>>())
+            json!(
+                (0..batch.len())
+                    .map(|i| alone(&mut numpy, &case_path(&directory, i)))
+                    .collect::<Vec<_>>()
+            )
         };
         for (i, (case, answer)) in batch.iter().zip(answers.as_array().unwrap()).enumerate() {
             let counts = &mut outcome.classes[case.class];
-            match judge::agree(&case.bytes, &path(i), &numpys(answer)) {
+            match judge::agree(&case.bytes, &case_path(&directory, i), &numpys(answer)) {
                 Ok(Answer::Read(_)) => counts.both_read += 1,
                 Ok(_) => counts.both_refused += 1,
-                Err(why) => match explained(&mut numpy, &case.bytes, &path(i), &why, 0) {
-                    Ok(rule) => {
-                        assert!(compatibility.contains(&rule), "no paragraph on `{rule}`");
-                        *counts.differ.entry(rule).or_default() += 1;
+                Err(why) => {
+                    match explained(&mut numpy, &case.bytes, &case_path(&directory, i), &why, 0) {
+                        Ok(rule) => {
+                            assert!(compatibility.contains(&rule), "no paragraph on `{rule}`");
+                            *counts.differ.entry(rule).or_default() += 1;
+                        }
+                        Err(why) => {
+                            let bytes = case.bytes.iter().take(400).copied().collect::<Vec<_>>();
+                            let number = first + i as u64;
+                            outcome
+                                .wrong
+                                .push(format!("{number}: {why}\n    {}", bytes.escape_ascii()));
+                            *counts.differ.entry("Unexplained".to_owned()).or_default() += 1;
+                        }
                     }
-                    Err(why) => {
-                        let bytes = case.bytes.iter().take(400).copied().collect::<Vec<_>>();
-                        let number = first + i as u64;
-                        outcome
-                            .wrong
-                            .push(format!("{number}: {why}\n    {}", bytes.escape_ascii()));
-                        *counts.differ.entry("Unexplained".to_owned()).or_default() += 1;
-                    }
-                },
+                }
             }
         }
     }
+}
+
+fn case_path(directory: &TempDir, i: usize) -> std::path::PathBuf {
+    directory.path().join(format!("{i}.npy"))
 }
 
 /// NumPy's result for one file, which may crash it.

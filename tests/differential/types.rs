@@ -202,12 +202,17 @@ fn unit(r: &mut Random) -> String {
 }
 
 fn comma_string(r: &mut Random) -> String {
-    let one = |r: &mut Random| {
-        let repeat = r.pick(&["", "", "2", "(2,)", "(2, 3)", "()", "0", "1"]);
-        format!("{repeat}{}{}", r.pick(&ORDERS), r.pick(&CODES))
-    };
-    let first = one(r);
-    if r.one_in(3) { first } else { format!("{first}{}{}", r.pick(&[",", ", ", " ,"]), one(r)) }
+    let first = comma_item(r);
+    if r.one_in(3) {
+        first
+    } else {
+        format!("{first}{}{}", r.pick(&[",", ", ", " ,"]), comma_item(r))
+    }
+}
+
+fn comma_item(r: &mut Random) -> String {
+    let repeat = r.pick(&["", "", "2", "(2,)", "(2, 3)", "()", "0", "1"]);
+    format!("{repeat}{}{}", r.pick(&ORDERS), r.pick(&CODES))
 }
 
 /// A type string with an invalid character or part.
@@ -389,13 +394,12 @@ fn wrong(r: &mut Random, depth: usize) -> String {
 /// A struct as a dictionary.
 fn dictionary(r: &mut Random, depth: usize) -> String {
     let count = r.below(4);
-    let list = |items: Vec<String>| format!("[{}]", items.join(", "));
-    let names = list((0..count).map(|i| format!("'{}'", ["a", "b", "c", "d"][i])).collect());
-    let formats = list((0..count + usize::from(r.one_in(12))).map(|_| descr(r, depth)).collect());
+    let names = list_literal((0..count).map(|i| format!("'{}'", ["a", "b", "c", "d"][i])));
+    let formats = list_literal((0..count + usize::from(r.one_in(12))).map(|_| descr(r, depth)));
     let mut items = vec![format!("'names': {names}"), format!("'formats': {formats}")];
     if r.one_in(3) {
         let offsets =
-            list((0..count).map(|i| (8 * i + r.below(3) * r.below(9)).to_string()).collect());
+            list_literal((0..count).map(|i| (8 * i + r.below(3) * r.below(9)).to_string()));
         items.push(format!("'offsets': {offsets}"));
     }
     if r.one_in(4) {
@@ -404,7 +408,7 @@ fn dictionary(r: &mut Random, depth: usize) -> String {
     if r.one_in(6) {
         items.push(format!(
             "'titles': {}",
-            list((0..count).map(|i| r.pick(&["None".to_owned(), format!("'t{i}'")])).collect())
+            list_literal((0..count).map(|i| r.pick(&["None".to_owned(), format!("'t{i}'")])))
         ));
     }
     if r.one_in(6) {
@@ -417,4 +421,8 @@ fn dictionary(r: &mut Random, depth: usize) -> String {
         items.reverse();
     }
     format!("{{{}}}", items.join(", "))
+}
+
+fn list_literal(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
