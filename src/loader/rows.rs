@@ -113,7 +113,9 @@ impl Rows {
     pub fn prefetch(&self, indices: &[impl RowIndex]) -> Result<()> {
         let rows = self.name_file(gather::resolve_rows(self, indices))?;
         let parts = self.name_file(self.parts())?;
-        rows.iter().for_each(|&row| self.advise(&parts, row));
+        for row in rows {
+            self.advise(&parts, row);
+        }
         Ok(())
     }
 

@@ -73,14 +73,14 @@ impl Strategy {
     fn copy_rows(was: bool, count: usize, nbytes: usize, batch: &mut impl RowReader) -> bool {
         let ahead = (AHEAD / nbytes.max(1)).max(GROUP);
         let mut advises = was && !is_in_memory(count, batch);
-        let mut advised = 0;
+        let mut next_row = 0;
         let mut before = batch.now();
         for start in (0..count).step_by(GROUP) {
             let end = count.min(start + GROUP);
             if advises {
                 let until = count.min(end.saturating_add(ahead));
-                (advised.max(start)..until).for_each(|row| batch.advise(row));
-                advised = until;
+                (next_row.max(start)..until).for_each(|row| batch.advise(row));
+                next_row = until;
             }
             batch.copy(start..end);
             if !advises {

@@ -115,11 +115,11 @@ impl NpzWriter<NpzFile> {
             let skipped = member.skip_remaining();
             output.skips.store(false, Ordering::Relaxed);
             skipped.map_err(write_error())?;
-            let file = output.file.try_clone().map_err(SystemError::io("create"))?;
+            let mapped_file = output.file.try_clone().map_err(SystemError::io("create"))?;
             // SAFETY: the caller made the promise for the duration of this call,
             // and everything obtained from the source is dropped before it
             // returns.
-            let source = unsafe { Source::map_mut_file(file) }?;
+            let source = unsafe { Source::map_mut_file(mapped_file) }?;
             let mut data = source.obtain(offset, layout.nbytes())?;
             fill(MappedArray::from_parts(data.as_mut(), layout.with_offset(0))?)
                 .map_err(Error::other)?;

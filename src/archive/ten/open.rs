@@ -84,7 +84,7 @@ impl TenOptions {
         source.storage().add_path_on_err(self.open_shared(&source))
     }
 
-    fn open_shared<D: Mapping>(&self, source: &Arc<Source<D>>) -> Result<Ten<D>> {
+    fn open_shared<D: Mapping>(self, source: &Arc<Source<D>>) -> Result<Ten<D>> {
         if let Some(path) = source.path().filter(|_| !self.any_extension) {
             check_extension(path)?;
         }
