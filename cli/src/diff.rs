@@ -113,8 +113,8 @@ impl DiffArgs {
             safe(self.a.name().display()),
             safe(self.b.name().display())
         )?;
-        let dtype = describe_pair(a.dtype().to_string(), b.dtype().to_string());
-        let shape = describe_pair(text::shape(a.shape()), text::shape(b.shape()));
+        let dtype = describe_pair(&a.dtype().to_string(), &b.dtype().to_string());
+        let shape = describe_pair(&text::shape(a.shape()), &text::shape(b.shape()));
         let count = match elements {
             None => "not compared".to_owned(),
             Some(Comparison { count: 0, .. }) => {
@@ -189,8 +189,8 @@ impl DiffArgs {
 }
 
 /// The text for two arrays, or for both if it is the same.
-fn describe_pair(a: String, b: String) -> String {
-    if a == b { a } else { format!("{a} against {b}") }
+fn describe_pair(a: &str, b: &str) -> String {
+    if a == b { a.to_owned() } else { format!("{a} against {b}") }
 }
 
 /// Parses a tolerance.

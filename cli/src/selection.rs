@@ -171,16 +171,17 @@ impl List {
                 item => usize::from(item.parse::<isize>().is_err()),
             })
             .sum();
-        let first = self.items.iter().position(is_advanced).unwrap_or(0);
-        let last = self.items.iter().rposition(is_advanced).unwrap_or(0);
-        let together = self.items.get(first..=last).unwrap_or_default().iter().all(is_advanced);
+        let first = self.items.iter().position(|item| is_advanced(item)).unwrap_or(0);
+        let last = self.items.iter().rposition(|item| is_advanced(item)).unwrap_or(0);
+        let together =
+            self.items.get(first..=last).unwrap_or_default().iter().all(|item| is_advanced(item));
         (axis, if together { axis } else { 0 })
     }
 }
 
 /// Returns whether an item is a list or an integer. NumPy calls an index with a
 /// list, and the integers in it, advanced.
-fn is_advanced(item: &String) -> bool {
+fn is_advanced(item: &str) -> bool {
     item.starts_with('[') || item.parse::<isize>().is_ok()
 }
 

@@ -28,8 +28,8 @@ impl<'a> Tile<'a> {
 
     /// Halves the tile until the parts are small enough.
     fn halve(self, tiles: &mut Vec<Tile<'a>>) -> Result<()> {
-        let axes = self.view.byte_strides().iter().zip(self.view.shape()).enumerate();
-        let divisible = axes.filter(|(_, (_, dim))| **dim > 1);
+        let dims = self.view.byte_strides().iter().zip(self.view.shape()).enumerate();
+        let divisible = dims.filter(|(_, (_, dim))| **dim > 1);
         let slowest = divisible.max_by_key(|(_, (stride, _))| stride.unsigned_abs());
         let bytes = self.view.len().saturating_mul(self.view.itemsize());
         let Some((axis, (_, dim))) = slowest.filter(|_| bytes > TILE) else {
