@@ -13,6 +13,8 @@ use crate::error::{Result, ShapeError};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
 use crate::layout::{Layout, Order};
+use crate::source::Advice;
+use crate::source::pages::sealed::Pages as _;
 use crate::view::{DynView, check_assign};
 
 /// The longest write when both arrays have the same order, in bytes.
@@ -262,6 +264,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
             (self.progress)(from.len() * to_size);
             return Ok(());
         }
+        self.read_ahead(from);
         let converted = self.convert(from)?;
         let mut rest = converted.as_slice();
         for (start, len) in to.byte_runs(to_size) {
@@ -271,6 +274,17 @@ impl<F: FnMut(usize)> Writer<'_, F> {
         }
         self.buffer = converted;
         Ok(())
+    }
+
+    /// Has the system read a tile. Page faults would read past the end of each
+    /// run, into other tiles, and read those pages again for them.
+    fn read_ahead(&self, tile: &DynView<'_>) {
+        for (start, len) in tile.geometry().memory_order().byte_runs(tile.itemsize()) {
+            if len >= PAGE {
+                // Without it the pages are read when they are touched.
+                drop(self.from.data.advise(start..start + len, Advice::WillNeed));
+            }
+        }
     }
 
     /// Converts elements into the buffer, which the caller puts back after use.
