@@ -6,7 +6,8 @@ use std::hint::black_box;
 use std::path::Path;
 
 use ndarray::{Array2, ArrayView2, Ix2, aview1, s};
-use npymap::{Header, MappedArray, MappedArrayMut, Order, View};
+use npymap::bytemuck::{Pod, Zeroable};
+use npymap::{Element, Header, MappedArray, MappedArrayMut, Order, View};
 use tempfile::TempDir;
 
 use crate::Result;
@@ -109,6 +110,9 @@ pub(crate) fn benchmarks(arrays: &Arrays) -> Result<Vec<Benchmark<'_>>> {
         benchmarks.push(iter_sum(pair.clone())?);
     }
     benchmarks.push(for_loop(little.clone())?);
+    benchmarks.push(indexed_iter(little.clone())?);
+    benchmarks.push(newtype_to_vec(arrays)?);
+    benchmarks.push(newtype_take(arrays)?);
     for pair in [&little, &big, &strided, &reversed, &transposed] {
         benchmarks.push(blocks(pair.clone())?);
     }
@@ -212,6 +216,57 @@ fn for_loop_sum_ndarray(array: &ArrayView2<'_, f32>) -> f32 {
         sum += x;
     }
     sum
+}
+
+fn indexed_iter(pair: Pair<'_>) -> Result<Benchmark<'_>> {
+    let peers: [(_, _, Reduce); 1] = [("`indexed_iter`, `IxDyn`", None, indexed_sum_ndarray)];
+    reduction("`indexed_iter`", pair, indexed_sum, &peers, None)
+}
+
+fn indexed_sum(view: &View<'_, f32>) -> f32 {
+    let mut sum = 0.0;
+    for (index, x) in view.indexed_iter() {
+        sum += if index[1] % 2 == 0 { x } else { 0.0 };
+    }
+    sum
+}
+
+fn indexed_sum_ndarray(array: &ArrayView2<'_, f32>) -> f32 {
+    let mut sum = 0.0;
+    for (index, x) in array.view().into_dyn().indexed_iter() {
+        sum += if index[1] % 2 == 0 { *x } else { 0.0 };
+    }
+    sum
+}
+
+/// A newtype, which is to be as fast as its field.
+#[derive(Clone, Copy, Debug, Pod, Zeroable, Element)]
+#[bytemuck(crate = "npymap::bytemuck")]
+#[repr(transparent)]
+struct Sample(f32);
+
+fn newtype_to_vec(arrays: &Arrays) -> Result<Benchmark<'_>> {
+    let (ours, field) = (arrays.little.view::<Sample>()?, arrays.little.view::<f32>()?);
+    let field = batch(move || Result::<_>::Ok(field.to_vec()));
+    Ok(Benchmark {
+        name: "`to_vec` of a newtype".into(),
+        ours: batch(move || Result::<_>::Ok(ours.to_vec())),
+        peers: vec![Peer::new("npymap, its field", Some(1.1), field)],
+    })
+}
+
+fn newtype_take(arrays: &Arrays) -> Result<Benchmark<'_>> {
+    let side = usize::from(SIDE);
+    let order: Vec<usize> = (0..side).map(|row| row * 7 % side).collect();
+    let (ours, field) = (arrays.little.rows()?, arrays.little.rows()?);
+    let (mut out, mut field_out) = (vec![Sample(0.0); side * side], vec![0.0_f32; side * side]);
+    let field_order = order.clone();
+    let field = batch(move || field.take(&field_order, &mut field_out));
+    Ok(Benchmark {
+        name: "`take` of a newtype".into(),
+        ours: batch(move || ours.take(&order, &mut out)),
+        peers: vec![Peer::new("npymap, its field", Some(1.1), field)],
+    })
 }
 
 /// Blocks are summed by ndarray's `sum`, so that only the iteration differs.
