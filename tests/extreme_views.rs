@@ -194,7 +194,8 @@ fn panic_of_copy<T: npymap::Element>(dtype: &str, shape: &[usize]) -> Option<Str
 
 #[test]
 fn at_most_a_million_elements_of_no_bytes_are_copied() {
-    let copies: [(&str, fn(&str, &[usize]) -> Option<String>); 4] = [
+    type Copy = fn(&str, &[usize]) -> Option<String>;
+    let copies: [(&str, Copy); 4] = [
         ("|V0", panic_of_copy::<[u8; 0]>),
         ("('<f4', (0,))", panic_of_copy::<[f32; 0]>),
         ("|S0", panic_of_copy::<String>),

@@ -55,7 +55,8 @@ fn read_view(view: &DynView<'_>, depth: usize) {
                 read_view(&part, depth + 1);
             }
         }
-        let names: Vec<&str> = view.dtype().fields().iter().rev().map(|f| f.name()).collect();
+        let names: Vec<&str> =
+            view.dtype().fields().iter().rev().map(npymap::dtype::Field::name).collect();
         if let Ok(part) = view.fields(&names) {
             assert_eq!(part.shape(), view.shape());
         }

@@ -71,10 +71,10 @@ fn apply_step<'a>(
             *model = if first { model_low } else { model_high };
         }
         4 if ndim > 1 => {
-            let mut axes: Vec<usize> = (0..ndim).collect();
-            axes.swap(source.below(ndim), source.below(ndim));
-            *view = view.permuted_axes(&axes).unwrap();
-            *model = model.clone().permuted_axes(IxDyn(&axes));
+            let mut order: Vec<usize> = (0..ndim).collect();
+            order.swap(source.below(ndim), source.below(ndim));
+            *view = view.permuted_axes(&order).unwrap();
+            *model = model.clone().permuted_axes(IxDyn(&order));
         }
         5 => {
             let mut shape = view.shape().to_vec();
