@@ -167,7 +167,7 @@ impl<D: Mapping> AnyFile<D> {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) when there is no such member, or
+    /// [`NotFound`](crate::ErrorKind::NotFound) if the member does not exist, or
     /// when `member` is given for a `.npy` file;
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when `member` is `None`
     /// and there is more than one array; and those of opening a member.

@@ -26,7 +26,7 @@ pub(crate) const PAIRED: &str = "arrays of the same shape have the same number o
 
 /// Unwraps a value whose presence is an invariant.
 pub(crate) trait Invariant {
-    type Value;
+    type Output;
 
     /// Returns the value.
     ///
@@ -34,11 +34,11 @@ pub(crate) trait Invariant {
     ///
     /// Panics with the name of the invariant if the value is missing, which is
     /// a bug in this crate.
-    fn invariant(self, name: &'static str) -> Self::Value;
+    fn invariant(self, name: &'static str) -> Self::Output;
 }
 
 impl<T> Invariant for Option<T> {
-    type Value = T;
+    type Output = T;
 
     #[inline]
     #[track_caller]
@@ -51,7 +51,7 @@ impl<T> Invariant for Option<T> {
 }
 
 impl<T, E> Invariant for Result<T, E> {
-    type Value = T;
+    type Output = T;
 
     #[inline]
     #[track_caller]

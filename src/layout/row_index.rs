@@ -7,19 +7,19 @@ use crate::error::invariant::Invariant;
 use crate::error::{Result, ShapeError};
 
 /// An integer type that can index rows. Sealed.
-pub trait RowIndex: Copy + Display + sealed::SealedIndex {
+pub trait RowIndex: Copy + Display + sealed::SealedRowIndex {
     /// Converts without loss.
     #[doc(hidden)]
     fn to_i128(self) -> i128;
 }
 
 mod sealed {
-    pub trait SealedIndex {}
+    pub trait SealedRowIndex {}
 }
 
 macro_rules! row_index {
     ($($type:ty)*) => {$(
-        impl sealed::SealedIndex for $type {}
+        impl sealed::SealedRowIndex for $type {}
 
         impl RowIndex for $type {
             #[inline]
