@@ -12,7 +12,7 @@ use crate::layout::geometry::Geometry;
 const BLOCK: usize = 16 * 1024;
 
 /// All elements of a view in blocks, in memory order; made by
-/// [`View::blocks`].
+/// [`View::blocks`](crate::View::blocks).
 ///
 /// If the elements are stored exactly as `T` and aligned, a block is a reference
 /// to a whole contiguous run of them. Otherwise elements are decoded into a
