@@ -27,7 +27,7 @@ fn ours(bytes: &[u8]) -> Result<Vec<Member>, String> {
     let shard = Shard::open(Source::bytes(bytes.to_vec())).map_err(|error| error.to_string())?;
     let members = shard.members().map(|member| {
         let error = member.header().map_err(|error| error.to_string()).err();
-        let is_sparse = error.is_some_and(|error| error.contains("without its holes"));
+        let is_sparse = error.is_some_and(|error| error.contains("is stored as a sparse file"));
         let start = (!is_sparse).then(|| member.offset());
         (member.name().to_owned(), start, member.size())
     });
