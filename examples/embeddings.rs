@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         &Array2::from_shape_fn((WORDS, WIDTH), |(word, component)| embedding(word, component)),
     )?;
 
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let table = unsafe { MappedArray::open(&path)? };
     let rows = table.rows()?;
     let sentence = [17, 4_711, 17, 19_999];

@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The struct gives the file its dtype, which NumPy reads.
     let dtype = DType::of::<Event>();
     println!("{dtype}");
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let mut file = unsafe { MappedArray::create(&path, &dtype, &[1000], &CreateOptions::new())? };
     for (number, event) in (0_u16..).zip(file.as_slice_mut::<Event>()?) {
         event.when = Le::new(Ticks(1_582_977_600_000 + 40 * i64::from(number)));
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     file.close()?;
 
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let mut file = unsafe { MappedArray::open_mut(&path)? };
 
     // One field of all records is a view like any other.
@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     file.field_mut("pos")?.into_view::<f32>()?.fill(&-1.0)?;
     file.close()?;
 
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let file = unsafe { MappedArray::open(&path)? };
     println!("{}", file.dyn_view()?.at(998));
 

@@ -19,9 +19,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     write_npy(&images, &Array3::from_shape_fn(shape, |(image, _, _)| label(image) * 25))?;
     write_npy(&labels, &(0..COUNT).map(label).collect::<Array1<u8>>())?;
 
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let x = unsafe { MappedArray::open(&images)? }.rows()?;
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let y = unsafe { MappedArray::open(&labels)? }.rows()?;
     let read = move |rows: &[usize], batch: &mut (Vec<f32>, Vec<i64>)| {
         batch.0.resize(rows.len() * x.row_len(), 0.0);

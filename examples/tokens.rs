@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tokens = (0..TOKENS).map(|position| u16::try_from(position * 31 % 50_257).unwrap_or(0));
     write_npy(&path, &tokens.collect::<Array1<u16>>())?;
 
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let tokens = unsafe { MappedArray::open(&path)? }.rows()?;
     let windows = tokens.windows(BLOCK + 1)?;
     let starts = Sampler::with_replacement(windows.len(), 200 * BATCH, 1337);

@@ -55,7 +55,7 @@ fn archives(path: &Path) {
     }
     let mut writer = NpzWriter::create(&npz).unwrap();
     let (dtype, shape) = (DType::of::<u64>(), large.shape());
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let made = unsafe {
         writer.create_member("b", &dtype, shape, Order::C, |_| -> npymap::Result<()> {
             panic!("there is no room")

@@ -86,12 +86,12 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "only the start of an archive",
             truncated(&whole, 40),
-            "a zip archive without an end record: it was truncated, or is still being written",
+            "a zip archive without an end record: the archive was truncated, or is still being written",
         ),
         (
             "an archive without its end",
             truncated(&whole, end),
-            "a zip archive without an end record: it was truncated, or is still being written",
+            "a zip archive without an end record: the archive was truncated, or is still being written",
         ),
         (
             "an end that is cut off",
@@ -419,7 +419,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "the same member packed and cut",
             truncated(&packed, packed.len() - 30),
-            "a zip archive without an end record: it was truncated, or is still being written",
+            "a zip archive without an end record: the archive was truncated, or is still being written",
         ),
     ]
 }

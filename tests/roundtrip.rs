@@ -331,7 +331,7 @@ fn titles_and_padding_are_read_as_they_were_written() {
 #[test]
 fn subarrays_are_normalized_as_in_numpy() {
     let f8 = DType::of::<f64>();
-    assert_eq!(DType::array(f8.clone(), &[]).unwrap(), f8, "no axes make cannot be subarrays");
+    assert_eq!(DType::array(f8.clone(), &[]).unwrap(), f8, "no axes make no subarray");
     for base in ["|S0", "<U0", "|V0"] {
         assert!(DType::array(base.parse().unwrap(), &[3]).is_err(), "{base} has no size");
     }

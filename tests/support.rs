@@ -245,7 +245,7 @@ impl Element for Raw {
     }
 }
 
-/// Asserts the kind and the message of an error.
+/// Returns whether an error has this kind and a message with this text.
 pub(crate) fn is_error(error: &Error, kind: ErrorKind, text: &str) -> bool {
     error.kind() == kind && error.to_string().contains(text)
 }
@@ -276,7 +276,7 @@ const KINDS: [(&str, ErrorKind); 37] = [
     ("mode '", ErrorKind::InvalidInput),
     ("was not opened by path", ErrorKind::InvalidInput),
     ("not written to a file", ErrorKind::InvalidInput),
-    ("leave out `at` and `raw`", ErrorKind::InvalidInput),
+    ("leave out `offset` and `raw`", ErrorKind::InvalidInput),
     ("no field `", ErrorKind::NotFound),
     ("has no fields", ErrorKind::NotFound),
     ("no member `", ErrorKind::NotFound),

@@ -55,13 +55,13 @@ pub(crate) fn benchmarks<'a>(
 }
 
 fn first(path: &Path) -> Result<f64> {
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let array = Npz::open(unsafe { Source::map(path) }?)?.get("a")?;
     array.as_slice::<f64>()?.first().copied().ok_or_else(|| "no element".into())
 }
 
 fn whole(path: &Path) -> Result<npymap::MappedArray> {
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     Ok(Npz::open(unsafe { Source::map(path) }?)?.get("a")?)
 }
 

@@ -108,7 +108,7 @@ fn cold(path: PathBuf, once: impl Fn(&Path) -> Result<f64> + 'static) -> Batch<'
 
 /// Sums a part while the next one is read from the disk.
 fn sum(path: &Path) -> Result<f64> {
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let array = unsafe { MappedArray::open(path) }?;
     let view = array.view::<f64>()?;
     let mut total = 0.0;

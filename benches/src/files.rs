@@ -104,7 +104,7 @@ fn write_large(path: &Path) -> Result<()> {
 pub(crate) fn settle(path: &Path) -> Result<()> {
     let file = File::open(path)?;
     fadvise(&file, 0, None, FileAdvice::DontNeed)?;
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let map = unsafe { Mmap::map(&file) }?;
     // Not every kernel has huge pages for files.
     map.advise(Advice::HugePage).ok();

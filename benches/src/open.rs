@@ -16,13 +16,13 @@ use crate::Result;
 use crate::files::RECORD;
 
 pub(crate) fn ours(path: &Path, index: usize) -> Result<f64> {
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let array = unsafe { MappedArray::open(path) }?;
     array.as_slice::<f64>()?.get(index).copied().ok_or_else(|| "no such element".into())
 }
 
 pub(crate) fn ours_record(path: &Path) -> Result<[u8; RECORD]> {
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let array = unsafe { MappedArray::open(path) }?;
     array.as_slice::<[u8; RECORD]>()?.first().copied().ok_or_else(|| "no record".into())
 }
@@ -30,7 +30,7 @@ pub(crate) fn ours_record(path: &Path) -> Result<[u8; RECORD]> {
 /// The first element of a matrix.
 pub(crate) fn ndarray_npy(path: &Path) -> Result<f64> {
     let file = File::open(path)?;
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let map = unsafe { Mmap::map(&file) }?;
     let view = ArrayView2::<f64>::view_npy(&map)?;
     view.first().copied().ok_or_else(|| "no element".into())

@@ -170,7 +170,7 @@ impl Random {
 }
 
 fn open(path: &Path) -> Result<MappedArray> {
-    // SAFETY: nobody else knows the file, and no one writes to it.
+    // SAFETY: no other process uses the file, and no one writes to it.
     Ok(unsafe { MappedArray::open(path) }?)
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn create(directory: &Path) -> Result<PathBuf> {
     let path = directory.join("sparse.npy");
     let options = CreateOptions::new().sparse(true).page_aligned(true);
     let shape = [ROWS, ROW / 4];
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     unsafe { MappedArray::create(&path, &DType::of::<f32>(), &shape, &options) }?.close()?;
     if stat(&path)?.st_blocks > 2048 {
         return Err("the file system does not support sparse files".into());
@@ -92,7 +92,7 @@ pub(crate) fn theirs(path: &Path) -> Result<Growth> {
 /// the time, and by how much this process's memory grew.
 fn take(path: &Path) -> Result<(Duration, usize)> {
     evict(path)?;
-    // SAFETY: nobody else knows the file, and no one writes to it.
+    // SAFETY: no other process uses the file, and no one writes to it.
     let rows = unsafe { MappedArray::open(path) }?.rows()?;
     let mut out = vec![1_f32; BATCH * ROW / 4];
     let mut random = Random::new(5);
@@ -122,7 +122,7 @@ fn in_cache(path: &Path) -> Result<usize> {
     /// Bytes per call.
     const PART: usize = 1 << 30;
     let page = rustix::param::page_size();
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let map = unsafe { Mmap::map(&File::open(path)?) }?;
     let mut states = vec![0_u8; PART / page];
     let mut pages = 0;

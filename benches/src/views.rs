@@ -40,7 +40,7 @@ impl Arrays {
         create(&little, "<f4", f32::to_le_bytes)?;
         create(&big, ">f4", f32::to_be_bytes)?;
         let side = usize::from(SIDE);
-        // SAFETY: nobody else knows the file, and no one writes to it.
+        // SAFETY: no other process uses the file, and no one writes to it.
         let read_little = unsafe { MappedArray::open(&little) }?;
         // SAFETY: as above.
         let read_big = unsafe { MappedArray::open(&big) }?;

@@ -70,7 +70,7 @@ impl BenchArgs {
         let Some(measurements) =
             array.map(|array| self.measure(&array)).transpose().map_err(&to_error)?
         else {
-            let what = "no rows to read, or none stored uncompressed".to_owned();
+            let what = "no rows to read, or none that are stored uncompressed".to_owned();
             return Err(CliError::Mismatch { path: self.file.name().to_owned(), what });
         };
         let out = &mut anstream::stdout().lock();

@@ -104,7 +104,7 @@ impl ConcatArgs {
                 "shape (), so there is no axis to join along".to_owned()
             } else {
                 let shape = text::shape(shape);
-                format!("shape {shape}, and axis {} is out of range 0..{ndim}", self.axis)
+                format!("shape {shape}, and axis {} is out of range -{ndim}..{ndim}", self.axis)
             };
             CliError::Mismatch { path: input.name().to_owned(), what }
         })

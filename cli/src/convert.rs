@@ -37,7 +37,7 @@ Examples:
   npymap convert batch.ten batch.npz
   npymap convert doubles.npy singles.npy --dtype f4 --force
 
-If IN is sparse, so is OUT. With --dtype, structs are cast field by field, by
+A .npy OUT of a sparse IN is sparse too. With --dtype, structs are cast field by field, by
 position. If a value would change, the command fails and writes nothing, unless
 --force is given.
 

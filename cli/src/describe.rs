@@ -40,7 +40,7 @@ impl DescribedEntry {
     }
 
     fn dtype_text(&self) -> String {
-        self.array().map_or("no array".to_owned(), |array| abbreviated(array.layout.dtype()))
+        self.array().map_or("not an array".to_owned(), |array| abbreviated(array.layout.dtype()))
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn print_paragraph(out: &mut impl Write, row: &DescribedEntry) -> io:
     let member = row.member.as_ref().map(|member| format!("[{member}]")).unwrap_or_default();
     let name = format!("{}{member}", safe(row.path.display()));
     let EntryContent::Array(array) = &row.content else {
-        return writeln!(out, "{HEADING}{name}{HEADING:#}\n  no array");
+        return writeln!(out, "{HEADING}{name}{HEADING:#}\n  not an array");
     };
     print_facts(out, &name, text::format_name(row.format), row.info.as_deref(), array)
 }

@@ -7,7 +7,7 @@ use crate::error::CliError;
 use crate::locking::WaitArgs;
 use crate::{open, rewrite};
 
-const NOT_EDITABLE: &str = "cannot be edited: name an array of an .npz or .ten as FILE[MEMBER], extract one from a tar file with `npymap convert`";
+const NOT_EDITABLE: &str = "cannot be edited: name an array of an .npz or .ten as FILE[MEMBER], or extract one from a tar file with `npymap convert`";
 
 /// Options of commands that edit an array.
 #[derive(Clone, Copy, Debug)]

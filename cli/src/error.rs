@@ -81,7 +81,7 @@ const ADVICE: [(&str, &str); 7] = [
     ),
     (
         "it was truncated, or is still being written",
-        "it was truncated, or is still being written: `npymap recover` keeps its whole rows",
+        "it was truncated, or is still being written: `npymap recover` keeps its complete rows",
     ),
     ("allow replacing it with `CreateOptions::overwrite`", "allow replacing it with --overwrite"),
     (

@@ -15,7 +15,8 @@ use crate::{elements, open};
 ///
 /// INDEX is what NumPy accepts in a[…]: integers, slices with steps, `...`,
 /// `None` and one list of integers, whose elements are copied to memory. A dot
-/// and a field name may follow, and further ones for nested fields.
+/// and a field name may follow, as in 5.pos, and more of them for nested fields,
+/// as in 5.pos.z.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -86,17 +86,19 @@ impl RecoverArgs {
         if recovery.is_complete() {
             return format!("{path}: complete, shape {shape}");
         }
-        let (becomes, are) =
-            if self.dry_run { ("would become", "would be") } else { ("is now", "were") };
+        let (becomes, would_be) =
+            if self.dry_run { ("would become", "would be ") } else { ("is now", "") };
         let (dropped, filled) =
             (text::byte_count(recovery.dropped), text::byte_count(recovery.filled));
         match (recovery.dropped, recovery.filled) {
             (_, 0) if old_shape == shape => {
-                format!("{path}: shape {shape} unchanged, {dropped} after its rows {are} dropped")
+                format!(
+                    "{path}: shape {shape} unchanged, {dropped} after its rows {would_be}dropped"
+                )
             }
             _ if old_shape == shape => {
                 format!(
-                    "{path}: shape {shape} unchanged, {filled} of zeros {are} added to its last row"
+                    "{path}: shape {shape} unchanged, {filled} of zeros {would_be}added to its last row"
                 )
             }
             (0, 0) => format!("{path}: shape {old_shape} {becomes} {shape}"),

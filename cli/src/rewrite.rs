@@ -28,7 +28,7 @@ pub(crate) fn edit_member(
     for member in npz.members() {
         let is_array = member.header().map_err(CliError::Library)?.is_some();
         if !is_array || member.full_name() == member.name() {
-            let reason = "contains members that are not .npy files and would be lost";
+            let reason = "contains members that are not .npy files, which rewriting would lose";
             return Err(CliError::Rejected { path: path.to_owned(), reason });
         }
     }

@@ -1,8 +1,8 @@
 //! Splits arrays into tiles and processes them on several threads.
 
-use std::collections::VecDeque;
 use std::num::NonZero;
-use std::thread::{self, ScopedJoinHandle};
+use std::sync::mpsc;
+use std::thread;
 
 use npymap::{Result, view::DynView};
 
@@ -47,39 +47,41 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// Calls `work` with each tile, on a thread for each processor, and `merge` with
-/// the results.
+/// Calls `work` with each tile, on as many threads as there are processors, and
+/// `merge` with the results.
 ///
 /// Results are merged in the order of the tiles, so that sums of floats do not
 /// depend on the number of threads. Only a few results wait to be merged.
-pub(crate) fn process<'t, 'a, T: Send>(
-    tiles: &'t [Tile<'a>],
+pub(crate) fn process<'a, T: Send>(
+    tiles: &[Tile<'a>],
     work: impl Fn(&Tile<'a>) -> Result<T> + Sync,
     mut merge: impl FnMut(&Tile<'a>, T),
 ) -> Result<()> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(tiles.len());
+    if threads < 2 {
+        return tiles.iter().try_for_each(|tile| {
+            merge(tile, work(tile)?);
+            Ok(())
+        });
+    }
     let work = &work;
     thread::scope(|scope| {
-        let mut running: VecDeque<(&'t Tile<'a>, ScopedJoinHandle<'_, Result<T>>)> =
-            VecDeque::new();
-        for tile in tiles {
-            // One more than there are processors, so that none is idle while
-            // the oldest thread is joined.
-            if running.len() > threads
-                && let Some((tile, thread)) = running.pop_front()
-            {
-                merge(tile, join(thread)?);
-            }
-            running.push_back((tile, scope.spawn(move || work(tile))));
+        let results: Vec<_> = (0..threads)
+            .map(|first| {
+                let (send, receive) = mpsc::sync_channel(1);
+                scope.spawn(move || {
+                    // Nothing is received after an error: the rest is not needed.
+                    let mut own = tiles.iter().skip(first).step_by(threads);
+                    own.all(|tile| send.send(work(tile)).is_ok())
+                });
+                receive
+            })
+            .collect();
+        for (tile, results) in tiles.iter().zip(results.iter().cycle()) {
+            // A thread that panicked sends nothing, and the scope panics too.
+            let Ok(result) = results.recv() else { break };
+            merge(tile, result?);
         }
-        running.into_iter().try_for_each(|(tile, thread)| {
-            merge(tile, join(thread)?);
-            Ok(())
-        })
+        Ok(())
     })
-}
-
-/// Waits for a thread and returns its result, or panics as it did.
-fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

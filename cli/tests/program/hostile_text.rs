@@ -19,8 +19,8 @@ fn file(path: &Path, name: &str) {
     fs::write(path, parts.concat()).unwrap();
 }
 
-/// Returns whether output has no control characters and no lines other than
-/// those of the program.
+/// Asserts that output has no control characters but line feeds, and nothing
+/// invisible from a file.
 #[track_caller]
 fn is_safe(text: &str) {
     let found = text.chars().find(|&c| {

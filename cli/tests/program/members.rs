@@ -118,7 +118,7 @@ fn members_can_be_sampled_shuffled_and_benchmarked() {
         }
     }
     let error = run_err(1, ["bench", &packed]);
-    assert!(error.ends_with("has no rows to read, or none stored uncompressed\n"));
+    assert!(error.ends_with("has no rows to read, or none that are stored uncompressed\n"));
 }
 
 #[test]

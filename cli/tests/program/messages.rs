@@ -16,7 +16,7 @@ fn errors_suggest_options_and_commands() {
     fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
     let path = path.to_str().unwrap();
     let refusal = run_err(1, ["stats", path]);
-    assert!(refusal.ends_with("`npymap recover` keeps its whole rows\n"), "{refusal}");
+    assert!(refusal.ends_with("`npymap recover` keeps its complete rows\n"), "{refusal}");
     let output = crate::run::npymap(["info", "--json", path]);
     assert!(output.out.contains("`npymap recover`") && output.err.contains("`npymap recover`"));
     run_ok(["recover", path]);

@@ -25,9 +25,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [images, labels] = ["x.npy", "y.npy"].map(|name| directory.path().join(name));
     write(&images, &labels)?;
 
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let x = unsafe { MappedArray::open(&images)? }.rows()?;
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process uses the file.
     let y = unsafe { MappedArray::open(&labels)? }.rows()?;
     let width = x.row_len();
     let read = move |rows: &[usize], (pixels, labels): &mut Data| {

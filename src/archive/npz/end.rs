@@ -189,7 +189,7 @@ fn no_archive(source: &Storage) -> Error {
     let found = source.read_at(&mut start, 0).unwrap_or(0);
     let start = start.get(..found).invariant(READ);
     if start.starts_with(b"PK") {
-        let expected = "it was truncated, or is still being written";
+        let expected = "the archive was truncated, or is still being written";
         return ArchiveError::truncated("a zip archive without an end record", expected);
     }
     let found = format!("starts with b\"{}\" and is not a zip archive", start.escape_ascii());
