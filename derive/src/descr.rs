@@ -13,8 +13,8 @@ const MAX_DEPTH: usize = 64;
 /// The largest number of axes of a subarray.
 const MAX_NDIM: usize = 64;
 
-/// Returns whether the text is a quoted type string, a list of fields, or a pair of a
-/// dtype and a shape.
+/// Returns whether the text is a quoted type string, a list of fields, or a
+/// pair of a dtype and a shape.
 pub(crate) fn is_descr(text: &str) -> bool {
     let mut reader = DescrReader { rest: text, depth: 0 };
     reader.dtype().is_some() && reader.peek().is_none()

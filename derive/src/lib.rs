@@ -10,7 +10,8 @@ mod typestr;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Makes a struct an [`Element`](https://docs.rs/npymap/latest/npymap/trait.Element.html): an
+/// Makes a struct an
+/// [`Element`](https://docs.rs/npymap/latest/npymap/trait.Element.html): an
 /// element of a structured array whose fields are found by name.
 ///
 /// The struct and the dtype must have the same fields, in any order, and each

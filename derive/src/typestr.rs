@@ -73,7 +73,7 @@ fn itemsize_of_code(code: &str) -> Option<u64> {
         "U" => size <= MAX_ITEMSIZE / 4,
         _ => false,
     };
-    is_size.then_some(if letter == "U" { 4 * size } else { size })
+    is_size.then_some(if letter == "U" { size.saturating_mul(4) } else { size })
 }
 
 /// Returns whether `text` is a unit such as `[ns]`, `[25s]` or `[generic]`.

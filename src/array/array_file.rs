@@ -27,11 +27,12 @@ const GAP: usize = 16 << 10;
 /// An array in a file that is not mapped. Rows are copied into new memory on
 /// request, by `pread`.
 ///
-/// Nothing here is `unsafe`: if other processes change the file, the values read
-/// are those of some moment during the call, and if the file gets shorter, reading
-/// fails, where a map would terminate the process. The cost is a system call and a
-/// copy. See [`sharing`](crate::guide::sharing) for when to use which. The file stays
-/// open; its cursor is not used. An `ArrayFile` can be shared between threads.
+/// Nothing here is `unsafe`: if other processes change the file, the values
+/// read are those of some moment during the call, and if the file gets shorter,
+/// reading fails, where a map would terminate the process. The cost is a system
+/// call and a copy. See [`sharing`](crate::guide::sharing) for when to use
+/// which. The file stays open; its cursor is not used. An `ArrayFile` can be
+/// shared between threads.
 ///
 /// # Examples
 ///
@@ -133,7 +134,8 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated), [`Changed`](crate::ErrorKind::Changed), [`Io`](crate::ErrorKind::Io).
+    /// [`Truncated`](crate::ErrorKind::Truncated),
+    /// [`Changed`](crate::ErrorKind::Changed), [`Io`](crate::ErrorKind::Io).
     pub fn check(&self) -> Result<()> {
         self.named(self.check_file())
     }
@@ -199,9 +201,8 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do not exist,
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) for 0-d arrays; those of
-    /// [`read`](ArrayFile::read).
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do not exist
+    /// and for 0-d arrays; those of [`read`](ArrayFile::read).
     pub fn rows(&self, rows: impl RangeBounds<usize>) -> Result<MappedArrayMut> {
         let rows = resolve_rows(self.shape(), &rows);
         self.named(rows.and_then(|rows| {

@@ -41,7 +41,7 @@ impl MappedArrayMut {
     /// including padding. Others are cast as by
     /// [`assign_as`](crate::ViewMut::assign_as), and their padding becomes zeros.
     ///
-    /// After each write, `progress` is called with the number of bytes.
+    /// `progress` is called with the number of bytes before each write.
     ///
     /// # Errors
     ///
@@ -346,9 +346,9 @@ fn tile_geometry(geometry: &Geometry, index: &[usize], tile: &[usize]) -> Geomet
     })
 }
 
-/// The shape of tiles of at most `elements` elements. The last axis is the fastest
-/// in the target. Tiles are as long along it as along the axis that is the fastest
-/// in `from`, so that reads and writes are equally long.
+/// The shape of tiles of at most `elements` elements. The last axis is the
+/// fastest in the target. Tiles are as long along it as along the axis that is
+/// the fastest in `from`, so that reads and writes are equally long.
 fn tile_shape(from: &Geometry, elements: usize) -> Vec<usize> {
     let shape = &from.shape;
     let mut tile = vec![1; shape.len()];

@@ -109,7 +109,8 @@ impl CreateOptions {
     ///
     /// # Errors
     ///
-    /// As [`MappedArray::create`]; [`AlreadyExists`](crate::ErrorKind::AlreadyExists) when the file is not
+    /// As [`MappedArray::create`];
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) when the file is not
     /// empty.
     ///
     /// # Examples

@@ -12,10 +12,10 @@ use crate::source::mode::Mode;
 /// too, as joblib passes a `numpy.memmap` to its workers; made by
 /// [`MappedArray::description`].
 ///
-/// It contains the absolute path of the file, and opening it reads no header. With
-/// the feature `serde` it can be serialized; a description received is checked when
-/// it is opened. Copy-on-write changes are not in the file, and so not in the array
-/// that is opened.
+/// It contains the absolute path of the file, and opening it reads no header.
+/// With the feature `serde` it can be serialized; a description received is
+/// checked when it is opened. Copy-on-write changes are not in the file, and so
+/// not in the array that is opened.
 ///
 /// # Examples
 ///

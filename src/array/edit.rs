@@ -32,19 +32,18 @@ const BLOCK: usize = 1 << 20;
 /// | [`flush`](MappedArray::flush), [`close`](MappedArray::close) | nothing is lost | everything is kept, including the name of a new file |
 /// | drop | nothing is lost | as after a store; write errors are not reported |
 ///
-/// Another process never sees part of a store of one aligned number that is at most
-/// as long as a pointer; it can see part of a longer value. None of these touch the
-/// header, so shape and elements always match.
+/// Another process never sees part of a store of one aligned number that is at
+/// most as long as a pointer; it can see part of a longer value. None of these
+/// touch the header, so shape and elements always match.
 impl MappedArray<MapMut> {
     /// Writes values to the file in file order, starting at the element `at`.
     /// Missing axes of `at` are 0, so in C order `&[5]` is the start of row 5.
     ///
-    /// The values are visible immediately in the array and in all other maps of
-    /// the file. For many small edits scattered over a large file, this is faster
-    /// than storing them, because the system tracks the bytes that were
-    /// written instead of whole pages. It is also faster for filling a new file, 1 MiB or
-    /// more at a time. A full disk is an error, where a store would cause a
-    /// signal.
+    /// The values are visible immediately in the array and in all other maps of the
+    /// file. For many small edits scattered over a large file, this is faster than
+    /// storing them, because the system tracks the bytes that were written instead
+    /// of whole pages. It is also faster for filling a new file, 1 MiB or more at a
+    /// time. A full disk is an error, where a store would cause a signal.
     ///
     /// # Errors
     ///
@@ -55,9 +54,9 @@ impl MappedArray<MapMut> {
     /// written as `T`, [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `at` is
     /// out of range, [`WrongShape`](crate::ErrorKind::WrongShape) when there are
     /// more values than elements from `at` to the end,
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a value in the first
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when a value in the first
     /// MiB does not fit the dtype. After that
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for later values, and
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for later values, and
     /// [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples

@@ -203,8 +203,8 @@ impl MappedArray<MapMut> {
     ///
     /// # Errors
     ///
-    /// Those of [`Layout::new`]; [`Io`](crate::ErrorKind::Io) when there is not enough
-    /// memory.
+    /// Those of [`Layout::new`]; [`Io`](crate::ErrorKind::Io) when there is not
+    /// enough memory.
     ///
     /// # Examples
     ///
@@ -267,7 +267,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated) when `data` ends before the last element.
+    /// [`Truncated`](crate::ErrorKind::Truncated) when `data` ends before the last
+    /// element.
     pub fn from_parts(data: D, layout: Layout) -> Result<MappedArray<D>> {
         check_len(&layout, data.as_ref().len())?;
         Ok(MappedArray::allocated(layout, Order::C, data))

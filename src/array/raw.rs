@@ -10,8 +10,8 @@ use crate::layout::{Layout, Order};
 ///
 /// Pass it to [`OpenOptions::raw`](crate::OpenOptions::raw) to open such a file
 /// from any source. Only the elements are mapped, at any offset. In mode `r+` a
-/// file that is too short for its shape is extended with zeros, for which space is
-/// reserved; in other modes that is an error. To create files, see
+/// file that is too short for its shape is extended with zeros, for which space
+/// is reserved; in other modes that is an error. To create files, see
 /// [`CreateOptions::raw`](crate::CreateOptions::raw).
 ///
 /// # Examples

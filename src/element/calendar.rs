@@ -24,7 +24,7 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the text is not a
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the text is not a
     /// date, is more precise than the unit, or doesn't fit 64 bits. NumPy
     /// truncates more precise text.
     ///
@@ -49,7 +49,7 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
     /// 64 bits, where NumPy wraps around, or if the date has no unit.
     ///
     /// # Examples
@@ -76,7 +76,7 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
     /// 64 bits, or if the operands have no common unit: months or years can't be
     /// added to dates in weeks or shorter units.
     ///
@@ -107,7 +107,7 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
     /// 64 bits.
     ///
     /// # Examples
@@ -181,7 +181,7 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
     /// 64 bits, where NumPy wraps around, or for conversions between months or
     /// years, whose length varies, and weeks or shorter units.
     ///
@@ -204,7 +204,7 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
     /// 64 bits, or the operands have no common unit.
     pub fn checked_add(self, other: TimeDelta64) -> Result<TimeDelta64> {
         self.combine(other, i128::checked_add)
@@ -223,7 +223,7 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
     /// 64 bits.
     pub fn checked_mul(self, factor: i64) -> Result<TimeDelta64> {
         let product = i128::from(self.ticks.0).checked_mul(factor.into());

@@ -20,7 +20,7 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for `NaT`, dates
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for `NaT`, dates
     /// without a unit, and dates outside the years -9999 to 9999.
     ///
     /// # Examples
@@ -57,7 +57,7 @@ impl DateTime64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the count doesn't fit
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the count doesn't fit
     /// 64 bits. For nanoseconds, this is outside the years 1677 to 2262.
     ///
     /// # Examples
@@ -93,7 +93,7 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for `NaT`, differences
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for `NaT`, differences
     /// without a unit, differences in months and years, and those whose seconds
     /// don't fit 64 bits.
     ///
@@ -124,7 +124,7 @@ impl TimeDelta64 {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if `unit` is months or
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if `unit` is months or
     /// years, or the count doesn't fit 64 bits.
     pub fn from_duration(duration: SignedDuration, unit: Unit) -> Result<TimeDelta64> {
         let ticks = units::difference_from_nanoseconds(duration.as_nanos(), unit);

@@ -117,7 +117,7 @@ pub trait Element: Sized + 'static {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the value doesn't
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the value doesn't
     /// fit the dtype.
     fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()>;
 

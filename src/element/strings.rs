@@ -33,7 +33,7 @@ impl<const N: usize> Bytes<N> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if there are more
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if there are more
     /// than `N`.
     pub fn new(bytes: &[u8]) -> Result<Bytes<N>> {
         let mut stored = [0; N];

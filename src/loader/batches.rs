@@ -19,9 +19,9 @@ use crate::error::{Error, Result, SystemError};
 /// so you may keep batches.
 ///
 /// Dropping this waits for batches that are being read, and drops `read` and
-/// everything it owns. It does not wait for the iterator of indices: if a thread
-/// is blocked in it (by an empty channel, for example), the thread ends, and drops
-/// the iterator, when the iterator returns.
+/// everything it owns. It does not wait for the iterator of indices: if a
+/// thread is blocked in it (by an empty channel, for example), the thread ends,
+/// and drops the iterator, when the iterator returns.
 pub struct Batches<B> {
     pipeline: Arc<BatchPipeline<B>>,
     /// `None` once this is dropped.

@@ -174,8 +174,8 @@ pub(super) fn below(bits: u64, end: u64) -> u64 {
     u64::try_from(product >> 64).invariant("half of 128 bits is 64")
 }
 
-/// The sum modulo `end`. Both terms are below `end`, which is at most `2³²`, unless
-/// `n` is 1.
+/// The sum modulo `end`. Both terms are below `end`, which is at most `2³²`,
+/// unless `n` is 1.
 #[inline(always)]
 fn add(x: u64, y: u64, end: u64) -> u64 {
     let sum = x + y;

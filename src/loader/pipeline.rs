@@ -19,8 +19,8 @@ pub(super) struct Pipeline<I, R> {
 }
 
 /// The iterator of jobs is the caller's and may block. So a worker takes the
-/// iterator out of the state to call it, and holds no lock meanwhile: the consumer
-/// can take results that are ready, and stop the pipeline.
+/// iterator out of the state to call it, and holds no lock meanwhile: the
+/// consumer can take results that are ready, and stop the pipeline.
 #[derive(Debug)]
 struct PipelineState<I, R> {
     /// The iterator of jobs; `None` while a worker calls it, and after the end.

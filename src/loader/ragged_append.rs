@@ -14,8 +14,8 @@ const PENDING: usize = 8192;
 
 /// Appends rows to the two files of a [`Ragged`](crate::loader::Ragged) array.
 ///
-/// Elements are written before their offsets. If the process dies in between, some
-/// elements belong to no row: readers don't see them, and
+/// Elements are written before their offsets. If the process dies in between,
+/// some elements belong to no row: readers don't see them, and
 /// [`open`](RaggedAppender::open) removes them.
 ///
 /// Dropping the appender writes the remaining rows and ignores errors; use

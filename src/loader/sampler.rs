@@ -479,8 +479,8 @@ fn check_number(name: &str, number: usize, count: usize) -> Result<()> {
     Err(RequestError::Argument { found, expected }.into())
 }
 
-/// The start of range `number` when `len` rows are divided into `count` contiguous
-/// ranges.
+/// The start of range `number` when `len` rows are divided into `count`
+/// contiguous ranges.
 fn range_start(len: u64, number: usize, count: usize) -> u64 {
     let product = u128::from(len) * u128::from(to_u64(number));
     u64::try_from(product / u128::from(to_u64(count))).invariant("a part is at most the whole")

@@ -39,7 +39,7 @@ impl Stacked {
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) for arrays without axes;
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for arrays without axes;
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there are no arrays,
     /// or when their dtypes or axes differ.
     ///

@@ -37,8 +37,8 @@ impl Rows {
     }
 }
 
-/// The shape of all windows of `len` rows: their number, `len`, and the lengths of
-/// the other axes.
+/// The shape of all windows of `len` rows: their number, `len`, and the lengths
+/// of the other axes.
 pub(super) fn window_shape(shape: &[usize], len: usize) -> Result<Vec<usize>> {
     let Some((dim, row)) = shape.split_first() else {
         return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());

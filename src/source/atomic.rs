@@ -81,7 +81,8 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), [`Io`](crate::ErrorKind::Io).
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists),
+    /// [`Io`](crate::ErrorKind::Io).
     pub fn create_new(path: impl AsRef<Path>) -> Result<AtomicFile> {
         let path = path.as_ref();
         AtomicFile::begin(path, Existing::Refused, None).map_err(|error| error.with_path(path))
@@ -95,8 +96,8 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when the name leads to something that cannot
-    /// be replaced, [`Io`](crate::ErrorKind::Io).
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) when the name leads to
+    /// something that cannot be replaced, [`Io`](crate::ErrorKind::Io).
     pub fn create(path: impl AsRef<Path>) -> Result<AtomicFile> {
         let path = path.as_ref();
         AtomicFile::begin(path, Existing::Replaced, None).map_err(|error| error.with_path(path))
@@ -203,9 +204,10 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) and [`Changed`](crate::ErrorKind::Changed) when a file has the
-    /// name that the constructor does not allow, [`Io`](crate::ErrorKind::Io). The new
-    /// file is then removed.
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists) and
+    /// [`Changed`](crate::ErrorKind::Changed) when a file has the name that the
+    /// constructor does not allow, [`Io`](crate::ErrorKind::Io). The new file is
+    /// then removed.
     pub fn commit(self) -> Result<File> {
         let path = self.path.clone();
         self.finish().map_err(|error| error.with_path(&path))
@@ -308,7 +310,8 @@ fn check_unchanged(path: &Path, old: Option<&Metadata>) -> Result<()> {
 ///
 /// # Errors
 ///
-/// Those of `write`, after which `path` is unchanged; [`Io`](crate::ErrorKind::Io).
+/// Those of `write`, after which `path` is unchanged;
+/// [`Io`](crate::ErrorKind::Io).
 pub(crate) fn write(
     path: &Path,
     sync: bool,

@@ -46,9 +46,10 @@ impl AnySource {
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io), [`Unsupported`](crate::ErrorKind::Unsupported); [`InvalidInput`](crate::ErrorKind::InvalidInput)
-    /// for `w+`, which needs a dtype and a shape: see
-    /// [`MappedArray::create`](crate::MappedArray::create).
+    /// [`Io`](crate::ErrorKind::Io),
+    /// [`Unsupported`](crate::ErrorKind::Unsupported);
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for `w+`, which needs a
+    /// dtype and a shape: see [`MappedArray::create`](crate::MappedArray::create).
     pub unsafe fn map(path: impl AsRef<Path>, mode: Mode) -> Result<AnySource> {
         let path = path.as_ref();
         Ok(match mode {
@@ -125,7 +126,7 @@ impl<D> Source<D> {
         if !self.is_mapped() {
             return None;
         }
-        // SAFETY: `access` is not `Copy`, so this source was made by an `unsafe`
+        // SAFETY: `access` is not `Access::Copy`, so this source was made by an `unsafe`
         // function of this file, whose caller made the promise for everything
         // obtained from it; by `immutable`, where the system guarantees the
         // same; or by converting such a source.
@@ -230,8 +231,8 @@ impl Map {
             return Ok(None);
         }
         // SAFETY: this is the file that is already mapped, since no other file
-        // gets its inode while it is. The caller who opened the source made the
-        // promise for everything obtained from it, which includes this map.
+        // gets its device and inode while it is. The caller who opened the source made
+        // the promise for everything obtained from it, which includes this map.
         let file = unsafe { Mappable::new(&file) };
         let map = Map::new(&file, offset, memory.len(), Some(id))?;
         map.advise(0..memory.len(), Advice::Random)?;

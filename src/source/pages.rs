@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::source::platform::Advice;
 
-/// A memory map: [`Map`](crate::source::Map) or [`MapMut`](crate::source::MapMut).
-/// Sealed.
+/// A memory map: [`Map`](crate::source::Map) or
+/// [`MapMut`](crate::source::MapMut). Sealed.
 pub trait Mapping: AsRef<[u8]> + Send + Sync + Sized + sealed::Pages + 'static {}
 
 pub(crate) mod sealed {

@@ -29,7 +29,7 @@ impl ViewMut<'_, Value> {
     /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast is not allowed or
     /// not implemented, before anything is stored;
     /// [`WrongShape`](crate::ErrorKind::WrongShape),
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that cannot be
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that cannot be
     /// parsed, dates that do not fit, and with [`Casting::SameValue`] for a value
     /// that would change; the elements before it have been stored.
     ///
@@ -83,7 +83,9 @@ fn check_implemented(from: &DType, to: &DType, casting: Casting) -> Result<()> {
 /// Suggests an alternative to a cast that is not implemented; `None` if it is.
 fn alternative(from: &DType, to: &DType) -> Option<&'static str> {
     Some(match (from.kind(), to.kind()) {
-        (Kind::Subarray, _) | (_, Kind::Subarray) => "the shapes of the subarrays differ",
+        (Kind::Subarray, _) | (_, Kind::Subarray) => {
+            "a subarray can only be cast to one of the same shape"
+        }
         (Kind::Struct, _) | (_, Kind::Struct) => "select a field with `field` first",
         _ if is_byte_copy(from, to) => return None,
         (_, Kind::Float) if to.itemsize() == 16 => "long doubles can only be copied, use doubles",

@@ -18,7 +18,7 @@ impl<T: Number> View<'_, T> {
     ///
     /// [`WrongDType`](crate::ErrorKind::WrongDType) when `casting` does not allow
     /// the cast, naming one that does;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) with
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with
     /// [`Casting::SameValue`] for the first number whose value would change.
     ///
     /// # Panics

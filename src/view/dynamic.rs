@@ -53,8 +53,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the field does not
-    /// exist, listing those that do.
+    /// [`NotFound`](crate::ErrorKind::NotFound) when the field does not exist,
+    /// listing those that do.
     pub fn field(&self, path: &str) -> Result<DynView<'a>> {
         let (geometry, codec) = field_geometry(&self.geometry, self.dtype(), path)?;
         Ok(View { bytes: self.bytes, geometry, codec })
@@ -65,8 +65,8 @@ impl<'a> View<'a, Value> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a field does not
-    /// exist, or is named twice.
+    /// [`NotFound`](crate::ErrorKind::NotFound) when a field does not exist;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when one is named twice.
     pub fn fields(&self, names: &[&str]) -> Result<DynView<'a>> {
         let codec = self.dtype().select(names)?;
         Ok(View { bytes: self.bytes, geometry: self.geometry.clone(), codec })

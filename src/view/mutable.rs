@@ -109,7 +109,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the index is out of
     /// range or has another number of axes,
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the value does not
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when the value does not
     /// fit the dtype.
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "elements are small, and most are `Copy`")]
@@ -127,7 +127,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when it does not fit the
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when it does not fit the
     /// dtype; then nothing is stored.
     pub fn fill(&mut self, value: &T) -> Result<()> {
         if self.is_empty() {
@@ -151,7 +151,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a result does not
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when a result does not
     /// fit the dtype; the elements before it have been replaced.
     pub fn map_inplace(&mut self, mut f: impl FnMut(T) -> T) -> Result<()> {
         // The compiler knows that a local does not change while bytes are written.
@@ -176,7 +176,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape),
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when an element does not
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when an element does not
     /// fit the dtype.
     pub fn assign(&mut self, from: &View<'_, T>) -> Result<()> {
         let all = from.broadcast(self.shape())?;
@@ -196,7 +196,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) unless `values` has one value
-    /// for each element; [`InvalidInput`](crate::ErrorKind::InvalidInput) when
+    /// for each element; [`InvalidValue`](crate::ErrorKind::InvalidValue) when
     /// one does not fit the dtype.
     pub fn copy_from_slice(&mut self, values: &[T]) -> Result<()> {
         let (found, expected) = (values.len(), self.len());
@@ -219,7 +219,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) when the shapes differ,
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when an element does not
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) when an element does not
     /// fit the dtype.
     #[expect(clippy::needless_pass_by_value, reason = "ndarray passes its views by value")]
     pub fn copy_from<D: Dimension>(&mut self, from: ArrayView<'_, T, D>) -> Result<()> {
@@ -324,7 +324,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the bytes of the
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the bytes of the
     /// views interleave, as in Fortran order.
     ///
     /// # Examples

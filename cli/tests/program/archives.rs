@@ -333,7 +333,9 @@ fn info_lists_arrays_in_tar_files() {
     let error = run_err(1, ["get", &format!("{path}[1.npy]"), "0"]);
     assert_eq!(
         error,
-        format!("error: {path}[1.npy]: no member `1.npy`: there are 3 other members\n")
+        format!(
+            "error: {path}[1.npy]: no member `1.npy`: the members are `0.ten`, `0.npy`, `0.py`\n"
+        )
     );
     let error = run_err(1, ["set", &format!("{path}[0.npy]"), "0", "1"]);
     assert!(error.contains("cannot be edited: name an array"), "{error}");

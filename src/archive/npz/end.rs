@@ -48,8 +48,7 @@ pub(super) fn locate(source: &Storage) -> Result<Location> {
         return Err(several_disks());
     }
     if end.entries_on_disk != end.entries {
-        let found =
-            format!("only {} of {} members are on this disk", end.entries_on_disk, end.entries);
+        let found = format!("{} of {} members are on this disk", end.entries_on_disk, end.entries);
         return Err(damaged(found));
     }
     let location = if let Some((at64, locator, end64)) = zip64_record(source, at)? {

@@ -178,8 +178,8 @@ fn unit_casting(from: &DType, to: &DType) -> Casting {
     }
 }
 
-/// Returns whether `from` is a multiple of `to`, with a factor that NumPy accepts:
-/// its `datetime_metadata_divides`.
+/// Returns whether `from` is a multiple of `to`, with a factor that NumPy
+/// accepts: its `datetime_metadata_divides`.
 fn divides(from: Unit, to: Unit, is_difference: bool) -> bool {
     let (from_multiple, to_multiple) = (u64::from(from.multiple), u64::from(to.multiple));
     if from.base > to.base {

@@ -32,8 +32,8 @@ fn padded(values: &[&Value], min_width: usize) -> Vec<String> {
     texts.into_iter().map(|text| format!("{text:>width$}")).collect()
 }
 
-/// Prints records such as `(1, 'a', 2.5)`, or `(1,)` with one field. Each field is
-/// a column.
+/// Prints records such as `(1, 'a', 2.5)`, or `(1,)` with one field. Each field
+/// is a column.
 fn records(values: &[&Value], fields: usize, in_array: bool) -> Vec<String> {
     let mut texts = vec![String::from("("); values.len()];
     for number in 0..fields {
@@ -101,8 +101,8 @@ fn bracketed(value: &Value, abbreviate: bool, texts: &mut impl Iterator<Item = S
     format!("[{}]", parts.join(", "))
 }
 
-/// Prints complex numbers such as `1.+2.j`. The real parts are a column, and so are
-/// the imaginary parts.
+/// Prints complex numbers such as `1.+2.j`. The real parts are a column, and so
+/// are the imaginary parts.
 fn complex(values: &[&Value]) -> Vec<String> {
     let parts = values.iter().map(|value| match value {
         Value::C64(value) => {

@@ -25,7 +25,7 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) if the text has another
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) if the text has another
     /// form, or the value doesn't fit.
     ///
     /// # Examples

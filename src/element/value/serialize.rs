@@ -6,8 +6,8 @@ use super::Value;
 use crate::element::Ticks;
 
 /// Serializes numbers as numbers, complex numbers as pairs, text and dates as
-/// strings, bytes as bytes, time differences as counts, `NaT` as none, records and
-/// subarrays as sequences.
+/// strings, bytes as bytes, time differences as counts, `NaT` as none, records
+/// and subarrays as sequences.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {

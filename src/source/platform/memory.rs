@@ -141,9 +141,9 @@ pub(crate) unsafe fn unload(_: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts writing what was stored into a map to its file, without waiting.
-/// `offset` is where the map starts in the file. On Linux, `msync` with
-/// `MS_ASYNC` does nothing (see its manual page).
+/// Starts writing what was stored into a map of a file to the disk, without
+/// waiting. `offset` is where the map starts in the file. On Linux, `msync`
+/// with `MS_ASYNC` does nothing (see its manual page).
 #[cfg(target_os = "linux")]
 pub(crate) fn start_writeback(file: &File, offset: u64, map: &mmap::MmapMut) -> io::Result<()> {
     use std::os::fd::AsRawFd as _;

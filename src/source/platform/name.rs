@@ -53,7 +53,7 @@ fn descriptor_path(file: &File) -> String {
 }
 
 /// Sets the permissions of the file to be created: `mode`, minus the umask.
-/// Elsewhere than on Unix files inherit those of their directory.
+/// On other systems files inherit those of their directory.
 #[cfg(unix)]
 pub(crate) fn set_permissions(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));

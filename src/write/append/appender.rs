@@ -202,8 +202,9 @@ impl Appender {
     ///
     /// [`WrongDType`](crate::ErrorKind::WrongDType) when `T` cannot be stored as the
     /// dtype, [`WrongShape`](crate::ErrorKind::WrongShape) when the shape does not
-    /// match, [`InvalidInput`](crate::ErrorKind::InvalidInput) when a value or the
-    /// array would be too large, [`Io`](crate::ErrorKind::Io),
+    /// match, [`InvalidValue`](crate::ErrorKind::InvalidValue) when a value does not
+    /// fit, [`InvalidInput`](crate::ErrorKind::InvalidInput) when the array would be
+    /// too large, [`Io`](crate::ErrorKind::Io),
     /// [`Changed`](crate::ErrorKind::Changed) when another program changed the
     /// file's length.
     pub fn append<T: Element, D: Dimension>(&mut self, rows: &ArrayRef<T, D>) -> Result<()> {

@@ -34,11 +34,12 @@ const STEP: usize = 256 * 1024;
 ///
 /// [`WrongShape`](crate::ErrorKind::WrongShape) when the array's number of axes
 /// is not that of `D`, [`WrongDType`](crate::ErrorKind::WrongDType) when its
-/// elements cannot be decoded to `T`, [`Truncated`](crate::ErrorKind::Truncated) when elements are
-/// missing, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a
-/// million elements of no bytes, [`Io`](crate::ErrorKind::Io), also when there
-/// is not enough memory, and those of
-/// [`Header::read`](crate::Header::read) and [`Layout::new`].
+/// elements cannot be decoded to `T`,
+/// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
+/// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a million
+/// elements of no bytes, [`Io`](crate::ErrorKind::Io), also when there is not
+/// enough memory, and those of [`Header::read`](crate::Header::read) and
+/// [`Layout::new`].
 ///
 /// # Examples
 ///

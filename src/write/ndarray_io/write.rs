@@ -122,7 +122,7 @@ impl WriteOptions {
     /// Before a file is created: [`WrongDType`](crate::ErrorKind::WrongDType)
     /// when `T` cannot be stored as the dtype, those of [`Header::new`] and
     /// [`Header::encode`]. After that
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for text that is too
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for text that is too
     /// long, and [`Io`](crate::ErrorKind::Io).
     ///
     /// # Examples
