@@ -42,6 +42,21 @@ pub struct OpenOptions {
 }
 
 /// An array opened in a mode known only at run time.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Mode, OpenOptions, array::AnyArray, source::AnySource};
+///
+/// let mode = "c".parse::<Mode>()?; // from a configuration file, say
+/// // SAFETY: nobody changes or truncates the file while it is mapped.
+/// let source = unsafe { AnySource::map("data/penguins.npy", mode)? };
+/// match OpenOptions::new().open_mode(source)? {
+///     AnyArray::ReadOnly(array) => println!("{:?}", array.shape()),
+///     AnyArray::Writable(mut array) => array.as_slice_mut::<f64>()?[0] = 0.0,
+/// }
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum AnyArray {
     /// Mode `r`.

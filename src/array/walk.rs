@@ -12,6 +12,17 @@ use crate::source::storage::Storage;
 /// them; made by [`OpenOptions::walk`].
 ///
 /// It ends after the last array, or after the first error.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{OpenOptions, Source};
+///
+/// let two = std::fs::read("data/penguins.npy")?.repeat(2);
+/// let arrays = OpenOptions::new().walk(Source::bytes(two))?;
+/// assert_eq!(arrays.count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Walk {
     storage: Storage,

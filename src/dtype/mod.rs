@@ -29,6 +29,16 @@ pub(crate) const MAX_NDIM: usize = 64;
 const MAX_DEPTH: usize = literal::MAX_DEPTH - 1;
 
 /// The byte order of a number, or of each code point of text.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{ByteOrder, DType};
+///
+/// let dtype: DType = ">f4".parse()?;
+/// assert_eq!(dtype.byte_order(), ByteOrder::Big);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
     /// Least significant byte first: `<`.

@@ -8,6 +8,16 @@ use crate::error::{DTypeError, Error, excerpt};
 /// The unit of a `datetime64` or `timedelta64` and its multiple: `25s`.
 ///
 /// A dtype without a unit (`'<M8'`) has no `Unit`.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{DType, dtype::{Unit, UnitBase}};
+///
+/// let dtype: DType = "<M8[25s]".parse()?;
+/// assert_eq!(dtype.unit(), Some(Unit { base: UnitBase::Second, multiple: 25 }));
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Unit {
     /// The base unit.

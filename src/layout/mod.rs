@@ -27,6 +27,20 @@ pub(crate) fn check_unbacked(itemsize: usize, shape: &[usize], count: usize) -> 
 }
 
 /// The order of elements in memory.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{CreateOptions, DType, MappedArray, Order};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("columns.npy");
+/// let options = CreateOptions::new().order(Order::F);
+/// // SAFETY: no other process uses the file.
+/// let array = unsafe { MappedArray::create(&path, &DType::of::<f64>(), &[3, 4], &options)? };
+/// assert_eq!(array.byte_strides(), [8, 24]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// The last axis varies fastest, as in C.

@@ -38,6 +38,19 @@ use crate::view::{AxisSlices, field_geometry};
 ///
 /// Indices are checked before anything is written, and negative ones are
 /// errors; [`TakeMode`](crate::layout::TakeMode) wraps and clips.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::MappedArray;
+///
+/// // SAFETY: nobody changes or truncates the file while it is mapped.
+/// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
+/// let mut batch = [0.0_f32; 2 * 4];
+/// rows.take_as(&[341, 0], &mut batch)?; // cast from `f64`
+/// assert_eq!(batch[3], 3775.0);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rows {
     map: Map,

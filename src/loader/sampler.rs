@@ -62,6 +62,21 @@ pub struct Sampler {
 /// The part of an epoch that one of several samplers yields.
 ///
 /// The default is the whole epoch.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Sampler, loader::Share};
+///
+/// let ranks = [0, 1].map(|rank| Share { rank, world: 2, ..Share::default() });
+/// let mut rows = Vec::new();
+/// for share in ranks {
+///     rows.extend(Sampler::shuffled(10, 1).share(share)?);
+/// }
+/// rows.sort();
+/// assert_eq!(rows, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Share {
     /// The number of this process.
@@ -81,6 +96,21 @@ impl Default for Share {
 }
 
 /// The treatment of rows that can't be distributed evenly among all ranks.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Sampler, loader::{Share, Tail}};
+///
+/// let share = Share { rank: 1, world: 2, ..Share::default() };
+/// let rows = |tail| -> npymap::Result<Vec<usize>> {
+///     Ok(Sampler::sequential(5).share(share)?.tail(tail).collect())
+/// };
+/// assert_eq!(rows(Tail::Keep)?, [1, 3]);
+/// assert_eq!(rows(Tail::Drop)?, [1, 3]);
+/// assert_eq!(rows(Tail::Pad)?, [1, 3, 0]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tail {
     /// Some ranks get one row more than others. Together they yield each row of

@@ -12,6 +12,16 @@ use crate::error::{HeaderError, Result, SystemError};
 pub(crate) const MAGIC: [u8; 6] = *b"\x93NUMPY";
 
 /// The format version; the minor number is always 0.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Header, npy::Version};
+///
+/// let header = Header::read(std::fs::File::open("data/penguins.npy")?)?;
+/// assert_eq!(header.version, Version::V1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Version {
     /// 1.0: Latin-1, at most 65,535 bytes of header.

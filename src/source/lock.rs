@@ -12,6 +12,20 @@ use crate::source::platform::{self, FileId, FileStat, LockKind};
 ///
 /// If the system or the file system does not support locks,
 /// [`Try`](Locking::Try) and [`Wait`](Locking::Wait) continue without one.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, OpenOptions, source::Locking, write_npy, ndarray::arr1};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("log.npy");
+/// write_npy(&path, &arr1(&[1, 2]))?;
+/// let mut log = OpenOptions::new().locking(Locking::Wait).append(&path)?;
+/// log.append_slice(&[3])?;
+/// log.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Locking {
     /// Fails immediately with [`Locked`](crate::ErrorKind::Locked).

@@ -16,6 +16,22 @@ use crate::source::pages::Mapping;
 const MAX_RATIO: u64 = 1032;
 
 /// One member of an [`Npz`].
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Npz, Source, ndarray::arr1, npz};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("a.npz");
+/// npz::savez(&path, &[("x", &arr1(&[0.5_f32, 1.5]))])?;
+///
+/// let npz = Npz::open(Source::read(&path)?)?;
+/// let member = npz.member("x")?;
+/// assert_eq!(member.header()?.unwrap().shape, [2]); // reads no elements
+/// assert_eq!(member.open()?.as_slice::<f32>()?, [0.5, 1.5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Member<'a, D = Map> {
     npz: &'a Npz<D>,

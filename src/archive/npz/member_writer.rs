@@ -14,6 +14,18 @@ use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError};
 const SKIP: usize = 1 << 20;
 
 /// The compression of members.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{ndarray::arr1, npz::{Compression, NpzWriter}};
+///
+/// let mut writer = NpzWriter::new(Vec::new());
+/// writer.compression(Compression::Deflated(6));
+/// writer.write("x", &arr1(&[0.0_f64; 1000]))?;
+/// assert!(writer.into_inner()?.len() < 1000);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     /// None, so that arrays can be opened in place: `numpy.savez`.
