@@ -11,7 +11,7 @@
 use crate::error::invariant::Invariant;
 use crate::kernel::{self, Job};
 
-/// The number of rounds, in both directions together.
+/// The number of rounds, in both directions together; `Sampler` documents it.
 const ROUNDS: usize = 12;
 
 /// The number of indices that are permuted together. A round depends on the

@@ -1,4 +1,5 @@
-//! A fast path for the headers that NumPy writes for scalar dtypes.
+//! A fast path for the headers that NumPy writes for scalar dtypes; the limits of
+//! `header.rs` apply here too.
 //!
 //! Most files have such a header. Matching it literally takes a third of the
 //! instructions of the general parser and, after the system calls of opening a

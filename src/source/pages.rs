@@ -1,4 +1,4 @@
-//! Operations on the pages of a map: advice, residency, writeback.
+//! Operations on the pages of a map, for maps of all kinds.
 
 use std::ops::Range;
 

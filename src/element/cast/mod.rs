@@ -1,4 +1,5 @@
-//! Casts of numbers, and NumPy's rules for which casts are allowed.
+//! Casts: which of them NumPy's rules allow, why one is rejected, and how numbers
+//! are converted.
 
 mod number;
 mod rules;

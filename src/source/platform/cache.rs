@@ -1,4 +1,4 @@
-//! The system's page cache, by descriptor.
+//! The page cache of open files: requests to read ahead, and eviction.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Mapped memory: advice, residency, writeback and unmapping.
+//! Mapped memory: every `Advice` of `madvise`, residency, writeback, unmapping.
 #![allow(unsafe_code)]
 
 use std::fs::File;
