@@ -102,12 +102,14 @@ pub mod guide {
     pub mod opening {
         #![doc = include_str!("guide/opening.md")]
         #![doc = include_str!("guide/mapped.svg")]
+        #![doc = ""]
         #![doc = include_str!("guide/opening-promise.md")]
     }
 
     pub mod elements {
         #![doc = include_str!("guide/elements.md")]
         #![doc = include_str!("guide/views.svg")]
+        #![doc = ""]
         #![doc = include_str!("guide/elements-types.md")]
     }
 
@@ -124,12 +126,14 @@ pub mod guide {
     pub mod growing {
         #![doc = include_str!("guide/growing.md")]
         #![doc = include_str!("guide/append.svg")]
+        #![doc = ""]
         #![doc = include_str!("guide/growing-crash.md")]
     }
 
     pub mod sampling {
         #![doc = include_str!("guide/sampling.md")]
         #![doc = include_str!("guide/epoch.svg")]
+        #![doc = ""]
         #![doc = include_str!("guide/sampling-epoch.md")]
     }
 
