@@ -1,4 +1,4 @@
-//! Writes buffered rows at the end of a file.
+//! Buffers rows, and decides when they and the header of a file are written.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
