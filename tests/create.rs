@@ -219,6 +219,7 @@ fn permissions_are_those_of_the_replaced_file_or_the_default() {
     assert_eq!(permissions(&new), plain);
 }
 
+#[cfg(unix)]
 fn permissions(path: &Path) -> u32 {
     std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions()) & 0o7777
 }

@@ -1,5 +1,5 @@
 //! Statistics of all elements.
-#![expect(clippy::inline_always, reason = "only inlined code are compiled for AVX2")]
+#![expect(clippy::inline_always, reason = "only inlined code is compiled for AVX2")]
 
 use super::View;
 use super::sum::Total;
