@@ -1,6 +1,6 @@
-//! Archives with inconsistent records, compared with Python's `zipfile`: what
-//! it rejects is rejected. What is rejected although Python reads it is listed
-//! in `COMPATIBILITY.md`.
+//! Archives with inconsistent records, compared with Python's `zipfile`: npymap
+//! rejects what it rejects. `COMPATIBILITY.md` lists archives that Python reads
+//! and npymap rejects.
 
 use npymap::Source;
 use std::collections::BTreeMap;

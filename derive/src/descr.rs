@@ -2,8 +2,9 @@
 //! `#[record(dtype = "…")]`.
 //!
 //! The library parses dtypes, but it depends on this package, so this repeats
-//! its rules, except for dictionaries and escapes in strings. The library accepts
-//! every text that is accepted here; its tests compare the two.
+//! most of its rules. Dictionaries, escapes, `u''` strings, empty shapes and sizes
+//! of unsized types are rejected here. The library accepts every text that is
+//! accepted here; its tests compare the two.
 
 use super::typestr::{MAX_ITEMSIZE, itemsize};
 

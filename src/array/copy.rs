@@ -31,7 +31,7 @@ impl MappedArrayMut {
     /// Writes all elements of another array of the same shape to this one's
     /// file. The arrays may be in different memory orders and of any size, and
     /// `from` may have any dtype that `casting` allows:
-    /// [`Casting::Equiv`] only lets the byte orders differ.
+    /// [`Casting::Equiv`] only lets byte orders and the offsets of fields differ.
     ///
     /// Elements are copied tile by tile with positioned writes, so each page of
     /// either file is read or written once or twice. Stores through a map would

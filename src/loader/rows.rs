@@ -132,7 +132,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The windows of these rows, of which `shape` is the shape.
+    /// The windows of these rows, as an array of this shape.
     pub(super) fn with_windows(&self, shape: &[usize]) -> Result<Rows> {
         let by_row = self.geometry.strides.iter().copied().take(1);
         let strides = by_row.chain(self.geometry.strides.iter().copied()).collect();

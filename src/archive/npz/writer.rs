@@ -188,7 +188,7 @@ impl<W: Write> NpzWriter<W> {
         to.into_inner().map_err(|error| SystemError::io("write the archive")(error.into_error()))
     }
 
-    /// Starts a member of `len` bytes, of which `header_len` are the header.
+    /// Starts a member of `len` bytes, which include `header_len` of the header.
     fn start(
         &mut self,
         name: &str,
