@@ -44,6 +44,18 @@ fn filled(mut array: MappedArrayMut) -> MappedArray {
     array.into_read_only().unwrap()
 }
 
+/// Writes one array to the file of another, which is all zeros if
+/// `over_zeros`, and returns the number of bytes reported.
+fn write(to: &mut MappedArrayMut, from: &MappedArray, casting: Casting, over_zeros: bool) -> usize {
+    let mut done = 0;
+    if over_zeros {
+        to.write_array_over_zeros(from, casting, |bytes| done += bytes).unwrap();
+    } else {
+        to.write_array(from, casting, |bytes| done += bytes).unwrap();
+    }
+    done
+}
+
 /// The bytes of all elements in C order, one after the other.
 fn c_order(array: &MappedArray) -> Vec<u8> {
     array.dyn_view().unwrap().element_bytes().flatten().copied().collect()
@@ -64,13 +76,7 @@ fn arrays_are_written_in_any_order_byte_for_byte() {
                 let from = filled(new(&from_here, &dtype, shape, own));
                 for zeros in [false, true] {
                     let mut to = new(&to_there, &dtype, shape, other);
-                    let mut done = 0;
-                    let count = |bytes| done += bytes;
-                    if zeros {
-                        to.write_array_over_zeros(&from, Casting::Equiv, count).unwrap();
-                    } else {
-                        to.write_array(&from, Casting::Equiv, count).unwrap();
-                    }
+                    let done = write(&mut to, &from, Casting::Equiv, zeros);
                     assert_eq!(done, from.nbytes(), "{descr} {shape:?}");
                     assert!(
                         c_order(&to.into_read_only().unwrap()) == c_order(&from),
@@ -79,6 +85,25 @@ fn arrays_are_written_in_any_order_byte_for_byte() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn progress_is_reported_after_the_write() {
+    let (from_here, to_there) = (directory(), directory());
+    let dtype = DType::of::<u16>();
+    for order in [Order::C, Order::F] {
+        let from = filled(new(&from_here, &dtype, &[5, 6], Order::C));
+        let mut to = new(&to_there, &dtype, &[5, 6], order);
+        let path = to.path().unwrap().to_owned();
+        let mut done = 0;
+        to.write_array(&from, Casting::Equiv, |nbytes| {
+            done += nbytes;
+            let file = std::fs::read(&path).unwrap();
+            assert!(!file[file.len() - 60..][..done].contains(&0), "{order:?}");
+        })
+        .unwrap();
+        assert_eq!(done, 60);
     }
 }
 
@@ -193,7 +218,7 @@ fn holes_are_detected_and_kept() {
         to.write_array_over_zeros(&from, Casting::Equiv, |bytes| done += bytes).unwrap();
         let view = to.dyn_view().unwrap();
         assert_eq!([view.at([900, 7]), view.at([900, 8])], [Value::F32(1.5), Value::F32(2.5)]);
-        assert!(done <= from.nbytes());
+        assert_eq!(done, to.nbytes(), "{order:?}");
         drop(to);
         assert!(std::fs::metadata(&copy).unwrap().blocks() * 512 < 1 << 20, "{order:?}");
     }
@@ -226,14 +251,8 @@ fn casts_while_writing_equal_assign_as() {
             for order in [Order::C, Order::F] {
                 for zeros in [false, true] {
                     let mut to = new(&to_there, &dtype, from.shape(), order);
-                    let mut done = 0;
-                    let count = |bytes| done += bytes;
-                    if zeros {
-                        to.write_array_over_zeros(&from, casting, count).unwrap();
-                    } else {
-                        to.write_array(&from, casting, count).unwrap();
-                    }
-                    assert!(zeros || done == to.nbytes(), "{descr} {order:?}");
+                    let done = write(&mut to, &from, casting, zeros);
+                    assert_eq!(done, to.nbytes(), "{descr} {order:?}");
                     let to = to.into_read_only().unwrap();
                     assert!(c_order(&to) == expected, "{descr} {order:?}");
                 }

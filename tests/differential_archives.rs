@@ -312,7 +312,7 @@ fn untrue() -> Vec<(&'static str, Vec<u8>, &'static str, Option<bool>)> {
         case(
             "a zip64 record of more members",
             with_added([0, 1, 0, 0, 0]),
-            &format!("the directory lists 1 members but announces 2{damaged}"),
+            &format!("the directory lists 1 member but announces 2{damaged}"),
             Some(false),
         ),
         case(

@@ -106,7 +106,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "a directory with a member too few",
             Zip { count: Some(2), ..Zip::default() }.bytes(std::slice::from_ref(&plain)),
-            "the directory lists 1 members but announces 2: the archive was truncated, or is damaged",
+            "the directory lists 1 member but announces 2: the archive was truncated, or is damaged",
         ),
         (
             "a directory behind the file",

@@ -41,7 +41,7 @@ fn arrays_larger_than_the_address_space_are_rejected_in_every_way() {
         (
             "'|u1'",
             "(5, 1073741824)",
-            "shape (5, 1073741824) with elements of 1 bytes exceeds a 32-bit address space",
+            "shape (5, 1073741824) with elements of 1 byte exceeds a 32-bit address space",
         ),
     ] {
         let path = sparse(&directory, descr, shape);

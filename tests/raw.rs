@@ -277,7 +277,7 @@ fn errors_name_what_works() {
         (
             raw("<u2").offset(0),
             ErrorKind::Damaged,
-            "the 3 bytes from byte 0 on are not a multiple of the itemsize 2: pass a shape",
+            "the file has 3 bytes from byte 0 on, not a multiple of the itemsize 2: pass a shape",
         ),
         (
             raw("<u2").offset(4),

@@ -251,7 +251,7 @@ pub(crate) fn is_error(error: &Error, kind: ErrorKind, text: &str) -> bool {
 }
 
 /// The kind of errors whose messages contain this text.
-const KINDS: [(&str, ErrorKind); 37] = [
+const KINDS: [(&str, ErrorKind); 39] = [
     ("are not aligned to", ErrorKind::WrongDType),
     (", asked for `", ErrorKind::WrongDType),
     ("record `", ErrorKind::WrongDType),
@@ -259,12 +259,14 @@ const KINDS: [(&str, ErrorKind); 37] = [
     (" cannot be viewed as ", ErrorKind::WrongDType),
     (" are not a permutation of ", ErrorKind::InvalidInput),
     (" axes, asked for ", ErrorKind::WrongShape),
+    (" axis, asked for ", ErrorKind::WrongShape),
     ("a slice needs C order", ErrorKind::WrongShape),
     (" in place: ", ErrorKind::WrongShape),
     ("cannot be broadcast", ErrorKind::WrongShape),
     ("cannot be expressed by ndarray", ErrorKind::WrongShape),
     ("interleave in memory", ErrorKind::WrongShape),
     (" values for ", ErrorKind::WrongShape),
+    (" value for ", ErrorKind::WrongShape),
     ("rows of shape ", ErrorKind::WrongShape),
     ("no axis to append along", ErrorKind::WrongShape),
     ("is out of bounds for ", ErrorKind::OutOfBounds),

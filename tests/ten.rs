@@ -136,7 +136,7 @@ fn infos_are_one_for_all_or_one_each() {
     );
     assert_eq!(
         infos_error(&["x"], &["x", "y"]),
-        "1 arrays and 2 required infos: expected equal numbers"
+        "1 array and 2 required infos: expected equal numbers"
     );
 }
 

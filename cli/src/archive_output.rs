@@ -44,8 +44,7 @@ pub(crate) fn write_npz(
     let mut writer = NpzWriter::new(draft.file());
     writer.compression(options.compression);
     for input in inputs {
-        let array = (input.open)().map_err(CliError::Library)?;
-        write_member(path, &mut writer, &input.name, array, options)?;
+        write_member(path, &mut writer, input, options)?;
     }
     writer.into_inner().map(drop).map_err(CliError::with_path(path))
 }
@@ -53,15 +52,15 @@ pub(crate) fn write_npz(
 fn write_member(
     path: &Path,
     writer: &mut NpzWriter<&File>,
-    name: &str,
-    array: MappedArray,
+    input: &Input<'_>,
     options: &MemberOptions,
 ) -> Result<(), CliError> {
+    let array = (input.open)().map_err(CliError::Library)?;
     let order = output_order(options.order, array.layout());
-    let array = cast(array, options).map_err(CliError::Library)?;
+    let array = cast(array, options).map_err(|error| cast_error(input, options, error))?;
     let dtype = array.dtype();
     let dtype = options.bytes.map_or(dtype.clone(), |bytes| dtype.with_byte_order(bytes));
-    let member = writer.begin(name, &dtype, array.shape(), order);
+    let member = writer.begin(&input.name, &dtype, array.shape(), order);
     let mut member = member.map_err(CliError::with_path(path))?;
     let mut progress = Progress::new(array.nbytes());
     let blocks = byte_blocks(&array, order, options.bytes).map_err(CliError::Library)?;
@@ -103,7 +102,7 @@ pub(crate) fn write_ten(
     // One map at a time: Linux allows about 65,000 per process.
     for input in inputs {
         let array = cast((input.open)().map_err(CliError::Library)?, options);
-        let array = array.map_err(CliError::Library)?;
+        let array = array.map_err(|error| cast_error(input, options, error))?;
         let ten_options = ten_options.clone().infos(&[&input.name]);
         ten_options.write(&mut to, &[&array]).map_err(CliError::with_path(path))?;
     }
@@ -120,4 +119,9 @@ fn cast(array: MappedArray, options: &MemberOptions) -> npymap::Result<MappedArr
     let (from, mut to) = (array.dyn_view()?, copy.dyn_view_mut()?);
     cast::copy(&from, &mut to, options.casting, &mut |bytes| progress.add(bytes))?;
     copy.into_read_only()
+}
+
+/// Adds the file and member to an error of [`cast`].
+fn cast_error(input: &Input<'_>, options: &MemberOptions, error: npymap::Error) -> CliError {
+    CliError::cast(&input.path, options.casting, error)
 }

@@ -239,12 +239,13 @@ mod tests {
             max_header_len: MAX_HEADER_LEN,
         };
         let mut read = Vec::new();
-        let mut copy = |rows: &[usize], _: &mut [u8]| {
-            read.extend_from_slice(rows);
-            Ok(())
-        };
-        let disk = bench.copy_batches("", "disk", &array, 30, &mut copy).unwrap();
-        let memory = bench.copy_batches("", "memory", &array, disk.rows, &mut copy).unwrap();
+        let [disk, memory] = ["disk", "memory"].map(|cache| {
+            let copied = bench.copy_batches("", cache, &array, 30, &mut |rows, _| {
+                read.extend_from_slice(rows);
+                Ok(())
+            });
+            copied.unwrap()
+        });
         assert_eq!((disk.rows, memory.rows, memory.bytes), (30, 30, 30 * 64));
         assert_eq!(read[..30], read[30..]);
         let sequence = bench.read_in_sequence(&array, "memory", 640).unwrap();

@@ -190,11 +190,8 @@ impl ConvertArgs {
     /// of the output to others.
     fn write_error(&self, error: npymap::Error) -> CliError {
         match error.kind() {
-            ErrorKind::InvalidValue if !self.force => {
-                CliError::ValueChanged { path: self.input.name().to_owned(), error }
-            }
             ErrorKind::InvalidValue | ErrorKind::InvalidInput | ErrorKind::WrongDType => {
-                CliError::with_path(self.input.name())(error)
+                CliError::cast(self.input.name(), self.casting(), error)
             }
             _ => CliError::with_path(&self.output)(error),
         }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use npymap::ErrorKind;
+use npymap::{ErrorKind, element::Casting};
 
 /// Why a command failed, with the file it is about.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +55,17 @@ impl CliError {
             ErrorKind::AlreadyExists => CliError::Exists { path: path.to_owned() },
             ErrorKind::Locked => CliError::Locked { path: path.to_owned() },
             _ => CliError::WithPath { path: path.to_owned(), error },
+        }
+    }
+
+    /// Attaches the path of an array that cannot be cast, and the advice to use
+    /// `--force` if that would make the cast possible.
+    pub(crate) fn cast(path: &Path, casting: Casting, error: npymap::Error) -> CliError {
+        let path = path.to_owned();
+        if error.kind() == ErrorKind::InvalidValue && casting == Casting::SameValue {
+            CliError::ValueChanged { path, error }
+        } else {
+            CliError::WithPath { path, error }
         }
     }
 

@@ -14,6 +14,8 @@ use crate::{messages, open};
 pub(crate) struct Input<'a> {
     /// Its name in formats that have names.
     pub(crate) name: String,
+    /// Its path in messages: `FILE[MEMBER]`, or the argument as given.
+    pub(crate) path: PathBuf,
     pub(crate) open: Box<dyn Fn() -> Result<MappedArray> + 'a>,
 }
 
@@ -61,7 +63,8 @@ impl<'a> Inputs<'a> {
                         continue;
                     }
                     let name = member.name().to_owned();
-                    inputs.push(Input { name, open: Box::new(move || member.open()) });
+                    let path = self.path_of(&name);
+                    inputs.push(Input { name, path, open: Box::new(move || member.open()) });
                 }
                 Ok(inputs)
             }
@@ -69,6 +72,7 @@ impl<'a> Inputs<'a> {
                 let infos: Vec<_> = ten.infos().collect();
                 let inputs = infos.iter().enumerate().map(|(index, info)| Input {
                     name: unique_name(&infos, index, info),
+                    path: self.path_of(&index.to_string()),
                     open: Box::new(move || ten.get(index)),
                 });
                 Ok(inputs.collect())
@@ -81,11 +85,17 @@ impl<'a> Inputs<'a> {
                         let ten = member.ten().map_err(CliError::Library)?;
                         for index in 0..ten.len() {
                             let (name, ten) = (format!("{name}[{index}]"), ten.clone());
-                            inputs.push(Input { name, open: Box::new(move || ten.get(index)) });
+                            let path = self.path_of(&name);
+                            inputs.push(Input {
+                                name,
+                                path,
+                                open: Box::new(move || ten.get(index)),
+                            });
                         }
                     } else if member.header().map_err(CliError::Library)?.is_some() {
+                        let path = self.path_of(name);
                         let name = name.strip_suffix(".npy").unwrap_or(name).to_owned();
-                        inputs.push(Input { name, open: Box::new(move || member.open()) });
+                        inputs.push(Input { name, path, open: Box::new(move || member.open()) });
                     } else {
                         self.skip(name)?;
                     }
@@ -94,7 +104,8 @@ impl<'a> Inputs<'a> {
             }
             file => {
                 let name = member.unwrap_or("arr_0").to_owned();
-                Ok(vec![Input { name, open: Box::new(move || file.get(member)) }])
+                let path = self.input.name().to_owned();
+                Ok(vec![Input { name, path, open: Box::new(move || file.get(member)) }])
             }
         }
     }

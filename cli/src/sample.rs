@@ -12,7 +12,7 @@ use crate::draft::Draft;
 use crate::error::CliError;
 use crate::new_file::NewFileArgs;
 use crate::output_format;
-use crate::{elements, open, row_copy};
+use crate::{elements, open, row_copy, text};
 
 /// Bytes of rows in memory while writing a file.
 const MEMORY: usize = 256 << 20;
@@ -103,8 +103,8 @@ impl SampleArgs {
         if sampler.len() < self.rows {
             let path = self.file.name().to_owned();
             let what = format!(
-                "{} rows, and {} were requested: request fewer, or allow repeats with --replace",
-                rows.len(),
+                "{}, and {} were requested: request fewer, or allow repeats with --replace",
+                text::plural(rows.len(), "row"),
                 self.rows
             );
             return Err(CliError::Mismatch { path, what });

@@ -41,7 +41,8 @@ impl MappedArrayMut {
     /// including padding. Others are cast as by
     /// [`assign_as`](crate::ViewMut::assign_as), and their padding becomes zeros.
     ///
-    /// `progress` is called with the number of bytes before each write.
+    /// `progress` is called with the number of bytes of this array's elements
+    /// after each write. The numbers add up to `nbytes()`.
     ///
     /// # Errors
     ///
@@ -84,6 +85,7 @@ impl MappedArrayMut {
     /// [`stored_ranges`](MappedArray::stored_ranges)) are not read where zeros
     /// stay zeros, and pages of zeros are not written. A sparse file stays
     /// sparse if this array was [created sparse](crate::CreateOptions::sparse).
+    /// Skipped bytes are reported to `progress` like written ones.
     ///
     /// # Errors
     ///
@@ -238,6 +240,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
         for range in self.stored.take().unwrap_or_else(|| iter::once(0..bytes.len()).collect()) {
             // Write whole elements, and none twice.
             let first = (range.start / size * size).max(copied);
+            self.report((first - copied) / size * to_size);
             let end = range.end.next_multiple_of(size).min(bytes.len());
             for at in (first..end).step_by(block) {
                 let len = block.min(end - at);
@@ -254,6 +257,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
             }
             copied = end.max(copied);
         }
+        self.report((bytes.len() - copied) / size * to_size);
         Ok(())
     }
 
@@ -261,7 +265,7 @@ impl<F: FnMut(usize)> Writer<'_, F> {
     fn write_tile(&mut self, from: &DynView<'_>, to: &Geometry, first: usize) -> Result<()> {
         let to_size = self.to.dtype().itemsize();
         if !self.has_bytes(from, first) {
-            (self.progress)(from.len() * to_size);
+            self.report(from.len() * to_size);
             return Ok(());
         }
         self.read_ahead(from);
@@ -307,12 +311,20 @@ impl<F: FnMut(usize)> Writer<'_, F> {
 
     /// Writes bytes at an offset, except pages of zeros if these are skipped.
     fn write_bytes(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
-        (self.progress)(bytes.len());
         let written = match self.zeros {
             Zeros::Written => self.to.data.write(at, bytes),
             Zeros::Skipped => self.write_nonzero_pages(at, bytes),
         };
-        self.to.origin.add_path_on_err(written)
+        self.to.origin.add_path_on_err(written)?;
+        self.report(bytes.len());
+        Ok(())
+    }
+
+    /// Reports bytes that were written or skipped.
+    fn report(&mut self, nbytes: usize) {
+        if nbytes > 0 {
+            (self.progress)(nbytes);
+        }
     }
 
     /// Writes the pages that are not all zeros.

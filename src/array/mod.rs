@@ -98,8 +98,8 @@ pub struct MappedArray<D = Map> {
 /// An array whose elements can be written.
 pub type MappedArrayMut = MappedArray<MapMut>;
 
-/// Where the bytes of an array come from. All fields are empty for memory that
-/// no file backs.
+/// Where the bytes of an array come from. The default is memory allocated for
+/// the array.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     /// The file, if it was opened by path.

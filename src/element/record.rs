@@ -9,7 +9,7 @@ use super::fast_path::{FastPath, copy_target, sealed::SealedFastPath};
 use super::field_codec::FieldCodec;
 use super::{Element, InPlace, Typed, short_name};
 use crate::dtype::{ByteOrder, DType, Field, Kind};
-use crate::error::{DTypeError, Error, Result};
+use crate::error::{DTypeError, Error, Result, plural};
 use crate::kernel::ElementFormat;
 
 /// Explicit padding in a record that is borrowed in place.
@@ -192,7 +192,8 @@ impl<'d> FieldMatcher<'d> {
         let itemsize = self.dtype.itemsize();
         let size_mismatch = (itemsize != size).then(|| {
             let reason = format!(
-                "elements have {itemsize} bytes and the record has {size}: add fields of type `Pad<N>` for padding, or use `view::<{}>()`",
+                "elements have {} and the record has {size}: add fields of type `Pad<N>` for padding, or use `view::<{}>()`",
+                plural(itemsize, "byte", "bytes"),
                 self.record
             );
             let last = self.matched.last().copied().unwrap_or_default();

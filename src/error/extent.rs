@@ -1,6 +1,6 @@
 //! Errors about files and buffers that end before or after the last element.
 
-use super::ErrorKind;
+use super::{ErrorKind, plural};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExtentError {
@@ -84,7 +84,8 @@ fn remainder(offset: u64, itemsize: usize, found: u64) -> String {
         }
         None => format!("the elements start at byte {offset} and the file ends at {found}"),
         Some(rest) => format!(
-            "the {rest} bytes from byte {offset} on are not a multiple of the itemsize {itemsize}: pass a shape"
+            "the file has {} from byte {offset} on, not a multiple of the itemsize {itemsize}: pass a shape",
+            plural(rest, "byte", "bytes")
         ),
     }
 }

@@ -267,6 +267,16 @@ pub(crate) fn excerpt(text: &str) -> String {
     printable(&short)
 }
 
+/// A count with its noun: `1 axis`, `2 axes`.
+pub(crate) fn plural<N: fmt::Display + PartialEq + From<u8>>(
+    count: N,
+    one: &str,
+    many: &str,
+) -> String {
+    let noun = if count == N::from(1) { one } else { many };
+    format!("{count} {noun}")
+}
+
 /// Escapes control characters in text from a file, which could move the
 /// cursor of a terminal.
 fn printable(text: &str) -> String {

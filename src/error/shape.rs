@@ -1,6 +1,6 @@
 //! Errors about shapes, axes and indices.
 
-use super::ErrorKind;
+use super::{ErrorKind, plural};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ShapeError {
@@ -13,7 +13,8 @@ pub(crate) enum ShapeError {
 
     /// The elements would not fit into the address space.
     #[error(
-        "shape {shape} with elements of {itemsize} bytes exceeds a {}-bit address space",
+        "shape {shape} with elements of {} exceeds a {}-bit address space",
+        plural(*itemsize, "byte", "bytes"),
         usize::BITS
     )]
     Size {
@@ -37,8 +38,8 @@ pub(crate) enum ShapeError {
 
     /// The number of axes differs from the requested one.
     #[error(
-        "shape {shape} has {} axes, asked for {asked}: use `{works}`, or `IxDyn` for any number",
-        ndim
+        "shape {shape} has {}, asked for {asked}: use `{works}`, or `IxDyn` for any number",
+        plural(*ndim, "axis", "axes")
     )]
     Rank {
         /// The shape, as Python prints it.
@@ -142,7 +143,11 @@ pub(crate) enum ShapeError {
     },
 
     /// A slice whose length differs from the array's.
-    #[error("{found} values for {expected} elements")]
+    #[error(
+        "{} for {}",
+        plural(*found, "value", "values"),
+        plural(*expected, "element", "elements")
+    )]
     Length {
         /// The number of values.
         found: usize,

@@ -94,7 +94,7 @@ fn extent_errors() {
     assert_error(
         remainder(0, 2),
         K::Damaged,
-        "the 9 bytes from byte 0 on are not a multiple of the itemsize 2: pass a shape",
+        "the file has 9 bytes from byte 0 on, not a multiple of the itemsize 2: pass a shape",
     );
     let beyond = "the elements start at byte 10 and the file ends at 9";
     assert_error(remainder(10, 2), K::Truncated, beyond);
@@ -246,6 +246,26 @@ fn kinds_of_shape_errors() {
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.message().to_string().chars().next().is_some_and(|c| !c.is_uppercase()));
     }
+}
+
+#[test]
+fn one_of_a_thing_is_singular() {
+    for (error, expected) in [
+        (
+            ShapeError::Rank { shape: text("(3,)"), ndim: 1, asked: 2, works: text("Ix1") },
+            "shape (3,) has 1 axis, asked for 2: use `Ix1`, or `IxDyn` for any number",
+        ),
+        (ShapeError::Length { found: 1, expected: 0 }, "1 value for 0 elements"),
+        (ShapeError::Length { found: 0, expected: 1 }, "0 values for 1 element"),
+    ] {
+        assert_eq!(Error::from(error).to_string(), expected);
+    }
+    let rest = ExtentError::Remainder { offset: 8, itemsize: 2, found: 9 };
+    assert_error(
+        rest,
+        K::Damaged,
+        "the file has 1 byte from byte 8 on, not a multiple of the itemsize 2: pass a shape",
+    );
 }
 
 #[test]

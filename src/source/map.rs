@@ -382,7 +382,8 @@ impl MapMut {
     }
 }
 
-/// Calls `map` for `len` bytes, or returns `None` for none.
+/// Calls `map` with options for `len` bytes at `offset`. Returns `None` without
+/// a call if `len` is 0, because empty ranges cannot be mapped.
 fn map_nonempty<M>(
     offset: u64,
     len: usize,

@@ -9,7 +9,7 @@ use npymap::npz::{self, Npz};
 use npymap::ten::TenWriteOptions;
 use serde_json::{Value, json};
 
-use crate::run::{data, npymap, run_err, run_ok};
+use crate::run::{data, npymap, path_in, run_err, run_ok};
 
 fn archive(name: &str) -> String {
     data().join("archives").join(name).to_str().unwrap().to_owned()
@@ -84,13 +84,15 @@ fn info_prints_members_as_a_table() {
     assert_eq!(run_ok(["info", &archive("numpy-none.npz")]).lines().count(), 1);
 }
 
+/// The digests of all arrays of one of the archives under `tests/data`.
+fn digests(name: &str) -> Vec<Value> {
+    let found = lines(&run_ok(["info", "--json", "--digest", &archive(name)]));
+    found.iter().map(|line| line["sha256"].clone()).collect()
+}
+
 #[test]
 fn digests_of_members_equal_those_of_the_arrays() {
     let directory = tempfile::tempdir().unwrap();
-    let digests = |name| {
-        let found = lines(&run_ok(["info", "--json", "--digest", &archive(name)]));
-        found.iter().map(|line| line["sha256"].clone()).collect::<Vec<_>>()
-    };
     let stored = digests("numpy-savez.npz");
     assert_eq!(stored, digests("numpy-savez-compressed.npz"));
     let path = text(directory.path().join("f8.npy"));
@@ -126,8 +128,11 @@ fn positions_and_infos_select_arrays_of_a_ten() {
 fn arrays_convert_between_all_formats() {
     let directory = tempfile::tempdir().unwrap();
     let ten = batch(directory.path());
-    let to = |name: &str| text(directory.path().join(name));
-    let (stored, packed, again) = (to("stored.npz"), to("packed.npz"), to("again.ten"));
+    let (stored, packed, again) = (
+        path_in(&directory, "stored.npz"),
+        path_in(&directory, "packed.npz"),
+        path_in(&directory, "again.ten"),
+    );
     run_ok(["convert", &ten, &stored]);
     run_ok(["convert", "--deflate", &stored, &packed]);
     run_ok(["convert", &packed, &again]);
@@ -135,24 +140,40 @@ fn arrays_convert_between_all_formats() {
     let archive = Source::read(&packed).and_then(Npz::open).unwrap();
     assert!(archive.members().all(|member| !member.is_stored()));
     assert_eq!(archive.names().collect::<Vec<_>>(), ["img", "cls"]);
-    run_ok(["convert", &format!("{packed}[cls]"), &to("cls.npy"), "--byte-order", "big"]);
-    run_ok(["convert", &to("cls.npy"), &to("one.npz")]);
-    assert_eq!(run_ok(["get", &format!("{}[arr_0]", to("one.npz")), ":"]), "[7, 8]\n");
-    assert!(run_ok(["info", &to("one.npz")]).contains("'>i8'"));
+    run_ok([
+        "convert",
+        &format!("{packed}[cls]"),
+        &path_in(&directory, "cls.npy"),
+        "--byte-order",
+        "big",
+    ]);
+    run_ok(["convert", &path_in(&directory, "cls.npy"), &path_in(&directory, "one.npz")]);
+    assert_eq!(
+        run_ok(["get", &format!("{}[arr_0]", path_in(&directory, "one.npz")), ":"]),
+        "[7, 8]\n"
+    );
+    assert!(run_ok(["info", &path_in(&directory, "one.npz")]).contains("'>i8'"));
     assert!(run_err(1, ["convert", &ten, &stored]).ends_with("replace it with --overwrite\n"));
     assert!(run_err(1, ["convert", &stored, &ten]).ends_with("replace it with --overwrite\n"));
     run_ok(["convert", "--overwrite", "--order", "F", &stored, &stored]);
     assert!(run_ok(["info", &stored]).contains("from byte"));
-    let error = run_err(1, ["convert", &stored, &to("x.npy")]);
+    let error = run_err(1, ["convert", &stored, &path_in(&directory, "x.npy")]);
     assert_eq!(error, format!("error: {stored}: holds 2 members: name one of them\n"));
-    let error = run_err(1, ["convert", &stored, &to("x.ten"), "--deflate"]);
+    let error = run_err(1, ["convert", &stored, &path_in(&directory, "x.ten"), "--deflate"]);
     assert!(error.ends_with("a .ten can't be deflated: use .npz\n"));
-    let output = npymap(["convert", &self::archive("zipfile-others.npz"), &to("arrays.npz")]);
+    let output = npymap([
+        "convert",
+        &self::archive("zipfile-others.npz"),
+        &path_in(&directory, "arrays.npz"),
+    ]);
     assert_eq!(
         (output.code, output.err.matches("is not an array and is skipped").count()),
         (Some(0), 4)
     );
-    assert_eq!(Source::read(to("arrays.npz")).and_then(Npz::open).unwrap().len(), 4);
+    assert_eq!(
+        Source::read(path_in(&directory, "arrays.npz")).and_then(Npz::open).unwrap().len(),
+        4
+    );
 }
 
 #[test]
@@ -232,31 +253,33 @@ fn extract_skips_damaged_members() {
     assert_eq!(names, ["b.npy"]);
 }
 
+/// Fails to extract an archive of members with these names to a directory, and
+/// returns the error.
+fn extract_err(to: &Path, names: &[&str]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "x.npz");
+    let array = arr1(&[1_u8]);
+    let members: Vec<(&str, &dyn npz::Save)> =
+        names.iter().map(|name| (*name, &array as &dyn npz::Save)).collect();
+    npz::savez(&path, &members).unwrap();
+    run_err(1, ["npz", "extract", &path, "-d", to.to_str().unwrap()])
+}
+
 #[test]
 fn extract_checks_for_conflicting_paths_before_writing() {
     let directory = tempfile::tempdir().unwrap();
-    let path = text(directory.path().join("x.npz"));
-    let array = arr1(&[1_u8]);
     let to = directory.path().join("to");
-    let extract = |names: &[&str]| {
-        let members: Vec<(&str, &dyn npz::Save)> =
-            names.iter().map(|name| (*name, &array as &dyn npz::Save)).collect();
-        npz::savez(&path, &members).unwrap();
-        let error = run_err(1, ["npz", "extract", &path, "-d", to.to_str().unwrap()]);
-        fs::remove_file(&path).unwrap();
-        error
-    };
     for names in [&["first", "a", "a.npy/b"], &["first", "a.npy/b", "a"]] {
-        let error = extract(names);
+        let error = extract_err(&to, names);
         assert!(error.contains("[a.npy/b]: another member is a file"), "{error}");
     }
-    let error = extract(&["first", "a/b", "a//b"]);
+    let error = extract_err(&to, &["first", "a/b", "a//b"]);
     assert!(error.contains("[a//b]: another member has the same path"), "{error}");
     assert!(!to.exists());
     fs::create_dir(&to).unwrap();
     fs::write(to.join("deep"), b"a file").unwrap();
     fs::create_dir(to.join("a.npy")).unwrap();
-    assert!(extract(&["first", "deep/b"]).contains("deep: is not a directory"));
+    assert!(extract_err(&to, &["first", "deep/b"]).contains("deep: is not a directory"));
     assert!(!to.join("first.npy").exists());
 }
 

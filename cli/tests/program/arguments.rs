@@ -4,28 +4,34 @@ use std::fs;
 
 use crate::run::{command, npymap, run_ok};
 
+/// Runs the program in a directory and returns its output.
+#[track_caller]
+fn run_in(directory: &tempfile::TempDir, arguments: &[&str]) -> String {
+    let run = command().current_dir(directory.path()).args(arguments).output().unwrap();
+    let text = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!((run.status.code(), text.as_str()), (Some(0), ""), "{arguments:?}");
+    String::from_utf8(run.stdout).unwrap()
+}
+
 #[test]
 fn values_and_names_that_start_like_a_negative_number_keep_their_text() {
     let directory = tempfile::tempdir().unwrap();
-    let run = |arguments: &[&str]| {
-        let run = command().current_dir(directory.path()).args(arguments).output().unwrap();
-        let text = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert_eq!((run.status.code(), text.as_str()), (Some(0), ""), "{arguments:?}");
-        String::from_utf8(run.stdout).unwrap()
-    };
-    run(&["create", "names.npy", "--shape", "3", "--dtype", "U5"]);
-    run(&["set", "names.npy", "0", "--", "-1st"]);
-    run(&["set", "names.npy", "-1", "-2nd", "--flush"]);
-    assert_eq!(run(&["get", "names.npy", ":"]), "['-1st', '', '-2nd']\n");
-    run(&["create", "--shape", "2", "--fill", "-1", "--", "-2.npy"]);
-    run(&["create", "-3.npy", "--shape", "2", "--fill=-1.5"]);
-    assert!(run(&["info", "--", "-2.npy"]).starts_with("-2.npy\n"));
-    assert!(run(&["info", "-3.npy", "--json"]).contains(r#""path":"-3.npy""#));
+    run_in(&directory, &["create", "names.npy", "--shape", "3", "--dtype", "U5"]);
+    run_in(&directory, &["set", "names.npy", "0", "--", "-1st"]);
+    run_in(&directory, &["set", "names.npy", "-1", "-2nd", "--flush"]);
+    assert_eq!(run_in(&directory, &["get", "names.npy", ":"]), "['-1st', '', '-2nd']\n");
+    run_in(&directory, &["create", "--shape", "2", "--fill", "-1", "--", "-2.npy"]);
+    run_in(&directory, &["create", "-3.npy", "--shape", "2", "--fill=-1.5"]);
+    assert!(run_in(&directory, &["info", "--", "-2.npy"]).starts_with("-2.npy\n"));
+    assert!(run_in(&directory, &["info", "-3.npy", "--json"]).contains(r#""path":"-3.npy""#));
     let mut names: Vec<_> =
         fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["-2.npy", "-3.npy", "names.npy"]);
-    assert_eq!(run(&["get", "-2.npy", "-1", "-2:", "--json"]), "-1.0\n[-1.0,-1.0]\n");
+    assert_eq!(
+        run_in(&directory, &["get", "-2.npy", "-1", "-2:", "--json"]),
+        "-1.0\n[-1.0,-1.0]\n"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::run::{copy_penguins, data, fixtures, npymap, run_err, run_ok, shortened};
+use crate::run::{copy_penguins, data, fixtures, npymap, path_in, run_err, run_ok, shortened};
 
 fn digest(path: &str) -> String {
     let line = run_ok(["info", "--json", "--digest", "--max-header-len", "100000", path]);
@@ -56,8 +56,11 @@ fn without_options_output_equals_np_save() {
 #[test]
 fn large_arrays_go_tile_by_tile() {
     let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    let (rows, columns, turned) = (path("rows.npy"), path("columns.npy"), path("turned.npy"));
+    let (rows, columns, turned) = (
+        path_in(&directory, "rows.npy"),
+        path_in(&directory, "columns.npy"),
+        path_in(&directory, "turned.npy"),
+    );
     run_ok(["create", &rows, "--shape", "(70, 90, 110)", "--dtype", ">i4"]);
     for index in ["3", ":, 5", "..., 7", "69, 89, 109", "33, 44"] {
         run_ok(["set", &rows, index, &index.len().to_string()]);
@@ -146,6 +149,41 @@ fn a_cast_keeps_every_value_unless_forced() {
 }
 
 #[test]
+fn a_value_that_would_change_is_reported_with_its_member() {
+    let directory = tempfile::tempdir().unwrap();
+    let penguins = copy_penguins(directory.path()).to_str().unwrap().to_owned();
+    let archive = path_in(&directory, "x.npz");
+    let (npy, list) = (path_in(&directory, "out.npy"), path_in(&directory, "out.ten"));
+    let reason =
+        "39.1: expected a value that '<i2' can hold exactly: allow it to change with --force";
+    let doubles = npymap::ndarray::arr1(&[1.0, 39.1]);
+    let whole = npymap::ndarray::arr1(&[1.0, 2.0]);
+    npymap::npz::savez(&archive, &[("whole", &whole), ("deep/w", &doubles)]).unwrap();
+    let member = format!("{archive}[deep/w]");
+    for (from, to, name) in [
+        (&archive, path_in(&directory, "y.npz"), &member),
+        (&archive, list.clone(), &member),
+        (&member, list.clone(), &member),
+        (&member, npy.clone(), &member),
+        (&penguins, path_in(&directory, "y.npz"), &penguins),
+        (&penguins, list.clone(), &penguins),
+    ] {
+        let refusal = run_err(1, ["convert", from, &to, "--dtype", "<i2"]);
+        assert_eq!(refusal, format!("error: {name}: {reason}\n"));
+        assert!(!Path::new(&to).exists());
+    }
+    run_ok(["convert", &archive, &list]);
+    let refusal = run_err(1, ["convert", &list, &path_in(&directory, "y.npz"), "--dtype", "<i2"]);
+    assert_eq!(refusal, format!("error: {list}[1]: {reason}\n"));
+    let fields =
+        run_err(1, ["convert", &list, &path_in(&directory, "y.npz"), "--dtype", "[('x', 'f8')]"]);
+    assert!(fields.starts_with(&format!("error: {list}[0]: cannot cast")), "{fields}");
+    assert!(!fields.contains("--force"), "{fields}");
+    run_ok(["convert", &member, &list, "--overwrite", "--dtype", "<i2", "--force"]);
+    assert_eq!(run_ok(["get", &format!("{list}[0]"), ":"]), "[1, 39]\n");
+}
+
+#[test]
 fn extensions_of_other_formats_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let path = copy_penguins(directory.path());
@@ -178,8 +216,7 @@ fn extensions_of_other_formats_are_rejected() {
 fn holes_stay_holes() {
     use std::os::unix::fs::MetadataExt as _;
     let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    let (from, to) = (path("sparse.npy"), path("copy.npy"));
+    let (from, to) = (path_in(&directory, "sparse.npy"), path_in(&directory, "copy.npy"));
     run_ok(["create", &from, "--shape", "(7000, 14000)", "--dtype", "<f4", "--sparse"]);
     run_ok(["set", &from, "3000, 5000", "2.5"]);
     let plain = [&[][..], &["--order", "F"], &["--byte-order", "big"], &["--version", "3"]];

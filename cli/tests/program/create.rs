@@ -70,6 +70,13 @@ fn wrong_usage_is_2() {
     assert!(output.err.contains("f3"), "{}", output.err);
 }
 
+/// Runs a command as root of a namespace that knows no other user.
+#[cfg(target_os = "linux")]
+fn run_as_other_root(arguments: &[&str]) -> std::io::Result<std::process::Output> {
+    let mut unshare = std::process::Command::new("unshare");
+    unshare.args(["--user", "--map-root-user"]).args(arguments).output()
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_of_a_user_that_a_container_does_not_know_is_replaced() {
@@ -80,16 +87,13 @@ fn a_file_of_a_user_that_a_container_does_not_know_is_replaced() {
     std::fs::write(&path, "old").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
     let is_given = std::os::unix::fs::chown(&path, Some(12_345), Some(12_345)).is_ok();
-    let run = |arguments: &[&str]| {
-        let mut unshare = std::process::Command::new("unshare");
-        unshare.args(["--user", "--map-root-user"]).args(arguments).output()
-    };
-    if !is_given || !run(&["true"]).is_ok_and(|output| output.status.success()) {
+    if !is_given || !run_as_other_root(&["true"]).is_ok_and(|output| output.status.success()) {
         return eprintln!("nothing was tested, files can't be given away");
     }
     let program = env!("CARGO_BIN_EXE_npymap");
     let text = path.to_str().unwrap();
-    let output = run(&[program, "create", "--overwrite", "--shape", "3", text]).unwrap();
+    let output =
+        run_as_other_root(&[program, "create", "--overwrite", "--shape", "3", text]).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o666);
     assert!(std::fs::read(&path).unwrap().starts_with(b"\x93NUMPY"));

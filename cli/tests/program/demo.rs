@@ -19,8 +19,8 @@ fn it_reports_time_and_memory_of_each_step() {
         assert!(step["seconds"].is_f64() && step["step"].is_string(), "{step}");
         #[cfg(target_os = "linux")]
         {
-            let size = |key: &str| step[key].as_u64().unwrap();
-            assert!(size("memory") < 2 << 30 && size("disk") <= 1 << 30, "{step}");
+            let [memory, disk] = ["memory", "disk"].map(|key| step[key].as_u64().unwrap());
+            assert!(memory < 2 << 30 && disk <= 1 << 30, "{step}");
         }
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);

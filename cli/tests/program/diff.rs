@@ -52,8 +52,8 @@ fn the_first_elements_that_differ_are_shown() {
 #[test]
 fn tolerance_is_numpys() {
     let directory = tempfile::tempdir().unwrap();
-    let make = |name, fill| create(directory.path(), name, &["--shape", "3", "--fill", fill]);
-    let (a, b) = (make("a.npy", "100.5"), make("b.npy", "100"));
+    let [a, b] = [("a.npy", "100.5"), ("b.npy", "100")]
+        .map(|(name, fill)| create(directory.path(), name, &["--shape", "3", "--fill", fill]));
     let (a, b) = (a.to_str().unwrap(), b.to_str().unwrap());
     for (options, differing) in [
         (&["--atol", "0.4"][..], 3),
@@ -71,6 +71,12 @@ fn tolerance_is_numpys() {
     }
 }
 
+/// Creates an array of shape (2, 1).
+fn create_column(directory: &tempfile::TempDir, name: &str, dtype: &str, fill: &str) -> String {
+    let arguments = ["--shape", "(2, 1)", "--dtype", dtype, "--fill", fill];
+    create(directory.path(), name, &arguments).to_str().unwrap().to_owned()
+}
+
 #[test]
 fn values_are_compared_whatever_their_dtype_and_order() {
     let directory = tempfile::tempdir().unwrap();
@@ -84,23 +90,21 @@ fn values_are_compared_whatever_their_dtype_and_order() {
     assert_eq!(line["descr"], json!(["'<f8'", "'>f8'"]));
     assert_eq!(differ(&[a, b, "--values"])["equal"], true);
 
-    let make = |name, dtype, fill| {
-        let arguments = ["--shape", "(2, 1)", "--dtype", dtype, "--fill", fill];
-        create(directory.path(), name, &arguments).to_str().unwrap().to_owned()
-    };
-    let large = make("large.npy", "u8", "9007199254740993");
+    let large = create_column(&directory, "large.npy", "u8", "9007199254740993");
     for (dtype, fill, equal) in [
         ("f8", "9007199254740992", false),
         ("i8", "9007199254740993", true),
         ("i8", "9007199254740992", false),
         ("c16", "9007199254740992", false),
     ] {
-        let other = make("other.npy", dtype, fill);
+        let other = create_column(&directory, "other.npy", dtype, fill);
         assert_eq!(differ(&[&large, &other, "--values"])["equal"], equal, "{dtype} {fill}");
     }
-    let int = make("int.npy", "i2", "3");
-    assert_eq!(differ(&[&int, &make("float.npy", ">f4", "3"), "--values"])["equal"], true);
-    assert_eq!(differ(&[&int, &make("text.npy", "U2", "3"), "--values"])["differ"], Value::Null);
+    let int = create_column(&directory, "int.npy", "i2", "3");
+    let float = create_column(&directory, "float.npy", ">f4", "3");
+    assert_eq!(differ(&[&int, &float, "--values"])["equal"], true);
+    let text = create_column(&directory, "text.npy", "U2", "3");
+    assert_eq!(differ(&[&int, &text, "--values"])["differ"], Value::Null);
     assert_eq!(differ(&[&int, a])["differ"], Value::Null, "of another shape");
 }
 

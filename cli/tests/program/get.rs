@@ -81,17 +81,18 @@ fn json_has_a_line_for_each_index() {
 #[test]
 fn invalid_indices_are_rejected() {
     let path = fixture("f8-le.npy");
-    let refusal = |index| run_err(1, ["get", path.as_str(), "0", index]);
-    let expected = |reason: &str| format!("error: {path}: {reason}\n");
-    assert_eq!(
-        refusal("x"),
-        expected(
-            "`x` is not an index: expected an integer, a slice such as `2:8:2`, `...` or `None`"
-        )
-    );
-    assert!(refusal("1000").contains("index 1000 is out of bounds for axis 0 of shape"));
-    assert!(refusal("-1000").contains("index -1000 is out of bounds for axis 0 of shape"));
-    assert!(refusal("0.x").contains("has no fields, asked for `x`"));
+    for (index, reason) in [
+        (
+            "x",
+            "`x` is not an index: expected an integer, a slice such as `2:8:2`, `...` or `None`\n",
+        ),
+        ("1000", "index 1000 is out of bounds for axis 0 of shape"),
+        ("-1000", "index -1000 is out of bounds for axis 0 of shape"),
+    ] {
+        let refusal = run_err(1, ["get", &path, "0", index]);
+        assert!(refusal.starts_with(&format!("error: {path}: {reason}")), "{refusal}");
+    }
+    assert!(run_err(1, ["get", &path, "0", "0.x"]).contains("has no fields, asked for `x`"));
     assert!(run_err(1, ["get", "absent.npy", "0"]).starts_with("error: absent.npy: cannot open: "));
     assert_eq!(npymap(["get", &path]).code, Some(2));
 }

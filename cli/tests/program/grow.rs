@@ -115,14 +115,14 @@ fn recover_repairs_files_of_dead_writers() {
     assert_eq!(run_ok(["recover", text]), format!("{text}: complete, shape (342, 4)\n"));
     let longer = [whole.clone(), vec![0; 50]].concat();
     fs::write(&path, &longer).unwrap();
-    let becomes = |would: &str| format!("{text}: shape (342, 4) {would}");
+    let before = format!("{text}: shape (342, 4)");
     assert_eq!(
         run_ok(["recover", "--dry-run", text]),
-        becomes("would become (343, 4), 18 bytes dropped\n")
+        format!("{before} would become (343, 4), 18 bytes dropped\n")
     );
     assert_eq!(
         run_ok(["recover", "--dry-run", "--zero-fill", text]),
-        becomes("would become (344, 4), 14 bytes of zeros added\n")
+        format!("{before} would become (344, 4), 14 bytes of zeros added\n")
     );
     let json = run_ok(["recover", "--dry-run", "--json", text]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -133,9 +133,9 @@ fn recover_repairs_files_of_dead_writers() {
     assert_eq!(fs::read(&path).unwrap(), longer);
     let refusal = run_err(1, ["append", text, text]);
     assert!(refusal.contains("`npymap recover`"), "{refusal}");
-    assert_eq!(run_ok(["recover", text]), becomes("is now (343, 4), 18 bytes dropped\n"));
+    assert_eq!(run_ok(["recover", text]), format!("{before} is now (343, 4), 18 bytes dropped\n"));
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-    assert_eq!(run_ok(["recover", text]), becomes("is now (341, 4), 31 bytes dropped\n"));
+    assert_eq!(run_ok(["recover", text]), format!("{before} is now (341, 4), 31 bytes dropped\n"));
     fs::write(&path, "no array").unwrap();
     run_err(1, ["recover", text]);
 }
@@ -146,17 +146,17 @@ fn recover_reports_dropped_bytes() {
     let path = copy_penguins(directory.path());
     let text = path.to_str().unwrap();
     let whole = fs::read(&path).unwrap();
-    let stays = |what: &str| format!("{text}: shape (342, 4) unchanged, {what}\n");
+    let unchanged = format!("{text}: shape (342, 4) unchanged");
     fs::write(&path, [&whole[..], &[0; 5]].concat()).unwrap();
     let output = run_ok(["recover", "--dry-run", text]);
-    assert_eq!(output, stays("5 bytes after its rows would be dropped"));
-    assert_eq!(run_ok(["recover", text]), stays("5 bytes after its rows dropped"));
+    assert_eq!(output, format!("{unchanged}, 5 bytes after its rows would be dropped\n"));
+    assert_eq!(run_ok(["recover", text]), format!("{unchanged}, 5 bytes after its rows dropped\n"));
     assert!(fs::read(&path).unwrap() == whole);
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
     let output = run_ok(["recover", "--zero-fill", "--dry-run", text]);
-    assert_eq!(output, stays("1 byte of zeros would be added to its last row"));
+    assert_eq!(output, format!("{unchanged}, 1 byte of zeros would be added to its last row\n"));
     let output = run_ok(["recover", "--zero-fill", text]);
-    assert_eq!(output, stays("1 byte of zeros added to its last row"));
+    assert_eq!(output, format!("{unchanged}, 1 byte of zeros added to its last row\n"));
     fs::write(&path, &whole[..whole.len() - 32]).unwrap();
     let output = run_ok(["recover", text]);
     assert_eq!(output, format!("{text}: shape (342, 4) is now (341, 4)\n"));

@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::run::run_ok;
+use crate::run::{path_in, run_ok};
 
 fn start<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Child {
     let mut command = crate::run::command();
@@ -25,10 +25,11 @@ fn names(directory: &Path) -> Vec<String> {
 fn has_begun(child: &Child, directory: &Path) -> bool {
     let open = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
     let mut open = open.filter_map(|entry| fs::read_link(entry.path()).ok());
-    let is_unnamed = |path: &Path| {
-        path.starts_with(directory) && path.to_str().is_some_and(|path| path.ends_with("(deleted)"))
-    };
-    names(directory).len() > 1 || open.any(|path| is_unnamed(&path))
+    names(directory).len() > 1
+        || open.any(|path| {
+            let is_deleted = path.to_str().is_some_and(|path| path.ends_with("(deleted)"));
+            path.starts_with(directory) && is_deleted
+        })
 }
 
 #[test]
@@ -124,13 +125,16 @@ fn limited(blocks: u32, arguments: &[&str]) -> (Option<i32>, String) {
 #[test]
 fn a_limit_on_file_sizes_is_an_error_and_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();
-    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    let (log, rows, new) = (at("log.npy"), at("rows.npy"), at("new.npy"));
+    let (log, rows, new) = (
+        path_in(&directory, "log.npy"),
+        path_in(&directory, "rows.npy"),
+        path_in(&directory, "new.npy"),
+    );
     run_ok(["create", &log, "--shape", "(10, 100)", "--fill", "1"]);
     run_ok(["create", &rows, "--shape", "(1000, 100)", "--fill", "2"]);
-    let archive = at("log.npz");
+    let archive = path_in(&directory, "log.npz");
     run_ok(["convert", &log, &archive]);
-    let (list, member) = (at("new.ten"), format!("{archive}[arr_0]"));
+    let (list, member) = (path_in(&directory, "new.ten"), format!("{archive}[arr_0]"));
     let before = [&log, &archive].map(|path| fs::read(path).unwrap());
     for arguments in [
         &["append", &log, &rows][..],

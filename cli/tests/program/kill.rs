@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::run::run_ok;
+use crate::run::{path_in, run_ok};
 
 /// The number of times each command is killed.
 const KILLS: u64 = 100;
@@ -24,16 +24,11 @@ impl Scene {
     /// Creates the files and runs the command once, to completion.
     fn new(command: &[&str]) -> Scene {
         let directory = tempfile::tempdir().unwrap();
-        let create = |name: &str, shape: &str, fill: &str| {
-            let path = directory.path().join(name);
-            let path = path.to_str().unwrap();
-            run_ok(["create", path, "--shape", shape, "--fill", fill]);
-        };
-        create("file.npy", "(9, 300)", "1");
-        create("other.npy", "(700, 300)", "2");
-        let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        let [file, other] = ["file.npy", "other.npy"].map(|name| path_in(&directory, name));
+        run_ok(["create", &file, "--shape", "(9, 300)", "--fill", "1"]);
+        run_ok(["create", &other, "--shape", "(700, 300)", "--fill", "2"]);
         for to in ["file.npz", "file.ten"] {
-            run_ok(["convert", &at("file.npy"), &at(to)]);
+            run_ok(["convert", &file, &path_in(&directory, to)]);
         }
         let mut names = command.iter().filter_map(|word| word.split('[').next());
         let name = names.rfind(|name| name.starts_with("file.")).unwrap();
@@ -51,6 +46,10 @@ impl Scene {
         command.current_dir(self.directory.path()).args(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command
+    }
+
+    fn file_count(&self) -> usize {
+        fs::read_dir(self.directory.path()).unwrap().count()
     }
 
     /// Kills the command repeatedly, at random moments.
@@ -119,8 +118,7 @@ fn a_new_file_that_is_killed_leaves_nothing() {
     if !has_unnamed_files(scene.directory.path()) {
         return eprintln!("nothing was tested, the file system has no unnamed files");
     }
-    let count = || fs::read_dir(scene.directory.path()).unwrap().count();
-    let before = count();
+    let before = scene.file_count();
     for command in [
         &["create", "--shape", "(500, 301)", "--fill", "3", "new.npy"][..],
         &["convert", "--order", "F", "other.npy", "new.npy"],
@@ -129,7 +127,7 @@ fn a_new_file_that_is_killed_leaves_nothing() {
         scene.kill(command, |_| {
             let new = ["new.npy", "new.npz"].map(|name| scene.directory.path().join(name));
             let is_there = new.iter().any(|path| fs::remove_file(path).is_ok());
-            assert_eq!(count(), before, "{command:?}, and the new file: {is_there}");
+            assert_eq!(scene.file_count(), before, "{command:?}, and the new file: {is_there}");
         });
     }
 }

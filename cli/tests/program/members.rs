@@ -9,25 +9,24 @@ use npymap::ndarray::{Array2, arr1, arr2};
 use npymap::npz::{self, Npz};
 use npymap::ten::TenWriteOptions;
 
-use crate::run::{data, npymap, run_err, run_ok};
+use crate::run::{data, npymap, path_in, run_err, run_ok};
 
 /// Writes an `.npz` of `w` and `b`, a `.ten` of the same arrays, and a tar file
 /// with both and another member.
 fn files(directory: &Path) -> [String; 3] {
-    let at = |name: &str| directory.join(name).to_str().unwrap().to_owned();
     let (w, b) = (arr2(&[[1.5_f32, 2.5], [3.5, 4.5]]), arr1(&[7_i64, 8]));
-    let [npz, ten, tar] = ["x.npz", "x.ten", "x.tar"].map(at);
+    let [npz, ten, tar] = ["x.npz", "x.ten", "x.tar"].map(|name| path_in(directory, name));
     npz::savez(&npz, &[("w", &w), ("b", &b)]).unwrap();
     TenWriteOptions::new().infos(&["w", "b"]).save(&ten, &[&w, &b]).unwrap();
     let mut builder = tar::Builder::new(fs::File::create(&tar).unwrap());
-    npymap::write_npy(at("w.npy"), &w).unwrap();
+    npymap::write_npy(path_in(directory, "w.npy"), &w).unwrap();
     for (from, name) in [("w.npy", "0.npy"), ("x.ten", "0.ten"), ("w.npy", "0.npy")] {
-        builder.append_path_with_name(at(from), name).unwrap();
+        builder.append_path_with_name(path_in(directory, from), name).unwrap();
     }
-    builder.append_path_with_name(at("w.npy"), "0.ten[0]").unwrap();
+    builder.append_path_with_name(path_in(directory, "w.npy"), "0.ten[0]").unwrap();
     builder.append_path_with_name(data().join("make.py"), "0.py").unwrap();
     builder.into_inner().unwrap();
-    fs::remove_file(at("w.npy")).unwrap();
+    fs::remove_file(path_in(directory, "w.npy")).unwrap();
     [npz, ten, tar]
 }
 
@@ -156,13 +155,20 @@ fn headers_of_all_formats_are_printed() {
     }
 }
 
+/// The number of members that `info` lists.
+fn line_count(place: &str) -> usize {
+    run_ok(["info", "--json", place]).lines().count()
+}
+
 #[test]
 fn the_last_of_equal_members_and_the_longest_file_name_are_selected() {
     let directory = tempfile::tempdir().unwrap();
     let [npz, _, tar] = files(directory.path());
-    let lines = |place: &str| run_ok(["info", "--json", place]).lines().count();
-    assert_eq!((lines(&tar), lines(&format!("{tar}[0.npy]"))), (6, 1));
-    assert_eq!((lines(&format!("{tar}[0.ten]")), lines(&format!("{tar}[0.ten[1]]"))), (2, 1));
+    assert_eq!((line_count(&tar), line_count(&format!("{tar}[0.npy]"))), (6, 1));
+    assert_eq!(
+        (line_count(&format!("{tar}[0.ten]")), line_count(&format!("{tar}[0.ten[1]]"))),
+        (2, 1)
+    );
     // The name of a tar member takes precedence over an array of a .ten.
     assert_eq!(run_ok(["get", &format!("{tar}[0.ten[0]]"), "0"]), "[1.5, 2.5]\n");
     assert!(run_ok(["info", "--json", &format!("{tar}[0.ten[0]]")]).contains(r#""version":[1,0]"#));
@@ -178,19 +184,19 @@ fn the_last_of_equal_members_and_the_longest_file_name_are_selected() {
 fn digests(path: &str) -> Vec<(String, String)> {
     let text = run_ok(["info", "--json", "--digest", path]);
     let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let name = |line: &serde_json::Value| {
-        let name = line["info"].as_str().or(line["member"].as_str()).unwrap_or_default();
-        name.to_owned()
-    };
-    lines.map(|line| (name(&line), line["sha256"].as_str().unwrap().to_owned())).collect()
+    lines
+        .map(|line| {
+            let name = line["info"].as_str().or(line["member"].as_str()).unwrap_or_default();
+            (name.to_owned(), line["sha256"].as_str().unwrap().to_owned())
+        })
+        .collect()
 }
 
 #[test]
 fn several_arrays_convert_between_all_formats() {
     let directory = tempfile::tempdir().unwrap();
     let [npz, ten, tar] = files(directory.path());
-    let to = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    let packed = to("packed.npz");
+    let packed = path_in(&directory, "packed.npz");
     run_ok(["convert", "--deflate=9", &npz, &packed]);
     let all = digests(&npz);
     assert_eq!(all.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["w", "b"]);
@@ -201,22 +207,22 @@ fn several_arrays_convert_between_all_formats() {
             ("out.npz", &["--order", "F", "--byte-order", "big"]),
             ("out.ten", &[]),
         ] {
-            let out = to(out);
+            let out = path_in(&directory, out);
             run_ok(["convert", "--overwrite", from, &out].iter().chain(options));
             assert_eq!(digests(&out), all, "{from} {options:?}");
         }
-        let error = run_err(1, ["convert", from, &to("out.npy")]);
+        let error = run_err(1, ["convert", from, &path_in(&directory, "out.npy")]);
         assert_eq!(error, format!("error: {from}: holds 2 members: name one of them\n"));
-        let out = to("out.npy");
+        let out = path_in(&directory, "out.npy");
         run_ok(["convert", "--overwrite", &format!("{from}[b]"), &out]);
         assert_eq!(digests(&out)[0].1, all[1].1);
         for (back, name) in [("out.npz", "arr_0"), ("out.ten", "arr_0")] {
-            run_ok(["convert", "--overwrite", &out, &to(back)]);
-            assert_eq!(digests(&to(back)), [(name.to_owned(), all[1].1.clone())]);
+            run_ok(["convert", "--overwrite", &out, &path_in(&directory, back)]);
+            assert_eq!(digests(&path_in(&directory, back)), [(name.to_owned(), all[1].1.clone())]);
         }
         fs::remove_file(&out).unwrap();
     }
-    let output = npymap(["convert", "--overwrite", &tar, &to("out.npz")]);
+    let output = npymap(["convert", "--overwrite", &tar, &path_in(&directory, "out.npz")]);
     assert_eq!(
         (output.code, output.err.matches("skipped").count()),
         (Some(1), 1),
@@ -226,7 +232,7 @@ fn several_arrays_convert_between_all_formats() {
     assert!(output.err.contains("a member `0.ten[0]` already exists"), "{}", output.err);
     // Of members with the same name, the last one.
     let twice = data().join("archives/zipfile-twice.npz").to_str().unwrap().to_owned();
-    let (before, out) = (digests(&twice), to("out.npz"));
+    let (before, out) = (digests(&twice), path_in(&directory, "out.npz"));
     run_ok(["convert", "--overwrite", &twice, &out]);
     let last: Vec<_> = ["a", "b"].map(|name| before.iter().rfind(|(own, _)| own == name)).into();
     let found = digests(&out);
@@ -237,9 +243,12 @@ fn several_arrays_convert_between_all_formats() {
 fn unsupported_conversions_are_rejected_and_leave_the_output_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let [npz, ten, _] = files(directory.path());
-    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    let (names, words, wide, big) =
-        (at("names.npz"), at("words.npz"), at("wide.npy"), at("u4.npy"));
+    let (names, words, wide, big) = (
+        path_in(&directory, "names.npz"),
+        path_in(&directory, "words.npz"),
+        path_in(&directory, "wide.npy"),
+        path_in(&directory, "u4.npy"),
+    );
     npz::savez(&names, &[("layer1/weights", &arr1(&[1_u8]))]).unwrap();
     let text = npymap::MappedArray::anonymous(&"|S3".parse().unwrap(), &[2]).unwrap();
     npz::savez(&words, &[("w", &text)]).unwrap();
@@ -262,7 +271,7 @@ fn unsupported_conversions_are_rejected_and_leave_the_output_unchanged() {
         assert!(fs::read(&ten).unwrap() == before);
     }
     run_ok(["convert", "--overwrite", "--allow-u4", &big, &ten]);
-    let npy = at("out.npy");
+    let npy = path_in(&directory, "out.npy");
     for (arguments, reason) in [
         (&["--deflate"][..], "a .npy can't be deflated: use .npz"),
         (&["--allow-u4"], "--allow-u4 is for .ten files"),
@@ -270,7 +279,7 @@ fn unsupported_conversions_are_rejected_and_leave_the_output_unchanged() {
         let error = run_err(1, ["convert", &big, &npy].iter().chain(arguments));
         assert!(error.contains(reason), "{error}");
     }
-    let error = run_err(1, ["convert", "--version", "2", &big, &at("out.npz")]);
+    let error = run_err(1, ["convert", "--version", "2", &big, &path_in(&directory, "out.npz")]);
     assert!(error.contains("--version does not apply to members of an .npz"), "{error}");
-    assert!(fs::metadata(npy).is_err() && fs::metadata(at("out.npz")).is_err());
+    assert!(fs::metadata(npy).is_err() && fs::metadata(path_in(&directory, "out.npz")).is_err());
 }

@@ -44,28 +44,31 @@ fn a_time_difference_is_set_as_it_is_printed() {
     }
 }
 
-/// `script` runs the program in a pseudoterminal.
+/// The output of a command in a pseudoterminal, with an environment variable
+/// set.
+#[cfg(target_os = "linux")]
+fn run_in_terminal(path: &std::path::Path, variable: &str, value: &str, command: &str) -> String {
+    let command = format!("{} {command} {}", env!("CARGO_BIN_EXE_npymap"), path.display());
+    let mut script = std::process::Command::new("script");
+    script.args(["-qec", &command, "/dev/null"]);
+    // Each of these enables or disables colours by itself.
+    for other in ["CI", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR"] {
+        script.env_remove(other);
+    }
+    script.env("TERM", "xterm").env(variable, value);
+    String::from_utf8(script.output().unwrap().stdout).unwrap()
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn no_color_and_dumb_terminals_get_no_bold_text() {
     let directory = tempfile::tempdir().unwrap();
     let path = copy_penguins(directory.path());
-    let run = |variable: &str, value: &str, command: &str| {
-        let command = format!("{} {command} {}", env!("CARGO_BIN_EXE_npymap"), path.display());
-        let mut script = std::process::Command::new("script");
-        script.args(["-qec", &command, "/dev/null"]);
-        // Each of these enables or disables colours by itself.
-        for other in ["CI", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR"] {
-            script.env_remove(other);
-        }
-        script.env("TERM", "xterm").env(variable, value);
-        String::from_utf8(script.output().unwrap().stdout).unwrap()
-    };
     for command in ["head", "stats", "info", "diff /dev/null"] {
         for (variable, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
-            let output = run(variable, value, command);
+            let output = run_in_terminal(&path, variable, value, command);
             assert!(!output.is_empty() && !output.contains('\u{1b}'), "{command}: {output:?}");
         }
     }
-    assert!(run("LANG", "C", "head").contains("\u{1b}[1m"));
+    assert!(run_in_terminal(&path, "LANG", "C", "head").contains("\u{1b}[1m"));
 }

@@ -21,8 +21,7 @@ fn json_has_the_keys_of_info() {
     assert_eq!(line, expected);
     let info = run_ok(["info", "--json", data().join("../../data/penguins.npy").to_str().unwrap()]);
     let info: Value = serde_json::from_str(&info).unwrap();
-    let keys = |line: &Value| line.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(keys(&line), keys(&info));
+    assert!(line.as_object().unwrap().keys().eq(info.as_object().unwrap().keys()), "{line}");
 
     let options = ["--dtype", ">i2", "--shape=(3, 4)", "--offset=5", "--order=F", "--digest"];
     let line = run_ok(["raw", "--json", text].into_iter().chain(options));
@@ -69,7 +68,7 @@ fn errors_are_printed_in_json_and_on_standard_error() {
     fs::write(&path, [0; 15]).unwrap();
     let text = path.to_str().unwrap();
     let why = format!(
-        "{text}: the 15 bytes from byte 0 on are not a multiple of the itemsize 2: pass a shape"
+        "{text}: the file has 15 bytes from byte 0 on, not a multiple of the itemsize 2: pass a shape"
     );
     assert_eq!(run_err(1, ["raw", text, "--dtype", "u2"]), format!("error: {why}\n"));
     let output = npymap(["raw", "--json", text, "--dtype", "u2"]);

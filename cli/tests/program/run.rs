@@ -77,13 +77,20 @@ pub(crate) fn shortened<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<It
 pub(crate) fn fixtures() -> impl Iterator<Item = (PathBuf, Value)> {
     let text = std::fs::read_to_string(data().join("expect.jsonl")).unwrap();
     let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    // The facts are from a NumPy with 64-bit pointers.
-    let fits = |case: &Value| {
-        let shape = case["shape"].as_array().into_iter().flatten();
-        shape.filter_map(Value::as_u64).all(|dim| isize::try_from(dim).is_ok())
-    };
-    let opened = cases.into_iter().filter(move |case| case["ok"] == true && fits(case));
+    let opened = cases.into_iter().filter(|case| case["ok"] == true && is_addressable(case));
     opened.map(|case| (data().join(case["path"].as_str().unwrap()), case))
+}
+
+/// Returns whether this machine can address an array: the facts are from a NumPy
+/// with 64-bit pointers.
+fn is_addressable(case: &Value) -> bool {
+    let shape = case["shape"].as_array().into_iter().flatten();
+    shape.filter_map(Value::as_u64).all(|dim| isize::try_from(dim).is_ok())
+}
+
+/// The path of a file in a directory, as text.
+pub(crate) fn path_in(directory: impl AsRef<Path>, name: &str) -> String {
+    directory.as_ref().join(name).to_str().unwrap().to_owned()
 }
 
 /// Copies the penguins data to a file that may be changed.

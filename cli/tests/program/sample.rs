@@ -67,6 +67,13 @@ fn shuffled_files_have_the_same_rows_in_an_order_of_the_seed() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 3);
 }
 
+/// The mean of all elements of an array.
+fn mean(path: &str) -> Value {
+    let stats = run_ok(["stats", "--json", path]);
+    let stats: Value = serde_json::from_str(stats.lines().next().unwrap()).unwrap();
+    stats["mean"].clone()
+}
+
 #[test]
 fn large_files_are_shuffled_block_by_block() {
     let directory = tempfile::tempdir().unwrap();
@@ -75,12 +82,7 @@ fn large_files_are_shuffled_block_by_block() {
     run_ok(["create", from, "--shape", "(3000, 1000)", "--dtype", "u1"]);
     run_ok(["set", from, "7", "255"]);
     run_ok(["shuffle", from, to, "--memory", "1", "--seed", "2"]);
-    let stats = |path| run_ok(["stats", "--json", path]);
-    let facts = |path| {
-        let facts: Value = serde_json::from_str(stats(path).lines().next().unwrap()).unwrap();
-        facts["mean"].clone()
-    };
-    assert_eq!(facts(from), facts(to));
+    assert_eq!(mean(from), mean(to));
     assert_ne!(run_ok(["get", to, "7, 0"]), "255\n");
 }
 
@@ -113,26 +115,29 @@ fn bench_reports_rows_and_bytes_per_second() {
     assert_eq!(npymap(["bench", text, "--batch", "0"]).code, Some(2));
 }
 
+/// Writes a file that is only a header, and returns its path.
+#[cfg(target_pointer_width = "64")]
+fn write_header(directory: &tempfile::TempDir, name: &str, descr: &str, shape: &str) -> String {
+    let path = directory.path().join(name);
+    let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
+    let header = format!("{header:117}\n");
+    std::fs::write(&path, [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes()].concat()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
 // Shapes that 32 bits cannot address are rejected.
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn any_number_of_zero_size_rows_can_be_sampled_and_shuffled() {
     let directory = tempfile::tempdir().unwrap();
-    let write = |name: &str, descr: &str, shape: &str| {
-        let path = directory.path().join(name);
-        let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
-        let header = format!("{header:117}\n");
-        std::fs::write(&path, [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes()].concat()).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
     let out = directory.path().join("out.npy");
     let out = out.to_str().unwrap();
-    let long = write("long.npy", "'|V0'", "(4611686018427387904,)");
+    let long = write_header(&directory, "long.npy", "'|V0'", "(4611686018427387904,)");
     run_ok(["shuffle", &long, out]);
     assert_eq!(info(Path::new(out))["shape"].to_string(), "[4611686018427387904]");
     run_ok(["sample", &long, "-n", "1000000000000", "--output", out, "--overwrite"]);
     assert_eq!(info(Path::new(out))["shape"].to_string(), "[1000000000000]");
-    let wide = write("wide.npy", "[]", "(10, 1099511627776)");
+    let wide = write_header(&directory, "wide.npy", "[]", "(10, 1099511627776)");
     for arguments in [&["sample", &wide][..], &["sample", "--json", "-n", "1", &wide]] {
         let error = run_err(1, arguments);
         assert!(error.contains("zero-size elements were requested"), "{error}");

@@ -46,14 +46,14 @@ fn a_value_that_does_not_fit_changes_nothing() {
 /// 1 MiB mounted on the directory `$0`. `None` where that is not possible.
 #[cfg(target_os = "linux")]
 fn on_a_small_disk(directory: &std::path::Path, script: &str) -> Option<std::process::Output> {
-    let run = |script: &str| {
+    let outputs = ["true", script].map(|script| {
         let script = format!("mount -t tmpfs -o size=1m none \"$0\" && cd \"$0\" && {script}");
         let mut shell = std::process::Command::new("unshare");
         shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
         shell.arg(directory).arg(env!("CARGO_BIN_EXE_npymap")).output()
-    };
-    run("true").ok().filter(|output| output.status.success())?;
-    Some(run(script).unwrap())
+    });
+    let [Ok(probe), Ok(output)] = outputs else { return None };
+    probe.status.success().then_some(output)
 }
 
 #[cfg(target_os = "linux")]

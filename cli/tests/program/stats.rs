@@ -1,6 +1,6 @@
 //! `stats` computes the same statistics as NumPy, by field and by column.
 
-use crate::run::{copy_penguins, data, npymap, run_err, run_ok};
+use crate::run::{copy_penguins, data, npymap, path_in, run_err, run_ok};
 
 fn fixture(name: &str) -> String {
     data().join("numpy-2.4.6").join(name).to_str().unwrap().to_owned()
@@ -30,6 +30,12 @@ fn a_column_of_a_table_is_a_row() {
     assert_eq!(run_ok(["stats", path, ":, 3"]).lines().count(), 2);
 }
 
+/// The lines of `stats --json`.
+fn stats(arguments: &[&str]) -> Vec<serde_json::Value> {
+    let lines = run_ok([&["stats", "--json"], arguments].concat());
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 #[test]
 fn fields_dates_and_complex_parts_have_separate_rows() {
     let directory = tempfile::tempdir().unwrap();
@@ -40,11 +46,7 @@ fn fields_dates_and_complex_parts_have_separate_rows() {
     run_ok(["set", &path, "1, 2.t", "2020-02-29"]);
     run_ok(["set", &path, "1, 2.in.v", "nan"]);
     run_ok(["set", &path, "0, 0.in.v", "-inf"]);
-    let rows = |arguments: &[&str]| -> Vec<serde_json::Value> {
-        let lines = run_ok([&["stats", "--json", path.as_str()], arguments].concat());
-        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    };
-    let all = rows(&[]);
+    let all = stats(&[&path]);
     let names: Vec<_> = all.iter().map(|row| row["field"].as_str().unwrap()).collect();
     assert_eq!(names, ["t", "in.z.real", "in.z.imag", "in.v", "s"]);
     assert_eq!(
@@ -55,7 +57,7 @@ fn fields_dates_and_complex_parts_have_separate_rows() {
         (&all[3]["count"], &all[3]["nan"], &all[3]["infinite"], &all[3]["min"], &all[3]["mean"]),
         (&12.into(), &2.into(), &2.into(), &"-inf".into(), &"-inf".into())
     );
-    let columns = rows(&["--axis", "1", ".in.v"]);
+    let columns = stats(&[&path, "--axis", "1", ".in.v"]);
     let index: Vec<_> = columns.iter().map(|row| row["index"].to_string()).collect();
     assert_eq!(index, ["[0,null,0]", "[0,null,1]", "[1,null,0]", "[1,null,1]"]);
     assert_eq!(columns[3]["nan"], 1);
@@ -97,22 +99,27 @@ fn results_of_threads_are_merged() {
     }
 }
 
+/// The sum of an array of these values and zeros, which is the same in the table
+/// and as JSON.
+fn sum(dtype: &str, values: &[&str], shape: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "sums.npy");
+    run_ok(["create", &path, "--shape", shape, "--dtype", dtype]);
+    for (at, value) in values.iter().enumerate() {
+        run_ok(["set", &path, &at.to_string(), value]);
+    }
+    let table = run_ok(["stats", &path]);
+    let last = table.lines().last().unwrap().split_whitespace().last().unwrap().to_owned();
+    let json = run_ok(["stats", "--json", &path]);
+    let json = json.split(r#""sum":"#).nth(1).unwrap().split(',').next().unwrap().to_owned();
+    assert_eq!(json, last);
+    json
+}
+
 #[test]
 fn sums_of_integers_are_exact_and_printed_as_integers() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("sums.npy").to_str().unwrap().to_owned();
-    let sum = |dtype: &str, values: &[&str], shape: &str| {
-        run_ok(["create", &path, "--overwrite", "--shape", shape, "--dtype", dtype]);
-        for (at, value) in values.iter().enumerate() {
-            run_ok(["set", &path, &at.to_string(), value]);
-        }
-        let table = run_ok(["stats", &path]);
-        let last = table.lines().last().unwrap().split_whitespace().last().unwrap().to_owned();
-        let json = run_ok(["stats", "--json", &path]);
-        let json = json.split(r#""sum":"#).nth(1).unwrap().split(',').next().unwrap().to_owned();
-        assert_eq!(json, last);
-        json
-    };
     let power = "9007199254740992";
     assert_eq!(sum("i8", &[power, "1", "1", "1"], "4"), "9007199254740995");
     let (most, least) = ("18446744073709551615", "-9223372036854775808");
@@ -136,26 +143,28 @@ fn sums_of_integers_are_exact_and_printed_as_integers() {
     assert!(json.contains(r#""sum":92233720368547758075000000,"#), "{json}");
 }
 
+/// The output of the program in a terminal with this number of columns.
+fn run_with_columns(columns: &str, arguments: &[&str]) -> String {
+    let mut program = crate::run::command();
+    let run = program.env("COLUMNS", columns).args(arguments).output().unwrap();
+    String::from_utf8(run.stdout).unwrap()
+}
+
 #[test]
 fn wide_rows_are_printed_as_paragraphs() {
     let directory = tempfile::tempdir().unwrap();
     let path = copy_penguins(directory.path());
-    let run = |columns: &str, arguments: &[&str]| {
-        let mut program = crate::run::command();
-        let run = program.env("COLUMNS", columns).args(arguments).output().unwrap();
-        String::from_utf8(run.stdout).unwrap()
-    };
     let path = path.to_str().unwrap();
-    let wide = run("200", &["stats", path]);
+    let wide = run_with_columns("200", &["stats", path]);
     assert_eq!(wide.lines().count(), 2, "{wide}");
     let long = directory.path().join("a-name-that-is-much-too-long-for-a-narrow-terminal.npy");
     std::fs::copy(path, &long).unwrap();
     for arguments in [&["stats", path][..], &["info", path, long.to_str().unwrap()]] {
-        let narrow = run("50", arguments);
+        let narrow = run_with_columns("50", arguments);
         assert!(narrow.lines().all(|line| line.chars().count() <= 50), "{narrow}");
         assert!(narrow.contains("<f8"), "{narrow}");
     }
-    assert!(run("50", &["stats", path]).contains("  max       6300.0\n"));
+    assert!(run_with_columns("50", &["stats", path]).contains("  max       6300.0\n"));
 }
 
 // 32 bits cannot address an array of this size.

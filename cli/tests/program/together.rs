@@ -8,31 +8,28 @@ use std::process::{Child, Stdio};
 
 use npymap::source::{FileLock, LockKind};
 
-use crate::run::{copy_penguins, is_quick, run_err, run_ok};
+use crate::run::{copy_penguins, is_quick, path_in, run_err, run_ok};
 
 fn rounds(all: usize) -> usize {
     if is_quick() { all.min(8) } else { all }
 }
 
-fn at(directory: &Path, name: &str) -> String {
-    directory.join(name).to_str().unwrap().to_owned()
-}
-
 /// Creates an array of bytes.
 fn create(directory: &Path, name: &str, shape: &str, fill: &str) -> String {
-    let path = at(directory, name);
+    let path = path_in(directory, name);
     run_ok(["create", &path, "--dtype", "u1", "--shape", shape, "--fill", fill]);
     path
+}
+
+fn start(arguments: &[&str]) -> Child {
+    let mut command = crate::run::command();
+    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Starts the program with each list of arguments, and waits for all of them.
 #[track_caller]
 fn at_once(commands: &[&[&str]]) {
-    let start = |arguments: &&[&str]| {
-        let mut command = crate::run::command();
-        command.args(*arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
-    };
-    let children: Vec<Child> = commands.iter().map(start).collect();
+    let children: Vec<Child> = commands.iter().map(|arguments| start(arguments)).collect();
     for child in children {
         let output = child.wait_with_output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -78,7 +75,7 @@ fn full_header(path: &str) {
 #[test]
 fn elements_set_while_a_file_is_replaced_are_kept() {
     let directory = tempfile::tempdir().unwrap();
-    let log = at(directory.path(), "log.npy");
+    let log = path_in(directory.path(), "log.npy");
     let row = create(directory.path(), "row.npy", "(1,)", "120");
     for _ in 0..rounds(150) {
         full_header(&log);
@@ -97,7 +94,7 @@ fn elements_set_while_a_file_is_replaced_are_kept() {
 fn concurrent_edits_of_members_are_all_kept() {
     let directory = tempfile::tempdir().unwrap();
     let array = create(directory.path(), "a.npy", "(4,)", "0");
-    let archive = at(directory.path(), "a.npz");
+    let archive = path_in(directory.path(), "a.npz");
     run_ok(["convert", &array, &archive]);
     let before = fs::read(&archive).unwrap();
     let member = format!("{archive}[arr_0]");
@@ -136,7 +133,7 @@ fn waiting_for_a_locked_file_prints_a_note() {
     let directory = tempfile::tempdir().unwrap();
     let path = copy_penguins(directory.path());
     let text = path.to_str().unwrap();
-    let other = at(directory.path(), "other.npy");
+    let other = path_in(directory.path(), "other.npy");
     fs::copy(&path, &other).unwrap();
     let before = fs::read(&path).unwrap();
     let lock = FileLock::acquire(&path, LockKind::Exclusive).unwrap();

@@ -11,7 +11,7 @@ use super::name;
 use super::records::{CentralHeader, Flags, IN_ZIP64_SHORT, len_of};
 use crate::archive::entries::ArchiveEntry;
 use crate::error::invariant::{to_u64, to_usize};
-use crate::error::{ArchiveError, Error, Result, SystemError};
+use crate::error::{ArchiveError, Error, Result, SystemError, plural};
 use crate::source::range_reader::RangeReader;
 use crate::source::storage::Storage;
 
@@ -62,7 +62,8 @@ pub(super) fn read(source: &Storage) -> Result<Vec<DirectoryEntry>> {
     let listed = to_u64(entries.len());
     if !location.announces(listed) {
         let announced = location.entries;
-        let found = format!("the directory lists {listed} members but announces {announced}");
+        let listed = plural(listed, "member", "members");
+        let found = format!("the directory lists {listed} but announces {announced}");
         return Err(damaged(found));
     }
     set_limits(&mut entries, location.start);

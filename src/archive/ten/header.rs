@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::{damaged, misuse};
 use crate::dtype::{ByteOrder, DType, Kind, MAX_NDIM};
 use crate::error::invariant::{IN_BUFFER, Invariant, to_usize_saturating};
-use crate::error::{DTypeError, Error, HeaderError, Result, ShapeError, excerpt};
+use crate::error::{DTypeError, Error, HeaderError, Result, ShapeError, excerpt, plural};
 use crate::layout::{Layout, Order};
 
 /// The largest number of axes that webdataset writes.
@@ -114,7 +114,7 @@ impl TenHeader {
         }
         if dims.len() != 8 * ndim {
             return damaged(
-                format!("{ndim} axes in a header of {} bytes", payload.len()),
+                format!("{} in a header of {} bytes", plural(ndim, "axis", "axes"), payload.len()),
                 "a header has 24 bytes and 8 per axis",
             );
         }

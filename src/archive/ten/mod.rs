@@ -30,7 +30,7 @@ pub use open::{Ten, TenOptions};
 pub use read::{NamedArray, decode_buffer, decode_list, read};
 pub use write::{TenWriteOptions, Tensor, encode_buffer, save, write};
 
-use crate::error::{ArchiveError, Result, excerpt};
+use crate::error::{ArchiveError, Result, excerpt, plural};
 
 /// Checks that the arrays have the required infos, in this order: webdataset's
 /// `check_infos` with a list.
@@ -48,7 +48,9 @@ pub fn check_infos(found: &[impl AsRef<str>], required: &[impl AsRef<str>]) -> R
         }
     }
     if found.len() != required.len() {
-        let found = format!("{} arrays and {} required infos", found.len(), required.len());
+        let arrays = plural(found.len(), "array", "arrays");
+        let infos = plural(required.len(), "required info", "required infos");
+        let found = format!("{arrays} and {infos}");
         return damaged(found, "expected equal numbers");
     }
     Ok(())

@@ -13,7 +13,7 @@ use crate::dtype::{ByteOrder, DType};
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, Typed};
 use crate::error::invariant::{IN_BUFFER, Invariant};
-use crate::error::{DTypeError, Result};
+use crate::error::{DTypeError, Result, plural};
 use crate::source::atomic;
 
 /// The number of bytes that are encoded before they are written.
@@ -267,7 +267,11 @@ impl TenWriteOptions {
         let infos = self.infos.as_deref().unwrap_or(&none);
         if infos.len() != 1 && infos.len() != arrays.len() {
             return misuse(
-                format!("{} infos for {} arrays", infos.len(), arrays.len()),
+                format!(
+                    "{} for {}",
+                    plural(infos.len(), "info", "infos"),
+                    plural(arrays.len(), "array", "arrays")
+                ),
                 "expected one for all, or one each",
             );
         }

@@ -59,8 +59,9 @@ pub(crate) fn allocate(_: &File, _: u64, _: u64, _: FileSize) -> io::Result<bool
     Ok(false)
 }
 
-/// Returns the offset of the next byte outside holes, from `offset` on; `None`
-/// if there is none. Files without reported holes have none.
+/// Returns the offset of the first byte at or after `offset` that is not in a
+/// hole, or `None` if all are. Where the system does not report holes, that is
+/// `offset` itself.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn next_data(file: &File, offset: u64) -> io::Result<Option<u64>> {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(offset)) {
@@ -76,8 +77,8 @@ pub(crate) fn next_data(_: &File, offset: u64) -> io::Result<Option<u64>> {
     Ok(Some(offset))
 }
 
-/// Returns the offset of the next hole, from `offset` on. Without one it is
-/// the end of the file or greater.
+/// Returns the offset of the first hole at or after `offset`. Without a hole, it
+/// is the end of the file or a greater number.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn next_hole(file: &File, offset: u64) -> io::Result<u64> {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(offset)) {

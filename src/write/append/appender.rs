@@ -15,7 +15,7 @@ use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::error::invariant::Invariant;
-use crate::error::{Error, ExtentError, RequestError, Result, ShapeError};
+use crate::error::{Error, ExtentError, RequestError, Result, ShapeError, plural};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::source::lock::{self, FileLock};
@@ -294,7 +294,7 @@ impl Appender {
                     return Ok(());
                 }
                 let (found, expected) =
-                    (format!("{found} bytes"), tuple(&writer.head().shape(rows)));
+                    (plural(found, "byte", "bytes"), tuple(&writer.head().shape(rows)));
                 Err(ShapeError::Rows { found, expected }.into())
             })
         })

@@ -227,8 +227,9 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
         (bytes / size).max(1).min(self.layout.len() - done)
     }
 
-    /// Reserves memory for at least `count` more elements. It doubles the length,
-    /// up to the length of the array.
+    /// Ensures that `out` has capacity for `count` more elements. If it has not,
+    /// reserves as many as were read already, if these are more, but never more
+    /// than the array has left.
     fn reserve(&self, count: usize, out: &mut Vec<T>) -> Result<()> {
         if out.capacity() - out.len() >= count {
             return Ok(());
