@@ -11,6 +11,7 @@ fn kinds(len: usize, seed: u64) -> Vec<Sampler> {
         Sampler::sequential(len),
         Sampler::shuffled(len, seed),
         Sampler::blocks(len, 7, seed),
+        Sampler::blocks(len, 7, seed).buffer(3),
         Sampler::with_replacement(len, len, seed),
         Sampler::weighted(vec![1.0; len], len, seed).unwrap(),
     ]
@@ -26,6 +27,7 @@ fn orders_are_pinned() {
         first_rows(Sampler::shuffled(100, 2)),
         first_rows(Sampler::shuffled(1_000_000, 1)),
         first_rows(Sampler::blocks(100, 8, 1)),
+        first_rows(Sampler::blocks(100, 8, 1).buffer(4)),
         first_rows(Sampler::with_replacement(100, 8, 1)),
         first_rows(Sampler::weighted_cumulative(vec![0.5, 0.5, 4.0, 8.0], 8, 1).unwrap()),
         first_rows(Sampler::sequential(100)),
@@ -37,14 +39,15 @@ fn first_rows(sampler: Sampler) -> Vec<usize> {
     sampler.take(8).collect::<Vec<_>>()
 }
 
-/// The first four were also computed in Python from the documentation of
+/// The first four and the sixth were also computed in Python from the documentation of
 /// `Sampler`.
-const PINNED: [[usize; 8]; 8] = [
+const PINNED: [[usize; 8]; 9] = [
     [76, 82, 89, 85, 48, 8, 63, 12],
     [16, 28, 31, 67, 85, 37, 83, 0],
     [58, 88, 59, 40, 65, 34, 97, 6],
     [5585, 779_224, 76_747, 703_697, 175_484, 377_872, 963_651, 853_204],
     [93, 92, 89, 95, 90, 94, 91, 88],
+    [96, 95, 57, 56, 77, 61, 76, 74],
     [76, 99, 7, 52, 76, 41, 90, 86],
     [3, 3, 2, 3, 3, 2, 3, 3],
     [0, 1, 2, 3, 4, 5, 6, 7],
@@ -53,7 +56,7 @@ const PINNED: [[usize; 8]; 8] = [
 #[test]
 fn an_epoch_has_each_row_once() {
     for len in [1, 2, 6, 7, 8, 50, 1000] {
-        for sampler in &mut kinds(len, 3)[..3] {
+        for sampler in &mut kinds(len, 3)[..4] {
             for _ in 0..2 {
                 let mut rows: Vec<usize> = sampler.by_ref().collect();
                 rows.sort_unstable();
@@ -164,6 +167,52 @@ fn blocks_are_not_split() {
 }
 
 #[test]
+fn a_buffer_mixes_the_rows_of_its_blocks_and_of_no_others() {
+    for (len, block, buffer) in [(1003, 10, 4), (1000, 10, 1), (64, 16, 99), (37, 1, 5)] {
+        let sampler = Sampler::blocks(len, block, 2).buffer(buffer);
+        let rows: Vec<usize> = sampler.clone().collect();
+        let mut farthest = 0;
+        for number in 0..len.div_ceil(block) {
+            let own = (0..len).filter(|&position| rows[position] / block == number);
+            let (first, last) = (own.clone().min().unwrap(), own.max().unwrap());
+            farthest = farthest.max(last - first);
+        }
+        assert!(farthest < block * buffer, "{farthest} {block} {buffer}");
+        assert!(farthest > (block * buffer).min(len) * 2 / 3 || block == 1, "{farthest}");
+    }
+    let state = Sampler::blocks(100, 10, 1).buffer(3).state();
+    assert!(Sampler::blocks(100, 10, 1).buffer(4).resume(state).is_err());
+    assert!(Sampler::blocks(100, 10, 1).resume(state).is_err());
+    assert_eq!(Sampler::shuffled(9, 1).buffer(4).state(), Sampler::shuffled(9, 1).state());
+}
+
+/// The variance of the means of batches of 256 sorted values, in units of that of
+/// shuffled ones, over several epochs.
+fn variance_of_means(buffer: usize) -> f64 {
+    const LEN: usize = 1 << 18;
+    let mut sampler = Sampler::blocks(LEN, 512, 7).buffer(buffer);
+    let (mut sum, mut count) = (0.0, 0.0);
+    for epoch in 0..2 {
+        sampler.set_epoch(epoch);
+        for rows in sampler.batches(256) {
+            let values = rows.iter().map(|&row| row as f64 / LEN as f64 - 0.5);
+            sum += (values.sum::<f64>() / rows.len() as f64).powi(2);
+            count += 1.0;
+        }
+    }
+    sum / count * 12.0 * 256.0
+}
+
+#[test]
+fn batches_of_sorted_rows_vary_as_documented() {
+    let found = [1, 16, 256].map(variance_of_means);
+    println!("{found:?}");
+    assert!((240.0..270.0).contains(&found[0]), "{found:?}");
+    assert!((12.0..22.0).contains(&found[1]), "{found:?}");
+    assert!((1.1..2.0).contains(&found[2]), "{found:?}");
+}
+
+#[test]
 fn draws_with_replacement_are_even_and_weighted_ones_follow_their_weights() {
     let mut counts = [0_i32; 50];
     for row in Sampler::with_replacement(50, 100_000, 4) {
@@ -238,7 +287,8 @@ fn samplers_of_the_most_rows_and_shares_stay_in_bounds() {
             Sampler::sequential(len),
             Sampler::shuffled(len, 1),
             Sampler::blocks(len, 3, 1),
-            Sampler::blocks(len, MAX / 2 + 2, 1),
+            Sampler::blocks(len, 3, 1).buffer(MAX),
+            Sampler::blocks(len, MAX / 2 + 2, 1).buffer(2),
             Sampler::blocks(len, MAX, 1),
             Sampler::with_replacement(len, MAX, 1),
             Sampler::weighted([1.0, 2.0], len, 1).unwrap(),

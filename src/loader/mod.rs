@@ -2,6 +2,7 @@
 
 mod array_file;
 mod batches;
+mod block_order;
 mod gather;
 mod mapped;
 #[cfg(all(test, target_pointer_width = "64"))]

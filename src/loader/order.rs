@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use num_traits::AsPrimitive as _;
 
+use super::block_order::BlockOrder;
 use super::permutation::{Permutation, below, hash, mix};
 use crate::error::invariant::to_u64;
 use crate::error::{Error, RequestError, Result};
@@ -15,9 +16,9 @@ pub(super) enum SamplingOrder {
     Sequential,
     /// All rows, in random order.
     Shuffled,
-    /// All rows, in blocks of this length: the blocks are in random order, and so
-    /// are the rows of each block.
-    Blocks(u64),
+    /// All rows, in blocks of `size` rows in random order. The rows of `buffer`
+    /// blocks that follow each other in that order are mixed.
+    Blocks { size: u64, buffer: u64 },
     /// Random rows with replacement, all with the same probability.
     Replacement,
     /// Random rows with replacement, with probabilities proportional to weights.
@@ -42,7 +43,9 @@ impl SamplingOrder {
         match self {
             SamplingOrder::Sequential => EpochOrder::Sequential,
             SamplingOrder::Shuffled => EpochOrder::Shuffled(Permutation::new(len, key)),
-            SamplingOrder::Blocks(size) => EpochOrder::Blocks(BlockOrder::new(len, *size, key)),
+            SamplingOrder::Blocks { size, buffer } => {
+                EpochOrder::Blocks(BlockOrder::new(len, *size, *buffer, key))
+            }
             SamplingOrder::Replacement => EpochOrder::Replacement { len, key },
             SamplingOrder::Weighted(cumulative) => {
                 EpochOrder::Weighted { cumulative: Arc::clone(cumulative), key }
@@ -53,7 +56,7 @@ impl SamplingOrder {
     /// Returns whether shares are contiguous ranges of the order, so that each
     /// share has its own blocks, rather than every `n`th row.
     pub(super) fn has_contiguous_shares(&self) -> bool {
-        matches!(self, SamplingOrder::Blocks(_))
+        matches!(self, SamplingOrder::Blocks { .. })
     }
 
     /// Two numbers that identify the order, for the fingerprint of a sampler.
@@ -61,11 +64,12 @@ impl SamplingOrder {
         match self {
             SamplingOrder::Sequential => [0, 0],
             SamplingOrder::Shuffled => [1, 0],
-            SamplingOrder::Blocks(size) => [2, *size],
+            SamplingOrder::Blocks { size, buffer: 1 } => [2, *size],
             SamplingOrder::Replacement => [3, 0],
             SamplingOrder::Weighted(cumulative) => {
                 [4, cumulative.iter().fold(0, |sum, weight| hash(sum, weight.to_bits()))]
             }
+            SamplingOrder::Blocks { size, buffer } => [5, hash(*size, *buffer)],
         }
     }
 }
@@ -88,56 +92,13 @@ impl EpochOrder {
 impl EpochOrder {
     /// Fills `out` with the rows at the positions `first`, `first + step`, ….
     pub(super) fn fill(&self, first: u64, step: u64, out: &mut [u64]) {
-        if let EpochOrder::Shuffled(permutation) = self {
-            return permutation.fill(first, step, out);
+        match self {
+            EpochOrder::Shuffled(permutation) => return permutation.fill(first, step, out),
+            EpochOrder::Blocks(blocks) if step == 1 => return blocks.fill(first, out),
+            _ => {}
         }
         let positions = (0..).map(|number: u64| first + number * step);
         out.iter_mut().zip(positions).for_each(|(row, position)| *row = self.row(position));
-    }
-}
-
-/// Blocks in random order. The last block of the array may be shorter, and may be
-/// at any place in the order.
-#[derive(Clone, Debug)]
-pub(super) struct BlockOrder {
-    len: u64,
-    size: u64,
-    key: u64,
-    order: Permutation,
-    /// The place of the last block of the array in the order.
-    last_place: u64,
-    last_len: u64,
-}
-
-impl BlockOrder {
-    fn new(len: u64, size: u64, key: u64) -> BlockOrder {
-        let size = size.max(1);
-        let count = len.div_ceil(size);
-        let order = Permutation::new(count, key);
-        let last = count.saturating_sub(1);
-        let last_place = if count == 0 { 0 } else { order.inverse(last) };
-        BlockOrder { len, size, key, order, last_place, last_len: len - last * size }
-    }
-
-    fn row(&self, position: u64) -> u64 {
-        let (place, offset) = match position.checked_sub(self.last_end()) {
-            // Blocks after the short one start earlier than they would if it had
-            // the full length.
-            Some(after) => (self.last_place + 1 + after / self.size, after % self.size),
-            None if position / self.size >= self.last_place => {
-                (self.last_place, position - self.last_place * self.size)
-            }
-            None => (position / self.size, position % self.size),
-        };
-        let block = self.order.apply(place);
-        let start = block * self.size;
-        let len = self.size.min(self.len - start);
-        start + Permutation::new(len, hash(self.key, block)).apply(offset)
-    }
-
-    /// The position after the last row of the short block. It is at most `len`.
-    fn last_end(&self) -> u64 {
-        self.last_place * self.size + self.last_len
     }
 }
 
@@ -193,21 +154,4 @@ pub(super) fn check_cumulative(cumulative: &[f64]) -> Result<()> {
 
 fn refused(value: String, expected: &str) -> Error {
     RequestError::Argument { found: value, expected: expected.to_owned() }.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_of_huge_blocks_are_in_bounds() {
-        for (len, size) in [(u64::MAX, (1 << 63) + 1), (u64::MAX, u64::MAX - 1), (u64::MAX, 3)] {
-            for key in 0..8 {
-                let blocks = BlockOrder::new(len, size, key);
-                for position in [0, 1, size - 1, size, len / 2, len - 2, len - 1] {
-                    assert!(blocks.row(position) < len);
-                }
-            }
-        }
-    }
 }

