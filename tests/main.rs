@@ -55,6 +55,7 @@ mod live_edits;
 mod live_numpy;
 mod live_raw;
 mod live_records;
+mod live_select;
 mod live_take;
 mod live_ten;
 mod live_values;

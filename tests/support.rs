@@ -251,7 +251,8 @@ pub(crate) fn is_error(error: &Error, kind: ErrorKind, text: &str) -> bool {
 }
 
 /// The kind of errors whose messages contain this text.
-const KINDS: [(&str, ErrorKind); 39] = [
+const KINDS: [(&str, ErrorKind); 40] = [
+    ("a mask of shape ", ErrorKind::WrongShape),
     ("are not aligned to", ErrorKind::WrongDType),
     (", asked for `", ErrorKind::WrongDType),
     ("record `", ErrorKind::WrongDType),

@@ -1,7 +1,7 @@
 //! The errors of views.
 
 use crate::support::refused;
-use npymap::ndarray::{Array1, IxDyn, s};
+use npymap::ndarray::{Array1, Axis, IxDyn, s};
 use npymap::{DType, Indices, MappedArray, MappedArrayMut, Order, View, layout::Layout};
 
 fn grid(shape: &[usize]) -> MappedArrayMut {
@@ -166,4 +166,26 @@ fn errors_name_text_that_is_not_an_index() {
     ] {
         refused(Indices::parse(text, &[3, 4]), &format!("`{item}` is not an index: {expected}"));
     }
+}
+
+#[test]
+fn errors_name_the_shapes_of_masks_that_do_not_fit() {
+    let grid = grid(&[3, 4]);
+    let view = grid.view::<i16>().unwrap();
+    refused(
+        view.select_mask(&[true; 4]),
+        "a mask of shape (4,) for an array of shape (3, 4): expected the lengths of its first axes",
+    );
+    refused(
+        view.compress(0, &Array1::from_elem(3, true).into_dyn().insert_axis(Axis(0))),
+        "a mask of shape (1, 3) for an array of shape (3, 4): expected one axis, as `&[bool]` has, or use `select_mask`",
+    );
+    refused(
+        view.compress(1, &[false, false, false, false, true]),
+        "index 4 is out of bounds for axis 1 of shape (3, 4)",
+    );
+    refused(
+        view.compress(2, &[true]),
+        "axis 2 is out of bounds for shape (3, 4): axes are numbered from 0",
+    );
 }

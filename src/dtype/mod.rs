@@ -2,6 +2,7 @@
 
 mod descr;
 pub(crate) mod literal;
+mod name;
 #[cfg(feature = "serde")]
 mod serialize;
 mod typestr;

@@ -112,6 +112,17 @@ pub(crate) enum ShapeError {
         to: String,
     },
 
+    /// A boolean mask whose shape does not fit.
+    #[error("a mask of shape {found} for an array of shape {shape}: expected {expected}")]
+    Mask {
+        /// The shape of the mask.
+        found: String,
+        /// The shape of the array.
+        shape: String,
+        /// A description of the masks that fit.
+        expected: &'static str,
+    },
+
     /// An index of an element that does not exist.
     #[error("index {asked} is out of bounds for shape {shape}")]
     Element {
@@ -196,6 +207,7 @@ impl ShapeError {
             | ShapeError::Strides { .. }
             | ShapeError::Interleaved { .. }
             | ShapeError::Length { .. }
+            | ShapeError::Mask { .. }
             | ShapeError::Rows { .. }
             | ShapeError::NoRows => ErrorKind::WrongShape,
         }

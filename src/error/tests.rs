@@ -239,6 +239,10 @@ fn kinds_of_shape_errors() {
         (ShapeError::Strides { strides: text("[3]") }, K::WrongShape),
         (ShapeError::Interleaved { axis: 0, shape: text("(2, 3)") }, K::WrongShape),
         (ShapeError::Length { found: 1, expected: 2 }, K::WrongShape),
+        (
+            ShapeError::Mask { found: text("(2,)"), shape: text("(2, 3)"), expected: "x" },
+            K::WrongShape,
+        ),
         (ShapeError::Rows { found: text("1"), expected: text("(*,)") }, K::WrongShape),
         (ShapeError::NoRows, K::WrongShape),
     ] {

@@ -14,6 +14,7 @@ mod index;
 mod iter;
 #[cfg(doctest)]
 mod lifetimes;
+mod mask;
 mod mutable;
 mod planes;
 mod recast;
@@ -44,6 +45,7 @@ pub use dynamic::{DynView, DynViewMut};
 pub(crate) use in_place::{borrow_slice, wrong_rank};
 pub use index::Index;
 pub use iter::{IndexedIter, Iter};
+pub use mask::Mask;
 pub use mutable::ViewMut;
 pub use slices::Indices;
 pub use stats::Stats;

@@ -1,0 +1,266 @@
+//! Selection by boolean masks, and the positions of the elements that satisfy a
+//! condition.
+
+use ndarray::{Array2, ArrayBase, ArrayD, Data, Dimension, IxDyn};
+
+use super::View;
+use super::axis_slices::AxisSlices;
+use crate::dtype::literal::tuple;
+use crate::element::Element;
+use crate::error::{Error, Result, ShapeError};
+use crate::layout::check_unbacked;
+
+/// A boolean mask: `bool`s in a slice, array or vector, in an ndarray array, or
+/// in a [`View`]. Sealed.
+pub trait Mask: sealed::SealedMask {
+    /// The length of each axis.
+    #[doc(hidden)]
+    fn dims(&self) -> Vec<usize>;
+
+    /// The positions of `true` in C order, increasing.
+    #[doc(hidden)]
+    fn true_positions(&self) -> Vec<usize>;
+}
+
+mod sealed {
+    use super::{ArrayBase, Data, Dimension, View};
+
+    pub trait SealedMask {}
+
+    impl SealedMask for [bool] {}
+    impl<const N: usize> SealedMask for [bool; N] {}
+    impl SealedMask for Vec<bool> {}
+    impl<S: Data<Elem = bool>, D: Dimension> SealedMask for ArrayBase<S, D> {}
+    impl SealedMask for View<'_, bool> {}
+}
+
+impl Mask for [bool] {
+    fn dims(&self) -> Vec<usize> {
+        vec![self.len()]
+    }
+
+    fn true_positions(&self) -> Vec<usize> {
+        positions(self.iter().copied())
+    }
+}
+
+impl<const N: usize> Mask for [bool; N] {
+    fn dims(&self) -> Vec<usize> {
+        vec![N]
+    }
+
+    fn true_positions(&self) -> Vec<usize> {
+        self.as_slice().true_positions()
+    }
+}
+
+impl Mask for Vec<bool> {
+    fn dims(&self) -> Vec<usize> {
+        vec![self.len()]
+    }
+
+    fn true_positions(&self) -> Vec<usize> {
+        self.as_slice().true_positions()
+    }
+}
+
+impl<S: Data<Elem = bool>, D: Dimension> Mask for ArrayBase<S, D> {
+    fn dims(&self) -> Vec<usize> {
+        self.shape().to_vec()
+    }
+
+    fn true_positions(&self) -> Vec<usize> {
+        positions(self.iter().copied())
+    }
+}
+
+impl Mask for View<'_, bool> {
+    fn dims(&self) -> Vec<usize> {
+        self.shape().to_vec()
+    }
+
+    fn true_positions(&self) -> Vec<usize> {
+        positions(self.iter())
+    }
+}
+
+/// The positions of `true`.
+fn positions(mask: impl Iterator<Item = bool>) -> Vec<usize> {
+    let mut found = Vec::new();
+    mask.fold(0, |position, is_true| {
+        if is_true {
+            found.push(position);
+        }
+        position + 1
+    });
+    found
+}
+
+impl<T: Element> View<'_, T> {
+    /// Copies the elements, or the slices of the other axes, for which a mask of
+    /// the first axes is true: NumPy's `a[mask]`. The axes of the mask become
+    /// one.
+    ///
+    /// A mask of one axis selects rows, and a mask of the view's shape elements.
+    /// Takes 8 bytes per `true` in addition to the result.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) unless the mask has the
+    /// lengths of the first axes; those of [`select`](View::select).
+    ///
+    /// # Panics
+    ///
+    /// As [`select`](View::select).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let table = penguins.view::<f64>()?;
+    /// let is_heavy: Vec<bool> = table.outer_iter().map(|row| row.at(3) > 6000.0).collect();
+    /// let heavy = table.select_mask(&is_heavy)?;
+    /// assert_eq!((heavy.shape(), heavy[[0, 3]]), (&[2, 4][..], 6300.0));
+    ///
+    /// let is_large = table.to_ndarray().mapv(|value| value > 6000.0);
+    /// assert_eq!(table.select_mask(&is_large)?.as_slice(), Some(&[6300.0, 6050.0][..]));
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn select_mask(&self, mask: &(impl Mask + ?Sized)) -> Result<ArrayD<T>> {
+        let dims = mask.dims();
+        let Some(rest) = self.shape().strip_prefix(dims.as_slice()) else {
+            return Err(self.wrong_mask(&dims, "the lengths of its first axes"));
+        };
+        let flat = [&[dims.iter().product()], rest].concat();
+        let positions = mask.true_positions();
+        match self.geometry.reshaped(&flat) {
+            Ok(geometry) => self.with(geometry).select(0, &positions),
+            Err(_) if dims.len() > 1 => self.select_scattered(dims.len(), &positions),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Copies the slices along `axis` for which a mask is true, as
+    /// [`select`](View::select): NumPy's `a.compress(mask, axis)`.
+    ///
+    /// The mask has one axis. As in NumPy, it may be shorter than `axis`, and
+    /// then the rest is left out, or longer if the surplus is false.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the mask has another
+    /// number of axes; those of [`select`](View::select).
+    ///
+    /// # Panics
+    ///
+    /// As [`select`](View::select).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let table = penguins.view::<f64>()?;
+    /// let columns = table.compress(1, &[true, false, false, true])?;
+    /// assert_eq!((columns.shape(), columns[[0, 1]]), (&[342, 2][..], 3750.0));
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn compress(&self, axis: usize, mask: &(impl Mask + ?Sized)) -> Result<ArrayD<T>> {
+        let dims = mask.dims();
+        if dims.len() != 1 {
+            return Err(self.wrong_mask(&dims, "one axis, as `&[bool]` has, or use `select_mask`"));
+        }
+        self.select(axis, &mask.true_positions())
+    }
+
+    /// Returns the indices of the elements for which `f` returns true, in C
+    /// order, one in each row: `view.argwhere(|x| x > 0.5)` is NumPy's
+    /// `np.argwhere(a > 0.5)`.
+    ///
+    /// # Panics
+    ///
+    /// As [`to_vec`](View::to_vec).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::ndarray::arr2;
+    ///
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let heavy = penguins.view::<f64>()?.argwhere(|value| value > 6000.0);
+    /// assert_eq!(heavy, arr2(&[[164, 3], [180, 3]]));
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn argwhere(&self, f: impl FnMut(T) -> bool) -> Array2<usize> {
+        let positions = self.flatnonzero(f);
+        let ndim = self.ndim();
+        let mut indices = vec![0; positions.len() * ndim];
+        for (index, mut rest) in
+            indices.chunks_exact_mut(ndim.max(1)).zip(positions.iter().copied())
+        {
+            for (i, &dim) in index.iter_mut().zip(self.shape()).rev() {
+                (*i, rest) = (rest % dim, rest / dim);
+            }
+        }
+        Array2::from_shape_vec([positions.len(), ndim], indices)
+            .expect("the vector has one value for each axis of each index")
+    }
+
+    /// Returns the positions in C order of the elements for which `f` returns
+    /// true: `view.flatnonzero(|x| x > 0.5)` is NumPy's
+    /// `np.flatnonzero(a > 0.5)`. Those of a view of one axis are indices for
+    /// [`select`](View::select) and [`take`](View::take).
+    ///
+    /// # Panics
+    ///
+    /// As [`to_vec`](View::to_vec).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::ndarray::s;
+    ///
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let table = penguins.view::<f64>()?;
+    /// let heavy = table.slice(s![.., 3]).flatnonzero(|mass| mass > 6000.0);
+    /// assert_eq!(heavy, [164, 180]);
+    /// assert_eq!(table.select(0, &heavy)?.shape(), [2, 4]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn flatnonzero(&self, f: impl FnMut(T) -> bool) -> Vec<usize> {
+        if let Err(error) = check_unbacked(self.itemsize(), self.shape(), self.len()) {
+            panic!("{error}");
+        }
+        positions(self.iter().map(f))
+    }
+
+    /// Copies slices that have no common stride: those at `positions`, in C
+    /// order, of the first `ndim` axes.
+    fn select_scattered(&self, ndim: usize, positions: &[usize]) -> Result<ArrayD<T>> {
+        let axis = ndim.saturating_sub(1);
+        let slices = AxisSlices::rows(&self.geometry, axis, self.itemsize())?;
+        let len = positions.len() * slices.len;
+        check_unbacked(self.itemsize(), self.shape(), len)?;
+        let mut out = Vec::with_capacity(len);
+        let (mut rest, mut before) = (positions, 0);
+        for start in self.geometry.first_axes(axis).element_offsets() {
+            let end = before + slices.count;
+            let (own, after) = rest.split_at(rest.partition_point(|&position| position < end));
+            let rows: Vec<usize> = own.iter().map(|position| position - before).collect();
+            slices.with_start(start).decode_onto(self.bytes, &self.codec, &rows, &mut out);
+            (rest, before) = (after, end);
+        }
+        let shape: Vec<usize> = std::iter::once(positions.len())
+            .chain(self.shape().iter().skip(ndim).copied())
+            .collect();
+        Ok(ArrayD::from_shape_vec(IxDyn(&shape), out)
+            .expect("the vector has one value for each element"))
+    }
+
+    fn wrong_mask(&self, dims: &[usize], expected: &'static str) -> Error {
+        ShapeError::Mask { found: tuple(dims), shape: tuple(self.shape()), expected }.into()
+    }
+}

@@ -1,0 +1,111 @@
+//! Masks select what NumPy's select, and dtypes have NumPy's names.
+
+use npymap::ndarray::{ArrayD, IxDyn};
+use npymap::{DType, Element, MappedArray, Result};
+use serde_json::{Value, json};
+
+use crate::oracle::{Oracle, hex};
+use crate::support::{Raw, directory, open};
+
+const SEED: u32 = 20_240_229;
+
+fn numbers(list: &Value) -> Vec<usize> {
+    list.as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as usize).collect()
+}
+
+fn flags(list: &Value) -> Vec<bool> {
+    list.as_array().unwrap().iter().map(|flag| flag.as_bool().unwrap()).collect()
+}
+
+/// Compares a selection with NumPy's, and returns whether both exist.
+fn same(ours: Result<ArrayD<Raw>>, numpys: &Value, says: &str) -> bool {
+    match (ours, numpys["error"].as_str()) {
+        (Ok(ours), None) => {
+            assert_eq!(json!(ours.shape()), numpys["shape"], "{says}");
+            let bytes: Vec<u8> = ours.iter().flat_map(|element| element.0.clone()).collect();
+            assert_eq!(hex(&bytes), numpys["bytes"].as_str().unwrap(), "{says}");
+            true
+        }
+        (Err(_), Some(_)) => false,
+        (ours, numpys) => panic!("{says}: {:?}, NumPy: {numpys:?}", ours.map(|array| array.len())),
+    }
+}
+
+/// A file's worth of booleans of any shape, for masks that are views.
+fn stored_mask(mask: &ArrayD<bool>) -> MappedArray<npymap::source::MapMut> {
+    let mut array = MappedArray::anonymous(&"|b1".parse().unwrap(), mask.shape()).unwrap();
+    let flags: Vec<bool> = mask.iter().copied().collect();
+    array.view_mut::<bool>().unwrap().copy_from_slice(&flags).unwrap();
+    array
+}
+
+#[test]
+fn masks_select_as_in_numpy() {
+    let Some(mut numpy) = Oracle::start("select.py") else { return };
+    let directory = directory();
+    let (mut selected, mut refused, mut scattered) = (0, 0, 0);
+    for file in numpy.ask(&json!(["masks", directory.path(), SEED, 250])).as_array().unwrap() {
+        let array = open(file["path"].as_str().unwrap()).unwrap();
+        for case in file["cases"].as_array().unwrap() {
+            let view = array.view::<Raw>().unwrap().permuted_axes(&numbers(&case["axes"])).unwrap();
+            let says = format!("{case} of {:?} {:?}", array.dtype(), array.shape());
+            let dims = numbers(&case["dims"]);
+            let mask = ArrayD::from_shape_vec(IxDyn(&dims), flags(&case["mask"])).unwrap();
+            let stored = stored_mask(&mask);
+            let stored = stored.view::<bool>().unwrap();
+            if same(view.select_mask(&mask), &case["selected"], &says) {
+                selected += 1;
+                scattered += usize::from(dims.len() > 1 && view.as_bytes().is_none());
+            } else {
+                refused += 1;
+            }
+            same(view.select_mask(&stored), &case["selected"], &says);
+            assert_eq!(stored.flatnonzero(|is_true| is_true), numbers(&case["flat"]), "{says}");
+            let indices = stored.argwhere(|is_true| is_true);
+            assert_eq!(indices.shape(), [numbers(&case["flat"]).len(), dims.len()], "{says}");
+            let rows: Vec<Vec<usize>> = indices.outer_iter().map(|row| row.to_vec()).collect();
+            assert_eq!(json!(rows), case["indices"], "{says}");
+            if let Some(axis) = case["axis"].as_u64() {
+                let line = flags(&case["line"]);
+                same(view.compress(axis as usize, line.as_slice()), &case["compressed"], &says);
+            }
+        }
+    }
+    assert!(selected > 700 && refused > 20 && scattered > 50, "{selected} {refused} {scattered}");
+}
+
+#[test]
+fn masks_select_decoded_and_borrowed_elements() {
+    selects_odd::<f32>("<f4", &[1.5, 3.5]);
+    selects_odd::<f32>(">f4", &[1.5, 3.5]);
+    selects_odd::<bool>("|b1", &[true, false]);
+    selects_odd::<String>("<U3", &["b".to_owned(), "d".to_owned()]);
+}
+
+fn selects_odd<T: Element + Clone + PartialEq + std::fmt::Debug>(descr: &str, odd: &[T]) {
+    let mut array = MappedArray::anonymous(&descr.parse().unwrap(), &[2, 2]).unwrap();
+    let mut view = array.view_mut::<T>().unwrap();
+    for (row, value) in odd.iter().enumerate() {
+        view.set([row, 1], value.clone()).unwrap();
+    }
+    let view = array.view::<T>().unwrap();
+    assert!(view.select_mask(&[false; 2]).unwrap().is_empty());
+    let mask = npymap::ndarray::arr2(&[[false, true], [false, true]]);
+    assert_eq!(view.select_mask(&mask).unwrap().into_raw_vec_and_offset().0, odd);
+    let turned = view.t();
+    assert_eq!(turned.select_mask(&mask.t()).unwrap().into_raw_vec_and_offset().0, odd);
+}
+
+#[test]
+fn dtypes_have_numpys_names() {
+    let Some(mut numpy) = Oracle::start("select.py") else { return };
+    let mut seen = std::collections::BTreeSet::new();
+    for pair in numpy.ask(&json!(["names", SEED, 500])).as_array().unwrap() {
+        let [descr, name] = [&pair[0], &pair[1]].map(|text| text.as_str().unwrap());
+        assert_eq!(descr.parse::<DType>().unwrap().name(), name, "{descr}");
+        seen.insert(name.to_owned());
+    }
+    for name in ["bool", "float128", "bytes", "str288", "void", "datetime64[25ns]", "timedelta64"] {
+        assert!(seen.contains(name), "{name} {seen:?}");
+    }
+}
