@@ -29,19 +29,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         x.take_with(rows, &mut batch.0, |pixel: u8| f32::from(pixel) / 255.0)?;
         y.take_as(rows, &mut batch.1)
     };
-    let mut sampler = Sampler::shuffled(COUNT, 42);
-    for _ in 0..2 {
-        let (mut right, mut seen) = (0, 0_u64);
-        for batch in BatchOptions::new().threads(2).start(sampler.batches(64), read.clone())? {
+    // With a saved state, `sampler.resume(saved)?` continues where it was saved.
+    let sampler = Sampler::shuffled(COUNT, 42);
+    for epoch in sampler.epochs(2) {
+        let (mut right, mut seen, mut saved) = (0, 0, epoch.state());
+        for batch in BatchOptions::new().threads(2).start(epoch.batches(64), read.clone())? {
             let batch = batch?;
             let images = batch.0.chunks(SIDE * SIDE);
             right += images.zip(&batch.1).filter(|(image, label)| guess(image) == **label).count();
-            seen += u64::try_from(batch.indices().len())?;
+            seen += batch.indices().len();
+            saved = batch.state();
         }
-        sampler.seek(seen);
-        println!("epoch {}: {right} of {seen} labels are right", sampler.epoch());
-        println!("to resume from here: {:?}", <[u64; 4]>::from(sampler.state()));
-        sampler.next_epoch();
+        println!("epoch {}: {right} of {seen} labels are right", epoch.epoch());
+        println!("to resume from here: {:?}", <[u64; 4]>::from(saved));
     }
     Ok(())
 }

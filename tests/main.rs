@@ -17,6 +17,7 @@ mod append;
 mod archives;
 mod array_file;
 mod atomic_files;
+mod batch_states;
 mod batches;
 mod cases;
 mod copies;

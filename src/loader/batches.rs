@@ -3,11 +3,12 @@
 use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
-use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
+use super::batch::{Batch, BatchError, Pool};
+use super::index_batch::{BatchIndices, IndexBatch};
 use super::pipeline::{Next, Pipeline};
 use crate::error::{Error, Result, SystemError};
 
@@ -22,8 +23,10 @@ use crate::error::{Error, Result, SystemError};
 /// everything it owns. It does not wait for the iterator of indices: if a
 /// thread is blocked in it (by an empty channel, for example), the thread ends,
 /// and drops the iterator, when the iterator returns.
-pub struct Batches<B> {
-    pipeline: Arc<BatchPipeline<B>>,
+///
+/// `I` is the type of the indices of a batch, as in [`Batch`].
+pub struct Batches<B, I = IndexBatch> {
+    pipeline: Arc<BatchPipeline<B, I>>,
     /// `None` once this is dropped.
     read: Arc<RwLock<Option<ReadFn<B>>>>,
     threads: Vec<Option<JoinHandle<()>>>,
@@ -62,49 +65,11 @@ pub struct BatchOptions {
     ahead: usize,
 }
 
-/// One batch: the data, and the indices of its rows. When it is dropped, its
-/// memory is reused.
-pub struct Batch<B> {
-    number: u64,
-    indices: Vec<usize>,
-    /// `None` only in `into_data` and `drop`.
-    data: Option<B>,
-    pool: Arc<Pool<B>>,
-}
-
-/// A batch that couldn't be read.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct BatchError {
-    /// The number of the batch, from 0.
-    pub number: u64,
-    /// The indices of the batch's rows.
-    pub indices: Vec<usize>,
-    /// The error of `read`.
-    pub error: Error,
-}
-
-impl fmt::Display for BatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "batch {}, rows {}: {}", self.number, format_indices(&self.indices), self.error)
-    }
-}
-
-impl StdError for BatchError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.error.source()
-    }
-}
-
-type IndexBatches = Box<dyn Iterator<Item = Vec<usize>> + Send>;
+/// The indices of a batch, and its epoch and number if it has them.
+type Job<I> = Result<(I, Option<(u64, u64)>)>;
+type Jobs<I> = Box<dyn Iterator<Item = Job<I>> + Send>;
 type ReadFn<B> = Box<dyn Fn(&[usize], &mut B) -> Result<()> + Send + Sync>;
-type BatchPipeline<B> = Pipeline<IndexBatches, Result<Batch<B>, BatchError>>;
-
-/// The memory of batches that were dropped, for reuse.
-struct Pool<B> {
-    free: Mutex<Vec<B>>,
-    max_len: usize,
-}
+type BatchPipeline<B, I> = Pipeline<Jobs<I>, Result<Batch<B, I>, BatchError>>;
 
 impl Default for BatchOptions {
     fn default() -> BatchOptions {
@@ -133,11 +98,40 @@ impl BatchOptions {
     /// reads their rows into a `B`, which may contain the data of an earlier batch.
     /// `read` must own the arrays it uses, for example clones.
     ///
+    /// `batches` is usually [`Sampler::batches`](crate::Sampler::batches), for one
+    /// epoch or several. Each batch then has the state to resume from after it. It
+    /// may also be any iterator over `Vec<usize>`, or over a `Result` of indices:
+    /// an error is returned in the place of its batch.
+    ///
     /// # Errors
     ///
     /// [`Io`](crate::ErrorKind::Io) when threads can't be started.
     ///
     /// # Examples
+    ///
+    /// Three epochs, without a pause between them, from a saved state on:
+    ///
+    /// ```
+    /// use npymap::{BatchOptions, DType, MappedArray, Sampler, loader::Share};
+    ///
+    /// # let array = MappedArray::anonymous(&DType::of::<f32>(), &[100, 8])?;
+    /// # let rows = array.into_read_only()?.rows()?;
+    /// # let mut saved = None;
+    /// let share = Share { rank: 1, world: 4, ..Share::default() };
+    /// let mut sampler = Sampler::shuffled(rows.len(), 1).share(share)?;
+    /// if let Some(saved) = saved {
+    ///     sampler.resume(saved)?;
+    /// }
+    /// let batches = sampler.epochs(3).flat_map(|epoch| epoch.batches(8));
+    /// let read = move |indices: &[usize], batch: &mut Vec<f32>| rows.take_vec(indices, batch);
+    /// for batch in BatchOptions::new().threads(2).start(batches, read)? {
+    ///     let batch = batch?;
+    ///     // … train …
+    ///     saved = Some(batch.state());
+    /// }
+    /// # assert_eq!(saved.unwrap().epoch, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// `read` may fail with any error, here one of the standard library:
     ///
@@ -156,18 +150,19 @@ impl BatchOptions {
     /// assert_eq!(error.error.kind(), ErrorKind::NotFound);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn start<B, E>(
+    pub fn start<B, E, J>(
         &self,
-        batches: impl IntoIterator<Item = Vec<usize>, IntoIter: Send + 'static>,
+        batches: impl IntoIterator<Item = J, IntoIter: Send + 'static>,
         read: impl Fn(&[usize], &mut B) -> Result<(), E> + Send + Sync + 'static,
-    ) -> Result<Batches<B>>
+    ) -> Result<Batches<B, J::Indices>>
     where
         B: Default + Send + 'static,
+        J: BatchIndices + 'static,
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
-        let jobs: IndexBatches = Box::new(batches.into_iter());
+        let jobs: Jobs<J::Indices> = Box::new(batches.into_iter().map(J::into_indices));
         let pipeline = Arc::new(Pipeline::new(jobs, self.ahead));
-        let pool = Arc::new(Pool { free: Mutex::default(), max_len: self.ahead + self.threads });
+        let pool = Arc::new(Pool::new(self.ahead + self.threads));
         let read: ReadFn<B> = Box::new(move |rows, out| read(rows, out).map_err(Error::other));
         let read = Arc::new(RwLock::new(Some(read)));
         let mut started = Batches { pipeline, read, threads: Vec::new() };
@@ -187,68 +182,58 @@ impl BatchOptions {
 }
 
 /// The state of one of the threads.
-struct Worker<B> {
+struct Worker<B, I> {
     number: usize,
-    pipeline: Arc<BatchPipeline<B>>,
+    pipeline: Arc<BatchPipeline<B, I>>,
     pool: Arc<Pool<B>>,
     read: Arc<RwLock<Option<ReadFn<B>>>>,
 }
 
-impl<B: Default> Worker<B> {
+impl<B: Default, I: AsRef<[usize]>> Worker<B, I> {
     /// Reads batches until the jobs end.
     fn run(&self) {
         let guard = PanicGuard(self);
-        while let Some((number, indices)) = self.pipeline.next_job(self.number) {
+        while let Some((number, job)) = self.pipeline.next_job(self.number) {
             let read = self.read.read().unwrap_or_else(PoisonError::into_inner);
             let Some(read) = &*read else { break };
-            let mut data = self.pool.take();
-            let result = match read(&indices, &mut data) {
-                Ok(()) => {
-                    let pool = Arc::clone(&self.pool);
-                    Ok(Batch { number, indices, data: Some(data), pool })
-                }
-                Err(error) => {
-                    self.pool.give(data);
-                    Err(BatchError { number, indices, error })
-                }
-            };
-            self.pipeline.finish(number, result);
+            self.pipeline.finish(number, self.read_batch(number, job, read));
         }
         std::mem::forget(guard);
+    }
+
+    fn read_batch(
+        &self,
+        count: u64,
+        job: Job<I>,
+        read: &ReadFn<B>,
+    ) -> Result<Batch<B, I>, BatchError> {
+        let (indices, place) = job.map_err(|error| BatchError {
+            epoch: None,
+            number: count,
+            indices: Vec::new(),
+            error,
+        })?;
+        let (epoch, number) = place.map_or((None, count), |(epoch, number)| (Some(epoch), number));
+        let mut data = self.pool.take();
+        if let Err(error) = read(indices.as_ref(), &mut data) {
+            self.pool.give(data);
+            return Err(BatchError { epoch, number, indices: indices.as_ref().to_vec(), error });
+        }
+        Ok(Batch { number, indices, data: Some(data), pool: Arc::clone(&self.pool) })
     }
 }
 
 /// Reports when a worker panics.
-struct PanicGuard<'a, B>(&'a Worker<B>);
+struct PanicGuard<'a, B, I>(&'a Worker<B, I>);
 
-impl<B> Drop for PanicGuard<'_, B> {
+impl<B, I> Drop for PanicGuard<'_, B, I> {
     fn drop(&mut self) {
         self.0.pipeline.lose(self.0.number);
     }
 }
 
-impl<B: Default> Pool<B> {
-    /// Takes free memory, or creates new memory.
-    fn take(&self) -> B {
-        self.lock().pop().unwrap_or_default()
-    }
-}
-
-impl<B> Pool<B> {
-    fn give(&self, data: B) {
-        let mut free = self.lock();
-        if free.len() < self.max_len {
-            free.push(data);
-        }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<B>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<B> Iterator for Batches<B> {
-    type Item = Result<Batch<B>, BatchError>;
+impl<B, I> Iterator for Batches<B, I> {
+    type Item = Result<Batch<B, I>, BatchError>;
 
     /// Waits for the next batch.
     ///
@@ -269,7 +254,7 @@ impl<B> Iterator for Batches<B> {
     }
 }
 
-impl<B> Batches<B> {
+impl<B, I> Batches<B, I> {
     /// Waits for all threads except one that is blocked in the caller's iterator.
     /// The jobs must have ended. Returns the panics of the threads.
     fn join(&mut self) -> Vec<Box<dyn Any + Send>> {
@@ -282,7 +267,7 @@ impl<B> Batches<B> {
     }
 }
 
-impl<B> Drop for Batches<B> {
+impl<B, I> Drop for Batches<B, I> {
     fn drop(&mut self) {
         self.pipeline.stop();
         // The caller wants no more batches, so panics are ignored.
@@ -291,78 +276,9 @@ impl<B> Drop for Batches<B> {
     }
 }
 
-impl<B> Batch<B> {
-    /// The number of the batch, from 0.
-    #[must_use]
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// The indices of the batch's rows.
-    #[must_use]
-    pub fn indices(&self) -> &[usize] {
-        &self.indices
-    }
-
-    /// Returns the data. Its memory is not reused for later batches.
-    ///
-    /// # Panics
-    ///
-    /// Never.
-    #[must_use]
-    pub fn into_data(mut self) -> B {
-        self.data.take().expect("`into_data` consumes the batch")
-    }
-}
-
-const HAS_DATA: &str = "a batch has data until it is dropped";
-
-impl<B> Deref for Batch<B> {
-    type Target = B;
-
-    fn deref(&self) -> &B {
-        self.data.as_ref().expect(HAS_DATA)
-    }
-}
-
-impl<B> DerefMut for Batch<B> {
-    fn deref_mut(&mut self) -> &mut B {
-        self.data.as_mut().expect(HAS_DATA)
-    }
-}
-
-impl<B> Drop for Batch<B> {
-    fn drop(&mut self) {
-        if let Some(data) = self.data.take() {
-            self.pool.give(data);
-        }
-    }
-}
-
-impl<B> fmt::Debug for Batches<B> {
+impl<B, I> fmt::Debug for Batches<B, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batches").field("threads", &self.threads.len()).finish_non_exhaustive()
     }
 }
 
-impl<B: fmt::Debug> fmt::Debug for Batch<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Batch { number, indices, data, .. } = self;
-        f.debug_struct("Batch")
-            .field("number", number)
-            .field("indices", indices)
-            .field("data", data)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Formats the indices of a batch; only the first ones if there are many.
-fn format_indices(indices: &[usize]) -> String {
-    match indices.get(..8) {
-        Some(first) if indices.len() > 8 => {
-            let first: Vec<String> = first.iter().map(ToString::to_string).collect();
-            format!("[{}, …]", first.join(", "))
-        }
-        _ => format!("{indices:?}"),
-    }
-}

@@ -1,9 +1,11 @@
 //! Random access to rows, at the speed of the disk.
 
 mod array_file;
+mod batch;
 mod batches;
 mod block_order;
 mod gather;
+mod index_batch;
 mod mapped;
 #[cfg(all(test, target_pointer_width = "64"))]
 #[allow(clippy::duplicate_mod, clippy::unwrap_used, reason = "the same code with loom's locks")]
@@ -16,6 +18,7 @@ mod ragged_append;
 mod row_source;
 mod rows;
 mod sampler;
+mod share;
 mod stack;
 mod stacked;
 mod strategy;
@@ -27,10 +30,13 @@ mod sync {
 }
 
 pub use array_file::FileWindows;
-pub use batches::{Batch, BatchError, BatchOptions, Batches};
+pub use batch::{Batch, BatchError};
+pub use batches::{BatchOptions, Batches};
+pub use index_batch::{BatchIndices, IndexBatch, IndexBatches};
 pub use ragged::Ragged;
 pub use ragged_append::RaggedAppender;
 pub use row_source::RowSource;
 pub use rows::Rows;
-pub use sampler::{Sampler, SamplerState, Share, Tail};
+pub use sampler::Sampler;
+pub use share::{SamplerState, Share, Tail};
 pub use stacked::Stacked;

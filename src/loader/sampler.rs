@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::order::{EpochOrder, SamplingOrder, check_cumulative, cumulative};
 use super::permutation::hash;
+use super::share::{SamplerState, Share, Tail};
 use crate::error::invariant::{Invariant, to_u64, to_usize, to_usize_saturating};
 use crate::error::{RequestError, Result};
 
@@ -63,107 +64,6 @@ pub struct Sampler {
     tail: Tail,
     /// The order of this epoch.
     current: EpochOrder,
-}
-
-/// The part of an epoch that one of several samplers yields.
-///
-/// The default is the whole epoch.
-///
-/// # Examples
-///
-/// ```
-/// use npymap::{Sampler, loader::Share};
-///
-/// let ranks = [0, 1].map(|rank| Share { rank, world: 2, ..Share::default() });
-/// let mut rows = Vec::new();
-/// for share in ranks {
-///     rows.extend(Sampler::shuffled(10, 1).share(share)?);
-/// }
-/// rows.sort();
-/// assert_eq!(rows, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-/// # Ok::<(), npymap::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Share {
-    /// The number of this process.
-    pub rank: usize,
-    /// The number of processes that share an epoch.
-    pub world: usize,
-    /// The number of this worker in its process.
-    pub worker: usize,
-    /// The number of workers that share the part of a process.
-    pub workers: usize,
-}
-
-impl Default for Share {
-    fn default() -> Share {
-        Share { rank: 0, world: 1, worker: 0, workers: 1 }
-    }
-}
-
-/// The treatment of rows that can't be distributed evenly among all ranks.
-///
-/// # Examples
-///
-/// ```
-/// use npymap::{Sampler, loader::{Share, Tail}};
-///
-/// let share = Share { rank: 1, world: 2, ..Share::default() };
-/// let rows = |tail| -> npymap::Result<Vec<usize>> {
-///     Ok(Sampler::sequential(5).share(share)?.tail(tail).collect())
-/// };
-/// assert_eq!(rows(Tail::Keep)?, [1, 3]);
-/// assert_eq!(rows(Tail::Drop)?, [1, 3]);
-/// assert_eq!(rows(Tail::Pad)?, [1, 3, 0]);
-/// # Ok::<(), npymap::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Tail {
-    /// Some ranks get one row more than others. Together they yield each row of
-    /// the epoch once.
-    #[default]
-    Keep,
-    /// These rows are dropped, so that all ranks get the same number of rows.
-    Drop,
-    /// The first rows of the epoch are repeated, so that all ranks get the same
-    /// number of rows.
-    Pad,
-}
-
-/// The state of a sampler, which is four integers: see [`Sampler::state`] and
-/// [`Sampler::resume`].
-///
-/// # Examples
-///
-/// ```
-/// use npymap::{Sampler, loader::SamplerState};
-///
-/// let words: [u64; 4] = Sampler::shuffled(10, 1).state().into();
-/// assert_eq!(SamplerState::from(words), Sampler::shuffled(10, 1).state());
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SamplerState {
-    /// A hash of the properties that must be equal when the state is resumed: the
-    /// number of rows, the kind of order and the share.
-    pub fingerprint: u64,
-    /// The seed.
-    pub seed: u64,
-    /// The epoch.
-    pub epoch: u64,
-    /// The number of this share's rows that have been yielded in the epoch.
-    pub position: u64,
-}
-
-impl From<SamplerState> for [u64; 4] {
-    fn from(state: SamplerState) -> [u64; 4] {
-        [state.fingerprint, state.seed, state.epoch, state.position]
-    }
-}
-
-impl From<[u64; 4]> for SamplerState {
-    fn from([fingerprint, seed, epoch, position]: [u64; 4]) -> SamplerState {
-        SamplerState { fingerprint, seed, epoch, position }
-    }
 }
 
 impl Sampler {
@@ -372,6 +272,16 @@ impl Sampler {
         self.position = position.min(self.share_len());
     }
 
+    /// The number of this share's rows that have been yielded in this epoch.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The number of this share's rows that are left in this epoch.
+    pub(super) fn remaining(&self) -> u64 {
+        self.share_len().saturating_sub(self.position)
+    }
+
     /// The state, for [`resume`](Sampler::resume).
     #[must_use]
     pub fn state(&self) -> SamplerState {
@@ -411,23 +321,6 @@ impl Sampler {
         words.fold(0, hash)
     }
 
-    /// Iterates over the remaining rows of this epoch in batches of `size`. The
-    /// last batch may be shorter. Yields nothing if `size` is 0.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let lens = npymap::Sampler::shuffled(10, 1).batches(4).map(|batch| batch.len());
-    /// assert!(lens.eq([4, 4, 2]));
-    /// ```
-    pub fn batches(&self, size: usize) -> impl Iterator<Item = Vec<usize>> + Send + use<> {
-        let mut rows = self.clone();
-        std::iter::from_fn(move || {
-            let batch = rows.next_batch(size);
-            (!batch.is_empty()).then_some(batch)
-        })
-    }
-
     /// The next `size` rows of this epoch, or fewer at its end. These are the rows
     /// that [`next`](Iterator::next) yields, but a shuffled order is computed
     /// several times as fast.
@@ -441,8 +334,7 @@ impl Sampler {
     /// assert_eq!(sampler.state().position, 256);
     /// ```
     pub fn next_batch(&mut self, size: usize) -> Vec<usize> {
-        let remaining = self.share_len().saturating_sub(self.position);
-        let count = remaining.min(to_u64(size));
+        let count = self.remaining().min(to_u64(size));
         let start = self.position;
         self.position += count;
         let Some((first, step)) = self.progression(start, count) else {
@@ -539,7 +431,7 @@ impl Iterator for Sampler {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = to_usize_saturating(self.share_len().saturating_sub(self.position));
+        let left = to_usize_saturating(self.remaining());
         (left, Some(left))
     }
 

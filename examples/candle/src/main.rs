@@ -14,7 +14,7 @@ const COUNT: usize = 4_096;
 const SIDE: usize = 8;
 const CLASSES: usize = 4;
 const BATCH: usize = 64;
-const EPOCHS: usize = 5;
+const EPOCHS: u64 = 5;
 const RATE: f64 = 0.5;
 
 /// The pixels and labels of a batch. Its memory is reused.
@@ -38,10 +38,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
 
     let model = Model::new(width)?;
-    let mut sampler = Sampler::shuffled(COUNT, 42);
-    for _ in 0..EPOCHS {
+    for epoch in Sampler::shuffled(COUNT, 42).epochs(EPOCHS) {
         let (mut loss, mut right, mut seen) = (0.0, 0.0, 0);
-        for batch in BatchOptions::new().start(sampler.batches(BATCH), read.clone())? {
+        for batch in BatchOptions::new().start(epoch.batches(BATCH), read.clone())? {
             let batch = batch?;
             let (pixels, labels) = &*batch;
             // Candle copies them, and the memory of the batch is reused.
@@ -56,11 +55,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let all = f64::from(u32::try_from(seen)?);
         println!(
             "epoch {}: loss {:.4}, {:.1} % right",
-            sampler.epoch(),
+            epoch.epoch(),
             loss / all,
             right / all * 100.0
         );
-        sampler.next_epoch();
     }
     Ok(())
 }

@@ -1,0 +1,175 @@
+//! One batch that was read ahead, or the error instead of it.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::index_batch::IndexBatch;
+use super::share::SamplerState;
+use crate::error::Error;
+
+/// One batch: the data, which it derefs to, and the indices of its rows. When it
+/// is dropped, its memory is reused.
+///
+/// `I` is the type of the indices: an [`IndexBatch`], which knows the epoch and
+/// the sampler's state, or a `Vec<usize>`.
+pub struct Batch<B, I = IndexBatch> {
+    pub(super) number: u64,
+    pub(super) indices: I,
+    /// `None` only in `into_data` and `drop`.
+    pub(super) data: Option<B>,
+    pub(super) pool: Arc<Pool<B>>,
+}
+
+impl<B, I: AsRef<[usize]>> Batch<B, I> {
+    /// The indices of the batch's rows.
+    #[must_use]
+    pub fn indices(&self) -> &[usize] {
+        self.indices.as_ref()
+    }
+
+    /// The number of the batch, from 0: in its epoch if its indices are those of a
+    /// [`Sampler`](crate::Sampler), otherwise since the start.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Returns the data. Its memory is not reused for later batches.
+    ///
+    /// # Panics
+    ///
+    /// Never.
+    #[must_use]
+    pub fn into_data(mut self) -> B {
+        self.data.take().expect("`into_data` consumes the batch")
+    }
+}
+
+impl<B> Batch<B> {
+    /// The number of the batch's epoch, from 0.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.indices.epoch()
+    }
+
+    /// The state of the sampler after this batch, however many batches have been
+    /// read ahead: after [`Sampler::resume`](crate::Sampler::resume) of it, the
+    /// next batch is the one after this.
+    #[must_use]
+    pub fn state(&self) -> SamplerState {
+        self.indices.state()
+    }
+}
+
+const HAS_DATA: &str = "a batch has data until it is dropped";
+
+impl<B, I> Deref for Batch<B, I> {
+    type Target = B;
+
+    fn deref(&self) -> &B {
+        self.data.as_ref().expect(HAS_DATA)
+    }
+}
+
+impl<B, I> DerefMut for Batch<B, I> {
+    fn deref_mut(&mut self) -> &mut B {
+        self.data.as_mut().expect(HAS_DATA)
+    }
+}
+
+impl<B, I> Drop for Batch<B, I> {
+    fn drop(&mut self) {
+        if let Some(data) = self.data.take() {
+            self.pool.give(data);
+        }
+    }
+}
+
+impl<B: fmt::Debug, I: fmt::Debug> fmt::Debug for Batch<B, I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Batch { number, indices, data, .. } = self;
+        f.debug_struct("Batch")
+            .field("number", number)
+            .field("indices", indices)
+            .field("data", data)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A batch that couldn't be read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct BatchError {
+    /// The epoch of the batch, if its indices are those of a sampler.
+    pub epoch: Option<u64>,
+    /// The number of the batch, as [`Batch::number`].
+    pub number: u64,
+    /// The indices of the batch's rows; none if the error is that of the iterator
+    /// of indices.
+    pub indices: Vec<usize>,
+    /// The error of `read`, or of the iterator of indices.
+    pub error: Error,
+}
+
+impl fmt::Display for BatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(epoch) = self.epoch {
+            write!(f, "epoch {epoch}, ")?;
+        }
+        write!(f, "batch {}", self.number)?;
+        if !self.indices.is_empty() {
+            write!(f, ", rows {}", format_indices(&self.indices))?;
+        }
+        write!(f, ": {}", self.error)
+    }
+}
+
+impl StdError for BatchError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.error.source()
+    }
+}
+
+/// Formats the indices of a batch; only the first ones if there are many.
+fn format_indices(indices: &[usize]) -> String {
+    match indices.get(..8) {
+        Some(first) if indices.len() > 8 => {
+            let first: Vec<String> = first.iter().map(ToString::to_string).collect();
+            format!("[{}, …]", first.join(", "))
+        }
+        _ => format!("{indices:?}"),
+    }
+}
+
+/// The memory of batches that were dropped, for reuse.
+pub(super) struct Pool<B> {
+    free: Mutex<Vec<B>>,
+    max_len: usize,
+}
+
+impl<B> Pool<B> {
+    /// A pool that keeps the memory of at most `max_len` batches.
+    pub(super) fn new(max_len: usize) -> Pool<B> {
+        Pool { free: Mutex::default(), max_len }
+    }
+
+    pub(super) fn give(&self, data: B) {
+        let mut free = self.lock();
+        if free.len() < self.max_len {
+            free.push(data);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<B>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<B: Default> Pool<B> {
+    /// Takes free memory, or creates new memory.
+    pub(super) fn take(&self) -> B {
+        self.lock().pop().unwrap_or_default()
+    }
+}

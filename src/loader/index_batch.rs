@@ -1,0 +1,240 @@
+//! Batches of row indices: those of a sampler, which know its state.
+
+use std::fmt::Debug;
+use std::ops::Deref;
+
+use super::sampler::Sampler;
+use super::share::SamplerState;
+use crate::error::invariant::{to_u64, to_usize_saturating};
+use crate::error::{Error, Result};
+
+/// The indices of one batch of a [`Sampler`], and its place in the epochs.
+///
+/// It derefs to the indices.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::Sampler;
+///
+/// let mut sampler = Sampler::shuffled(10, 1);
+/// let batches: Vec<_> = sampler.batches(4).collect();
+/// assert_eq!((batches[1].number(), batches[1].len()), (1, 4));
+///
+/// sampler.resume(batches[1].state())?;
+/// assert!(sampler.batches(4).eq([batches[2].clone()]));
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexBatch {
+    indices: Vec<usize>,
+    number: u64,
+    state: SamplerState,
+}
+
+impl IndexBatch {
+    /// The indices of the rows.
+    #[must_use]
+    pub fn indices(&self) -> &[usize] {
+        &self.indices
+    }
+
+    /// Returns the indices of the rows.
+    #[must_use]
+    pub fn into_indices(self) -> Vec<usize> {
+        self.indices
+    }
+
+    /// The number of the batch in its epoch, from 0, also if the epoch was resumed.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The number of the epoch, from 0.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.state.epoch
+    }
+
+    /// The state of the sampler after this batch: a sampler that
+    /// [`resume`](Sampler::resume)s it continues with the next batch.
+    #[must_use]
+    pub fn state(&self) -> SamplerState {
+        self.state
+    }
+}
+
+impl Deref for IndexBatch {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.indices
+    }
+}
+
+impl AsRef<[usize]> for IndexBatch {
+    fn as_ref(&self) -> &[usize] {
+        &self.indices
+    }
+}
+
+/// An iterator over the batches of an epoch, created by [`Sampler::batches`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct IndexBatches {
+    sampler: Sampler,
+    size: usize,
+    drops_last: bool,
+    /// The state at the start of this iterator.
+    start: SamplerState,
+}
+
+impl IndexBatches {
+    /// Drops the last batch of the epoch if it is shorter than the others:
+    /// `drop_last=True` of PyTorch's `DataLoader`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let batches = npymap::Sampler::shuffled(10, 1).batches(4).drop_last();
+    /// assert_eq!(batches.len(), 2);
+    /// assert!(batches.map(|batch| batch.len()).eq([4, 4]));
+    /// ```
+    pub fn drop_last(self) -> IndexBatches {
+        IndexBatches { drops_last: true, ..self }
+    }
+
+    /// The number of batches that are left.
+    fn remaining(&self) -> u64 {
+        let (rows, size) = (self.sampler.remaining(), to_u64(self.size));
+        if self.drops_last {
+            rows.checked_div(size).unwrap_or(0)
+        } else {
+            rows.div_ceil(size.max(1)) * size.min(1)
+        }
+    }
+}
+
+impl Iterator for IndexBatches {
+    type Item = IndexBatch;
+
+    fn next(&mut self) -> Option<IndexBatch> {
+        if self.remaining() == 0 {
+            return None;
+        }
+        let number = self.sampler.position() / to_u64(self.size);
+        let indices = self.sampler.next_batch(self.size);
+        let state = SamplerState { position: self.sampler.position(), ..self.start };
+        Some(IndexBatch { indices, number, state })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = to_usize_saturating(self.remaining());
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for IndexBatches {}
+
+impl Sampler {
+    /// Iterates over the remaining rows of this epoch in batches of `size`. The
+    /// last batch may be shorter. Yields nothing if `size` is 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let lens = npymap::Sampler::shuffled(10, 1).batches(4).map(|batch| batch.len());
+    /// assert!(lens.eq([4, 4, 2]));
+    /// ```
+    pub fn batches(&self, size: usize) -> IndexBatches {
+        let (sampler, start) = (self.clone(), self.state());
+        IndexBatches { sampler, size, drops_last: false, start }
+    }
+
+    /// Iterates over the epochs from this one to the one before epoch `end`. The
+    /// first starts at the current position, the others start at their first row.
+    ///
+    /// After [`resume`](Sampler::resume), it yields the rest of the epoch and the
+    /// epochs after it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::Sampler;
+    ///
+    /// let mut sampler = Sampler::shuffled(10, 1);
+    /// let batches: Vec<_> = sampler.epochs(3).flat_map(|epoch| epoch.batches(4)).collect();
+    /// assert_eq!(batches.len(), 9);
+    ///
+    /// sampler.resume(batches[4].state())?;
+    /// let rest = sampler.epochs(3).flat_map(|epoch| epoch.batches(4));
+    /// assert!(rest.eq(batches[5..].iter().cloned()));
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn epochs(&self, end: u64) -> impl Iterator<Item = Sampler> + Send + use<> {
+        let first = self.clone();
+        (self.epoch()..end).map(move |epoch| {
+            let mut sampler = first.clone();
+            if epoch != first.epoch() {
+                sampler.set_epoch(epoch);
+            }
+            sampler
+        })
+    }
+}
+
+/// The items of an iterator of batches for
+/// [`BatchOptions::start`](crate::BatchOptions::start): an [`IndexBatch`], a
+/// `Vec<usize>`, or a `Result` of these with any error. Sealed.
+pub trait BatchIndices: sealed::SealedBatchIndices {
+    /// The indices, with what is known about them.
+    type Indices: AsRef<[usize]> + Debug + Send + 'static;
+
+    /// The indices, and the epoch and number of the batch, if it has them.
+    ///
+    /// # Errors
+    ///
+    /// The error of the iterator.
+    #[doc(hidden)]
+    fn into_indices(self) -> Result<(Self::Indices, Option<(u64, u64)>)>;
+}
+
+mod sealed {
+    pub trait SealedBatchIndices {}
+}
+
+impl sealed::SealedBatchIndices for IndexBatch {}
+
+impl BatchIndices for IndexBatch {
+    type Indices = IndexBatch;
+
+    fn into_indices(self) -> Result<(IndexBatch, Option<(u64, u64)>)> {
+        let place = (self.epoch(), self.number);
+        Ok((self, Some(place)))
+    }
+}
+
+impl sealed::SealedBatchIndices for Vec<usize> {}
+
+impl BatchIndices for Vec<usize> {
+    type Indices = Vec<usize>;
+
+    fn into_indices(self) -> Result<(Vec<usize>, Option<(u64, u64)>)> {
+        Ok((self, None))
+    }
+}
+
+impl<I, E> sealed::SealedBatchIndices for Result<I, E> {}
+
+impl<I, E> BatchIndices for Result<I, E>
+where
+    I: BatchIndices,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Indices = I::Indices;
+
+    fn into_indices(self) -> Result<(I::Indices, Option<(u64, u64)>)> {
+        self.map_err(Error::other)?.into_indices()
+    }
+}
