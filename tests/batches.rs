@@ -127,7 +127,9 @@ fn a_panic_of_the_reader_is_the_consumers() {
 
 /// Batches of the indices that come through a channel, and the memory captured
 /// by the closure, which counts its owners.
-fn from_channel(threads: usize) -> (mpsc::Sender<Vec<usize>>, Batches<Vec<u32>, Vec<usize>>, Weak<()>) {
+fn from_channel(
+    threads: usize,
+) -> (mpsc::Sender<Vec<usize>>, Batches<Vec<u32>, Vec<usize>>, Weak<()>) {
     let (send, receive) = mpsc::channel::<Vec<usize>>();
     let (rows, held) = (numbers(100), Arc::new(()));
     let holder = Arc::downgrade(&held);

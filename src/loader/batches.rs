@@ -281,4 +281,3 @@ impl<B, I> fmt::Debug for Batches<B, I> {
         f.debug_struct("Batches").field("threads", &self.threads.len()).finish_non_exhaustive()
     }
 }
-
