@@ -25,13 +25,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tokens = unsafe { MappedArray::open(&path)? }.rows()?;
     let windows = tokens.windows(BLOCK + 1)?;
     let starts = Sampler::with_replacement(windows.len(), 200 * BATCH, 1337);
-    let read = move |starts: &[usize], batch: &mut Vec<i64>| {
-        batch.resize(starts.len() * windows.row_len(), 0);
-        windows.take_as(starts, batch)
-    };
+    let batches = BatchOptions::new().ahead(4).start(
+        starts.batches(BATCH),
+        move |starts, batch: &mut Vec<i64>| {
+            batch.resize(starts.len() * windows.row_len(), 0);
+            windows.take_as(starts, batch)
+        },
+    )?;
     let started = Instant::now();
     let mut seen = 0;
-    for batch in BatchOptions::new().ahead(4).start(starts.batches(BATCH), read)? {
+    for batch in batches {
         let batch = batch?;
         let windows = ArrayView2::from_shape((BATCH, BLOCK + 1), &batch)?;
         let (x, y) = (windows.slice(s![.., ..BLOCK]), windows.slice(s![.., 1..]));

@@ -110,29 +110,31 @@ fn locked(path: &Path) -> npymap::Result<MappedArrayMut> {
 }
 
 #[cfg(unix)]
+fn all_writers_are_locked_out(path: &Path) {
+    is_locked(Appender::open(path));
+    is_locked(resize(path, 9));
+    is_locked(RecoverOptions::new().recover(path));
+    is_locked(AtomicFile::update(path, Locking::Try));
+    is_locked(FileLock::exclusive(path, Locking::Try));
+    is_locked(locked(path));
+}
+
+#[cfg(unix)]
 #[test]
 fn every_writer_of_a_file_excludes_the_others() {
     let directory = directory();
     let path = file(&directory, "a.npy", &npy("|u1", &[4], Order::C, b"abcd"));
-    let all_are_locked_out = || {
-        is_locked(Appender::open(&path));
-        is_locked(resize(&path, 9));
-        is_locked(RecoverOptions::new().recover(&path));
-        is_locked(AtomicFile::update(&path, Locking::Try));
-        is_locked(FileLock::exclusive(&path, Locking::Try));
-        is_locked(locked(&path));
-    };
     let appender = Appender::open(&path).unwrap();
-    all_are_locked_out();
+    all_writers_are_locked_out(&path);
     drop(appender);
     let array = locked(&path).unwrap();
-    all_are_locked_out();
+    all_writers_are_locked_out(&path);
     drop(array);
     let update = AtomicFile::update(&path, Locking::Wait).unwrap();
-    all_are_locked_out();
+    all_writers_are_locked_out(&path);
     drop(update);
     let lock = FileLock::acquire(&path, LockKind::Shared).unwrap();
-    all_are_locked_out();
+    all_writers_are_locked_out(&path);
     let off = OpenOptions::new().locking(Locking::Off);
     off.append(&path).unwrap().append_slice(b"e").unwrap();
     assert!(FileLock::exclusive(&path, Locking::Off).unwrap().is_none());

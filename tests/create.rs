@@ -290,18 +290,16 @@ fn page_aligned_elements_start_at_a_page() {
 fn an_unnamed_file_can_become_an_array() {
     let open_file = tempfile::tempfile().unwrap();
     let dtype = ">i2".parse().unwrap();
-    let made = || {
-        CreateOptions::new().initialize(&open_file, &dtype, &[2])?;
-        map_mut_file(&open_file).and_then(MappedArray::from_source)
-    };
-    let mut array = made().unwrap();
+    CreateOptions::new().initialize(&open_file, &dtype, &[2]).unwrap();
+    let mut array = map_mut_file(&open_file).and_then(MappedArray::from_source).unwrap();
     array.write_elements(&[1], &[5_i16]).unwrap();
     array.close().unwrap();
     let array = Source::read_file(open_file.try_clone().unwrap())
         .and_then(MappedArray::from_source)
         .unwrap();
     assert_eq!(array.view::<i16>().unwrap().to_vec(), [0, 5]);
-    assert!(is_error(&made().unwrap_err(), ErrorKind::AlreadyExists, "exists"));
+    let error = CreateOptions::new().initialize(&open_file, &dtype, &[2]).unwrap_err();
+    assert!(is_error(&error, ErrorKind::AlreadyExists, "exists"), "{error}");
 }
 
 #[test]

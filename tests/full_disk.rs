@@ -137,22 +137,31 @@ fn fill(path: &Path) {
     assert_eq!(names(directory), ["a.npy"]);
 }
 
+/// Runs a command with a file system of 1 MiB mounted on a directory.
+fn run_on_small_disk(
+    directory: &Path,
+    command: &Path,
+    arguments: &[&str],
+) -> std::io::Result<std::process::Output> {
+    let script =
+        r#"mount -t tmpfs -o size=1m none "$0" && touch "$0/a.npy" && rm "$0/a.npy" && exec "$@""#;
+    let mut shell = Command::new("unshare");
+    shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
+    shell.arg(directory).arg(command).args(arguments);
+    shell.env(FILE, directory.join("a.npy"));
+    shell.output()
+}
+
 #[test]
 fn a_full_disk_is_an_error_and_leaves_files_intact() {
     let directory = directory();
-    let script =
-        r#"mount -t tmpfs -o size=1m none "$0" && touch "$0/a.npy" && rm "$0/a.npy" && exec "$@""#;
-    let mounted = |command: &Path, arguments: &[&str]| {
-        let mut shell = Command::new("unshare");
-        shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
-        shell.arg(directory.path()).arg(command).args(arguments);
-        shell.env(FILE, directory.path().join("a.npy"));
-        shell.output()
-    };
-    if !mounted(Path::new("true"), &[]).is_ok_and(|output| output.status.success()) {
+    if !run_on_small_disk(directory.path(), Path::new("true"), &[])
+        .is_ok_and(|output| output.status.success())
+    {
         return eprintln!("nothing was tested, no small file system can be mounted");
     }
     let exe = env::current_exe().unwrap();
-    let output = mounted(&exe, &["--exact", "full_disk::child_process", "--nocapture"]).unwrap();
+    let arguments = ["--exact", "full_disk::child_process", "--nocapture"];
+    let output = run_on_small_disk(directory.path(), &exe, &arguments).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

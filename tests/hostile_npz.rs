@@ -62,7 +62,6 @@ fn one(member: Zipped) -> Vec<u8> {
 fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let whole = one(stored("a.npy", &array()));
     let packed = one(deflated("a.npy", &array()));
-    let stored = |name: &str, data: &[u8]| stored(name, data);
     let plain = stored("a.npy", &array());
     let tight = deflated("a.npy", &array());
     let header_only = npy("'<i4'", &[16], Order::C, &[]);

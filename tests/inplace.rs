@@ -74,8 +74,11 @@ fn number(row: &Row, dtype: &DType, order: char, bytes: &[u8]) -> u128 {
 }
 
 fn fold(bytes: &[u8], big: bool) -> u128 {
-    let join = |number: u128, byte: &u8| number << 8 | u128::from(*byte);
-    if big { bytes.iter().fold(0, join) } else { bytes.iter().rev().fold(0, join) }
+    let mut bytes = bytes.to_vec();
+    if !big {
+        bytes.reverse();
+    }
+    bytes.into_iter().fold(0, |number, byte| number << 8 | u128::from(byte))
 }
 
 /// The address of each element in the buffer, in C order of the indices.
@@ -87,12 +90,11 @@ fn places(shape: &[usize], order: Order) -> Vec<usize> {
             for (i, dim) in index.iter_mut().zip(shape).rev() {
                 (*i, rank) = (rank % dim, rank / dim);
             }
-            let axes: Vec<_> = index.into_iter().zip(shape).collect();
-            let step = |place, (i, dim): &(usize, &usize)| place * **dim + i;
-            match order {
-                Order::C => axes.iter().fold(0, step),
-                Order::F => axes.iter().rev().fold(0, step),
+            let mut axes: Vec<_> = index.into_iter().zip(shape).collect();
+            if order == Order::F {
+                axes.reverse();
             }
+            axes.into_iter().fold(0, |place, (i, dim)| place * dim + i)
         })
         .collect()
 }
@@ -125,7 +127,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    fn says(&self) -> String {
+    fn name(&self) -> String {
         let Case { row, dtype, layout, lies, .. } = self;
         format!("{dtype} {:?} {lies:?} at {} as {}", layout.shape(), layout.offset(), row.name)
     }
@@ -144,25 +146,25 @@ impl Case<'_> {
 
     /// Borrows the elements, checks their values, and stores to them.
     fn lends(&self, buffer: &mut Aligned) {
-        let says = self.says();
+        let name = self.name();
         let values = self.values(buffer.bytes());
-        assert_eq!((self.row.ndarray)(buffer.bytes(), self.layout).unwrap(), values, "{says}");
+        assert_eq!((self.row.ndarray)(buffer.bytes(), self.layout).unwrap(), values, "{name}");
         let slice = (self.row.slice)(buffer.bytes(), self.layout);
         if self.layout.is_c_contiguous() {
-            assert_eq!(slice.unwrap(), values, "{says}");
+            assert_eq!(slice.unwrap(), values, "{name}");
             (self.row.reverse)(buffer.bytes(), self.layout).unwrap();
             let reversed: Vec<_> = values.into_iter().rev().collect();
-            assert_eq!(self.values(buffer.bytes()), reversed, "{says}");
+            assert_eq!(self.values(buffer.bytes()), reversed, "{name}");
         } else {
             assert!(
                 is_error(&slice.unwrap_err(), ErrorKind::WrongShape, "in Fortran order"),
-                "{says}"
+                "{name}"
             );
         }
-        self.fills(buffer, &says);
+        self.fills(buffer, &name);
     }
 
-    fn fills(&self, buffer: &mut Aligned, says: &str) {
+    fn fills(&self, buffer: &mut Aligned, name: &str) {
         let before = buffer.bytes().to_vec();
         (self.row.fill)(buffer.bytes(), self.layout).unwrap();
         let mut expected = before.clone();
@@ -171,16 +173,16 @@ impl Case<'_> {
             let elements = self.layout.offset()..self.layout.end();
             expected[elements].copy_from_slice(&last.repeat(self.layout.len()));
         }
-        assert!(buffer.bytes() == expected, "{says}");
+        assert!(buffer.bytes() == expected, "{name}");
     }
 
     /// Asserts that every way of borrowing is an error; returns the type that
     /// the error suggests.
     fn refuses(&self, buffer: &mut Aligned) -> String {
-        let says = self.says();
+        let name = self.name();
         let error = (self.row.ndarray)(buffer.bytes(), self.layout).unwrap_err();
         let fill = (self.row.fill)(buffer.bytes(), self.layout).unwrap_err();
-        assert_eq!(error.to_string(), fill.to_string(), "{says}");
+        assert_eq!(error.to_string(), fill.to_string(), "{name}");
         if self.layout.is_c_contiguous() {
             let slice = (self.row.slice)(buffer.bytes(), self.layout).unwrap_err();
             let reverse = (self.row.reverse)(buffer.bytes(), self.layout).unwrap_err();
@@ -189,13 +191,13 @@ impl Case<'_> {
                 [(); 2].map(|()| error.to_string())
             );
         }
-        assert_eq!(error.kind(), ErrorKind::WrongDType, "{says}: {error}");
+        assert_eq!(error.kind(), ErrorKind::WrongDType, "{name}: {error}");
         let (text, name) = (error.to_string(), &self.row.name);
         let stored = format!("stored as {}, asked for `{name}`", self.dtype);
         let align = self.row.align;
         let aligned =
             format!("elements are not aligned to {align} bytes, asked for `{name}` in place");
-        assert!(text.starts_with(&stored) || text.starts_with(&aligned), "{says}: {text}");
+        assert!(text.starts_with(&stored) || text.starts_with(&aligned), "{name}: {text}");
         let (_, works) = text.split_once("use `").unwrap();
         works.split_once('`').unwrap().0.to_owned()
     }
@@ -222,17 +224,16 @@ fn table(dtype: &DType, code: &str, order: char, rows: &[Row]) {
     }
 }
 
+fn row_named<'a>(rows: &'a [Row], name: &str) -> &'a Row {
+    rows.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no type {name}"))
+}
+
 /// The type that an error suggests works, or is an error about its alignment
 /// that suggests one that works.
 fn advice(case: &Case<'_>, buffer: &mut Aligned, rows: &[Row]) {
-    let named = |name: &str| {
-        rows.iter()
-            .find(|row| row.name == name)
-            .unwrap_or_else(|| panic!("{}: {name}", case.says()))
-    };
-    let mut row = named(&case.refuses(buffer));
+    let mut row = row_named(rows, &case.refuses(buffer));
     if !case.layout.is_empty() && case.layout.offset() % row.align != 0 {
-        row = named(&Case { row, ..*case }.refuses(buffer));
+        row = row_named(rows, &Case { row, ..*case }.refuses(buffer));
     }
     Case { row, ..*case }.lends(buffer);
 }
@@ -301,12 +302,14 @@ fn a_wrong_number_of_axes_names_the_right_one() {
     let mut array = MappedArray::from_bytes(&mut bytes[..]).unwrap();
     assert_eq!(array.as_ndarray::<u8, Ix2>().unwrap()[[1, 2]], b'f');
     assert_eq!(array.as_ndarray::<u8, IxDyn>().unwrap()[[1, 2]], b'f');
-    let text =
-        |asked| format!("has 2 axes, asked for {asked}: use `Ix2`, or `IxDyn` for any number");
-    let error = array.as_ndarray::<u8, Ix0>().unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, &text(0)), "{error}");
-    let error = array.as_ndarray_mut::<u8, Ix3>().unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, &text(3)), "{error}");
+    let errors = [
+        (0, array.as_ndarray::<u8, Ix0>().unwrap_err()),
+        (3, array.as_ndarray_mut::<u8, Ix3>().unwrap_err()),
+    ];
+    for (asked, error) in errors {
+        let text = format!("has 2 axes, asked for {asked}: use `Ix2`, or `IxDyn` for any number");
+        assert!(is_error(&error, ErrorKind::WrongShape, &text), "{error}");
+    }
     let seven = MappedArray::anonymous(&DType::of::<u8>(), &[1; 7]).unwrap();
     let error = seven.as_ndarray::<u8, Ix1>().unwrap_err();
     assert!(

@@ -43,15 +43,15 @@ fn casts_equal_numpys() {
         let mut view = ours.dyn_view_mut().unwrap();
         let result = view.assign_as(&from.dyn_view().unwrap(), casting);
         let bytes: Vec<u8> = view.as_view().element_bytes().flatten().copied().collect();
-        let says = || format!("{} to {to}, {casting}", from.dtype());
+        let what = format!("{} to {to}, {casting}", from.dtype());
         match (result, case["error"].as_str()) {
             (Ok(()), None) if hex(&bytes) == case["bytes"].as_str().unwrap() => done += 1,
             (Ok(()), None) => {
-                wrong.push(format!("{}: {} is {}", says(), hex(&bytes), case["bytes"]));
+                wrong.push(format!("{}: {} is {}", what, hex(&bytes), case["bytes"]));
             }
             (Err(_), Some(_)) => refused += 1,
-            (Err(error), None) => wrong.push(format!("{}: {error}", says())),
-            (Ok(()), Some(error)) => wrong.push(format!("{}: NumPy {error}", says())),
+            (Err(error), None) => wrong.push(format!("{}: {error}", what)),
+            (Ok(()), Some(error)) => wrong.push(format!("{}: NumPy {error}", what)),
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
@@ -68,12 +68,13 @@ fn statistics_equal_numpys() {
         npymap::with_type!(dtype, real T => {
             let view = array.view::<T>().unwrap();
             let stats = view.stats();
-            let end = |end: Option<T>| end.map(npymap::element::Real::to_f64);
-            let number = |key: &str| case[key].as_str().map(|text| text.parse::<f64>().unwrap());
+            let [min, max, sum] = ["min", "max", "sum"]
+                .map(|key| case[key].as_str().map(|text| text.parse::<f64>().unwrap()));
             let counts = json!([stats.count, stats.nan, stats.infinite]);
             assert_eq!(counts, json!([case["count"], case["nan"], case["infinite"]]), "{case}");
-            assert_eq!((end(stats.min), end(stats.max)), (number("min"), number("max")), "{case}");
-            let (sum, scale) = (number("sum").unwrap(), case["scale"].as_f64().unwrap());
+            let ends = [stats.min, stats.max].map(|end| end.map(npymap::element::Real::to_f64));
+            assert_eq!(ends, [min, max], "{case}");
+            let (sum, scale) = (sum.unwrap(), case["scale"].as_f64().unwrap());
             assert!(is_near(sum, scale, stats.sum), "{} {case}", stats.sum);
             if stats.nan == 0 {
                 assert!(is_near(sum, scale, view.sum()), "{} {case}", view.sum());

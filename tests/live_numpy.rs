@@ -109,15 +109,16 @@ const SHAPES: [(&[usize], Order); 8] = [
 /// Assorted bytes for the elements of an array; 0 and 1 for booleans.
 fn random(dtype: &DType, shape: &[usize]) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()[3]
-    };
     let limit = if dtype.kind() == npymap::dtype::Kind::Bool { 1 } else { 0xff };
     let len = shape.iter().product::<usize>() * dtype.itemsize();
-    (0..len).map(|_| next() & limit).collect()
+    (0..len)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()[3] & limit
+        })
+        .collect()
 }
 
 /// Calls a function with `[u8; N]` of the elements' size.
@@ -265,7 +266,7 @@ macro_rules! counts {
         }
     )*};
     (@ $numpy:ident, $path:ident, $order:ident, $descr:expr, $type:ty, $from:expr, $to:expr) => {
-        let counted = $numpy.ask(&json!(["counted", $path, $descr, $order]));
+        let counted = $numpy.ask(&json!(["save_numbers", $path, $descr, $order]));
         let counted: Vec<f64> = counted.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect();
         let array = open(&$path).unwrap();
         let view = array.as_ndarray::<$type, Ix3>().unwrap();

@@ -24,7 +24,7 @@ fn opened(path: &Path, case: &Value) -> Result<AnyArray> {
     let mode: Mode = case["mode"].as_str().unwrap().parse().unwrap();
     let order = if case["order"] == "F" { Order::F } else { Order::C };
     let (descr, offset) = (case["descr"].as_str().unwrap(), case["offset"].as_u64().unwrap());
-    let shape = (!case["asked"].is_null()).then(|| numbers(&case["asked"]));
+    let shape = (!case["requested_shape"].is_null()).then(|| numbers(&case["requested_shape"]));
     let mut spec = RawSpec::new(descr.parse().unwrap()).offset(offset).order(order);
     if let Some(shape) = &shape {
         if mode == Mode::Create {

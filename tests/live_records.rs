@@ -69,7 +69,7 @@ fn views_as_another_dtype_equal_numpys() {
             let mut array = MappedArray::read(path).unwrap();
             let says = format!("{case} of {} {:?}", array.dtype(), array.byte_strides());
             let mut view = array.dyn_view_mut().unwrap();
-            if case["turned"] == true {
+            if case["transposed"] == true {
                 view = view.t();
             }
             let dtype: DType = case["descr"].as_str().unwrap().parse().unwrap();

@@ -31,12 +31,10 @@ fn data() -> Array2<f32> {
 /// `memmap(file, mode=mode, …)`
 fn memmap(file: &File, mode: Mode, raw: RawSpec) -> npymap::Result<AnyArray> {
     let options = OpenOptions::new().raw(raw);
-    let read_only = || map_file(file).and_then(|source| options.open(source));
-    let writable = || map_mut_file(file).and_then(|source| options.open(source));
-    match mode {
-        Mode::ReadOnly => read_only().map(AnyArray::ReadOnly),
-        _ => writable().map(AnyArray::Writable),
-    }
+    Ok(match mode {
+        Mode::ReadOnly => AnyArray::ReadOnly(options.open(map_file(file)?)?),
+        _ => AnyArray::Writable(options.open(map_mut_file(file)?)?),
+    })
 }
 
 fn writable(file: &File, raw: RawSpec) -> MappedArrayMut {

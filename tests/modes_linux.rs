@@ -15,10 +15,8 @@ use crate::support::{directory, file, is_error, npy, open, open_mode, open_mut};
 /// The number of descriptors of this process that refer to a file.
 fn descriptors(path: &Path) -> usize {
     let path = path.canonicalize().unwrap();
-    let leads = |entry: std::io::Result<fs::DirEntry>| {
-        fs::read_link(entry.unwrap().path()).is_ok_and(|target| target == path)
-    };
-    fs::read_dir("/proc/self/fd").unwrap().map(leads).filter(|&leads| leads).count()
+    let descriptors = fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap().path());
+    descriptors.filter(|entry| fs::read_link(entry).is_ok_and(|target| target == path)).count()
 }
 
 /// The number of maps of a file in this process.

@@ -133,10 +133,10 @@ fn invalid_offsets_are_errors() {
     file(&directory, "data.npy", &npy("<u2", &[4], Order::C, &[0; 8]));
     write_offsets(&directory, "<i8", &[4], &[0, 5, 2, -1]);
     let ragged = read(&paths);
-    let says = |row| ragged.get::<u16>(row).unwrap_err().to_string();
-    assert_eq!(says(0), "row 0 from 0 to 5: expected increasing offsets, up to 4");
-    assert_eq!(says(1), "row 1 from 5 to 2: expected increasing offsets, up to 4");
-    assert_eq!(says(2), "row 2 from 2 to -1: expected increasing offsets, up to 4");
+    for (row, range) in [(0, "from 0 to 5"), (1, "from 5 to 2"), (2, "from 2 to -1")] {
+        let error = ragged.get::<u16>(row).unwrap_err().to_string();
+        assert_eq!(error, format!("row {row} {range}: expected increasing offsets, up to 4"));
+    }
     drop(ragged);
     for (descr, shape, count) in [("<f8", &[2][..], 2), ("<i8", &[1, 2], 2), ("<i8", &[0], 0)] {
         write_offsets(&directory, descr, shape, &vec![0; count]);

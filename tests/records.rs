@@ -208,22 +208,24 @@ fn rows_are_borrowed_in_place() {
     assert_eq!(values, [1.5, 1.5, 1.5]);
 }
 
+/// Decodes rows of a dtype that cannot be borrowed, and returns the error of
+/// borrowing them.
+fn borrow_error(descr: &str) -> String {
+    let mut rows = array(&here(descr), &[3]);
+    let mut view = rows.view_mut::<Row>().unwrap();
+    let row = Row { id: 5, when: Ticks(-1), pos: [1.5; 3], ok: Bool::new(true), ..Row::zeroed() };
+    view.set(1, row).unwrap();
+    assert_eq!(rows.view::<Row>().unwrap().to_vec(), [Row::zeroed(), row, Row::zeroed()]);
+    let typed = rows.view::<Row>().unwrap().as_slice().unwrap_err().to_string();
+    let error = rows.as_slice::<Row>().unwrap_err().to_string();
+    assert_eq!(typed, error);
+    error
+}
+
 #[test]
 fn rows_with_another_layout_are_decoded_and_not_borrowed() {
-    let refusal = |descr: &str| {
-        let mut rows = array(&here(descr), &[3]);
-        let mut view = rows.view_mut::<Row>().unwrap();
-        let row =
-            Row { id: 5, when: Ticks(-1), pos: [1.5; 3], ok: Bool::new(true), ..Row::zeroed() };
-        view.set(1, row).unwrap();
-        assert_eq!(rows.view::<Row>().unwrap().to_vec(), [Row::zeroed(), row, Row::zeroed()]);
-        let typed = rows.view::<Row>().unwrap().as_slice().unwrap_err().to_string();
-        let error = rows.as_slice::<Row>().unwrap_err().to_string();
-        assert_eq!(typed, error);
-        error
-    };
     assert_eq!(
-        refusal(
+        borrow_error(
             &ROW.replace("'<u4'), ('', '|V4')", "'<u4')").replace("('', '|V3')", "('', '|V7')")
         ),
         here(
@@ -231,13 +233,13 @@ fn rows_with_another_layout_are_decoded_and_not_borrowed() {
         )
     );
     assert_eq!(
-        refusal(&ROW.replace("'<f4'", "'>f4'")),
+        borrow_error(&ROW.replace("'<f4'", "'>f4'")),
         here(
             "record `Row`, field `pos`: stored as ('>f4', (3,)), asked for `[f32; 3]` in place: use `[u8; 12]`"
         )
     );
     assert_eq!(
-        refusal(&ROW.replace("('', '|V3')", "('', '|V5')")),
+        borrow_error(&ROW.replace("('', '|V3')", "('', '|V5')")),
         here(
             "record `Row`, field `ok`: elements have 34 bytes and the record has 32: add fields of type `Pad<N>` for padding, or use `view::<Row>()`"
         )

@@ -119,27 +119,40 @@ fn files_that_are_replaced_are_not_read() {
     assert_eq!(out, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
+/// Stacks the files that Dask wrote to a directory.
+fn dask_stack(directory: &tempfile::TempDir) -> npymap::Result<Stacked> {
+    Stacked::npy_stack_paths(directory.path()).and_then(|paths| stack(&paths))
+}
+
+fn dask_error(directory: &tempfile::TempDir) -> String {
+    dask_stack(directory).unwrap_err().to_string()
+}
+
 #[test]
 fn stacks_of_dask_are_opened() {
     let directory = directory();
     files(&directory, &[3, 2, 4]);
-    let stack = || Stacked::npy_stack_paths(directory.path()).and_then(|paths| stack(&paths));
-    let says = || stack().unwrap_err().to_string();
+    let info = directory.path().join("info");
     let own = directory.path().to_str().unwrap();
-    assert!(says().starts_with(&format!("{own}: cannot open: ")));
-    let info = |bytes: &[u8]| fs::write(directory.path().join("info"), bytes).unwrap();
+    assert!(dask_error(&directory).starts_with(&format!("{own}: cannot open: ")));
     // pickle.dumps({"chunks": ((3, 2, 4), (2,)), "dtype": "x", "axis": 0}, 4)
     let pickle = b"\x80\x04\x95\x36\0\0\0\0\0\0\0}\x94(\x8c\x06chunks\x94K\x03K\x02K\x04\x87\x94K\x02\x85\x94\x86\x94\x8c\x05dtype\x94\x8c\x01x\x94\x8c\x04axis\x94K\0u.";
-    info(pickle);
-    assert_eq!(stack().unwrap().shape(), [9, 2]);
+    fs::write(&info, pickle).unwrap();
+    assert_eq!(dask_stack(&directory).unwrap().shape(), [9, 2]);
     let mut other = pickle.to_vec();
     let at = other.len() - 3;
     other[at] = 1;
-    info(&other);
-    assert_eq!(says(), format!("{own}: a stack along axis 1: expected one along axis 0"));
-    info(b"nothing");
-    assert!(says().contains("the output of Dask's to_npy_stack"));
-    info(pickle);
+    fs::write(&info, &other).unwrap();
+    assert_eq!(
+        dask_error(&directory),
+        format!("{own}: a stack along axis 1: expected one along axis 0")
+    );
+    fs::write(&info, b"nothing").unwrap();
+    assert!(dask_error(&directory).contains("the output of Dask's to_npy_stack"));
+    fs::write(&info, pickle).unwrap();
     fs::remove_file(directory.path().join("1.npy")).unwrap();
-    assert_eq!(says(), format!("{own}: no 1.npy: expected consecutive files from 0.npy on"));
+    assert_eq!(
+        dask_error(&directory),
+        format!("{own}: no 1.npy: expected consecutive files from 0.npy on")
+    );
 }

@@ -150,8 +150,7 @@ pub(crate) fn create(
 
 /// The names of the files in a directory.
 pub(crate) fn names(directory: &Path) -> Vec<String> {
-    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
-    let names = fs::read_dir(directory).unwrap().map(name);
+    let names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
     let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
     names.sort_unstable();
     names

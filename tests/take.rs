@@ -233,7 +233,7 @@ fn all_methods(rows: &impl RowSource, expected: &[u32]) {
     assert!(is_error(
         &rows.take(&[0], &mut out[..1]).unwrap_err(),
         ErrorKind::WrongShape,
-        "values for"
+        "1 value for "
     ));
     assert!(is_error(
         &rows.take(&[0], &mut [0_i8]).unwrap_err(),

@@ -115,19 +115,22 @@ fn elements_are_changed_in_place() {
     assert_eq!(fs::read(&path).unwrap()[116..120], (-1.0_f32).to_le_bytes());
 }
 
+/// Encodes two arrays with these infos.
+fn encode_two(infos: &[&str]) -> npymap::Result<Vec<u8>> {
+    TenWriteOptions::new().infos(infos).encode_buffer(&[&arr1(&[1_u8]), &arr1(&[2_u8])])
+}
+
 #[test]
 fn infos_are_one_for_all_or_one_each() {
-    let (a, b) = (arr1(&[1_u8]), arr1(&[2_u8]));
-    let infos = |infos: &[&str]| TenWriteOptions::new().infos(infos).encode_buffer(&[&a, &b]);
-    let found = ten::decode_buffer(&infos(&["x"]).unwrap()).map(|a| a.len()).unwrap();
-    assert_eq!(found, 2);
+    let encoded = encode_two(&["x"]).unwrap();
+    assert_eq!(ten::decode_buffer(&encoded).unwrap().len(), 2);
     for (given, expected) in [
         (&["x", "y", "z"][..], "3 infos for 2 arrays: expected one for all, or one each"),
         (&[], "0 infos for 2 arrays: expected one for all, or one each"),
         (&["123456789"], "the info `123456789`: expected ASCII of at most 8 bytes"),
         (&["ä"], "the info `ä`: expected ASCII of at most 8 bytes"),
     ] {
-        assert_eq!(infos(given).unwrap_err().to_string(), expected);
+        assert_eq!(encode_two(given).unwrap_err().to_string(), expected);
     }
     ten::check_infos(&["x", "y"], &["x", "y"]).unwrap();
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Writes through a view go where ndarray's would, and nowhere else: the whole
 //! buffer is compared.
 
-use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, s};
+use npymap::ndarray::{ArrayD, ArrayViewD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, s};
 use npymap::{ErrorKind, MappedArray, View, ViewMut, element::InPlace};
 use proptest::prelude::*;
 
@@ -30,24 +30,29 @@ fn plan<T: Sample>(spec: &Spec, stored: &Stored<T>) -> (Vec<Step>, ArrayD<usize>
 
 /// Whether the parts of a step interleave in memory.
 fn interleaves(step: &Step, places: &ArrayD<usize>) -> bool {
-    let apart = |low, high| match (extent(&low), extent(&high)) {
-        (Some(low), Some(high)) => low.1 < high.0 || high.1 < low.0,
-        _ => true,
-    };
     match step {
         Step::Split { axis, at, .. } => {
             let (low, high) = places.view().split_at(Axis(*axis), *at);
-            !apart(low, high)
+            interleave(&low, &high)
         }
         Step::Chunk { axis, size, .. } => {
             let parts: Vec<_> = places.axis_chunks_iter(Axis(*axis), *size).collect();
-            parts.windows(2).any(|pair| !apart(pair[0].clone(), pair[1].clone()))
+            parts.windows(2).any(|pair| interleave(&pair[0], &pair[1]))
         }
         _ => false,
     }
 }
 
-fn extent(part: &npymap::ndarray::ArrayViewD<'_, usize>) -> Option<(usize, usize)> {
+/// Whether the positions of two parts overlap, as ranges.
+fn interleave(low: &ArrayViewD<'_, usize>, high: &ArrayViewD<'_, usize>) -> bool {
+    match (extent(low), extent(high)) {
+        (Some(low), Some(high)) => low.1 >= high.0 && high.1 >= low.0,
+        _ => false,
+    }
+}
+
+/// The first and last position of a part.
+fn extent(part: &ArrayViewD<'_, usize>) -> Option<(usize, usize)> {
     Some((*part.iter().min()?, *part.iter().max()?))
 }
 
@@ -89,15 +94,24 @@ impl Writing<'_> {
         assert_eq!(written.bytes(), stored.bytes());
     }
 
+    /// An element that the array did not have, the same each time.
+    fn fresh<T: Sample>(&self, case: &Case<T>, n: usize) -> T {
+        let Writing(spec) = self;
+        (case.sample)(mix(!spec.seed, n))
+    }
+
     fn check<T: Sample>(&self, case: &Case<T>) {
         let Writing(spec) = self;
-        let fresh = |n: usize| (case.sample)(mix(!spec.seed, n));
         let (_, places) = plan(spec, &Stored::new(case, spec));
         let shape = places.shape();
-        let all: Vec<T> = (0..places.len()).map(fresh).collect();
+        let all: Vec<T> = (0..places.len()).map(|n| self.fresh(case, n)).collect();
         let array = ArrayD::from_shape_vec(shape, all.clone()).unwrap();
 
-        self.same(case, |mut view| view.fill(&fresh(1)).unwrap(), |old| old.map(|_| fresh(1)));
+        self.same(
+            case,
+            |mut view| view.fill(&self.fresh(case, 1)).unwrap(),
+            |old| old.map(|_| self.fresh(case, 1)),
+        );
         self.same(case, |mut view| view.copy_from_slice(&all).unwrap(), |_| array.clone());
         self.same(
             case,
@@ -107,10 +121,10 @@ impl Writing<'_> {
                 }
                 let mut outside = view.shape().to_vec();
                 outside.push(0);
-                assert!(view.set(outside.as_slice(), fresh(0)).is_err());
+                assert!(view.set(outside.as_slice(), self.fresh(case, 0)).is_err());
                 outside.pop();
                 assert_eq!(
-                    view.set(outside.as_slice(), fresh(0)).is_err(),
+                    view.set(outside.as_slice(), self.fresh(case, 0)).is_err(),
                     view.ndim() > 0 || {
                         view.set(&[][..], array.first().unwrap().clone()).unwrap();
                         false
@@ -128,11 +142,11 @@ impl Writing<'_> {
             |mut view| {
                 view.map_inplace(|_| {
                     calls += 1;
-                    fresh(calls - 1)
+                    self.fresh(case, calls - 1)
                 })
                 .unwrap();
             },
-            |_| places.map(|place| fresh(order.binary_search(place).unwrap())),
+            |_| places.map(|place| self.fresh(case, order.binary_search(place).unwrap())),
         );
         let mut seen = Vec::new();
         self.same(
@@ -167,7 +181,11 @@ impl Writing<'_> {
             |mut view| {
                 let long = vec![sample.clone(); view.len() + 1];
                 let error = view.copy_from_slice(&long).unwrap_err();
-                assert!(is_error(&error, ErrorKind::WrongShape, "values for"));
+                assert!(is_error(
+                    &error,
+                    ErrorKind::WrongShape,
+                    &format!(" for {} element", view.len())
+                ));
                 let other = ArrayD::from_elem(IxDyn(&vec![1; view.ndim() + 1]), sample.clone());
                 let error = view.copy_from(other.view()).unwrap_err();
                 assert!(is_error(&error, ErrorKind::WrongShape, "cannot be broadcast to"));

@@ -500,20 +500,21 @@ mod unix {
     #[test]
     fn links_are_followed_even_if_dangling() {
         let (directory, path) = scratch();
-        let within = |name: &str| directory.path().join(name);
-        fs::create_dir(within("there")).unwrap();
+        let [there, link, round] =
+            ["there", "link", "round"].map(|name| directory.path().join(name));
+        fs::create_dir(&there).unwrap();
         symlink("there/b.npy", &path).unwrap();
-        symlink("a.npy", within("link")).unwrap();
+        symlink("a.npy", &link).unwrap();
         for value in [1_u8, 2] {
-            write_npy(within("link"), &arr0(value)).unwrap();
+            write_npy(&link, &arr0(value)).unwrap();
             assert_eq!(names(directory.path()), ["a.npy", "link", "there"]);
-            assert_eq!(names(&within("there")), ["b.npy"]);
-            let back: Array0<u8> = read_npy(within("there/b.npy")).unwrap();
+            assert_eq!(names(&there), ["b.npy"]);
+            let back: Array0<u8> = read_npy(there.join("b.npy")).unwrap();
             assert_eq!(back.into_scalar(), value);
         }
         assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
-        symlink("round", within("round")).unwrap();
-        assert!(write_npy(within("round"), &arr0(1_u8)).is_err());
+        symlink("round", &round).unwrap();
+        assert!(write_npy(&round, &arr0(1_u8)).is_err());
     }
 
     #[test]

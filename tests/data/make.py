@@ -1,36 +1,36 @@
 #!/usr/bin/env python3
-"""Make every test fixture of this directory, from nothing.
+"""Makes all test fixtures in this directory from scratch.
 
     python3.11 make.py [--envs DIR] [--only STAGE,STAGE...]
 
 Needs Python 3.11 on Linux x86-64 (NumPy 1.23.5 has no wheels for later
-Pythons, and the answers of NumPy's header parser are those of Python's own
-parser) and the network (PyPI; for `writers` also Debian, crates.io and npm).
+versions, and NumPy's header parser depends on the version of Python's own) and
+the network (PyPI; for `writers` also Debian, crates.io and npm).
 
---envs DIR   where virtual environments and other writers' tools go, kept for
-             the next run; without it a temporary directory, removed at the end.
+--envs DIR   where to keep virtual environments and the tools of other writers
+             for the next run; by default a temporary directory that is removed.
 --only ...   some of the stages: numpy, odd, writers, expect. All by default.
 
 Stages:
 
 numpy    numpy-1.23.5/, numpy-1.26.4/, numpy-2.4.6/: each written by that
          release, with np.save, format.write_array or open_memmap.
-odd      odd/: hand-made files, accepted by NumPy or refused.
-writers  writers/: files by other writers. A writer whose tools cannot be had
-         is left out, with a message; its files of an earlier run are kept.
-expect   expect.jsonl, odd.jsonl, descr.jsonl: what NumPy 2.4.6 makes of all that.
+odd      odd/: hand-made files, which NumPy accepts or refuses.
+writers  writers/: files by other writers. Writers whose tools are not available
+         are skipped with a message; their files from an earlier run are kept.
+expect   expect.jsonl, odd.jsonl, descr.jsonl: how NumPy 2.4.6 reads all of them.
 
 Two runs give the same bytes.
 
-expect.jsonl has one line per file, sorted by path.  `ok` is the answer of
-numpy.lib.format.open_memmap(mode='r'), or of np.load where open_memmap fails
-for want of anything to map.
+expect.jsonl has one line per file, sorted by path. `ok` is whether
+numpy.lib.format.open_memmap(mode='r') opens it, or np.load if there is nothing
+to map.
 
     path
     ok
-    error          what NumPy raised, if not ok (shortened)
+    error          NumPy's error, if not ok (shortened)
     version        [1, 0]
-    descr          repr(dtype_to_descr(dtype)): what NumPy would write for it
+    descr          repr(dtype_to_descr(dtype)), as NumPy would write it
     shape          as in the header
     fortran_order  as in the header
     data_offset    where the elements begin
@@ -39,15 +39,15 @@ for want of anything to map.
     sha256         of the elements in C order; every scalar little-endian
                    (complex: each half; unicode: each code unit; long double:
                    the 16 bytes as a whole), the padding of structs as zeros
-    max_header     the header's length in characters, where NumPy's limit of
-                   10000 has to be raised to this for the file to load
+    max_header     the header's length in characters, if NumPy's limit of 10000
+                   has to be raised to it
     note           a remark
 
-odd.jsonl has more odd files, whole within the line: `file` is the bytes in
-hexadecimal, `name` stands for `path`; the rest is as above.
+odd.jsonl has more odd files, each complete in its line: `file` is its bytes in
+hexadecimal, `name` replaces `path`, and the rest is as above.
 
-descr.jsonl has one line per descr: the Python literal as it stands in a
-header, whether NumPy takes it, and if so its dtype's own descr and itemsize.
+descr.jsonl has one line per descr: the Python literal as in a header, whether
+NumPy accepts it, and if so the canonical descr and the itemsize of its dtype.
 """
 
 import argparse
@@ -75,7 +75,7 @@ UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"]
 
 
 def fill(np, a, start=1):
-    """Give each scalar of `a` a value of its own, leaving struct padding alone."""
+    """Gives each scalar of `a` a different value, and leaves padding unchanged."""
     dt = a.dtype
     if dt.names is not None:
         for i, name in enumerate(dt.names):
@@ -112,7 +112,7 @@ def fill(np, a, start=1):
 
 
 def put_longdoubles(np, a, at, halves):
-    # 80 bits and 6 bytes nobody sets: they are made zero here
+    # 80 bits and 6 unused bytes, which are set to zero here
     raw = b""
     for half in halves:
         b = np.array(half, "<f16").tobytes()[:10] + bytes(6)
@@ -316,7 +316,7 @@ def stage_numpy(out):
     f.save("header-version1-longest", A([("n" * (65536 - 10 - room - 1), "u1")], (2,)))
     f.save("header-version2-shortest", A([("n" * (65536 - 10 - room), "u1")], (2,)))
 
-    # objects: to be refused
+    # objects, which are refused
     obj = np.empty((2,), object)
     obj[:] = [1, "two"]
     f.save("object", obj, old=True)
@@ -325,7 +325,7 @@ def stage_numpy(out):
     if full:
         f.save("object-stringdtype", np.array(["a", "long enough not to be inline"], np.dtypes.StringDType()))
 
-    # what follows the array, if anything, is nobody's business
+    # bytes after the array are ignored
     if full:
         with open(f.path("two-arrays"), "wb") as fp:
             np.save(fp, A("<i4", (3,)))
@@ -336,7 +336,7 @@ def stage_numpy(out):
 # odd/ : hand-made
 
 
-# Those of these groups which are not named here go to odd.jsonl.
+# Members of these groups that are not listed here go to odd.jsonl.
 FILES = {
     "descr": "bar-f8 native-f8 bare-f8 be-u1 le-b1 question char-d name-float64 name-datetime M8-divided f3 i3 f1 V2-bfloat16 "
              "space-before empty comma is-dict is-toplevel-subarray V-2-31 V-max-empty",
@@ -399,7 +399,7 @@ class Odd:
         self.text(name, head(repr(descr), shape), data, **kw)
 
     def descr(self, name, descr, itemsize=8, shape="(2,)", data=None, **kw):
-        """`descr` is a literal; two elements unless `data` is given."""
+        """`descr` is a literal. The file has two elements unless `data` is given."""
         self.text(name, head(descr, shape), ramp(2 * itemsize) if data is None else data, **kw)
 
 
@@ -753,9 +753,9 @@ def stage_odd(out):
     de("bool-values-struct", "[('a', '|b1'), ('b', '|b1')]", shape="(3,)", data=bytes([0, 1, 2, 127, 128, 255]),
        note="bytes other than 0 and 1")
     de("U-not-unicode", "'<U2'", shape="(2,)", data=struct.pack("<4I", 0x41, 0x110000, 0xD800, 0xFFFFFFFF),
-       note="code units that are no characters")
+       note="code units that are not characters")
     de("U-not-unicode-be", "'>U1'", shape="(3,)", data=struct.pack(">3I", 0x41, 0x110000, 0xDC00),
-       note="code units that are no characters")
+       note="code units that are not characters")
     de("S-not-ascii", "'|S4'", shape="(2,)", data=b"\xff\xfea\0\0\0\0b", note="bytes above 127; a zero in front")
     de("f16-garbage", "'<f16'", shape="(2,)", data=struct.pack("<Q", 3 << 62) + b"\xff\x3f" + b"garbag" + bytes(16),
        note="the 6 unused bytes of a long double are not zero")
@@ -766,11 +766,11 @@ def stage_odd(out):
 
 
 # --------------------------------------------------------------------------
-# expect.jsonl, descr.jsonl : what NumPy makes of them
+# expect.jsonl, descr.jsonl : how NumPy reads them
 
 
 def canonical(np, dt, src, dst, at=0):
-    """Copy the scalars at `at` of each row of src to dst, little-endian."""
+    """Copies the scalars at `at` of each row of src to dst, little-endian."""
     if dt.names is not None:
         for name in dt.names:
             sub, off = dt.fields[name][:2]
@@ -857,7 +857,7 @@ def judge(np, path, rel):
             r["max_header"] = chars
     h, he = attempt(header) if e is not None else (None, e)
     if e is not None and h is not None and h[3].itemsize == 0 and not h[3].hasobject:
-        # nothing to map: only then is np.load asked
+        # there is nothing to map, so np.load decides
         m, e2 = attempt(lambda: np.load(path, **limit))
         e = e2 and e
     notes = []
@@ -888,7 +888,7 @@ def judge(np, path, rel):
 
 
 def in_child(f):
-    """f() in a child process: a crash is an answer too."""
+    """Calls f() in a child process, so that a crash is a result too."""
     rfd, wfd = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -1013,7 +1013,7 @@ def descrs():
         if w not in seen:
             seen.add(w)
             yield repr(w)
-    # anything that the files of odd/ use as a descr is in expect.jsonl; here are more of the same kind
+    # the descrs of the files in odd/ are in expect.jsonl; these are more of the same kind
     yield from [
         "[]", "()", "{}", "None", "5", "True", "b'<f8'", "''", "['']", "[()]", "[('a', '<i4')]", "[['a', '<i4']]", "[('a', '<i4', 2)]",
         "[('a', '<i4', 1)]", "[('a', '<i4', 0)]", "[('a', '<i4', -1)]", "[('a', '<i4', ())]", "[('a', '<i4', [])]", "[('a', '<i4', [2])]",
@@ -1159,7 +1159,7 @@ put("u1", new Uint8Array([1, 2, 3, 255]), [2, 2]);
 
 
 def write_old_numpy(out):
-    """What NumPy before 1.14 wrote: data at a multiple of 16. By hand."""
+    """Files as NumPy before 1.14 wrote them, with data at a multiple of 16."""
     def put(name, text, data):
         with open(os.path.join(out, name + ".npy"), "wb") as f:
             f.write(blob(text, data, align=16))
@@ -1174,7 +1174,7 @@ def write_old_numpy(out):
 
 
 def write_npy_append_array(out):
-    """In its virtual environment."""
+    """Runs in the virtual environment of npy-append-array."""
     import numpy as np
     from npy_append_array import NpyAppendArray
 
@@ -1233,7 +1233,7 @@ def stage_writers(out, envs, me):
             try:
                 f(d, envs)
             except (OSError, subprocess.CalledProcessError) as e:
-                print("left out: %s: %s" % (name, e))
+                print("skipped: %s: %s" % (name, e))
                 continue
             for file in sorted(os.listdir(d)):
                 shutil.copyfile(os.path.join(d, file), os.path.join(out, file))
@@ -1248,7 +1248,7 @@ def run(*cmd, **kw):
 
 
 def venv(envs, name, *packages):
-    """The python of a virtual environment with these packages."""
+    """The interpreter of a virtual environment with these packages."""
     d = os.path.join(envs, name)
     python = os.path.join(d, "bin", "python")
     stamp = os.path.join(d, "packages.txt")
@@ -1272,7 +1272,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ap.add_argument("--envs")
     ap.add_argument("--only", default=",".join(STAGES))
-    ap.add_argument("--stage", help=argparse.SUPPRESS)  # how the script calls itself
+    ap.add_argument("--stage", help=argparse.SUPPRESS)  # used when the script calls itself
     ap.add_argument("--out", default=HERE, help=argparse.SUPPRESS)
     args = ap.parse_args()
 
@@ -1283,7 +1283,7 @@ def main():
         return
 
     if sys.version_info[:2] != (3, 11):
-        sys.exit("Python 3.11 is needed")
+        sys.exit("requires Python 3.11")
     stages = args.only.split(",")
     if set(stages) - set(STAGES):
         ap.error("stages are " + ", ".join(STAGES))

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""make_archives.py - writes the archives of the tests, and what NumPy says of them.
+"""Writes the archives of the tests, and how NumPy reads them.
 
   python3 make_archives.py [--cnpy DIRECTORY]
 
 Needs NumPy 2.4, Info-ZIP's zip, Java's jar, g++ with zlib, and stream-zip from
-PyPI. cnpy is cloned, or taken from a checkout. A writer that can't be had is
-left out, with a message; its files of an earlier run are kept.
+PyPI. cnpy is cloned, or taken from a checkout. Writers that are not available
+are skipped with a message, and their files from an earlier run are kept.
 
 archives.jsonl has one line per file, sorted by path, with a list of members in
-the order of the archive: `zip_name`, `stored` (or deflated), and what
-NumPy makes of it: `array` false, or `descr`, `shape`, `fortran_order` and
-`elements`, the bytes in C order in hexadecimal, of the array by that name. Of
-a member whose name another one takes `shadowed` is true and no more is said.
+the order of the archive: `zip_name`, `stored` (or deflated), and what NumPy
+loads by that name: `array` false if it is not an array, or its `descr`,
+`shape`, `fortran_order` and `elements` (the bytes in C order, in hexadecimal).
+A member that is hidden by another of the same name has only `shadowed`, true.
 """
 import argparse
 import io
@@ -33,7 +33,7 @@ CNPY = ("https://github.com/rogersce/cnpy", "4e8810b1a8637695171ed346ce68f6984e5
 
 
 def arrays():
-    """One of each kind."""
+    """An array of each kind."""
     struct = np.zeros(2, [("x", "<f4"), ("y", ">i2"), ("name", "<U3")])
     struct["x"], struct["name"] = [0.5, -1.5], ["a", "bcd"]
     return {
@@ -69,7 +69,7 @@ def entry(name, method=zipfile.ZIP_STORED):
 
 
 class Pipe(io.RawIOBase):
-    """A file that can't be gone back in: sizes follow members."""
+    """A file that is not seekable, so that sizes follow the members."""
 
     def __init__(self, path):
         self.to = open(path, "wb")
@@ -128,7 +128,7 @@ def zipfile_files():
 
 def tool(name):
     if not shutil.which(name):
-        print(f"{name} can't be had: its files are left as they are")
+        print(f"{name} is not available: its files are kept")
         return None
     return name
 
@@ -147,7 +147,10 @@ def files_in(directory):
 def other_files(cnpy):
     with tempfile.TemporaryDirectory() as directory:
         paths = files_in(directory)
-        run = lambda *command, **more: subprocess.run(command, cwd=directory, check=True, **more)
+
+        def run(*command, **options):
+            subprocess.run(command, cwd=directory, check=True, **options)
+
         if tool("zip"):
             for name, options in (("stored", ["-0"]), ("deflated", ["-9"])):
                 to = OUT / f"info-zip-{name}.npz"
@@ -164,12 +167,16 @@ def other_files(cnpy):
             import stream_zip
 
             when = datetime.datetime(2020, 2, 29)
-            member = lambda path, method: (path, when, 0o644, method, [(pathlib.Path(directory) / path).read_bytes()])
+
+            def member(path, method):
+                content = (pathlib.Path(directory) / path).read_bytes()
+                return (path, when, 0o644, method, [content])
+
             for name, method in (("stored", stream_zip.NO_COMPRESSION_64), ("deflated", stream_zip.ZIP_64)):
                 chunks = stream_zip.stream_zip(member(path, method) for path in paths)
                 (OUT / f"stream-zip-{name}.npz").write_bytes(b"".join(chunks))
         except ImportError:
-            print("stream-zip can't be had: its files are left as they are")
+            print("stream-zip is not available: its files are kept")
         if tool("g++"):
             if not cnpy:
                 cnpy = str(pathlib.Path(directory) / "cnpy")
@@ -189,9 +196,9 @@ def other_files(cnpy):
             shutil.copy(pathlib.Path(directory) / "cnpy.npz", OUT / "cnpy.npz")
 
 
-def told(path):
-    """What NumPy says of an archive."""
-    archive = np.lib.npyio.NpzFile(str(path))  # np.load wants the first bytes to be of a zip
+def describe(path):
+    """The members of an archive as NumPy reads them."""
+    archive = np.lib.npyio.NpzFile(str(path))  # np.load refuses archives after other bytes
     members = []
     infos = archive.zip.infolist()
     for at, info in enumerate(infos):
@@ -216,14 +223,14 @@ def told(path):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--cnpy", help="a checkout of cnpy, for want of network")
+    parser.add_argument("--cnpy", help="a checkout of cnpy, if there is no network")
     OUT.mkdir(exist_ok=True)
     numpy_files()
     zipfile_files()
     other_files(parser.parse_args().cnpy)
     with open(HERE / "archives.jsonl", "w") as to:
         for path in sorted(OUT.glob("*.npz")):
-            print(json.dumps(told(path)), file=to)
+            print(json.dumps(describe(path)), file=to)
 
 
 if __name__ == "__main__":

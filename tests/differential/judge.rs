@@ -41,13 +41,13 @@ pub(super) fn numpys(answer: &serde_json::Value) -> Answer {
     if answer["dies"].is_string() {
         return Answer::Died;
     }
-    let list = |key: &str| answer[key].as_array().unwrap().iter();
+    let [shape, values] = ["shape", "values"].map(|key| answer[key].as_array().unwrap().iter());
     Answer::Read(Read {
         descr: answer["descr"].as_str().unwrap().to_owned(),
-        shape: list("shape").map(ToString::to_string).collect(),
+        shape: shape.map(ToString::to_string).collect(),
         fortran_order: answer["fortran_order"].as_bool().unwrap(),
         data_offset: answer["data_offset"].as_u64().unwrap() as usize,
-        values: list("values").map(|text| text.as_str().unwrap().to_owned()).collect(),
+        values: values.map(|text| text.as_str().unwrap().to_owned()).collect(),
     })
 }
 

@@ -1,6 +1,7 @@
-"""Answers what NumPy, zipfile, unzip and webdataset make of archives.
+"""Reports how NumPy, zipfile, tarfile, unzip and webdataset read and write archives.
 
-`tests/live_archives.rs`, `tests/live_ten.rs` and `tests/differential_*.rs` ask, as `oracle.py` says.
+For `tests/live_archives.rs`, `tests/live_ten.rs` and
+`tests/differential_*.rs`. See `oracle.py` for the protocol.
 """
 
 import importlib.util
@@ -12,13 +13,13 @@ import tarfile
 import zipfile
 
 from oracle import format, np, serve
-from views import random_array, random_shape, sized_dtype, told
+from views import contents, random_array, random_shape, sized_dtype
 
 CODES = "f2 f4 f8 i1 i2 i4 i8 u1 u2 u8".split()
 
 
-def solid_dtype(rng):
-    """A dtype without padding, which NumPy loses when it loads an archive."""
+def unpadded_dtype(rng):
+    """A dtype without padding: loading an archive does not keep padding."""
     while True:
         dtype = sized_dtype(rng)
         if "('', '|V" not in repr(format.dtype_to_descr(dtype)):
@@ -28,43 +29,43 @@ def solid_dtype(rng):
 def random_members(rng, count):
     members = {}
     for i in range(count):
-        flat = random_array(rng, solid_dtype(rng), int(np.prod(shape := random_shape(rng))))
+        flat = random_array(rng, unpadded_dtype(rng), int(np.prod(shape := random_shape(rng))))
         name = rng.choice(["a", "layer/w", "größe", "with space", "x.npy", "deep/er/y"])
         members[f"{name}{i}"] = flat.reshape(shape, order=rng.choice("CF"))
     return members
 
 
-def described(array):
+def describe(array):
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
-    return {"descr": repr(format.dtype_to_descr(array.dtype)), "fortran_order": fortran, **told(array)}
+    return {"descr": repr(format.dtype_to_descr(array.dtype)), "fortran_order": fortran, **contents(array)}
 
 
 def savez(directory, seed, count):
-    """Archives of `np.savez` and `np.savez_compressed`, and what is in them."""
+    """Writes archives with `np.savez` and `np.savez_compressed`, and describes their contents."""
     rng = random.Random(seed)
     files = []
     for i in range(count):
         path, save = f"{directory}/{i}.npz", rng.choice([np.savez, np.savez_compressed])
         save(path, **random_members(rng, rng.randrange(5)))
         with np.load(path) as archive:
-            members = [[key, described(archive[key])] for key in archive.files]
+            members = [[key, describe(archive[key])] for key in archive.files]
         files.append({"path": path, "stored": save is np.savez, "members": members})
     return files
 
 
 def load(path):
-    """What is in an archive, by NumPy, when zipfile and unzip find it good."""
+    """The contents of an archive as NumPy loads it, after zipfile and unzip have verified it."""
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
-    # unzip calls an archive without members a warning.
+    # unzip warns about archives without members, and fails.
     if shutil.which("unzip") and os.path.getsize(path) > 22:
         subprocess.run(["unzip", "-tqq", path], check=True, stdout=subprocess.DEVNULL)
     with np.load(path) as archive:
-        return [[key, described(archive[key])] for key in archive.files]
+        return [[key, describe(archive[key])] for key in archive.files]
 
 
 def unzipped(paths):
-    """What Python's zipfile makes of archives: why it refuses one, or each member's bytes."""
+    """The bytes of each member of archives as zipfile reads them, or its errors."""
     return [unzipped_one(path) for path in paths]
 
 
@@ -86,7 +87,7 @@ def unzipped_member(archive, info):
 
 
 def untarred(paths):
-    """The regular files that Python's tarfile finds, or why it refuses an archive."""
+    """The regular files of archives as tarfile lists them, or its errors."""
     return [untarred_one(path) for path in paths]
 
 
@@ -101,7 +102,7 @@ def untarred_one(path):
 
 
 def tenbin():
-    """webdataset's module alone, which needs nothing but NumPy."""
+    """webdataset's module `tenbin` alone, which depends only on NumPy."""
     package = importlib.util.find_spec("webdataset").submodule_search_locations[0]
     spec = importlib.util.spec_from_file_location("tenbin", os.path.join(package, "tenbin.py"))
     module = importlib.util.module_from_spec(spec)
@@ -114,7 +115,7 @@ def has_webdataset():
 
 
 def ten_saved(directory, seed, count):
-    """Files of webdataset's `save`, and what is in them."""
+    """Writes files with webdataset's `save`, and describes their contents."""
     rng, ten, files = random.Random(seed), tenbin(), []
     for i in range(count):
         arrays, infos = [], []
@@ -127,17 +128,17 @@ def ten_saved(directory, seed, count):
         ten.save(path, *arrays, infos=infos)
         buffer = bytes(ten.encode_buffer(arrays, infos=infos))
         assert buffer == open(path, "rb").read()
-        files.append({"path": path, "arrays": [[info, described(a)] for info, a in zip(infos, arrays)]})
+        files.append({"path": path, "arrays": [[info, describe(a)] for info, a in zip(infos, arrays)]})
     return files
 
 
 def ten_load(path):
-    """What webdataset finds in a file, as a whole and as a buffer."""
+    """The arrays that webdataset loads from a file, which equal those it decodes from a buffer."""
     ten = tenbin()
     arrays, infos = ten.load(path, infos=True)
     again, others = ten.decode_buffer(open(path, "rb").read(), infos=True)
     assert infos == others and all(a.tobytes() == b.tobytes() for a, b in zip(arrays, again))
-    return [[info, described(array)] for info, array in zip(infos, arrays)]
+    return [[info, describe(array)] for info, array in zip(infos, arrays)]
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Answers what NumPy makes of any file, and which paragraph of
-COMPATIBILITY.md a file falls under. `tests/differential` asks.
+"""Reports how NumPy reads a file, and which paragraph of COMPATIBILITY.md
+covers a difference. For `tests/differential`. See `oracle.py` for the protocol.
 """
 
 import ast
@@ -9,29 +9,29 @@ import tokenize
 
 from oracle import format, impl, np, serve
 
-MOST = 4096
+MAX_VALUES = 4096
 
 
-# What NumPy makes of a file.
+# How NumPy reads a file.
 
 
 read_header = impl._read_array_header
 found = {}
 
 
-def remembered(file, version, **limit):
-    """Reads a header for NumPy, and keeps what it says."""
+def read_and_remember(file, version, **limit):
+    """Reads a header for NumPy, and remembers it."""
     found["header"] = read_header(file, version, **limit)
     found["offset"] = file.tell()
     return found["header"]
 
 
-impl._read_array_header = remembered
+impl._read_array_header = read_and_remember
 
 
 def opened(path):
-    """The array, as `open_memmap` has it; of elements without bytes, which
-    can't be mapped, as `load` has it."""
+    """Opens an array with `open_memmap`, or with `load` if its elements have no
+    bytes and so cannot be mapped."""
     found.clear()
     try:
         return format.open_memmap(path, "r")
@@ -45,8 +45,8 @@ def opened(path):
 
 
 def is_endless(shape):
-    """Whether NumPy takes the number of elements for all that come, of which
-    there is no end when they have no bytes."""
+    """Whether the number of elements overflows to -1, which NumPy reads as all
+    that follow. For zero-size elements that never ends."""
     return bool(shape) and np.multiply.reduce(shape, dtype=np.int64) == -1
 
 
@@ -88,14 +88,13 @@ def leaves(values, array):
 
 
 def text(array):
-    """All values, exactly; of NaN there is one, and what is no Unicode is
-    U+FFFD."""
-    if array.size > MOST:
+    """All values, exactly. All NaNs are equal, and invalid Unicode is U+FFFD."""
+    if array.size > MAX_VALUES:
         return "many"
-    return "".join(f"{value} " for value in said(array))
+    return "".join(f"{value} " for value in printable_values(array))
 
 
-def said(array):
+def printable_values(array):
     kind, size = array.dtype.kind, array.itemsize
     order = "<" if array.dtype.isnative else ">"
     if kind == "b":
@@ -127,23 +126,27 @@ def characters(part, order):
     codes = np.frombuffer(part, order + "u4").tolist()
     while codes and codes[-1] == 0:
         codes.pop()
-    is_unicode = lambda code: code < 0xD800 or 0xE000 <= code < 0x110000
-    return "".join(chr(code) if is_unicode(code) else "\ufffd" for code in codes).encode()
+    return "".join(chr(code) if is_scalar_value(code) else "\ufffd" for code in codes).encode()
 
 
-# What of a file is in COMPATIBILITY.md.
+def is_scalar_value(code):
+    """Whether a code point is a Unicode scalar value."""
+    return code < 0xD800 or 0xE000 <= code < 0x110000
+
+
+# The paragraph of COMPATIBILITY.md that covers a file.
 
 
 def explain(path):
-    """The paragraph, and the file without what it speaks of, if there can be
-    such a file."""
+    """The paragraph that covers a file, and the file rewritten without that
+    difference, if that is possible."""
     with open(path, "rb") as file:
         head = Head(file.read())
     for rule in RULES:
         try:
             found = rule(head)
         except Exception:
-            # It speaks of files that can be read so far.
+            # The rule needs a header that can be read further.
             continue
         if found:
             name, rewritten = found
@@ -152,7 +155,7 @@ def explain(path):
 
 
 class Head:
-    """A file, its header's text and what Python reads there."""
+    """A file, the text of its header and the literal that Python parses."""
 
     def __init__(self, data):
         self.data = data
@@ -185,7 +188,7 @@ class Head:
         return format.descr_to_dtype(self.descr)
 
     def with_text(self, text):
-        """The file with another text, in a version that holds it."""
+        """The file with another header text, in a version that can encode it."""
         version = self.version
         try:
             encoded = text.encode("utf8" if version == 3 else "latin1")
@@ -202,7 +205,7 @@ class Head:
 
 
 def type_strings(descr):
-    """All type strings of a descr."""
+    """All type string_items of a descr."""
     if isinstance(descr, str):
         yield descr
     elif isinstance(descr, tuple) and descr:
@@ -224,13 +227,13 @@ def fields(descr):
                 yield from fields(item[1])
 
 
-def spelled(head):
-    if head.is_header and unplain(head.text):
+def spellings(head):
+    if head.is_header and is_not_plain(head.text):
         return "Python's other spellings", head.with_text(repr(head.literal))
 
 
-def unplain(text):
-    """Whether Python reads something here that is no plain literal."""
+def is_not_plain(text):
+    """Whether the text has syntax that Python accepts but is not a plain literal."""
     previous, brackets = None, []
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\\\n" in text:
@@ -267,7 +270,7 @@ def unplain(text):
                 brackets[-1][1].add(string)
             elif string in ")]}" and brackets:
                 open, signs = brackets.pop()
-                # Values in brackets, and sets.
+                # Parenthesized values, and sets.
                 needed = {"(": ",", "{": ":"}.get(open)
                 if needed and needed not in signs and previous.string != open:
                     return True
@@ -275,39 +278,38 @@ def unplain(text):
     return False
 
 
-def divided(head):
+def divided_units(head):
     if any(re.search(r"\[.*/.*\]$", one) for one in type_strings(head.descr)):
         return "Divided units", head.with_dtype()
 
 
-def comma(head):
-    """Several types, a repeated one, or a size before the letter."""
-    is_comma = lambda one: re.search(r",|^[<>=|]?\s*[\d(]", one)
-    if any(is_comma(one) for one in type_strings(head.descr)):
-        return "Comma strings", head.with_dtype()
+def comma_strings(head):
+    """A list of types, a repeat count, or a shape before the letter."""
+    if any(re.search(r",|^[<>=|]?\s*[\d(]", one) for one in type_strings(head.descr)):
+        return "Comma string_items", head.with_dtype()
 
 
-def loose(head):
-    is_loose = lambda one: re.search(r"[\s+]|^[\0-\x1f]$", one) and "," not in one
-    if any(is_loose(one) for one in type_strings(head.descr)):
-        return "Loose type strings", head.with_dtype()
+def loose_type_strings(head):
+    if any(re.search(r"[\s+]|^[\0-\x1f]$", one) and "," not in one for one in type_strings(head.descr)):
+        return "Loose type string_items", head.with_dtype()
 
 
-def strings(head):
+def string_items(head):
     def is_odd(descr):
         if isinstance(descr, tuple) and descr:
             return is_odd(descr[0])
         if isinstance(descr, (set, dict)):
             return True
-        is_item = lambda item: isinstance(item, (tuple, list)) and not is_odd(item[1])
-        return isinstance(descr, list) and not all(map(is_item, descr))
+        return isinstance(descr, list) and not all(
+            isinstance(item, (tuple, list)) and not is_odd(item[1]) for item in descr
+        )
 
     if is_odd(head.descr):
-        return "Items that are strings", head.with_dtype()
+        return "Items that are string_items", head.with_dtype()
 
 
 def renamed(descr, rename):
-    """A descr whose names and titles went through a function."""
+    """A descr whose names and titles are replaced by a function."""
     if isinstance(descr, tuple) and descr:
         return (renamed(descr[0], rename), *descr[1:])
     if not isinstance(descr, list):
@@ -333,7 +335,7 @@ def titles(head):
 
     descr = renamed(head.descr, without)
     if descr != head.descr:
-        return "Titles that are no text", head.with_descr(descr)
+        return "Titles that are not text", head.with_descr(descr)
 
 
 def whole_type(head):
@@ -359,7 +361,7 @@ def pairs(head):
         return "Pairs of types", head.with_dtype()
 
 
-def sizes(head):
+def zero_size_subarrays(head):
     def is_sized(descr):
         if isinstance(descr, tuple):
             base = format.descr_to_dtype(descr[0])
@@ -370,13 +372,15 @@ def sizes(head):
         return tuple(item[1:]) if len(item) > 2 else item[1]
 
     if is_sized(head.descr):
-        return "Sizes of subarrays of no bytes", None
+        return "Sizes of zero-size subarrays", None
 
 
-def objects(head):
-    is_unnamed = lambda item: item[0] == "" and np.dtype(format.descr_to_dtype(item[1])).hasobject
+def unnamed_objects(head):
+    def is_unnamed(item):
+        return item[0] == "" and np.dtype(format.descr_to_dtype(item[1])).hasobject
+
     if any(is_unnamed(item) for item in fields(head.descr)):
-        return "Unnamed objects", head.with_dtype()
+        return "Unnamed unnamed_objects", head.with_dtype()
 
 
 def count(shape):
@@ -386,13 +390,13 @@ def count(shape):
     return number
 
 
-def no_bytes(head):
+def zero_size_elements(head):
     shape = head.literal["shape"]
     if head.dtype().itemsize == 0 and (count(shape) >= 2**63 or any(dim < 0 for dim in shape)):
-        return "Elements of no bytes", head.with_text(repr({**head.literal, "shape": ()}))
+        return "Zero-size elements", head.with_text(repr({**head.literal, "shape": ()}))
 
 
-def uncounted(head):
+def too_many_elements(head):
     def is_beyond(dtype, shape):
         if dtype.subdtype:
             return is_beyond(dtype.base, shape + dtype.shape)
@@ -401,12 +405,12 @@ def uncounted(head):
         return any(is_beyond(dtype[name], shape) for name in dtype.names or ())
 
     if head.is_header and is_beyond(head.dtype(), head.literal["shape"]):
-        return "Fields of more than can be counted", None
+        return "Fields with too many elements", None
 
 
-def dictionary(head):
+def dictionary_descr(head):
     def old(descr):
-        """What NumPy 1.14 made of it."""
+        """The dtype that NumPy 1.14 would read."""
         if isinstance(descr, dict):
             return np.dtype({**descr, "formats": [old(one) for one in descr["formats"]]})
         if isinstance(descr, list):
@@ -427,31 +431,31 @@ def dictionary(head):
         try:
             return "Dictionary descr", head.with_descr(format.dtype_to_descr(dtype))
         except ValueError:
-            # No list of fields says that they overlap or are out of order.
+            # A list of fields cannot express that they overlap or are out of order.
             return "Dictionary descr", None
 
 
-def indented(head):
+def indented_header(head):
     if head.text and head.text != head.text.strip():
         return "Indented headers", head.with_text(head.text.strip())
 
 
 RULES = [
-    strings,
+    string_items,
     surrogates,
     titles,
-    spelled,
-    divided,
-    loose,
-    comma,
+    spellings,
+    divided_units,
+    loose_type_strings,
+    comma_strings,
     pairs,
-    sizes,
+    zero_size_subarrays,
     whole_type,
-    objects,
-    no_bytes,
-    uncounted,
-    dictionary,
-    indented,
+    unnamed_objects,
+    zero_size_elements,
+    too_many_elements,
+    dictionary_descr,
+    indented_header,
 ]
 
 

@@ -1,4 +1,7 @@
-"""Makes arrays in parts and says what they are as a whole; see `oracle.py`."""
+"""Writes arrays in parts, and reports the array that they form together.
+
+For `tests/live_append.rs`. See `oracle.py` for the protocol.
+"""
 
 import hashlib
 import random
@@ -12,7 +15,7 @@ except ImportError:
 
 
 def write(path, array, fortran):
-    """Saves an array in this order, also where `save` would choose C."""
+    """Saves an array in an order, even if `np.save` would choose C."""
     descr = format.dtype_to_descr(array.dtype)
     header = {"descr": descr, "fortran_order": fortran, "shape": array.shape}
     with open(path, "wb") as file:
@@ -30,8 +33,8 @@ def part(rng, dtype, shape):
 
 
 def parts(directory, count, seed):
-    """Random arrays, each in a file, with files of rows to be added to it, and
-    a file of what comes of that."""
+    """Random arrays, each as a file, files of rows to append to it, and a file
+    of the result."""
     rng = random.Random(seed)
     cases = []
     for i in range(count):
@@ -51,9 +54,9 @@ def parts(directory, count, seed):
         joined = np.concatenate([raw(array) for array in arrays], axis=axis)
         write(whole, joined.view(dtype), fortran)
         steps = np.cumsum(lens).tolist()
-        take = [np.take(joined, range(n), axis=axis) for n in steps]
-        told = [digest(array) for array in take]
-        cases.append({"paths": paths, "whole": whole, "steps": told})
+        states = [np.take(joined, range(n), axis=axis) for n in steps]
+        digests = [digest(array) for array in states]
+        cases.append({"paths": paths, "whole": whole, "steps": digests})
     return cases
 
 
@@ -62,12 +65,12 @@ def digest(array):
 
 
 def loaded(path):
-    """What NumPy loads, and what it maps."""
+    """The digests of a file as NumPy loads it, and as it maps it."""
     return [digest(raw(array)) for array in (np.load(path), np.load(path, mmap_mode="r"))]
 
 
 def append(path, rows):
-    """Has npy-append-array add rows; false without it."""
+    """Appends rows with npy-append-array. Returns false if it is not installed."""
     if npy_append_array is None:
         return False
     with npy_append_array.NpyAppendArray(path) as to:
@@ -76,7 +79,7 @@ def append(path, rows):
 
 
 def create(path, rows):
-    """Has npy-append-array make a file; false without it."""
+    """Creates a file with npy-append-array. Returns false if it is not installed."""
     if npy_append_array is None:
         return False
     with npy_append_array.NpyAppendArray(path, delete_if_exists=True) as to:

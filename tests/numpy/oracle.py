@@ -1,7 +1,7 @@
-"""Answers what NumPy does: a request a line, an answer a line, both JSON.
+"""Reports what NumPy does, for `tests/live_numpy.rs`.
 
-The first answer, to no request, is NumPy's version, or an `error` when it
-can't be had. `tests/live_numpy.rs` asks.
+Each request is a line of JSON, and so is each answer. Before the first request,
+NumPy's version is printed, or an `error` if NumPy is not available.
 """
 
 import ast
@@ -30,13 +30,13 @@ SCALARS = (
 ).split(",")
 UNITS = "Y,M,W,D,h,m,s,ms,us,ns,ps,fs,as".split(",")
 VERSIONS = [None, (1, 0), (2, 0), (3, 0)]
-HARD = "'\"\\\n\r\t\0\x1b\x7f\x80\xa0\xad\xe9\xff\u0100\u6574\U0001f600\u2028\ue000"
+SPECIAL_CHARACTERS = "'\"\\\n\r\t\0\x1b\x7f\x80\xa0\xad\xe9\xff\u0100\u6574\U0001f600\u2028\ue000"
 
 
 def character(rng):
-    """A character that every Unicode since 3.2 has."""
+    """A character that every version of Unicode since 3.2 defines."""
     if rng.random() < 0.5:
-        return rng.choice(HARD)
+        return rng.choice(SPECIAL_CHARACTERS)
     end = rng.choice([0x80, 0x100, 0x3000, 0x110000])
     while True:
         c = chr(rng.randrange(end))
@@ -68,7 +68,7 @@ def random_struct(rng, depth):
 
 
 def cases(seed, count):
-    """Header dictionaries: of NumPy's own test arrays, long ones, random ones."""
+    """Header dictionaries: of NumPy's own test arrays, long ones, and random ones."""
     for array in test_format.basic_arrays + test_format.record_arrays:
         yield format.header_data_from_array_1_0(array)
     for fields, name in [(2000, "f"), (4000, "f"), (4000, "\xe9"), (20, "\u6574")]:
@@ -88,7 +88,7 @@ def header(dtype, shape, fortran_order):
 
 
 def written(dictionary, version):
-    """What NumPy writes in a version, or None when it refuses."""
+    """The header that NumPy writes in a version, or None if it refuses."""
     to = io.BytesIO()
     try:
         impl._write_array_header(to, dictionary, version)
@@ -133,7 +133,7 @@ def magic():
 
 
 def array_of(descr, shape, order, elements):
-    """An array of these bytes, in C order."""
+    """An array of elements whose bytes are given in C order."""
     dtype = format.descr_to_dtype(eval(descr, {}))
     array = np.ndarray(shape, dtype, bytes.fromhex(elements))
     # Copying elements would lose the padding of structs, so copy bytes.
@@ -142,7 +142,7 @@ def array_of(descr, shape, order, elements):
 
 
 def save(path, how, descr, shape, order, elements):
-    """Writes a file in one of NumPy's ways."""
+    """Writes a file with one of NumPy's functions."""
     array = array_of(descr, shape, order, elements)
     if how == "save":
         np.save(path, array)
@@ -166,25 +166,25 @@ def load(path):
     }
 
 
-def counted(path, descr, order):
-    """Writes the numbers from 1 to 24 as they fit, and says them."""
+def save_numbers(path, descr, order):
+    """Saves the numbers from 1 to 24 as a dtype, and returns them."""
     array = np.arange(1, 25).reshape(2, 3, 4)
     np.save(path, np.array(array, dtype=descr, order=order))
     return array.ravel().tolist()
 
 
 def total(path):
-    """The sum NumPy finds, as a number exact in a float."""
+    """The sum of a file's elements, which is exact in a float."""
     return float(np.load(path).astype("f8").sum())
 
 
 def dtypes(texts):
-    """What `np.dtype` makes of type strings and of literals."""
+    """What `np.dtype` returns for type strings and for literals."""
     answers = []
     for text in texts:
         dtype = np.dtype(ast.literal_eval(text) if text[0] in "[({" else text)
         try:
-            # Of a subarray by itself NumPy's descr keeps only the size.
+            # The descr of a subarray that is not in a struct has only its size.
             descr = None if dtype.subdtype else repr(format.dtype_to_descr(dtype))
         except ValueError:  # overlapping fields or fields out of order
             descr = None
@@ -196,7 +196,7 @@ def dtypes(texts):
 
 
 def serve(*functions):
-    """Answers requests for these functions until there are no more."""
+    """Answers requests for these functions until the input ends."""
     warnings.simplefilter("ignore")
     print(json.dumps({"numpy": np.__version__}), flush=True)
     requests = {function.__name__: function for function in functions}
@@ -206,4 +206,4 @@ def serve(*functions):
 
 
 if __name__ == "__main__":
-    serve(headers, magic, save, load, counted, total, dtypes)
+    serve(headers, magic, save, load, save_numbers, total, dtypes)

@@ -1,6 +1,6 @@
-"""Answers what `numpy.memmap` does with raw files, as `oracle.py`.
+"""Reports what `numpy.memmap` does with random_cases files, for `tests/live_raw.rs`.
 
-`tests/live_raw.rs` asks.
+See `oracle.py` for the protocol.
 """
 
 import ctypes
@@ -15,8 +15,8 @@ GRANULARITY = 65536
 SHAPES = [None, None, 0, 1, 7, (), (3,), (2, 3), (4, 1, 2), (0, 3), (3, 0), (1, 1, 1), (2, 3, 2, 1)]
 
 
-def numbers(rng):
-    """A dtype of any kind, at times with axes of its own, and its descr."""
+def random_elements(rng):
+    """A dtype of any kind, sometimes a subarray, and its descr."""
     dtype = random_dtype(rng)
     if rng.random() < 0.85 or dtype.itemsize == 0:
         return dtype, repr(format.dtype_to_descr(dtype))
@@ -31,7 +31,7 @@ def digest(path):
 
 
 def opened(path, mode, dtype, shape, offset, order):
-    """Maps a file, stores into it where that goes, and tells what it was."""
+    """Maps a file, overwrites its elements if the mode allows it, and returns the bytes before and after."""
     try:
         array = np.memmap(path, dtype, mode, offset, shape, order)
     except Exception as error:
@@ -46,11 +46,11 @@ def opened(path, mode, dtype, shape, offset, order):
     return answer
 
 
-def raw(directory, seed, count):
-    """Random files, arguments of `memmap`, and what it answers."""
+def random_cases(directory, seed, count):
+    """Random files and arguments of `memmap`, with the results."""
     rng = random.Random(seed)
     for number in range(count):
-        dtype, descr = numbers(rng)
+        dtype, descr = random_elements(rng)
         shape = rng.choice(SHAPES)
         offset = rng.choice([0, 0, 1, 3, 8, 100, GRANULARITY - 1, GRANULARITY, GRANULARITY + 1])
         order = rng.choice("CF")
@@ -65,13 +65,13 @@ def raw(directory, seed, count):
             case = opened(theirs, mode, dtype, shape, offset, order)
             case["file"] = digest(theirs)
             case.update(path=ours, mode=mode, descr=descr, offset=offset, order=order)
-            case["asked"] = [shape] if isinstance(shape, int) else shape
+            case["requested_shape"] = [shape] if isinstance(shape, int) else shape
             yield case
         os.remove(theirs)
 
 
 def cases(*arguments):
-    return list(raw(*arguments))
+    return list(random_cases(*arguments))
 
 
 def digests(*paths):

@@ -1,17 +1,18 @@
-"""Answers what NumPy does with records, casts, dates and statistics.
+"""Reports what NumPy does with records, casts, dates and statistics.
 
-`tests/live_records.rs`, `live_casts.rs` and `live_dates.rs` ask.
+For `tests/live_records.rs`, `live_casts.rs` and `live_dates.rs`. See
+`oracle.py` for the protocol.
 """
 
 import random
 
 from oracle import UNITS, format, np, random_dtype, serve
-from views import leaves, random_array, random_file, random_shape, raw, raw_file, sized_dtype, told
+from views import contents, leaves, random_array, random_file, random_shape, raw, raw_file, sized_dtype
 
 NUMBERS = "?,i1,i2,i4,i8,u1,u2,u4,u8,f2,f4,f8,c8,c16".split(",")
 CASTINGS = ["no", "equiv", "safe", "same_kind", "unsafe"]
 
-# What numpy.lib.format writes for structs: each form of descr.
+# Each form of descr that numpy.lib.format writes for structs.
 STRUCTS = [
     [("a", "<i4"), ("b", "<f8")],
     [("a", "|i1"), ("", "|V3"), ("b", "<i4"), ("c", "|i1"), ("", "|V3")],
@@ -31,8 +32,9 @@ def descr_of(dtype):
 
 
 def structs(directory, seed):
-    """A file of each struct, in both byte orders and both orders of axes; what
-    is in each field, and what is once each field was turned round."""
+    """A file of each struct in each byte order and memory order, with the
+    contents of each field. `is_expected` compares the file with the array whose
+    fields were reversed."""
     rng = random.Random(seed)
     files = []
     for descr in STRUCTS:
@@ -53,23 +55,24 @@ def struct(rng, path, dtype, fortran):
     array = np.load(path)
     fields = []
     for keys, leaf in leaves(array):
-        fields.append({"path": keys, "descr": leaf.dtype.str, **told(leaf)})
+        fields.append({"path": keys, "descr": leaf.dtype.str, **contents(leaf)})
         if leaf.itemsize:
             raw(leaf)[...] = raw(leaf).ravel()[::-1].reshape(leaf.shape).copy()
     EXPECTED[path] = array
     return {"path": path, "fields": fields}
 
 
+# The contents that files are expected to have after an edit, by path.
 EXPECTED = {}
 
 
 def is_expected(path):
     found, expected = np.load(path), EXPECTED.pop(path)
-    return found.dtype == expected.dtype and told(found) == told(expected)
+    return found.dtype == expected.dtype and contents(found) == contents(expected)
 
 
 def recasts(directory, seed, count):
-    """Views whose layout alone changes."""
+    """Views of the same bytes as another dtype."""
     rng = random.Random(seed)
     files = []
     while len(files) < count:
@@ -82,33 +85,34 @@ def recasts(directory, seed, count):
 
 
 def recast(rng, array):
-    turned = array.T if rng.random() < 0.2 else array
+    transposed = rng.random() < 0.2
+    source = array.T if transposed else array
     kind = rng.choice("view view view getfield newbyteorder real imag squeeze byteswap".split())
     other = np.dtype(rng.choice("<>") + rng.choice(NUMBERS + ["V6", "S3", "U1"]))
     if rng.random() < 0.2:
         other = np.dtype((other, (rng.randrange(1, 4),)))
     offset = rng.randrange(array.itemsize + 1)
-    case = {"do": kind, "turned": turned is not array, "descr": descr_text(other), "offset": offset}
+    case = {"do": kind, "transposed": transposed, "descr": descr_text(other), "offset": offset}
     try:
         if kind == "view":
-            result = turned.view(other)
+            result = source.view(other)
         elif kind == "getfield":
-            result = turned.getfield(other, offset)
+            result = source.getfield(other, offset)
         elif kind == "newbyteorder":
-            result = turned.view(turned.dtype.newbyteorder(">"))
+            result = source.view(source.dtype.newbyteorder(">"))
         elif kind in ("real", "imag"):
-            if turned.dtype.kind != "c" and kind == "imag":
-                raise ValueError("NumPy makes up zeros")
-            result = getattr(turned, kind)
+            if source.dtype.kind != "c" and kind == "imag":
+                raise ValueError("NumPy returns zeros")
+            result = getattr(source, kind)
         elif kind == "squeeze":
-            result = turned.squeeze()
+            result = source.squeeze()
         else:
-            result = turned.byteswap()
-            if turned.dtype.names is not None:
-                # A copy has no padding of its own; swap all in place.
-                copy = np.ndarray(turned.shape, turned.dtype, bytearray(raw(turned).tobytes()))
+            result = source.byteswap()
+            if source.dtype.names is not None:
+                # byteswap does not copy padding, so swap a copy in place.
+                copy = np.ndarray(source.shape, source.dtype, bytearray(raw(source).tobytes()))
                 result = copy.byteswap(inplace=True)
-        case.update(told(result))
+        case.update(contents(result))
         case["dtype"] = descr_text(result.dtype)
     except (ValueError, TypeError) as error:
         case["error"] = str(error)
@@ -122,7 +126,7 @@ def descr_text(dtype):
 
 
 def can_casts(seed, count):
-    """Pairs of dtypes, and what casts between them need."""
+    """Pairs of dtypes, and whether each casting rule allows a cast."""
     rng = random.Random(seed)
     plain = [np.dtype(o + n) for n in NUMBERS + ["f16", "c32", "S0", "S3", "S40", "U0", "U3", "U70", "V0", "V4", "V16"] for o in "<>"]
     plain += [np.dtype(f"<{k}8[{m}{u}]") for k in "mM" for m in ("", "2", "25") for u in UNITS]
@@ -139,7 +143,7 @@ def can_casts(seed, count):
 
 
 def related(rng, dtype):
-    """A dtype with the same structure and other numbers."""
+    """A dtype with the same structure and other scalars."""
     if dtype.subdtype is not None:
         return np.dtype((related(rng, dtype.base), dtype.shape))
     if dtype.names is not None:
@@ -156,27 +160,28 @@ def related(rng, dtype):
 
 
 def casts(directory, seed, count):
-    """Files, dtypes to cast them to, and what `astype` makes of them."""
+    """Files, dtypes to cast them to, and the results of `astype`."""
     rng = random.Random(seed)
     files = []
     while len(files) < count:
         path = f"{directory}/c{len(files)}.npy"
-        dtype = rng.choice([number, number, date, text, nested])(rng)
+        dtype = rng.choice([random_number, random_number, random_date, random_text, random_struct_dtype])(rng)
         shape, fortran = random_shape(rng), rng.random() < 0.5
-        flat = tame(rng, random_array(rng, dtype, int(np.prod(shape)), padding=False))
+        flat = replace_undefined(rng, random_array(rng, dtype, int(np.prod(shape)), padding=False))
         raw_file(rng, path, flat, shape, fortran)
         array = np.load(path)
-        to = target(rng, dtype)
+        to = random_target(rng, dtype)
         for casting in ["same_kind", "unsafe", "same_value"]:
             case = {"path": path, "to": descr_text(to), "casting": casting}
             try:
                 result = np.zeros(array.shape, to)
-                # NumPy's own same_value knows no dates, and lets some numbers pass.
+                # NumPy's own same_value does not support dates, and accepts some numbers
+                # that change.
                 how = "unsafe" if casting == "same_value" else casting
                 result[...] = array.astype(to, casting=how)
                 if casting == "same_value" and not is_same(array, result):
                     raise ValueError("changed")
-                case.update(told(result))
+                case.update(contents(result))
             except (ValueError, TypeError, UnicodeError, OverflowError) as error:
                 case["error"] = str(error)
             files.append(case)
@@ -184,7 +189,7 @@ def casts(directory, seed, count):
 
 
 def is_same(array, result):
-    """Whether all values are what they were, as Python compares them."""
+    """Whether all values are equal, as Python compares them."""
     if array.dtype.names is not None:
         names = zip(array.dtype.names, result.dtype.names)
         return all(is_same(array[a], result[b]) for a, b in names)
@@ -198,38 +203,38 @@ def is_same(array, result):
     return all(a == b or (a != a and b != b) for a, b in pairs)
 
 
-def number(rng):
+def random_number(rng):
     return np.dtype(rng.choice("<>") + rng.choice(NUMBERS))
 
 
-def date(rng):
+def random_date(rng):
     return np.dtype(f"{rng.choice('<>')}{rng.choice('mM')}8[{rng.choice(['', '7'])}{rng.choice(UNITS[:10])}]")
 
 
-def text(rng):
+def random_text(rng):
     return np.dtype(f"{rng.choice('<>')}{rng.choice('SU')}{rng.randrange(1, 9)}")
 
 
-def nested(rng):
-    fields = [(f"f{i}", rng.choice([number, date, text])(rng)) for i in range(rng.randrange(1, 4))]
-    return np.dtype(fields + [("n", [("x", number(rng), (2,))])], align=rng.random() < 0.5)
+def random_struct_dtype(rng):
+    fields = [(f"f{i}", rng.choice([random_number, random_date, random_text])(rng)) for i in range(rng.randrange(1, 4))]
+    return np.dtype(fields + [("n", [("x", random_number(rng), (2,))])], align=rng.random() < 0.5)
 
 
-def target(rng, dtype):
+def random_target(rng, dtype):
     if dtype.subdtype is not None:
-        return np.dtype((target(rng, dtype.base), dtype.shape))
+        return np.dtype((random_target(rng, dtype.base), dtype.shape))
     if dtype.names is not None:
-        return np.dtype([(f"g{i}", target(rng, dtype[n])) for i, n in enumerate(dtype.names)])
+        return np.dtype([(f"g{i}", random_target(rng, dtype[n])) for i, n in enumerate(dtype.names)])
     if dtype.kind in "mM":
-        # From months to what has a length NumPy takes an average.
+        # NumPy casts months to units of fixed length by an average.
         units = UNITS[:2] if dtype.kind == "m" and np.datetime_data(dtype)[0] in "YM" else UNITS[2:10]
         return np.dtype(f"{rng.choice('<>')}{dtype.kind}8[{rng.choice(units)}]")
-    return text(rng) if dtype.kind in "SU" else number(rng)
+    return random_text(rng) if dtype.kind in "SU" else random_number(rng)
 
 
-def tame(rng, array):
-    """Replaces what casts have no defined answer for: floats beyond integers,
-    dates beyond 64 bits."""
+def replace_undefined(rng, array):
+    """Replaces values whose casts are undefined: floats outside the range of
+    integers, dates outside 64 bits."""
     for _, leaf in leaves(array):
         if leaf.dtype.kind in "fc":
             values = [0.0, -0.0, 1.0, 1.5, 100.25, 2.0, 7.0, 0.1, 64.0]
@@ -246,7 +251,7 @@ def tame(rng, array):
 
 
 def dates(seed, count):
-    """Sums, differences and other units of dates."""
+    """Sums and differences of dates, and conversions to other units."""
     rng = random.Random(seed)
     cases = []
     while len(cases) < count:
@@ -282,7 +287,7 @@ SECONDS = dict(zip(UNITS, [31556952, 2629746, 604800, 86400, 3600, 60, 1, 1e-3, 
 
 
 def wraps(ticks, units):
-    """Whether something of it may not fit 64 bits, where NumPy wraps around."""
+    """Whether a result may exceed 64 bits, in which case NumPy wraps around."""
     parts = [(int(u.rstrip("YMWDhmsunp") or 1), SECONDS[u.lstrip("0123456789")]) for u in units]
     longest = max(abs(t or 0) * n * s for t, (n, s) in zip(ticks, parts))
     return 8 * longest / min(s for _, s in parts) > 2**62
@@ -290,7 +295,7 @@ def wraps(ticks, units):
 
 def delta_to(delta, unit):
     if not np.can_cast(delta.dtype, np.dtype(f"m8[{unit}]"), "same_kind"):
-        raise TypeError("NumPy takes an average")
+        raise TypeError("NumPy uses an average")
     return delta.astype(f"m8[{unit}]")
 
 

@@ -1,12 +1,12 @@
-"""Answers what NumPy takes of arrays in files, as `oracle.py`.
+"""Reports what `np.take` returns for arrays in files, for `tests/live_take.rs`.
 
-`tests/live_take.rs` asks.
+See `oracle.py` for the protocol.
 """
 
 import random
 
 from oracle import np, serve
-from views import random_file, random_path, raw, sized_dtype, told
+from views import contents, random_file, random_path, raw, sized_dtype
 
 NUMBERS = [f"{order}{kind}" for order in "<>" for kind in "i2 i4 i8 u2 u4 u8 f2 f4 f8 c8 c16".split()]
 NUMBERS += ["|b1", "|i1", "|u1"]
@@ -20,20 +20,20 @@ def random_indices(rng, dim, mode):
 
 
 def taken(array, indices, axis, mode):
-    """What is taken, where negative indices are errors as any others."""
+    """The result of `np.take`, except that negative indices are out of bounds."""
     if indices and array.shape[axis] == 0:
-        # NumPy hangs here with `wrap`, unless other axes are empty too.
+        # With `wrap`, NumPy hangs here unless another axis is empty too.
         return {"error": "nothing to take"}
     if mode == "raise" and indices and min(indices) < 0:
         return {"error": "negative"}
     try:
-        return told(np.take(array, np.array(indices, int), axis, mode=mode))
+        return contents(np.take(array, np.array(indices, int), axis, mode=mode))
     except (IndexError, ValueError) as error:
         return {"error": str(error)}
 
 
 def takes(directory, seed, count):
-    """Parts along any axis, as bytes, and those of one field of rows."""
+    """Takes along random axes of whole elements, and takes rows of one field."""
     rng = random.Random(seed)
     files = []
     while len(files) < count:
@@ -52,8 +52,8 @@ def takes(directory, seed, count):
         for key in keys:
             field = field[key]
         indices = [rng.randrange(len(array)) for _ in range(5)] if len(array) else []
-        # Padding inside is not copied.
-        own = told(field[indices]) if field.itemsize and field.dtype.names is None else None
+        # NumPy does not copy padding inside of elements.
+        own = contents(field[indices]) if field.itemsize and field.dtype.names is None else None
         files.append(
             {"path": path, "cases": cases, "field": keys, "rows": indices, "taken": own}
         )
@@ -61,7 +61,7 @@ def takes(directory, seed, count):
 
 
 def casts(directory, seed, count):
-    """Rows and windows of numbers, cast to those of the same kind."""
+    """Windows of numbers, cast to another dtype by casting `same_kind`."""
     rng = random.Random(seed)
     files = []
     while len(files) < count:
@@ -77,7 +77,7 @@ def casts(directory, seed, count):
             files.append({**case, "error": True})
             continue
         windows = [array[start : start + length] for start in starts]
-        files.append({**case, **told(np.array(windows).astype(to))})
+        files.append({**case, **contents(np.array(windows).astype(to))})
     return files
 
 

@@ -1,7 +1,7 @@
-"""Answers what NumPy does with views, values and whole arrays, as `oracle.py`.
+"""Reports what NumPy does with views, values and complete arrays.
 
-`tests/live_views.rs`, `live_edits.rs`, `live_values.rs` and `live_whole.rs`
-ask.
+For `tests/live_views.rs`, `live_edits.rs`, `live_values.rs` and
+`live_whole.rs`. See `oracle.py` for the protocol.
 """
 
 import random
@@ -15,7 +15,7 @@ TEXT = "ab'\"\\\n\t\x7f\xa0\xad\xe9\u0100\u6574\U0001f600\u2028 ,)]"
 
 
 def leaves(array, path=()):
-    """All parts of an array that are no structs, each with its fields' names."""
+    """All fields of an array that are not structs, each with the path of its names."""
     if array.dtype.names is None:
         yield path, array
     else:
@@ -24,7 +24,7 @@ def leaves(array, path=()):
 
 
 def random_array(rng, dtype, count, padding=True):
-    """An array of random values, and of random bytes as padding."""
+    """An array of random values. Padding is random bytes, or zeros."""
     size = count * dtype.itemsize
     data = rng.randbytes(size) if padding else bytes(size)
     array = np.ndarray(count, dtype, bytearray(data))
@@ -34,12 +34,12 @@ def random_array(rng, dtype, count, padding=True):
             leaf[...] = other.reshape(leaf.shape)
         elif leaf.itemsize:
             for index in np.ndindex(leaf.shape):
-                special(rng, leaf, index)
+                put_special_value(rng, leaf, index)
     return array
 
 
-def special(rng, leaf, index):
-    """Replaces random bytes that are no values, and some that are too plain."""
+def put_special_value(rng, leaf, index):
+    """Replaces random bytes that are not valid values, and some others by put_special_value values."""
     kind = leaf.dtype.kind
     if kind == "U":
         length = rng.randrange(leaf.itemsize // 4 + 1)
@@ -54,7 +54,7 @@ def special(rng, leaf, index):
         limits = np.iinfo(leaf.dtype)
         leaf[index] = rng.choice([0, 1, limits.max, limits.min, rng.randrange(100)])
     elif kind in "mM":
-        # Beyond this NumPy's own arithmetic overflows.
+        # NumPy's own arithmetic overflows beyond this.
         end = (2**63 - 10**6) // np.datetime_data(leaf.dtype)[1] // 7
         choices = [0, 1, -1, end - 1, 1 - end, rng.randrange(10**4), rng.randrange(1 - end, end)]
         leaf.view(leaf.dtype.str[0] + "i8")[index] = rng.choice([-(2**63)] + choices)
@@ -76,7 +76,7 @@ def random_shape(rng):
 
 
 def random_file(rng, path, dtype):
-    """Writes a file whose elements may start anywhere; reads it back."""
+    """Writes a file whose elements may start at any offset, and loads it."""
     shape, fortran = random_shape(rng), rng.random() < 0.5
     flat = random_array(rng, dtype, int(np.prod(shape)))
     raw_file(rng, path, flat, shape, fortran)
@@ -96,12 +96,12 @@ def raw_file(rng, path, flat, shape, fortran):
 
 
 def raw(array):
-    """The same elements as nothing but bytes."""
+    """The same elements as plain bytes."""
     return np.asarray(array).view(f"V{array.itemsize}") if array.itemsize else np.asarray(array)
 
 
-def told(array):
-    """What is compared of an array: its shape, and its bytes in C order."""
+def contents(array):
+    """The shape of an array, and its bytes in C order."""
     elements = raw(array).tobytes("C").hex() if array.itemsize else ""
     return {"shape": array.shape, "bytes": elements}
 
@@ -143,7 +143,7 @@ def random_bound(rng, dim):
 
 
 def selected(array, text):
-    """What an index's text selects, as a view."""
+    """The view that the text of an index selects."""
     if text.replace(" ", "") == "[]":
         return array[[]]
     inner = text.removeprefix("(").removesuffix(")").strip()
@@ -162,7 +162,7 @@ def indexed(directory, seed, count):
         for _ in range(4):
             text = random_index(rng, array.shape)
             try:
-                case = told(selected(array, text))
+                case = contents(selected(array, text))
             except (IndexError, ValueError) as error:
                 case = {"error": str(error)}
             cases.append({"index": text, **case})
@@ -171,7 +171,7 @@ def indexed(directory, seed, count):
 
 
 def factors(rng, size):
-    """A shape of so many elements."""
+    """A random shape of `size` elements."""
     shape = []
     while size > 1:
         dim = rng.choice([d for d in range(1, size + 1) if size % d == 0])
@@ -181,7 +181,7 @@ def factors(rng, size):
 
 
 def random_path(rng, dtype):
-    """A path to a field, by name or title, and the keys it stands for."""
+    """A path to a field, as names or titles."""
     keys = []
     while dtype.names is not None and (not keys or rng.random() < 0.6):
         keys.append(rng.choice(list(dtype.fields)))
@@ -218,7 +218,7 @@ def random_step(rng, array):
 
 
 def stepped(array, kind, *arguments):
-    """A view changed by one step; raises what NumPy raises, or for a copy."""
+    """The view after a step. Raises NumPy's error, or ValueError if NumPy makes a copy."""
     if kind == "slice":
         return selected(array, *arguments)
     if kind == "transpose":
@@ -243,7 +243,7 @@ def stepped(array, kind, *arguments):
 
 
 def chained(directory, seed, count):
-    """Views changed step by step; a step that is refused changes nothing."""
+    """Views after each of several steps; steps that fail are skipped."""
     rng = random.Random(seed)
     files = []
     for i in range(count):
@@ -254,18 +254,19 @@ def chained(directory, seed, count):
             step = random_step(rng, array)
             try:
                 array = stepped(array, *step)
-                steps.append({"step": step, **told(array)})
+                steps.append({"step": step, **contents(array)})
             except (IndexError, ValueError, KeyError) as error:
                 steps.append({"step": step, "error": str(error)})
         files.append({"path": path, "steps": steps})
     return files
 
 
+# The contents that files are expected to have after an edit, by path.
 EXPECTED = {}
 
 
 def edits(directory, seed, count):
-    """Files and what to change in them; `edited` tells whether it was."""
+    """Files and edits to make in them; `edited` compares the files afterwards."""
     rng = random.Random(seed)
     files = []
     for i in range(count):
@@ -278,7 +279,7 @@ def edits(directory, seed, count):
 
 
 def random_edit(rng, array, path):
-    """Changes part of an array; by elements of the other byte order."""
+    """Changes part of an array, with elements in the other byte order."""
     keys, leaf = rng.choice(list(leaves(array)))
     index = random_index(rng, leaf.shape, 0)
     try:
@@ -305,15 +306,15 @@ def random_edit(rng, array, path):
 
 
 def edited(path):
-    """Whether a file is what it was to become."""
+    """The contents of an edited file, and the expected ones."""
     found, expected = np.load(path), EXPECTED.pop(path)
     assert found.dtype == expected.dtype and found.shape == expected.shape
-    return {"found": told(found), "expected": told(expected)}
+    return {"found": contents(found), "expected": contents(expected)}
 
 
 def is_printed(dtype, in_array=False):
-    """Whether we print it as NumPy does: no long doubles, no axes of subarrays
-    without elements, and not the one dtype whose NaT NumPy's isnat misses."""
+    """Whether npymap prints values of a dtype as NumPy does: not long doubles,
+    subarrays without elements, and `>m8`, whose NaT NumPy's isnat misses."""
     if dtype.subdtype is not None:
         return 0 not in dtype.shape and is_printed(dtype.base, True)
     if dtype.names is not None:
@@ -322,14 +323,14 @@ def is_printed(dtype, in_array=False):
 
 
 def values(seed, count):
-    """Elements, and what `str` makes of them."""
+    """Elements, and the results of `str`."""
     rng = random.Random(seed)
     dtypes = [np.dtype(o + s) for o in "<>" for s in SCALARS if s[1:] not in ("0", "16", "32")]
     dtypes += [np.dtype(f"{o}c16") for o in "<>"]
     dtypes += [np.dtype(f"<{k}8[{n}{u}]") for k in "mM" for n in ("", "25") for u in UNITS]
     large = [((1001,), "<i2"), ((1000,), "<i2"), ((2, 600), ">f4"), ((7, 13, 12), "|b1"), ((40, 30), "<c8")]
     dtypes += [np.dtype([("a", "<i4"), ("b", code, shape)]) for shape, code in large]
-    told = []
+    printed = []
     for i in range(count):
         dtype = dtypes[i] if i < len(dtypes) else sized_dtype(rng)
         array = random_array(rng, dtype, 40 if i < len(dtypes) else 3)
@@ -341,12 +342,12 @@ def values(seed, count):
             except (ValueError, OverflowError):
                 continue
             descr = repr(format.dtype_to_descr(dtype))
-            told.append({"descr": descr, "bytes": data.tobytes().hex(), "text": text})
-    return told
+            printed.append({"descr": descr, "bytes": data.tobytes().hex(), "text": text})
+    return printed
 
 
 def saved(directory, seed, count):
-    """Files of `np.save` and `open_memmap`: of NumPy's own tests, and random."""
+    """Files of `np.save` and `open_memmap`: of the arrays in NumPy's own tests, and of random ones."""
     rng = random.Random(seed)
     arrays = [a for a in test_format.basic_arrays + test_format.record_arrays if not a.dtype.hasobject]
     for _ in range(count):
@@ -361,8 +362,8 @@ def saved(directory, seed, count):
             to = format.open_memmap(memmap, "w+", array.dtype, array.shape, rng.random() < 0.5)
             raw(to)[...] = raw(array)
             to.flush()
-        told_of = told(np.load(save))
-        files.append({"paths": [save, memmap] if array.size else [save], **told_of})
+        paths = [save, memmap] if array.size else [save]
+        files.append({"paths": paths, **contents(np.load(save))})
     return files
 
 
