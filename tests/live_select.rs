@@ -1,7 +1,9 @@
-//! Masks select what NumPy's select, and dtypes have NumPy's names.
+//! Masks select what NumPy's select, axes are reduced to what NumPy's are, and
+//! dtypes have NumPy's names.
 
+use npymap::element::{MinMax, Real, Ticks};
 use npymap::ndarray::{ArrayD, IxDyn};
-use npymap::{DType, Element, MappedArray, Result};
+use npymap::{DType, Element, Indices, MappedArray, Result, View, with_type};
 use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, hex};
@@ -108,4 +110,84 @@ fn dtypes_have_numpys_names() {
     for name in ["bool", "float128", "bytes", "str288", "void", "datetime64[25ns]", "timedelta64"] {
         assert!(seen.contains(name), "{name} {seen:?}");
     }
+}
+
+/// Compares an array, each value as one or two numbers, with NumPy's.
+fn same_numbers<T>(ours: Result<ArrayD<T>>, numpys: &Value, says: &str, parts: fn(&T) -> Vec<f64>) {
+    let (Ok(ours), None) = (&ours, numpys["error"].as_str()) else {
+        assert!(ours.is_err() && numpys["error"].is_string(), "{says}: {numpys}");
+        return;
+    };
+    assert_eq!(json!(ours.shape()), numpys["shape"], "{says}");
+    let numbers: Vec<f64> = ours.iter().flat_map(parts).collect();
+    let expected = numpys["numbers"].as_array().unwrap();
+    assert_eq!(numbers.len(), expected.len(), "{says}");
+    for (number, expected) in numbers.iter().zip(expected) {
+        let expected: f64 = expected.as_str().unwrap().parse().unwrap();
+        let is_same = *number == expected || number.is_nan() && expected.is_nan();
+        let is_close = (number - expected).abs() <= 1e-12 * expected.abs().max(1.0);
+        assert!(is_same || is_close, "{says}: {number}, NumPy: {expected}");
+    }
+}
+
+fn same_extremes<T: MinMax>(
+    view: &View<'_, T>,
+    case: &Value,
+    says: &str,
+    parts: fn(&T) -> Vec<f64>,
+) {
+    let axis = case["axis"].as_u64().unwrap() as usize;
+    same_numbers(view.min_axis(axis), &case["min"], &format!("min {says}"), parts);
+    same_numbers(view.max_axis(axis), &case["max"], &format!("max {says}"), parts);
+}
+
+fn same_means<T: Real>(view: &View<'_, T>, case: &Value, says: &str) {
+    let axis = case["axis"].as_u64().unwrap() as usize;
+    let ddof = case["ddof"].as_f64().unwrap();
+    same_numbers(view.mean_axis(axis), &case["mean"], &format!("mean {says}"), |x| vec![*x]);
+    same_numbers(view.std_axis(axis, ddof), &case["std"], &format!("std {says}"), |x| vec![*x]);
+}
+
+#[test]
+fn axes_are_reduced_as_in_numpy() {
+    let Some(mut numpy) = Oracle::start("select.py") else { return };
+    let directory = directory();
+    let mut reduced = 0;
+    for file in numpy.ask(&json!(["reductions", directory.path(), SEED, 300])).as_array().unwrap() {
+        let array = open(file["path"].as_str().unwrap()).unwrap();
+        for case in file["cases"].as_array().unwrap() {
+            let index = Indices::parse(case["slice"].as_str().unwrap(), array.shape()).unwrap();
+            let says = format!("{} of {} {:?}", case["slice"], array.dtype(), array.shape());
+            let says = format!("{says} along {}, ddof {}", case["axis"], case["ddof"]);
+            with_type!(array.dtype(), real T => {
+                let view = array.view::<T>().unwrap().slice(index);
+                same_extremes(&view, case, &says, |x| vec![x.to_f64()]);
+                same_means(&view, case, &says);
+            }, _ => with_type!(array.dtype(), complex T => {
+                let view = array.view::<T>().unwrap().slice(index);
+                same_extremes(&view, case, &says, |z| vec![f64::from(z.re), f64::from(z.im)]);
+            }, _ => {
+                let view = array.view::<Ticks>().unwrap().slice(index);
+                same_extremes(&view, case, &says, |ticks| vec![ticks.0 as f64]);
+            }));
+            reduced += 1;
+        }
+    }
+    assert!(reduced > 1500, "{reduced}");
+}
+
+#[test]
+fn dates_have_extremes_with_their_unit() {
+    use npymap::element::DateTime64;
+    let mut days = MappedArray::anonymous(&">M8[D]".parse().unwrap(), &[2, 2]).unwrap();
+    let counts = [Ticks(3), Ticks(-5), Ticks(7), Ticks::NAT];
+    days.view_mut::<Ticks>().unwrap().copy_from_slice(&counts).unwrap();
+    let view = days.view::<DateTime64>().unwrap();
+
+    assert_eq!(texts(&view.max_axis(0).unwrap()), ["1970-01-08", "NaT"]);
+    assert_eq!(texts(&view.min_axis(1).unwrap()), ["1969-12-27", "NaT"]);
+}
+
+fn texts(dates: &ArrayD<npymap::element::DateTime64>) -> Vec<String> {
+    dates.iter().map(ToString::to_string).collect()
 }

@@ -250,7 +250,8 @@ pub(crate) fn is_error(error: &Error, kind: ErrorKind, text: &str) -> bool {
 }
 
 /// The kind of errors whose messages contain this text.
-const KINDS: [(&str, ErrorKind); 40] = [
+const KINDS: [(&str, ErrorKind); 41] = [
+    (" has no elements along axis ", ErrorKind::WrongShape),
     ("a mask of shape ", ErrorKind::WrongShape),
     ("are not aligned to", ErrorKind::WrongDType),
     (", asked for `", ErrorKind::WrongDType),

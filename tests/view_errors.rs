@@ -189,3 +189,18 @@ fn errors_name_the_shapes_of_masks_that_do_not_fit() {
         "axis 2 is out of bounds for shape (3, 4): axes are numbered from 0",
     );
 }
+
+#[test]
+fn errors_name_the_axis_without_elements() {
+    let array = grid(&[0, 3]);
+    let view = array.view::<i16>().unwrap();
+    let expected =
+        "shape (0, 3) has no elements along axis 0: a minimum or maximum needs at least one";
+    refused(view.min_axis(0), expected);
+    refused(view.max_axis(0), expected);
+    assert!(view.max_axis(1).unwrap().is_empty());
+    refused(
+        view.std_axis(2, 0.0),
+        "axis 2 is out of bounds for shape (0, 3): axes are numbered from 0",
+    );
+}

@@ -13,6 +13,7 @@ pub(crate) mod fast_path;
 pub(crate) mod field_codec;
 #[cfg(feature = "jiff")]
 mod jiff;
+mod min_max;
 mod real;
 pub(crate) mod recode;
 pub(crate) mod record;
@@ -38,6 +39,7 @@ pub use cast::{Casting, Number};
 pub use date::{DateTime64, TimeDelta64};
 pub use endian::{Be, Le};
 use fast_path::{FastPath, NoFastPath};
+pub use min_max::MinMax;
 pub use real::Real;
 pub use record::Pad;
 pub use scalar::{Scalar, Ticks};

@@ -123,6 +123,17 @@ pub(crate) enum ShapeError {
         expected: &'static str,
     },
 
+    /// No elements of which to return the minimum or maximum.
+    #[error(
+        "shape {shape} has no elements along axis {axis}: a minimum or maximum needs at least one"
+    )]
+    NoExtreme {
+        /// The axis.
+        axis: usize,
+        /// The shape, as Python prints it.
+        shape: String,
+    },
+
     /// An index of an element that does not exist.
     #[error("index {asked} is out of bounds for shape {shape}")]
     Element {
@@ -208,6 +219,7 @@ impl ShapeError {
             | ShapeError::Interleaved { .. }
             | ShapeError::Length { .. }
             | ShapeError::Mask { .. }
+            | ShapeError::NoExtreme { .. }
             | ShapeError::Rows { .. }
             | ShapeError::NoRows => ErrorKind::WrongShape,
         }

@@ -236,6 +236,7 @@ fn kinds_of_shape_errors() {
             K::WrongShape,
         ),
         (ShapeError::Broadcast { from: text("(2, 3)"), to: text("(2, 3)") }, K::WrongShape),
+        (ShapeError::NoExtreme { axis: 0, shape: text("(0, 3)") }, K::WrongShape),
         (ShapeError::Strides { strides: text("[3]") }, K::WrongShape),
         (ShapeError::Interleaved { axis: 0, shape: text("(2, 3)") }, K::WrongShape),
         (ShapeError::Length { found: 1, expected: 2 }, K::WrongShape),

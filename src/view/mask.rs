@@ -187,7 +187,7 @@ impl<T: Element> View<'_, T> {
     ///
     /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
     /// let heavy = penguins.view::<f64>()?.argwhere(|value| value > 6000.0);
-    /// assert_eq!(heavy, arr2(&[[164, 3], [180, 3]]));
+    /// assert_eq!(heavy, arr2(&[[168, 3], [184, 3]]));
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[must_use]
@@ -224,7 +224,7 @@ impl<T: Element> View<'_, T> {
     /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
     /// let heavy = table.slice(s![.., 3]).flatnonzero(|mass| mass > 6000.0);
-    /// assert_eq!(heavy, [164, 180]);
+    /// assert_eq!(heavy, [168, 184]);
     /// assert_eq!(table.select(0, &heavy)?.shape(), [2, 4]);
     /// # Ok::<(), npymap::Error>(())
     /// ```

@@ -2,6 +2,7 @@
 //! they are read. No unsafe code, and no file formats.
 
 mod assign;
+mod axis_fold;
 mod axis_slices;
 mod blocks;
 mod byte_blocks;
@@ -18,6 +19,7 @@ mod mask;
 mod mutable;
 mod planes;
 mod recast;
+mod reduce;
 mod runs;
 mod slices;
 mod stats;

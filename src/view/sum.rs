@@ -164,7 +164,7 @@ impl<T: Real> View<'_, T> {
 impl Geometry {
     /// Removes an axis, and returns its length and stride too. The remaining
     /// geometry is that of the axis's first index.
-    fn remove_axis(&self, axis: usize) -> Result<(Geometry, usize, isize)> {
+    pub(super) fn remove_axis(&self, axis: usize) -> Result<(Geometry, usize, isize)> {
         // Splitting reports an axis that does not exist.
         let all = self.split_at(axis, 0)?.1;
         let (dim, stride) = (all.shape.get(axis), all.strides.get(axis));

@@ -1,5 +1,5 @@
-"""Answers what NumPy selects of arrays in files by masks, and the names of
-dtypes, as `oracle.py`.
+"""Answers what NumPy selects of arrays in files by masks, what it reduces them
+to, and the names of dtypes, as `oracle.py`.
 
 `tests/live_select.rs` asks.
 """
@@ -61,6 +61,68 @@ def masks(directory, seed, count):
     return files
 
 
+NUMBERS = [f"{order}{kind}" for order in "<>" for kind in "i2 i4 i8 u2 u4 u8 f2 f4 f8".split()]
+NUMBERS += ["|b1", "|i1", "|u1"]
+ORDERED = NUMBERS + ["<c8", ">c16", "<M8[D]", ">m8[25s]"]
+
+
+def listed(array):
+    """The shape and the numbers of an array, as text, because JSON has no NaN."""
+    array = np.ascontiguousarray(array)
+    kind = array.dtype.kind
+    numbers = array.view("i8") if kind in "mM" else array.view(array.real.dtype) if kind == "c" else array
+    return {"shape": array.shape, "numbers": [repr(float(x)) for x in numbers.ravel()]}
+
+
+def extreme(reduce, axis):
+    try:
+        return listed(reduce(axis))
+    except ValueError as error:
+        return {"error": str(error)}
+
+
+def random_numbers(rng, dtype, shape, fortran):
+    """Numbers of which a few are NaN, in either order."""
+    count = int(np.prod(shape))
+    values = np.array([rng.randrange(100) for _ in range(count)])
+    array = (values if dtype.kind in "mM" else values - (50 if dtype.kind in "ifc" else 0)).astype(dtype)
+    if dtype.kind == "c":
+        array = array + array.dtype.type(1j) * np.array([rng.randrange(3) for _ in range(count)])
+        array = array.astype(dtype)
+    for _ in range(rng.choice([0, 0, 1, 3]) if count else 0):
+        if dtype.kind in "mM":
+            array[rng.randrange(count)] = "NaT"
+        elif dtype.kind in "fc":
+            array[rng.randrange(count)] = rng.choice([np.nan, np.inf, -np.inf])
+    return np.array(array.reshape(shape), order="F" if fortran else "C")
+
+
+def reductions(directory, seed, count):
+    """Minima, maxima, means and standard deviations along every axis."""
+    rng = random.Random(seed)
+    files = []
+    for number in range(count):
+        dtype = np.dtype(ORDERED[number % len(ORDERED)])
+        long = rng.choice([5, 5, 40, 3000])
+        shape = [rng.choice([0, 1, 2, 3, 5, 7]) if rng.random() < 0.1 else rng.randrange(1, 6) for _ in range(rng.randrange(1, 4))]
+        shape[rng.randrange(len(shape))] *= long
+        array = random_numbers(rng, dtype, shape, rng.random() < 0.5)
+        path = f"{directory}/{number}.npy"
+        np.save(path, array)
+        cases = []
+        for text in ["...", "::-1", "..., ::2", "..., 1:-1"]:
+            view = eval(f"array[{text}]")
+            for axis in range(view.ndim):
+                case = {"slice": text, "axis": axis, "ddof": rng.choice([0, 1, 2.5, 1000])}
+                case["min"], case["max"] = extreme(view.min, axis), extreme(view.max, axis)
+                if dtype.kind not in "mMc":
+                    case["mean"] = listed(view.mean(axis, dtype="f8"))
+                    case["std"] = listed(view.std(axis, dtype="f8", ddof=case["ddof"]))
+                cases.append(case)
+        files.append({"path": path, "cases": cases})
+    return files
+
+
 def names(seed, count):
     """The names of all scalars, of all units and of random dtypes."""
     rng = random.Random(seed)
@@ -77,4 +139,4 @@ def names(seed, count):
 
 
 if __name__ == "__main__":
-    serve(masks, names)
+    serve(masks, names, reductions)
