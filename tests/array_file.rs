@@ -28,8 +28,14 @@ fn rows_equal_those_of_the_map() {
             assert_eq!(some.view::<u32>().unwrap().to_vec(), expected.to_vec());
         }
         let taken = read.select_rows(&[39, 0, 0, 12, 13, 2]).unwrap();
-        let expected = all.to_ndarray().select(npymap::ndarray::Axis(0), &[39, 0, 0, 12, 13, 2]);
-        assert_eq!(taken.view::<u32>().unwrap().to_ndarray(), expected);
+        let expected = all
+            .to_ndarray::<npymap::ndarray::IxDyn>()
+            .unwrap()
+            .select(npymap::ndarray::Axis(0), &[39, 0, 0, 12, 13, 2]);
+        assert_eq!(
+            taken.view::<u32>().unwrap().to_ndarray::<npymap::ndarray::IxDyn>().unwrap(),
+            expected
+        );
         assert_eq!(read.get::<u32>([39, 2, 999]).unwrap(), all.at([39, 2, 999]));
         assert_eq!(read.rows(1..=2).unwrap().shape(), [2, 3, 1000]);
         assert_eq!(read.select_rows(&[]).unwrap().shape(), [0, 3, 1000]);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use npymap::ndarray::s;
+use npymap::ndarray::{IxDyn, s};
 use npymap::{
     CreateOptions, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order, Value,
     layout::Layout,
@@ -24,7 +24,7 @@ fn writes_go_to_the_file_and_every_map_of_it() {
         let path = file(&directory, "a.npy", &npy(">u2", &[3, 4], order, &numbers()));
         let mut array = open_mut(&path).unwrap();
         let other = open(&path).unwrap();
-        let mut expected = other.view::<u16>().unwrap().to_ndarray();
+        let mut expected = other.view::<u16>().unwrap().to_ndarray::<IxDyn>().unwrap();
         array.write_elements(&[1, 2], &[1_u16]).unwrap();
         expected[[1, 2]] = 1;
         array.write_elements(&[2], &[7_u16, 8]).unwrap();
@@ -33,11 +33,14 @@ fn writes_go_to_the_file_and_every_map_of_it() {
         array.write_elements(&[2, 3], &[Value::UInt(9)]).unwrap();
         expected[[2, 3]] = 9;
         array.write_elements::<u16>(&[2, 3], &[]).unwrap();
-        assert_eq!(other.view::<u16>().unwrap().to_ndarray(), expected);
+        assert_eq!(other.view::<u16>().unwrap().to_ndarray::<IxDyn>().unwrap(), expected);
         array.flush_rows(1..2).unwrap();
         array.flush_async().unwrap();
         array.close().unwrap();
-        assert_eq!(open(&path).unwrap().view::<u16>().unwrap().to_ndarray(), expected);
+        assert_eq!(
+            open(&path).unwrap().view::<u16>().unwrap().to_ndarray::<IxDyn>().unwrap(),
+            expected
+        );
     }
 }
 
@@ -141,13 +144,16 @@ fn only_a_selection_is_written() {
             let bytes = npy(">u2", &shape, order, &[1, 2].repeat(12_000));
             let path = file(&directory, "a.npy", &bytes);
             let mut array = open_mut(&path).unwrap();
-            let mut expected = array.view::<u16>().unwrap().to_ndarray();
+            let mut expected = array.view::<u16>().unwrap().to_ndarray::<IxDyn>().unwrap();
             let selected = expected.slice(slice).len();
             expected.slice_mut(slice).fill(7);
             assert_eq!(array.write_fill_slice(slice, None, &7_u16).unwrap(), selected);
-            assert_eq!(array.view::<u16>().unwrap().to_ndarray(), expected);
+            assert_eq!(array.view::<u16>().unwrap().to_ndarray::<IxDyn>().unwrap(), expected);
             drop(array);
-            assert_eq!(open(&path).unwrap().view::<u16>().unwrap().to_ndarray(), expected);
+            assert_eq!(
+                open(&path).unwrap().view::<u16>().unwrap().to_ndarray::<IxDyn>().unwrap(),
+                expected
+            );
         }
     }
 }

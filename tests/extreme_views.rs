@@ -1,7 +1,7 @@
 //! Views with extreme shapes, steps and repetitions give an error or the right
 //! elements, and never panic.
 
-use npymap::ndarray::SliceInfoElem;
+use npymap::ndarray::{IxDyn, SliceInfoElem};
 use npymap::{DType, Order, View, layout::Layout, view::DynView};
 
 fn view<'a>(bytes: &'a [u8], dtype: &str, shape: &[usize]) -> View<'a, u8> {
@@ -120,7 +120,7 @@ fn read(view: &DynView<'_>, chance: &mut Chance) {
     assert_eq!(view.indexed_iter().count(), all.len());
     assert_eq!(view.fold(0, |count, _| count + 1), all.len());
     assert_eq!(view.element_bytes().count(), all.len());
-    let array = view.to_ndarray();
+    let array = view.to_ndarray::<IxDyn>().unwrap();
     assert_eq!(array.shape(), shape);
     assert!(array.iter().eq(&all));
     if let Ok(numbers) = view.view::<u8>() {
@@ -187,8 +187,13 @@ fn edits_of_zero_sized_elements_do_not_iterate_over_them() {
 fn panic_of_copy<T: npymap::Element>(dtype: &str, shape: &[usize]) -> Option<String> {
     let layout = Layout::new(dtype.parse().unwrap(), shape, Order::C, 0).unwrap();
     let view = View::<T>::from_bytes(&[], &layout).unwrap();
-    let copy = std::panic::AssertUnwindSafe(|| assert_eq!(view.to_ndarray().len(), view.len()));
-    let panic = std::panic::catch_unwind(copy).err()?;
+    let copy = std::panic::AssertUnwindSafe(|| assert_eq!(view.to_vec().len(), view.len()));
+    let array = view.to_ndarray::<IxDyn>().map(|array| array.len());
+    let Err(panic) = std::panic::catch_unwind(copy) else {
+        assert_eq!(array.unwrap(), view.len());
+        return None;
+    };
+    assert_eq!(array.unwrap_err().kind(), npymap::ErrorKind::LimitExceeded);
     Some(panic.downcast_ref::<String>().unwrap().clone())
 }
 

@@ -21,6 +21,7 @@ mod batch_states;
 mod batches;
 mod cases;
 mod copies;
+mod cow;
 mod create;
 #[cfg(feature = "serde")]
 mod dtype_text;
@@ -98,6 +99,7 @@ mod tars;
 mod ten;
 mod truncated;
 mod two_processes;
+mod typed;
 mod view_errors;
 mod views;
 mod views_mut;

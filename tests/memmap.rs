@@ -171,7 +171,7 @@ fn test_getitem() {
     fp.as_ndarray_mut::<f32, Ix2>().unwrap().assign(&data());
     let view = fp.view::<f32>().unwrap();
     let part = view.slice(s![1.., ..3]);
-    assert_eq!(part.to_ndarray().into_dimensionality().unwrap(), data().slice(s![1.., ..3]));
+    assert_eq!(part.to_ndarray::<Ix2>().unwrap(), data().slice(s![1.., ..3]));
     let taken =
         ArrayFile::new(Source::read_file(file).unwrap(), OpenOptions::new().raw(spec())).unwrap();
     let taken = taken.select_rows(&[0, 1]).unwrap();

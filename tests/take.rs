@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use npymap::ndarray::{Axis, s};
+use npymap::ndarray::{Axis, IxDyn, s};
 use npymap::{
     ArrayFile, ErrorKind, Le, MappedArray, Order, Result, Value,
     layout::TakeMode,
@@ -31,7 +31,7 @@ fn selections_of_views_equal_ndarrays() {
         let array = array(&[4, 5, 6], order);
         let view = array.view::<u32>().unwrap().slice(s![..;-1, .., 1..;1]);
         for axis in 0..3 {
-            let expected = view.to_ndarray().select(Axis(axis), &indices);
+            let expected = view.to_ndarray::<IxDyn>().unwrap().select(Axis(axis), &indices);
             assert_eq!(view.select(axis, &indices).unwrap(), expected);
             let mut out = vec![0; expected.len()];
             view.select_into(axis, &indices, &mut out).unwrap();

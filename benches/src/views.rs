@@ -111,6 +111,7 @@ pub(crate) fn benchmarks(arrays: &Arrays) -> Result<Vec<Benchmark<'_>>> {
     }
     benchmarks.push(for_loop(little.clone())?);
     benchmarks.push(indexed_iter(little.clone())?);
+    benchmarks.push(handle(arrays)?);
     benchmarks.push(newtype_to_vec(arrays)?);
     benchmarks.push(newtype_take(arrays)?);
     for pair in [&little, &big, &strided, &reversed, &transposed] {
@@ -266,6 +267,33 @@ fn newtype_take(arrays: &Arrays) -> Result<Benchmark<'_>> {
         name: "`take` of a newtype".into(),
         ours: batch(move || ours.take(&order, &mut out)),
         peers: vec![Peer::new("npymap, its field", Some(1.1), field)],
+    })
+}
+
+/// Views that are made for one element each, as a server does for a request.
+fn handle(arrays: &Arrays) -> Result<Benchmark<'_>> {
+    let side = usize::from(SIDE);
+    let ours = arrays.little.clone().into_typed::<f32, Ix2>()?;
+    let owned: Array2<f32> = arrays.little.view()?.to_ndarray()?;
+    let owned = batch(move || {
+        let diagonal = (0..side).map(|i| black_box(&owned).view()[[i, i]]);
+        Result::<_>::Ok(diagonal.sum::<f32>())
+    });
+    let checked = batch(move || {
+        (0..side).try_fold(0.0, |sum, i| {
+            Result::<_>::Ok(sum + black_box(&arrays.little).as_ndarray::<f32, Ix2>()?[[i, i]])
+        })
+    });
+    Ok(Benchmark {
+        name: "view and element by handle".into(),
+        ours: batch(move || {
+            let diagonal = (0..side).map(|i| black_box(&ours).view()[[i, i]]);
+            Result::<_>::Ok(diagonal.sum::<f32>())
+        }),
+        peers: vec![
+            Peer::new("ndarray `view` of an `Array2`", None, owned),
+            Peer::new("npymap `as_ndarray`", None, checked),
+        ],
     })
 }
 

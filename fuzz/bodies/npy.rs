@@ -101,7 +101,7 @@ fn reshape_view(view: &DynView<'_>) {
         view.for_each_block(|block| blocks += block.len());
         assert_eq!(blocks, view.len());
         assert_eq!(view.to_vec().len(), view.len());
-        assert_eq!(view.to_ndarray().shape(), view.shape());
+        assert_eq!(view.to_ndarray::<IxDyn>().unwrap().shape(), view.shape());
         assert_eq!(texts(&transposed.t()), texts(view));
     }
 }
@@ -154,9 +154,9 @@ fn decode<T: Element + Debug + Clone>(view: &DynView<'_>) {
         let copied = view.to_vec();
         assert_eq!(format!("{looped:?}"), format!("{folded:?}"));
         assert_eq!(format!("{looped:?}"), format!("{copied:?}"));
-        let array: ArrayD<T> = view.to_ndarray();
+        let array: ArrayD<T> = view.to_ndarray().unwrap();
         assert_eq!(format!("{:?}", array.iter().collect::<Vec<_>>()), format!("{looped:?}"));
-        let transposed: ArrayD<T> = view.t().to_ndarray();
+        let transposed: ArrayD<T> = view.t().to_ndarray().unwrap();
         let transposed = transposed.reversed_axes();
         assert_eq!(format!("{:?}", transposed.iter().collect::<Vec<_>>()), format!("{looped:?}"));
     }

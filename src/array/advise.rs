@@ -302,9 +302,11 @@ impl<D: Mapping> MappedArray<D> {
         if needed <= found { Ok(()) } else { Err(ExtentError::ShortFile { needed, found }.into()) }
     }
 
-    /// The offset in the file of a byte of the map.
+    /// The offset in the file of a byte of the map, which is not before the first
+    /// element.
     pub(super) fn file_offset(&self, byte: usize) -> u64 {
-        self.place.offset.saturating_add(to_u64(byte))
+        let relative = byte.saturating_sub(self.place.layout.offset());
+        self.place.offset.saturating_add(to_u64(relative))
     }
 }
 

@@ -14,9 +14,12 @@ mod open;
 mod place;
 mod random_access;
 mod raw;
+mod reload;
+mod row_range;
 #[cfg(feature = "serde")]
 mod serialize;
 mod stream;
+mod typed;
 mod views;
 mod walk;
 
@@ -44,6 +47,7 @@ pub(crate) use open::{StorageReader, with_path_in_errors};
 pub(crate) use place::Place;
 pub use raw::RawSpec;
 pub(crate) use stream::read_elements;
+pub use typed::TypedArray;
 pub use walk::{Walk, WalkEntry};
 
 /// One array, used in place: in a mapped file, or in any other bytes.
@@ -276,7 +280,8 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
 }
 
 impl<D> MappedArray<D> {
-    /// The layout of the elements in the bytes of `D`. In a map they start at 0.
+    /// The layout of the elements in the bytes of `D`. In a map they start at 0,
+    /// except those of a [range of rows](MappedArray::row_range).
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.place.layout
@@ -347,7 +352,8 @@ impl<D> MappedArray<D> {
         self.origin.mode
     }
 
-    /// The header of the file; `None` if it has none.
+    /// The header of the file; `None` if it has none, and for a
+    /// [range of rows](MappedArray::row_range).
     #[must_use]
     pub fn header(&self) -> Option<Header> {
         self.place.header()

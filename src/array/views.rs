@@ -1,6 +1,6 @@
 //! The elements of an array as views, slices and ndarray views.
 
-use ndarray::{ArrayView, ArrayViewMut, Dimension};
+use ndarray::{ArrayView, ArrayViewMut, CowArray, Dimension};
 
 use super::{MappedArray, Place};
 use crate::element::fast_path::FastPath as _;
@@ -114,6 +114,41 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
         self.origin.add_path_on_err(
             in_place_codec::<T>(&self.place.layout).and_then(|_| self.view::<T>()?.as_ndarray()),
         )
+    }
+
+    /// Returns all elements as an ndarray array with `N` axes: borrowed as
+    /// [`as_ndarray`](MappedArray::as_ndarray) if they are a `T` in memory, and
+    /// otherwise copied, in C order.
+    ///
+    /// Copies are needed for elements in the other byte order, and for those that
+    /// are not aligned, as half the members of archives that NumPy wrote. To cast
+    /// numbers to another type, see
+    /// [`to_ndarray_as`](crate::View::to_ndarray_as).
+    ///
+    /// # Errors
+    ///
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the elements cannot be
+    /// viewed as `T`, and those of [`View::to_ndarray`].
+    ///
+    /// # Panics
+    ///
+    /// When there is not enough memory for a copy, as [`Vec`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, ndarray::Ix2};
+    ///
+    /// // In either byte order, and at any address.
+    /// for dtype in ["<f4", ">f4"] {
+    ///     let array = MappedArray::anonymous(&dtype.parse()?, &[2, 3])?;
+    ///     let table = array.to_cow::<f32, Ix2>()?;
+    ///     assert_eq!(table.sum(), 0.0);
+    /// }
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn to_cow<T: InPlace, N: Dimension>(&self) -> Result<CowArray<'_, T, N>> {
+        self.origin.add_path_on_err(self.view::<T>().and_then(|view| view.to_cow()))
     }
 }
 

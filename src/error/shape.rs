@@ -61,6 +61,17 @@ pub(crate) enum ShapeError {
         shape: String,
     },
 
+    /// A range of rows that is not contiguous.
+    #[error(
+        "rows {asked} of shape {shape} in Fortran order are not contiguous: slice a view, or write the array in C order"
+    )]
+    ScatteredRows {
+        /// The shape, as Python prints it.
+        shape: String,
+        /// The requested rows.
+        asked: String,
+    },
+
     /// An index or range is out of bounds for an axis.
     #[error("{asked} is out of bounds for axis {axis} of shape {shape}")]
     Index {
@@ -97,6 +108,17 @@ pub(crate) enum ShapeError {
         from: String,
         /// The requested shape.
         to: String,
+        /// The reason.
+        reason: &'static str,
+    },
+
+    /// A last axis that is not arrays of the requested length.
+    #[error("the last axis of shape {shape} cannot be viewed as arrays of {len}: {reason}")]
+    LastAxis {
+        /// The shape, as Python prints it.
+        shape: String,
+        /// The requested length.
+        len: usize,
         /// The reason.
         reason: &'static str,
     },
@@ -213,7 +235,9 @@ impl ShapeError {
             }
             ShapeError::Rank { .. }
             | ShapeError::NotContiguous { .. }
+            | ShapeError::ScatteredRows { .. }
             | ShapeError::Reshape { .. }
+            | ShapeError::LastAxis { .. }
             | ShapeError::Broadcast { .. }
             | ShapeError::Strides { .. }
             | ShapeError::Interleaved { .. }

@@ -231,10 +231,12 @@ fn kinds_of_shape_errors() {
             K::WrongShape,
         ),
         (ShapeError::NotContiguous { shape: text("(2, 3)") }, K::WrongShape),
+        (ShapeError::ScatteredRows { shape: text("(2, 3)"), asked: text("0..1") }, K::WrongShape),
         (
             ShapeError::Reshape { from: text("(2, 3)"), to: text("(2, 3)"), reason: "why" },
             K::WrongShape,
         ),
+        (ShapeError::LastAxis { shape: text("(2, 3)"), len: 4, reason: "why" }, K::WrongShape),
         (ShapeError::Broadcast { from: text("(2, 3)"), to: text("(2, 3)") }, K::WrongShape),
         (ShapeError::NoExtreme { axis: 0, shape: text("(0, 3)") }, K::WrongShape),
         (ShapeError::Strides { strides: text("[3]") }, K::WrongShape),

@@ -7,6 +7,8 @@ pub(crate) mod row_index;
 
 pub use row_index::{RowIndex, TakeMode};
 
+use std::ops::Range;
+
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, MAX_NDIM};
 use crate::error::{Error, Result, ShapeError};
@@ -176,6 +178,25 @@ impl Layout {
         &self.geometry
     }
 
+    /// The layout of some rows, which must exist; `None` if they are not contiguous
+    /// in memory.
+    pub(crate) fn row_range(&self, rows: Range<usize>) -> Option<Layout> {
+        let &dim = self.shape().first()?;
+        if rows.len() == dim {
+            return Some(self.clone());
+        }
+        if !rows.is_empty() && !self.is_c_contiguous() {
+            return None;
+        }
+        let [row_len, row_nbytes] =
+            [self.len, self.nbytes].map(|all| all.checked_div(dim).unwrap_or(0));
+        let mut part = self.clone();
+        *part.geometry.shape.first_mut()? = rows.len();
+        part.geometry.offset += rows.start * row_nbytes;
+        (part.len, part.nbytes) = (rows.len() * row_len, rows.len() * row_nbytes);
+        Some(part)
+    }
+
     /// The same layout at another offset.
     pub(crate) fn with_offset(mut self, offset: usize) -> Layout {
         self.geometry.offset = offset;
@@ -256,6 +277,13 @@ mod tests {
         assert!(layout("|u1", &[half - 1], Order::C).is_ok());
         assert!(layout("|V0", &[half - 1], Order::C).is_ok());
         assert!(Layout::new("|u1".parse().unwrap(), &[half - 1], Order::C, 1).is_err());
+    }
+
+    #[test]
+    fn rows_of_an_empty_array_start_at_its_offset() {
+        let empty = layout("<f8", &[3, 0], Order::C).unwrap().with_offset(16);
+        let rows = empty.row_range(1..3).unwrap();
+        assert_eq!((rows.shape(), rows.offset(), rows.end()), (&[2, 0][..], 16, 16));
     }
 
     #[test]

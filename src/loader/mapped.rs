@@ -13,6 +13,12 @@ impl MappedArray<Map> {
     /// file can't be opened by its path again, they share this array's map. The
     /// promise about the array's file must also hold while the rows exist.
     ///
+    /// A writable array cannot have rows that outlive a borrow, because it could be
+    /// stored to while they are read: call [`into_read_only`] first, or take rows of
+    /// a view with [`View::take`](crate::View::take).
+    ///
+    /// [`into_read_only`]: MappedArray::into_read_only
+    ///
     /// # Errors
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) without axes;

@@ -223,20 +223,35 @@ impl Map {
     /// Maps the same bytes again, without read-ahead. `None` if they do not come
     /// from a file, or the path now leads to another file.
     pub(crate) fn map_again(&self, path: &Path) -> Result<Option<Map>> {
-        let (Some(memory), Some((id, offset))) = (&self.memory, self.region) else {
+        let (Some(memory), Some((_, offset))) = (&self.memory, self.region) else {
             return Ok(None);
         };
         let Ok((file, stat)) = file::open(path, false) else { return Ok(None) };
-        if stat.id != Some(id) {
+        let map = self.map_same_file(&file, stat.id, offset, memory.len())?;
+        if let Some(map) = &map {
+            map.advise(0..memory.len(), Advice::Random)?;
+        }
+        Ok(map)
+    }
+
+    /// Maps bytes of the file that is mapped already; `None` if no file is, or
+    /// `file`, whose identity is `id`, is another one.
+    pub(crate) fn map_same_file(
+        &self,
+        file: &File,
+        id: Option<FileId>,
+        offset: u64,
+        len: usize,
+    ) -> Result<Option<Map>> {
+        let (Some(_), Some((own, _))) = (&self.memory, self.region) else { return Ok(None) };
+        if id != Some(own) {
             return Ok(None);
         }
         // SAFETY: this is the file that is already mapped, since no other file
         // gets its device and inode while it is. The caller who opened the source made
         // the promise for everything obtained from it, which includes this map.
-        let file = unsafe { Mappable::new(&file) };
-        let map = Map::new(&file, offset, memory.len(), Some(id))?;
-        map.advise(0..memory.len(), Advice::Random)?;
-        Ok(Some(map))
+        let file = unsafe { Mappable::new(file) };
+        Map::new(&file, offset, len, id).map(Some)
     }
 
     /// Maps `len` bytes of a file that the system guarantees never to change.

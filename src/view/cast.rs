@@ -1,22 +1,25 @@
 //! Copies of numbers as another type.
 
-use ndarray::{ArrayD, IxDyn};
+use ndarray::{Array, Dimension};
 
 use super::View;
+use super::in_place::dimension;
 use crate::dtype::{ByteOrder, DType};
 use crate::element::cast::{Casting, Number, WideNumber, check_cast, is_same_value};
 use crate::element::fast_path::FastPath as _;
 use crate::element::value::Value;
+use crate::error::invariant::{Invariant, PAIRED};
 use crate::error::{DTypeError, Error, Result};
 use crate::with_type;
 
 impl<T: Number> View<'_, T> {
-    /// Copies all elements in C order into an array of another numeric type:
-    /// NumPy's `a.astype(U, casting=…)`.
+    /// Copies all elements in C order into an array of another numeric type with
+    /// `N` axes: NumPy's `a.astype(U, casting=…)`.
     ///
     /// # Errors
     ///
-    /// [`WrongDType`](crate::ErrorKind::WrongDType) when `casting` does not allow
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the view has another
+    /// number of axes; [`WrongDType`](crate::ErrorKind::WrongDType) when `casting` does not allow
     /// the cast, naming one that does;
     /// [`InvalidValue`](crate::ErrorKind::InvalidValue) with
     /// [`Casting::SameValue`] for the first number whose value would change.
@@ -28,31 +31,21 @@ impl<T: Number> View<'_, T> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::element::Casting;
+    /// use npymap::{element::Casting, ndarray::Ix2};
     ///
     /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
     /// let table = penguins.view::<f64>()?;
-    /// let small = table.to_ndarray_as::<f32>(Casting::SameKind)?;
+    /// let small = table.to_ndarray_as::<f32, Ix2>(Casting::SameKind)?;
     /// assert_eq!(small[[0, 3]], 3750.0);
-    /// assert!(table.to_ndarray_as::<f32>(Casting::Safe).is_err());
+    /// assert!(table.to_ndarray_as::<f32, Ix2>(Casting::Safe).is_err());
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn to_ndarray_as<U: Number>(&self, casting: Casting) -> Result<ArrayD<U>> {
+    pub fn to_ndarray_as<U: Number, N: Dimension>(&self, casting: Casting) -> Result<Array<U, N>> {
+        let shape = dimension::<N>(&self.geometry)?;
         check_cast(&self.number_dtype(), &U::dtype(), casting)?;
         let mut out = Vec::with_capacity(self.len());
-        let mut lost = None;
-        self.fold((), |(), value| {
-            let cast: U = value.cast();
-            if casting == Casting::SameValue && !is_same_value(value.widen(), cast.widen()) {
-                lost.get_or_insert(value);
-            }
-            out.push(cast);
-        });
-        match lost {
-            Some(value) => Err(value_changed(&value.widen(), &U::dtype())),
-            None => Ok(ArrayD::from_shape_vec(IxDyn(self.shape()), out)
-                .expect("the vector has one value for each element")),
-        }
+        cast_onto(self.iter(), casting, &mut out)?;
+        Ok(Array::from_shape_vec(shape, out).invariant(PAIRED))
     }
 
     /// The dtype of the elements, byte order included.
@@ -82,21 +75,44 @@ impl View<'_, Value> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{MappedArray, element::Casting};
+    /// use npymap::{MappedArray, element::Casting, ndarray::Ix1};
     ///
     /// let counts = MappedArray::anonymous(&"[('n', '>u2')]".parse()?, &[3])?;
-    /// let wide = counts.field("n")?.to_ndarray_as::<f64>(Casting::Safe)?;
+    /// let wide = counts.field("n")?.to_ndarray_as::<f64, Ix1>(Casting::Safe)?;
     /// assert_eq!(wide.sum(), 0.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn to_ndarray_as<U: Number>(&self, casting: Casting) -> Result<ArrayD<U>> {
+    pub fn to_ndarray_as<U: Number, N: Dimension>(&self, casting: Casting) -> Result<Array<U, N>> {
         let dtype = self.dtype().clone();
         with_type!(dtype, number T => self.view::<T>()?.to_ndarray_as(casting), _ => {
-            let works = "only numbers can be cast: select a field, or copy with `to_ndarray`".to_owned();
-            let to = U::dtype().to_string();
-            Err(DTypeError::Cast { from: dtype.to_string(), to, casting: casting.to_string(), works }.into())
+            Err(not_a_number(&dtype, &U::dtype(), casting))
         })
     }
+}
+
+/// Casts numbers and appends them to `out`. With [`Casting::SameValue`], fails if
+/// one would change, with the first of these.
+pub(crate) fn cast_onto<T: Number, U: Number>(
+    values: impl Iterator<Item = T>,
+    casting: Casting,
+    out: &mut Vec<U>,
+) -> Result<()> {
+    let mut lost = None;
+    values.for_each(|value| {
+        let cast: U = value.cast();
+        if casting == Casting::SameValue && !is_same_value(value.widen(), cast.widen()) {
+            lost.get_or_insert(value);
+        }
+        out.push(cast);
+    });
+    lost.map_or(Ok(()), |value| Err(value_changed(&value.widen(), &U::dtype())))
+}
+
+/// The error for elements that are not numbers.
+pub(crate) fn not_a_number(dtype: &DType, to: &DType, casting: Casting) -> Error {
+    let works = "only numbers can be cast: select a field, or copy with `to_ndarray`".to_owned();
+    let (from, to, casting) = (dtype.to_string(), to.to_string(), casting.to_string());
+    DTypeError::Cast { from, to, casting, works }.into()
 }
 
 /// The error for a number whose value would change.

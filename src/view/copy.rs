@@ -1,11 +1,13 @@
 //! Copies of all elements.
 
-use ndarray::{ArrayD, ArrayViewMut, Dimension, IxDyn};
+use ndarray::{Array, ArrayViewMut, Dimension};
 
+use super::in_place::dimension;
 use super::{View, planes};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::fast_path::FastPath as _;
+use crate::error::invariant::{Invariant, PAIRED};
 use crate::error::{Result, ShapeError};
 use crate::layout::check_unbacked;
 
@@ -32,16 +34,33 @@ impl<T: Element> View<'_, T> {
         out
     }
 
-    /// Copies all elements into an array in C order.
+    /// Copies all elements into an array with `N` axes, in C order; `IxDyn` is
+    /// any number.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the view has another
+    /// number of axes; [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more
+    /// than 2^20 elements of zero size.
     ///
     /// # Panics
     ///
-    /// As [`to_vec`](View::to_vec).
-    #[must_use]
-    pub fn to_ndarray(&self) -> ArrayD<T> {
-        let elements = self.to_vec();
-        ArrayD::from_shape_vec(IxDyn(self.shape()), elements)
-            .expect("the vector has one value for each element")
+    /// When there is not enough memory, as [`Vec`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::ndarray::{Array1, s};
+    ///
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let mass: Array1<f64> = penguins.view()?.slice(s![.., 3]).to_ndarray()?;
+    /// assert_eq!(mass[0], 3750.0);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn to_ndarray<N: Dimension>(&self) -> Result<Array<T, N>> {
+        let shape = dimension::<N>(&self.geometry)?;
+        check_unbacked(self.itemsize(), self.shape(), self.len())?;
+        Ok(Array::from_shape_vec(shape, self.to_vec()).invariant(PAIRED))
     }
 
     /// Copies all elements in C order into a slice.

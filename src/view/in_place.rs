@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use ndarray::{ArrayView, ArrayViewMut, Axis, Dimension, IxDyn, ShapeBuilder as _, StrideShape};
+use ndarray::{
+    ArrayView, ArrayViewMut, Axis, CowArray, Dimension, IxDyn, ShapeBuilder as _, StrideShape,
+};
 
 use super::{View, ViewMut};
 use crate::dtype::literal::tuple;
@@ -55,6 +57,25 @@ impl<'a, T: InPlace> View<'a, T> {
             .map_err(|_| unsuitable_strides(&self.geometry))?;
         target.reversed.iter().for_each(|&axis| array.invert_axis(Axis(axis)));
         Ok(array)
+    }
+
+    /// Borrows all elements as [`as_ndarray`](View::as_ndarray) does if they are a
+    /// `T` in memory, and otherwise copies them as
+    /// [`to_ndarray`](View::to_ndarray): if they are in the other byte order, or
+    /// not aligned, as half the members of archives that NumPy wrote.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_ndarray`](View::to_ndarray).
+    ///
+    /// # Panics
+    ///
+    /// When there is not enough memory for a copy, as [`Vec`] does.
+    pub fn to_cow<N: Dimension>(&self) -> Result<CowArray<'a, T, N>> {
+        match self.as_ndarray::<N>() {
+            Ok(borrowed) => Ok(borrowed.into()),
+            Err(_) => self.to_ndarray::<N>().map(CowArray::from),
+        }
     }
 }
 
@@ -122,8 +143,7 @@ impl<N: Dimension> NdarrayGeometry<N> {
     fn new<T>(geometry: &Geometry) -> Result<NdarrayGeometry<N>> {
         let size = size_of::<T>();
         let Range { start, end } = geometry.span(size);
-        let shape =
-            N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| wrong_rank::<N>(geometry))?;
+        let shape = dimension::<N>(geometry)?;
         if start == end || size == 0 {
             // Strides do not matter without bytes.
             return Ok(NdarrayGeometry {
@@ -160,7 +180,7 @@ fn cast_slice<'a, T: InPlace>(
         return Err(wrong_form::<T>(codec));
     }
     if bytes.is_empty() {
-        return Ok(Box::leak(zero_sized_slice(geometry)));
+        return Ok(Box::leak(zero_sized_slice(geometry.len())));
     }
     bytemuck::try_cast_slice(bytes).map_err(|_| unaligned::<T>())
 }
@@ -174,15 +194,15 @@ fn cast_slice_mut<'a, T: InPlace>(
         return Err(wrong_form::<T>(codec));
     }
     if bytes.is_empty() {
-        return Ok(Box::leak(zero_sized_slice(geometry)));
+        return Ok(Box::leak(zero_sized_slice(geometry.len())));
     }
     bytemuck::try_cast_slice_mut(bytes).map_err(|_| unaligned::<T>())
 }
 
 /// A slice of elements that have no bytes in the file: no elements, or elements
 /// of zero size. It allocates nothing, so leaking it leaks no memory.
-fn zero_sized_slice<T: InPlace>(geometry: &Geometry) -> Box<[T]> {
-    bytemuck::zeroed_slice_box(geometry.len())
+pub(crate) fn zero_sized_slice<T: InPlace>(len: usize) -> Box<[T]> {
+    bytemuck::zeroed_slice_box(len)
 }
 
 fn wrong_form<T: InPlace>(codec: &T::Codec) -> Error {
@@ -206,8 +226,13 @@ fn unsuitable_strides(geometry: &Geometry) -> Error {
     ShapeError::Strides { strides: format!("{:?}", geometry.strides) }.into()
 }
 
+/// The shape, if it has the number of axes of `N`.
+pub(crate) fn dimension<N: Dimension>(geometry: &Geometry) -> Result<N> {
+    N::from_dimension(&IxDyn(&geometry.shape)).ok_or_else(|| wrong_rank::<N>(geometry))
+}
+
 /// The error for a request of another number of axes.
-pub(crate) fn wrong_rank<N: Dimension>(geometry: &Geometry) -> Error {
+fn wrong_rank<N: Dimension>(geometry: &Geometry) -> Error {
     let ndim = geometry.ndim();
     let works = if ndim <= 6 { format!("Ix{ndim}") } else { "IxDyn".to_owned() };
     let shape = tuple(&geometry.shape);

@@ -4,11 +4,12 @@ use num_complex::Complex;
 
 use super::dynamic::with_subarrays;
 use super::{DynView, DynViewMut, View, ViewMut};
+use crate::dtype::literal::tuple;
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::value::Value;
 use crate::element::{Element, Scalar};
 use crate::error::invariant::{IN_ELEMENT, Invariant};
-use crate::error::{DTypeError, Error, Result};
+use crate::error::{DTypeError, Error, Result, ShapeError};
 use crate::layout::geometry::{Geometry, signed};
 
 impl<'a> View<'a, Value> {
@@ -216,6 +217,31 @@ where
 }
 
 impl<'a, T: Element> View<'a, T> {
+    /// Views the last axis, of length `N`, as arrays: elements of shape `(…, N)` as
+    /// `[T; N]` of shape `(…)`.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the last axis has another
+    /// length or is not contiguous, as in Fortran order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{DType, MappedArray};
+    ///
+    /// let mut points = MappedArray::anonymous(&DType::of::<f32>(), &[100, 3])?;
+    /// let written: &mut [[f32; 3]] = points.view_mut()?.into_arrays()?.into_slice()?;
+    /// written[7] = [1.0, 2.0, 3.0];
+    /// let read: &[[f32; 3]] = points.view()?.as_arrays()?.as_slice()?;
+    /// assert_eq!(read[7], [1.0, 2.0, 3.0]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn as_arrays<const N: usize>(&self) -> Result<View<'a, [T; N]>> {
+        let geometry = array_geometry(&self.geometry, N, self.itemsize())?;
+        Ok(View { bytes: self.bytes, geometry, codec: self.codec.clone() })
+    }
+
     /// Removes the axes of length 1: NumPy's `squeeze`.
     #[must_use]
     pub fn squeeze(&self) -> View<'a, T> {
@@ -223,13 +249,48 @@ impl<'a, T: Element> View<'a, T> {
     }
 }
 
-impl<T: Element> ViewMut<'_, T> {
+impl<'a, T: Element> ViewMut<'a, T> {
+    /// As [`View::as_arrays`].
+    ///
+    /// # Errors
+    ///
+    /// As [`View::as_arrays`].
+    pub fn into_arrays<const N: usize>(self) -> Result<ViewMut<'a, [T; N]>> {
+        let geometry = array_geometry(&self.geometry, N, T::itemsize(&self.codec))?;
+        Ok(ViewMut { bytes: self.bytes, geometry, codec: self.codec })
+    }
+
     /// As [`View::squeeze`].
     #[must_use]
     pub fn squeeze(self) -> Self {
         let geometry = self.geometry.squeezed();
         ViewMut { geometry, ..self }
     }
+}
+
+/// The geometry of arrays of `len` elements along the last axis.
+fn array_geometry(geometry: &Geometry, len: usize, itemsize: usize) -> Result<Geometry> {
+    let (Some(&dim), Some(&stride)) = (geometry.shape.last(), geometry.strides.last()) else {
+        return Err(not_arrays(geometry, len, "there is no last axis"));
+    };
+    if dim != len {
+        return Err(not_arrays(geometry, len, "its length differs"));
+    }
+    let is_contiguous = dim <= 1 || usize::try_from(stride) == Ok(itemsize);
+    if !is_contiguous && geometry.len() > 0 {
+        return Err(not_arrays(geometry, len, "it is not contiguous, copy to C order first"));
+    }
+    let mut arrays = geometry.first_axes(geometry.ndim() - 1);
+    if len == 0 {
+        // There are no bytes, but now there may be elements.
+        arrays.offset = 0;
+        arrays.strides.fill(0);
+    }
+    Ok(arrays)
+}
+
+fn not_arrays(geometry: &Geometry, len: usize, reason: &'static str) -> Error {
+    ShapeError::LastAxis { shape: tuple(&geometry.shape), len, reason }.into()
 }
 
 /// Moves the start of every element by `offset` bytes within the element.

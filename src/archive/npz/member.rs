@@ -1,5 +1,6 @@
 //! One member of an archive.
 
+use ndarray::{Array, Dimension};
 use rawzip::CompressionMethod;
 
 use super::directory::DirectoryEntry;
@@ -7,10 +8,12 @@ use super::local::{contradictory, data_range};
 use super::reader::{MemberInfo, MemberReader};
 use super::{Npz, name};
 use crate::array::{MappedArray, MemberContent, Place};
+use crate::element::Element;
 use crate::error::{ArchiveError, Result};
 use crate::npy::Header;
 use crate::source::map::{Map, MapMut};
 use crate::source::pages::Mapping;
+use crate::write::ndarray_io::{Length, read_place};
 
 /// The largest ratio of a member's uncompressed length to its deflated length.
 const MAX_RATIO: u64 = 1032;
@@ -129,6 +132,19 @@ impl<'a, D: Mapping> Member<'a, D> {
         self.name_member(self.open_array())
     }
 
+    /// Reads the array into an ndarray array, decoded to `T`, and checks its
+    /// CRC-32: as [`read_npy`](crate::read_npy), from any source.
+    ///
+    /// Stored and deflated members are read straight into the array. Any byte
+    /// order and alignment is decoded; the memory order, C or Fortran, is kept.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Member::open) and [`read_npy`](crate::read_npy).
+    pub fn read_ndarray<T: Element, N: Dimension>(&self) -> Result<Array<T, N>> {
+        self.name_member(self.read_array())
+    }
+
     /// Returns a reader of the member's uncompressed bytes, whether or not it is
     /// an array.
     ///
@@ -210,6 +226,15 @@ impl<'a, D: Mapping> Member<'a, D> {
         Ok(MappedArray::from_place(source, data, place, Some(self.name())))
     }
 
+    fn read_array<T: Element, N: Dimension>(&self) -> Result<Array<T, N>> {
+        let (_, mut reader) = self.start()?;
+        let place = self.find_in(&mut reader)?.into_place()?;
+        self.check_inflated()?;
+        let array = read_place(place, &mut reader, Length::Checked)?;
+        reader.finish()?;
+        Ok(array)
+    }
+
     /// The offset of the member's first byte, and the array it is or the bytes
     /// it starts with instead.
     fn find(&self) -> Result<(u64, MemberContent)> {
@@ -226,13 +251,19 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// Reads the elements into newly allocated memory, with a reader at the first
     /// element.
     fn unpack(&self, place: &Place, mut reader: MemberReader<'a>) -> Result<D> {
-        let (size, limit) = (self.entry.size, self.npz.options.max_inflated);
-        if !self.is_stored() && size > limit {
-            return Err(ArchiveError::Inflated { size, limit }.into());
-        }
+        self.check_inflated()?;
         let mut data = MapMut::anonymous(place.layout.nbytes())?.with_large_pages();
         reader.fill(data.as_mut(), "elements")?;
         reader.finish()?;
         D::from_memory(data)
+    }
+
+    /// Rejects a deflated member that is larger than the limit.
+    fn check_inflated(&self) -> Result<()> {
+        let (size, limit) = (self.entry.size, self.npz.options.max_inflated);
+        if !self.is_stored() && size > limit {
+            return Err(ArchiveError::Inflated { size, limit }.into());
+        }
+        Ok(())
     }
 }

@@ -22,8 +22,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use ndarray::{Array, Dimension};
+
 use crate::archive::entries::{EntryList, no_member};
 use crate::array::MappedArray;
+use crate::element::Element;
 use crate::error::Result;
 use crate::source::Source;
 use crate::source::map::Map;
@@ -144,6 +147,31 @@ impl<D: Mapping> Npz<D> {
     /// [`NotFound`](crate::ErrorKind::NotFound), and those of [`Member::open`].
     pub fn get(&self, name: &str) -> Result<MappedArray<D>> {
         self.member(name)?.open()
+    }
+
+    /// Reads an array into an ndarray array by its name, with or without `.npy`:
+    /// `numpy.load(path)[name]`. See [`Member::read_ndarray`].
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound), and those of
+    /// [`Member::read_ndarray`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Npz, Source, ndarray::Array2, npz};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("a.npz");
+    /// npz::savez_compressed(&path, &[("w", &Array2::<f32>::ones((2, 3)))])?;
+    ///
+    /// let weights: Array2<f32> = Npz::open(Source::read(&path)?)?.read_ndarray("w")?;
+    /// assert_eq!(weights.sum(), 6.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_ndarray<T: Element, N: Dimension>(&self, name: &str) -> Result<Array<T, N>> {
+        self.member(name)?.read_ndarray()
     }
 
     /// Opens several arrays, using one thread per processor to inflate those

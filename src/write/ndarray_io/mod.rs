@@ -3,7 +3,9 @@
 mod read;
 mod write;
 
-pub use read::{read_npy, read_npy_from};
+#[cfg(feature = "npz")]
+pub(crate) use read::{Length, read_place};
+pub use read::{read_npy, read_npy_as, read_npy_from};
 pub use write::{WriteOptions, write_npy, write_npy_to};
 
 /// The number of bytes encoded or decoded at a time: few enough to stay in the

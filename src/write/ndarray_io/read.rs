@@ -5,11 +5,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use ndarray::{Array, Dimension, IxDyn, ShapeBuilder as _};
+use ndarray::{Array, Dimension, ShapeBuilder as _};
 
 use super::BLOCK;
 use crate::array::{OpenOptions, Place, StorageReader};
 use crate::dtype::literal::tuple;
+use crate::element::cast::{Casting, Number, check_cast};
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, decode_onto};
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
@@ -17,7 +18,8 @@ use crate::error::{HeaderError, Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order, check_unbacked};
 use crate::npy::{HeaderText, fill};
 use crate::source::storage::Storage;
-use crate::view::wrong_rank;
+use crate::view::{cast_onto, dimension, not_a_number};
+use crate::with_type;
 
 /// The number of bytes read at a time directly into an array.
 const STEP: usize = 256 * 1024;
@@ -52,6 +54,32 @@ const STEP: usize = 256 * 1024;
 /// ```
 pub fn read_npy<T: Element, D: Dimension>(path: impl AsRef<Path>) -> Result<Array<T, D>> {
     OpenOptions::new().read_ndarray(path)
+}
+
+/// Reads a complete `.npy` file of numbers and casts them to `U`, block by block:
+/// `numpy.load(path).astype(U, casting=…)` in the memory of the result.
+///
+/// # Errors
+///
+/// As [`read_npy`]; [`WrongDType`](crate::ErrorKind::WrongDType) when the elements
+/// are not numbers, or `casting` does not allow the cast, naming one that does;
+/// [`InvalidValue`](crate::ErrorKind::InvalidValue) with [`Casting::SameValue`] for
+/// the first number whose value would change.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{element::Casting, ndarray::Array2, write::read_npy_as};
+///
+/// let penguins: Array2<f32> = read_npy_as("data/penguins.npy", Casting::SameKind)?;
+/// assert_eq!(penguins[[0, 3]], 3750.0);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+pub fn read_npy_as<U: Number, D: Dimension>(
+    path: impl AsRef<Path>,
+    casting: Casting,
+) -> Result<Array<U, D>> {
+    OpenOptions::new().read_ndarray_as(path, casting)
 }
 
 /// Reads a complete array from any reader and leaves it at the first byte after
@@ -107,26 +135,51 @@ impl OpenOptions {
         path: impl AsRef<Path>,
     ) -> Result<Array<T, D>> {
         let path = path.as_ref();
-        self.read_ndarray_at(path).map_err(|error| error.with_path(path))
+        self.read_at(path, |place, mut from, len| read_place(place, &mut from, len))
+            .map_err(|error| error.with_path(path))
     }
 
-    fn read_ndarray_at<T: Element, D: Dimension>(&self, path: &Path) -> Result<Array<T, D>> {
-        let file = File::open(path).map_err(SystemError::io("open"))?;
+    /// As [`read_npy_as`].
+    ///
+    /// # Errors
+    ///
+    /// As [`read_npy_as`].
+    pub fn read_ndarray_as<U: Number, D: Dimension>(
+        &self,
+        path: impl AsRef<Path>,
+        casting: Casting,
+    ) -> Result<Array<U, D>> {
+        let path = path.as_ref();
+        self.read_at(path, |place, mut from, len| read_cast(place, &mut from, len, casting))
+            .map_err(|error| error.with_path(path))
+    }
+
+    /// Calls `read` with the place of the array at a path, and a reader of its
+    /// elements.
+    fn read_at<A>(
+        &self,
+        path: &Path,
+        read: impl FnOnce(Place, &mut dyn Read, Length) -> Result<A>,
+    ) -> Result<A> {
+        let mut file = File::open(path).map_err(SystemError::io("open"))?;
         let metadata = file.metadata().map_err(SystemError::io("get the length"))?;
-        if !metadata.is_file() {
-            return if self.is_placed() {
-                Err(SystemError::NotRegular { found: "a pipe or device" }.into())
-            } else {
-                self.read_ndarray_from(file)
-            };
+        if metadata.is_file() {
+            let storage = Storage::from_file(file)?;
+            let place = self.place(&storage)?;
+            let offset = place.offset;
+            return read(place, &mut StorageReader { storage: &storage, offset }, Length::Checked);
         }
-        let storage = Storage::from_file(file)?;
-        let place = self.place(&storage)?;
-        let from = StorageReader { storage: &storage, offset: place.offset };
-        let reader = ArrayReader::new(place)?;
-        // The length of the file was checked, so memory need not grow in steps.
-        let elements = with_capacity(reader.layout.len())?;
-        reader.read(from, elements)
+        if self.is_placed() {
+            return Err(SystemError::NotRegular { found: "a pipe or device" }.into());
+        }
+        let place = self.read_place(&mut file)?;
+        read(place, &mut file, Length::Announced)
+    }
+
+    /// Reads the header of a stream.
+    fn read_place(&self, from: &mut impl Read) -> Result<Place> {
+        let header = HeaderText::read(from, self.max_header_len)?.header()?;
+        Place::from_header(&header, 0)
     }
 
     /// As [`read_npy_from`].
@@ -138,9 +191,55 @@ impl OpenOptions {
         &self,
         mut from: impl Read,
     ) -> Result<Array<T, D>> {
-        let header = HeaderText::read(&mut from, self.max_header_len)?.header()?;
-        ArrayReader::new(Place::from_header(&header, 0)?)?.read(from, Vec::new())
+        let place = self.read_place(&mut from)?;
+        read_place(place, &mut from, Length::Announced)
     }
+}
+
+/// What is known about the number of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// They exist, so memory for all of them is reserved at once.
+    Checked,
+    /// A header announces them, so memory grows with what was read.
+    Announced,
+}
+
+impl Length {
+    /// Allocates memory for `count` elements, if they exist.
+    fn reserve<T>(self, count: usize) -> Result<Vec<T>> {
+        let mut elements = Vec::new();
+        if self == Length::Checked {
+            elements.try_reserve_exact(count).map_err(|_| out_of_memory::<T>(count))?;
+        }
+        Ok(elements)
+    }
+}
+
+/// Reads the elements of an array.
+pub(crate) fn read_place<T: Element, D: Dimension>(
+    place: Place,
+    from: &mut impl Read,
+    len: Length,
+) -> Result<Array<T, D>> {
+    ArrayReader::new(place)?.read(from, len)
+}
+
+/// Reads numbers and casts them.
+fn read_cast<U: Number, D: Dimension>(
+    place: Place,
+    from: &mut impl Read,
+    len: Length,
+    casting: Casting,
+) -> Result<Array<U, D>> {
+    let dtype = place.layout.dtype().clone();
+    check_cast(&dtype, &U::dtype(), casting)?;
+    if U::codec(&dtype).is_ok() {
+        return read_place(place, from, len);
+    }
+    with_type!(dtype, number T => ArrayReader::<T, D>::new(place)?.read_as(from, len, casting), _ => {
+        Err(not_a_number(&dtype, &U::dtype(), casting))
+    })
 }
 
 /// Reads the elements of an array whose header was checked against `T` and `D`.
@@ -154,26 +253,35 @@ struct ArrayReader<T: Element, D> {
 impl<T: Element, D: Dimension> ArrayReader<T, D> {
     fn new(Place { layout, order, .. }: Place) -> Result<ArrayReader<T, D>> {
         let codec = T::codec(layout.dtype())?;
-        let dim = D::from_dimension(&IxDyn(layout.shape()));
-        let dim = dim.ok_or_else(|| wrong_rank::<D>(layout.geometry()))?;
+        let dim = dimension(layout.geometry())?;
         check_unbacked(layout.dtype().itemsize(), layout.shape(), layout.len())?;
         Ok(ArrayReader { layout, order, codec, dim })
     }
 
-    fn read(self, mut from: impl Read, mut elements: Vec<T>) -> Result<Array<T, D>> {
+    fn read(self, from: &mut impl Read, len: Length) -> Result<Array<T, D>> {
+        let mut elements = len.reserve(self.layout.len())?;
         if self.layout.nbytes() == 0 {
             elements.extend((0..self.layout.len()).map(|_| T::decode(&self.codec, &[])));
         } else if T::fast_path()
             .copy_target(&self.codec, &mut [])
             .is_some_and(|(format, _)| format.swap_width() == 1)
         {
-            self.copy(&mut from, &mut elements)?;
+            self.copy(from, &mut elements)?;
         } else {
-            self.decode(&mut from, &mut elements)?;
+            let size = self.layout.dtype().itemsize();
+            self.read_blocks(from, &mut elements, |block, out| {
+                decode_onto(&self.codec, block, size, out);
+                Ok(())
+            })?;
         }
+        self.into_array(elements)
+    }
+
+    /// Puts elements that were read in the shape of the array.
+    fn into_array<U>(self, elements: Vec<U>) -> Result<Array<U, D>> {
         let shape = self.dim.set_f(self.order == Order::F);
         Array::from_shape_vec(shape, elements).map_err(|_| {
-            let (shape, itemsize) = (tuple(self.layout.shape()), size_of::<T>());
+            let (shape, itemsize) = (tuple(self.layout.shape()), size_of::<U>());
             ShapeError::Size { shape, itemsize }.into()
         })
     }
@@ -197,8 +305,13 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
         Ok(())
     }
 
-    /// Reads elements into a block and decodes them from there.
-    fn decode(&self, from: &mut impl Read, out: &mut Vec<T>) -> Result<()> {
+    /// Reads elements into a block, and has `decode` append them to `out`.
+    fn read_blocks<U>(
+        &self,
+        from: &mut impl Read,
+        out: &mut Vec<U>,
+        mut decode: impl FnMut(&[u8], &mut Vec<U>) -> Result<()>,
+    ) -> Result<()> {
         let size = self.layout.dtype().itemsize();
         let mut block = Vec::new();
         let mut done = 0;
@@ -214,7 +327,7 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
                 return Err(self.short(done, found));
             }
             self.reserve(count, out)?;
-            decode_onto(&self.codec, &block, size, out);
+            decode(&block, out)?;
             done += count;
         }
         Ok(())
@@ -230,12 +343,12 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
     /// Ensures that `out` has capacity for `count` more elements. If it has not,
     /// reserves as many as were read already, if these are more, but never more
     /// than the array has left.
-    fn reserve(&self, count: usize, out: &mut Vec<T>) -> Result<()> {
+    fn reserve<U>(&self, count: usize, out: &mut Vec<U>) -> Result<()> {
         if out.capacity() - out.len() >= count {
             return Ok(());
         }
         let more = out.len().max(count).min(self.layout.len() - out.len());
-        out.try_reserve_exact(more).map_err(|_| out_of_memory::<T>(out.len() + more))
+        out.try_reserve_exact(more).map_err(|_| out_of_memory::<U>(out.len() + more))
     }
 
     fn short(&self, elements: usize, bytes: usize) -> crate::error::Error {
@@ -244,11 +357,23 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
     }
 }
 
-/// Allocates memory for `count` elements, or returns an error.
-fn with_capacity<T>(count: usize) -> Result<Vec<T>> {
-    let mut elements = Vec::new();
-    elements.try_reserve_exact(count).map_err(|_| out_of_memory::<T>(count))?;
-    Ok(elements)
+impl<T: Number, D: Dimension> ArrayReader<T, D> {
+    /// Reads numbers and casts them, one block at a time.
+    fn read_as<U: Number>(
+        self,
+        from: &mut impl Read,
+        len: Length,
+        casting: Casting,
+    ) -> Result<Array<U, D>> {
+        let size = self.layout.dtype().itemsize();
+        let (mut cast, mut numbers) = (len.reserve(self.layout.len())?, Vec::new());
+        self.read_blocks(from, &mut cast, |block, out| {
+            numbers.clear();
+            decode_onto::<T>(&self.codec, block, size, &mut numbers);
+            cast_onto(numbers.iter().copied(), casting, out)
+        })?;
+        self.into_array(cast)
+    }
 }
 
 fn out_of_memory<T>(count: usize) -> crate::error::Error {

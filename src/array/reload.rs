@@ -1,0 +1,78 @@
+//! Mapping an array again after rows were appended to its file.
+
+use super::{MappedArray, OpenOptions, Place};
+use crate::error::invariant::to_u64;
+use crate::error::{Error, RequestError, Result};
+use crate::npy::MAX_HEADER_LEN;
+use crate::source::map::Map;
+use crate::source::storage::Storage;
+
+impl MappedArray<Map> {
+    /// Reads the header again and maps the rows that were appended since the array
+    /// was opened. On an error the array does not change.
+    ///
+    /// Clones, rows and handles that were made before keep the rows they have. The
+    /// promise of [`Source`](crate::Source#safety) was made for the file that was
+    /// opened, and covers its new rows; it says nothing about another file. So if
+    /// the path leads to another one now, that is an error: open it anew.
+    ///
+    /// # Errors
+    ///
+    /// [`Changed`](crate::ErrorKind::Changed) when the file was replaced;
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless the array was mapped
+    /// from a `.npy` opened by path, on a system that identifies files (not
+    /// Windows), and has elements: raw binary, ranges of rows, members of archives
+    /// and empty arrays are opened anew. Those of
+    /// [`from_source`](MappedArray::from_source).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Appender, MappedArray, ndarray::array};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("log.npy");
+    /// npymap::write_npy(&path, &array![1.5_f64, 2.5])?;
+    /// // SAFETY: rows are only appended.
+    /// let mut log = unsafe { MappedArray::open(&path)? };
+    /// let mut appender = Appender::open(&path)?;
+    /// appender.append(&[3.5_f64])?;
+    /// appender.finish()?;
+    /// # #[cfg(unix)] {
+    /// log.reload()?;
+    /// assert_eq!(log.as_slice::<f64>()?, [1.5, 2.5, 3.5]);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reload(&mut self) -> Result<()> {
+        let (place, data) = self.origin.add_path_on_err(self.reloaded())?;
+        (self.place, self.data) = (place, data);
+        Ok(())
+    }
+
+    fn reloaded(&self) -> Result<(Place, Map)> {
+        let (file, stat) = self.reopen()?;
+        let (header, header_len) = self.header_range().ok_or_else(cannot_reload)?;
+        let storage = Storage::from_file(file)?;
+        let options =
+            OpenOptions::new().offset(header).max_header_len(header_len.max(MAX_HEADER_LEN));
+        let place = options.place(&storage)?;
+        let file = storage.file().ok_or_else(cannot_reload)?;
+        let data = self.data.map_same_file(file, stat.id, place.offset, place.layout.nbytes())?;
+        Ok((place, data.ok_or_else(cannot_reload)?))
+    }
+
+    /// The offset of the header in the file, and its length.
+    fn header_range(&self) -> Option<(u64, usize)> {
+        let (_, len) = self.place.header.filter(|_| self.member().is_none())?;
+        Some((self.place.offset.checked_sub(to_u64(len))?, len))
+    }
+}
+
+fn cannot_reload() -> Error {
+    let found = "the array cannot be mapped again".to_owned();
+    let expected =
+        "the elements of a mapped `.npy`: open raw binary, a range, a member or an empty array anew"
+            .to_owned();
+    RequestError::Argument { found, expected }.into()
+}

@@ -1,0 +1,72 @@
+//! Ranges of rows as arrays of their own.
+
+use std::ops::RangeBounds;
+
+use super::advise::resolve_rows;
+use super::{MappedArray, Place};
+use crate::dtype::literal::tuple;
+use crate::error::invariant::to_u64;
+use crate::error::{Result, ShapeError};
+
+impl<D: Clone> MappedArray<D> {
+    /// Returns a range of rows as an array of its own, which owns what it needs:
+    /// to give each worker its part of a file, for example.
+    ///
+    /// Both arrays use the same bytes: `D` is cloned, which for maps, `&[u8]` and
+    /// `Arc<[u8]>` shares them and reads nothing. For a writable map, call
+    /// [`into_read_only`](MappedArray::into_read_only) first. The promise of
+    /// [`Source`](crate::Source#safety) covers the range, as it does clones.
+    ///
+    /// The range keeps the path, the member and the mode. Its
+    /// [`data_offset`](MappedArray::data_offset) and
+    /// [`description`](MappedArray::description) are those of its first row; it has
+    /// no [`header`](MappedArray::header).
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do not exist,
+    /// and without axes; [`WrongShape`](crate::ErrorKind::WrongShape) in Fortran
+    /// order, in which rows are scattered over the array, unless the range has all
+    /// rows or none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::MappedArray;
+    ///
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
+    /// let parts = [penguins.row_range(..171)?, penguins.row_range(171..)?];
+    /// let heaviest = std::thread::scope(|scope| {
+    ///     let threads = parts.map(|part| {
+    ///         scope.spawn(move || {
+    ///             let rows = part.as_slice::<f64>()?.chunks_exact(4);
+    ///             Ok(rows.map(|row| row[3]).fold(0.0, f64::max))
+    ///         })
+    ///     });
+    ///     threads.map(|thread| thread.join().unwrap())
+    /// });
+    /// let [first, second]: [npymap::Result<f64>; 2] = heaviest;
+    /// assert_eq!([first?, second?], [6300.0, 6000.0]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn row_range(&self, rows: impl RangeBounds<usize>) -> Result<MappedArray<D>> {
+        let place = self.origin.add_path_on_err(self.place.row_range(&rows))?;
+        Ok(MappedArray { place, data: self.data.clone(), origin: self.origin.clone() })
+    }
+}
+
+impl Place {
+    /// The place of a range of rows, in the same bytes.
+    fn row_range(&self, rows: &impl RangeBounds<usize>) -> Result<Place> {
+        let Place { layout, offset, order, .. } = self;
+        let rows = resolve_rows(layout.shape(), rows)?;
+        let Some(part) = layout.row_range(rows.clone()) else {
+            let asked = format!("{}..{}", rows.start, rows.end);
+            return Err(ShapeError::ScatteredRows { shape: tuple(layout.shape()), asked }.into());
+        };
+        let before = to_u64(part.offset() - layout.offset());
+        let offset = offset.saturating_add(before);
+        Ok(Place { layout: part, offset, order: *order, header: None })
+    }
+}
