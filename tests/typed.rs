@@ -314,8 +314,8 @@ fn writable_arrays_are_ranged_when_they_are_read_only() {
 #[cfg(unix)]
 fn append(path: &std::path::Path, rows: &[u16]) {
     let mut appender = npymap::Appender::open(path).unwrap();
-    appender.append(rows).unwrap();
-    appender.finish().unwrap();
+    appender.append_slice(rows).unwrap();
+    appender.close().unwrap();
 }
 
 #[cfg(unix)]

@@ -36,8 +36,8 @@ impl MappedArray<Map> {
     /// // SAFETY: rows are only appended.
     /// let mut log = unsafe { MappedArray::open(&path)? };
     /// let mut appender = Appender::open(&path)?;
-    /// appender.append(&[3.5_f64])?;
-    /// appender.finish()?;
+    /// appender.append_slice(&[3.5_f64])?;
+    /// appender.close()?;
     /// # #[cfg(unix)] {
     /// log.reload()?;
     /// assert_eq!(log.as_slice::<f64>()?, [1.5, 2.5, 3.5]);

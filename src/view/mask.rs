@@ -122,7 +122,7 @@ impl<T: Element> View<'_, T> {
     /// let heavy = table.select_mask(&is_heavy)?;
     /// assert_eq!((heavy.shape(), heavy[[0, 3]]), (&[2, 4][..], 6300.0));
     ///
-    /// let is_large = table.to_ndarray().mapv(|value| value > 6000.0);
+    /// let is_large = table.to_ndarray::<npymap::ndarray::Ix2>()?.mapv(|value| value > 6000.0);
     /// assert_eq!(table.select_mask(&is_large)?.as_slice(), Some(&[6300.0, 6050.0][..]));
     /// # Ok::<(), npymap::Error>(())
     /// ```

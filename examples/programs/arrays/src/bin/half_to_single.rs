@@ -11,12 +11,12 @@
 //! '<f4' 1.5053863525390625
 //! ```
 
-use npymap::{MappedArray, element::Casting, half::f16, write_npy};
+use npymap::{MappedArray, element::Casting, half::f16, ndarray::IxDyn, write_npy};
 
 fn main() -> npymap::Result<()> {
     // SAFETY: no other process changes the file.
     let half = unsafe { MappedArray::open("half.npy")? };
-    let single = half.view::<f16>()?.to_ndarray_as::<f32>(Casting::Safe)?;
+    let single = half.view::<f16>()?.to_ndarray_as::<f32, IxDyn>(Casting::Safe)?;
     write_npy("single.npy", &single)?;
     let single = MappedArray::read("single.npy")?;
     println!("{} {}", single.dtype(), single.view::<f32>()?.sum());
