@@ -23,6 +23,8 @@ pub use half;
 pub use jiff;
 pub use ndarray;
 pub use num_complex;
+#[cfg(feature = "rayon")]
+pub use rayon;
 
 pub use archive::any;
 #[doc(inline)]
@@ -164,7 +166,7 @@ pub mod __record {
     pub use crate::element::fast_path::{FastPath, NewtypeFastPath};
     pub use crate::element::field_codec::FieldCodec;
     pub use crate::element::record::{
-        FieldMatcher, FieldMismatch, RecordCodec, RecordFastPath, declared_dtype, record_dtype,
-        typed_field,
+        FieldMatcher, FieldMismatch, RecordCodec, RecordFastPath, StoredMismatch, declared_dtype,
+        record_dtype, typed_field,
     };
 }

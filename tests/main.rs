@@ -75,6 +75,8 @@ mod newtypes;
 #[cfg(feature = "npz")]
 mod npz_writer;
 mod oracle;
+#[cfg(feature = "rayon")]
+mod parallel;
 mod promises;
 mod ragged;
 mod raw;

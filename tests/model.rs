@@ -30,8 +30,8 @@ pub(crate) struct Case<T> {
 }
 
 /// An element whose values can be compared.
-pub(crate) trait Sample: Element + Clone + PartialEq + Debug {}
-impl<T: Element + Clone + PartialEq + Debug> Sample for T {}
+pub(crate) trait Sample: Element + Clone + PartialEq + Debug + Send + Sync {}
+impl<T: Element + Clone + PartialEq + Debug + Send + Sync> Sample for T {}
 
 /// A function that is called with each case.
 pub(crate) trait Visitor {

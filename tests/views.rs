@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, SliceInfoElem};
+use npymap::ndarray::{ArrayD, Axis, Dimension as _, IxDyn, ShapeBuilder as _, SliceInfoElem, s};
+use npymap::view::Iter;
 use npymap::{
     DType, ErrorKind, Indices, Le, MappedArray, Order, View, element::InPlace, layout::Layout,
 };
@@ -91,9 +92,39 @@ fn iterates<T: Sample>(view: &View<'_, T>, expected: &ArrayD<T>, seed: u64) {
     assert_eq!((spent.next(), spent.len()), (None, 0));
     assert_eq!(spent.fold(0, |n, _| n + 1), 0);
 
+    ends(view.clone().into_iter(), &all, seed);
+    #[cfg(feature = "rayon")]
+    crate::parallel::iterates(view, &all, seed);
+
     assert_eq!(view.indexed_iter().len(), all.len());
     let indexed = expected.indexed_iter().map(|(i, value)| (i, value.clone()));
     assert!(view.indexed_iter().eq(indexed));
+}
+
+/// Taking elements from both ends and skipping some equals doing so with a
+/// vector's iterator.
+fn ends<T: Sample>(iter: Iter<'_, T>, all: &[T], seed: u64) {
+    let (mut iter, mut model) = (iter, all.to_vec().into_iter());
+    assert!(iter.clone().rev().eq(model.clone().rev()));
+    assert_eq!((iter.clone().last(), iter.clone().count()), (model.clone().last(), model.len()));
+    let mut choices = seed;
+    while model.len() > 0 {
+        choices = choices.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(seed | 1);
+        // Mostly a few, sometimes more than there are.
+        let n = (choices >> 40) as usize % (model.len() + 2) >> (choices >> 60);
+        let (taken, expected) = match choices >> 33 & 3 {
+            0 => (iter.next(), model.next()),
+            1 => (iter.next_back(), model.next_back()),
+            2 => (iter.nth(n), model.nth(n)),
+            _ => (iter.nth_back(n), model.nth_back(n)),
+        };
+        assert_eq!((taken, iter.len()), (expected, model.len()));
+        if choices >> 36 & 7 == 0 {
+            assert_eq!(iter.clone().collect::<Vec<_>>(), model.as_slice());
+            assert_eq!(iter.clone().fold(0, |n, _| n + 1), model.len());
+        }
+    }
+    assert_eq!((iter.next(), iter.next_back(), iter.nth(1), iter.nth_back(0)), Default::default());
 }
 
 /// Blocks are in memory order, which is the order of the positions.
@@ -473,4 +504,36 @@ fn large_arrays_are_copied_in_any_order_of_axes() {
         repeated.to_ndarray::<IxDyn>().unwrap(),
         model.t().broadcast(IxDyn(&[8, 9, 600])).unwrap()
     );
+}
+
+/// The rows of a grid, the last first, without the first column.
+fn grid_rows(from: &npymap::MappedArrayMut) -> npymap::view::OuterIter<'_, i16> {
+    from.view::<i16>().unwrap().slice(s![..;-1, 1..]).outer_iter()
+}
+
+#[test]
+fn iterators_outlive_the_view_they_were_made_from() {
+    let mut grid = MappedArray::anonymous(&">i2".parse().unwrap(), &[3, 4]).unwrap();
+    let values: Vec<i16> = (0..12).collect();
+    grid.view_mut::<i16>().unwrap().copy_from_slice(&values).unwrap();
+    let columns: Vec<_> = {
+        let view = grid.view::<i16>().unwrap();
+        (0..4).map(|column| view.index_axis(1, column).unwrap().into_iter()).collect()
+    };
+    assert_eq!(
+        columns.into_iter().flatten().collect::<Vec<_>>(),
+        grid.view::<i16>().unwrap().t().to_vec()
+    );
+    let mut rows = grid_rows(&grid);
+    assert_eq!(rows.next_back().unwrap().to_vec(), [1, 2, 3]);
+    assert_eq!((rows.len(), rows.clone().count()), (2, 2));
+    assert_eq!(rows.nth(1).unwrap().to_vec(), [5, 6, 7]);
+    assert!(rows.next().is_none() && rows.next_back().is_none());
+    let chunks = grid.view::<i16>().unwrap().axis_chunks(1, 3).unwrap();
+    let shapes: Vec<_> = chunks.rev().map(|chunk| chunk.shape().to_vec()).collect();
+    assert_eq!(shapes, [[3, 1], [3, 3]]);
+    let blocks = grid.view::<i16>().unwrap().blocks();
+    assert_eq!(format!("{blocks:?}"), "Blocks { left: 12, .. }");
+    let indexed = grid.view::<i16>().unwrap().t().indexed_iter().nth(4).unwrap();
+    assert_eq!(indexed, (IxDyn(&[1, 1]), 5));
 }

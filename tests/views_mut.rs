@@ -355,6 +355,22 @@ fn mutable_rows_equal_immutable_ones() {
     assert_eq!(single.view_mut::<i16>().unwrap().outer_iter().unwrap().len(), 0);
 }
 
+#[test]
+fn mutable_rows_are_taken_from_both_ends() {
+    let mut grid = MappedArray::anonymous(&">i2".parse().unwrap(), &[6, 2]).unwrap();
+    let mut rows = grid.view_mut::<i16>().unwrap().outer_iter().unwrap();
+    rows.next_back().unwrap().fill(&5).unwrap();
+    rows.nth(1).unwrap().fill(&1).unwrap();
+    rows.next().unwrap().fill(&2).unwrap();
+    assert_eq!((rows.len(), rows.size_hint()), (2, (2, Some(2))));
+    assert_eq!(format!("{rows:?}"), "OuterIterMut { left: 2, .. }");
+    rows.last().unwrap().fill(&4).unwrap();
+    assert_eq!(grid.view::<i16>().unwrap().to_vec(), [0, 0, 1, 1, 2, 2, 0, 0, 4, 4, 5, 5]);
+    let mut rows = grid.view_mut::<i16>().unwrap().outer_iter().unwrap();
+    assert!(rows.nth(6).is_none() && rows.next().is_none() && rows.next_back().is_none());
+    assert_eq!(grid.view_mut::<i16>().unwrap().outer_iter().unwrap().count(), 6);
+}
+
 fn rows(view: ViewMut<'_, i16>) -> Vec<Vec<i16>> {
     view.outer_iter().unwrap().map(|row| row.as_view().to_vec()).collect()
 }

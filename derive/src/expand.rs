@@ -95,7 +95,7 @@ fn element(
     let record_codec = attributes.in_place.then(|| record_codec(attributes, &title));
     let read = attributes.in_place.then(|| {
         quote! {
-            if codec.mismatch.is_none() {
+            if codec.mismatch.get().is_none() {
                 if let ::core::result::Result::Ok(value) = #npymap::bytemuck::try_pod_read_unaligned(bytes) {
                     return value;
                 }
@@ -108,7 +108,7 @@ fn element(
         pub struct __NpymapCodec {
             itemsize: ::core::primitive::usize,
             #[allow(dead_code, reason = "only used by records in place")]
-            mismatch: ::core::option::Option<#npymap::__record::FieldMismatch>,
+            mismatch: #npymap::__record::StoredMismatch,
             #(#codec: #npymap::__record::FieldCodec<<#ty as #npymap::Element>::Codec>,)*
         }
 
@@ -163,7 +163,7 @@ fn record_codec(attributes: &RecordAttributes, title: &str) -> TokenStream {
             const RECORD: &'static ::core::primitive::str = #title;
 
             fn mismatch(&self) -> ::core::option::Option<&#npymap::__record::FieldMismatch> {
-                self.mismatch.as_ref()
+                self.mismatch.get()
             }
         }
     }

@@ -4,6 +4,7 @@ mod array;
 mod boolean;
 mod calendar;
 pub(crate) mod cast;
+pub(crate) mod cold_drop;
 #[cfg(all(doctest, feature = "derive"))]
 mod compile_fail;
 mod date;

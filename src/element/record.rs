@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
+use super::cold_drop::ColdDrop;
 use super::fast_path::{FastPath, copy_target, sealed::SealedFastPath};
 use super::field_codec::FieldCodec;
 use super::{Element, InPlace, Typed, short_name};
@@ -123,6 +124,9 @@ pub struct FieldMatcher<'d> {
 /// Why elements can't be borrowed as a record: a field, and how it differs.
 pub type FieldMismatch = Arc<(String, String)>;
 
+/// Keeps a mismatch in a codec.
+pub type StoredMismatch = ColdDrop<FieldMismatch>;
+
 impl<'d> FieldMatcher<'d> {
     /// Starts to match the fields of `dtype`, which must be a struct.
     ///
@@ -179,7 +183,7 @@ impl<'d> FieldMatcher<'d> {
     /// # Errors
     ///
     /// [`WrongDType`](crate::ErrorKind::WrongDType).
-    pub fn finish(self, subset: bool, size: usize) -> Result<Option<FieldMismatch>> {
+    pub fn finish(self, subset: bool, size: usize) -> Result<StoredMismatch> {
         let mut unmatched =
             self.dtype.fields().iter().filter(|field| !self.matched.contains(&field.name()));
         if let Some(field) = unmatched.next().filter(|_| !subset) {
@@ -199,7 +203,7 @@ impl<'d> FieldMatcher<'d> {
             let last = self.matched.last().copied().unwrap_or_default();
             Arc::new((last.to_owned(), reason))
         });
-        Ok(self.mismatch.or(size_mismatch))
+        Ok(ColdDrop::new(self.mismatch.or(size_mismatch)))
     }
 
     fn find(&self, name: &str) -> Result<&'d Field> {

@@ -126,19 +126,21 @@ impl Geometry {
         Ok((self.axis_range(axis, 0, index), self.axis_range(axis, index, dim - index)))
     }
 
-    /// Splits along an axis into chunks of `size` indices; the last may be
-    /// shorter.
-    pub(crate) fn chunks(
-        &self,
-        axis: usize,
-        size: usize,
-    ) -> Result<impl ExactSizeIterator<Item = Geometry> + '_> {
+    /// The number of chunks of `size` indices along an axis; the last chunk may
+    /// be shorter.
+    pub(crate) fn chunk_count(&self, axis: usize, size: usize) -> Result<usize> {
         let Axis { dim, .. } = self.axis(axis)?;
         if size == 0 {
             return Err(self.out_of_bounds(axis, "chunk length 0"));
         }
-        Ok((0..dim.div_ceil(size))
-            .map(move |i| self.axis_range(axis, i * size, size.min(dim - i * size))))
+        Ok(dim.div_ceil(size))
+    }
+
+    /// One of the chunks of `size` indices along an axis.
+    pub(crate) fn chunk(&self, axis: usize, size: usize, number: usize) -> Geometry {
+        let dim = self.shape.get(axis).copied().unwrap_or(0);
+        let start = number * size;
+        self.axis_range(axis, start, size.min(dim.saturating_sub(start)))
     }
 
     /// Selects one index along the first axis, removing that axis; the index

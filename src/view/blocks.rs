@@ -17,7 +17,7 @@ const BLOCK: usize = 16 * 1024;
 /// If the elements are stored exactly as `T` and aligned, a block is a reference
 /// to a whole contiguous run of them. Otherwise elements are decoded into a
 /// buffer of 16 KiB. A loop over a foreign byte order is about as fast as over
-/// the native one.
+/// the native one. It borrows the array and not the view.
 ///
 /// # Examples
 ///
@@ -32,9 +32,9 @@ const BLOCK: usize = 16 * 1024;
 /// assert_eq!(sum.round(), 1526600.0);
 /// # Ok::<(), npymap::Error>(())
 /// ```
-pub struct Blocks<'v, T: Element> {
-    bytes: &'v [u8],
-    codec: &'v T::Codec,
+pub struct Blocks<'a, T: Element> {
+    bytes: &'a [u8],
+    codec: T::Codec,
     geometry: Geometry,
     /// The rest of the current run.
     run: Run,
@@ -46,8 +46,8 @@ pub struct Blocks<'v, T: Element> {
     is_reused: bool,
 }
 
-impl<'v, T: Element> Blocks<'v, T> {
-    pub(super) fn new(bytes: &'v [u8], geometry: &Geometry, codec: &'v T::Codec) -> Blocks<'v, T> {
+impl<'a, T: Element> Blocks<'a, T> {
+    pub(super) fn new(bytes: &'a [u8], geometry: &Geometry, codec: T::Codec) -> Blocks<'a, T> {
         let left = geometry.len();
         let geometry = geometry.memory_order().merged();
         let run = Run::EMPTY;
@@ -66,11 +66,11 @@ impl<'v, T: Element> Blocks<'v, T> {
     /// Returns the next block; `None` after the last.
     #[expect(clippy::should_implement_trait, reason = "the block borrows from the iterator")]
     pub fn next(&mut self) -> Option<&[T]> {
-        let size = T::itemsize(self.codec);
+        let size = T::itemsize(&self.codec);
         let run = self.current_run()?;
         if let Some((bytes, stride)) = run.forward(self.bytes, size) {
             if stride == size && run.count * size >= BLOCK.min(self.left * size) {
-                if let Some(block) = T::fast_path().borrow(self.codec, bytes) {
+                if let Some(block) = T::fast_path().borrow(&self.codec, bytes) {
                     self.left -= run.count;
                     self.run.count = 0;
                     return Some(block);
@@ -89,8 +89,8 @@ impl<'v, T: Element> Blocks<'v, T> {
             let Some(run) = self.current_run() else { break };
             let piece = Run { count: run.count.min(room - filled), ..run };
             match self.buffer.get_mut(filled..filled + piece.count) {
-                Some(over) => piece.decode_over(self.bytes, self.codec, over),
-                None => piece.decode_onto(self.bytes, self.codec, &mut self.buffer),
+                Some(over) => piece.decode_over(self.bytes, &self.codec, over),
+                None => piece.decode_onto(self.bytes, &self.codec, &mut self.buffer),
             }
             self.run = run.without_first(piece.count);
             self.left -= piece.count;

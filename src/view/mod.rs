@@ -17,6 +17,9 @@ mod iter;
 mod lifetimes;
 mod mask;
 mod mutable;
+mod outer;
+#[cfg(feature = "rayon")]
+mod parallel;
 mod planes;
 mod recast;
 mod reduce;
@@ -50,6 +53,9 @@ pub use index::Index;
 pub use iter::{IndexedIter, Iter};
 pub use mask::Mask;
 pub use mutable::ViewMut;
+pub use outer::{AxisChunks, OuterIter, OuterIterMut};
+#[cfg(feature = "rayon")]
+pub use parallel::Parallel;
 pub use slices::Indices;
 pub use stats::Stats;
 pub(crate) use take::check_len;
@@ -272,10 +278,11 @@ impl<'a, T: Element> View<'a, T> {
         Ok((self.with(low), self.with(high)))
     }
 
-    /// Iterates over the first axis; yields nothing for a 0-d view.
-    pub fn outer_iter(&self) -> impl ExactSizeIterator<Item = View<'a, T>> + '_ {
-        let count = self.shape().first().copied().unwrap_or(0);
-        (0..count).map(|i| self.with(self.geometry.index_first_axis(i)))
+    /// Iterates over the first axis, with views that no longer have it; yields
+    /// nothing for a 0-d view.
+    #[must_use]
+    pub fn outer_iter(&self) -> OuterIter<'a, T> {
+        OuterIter::new(self.clone())
     }
 
     /// Iterates over chunks of `size` along an axis; the last may be shorter.
@@ -284,23 +291,33 @@ impl<'a, T: Element> View<'a, T> {
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the axis does not
     /// exist, or `size` is 0.
-    pub fn axis_chunks(
-        &self,
-        axis: usize,
-        size: usize,
-    ) -> Result<impl ExactSizeIterator<Item = View<'a, T>> + '_> {
-        Ok(self.geometry.chunks(axis, size)?.map(|geometry| self.with(geometry)))
+    pub fn axis_chunks(&self, axis: usize, size: usize) -> Result<AxisChunks<'a, T>> {
+        AxisChunks::new(self.clone(), axis, size)
     }
 
-    /// Iterates over all elements in C order.
+    /// Iterates over all elements in C order. The iterator borrows the array and
+    /// not the view, so a function can return it:
+    ///
+    /// ```
+    /// use npymap::{MappedArray, Result, ndarray::s};
+    ///
+    /// /// The lengths of all flippers, the last penguin first.
+    /// fn flippers(penguins: &MappedArray) -> Result<impl Iterator<Item = f64>> {
+    ///     Ok(penguins.view::<f64>()?.slice(s![..;-1, 2]).into_iter())
+    /// }
+    ///
+    /// let penguins = MappedArray::read("data/penguins.npy")?;
+    /// assert_eq!(flippers(&penguins)?.next(), Some(198.0));
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
     #[must_use]
-    pub fn iter(&self) -> Iter<'_, T> {
-        Iter::new(self.bytes, &self.geometry, &self.codec)
+    pub fn iter(&self) -> Iter<'a, T> {
+        Iter::new(self.bytes, &self.geometry, self.codec.clone())
     }
 
     /// Iterates over all elements in C order, with their indices.
     #[must_use]
-    pub fn indexed_iter(&self) -> IndexedIter<'_, T> {
+    pub fn indexed_iter(&self) -> IndexedIter<'a, T> {
         IndexedIter::new(self.iter(), self.shape())
     }
 
@@ -312,8 +329,8 @@ impl<'a, T: Element> View<'a, T> {
     /// Visits all elements as blocks, in memory order: the fastest way to read
     /// them all.
     #[must_use]
-    pub fn blocks(&self) -> Blocks<'_, T> {
-        Blocks::new(self.bytes, &self.geometry, &self.codec)
+    pub fn blocks(&self) -> Blocks<'a, T> {
+        Blocks::new(self.bytes, &self.geometry, self.codec.clone())
     }
 
     /// Calls `f` with each block of elements, in memory order.
@@ -341,11 +358,20 @@ impl<T: Element> Clone for View<'_, T> {
     }
 }
 
-impl<'v, T: Element> IntoIterator for &'v View<'_, T> {
+impl<'a, T: Element> IntoIterator for View<'a, T> {
     type Item = T;
-    type IntoIter = Iter<'v, T>;
+    type IntoIter = Iter<'a, T>;
 
-    fn into_iter(self) -> Iter<'v, T> {
+    fn into_iter(self) -> Iter<'a, T> {
+        Iter::new(self.bytes, &self.geometry, self.codec)
+    }
+}
+
+impl<'a, T: Element> IntoIterator for &View<'a, T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
         self.iter()
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use ndarray::{ArrayView, Dimension, SliceInfoElem};
 
 use super::runs::Run;
-use super::{Index, View};
+use super::{Index, OuterIterMut, View};
 use crate::dtype::literal::tuple;
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, chunks_mut};
@@ -57,7 +57,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         (self.bytes, self.geometry, self.codec)
     }
 
-    fn with(self, geometry: Geometry) -> ViewMut<'a, T> {
+    pub(super) fn with(self, geometry: Geometry) -> ViewMut<'a, T> {
         ViewMut { geometry, ..self }
     }
 
@@ -339,16 +339,8 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// assert_eq!(grid.view::<i32>()?.to_vec(), [1, 1, 2, 2, 3, 3]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn outer_iter(self) -> Result<impl ExactSizeIterator<Item = ViewMut<'a, T>>> {
-        let count = self.shape().first().copied().unwrap_or(0);
-        if count > 1 {
-            // If the first two do not interleave, no others do.
-            let first = self.geometry.axis_range(0, 0, 2);
-            ViewMut::<T> { bytes: &mut *self.bytes, geometry: first, codec: self.codec.clone() }
-                .split_at(0, 1)?;
-        }
-        let mut rest = Some(self);
-        Ok((0..count).map(move |i| next_row(&mut rest, i + 1 == count)))
+    pub fn outer_iter(self) -> Result<OuterIterMut<'a, T>> {
+        OuterIterMut::new(self)
     }
 
     /// Splits the view along `axis` at an index. The halves can be sent to
@@ -399,7 +391,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// As [`split_at`](ViewMut::split_at);
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when `size` is 0.
     pub fn axis_chunks(self, axis: usize, size: usize) -> Result<Vec<ViewMut<'a, T>>> {
-        let count = self.geometry.chunks(axis, size)?.len();
+        let count = self.geometry.chunk_count(axis, size)?;
         let mut chunks = Vec::new();
         if chunks.try_reserve_exact(count).is_err() {
             let (shape, itemsize) = (tuple(self.shape()), T::itemsize(&self.codec));
@@ -447,21 +439,4 @@ impl<T: Element> fmt::Debug for ViewMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ViewMut").field("view", &self.as_view()).finish()
     }
-}
-
-/// Splits the next row off a view.
-///
-/// # Panics
-///
-/// When the rows interleave, or no rows are left.
-fn next_row<'a, T: Element>(rest: &mut Option<ViewMut<'a, T>>, is_last: bool) -> ViewMut<'a, T> {
-    let view = rest.take().expect("a view for each index");
-    let row = if is_last {
-        view
-    } else {
-        let (row, after) = view.split_at(0, 1).expect("rows that do not interleave");
-        *rest = Some(after);
-        row
-    };
-    row.index_axis(0, 0).expect("one index of the first axis")
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::View;
 use crate::element::Element;
+use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, advance, signed};
 
 /// A run of elements: the first byte, the number of elements and the bytes from
@@ -29,6 +30,15 @@ impl Run {
         }
         let end = self.start + (self.count - 1) * stride + size;
         Some((bytes.get(self.start..end)?, stride))
+    }
+
+    /// The run as bytes if its elements are adjacent, otherwise as a run; the
+    /// other of the two is empty.
+    pub(super) fn adjacent(self, bytes: &[u8], size: usize) -> (&[u8], Run) {
+        match self.forward(bytes, size) {
+            Some((adjacent, stride)) if stride == size => (adjacent, Run::EMPTY),
+            _ => (&[], self),
+        }
     }
 
     /// The run's bytes as mutable, as [`forward`](Run::forward).
@@ -62,36 +72,37 @@ impl Run {
     }
 
     /// The run without its first `count` elements.
+    #[inline]
     pub(super) fn without_first(self, count: usize) -> Run {
         Run { start: advance(self.start, count, self.stride), count: self.count - count, ..self }
     }
 }
 
 /// The elements of a geometry in C order, as runs. Contiguous last axes form one
-/// run; the geometry is not copied.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Runs<'g> {
-    geometry: &'g Geometry,
-    /// How many of the last axes a run spans.
-    inner: usize,
+/// run; only the other axes are stored.
+#[derive(Clone, Debug)]
+pub(super) struct Runs {
+    pub(super) first: Run,
     /// The number of runs.
     pub(super) count: usize,
-    /// The number of elements of each run, and their stride.
-    pub(super) len: usize,
-    stride: isize,
+    /// The length and stride of each axis that runs don't span, from the last
+    /// to the first.
+    outer: Axes<(usize, isize)>,
 }
 
-impl<'g> Runs<'g> {
-    pub(super) fn new(geometry: &'g Geometry) -> Runs<'g> {
+impl Runs {
+    pub(super) fn new(geometry: &Geometry) -> Runs {
         let all = geometry.len();
-        let (inner, len, stride) = geometry.last_run();
-        Runs { geometry, inner, count: if all == 0 { 0 } else { all / len }, len, stride }
+        let (inner, count, stride) = geometry.last_run();
+        let first = Run { start: geometry.offset, count, stride };
+        let axes = geometry.shape.iter().copied().zip(geometry.strides.iter().copied());
+        let outer = axes.rev().skip(inner).collect();
+        Runs { first, count: if all == 0 { 0 } else { all / count }, outer }
     }
 
     /// The `number`th run.
     pub(super) fn get(&self, number: usize) -> Run {
-        let start = self.geometry.run_start(number, self.inner);
-        Run { start, count: self.len, stride: self.stride }
+        Run { start: run_start(self.first.start, self.outer.iter().copied(), number), ..self.first }
     }
 }
 
@@ -105,16 +116,29 @@ impl<T: Element> View<'_, T> {
     ) -> impl Iterator<Item = Range<usize>> + use<T> {
         let size = self.itemsize();
         let geometry = self.geometry.memory_order().merged();
-        let Runs { inner, count, len, stride, .. } = Runs::new(&geometry);
-        let is_gapless = len == 1 || stride.unsigned_abs() == size;
+        let runs = Runs::new(&geometry);
+        let len = runs.first.count;
+        let is_gapless = len == 1 || runs.first.stride.unsigned_abs() == size;
         let per_range = if is_gapless { max_len.checked_div(size).unwrap_or(1).max(1) } else { 1 };
         let ranges = len.div_ceil(per_range);
-        (0..count.saturating_mul(ranges)).map(move |number| {
+        (0..runs.count.saturating_mul(ranges)).map(move |number| {
             let first = number % ranges * per_range;
-            let start = advance(geometry.run_start(number / ranges, inner), first, stride);
+            let start = runs.get(number / ranges).without_first(first).start;
             start..start + per_range.min(len - first) * size
         })
     }
+}
+
+/// The first byte at the `number`th index, in C order, of `axes`, which are
+/// listed from the last to the first.
+#[inline]
+fn run_start(offset: usize, axes: impl Iterator<Item = (usize, isize)>, number: usize) -> usize {
+    let (mut start, mut number) = (offset, number);
+    for (dim, stride) in axes {
+        start = advance(start, number % dim, stride);
+        number /= dim;
+    }
+    start
 }
 
 impl Geometry {
@@ -137,19 +161,6 @@ impl Geometry {
         (inner, len, stride)
     }
 
-    /// The first byte at the `number`th index, in C order, of all axes but the
-    /// last `inner`.
-    #[inline]
-    fn run_start(&self, number: usize, inner: usize) -> usize {
-        let mut start = self.offset;
-        let mut number = number;
-        for (&dim, &stride) in self.shape.iter().zip(&self.strides).rev().skip(inner) {
-            start = advance(start, number % dim, stride);
-            number /= dim;
-        }
-        start
-    }
-
     /// The number of runs.
     pub(super) fn run_count(&self) -> usize {
         if self.len() == 0 { 0 } else { self.shape.iter().rev().skip(1).product() }
@@ -158,7 +169,8 @@ impl Geometry {
     /// The `number`th run, in C order.
     #[inline]
     pub(super) fn run(&self, number: usize) -> Run {
-        let start = self.run_start(number, 1);
+        let axes = self.shape.iter().copied().zip(self.strides.iter().copied());
+        let start = run_start(self.offset, axes.rev().skip(1), number);
         let count = self.shape.last().copied().unwrap_or(1);
         Run { start, count, stride: self.strides.last().copied().unwrap_or(0) }
     }

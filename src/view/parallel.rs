@@ -1,0 +1,169 @@
+//! Parallel iterators, which rayon's thread pool runs.
+
+use std::fmt;
+
+use rayon::iter::plumbing::{Consumer, Producer, ProducerCallback, UnindexedConsumer, bridge};
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+
+use super::{AxisChunks, Iter, OuterIter, OuterIterMut, View};
+use crate::element::Element;
+
+/// The items of the iterator `I` in parallel, in its order: of [`Iter`],
+/// [`OuterIter`], [`AxisChunks`] or [`OuterIterMut`].
+///
+/// A view and a reference to one are turned into a parallel iterator over
+/// elements, the other iterators into one over views. It knows its length and
+/// can be split anywhere in constant time, whatever the layout of the elements.
+/// Mutable chunks are a vector, which rayon iterates over itself.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, rayon::prelude::*};
+///
+/// let penguins = MappedArray::read("data/penguins.npy")?;
+/// let table = penguins.view::<f64>()?;
+/// let heaviest = table.outer_iter().into_par_iter().map(|row| row.at(3)).reduce(|| 0.0, f64::max);
+/// assert_eq!(heaviest, 6300.0);
+/// assert_eq!(table.par_iter().filter(|&x| x > 6000.0).count(), 2);
+///
+/// let mut halves = MappedArray::anonymous(&"<f8".parse()?, table.shape())?;
+/// let rows = halves.view_mut::<f64>()?.outer_iter()?;
+/// rows.into_par_iter().zip(table.outer_iter()).try_for_each(|(mut half, row)| {
+///     half.assign(&row)?;
+///     half.map_inplace(|x| x / 2.0)
+/// })?;
+/// assert_eq!(halves.view::<f64>()?.at([0, 3]), 1875.0);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Parallel<I> {
+    iter: I,
+}
+
+/// An iterator that can be split into two.
+pub trait Split: DoubleEndedIterator<Item: Send> + ExactSizeIterator + Send {
+    /// Splits after the first `index` items.
+    #[must_use]
+    fn split_at(self, index: usize) -> (Self, Self)
+    where
+        Self: Sized;
+}
+
+impl<I: Split> ParallelIterator for Parallel<I> {
+    type Item = I::Item;
+
+    fn drive_unindexed<C: UnindexedConsumer<I::Item>>(self, consumer: C) -> C::Result {
+        bridge(self, consumer)
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        Some(self.iter.len())
+    }
+}
+
+impl<I: Split> IndexedParallelIterator for Parallel<I> {
+    fn len(&self) -> usize {
+        self.iter.len()
+    }
+
+    fn drive<C: Consumer<I::Item>>(self, consumer: C) -> C::Result {
+        bridge(self, consumer)
+    }
+
+    fn with_producer<C: ProducerCallback<I::Item>>(self, callback: C) -> C::Output {
+        callback.callback(Part(self.iter))
+    }
+}
+
+/// The items that one thread produces.
+struct Part<I>(I);
+
+impl<I: Split> Producer for Part<I> {
+    type Item = I::Item;
+    type IntoIter = I;
+
+    fn into_iter(self) -> I {
+        self.0
+    }
+
+    fn split_at(self, index: usize) -> (Part<I>, Part<I>) {
+        let (before, after) = self.0.split_at(index);
+        (Part(before), Part(after))
+    }
+}
+
+impl<T: Element + Send> Split for Iter<'_, T> {
+    fn split_at(self, index: usize) -> (Self, Self) {
+        Iter::split_at(self, index)
+    }
+}
+
+impl<T: Element> Split for OuterIter<'_, T> {
+    fn split_at(self, index: usize) -> (Self, Self) {
+        OuterIter::split_at(&self, index)
+    }
+}
+
+impl<T: Element> Split for AxisChunks<'_, T> {
+    fn split_at(self, index: usize) -> (Self, Self) {
+        AxisChunks::split_at(&self, index)
+    }
+}
+
+impl<T: Element> Split for OuterIterMut<'_, T> {
+    fn split_at(self, index: usize) -> (Self, Self) {
+        OuterIterMut::split_at(self, index)
+    }
+}
+
+impl<'a, T: Element + Send> IntoParallelIterator for View<'a, T> {
+    type Item = T;
+    type Iter = Parallel<Iter<'a, T>>;
+
+    fn into_par_iter(self) -> Parallel<Iter<'a, T>> {
+        Parallel { iter: self.into_iter() }
+    }
+}
+
+impl<'a, T: Element + Send> IntoParallelIterator for &View<'a, T> {
+    type Item = T;
+    type Iter = Parallel<Iter<'a, T>>;
+
+    fn into_par_iter(self) -> Parallel<Iter<'a, T>> {
+        Parallel { iter: self.iter() }
+    }
+}
+
+impl<'a, T: Element> IntoParallelIterator for OuterIter<'a, T> {
+    type Item = View<'a, T>;
+    type Iter = Parallel<OuterIter<'a, T>>;
+
+    fn into_par_iter(self) -> Parallel<OuterIter<'a, T>> {
+        Parallel { iter: self }
+    }
+}
+
+impl<'a, T: Element> IntoParallelIterator for AxisChunks<'a, T> {
+    type Item = View<'a, T>;
+    type Iter = Parallel<AxisChunks<'a, T>>;
+
+    fn into_par_iter(self) -> Parallel<AxisChunks<'a, T>> {
+        Parallel { iter: self }
+    }
+}
+
+impl<'a, T: Element> IntoParallelIterator for OuterIterMut<'a, T> {
+    type Item = super::ViewMut<'a, T>;
+    type Iter = Parallel<OuterIterMut<'a, T>>;
+
+    fn into_par_iter(self) -> Parallel<OuterIterMut<'a, T>> {
+        Parallel { iter: self }
+    }
+}
+
+impl<I: ExactSizeIterator> fmt::Debug for Parallel<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parallel").field("left", &self.iter.len()).finish_non_exhaustive()
+    }
+}
