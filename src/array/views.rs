@@ -7,6 +7,7 @@ use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, InPlace, short_name, suggested_type};
 use crate::error::{DTypeError, ExtentError, Result};
 use crate::layout::Layout;
+use crate::source::Writable;
 use crate::view::{DynView, DynViewMut, View, ViewMut, borrow_slice};
 
 impl<D: AsRef<[u8]>> MappedArray<D> {
@@ -152,13 +153,16 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     }
 }
 
-impl<D: AsMut<[u8]>> MappedArray<D> {
+impl<D> MappedArray<D> {
     /// Views all elements mutably.
     ///
     /// # Errors
     ///
     /// As [`view`](MappedArray::view).
-    pub fn view_mut<T: Element>(&mut self) -> Result<ViewMut<'_, T>> {
+    pub fn view_mut<T: Element>(&mut self) -> Result<ViewMut<'_, T>>
+    where
+        D: Writable,
+    {
         self.origin.add_path_on_err(ViewMut::from_bytes(self.data.as_mut(), &self.place.layout))
     }
 
@@ -167,7 +171,10 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     /// # Errors
     ///
     /// As [`dyn_view`](MappedArray::dyn_view).
-    pub fn dyn_view_mut(&mut self) -> Result<DynViewMut<'_>> {
+    pub fn dyn_view_mut(&mut self) -> Result<DynViewMut<'_>>
+    where
+        D: Writable,
+    {
         self.view_mut()
     }
 
@@ -176,7 +183,10 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     /// # Errors
     ///
     /// As [`View::field`].
-    pub fn field_mut(&mut self, path: &str) -> Result<DynViewMut<'_>> {
+    pub fn field_mut(&mut self, path: &str) -> Result<DynViewMut<'_>>
+    where
+        D: Writable,
+    {
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
         let view = ViewMut::from_bytes(data.as_mut(), layout);
         origin.add_path_on_err(view.and_then(|view: DynViewMut<'_>| view.into_field(path)))
@@ -187,7 +197,10 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     /// # Errors
     ///
     /// As [`as_slice`](MappedArray::as_slice).
-    pub fn as_slice_mut<T: InPlace>(&mut self) -> Result<&mut [T]> {
+    pub fn as_slice_mut<T: InPlace>(&mut self) -> Result<&mut [T]>
+    where
+        D: Writable,
+    {
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
         origin.add_path_on_err(
             in_place_codec::<T>(layout)
@@ -212,7 +225,10 @@ impl<D: AsMut<[u8]>> MappedArray<D> {
     /// assert_eq!(array.as_slice::<f32>()?.iter().sum::<f32>(), 4.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn as_ndarray_mut<T: InPlace, N: Dimension>(&mut self) -> Result<ArrayViewMut<'_, T, N>> {
+    pub fn as_ndarray_mut<T: InPlace, N: Dimension>(&mut self) -> Result<ArrayViewMut<'_, T, N>>
+    where
+        D: Writable,
+    {
         let MappedArray { place: Place { layout, .. }, data, origin } = self;
         origin.add_path_on_err(
             in_place_codec::<T>(layout)

@@ -94,7 +94,7 @@ pub use value::Value;
 ///
 /// [`Record`]: https://docs.rs/npymap/latest/npymap/derive.Record.html
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an array element: use `u64` for `usize`, `i64` for `isize`; for a struct `#[derive(npymap::Record)]`, for a newtype `#[derive(npymap::Element)]`",
+    message = "`{Self}` is not an array element: use `u64` for `usize`, `i64` for `isize`, `String` for `&str`, `npymap::element::Text<1>` for `char`; for a struct `#[derive(npymap::Record)]`, for a newtype `#[derive(npymap::Element)]`",
     label = "not an element"
 )]
 pub trait Element: Sized + 'static {
@@ -179,7 +179,7 @@ pub trait InPlace: Element + Pod {
 
 /// A type that determines its dtype.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not determine a dtype",
+    message = "`{Self}` does not determine a dtype: parse one, such as `\"<U8\".parse::<DType>()`, and write with `WriteOptions::new(dtype)`; records have one with `#[record(typed)]`",
     note = "in a record, declare the dtype: `#[record(dtype = \"<M8[ns]\")]`"
 )]
 pub trait Typed {

@@ -7,6 +7,10 @@ use crate::error::invariant::Invariant;
 use crate::error::{Result, ShapeError};
 
 /// An integer type that can index rows. Sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot index rows: use an integer such as `usize` or `i64`",
+    label = "not an integer"
+)]
 pub trait RowIndex: Copy + Display + sealed::SealedRowIndex {
     /// Converts without loss.
     #[doc(hidden)]

@@ -20,7 +20,7 @@ pub use atomic::AtomicFile;
 pub use lock::{FileLock, Locking};
 pub use map::{Map, MapMut};
 pub use mode::Mode;
-pub use pages::Mapping;
+pub use pages::{Mapping, Writable};
 pub use platform::{Advice, LockKind};
 pub use storage::ReadAt;
 

@@ -8,6 +8,18 @@ use crate::source::platform::Advice;
 /// [`MapMut`](crate::source::MapMut). Sealed.
 pub trait Mapping: AsRef<[u8]> + Send + Sync + Sized + sealed::Pages + 'static {}
 
+/// Bytes that can be changed in place: [`MapMut`](crate::source::MapMut), and
+/// everything else that is `AsMut<[u8]>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is read-only: open the file with `MappedArray::open_mut` to edit it, or with `open_copy_on_write` to edit a copy in memory",
+    label = "the array is read-only"
+)]
+pub trait Writable: AsMut<[u8]> {}
+
+// The error for a read-only map is then the message above.
+#[diagnostic::do_not_recommend]
+impl<D: AsMut<[u8]>> Writable for D {}
+
 pub(crate) mod sealed {
     use super::{Advice, Range};
     use crate::error::{Result, SystemError};

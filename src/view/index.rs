@@ -3,6 +3,10 @@
 /// The index of one element: `[i, j]`, a `&[usize]`, or `i` for one axis.
 ///
 /// This trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the index of an element: use `usize`, `[usize; N]` or `&[usize]`; for ranges use `slice`",
+    label = "not an index"
+)]
 pub trait Index: Copy + sealed::SealedIndex {
     /// The index along each axis.
     #[doc(hidden)]

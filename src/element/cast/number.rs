@@ -27,6 +27,10 @@ pub enum WideNumber {
 /// their imaginary part, and nonzero numbers become true. NumPy leaves casts of
 /// floats outside an integer's range undefined: here they saturate, and NaN
 /// becomes 0.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number that can be cast: use `u64` for `usize`, `i64` for `isize`",
+    label = "cannot be cast to or from"
+)]
 pub trait Number: Element + Typed + Copy + PartialEq + sealed::SealedNumber {
     /// The exact value.
     #[doc(hidden)]

@@ -1,0 +1,4 @@
+// says: requires unsafe block
+fn main() {
+    let _ = npymap::MappedArray::open("x.npy");
+}

@@ -1,0 +1,7 @@
+// says: for a newtype `#[derive(npymap::Element)]`
+struct Id(u64);
+
+fn main() {
+    let array = npymap::MappedArray::anonymous(&"<u8".parse().unwrap(), &[1]).unwrap();
+    let _ = array.view::<Id>();
+}

@@ -1,0 +1,5 @@
+// says: `String` for `&str`
+fn main() {
+    let array = npymap::MappedArray::anonymous(&"<u8".parse().unwrap(), &[1]).unwrap();
+    let _ = array.view::<&str>();
+}
