@@ -17,6 +17,16 @@ use crate::source::pages::Mapping;
 use crate::source::storage::Storage;
 
 /// The format of a file.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Source, any::Format};
+///
+/// let source = Source::read("data/penguins.npy")?;
+/// assert_eq!(Format::recognize(&source)?, Format::Npy);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -74,6 +84,19 @@ fn recognize(storage: &Storage) -> Result<Format> {
 }
 
 /// An open file of any format.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Source, any::AnyFile};
+///
+/// match npymap::open_any(Source::read("data/penguins.npy")?)? {
+///     AnyFile::Npy(npy) => assert_eq!(npy.open()?.shape(), [342, 4]),
+///     AnyFile::Ten(list) => println!("{} arrays", list.len()),
+///     file => println!("{file:?}"),
+/// }
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there is only one per file")]
@@ -91,6 +114,16 @@ pub enum AnyFile<D = Map> {
 }
 
 /// A source that holds one array.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{OpenOptions, Source, any::Npy};
+///
+/// let npy = Npy::new(Source::read("data/penguins.npy")?, OpenOptions::new())?;
+/// assert_eq!(npy.open()?.shape(), [342, 4]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Npy<D = Map> {
     source: Source<D>,

@@ -32,6 +32,20 @@ pub struct Walk {
 }
 
 /// An array found by [`Walk`].
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{OpenOptions, Source};
+///
+/// let two = std::fs::read("data/penguins.npy")?.repeat(2);
+/// let arrays = OpenOptions::new().walk(Source::bytes(two))?;
+/// for array in arrays {
+///     let array = array?;
+///     println!("{:?} at bytes {}..{}", array.header.shape, array.offset, array.end);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WalkEntry {

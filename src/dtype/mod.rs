@@ -58,6 +58,17 @@ impl ByteOrder {
 
 /// The kind of value that an element holds: NumPy's `dtype.kind`, but structs
 /// and subarrays are distinct from void.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{DType, dtype::Kind};
+///
+/// let array = npymap::MappedArray::read("data/penguins.npy")?;
+/// assert_eq!(array.dtype().kind(), Kind::Float);
+/// assert_eq!("<U10".parse::<DType>()?.kind(), Kind::Unicode);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -162,6 +173,17 @@ struct Subarray {
 }
 
 /// A named field of a struct.
+///
+/// # Examples
+///
+/// ```
+/// let dtype: npymap::DType = "[('id', '<u4'), ('pos', '<f4', (3,))]".parse()?;
+/// for field in dtype.fields() {
+///     println!("{} at byte {}: {}", field.name(), field.offset, field.dtype);
+/// }
+/// assert_eq!(dtype.fields()[1].offset, 4);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Field {

@@ -27,6 +27,17 @@ pub struct Unit {
 }
 
 /// The base of a [`Unit`], with NumPy's letters for it.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{DType, dtype::UnitBase};
+///
+/// let dtype: DType = "<M8[ns]".parse()?;
+/// assert_eq!(dtype.unit().unwrap().base, UnitBase::Nanosecond);
+/// assert!(UnitBase::Second < UnitBase::Nanosecond); // from the longest to the shortest
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum UnitBase {
     /// `Y`

@@ -178,6 +178,15 @@ pub trait InPlace: Element + Pod {
 }
 
 /// A type that determines its dtype.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{DType, element::Typed};
+///
+/// assert_eq!(<[f32; 3]>::dtype(), DType::array(DType::of::<f32>(), &[3])?);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not determine a dtype: parse one, such as `\"<U8\".parse::<DType>()`, and write with `WriteOptions::new(dtype)`; records have one with `#[record(typed)]`",
     note = "in a record, declare the dtype: `#[record(dtype = \"<M8[ns]\")]`"

@@ -8,6 +8,22 @@ use crate::dtype::ByteOrder;
 
 /// Real numbers, which have a nearest `f64`: booleans, integers and floats.
 /// Sealed.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, Result, element::Real};
+///
+/// /// The difference between the largest and the smallest number.
+/// fn range<T: Real>(array: &MappedArray) -> Result<Option<f64>> {
+///     let stats = array.view::<T>()?.stats();
+///     Ok(stats.max.zip(stats.min).map(|(max, min)| max.to_f64() - min.to_f64()))
+/// }
+///
+/// let penguins = MappedArray::read("data/penguins.npy")?.into_read_only()?;
+/// assert_eq!(range::<f64>(&penguins)?, Some(6286.9));
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub trait Real: Element + Copy + PartialOrd + sealed::SealedReal {
     /// The nearest `f64`.
     fn to_f64(self) -> f64;

@@ -18,6 +18,20 @@ use crate::kernel::{self, ElementFormat, Job};
 
 /// A number, or the count of a date: the types that [`Le`](super::Le) and
 /// [`Be`](super::Be) can wrap. Sealed.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Be, Le, element::Scalar};
+///
+/// /// A pair of numbers in both byte orders.
+/// fn both<T: Scalar>(number: T) -> (Le<T>, Be<T>) {
+///     (number.into(), number.into())
+/// }
+///
+/// let (le, be) = both(1.5_f32);
+/// assert_eq!(le.get(), be.get());
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number of npymap: use `u64` for `usize`, `i64` for `isize`",
     label = "not a number with a byte order"

@@ -7,6 +7,17 @@ use crate::error::invariant::Invariant;
 use crate::error::{Result, ShapeError};
 
 /// An integer type that can index rows. Sealed.
+///
+/// # Examples
+///
+/// ```
+/// let rows = npymap::MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
+/// let mut first = [0.0; 4];
+/// rows.take(&[0_i64], &mut first)?;
+/// rows.take(&[0_u16], &mut first)?;
+/// assert_eq!(first[3], 3750.0);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot index rows: use an integer such as `usize` or `i64`",
     label = "not an integer"

@@ -16,6 +16,17 @@ const BLOCK: usize = 8 << 20;
 
 /// The sliding windows over the rows of an [`ArrayFile`], created by
 /// [`ArrayFile::windows`]. Each window is a row.
+///
+/// # Examples
+///
+/// ```
+/// let penguins = npymap::ArrayFile::open("data/penguins.npy")?;
+/// let windows = penguins.windows(3)?;
+/// assert_eq!(windows.shape(), [340, 3, 4]);
+/// let mut batch = [0.0; 2 * 3 * 4];
+/// windows.take(&[339, 0], &mut batch)?;
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct FileWindows<'a> {
     file: &'a ArrayFile,

@@ -14,6 +14,22 @@ use crate::error::Error;
 ///
 /// `I` is the type of the indices: an [`IndexBatch`], which knows the epoch and
 /// the sampler's state, or a `Vec<usize>`.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{BatchOptions, MappedArray, Sampler};
+///
+/// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
+/// let sampler = Sampler::shuffled(rows.len(), 1);
+/// let read = move |indices: &[usize], data: &mut Vec<f64>| rows.take_vec(indices, data);
+/// for batch in BatchOptions::new().start(sampler.batches(100), read)? {
+///     let batch = batch?;
+///     println!("batch {} of epoch {}: {:?}", batch.number(), batch.epoch(), &batch.indices()[..3]);
+///     assert_eq!(batch.len(), 4 * batch.indices().len()); // `Vec::len`
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Batch<B, I = IndexBatch> {
     pub(super) number: u64,
     pub(super) indices: I,
@@ -99,6 +115,20 @@ impl<B: fmt::Debug, I: fmt::Debug> fmt::Debug for Batch<B, I> {
 }
 
 /// A batch that couldn't be read.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{BatchOptions, MappedArray};
+///
+/// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
+/// let read = move |indices: &[usize], data: &mut Vec<f64>| rows.take_vec(indices, data);
+/// let mut batches = BatchOptions::new().start([vec![0, 1], vec![2, 900]], read)?;
+/// assert!(batches.next().unwrap().is_ok());
+/// let error = batches.next().unwrap().unwrap_err();
+/// assert_eq!((error.number, error.indices.as_slice()), (1, &[2, 900][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BatchError {

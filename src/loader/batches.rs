@@ -25,6 +25,20 @@ use crate::error::{Error, Result, SystemError};
 /// and drops the iterator, when the iterator returns.
 ///
 /// `I` is the type of the indices of a batch, as in [`Batch`].
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{BatchOptions, MappedArray, Sampler};
+///
+/// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
+/// let sampler = Sampler::shuffled(rows.len(), 1);
+/// let read = move |indices: &[usize], data: &mut Vec<f64>| rows.take_vec(indices, data);
+/// let mut batches = BatchOptions::new().start(sampler.batches(100), read)?;
+/// let first = batches.next().unwrap()?;
+/// assert_eq!((first.len(), batches.count()), (400, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Batches<B, I = IndexBatch> {
     pipeline: Arc<BatchPipeline<B, I>>,
     /// `None` once this is dropped.

@@ -80,6 +80,16 @@ impl AsRef<[usize]> for IndexBatch {
 }
 
 /// An iterator over the batches of an epoch, created by [`Sampler::batches`].
+///
+/// # Examples
+///
+/// ```
+/// let sampler = npymap::Sampler::shuffled(10, 1);
+/// for batch in sampler.batches(4) {
+///     println!("{:?}", batch.as_ref());
+/// }
+/// assert_eq!(sampler.batches(4).len(), 3);
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct IndexBatches {

@@ -20,6 +20,29 @@ const PENDING: usize = 8192;
 ///
 /// Dropping the appender writes the remaining rows and ignores errors; use
 /// [`close`](RaggedAppender::close) to get them.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::loader::{Ragged, RaggedAppender};
+/// use npymap::{CreateOptions, DType, MappedArray};
+///
+/// let directory = tempfile::tempdir()?;
+/// let [tokens, offsets] = ["tokens.npy", "offsets.npy"].map(|name| directory.path().join(name));
+/// let dtype = DType::of::<u16>();
+/// let mut to = RaggedAppender::create(&tokens, &offsets, &dtype, &[], &CreateOptions::new())?;
+/// to.append_slice(&[15_u16, 3, 8])?;
+/// to.append_slice(&[7_u16])?;
+/// to.close()?;
+///
+/// let [data, offsets] = [&tokens, &offsets].map(|path| MappedArray::read(path));
+/// let rows = Ragged::new(
+///     data?.into_read_only()?.rows()?,
+///     offsets?.into_read_only()?.rows()?,
+/// )?;
+/// assert_eq!(rows.get::<u16>(0)?, [15, 3, 8]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct RaggedAppender {
     data: Appender,

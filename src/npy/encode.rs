@@ -16,6 +16,16 @@ const ALIGN: usize = 64;
 const GROWTH: usize = 21;
 
 /// The bytes of a header and its format version.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{DType, Header, Order, npy::Version};
+///
+/// let encoded = Header::new(DType::of::<f32>(), &[3, 4], Order::C)?.encode(None)?;
+/// assert_eq!((encoded.version, encoded.bytes.len()), (Version::V1, 128));
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Encoded {

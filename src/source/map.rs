@@ -176,6 +176,18 @@ impl Drop for RangeGuard {
 ///
 /// Clones share the mapping; dropping the last one unmaps it. No file descriptor
 /// is kept. An empty array has no mapping, since systems reject those.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, source::Map};
+///
+/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
+/// let bytes: Map = penguins.into_data();
+/// assert_eq!(bytes.as_ref().len(), 342 * 4 * 8);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Map {
     memory: Option<Arc<Mmap>>,
@@ -197,6 +209,16 @@ pub struct Map {
 /// [`MappedArray::flush`](crate::MappedArray::flush) and
 /// [`MappedArray::close`](crate::MappedArray::close) wait for the disk and
 /// return errors.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, source::MapMut};
+///
+/// let mut bytes: MapMut = MappedArray::read("data/penguins.npy")?.into_data();
+/// bytes.as_mut()[..8].fill(0); // a copy in memory
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct MapMut {
     memory: Option<MmapMut>,

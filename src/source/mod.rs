@@ -116,6 +116,18 @@ enum Access {
 }
 
 /// A source whose mode is chosen at run time.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Mode, OpenOptions, source::AnySource};
+///
+/// let mode: Mode = "c".parse()?; // from a configuration file, for example
+/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// let source = unsafe { AnySource::map("data/penguins.npy", mode)? };
+/// let penguins = OpenOptions::new().open_mode(source)?;
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum AnySource {
     /// Mode `r`.

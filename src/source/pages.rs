@@ -6,6 +6,23 @@ use crate::source::platform::Advice;
 
 /// A memory map: [`Map`](crate::source::Map) or
 /// [`MapMut`](crate::source::MapMut). Sealed.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, Result, source::Mapping};
+///
+/// /// The share of an array that is in memory, for arrays of every mode.
+/// fn resident_share(array: &MappedArray<impl Mapping>) -> Result<Option<f64>> {
+///     let resident = array.resident_bytes(..)?;
+///     Ok(resident.map(|bytes| bytes as f64 / array.nbytes() as f64))
+/// }
+///
+/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
+/// println!("{:?}", resident_share(&penguins)?);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub trait Mapping: AsRef<[u8]> + Send + Sync + Sized + sealed::Pages + 'static {}
 
 /// Bytes that can be changed in place: [`MapMut`](crate::source::MapMut), and

@@ -18,6 +18,37 @@ use crate::source::platform::{self, FileId, FileStat};
 ///
 /// Any read may fail or return fewer bytes than the announced size promises:
 /// storage that has become shorter is an error.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, Source, source::ReadAt};
+///
+/// /// A file in two parts.
+/// struct Joined([Vec<u8>; 2]);
+///
+/// impl ReadAt for Joined {
+///     fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+///         let [first, second] = &self.0;
+///         let (offset, start) = (offset as usize, first.len());
+///         let part = first.get(offset..).filter(|part| !part.is_empty());
+///         let part = part.or_else(|| second.get(offset - start..)).unwrap_or(&[]);
+///         let len = part.len().min(buffer.len());
+///         buffer[..len].copy_from_slice(&part[..len]);
+///         Ok(len)
+///     }
+///
+///     fn size(&self) -> std::io::Result<u64> {
+///         Ok(self.0.iter().map(|part| part.len() as u64).sum())
+///     }
+/// }
+///
+/// let mut first = std::fs::read("data/penguins.npy")?;
+/// let second = first.split_off(1000);
+/// let penguins = MappedArray::from_source(Source::positioned(Joined([first, second]))?)?;
+/// assert_eq!(penguins.as_slice::<f64>()?[3], 3750.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait ReadAt: Send + Sync {
     /// Reads at an offset and returns the number of bytes read. That may be fewer
     /// than `buffer` holds, and is 0 only at the end.

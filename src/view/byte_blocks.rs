@@ -13,6 +13,19 @@ const BLOCK: usize = 8 << 20;
 ///
 /// The array may be larger than memory. Bytes are copied unchanged, including
 /// those of invalid text, except for byte order and padding if requested.
+///
+/// # Examples
+///
+/// ```
+/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let mut nbytes = 0;
+/// penguins.dyn_view()?.byte_blocks().try_for_each(|block| {
+///     nbytes += block.len();
+///     Ok::<(), npymap::Error>(())
+/// })?;
+/// assert_eq!(nbytes, penguins.nbytes());
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ByteBlocks<'a> {
     view: DynView<'a>,

@@ -16,6 +16,15 @@ use crate::layout::geometry::Geometry;
 /// It borrows the array and not the view, so a function can return the iterator
 /// of a view that it made. `fold`, and the adapters that use it, are slightly
 /// faster than a `for` loop; `nth` takes the same time for any distance.
+///
+/// # Examples
+///
+/// ```
+/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let masses = penguins.view::<f64>()?.index_axis(1, 3)?;
+/// assert_eq!(masses.iter().filter(|mass| *mass > 6000.0).count(), 2);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 //
 // A loop keeps the iterator in registers only if no function that is not inlined
 // gets its address, so what such functions need is on the heap.
@@ -289,6 +298,16 @@ impl<T: Element> fmt::Debug for Iter<'_, T> {
 
 /// The elements of a [`View`](crate::View) in C order, each with its index, as in
 /// ndarray's `indexed_iter`. Indices of up to four axes require no allocation.
+///
+/// # Examples
+///
+/// ```
+/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let table = penguins.view::<f64>()?;
+/// let heavy = table.indexed_iter().find(|(_, value)| *value > 6000.0);
+/// assert_eq!(heavy.map(|(index, _)| index[1]), Some(3));
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub struct IndexedIter<'a, T: Element> {
     elements: Iter<'a, T>,
     shape: Axes<usize>,

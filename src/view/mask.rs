@@ -12,6 +12,16 @@ use crate::layout::check_unbacked;
 
 /// A boolean mask: `bool`s in a slice, array or vector, in an ndarray array, or
 /// in a [`View`]. Sealed.
+///
+/// # Examples
+///
+/// ```
+/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let table = penguins.view::<f64>()?;
+/// let heavy: Vec<bool> = table.index_axis(1, 3)?.iter().map(|mass| mass > 6000.0).collect();
+/// assert_eq!(table.compress(0, &heavy)?.shape(), [2, 4]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub trait Mask: sealed::SealedMask {
     /// The length of each axis.
     #[doc(hidden)]

@@ -179,6 +179,19 @@ pub fn savez(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) -> Result<()>
 /// # Errors
 ///
 /// As [`savez`].
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Npz, Source, ndarray::Array1, npz};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("zeros.npz");
+/// npz::savez_compressed(&path, &[("x", &Array1::<f64>::zeros(10_000))])?;
+/// assert!(std::fs::metadata(&path)?.len() < 1000);
+/// assert_eq!(Npz::open(Source::read(&path)?)?.get("x")?.shape(), [10_000]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn savez_compressed(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) -> Result<()> {
     save(path.as_ref(), arrays, Compression::Deflated(6))
 }

@@ -47,6 +47,23 @@ pub(super) enum WriterState {
 
 /// Writes the elements of a member. If it is dropped without
 /// [`finish`](MemberWriter::finish), the archive can't be finished either.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::Write as _;
+///
+/// use npymap::{DType, Npz, Order, Source, npz::NpzWriter};
+///
+/// let mut archive = NpzWriter::new(Vec::new());
+/// let mut member = archive.begin("counts", &DType::of::<u8>(), &[4], Order::C)?;
+/// member.write_all(&[1, 2])?;
+/// member.write_all(&[3, 4])?;
+/// member.finish()?;
+/// let archive = Npz::open(Source::bytes(archive.into_inner()?))?;
+/// assert_eq!(archive.get("counts")?.as_slice::<u8>()?, [1, 2, 3, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct MemberWriter<'a, W: Write> {
     output: MemberOutput<'a, W>,

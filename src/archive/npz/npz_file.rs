@@ -9,6 +9,22 @@ use crate::error::invariant::Invariant;
 use crate::source::atomic::AtomicFile;
 
 /// A file that is renamed to its final name when its archive is finished.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ndarray::arr1;
+/// use npymap::npz::{NpzFile, NpzWriter};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("arrays.npz");
+/// let mut archive: NpzWriter<NpzFile> = NpzWriter::create(&path)?;
+/// archive.write("x", &arr1(&[0.5, 1.5]))?;
+/// assert!(!path.exists());
+/// archive.finish()?;
+/// assert!(path.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct NpzFile {
     pub(super) output: Arc<OutputFile>,

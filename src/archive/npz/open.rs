@@ -34,6 +34,18 @@ pub struct NpzOptions {
 }
 
 /// How much of a member has been read and, if it is deflated, inflated.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::npz::{MemberProgress, NpzOptions};
+///
+/// fn report(progress: MemberProgress<'_>) {
+///     eprintln!("{}: {} of {} bytes", progress.member, progress.done, progress.size);
+/// }
+///
+/// let options = NpzOptions::new().progress(report);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemberProgress<'a> {

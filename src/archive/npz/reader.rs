@@ -26,6 +26,23 @@ const BUFFER: usize = 64 * 1024;
 /// At the end, their length and CRC-32 are compared with the archive's
 /// directory, so reading to the end verifies the member. The [`io::Error`] of a
 /// failed read contains an [`Error`].
+///
+/// # Examples
+///
+/// ```
+/// use std::io::Read as _;
+///
+/// use npymap::{Npz, Source, ndarray::arr1, npz};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("a.npz");
+/// npz::savez_compressed(&path, &[("x", &arr1(&[1_u8, 2]))])?;
+/// let archive = Npz::open(Source::read(&path)?)?;
+/// let mut bytes = Vec::new();
+/// archive.member("x")?.reader()?.read_to_end(&mut bytes)?; // also verifies the CRC-32
+/// assert!(bytes.starts_with(b"\x93NUMPY"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct MemberReader<'a> {
     input: MemberInput<'a>,

@@ -13,6 +13,20 @@ use crate::write::ndarray_io::WriteOptions;
 
 /// An array that can be written to an archive: a [`MappedArray`] of any dtype,
 /// or an ndarray array. This trait is sealed.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ndarray::Array2;
+/// use npymap::{MappedArray, npz};
+///
+/// let penguins = MappedArray::read("data/penguins.npy")?;
+/// let weights = Array2::<f32>::zeros((3, 4));
+/// let arrays: [(&str, &dyn npz::Save); 2] = [("penguins", &penguins), ("weights", &weights)];
+/// let directory = tempfile::tempdir()?;
+/// npz::savez(directory.path().join("both.npz"), &arrays)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Save: private::SealedSave {
     /// The length of the header in bytes.
     ///

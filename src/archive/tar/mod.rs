@@ -39,6 +39,19 @@ pub struct Shard<D = Map> {
 }
 
 /// One member of a [`Shard`].
+///
+/// # Examples
+///
+/// ```no_run
+/// use npymap::{Source, tar::Shard};
+///
+/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// let shard = Shard::open(unsafe { Source::map("train-000000.tar")? })?;
+/// let member = shard.member("000000.ten")?;
+/// println!("{} bytes at offset {}", member.size(), member.offset());
+/// let image = member.ten()?.get_by_info("img")?;
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct ShardMember<'a, D = Map> {
     shard: &'a Shard<D>,

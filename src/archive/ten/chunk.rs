@@ -54,6 +54,18 @@ pub(super) fn padded_len(len: u64) -> Option<u64> {
 /// # Errors
 ///
 /// [`Io`](crate::ErrorKind::Io).
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ten;
+///
+/// let mut stream = Vec::new();
+/// ten::write_chunk(&mut stream, b"one")?;
+/// ten::write_chunk(&mut stream, b"two")?;
+/// assert_eq!(stream, ten::encode_chunks(&["one", "two"]));
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub fn write_chunk(mut to: impl Write, payload: &[u8]) -> Result<()> {
     write_prefix(&mut to, payload.len())?;
     to.write_all(payload).map_err(write_error())?;
@@ -85,6 +97,19 @@ pub(super) fn write_padding(to: &mut impl Write, len: usize) -> Result<()> {
 /// [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic or a negative
 /// length, [`Truncated`](crate::ErrorKind::Truncated),
 /// [`Io`](crate::ErrorKind::Io).
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ten;
+///
+/// let bytes = ten::encode_chunks(&["one", "two"]);
+/// let mut stream = bytes.as_slice();
+/// while let Some(payload) = ten::read_chunk(&mut stream)? {
+///     println!("{} bytes", payload.len());
+/// }
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub fn read_chunk(mut from: impl Read) -> Result<Option<Vec<u8>>> {
     let Some(len) = read_prefix(&mut from)? else { return Ok(None) };
     let mut payload = Vec::new();
@@ -117,6 +142,16 @@ pub(super) fn check_len(what: &'static str, needed: u64, found: usize) -> Result
 }
 
 /// Encodes payloads as chunks in one buffer: webdataset's `encode_chunks`.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ten;
+///
+/// let bytes = ten::encode_chunks(&["one", "two"]);
+/// assert_eq!(ten::decode_chunks(&bytes)?, [b"one", b"two"]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[must_use]
 pub fn encode_chunks(payloads: &[impl AsRef<[u8]>]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -134,6 +169,17 @@ pub fn encode_chunks(payloads: &[impl AsRef<[u8]>]) -> Vec<u8> {
 ///
 /// [`Damaged`](crate::ErrorKind::Damaged) for a wrong magic or a negative
 /// length, [`Truncated`](crate::ErrorKind::Truncated).
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ten;
+///
+/// let payloads = ten::decode_chunks(&[])?;
+/// assert!(payloads.is_empty());
+/// assert_eq!(ten::decode_chunks(&ten::encode_chunks(&["one"]))?, [b"one"]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub fn decode_chunks(bytes: &[u8]) -> Result<Vec<&[u8]>> {
     let mut payloads = Vec::new();
     let mut at = 0;

@@ -39,6 +39,17 @@ use crate::error::{ArchiveError, Result, excerpt, plural};
 ///
 /// [`Damaged`](crate::ErrorKind::Damaged) when an info or the number of infos
 /// differs.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ten;
+///
+/// let arrays = ten::read(&[][..], 2)?;
+/// let infos: Vec<_> = arrays.iter().map(|array| array.info.as_str()).collect();
+/// assert!(ten::check_infos(&infos, &["img", "cls"]).is_err());
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub fn check_infos(found: &[impl AsRef<str>], required: &[impl AsRef<str>]) -> Result<()> {
     for (index, (found, required)) in found.iter().zip(required).enumerate() {
         if found.as_ref() != required.as_ref() {

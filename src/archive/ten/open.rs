@@ -56,6 +56,19 @@ impl<D> Clone for Ten<D> {
 
 /// Options for opening a list of arrays. Setters take the options and return
 /// them.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Source, ndarray::arr1, ten};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("batch.cache");
+/// std::fs::write(&path, ten::encode_buffer(&[&arr1(&[1_u8, 2])])?)?;
+/// let options = ten::TenOptions::new().any_extension(true);
+/// assert_eq!(options.open(Source::read(&path)?)?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use]
 pub struct TenOptions {

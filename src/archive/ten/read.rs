@@ -13,6 +13,18 @@ use crate::layout::Order;
 use crate::source::map::Map;
 
 /// An array with its info.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{ndarray::arr1, ten};
+///
+/// let bytes = ten::TenWriteOptions::new().infos(&["cls"]).encode_buffer(&[&arr1(&[1_u8, 2])])?;
+/// for named in ten::decode_buffer(&bytes)? {
+///     println!("{}: {:?}", named.info, named.array.shape());
+/// }
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct NamedArray<D = Map> {
@@ -121,6 +133,17 @@ fn check_nbytes(header: &TenHeader, size: u64) -> Result<usize> {
 /// [`Truncated`](crate::ErrorKind::Truncated),
 /// [`InvalidInput`](crate::ErrorKind::InvalidInput), those of
 /// [`Layout::new`](crate::layout::Layout::new).
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{ndarray::arr1, ten};
+///
+/// let bytes = ten::encode_buffer(&[&arr1(&[1_u8, 2]), &arr1(&[0.5_f64])])?;
+/// let arrays = ten::decode_buffer(&bytes)?;
+/// assert_eq!(arrays[0].array.as_slice::<u8>()?, [1, 2]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub fn decode_buffer(bytes: &[u8]) -> Result<Vec<NamedArray<&[u8]>>> {
     let payloads = chunk::decode_chunks(bytes)?;
     decode_list(&payloads)
@@ -132,6 +155,18 @@ pub fn decode_buffer(bytes: &[u8]) -> Result<Vec<NamedArray<&[u8]>>> {
 /// # Errors
 ///
 /// As [`decode_buffer`].
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{ndarray::arr1, ten};
+///
+/// let bytes = ten::encode_buffer(&[&arr1(&[1_u8, 2])])?;
+/// let payloads = ten::decode_chunks(&bytes)?; // a header and its elements
+/// let arrays = ten::decode_list(&payloads)?;
+/// assert_eq!(arrays[0].array.as_slice::<u8>()?, [1, 2]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub fn decode_list<'a>(payloads: &[&'a [u8]]) -> Result<Vec<NamedArray<&'a [u8]>>> {
     payloads.chunks(2).map(decode_pair).collect()
 }

@@ -22,6 +22,18 @@ const BLOCK: usize = 64 * 1024;
 /// An array that can be written to a `.ten` file: a [`MappedArray`] or an
 /// ndarray array of numbers, in any byte order and memory order. This trait is
 /// sealed.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::ndarray::arr1;
+/// use npymap::ten::{self, Tensor};
+///
+/// let (image, label) = (arr1(&[0.5_f32, 1.5]), arr1(&[7_i64]));
+/// let sample: [&dyn Tensor; 2] = [&image, &label];
+/// assert_eq!(ten::decode_buffer(&ten::encode_buffer(&sample)?)?.len(), 2);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub trait Tensor: private::SealedTensor {
     /// The dtype of the elements.
     fn dtype(&self) -> DType;
@@ -296,6 +308,18 @@ const NO_U4: &str =
 /// # Errors
 ///
 /// As [`TenWriteOptions::save`].
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{Source, ndarray::arr1, ten};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("sample.ten");
+/// ten::save(&path, &[&arr1(&[0.5_f32, 1.5]), &arr1(&[7_i64])])?;
+/// assert_eq!(ten::Ten::open(Source::read(&path)?)?.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn save(path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
     TenWriteOptions::new().save(path, arrays)
 }
@@ -305,6 +329,17 @@ pub fn save(path: impl AsRef<Path>, arrays: &[&dyn Tensor]) -> Result<()> {
 /// # Errors
 ///
 /// As [`TenWriteOptions::save`].
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{ndarray::arr1, ten};
+///
+/// let mut stream = Vec::new();
+/// ten::write(&mut stream, &[&arr1(&[0.5_f32, 1.5])])?;
+/// assert!(stream.starts_with(b"~TenBin~"));
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub fn write(to: impl Write, arrays: &[&dyn Tensor]) -> Result<()> {
     TenWriteOptions::new().write(to, arrays)
 }
@@ -314,6 +349,16 @@ pub fn write(to: impl Write, arrays: &[&dyn Tensor]) -> Result<()> {
 /// # Errors
 ///
 /// As [`TenWriteOptions::save`].
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{ndarray::arr1, ten};
+///
+/// let bytes = ten::encode_buffer(&[&arr1(&[0.5_f32, 1.5])])?;
+/// assert_eq!(ten::decode_buffer(&bytes)?[0].array.as_slice::<f32>()?, [0.5, 1.5]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub fn encode_buffer(arrays: &[&dyn Tensor]) -> Result<Vec<u8>> {
     TenWriteOptions::new().encode_buffer(arrays)
 }

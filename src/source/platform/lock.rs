@@ -4,6 +4,20 @@ use std::fs::File;
 use std::io;
 
 /// Whether a lock is shared or exclusive.
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(unix)] {
+/// use npymap::source::{FileLock, LockKind};
+///
+/// let reader = FileLock::acquire("data/penguins.npy", LockKind::Shared)?;
+/// assert!(FileLock::try_acquire("data/penguins.npy", LockKind::Shared)?.is_some());
+/// assert!(FileLock::try_acquire("data/penguins.npy", LockKind::Exclusive)?.is_none());
+/// # drop(reader);
+/// # }
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LockKind {
     /// For reading: others may hold shared locks too.

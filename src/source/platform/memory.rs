@@ -14,6 +14,17 @@ use crate::kernel::pages;
 /// How elements will be accessed, so that the system reads ahead accordingly:
 /// `madvise`. Advice changes speed, never values, and is ignored on systems
 /// other than Unix.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{MappedArray, source::Advice};
+///
+/// // SAFETY: nobody changes or truncates the file meanwhile.
+/// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
+/// penguins.advise(.., Advice::Sequential)?;
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Advice {

@@ -39,6 +39,25 @@ pub fn recover(path: impl AsRef<Path>) -> Result<Recovery> {
 }
 
 /// Options for recovering a file.
+///
+/// # Examples
+///
+/// ```
+/// use std::io::Write as _;
+///
+/// use npymap::write::RecoverOptions;
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("penguins.npy");
+/// std::fs::copy("data/penguins.npy", &path)?;
+/// // A writer dies while it appends two rows of 32 bytes.
+/// std::fs::File::options().append(true).open(&path)?.write_all(&[0; 50])?;
+///
+/// let options = RecoverOptions::new().zero_fill(true);
+/// assert_eq!(options.plan(&path)?.filled, 14); // changes nothing
+/// assert_eq!(options.recover(&path)?.shape, [344, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct RecoverOptions {
@@ -47,6 +66,17 @@ pub struct RecoverOptions {
 }
 
 /// The changes that recover a file.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::write::RecoverOptions;
+///
+/// let recovery = RecoverOptions::new().plan("data/penguins.npy")?;
+/// assert!(recovery.is_complete());
+/// assert_eq!(recovery.shape, [342, 4]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
