@@ -14,7 +14,7 @@ use npymap::{
     source::{Advice, LockKind, Mapping},
 };
 
-use crate::errors::says;
+use crate::errors::assert_error;
 use crate::support::{
     directory, file, is_error, map_file, npy, open, open_copy_on_write, open_mut, open_mut_with,
     open_with,
@@ -27,7 +27,7 @@ fn rows(directory: &tempfile::TempDir, rows: usize, order: Order) -> std::path::
 }
 
 /// Calls every method that takes a range of rows.
-fn asked<D: Mapping>(array: &MappedArray<D>) {
+fn call_all_methods<D: Mapping>(array: &MappedArray<D>) {
     for advice in [Advice::Random, Advice::Sequential, Advice::WillNeed, Advice::Normal] {
         array.advise(.., advice).unwrap();
         array.advise(3..5, advice).unwrap();
@@ -47,19 +47,19 @@ fn advice_changes_no_value_in_any_mode_and_order() {
         let path = rows(&directory, 8, order);
         let before = fs::read(&path).unwrap();
         let array = open(&path).unwrap();
-        asked(&array);
+        call_all_methods(&array);
         assert_eq!(array.into_data().as_ref(), &before[128..]);
         for mut array in [open_mut(&path).unwrap(), open_copy_on_write(&path).unwrap()] {
             array.view_mut::<u8>().unwrap().set([2, 5], 99).unwrap();
-            asked(&array);
+            call_all_methods(&array);
             assert_eq!(array.view::<u8>().unwrap().at([2, 5]), 99);
             let array = array.into_read_only().unwrap();
-            asked(&array);
+            call_all_methods(&array);
             assert_eq!(array.view::<u8>().unwrap().at([2, 5]), 99);
         }
         let mut memory = MappedArray::read(&path).unwrap();
         memory.view_mut::<u8>().unwrap().set([2, 5], 98).unwrap();
-        asked(&memory);
+        call_all_methods(&memory);
         assert_eq!(memory.view::<u8>().unwrap().at([2, 5]), 98);
     }
 }
@@ -70,7 +70,7 @@ fn missing_rows_are_errors() {
     let array = open(rows(&directory, 8, Order::C)).unwrap();
     let shape = "shape (8, 4096)";
     let path = array.path().unwrap().display();
-    says(
+    assert_error(
         array.populate(3..9),
         ErrorKind::OutOfBounds,
         &format!("{path}: range 3..9 is out of bounds for axis 0 of {shape}"),
@@ -94,10 +94,10 @@ fn missing_rows_are_errors() {
         "axes are numbered from 0"
     ));
     let empty = file(&directory, "empty.npy", &npy("<f8", &[0, 3], Order::C, b""));
-    asked_of_nothing(&open(empty).unwrap());
+    call_on_empty_ranges(&open(empty).unwrap());
 }
 
-fn asked_of_nothing(array: &MappedArray) {
+fn call_on_empty_ranges(array: &MappedArray) {
     array.advise(.., Advice::Random).unwrap();
     array.populate(0..0).unwrap();
     array.drop_cache(..).unwrap();
@@ -126,10 +126,10 @@ fn replaced_and_removed_files_are_detected() {
     let text = format!(
         "{name}: was replaced by another file since it was opened: the array still maps the old file, open it again"
     );
-    says(array.check(), ErrorKind::Changed, &text);
-    says(array.lock(LockKind::Shared), ErrorKind::Changed, &text);
-    says(array.try_lock(LockKind::Shared), ErrorKind::Changed, &text);
-    says(array.drop_cache(..), ErrorKind::Changed, &text);
+    assert_error(array.check(), ErrorKind::Changed, &text);
+    assert_error(array.lock(LockKind::Shared), ErrorKind::Changed, &text);
+    assert_error(array.try_lock(LockKind::Shared), ErrorKind::Changed, &text);
+    assert_error(array.drop_cache(..), ErrorKind::Changed, &text);
     array.populate(..).unwrap();
     assert_eq!(array.view::<u8>().unwrap().at([1, 5]), 1);
     fs::remove_file(&path).unwrap();
@@ -146,13 +146,13 @@ fn errors_name_the_missing_path() {
         .and_then(|source| OpenOptions::new().open(source))
         .unwrap();
     let text = "the array was not opened by path: open it by path to check, lock or drop it; the file itself can be checked with `check_file` and locked with `FileLock::acquire_file`";
-    says(array.check(), ErrorKind::InvalidInput, text);
-    says(array.lock(LockKind::Shared), ErrorKind::InvalidInput, text);
-    says(array.drop_cache(..), ErrorKind::InvalidInput, text);
+    assert_error(array.check(), ErrorKind::InvalidInput, text);
+    assert_error(array.lock(LockKind::Shared), ErrorKind::InvalidInput, text);
+    assert_error(array.drop_cache(..), ErrorKind::InvalidInput, text);
     if cfg!(target_os = "linux") {
         array.populate(..).unwrap();
     } else {
-        says(
+        assert_error(
             array.populate(..),
             ErrorKind::InvalidInput,
             "the array was not opened by path: open it by path to prefetch it",

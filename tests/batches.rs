@@ -106,8 +106,8 @@ fn an_error_names_its_rows_and_later_batches_follow() {
     let error = batches.next().unwrap().unwrap_err();
     assert_eq!((error.number, &*error.indices), (1, &[3, 20][..]));
     assert!(is_error(&error.error, ErrorKind::OutOfBounds, "is out of bounds for "));
-    let says = "batch 1, rows [3, 20]: index 20 is out of bounds for axis 0 of shape (20, 2)";
-    assert_eq!(error.to_string(), says);
+    let what = "batch 1, rows [3, 20]: index 20 is out of bounds for axis 0 of shape (20, 2)";
+    assert_eq!(error.to_string(), what);
     assert_eq!(**batches.next().unwrap().unwrap(), [38, 39, 0, 1]);
     assert!(batches.next().is_none() && batches.next().is_none());
 }

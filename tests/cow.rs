@@ -29,15 +29,15 @@ fn borrows_or_copies<T: InPlace + PartialEq + Debug>(dtype: &str) {
             bytes.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i * 29 % 97) as u8);
             let array = MappedArray::from_parts(&*bytes, layout).unwrap();
             let view = array.view::<T>().unwrap();
-            let says = format!("{dtype} {shape:?} {order:?} at {offset}");
+            let what = format!("{dtype} {shape:?} {order:?} at {offset}");
             let cow = array.to_cow::<T, IxDyn>().unwrap();
-            assert_eq!(cow.is_view(), array.as_ndarray::<T, IxDyn>().is_ok(), "{says}");
-            assert_eq!(cow.shape(), shape, "{says}");
-            assert!(cow.iter().copied().eq(view.iter()), "{says}");
+            assert_eq!(cow.is_view(), array.as_ndarray::<T, IxDyn>().is_ok(), "{what}");
+            assert_eq!(cow.shape(), shape, "{what}");
+            assert!(cow.iter().copied().eq(view.iter()), "{what}");
             let turned = view.t().to_cow::<IxDyn>().unwrap();
-            assert_eq!(turned, cow.t(), "{says}");
+            assert_eq!(turned, cow.t(), "{what}");
             let copy: ArrayD<T> = view.to_ndarray().unwrap();
-            assert!(copy == cow && copy.is_standard_layout(), "{says}");
+            assert!(copy == cow && copy.is_standard_layout(), "{what}");
         }
     }
 }
@@ -84,8 +84,8 @@ fn a_wrong_type_or_number_of_axes_is_an_error_in_every_copy() {
         array.dyn_view().unwrap().to_ndarray_as::<f64, Ix1>(Casting::Safe).unwrap_err(),
     ];
     for error in errors {
-        let says = "shape (2, 3) has 2 axes, asked for 1: use `Ix2`, or `IxDyn` for any number";
-        assert!(is_error(&error, ErrorKind::WrongShape, says), "{error}");
+        let what = "shape (2, 3) has 2 axes, asked for 1: use `Ix2`, or `IxDyn` for any number";
+        assert!(is_error(&error, ErrorKind::WrongShape, what), "{error}");
     }
     let error = array.to_cow::<f64, Ix2>().unwrap_err();
     assert!(is_error(&error, ErrorKind::WrongDType, "asked for `f64`"), "{error}");
@@ -115,20 +115,20 @@ fn reads_as<U: Number + PartialEq + Debug>(dtype: &str, shape: &[usize]) {
         let array = open(&path).unwrap();
         for casting in [Casting::No, Casting::Equiv, Casting::Safe, Casting::Unsafe] {
             let expected = array.dyn_view().unwrap().to_ndarray_as::<U, IxDyn>(casting);
-            let says = format!("{dtype} {shape:?} {order:?} {casting} to {}", U::dtype());
+            let what = format!("{dtype} {shape:?} {order:?} {casting} to {}", U::dtype());
             match (read_npy_as::<U, IxDyn>(&path, casting), expected) {
                 (Ok(found), Ok(expected)) => {
                     // Not `==`: some of the numbers are NaN.
                     assert_eq!(format!("{found:?}").lines().count(), {
                         format!("{expected:?}").lines().count()
                     });
-                    assert!(found.iter().zip(&expected).all(|(a, b)| a == b || a != a), "{says}");
-                    assert_eq!(found.shape(), shape, "{says}");
+                    assert!(found.iter().zip(&expected).all(|(a, b)| a == b || a != a), "{what}");
+                    assert_eq!(found.shape(), shape, "{what}");
                 }
                 (Err(found), Err(expected)) => {
-                    assert_eq!(found.kind(), expected.kind(), "{says}: {found}, {expected}");
+                    assert_eq!(found.kind(), expected.kind(), "{what}: {found}, {expected}");
                 }
-                (found, expected) => panic!("{says}: {found:?}, {expected:?}"),
+                (found, expected) => panic!("{what}: {found:?}, {expected:?}"),
             }
         }
     }
@@ -210,8 +210,8 @@ fn members_are_read_from_every_source_stored_and_deflated() {
             assert_eq!(npz.read_ndarray::<f32, Ix0>("scalar").unwrap().into_scalar(), 0.5);
             assert_eq!(npz.read_ndarray::<String, Ix1>("text").unwrap()[0], "abc");
             let error = npz.read_ndarray::<f64, Ix1>("table").unwrap_err();
-            let says = "[table]: shape (400, 30) has 2 axes, asked for 1: use `Ix2`";
-            assert!(is_error(&error, ErrorKind::WrongShape, says), "{error}");
+            let what = "[table]: shape (400, 30) has 2 axes, asked for 1: use `Ix2`";
+            assert!(is_error(&error, ErrorKind::WrongShape, what), "{error}");
             let error = npz.read_ndarray::<f32, Ix2>("table").unwrap_err();
             assert!(is_error(&error, ErrorKind::WrongDType, "asked for `f32`"), "{error}");
             assert_eq!(npz.read_ndarray::<f64, Ix2>("x").unwrap_err().kind(), ErrorKind::NotFound);
@@ -290,12 +290,12 @@ fn points_are_borrowed_and_written_as_arrays() {
 fn a_last_axis_that_is_no_array_is_refused() {
     let array = MappedArray::anonymous(&DType::of::<f32>(), &[5, 4]).unwrap();
     let view = array.view::<f32>().unwrap();
-    let says = "the last axis of shape (5, 4) cannot be viewed as arrays of 3: its length differs";
+    let what = "the last axis of shape (5, 4) cannot be viewed as arrays of 3: its length differs";
     let error = view.as_arrays::<3>().unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, says), "{error}");
-    let says = "arrays of 5: it is not contiguous, copy to C order first";
+    assert!(is_error(&error, ErrorKind::WrongShape, what), "{error}");
+    let what = "arrays of 5: it is not contiguous, copy to C order first";
     let error = view.t().as_arrays::<5>().unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongShape, says), "{error}");
+    assert!(is_error(&error, ErrorKind::WrongShape, what), "{error}");
     let error = view.slice(s![0, 0]).as_arrays::<1>().unwrap_err();
     assert!(is_error(&error, ErrorKind::WrongShape, "there is no last axis"), "{error}");
     assert!(view.slice(s![.., ..;-1]).as_arrays::<4>().is_err());

@@ -89,7 +89,7 @@ fn with_file() -> (TempDir, std::path::PathBuf, Vec<u8>) {
 }
 
 /// Asserts that creating fails with this error and touches nothing.
-fn fails(
+fn assert_creation_fails(
     path: &Path,
     descr: &str,
     shape: &[usize],
@@ -119,13 +119,13 @@ fn wrong_arguments_touch_nothing() {
     let dtype = (ErrorKind::InvalidInput, "dtype `(");
     let encode = (ErrorKind::InvalidInput, "cannot hold this header");
     for path in [&old, &old.with_file_name("new.npy")] {
-        fails(path, "<f8", &[usize::MAX], &overwrite(), size);
-        fails(path, "<f8", &[WIDE; 2], &overwrite(), size);
-        fails(path, "<f8", &[1; 65], &overwrite(), axes);
-        fails(path, "('<f8', (3,))", &[1], &overwrite(), dtype);
-        fails(path, "[('整', '<f8')]", &[1], &with_version(Version::V1), encode);
-        fails(path, "[('整', '<f8')]", &[1], &with_version(Version::V2), encode);
-        fails(path, &long, &[1], &with_version(Version::V1), encode);
+        assert_creation_fails(path, "<f8", &[usize::MAX], &overwrite(), size);
+        assert_creation_fails(path, "<f8", &[WIDE; 2], &overwrite(), size);
+        assert_creation_fails(path, "<f8", &[1; 65], &overwrite(), axes);
+        assert_creation_fails(path, "('<f8', (3,))", &[1], &overwrite(), dtype);
+        assert_creation_fails(path, "[('整', '<f8')]", &[1], &with_version(Version::V1), encode);
+        assert_creation_fails(path, "[('整', '<f8')]", &[1], &with_version(Version::V2), encode);
+        assert_creation_fails(path, &long, &[1], &with_version(Version::V1), encode);
     }
 }
 
@@ -137,8 +137,8 @@ fn with_version(version: Version) -> CreateOptions {
 fn existing_files_are_replaced_only_on_request() {
     let (_directory, path, _) = with_file();
     let exists = (ErrorKind::AlreadyExists, "already exists: choose another name");
-    fails(&path, "<f8", &[3], &CreateOptions::new(), exists);
-    fails(&path, "<f8", &[3], &CreateOptions::new().overwrite(false), exists);
+    assert_creation_fails(&path, "<f8", &[3], &CreateOptions::new(), exists);
+    assert_creation_fails(&path, "<f8", &[3], &CreateOptions::new().overwrite(false), exists);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn directories_are_neither_replaced_nor_created() {
     let inner = directory.path().join("inner");
     fs::create_dir(&inner).unwrap();
     let irregular = (ErrorKind::Unsupported, "is a directory, not a regular file");
-    fails(&inner, "<f8", &[3], &overwrite(), irregular);
+    assert_creation_fails(&inner, "<f8", &[3], &overwrite(), irregular);
     let error = create(directory.path().join("no/a.npy"), "<f8", &[3], &overwrite()).unwrap_err();
     assert!(is_error(&error, ErrorKind::NotFound, "cannot create"), "{error}");
     let error = create(path.join("a.npy"), "<f8", &[3], &overwrite()).unwrap_err();
@@ -162,7 +162,13 @@ fn directories_are_neither_replaced_nor_created() {
 fn an_array_larger_than_any_disk_is_an_error_and_leaves_nothing() {
     let (_directory, old, _) = with_file();
     for path in [&old, &old.with_file_name("new.npy")] {
-        fails(path, "|u1", &[1 << 60], &overwrite(), (ErrorKind::Io, "cannot reserve space"));
+        assert_creation_fails(
+            path,
+            "|u1",
+            &[1 << 60],
+            &overwrite(),
+            (ErrorKind::Io, "cannot reserve space"),
+        );
     }
 }
 
@@ -189,7 +195,7 @@ fn a_replaced_file_remains_where_it_is_in_use() {
 fn a_file_in_use_is_not_replaced() {
     let (directory, path, bytes) = with_file();
     let old = open_mut(&path).unwrap();
-    fails(&path, "<f8", &[3], &overwrite(), (ErrorKind::Io, "cannot replace"));
+    assert_creation_fails(&path, "<f8", &[3], &overwrite(), (ErrorKind::Io, "cannot replace"));
     drop(old);
     assert_eq!(fs::read(&path).unwrap(), bytes);
     assert_eq!(names(directory.path()), ["a.npy"]);

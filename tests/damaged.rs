@@ -96,10 +96,10 @@ fn damage(bytes: &[u8], path: &Path, step: usize) -> usize {
 
 /// Opens a file in all ways and reads its arrays.
 fn open(bytes: &[u8], path: &Path) {
-    let _ = MappedArray::from_bytes(bytes).map(|array| whole(&array));
-    let _ = OpenOptions::new().read_from(bytes).map(|array| whole(&array));
+    let _ = MappedArray::from_bytes(bytes).map(|array| read_all(&array));
+    let _ = OpenOptions::new().read_from(bytes).map(|array| read_all(&array));
     fs::write(path, bytes).unwrap();
-    let _ = MappedArray::read(path).map(|array| whole(&array));
+    let _ = MappedArray::read(path).map(|array| read_all(&array));
     // SAFETY: the file is the test's own, and nothing is open any more when it
     // changes.
     match map(path).and_then(open_any) {
@@ -145,9 +145,9 @@ const MOST: usize = 4096;
 fn read<D: AsRef<[u8]>>(array: &MappedArray<D>) {
     let view = array.dyn_view().unwrap();
     assert_eq!(view.iter().take(MOST).count(), view.len().min(MOST));
-    whole(array);
+    read_all(array);
 }
 
-fn whole<D: AsRef<[u8]>>(array: &MappedArray<D>) {
+fn read_all<D: AsRef<[u8]>>(array: &MappedArray<D>) {
     assert_eq!(array.as_bytes().unwrap().len(), array.nbytes());
 }

@@ -10,7 +10,7 @@ use npymap::{
     Source, element::Bool, layout::Layout, npy::Version,
 };
 
-use crate::modes::refusals;
+use crate::modes::open_errors;
 use crate::support::{
     create, directory, file, header_with, is_error, map, map_mut_file, npy, open, open_mode,
     refused,
@@ -18,7 +18,7 @@ use crate::support::{
 
 /// Asserts the kind and the message of an error.
 #[track_caller]
-pub(crate) fn says<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
+pub(crate) fn assert_error<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
     let Err(error) = result else { panic!("no error: {text}") };
     assert_eq!(error.to_string(), text);
     assert_eq!(error.kind(), kind, "{text}");
@@ -26,8 +26,8 @@ pub(crate) fn says<T>(result: Result<T, Error>, kind: ErrorKind, text: &str) {
 
 #[test]
 fn an_error_is_one_word_and_is_send_and_sync() {
-    fn anywhere<T: std::error::Error + Send + Sync + 'static>() {}
-    anywhere::<Error>();
+    fn assert_boxable<T: std::error::Error + Send + Sync + 'static>() {}
+    assert_boxable::<Error>();
     assert_eq!(size_of::<Error>(), size_of::<usize>());
     assert_eq!(size_of::<Option<Error>>(), size_of::<usize>());
 }
@@ -40,7 +40,7 @@ fn io_names_the_operation() {
     let system = error.io_error().unwrap();
     assert_eq!(system.kind(), std::io::ErrorKind::NotFound);
     let text = format!("{}: cannot open: {system}", path.display());
-    says(open(&path), ErrorKind::NotFound, &text);
+    assert_error(open(&path), ErrorKind::NotFound, &text);
 }
 
 #[test]
@@ -59,9 +59,9 @@ fn failures_of_readers_and_writers_are_io() {
             Ok(())
         }
     }
-    says(Header::read(Broken), ErrorKind::Io, "cannot read the header: broken");
+    assert_error(Header::read(Broken), ErrorKind::Io, "cannot read the header: broken");
     let header = Header::new(DType::of::<f64>(), &[3], Order::C).unwrap();
-    says(header.write(Broken, None), ErrorKind::Io, "cannot write the header: broken");
+    assert_error(header.write(Broken, None), ErrorKind::Io, "cannot write the header: broken");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn map_names_the_size() {
     let refused = map_mut_file(&read_only).and_then(|source| OpenOptions::new().open(source));
     let error = refused.unwrap_err();
     let text = format!("cannot map 5 bytes: {}", error.io_error().unwrap());
-    says::<()>(Err(error), ErrorKind::Io, &text);
+    assert_error::<()>(Err(error), ErrorKind::Io, &text);
 }
 
 #[test]
@@ -90,8 +90,8 @@ fn short_file_and_short_buffer_count_bytes() {
     let bytes = npy("<f8", &[3], Order::C, &[0; 23]);
     let path = file(&directory, "a.npy", &bytes);
     let text = "the elements end at byte 152 and the file at 151: it was truncated, or is still being written";
-    says(open(&path), ErrorKind::Truncated, &format!("{}: {text}", path.display()));
-    says(
+    assert_error(open(&path), ErrorKind::Truncated, &format!("{}: {text}", path.display()));
+    assert_error(
         Source::read_file(File::open(&path).unwrap()).and_then(MappedArray::from_source),
         ErrorKind::Truncated,
         text,
@@ -210,7 +210,7 @@ fn the_path_is_named_once_and_first() {
     let short = file(&directory, "short.npy", &npy("<f8", &[3], Order::C, b""));
     let none = directory.path().join("none.npy");
     for path in [&bad, &short, &none, &directory.path().to_owned()] {
-        for error in refusals(path) {
+        for error in open_errors(path) {
             let text = error.to_string();
             assert!(text.starts_with(&format!("{}: ", path.display())), "{text}");
             assert_eq!(text.matches(&*path.display().to_string()).count(), 1, "{text}");
@@ -304,7 +304,7 @@ fn users_create_their_own_errors() {
     assert_eq!(ours.kind(), ErrorKind::Damaged);
     let error = read_missing().unwrap_err();
     assert_eq!((error.kind(), chain(&error)), (ErrorKind::NotFound, error.to_string()));
-    says(fail_boxed(), ErrorKind::Other, "boxed");
+    assert_error(fail_boxed(), ErrorKind::Other, "boxed");
 }
 
 fn fail_boxed() -> npymap::Result<u8> {
@@ -388,7 +388,7 @@ fn mistakes_of_callers_are_not_damage() {
     let path = file(&directory, "a.npy", &npy("|u1", &[3], Order::C, b"abc"));
     let any = map(&path).and_then(npymap::open_any).unwrap();
     let text = "holds a single unnamed array: leave out the member";
-    says(any.get(Some("x")), ErrorKind::NotFound, &format!("{}: {text}", path.display()));
+    assert_error(any.get(Some("x")), ErrorKind::NotFound, &format!("{}: {text}", path.display()));
     let new = path.with_file_name("new.npy");
     for (result, kind) in [
         ("float65".parse::<DType>().map(drop), ErrorKind::InvalidInput),
@@ -427,7 +427,7 @@ fn a_name_used_twice_in_a_writer_is_not_damage() {
     let array = npymap::ndarray::arr1(&[1_u8]);
     writer.write("a", &array).unwrap();
     let text = "a member `a` already exists: choose another name";
-    says(writer.write("a", &array), ErrorKind::InvalidInput, text);
+    assert_error(writer.write("a", &array), ErrorKind::InvalidInput, text);
 }
 
 #[test]

@@ -2,18 +2,18 @@
 
 use npymap::{DType, Error, ErrorKind, Header, Order, layout::Layout, npy::HeaderText};
 
-use crate::errors::says;
+use crate::errors::assert_error;
 use crate::support::{here, npy, raw};
 
 #[track_caller]
 fn bad_format<T>(result: Result<T, Error>, text: &str) {
-    says(result, ErrorKind::Damaged, text);
+    assert_error(result, ErrorKind::Damaged, text);
 }
 
 /// Asserts an error about a caller's text or argument, not about a file.
 #[track_caller]
 fn bad_input<T>(result: Result<T, Error>, text: &str) {
-    says(result, ErrorKind::InvalidInput, text);
+    assert_error(result, ErrorKind::InvalidInput, text);
 }
 
 #[track_caller]
@@ -44,13 +44,13 @@ fn magic_guesses_the_file_type() {
         (b"\"text\"", r#"b"\"text\"", expected b"\x93NUMPY""#),
     ] {
         let kind = if bytes.is_empty() { ErrorKind::Truncated } else { ErrorKind::Damaged };
-        says(Header::parse(bytes), kind, &format!("starts with {found}"));
+        assert_error(Header::parse(bytes), kind, &format!("starts with {found}"));
     }
 }
 
 #[test]
 fn version_is_one_of_numpys() {
-    says(
+    assert_error(
         Header::parse(b"\x93NUMPY\x04\x01\0\0"),
         ErrorKind::Unsupported,
         "format version 4.1, expected 1.0, 2.0 or 3.0",
@@ -65,15 +65,15 @@ fn eof_counts_bytes() {
         (b"\x93NUMPY\x02\x00\x76", "ends inside the header length: found 9 of 12 bytes"),
         (b"\x93NUMPY\x01\x00\x76\x00{", "ends inside the header: found 1 of 118 bytes"),
     ] {
-        says(Header::parse(bytes), ErrorKind::Truncated, text);
-        says(Header::read(bytes), ErrorKind::Truncated, text);
+        assert_error(Header::parse(bytes), ErrorKind::Truncated, text);
+        assert_error(Header::read(bytes), ErrorKind::Truncated, text);
     }
 }
 
 #[test]
 fn header_limit_explains_how_to_raise_it() {
     let bytes = npy("<f8", &[3], Order::C, &[0; 24]);
-    says(
+    assert_error(
         HeaderText::parse(&bytes, 100),
         ErrorKind::LimitExceeded,
         "the header has 118 characters, but the limit is 100: raise it with `max_header_len` if you trust the file",
@@ -193,12 +193,12 @@ fn dtype_names_what_is_accepted() {
 #[test]
 fn dtype_names_the_fields() {
     let dtype: DType = "[('x', '<f4'), ('y', '<f4')]".parse().unwrap();
-    says(
+    assert_error(
         dtype.field("z"),
         ErrorKind::NotFound,
         "dtype `[('x', '<f4'), ('y', '<f4')]`: no field `z`, expected `x`, `y`",
     );
-    says(
+    assert_error(
         DType::of::<f32>().field("z"),
         ErrorKind::NotFound,
         &here("dtype `'<f4'`: has no fields, asked for `z`"),
@@ -223,7 +223,7 @@ fn dtypes_without_a_descr_are_not_encoded() {
 
 #[test]
 fn object_names_an_alternative() {
-    says(
+    assert_error(
         Header::parse(&raw(&values("'|O'", "False", "(3,)"), b"")),
         ErrorKind::Unsupported,
         "dtype '|O' holds Python objects, which are pickled and cannot be mapped: load the array with numpy.load(allow_pickle=True) and save it with a fixed-size dtype",

@@ -34,7 +34,7 @@ fn row(number: usize) -> [u32; WIDTH] {
 }
 
 /// The two arrays that the file contains in turn.
-fn turn(number: u64) -> Array2<u64> {
+fn array_number(number: u64) -> Array2<u64> {
     if number % 2 == 0 {
         Array2::from_elem((3, 5000), 1)
     } else {
@@ -54,7 +54,7 @@ fn child_process() {
         "append" => append(&path, seed),
         "grow" => grow(&path),
         "set" => set(&path, seed),
-        "write" => forever(seed, |n| assert!(write_npy(&path, &turn(n)).is_ok())),
+        "write" => forever(seed, |n| assert!(write_npy(&path, &array_number(n)).is_ok())),
         "resize" => forever(seed, |n| resize(&path, 1000 + (n % 7) as usize).unwrap()),
         "create" => forever(seed, |n| make(&path, n)),
         other => panic!("{other}"),
@@ -108,7 +108,7 @@ fn set(path: &Path, seed: u64) {
 
 /// Creates a file again and again, and then sets its elements.
 fn make(path: &Path, n: u64) {
-    let array = turn(n);
+    let array = array_number(n);
     let options = CreateOptions::new().overwrite(true);
     let mut new = create(path, "<u8", array.shape(), &options).unwrap();
     new.view_mut::<u64>().unwrap().copy_from(array.view()).unwrap();
@@ -187,10 +187,10 @@ fn a_killed_appender_leaves_rows_that_were_added() {
 fn a_killed_writer_leaves_the_old_or_the_new_array() {
     let directory = directory();
     let path = directory.path().join("a.npy");
-    write_npy(&path, &turn(0)).unwrap();
+    write_npy(&path, &array_number(0)).unwrap();
     kill("write", &path, || {
         let array: Array2<u64> = read_npy(&path).unwrap();
-        assert!(array == turn(0) || array == turn(1));
+        assert!(array == array_number(0) || array == array_number(1));
     });
 }
 
@@ -201,7 +201,10 @@ fn a_killed_creator_leaves_a_complete_file() {
     make(&path, 0);
     kill("create", &path, || {
         let array: Array2<u64> = read_npy(&path).unwrap();
-        let full = [turn(0), turn(1)].into_iter().find(|turn| turn.dim() == array.dim()).unwrap();
+        let full = [array_number(0), array_number(1)]
+            .into_iter()
+            .find(|turn| turn.dim() == array.dim())
+            .unwrap();
         // Zeros, until they are set.
         assert!(array.iter().zip(&full).all(|(&value, &set)| value == 0 || value == set));
     });

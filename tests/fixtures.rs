@@ -58,7 +58,7 @@ fn here(asked: &str, answer: &str) -> String {
 }
 
 /// Compares a header, whose text was `asked`, with NumPy's result.
-fn same(name: &str, case: &Value, asked: &str, header: &Header) -> Result<(), String> {
+fn compare_header(name: &str, case: &Value, asked: &str, header: &Header) -> Result<(), String> {
     let shape: Vec<usize> =
         case["shape"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as usize).collect();
     let expected = (
@@ -90,7 +90,7 @@ fn verdict(
     let shape = case["shape"].as_array().into_iter().flatten();
     let fits = shape.filter_map(Value::as_u64).all(|dim| isize::try_from(dim).is_ok());
     match (case["ok"].as_bool().unwrap() && fits, opened) {
-        (true, Ok(header)) => same(name, case, asked, &header),
+        (true, Ok(header)) => compare_header(name, case, asked, &header),
         (false, Err(_)) => Ok(()),
         (true, Err(error)) => Err(format!("{name}: refused, NumPy opens it: {error}")),
         (false, Ok(_)) => Err(format!("{name}: opened, NumPy refuses it: {}", case["error"])),

@@ -6,7 +6,7 @@ use crate::support::{directory, file, npy, open, open_copy_on_write, open_mut};
 ///
 /// The child has no other threads, but they may have held locks, so it must
 /// neither allocate nor panic.
-fn forked(child: impl FnOnce() -> bool) -> i32 {
+fn run_in_child(child: impl FnOnce() -> bool) -> i32 {
     // SAFETY: the child only loads and stores what is mapped, and ends by
     // `_exit`, which is safe in the child of a process with several threads.
     let process = unsafe { libc::fork() };
@@ -35,7 +35,7 @@ fn a_child_shares_what_is_shared_and_copies_what_is_private() {
     {
         let shared = shared.as_slice_mut::<u8>().unwrap();
         let private = private.as_slice_mut::<u8>().unwrap();
-        let status = forked(|| {
+        let status = run_in_child(|| {
             // Stores before the fork are visible; the child's own stores to the
             // private map stay private.
             let there = shared[0] == 1 && private[0] == 70;
@@ -60,6 +60,6 @@ fn a_child_reads_an_unlinked_file() {
     let array = open(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     let elements = array.as_slice::<u8>().unwrap();
-    assert_eq!(forked(|| elements[0] == 5 && elements[1] == 6), 0);
+    assert_eq!(run_in_child(|| elements[0] == 5 && elements[1] == 6), 0);
     assert_eq!(array.as_slice::<u8>().unwrap(), [5, 6]);
 }

@@ -96,7 +96,7 @@ fn fields_have_at_most_as_many_axes_as_arrays() {
 }
 
 /// Changes the geometry in every way; all counts are right.
-fn turned(view: &DynView<'_>) {
+fn call_geometry_methods(view: &DynView<'_>) {
     assert_eq!((view.t().len(), view.memory_order().len()), (view.len(), view.len()));
     assert_eq!(view.t().t().shape(), view.shape());
     assert_eq!(view.squeeze().len(), view.len());
@@ -118,7 +118,7 @@ fn the_largest_empty_views_take_no_time() {
     ] {
         let array = MappedArray::from_bytes(&bytes).unwrap();
         let view = array.dyn_view().unwrap();
-        turned(&view);
+        call_geometry_methods(&view);
         let mut copy = bytes.clone();
         let mut to = MappedArray::from_bytes(copy.as_mut_slice()).unwrap();
         to.dyn_view_mut().unwrap().assign_as(&view, Casting::SameValue).unwrap();
@@ -153,7 +153,7 @@ fn views_broadcast_to_too_many_elements_are_rejected() {
             "cannot be broadcast to"
         ));
     }
-    turned(&view.broadcast(&[most, 1]).unwrap());
+    call_geometry_methods(&view.broadcast(&[most, 1]).unwrap());
     let none = file("'<f8'", "(0, 1, 1)", &[]);
     let none = MappedArray::from_bytes(&none).unwrap();
     assert!(none.dyn_view().unwrap().broadcast(&[0, most, most]).is_err());

@@ -14,7 +14,7 @@ fn array() -> Vec<u8> {
 
 /// Opens an archive in every way, and then its member `a` in every way, and
 /// returns the error that all give.
-fn refused(bytes: &[u8]) -> Error {
+fn error_in_every_way(bytes: &[u8]) -> Error {
     let directory = directory();
     let path = file(&directory, "x.npz", bytes);
     let archives = [
@@ -121,7 +121,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ),
         (
             "a directory that is none",
-            spliced(&whole, end - 51, b"XXXX"),
+            splice(&whole, end - 51, b"XXXX"),
             "the directory starts with b\"XXXX\" instead of b\"PK\\x01\\x02\": the archive was truncated, or is damaged",
         ),
         (
@@ -423,7 +423,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     ]
 }
 
-fn spliced(bytes: &[u8], at: usize, with: &[u8]) -> Vec<u8> {
+fn splice(bytes: &[u8], at: usize, with: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[at..at + with.len()].copy_from_slice(with);
     bytes
@@ -460,7 +460,7 @@ fn each_damaged_archive_has_its_error() {
     let cases = cases();
     assert!(cases.len() >= 50);
     for (what, bytes, expected) in cases {
-        let error = refused(&bytes);
+        let error = error_in_every_way(&bytes);
         assert_eq!(error.to_string(), expected, "{what}");
         assert_eq!(error.kind(), kind(expected), "{what}: {expected}");
         assert_eq!(

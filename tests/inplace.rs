@@ -46,7 +46,7 @@ fn dtypes() -> Vec<(DType, &'static str, char)> {
 }
 
 /// Whether the bytes of these elements are values of the type.
-fn stands(row: &Row, dtype: &DType, code: &str, order: char) -> bool {
+fn holds_values_of(row: &Row, dtype: &DType, code: &str, order: char) -> bool {
     if row.name.starts_with('[') {
         return row.size == dtype.itemsize();
     }
@@ -145,7 +145,7 @@ impl Case<'_> {
     }
 
     /// Borrows the elements, checks their values, and stores to them.
-    fn lends(&self, buffer: &mut Aligned) {
+    fn check_borrows(&self, buffer: &mut Aligned) {
         let name = self.name();
         let values = self.values(buffer.bytes());
         assert_eq!((self.row.ndarray)(buffer.bytes(), self.layout).unwrap(), values, "{name}");
@@ -161,10 +161,10 @@ impl Case<'_> {
                 "{name}"
             );
         }
-        self.fills(buffer, &name);
+        self.check_fill(buffer, &name);
     }
 
-    fn fills(&self, buffer: &mut Aligned, name: &str) {
+    fn check_fill(&self, buffer: &mut Aligned, name: &str) {
         let before = buffer.bytes().to_vec();
         (self.row.fill)(buffer.bytes(), self.layout).unwrap();
         let mut expected = before.clone();
@@ -178,7 +178,7 @@ impl Case<'_> {
 
     /// Asserts that every way of borrowing is an error; returns the type that
     /// the error suggests.
-    fn refuses(&self, buffer: &mut Aligned) -> String {
+    fn suggested_type(&self, buffer: &mut Aligned) -> String {
         let name = self.name();
         let error = (self.row.ndarray)(buffer.bytes(), self.layout).unwrap_err();
         let fill = (self.row.fill)(buffer.bytes(), self.layout).unwrap_err();
@@ -211,11 +211,11 @@ fn table(dtype: &DType, code: &str, order: char, rows: &[Row]) {
             let mut buffer = Aligned::new(layout.end() + 16);
             for row in rows {
                 let case = Case { row, dtype, order, layout: &layout, lies };
-                let fits = stands(row, dtype, code, order);
+                let fits = holds_values_of(row, dtype, code, order);
                 // Without bytes, any address is aligned.
                 let aligned = layout.is_empty() || offset % row.align == 0;
                 if fits && aligned {
-                    case.lends(&mut buffer);
+                    case.check_borrows(&mut buffer);
                 } else if fits || offset < 2 {
                     advice(&case, &mut buffer, rows);
                 }
@@ -231,16 +231,16 @@ fn row_named<'a>(rows: &'a [Row], name: &str) -> &'a Row {
 /// The type that an error suggests works, or is an error about its alignment
 /// that suggests one that works.
 fn advice(case: &Case<'_>, buffer: &mut Aligned, rows: &[Row]) {
-    let mut row = row_named(rows, &case.refuses(buffer));
+    let mut row = row_named(rows, &case.suggested_type(buffer));
     if !case.layout.is_empty() && case.layout.offset() % row.align != 0 {
-        row = row_named(rows, &Case { row, ..*case }.refuses(buffer));
+        row = row_named(rows, &Case { row, ..*case }.suggested_type(buffer));
     }
-    Case { row, ..*case }.lends(buffer);
+    Case { row, ..*case }.check_borrows(buffer);
 }
 
 /// Checks every `n`th dtype from `from` on, so that several tests share the
 /// work.
-fn every(n: usize, from: usize) {
+fn check_every(n: usize, from: usize) {
     let rows = rows();
     for (dtype, code, order) in dtypes().into_iter().skip(from).step_by(n) {
         table(&dtype, code, order, &rows);
@@ -249,12 +249,12 @@ fn every(n: usize, from: usize) {
 
 #[test]
 fn elements_are_borrowed_exactly_as_their_type_1() {
-    every(2, 0);
+    check_every(2, 0);
 }
 
 #[test]
 fn elements_are_borrowed_exactly_as_their_type_2() {
-    every(2, 1);
+    check_every(2, 1);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::oracle::{Oracle, hex};
 use crate::support::{Raw, directory, map};
 
 /// The properties of an array that are compared.
-fn told<D: AsRef<[u8]>>(array: &MappedArray<D>) -> Value {
+fn contents<D: AsRef<[u8]>>(array: &MappedArray<D>) -> Value {
     let layout = array.layout();
     let elements = array.view::<Raw>().unwrap();
     json!({
@@ -33,7 +33,7 @@ fn archives_are_exchanged_both_ways() {
         let npz = map(path).and_then(Npz::open).unwrap();
         npz.verify().unwrap();
         let found: Vec<_> =
-            npz.iter().map(|(name, array)| json!([name, told(&array.unwrap())])).collect();
+            npz.iter().map(|(name, array)| json!([name, contents(&array.unwrap())])).collect();
         assert_eq!(Value::from(found), file["members"], "{path}");
         let count = if file["stored"] == true { &mut stored } else { &mut deflated };
         *count += npz.len();

@@ -20,7 +20,11 @@ fn ticks(json: &Json) -> Ticks {
 }
 
 /// Compares a result with NumPy's; values that wrap around in NumPy are errors.
-fn same(ours: Result<(Ticks, Option<Unit>, String), Error>, numpys: &Json, says: &str) -> bool {
+fn equals_numpys(
+    ours: Result<(Ticks, Option<Unit>, String), Error>,
+    numpys: &Json,
+    what: &str,
+) -> bool {
     // NumPy limits conversion factors to 56 bits, before it reads the count.
     let overflows = numpys["error"].as_str().is_some_and(|error| error.contains("overflow"));
     match ours {
@@ -28,16 +32,16 @@ fn same(ours: Result<(Ticks, Option<Unit>, String), Error>, numpys: &Json, says:
         Ok((ticks, unit, text)) => {
             let unit = unit.map(|unit| unit.to_string());
             let (ticks, unit) = (json!(ticks.0.to_string()), json!(unit));
-            assert_eq!((&ticks, &unit), (&numpys["ticks"], &numpys["unit"]), "{says}");
+            assert_eq!((&ticks, &unit), (&numpys["ticks"], &numpys["unit"]), "{what}");
             // NumPy prints ticks times the multiple, which wraps around.
             if numpys["big"] != true {
-                assert_eq!(numpys["text"], text, "{says}");
+                assert_eq!(numpys["text"], text, "{what}");
             }
             true
         }
         Err(error) => {
             let wraps = numpys["error"].is_string() || numpys["big"] == true;
-            assert!(wraps, "{says}: {error}, NumPy {numpys}");
+            assert!(wraps, "{what}: {error}, NumPy {numpys}");
             false
         }
     }
@@ -72,7 +76,7 @@ fn dates_are_added_and_converted_as_in_numpy() {
                 refused += usize::from(ours.is_err());
                 continue;
             }
-            let is_done = same(ours, &case[key], &format!("{key} of {case}"));
+            let is_done = equals_numpys(ours, &case[key], &format!("{key} of {case}"));
             *if is_done { &mut done } else { &mut refused } += 1;
         }
         // If NumPy has no common unit, ours are still compared.
@@ -83,7 +87,11 @@ fn dates_are_added_and_converted_as_in_numpy() {
             assert_eq!(is_less(d.compare(e)), case["delta_less"], "{case}");
         }
         if case["parsed"].is_object() {
-            same(a.to_string().parse().map(date_parts), &case["parsed"], &format!("parsed {case}"));
+            equals_numpys(
+                a.to_string().parse().map(date_parts),
+                &case["parsed"],
+                &format!("parsed {case}"),
+            );
         }
     }
     assert!(done > 8000 && refused > 500, "{done} {refused}");

@@ -178,10 +178,10 @@ impl Case {
     }
 
     /// Asserts that an opened array is this one.
-    fn is(&self, array: &MappedArray<impl AsRef<[u8]>>) {
-        let says = format!("{} {:?} {:?}", self.descr, self.shape, self.order);
+    fn assert_equals(&self, array: &MappedArray<impl AsRef<[u8]>>) {
+        let what = format!("{} {:?} {:?}", self.descr, self.shape, self.order);
         assert_eq!((array.dtype().to_string().as_str(), array.shape()), (self.descr, self.shape));
-        assert_eq!(elements(array), hex(&self.bytes), "{says}");
+        assert_eq!(elements(array), hex(&self.bytes), "{what}");
     }
 }
 
@@ -195,11 +195,11 @@ fn files_numpy_wrote_open_in_every_mode() {
             case.save(&mut numpy, &path, &how);
             for mode in ["r", "r+", "c"] {
                 match open_mode(mode, &path).unwrap() {
-                    AnyArray::ReadOnly(array) => case.is(&array),
-                    AnyArray::Writable(array) => case.is(&array),
+                    AnyArray::ReadOnly(array) => case.assert_equals(&array),
+                    AnyArray::Writable(array) => case.assert_equals(&array),
                 }
             }
-            case.is(&MappedArray::read(&path).unwrap());
+            case.assert_equals(&MappedArray::read(&path).unwrap());
             fs::remove_file(&path).unwrap();
         }
     }

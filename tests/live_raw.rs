@@ -37,7 +37,11 @@ fn opened(path: &Path, case: &Value) -> Result<AnyArray> {
 }
 
 /// Compares the mapped elements with NumPy's, and stores the same values.
-fn same<D: AsRef<[u8]>>(array: MappedArray<D>, case: &Value, store: impl FnOnce(D) -> Vec<u8>) {
+fn compare_and_store<D: AsRef<[u8]>>(
+    array: MappedArray<D>,
+    case: &Value,
+    store: impl FnOnce(D) -> Vec<u8>,
+) {
     assert_eq!(array.shape(), numbers(&case["shape"]), "{case}");
     let strides = array.byte_strides().iter().map(|&stride| json!(stride)).collect::<Vec<_>>();
     assert_eq!(json!(strides), case["strides"], "{case}");
@@ -56,9 +60,9 @@ fn raw_binary_is_mapped_as_by_numpys_memmap() {
         let before = fs::read(path).unwrap();
         match (opened(path, case), case["error"].is_null()) {
             (Ok(AnyArray::ReadOnly(array)), true) => {
-                same(array, case, |data| data.as_ref().to_vec());
+                compare_and_store(array, case, |data| data.as_ref().to_vec());
             }
-            (Ok(AnyArray::Writable(array)), true) => same(array, case, |mut data| {
+            (Ok(AnyArray::Writable(array)), true) => compare_and_store(array, case, |mut data| {
                 data.as_mut().fill(0x5a);
                 data.as_ref().to_vec()
             }),

@@ -33,11 +33,11 @@ fn fields_are_read_and_written_as_by_numpy_in_every_layout() {
         let array = open(path).unwrap();
         for field in file["fields"].as_array().unwrap() {
             let view = array.field(&path_of(field)).unwrap();
-            let says = format!("{} of {}", path_of(field), array.dtype());
-            assert_eq!(json!(view.shape()), field["shape"], "{says}");
+            let what = format!("{} of {}", path_of(field), array.dtype());
+            assert_eq!(json!(view.shape()), field["shape"], "{what}");
             let bytes: Vec<u8> = view.element_bytes().flatten().copied().collect();
-            assert_eq!(hex(&bytes), field["bytes"].as_str().unwrap(), "{says}");
-            assert_eq!(view.dtype(), &field["descr"].as_str().unwrap().parse().unwrap(), "{says}");
+            assert_eq!(hex(&bytes), field["bytes"].as_str().unwrap(), "{what}");
+            assert_eq!(view.dtype(), &field["descr"].as_str().unwrap().parse().unwrap(), "{what}");
         }
         drop(array);
         let mut array = open_mut(path).unwrap();
@@ -67,7 +67,7 @@ fn views_as_another_dtype_equal_numpys() {
         let path = file["path"].as_str().unwrap();
         for case in file["cases"].as_array().unwrap() {
             let mut array = MappedArray::read(path).unwrap();
-            let says = format!("{case} of {} {:?}", array.dtype(), array.byte_strides());
+            let what = format!("{case} of {} {:?}", array.dtype(), array.byte_strides());
             let mut view = array.dyn_view_mut().unwrap();
             if case["transposed"] == true {
                 view = view.t();
@@ -88,18 +88,18 @@ fn views_as_another_dtype_equal_numpys() {
                 "byteswap" => (view.byteswap_inplace(), Ok(view)),
                 other => panic!("{other}"),
             };
-            assert_eq!(lent.is_ok(), ours.is_ok(), "{says}");
+            assert_eq!(lent.is_ok(), ours.is_ok(), "{what}");
             let (done, refused): &mut (i32, i32) = counts.entry(kind.to_owned()).or_default();
             match (ours, case["error"].as_str()) {
                 (Ok(ours), None) => {
                     let bytes: Vec<u8> =
                         ours.as_view().element_bytes().flatten().copied().collect();
-                    assert_eq!(json!(ours.shape()), case["shape"], "{says}");
-                    assert_eq!(hex(&bytes), case["bytes"].as_str().unwrap(), "{says}");
+                    assert_eq!(json!(ours.shape()), case["shape"], "{what}");
+                    assert_eq!(hex(&bytes), case["bytes"].as_str().unwrap(), "{what}");
                     assert_eq!(
                         *ours.dtype(),
                         case["dtype"].as_str().unwrap().parse().unwrap(),
-                        "{says}"
+                        "{what}"
                     );
                     *done += 1;
                 }
@@ -107,7 +107,7 @@ fn views_as_another_dtype_equal_numpys() {
                     assert!(error.to_string().contains(" cannot be viewed as "), "{error}");
                     *refused += 1;
                 }
-                (ours, _) => panic!("{says}: {:?}", ours.map(|view| view.shape().to_vec())),
+                (ours, _) => panic!("{what}: {:?}", ours.map(|view| view.shape().to_vec())),
             }
         }
     }

@@ -20,16 +20,16 @@ fn flags(list: &Value) -> Vec<bool> {
 }
 
 /// Compares a selection with NumPy's, and returns whether both exist.
-fn same(ours: Result<ArrayD<Raw>>, numpys: &Value, says: &str) -> bool {
+fn equals_numpys(ours: Result<ArrayD<Raw>>, numpys: &Value, what: &str) -> bool {
     match (ours, numpys["error"].as_str()) {
         (Ok(ours), None) => {
-            assert_eq!(json!(ours.shape()), numpys["shape"], "{says}");
+            assert_eq!(json!(ours.shape()), numpys["shape"], "{what}");
             let bytes: Vec<u8> = ours.iter().flat_map(|element| element.0.clone()).collect();
-            assert_eq!(hex(&bytes), numpys["bytes"].as_str().unwrap(), "{says}");
+            assert_eq!(hex(&bytes), numpys["bytes"].as_str().unwrap(), "{what}");
             true
         }
         (Err(_), Some(_)) => false,
-        (ours, numpys) => panic!("{says}: {:?}, NumPy: {numpys:?}", ours.map(|array| array.len())),
+        (ours, numpys) => panic!("{what}: {:?}, NumPy: {numpys:?}", ours.map(|array| array.len())),
     }
 }
 
@@ -50,26 +50,30 @@ fn masks_select_as_in_numpy() {
         let array = open(file["path"].as_str().unwrap()).unwrap();
         for case in file["cases"].as_array().unwrap() {
             let view = array.view::<Raw>().unwrap().permuted_axes(&numbers(&case["axes"])).unwrap();
-            let says = format!("{case} of {:?} {:?}", array.dtype(), array.shape());
+            let what = format!("{case} of {:?} {:?}", array.dtype(), array.shape());
             let dims = numbers(&case["dims"]);
             let mask = ArrayD::from_shape_vec(IxDyn(&dims), flags(&case["mask"])).unwrap();
             let stored = stored_mask(&mask);
             let stored = stored.view::<bool>().unwrap();
-            if same(view.select_mask(&mask), &case["selected"], &says) {
+            if equals_numpys(view.select_mask(&mask), &case["selected"], &what) {
                 selected += 1;
                 scattered += usize::from(dims.len() > 1 && view.as_bytes().is_none());
             } else {
                 refused += 1;
             }
-            same(view.select_mask(&stored), &case["selected"], &says);
-            assert_eq!(stored.flatnonzero(|is_true| is_true), numbers(&case["flat"]), "{says}");
+            equals_numpys(view.select_mask(&stored), &case["selected"], &what);
+            assert_eq!(stored.flatnonzero(|is_true| is_true), numbers(&case["flat"]), "{what}");
             let indices = stored.argwhere(|is_true| is_true);
-            assert_eq!(indices.shape(), [numbers(&case["flat"]).len(), dims.len()], "{says}");
+            assert_eq!(indices.shape(), [numbers(&case["flat"]).len(), dims.len()], "{what}");
             let rows: Vec<Vec<usize>> = indices.outer_iter().map(|row| row.to_vec()).collect();
-            assert_eq!(json!(rows), case["indices"], "{says}");
+            assert_eq!(json!(rows), case["indices"], "{what}");
             if let Some(axis) = case["axis"].as_u64() {
                 let line = flags(&case["line"]);
-                same(view.compress(axis as usize, line.as_slice()), &case["compressed"], &says);
+                equals_numpys(
+                    view.compress(axis as usize, line.as_slice()),
+                    &case["compressed"],
+                    &what,
+                );
             }
         }
     }
@@ -78,13 +82,13 @@ fn masks_select_as_in_numpy() {
 
 #[test]
 fn masks_select_decoded_and_borrowed_elements() {
-    selects_odd::<f32>("<f4", &[1.5, 3.5]);
-    selects_odd::<f32>(">f4", &[1.5, 3.5]);
-    selects_odd::<bool>("|b1", &[true, false]);
-    selects_odd::<String>("<U3", &["b".to_owned(), "d".to_owned()]);
+    check_selection::<f32>("<f4", &[1.5, 3.5]);
+    check_selection::<f32>(">f4", &[1.5, 3.5]);
+    check_selection::<bool>("|b1", &[true, false]);
+    check_selection::<String>("<U3", &["b".to_owned(), "d".to_owned()]);
 }
 
-fn selects_odd<T: Element + Clone + PartialEq + std::fmt::Debug>(descr: &str, odd: &[T]) {
+fn check_selection<T: Element + Clone + PartialEq + std::fmt::Debug>(descr: &str, odd: &[T]) {
     let mut array = MappedArray::anonymous(&descr.parse().unwrap(), &[2, 2]).unwrap();
     let mut view = array.view_mut::<T>().unwrap();
     for (row, value) in odd.iter().enumerate() {
@@ -113,39 +117,39 @@ fn dtypes_have_numpys_names() {
 }
 
 /// Compares an array, each value as one or two numbers, with NumPy's.
-fn same_numbers<T>(ours: Result<ArrayD<T>>, numpys: &Value, says: &str, parts: fn(&T) -> Vec<f64>) {
+fn same_numbers<T>(ours: Result<ArrayD<T>>, numpys: &Value, what: &str, parts: fn(&T) -> Vec<f64>) {
     let (Ok(ours), None) = (&ours, numpys["error"].as_str()) else {
-        assert!(ours.is_err() && numpys["error"].is_string(), "{says}: {numpys}");
+        assert!(ours.is_err() && numpys["error"].is_string(), "{what}: {numpys}");
         return;
     };
-    assert_eq!(json!(ours.shape()), numpys["shape"], "{says}");
+    assert_eq!(json!(ours.shape()), numpys["shape"], "{what}");
     let numbers: Vec<f64> = ours.iter().flat_map(parts).collect();
     let expected = numpys["numbers"].as_array().unwrap();
-    assert_eq!(numbers.len(), expected.len(), "{says}");
+    assert_eq!(numbers.len(), expected.len(), "{what}");
     for (number, expected) in numbers.iter().zip(expected) {
         let expected: f64 = expected.as_str().unwrap().parse().unwrap();
         let is_same = *number == expected || number.is_nan() && expected.is_nan();
         let is_close = (number - expected).abs() <= 1e-12 * expected.abs().max(1.0);
-        assert!(is_same || is_close, "{says}: {number}, NumPy: {expected}");
+        assert!(is_same || is_close, "{what}: {number}, NumPy: {expected}");
     }
 }
 
 fn same_extremes<T: MinMax>(
     view: &View<'_, T>,
     case: &Value,
-    says: &str,
+    what: &str,
     parts: fn(&T) -> Vec<f64>,
 ) {
     let axis = case["axis"].as_u64().unwrap() as usize;
-    same_numbers(view.min_axis(axis), &case["min"], &format!("min {says}"), parts);
-    same_numbers(view.max_axis(axis), &case["max"], &format!("max {says}"), parts);
+    same_numbers(view.min_axis(axis), &case["min"], &format!("min {what}"), parts);
+    same_numbers(view.max_axis(axis), &case["max"], &format!("max {what}"), parts);
 }
 
-fn same_means<T: Real>(view: &View<'_, T>, case: &Value, says: &str) {
+fn same_means<T: Real>(view: &View<'_, T>, case: &Value, what: &str) {
     let axis = case["axis"].as_u64().unwrap() as usize;
     let ddof = case["ddof"].as_f64().unwrap();
-    same_numbers(view.mean_axis(axis), &case["mean"], &format!("mean {says}"), |x| vec![*x]);
-    same_numbers(view.std_axis(axis, ddof), &case["std"], &format!("std {says}"), |x| vec![*x]);
+    same_numbers(view.mean_axis(axis), &case["mean"], &format!("mean {what}"), |x| vec![*x]);
+    same_numbers(view.std_axis(axis, ddof), &case["std"], &format!("std {what}"), |x| vec![*x]);
 }
 
 #[test]
@@ -157,18 +161,18 @@ fn axes_are_reduced_as_in_numpy() {
         let array = open(file["path"].as_str().unwrap()).unwrap();
         for case in file["cases"].as_array().unwrap() {
             let index = Indices::parse(case["slice"].as_str().unwrap(), array.shape()).unwrap();
-            let says = format!("{} of {} {:?}", case["slice"], array.dtype(), array.shape());
-            let says = format!("{says} along {}, ddof {}", case["axis"], case["ddof"]);
+            let what = format!("{} of {} {:?}", case["slice"], array.dtype(), array.shape());
+            let what = format!("{what} along {}, ddof {}", case["axis"], case["ddof"]);
             with_type!(array.dtype(), real T => {
                 let view = array.view::<T>().unwrap().slice(index);
-                same_extremes(&view, case, &says, |x| vec![x.to_f64()]);
-                same_means(&view, case, &says);
+                same_extremes(&view, case, &what, |x| vec![x.to_f64()]);
+                same_means(&view, case, &what);
             }, _ => with_type!(array.dtype(), complex T => {
                 let view = array.view::<T>().unwrap().slice(index);
-                same_extremes(&view, case, &says, |z| vec![f64::from(z.re), f64::from(z.im)]);
+                same_extremes(&view, case, &what, |z| vec![f64::from(z.re), f64::from(z.im)]);
             }, _ => {
                 let view = array.view::<Ticks>().unwrap().slice(index);
-                same_extremes(&view, case, &says, |ticks| vec![ticks.0 as f64]);
+                same_extremes(&view, case, &what, |ticks| vec![ticks.0 as f64]);
             }));
             reduced += 1;
         }

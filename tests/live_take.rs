@@ -41,7 +41,7 @@ fn indices_along_any_axis_select_as_in_numpy() {
             let axis = case["axis"].as_u64().unwrap() as usize;
             let indices =
                 mode(&case["mode"]).resolve(&integers(&case["indices"]), view.shape()[axis]);
-            let says = format!("{case} of {:?} {:?}", array.dtype(), array.shape());
+            let what = format!("{case} of {:?} {:?}", array.dtype(), array.shape());
             let Some(expected) = case["bytes"].as_str() else {
                 assert!(
                     is_error(
@@ -49,24 +49,24 @@ fn indices_along_any_axis_select_as_in_numpy() {
                         ErrorKind::OutOfBounds,
                         "is out of bounds for "
                     ),
-                    "{says}"
+                    "{what}"
                 );
                 refused += 1;
                 continue;
             };
-            let indices = indices.expect(&says);
-            let ours = view.select(axis, &indices).expect(&says);
-            assert_eq!(json!(ours.shape()), case["shape"], "{says}");
-            assert_eq!(bytes(&ours), expected, "{says}");
+            let indices = indices.expect(&what);
+            let ours = view.select(axis, &indices).expect(&what);
+            assert_eq!(json!(ours.shape()), case["shape"], "{what}");
+            assert_eq!(bytes(&ours), expected, "{what}");
             done += 1;
             if axis == 0 {
-                assert_eq!(bytes(&rows.take_array(&indices).unwrap()), expected, "{says}");
+                assert_eq!(bytes(&rows.take_array(&indices).unwrap()), expected, "{what}");
                 let mut out = vec![0; expected.len() / 2];
                 rows.take_bytes(&indices, &mut out).unwrap();
-                assert_eq!(hex(&out), expected, "{says}");
+                assert_eq!(hex(&out), expected, "{what}");
                 let mut out = vec![Raw(Vec::new()); ours.len()];
                 read.take(&indices, &mut out).unwrap();
-                assert_eq!(out, ours.into_raw_vec_and_offset().0, "{says}");
+                assert_eq!(out, ours.into_raw_vec_and_offset().0, "{what}");
             }
         }
         let keys = file["field"].as_array().unwrap().iter().map(|key| key.as_str().unwrap());

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::oracle::{Oracle, hex};
 use crate::support::{Raw, directory, map};
 
-fn told<D: AsRef<[u8]>>(array: &MappedArray<D>) -> Value {
+fn contents<D: AsRef<[u8]>>(array: &MappedArray<D>) -> Value {
     let elements = array.view::<Raw>().unwrap();
     json!({
         "descr": array.dtype().to_string(),
@@ -36,7 +36,7 @@ fn files_are_exchanged_both_ways() {
         let ten = map(path).and_then(Ten::open).unwrap();
         let found = (0..ten.len()).map(|at| ten.get(at).unwrap()).collect::<Vec<_>>();
         let infos: Vec<_> = ten.infos().collect();
-        let named = infos.iter().zip(&found).map(|(info, array)| json!([info, told(array)]));
+        let named = infos.iter().zip(&found).map(|(info, array)| json!([info, contents(array)]));
         assert_eq!(Value::from(named.collect::<Vec<_>>()), file["arrays"], "{path}");
         let bytes = fs::read(path).unwrap();
         let streamed = ten::read(bytes.as_slice(), usize::MAX).unwrap();

@@ -7,7 +7,7 @@ use crate::oracle::{Oracle, hex};
 use crate::support::unhex;
 
 /// Whether NumPy's text identifies one value of the element.
-fn says_all(value: &Value, dtype: &DType) -> bool {
+fn identifies_value(value: &Value, dtype: &DType) -> bool {
     let numbers = match value {
         Value::F16(value) => !value.is_nan(),
         Value::F32(value) => !value.is_nan(),
@@ -36,7 +36,7 @@ fn values_print_as_in_numpy_and_are_parsed_back() {
             wrong.push(format!("{dtype}: {value} is NumPy's {text}"));
         }
         printed += 1;
-        if says_all(&value, &dtype) {
+        if identifies_value(&value, &dtype) {
             let again = Value::parse(text, &dtype);
             let mut stored = vec![0; bytes.len()];
             match again.and_then(|again| again.encode(&dtype, &mut stored)) {

@@ -19,16 +19,16 @@ fn strings(list: &Value) -> Vec<&str> {
 
 /// Compares a view with NumPy's. Returns it, or `None` if it was an error for
 /// both.
-fn same<'a>(ours: Result<DynView<'a>>, numpys: &Value, says: &str) -> Option<DynView<'a>> {
+fn equals_numpys<'a>(ours: Result<DynView<'a>>, numpys: &Value, what: &str) -> Option<DynView<'a>> {
     match (ours, numpys["error"].as_str()) {
         (Ok(ours), None) => {
-            assert_eq!(ours.shape(), numbers(&numpys["shape"]), "{says}");
+            assert_eq!(ours.shape(), numbers(&numpys["shape"]), "{what}");
             let bytes: Vec<u8> = ours.element_bytes().flatten().copied().collect();
-            assert_eq!(hex(&bytes), numpys["bytes"].as_str().unwrap(), "{says}");
+            assert_eq!(hex(&bytes), numpys["bytes"].as_str().unwrap(), "{what}");
             Some(ours)
         }
         (Err(_), Some(_)) => None,
-        (ours, numpys) => panic!("{says}: {:?}, NumPy: {numpys:?}", ours.map(|view| view.len())),
+        (ours, numpys) => panic!("{what}: {:?}, NumPy: {numpys:?}", ours.map(|view| view.len())),
     }
 }
 
@@ -44,8 +44,8 @@ fn indices_select_the_same_elements_as_in_numpy() {
         for case in file["cases"].as_array().unwrap() {
             let text = case["index"].as_str().unwrap();
             let ours = Indices::parse(text, view.shape()).and_then(|i| view.try_slice(i));
-            let says = format!("[{text}] of {:?} {:?}", view.dtype(), view.shape());
-            match same(ours, case, &says) {
+            let what = format!("[{text}] of {:?} {:?}", view.dtype(), view.shape());
+            match equals_numpys(ours, case, &what) {
                 Some(_) => selected += 1,
                 None => refused += 1,
             }
@@ -55,7 +55,7 @@ fn indices_select_the_same_elements_as_in_numpy() {
 }
 
 /// Makes the same change as `stepped` in `views.py`.
-fn stepped<'a>(view: &DynView<'a>, step: &Value) -> Result<DynView<'a>> {
+fn apply_step<'a>(view: &DynView<'a>, step: &Value) -> Result<DynView<'a>> {
     let argument = &step[1];
     match step[0].as_str().unwrap() {
         "slice" => view.try_slice(Indices::parse(argument.as_str().unwrap(), view.shape())?),
@@ -83,12 +83,12 @@ fn views_of_views_equal_numpys() {
         let mut view = array.dyn_view().unwrap();
         for case in file["steps"].as_array().unwrap() {
             let step = &case["step"];
-            let ours = stepped(&view, step);
-            let says = format!("{step} of {:?} {:?}", view.shape(), view.byte_strides());
-            let says = format!("{says} {:?}", view.dtype());
+            let ours = apply_step(&view, step);
+            let what = format!("{step} of {:?} {:?}", view.shape(), view.byte_strides());
+            let what = format!("{what} {:?}", view.dtype());
             let (done, refused): &mut (i32, i32) =
                 counts.entry(step[0].as_str().unwrap().to_owned()).or_default();
-            match same(ours, case, &says) {
+            match equals_numpys(ours, case, &what) {
                 Some(ours) => {
                     view = ours;
                     *done += 1;

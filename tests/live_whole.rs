@@ -23,7 +23,7 @@ fn stored<T: Element>(array: &ArrayD<T>, dtype: &DType) -> String {
 }
 
 /// Reads and writes a file with elements of type `T`, in every way.
-fn again<T: Element>(file: &[u8], path: &str, elements: &str, saved: bool) {
+fn check_round_trip<T: Element>(file: &[u8], path: &str, elements: &str, saved: bool) {
     let header = Header::parse(file).unwrap();
     let array: ArrayD<T> = OpenOptions::new().read_ndarray(path).unwrap();
     assert_eq!(stored(&array, &header.dtype), elements, "{header:?}");
@@ -59,9 +59,9 @@ fn whole_arrays_equal_numpys() {
             let path = path.as_str().unwrap();
             let bytes = fs::read(path).unwrap();
             let (elements, saved) = (file["bytes"].as_str().unwrap(), path.contains(".save."));
-            again::<Raw>(&bytes, path, elements, saved);
+            check_round_trip::<Raw>(&bytes, path, elements, saved);
             if saved {
-                again::<Value>(&bytes, path, elements, saved);
+                check_round_trip::<Value>(&bytes, path, elements, saved);
             }
             count += 1;
             fortran += usize::from(Header::parse(&bytes).unwrap().order == Order::F);

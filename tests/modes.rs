@@ -98,7 +98,7 @@ fn files_without_write_permission_open_in_every_mode_but_read_write() {
 }
 
 /// Opens an open file in every way and passes on each array's values.
-fn every_way(file: &File) -> [Vec<u32>; 4] {
+fn values_in_every_way(file: &File) -> [Vec<u32>; 4] {
     let options = OpenOptions::new();
     let read_only = map_file(file).and_then(|source| options.open(source)).unwrap();
     let read_write = map_mut_file(file).and_then(|source| options.open(source)).unwrap();
@@ -121,7 +121,7 @@ fn the_position_of_an_open_file_is_neither_used_nor_changed() {
     let mut file = File::options().read(true).write(true).open(path).unwrap();
     for position in [0, 7, 130, 1 << 40] {
         file.seek(SeekFrom::Start(position)).unwrap();
-        assert_eq!(every_way(&file), [(); 4].map(|()| vec![1, 2, 3]), "at {position}");
+        assert_eq!(values_in_every_way(&file), [(); 4].map(|()| vec![1, 2, 3]), "at {position}");
         assert_eq!(file.stream_position().unwrap(), position);
     }
 }
@@ -273,7 +273,7 @@ fn empty_arrays_open_in_every_mode_and_close() {
 }
 
 /// Returns the errors of opening a path in every way.
-pub(crate) fn refusals(path: &Path) -> Vec<npymap::Error> {
+pub(crate) fn open_errors(path: &Path) -> Vec<npymap::Error> {
     let options = OpenOptions::new();
     vec![
         header_with(&options, path).unwrap_err(),
@@ -288,7 +288,7 @@ pub(crate) fn refusals(path: &Path) -> Vec<npymap::Error> {
 #[test]
 fn missing_files_are_not_found() {
     let directory = directory();
-    for error in refusals(&directory.path().join("none.npy")) {
+    for error in open_errors(&directory.path().join("none.npy")) {
         assert!(is_error(&error, ErrorKind::NotFound, "cannot open"), "{error}");
         assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::NotFound);
     }
@@ -299,7 +299,7 @@ fn empty_files_and_other_formats_are_rejected() {
     let directory = directory();
     for (bytes, hint) in [(&b""[..], "empty"), (b"PK\x03\x04", "zip"), (b"hello, world", "NUMPY")] {
         let path = file(&directory, "a.npy", bytes);
-        for error in refusals(&path) {
+        for error in open_errors(&path) {
             let kind = if bytes.is_empty() { ErrorKind::Truncated } else { ErrorKind::Damaged };
             assert!(is_error(&error, kind, "starts with b"), "{error}");
             assert!(error.to_string().contains(hint), "{error}");

@@ -9,7 +9,7 @@ use rustix::fs::{
     CWD, FileType, MemfdFlags, Mode, SealFlags, fcntl_add_seals, memfd_create, mknodat,
 };
 
-use crate::modes::refusals;
+use crate::modes::open_errors;
 use crate::support::{directory, file, is_error, npy, open, open_mode, open_mut};
 
 /// The number of descriptors of this process that refer to a file.
@@ -55,7 +55,7 @@ fn a_descriptor_is_kept_only_for_writing_and_closing_unmaps() {
 #[test]
 fn directories_are_rejected() {
     let directory = directory();
-    for error in refusals(directory.path()) {
+    for error in open_errors(directory.path()) {
         let text = "is a directory, not a regular file";
         let is_refused = is_error(&error, ErrorKind::Unsupported, text);
         // The system does not open directories for writing.
@@ -69,7 +69,7 @@ fn pipes_and_devices_are_rejected_without_blocking() {
     let path = directory.path().join("pipe.npy");
     mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     for path in [&*path, Path::new("/dev/zero")] {
-        for error in refusals(path) {
+        for error in open_errors(path) {
             let text = "is a pipe or device, not a regular file";
             assert!(is_error(&error, ErrorKind::Unsupported, text), "{error}");
         }

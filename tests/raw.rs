@@ -8,7 +8,7 @@ use npymap::{
     array::{AnyArray, Description, RawSpec},
 };
 
-use crate::errors::says;
+use crate::errors::assert_error;
 use crate::support::{
     WIDE, create, directory, file, header_text_with, header_with, is_error, map_file, map_mut_file,
     names, npy, open_mode_with, open_mut, read_with, walk_with,
@@ -290,7 +290,7 @@ fn errors_name_what_works() {
             "the length of the file does not give the number of zero-size elements: pass a shape",
         ),
     ] {
-        says(read_with(&options(spec), &path), kind, &format!("{name}: {text}"));
+        assert_error(read_with(&options(spec), &path), kind, &format!("{name}: {text}"));
     }
     let error = header_with(&OpenOptions::new().offset(1), &path).unwrap_err();
     assert_eq!(
@@ -298,14 +298,14 @@ fn errors_name_what_works() {
         format!("{name}: the array at byte 1: starts with b\"bc\", expected b\"\\x93NUMPY\"")
     );
     fs::write(&path, b"").unwrap();
-    says(
+    assert_error(
         read_with(&options(raw("|u1")), &path),
         ErrorKind::Truncated,
         &format!(
             "{name}: is empty, so there is nothing to map: for a shape without elements, open it in mode 'r+'"
         ),
     );
-    says(
+    assert_error(
         OpenOptions::new().offset(1).append(&path),
         ErrorKind::InvalidInput,
         &format!(
@@ -313,7 +313,7 @@ fn errors_name_what_works() {
         ),
     );
     let memory = MappedArray::anonymous(&"|u1".parse().unwrap(), &[1]).unwrap();
-    says(
+    assert_error(
         memory.description(),
         ErrorKind::InvalidInput,
         "the array was not opened by path: open it by path to share its description",

@@ -210,14 +210,14 @@ proptest! {
     fn any_text_is_parsed_as_a_dtype_or_rejected(
         text in r#"[\[\](){}'"<>|=,: \\x0-9a-zA-Z]{0,40}"#
     ) {
-        agrees(&text);
+        check_dtype_round_trip(&text);
     }
 
     #[test]
     fn any_descr_is_parsed_as_a_dtype_or_rejected(
         parts in prop::collection::vec(select(PIECES), 0..16)
     ) {
-        agrees(&parts.concat());
+        check_dtype_round_trip(&parts.concat());
     }
 
     #[test]
@@ -227,7 +227,7 @@ proptest! {
         let len = u8::try_from(text.len()).unwrap();
         let len = if version == 1 { &[len, 0][..] } else { &[len, 0, 0, 0] };
         let bytes = [&b"\x93NUMPY"[..], &[version, 0], len, &text].concat();
-        survives(&bytes);
+        check_header_round_trip(&bytes);
     }
 
     #[test]
@@ -248,7 +248,7 @@ proptest! {
             let end = (at + removed).min(bytes.len());
             bytes.splice(at..end, piece.bytes());
         }
-        survives(&bytes);
+        check_header_round_trip(&bytes);
     }
 }
 
@@ -291,14 +291,14 @@ const PIECES: &[&str] = &[
 ];
 
 /// Text that parses as a dtype prints as text of the same dtype.
-fn agrees(text: &str) {
+fn check_dtype_round_trip(text: &str) {
     let Ok(dtype) = text.parse::<DType>() else { return };
     let again: DType = dtype.to_string().parse().unwrap_or_else(|e| panic!("{text}: {dtype}: {e}"));
     assert_eq!(again, dtype, "{text}");
 }
 
 /// A header that is read can be written, and reads back the same.
-fn survives(bytes: &[u8]) {
+fn check_header_round_trip(bytes: &[u8]) {
     let Ok(mut header) = Header::parse(bytes) else { return };
     assert_eq!(Header::read(bytes).unwrap(), header);
     if let Err(error) = header.layout() {

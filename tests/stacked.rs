@@ -19,14 +19,14 @@ fn files(directory: &tempfile::TempDir, counts: &[usize]) -> Vec<PathBuf> {
         let bytes: Vec<u8> = (next..end).flat_map(u32::to_be_bytes).collect();
         next = end;
         let order = if at % 2 == 0 || count == 0 { Order::C } else { Order::F };
-        let bytes = if order == Order::C { bytes } else { turned(&bytes, count) };
+        let bytes = if order == Order::C { bytes } else { in_fortran_order(&bytes, count) };
         file(directory, &format!("{at}.npy"), &npy(">u4", &[count, 2], order, &bytes))
     });
     numbers.collect()
 }
 
 /// The same rows of two elements in Fortran order.
-fn turned(bytes: &[u8], count: usize) -> Vec<u8> {
+fn in_fortran_order(bytes: &[u8], count: usize) -> Vec<u8> {
     let places = (0..2).flat_map(|column| (0..count).map(move |row| offset(column, row)));
     places.flat_map(|at| bytes[at..at + 4].to_vec()).collect()
 }

@@ -65,32 +65,38 @@ impl Step {
     ) -> Option<ArrayD<usize>> {
         Some(
             match self {
-                Step::Slice(info) => solid(&places.slice(info.as_slice())),
-                Step::IndexAxis(axis, index) => solid(&places.index_axis(Axis(*axis), *index)),
-                Step::Permute(axes) => solid(&places.view().permuted_axes(axes.as_slice())),
-                Step::T => solid(&places.t()),
+                Step::Slice(info) => to_standard_layout(&places.slice(info.as_slice())),
+                Step::IndexAxis(axis, index) => {
+                    to_standard_layout(&places.index_axis(Axis(*axis), *index))
+                }
+                Step::Permute(axes) => {
+                    to_standard_layout(&places.view().permuted_axes(axes.as_slice()))
+                }
+                Step::T => to_standard_layout(&places.t()),
                 Step::Reshape(shape) => {
                     let reshaped = places.to_shape((shape.as_slice(), Ordering::C)).unwrap();
                     // Elements of zero bytes all have the same address.
-                    (size == 0 || is_affine(&solid(&reshaped.view())))
-                        .then(|| solid(&reshaped.view()))?
+                    (size == 0 || is_affine(&to_standard_layout(&reshaped.view())))
+                        .then(|| to_standard_layout(&reshaped.view()))?
                 }
-                Step::Broadcast(shape) => solid(&places.broadcast(shape.as_slice()).unwrap()),
+                Step::Broadcast(shape) => {
+                    to_standard_layout(&places.broadcast(shape.as_slice()).unwrap())
+                }
                 Step::Split { axis, at, high } => {
                     let (low, rest) = places.view().split_at(Axis(*axis), *at);
-                    solid(if *high { &rest } else { &low })
+                    to_standard_layout(if *high { &rest } else { &low })
                 }
-                Step::Chunk { axis, size, nth } => {
-                    solid(&places.axis_chunks_iter(Axis(*axis), *size).nth(*nth).unwrap())
-                }
-                Step::Outer(nth) => solid(&places.outer_iter().nth(*nth).unwrap()),
+                Step::Chunk { axis, size, nth } => to_standard_layout(
+                    &places.axis_chunks_iter(Axis(*axis), *size).nth(*nth).unwrap(),
+                ),
+                Step::Outer(nth) => to_standard_layout(&places.outer_iter().nth(*nth).unwrap()),
                 Step::MemoryOrder => {
                     let mut axes: Vec<usize> = (0..places.ndim()).collect();
                     axes.sort_by_key(|&axis| std::cmp::Reverse(strides[axis].unsigned_abs()));
                     let mut places = places.view();
                     let backward = (0..places.ndim()).filter(|&axis| strides[axis] < 0);
                     backward.for_each(|axis| places.invert_axis(Axis(axis)));
-                    solid(&places.permuted_axes(axes))
+                    to_standard_layout(&places.permuted_axes(axes))
                 }
             }
             .as_standard_layout()
@@ -216,7 +222,7 @@ fn reshaped(shape: &[usize], mut below: impl FnMut(usize) -> usize) -> Vec<usize
 }
 
 /// A copy in C order.
-pub(crate) fn solid(places: &ArrayViewD<'_, usize>) -> ArrayD<usize> {
+pub(crate) fn to_standard_layout(places: &ArrayViewD<'_, usize>) -> ArrayD<usize> {
     ArrayD::from_shape_vec(places.shape(), places.iter().copied().collect()).unwrap()
 }
 

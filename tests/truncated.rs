@@ -22,7 +22,7 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
 }
 
 /// The header of a complete array, and the end of the array.
-fn whole(bytes: &[u8]) -> Option<(Header, usize)> {
+fn complete_array(bytes: &[u8]) -> Option<(Header, usize)> {
     let array = MappedArray::from_bytes(bytes).ok()?;
     Some((array.header().unwrap(), array.layout().end()))
 }
@@ -30,10 +30,10 @@ fn whole(bytes: &[u8]) -> Option<(Header, usize)> {
 #[test]
 fn truncated_buffers_contain_the_whole_array_or_are_rejected() {
     for (name, bytes) in fixtures() {
-        let full = whole(&bytes);
+        let full = complete_array(&bytes);
         for len in some(0..bytes.len()) {
             let expected = full.clone().filter(|(_, end)| *end <= len);
-            assert_eq!(whole(&bytes[..len]), expected, "{name} cut to {len}");
+            assert_eq!(complete_array(&bytes[..len]), expected, "{name} cut to {len}");
         }
     }
 }
@@ -41,7 +41,7 @@ fn truncated_buffers_contain_the_whole_array_or_are_rejected() {
 #[test]
 fn errors_about_truncated_buffers_name_the_missing_part() {
     let bytes = fs::read(data().join("numpy-2.4.6/f8-le.npy")).unwrap();
-    let (header, _) = whole(&bytes).unwrap();
+    let (header, _) = complete_array(&bytes).unwrap();
     for len in 0..bytes.len() {
         let error = MappedArray::from_bytes(&bytes[..len]).unwrap_err();
         let text = match len {
@@ -56,7 +56,7 @@ fn errors_about_truncated_buffers_name_the_missing_part() {
 }
 
 /// Lengths close to every boundary of a file.
-fn borders(header: &Header, end: usize) -> Vec<usize> {
+fn boundary_lengths(header: &Header, end: usize) -> Vec<usize> {
     let offset = header.data_offset;
     [
         0,
@@ -80,8 +80,8 @@ fn borders(header: &Header, end: usize) -> Vec<usize> {
 }
 
 /// Truncates a file more and more, and opens it in every way.
-fn cut(name: &str, file: &File, path: &std::path::Path, header: &Header, end: usize) {
-    let mut lengths = borders(header, end);
+fn open_truncated(name: &str, file: &File, path: &std::path::Path, header: &Header, end: usize) {
+    let mut lengths = boundary_lengths(header, end);
     lengths.sort_unstable();
     for len in lengths.into_iter().rev() {
         file.set_len(len as u64).unwrap();
@@ -108,10 +108,10 @@ fn truncated_files_contain_the_whole_array_or_are_rejected() {
     let directory = directory();
     let path = directory.path().join("cut.npy");
     for (name, bytes) in fixtures() {
-        if let Some((header, end)) = whole(&bytes) {
+        if let Some((header, end)) = complete_array(&bytes) {
             fs::write(&path, bytes).unwrap();
             let file = File::options().write(true).open(&path).unwrap();
-            cut(&name, &file, &path, &header, end);
+            open_truncated(&name, &file, &path, &header, end);
         }
     }
 }
@@ -124,12 +124,13 @@ fn places(header_end: usize) -> impl Iterator<Item = usize> {
 #[test]
 fn damaged_headers_are_rejected_or_describe_bytes_of_the_file() {
     for (name, mut bytes) in fixtures() {
-        let header_end = whole(&bytes).map_or(bytes.len(), |(header, _)| header.data_offset);
+        let header_end =
+            complete_array(&bytes).map_or(bytes.len(), |(header, _)| header.data_offset);
         for at in places(header_end) {
             let good = bytes[at];
             for bad in [0, 0xff, good ^ 1, b'(', b'\'', b'9'] {
                 bytes[at] = bad;
-                if let Some((header, end)) = whole(&bytes) {
+                if let Some((header, end)) = complete_array(&bytes) {
                     assert!(end <= bytes.len(), "{name}: {bad} at {at}");
                     assert_eq!(header.layout().unwrap().end(), end, "{name}: {bad} at {at}");
                 }

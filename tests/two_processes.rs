@@ -87,17 +87,17 @@ impl Other {
         line.trim_end().to_owned()
     }
 
-    fn tell(&mut self, what: &str) {
+    fn send(&mut self, what: &str) {
         writeln!(self.to, "{what}").unwrap();
     }
 
-    fn hear(&mut self) -> String {
+    fn receive(&mut self) -> String {
         self.line().strip_prefix("answer ").unwrap().to_owned()
     }
 
     fn ask(&mut self, what: &str) -> String {
-        self.tell(what);
-        self.hear()
+        self.send(what);
+        self.receive()
     }
 }
 
@@ -158,14 +158,14 @@ fn a_lock_is_waited_for() {
         let note = path.with_extension("txt");
         fs::write(&note, "too early").unwrap();
         assert_eq!(holder.ask(&format!("try {held}")), "got");
-        waiter.tell(&format!("wait {wanted}"));
+        waiter.send(&format!("wait {wanted}"));
         // Gives the waiting thread time to fail.
         for _ in 0..100 {
             assert!(!is_free(&path, LockKind::Exclusive));
         }
         fs::write(&note, "in time").unwrap();
         holder.ask("drop lock");
-        assert_eq!(waiter.hear(), "in time", "{held}, {wanted}");
+        assert_eq!(waiter.receive(), "in time", "{held}, {wanted}");
         waiter.ask("drop lock");
     }
 }

@@ -40,25 +40,25 @@ fn same_as_ndarray<T: InPlace + std::fmt::Debug>(dtype: &str) {
             let (memory, layout) = memory(dtype, shape, order, offset);
             let bytes: &[u8] = bytemuck::cast_slice(&memory);
             let array = MappedArray::from_parts(bytes, layout).unwrap();
-            let says = format!("{dtype} {shape:?} {order:?} at {offset}");
+            let what = format!("{dtype} {shape:?} {order:?} at {offset}");
             let expected = array.as_ndarray::<T, IxDyn>();
             match (array.clone().into_typed::<T, IxDyn>(), expected) {
                 (Ok(handle), Ok(expected)) => {
                     let (found, addresses) =
                         (handle.view(), expected.iter().map(std::ptr::from_ref));
-                    assert_eq!(found.shape(), shape, "{says}");
-                    assert!(found.iter().map(std::ptr::from_ref).eq(addresses), "{says}");
+                    assert_eq!(found.shape(), shape, "{what}");
+                    assert!(found.iter().map(std::ptr::from_ref).eq(addresses), "{what}");
                     let slice = array.as_slice::<T>().ok().map(<[T]>::as_ptr_range);
-                    assert_eq!(handle.as_slice().map(<[T]>::as_ptr_range), slice, "{says}");
-                    assert_eq!(handle.array().shape(), shape, "{says}");
+                    assert_eq!(handle.as_slice().map(<[T]>::as_ptr_range), slice, "{what}");
+                    assert_eq!(handle.array().shape(), shape, "{what}");
                     assert_eq!(handle.clone().into_array().as_bytes().unwrap().len(), {
                         array.nbytes()
                     });
                 }
                 (Err(error), Err(expected)) => {
-                    assert_eq!(error.to_string(), expected.to_string(), "{says}");
+                    assert_eq!(error.to_string(), expected.to_string(), "{what}");
                 }
-                (found, expected) => panic!("{says}: {found:?}, ndarray {expected:?}"),
+                (found, expected) => panic!("{what}: {found:?}, ndarray {expected:?}"),
             }
         }
     }
@@ -187,15 +187,15 @@ fn a_range_of_rows_is_the_slice_of_the_array() {
             for (start, end) in [(0, 10), (0, 0), (10, 10), (3, 7), (9, 10), (5, 5)] {
                 let range = array.row_range(start..end).unwrap();
                 let expected = view.slice(s![start..end, ..].as_ref()[..1].to_vec());
-                let says = format!("{dtype} {shape:?} {start}..{end}");
-                assert_eq!(range.shape(), expected.shape(), "{says}");
+                let what = format!("{dtype} {shape:?} {start}..{end}");
+                assert_eq!(range.shape(), expected.shape(), "{what}");
                 let found = range.dyn_view().unwrap();
                 let elements: Vec<_> = found.element_bytes().collect();
-                assert!(elements.iter().copied().eq(expected.element_bytes()), "{says}");
-                assert_eq!(range.as_bytes().unwrap(), elements.concat(), "{says}");
-                assert_eq!(range.nbytes(), range.as_bytes().unwrap().len(), "{says}");
+                assert!(elements.iter().copied().eq(expected.element_bytes()), "{what}");
+                assert_eq!(range.as_bytes().unwrap(), elements.concat(), "{what}");
+                assert_eq!(range.nbytes(), range.as_bytes().unwrap().len(), "{what}");
                 let again = range.row_range(..).unwrap();
-                assert_eq!(again.layout(), range.layout(), "{says}");
+                assert_eq!(again.layout(), range.layout(), "{what}");
             }
         }
     }
@@ -227,8 +227,8 @@ fn ranges_in_fortran_order_are_refused_unless_they_are_contiguous() {
     let path = file(&directory, "a.npy", &npy("|u1", &[3, 2], Order::F, b"acebdf"));
     let array = open(&path).unwrap();
     let error = array.row_range(1..3).unwrap_err();
-    let says = "rows 1..3 of shape (3, 2) in Fortran order are not contiguous: slice a view";
-    assert!(is_error(&error, ErrorKind::WrongShape, says), "{error}");
+    let what = "rows 1..3 of shape (3, 2) in Fortran order are not contiguous: slice a view";
+    assert!(is_error(&error, ErrorKind::WrongShape, what), "{error}");
     let all = array.row_range(..3).unwrap();
     assert_eq!(all.view::<u8>().unwrap().to_vec(), b"abcdef");
     assert_eq!(all.description().unwrap(), array.description().unwrap());
@@ -385,8 +385,8 @@ fn arrays_without_a_header_or_a_map_of_their_own_are_not_reloaded() {
     ];
     for mut array in arrays {
         let error = array.reload().unwrap_err();
-        let says = "the array cannot be mapped again";
-        assert!(is_error(&error, ErrorKind::InvalidInput, says), "{error}");
+        let what = "the array cannot be mapped again";
+        assert!(is_error(&error, ErrorKind::InvalidInput, what), "{error}");
     }
     let mut anonymous =
         MappedArray::anonymous(&DType::of::<u8>(), &[2]).unwrap().into_read_only().unwrap();

@@ -11,7 +11,7 @@ use npymap::{
 use proptest::prelude::*;
 
 use crate::model::{Case, Sample, Spec, Stored, Visitor, specs, visit};
-use crate::steps::{Step, is_affine, is_run, solid};
+use crate::steps::{Step, is_affine, is_run, to_standard_layout};
 use crate::support::{foreign, is_error, rounds};
 
 /// Applies changes to a view and its model.
@@ -20,7 +20,7 @@ fn changed<'a, T: Sample>(
     stored: &Stored<T>,
     view: View<'a, T>,
 ) -> (View<'a, T>, ArrayD<usize>) {
-    let (mut view, mut places) = (view, solid(&stored.places.view()));
+    let (mut view, mut places) = (view, to_standard_layout(&stored.places.view()));
     for numbers in &spec.steps {
         let Some(step) = Step::choose(numbers, view.shape()) else { continue };
         let expected = step.of_model(&places, view.byte_strides(), view.itemsize());
@@ -197,14 +197,14 @@ fn bytes<T: Sample>(view: &View<'_, T>, places: &ArrayD<usize>, stored: &Stored<
 
 /// Asserts that an error of borrowing is about the alignment or the dtype,
 /// whichever is wrong.
-fn is_about_dtype(error: &npymap::Error, is_aligned: bool, exact: bool) {
+fn assert_dtype_error(error: &npymap::Error, is_aligned: bool, exact: bool) {
     assert!(is_error(error, ErrorKind::WrongDType, "asked for"), "{error}");
     let misplaced = error.to_string().contains("are not aligned");
     assert!(if misplaced { !is_aligned } else { !exact }, "{error}");
 }
 
 /// Elements can be borrowed exactly when they are in place as `T` needs them.
-fn lends<T: Sample + InPlace>(
+fn check_borrows<T: Sample + InPlace>(
     view: &View<'_, T>,
     places: &ArrayD<usize>,
     stored: &Stored<T>,
@@ -222,7 +222,7 @@ fn lends<T: Sample + InPlace>(
         Err(error) if is_error(&error, ErrorKind::WrongShape, "in Fortran order") => {
             assert!(!is_run(places));
         }
-        Err(error) => is_about_dtype(&error, is_aligned, exact),
+        Err(error) => assert_dtype_error(&error, is_aligned, exact),
     }
     if let Ok(slice) = view.as_slice_memory_order() {
         assert_eq!(slice, view.memory_order().to_vec());
@@ -238,7 +238,7 @@ fn lends<T: Sample + InPlace>(
         }
         Err(error) => {
             assert!(!lendable, "{error}: {view:?}");
-            is_about_dtype(&error, is_aligned, exact);
+            assert_dtype_error(&error, is_aligned, exact);
         }
     }
 }
@@ -269,7 +269,7 @@ impl Visitor for Reading<'_> {
     fn in_place<T: Sample + InPlace>(&mut self, case: &Case<T>) {
         let (stored, places) = self.check(case);
         let (view, _) = changed(self.0, &stored, stored.view());
-        lends(&view, &places, &stored, (case.exact)(stored.big));
+        check_borrows(&view, &places, &stored, (case.exact)(stored.big));
     }
 }
 

@@ -6,14 +6,14 @@ use npymap::{ErrorKind, MappedArray, View, ViewMut, element::InPlace};
 use proptest::prelude::*;
 
 use crate::model::{Case, Sample, Spec, Stored, Visitor, mix, specs, visit};
-use crate::steps::{Step, is_run, solid};
+use crate::steps::{Step, is_run, to_standard_layout};
 use crate::support::{is_error, rounds};
 
 /// Chooses those steps of a spec that mutable views have; returns them and the
 /// positions that they select.
 fn plan<T: Sample>(spec: &Spec, stored: &Stored<T>) -> (Vec<Step>, ArrayD<usize>) {
     let mut view = stored.view();
-    let mut places = solid(&stored.places.view());
+    let mut places = to_standard_layout(&stored.places.view());
     let mut steps = Vec::new();
     for numbers in &spec.steps {
         let Some(step) = Step::choose(numbers, view.shape()) else { continue };

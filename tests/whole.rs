@@ -51,7 +51,7 @@ fn fixture(name: &str) -> Vec<u8> {
 type Again = fn(&[u8], &Header) -> Vec<u8>;
 
 /// Reads a file as `T` and writes it again.
-fn again<T: Element>(bytes: &[u8], header: &Header) -> Vec<u8> {
+fn read_and_write<T: Element>(bytes: &[u8], header: &Header) -> Vec<u8> {
     let options = OpenOptions::new().max_header_len(100_000_000);
     let array: ArrayD<T> = options.read_ndarray_from(bytes).unwrap();
     assert_eq!(array.shape(), header.shape);
@@ -78,28 +78,28 @@ fn files_saved_by_numpy_are_rewritten_byte_for_byte() {
         )
         .unwrap();
         let bytes = &bytes[..header.layout().unwrap().end()];
-        assert!(again::<Raw>(bytes, &header) == bytes, "{path}");
+        assert!(read_and_write::<Raw>(bytes, &header) == bytes, "{path}");
         let typed: Option<Again> =
             match header.dtype.to_string().trim_matches('\'').get(1..).unwrap_or_default() {
-                "b1" => Some(again::<bool>),
-                "i1" => Some(again::<i8>),
-                "i2" => Some(again::<i16>),
-                "i4" => Some(again::<i32>),
-                "i8" => Some(again::<i64>),
-                "u1" => Some(again::<u8>),
-                "u2" => Some(again::<u16>),
-                "u4" => Some(again::<u32>),
-                "u8" => Some(again::<u64>),
-                "f2" => Some(again::<half::f16>),
-                "f4" => Some(again::<f32>),
-                "f8" => Some(again::<f64>),
-                "c8" => Some(again::<Complex<f32>>),
-                "c16" => Some(again::<Complex<f64>>),
-                "V16" => Some(again::<[u8; 16]>),
-                "V3" => Some(again::<[u8; 3]>),
-                "V0" => Some(again::<[u8; 0]>),
-                "U7" | "S0" | "U0" => Some(again::<String>),
-                name if name.starts_with(['M', 'm']) => Some(again::<Ticks>),
+                "b1" => Some(read_and_write::<bool>),
+                "i1" => Some(read_and_write::<i8>),
+                "i2" => Some(read_and_write::<i16>),
+                "i4" => Some(read_and_write::<i32>),
+                "i8" => Some(read_and_write::<i64>),
+                "u1" => Some(read_and_write::<u8>),
+                "u2" => Some(read_and_write::<u16>),
+                "u4" => Some(read_and_write::<u32>),
+                "u8" => Some(read_and_write::<u64>),
+                "f2" => Some(read_and_write::<half::f16>),
+                "f4" => Some(read_and_write::<f32>),
+                "f8" => Some(read_and_write::<f64>),
+                "c8" => Some(read_and_write::<Complex<f32>>),
+                "c16" => Some(read_and_write::<Complex<f64>>),
+                "V16" => Some(read_and_write::<[u8; 16]>),
+                "V3" => Some(read_and_write::<[u8; 3]>),
+                "V0" => Some(read_and_write::<[u8; 0]>),
+                "U7" | "S0" | "U0" => Some(read_and_write::<String>),
+                name if name.starts_with(['M', 'm']) => Some(read_and_write::<Ticks>),
                 _ => None,
             };
         // Not every `U7` that NumPy writes is valid Unicode: skip those.

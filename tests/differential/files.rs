@@ -4,7 +4,7 @@
 use npymap::{Header, npy::HeaderText};
 
 use super::header::dictionary;
-use super::literal::soup;
+use super::literal::random_tokens;
 use super::random::Part::{Data, Keys, Preamble, Shape, Spelling, Types};
 use super::random::{Part, Random};
 
@@ -90,21 +90,21 @@ fn kills_numpy(bytes: &[u8]) -> bool {
 }
 
 fn file(r: &mut Random, class: &Class) -> Vec<u8> {
-    r.be_odd(class.parts, class.rarity);
+    r.set_odd_parts(class.parts, class.rarity);
     let head = match class.broken {
-        Broken::No => whole(r, class),
+        Broken::No => encode_file(r, class),
         Broken::Bytes => {
-            let head = whole(r, class);
+            let head = encode_file(r, class);
             changed(r, head)
         }
         Broken::Spliced => {
-            let (a, b) = (whole(r, class), whole(r, class));
-            spliced(r, &a, &b)
+            let (a, b) = (encode_file(r, class), encode_file(r, class));
+            splice(r, &a, &b)
         }
         Broken::Soup => {
             let text = if r.one_in(2) {
                 let tokens = 1 + r.below(12);
-                soup(r, tokens)
+                random_tokens(r, tokens)
             } else {
                 let text = dictionary(r, class.depth);
                 let tokens = 1 + r.below(3);
@@ -117,7 +117,7 @@ fn file(r: &mut Random, class: &Class) -> Vec<u8> {
 }
 
 /// Encodes magic, version, length and text.
-fn whole(r: &mut Random, class: &Class) -> Vec<u8> {
+fn encode_file(r: &mut Random, class: &Class) -> Vec<u8> {
     let text = dictionary(r, class.depth);
     head(r, &text)
 }
@@ -127,7 +127,7 @@ fn inserted(r: &mut Random, text: &str, tokens: usize) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     for _ in 0..tokens {
         let at = r.below(chars.len() + 1);
-        let token: Vec<char> = soup(r, 1).chars().collect();
+        let token: Vec<char> = random_tokens(r, 1).chars().collect();
         chars.splice(at..(at + r.below(3)).min(chars.len()), token);
     }
     chars.into_iter().collect()
@@ -139,7 +139,7 @@ const LONG: [usize; 5] = [9_984, 9_999, 10_000, 10_001, 10_048];
 fn head(r: &mut Random, text: &str) -> Vec<u8> {
     let mut version = if fits(text, '\u{ff}') { r.pick(&[1_u8, 1, 1, 2, 3]) } else { 3 };
     let mut utf8 = version == 3;
-    if r.odd(Part::Preamble) {
+    if r.is_odd(Part::Preamble) {
         match r.below(3) {
             0 => utf8 = !utf8,
             1 => version = r.pick(&[1, 2, 3]),
@@ -153,7 +153,7 @@ fn head(r: &mut Random, text: &str) -> Vec<u8> {
     };
     let start = if version == 1 { 10 } else { 12 };
     let mut end = (start + bytes.len() + 1).next_multiple_of(64);
-    if r.odd(Part::Preamble) {
+    if r.is_odd(Part::Preamble) {
         end = match r.below(6) {
             0 => start + bytes.len(),
             1 => start + bytes.len() + r.below(80),
@@ -163,10 +163,10 @@ fn head(r: &mut Random, text: &str) -> Vec<u8> {
     }
     if end > start + bytes.len() {
         bytes.resize(end - start - 1, b' ');
-        bytes.push(if r.odd(Part::Preamble) { r.pick(b" \n\n\r\t\0#x") } else { b'\n' });
+        bytes.push(if r.is_odd(Part::Preamble) { r.pick(b" \n\n\r\t\0#x") } else { b'\n' });
     }
     let mut len = bytes.len();
-    if r.odd(Part::Preamble) && r.one_in(3) {
+    if r.is_odd(Part::Preamble) && r.one_in(3) {
         len = match r.below(5) {
             0 => r.below(len + 1),
             1 => len + r.below(100),
@@ -175,19 +175,19 @@ fn head(r: &mut Random, text: &str) -> Vec<u8> {
             _ => len - 1,
         };
     }
-    if r.odd(Part::Preamble) && r.one_in(8) && !bytes.is_empty() {
+    if r.is_odd(Part::Preamble) && r.one_in(8) && !bytes.is_empty() {
         let at = r.below(bytes.len());
         bytes[at] = r.next() as u8;
     }
     let mut head = b"\x93NUMPY".to_vec();
     head.extend([version, 0]);
     head.extend(&(len as u64).to_le_bytes()[..start - 8]);
-    if r.odd(Part::Preamble) && r.one_in(3) {
+    if r.is_odd(Part::Preamble) && r.one_in(3) {
         let at = r.below(8);
         head[at] = r.pick(&[0, 1, 2, 3, 4, 0x93, 0xff, b'N']);
     }
     head.extend(bytes);
-    if r.odd(Part::Preamble) && r.one_in(6) {
+    if r.is_odd(Part::Preamble) && r.one_in(6) {
         let len = r.below(head.len() + 1);
         head.truncate(len);
     }
@@ -223,11 +223,11 @@ fn changed(r: &mut Random, mut bytes: Vec<u8>) -> Vec<u8> {
             return bytes;
         }
     }
-    mended(r, bytes, before)
+    fix_length(r, bytes, before)
 }
 
 /// Usually corrects the announced length of a changed header.
-fn mended(r: &mut Random, mut bytes: Vec<u8>, before: usize) -> Vec<u8> {
+fn fix_length(r: &mut Random, mut bytes: Vec<u8>, before: usize) -> Vec<u8> {
     let start = if bytes.get(6) == Some(&1) { 10 } else { 12 };
     if bytes.len() > start && bytes.len() != before && !r.one_in(8) {
         let len = (bytes.len() - start).to_le_bytes();
@@ -236,11 +236,11 @@ fn mended(r: &mut Random, mut bytes: Vec<u8>, before: usize) -> Vec<u8> {
     bytes
 }
 
-fn spliced(r: &mut Random, a: &[u8], b: &[u8]) -> Vec<u8> {
+fn splice(r: &mut Random, a: &[u8], b: &[u8]) -> Vec<u8> {
     let (here, there) = (r.below(a.len() + 1), r.below(b.len() + 1));
     let mut bytes = a[..here].to_vec();
     bytes.extend(&b[there..]);
-    mended(r, bytes, a.len())
+    fix_length(r, bytes, a.len())
 }
 
 /// The number of bytes after headers that we reject and NumPy may read.
@@ -255,7 +255,7 @@ fn with_data(r: &mut Random, head: Vec<u8>) -> Vec<u8> {
         Ok(layout) if layout.nbytes() <= PLENTY => layout.nbytes(),
         _ => PLENTY,
     };
-    let odd = r.odd(Part::Data);
+    let odd = r.is_odd(Part::Data);
     let len = match r.below(5) {
         0 if odd => r.below(needed + 1),
         1 if odd => needed + 1 + r.below(100),

@@ -1,6 +1,6 @@
 //! The text of headers: the dictionary, with possible mistakes.
 
-use super::literal::{gap, integer, sequence, string};
+use super::literal::{integer, random_space, sequence, string};
 use super::random::{Part, Random};
 use super::types::{descr, scalar};
 
@@ -96,12 +96,12 @@ const ODD_VALUES: [&str; 16] = [
 
 /// The text of a header, without its padding.
 pub(super) fn dictionary(r: &mut Random, depth: usize) -> String {
-    let descr = if r.odd(Part::Types) || depth > 0 { descr(r, depth) } else { scalar(r) };
+    let descr = if r.is_odd(Part::Types) || depth > 0 { descr(r, depth) } else { scalar(r) };
     let mut items = vec![("descr", descr), ("fortran_order", order(r)), ("shape", shape(r))];
-    if r.odd(Part::Keys) {
+    if r.is_odd(Part::Keys) {
         shuffle(r, &mut items);
     }
-    if r.odd(Part::Keys) {
+    if r.is_odd(Part::Keys) {
         let at = r.below(items.len());
         match r.below(4) {
             0 => drop(items.remove(at)),
@@ -121,20 +121,20 @@ pub(super) fn dictionary(r: &mut Random, depth: usize) -> String {
     }
     let mut pairs = Vec::new();
     for (key, value) in items {
-        let key = if r.odd(Part::Keys) && r.one_in(4) {
+        let key = if r.is_odd(Part::Keys) && r.one_in(4) {
             r.pick(&["1", "None", "b'descr'", "('descr',)", "descr", "[]", "'desc' 'r'"]).to_owned()
         } else {
             string(r, key)
         };
-        pairs.push(format!("{key}{}:{}{value}", gap(r, ""), gap(r, " ")));
+        pairs.push(format!("{key}{}:{}{value}", random_space(r, ""), random_space(r, " ")));
     }
-    let before = gap(r, "");
+    let before = random_space(r, "");
     let mut text = sequence(r, ["{", "}"], &pairs);
-    if !r.odd(Part::Spelling) && text.ends_with('}') && !text.ends_with(",}") {
+    if !r.is_odd(Part::Spelling) && text.ends_with('}') && !text.ends_with(",}") {
         text.truncate(text.len() - 1);
         text += ", }";
     }
-    if r.odd(Part::Keys) && r.one_in(4) {
+    if r.is_odd(Part::Keys) && r.one_in(4) {
         text = match r.below(5) {
             0 => format!("({text})"),
             1 => format!("[{text}]"),
@@ -143,7 +143,7 @@ pub(super) fn dictionary(r: &mut Random, depth: usize) -> String {
             _ => format!("dict({text})"),
         };
     }
-    format!("{before}{text}{}", gap(r, ""))
+    format!("{before}{text}{}", random_space(r, ""))
 }
 
 fn shuffle<T>(r: &mut Random, items: &mut [T]) {
@@ -153,24 +153,24 @@ fn shuffle<T>(r: &mut Random, items: &mut [T]) {
 }
 
 fn order(r: &mut Random) -> String {
-    if r.odd(Part::Keys) {
+    if r.is_odd(Part::Keys) {
         return r.pick(&ODD_ORDERS).to_owned();
     }
     r.pick(&["False", "True"]).to_owned()
 }
 
 fn shape(r: &mut Random) -> String {
-    if r.odd(Part::Shape) && r.one_in(3) {
+    if r.is_odd(Part::Shape) && r.one_in(3) {
         return r.pick(&ODD_SHAPES).to_owned();
     }
-    if r.odd(Part::Shape) && r.one_in(6) {
+    if r.is_odd(Part::Shape) && r.one_in(6) {
         let ndim = r.pick(&[32, 33, 63, 64, 65, 100]);
         return sequence(r, ["(", ")"], &vec!["1".to_owned(); ndim]);
     }
     let ndim = r.pick(&[0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5]);
     let axes: Vec<String> = (0..ndim)
         .map(|_| {
-            if r.odd(Part::Shape) {
+            if r.is_odd(Part::Shape) {
                 return r.pick(&ODD_AXES).to_owned();
             }
             let most = [12, 12, 7, 4, 3, 2][ndim];

@@ -34,7 +34,7 @@ pub(super) struct Read {
 }
 
 /// Parses NumPy's result from JSON.
-pub(super) fn numpys(answer: &serde_json::Value) -> Answer {
+pub(super) fn parse_answer(answer: &serde_json::Value) -> Answer {
     if let Some(error) = answer["error"].as_str() {
         return Answer::Refused(error.to_owned());
     }
@@ -53,14 +53,14 @@ pub(super) fn numpys(answer: &serde_json::Value) -> Answer {
 
 /// Opens a file in all ways and compares the result with NumPy's, or returns
 /// how they differ.
-pub(super) fn agree(bytes: &[u8], path: &Path, numpys: &Answer) -> Result<Answer, String> {
+pub(super) fn compare(bytes: &[u8], path: &Path, numpys: &Answer) -> Result<Answer, String> {
     let in_memory = MappedArray::from_bytes(bytes);
     let others = [
-        ("mapped", said(&open(path))),
-        ("copied", said(&MappedArray::read(path))),
-        ("streamed", said(&OpenOptions::new().read_from(bytes))),
+        ("mapped", header_and_bytes(&open(path))),
+        ("copied", header_and_bytes(&MappedArray::read(path))),
+        ("streamed", header_and_bytes(&OpenOptions::new().read_from(bytes))),
     ];
-    let expected = said(&in_memory);
+    let expected = header_and_bytes(&in_memory);
     for (how, other) in others {
         if other != expected {
             return Err(format!("{how}: {other:.250?}, in memory: {expected:.250?}"));
@@ -80,7 +80,7 @@ pub(super) fn agree(bytes: &[u8], path: &Path, numpys: &Answer) -> Result<Answer
 type Opened<D> = npymap::Result<MappedArray<D>>;
 
 /// The header and the bytes of the elements, if the file opens.
-fn said<D: AsRef<[u8]>>(opened: &Opened<D>) -> Option<(Header, Vec<u8>)> {
+fn header_and_bytes<D: AsRef<[u8]>>(opened: &Opened<D>) -> Option<(Header, Vec<u8>)> {
     let array = opened.as_ref().ok()?;
     Some((array.header().unwrap(), array.as_bytes().unwrap().to_vec()))
 }

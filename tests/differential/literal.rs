@@ -9,18 +9,18 @@ const GAPS: [&str; 16] = [
 ];
 
 /// The text between two tokens: as NumPy writes it, or odd.
-pub(super) fn gap(r: &mut Random, usual: &str) -> String {
-    if r.odd(Part::Spelling) { r.pick(&GAPS).to_owned() } else { usual.to_owned() }
+pub(super) fn random_space(r: &mut Random, usual: &str) -> String {
+    if r.is_odd(Part::Spelling) { r.pick(&GAPS).to_owned() } else { usual.to_owned() }
 }
 
 /// A string as Python prints it, or in another spelling.
 pub(super) fn string(r: &mut Random, value: &str) -> String {
-    if r.odd(Part::Spelling) && r.one_in(4) {
+    if r.is_odd(Part::Spelling) && r.one_in(4) {
         let cut = value.char_indices().nth(1).map_or(0, |(at, _)| at);
         let (a, b) = value.split_at(cut);
-        return format!("{}{}{}", string(r, a), gap(r, " "), string(r, b));
+        return format!("{}{}{}", string(r, a), random_space(r, " "), string(r, b));
     }
-    let odd = r.odd(Part::Spelling);
+    let odd = r.is_odd(Part::Spelling);
     let quote = match odd {
         true => r.pick(&["'", "\"", "\"", "'''", "\"\"\""]),
         false if value.contains('\'') && !value.contains('"') => "\"",
@@ -32,7 +32,7 @@ pub(super) fn string(r: &mut Random, value: &str) -> String {
 }
 
 fn character(r: &mut Random, c: char, quote: &str) -> String {
-    if r.odd(Part::Spelling) && r.one_in(3) {
+    if r.is_odd(Part::Spelling) && r.one_in(3) {
         let code = u32::from(c);
         return match r.below(9) {
             0 => format!("\\x{:02x}", code & 0xff),
@@ -57,7 +57,7 @@ fn character(r: &mut Random, c: char, quote: &str) -> String {
 
 /// An integer with the given digits, in some spelling.
 pub(super) fn integer(r: &mut Random, digits: &str) -> String {
-    if !r.odd(Part::Spelling) {
+    if !r.is_odd(Part::Spelling) {
         return digits.to_owned();
     }
     let number: u64 = digits.parse().unwrap_or(3);
@@ -82,24 +82,24 @@ pub(super) fn integer(r: &mut Random, digits: &str) -> String {
 /// A sequence in brackets; in round ones, a Python tuple.
 pub(super) fn sequence(r: &mut Random, brackets: [&str; 2], items: &[String]) -> String {
     let [open, close] = brackets;
-    let mut text = format!("{open}{}", gap(r, ""));
+    let mut text = format!("{open}{}", random_space(r, ""));
     for (i, item) in items.iter().enumerate() {
         if i > 0 {
-            text += &gap(r, "");
+            text += &random_space(r, "");
             text += ",";
-            text += &gap(r, " ");
+            text += &random_space(r, " ");
         }
         text += item;
     }
     let lone = items.len() == 1 && open == "(";
-    let comma = if r.odd(Part::Spelling) { r.pick(&["", ",", ",", " ,", ",,"]) } else { "" };
-    text += if comma.is_empty() && lone && !r.odd(Part::Spelling) { "," } else { comma };
-    text += &gap(r, "");
+    let comma = if r.is_odd(Part::Spelling) { r.pick(&["", ",", ",", " ,", ",,"]) } else { "" };
+    text += if comma.is_empty() && lone && !r.is_odd(Part::Spelling) { "," } else { comma };
+    text += &random_space(r, "");
     text + close
 }
 
 /// A sequence of random tokens.
-pub(super) fn soup(r: &mut Random, tokens: usize) -> String {
+pub(super) fn random_tokens(r: &mut Random, tokens: usize) -> String {
     const TOKENS: [&str; 46] = [
         "{",
         "}",

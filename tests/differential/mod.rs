@@ -29,7 +29,7 @@ use crate::oracle::Oracle;
 use crate::support::directory;
 
 use files::Case;
-use judge::{Answer, numpys};
+use judge::{Answer, parse_answer};
 
 /// The number of files per request.
 const BATCH: u64 = 200;
@@ -146,13 +146,13 @@ fn work(seed: u64, cases: u64, next: &AtomicU64) -> Option<Outcome> {
             numpy = Oracle::start("differential.py")?;
             json!(
                 (0..batch.len())
-                    .map(|i| alone(&mut numpy, &case_path(&directory, i)))
+                    .map(|i| judge_one(&mut numpy, &case_path(&directory, i)))
                     .collect::<Vec<_>>()
             )
         };
         for (i, (case, answer)) in batch.iter().zip(answers.as_array().unwrap()).enumerate() {
             let counts = &mut outcome.classes[case.class];
-            match judge::agree(&case.bytes, &case_path(&directory, i), &numpys(answer)) {
+            match judge::compare(&case.bytes, &case_path(&directory, i), &parse_answer(answer)) {
                 Ok(Answer::Read(_)) => counts.both_read += 1,
                 Ok(_) => counts.both_refused += 1,
                 Err(why) => {
@@ -181,7 +181,7 @@ fn case_path(directory: &TempDir, i: usize) -> std::path::PathBuf {
 }
 
 /// NumPy's result for one file, which may crash it.
-fn alone(numpy: &mut Oracle, path: &Path) -> Value {
+fn judge_one(numpy: &mut Oracle, path: &Path) -> Value {
     numpy.try_ask(&json!(["judge_one", path])).unwrap_or_else(|| {
         *numpy = Oracle::start("differential.py").unwrap();
         json!({ "dies": path })
@@ -206,7 +206,7 @@ fn explained(
         return Ok(rule.to_owned());
     };
     fs::write(path, &rewritten).unwrap();
-    match judge::agree(&rewritten, path, &numpys(&alone(numpy, path))) {
+    match judge::compare(&rewritten, path, &parse_answer(&judge_one(numpy, path))) {
         Ok(_) => Ok(rule.to_owned()),
         Err(other) => explained(numpy, &rewritten, path, &other, depth + 1)
             .map(|_| rule.to_owned())

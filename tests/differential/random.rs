@@ -34,7 +34,7 @@ impl Random {
     }
 
     /// From now on, these parts are odd with one choice in `rarity`.
-    pub(super) fn be_odd(&mut self, parts: &'static [Part], rarity: usize) {
+    pub(super) fn set_odd_parts(&mut self, parts: &'static [Part], rarity: usize) {
         (self.parts, self.rarity) = (parts, rarity);
     }
 
@@ -60,7 +60,7 @@ impl Random {
     }
 
     /// Whether a choice about this part should be odd.
-    pub(super) fn odd(&mut self, part: Part) -> bool {
+    pub(super) fn is_odd(&mut self, part: Part) -> bool {
         self.parts.contains(&part) && self.one_in(self.rarity)
     }
 

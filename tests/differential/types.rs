@@ -1,6 +1,6 @@
 //! Types in headers: type strings, structs, subarrays.
 
-use super::literal::{gap, integer, sequence, string};
+use super::literal::{integer, random_space, sequence, string};
 use super::random::{Part, Random};
 
 const CODES: [&str; 27] = [
@@ -113,15 +113,15 @@ const FIELDS: [&str; 24] = [
 
 /// The text of a descr.
 pub(super) fn descr(r: &mut Random, depth: usize) -> String {
-    if r.odd(Part::Types) && r.one_in(3) {
-        return wrong(r, depth);
+    if r.is_odd(Part::Types) && r.one_in(3) {
+        return invalid_type(r, depth);
     }
     if depth > 0 && r.one_in(3) { fields(r, depth) } else { scalar(r) }
 }
 
 /// A type string, quoted.
 pub(super) fn scalar(r: &mut Random) -> String {
-    let text = if r.odd(Part::Types) { odd_typestr(r) } else { typestr(r) };
+    let text = if r.is_odd(Part::Types) { odd_typestr(r) } else { typestr(r) };
     string(r, &text)
 }
 
@@ -156,7 +156,7 @@ fn odd_typestr(r: &mut Random) -> String {
             unit(r)
         ),
         13 => comma_string(r),
-        14 => spaced(r),
+        14 => invalid_typestr(r),
         _ => r
             .pick(&[
                 "", " ", "<", "O", "|O", "|O8", "O4", "\0", "\u{1}", "\u{7f}", "é", "<<f8", "f8<",
@@ -216,7 +216,7 @@ fn comma_item(r: &mut Random) -> String {
 }
 
 /// A type string with an invalid character or part.
-fn spaced(r: &mut Random) -> String {
+fn invalid_typestr(r: &mut Random) -> String {
     let mut text: Vec<char> = typestr(r).chars().collect();
     let at = r.below(text.len() + 1);
     text.insert(
@@ -233,17 +233,20 @@ fn fields(r: &mut Random, depth: usize) -> String {
     let items: Vec<String> = (0..count)
         .map(|_| {
             let at = r.below(names.len());
-            let name = if r.odd(Part::Types) { r.pick(&FIELDS) } else { names.swap_remove(at) };
+            let name = if r.is_odd(Part::Types) { r.pick(&FIELDS) } else { names.swap_remove(at) };
             field(r, name, depth)
         })
         .collect();
-    let brackets =
-        if r.odd(Part::Types) { r.pick(&[["(", ")"], ["[", "]"], ["{", "}"]]) } else { ["[", "]"] };
+    let brackets = if r.is_odd(Part::Types) {
+        r.pick(&[["(", ")"], ["[", "]"], ["{", "}"]])
+    } else {
+        ["[", "]"]
+    };
     sequence(r, brackets, &items)
 }
 
 fn field(r: &mut Random, name: &str, depth: usize) -> String {
-    if r.odd(Part::Types) && r.one_in(4) {
+    if r.is_odd(Part::Types) && r.one_in(4) {
         return odd_field(r, depth);
     }
     let mut items = Vec::new();
@@ -258,13 +261,14 @@ fn field(r: &mut Random, name: &str, depth: usize) -> String {
     if r.one_in(4) {
         items.push(axes(r));
     }
-    let brackets = if r.odd(Part::Types) { r.pick(&[["[", "]"], ["{", "}"]]) } else { ["(", ")"] };
+    let brackets =
+        if r.is_odd(Part::Types) { r.pick(&[["[", "]"], ["{", "}"]]) } else { ["(", ")"] };
     sequence(r, brackets, &items)
 }
 
 /// A name, sometimes with a title.
 fn name(r: &mut Random, name: &str) -> String {
-    let odd = r.odd(Part::Types);
+    let odd = r.is_odd(Part::Types);
     let name = if odd && r.one_in(3) { "" } else { name };
     let text = string(r, name);
     if odd && r.one_in(3) {
@@ -295,7 +299,7 @@ fn name(r: &mut Random, name: &str) -> String {
 
 /// The axes of a subarray.
 fn axes(r: &mut Random) -> String {
-    if r.odd(Part::Types) {
+    if r.is_odd(Part::Types) {
         return r
             .pick(&[
                 "3",
@@ -351,7 +355,7 @@ fn odd_field(r: &mut Random, depth: usize) -> String {
         8 => format!(
             "('', {}{}{})",
             descr(r, depth),
-            gap(r, ""),
+            random_space(r, ""),
             r.pick(&["", ", (2,)", ", 2", ", ()"])
         ),
         _ => format!("('', '|O', {})", axes(r)),
@@ -359,7 +363,7 @@ fn odd_field(r: &mut Random, depth: usize) -> String {
 }
 
 /// An invalid type, or one that does not occur in files.
-fn wrong(r: &mut Random, depth: usize) -> String {
+fn invalid_type(r: &mut Random, depth: usize) -> String {
     let inner = depth.saturating_sub(1);
     match r.below(12) {
         0 => format!("({}, {})", descr(r, inner), axes(r)),

@@ -1,25 +1,24 @@
-"""Answers what NumPy selects of arrays in files by masks, what it reduces them
-to, and the names of dtypes, as `oracle.py`.
+"""Reports what NumPy selects by masks, its reductions, and its names of dtypes.
 
-`tests/live_select.rs` asks.
+For `tests/live_select.rs`. See `oracle.py` for the protocol.
 """
 
 import random
 
 from oracle import SCALARS, UNITS, format, np, random_dtype, serve
-from views import random_file, raw, sized_dtype, told
+from views import contents, random_file, raw, sized_dtype
 
 
 def masked(array, mask):
     try:
-        return told(array[mask])
+        return contents(array[mask])
     except IndexError as error:
         return {"error": str(error)}
 
 
 def compressed(array, mask, axis):
     try:
-        return told(np.compress(mask, array, axis))
+        return contents(np.compress(mask, array, axis))
     except (IndexError, ValueError) as error:
         return {"error": str(error)}
 
