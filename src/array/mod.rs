@@ -365,7 +365,8 @@ impl<D> MappedArray<D> {
         self.origin.has_offset.then_some(self.place.offset)
     }
 
-    /// Returns the value that holds the bytes.
+    /// Returns the value that holds the bytes. The elements are only a part of them, at
+    /// [`Layout::offset`].
     pub fn into_data(self) -> D {
         self.data
     }

@@ -5,9 +5,10 @@ use ndarray::{ArrayView, ArrayViewMut, CowArray, Dimension};
 use super::{MappedArray, Place};
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, InPlace, short_name, suggested_type};
+use crate::error::invariant::Invariant as _;
 use crate::error::{DTypeError, ExtentError, Result};
 use crate::layout::Layout;
-use crate::source::Writable;
+use crate::source::{Mapping, Writable};
 use crate::view::{DynView, DynViewMut, View, ViewMut, borrow_slice};
 
 impl<D: AsRef<[u8]>> MappedArray<D> {
@@ -150,6 +151,29 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// ```
     pub fn to_cow<T: InPlace, N: Dimension>(&self) -> Result<CowArray<'_, T, N>> {
         self.origin.add_path_on_err(self.view::<T>().and_then(|view| view.to_cow()))
+    }
+}
+
+/// The bytes of all elements, in memory order, so that an array can be the owner of
+/// a buffer: `bytes::Bytes::from_owner(array)` is a response body without a copy.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use npymap::{DType, MappedArray};
+///
+/// let array = MappedArray::anonymous(&DType::of::<u16>(), &[3, 4])?.into_read_only()?;
+/// let rows: Arc<dyn AsRef<[u8]> + Send + Sync> = Arc::new(array.row_range(1..3)?);
+/// assert_eq!((*rows).as_ref().len(), 2 * 4 * 2);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+impl<D: Mapping> AsRef<[u8]> for MappedArray<D> {
+    fn as_ref(&self) -> &[u8] {
+        let layout = &self.place.layout;
+        let bytes = self.data.as_ref().get(layout.offset()..layout.end());
+        bytes.invariant("a map keeps its length")
     }
 }
 

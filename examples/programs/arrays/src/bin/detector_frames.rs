@@ -11,14 +11,12 @@
 //! ```
 
 use npymap::ndarray::{Array3, Axis, s};
-use npymap::{MappedArray, element::Casting};
+use npymap::{element::Casting, write::read_npy_as};
 
 fn main() -> npymap::Result<()> {
-    // SAFETY: no other process changes the file.
-    let frames = unsafe { MappedArray::open("frames.npy")? };
-    let frames: Array3<i32> = frames.view::<u16>()?.to_ndarray_as(Casting::Safe)?;
+    let frames: Array3<i32> = read_npy_as("frames.npy", Casting::Safe)?;
     let signal = &frames.slice(s![1.., .., ..]) - &frames.index_axis(Axis(0), 0);
-    let max: Vec<i32> = signal.outer_iter().map(|frame| *frame.iter().max().unwrap()).collect();
+    let max: Vec<_> = signal.outer_iter().filter_map(|frame| frame.iter().copied().max()).collect();
     println!("{max:?}");
     Ok(())
 }

@@ -4,21 +4,19 @@
 //! half = np.load("half.npy", mmap_mode="r")
 //! single = half.astype("f4")
 //! np.save("single.npy", single)
-//! print(single.dtype.str, single.sum(dtype="f8"))
+//! print(single.shape, single[7, :3])
 //! ```
 //!
 //! ```text
-//! '<f4' 1.5053863525390625
+//! [100, 32] [-0.15576172, -0.2614746, -0.36621094]
 //! ```
 
-use npymap::{MappedArray, element::Casting, half::f16, ndarray::IxDyn, write_npy};
+use npymap::ndarray::{Array2, s};
+use npymap::{element::Casting, write::read_npy_as, write_npy};
 
 fn main() -> npymap::Result<()> {
-    // SAFETY: no other process changes the file.
-    let half = unsafe { MappedArray::open("half.npy")? };
-    let single = half.view::<f16>()?.to_ndarray_as::<f32, IxDyn>(Casting::Safe)?;
+    let single: Array2<f32> = read_npy_as("half.npy", Casting::Safe)?;
     write_npy("single.npy", &single)?;
-    let single = MappedArray::read("single.npy")?;
-    println!("{} {}", single.dtype(), single.view::<f32>()?.sum());
+    println!("{:?} {}", single.shape(), single.slice(s![7, ..3]));
     Ok(())
 }

@@ -16,8 +16,7 @@ fn main() -> npymap::Result<()> {
     // SAFETY: no other process changes the file.
     let table = unsafe { MappedArray::open("table.npy")? };
     let mask: Array1<bool> = read_npy("mask.npy")?;
-    let rows: Vec<usize> = (0..mask.len()).filter(|&row| mask[row]).collect();
-    let selected = table.view::<f64>()?.select(0, &rows)?;
+    let selected = table.view::<f64>()?.compress(0, &mask)?;
     println!("{:?} {}", selected.shape(), selected.sum());
     Ok(())
 }

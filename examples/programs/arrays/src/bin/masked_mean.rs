@@ -14,8 +14,7 @@ use npymap::{MappedArray, ndarray::Array1};
 fn main() -> npymap::Result<()> {
     // SAFETY: no other process changes the file.
     let signal = unsafe { MappedArray::open("signal.npy")? };
-    let signal = signal.view::<f32>()?;
-    let positive: Array1<f64> = signal.iter().filter(|x| *x > 0.0).map(f64::from).collect();
-    println!("{}", positive.mean().unwrap());
+    let positive = signal.view::<f32>()?.into_iter().filter(|x| *x > 0.0);
+    println!("{}", positive.map(f64::from).collect::<Array1<_>>().mean().unwrap());
     Ok(())
 }

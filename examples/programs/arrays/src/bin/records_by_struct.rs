@@ -21,8 +21,7 @@ struct Event {
 fn main() -> npymap::Result<()> {
     // SAFETY: no other process changes the file.
     let events = unsafe { MappedArray::open("events.npy")? };
-    let events = events.view::<Event>()?;
-    let valid = events.iter().filter(|event| event.valid);
+    let valid = events.view::<Event>()?.into_iter().filter(|event| event.valid);
     let energies: Array1<f64> = valid.map(|event| event.energy).collect();
     println!("{}", energies.mean().unwrap());
     Ok(())

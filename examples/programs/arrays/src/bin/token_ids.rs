@@ -18,10 +18,8 @@ struct TokenId(u16);
 
 fn main() -> npymap::Result<()> {
     // SAFETY: no other process changes the file.
-    let file = unsafe { MappedArray::open("tokens.npy")? };
-    let tokens = file.as_slice::<TokenId>()?;
-    let found: Vec<usize> =
-        (0..tokens.len()).filter(|&position| tokens[position] == TokenId(11806)).collect();
+    let tokens = unsafe { MappedArray::open("tokens.npy")? };
+    let found = tokens.view::<TokenId>()?.flatnonzero(|token| token == TokenId(11806));
     println!("{found:?}");
     Ok(())
 }
