@@ -302,3 +302,22 @@ fn a_value_that_cannot_be_cast_is_an_error_about_its_array() {
         assert!(error.to_string().contains("from.npy: 2.5: expected"), "{error}");
     }
 }
+
+#[test]
+fn a_cast_to_any_strides_stores_what_precedes_a_changed_value() {
+    let values = [1.0, -2.0, 3.0, 4.0, 5.5, 6.0];
+    let mut from = MappedArray::anonymous(&">f8".parse().unwrap(), &[2, 3]).unwrap();
+    from.view_mut::<f64>().unwrap().copy_from_slice(&values).unwrap();
+    for (dtype, step) in [(">i2", 1), ("<i4", 1), ("|i1", 2), (">i8", -1), ("<c16", -2)] {
+        let shape = [2, 3 * usize::try_from(i32::abs(step)).unwrap()];
+        let mut array = MappedArray::anonymous(&dtype.parse().unwrap(), &shape).unwrap();
+        let steps = npymap::ndarray::Slice::new(0, None, isize::try_from(step).unwrap());
+        let mut to = array.dyn_view_mut().unwrap().slice(npymap::ndarray::s![.., steps]);
+        let result = to.assign_as(&from.dyn_view().unwrap(), Casting::SameValue);
+        let kept = if dtype == "<c16" { result.map(|()| 6).unwrap() } else { 4 };
+        let found = to.as_view().to_ndarray_as::<f64>(Casting::Unsafe).unwrap();
+        let expected =
+            values.iter().enumerate().map(|(i, value)| if i < kept { *value } else { 0.0 });
+        assert!(found.iter().copied().eq(expected), "{dtype} {step}: {found}");
+    }
+}

@@ -29,10 +29,11 @@ impl<T: ArchiveEntry> EntryList<T> {
     /// The positions of the entries with this name, in ascending order.
     pub(super) fn positions(&self, name: &str) -> &[usize] {
         let sorted = self.sorted.get_or_init(|| {
-            let mut positions: Box<[usize]> = (0..self.entries.len()).collect();
-            // A stable sort: equal names stay in the order of the archive.
-            positions.sort_by_key(|&position| self.name_at(position));
-            positions
+            let names = self.entries.iter().map(ArchiveEntry::name);
+            // Equal names stay in the order of the archive.
+            let mut named: Vec<(&str, usize)> = names.zip(0..).collect();
+            named.sort_unstable();
+            named.into_iter().map(|(_, position)| position).collect()
         });
         let first = sorted.partition_point(|&position| self.name_at(position) < name);
         let end = sorted.partition_point(|&position| self.name_at(position) <= name);

@@ -75,9 +75,9 @@ impl MappedArrayMut {
         &mut self,
         from: &MappedArray,
         casting: Casting,
-        progress: impl FnMut(usize),
+        mut progress: impl FnMut(usize),
     ) -> Result<()> {
-        self.write_tiles(from, casting, Zeros::Written, progress)
+        self.write_tiles(from, casting, Zeros::Written, &mut progress)
     }
 
     /// Does the same as [`write_array`](MappedArray::write_array) for an array
@@ -94,9 +94,9 @@ impl MappedArrayMut {
         &mut self,
         from: &MappedArray,
         casting: Casting,
-        progress: impl FnMut(usize),
+        mut progress: impl FnMut(usize),
     ) -> Result<()> {
-        self.write_tiles(from, casting, Zeros::Skipped, progress)
+        self.write_tiles(from, casting, Zeros::Skipped, &mut progress)
     }
 
     fn write_tiles(
@@ -104,7 +104,7 @@ impl MappedArrayMut {
         from: &MappedArray,
         casting: Casting,
         zeros: Zeros,
-        progress: impl FnMut(usize),
+        progress: &mut dyn FnMut(usize),
     ) -> Result<()> {
         let conversion = self.origin.add_path_on_err(self.conversion_from(from, casting))?;
         self.origin.add_path_on_err(self.data.check_writable())?;
@@ -187,7 +187,7 @@ enum Zeros {
 }
 
 /// A copy in progress.
-struct Writer<'a, F> {
+struct Writer<'a> {
     to: &'a mut MappedArrayMut,
     from: &'a MappedArray,
     conversion: Conversion,
@@ -196,10 +196,10 @@ struct Writer<'a, F> {
     stored: Option<Vec<Range<usize>>>,
     zeros: Zeros,
     buffer: Vec<u8>,
-    progress: F,
+    progress: &'a mut dyn FnMut(usize),
 }
 
-impl<F: FnMut(usize)> Writer<'_, F> {
+impl Writer<'_> {
     fn write(&mut self) -> Result<()> {
         let from = self.from.dyn_view()?;
         let (size, to_size) = (from.itemsize(), self.to.dtype().itemsize());

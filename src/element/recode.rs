@@ -110,10 +110,12 @@ impl FixList {
 
     /// Adds the fields of a struct and the gaps between them, by offset.
     fn add_fields(&mut self, dtype: &DType, offset: usize) {
-        let mut fields: Vec<_> = dtype.fields().iter().collect();
-        fields.sort_by_key(|field| field.offset);
+        let fields = dtype.fields();
+        let mut order: Vec<(usize, usize)> =
+            fields.iter().map(|field| field.offset).zip(0..).collect();
+        order.sort_unstable();
         let mut covered = 0;
-        for field in fields {
+        for field in order.into_iter().filter_map(|(_, position)| fields.get(position)) {
             self.add_padding(offset, covered..field.offset);
             self.add(&field.dtype, offset + field.offset);
             covered = covered.max(field.offset + field.dtype.itemsize());

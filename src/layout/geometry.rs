@@ -195,8 +195,17 @@ impl Geometry {
             }
             axis.stride = axis.stride.saturating_abs();
         }
-        axes.sort_by_key(|axis| std::cmp::Reverse(axis.stride));
+        sort_by_stride(&mut axes, |axis| axis.stride.unsigned_abs());
         Geometry::from_axes(offset, axes.iter().copied())
+    }
+
+    /// The axes by decreasing stride.
+    pub(crate) fn axes_by_stride(&self) -> Axes<usize> {
+        let mut axes: Axes<usize> = (0..self.ndim()).collect();
+        sort_by_stride(&mut axes, |&axis| {
+            self.strides.get(axis).map_or(0, |stride| stride.unsigned_abs())
+        });
+        axes
     }
 
     /// The same elements with as few axes as possible, each longer than 1.
@@ -341,6 +350,21 @@ impl Geometry {
 
     fn out_of_bounds(&self, axis: usize, asked: impl Into<String>) -> Error {
         ShapeError::Index { axis, asked: asked.into(), shape: tuple(&self.shape) }.into()
+    }
+}
+
+/// Sorts axes by decreasing stride; those of equal strides stay in order. There
+/// are so few axes that insertion is fastest, and it is little code.
+fn sort_by_stride<T>(axes: &mut [T], stride: impl Fn(&T) -> usize) {
+    for end in 1..axes.len() {
+        for i in (0..end).rev() {
+            match axes.get_mut(i..i + 2) {
+                Some([before, after]) if stride(before) < stride(after) => {
+                    std::mem::swap(before, after);
+                }
+                _ => break,
+            }
+        }
     }
 }
 

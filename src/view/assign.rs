@@ -7,7 +7,7 @@ use crate::element::cast::{Casting, Number, WideNumber, check_cast, is_same_valu
 use crate::element::recode::Recoding;
 use crate::element::value::{Value, units};
 use crate::element::{Element as _, Ticks, decode_points, trim_nuls};
-use crate::error::invariant::{Invariant, PAIRED};
+use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant, PAIRED};
 use crate::error::{DTypeError, Error, Result};
 use crate::kernel::{self, ElementFormat};
 use crate::with_type;
@@ -186,7 +186,7 @@ fn store_tile(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Resul
         }
         (Kind::Bytes | Kind::Unicode, _) => parse_text(&mut to, from),
         (_, Kind::Bytes | Kind::Unicode) => format_as_text(&mut to, from, casting),
-        _ => store_numbers(to, &read_numbers(from)?, casting),
+        _ => store_numbers(to, read_numbers(from)?, casting),
     }
 }
 
@@ -249,41 +249,105 @@ fn copy_bytes(to: &mut DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> 
 
 /// Reads numbers, and dates and time differences as counts.
 fn read_numbers(from: &DynView<'_>) -> Result<Vec<WideNumber>> {
-    let mut out = Vec::with_capacity(from.len());
-    let dtype = from.dtype().clone();
-    if matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta) {
-        from.view::<Ticks>()?.fold((), |(), ticks| out.push(WideNumber::Int(ticks.0)));
-        return Ok(out);
+    let counts = counts_dtype(from.dtype());
+    with_type!(counts, number T => Ok(widen_all::<T>(from, &T::codec(&counts)?)), _ => Ok(Vec::new()))
+}
+
+/// The dtype of integers for dates and time differences; any other unchanged.
+fn counts_dtype(dtype: &DType) -> DType {
+    match dtype.kind() {
+        Kind::DateTime | Kind::TimeDelta => {
+            DType::new_scalar(Kind::Int, dtype.byte_order(), dtype.itemsize())
+        }
+        _ => dtype.clone(),
     }
-    with_type!(dtype, number T => {
-        from.view::<T>()?.fold((), |(), value| out.push(value.widen()));
-    }, _ => {});
-    Ok(out)
+}
+
+/// Decodes numbers in C order. Only what depends on the type is compiled for
+/// each: an iterator over a typed view is several times as much code.
+fn widen_all<T: Number>(from: &DynView<'_>, codec: &T::Codec) -> Vec<WideNumber> {
+    let mut numbers = Vec::with_capacity(from.len());
+    for run in from.geometry.merged().runs() {
+        let elements = run.elements(from.bytes, size_of::<T>());
+        numbers.extend(elements.map(|element| T::decode(codec, element).widen()));
+    }
+    numbers
 }
 
 /// Stores numbers, also as counts of dates and time differences.
-fn store_numbers(to: DynViewMut<'_>, values: &[WideNumber], casting: Casting) -> Result<()> {
+fn store_numbers(
+    mut to: DynViewMut<'_>,
+    mut values: Vec<WideNumber>,
+    casting: Casting,
+) -> Result<()> {
     let dtype = to.dtype().clone();
-    let exact = casting == Casting::SameValue;
-    if matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta) {
-        let ticks = values.iter().map(|value| match value {
-            WideNumber::Float(value) if value.is_nan() => Ok(Ticks::NAT),
-            value => narrow::<i64>(*value, exact, &dtype).map(Ticks),
-        });
-        return to.into_view::<Ticks>()?.store_all(ticks);
+    let counts = counts_dtype(&dtype);
+    if counts != dtype {
+        for value in &mut values {
+            if matches!(value, WideNumber::Float(value) if value.is_nan()) {
+                *value = WideNumber::Int(Ticks::NAT.0);
+            }
+        }
     }
-    with_type!(dtype, number T => {
-        to.into_view::<T>()?.store_all(values.iter().map(|value| narrow::<T>(*value, exact, &dtype)))
-    }, _ => Ok(()))
+    let exact = casting == Casting::SameValue;
+    let mut bytes = vec![0; values.len() * dtype.itemsize()];
+    let cast = with_type!(counts, number T => {
+        narrow_all::<T>(&T::codec(&counts)?, &values, exact, &mut bytes)?
+    }, _ => 0);
+    store_first(&mut to, bytes.get(..cast * dtype.itemsize()).invariant(IN_BUFFER));
+    match values.get(cast) {
+        Some(changed) => Err(value_changed(changed, &dtype)),
+        None => Ok(()),
+    }
 }
 
-/// Casts a number; if `exact`, fails when its value changes.
-fn narrow<T: Number>(value: WideNumber, exact: bool, dtype: &DType) -> Result<T> {
-    let cast = T::narrow(value);
-    if exact && !is_same_value(value, cast.widen()) {
-        Err(value_changed(&value, dtype))
-    } else {
-        Ok(cast)
+/// Casts numbers and encodes them to adjacent elements. Returns how many were
+/// cast: if `exact`, it stops at the first whose value changes.
+fn narrow_all<T: Number>(
+    codec: &T::Codec,
+    values: &[WideNumber],
+    exact: bool,
+    bytes: &mut [u8],
+) -> Result<usize> {
+    for (i, (&value, bytes)) in
+        values.iter().zip(bytes.chunks_exact_mut(size_of::<T>())).enumerate()
+    {
+        let cast = T::narrow(value);
+        if exact && !is_same_value(value, cast.widen()) {
+            return Ok(i);
+        }
+        cast.encode(codec, bytes)?;
+    }
+    Ok(values.len())
+}
+
+/// Stores the bytes of the first elements in C order.
+fn store_first(to: &mut DynViewMut<'_>, elements: &[u8]) {
+    match to.codec.itemsize() {
+        1 => store_first_of_size::<1>(to, elements),
+        2 => store_first_of_size::<2>(to, elements),
+        4 => store_first_of_size::<4>(to, elements),
+        8 => store_first_of_size::<8>(to, elements),
+        _ => store_first_of_size::<16>(to, elements),
+    }
+}
+
+fn store_first_of_size<const N: usize>(to: &mut DynViewMut<'_>, elements: &[u8]) {
+    let mut rest = elements;
+    for run in to.geometry.merged().runs() {
+        let (own, after) = rest.split_at(rest.len().min(run.count * N));
+        rest = after;
+        if usize::try_from(run.stride) == Ok(N) {
+            let bytes = to.bytes.get_mut(run.start..run.start + own.len());
+            bytes.invariant(IN_BYTES).copy_from_slice(own);
+            continue;
+        }
+        let mut at = run.start;
+        for element in own.chunks_exact(N) {
+            let bytes = to.bytes.get_mut(at..at.wrapping_add(N)).invariant(IN_BYTES);
+            bytes.copy_from_slice(element);
+            at = at.wrapping_add_signed(run.stride);
+        }
     }
 }
 
@@ -297,7 +361,7 @@ fn store_ticks(
     let (own, other) = (to.dtype().clone(), from.dtype().clone());
     let (Some(unit), Some(other_unit)) = (own.unit(), other.unit()) else {
         // A count without a unit can have any unit.
-        return store_numbers(to, &read_numbers(from)?, casting);
+        return store_numbers(to, read_numbers(from)?, casting);
     };
     let exact = casting == Casting::SameValue;
     let ticks = from.view::<Ticks>()?.to_vec().into_iter().map(|ticks| {

@@ -173,15 +173,6 @@ impl Geometry {
         let (shape, strides) = dims.filter(|(i, _)| *i != axis).map(|(_, dim)| dim).unzip();
         Ok((Geometry { offset: self.offset, shape, strides }, dim, stride))
     }
-
-    /// The axes by decreasing stride.
-    pub(crate) fn axes_by_stride(&self) -> Vec<usize> {
-        let mut axes: Vec<usize> = (0..self.ndim()).collect();
-        axes.sort_by_key(|&axis| {
-            std::cmp::Reverse(self.strides.get(axis).map_or(0, |stride| stride.unsigned_abs()))
-        });
-        axes
-    }
 }
 
 /// A sum with its rounding error: Neumaier's algorithm.

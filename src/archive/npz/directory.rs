@@ -165,12 +165,14 @@ impl DirectoryEntry {
 /// Sets the limit of each member to the start of the next one. Bytes that two
 /// members share would be inflated twice, as in zip bombs.
 fn set_limits(entries: &mut [DirectoryEntry], directory: u64) {
-    let mut order: Vec<&mut DirectoryEntry> = entries.iter_mut().collect();
-    order.sort_by_key(|entry| entry.start);
+    let mut order: Vec<(u64, usize)> = entries.iter().map(|entry| entry.start).zip(0..).collect();
+    order.sort_unstable();
     let mut limit = directory;
-    for entry in order.into_iter().rev() {
-        entry.limit = limit;
-        limit = entry.start;
+    for (start, position) in order.into_iter().rev() {
+        if let Some(entry) = entries.get_mut(position) {
+            entry.limit = limit;
+        }
+        limit = start;
     }
 }
 
