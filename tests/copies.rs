@@ -315,7 +315,8 @@ fn a_cast_to_any_strides_stores_what_precedes_a_changed_value() {
         let mut to = array.dyn_view_mut().unwrap().slice(npymap::ndarray::s![.., steps]);
         let result = to.assign_as(&from.dyn_view().unwrap(), Casting::SameValue);
         let kept = if dtype == "<c16" { result.map(|()| 6).unwrap() } else { 4 };
-        let found = to.as_view().to_ndarray_as::<f64>(Casting::Unsafe).unwrap();
+        let found =
+            to.as_view().to_ndarray_as::<f64, npymap::ndarray::IxDyn>(Casting::Unsafe).unwrap();
         let expected =
             values.iter().enumerate().map(|(i, value)| if i < kept { *value } else { 0.0 });
         assert!(found.iter().copied().eq(expected), "{dtype} {step}: {found}");

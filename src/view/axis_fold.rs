@@ -7,6 +7,7 @@ use super::runs::Run;
 use crate::element::Element;
 use crate::element::fast_path::FastPath as _;
 use crate::error::Result;
+use crate::layout::axes::Axes;
 use crate::layout::geometry::{Geometry, advance, signed};
 
 /// The bytes of values that are folded at a time: they fit the L1 cache.
@@ -32,7 +33,7 @@ pub(super) struct FoldedAxis {
     /// The other axes by decreasing stride, which is the order of the totals.
     pub(super) rest: Geometry,
     /// The number of each of them in the geometry without the axis.
-    pub(super) order: Vec<usize>,
+    pub(super) order: Axes<usize>,
     /// The length of the axis.
     pub(super) dim: usize,
     stride: isize,

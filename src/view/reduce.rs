@@ -121,8 +121,7 @@ impl<T: Real> View<'_, T> {
         let means = self.mean_axis(axis)?;
         let folded = FoldedAxis::new(&self.geometry, axis)?;
         // In the order of the totals.
-        let means: Vec<f64> =
-            means.permuted_axes(folded.order.as_slice()).iter().copied().collect();
+        let means: Vec<f64> = means.permuted_axes(&*folded.order).iter().copied().collect();
         let mut squares = vec![0.0; means.len()];
         folded.fold::<T, _>(self.bytes, &self.codec, &Squares { means: &means }, &mut squares);
         let divisor = (self.axis_len(axis) - ddof).max(0.0);
