@@ -65,6 +65,43 @@ fn rows_are_read_packed_and_padded() {
 }
 
 #[test]
+fn padded_rows_are_cast() {
+    let directory = directory();
+    let paths = paths(&directory);
+    written(&paths, 1000);
+    let ragged = read(&paths);
+    let indices: Vec<usize> = (0..100).map(|i| i * 77 % 1000).collect();
+    for width in [0, 1, 4, 9] {
+        let mut out = vec![7_i64; width * 100];
+        let lengths = ragged.take_padded_as(&indices, &mut out, width, &-100).unwrap();
+        assert!(lengths.iter().zip(&indices).all(|(len, n)| *len == n % 7));
+        for (own, &n) in out.chunks_exact(width.max(1)).zip(&indices) {
+            let mut expected: Vec<i64> = row(n).into_iter().map(i64::from).collect();
+            expected.resize(width, -100);
+            assert_eq!(own, expected);
+        }
+    }
+    let mut halves = [0.0_f32; 8];
+    ragged.take_padded_as(&[1, 6], &mut halves, 4, &f32::INFINITY).unwrap();
+    assert_eq!(halves[..2], [1.0, f32::INFINITY]);
+    let error = ragged.take_padded_as(&[1], &mut [false; 2], 2, &true).unwrap_err();
+    assert!(is_error(&error, ErrorKind::WrongDType, "with casting `same_kind`"), "{error}");
+    let error = ragged.take_padded_as(&[1], &mut [0_i64; 3], 2, &0).unwrap_err();
+    assert!(is_error(&error, ErrorKind::WrongShape, "3 values for 2 elements"), "{error}");
+}
+
+#[test]
+fn padded_text_is_not_cast() {
+    let directory = directory();
+    let paths = paths(&directory);
+    let (options, dtype) = (CreateOptions::new(), "<U3".parse().unwrap());
+    let to = RaggedAppender::create(&paths[0], &paths[1], &dtype, &[], &options).unwrap();
+    to.close().unwrap();
+    let error = read(&paths).take_padded_as(&[0_usize; 0], &mut [0.0_f64; 0], 0, &0.0).unwrap_err();
+    assert!(is_error(&error, ErrorKind::WrongDType, "cannot cast '<U3'"), "{error}");
+}
+
+#[test]
 fn elements_may_have_axes_and_text() {
     let directory = directory();
     let paths = paths(&directory);

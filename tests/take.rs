@@ -208,9 +208,14 @@ fn all_methods(rows: &impl RowSource, expected: &[u32]) {
     let mut halves = vec![0.0; expected.len()];
     rows.take_with(&indices, &mut halves, |x: u32| f64::from(x) / 2.0).unwrap();
     assert!(halves.iter().zip(&expected).all(|(half, &own)| 2.0 * half == f64::from(own)));
+    whole_rows(rows, &indices, &expected);
     let mut bytes = vec![0; 4 * expected.len()];
     rows.take_bytes(&indices, &mut bytes).unwrap();
     assert_eq!(bytes, expected.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>());
+    let ranges = indices.map(|row| usize::from(row)..usize::from(row) + 1);
+    let mut read = vec![0; bytes.len()];
+    rows.read_ranges(&ranges, &mut read).unwrap();
+    assert_eq!(read, bytes);
     let mut reused = vec![1; 3];
     rows.take_vec(&indices, &mut reused).unwrap();
     assert_eq!(reused, expected);
@@ -247,6 +252,100 @@ fn all_methods(rows: &impl RowSource, expected: &[u32]) {
     ));
 }
 
+/// Converts whole rows: to their sum and first element, and to nothing.
+fn whole_rows(rows: &impl RowSource, indices: &[u8], expected: &[u32]) {
+    let mut out = vec![0_u64; 2 * indices.len()];
+    rows.take_rows_with(indices, &mut out, 2, |row: &[u32], out: &mut [u64]| {
+        out[0] += row.iter().map(|&x| u64::from(x)).sum::<u64>();
+        out[1] += u64::from(row[0]);
+    })
+    .unwrap();
+    let rows_expected = expected.chunks(rows.row_len());
+    let sums =
+        rows_expected.flat_map(|row| [row.iter().map(|&x| u64::from(x)).sum(), u64::from(row[0])]);
+    assert!(sums.eq(out.iter().copied()));
+    let texts = &mut vec![String::new(); indices.len()];
+    rows.take_rows_with(indices, texts, 1, |row: &[Value], out| {
+        out[0] = row.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    })
+    .unwrap();
+    let all: Vec<String> = expected.iter().map(ToString::to_string).collect();
+    assert_eq!(texts.join(" "), all.join(" "));
+    let calls = std::cell::Cell::new(0);
+    rows.take_rows_with(indices, &mut [0_u8; 0], 0, |_: &[u32], _| calls.set(calls.get() + 1))
+        .unwrap();
+    assert_eq!(calls.get(), indices.len());
+    let error = rows.take_rows_with(indices, &mut out, 1, |_: &[u32], _| {}).unwrap_err();
+    assert!(is_error(&error, ErrorKind::WrongShape, "values for"), "{error}");
+    let error = rows.take_rows_with(indices, &mut out, 2, |_: &[i8], _| {}).unwrap_err();
+    assert!(is_error(&error, ErrorKind::WrongDType, "asked for"), "{error}");
+}
+
+/// A source that has only the methods that are required.
+struct Required<S>(S);
+
+impl<S: RowSource> RowSource for Required<S> {
+    fn dtype(&self) -> &npymap::DType {
+        self.0.dtype()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.0.shape()
+    }
+
+    fn read_ranges(&self, ranges: &[std::ops::Range<usize>], out: &mut [u8]) -> Result<()> {
+        self.0.read_ranges(ranges, out)
+    }
+}
+
+/// Takes rows from a source, and from those made of it.
+fn all_forms(rows: &(impl RowSource + Sync), expected: &[u32]) {
+    all_methods(rows, expected);
+    all_methods(&(rows as &dyn RowSource), expected);
+    let shared: std::sync::Arc<dyn RowSource + Sync> = std::sync::Arc::new(rows);
+    all_methods(&shared, expected);
+    all_methods(&Box::new(Required(rows)), expected);
+    for len in [0, 1, 2, 5, rows.row_count()] {
+        all_windows(rows, expected, len);
+        all_windows(&Required(rows), expected, len);
+    }
+    assert_eq!(
+        rows.windows(rows.row_count() + 1).err().unwrap().message().to_string(),
+        Required(rows).windows(rows.row_count() + 1).err().unwrap().to_string()
+    );
+    for ranges in [[0..rows.row_count() + 1, 0..0], [usize::MAX..usize::MAX, 0..1]] {
+        let error = rows.read_ranges(&ranges, &mut []).unwrap_err();
+        assert!(is_error(&error, ErrorKind::OutOfBounds, "is out of bounds for "), "{error}");
+    }
+    let error = rows.read_ranges(&[0..2, 1..2], &mut [0; 3]).unwrap_err();
+    assert!(is_error(&error, ErrorKind::WrongShape, "3 values for"), "{error}");
+}
+
+/// Compares all windows of a length, and windows of these, with slices.
+fn all_windows(rows: &impl RowSource, expected: &[u32], len: usize) {
+    let each = rows.row_len();
+    let windows = rows.windows(len).unwrap();
+    let starts: Vec<usize> = (0..=rows.row_count() - len).rev().collect();
+    let own = starts.iter().flat_map(|&start| &expected[start * each..(start + len) * each]);
+    let own: Vec<u32> = own.copied().collect();
+    let taken = windows.take_array::<u32>(&starts).unwrap();
+    assert_eq!(taken.shape(), [&[starts.len(), len], &rows.shape()[1..]].concat());
+    assert!(taken.iter().eq(&own));
+    let mut wide = vec![0_i64; own.len()];
+    windows.take_as(&starts, &mut wide).unwrap();
+    assert!(wide.iter().zip(&own).all(|(&wide, &own)| wide == i64::from(own)));
+    let mut bytes = vec![0; 4 * own.len()];
+    windows.take_bytes(&starts, &mut bytes).unwrap();
+    assert!(bytes.chunks(4).eq(own.iter().map(|x| x.to_le_bytes())));
+    if let Ok(pairs) = windows.windows(2) {
+        let last = pairs.row_count() - 1;
+        let taken = pairs.take_array::<u32>(&[last, 0]).unwrap();
+        let ends = [last, last + 1, 0, 1];
+        let own = ends.iter().flat_map(|&start| &expected[start * each..(start + len) * each]);
+        assert!(taken.iter().eq(own));
+    }
+}
+
 #[test]
 fn every_source_of_rows_has_the_same_methods() {
     let directory = directory();
@@ -256,15 +355,71 @@ fn every_source_of_rows_has_the_same_methods() {
         let array = open(&path).unwrap();
         let expected = array.view::<u32>().unwrap().to_vec();
         let (rows, read) = (array.rows().unwrap(), ArrayFile::open(&path).unwrap());
-        all_methods(&rows, &expected);
-        all_methods(&read, &expected);
-        let stacked = Stacked::new([open(&path).unwrap(), open(&path).unwrap()]).unwrap();
-        all_methods(&stacked, &[&expected[..], &expected].concat());
+        all_forms(&rows, &expected);
+        all_forms(&read, &expected);
+        let none = file(&directory, "none.npy", &npy("<u4", &[0, 3, 2], order, &[]));
+        let parts = [&none, &path, &none, &path, &none].map(|path| open(path).unwrap());
+        let stacked = Stacked::new(parts).unwrap();
+        all_forms(&stacked, &[&expected[..], &expected].concat());
     }
     let path = file(&directory, "a.npy", &npy("<u4", &[10, 2], Order::C, &numbers(20)));
     let expected: Vec<u32> = (0..8).flat_map(|row| 2 * row..2 * row + 6).collect();
     all_methods(&open(&path).unwrap().rows().unwrap().windows(3).unwrap(), &expected);
     all_methods(&ArrayFile::open(&path).unwrap().windows(3).unwrap(), &expected);
+    let halves = Stacked::new([open(&path).unwrap(), open(&path).unwrap()]).unwrap();
+    all_methods(&halves.windows(3).unwrap(), &expected);
+}
+
+#[test]
+fn every_source_of_rows_selects_fields() {
+    let directory = directory();
+    for order in [Order::C, Order::F] {
+        let descr = "[('a', '<u2'), ('b', [('c', '<u4', (2,)), ('d', '|i1')])]";
+        let bytes: Vec<u8> = (0..8 * 2 * 11).map(|byte| byte as u8).collect();
+        let path = file(&directory, "a.npy", &npy(descr, &[8, 2], order, &bytes));
+        let array = open(&path).unwrap();
+        let expected = array.field("b.c").unwrap().view::<u32>().unwrap().to_vec();
+        all_forms(&array.rows().unwrap().field("b.c").unwrap(), &expected);
+        let read = ArrayFile::open(&path).unwrap();
+        all_forms(&read.field("b.c").unwrap(), &expected);
+        all_forms(&read.field("b").unwrap().field("c").unwrap(), &expected);
+        let stacked = Stacked::new([open(&path).unwrap(), open(&path).unwrap()]).unwrap();
+        let twice = [&expected[..], &expected].concat();
+        all_forms(&stacked.field("b.c").unwrap(), &twice);
+        all_forms(&Required(&stacked).field("b.c").unwrap(), &twice);
+        let pairs = read.windows(2).unwrap();
+        let (own, taken) = (pairs.field("b.c").unwrap(), [6, 0].map(|row| 4 * row));
+        assert_eq!(own.shape(), [7, 2, 2, 2]);
+        let taken = taken.iter().flat_map(|&start| &expected[start..start + 8]);
+        assert!(own.take_array::<u32>(&[6, 0]).unwrap().iter().eq(taken));
+        let error = read.field("b.x").unwrap_err();
+        assert_eq!(error.path(), Some(&*path));
+        assert_eq!(
+            error.message().to_string(),
+            array.field("b.x").unwrap_err().message().to_string()
+        );
+        assert!(stacked.field("x").is_err() && pairs.field("x").is_err());
+    }
+}
+
+#[test]
+fn rows_that_are_read_may_fill_several_blocks() {
+    const ROW: usize = 3 << 20;
+    let directory = directory();
+    let bytes: Vec<u8> = (0..7 * ROW).map(|byte| (byte / ROW * 31 + byte % 251) as u8).collect();
+    let path = file(&directory, "a.npy", &npy("|u1", &[7, ROW], Order::C, &bytes));
+    let read = ArrayFile::open(&path).unwrap();
+    let indices = [6_usize, 0, 3, 3, 5, 1, 2, 4];
+    let mut out = vec![0_u8; indices.len() * ROW];
+    read.take(&indices, &mut out).unwrap();
+    assert!(out.chunks(ROW).eq(indices.map(|row| &bytes[row * ROW..(row + 1) * ROW])));
+    let mut sums = [0_u64; 8];
+    read.take_rows_with(&indices, &mut sums, 1, |row: &[u8], out| {
+        out[0] = row.iter().map(|&byte| u64::from(byte)).sum();
+    })
+    .unwrap();
+    let expected = out.chunks(ROW).map(|row| row.iter().map(|&b| u64::from(b)).sum::<u64>());
+    assert!(expected.eq(sums));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::source::Source;
 use crate::source::file;
 use crate::source::map::MapMut;
 use crate::source::storage::Storage;
-use crate::view::Index;
+use crate::view::{AxisSlices, Index};
 
 /// The most bytes that are read at a time to get several nearby pieces.
 const WINDOW: usize = 1 << 20;
@@ -245,6 +245,24 @@ impl ArrayFile {
         let pieces = (0..columns.count)
             .flat_map(|column| rows.iter().map(move |&row| columns.piece(column, row..row + 1)));
         self.copy_pieces(layout, pieces)
+    }
+
+    /// Reads ranges of rows that exist, one after another, with the elements in C
+    /// order.
+    pub(crate) fn read_row_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        if self.place.order == Order::C {
+            let columns = self.columns();
+            return self.gather(ranges.iter().map(|rows| columns.piece(0, rows.clone())), out);
+        }
+        let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
+        let read = self.copy_rows(&rows)?;
+        let slices = AxisSlices::rows(read.layout().geometry(), 0, self.dtype().itemsize())?;
+        let all: Vec<usize> = (0..rows.len()).collect();
+        slices.copy(read.into_data().as_ref(), &all, out);
+        Ok(())
     }
 
     /// The layout of an array of `count` rows.

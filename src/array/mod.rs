@@ -37,6 +37,7 @@ use crate::source::mode::Mode;
 use crate::source::platform::FileId;
 use crate::source::read_ahead::ReadAhead;
 
+pub(crate) use advise::resolve_rows;
 pub use array_file::ArrayFile;
 pub use create::CreateOptions;
 pub use description::Description;

@@ -1,41 +1,21 @@
 //! Rows of files that are read instead of mapped.
 
-use super::gather::{self, Gather};
-use super::row_source::{RowSource, row_source};
-use super::windows::window_shape;
+use std::ops::Range;
+
+use super::field_rows::FieldRows;
+use super::gather;
+use super::row_source::{RowSource, row_methods};
+use super::windows::Windows;
 use crate::array::ArrayFile;
 use crate::dtype::DType;
 use crate::element::Element;
 use crate::element::cast::Number;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::row_index::RowIndex;
-use crate::view::AxisSlices;
-
-/// The number of bytes that are read before they are decoded.
-const BLOCK: usize = 8 << 20;
-
-/// The sliding windows over the rows of an [`ArrayFile`], created by
-/// [`ArrayFile::windows`]. Each window is a row.
-///
-/// # Examples
-///
-/// ```
-/// let penguins = npymap::ArrayFile::open("data/penguins.npy")?;
-/// let windows = penguins.windows(3)?;
-/// assert_eq!(windows.shape(), [340, 3, 4]);
-/// let mut batch = [0.0; 2 * 3 * 4];
-/// windows.take(&[339, 0], &mut batch)?;
-/// # Ok::<(), npymap::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct FileWindows<'a> {
-    file: &'a ArrayFile,
-    len: usize,
-    shape: Vec<usize>,
-}
 
 impl ArrayFile {
     /// Sliding windows of `len` rows, as [`Rows::windows`](crate::Rows::windows).
+    /// They borrow the file; [`Windows::new`] takes it.
     ///
     /// # Errors
     ///
@@ -50,86 +30,44 @@ impl ArrayFile {
     /// assert_eq!([batch[11], batch[15]], [3775.0, 3750.0]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    pub fn windows(&self, len: usize) -> Result<FileWindows<'_>> {
-        let shape = self.named(window_shape(self.shape(), len))?;
-        Ok(FileWindows { file: self, len, shape })
+    pub fn windows(&self, len: usize) -> Result<Windows<&ArrayFile>> {
+        Windows::new(self, len)
     }
 
-    /// Reads windows of `window` rows in blocks, and calls `copy` for each block.
-    fn gather_windows<U>(
-        &self,
-        window: usize,
-        starts: &[usize],
-        each: usize,
-        out: &mut [U],
-        mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
-    ) -> Result<()> {
-        let size = self.dtype().itemsize();
-        let room = (BLOCK / (window * self.row_len() * size).max(1)).max(1);
-        let mut rest = out;
-        for starts in starts.chunks(room) {
-            let rows: Vec<usize> = starts.iter().flat_map(|&start| start..start + window).collect();
-            let read = self.copy_rows(&rows)?;
-            let parts = AxisSlices::windows(read.layout().geometry(), 0, window, size)?;
-            let places: Vec<usize> = (0..starts.len()).map(|number| number * window).collect();
-            let (own, after) = rest.split_at_mut(starts.len() * each);
-            copy(&parts, read.into_data().as_ref(), &places, own);
-            rest = after;
+    /// Selects one field of each element, such as `"x"` or `"pos.z"`. Whole rows are
+    /// read. The result borrows the file; [`FieldRows::new`] takes it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rows::field`](crate::Rows::field).
+    pub fn field(&self, path: &str) -> Result<FieldRows<&ArrayFile>> {
+        FieldRows::new(self, path)
+    }
+}
+
+impl RowSource for ArrayFile {
+    fn dtype(&self) -> &DType {
+        self.dtype()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.shape()
+    }
+
+    fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+        self.named(gather::check_ranges(self, ranges, out.len()))?;
+        self.named(self.read_row_ranges(ranges, out))
+    }
+
+    fn add_path(&self, error: Error) -> Error {
+        match self.path() {
+            Some(path) => error.with_path(path),
+            None => error,
         }
-        Ok(())
     }
 }
 
-impl Gather for ArrayFile {
-    fn name_file<T>(&self, result: Result<T>) -> Result<T> {
-        self.named(result)
-    }
-
-    fn gather<U>(
-        &self,
-        rows: &[usize],
-        each: usize,
-        out: &mut [U],
-        copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
-    ) -> Result<()> {
-        self.gather_windows(1, rows, each, out, copy)
-    }
-}
-
-impl Gather for FileWindows<'_> {
-    fn name_file<T>(&self, result: Result<T>) -> Result<T> {
-        self.file.named(result)
-    }
-
-    fn gather<U>(
-        &self,
-        rows: &[usize],
-        each: usize,
-        out: &mut [U],
-        copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
-    ) -> Result<()> {
-        if each == 0 {
-            return Ok(());
-        }
-        self.file.gather_windows(self.len, rows, each, out, copy)
-    }
-}
-
-impl FileWindows<'_> {
-    /// The number of windows, their length, and the lengths of the other axes.
-    #[must_use]
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// The dtype of the elements.
-    #[must_use]
-    pub fn dtype(&self) -> &DType {
-        self.file.dtype()
-    }
-}
-
-row_source!(
+row_methods!(
     ArrayFile,
     "```
 let penguins = npymap::ArrayFile::open(\"data/penguins.npy\")?;
@@ -139,4 +77,3 @@ assert_eq!([batch[3], batch[7]], [3775.0, 3750.0]);
 # Ok::<(), npymap::Error>(())
 ```"
 );
-row_source!(FileWindows<'_>, "See [`ArrayFile::windows`].");

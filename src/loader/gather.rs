@@ -1,85 +1,169 @@
 //! Copies rows of any source: checks a request, then decodes, converts or copies
 //! the bytes that the source provides.
 
+use std::ops::Range;
+
 use ndarray::{ArrayD, IxDyn};
 
-use super::row_source::RowSource;
+use super::row_source::{RowCopy, RowSource};
+use crate::array::resolve_rows as resolve_range;
+use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::{Casting, Number, check_cast};
 use crate::element::fast_path::FastPath as _;
-use crate::error::{DTypeError, Result, ShapeError};
-use crate::layout::check_unbacked;
+use crate::error::invariant::{IN_BUFFER, Invariant};
+use crate::error::{DTypeError, Error, Result, ShapeError};
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
-use crate::view::{AxisSlices, check_len};
+use crate::layout::{Layout, Order, check_unbacked};
+use crate::source::map::MapMut;
+use crate::view::{AxisSlices, check_len, field_geometry};
 use crate::with_type;
 
-/// A source that provides the bytes of rows.
-pub(super) trait Gather: RowSource {
-    /// Adds the path of the file to an error.
-    fn name_file<T>(&self, result: Result<T>) -> Result<T>;
+/// The most bytes that are read before they are decoded, unless one row has more.
+const BLOCK: usize = 8 << 20;
 
-    /// Provides the bytes of rows, which must exist. A row has `each` items of
-    /// `out`.
-    ///
-    /// Calls `copy` with the parts of a row, the bytes that contain them, the
-    /// rows to copy, and the part of `out` to copy them to. If there are more
-    /// rows than fit, those beyond are the next ones, to be fetched ahead.
-    fn gather<U>(
-        &self,
-        rows: &[usize],
-        each: usize,
-        out: &mut [U],
-        copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
-    ) -> Result<()>;
+/// Calls `copy` with parts of rows, and the part of `out` for them. A row has
+/// `each` items of `out`.
+fn gather<U>(
+    from: &impl RowSource,
+    rows: &[usize],
+    each: usize,
+    out: &mut [U],
+    mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
+) -> Result<()> {
+    let mut visitor = RowCopy {
+        copy: &mut |parts, bytes, rows, places| {
+            let out = out.get_mut(places.start * each..places.end * each).invariant(IN_BUFFER);
+            copy(parts, bytes, rows, out);
+        },
+    };
+    from.visit(rows, 1, &mut visitor)
+}
+
+/// Visits slices of `len` rows by reading them as they are stored, block by block.
+/// With a field, visits only the bytes of that field.
+pub(super) fn visit_stored(
+    from: &(impl RowSource + ?Sized),
+    starts: &[usize],
+    len: usize,
+    field: Option<&str>,
+    copy: &mut RowCopy<'_>,
+) -> Result<()> {
+    let nbytes = len * from.row_len() * from.dtype().itemsize();
+    let room = (BLOCK / nbytes.max(1)).clamp(1, starts.len().max(1));
+    let window = (len != 1).then_some(len);
+    let row = from.shape().iter().skip(1).copied();
+    let shape: Vec<usize> = std::iter::once(room).chain(window).chain(row).collect();
+    let layout = Layout::new(from.dtype().clone(), &shape, Order::C, 0)?;
+    let parts = match field {
+        None => AxisSlices::rows(layout.geometry(), 0, layout.dtype().itemsize())?,
+        Some(path) => {
+            let (geometry, dtype) = field_geometry(layout.geometry(), layout.dtype(), path)?;
+            AxisSlices::rows(&geometry, 0, dtype.itemsize())?
+        }
+    };
+    let mut block = MapMut::anonymous(room * nbytes)?;
+    for (number, starts) in starts.chunks(room).enumerate() {
+        let ranges: Vec<Range<usize>> = starts.iter().map(|&start| start..start + len).collect();
+        let bytes = block.as_mut().get_mut(..starts.len() * nbytes).invariant(IN_BUFFER);
+        from.read_ranges(&ranges, bytes)?;
+        let rows: Vec<usize> = (0..starts.len()).collect();
+        let first = number * room;
+        copy.call(&parts, bytes, &rows, first..first + rows.len());
+    }
+    Ok(())
+}
+
+/// Checks that ranges of rows exist, and that `len` is their length in bytes.
+pub(super) fn check_ranges(
+    from: &impl RowSource,
+    ranges: &[Range<usize>],
+    len: usize,
+) -> Result<()> {
+    let mut count = 0_usize;
+    for range in ranges {
+        count = count.saturating_add(resolve_range(from.shape(), range)?.len());
+    }
+    let nbytes = from.row_len() * from.dtype().itemsize();
+    check_len(count.saturating_mul(nbytes), len)
 }
 
 /// Copies rows, decoded.
 pub(super) fn take<T: Element>(
-    from: &impl Gather,
+    from: &impl RowSource,
     indices: &[impl RowIndex],
     out: &mut [T],
 ) -> Result<()> {
     let codec = T::codec(from.dtype())?;
     let rows = check_rows(from, indices, out.len())?;
-    from.gather(&rows, from.row_len(), out, |parts, bytes, rows, out| {
+    gather(from, &rows, from.row_len(), out, |parts, bytes, rows, out| {
         parts.decode_over(bytes, &codec, rows, out);
     })
 }
 
 /// Copies rows, each element converted.
 pub(super) fn take_with<T: Element + Copy, U>(
-    from: &impl Gather,
+    from: &impl RowSource,
     indices: &[impl RowIndex],
     out: &mut [U],
     convert: impl Fn(T) -> U,
 ) -> Result<()> {
     let codec = T::codec(from.dtype())?;
     let rows = check_rows(from, indices, out.len())?;
-    from.gather(&rows, from.row_len(), out, |parts, bytes, rows, out| {
+    gather(from, &rows, from.row_len(), out, |parts, bytes, rows, out| {
         parts.convert_over(bytes, &codec, rows, out, &convert);
     })
 }
 
 /// Copies rows, cast to another type of number.
 pub(super) fn take_as<U: Number>(
-    from: &impl Gather,
+    from: &impl RowSource,
     indices: &[impl RowIndex],
     out: &mut [U],
 ) -> Result<()> {
     check_cast(from.dtype(), &U::dtype(), Casting::SameKind)?;
     with_type!(from.dtype(), number T => {
         take_with(from, indices, out, |value: T| value.cast())
-    }, _ => {
-        let works = "only numbers can be cast: select a field, or copy with `take`".to_owned();
-        let (from, to) = (from.dtype().to_string(), U::dtype().to_string());
-        Err(DTypeError::Cast { from, to, casting: Casting::SameKind.to_string(), works }.into())
-    })
+    }, _ => Err(not_numbers::<U>(from.dtype())))
+}
+
+/// The error for elements that are not numbers, although a cast is allowed.
+pub(super) fn not_numbers<U: Number>(from: &DType) -> Error {
+    let works = "only numbers can be cast: select a field, or copy with `take`".to_owned();
+    let (from, to) = (from.to_string(), U::dtype().to_string());
+    DTypeError::Cast { from, to, casting: Casting::SameKind.to_string(), works }.into()
+}
+
+/// Converts rows as a whole, each to `out_len` items of `out`.
+pub(super) fn take_rows_with<T: Element, U>(
+    from: &impl RowSource,
+    indices: &[impl RowIndex],
+    out: &mut [U],
+    out_len: usize,
+    convert: impl Fn(&[T], &mut [U]),
+) -> Result<()> {
+    let codec = T::codec(from.dtype())?;
+    let rows = resolve_rows(from, indices)?;
+    let len = rows.len().saturating_mul(from.row_len());
+    check_unbacked(from.dtype().itemsize(), from.shape(), len)?;
+    check_len(out_len.saturating_mul(rows.len()), out.len())?;
+    let mut visitor = RowCopy {
+        copy: &mut |parts, bytes, rows, places| {
+            let out =
+                out.get_mut(places.start * out_len..places.end * out_len).invariant(IN_BUFFER);
+            let mut out = out.chunks_exact_mut(out_len.max(1));
+            parts.for_each_decoded(bytes, &codec, rows, places.len(), |row: &[T]| {
+                convert(row, out.next().unwrap_or_default());
+            });
+        },
+    };
+    from.visit(&rows, 1, &mut visitor)
 }
 
 /// Copies the bytes of rows as they are stored.
 pub(super) fn take_bytes(
-    from: &impl Gather,
+    from: &impl RowSource,
     indices: &[impl RowIndex],
     out: &mut [u8],
 ) -> Result<()> {
@@ -90,7 +174,7 @@ pub(super) fn take_bytes(
         // There may be any number of elements without bytes.
         return Ok(());
     }
-    from.gather(&rows, each, out, |parts, bytes, rows, out| {
+    gather(from, &rows, each, out, |parts, bytes, rows, out| {
         let rows = rows.get(..out.len() / each).unwrap_or(rows);
         parts.copy(bytes, rows, out);
     })
@@ -98,7 +182,7 @@ pub(super) fn take_bytes(
 
 /// Copies rows into an array.
 pub(super) fn take_array<T: Element>(
-    from: &impl Gather,
+    from: &impl RowSource,
     indices: &[impl RowIndex],
 ) -> Result<ArrayD<T>> {
     let mut shape = from.shape().to_vec();
@@ -113,7 +197,7 @@ pub(super) fn take_array<T: Element>(
     let codec = T::codec(from.dtype())?;
     let rows = check_rows(from, indices, len)?;
     let elements = if let Some(mut out) = T::fast_path().zeros(len) {
-        from.gather(&rows, from.row_len(), &mut out, |parts, bytes, rows, out| {
+        gather(from, &rows, from.row_len(), &mut out, |parts, bytes, rows, out| {
             parts.decode_over(bytes, &codec, rows, out);
         })?;
         out
@@ -126,14 +210,14 @@ pub(super) fn take_array<T: Element>(
 /// Copies rows of elements without a zero value. Sources provide rows in any
 /// order, so each element is an `Option` until it is decoded.
 fn collect<T: Element>(
-    from: &impl Gather,
+    from: &impl RowSource,
     rows: &[usize],
     codec: &T::Codec,
     len: usize,
 ) -> Result<Vec<T>> {
     let each = from.row_len();
     let mut out: Vec<Option<T>> = std::iter::repeat_with(|| None).take(len).collect();
-    from.gather(rows, each, &mut out, |parts, bytes, rows, out| {
+    gather(from, rows, each, &mut out, |parts, bytes, rows, out| {
         let rows = rows.get(..out.len() / each.max(1)).unwrap_or(rows);
         let mut values = Vec::with_capacity(out.len());
         parts.decode_onto(bytes, codec, rows, &mut values);
@@ -144,7 +228,7 @@ fn collect<T: Element>(
 
 /// Resolves indices to rows, and checks that an output of `len` elements has the
 /// right length for them.
-fn check_rows(from: &impl Gather, indices: &[impl RowIndex], len: usize) -> Result<Vec<usize>> {
+fn check_rows(from: &impl RowSource, indices: &[impl RowIndex], len: usize) -> Result<Vec<usize>> {
     let rows = resolve_rows(from, indices)?;
     let expected = rows.len().saturating_mul(from.row_len());
     check_unbacked(from.dtype().itemsize(), from.shape(), expected)?;
@@ -153,7 +237,7 @@ fn check_rows(from: &impl Gather, indices: &[impl RowIndex], len: usize) -> Resu
 }
 
 /// Resolves indices to rows, and checks that these exist.
-pub(super) fn resolve_rows(from: &impl Gather, indices: &[impl RowIndex]) -> Result<Vec<usize>> {
+pub(super) fn resolve_rows(from: &impl RowSource, indices: &[impl RowIndex]) -> Result<Vec<usize>> {
     let shape = from.shape();
     let Some(&count) = shape.first() else {
         return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());

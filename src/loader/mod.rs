@@ -4,6 +4,7 @@ mod array_file;
 mod batch;
 mod batches;
 mod block_order;
+mod field_rows;
 mod gather;
 mod index_batch;
 mod mapped;
@@ -29,9 +30,9 @@ mod sync {
     pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 }
 
-pub use array_file::FileWindows;
 pub use batch::{Batch, BatchError};
 pub use batches::{BatchOptions, Batches};
+pub use field_rows::FieldRows;
 pub use index_batch::{BatchIndices, IndexBatch, IndexBatches};
 pub use ragged::Ragged;
 pub use ragged_append::RaggedAppender;
@@ -40,3 +41,4 @@ pub use rows::Rows;
 pub use sampler::Sampler;
 pub use share::{SamplerState, Share, Tail};
 pub use stacked::Stacked;
+pub use windows::Windows;

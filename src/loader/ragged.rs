@@ -3,21 +3,27 @@
 
 use std::ops::Range;
 
+use super::gather::not_numbers;
 use super::rows::Rows;
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind};
 use crate::element::Element;
+use crate::element::cast::{Casting, Number, check_cast};
 use crate::element::fast_path::FastPath as _;
 use crate::error::{DTypeError, RequestError, Result};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
-use crate::view::check_len;
+use crate::view::{AxisSlices, check_len};
+use crate::with_type;
 
 /// Rows of different lengths, in two arrays: `data` contains all rows, one after
 /// another, and `offsets` contains the start of each row in `data`, followed by
 /// the end of the last one. Invalid offsets are an error when they are used.
 ///
 /// [`RaggedAppender`](crate::loader::RaggedAppender) writes them.
+///
+/// This is not a [`RowSource`](crate::loader::RowSource): the length of the output
+/// depends on the rows, and padding belongs to the output, not to the data.
 ///
 /// # Examples
 ///
@@ -141,7 +147,7 @@ impl Ragged {
             offsets.push(end);
         }
         let each = self.data.row_len();
-        T::codec(self.dtype())?;
+        let codec = T::codec(self.dtype())?;
         check_unbacked(self.dtype().itemsize(), self.data.shape(), end.saturating_mul(each))?;
         let len = end.saturating_mul(each);
         if out.len() != len {
@@ -159,7 +165,9 @@ impl Ragged {
             places.push(place);
             rest = after;
         }
-        self.data.take_ranges(&spans, &mut places)?;
+        self.data.copy_ranges(&spans, &mut places, |parts, bytes, start, place| {
+            parts.decode_over(bytes, &codec, &[start], place);
+        })?;
         Ok(offsets)
     }
 
@@ -181,7 +189,62 @@ impl Ragged {
         width: usize,
         pad: &T,
     ) -> Result<Vec<usize>> {
-        T::codec(self.dtype())?;
+        let codec = T::codec(self.dtype())?;
+        self.pad(indices, (out, width, pad), |parts, bytes, start, place| {
+            parts.decode_over(bytes, &codec, &[start], place);
+        })
+    }
+
+    /// As [`take_padded`](Ragged::take_padded), but casts each element to another
+    /// numeric type as `Casting::SameKind` allows. `pad` may be a number that the
+    /// stored type lacks.
+    ///
+    /// # Errors
+    ///
+    /// As [`take_padded`](Ragged::take_padded);
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast would lose more
+    /// than precision.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, loader::Ragged};
+    ///
+    /// let mut data = MappedArray::anonymous(&"<u2".parse()?, &[5])?;
+    /// data.view_mut::<u16>()?.copy_from_slice(&[1, 2, 3, 4, 5])?;
+    /// let mut offsets = MappedArray::anonymous(&"<i8".parse()?, &[3])?;
+    /// offsets.view_mut::<i64>()?.copy_from_slice(&[0, 3, 5])?;
+    /// let [data, offsets] = [data.into_read_only()?, offsets.into_read_only()?];
+    ///
+    /// let texts = Ragged::new(data.rows()?, offsets.rows()?)?;
+    /// let mut batch = [0_i64; 2 * 3];
+    /// assert_eq!(texts.take_padded_as(&[1, 0], &mut batch, 3, &-100)?, [2, 3]);
+    /// assert_eq!(batch, [4, 5, -100, 1, 2, 3]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn take_padded_as<U: Number>(
+        &self,
+        indices: &[impl RowIndex],
+        out: &mut [U],
+        width: usize,
+        pad: &U,
+    ) -> Result<Vec<usize>> {
+        check_cast(self.dtype(), &U::dtype(), Casting::SameKind)?;
+        with_type!(self.dtype(), number T => {
+            let codec = T::codec(self.dtype())?;
+            self.pad(indices, (out, width, pad), |parts, bytes, start, place| {
+                parts.convert_over(bytes, &codec, &[start], place, |value: T| value.cast());
+            })
+        }, _ => Err(not_numbers::<U>(self.dtype())))
+    }
+
+    /// Copies rows into `out` with `copy`, each padded or truncated to `width`.
+    fn pad<U: Clone>(
+        &self,
+        indices: &[impl RowIndex],
+        (out, width, pad): (&mut [U], usize, &U),
+        copy: impl FnMut(&AxisSlices, &[u8], usize, &mut [U]),
+    ) -> Result<Vec<usize>> {
         let each = width.saturating_mul(self.data.row_len());
         let expected = each.saturating_mul(indices.len());
         check_unbacked(self.dtype().itemsize(), self.data.shape(), expected)?;
@@ -200,7 +263,7 @@ impl Ragged {
             places.push(elements);
             truncated.push(span);
         }
-        self.data.take_ranges(&truncated, &mut places)?;
+        self.data.copy_ranges(&truncated, &mut places, copy)?;
         Ok(lengths)
     }
 }

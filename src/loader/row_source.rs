@@ -1,27 +1,49 @@
-//! The trait of all sources of rows, and the macro that implements it.
+//! The trait of all sources of rows, and the macro for their inherent methods.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
 use ndarray::ArrayD;
 
+use super::field_rows::FieldRows;
+use super::gather;
+use super::windows::Windows;
 use crate::dtype::DType;
 use crate::element::Element;
 use crate::element::cast::Number;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::row_index::RowIndex;
+use crate::view::AxisSlices;
 
-/// A source of rows of equal length: [`Rows`](crate::Rows) and their windows,
-/// [`ArrayFile`](crate::ArrayFile), [`Stacked`](crate::loader::Stacked).
+/// A source of rows of equal length: [`Rows`](crate::Rows),
+/// [`ArrayFile`](crate::ArrayFile), [`Stacked`](crate::loader::Stacked), their
+/// [`Windows`] and [`FieldRows`], and sources of your own.
 ///
-/// These types also have inherent methods of the same names; the trait is for
-/// code that is generic over them. A row is the part of an array at one index of
-/// the first axis. Methods take the indices, then the output, which is in C
-/// order. All indices are checked before anything is written. Negative indices
-/// are errors; [`TakeMode::resolve`](crate::layout::TakeMode::resolve) wraps or
-/// clips them.
+/// A row is the part of an array at one index of the first axis. Methods take the
+/// indices, then the output, which is in C order. All indices are checked before
+/// anything is written. Negative indices are errors;
+/// [`TakeMode::resolve`](crate::layout::TakeMode::resolve) wraps or clips them.
+///
+/// The types of this crate also have inherent methods of the same names. The trait
+/// is for code that is generic over them, or that chooses one at run time: it can be
+/// used as `Box<dyn RowSource>`, at the same speed. Rows of
+/// [`Ragged`](crate::loader::Ragged) arrays have different lengths, so they are not
+/// a `RowSource`.
+///
+/// # Implementing it
+///
+/// A source has a dtype, a shape, and a method that copies bytes; everything else
+/// is provided. [`read_ranges`](RowSource::read_ranges) gets all rows of up to
+/// 8 MiB in one call and returns no references, so a source may read them from
+/// several places at the same time.
 ///
 /// # Examples
 ///
+/// One line decides between a map, a file without a map, and shards:
+///
 /// ```
-/// use npymap::{ArrayFile, MappedArray, Result, loader::RowSource};
+/// use npymap::{ArrayFile, MappedArray, Result, loader::{RowSource, Stacked}};
 ///
 /// fn mean(rows: &impl RowSource, indices: &[usize]) -> Result<f64> {
 ///     let mut batch = vec![0.0_f64; indices.len() * rows.row_len()];
@@ -29,10 +51,49 @@ use crate::layout::row_index::RowIndex;
 ///     Ok(batch.iter().sum::<f64>() / indices.len() as f64)
 /// }
 ///
-/// let read = ArrayFile::open("data/penguins.npy")?;
 /// // SAFETY: nobody changes or truncates the file meanwhile.
-/// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
-/// assert_eq!(mean(&read, &[0, 341])?, mean(&rows, &[0, 341])?);
+/// let open = || unsafe { MappedArray::open("data/penguins.npy") };
+/// let sources: [Box<dyn RowSource>; 3] = [
+///     Box::new(open()?.rows()?),
+///     Box::new(ArrayFile::open("data/penguins.npy")?),
+///     Box::new(Stacked::new([open()?, open()?])?),
+/// ];
+/// for rows in &sources {
+///     assert_eq!(mean(rows, &[0, 341])?, mean(&sources[0], &[0, 341])?);
+/// }
+/// # Ok::<(), npymap::Error>(())
+/// ```
+///
+/// A source of one's own:
+///
+/// ```
+/// use npymap::{DType, Result, loader::RowSource};
+///
+/// /// The numbers from 0, in rows of two.
+/// struct Counting(DType);
+///
+/// impl RowSource for Counting {
+///     fn dtype(&self) -> &DType {
+///         &self.0
+///     }
+///
+///     fn shape(&self) -> &[usize] {
+///         &[1000, 2]
+///     }
+///
+///     fn read_ranges(&self, ranges: &[std::ops::Range<usize>], out: &mut [u8]) -> Result<()> {
+///         let numbers = ranges.iter().flat_map(|rows| 2 * rows.start as u64..2 * rows.end as u64);
+///         for (bytes, number) in out.chunks_exact_mut(8).zip(numbers) {
+///             bytes.copy_from_slice(&number.to_le_bytes());
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// let rows = Counting("<u8".parse()?);
+/// let mut batch = [0.0_f32; 6];
+/// rows.windows(3)?.take_as(&[7], &mut batch)?;
+/// assert_eq!(batch, [14.0, 15.0, 16.0, 17.0, 18.0, 19.0]);
 /// # Ok::<(), npymap::Error>(())
 /// ```
 pub trait RowSource {
@@ -41,6 +102,42 @@ pub trait RowSource {
 
     /// The length of each axis; the first is the number of rows.
     fn shape(&self) -> &[usize];
+
+    /// Copies ranges of rows, one after another, as stored, with the elements in C
+    /// order. The length of `out` is that of these rows in bytes.
+    ///
+    /// The other methods call it with ranges of rows that exist. Each range is one
+    /// row, or the rows of a window; ranges may overlap.
+    ///
+    /// # Errors
+    ///
+    /// Those of the source; [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows
+    /// that don't exist; [`WrongShape`](crate::ErrorKind::WrongShape) when `out`
+    /// has the wrong length.
+    fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()>;
+
+    /// Calls `copy` with the bytes of the slices of `len` rows that start at
+    /// `starts`, which must exist.
+    #[doc(hidden)]
+    fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
+        gather::visit_stored(self, starts, len, None, copy)
+    }
+
+    /// Adds the path of the file to an error.
+    #[doc(hidden)]
+    fn add_path(&self, error: Error) -> Error {
+        error
+    }
+
+    /// The number of rows.
+    fn row_count(&self) -> usize {
+        self.shape().first().copied().unwrap_or(0)
+    }
+
+    /// The number of elements of a row.
+    fn row_len(&self) -> usize {
+        self.shape().iter().skip(1).product()
+    }
 
     /// Copies rows into `out`, decoded. Its length must be
     /// `indices.len() * row_len()`.
@@ -53,7 +150,12 @@ pub trait RowSource {
     /// [`WrongShape`](crate::ErrorKind::WrongShape) when `out` has the wrong
     /// length; [`LimitExceeded`](crate::ErrorKind::LimitExceeded); those of the
     /// source.
-    fn take<T: Element>(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()>;
+    fn take<T: Element>(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()>
+    where
+        Self: Sized,
+    {
+        gather::take(self, indices, out).map_err(|error| self.add_path(error))
+    }
 
     /// As [`take`](RowSource::take), but casts each element to another numeric
     /// type as `Casting::SameKind` allows.
@@ -63,7 +165,12 @@ pub trait RowSource {
     /// As [`take`](RowSource::take);
     /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast would lose more
     /// than precision.
-    fn take_as<U: Number>(&self, indices: &[impl RowIndex], out: &mut [U]) -> Result<()>;
+    fn take_as<U: Number>(&self, indices: &[impl RowIndex], out: &mut [U]) -> Result<()>
+    where
+        Self: Sized,
+    {
+        gather::take_as(self, indices, out).map_err(|error| self.add_path(error))
+    }
 
     /// As [`take`](RowSource::take), but converts each element with `convert`.
     ///
@@ -75,14 +182,49 @@ pub trait RowSource {
         indices: &[impl RowIndex],
         out: &mut [U],
         convert: impl Fn(T) -> U,
-    ) -> Result<()>;
+    ) -> Result<()>
+    where
+        Self: Sized,
+    {
+        gather::take_with(self, indices, out, convert).map_err(|error| self.add_path(error))
+    }
+
+    /// Converts each row as a whole: calls `convert` with the elements of the row,
+    /// in C order, and its part of `out`, `out_len` items long. The length of `out`
+    /// must be `indices.len() * out_len`. The order of the calls is unspecified.
+    ///
+    /// # Errors
+    ///
+    /// As [`take`](RowSource::take).
+    ///
+    /// # Examples
+    ///
+    /// See [`Rows::take_rows_with`](crate::Rows::take_rows_with).
+    fn take_rows_with<T: Element, U>(
+        &self,
+        indices: &[impl RowIndex],
+        out: &mut [U],
+        out_len: usize,
+        convert: impl Fn(&[T], &mut [U]),
+    ) -> Result<()>
+    where
+        Self: Sized,
+    {
+        let taken = gather::take_rows_with(self, indices, out, out_len, convert);
+        taken.map_err(|error| self.add_path(error))
+    }
 
     /// Copies the bytes of rows as stored, with the elements in C order.
     ///
     /// # Errors
     ///
     /// As [`take`](RowSource::take).
-    fn take_bytes(&self, indices: &[impl RowIndex], out: &mut [u8]) -> Result<()>;
+    fn take_bytes(&self, indices: &[impl RowIndex], out: &mut [u8]) -> Result<()>
+    where
+        Self: Sized,
+    {
+        gather::take_bytes(self, indices, out).map_err(|error| self.add_path(error))
+    }
 
     /// Copies rows into a new array.
     ///
@@ -95,7 +237,12 @@ pub trait RowSource {
     /// # Panics
     ///
     /// Panics or aborts when memory is exhausted, as [`Vec`] does.
-    fn take_array<T: Element>(&self, indices: &[impl RowIndex]) -> Result<ArrayD<T>>;
+    fn take_array<T: Element>(&self, indices: &[impl RowIndex]) -> Result<ArrayD<T>>
+    where
+        Self: Sized,
+    {
+        gather::take_array(self, indices).map_err(|error| self.add_path(error))
+    }
 
     /// Copies rows into a vector. The vector keeps its memory if its length is
     /// right already, otherwise it is replaced. Useful for batches of
@@ -104,7 +251,10 @@ pub trait RowSource {
     /// # Errors
     ///
     /// As [`take_array`](RowSource::take_array).
-    fn take_vec<T: Element>(&self, indices: &[impl RowIndex], out: &mut Vec<T>) -> Result<()> {
+    fn take_vec<T: Element>(&self, indices: &[impl RowIndex], out: &mut Vec<T>) -> Result<()>
+    where
+        Self: Sized,
+    {
         if out.len() == indices.len().saturating_mul(self.row_len()) {
             return self.take(indices, out);
         }
@@ -112,22 +262,94 @@ pub trait RowSource {
         Ok(())
     }
 
-    /// The number of rows.
-    fn row_count(&self) -> usize {
-        self.shape().first().copied().unwrap_or(0)
+    /// The sliding windows of `len` rows, as rows. They borrow the source;
+    /// [`Windows::new`] takes it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Windows::new`].
+    fn windows(&self, len: usize) -> Result<Windows<&Self>>
+    where
+        Self: Sized,
+    {
+        Windows::new(self, len)
     }
 
-    /// The number of elements of a row.
-    fn row_len(&self) -> usize {
-        self.shape().iter().skip(1).product()
+    /// Selects one field of each element, such as `"x"` or `"pos.z"`. The result
+    /// borrows the source; [`FieldRows::new`] takes it.
+    ///
+    /// # Errors
+    ///
+    /// As [`FieldRows::new`].
+    fn field(&self, path: &str) -> Result<FieldRows<&Self>>
+    where
+        Self: Sized,
+    {
+        FieldRows::new(self, path)
     }
 }
 
-/// Implements [`RowSource`] for a type that implements [`Gather`], and inherent
-/// methods of the same names.
-macro_rules! row_source {
-    ($source:ty, $example:literal) => {
-        impl $source {
+type CopyFn<'a> = dyn FnMut(&AxisSlices, &[u8], &[usize], Range<usize>) + 'a;
+
+/// Copies rows from the bytes of a source. Only this crate makes and calls it.
+pub struct RowCopy<'a> {
+    pub(super) copy: &'a mut CopyFn<'a>,
+}
+
+impl RowCopy<'_> {
+    /// Copies rows to the given places in the output, counted in rows. `parts` are
+    /// the slices that `bytes` contains, `rows` those to copy. If there are more
+    /// rows than places, the ones beyond are the next, to be fetched ahead.
+    pub(super) fn call(
+        &mut self,
+        parts: &AxisSlices,
+        bytes: &[u8],
+        rows: &[usize],
+        places: Range<usize>,
+    ) {
+        (self.copy)(parts, bytes, rows, places);
+    }
+}
+
+impl fmt::Debug for RowCopy<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowCopy").finish_non_exhaustive()
+    }
+}
+
+/// Implements [`RowSource`] for a pointer to a source.
+macro_rules! pointer {
+    ($($pointer:ty)*) => {$(
+        impl<S: RowSource + ?Sized> RowSource for $pointer {
+            fn dtype(&self) -> &DType {
+                (**self).dtype()
+            }
+
+            fn shape(&self) -> &[usize] {
+                (**self).shape()
+            }
+
+            fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+                (**self).read_ranges(ranges, out)
+            }
+
+            fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
+                (**self).visit(starts, len, copy)
+            }
+
+            fn add_path(&self, error: Error) -> Error {
+                (**self).add_path(error)
+            }
+        }
+    )*};
+}
+
+pointer! { &S Box<S> Arc<S> }
+
+/// Implements the methods of [`RowSource`] as inherent methods.
+macro_rules! row_methods {
+    (impl<$($parameter:ident: $bound:ident)?> $source:ty, $example:literal) => {
+        impl<$($parameter: $bound)?> $source {
             /// The number of elements of a row.
             #[must_use]
             pub fn row_len(&self) -> usize {
@@ -153,7 +375,7 @@ macro_rules! row_source {
             ///
             #[doc = $example]
             pub fn take<T: Element>(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
-                self.name_file(gather::take(self, indices, out))
+                RowSource::take(self, indices, out)
             }
 
             /// As `take`, but casts each element to another numeric type as
@@ -169,7 +391,7 @@ macro_rules! row_source {
                 indices: &[impl RowIndex],
                 out: &mut [U],
             ) -> Result<()> {
-                self.name_file(gather::take_as(self, indices, out))
+                RowSource::take_as(self, indices, out)
             }
 
             /// As `take`, but converts each element with `convert`: for example,
@@ -184,7 +406,58 @@ macro_rules! row_source {
                 out: &mut [U],
                 convert: impl Fn(T) -> U,
             ) -> Result<()> {
-                self.name_file(gather::take_with(self, indices, out, convert))
+                RowSource::take_with(self, indices, out, convert)
+            }
+
+            /// Converts each row as a whole: calls `convert` with the elements of
+            /// the row, in C order, and its part of `out`, `out_len` items long. The
+            /// length of `out` must be `indices.len() * out_len`. The order of the
+            /// calls is unspecified.
+            ///
+            /// Use it for conversions that depend on the position in the row, or
+            /// that change its length or its order: normalisation by channel,
+            /// transposition, cropping. `take_with` is faster for those that are
+            /// the same for each element.
+            ///
+            /// # Errors
+            ///
+            /// As `take`.
+            ///
+            /// # Examples
+            ///
+            /// Images of `height × width × 3` bytes to `3 × height × width` floats,
+            /// each channel with its own mean:
+            ///
+            /// ```
+            /// use npymap::{DType, MappedArray};
+            ///
+            /// const MEANS: [f32; 3] = [0.485, 0.456, 0.406];
+            ///
+            /// fn normalize(image: &[u8], out: &mut [f32]) {
+            ///     let channels = out.chunks_exact_mut(image.len() / 3);
+            ///     for (channel, (plane, mean)) in channels.zip(MEANS).enumerate() {
+            ///         let pixels = image.iter().skip(channel).step_by(3);
+            ///         for (out, pixel) in plane.iter_mut().zip(pixels) {
+            ///             *out = f32::from(*pixel) / 255.0 - mean;
+            ///         }
+            ///     }
+            /// }
+            ///
+            /// let images = MappedArray::anonymous(&DType::of::<u8>(), &[10, 4, 4, 3])?;
+            /// let rows = images.into_read_only()?.rows()?;
+            /// let mut batch = vec![0.0; 2 * 48];
+            /// rows.take_rows_with(&[7, 0], &mut batch, 48, normalize)?;
+            /// assert_eq!([batch[0], batch[16], batch[95]], [-0.485, -0.456, -0.406]);
+            /// # Ok::<(), npymap::Error>(())
+            /// ```
+            pub fn take_rows_with<T: Element, U>(
+                &self,
+                indices: &[impl RowIndex],
+                out: &mut [U],
+                out_len: usize,
+                convert: impl Fn(&[T], &mut [U]),
+            ) -> Result<()> {
+                RowSource::take_rows_with(self, indices, out, out_len, convert)
             }
 
             /// Copies the bytes of rows as stored, with the elements in C order.
@@ -193,7 +466,7 @@ macro_rules! row_source {
             ///
             /// As `take`.
             pub fn take_bytes(&self, indices: &[impl RowIndex], out: &mut [u8]) -> Result<()> {
-                self.name_file(gather::take_bytes(self, indices, out))
+                RowSource::take_bytes(self, indices, out)
             }
 
             /// Copies rows into a new array.
@@ -210,7 +483,7 @@ macro_rules! row_source {
                 &self,
                 indices: &[impl RowIndex],
             ) -> Result<ndarray::ArrayD<T>> {
-                self.name_file(gather::take_array(self, indices))
+                RowSource::take_array(self, indices)
             }
 
             /// Copies rows into a vector. The vector keeps its memory if its
@@ -232,45 +505,10 @@ macro_rules! row_source {
                 RowSource::take_vec(self, indices, out)
             }
         }
-
-        impl RowSource for $source {
-            fn dtype(&self) -> &DType {
-                self.dtype()
-            }
-
-            fn shape(&self) -> &[usize] {
-                self.shape()
-            }
-
-            fn take<T: Element>(&self, indices: &[impl RowIndex], out: &mut [T]) -> Result<()> {
-                self.take(indices, out)
-            }
-
-            fn take_as<U: Number>(&self, indices: &[impl RowIndex], out: &mut [U]) -> Result<()> {
-                self.take_as(indices, out)
-            }
-
-            fn take_with<T: Element + Copy, U>(
-                &self,
-                indices: &[impl RowIndex],
-                out: &mut [U],
-                convert: impl Fn(T) -> U,
-            ) -> Result<()> {
-                self.take_with(indices, out, convert)
-            }
-
-            fn take_bytes(&self, indices: &[impl RowIndex], out: &mut [u8]) -> Result<()> {
-                self.take_bytes(indices, out)
-            }
-
-            fn take_array<T: Element>(
-                &self,
-                indices: &[impl RowIndex],
-            ) -> Result<ndarray::ArrayD<T>> {
-                self.take_array(indices)
-            }
-        }
+    };
+    ($source:ty, $example:literal) => {
+        row_methods!(impl<> $source, $example);
     };
 }
 
-pub(super) use row_source;
+pub(super) use row_methods;

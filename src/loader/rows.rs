@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::gather::{self, Gather};
-use super::row_source::{RowSource, row_source};
+use super::gather;
+use super::row_source::{RowCopy, RowSource, row_methods};
 use super::strategy::{RowReader, Strategy};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
 use crate::element::cast::Number;
 use crate::error::invariant::{IN_BUFFER, Invariant};
-use crate::error::{Result, ShapeError};
+use crate::error::{Error, Result, ShapeError};
 use crate::layout::Layout;
 use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
@@ -147,34 +147,14 @@ impl Rows {
         AxisSlices::rows(&self.geometry, 0, self.dtype.itemsize())
     }
 
-    /// Copies the `n`th of `rows` to row `places[n]` of `out`, for each `n`. A row
-    /// of `out` has `each` items. All rows must exist.
-    pub(super) fn scatter<U>(
-        &self,
-        (rows, places): (&[usize], &[usize]),
-        each: usize,
-        out: &mut [U],
-        mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
-    ) -> Result<()> {
-        let parts = self.parts()?;
-        self.read(&parts, rows, |range| {
-            for index in range {
-                let place = places.get(index).invariant("each row has a place");
-                let place = out.get_mut(place * each..(place + 1) * each).invariant(IN_BUFFER);
-                let next = rows.get(index..).invariant(IN_BUFFER);
-                copy(&parts, self.map.as_ref(), next, place);
-            }
-        });
-        Ok(())
-    }
-
-    /// Copies ranges of rows, each to its own slice.
-    pub(super) fn take_ranges<T: Element>(
+    /// Calls `copy` for each of several ranges of rows, with the slices that start
+    /// at each row, the first row of the range, and the output for it.
+    pub(super) fn copy_ranges<U>(
         &self,
         ranges: &[Range<usize>],
-        out: &mut [&mut [T]],
+        out: &mut [&mut [U]],
+        mut copy: impl FnMut(&AxisSlices, &[u8], usize, &mut [U]),
     ) -> Result<()> {
-        let codec = T::codec(&self.dtype)?;
         let size = self.dtype.itemsize();
         let mut parts = Vec::with_capacity(ranges.len());
         for range in ranges {
@@ -187,7 +167,7 @@ impl Rows {
             copy: |range: Range<usize>| {
                 let places = out.get_mut(range.clone()).invariant("each range has a slice");
                 for ((parts, start), place) in parts.get(range).into_iter().flatten().zip(places) {
-                    parts.decode_over(self.map.as_ref(), &codec, &[*start], place);
+                    copy(parts, self.map.as_ref(), *start, place);
                 }
             },
             start: Clock::now(),
@@ -216,36 +196,55 @@ impl Rows {
 
     /// Adds the path of the file to an error.
     pub(super) fn name_file<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| self.add_path(error))
+    }
+}
+
+impl RowSource for Rows {
+    fn dtype(&self) -> &DType {
+        self.dtype()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.shape()
+    }
+
+    fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+        self.name_file(gather::check_ranges(self, ranges, out.len()))?;
+        let each = self.row_len() * self.dtype.itemsize();
+        let mut rest = out;
+        let mut places = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let (place, after) = rest.split_at_mut(range.len() * each);
+            places.push(place);
+            rest = after;
+        }
+        self.copy_ranges(ranges, &mut places, |parts, bytes, start, place| {
+            parts.copy(bytes, &[start], place);
+        })
+    }
+
+    fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
+        let parts = match len {
+            1 => self.parts()?,
+            _ => AxisSlices::windows(&self.geometry, 0, len, self.dtype.itemsize())?,
+        };
+        self.read(&parts, starts, |range| {
+            let next = starts.get(range.start..).invariant(IN_BUFFER);
+            copy.call(&parts, self.map.as_ref(), next, range);
+        });
+        Ok(())
+    }
+
+    fn add_path(&self, error: Error) -> Error {
         match &self.path {
-            Some(path) => result.map_err(|error| error.with_path(path)),
-            None => result,
+            Some(path) => error.with_path(path),
+            None => error,
         }
     }
 }
 
-impl Gather for Rows {
-    fn name_file<T>(&self, result: Result<T>) -> Result<T> {
-        self.name_file(result)
-    }
-
-    fn gather<U>(
-        &self,
-        rows: &[usize],
-        each: usize,
-        out: &mut [U],
-        mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
-    ) -> Result<()> {
-        let parts = self.parts()?;
-        self.read(&parts, rows, |range| {
-            let places = out.get_mut(range.start * each..range.end * each).invariant(IN_BUFFER);
-            let next = rows.get(range.start..).invariant(IN_BUFFER);
-            copy(&parts, self.map.as_ref(), next, places);
-        });
-        Ok(())
-    }
-}
-
-row_source!(Rows, "See [`MappedArray::rows`](crate::MappedArray::rows).");
+row_methods!(Rows, "See [`MappedArray::rows`](crate::MappedArray::rows).");
 
 /// Reads a batch from a map. `part` returns the slices of the row at an index of
 /// the batch, and the number of that row.

@@ -1,12 +1,14 @@
 //! Several arrays as one.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::gather::{self, Gather};
-use super::row_source::{RowSource, row_source};
+use super::gather;
+use super::row_source::{RowCopy, RowSource, row_methods};
 use super::rows::Rows;
 use super::stack;
+use super::windows::Windows;
 use crate::array::MappedArray;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
@@ -17,7 +19,6 @@ use crate::error::{RequestError, Result, ShapeError};
 use crate::layout::row_index::RowIndex;
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::Advice;
-use crate::view::AxisSlices;
 
 /// Several arrays, such as those of thousands of files, concatenated along their
 /// first axis. All must have the same dtype and the same other axes.
@@ -81,7 +82,7 @@ impl Stacked {
             return Err(RequestError::Argument { found: value, expected }.into());
         };
         let dtype = first.dtype().clone();
-        let shape = [end].iter().chain(first.shape().iter().skip(1)).copied().collect();
+        let shape = stacked_shape(end, first);
         Ok(Stacked { arrays: stacked, starts, dtype, shape })
     }
 
@@ -128,46 +129,119 @@ impl Stacked {
         self.arrays.iter()
     }
 
+    /// Selects one field of each element, such as `"x"` or `"pos.z"`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rows::field`].
+    pub fn field(&self, path: &str) -> Result<Stacked> {
+        let arrays: Vec<Rows> =
+            self.arrays.iter().map(|rows| rows.field(path)).collect::<Result<_>>()?;
+        let first = arrays.first().invariant("there is at least one array");
+        let dtype = first.dtype().clone();
+        let shape = stacked_shape(self.len(), first);
+        Ok(Stacked { dtype, shape, arrays, starts: self.starts.clone() })
+    }
+
+    /// Sliding windows of `len` rows, as [`Rows::windows`]. Windows may start in one
+    /// array and end in another.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rows::windows`].
+    pub fn windows(&self, len: usize) -> Result<Windows<&Stacked>> {
+        Windows::new(self, len)
+    }
+
+    /// The array that contains a row, and the range of its rows.
+    fn array_of(&self, row: usize) -> Option<(&Rows, Range<usize>)> {
+        let position = self.array_position(row);
+        let (start, end) = (self.starts.get(position)?, self.starts.get(position + 1)?);
+        Some((self.arrays.get(position)?, *start..*end))
+    }
+
     /// The position of the array that contains a row.
     fn array_position(&self, row: usize) -> usize {
         self.starts.partition_point(|&start| start <= row).saturating_sub(1)
     }
+
+    /// The position of the array that contains all of these rows; past the end if
+    /// they are in several.
+    fn array_with(&self, rows: &Range<usize>) -> usize {
+        match self.array_of(rows.start) {
+            Some((_, own)) if rows.end <= own.end => self.array_position(rows.start),
+            _ => self.arrays.len(),
+        }
+    }
 }
 
-impl Gather for Stacked {
-    /// Returns the result as it is: each array adds its own path to errors.
-    fn name_file<T>(&self, result: Result<T>) -> Result<T> {
-        result
+impl RowSource for Stacked {
+    fn dtype(&self) -> &DType {
+        self.dtype()
     }
 
-    fn gather<U>(
-        &self,
-        rows: &[usize],
-        each: usize,
-        out: &mut [U],
-        mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
-    ) -> Result<()> {
-        let mut places: Vec<(usize, usize)> = rows
-            .iter()
-            .enumerate()
-            .map(|(place, &row)| (self.array_position(row), place))
-            .collect();
-        // Group the rows by array, so that each array reads its rows together.
+    fn shape(&self) -> &[usize] {
+        self.shape()
+    }
+
+    fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+        gather::check_ranges(self, ranges, out.len())?;
+        let each = self.row_len() * self.dtype.itemsize();
+        let mut rest = out;
+        for range in ranges {
+            let mut next = range.start;
+            while next < range.end {
+                let (rows, own) = self.array_of(next).invariant("rows are checked");
+                let end = range.end.min(own.end);
+                let (place, after) = rest.split_at_mut((end - next) * each);
+                let part = next - own.start..end - own.start;
+                rows.read_ranges(std::slice::from_ref(&part), place)?;
+                (next, rest) = (end, after);
+            }
+        }
+        Ok(())
+    }
+
+    fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
+        // Group the slices by array, so that each array reads its rows together.
+        // Those that span arrays come last.
+        let arrays = starts.iter().map(|&start| self.array_with(&(start..start + len)));
+        let mut places: Vec<(usize, usize)> = arrays.zip(0..).collect();
         places.sort_unstable();
         for group in places.chunk_by(|one, other| one.0 == other.0) {
             let Some(&(array, _)) = group.first() else { continue };
-            let start = *self.starts.get(array).invariant("each array has a first row");
             let places: Vec<usize> = group.iter().map(|(_, place)| *place).collect();
-            let rows = places.iter().filter_map(|&place| rows.get(place)).map(|row| row - start);
-            let rows: Vec<usize> = rows.collect();
-            let Some(array) = self.arrays.get(array) else { continue };
-            array.scatter((&rows, &places), each, out, &mut copy)?;
+            let own = places.iter().filter_map(|&place| starts.get(place).copied());
+            let mut to_places = RowCopy {
+                copy: &mut |parts, bytes, rows, range| {
+                    for (number, index) in range.enumerate() {
+                        let place = *places.get(index).invariant("each slice has a place");
+                        let rows = rows.get(number..).unwrap_or_default();
+                        copy.call(parts, bytes, rows, place..place + 1);
+                    }
+                },
+            };
+            match (self.arrays.get(array), self.starts.get(array)) {
+                (Some(rows), Some(first)) => {
+                    let own: Vec<usize> = own.map(|start| start - first).collect();
+                    rows.visit(&own, len, &mut to_places)?;
+                }
+                _ => {
+                    let spanning: Vec<usize> = own.collect();
+                    gather::visit_stored(self, &spanning, len, None, &mut to_places)?;
+                }
+            }
         }
         Ok(())
     }
 }
 
-row_source!(Stacked, "See [`Stacked::new`].");
+row_methods!(Stacked, "See [`Stacked::new`].");
+
+/// The shape of `count` rows.
+fn stacked_shape(count: usize, rows: &Rows) -> Vec<usize> {
+    std::iter::once(count).chain(rows.shape().iter().skip(1).copied()).collect()
+}
 
 /// The rows of an array, in its own map.
 fn rows_of(array: MappedArray) -> Result<Rows> {

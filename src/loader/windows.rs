@@ -1,8 +1,105 @@
 //! Sliding windows over rows.
 
+use std::ops::Range;
+
+use super::gather;
+use super::row_source::{RowCopy, RowSource, row_methods};
 use super::rows::Rows;
+use crate::dtype::DType;
 use crate::dtype::literal::tuple;
-use crate::error::{Result, ShapeError};
+use crate::element::Element;
+use crate::element::cast::Number;
+use crate::error::{Error, Result, ShapeError};
+use crate::layout::axes::Axes;
+use crate::layout::geometry::Geometry;
+use crate::layout::row_index::RowIndex;
+
+/// The sliding windows over the rows of any [`RowSource`]: each window is a row.
+/// Windows overlap, and nothing is copied until you take them.
+///
+/// [`Rows::windows`] is a [`Rows`] again.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{ArrayFile, loader::Windows};
+///
+/// let windows = Windows::new(ArrayFile::open("data/penguins.npy")?, 3)?;
+/// assert_eq!(windows.shape(), [340, 3, 4]);
+/// let mut batch = [0.0_f64; 3 * 4];
+/// windows.take(&[339], &mut batch)?;
+/// assert_eq!(batch[11], 3775.0);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Windows<S> {
+    source: S,
+    len: usize,
+    shape: Vec<usize>,
+}
+
+impl<S: RowSource> Windows<S> {
+    /// The sliding windows of `len` rows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Rows::windows`].
+    pub fn new(source: S, len: usize) -> Result<Windows<S>> {
+        let shape = window_shape(source.shape(), len)
+            .and_then(|shape| check_shape(shape, source.dtype().itemsize()))
+            .map_err(|error| source.add_path(error))?;
+        Ok(Windows { source, len, shape })
+    }
+
+    /// The number of windows, their length, and the lengths of the other axes.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The dtype of the elements.
+    #[must_use]
+    pub fn dtype(&self) -> &DType {
+        self.source.dtype()
+    }
+}
+
+/// Checks that an array may have this shape.
+fn check_shape(shape: Vec<usize>, itemsize: usize) -> Result<Vec<usize>> {
+    let strides = Axes::from_elem(0, shape.len());
+    let geometry = Geometry { offset: 0, shape: Axes::from_slice(&shape), strides };
+    geometry.check_countable(itemsize).map(|_| shape)
+}
+
+impl<S: RowSource> RowSource for Windows<S> {
+    fn dtype(&self) -> &DType {
+        self.dtype()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.shape()
+    }
+
+    fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+        gather::check_ranges(self, ranges, out.len()).map_err(|error| self.add_path(error))?;
+        let starts = ranges.iter().cloned().flatten();
+        let windows: Vec<Range<usize>> = starts.map(|start| start..start + self.len).collect();
+        self.source.read_ranges(&windows, out)
+    }
+
+    fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
+        match len {
+            1 => self.source.visit(starts, self.len, copy),
+            _ => gather::visit_stored(self, starts, len, None, copy),
+        }
+    }
+
+    fn add_path(&self, error: Error) -> Error {
+        self.source.add_path(error)
+    }
+}
+
+row_methods!(impl<S: RowSource> Windows<S>, "See [`Windows`].");
 
 impl Rows {
     /// Sliding windows of `len` rows, as rows: NumPy's `sliding_window_view`, with

@@ -221,8 +221,47 @@ impl AxisSlices {
         }
     }
 
+    /// Calls `f` with the elements of each of the first `count` slices; the surplus
+    /// indices are only prefetched. Slices that are stored as `T`s are borrowed,
+    /// others are decoded.
+    pub(crate) fn for_each_decoded<T: Element>(
+        &self,
+        bytes: &[u8],
+        codec: &T::Codec,
+        indices: &[usize],
+        count: usize,
+        mut f: impl FnMut(&[T]),
+    ) {
+        let mut buffer = Vec::new();
+        for index in self.prefetching(bytes, indices).take(count) {
+            let run = if self.is_run { self.run(bytes, index) } else { None };
+            if let Some(elements) = run.and_then(|run| T::fast_path().borrow(codec, run)) {
+                f(elements);
+                continue;
+            }
+            if buffer.len() != self.len {
+                buffer = T::fast_path().zeros(self.len).unwrap_or_default();
+            }
+            if buffer.len() == self.len {
+                self.decode_over(bytes, codec, &[index], &mut buffer);
+                f(&buffer);
+            } else {
+                let mut values = Vec::with_capacity(self.len);
+                self.decode_onto(bytes, codec, &[index], &mut values);
+                f(&values);
+            }
+        }
+    }
+
     /// Copies the bytes of slices as they are stored, with elements in C order.
     pub(crate) fn copy(&self, bytes: &[u8], indices: &[usize], out: &mut [u8]) {
+        if self.is_run {
+            let places = out.chunks_exact_mut(self.nbytes());
+            for (to, from) in places.zip(self.prefetching(bytes, indices)) {
+                to.copy_from_slice(self.run(bytes, from).unwrap_or_default());
+            }
+            return;
+        }
         if self.size == 0 {
             return;
         }

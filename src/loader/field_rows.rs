@@ -1,0 +1,98 @@
+//! One field of each element of a source of rows.
+
+use std::ops::Range;
+
+use super::gather;
+use super::row_source::{RowCopy, RowSource, row_methods};
+use crate::dtype::DType;
+use crate::element::Element;
+use crate::element::cast::Number;
+use crate::error::{Error, Result};
+use crate::layout::row_index::RowIndex;
+use crate::layout::{Layout, Order};
+use crate::view::field_geometry;
+
+/// One field of each element of any [`RowSource`]. Whole rows are read.
+///
+/// [`Rows::field`](crate::Rows::field) is a [`Rows`](crate::Rows) again, and
+/// [`Stacked::field`](crate::loader::Stacked::field) a `Stacked`.
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{ArrayFile, OpenOptions, Source, array::RawSpec, loader::FieldRows};
+///
+/// let spec = RawSpec::new("[('id', '<u2'), ('at', '<f4', (2,))]".parse()?).shape(&[3]);
+/// let options = OpenOptions::new().raw(spec);
+/// let events = ArrayFile::new(Source::bytes([0; 30]), options)?;
+/// let positions = FieldRows::new(events, "at")?;
+/// assert_eq!(positions.shape(), [3, 2]);
+/// assert_eq!(positions.take_array::<f32>(&[2, 0])?.shape(), [2, 2]);
+/// # Ok::<(), npymap::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FieldRows<S> {
+    source: S,
+    path: String,
+    dtype: DType,
+    shape: Vec<usize>,
+}
+
+impl<S: RowSource> FieldRows<S> {
+    /// Selects one field of each element, such as `"x"` or `"pos.z"`.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::field`](crate::View::field).
+    pub fn new(source: S, path: impl Into<String>) -> Result<FieldRows<S>> {
+        let path = path.into();
+        let (dtype, shape) = field_of(&source, &path).map_err(|error| source.add_path(error))?;
+        Ok(FieldRows { source, path, dtype, shape })
+    }
+
+    /// The length of each axis; the first is the number of rows, and the last ones
+    /// are those of the field, if it is a subarray.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The dtype of the field.
+    #[must_use]
+    pub fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+}
+
+/// The dtype of a field, and the shape of the array of this field.
+fn field_of(source: &impl RowSource, path: &str) -> Result<(DType, Vec<usize>)> {
+    let layout = Layout::new(source.dtype().clone(), source.shape(), Order::C, 0)?;
+    let (geometry, dtype) = field_geometry(layout.geometry(), layout.dtype(), path)?;
+    Ok((dtype, geometry.shape.to_vec()))
+}
+
+impl<S: RowSource> RowSource for FieldRows<S> {
+    fn dtype(&self) -> &DType {
+        self.dtype()
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.shape()
+    }
+
+    fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+        gather::check_ranges(self, ranges, out.len()).map_err(|error| self.add_path(error))?;
+        let rows: Vec<usize> = ranges.iter().cloned().flatten().collect();
+        self.take_bytes(&rows, out)
+    }
+
+    fn visit(&self, starts: &[usize], len: usize, copy: &mut RowCopy<'_>) -> Result<()> {
+        gather::visit_stored(&self.source, starts, len, Some(&self.path), copy)
+    }
+
+    fn add_path(&self, error: Error) -> Error {
+        self.source.add_path(error)
+    }
+}
+
+row_methods!(impl<S: RowSource> FieldRows<S>, "See [`FieldRows`].");
