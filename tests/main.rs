@@ -82,6 +82,7 @@ mod ragged;
 mod raw;
 #[cfg(target_os = "linux")]
 mod raw_linux;
+mod reading;
 #[cfg(feature = "derive")]
 mod records;
 mod recover;

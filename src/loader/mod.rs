@@ -1,6 +1,7 @@
 //! Random access to rows, at the speed of the disk.
 
 mod array_file;
+mod background;
 mod batch;
 mod batches;
 mod block_order;
@@ -16,8 +17,10 @@ mod permutation;
 mod pipeline;
 mod ragged;
 mod ragged_append;
+mod reading;
 mod row_source;
 mod rows;
+mod runs;
 mod sampler;
 mod share;
 mod stack;
@@ -36,6 +39,7 @@ pub use field_rows::FieldRows;
 pub use index_batch::{BatchIndices, IndexBatch, IndexBatches};
 pub use ragged::Ragged;
 pub use ragged_append::RaggedAppender;
+pub use reading::Reading;
 pub use row_source::RowSource;
 pub use rows::Rows;
 pub use sampler::Sampler;

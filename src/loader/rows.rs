@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::background::Background;
 use super::gather;
+use super::reading::Reading;
 use super::row_source::{RowCopy, RowSource, row_methods};
 use super::strategy::{RowReader, Strategy};
 use crate::dtype::DType;
@@ -20,8 +22,7 @@ use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
 use crate::layout::row_index::RowIndex;
 use crate::source::map::Map;
-use crate::source::pages::sealed::Pages as _;
-use crate::source::platform::{Advice, Clock};
+use crate::source::platform::Clock;
 use crate::view::{AxisSlices, field_geometry};
 
 /// The rows of an array, for random access:
@@ -30,8 +31,10 @@ use crate::view::{AxisSlices, field_geometry};
 /// A row is the part of the array at one index of the first axis. The array may
 /// have any dtype, byte order and memory order; values are decoded and copied in
 /// C order. If the rows of a batch turn out not to be in memory, the system is
-/// asked to read all of them in parallel. Only pages that contain these rows are
-/// read.
+/// asked to read all of them in parallel. After many such batches, an array that
+/// fits into memory is read whole, in the background; see
+/// [`Reading`](crate::loader::Reading), and [`reading`](Rows::reading) to decide
+/// that yourself.
 ///
 /// Clones share the map and the knowledge of whether rows are in memory. Threads
 /// can share one `Rows`, or use a clone each.
@@ -58,6 +61,7 @@ pub struct Rows {
     dtype: DType,
     path: Option<Arc<Path>>,
     strategy: Arc<Strategy>,
+    background: Arc<Background>,
 }
 
 impl Rows {
@@ -66,7 +70,39 @@ impl Rows {
         if geometry.ndim() == 0 {
             return Err(ShapeError::Axis { asked: 0, shape: tuple(&geometry.shape) }.into());
         }
-        Ok(Rows { map, geometry, dtype, path, strategy: Arc::default() })
+        let background = Arc::new(Background::new(Reading::Auto, map.as_ref().len()));
+        Ok(Rows { map, geometry, dtype, path, strategy: Arc::default(), background })
+    }
+
+    /// Chooses how rows are read from the disk. The default suits most programs.
+    ///
+    /// The result and its later clones read independently of the rows from which
+    /// they were made.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, loader::Reading};
+    ///
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
+    /// let rows = rows.reading(Reading::Pages); // never more than what is asked for
+    /// assert_eq!(rows.take_array::<f64>(&[341])?[[0, 3]], 3775.0);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[must_use]
+    pub fn reading(self, reading: Reading) -> Rows {
+        Rows { background: Arc::new(self.background.with_reading(reading)), ..self }
+    }
+
+    /// The number of bytes that are mapped.
+    pub(super) fn mapped_len(&self) -> usize {
+        self.map.as_ref().len()
+    }
+
+    /// These rows, used with others: `working_set` is the number of bytes of all.
+    pub(super) fn with_working_set(self, working_set: usize) -> Rows {
+        Rows { background: Arc::new(Background::new(Reading::Auto, working_set)), ..self }
     }
 
     /// The length of each axis; the first is the number of rows.
@@ -126,9 +162,11 @@ impl Rows {
     pub fn prefetch(&self, indices: &[impl RowIndex]) -> Result<()> {
         let rows = self.name_file(gather::resolve_rows(self, indices))?;
         let parts = self.name_file(self.parts())?;
-        for row in rows {
-            self.advise(&parts, row);
-        }
+        self.background.advise(&self.map, |add| {
+            for &row in &rows {
+                parts.for_each_range(row, &mut *add);
+            }
+        });
         Ok(())
     }
 
@@ -172,7 +210,7 @@ impl Rows {
             },
             start: Clock::now(),
         };
-        self.strategy.run(parts.len(), nbytes / parts.len().max(1), &mut reader);
+        reader.run(parts.len(), nbytes / parts.len().max(1));
         Ok(())
     }
 
@@ -185,13 +223,7 @@ impl Rows {
             copy,
             start: Clock::now(),
         };
-        self.strategy.run(rows.len(), parts.nbytes(), &mut reader);
-    }
-
-    /// Advises the system that a row will be read. Failures are ignored, because
-    /// advice affects only speed.
-    fn advise(&self, parts: &AxisSlices, row: usize) {
-        parts.for_each_range(row, |range| drop(self.map.advise(range, Advice::WillNeed)));
+        reader.run(rows.len(), parts.nbytes());
     }
 
     /// Adds the path of the file to an error.
@@ -255,6 +287,28 @@ struct MappedReader<'a, P, C> {
     start: Clock,
 }
 
+impl<'p, P, C> MappedReader<'_, P, C>
+where
+    P: Fn(usize) -> Option<(&'p AxisSlices, usize)>,
+    C: FnMut(Range<usize>),
+{
+    /// Copies the rows of a batch, then decides what to read next.
+    fn run(&mut self, count: usize, nbytes: usize) {
+        let Rows { map, path, strategy, background, .. } = self.source;
+        let is_cold = strategy.run(count, nbytes, self);
+        background.after_batch((map, path.as_deref()), is_cold, |add| {
+            self.for_each_range(0..count, add);
+        });
+    }
+
+    /// Calls `f` with the ranges of bytes of rows.
+    fn for_each_range(&self, rows: Range<usize>, f: &mut dyn FnMut(Range<usize>)) {
+        for (parts, row) in rows.filter_map(&self.part) {
+            parts.for_each_range(row, &mut *f);
+        }
+    }
+}
+
 impl<'p, P, C> RowReader for MappedReader<'_, P, C>
 where
     P: Fn(usize) -> Option<(&'p AxisSlices, usize)>,
@@ -269,10 +323,9 @@ where
         }
     }
 
-    fn advise(&self, index: usize) {
-        if let Some((parts, row)) = (self.part)(index) {
-            self.source.advise(parts, row);
-        }
+    fn advise(&self, indices: Range<usize>) {
+        let Rows { map, background, .. } = self.source;
+        background.advise(map, |add| self.for_each_range(indices, add));
     }
 
     fn copy(&mut self, indices: Range<usize>) {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::gather;
+use super::reading::Reading;
 use super::row_source::{RowCopy, RowSource, row_methods};
 use super::rows::Rows;
 use super::stack;
@@ -83,7 +84,29 @@ impl Stacked {
         };
         let dtype = first.dtype().clone();
         let shape = stacked_shape(end, first);
-        Ok(Stacked { arrays: stacked, starts, dtype, shape })
+        let nbytes = stacked.iter().map(Rows::mapped_len).fold(0, usize::saturating_add);
+        let arrays = stacked.into_iter().map(|rows| rows.with_working_set(nbytes)).collect();
+        Ok(Stacked { arrays, starts, dtype, shape })
+    }
+
+    /// Chooses how rows are read from the disk, as [`Rows::reading`]. By default,
+    /// an array is read whole only if all of them together fit into memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, loader::{Reading, Stacked}};
+    ///
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let array = unsafe { MappedArray::open("data/penguins.npy")? };
+    /// let stacked = Stacked::new([array])?.reading(Reading::Pages);
+    /// assert_eq!(stacked.len(), 342);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[must_use]
+    pub fn reading(self, reading: Reading) -> Stacked {
+        let arrays = self.arrays.into_iter().map(|rows| rows.reading(reading)).collect();
+        Stacked { arrays, ..self }
     }
 
     /// The paths of the arrays in a directory that Dask's `to_npy_stack` wrote:

@@ -17,7 +17,7 @@
 //!
 //! Read-ahead helps a sequential scan, but not random access: each fault would
 //! read some hundred KiB for one row. So rows have their own map, with
-//! `MADV_RANDOM`.
+//! `MADV_RANDOM`. What else is read, `reading.rs` decides.
 
 use crate::error::invariant::to_u64;
 use std::ops::Range;
@@ -50,8 +50,8 @@ pub(crate) trait RowReader {
     /// Reads a byte of a row.
     fn touch(&self, row: usize);
 
-    /// Advises the system that a row will be read.
-    fn advise(&self, row: usize);
+    /// Advises the system that rows will be read.
+    fn advise(&self, rows: Range<usize>);
 
     /// Copies rows to the output.
     fn copy(&mut self, rows: Range<usize>);
@@ -61,13 +61,15 @@ pub(crate) trait RowReader {
 }
 
 impl Strategy {
-    /// Copies `count` rows of `nbytes` each.
-    pub(crate) fn run(&self, count: usize, nbytes: usize, batch: &mut impl RowReader) {
+    /// Copies `count` rows of `nbytes` each. Returns whether some had to be read
+    /// from the disk.
+    pub(crate) fn run(&self, count: usize, nbytes: usize, batch: &mut impl RowReader) -> bool {
         let was = self.advises.load(Ordering::Relaxed);
         let advises = Strategy::copy_rows(was, count, nbytes, batch);
         if advises != was {
             self.advises.store(advises, Ordering::Relaxed);
         }
+        advises
     }
 
     fn copy_rows(was: bool, count: usize, nbytes: usize, batch: &mut impl RowReader) -> bool {
@@ -79,7 +81,7 @@ impl Strategy {
             let end = count.min(start + GROUP);
             if advises {
                 let until = count.min(end.saturating_add(ahead));
-                (next_row.max(start)..until).for_each(|row| batch.advise(row));
+                batch.advise(next_row.max(start)..until);
                 next_row = until;
             }
             batch.copy(start..end);
@@ -133,7 +135,8 @@ mod tests {
 
         fn run(mut self, strategy: &Strategy) -> usize {
             let count = self.cold.len();
-            strategy.run(count, 4096, &mut self);
+            let is_cold = strategy.run(count, 4096, &mut self);
+            assert_eq!(is_cold, strategy.advises.load(Ordering::Relaxed));
             assert!(self.copied.iter().copied().eq(0..count), "each row is copied once, in order");
             let advised = self.advised.into_inner();
             assert!(advised.windows(2).all(|pair| pair[0] < pair[1]), "no row is advised twice");
@@ -147,9 +150,9 @@ mod tests {
             self.now.set(self.now.get() + Duration::from_micros(wait));
         }
 
-        fn advise(&self, row: usize) {
-            self.advised.borrow_mut().push(row);
-            self.cold[row].set(false);
+        fn advise(&self, rows: Range<usize>) {
+            rows.clone().for_each(|row| self.cold[row].set(false));
+            self.advised.borrow_mut().extend(rows);
         }
 
         fn copy(&mut self, rows: Range<usize>) {

@@ -276,6 +276,14 @@ impl Map {
         Map::new(&file, offset, len, id).map(Some)
     }
 
+    /// Opens the file of the map again, and returns the offset of the map in it.
+    /// `None` if there is no file, or the path now leads to another one.
+    pub(crate) fn reopen(&self, path: &Path) -> Option<(File, u64)> {
+        let (id, offset) = self.region?;
+        let (file, stat) = file::open(path, false).ok()?;
+        (stat.id == Some(id)).then_some((file, offset))
+    }
+
     /// Maps `len` bytes of a file that the system guarantees never to change.
     pub(crate) fn immutable(file: &File, offset: u64, len: usize) -> Result<Map> {
         if len == 0 {

@@ -49,6 +49,14 @@ impl ReadAhead {
         }
     }
 
+    /// The number of bytes that are not being read yet.
+    pub(crate) fn queued(&self) -> u64 {
+        let queue = self.lock();
+        let is_read = queue.reader == Some(process::id());
+        let ranges = queue.ranges.iter().filter(|_| is_read);
+        ranges.map(|range| range.end.saturating_sub(range.start)).sum()
+    }
+
     /// Returns the next piece. Without one, the calling thread must end.
     fn next_piece(&self) -> Option<Range<u64>> {
         let mut queue = self.lock();
@@ -95,6 +103,9 @@ mod tests {
         let ahead = ReadAhead::default();
         let ranges = [3..3, 10..PIECE + 11, 5..6];
         ahead.lock().ranges.extend(ranges);
+        assert_eq!(ahead.queued(), 0, "nobody reads them");
+        ahead.lock().reader = Some(process::id());
+        assert_eq!(ahead.queued(), PIECE + 2);
         let pieces: Vec<_> = std::iter::from_fn(|| ahead.next_piece()).collect();
         assert_eq!(pieces, [10..PIECE + 10, PIECE + 10..PIECE + 11, 5..6]);
     }
@@ -111,6 +122,7 @@ mod tests {
                 thread::yield_now();
             }
             assert!(ahead.lock().ranges.is_empty());
+            assert_eq!(ahead.queued(), 0);
         }
     }
 }

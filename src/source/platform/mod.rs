@@ -2,6 +2,7 @@
 //! system lacks a feature, its function returns an error or does nothing, as
 //! documented there.
 
+mod available;
 mod cache;
 mod clock;
 mod file;
@@ -13,6 +14,7 @@ mod space;
 pub use lock::LockKind;
 pub use memory::Advice;
 
+pub(crate) use available::available_memory;
 pub(crate) use cache::{HAS_READ_AHEAD, evict, read_ahead};
 pub(crate) use clock::Clock;
 pub(crate) use file::{

@@ -1,0 +1,84 @@
+//! Rows are the same however they are read, and whatever is in memory.
+
+use npymap::loader::{Reading, Stacked};
+use npymap::ndarray::{Array2, ShapeBuilder as _};
+use npymap::{MappedArray, Order, Sampler, write_npy};
+
+const ROWS: usize = 700;
+const WAYS: [Reading; 3] = [Reading::Auto, Reading::Pages, Reading::Stream];
+
+/// An array of `<u4` whose elements tell their place, 100 to a row.
+fn array(directory: &std::path::Path, order: Order) -> MappedArray {
+    let path = directory.join(format!("{order:?}.npy"));
+    let shape = (ROWS, 100).set_f(order == Order::F);
+    let elements = Array2::from_shape_fn(shape, |(row, column)| (row * 100 + column) as u32);
+    write_npy(&path, &elements).unwrap();
+    // SAFETY: nobody else uses the file.
+    unsafe { MappedArray::open(path) }.unwrap()
+}
+
+fn orders() -> [Sampler; 4] {
+    [
+        Sampler::sequential(ROWS),
+        Sampler::shuffled(ROWS, 1),
+        Sampler::blocks(ROWS, 40, 1).buffer(3),
+        Sampler::with_replacement(ROWS, ROWS, 1),
+    ]
+}
+
+#[test]
+fn an_epoch_is_the_same_however_it_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    for order in [Order::C, Order::F] {
+        let array = array(directory.path(), order);
+        for (way, sampler) in WAYS.into_iter().flat_map(|way| orders().map(|order| (way, order))) {
+            array.drop_cache(..).unwrap();
+            let rows = array.rows().unwrap().reading(way);
+            let windows = rows.windows(2).unwrap();
+            for batch in sampler.batches(256) {
+                let taken = rows.take_array::<u32>(&batch).unwrap();
+                for (values, row) in taken.outer_iter().zip(batch.iter()) {
+                    assert!(values.iter().enumerate().all(|(i, &x)| x as usize == row * 100 + i));
+                }
+                let starts: Vec<usize> = batch.iter().map(|row| row % (ROWS - 1)).collect();
+                let pairs = windows.take_array::<u32>(&starts).unwrap();
+                assert!(pairs.outer_iter().zip(&starts).all(|(pair, start)| {
+                    pair[[0, 0]] as usize == start * 100
+                        && pair[[1, 99]] as usize == start * 100 + 199
+                }));
+            }
+        }
+    }
+}
+
+#[test]
+fn stacked_arrays_are_the_same_however_they_are_read() {
+    let directory = tempfile::tempdir().unwrap();
+    for way in WAYS {
+        let arrays = [Order::C, Order::F].map(|order| array(directory.path(), order));
+        arrays.iter().for_each(|array| array.drop_cache(..).unwrap());
+        let rows = Stacked::new(arrays).unwrap().reading(way);
+        for batch in Sampler::shuffled(2 * ROWS, 1).batches(500) {
+            let taken = rows.take_array::<u32>(&batch).unwrap();
+            let first = taken.outer_iter().map(|values| values[0] as usize / 100);
+            assert!(first.eq(batch.iter().map(|row| row % ROWS)));
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_epoch_brings_an_array_that_fits_into_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let array = array(directory.path(), Order::C);
+    array.drop_cache(..).unwrap();
+    let rows = array.rows().unwrap().reading(Reading::Stream);
+    let mut out = [0_u32; 100];
+    // A batch from memory starts nothing, so not only the first row is taken.
+    for row in (0..ROWS).rev() {
+        rows.take(&[row], &mut out).unwrap();
+        assert_eq!(out[99] as usize, row * 100 + 99);
+    }
+    drop(rows);
+    assert_eq!(array.resident_bytes(..).unwrap(), Some(array.nbytes()));
+}
