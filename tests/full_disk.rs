@@ -35,7 +35,7 @@ fn is_full(error: &npymap::Error) {
     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
 }
 
-/// Writes archives and lists for which there is no space, over existing small
+/// Writes archives and lists that do not fit the disk, over existing small
 /// ones.
 fn archives(path: &Path) {
     let (npz, list) = (path.with_extension("npz"), path.with_extension("ten"));

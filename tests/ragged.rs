@@ -18,7 +18,7 @@ fn read([data, offsets]: &[PathBuf; 2]) -> Ragged {
         .unwrap()
 }
 
-/// Row `n` has `n % 7` elements, each of which is `n`.
+/// Row `n` has `n % 7` elements, all equal to `n`.
 fn row(n: usize) -> Vec<u16> {
     vec![n as u16; n % 7]
 }

@@ -53,7 +53,7 @@ impl CreateOptions {
         CreateOptions { order, ..self }
     }
 
-    /// Sets the version of the format, which is then used or creation fails.
+    /// Sets the version of the format. Creation fails if it cannot encode the header.
     pub fn version(self, version: Version) -> CreateOptions {
         CreateOptions { version: Some(version), ..self }
     }

@@ -318,7 +318,7 @@ impl<D> MappedArray<D> {
         self.place.layout.len()
     }
 
-    /// Whether the array has no elements.
+    /// Returns whether the array has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.place.layout.is_empty()

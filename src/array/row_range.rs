@@ -47,7 +47,7 @@ impl<D: Clone> MappedArray<D> {
     ///     threads.map(|thread| thread.join().unwrap())
     /// });
     /// let [first, second]: [npymap::Result<f64>; 2] = heaviest;
-    /// assert_eq!([first?, second?], [6300.0, 6000.0]);
+    /// assert_eq!([first?, second?], [6300.0, 6050.0]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn row_range(&self, rows: impl RangeBounds<usize>) -> Result<MappedArray<D>> {

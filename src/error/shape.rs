@@ -145,7 +145,7 @@ pub(crate) enum ShapeError {
         expected: &'static str,
     },
 
-    /// No elements of which to return the minimum or maximum.
+    /// An empty axis has no minimum or maximum.
     #[error(
         "shape {shape} has no elements along axis {axis}: a minimum or maximum needs at least one"
     )]

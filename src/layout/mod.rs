@@ -144,7 +144,7 @@ impl Layout {
         self.len
     }
 
-    /// True if the array has no elements.
+    /// Returns whether the array has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -162,13 +162,13 @@ impl Layout {
         self.geometry.offset + self.nbytes
     }
 
-    /// True if the elements are contiguous in C order.
+    /// Returns whether the elements are contiguous in C order.
     #[must_use]
     pub fn is_c_contiguous(&self) -> bool {
         self.geometry.is_contiguous(self.dtype.itemsize())
     }
 
-    /// True if the elements are contiguous in Fortran order.
+    /// Returns whether the elements are contiguous in Fortran order.
     #[must_use]
     pub fn is_f_contiguous(&self) -> bool {
         self.geometry.reversed_axes().is_contiguous(self.dtype.itemsize())

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::index_batch::IndexBatch;
 use super::share::SamplerState;
 use crate::error::Error;
+use crate::error::invariant::Invariant;
 
 /// One batch: the data, which it derefs to, and the indices of its rows. When it
 /// is dropped, its memory is reused.
@@ -53,13 +54,9 @@ impl<B, I: AsRef<[usize]>> Batch<B, I> {
     }
 
     /// Returns the data. Its memory is not reused for later batches.
-    ///
-    /// # Panics
-    ///
-    /// Never.
     #[must_use]
     pub fn into_data(mut self) -> B {
-        self.data.take().expect("`into_data` consumes the batch")
+        self.data.take().invariant(HAS_DATA)
     }
 }
 
@@ -85,13 +82,13 @@ impl<B, I> Deref for Batch<B, I> {
     type Target = B;
 
     fn deref(&self) -> &B {
-        self.data.as_ref().expect(HAS_DATA)
+        self.data.as_ref().invariant(HAS_DATA)
     }
 }
 
 impl<B, I> DerefMut for Batch<B, I> {
     fn deref_mut(&mut self) -> &mut B {
-        self.data.as_mut().expect(HAS_DATA)
+        self.data.as_mut().invariant(HAS_DATA)
     }
 }
 

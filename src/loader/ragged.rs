@@ -76,7 +76,7 @@ impl Ragged {
         self.offsets.len() - 1
     }
 
-    /// Returns whether there are no rows.
+    /// Returns whether it has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -123,7 +123,7 @@ impl Rows {
         *self.shape().first().invariant("rows have a first axis")
     }
 
-    /// Returns whether there are no rows.
+    /// Returns whether it has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -119,7 +119,7 @@ impl Sampler {
     /// variance) `1 + n / count` times as much as that of a batch of shuffled rows.
     /// For 524,288 sorted values, batches of 256 and blocks of 512, the factor was
     /// measured as 256 without a buffer, 17 with 16 blocks, and 1.4 with 256.
-    /// As many blocks as a batch has rows are a good choice.
+    /// A good choice is one block per row of a batch.
     ///
     /// # Examples
     ///

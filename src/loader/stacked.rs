@@ -42,8 +42,8 @@ impl Stacked {
     /// # Errors
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for arrays without axes;
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when there are no arrays,
-    /// or when their dtypes or axes differ.
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when `arrays` is empty, or
+    /// when dtypes or axes differ.
     ///
     /// # Examples
     ///
@@ -140,7 +140,7 @@ impl Stacked {
         *self.shape.first().invariant("rows have a first axis")
     }
 
-    /// Returns whether there are no rows.
+    /// Returns whether it has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -33,7 +33,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// 1, 2 or 3.
+    /// The major number: 1, 2 or 3.
     #[must_use]
     pub fn major(self) -> u8 {
         match self {
@@ -43,7 +43,7 @@ impl Version {
         }
     }
 
-    /// Always 0.
+    /// The minor number, which is always 0.
     #[must_use]
     pub fn minor(self) -> u8 {
         0

@@ -142,9 +142,8 @@ impl Source<Map> {
     ///
     /// # Errors
     ///
-    /// As [`map`](Source::map), and
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for every other file, and
-    /// on systems that have no such files.
+    /// As [`map`](Source::map); [`Unsupported`](crate::ErrorKind::Unsupported) for
+    /// every other file, and on systems that have no such files.
     pub fn immutable(path: impl AsRef<Path>) -> Result<Source<Map>> {
         immutable(Storage::open(path.as_ref(), false)?)
     }

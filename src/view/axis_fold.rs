@@ -15,7 +15,7 @@ const BLOCK: usize = 16 * 1024;
 
 /// How values are folded into totals, many at a time.
 pub(super) trait AxisFold<T> {
-    /// What values are folded into.
+    /// The type that values are folded into.
     type Total;
 
     /// Folds groups of values, each of `values.len() / totals.len()`, into one
@@ -70,8 +70,8 @@ impl FoldedAxis {
         }
     }
 
-    /// Folds elements that are closer to each other along the axis than those of
-    /// `run`, of which each has a total.
+    /// Folds elements that are closer to each other along the axis than along
+    /// `run`. Each element of `run` starts a line with a total of its own.
     fn fold_along<T: Element + Copy, F: AxisFold<T>>(
         &self,
         run: Run,
@@ -94,7 +94,7 @@ impl FoldedAxis {
         }
     }
 
-    /// Folds rows, of which `run` is the first.
+    /// Folds rows, the first of which is `run`.
     fn fold_across<T: Element + Copy, F: AxisFold<T>>(
         &self,
         run: Run,

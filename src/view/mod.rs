@@ -141,7 +141,7 @@ impl<'a, T: Element> View<'a, T> {
         self.geometry.len()
     }
 
-    /// Whether the view has no elements.
+    /// Returns whether the view has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -306,7 +306,7 @@ impl<'a, T: Element> View<'a, T> {
     ///     Ok(penguins.view::<f64>()?.slice(s![..;-1, 2]).into_iter())
     /// }
     ///
-    /// let penguins = MappedArray::read("data/penguins.npy")?;
+    /// let penguins = MappedArray::read("data/penguins.npy")?.into_read_only()?;
     /// assert_eq!(flippers(&penguins)?.next(), Some(198.0));
     /// # Ok::<(), npymap::Error>(())
     /// ```

@@ -97,7 +97,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
         self.geometry.len()
     }
 
-    /// Whether the view has no elements.
+    /// Returns whether the view has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -62,7 +62,7 @@ impl<'a, T: Element> AxisChunks<'a, T> {
 /// The mutable views at each index of the first axis, which they no longer have;
 /// made by [`ViewMut::outer_iter`].
 pub struct OuterIterMut<'a, T: Element> {
-    /// `None` if there are no more.
+    /// `None` after the last view.
     left: Option<ViewMut<'a, T>>,
 }
 

@@ -72,7 +72,7 @@ impl<T: MinMax> View<'_, T> {
 
 impl<T: Real> View<'_, T> {
     /// Returns the means along `axis`, which is removed, in doubles: NumPy's
-    /// `mean(axis, dtype='f8')`. NaN where there are no elements.
+    /// `mean(axis, dtype='f8')`. The mean of nothing is NaN.
     ///
     /// NumPy adds single and half floats in single precision, so its means of
     /// these are less accurate.

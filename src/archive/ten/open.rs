@@ -144,7 +144,7 @@ impl<D: Mapping> Ten<D> {
         self.entries.len()
     }
 
-    /// Returns whether there are no arrays.
+    /// Returns whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -85,7 +85,7 @@ pub struct Appender {
 }
 
 impl OpenOptions {
-    /// As [`Appender::open`].
+    /// Opens a file to append rows, as [`Appender::open`].
     ///
     /// # Errors
     ///

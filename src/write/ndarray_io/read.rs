@@ -39,7 +39,7 @@ const STEP: usize = 256 * 1024;
 /// elements cannot be decoded to `T`,
 /// [`Truncated`](crate::ErrorKind::Truncated) when elements are missing,
 /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than a million
-/// elements of no bytes, [`Io`](crate::ErrorKind::Io), also when there is not
+/// zero-size elements, [`Io`](crate::ErrorKind::Io), also when there is not
 /// enough memory, and those of [`Header::read`](crate::Header::read) and
 /// [`Layout::new`].
 ///
@@ -114,7 +114,7 @@ pub fn read_npy_from<T: Element, D: Dimension>(from: impl Read) -> Result<Array<
 }
 
 impl OpenOptions {
-    /// As [`read_npy`].
+    /// Reads a complete array, as [`read_npy`].
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ impl OpenOptions {
         Place::from_header(&header, 0)
     }
 
-    /// As [`read_npy_from`].
+    /// Reads a complete array from a reader, as [`read_npy_from`].
     ///
     /// # Errors
     ///
@@ -196,7 +196,7 @@ impl OpenOptions {
     }
 }
 
-/// What is known about the number of elements.
+/// Whether the number of elements can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
     /// They exist, so memory for all of them is reserved at once.
@@ -340,9 +340,8 @@ impl<T: Element, D: Dimension> ArrayReader<T, D> {
         (bytes / size).max(1).min(self.layout.len() - done)
     }
 
-    /// Ensures that `out` has capacity for `count` more elements. If it has not,
-    /// reserves as many as were read already, if these are more, but never more
-    /// than the array has left.
+    /// Ensures that `out` has capacity for `count` more elements. If it has to
+    /// grow, it grows to at least twice its length, up to that of the array.
     fn reserve<U>(&self, count: usize, out: &mut Vec<U>) -> Result<()> {
         if out.capacity() - out.len() >= count {
             return Ok(());
