@@ -160,7 +160,9 @@ fn alignment_names_the_type_that_works() {
     let works = if cfg!(target_endian = "big") { "Be<f32>" } else { "Le<f32>" };
     refused(
         array.as_slice::<f32>(),
-        &format!("elements are not aligned to 4 bytes, asked for `f32` in place: use `{works}`"),
+        &format!(
+            "elements are not aligned to 4 bytes, asked for `f32` in place: use `{works}`, or `view::<f32>()`"
+        ),
     );
 }
 

@@ -32,10 +32,13 @@ fn magic_guesses_the_file_type() {
         (&b""[..], r#"b"", expected b"\x93NUMPY": it is empty"#),
         (
             b"PK\x03\x04rest",
-            r#"b"PK\x03\x04re", expected b"\x93NUMPY": it is a zip archive, like an .npz file"#,
+            r#"b"PK\x03\x04re", expected b"\x93NUMPY": it is a zip archive, open an .npz file with `Npz` or `open_any`"#,
         ),
         (b"\x80\x04\x95", r#"b"\x80\x04\x95", expected b"\x93NUMPY": it is a Python pickle"#),
-        (b"~TenBin~", r#"b"~TenBi", expected b"\x93NUMPY": it is a webdataset .ten file"#),
+        (
+            b"~TenBin~",
+            r#"b"~TenBi", expected b"\x93NUMPY": it is a webdataset .ten file, open it with `Ten` or `open_any`"#,
+        ),
         (b"\x89HDF\r\n\x1a\n", r#"b"\x89HDF\r\n", expected b"\x93NUMPY": it is an HDF5 file"#),
         (
             b"\x1f\x8b\x08",

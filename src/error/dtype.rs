@@ -69,7 +69,7 @@ pub(crate) enum DTypeError {
 
     /// The address of the first element is not aligned for the requested type.
     #[error(
-        "elements are not aligned to {align} bytes, asked for `{asked}` in place: use `{works}`"
+        "elements are not aligned to {align} bytes, asked for `{asked}` in place: use `{works}`, or `view::<{asked}>()`"
     )]
     Alignment {
         /// The alignment of the requested type, in bytes.

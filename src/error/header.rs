@@ -113,9 +113,13 @@ impl HeaderError {
 fn format_hint(found: &[u8]) -> &'static str {
     match found {
         [] => ": it is empty",
-        [b'P', b'K', 3 | 5, ..] => ": it is a zip archive, like an .npz file",
+        [b'P', b'K', 3 | 5, ..] => {
+            ": it is a zip archive, open an .npz file with `Npz` or `open_any`"
+        }
         [0x80, 2..=5, ..] => ": it is a Python pickle",
-        [b'~', b'T', b'e', b'n', b'B', b'i', ..] => ": it is a webdataset .ten file",
+        [b'~', b'T', b'e', b'n', b'B', b'i', ..] => {
+            ": it is a webdataset .ten file, open it with `Ten` or `open_any`"
+        }
         [0x89, b'H', b'D', b'F', ..] => ": it is an HDF5 file",
         [0x1f, 0x8b, ..] => ": it is compressed with gzip, decompress it first",
         _ => "",

@@ -128,7 +128,7 @@ fn dtype_errors() {
     assert_error(
         DTypeError::Alignment { align: 4, asked, works },
         K::WrongDType,
-        "elements are not aligned to 4 bytes, asked for `f32` in place: use `f64`",
+        "elements are not aligned to 4 bytes, asked for `f32` in place: use `f64`, or `view::<f32>()`",
     );
     let record = DTypeError::Record { record: "Hit", field: text("x"), reason: text("why") };
     assert_error(record, K::WrongDType, "record `Hit`, field `x`: why");
