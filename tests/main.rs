@@ -73,6 +73,8 @@ mod narrow;
 #[cfg(feature = "derive")]
 mod newtypes;
 #[cfg(feature = "npz")]
+mod npz_update;
+#[cfg(feature = "npz")]
 mod npz_writer;
 mod oracle;
 #[cfg(feature = "rayon")]

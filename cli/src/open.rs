@@ -64,12 +64,8 @@ pub(crate) fn npz(path: &Path, max_header_len: usize) -> Result<Npz> {
     npz_options(max_header_len).open(map(path)?)
 }
 
-/// As [`npz`], with writable arrays whose changes are private.
-pub(crate) fn npz_copy_on_write(path: &Path, max_header_len: usize) -> Result<Npz<MapMut>> {
-    npz_options(max_header_len).open(map(path)?.into_copy_on_write())
-}
-
-fn npz_options(max_header_len: usize) -> NpzOptions {
+/// The options with which archives are opened.
+pub(crate) fn npz_options(max_header_len: usize) -> NpzOptions {
     progress::show_members(NpzOptions::new().max_header_len(max_header_len))
 }
 

@@ -199,6 +199,12 @@ impl AtomicFile {
         &self.path
     }
 
+    /// Returns whether a file had the name when this one was created.
+    #[cfg(feature = "npz")]
+    pub(crate) fn replaces(&self) -> bool {
+        self.old.is_some()
+    }
+
     /// Gives the file its name and returns it. Does not wait for the disk; see
     /// [`commit_sync`](AtomicFile::commit_sync).
     ///

@@ -1,12 +1,15 @@
 //! One member of an archive.
 
+use std::io::Write;
+
 use ndarray::{Array, Dimension};
 use rawzip::CompressionMethod;
 
 use super::directory::DirectoryEntry;
 use super::local::{contradictory, data_range};
 use super::reader::{MemberInfo, MemberReader};
-use super::{Npz, name};
+use super::writer::PAGE;
+use super::{Npz, NpzWriter, name};
 use crate::array::{MappedArray, MemberContent, Place};
 use crate::element::Element;
 use crate::error::{ArchiveError, Result};
@@ -164,6 +167,22 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// As [`reader`](Member::reader).
     pub fn verify(&self) -> Result<()> {
         self.name_member(self.start().and_then(|(_, reader)| reader.finish()))
+    }
+
+    /// Copies the member as it is stored, without inflating it.
+    pub(super) fn copy_to<W: Write>(&self, writer: &mut NpzWriter<W>) -> Result<()> {
+        self.name_member(self.range().and_then(|(start, end)| {
+            let bytes = self.npz.source.storage().range_reader(start, end);
+            // A member whose header can't be read needs no alignment.
+            let elements = self.data_offset().ok().flatten();
+            writer.copy(self.entry, bytes, elements.and_then(|offset| offset.checked_sub(start)))
+        }))
+    }
+
+    /// Returns whether the elements are stored uncompressed from the start of a
+    /// page.
+    pub(super) fn is_page_aligned(&self) -> bool {
+        matches!(self.data_offset(), Ok(Some(offset)) if offset % PAGE == 0)
     }
 
     /// Adds the path of the archive and the name of the member to an error.

@@ -14,6 +14,7 @@ mod open;
 mod reader;
 mod records;
 mod save;
+mod update;
 mod writer;
 
 use std::num::NonZeroUsize;
@@ -40,6 +41,7 @@ pub use npz_file::NpzFile;
 pub use open::{MemberProgress, NpzOptions};
 pub use reader::MemberReader;
 pub use save::Save;
+pub use update::NpzUpdate;
 pub use writer::NpzWriter;
 
 /// An archive of arrays: an `.npz` file.

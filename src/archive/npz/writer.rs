@@ -1,7 +1,7 @@
 //! Writes archives of arrays, one member after another.
 
 use std::collections::HashSet;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,15 +9,16 @@ use ndarray::{ArrayRef, Dimension};
 use rawzip::extra_fields::ExtraFieldId;
 use rawzip::path::{EntryPath, ZipFilePath};
 use rawzip::time::UtcDateTime;
-use rawzip::{CompressionMethod, ZipArchiveWriter};
+use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter, ZipEntryWriter};
 
-use super::member_writer::{Compression, MemberWriter, WriterState, zip_error};
+use super::directory::{DirectoryEntry, read_error};
+use super::member_writer::{Compression, MemberWriter, WriterState, write_error, zip_error};
 use super::npz_file::OutputFile;
 use super::save::Save;
 use crate::dtype::DType;
 use crate::element::Element;
-use crate::error::invariant::{Invariant, to_u64, to_usize};
-use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
+use crate::error::invariant::{Invariant, READ, to_u64, to_usize, to_usize_saturating};
+use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError, excerpt};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::write::ndarray_io::WriteOptions;
@@ -31,7 +32,11 @@ const DATE: i64 = 315_532_800;
 
 /// The alignment of the elements of stored members.
 const ALIGN: u64 = 64;
-const PAGE: u64 = 4096;
+/// The alignment that [`NpzWriter::page_aligned`] requests.
+pub(super) const PAGE: u64 = 4096;
+
+/// The size of the blocks that are copied from another archive.
+const BLOCK: usize = 256 * 1024;
 
 /// Writes an `.npz` archive, one member after another. Arrays are not buffered
 /// in memory.
@@ -201,34 +206,58 @@ impl<W: Write> NpzWriter<W> {
             let found = format!("a member `{}` already exists", excerpt(name));
             return Err(ArchiveError::misuse(found, "choose another name"));
         }
-        let header_len = to_u64(header_len);
-        let name_len = to_u64(file_name.len());
-        let start = self.zip.stream_offset() + LOCAL_HEADER + name_len;
         let path = if file_name.is_ascii() {
-            EntryPath::verbatim(file_name.into_bytes())
+            EntryPath::verbatim(file_name.as_bytes())
         } else {
-            EntryPath::conformant(file_name)
+            EntryPath::conformant(file_name.as_str())
         };
         self.state = WriterState::InMember;
-        let builder = self.zip.new_file(path).last_modified(UtcDateTime::from_unix(DATE));
-        // Permissions mark the archive as made on Unix. `unzip` does not decode
-        // names as UTF-8 in archives of other systems.
-        let mut builder = builder.unix_permissions(0o100_644);
         let compression = self.compression;
-        match compression {
-            Compression::Deflated(_) => {
-                builder = builder.compression_method(CompressionMethod::DEFLATE);
-            }
-            Compression::Stored => {
-                if let Some(padding) = padding(start + header_len, self.align) {
-                    let id = ExtraFieldId::ANDROID_ZIP_ALIGNMENT;
-                    let field = builder.extra_field(id, &padding, rawzip::Header::LOCAL);
-                    builder = field.map_err(zip_error)?;
-                }
-            }
-        }
-        let (entry, _) = builder.start().map_err(zip_error)?;
+        let (method, aligned) = match compression {
+            Compression::Deflated(_) => (CompressionMethod::DEFLATE, None),
+            Compression::Stored => (CompressionMethod::STORE, Some((header_len, self.align))),
+        };
+        let entry = start_entry(&mut self.zip, path, file_name.len(), method, aligned)?;
         Ok(MemberWriter::new(entry, compression, len, &mut self.state))
+    }
+
+    /// Copies a member of another archive as it is stored. `header_len` is the
+    /// number of bytes before the elements, if these are stored uncompressed.
+    pub(super) fn copy(
+        &mut self,
+        member: &DirectoryEntry,
+        mut bytes: impl Read,
+        header_len: Option<u64>,
+    ) -> Result<()> {
+        self.check_finished()?;
+        let name = member.raw_name();
+        let path = if member.flags.is_utf8() && !name.is_ascii() {
+            check_path(&member.name, &member.name)?;
+            EntryPath::conformant(member.name.as_str())
+        } else {
+            EntryPath::verbatim(name)
+        };
+        self.state = WriterState::InMember;
+        let header_len = header_len.and_then(|len| usize::try_from(len).ok());
+        let aligned = header_len.map(|len| (len, self.align));
+        let mut entry = start_entry(&mut self.zip, path, name.len(), member.method, aligned)?;
+        let (mut block, mut copied) = (vec![0; BLOCK], 0);
+        loop {
+            let count = bytes.read(&mut block).map_err(read_error())?;
+            if count == 0 {
+                break;
+            }
+            entry.write_all(block.get(..count).invariant(READ)).map_err(write_error())?;
+            copied += to_u64(count);
+        }
+        if copied < member.stored {
+            let (needed, found) = (to_usize_saturating(member.stored), to_usize_saturating(copied));
+            return Err(HeaderError::Eof { what: "member", needed, found }.into());
+        }
+        let output = DataDescriptorOutput::new(member.crc32, member.size);
+        entry.finish(output).map_err(zip_error)?;
+        self.state = WriterState::Ready;
+        Ok(())
     }
 
     /// Checks that no member is unfinished.
@@ -249,6 +278,35 @@ impl<W: Write> NpzWriter<W> {
     }
 }
 
+/// Writes the local header of a member. `aligned` is the number of bytes before
+/// the elements, and their alignment, if they are stored uncompressed.
+fn start_entry<'z, W: Write>(
+    zip: &'z mut ZipArchiveWriter<BufWriter<W>>,
+    path: EntryPath<'_>,
+    name_len: usize,
+    method: CompressionMethod,
+    aligned: Option<(usize, u64)>,
+) -> Result<ZipEntryWriter<'z, BufWriter<W>>> {
+    let start = zip.stream_offset() + LOCAL_HEADER + to_u64(name_len);
+    let builder = zip.new_file(path).last_modified(UtcDateTime::from_unix(DATE));
+    // Permissions mark the archive as made on Unix. `unzip` does not decode
+    // names as UTF-8 in archives of other systems.
+    let mut builder = builder.unix_permissions(0o100_644).compression_method(method);
+    let padding =
+        aligned.and_then(|(header_len, align)| padding(start + to_u64(header_len), align));
+    if let Some(padding) = padding {
+        let id = ExtraFieldId::ANDROID_ZIP_ALIGNMENT;
+        let field = builder.extra_field(id, &padding, rawzip::Header::LOCAL);
+        builder = field.map_err(zip_error)?;
+    }
+    builder.start().map(|(entry, _)| entry).map_err(zip_error)
+}
+
+/// Checks that an array with this name can be written.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    file_name(name).map(drop)
+}
+
 /// The name of the member's file. Checks that readers will decode the same name.
 fn file_name(name: &str) -> Result<String> {
     let file_name = format!("{name}.npy");
@@ -258,11 +316,19 @@ fn file_name(name: &str) -> Result<String> {
     if name.contains('\0') {
         return Err(invalid_name(name, "expected no NUL, where some readers end the name"));
     }
-    if !name.is_ascii() && ZipFilePath::from_str(&file_name).as_str() != file_name {
-        let expected = "expected no `..`, no root, and no backslash next to non-ASCII letters";
-        return Err(invalid_name(name, expected));
+    if !name.is_ascii() {
+        check_path(name, &file_name)?;
     }
     Ok(file_name)
+}
+
+/// Checks that a name with other than ASCII letters is stored unchanged.
+fn check_path(name: &str, file_name: &str) -> Result<()> {
+    if ZipFilePath::from_str(file_name).as_str() == file_name {
+        return Ok(());
+    }
+    let expected = "expected no `..`, no root, and no backslash next to non-ASCII letters";
+    Err(invalid_name(name, expected))
 }
 
 fn invalid_name(name: &str, expected: &'static str) -> Error {

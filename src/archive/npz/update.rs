@@ -1,0 +1,219 @@
+//! Adds, replaces and removes members of an archive file.
+
+use std::fmt;
+use std::path::Path;
+
+use super::member_writer::Compression;
+use super::open::NpzOptions;
+use super::save::Save;
+use super::writer::{NpzWriter, check_name};
+use super::{EntryList, Member, Npz};
+use crate::archive::entries::no_member;
+use crate::error::Result;
+use crate::source::Source;
+use crate::source::atomic::AtomicFile;
+use crate::source::lock::Locking;
+use crate::source::map::MapMut;
+
+/// A change of some members of an archive file, made by [`Npz::update`].
+///
+/// The changed archive is written to a new file, which replaces the old one in
+/// [`commit`](NpzUpdate::commit). The file is locked from the start, so that no
+/// change by another update is lost. If the process is killed, or the update is
+/// dropped, the archive is unchanged.
+///
+/// The other members are copied as they are stored, without inflating them, so
+/// damage in them is neither hidden nor an error. Their names, compression and
+/// checksums are kept, dates and comments are not. Elements that are stored
+/// uncompressed are aligned as [`NpzWriter`] aligns them, to pages if they were.
+#[must_use = "nothing changes until it is committed"]
+pub struct NpzUpdate<'a> {
+    new: AtomicFile,
+    old: Npz<MapMut>,
+    changed: Vec<NewMember<'a>>,
+    /// Full names of the old members to leave out.
+    removed: Vec<String>,
+    compression: Option<Compression>,
+}
+
+/// A member to add, or to replace the old one with this name.
+struct NewMember<'a> {
+    name: String,
+    array: &'a dyn Save,
+    /// `None` for that of the member that it replaces.
+    compression: Option<Compression>,
+}
+
+impl Npz<MapMut> {
+    /// Starts to change members of the archive at `path`, which is locked until
+    /// the update is committed or dropped. If there is no file, a new archive
+    /// is made.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Npz::open), and those of
+    /// [`AtomicFile::update`](crate::source::AtomicFile::update).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::source::Locking;
+    /// use npymap::{Npz, Source, ndarray::arr1, npz};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("run.npz");
+    /// npz::savez(&path, &[("steps", &arr1(&[41_u64])), ("old", &arr1(&[0.5]))])?;
+    ///
+    /// let mut update = Npz::update(&path, Locking::Wait)?;
+    /// let mut steps = update.npz().get("steps")?;
+    /// steps.as_slice_mut::<u64>()?[0] += 1;
+    /// let loss = arr1(&[0.25_f32, 0.125]);
+    /// update.set("steps", &steps)?.set("loss", &loss)?.remove("old")?;
+    /// update.commit()?;
+    ///
+    /// let npz = Npz::open(Source::read(&path)?)?;
+    /// assert_eq!(npz.names().collect::<Vec<_>>(), ["steps", "loss"]);
+    /// assert_eq!(npz.get("steps")?.as_slice::<u64>()?, [42]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn update<'a>(path: impl AsRef<Path>, locking: Locking) -> Result<NpzUpdate<'a>> {
+        NpzOptions::new().update(path, locking)
+    }
+}
+
+impl NpzOptions {
+    /// Starts to change members of an archive file, as [`Npz::update`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Npz::update`].
+    pub fn update<'a>(&self, path: impl AsRef<Path>, locking: Locking) -> Result<NpzUpdate<'a>> {
+        let path = path.as_ref();
+        // Locked before it is read.
+        let new = AtomicFile::update(path, locking)?;
+        let old = if new.replaces() {
+            self.open(Source::read(path)?)?
+        } else {
+            let source = Source::bytes(Vec::new());
+            Npz { source, entries: EntryList::new(Vec::new()), options: self.clone() }
+        };
+        Ok(NpzUpdate { new, old, changed: Vec::new(), removed: Vec::new(), compression: None })
+    }
+}
+
+impl<'a> NpzUpdate<'a> {
+    /// The archive before the update. Its arrays are copies in memory.
+    #[must_use]
+    pub fn npz(&self) -> &Npz<MapMut> {
+        &self.old
+    }
+
+    /// Sets the compression of the members that are set from now on. By default
+    /// they are compressed if the member that they replace is.
+    pub fn compression(&mut self, compression: Compression) -> &mut NpzUpdate<'a> {
+        self.compression = Some(compression);
+        self
+    }
+
+    /// Replaces a member, or adds one after the others. `name` is its key,
+    /// without `.npy`.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the format cannot
+    /// store the name.
+    pub fn set(&mut self, name: &str, array: &'a dyn Save) -> Result<&mut NpzUpdate<'a>> {
+        check_name(name).map_err(|error| error.with_path(self.new.path()))?;
+        self.changed.retain(|member| member.name != name);
+        let compression = self.compression;
+        self.changed.push(NewMember { name: name.to_owned(), array, compression });
+        Ok(self)
+    }
+
+    /// Removes a member, which is found as by [`Npz::member`], and all others of
+    /// the same full name.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound).
+    pub fn remove(&mut self, name: &str) -> Result<&mut NpzUpdate<'a>> {
+        let left = self.old.members().filter(|member| !self.is_removed(member));
+        let names: Vec<&str> = left.map(|member| member.full_name()).collect();
+        let with_suffix = format!("{name}.npy");
+        let found = [name, &with_suffix].into_iter().find(|name| names.contains(name));
+        let is_new = self.changed.iter().any(|member| member.name == name);
+        if found.is_none() && !is_new {
+            let error = no_member(name, names.into_iter());
+            return Err(error.with_path(self.new.path()));
+        }
+        self.removed.extend(found.map(str::to_owned));
+        self.changed.retain(|member| member.name != name);
+        Ok(self)
+    }
+
+    /// Writes the archive, waits until it is on the disk, and replaces the old
+    /// one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`NpzWriter::write`];
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) when another member cannot
+    /// be copied, because it is encrypted or compressed by a method other than
+    /// deflate; [`Damaged`](crate::ErrorKind::Damaged) when one overlaps another;
+    /// those of [`AtomicFile::commit_sync`](crate::source::AtomicFile::commit_sync).
+    /// The archive is then unchanged.
+    pub fn commit(self) -> Result<()> {
+        let written = self.write();
+        written.map_err(|error| error.with_path(self.new.path()))?;
+        let NpzUpdate { new, old, .. } = self;
+        // Windows does not replace a file that is open.
+        drop(old);
+        new.commit_sync().map(drop)
+    }
+
+    /// Writes all members: replaced ones in the place of the old ones, new ones
+    /// at the end.
+    fn write(&self) -> Result<()> {
+        let mut writer = NpzWriter::new(self.new.file());
+        let mut is_written = vec![false; self.changed.len()];
+        for member in self.old.members().filter(|member| !self.is_removed(member)) {
+            writer.page_aligned(member.is_page_aligned());
+            let changed = self.changed.iter().zip(&mut is_written);
+            match changed.into_iter().find(|(new, _)| new.name == member.name()) {
+                Some((_, true)) => {}
+                Some((new, is_written)) => {
+                    let own = if member.is_stored() {
+                        Compression::Stored
+                    } else {
+                        Compression::Deflated(6)
+                    };
+                    writer.compression(new.compression.unwrap_or(own));
+                    writer.write(&new.name, new.array)?;
+                    *is_written = true;
+                }
+                None => member.copy_to(&mut writer)?,
+            }
+        }
+        writer.page_aligned(false);
+        for (new, _) in self.changed.iter().zip(is_written).filter(|(_, is_written)| !is_written) {
+            writer.compression(new.compression.unwrap_or_default());
+            writer.write(&new.name, new.array)?;
+        }
+        writer.into_inner().map(drop)
+    }
+
+    fn is_removed(&self, member: &Member<'_, MapMut>) -> bool {
+        self.removed.iter().any(|name| name == member.full_name())
+    }
+}
+
+impl fmt::Debug for NpzUpdate<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.changed.iter().map(|member| member.name.as_str()).collect();
+        f.debug_struct("NpzUpdate")
+            .field("path", &self.new.path())
+            .field("changed", &names)
+            .field("removed", &self.removed)
+            .finish_non_exhaustive()
+    }
+}

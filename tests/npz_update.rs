@@ -1,0 +1,240 @@
+//! Changing members of an archive file keeps the others, and loses nothing.
+
+use std::fs;
+use std::path::Path;
+
+use npymap::ndarray::{Array1, Array2, arr1};
+use npymap::npz::{self, Compression, Npz, NpzWriter};
+use npymap::source::Locking;
+use npymap::{ErrorKind, MappedArray, Source};
+use serde_json::json;
+
+use crate::oracle::Oracle;
+use crate::support::{directory, is_error, map, names};
+use crate::zips::{Zip, deflated, stored};
+
+fn read(path: &Path) -> Npz<npymap::source::MapMut> {
+    Source::read(path).and_then(Npz::open).unwrap()
+}
+
+fn keys(path: &Path) -> Vec<String> {
+    read(path).names().map(str::to_owned).collect()
+}
+
+fn numbers(path: &Path, name: &str) -> Vec<f64> {
+    read(path).get(name).unwrap().view::<f64>().unwrap().to_vec()
+}
+
+#[test]
+fn members_are_added_replaced_and_removed() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let [a, b, c] = [[1.0], [2.0], [3.0]].map(|values: [f64; 1]| arr1(&values));
+    npz::savez(&path, &[("a", &a), ("b", &b), ("größe", &c)]).unwrap();
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    let (long, new) = (Array1::from_elem(50, 7.5), arr1(&[0.5]));
+    update.set("new", &a).unwrap().set("b", &long).unwrap().set("new", &new).unwrap();
+    update.remove("a").unwrap();
+    assert_eq!(keys(&path), ["a", "b", "größe"]);
+    update.commit().unwrap();
+    assert_eq!(keys(&path), ["b", "größe", "new"]);
+    assert_eq!((numbers(&path, "b"), numbers(&path, "new")), (vec![7.5; 50], vec![0.5]));
+    assert_eq!(numbers(&path, "größe"), [3.0]);
+    read(&path).verify().unwrap();
+    let npz = map(&path).and_then(Npz::open).unwrap();
+    assert!(npz.members().all(|member| member.data_offset().unwrap().unwrap() % 64 == 0));
+    assert_eq!(names(directory.path()), ["a.npz"]);
+}
+
+#[test]
+fn the_last_change_of_a_member_counts() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let [a, b] = [[1.0], [2.0]].map(|values: [f64; 1]| arr1(&values));
+    npz::savez(&path, &[("a", &a), ("b", &a)]).unwrap();
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    update.remove("a.npy").unwrap().set("a", &b).unwrap();
+    update.set("b", &b).unwrap().remove("b").unwrap();
+    assert!(is_error(
+        &update.remove("b").unwrap_err(),
+        ErrorKind::NotFound,
+        "a.npz: no member `b`: there are no members"
+    ));
+    update.commit().unwrap();
+    assert_eq!((keys(&path), numbers(&path, "a")), (vec!["a".to_owned()], vec![2.0]));
+}
+
+#[test]
+fn an_archive_that_does_not_exist_is_made() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let mut update = Npz::update(&path, Locking::Wait).unwrap();
+    assert!(update.npz().is_empty());
+    let a = arr1(&[1.0]);
+    update.set("a", &a).unwrap();
+    update.commit().unwrap();
+    assert_eq!(numbers(&path, "a"), [1.0]);
+}
+
+/// An array as a `.npy` file.
+fn npy(values: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    npymap::write::write_npy_to(&mut bytes, &arr1(values)).unwrap();
+    bytes
+}
+
+#[test]
+fn other_members_are_copied_as_they_are_stored() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let mut damaged = deflated("damaged.npy", &npy(&[1; 300]));
+    damaged.crc ^= 1;
+    let mut latin = stored("x.npy", &npy(&[2]));
+    latin.name = b"\x82t\x82.npy".to_vec();
+    let mut twice = stored("twice.npy", &npy(&[3]));
+    twice.comment = b"a comment".to_vec();
+    let members = [
+        damaged.clone(),
+        stored("notes.txt", b"not an array"),
+        latin,
+        twice,
+        stored("twice.npy", &npy(&[4])),
+        stored("replaced.npy", &npy(&[5])),
+        stored("directory/", b""),
+        deflated("replaced", &npy(&[6])),
+    ];
+    fs::write(&path, Zip::of(&members)).unwrap();
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    let new = arr1(&[9_u8]);
+    update.set("replaced", &new).unwrap();
+    update.commit().unwrap();
+    let npz = read(&path);
+    let found: Vec<_> = npz.members().map(|member| member.full_name()).collect();
+    let expected =
+        ["damaged.npy", "notes.txt", "été.npy", "twice.npy", "twice.npy", "replaced.npy"];
+    assert_eq!(found, [&expected[..], &["directory/"]].concat());
+    let damage = npz.get("damaged").unwrap_err();
+    assert!(is_error(&damage, ErrorKind::Damaged, "CRC-32"), "{damage}");
+    assert!(fs::read(&path).unwrap().windows(damaged.data.len()).any(|part| part == damaged.data));
+    for (name, value) in [("été", 2), ("twice", 4), ("replaced", 9)] {
+        assert_eq!(npz.get(name).unwrap().as_slice::<u8>().unwrap(), [value], "{name}");
+    }
+    let mut text = String::new();
+    std::io::Read::read_to_string(
+        &mut npz.member("notes.txt").unwrap().reader().unwrap(),
+        &mut text,
+    )
+    .unwrap();
+    assert_eq!(text, "not an array");
+}
+
+#[test]
+fn replaced_members_stay_compressed_and_aligned() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let table = Array2::<f64>::zeros((40, 30));
+    let mut writer = NpzWriter::create(&path).unwrap();
+    writer.page_aligned(true).write("page", &table).unwrap();
+    writer.write("kept", &table).unwrap();
+    writer.compression(Compression::Deflated(6)).write("packed", &table).unwrap();
+    writer.write("unpacked", &table).unwrap();
+    writer.finish().unwrap();
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    let new = Array1::<f64>::ones(4000);
+    update.set("packed", &new).unwrap().set("page", &new).unwrap().set("new", &new).unwrap();
+    update.compression(Compression::Stored).set("unpacked", &new).unwrap();
+    update.commit().unwrap();
+    let npz = read(&path);
+    let is_stored: Vec<_> = npz.members().map(|member| member.is_stored()).collect();
+    assert_eq!(is_stored, [true, true, false, true, true]);
+    for name in ["page", "kept"] {
+        assert_eq!(npz.member(name).unwrap().data_offset().unwrap().unwrap() % 4096, 0, "{name}");
+    }
+    npz.verify().unwrap();
+}
+
+#[test]
+fn an_update_that_is_dropped_or_fails_changes_nothing() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let mut encrypted = stored("secret.npy", &npy(&[1]));
+    encrypted.flags = 1;
+    fs::write(&path, Zip::of(&[stored("a.npy", &npy(&[1])), encrypted])).unwrap();
+    let before = fs::read(&path).unwrap();
+    let new = arr1(&[9_u8]);
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    assert!(is_error(
+        &update.set("a\0b", &new).unwrap_err(),
+        ErrorKind::InvalidInput,
+        "a.npz: the member name `a"
+    ));
+    update.set("a", &new).unwrap();
+    assert!(format!("{update:?}").contains("changed: [\"a\"]"), "{update:?}");
+    drop(update);
+    assert!(fs::read(&path).unwrap() == before);
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    update.set("a", &new).unwrap();
+    let error = update.commit().unwrap_err();
+    assert!(is_error(&error, ErrorKind::Unsupported, "a.npz[secret]: is encrypted"), "{error}");
+    assert!(fs::read(&path).unwrap() == before);
+    // Without the member that cannot be copied it succeeds.
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    update.set("a", &new).unwrap().remove("secret").unwrap();
+    update.commit().unwrap();
+    assert_eq!(keys(&path), ["a"]);
+    assert_eq!(names(directory.path()), ["a.npz"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn concurrent_updates_lose_nothing() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    npz::savez(&path, &[("count", &arr1(&[0_u64]))]).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let path = &path;
+            scope.spawn(move || {
+                for round in 0..5 {
+                    let mut update = Npz::update(path, Locking::Wait).unwrap();
+                    let mut count = update.npz().get("count").unwrap();
+                    count.as_slice_mut::<u64>().unwrap()[0] += 1;
+                    let own = arr1(&[thread, round]);
+                    update.set("count", &count).unwrap();
+                    update.set(&format!("{thread}/{round}"), &own).unwrap();
+                    update.commit().unwrap();
+                }
+            });
+        }
+        for _ in 0..20 {
+            read(&path).verify().unwrap();
+        }
+    });
+    let npz = read(&path);
+    assert_eq!((npz.len(), npz.get("count").unwrap().as_slice::<u64>().unwrap()[0]), (21, 20));
+    let update = Npz::update(&path, Locking::Try).unwrap();
+    assert_eq!(Npz::update(&path, Locking::Try).unwrap_err().kind(), ErrorKind::Locked);
+    drop(update);
+    npz.verify().unwrap();
+}
+
+#[test]
+fn numpy_zipfile_and_unzip_read_updated_archives() {
+    let Some(mut numpy) = Oracle::start("archives.py") else { return };
+    let directory = directory();
+    let files = numpy.ask(&json!(["savez", directory.path(), 20_240_301, 20]));
+    let new = MappedArray::read("data/penguins.npy").unwrap();
+    for file in files.as_array().unwrap() {
+        let path = file["path"].as_str().unwrap();
+        let mut members = file["members"].as_array().unwrap().clone();
+        let mut update = Npz::update(path, Locking::Try).unwrap();
+        if let Some(member) = members.pop() {
+            update.remove(member[0].as_str().unwrap()).unwrap();
+        }
+        update.set("new", &new).unwrap();
+        update.commit().unwrap();
+        let mut found = numpy.ask(&json!(["load", path])).as_array().unwrap().clone();
+        assert_eq!(found.pop().unwrap()[0], "new");
+        assert_eq!(found, members, "{path}");
+    }
+}
