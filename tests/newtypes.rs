@@ -118,3 +118,34 @@ fn a_newtype_without_derive_is_borrowed_in_place() {
     let foreign = MappedArray::anonymous(&foreign.parse().unwrap(), &[2]).unwrap();
     assert!(foreign.as_slice::<ByHand>().is_err());
 }
+
+/// A number of any type, in place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Zeroable, Pod, Element)]
+#[repr(transparent)]
+struct Meters<T>(T);
+
+/// Decoded, as its parameter need not be plain data.
+#[derive(Clone, Debug, PartialEq, Element)]
+struct Label<T: Clone>(T)
+where
+    T: PartialEq;
+
+#[derive(Clone, Copy, Debug, PartialEq, Zeroable, Pod, Element)]
+#[repr(transparent)]
+struct Point<const N: usize>([Be<i16>; N]);
+
+#[test]
+fn newtypes_are_generic() {
+    let mut array = MappedArray::anonymous(&DType::of::<Meters<f32>>(), &[2]).unwrap();
+    array.as_slice_mut::<Meters<f32>>().unwrap()[1] = Meters(1.5);
+    assert_eq!(array.view::<Meters<f32>>().unwrap().to_vec(), [Meters(0.0), Meters(1.5)]);
+    let error = array.as_slice::<Meters<u8>>().unwrap_err();
+    assert!(error.to_string().contains("use `f32`"), "{error}");
+    let mut names = MappedArray::anonymous(&"<U3".parse().unwrap(), &[1]).unwrap();
+    names.view_mut::<Label<String>>().unwrap().set(0, Label("abc".to_owned())).unwrap();
+    assert_eq!(names.view::<Label<String>>().unwrap().at(0), Label("abc".to_owned()));
+    assert_eq!(DType::of::<Label<u8>>().to_string(), "'|u1'");
+    assert_eq!(DType::of::<Point<3>>().to_string(), "('>i2', (3,))");
+    let points = MappedArray::anonymous(&DType::of::<Point<2>>(), &[4]).unwrap();
+    assert_eq!(points.as_slice::<Point<2>>().unwrap().len(), 4);
+}

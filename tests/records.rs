@@ -305,3 +305,60 @@ fn dtypes_that_the_derive_accepts_are_dtypes() {
     }
     assert!(accepted > 1000 && accepted < checked, "{accepted} of {checked}");
 }
+
+/// A record for any element type.
+#[derive(Clone, Debug, PartialEq, Record)]
+#[record(typed)]
+struct Pair<T, const N: usize = 2> {
+    left: T,
+    #[record(title = "The others", rename = "right")]
+    others: [T; N],
+}
+
+/// A generic record in place.
+#[derive(
+    Clone, Copy, Debug, PartialEq, npymap::bytemuck::Zeroable, npymap::bytemuck::Pod, Record,
+)]
+#[record(in_place)]
+#[repr(C, packed)]
+struct Sample<T> {
+    #[record(title = "Time")]
+    time: npymap::Le<u32>,
+    value: T,
+}
+
+#[test]
+fn records_are_generic() {
+    let dtype = DType::of::<Pair<u16>>();
+    let native = if cfg!(target_endian = "big") { ">u2" } else { "<u2" };
+    let expected = format!("[('left', '{native}'), (('The others', 'right'), '{native}', (2,))]");
+    assert_eq!(dtype.to_string(), expected);
+    let mut array = MappedArray::anonymous(&dtype, &[2]).unwrap();
+    let pair = Pair { left: 1, others: [2, 3] };
+    array.view_mut::<Pair<u16>>().unwrap().set(1, pair.clone()).unwrap();
+    assert_eq!(array.view::<Pair<u16>>().unwrap().at(1), pair);
+    let error = array.view::<Pair<f32>>().unwrap_err();
+    assert!(error.to_string().starts_with("record `Pair`, field `left`: stored as"), "{error}");
+
+    let words = "[('right', '<U3', (1,)), ('left', '<U3')]".parse().unwrap();
+    let mut array = MappedArray::anonymous(&words, &[1]).unwrap();
+    let pair = Pair { left: "abc".to_owned(), others: ["de".to_owned()] };
+    array.view_mut::<Pair<String, 1>>().unwrap().set(0, pair.clone()).unwrap();
+    assert_eq!(array.view::<Pair<String, 1>>().unwrap().at(0), pair);
+}
+
+#[test]
+fn generic_records_are_borrowed_in_place() {
+    let dtype = DType::of::<Sample<Le<f64>>>();
+    assert_eq!(dtype.to_string(), "[(('Time', 'time'), '<u4'), ('value', '<f8')]");
+    let mut array = MappedArray::anonymous(&dtype, &[2]).unwrap();
+    array.as_slice_mut::<Sample<Le<f64>>>().unwrap()[1].value = Le::new(1.5);
+    let value = array.view::<Sample<Le<f64>>>().unwrap().at(1).value;
+    assert_eq!(value.get(), 1.5);
+    // The stored dtype need not have the title.
+    let plain = "[('time', '<u4'), ('value', '<f8')]".parse().unwrap();
+    let plain = MappedArray::anonymous(&plain, &[3]).unwrap();
+    assert_eq!(plain.as_slice::<Sample<Le<f64>>>().unwrap().len(), 3);
+    let error = plain.as_slice::<Sample<Le<i16>>>().map(<[_]>::len).unwrap_err();
+    assert!(error.to_string().contains("field `value`"), "{error}");
+}

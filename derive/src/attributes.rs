@@ -78,20 +78,25 @@ impl ReprAttributes {
 /// The attributes of a field.
 pub(crate) struct FieldAttributes {
     pub(crate) rename: Option<LitStr>,
+    pub(crate) title: Option<LitStr>,
     pub(crate) dtype: Option<LitStr>,
 }
 
 impl FieldAttributes {
     pub(crate) fn parse(field: &Field) -> Result<FieldAttributes> {
-        let mut attributes = FieldAttributes { rename: None, dtype: None };
+        let mut attributes = FieldAttributes { rename: None, title: None, dtype: None };
         for attribute in record_attributes(&field.attrs) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("rename") {
                     attributes.rename = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("title") {
+                    attributes.title = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("dtype") {
                     attributes.dtype = Some(check_dtype(meta.value()?.parse()?)?);
                 } else {
-                    return Err(meta.error("expected `rename = \"name\"` or `dtype = \"<M8[ns]\"`"));
+                    return Err(meta.error(
+                        "expected `rename = \"name\"`, `title = \"title\"` or `dtype = \"<M8[ns]\"`",
+                    ));
                 }
                 Ok(())
             })?;

@@ -3,7 +3,9 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::ext::IdentExt as _;
-use syn::{Data, DeriveInput, Error, Fields, Ident, LitStr, Result, Type};
+use syn::{
+    Data, DeriveInput, Error, Fields, Ident, LitStr, Result, Type, WhereClause, parse_quote,
+};
 
 use crate::attributes::{FieldAttributes, RecordAttributes};
 
@@ -15,18 +17,25 @@ struct RecordField<'a> {
     codec: Ident,
     ty: &'a Type,
     name: LitStr,
+    title: Option<LitStr>,
     dtype: Option<LitStr>,
 }
 
 pub(crate) fn record(input: &DeriveInput) -> Result<TokenStream> {
-    if let Some(parameter) = input.generics.params.first() {
-        let message = "a record can't have type, lifetime or const parameters: it has one dtype";
-        return Err(Error::new_spanned(parameter, message));
+    if let Some(lifetime) = input.generics.lifetimes().next() {
+        let message = "a record can't have lifetime parameters: its fields are copied";
+        return Err(Error::new_spanned(lifetime, message));
     }
     let attributes = RecordAttributes::parse(input)?;
     let fields = record_fields(input)?;
     let element = element(input, &attributes, &fields);
-    let in_place = attributes.in_place.then(|| in_place(input, &attributes));
+    if let Some(title) = fields.iter().find_map(|field| field.title.as_ref()) {
+        if !attributes.typed {
+            let message = "a title is part of the record's dtype: add `#[record(typed)]` or `#[record(in_place)]`";
+            return Err(Error::new_spanned(title, message));
+        }
+    }
+    let in_place = attributes.in_place.then(|| in_place(input, &attributes, &fields));
     let typed = attributes.typed.then(|| typed(input, &attributes, &fields));
     Ok(quote! {
         const _: () = {
@@ -49,16 +58,47 @@ fn record_fields(input: &DeriveInput) -> Result<Vec<RecordField<'_>>> {
     let mut fields: Vec<RecordField<'_>> = Vec::new();
     for field in &named.named {
         let Some(ident) = &field.ident else { continue };
-        let FieldAttributes { rename, dtype } = FieldAttributes::parse(field)?;
+        let FieldAttributes { rename, title, dtype } = FieldAttributes::parse(field)?;
         let name = rename.unwrap_or_else(|| LitStr::new(&ident.unraw().to_string(), ident.span()));
-        if fields.iter().any(|other| other.name.value() == name.value()) {
-            let message = format!("two fields are named `{}`", name.value());
-            return Err(Error::new_spanned(&name, message));
+        for new in std::iter::once(&name).chain(&title) {
+            let mut names = fields.iter().flat_map(|field| field.title.iter().chain([&field.name]));
+            if names.any(|other| other.value() == new.value()) {
+                let message = format!("two fields are named `{}`", new.value());
+                return Err(Error::new_spanned(new, message));
+            }
         }
         let codec = format_ident!("field_{}", fields.len());
-        fields.push(RecordField { ident, codec, ty: &field.ty, name, dtype });
+        fields.push(RecordField { ident, codec, ty: &field.ty, name, title, dtype });
     }
     Ok(fields)
+}
+
+/// The clauses of an implementation for a generic record: `bound` for each
+/// field's type, and what the generated code needs.
+fn with_bounds(
+    input: &DeriveInput,
+    attributes: &RecordAttributes,
+    fields: &[RecordField<'_>],
+    bound: &TokenStream,
+) -> Option<WhereClause> {
+    let mut generics = input.generics.clone();
+    if generics.params.is_empty() {
+        return None;
+    }
+    let npymap = &attributes.npymap;
+    let clause = generics.make_where_clause();
+    clause.predicates.push(parse_quote!(Self: 'static));
+    for field in fields {
+        let ty = field.ty;
+        clause.predicates.push(parse_quote!(#ty: #bound));
+        if attributes.packed {
+            clause.predicates.push(parse_quote!(#ty: ::core::marker::Copy));
+        }
+    }
+    if attributes.in_place {
+        clause.predicates.push(parse_quote!(Self: #npymap::bytemuck::Pod));
+    }
+    generics.where_clause
 }
 
 /// Implements `Element`, with fields found by name.
@@ -68,11 +108,16 @@ fn element(
     fields: &[RecordField<'_>],
 ) -> TokenStream {
     let (record, npymap, subset) = (&input.ident, &attributes.npymap, attributes.subset);
+    let (impl_generics, ty_generics, _) = input.generics.split_for_impl();
+    let clause = with_bounds(input, attributes, fields, &quote!(#npymap::Element));
     let title = record.unraw().to_string();
     let codec: Vec<_> = fields.iter().map(|field| &field.codec).collect();
     let ident: Vec<_> = fields.iter().map(|field| field.ident).collect();
     let ty: Vec<_> = fields.iter().map(|field| field.ty).collect();
     let name: Vec<_> = fields.iter().map(|field| &field.name).collect();
+    // The codec is generic over the codecs of its fields: those of a generic
+    // record are known only where it is used.
+    let parameter: Vec<_> = codec.iter().map(|codec| format_ident!("{codec}_codec")).collect();
     let declared = fields.iter().map(|field| {
         if let Some(descr) = &field.dtype {
             quote!(::core::option::Option::Some(#descr))
@@ -82,7 +127,7 @@ fn element(
     });
     let offset = ident.iter().map(|ident| {
         if attributes.in_place {
-            quote!(::core::option::Option::Some(::core::mem::offset_of!(#record, #ident)))
+            quote!(::core::option::Option::Some(::core::mem::offset_of!(Self, #ident)))
         } else {
             quote!(::core::option::Option::None)
         }
@@ -92,7 +137,7 @@ fn element(
         if attributes.packed { quote!(&{ self.#ident }) } else { quote!(&self.#ident) }
     });
     let fast_path = attributes.in_place.then(|| fast_path(attributes));
-    let record_codec = attributes.in_place.then(|| record_codec(attributes, &title));
+    let record_codec = attributes.in_place.then(|| record_codec(attributes, &title, &parameter));
     let read = attributes.in_place.then(|| {
         quote! {
             if codec.mismatch.get().is_none() {
@@ -105,34 +150,35 @@ fn element(
     quote! {
         #[doc(hidden)]
         #[derive(::core::clone::Clone, ::core::fmt::Debug)]
-        pub struct __NpymapCodec {
+        #[allow(non_camel_case_types, reason = "the parameters are named after the fields")]
+        pub struct __NpymapCodec<#(#parameter),*> {
             itemsize: ::core::primitive::usize,
             #[allow(dead_code, reason = "only used by records in place")]
             mismatch: #npymap::__record::StoredMismatch,
-            #(#codec: #npymap::__record::FieldCodec<<#ty as #npymap::Element>::Codec>,)*
+            #(#codec: #npymap::__record::FieldCodec<#parameter>,)*
         }
 
         #[automatically_derived]
-        impl #npymap::Element for #record {
-            type Codec = __NpymapCodec;
+        impl #impl_generics #npymap::Element for #record #ty_generics #clause {
+            type Codec = __NpymapCodec<#(<#ty as #npymap::Element>::Codec),*>;
 
-            fn codec(dtype: &#npymap::DType) -> #npymap::Result<__NpymapCodec> {
+            fn codec(dtype: &#npymap::DType) -> #npymap::Result<Self::Codec> {
                 let mut fields = #npymap::__record::FieldMatcher::new(#title, dtype)?;
                 #(let #codec = fields.field::<#ty>(#name, #offset, #declared)?;)*
-                let mismatch = fields.finish(#subset, ::core::mem::size_of::<#record>())?;
+                let mismatch = fields.finish(#subset, ::core::mem::size_of::<Self>())?;
                 ::core::result::Result::Ok(__NpymapCodec { itemsize: dtype.itemsize(), mismatch, #(#codec,)* })
             }
 
-            fn itemsize(codec: &__NpymapCodec) -> ::core::primitive::usize {
+            fn itemsize(codec: &Self::Codec) -> ::core::primitive::usize {
                 codec.itemsize
             }
 
-            fn decode(codec: &__NpymapCodec, bytes: &[::core::primitive::u8]) -> Self {
+            fn decode(codec: &Self::Codec, bytes: &[::core::primitive::u8]) -> Self {
                 #read
-                #record { #(#ident: codec.#codec.decode::<#ty>(bytes),)* }
+                Self { #(#ident: codec.#codec.decode::<#ty>(bytes),)* }
             }
 
-            fn encode(&self, codec: &__NpymapCodec, bytes: &mut [::core::primitive::u8]) -> #npymap::Result<()> {
+            fn encode(&self, codec: &Self::Codec, bytes: &mut [::core::primitive::u8]) -> #npymap::Result<()> {
                 #(codec.#codec.encode::<#ty>(#value, bytes)?;)*
                 ::core::result::Result::Ok(())
             }
@@ -155,11 +201,12 @@ fn fast_path(attributes: &RecordAttributes) -> TokenStream {
 }
 
 /// Implements `RecordCodec`, which the fast path of records in place needs.
-fn record_codec(attributes: &RecordAttributes, title: &str) -> TokenStream {
+fn record_codec(attributes: &RecordAttributes, title: &str, parameter: &[Ident]) -> TokenStream {
     let npymap = &attributes.npymap;
     quote! {
         #[automatically_derived]
-        impl #npymap::__record::RecordCodec for __NpymapCodec {
+        #[allow(non_camel_case_types, reason = "the parameters are named after the fields")]
+        impl<#(#parameter),*> #npymap::__record::RecordCodec for __NpymapCodec<#(#parameter),*> {
             const RECORD: &'static ::core::primitive::str = #title;
 
             fn mismatch(&self) -> ::core::option::Option<&#npymap::__record::FieldMismatch> {
@@ -170,9 +217,18 @@ fn record_codec(attributes: &RecordAttributes, title: &str) -> TokenStream {
 }
 
 /// Implements `InPlace`; bytemuck's derive implements its supertrait `Pod`.
-fn in_place(input: &DeriveInput, attributes: &RecordAttributes) -> TokenStream {
+fn in_place(
+    input: &DeriveInput,
+    attributes: &RecordAttributes,
+    fields: &[RecordField<'_>],
+) -> TokenStream {
     let (record, npymap) = (&input.ident, &attributes.npymap);
-    quote!(#[automatically_derived] impl #npymap::element::InPlace for #record {})
+    let (impl_generics, ty_generics, _) = input.generics.split_for_impl();
+    let clause = with_bounds(input, attributes, fields, &quote!(#npymap::Element));
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics #npymap::element::InPlace for #record #ty_generics #clause {}
+    }
 }
 
 /// Implements `Typed`.
@@ -183,27 +239,49 @@ fn typed(
 ) -> TokenStream {
     let (record, npymap) = (&input.ident, &attributes.npymap);
     let title = record.unraw().to_string();
-    let typed_fields = fields.iter().map(|RecordField { ident, ty, name, dtype, .. }| {
+    let (impl_generics, ty_generics, _) = input.generics.split_for_impl();
+    let clause = typed_clause(input, attributes, fields);
+    let typed_fields = fields.iter().map(|RecordField { ident, ty, name, title: field_title, dtype, .. }| {
         let dtype = if let Some(descr) = dtype {
             quote!(#npymap::__record::declared_dtype::<#ty>(#title, #name, #descr))
         } else {
             quote!(<#ty as #npymap::element::Typed>::dtype())
         };
-        quote!(#npymap::__record::typed_field::<#ty>(#name, ::core::mem::offset_of!(#record, #ident), || #dtype))
+        let field_title = if let Some(text) = field_title {
+            quote!(::core::option::Option::Some(#text))
+        } else {
+            quote!(::core::option::Option::None)
+        };
+        quote!(#npymap::__record::typed_field::<#ty>(#name, #field_title, ::core::mem::offset_of!(Self, #ident), || #dtype))
     });
     let size = if attributes.in_place {
-        quote!(::core::option::Option::Some(::core::mem::size_of::<#record>()))
+        quote!(::core::option::Option::Some(::core::mem::size_of::<Self>()))
     } else {
         quote!(::core::option::Option::None)
     };
     quote! {
         #[automatically_derived]
-        impl #npymap::element::Typed for #record {
+        impl #impl_generics #npymap::element::Typed for #record #ty_generics #clause {
             fn dtype() -> #npymap::DType {
                 #npymap::__record::record_dtype(#title, ::std::vec![#(#typed_fields),*], #size)
             }
         }
     }
+}
+
+/// The clauses of `Typed` for a generic record: fields without a declared dtype
+/// have one of their own.
+fn typed_clause(
+    input: &DeriveInput,
+    attributes: &RecordAttributes,
+    fields: &[RecordField<'_>],
+) -> Option<WhereClause> {
+    let npymap = &attributes.npymap;
+    let mut clause = with_bounds(input, attributes, fields, &quote!(#npymap::Element))?;
+    for RecordField { ty, .. } in fields.iter().filter(|field| field.dtype.is_none()) {
+        clause.predicates.push(parse_quote!(#ty: #npymap::element::Typed));
+    }
+    Some(clause)
 }
 
 #[cfg(test)]
@@ -230,8 +308,16 @@ mod tests {
                 "`Record` finds fields by name: name them, or view the elements as a tuple",
             ),
             (
-                "struct Row<T> { x: T }",
-                "a record can't have type, lifetime or const parameters: it has one dtype",
+                "struct Row<'a> { x: &'a f32 }",
+                "a record can't have lifetime parameters: its fields are copied",
+            ),
+            (
+                "struct Row { #[record(title = \"X\")] x: f32 }",
+                "a title is part of the record's dtype: add `#[record(typed)]` or `#[record(in_place)]`",
+            ),
+            (
+                "#[record(typed)] struct Row { #[record(title = \"y\")] x: f32, y: f32 }",
+                "two fields are named `y`",
             ),
             ("struct Row { a: u8, #[record(rename = \"a\")] b: u8 }", "two fields are named `a`"),
             (
@@ -244,7 +330,7 @@ mod tests {
             ),
             (
                 "struct Row { #[record(name = \"b\")] a: u8 }",
-                "expected `rename = \"name\"` or `dtype = \"<M8[ns]\"`",
+                "expected `rename = \"name\"`, `title = \"title\"` or `dtype = \"<M8[ns]\"`",
             ),
             ("struct Row { #[record(rename = 1)] a: u8 }", "expected string literal"),
             (

@@ -17,8 +17,11 @@ use syn::{DeriveInput, parse_macro_input};
 /// The struct and the dtype must have the same fields, in any order, and each
 /// field's type must match its dtype. If they differ, viewing the array is an
 /// error that names the field and the difference. A field can be of any
-/// element type: numbers, `String`, arrays, tuples, other records. The
-/// generated code has no `unsafe`.
+/// element type: numbers, `String`, arrays, tuples, other records. The struct
+/// can have type and const parameters: `Pair<T> { a: T, b: [T; 2] }` is a record
+/// for every `T` that is an element. A generic record in place is
+/// `#[repr(C, packed)]`, as bytemuck requires. The generated code has no
+/// `unsafe`.
 ///
 /// Attributes of the struct:
 ///
@@ -34,6 +37,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | attribute | effect |
 /// |---|---|
 /// | `#[record(rename = "name")]` | the field's name in the dtype |
+/// | `#[record(title = "title")]` | a second name, NumPy's title, that the field has in the record's dtype, so the struct must be `typed` or `in_place`. Stored fields are found without it |
 /// | `#[record(dtype = "<M8[ns]")]` | the field's dtype, where its type doesn't determine it: dates, `String`. Stored fields must have the same kind and unit. It is a type string, a list of fields such as `[('x', '<f8'), ('', 'V4')]`, or a pair of a dtype and a shape such as `('<f8', (3,))`; other text is a compile error |
 #[proc_macro_derive(Record, attributes(record))]
 pub fn record(input: TokenStream) -> TokenStream {
@@ -48,8 +52,8 @@ pub fn record(input: TokenStream) -> TokenStream {
 /// written as fast as its field. That needs
 /// `#[derive(bytemuck::Pod, bytemuck::Zeroable)]`; if you don't depend on
 /// bytemuck, use npymap's with `#[bytemuck(crate = "npymap::bytemuck")]`.
-/// `Typed` is implemented if the field has it. The generated code has no
-/// `unsafe`.
+/// `Typed` is implemented if the field has it. The struct can have type and
+/// const parameters. The generated code has no `unsafe`.
 ///
 /// `#[element(crate = "path")]` is the path of npymap, if not `::npymap`.
 #[proc_macro_derive(Element, attributes(element))]

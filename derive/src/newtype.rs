@@ -2,24 +2,30 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
-use syn::{Data, DeriveInput, Error, Field, Index, LitStr, Member, Path, Result, parse_quote};
+use syn::{
+    Data, DeriveInput, Error, Field, Index, LitStr, Member, Path, Result, Type, WhereClause,
+    parse_quote,
+};
 
 const NEWTYPE: &str = "`Element` can only be derived for structs with one field: derive `Record` for a structured dtype";
 
 /// Implements `Element`, `Typed` if the field has it, and `InPlace` for
 /// `#[repr(transparent)]`.
 pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
-    if let Some(parameter) = input.generics.params.first() {
-        return Err(Error::new_spanned(
-            parameter,
-            "an element can't have type, lifetime or const parameters",
-        ));
+    if let Some(lifetime) = input.generics.lifetimes().next() {
+        let message = "an element can't have lifetime parameters: it is a copy";
+        return Err(Error::new_spanned(lifetime, message));
     }
     let npymap = npymap(input)?;
     let newtype = &input.ident;
     let (member, field) = only_field(input)?;
     let inner = &field.ty;
-    let in_place = is_transparent(input)?.then(|| in_place(input, &npymap, field));
+    let is_transparent = is_transparent(input)?;
+    let (impl_generics, ty_generics, _) = input.generics.split_for_impl();
+    let clause = with_bounds(input, &npymap, inner, is_transparent);
+    let in_place = is_transparent.then(|| in_place(input, &npymap, inner));
+    let own_clauses: Vec<_> =
+        input.generics.where_clause.iter().flat_map(|clause| &clause.predicates).collect();
     let fast_path = in_place.is_some().then(|| {
         quote! {
             fn fast_path() -> impl #npymap::__record::FastPath<Self> {
@@ -30,7 +36,7 @@ pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! {
         const _: () = {
             #[automatically_derived]
-            impl #npymap::Element for #newtype {
+            impl #impl_generics #npymap::Element for #newtype #ty_generics #clause {
                 type Codec = <#inner as #npymap::Element>::Codec;
 
                 fn codec(dtype: &#npymap::DType) -> #npymap::Result<Self::Codec> {
@@ -62,8 +68,9 @@ pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
             // A false bound on concrete types is an error, unless it has a lifetime:
             // then the field need not be `Typed`.
             #[automatically_derived]
-            impl #npymap::element::Typed for #newtype
+            impl #impl_generics #npymap::element::Typed for #newtype #ty_generics
             where
+                #(#own_clauses,)*
                 for<'__npymap> #inner: #npymap::element::Typed,
             {
                 fn dtype() -> #npymap::DType {
@@ -76,11 +83,35 @@ pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-fn in_place(input: &DeriveInput, npymap: &Path, field: &Field) -> TokenStream {
-    let (newtype, inner) = (&input.ident, &field.ty);
+/// The clauses of an implementation for a generic newtype.
+fn with_bounds(
+    input: &DeriveInput,
+    npymap: &Path,
+    inner: &Type,
+    is_transparent: bool,
+) -> Option<WhereClause> {
+    let mut generics = input.generics.clone();
+    if generics.params.is_empty() {
+        return None;
+    }
+    let clause = generics.make_where_clause();
+    clause.predicates.push(parse_quote!(Self: 'static));
+    if is_transparent {
+        clause.predicates.push(parse_quote!(#inner: #npymap::element::InPlace));
+        clause.predicates.push(parse_quote!(Self: #npymap::bytemuck::Pod));
+    } else {
+        clause.predicates.push(parse_quote!(#inner: #npymap::Element));
+    }
+    generics.where_clause
+}
+
+fn in_place(input: &DeriveInput, npymap: &Path, inner: &Type) -> TokenStream {
+    let newtype = &input.ident;
+    let (impl_generics, ty_generics, _) = input.generics.split_for_impl();
+    let clause = with_bounds(input, npymap, inner, true);
     quote! {
         #[automatically_derived]
-        impl #npymap::element::InPlace for #newtype {
+        impl #impl_generics #npymap::element::InPlace for #newtype #ty_generics #clause {
             fn is_in_place(codec: &Self::Codec) -> ::core::primitive::bool {
                 <#inner as #npymap::element::InPlace>::is_in_place(codec)
             }
@@ -145,7 +176,7 @@ mod tests {
             ("enum Id { A }", NEWTYPE),
             ("struct Id;", NEWTYPE),
             ("struct Id(u8, u8);", NEWTYPE),
-            ("struct Id<T>(T);", "an element can't have type, lifetime or const parameters"),
+            ("struct Id<'a>(&'a u8);", "an element can't have lifetime parameters: it is a copy"),
             ("#[element(in_place)] struct Id(u8);", "expected `crate`"),
         ] {
             assert_eq!(expanded(input).unwrap_err().to_string(), expected, "{input}");

@@ -10,6 +10,7 @@ mod compile_fail;
 mod date;
 mod dispatch;
 mod endian;
+mod errors;
 pub(crate) mod fast_path;
 pub(crate) mod field_codec;
 #[cfg(feature = "jiff")]
@@ -90,7 +91,8 @@ pub use value::Value;
 /// ```
 ///
 /// Implementing it by hand is safe: a wrong implementation gives wrong values,
-/// never undefined behaviour.
+/// never undefined behaviour. [`Error::wrong_dtype`](crate::Error::wrong_dtype)
+/// and [`Error::invalid_value`](crate::Error::invalid_value) make its errors.
 ///
 /// [`Record`]: https://docs.rs/npymap/latest/npymap/derive.Record.html
 #[diagnostic::on_unimplemented(

@@ -285,14 +285,19 @@ impl<T: Element<Codec: RecordCodec> + Pod> FastPath<T> for RecordFastPath {
     }
 }
 
-/// A field of a record's dtype: its name, offset and dtype; `None` for padding.
+/// A field of a record's dtype; `None` for padding.
 #[must_use]
 pub fn typed_field<T: Element>(
     name: &str,
+    title: Option<&str>,
     offset: usize,
     dtype: impl FnOnce() -> DType,
-) -> Option<(String, usize, DType)> {
-    T::fast_path().padding().is_none().then(|| (name.to_owned(), offset, dtype()))
+) -> Option<Field> {
+    T::fast_path().padding().is_none().then(|| {
+        let mut field = Field::new(name, offset, dtype());
+        field.title = title.map(str::to_owned);
+        field
+    })
 }
 
 /// The dtype that a field's attribute declares.
@@ -318,18 +323,15 @@ pub fn declared_dtype<T: Element>(record: &str, field: &str, descr: &str) -> DTy
 /// When an element takes more than 2³¹ − 1 bytes.
 #[must_use]
 #[track_caller]
-pub fn record_dtype(
-    record: &str,
-    fields: Vec<Option<(String, usize, DType)>>,
-    size: Option<usize>,
-) -> DType {
+pub fn record_dtype(record: &str, fields: Vec<Option<Field>>, size: Option<usize>) -> DType {
     let mut end = 0;
-    let fields = fields.into_iter().flatten().map(|(name, offset, dtype)| {
-        let offset = if size.is_some() { offset } else { end };
-        end = offset + dtype.itemsize();
-        Field::new(&name, offset, dtype)
-    });
-    let fields: Vec<Field> = fields.collect();
+    let mut fields: Vec<Field> = fields.into_iter().flatten().collect();
+    if size.is_none() {
+        for field in &mut fields {
+            field.offset = end;
+            end += field.dtype.itemsize();
+        }
+    }
     match DType::from_fields(fields, size.unwrap_or(end), 1) {
         Ok(dtype) => dtype,
         Err(error) => panic!("record `{record}`: {error}"),

@@ -1,0 +1,71 @@
+//! The errors of elements, for implementations outside this crate too.
+
+use std::fmt::Display;
+
+use super::{short_name, type_mismatch};
+use crate::dtype::DType;
+use crate::error::{DTypeError, Error};
+
+impl Error {
+    /// The error of [`Element::codec`](crate::Element::codec) for elements of a
+    /// dtype that are not of type `T`, of kind
+    /// [`WrongDType`](crate::ErrorKind::WrongDType). It names the dtype, the
+    /// type, and a type that works.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{DType, Element, Error, MappedArray, Result};
+    ///
+    /// /// A token below 50257.
+    /// #[derive(Debug, PartialEq)]
+    /// struct Token(u16);
+    ///
+    /// impl Element for Token {
+    ///     type Codec = <u16 as Element>::Codec;
+    ///
+    ///     fn codec(dtype: &DType) -> Result<Self::Codec> {
+    ///         u16::codec(dtype).map_err(|_| Error::wrong_dtype::<Token>(dtype))
+    ///     }
+    ///
+    ///     fn itemsize(codec: &Self::Codec) -> usize {
+    ///         u16::itemsize(codec)
+    ///     }
+    ///
+    ///     fn decode(codec: &Self::Codec, bytes: &[u8]) -> Token {
+    ///         Token(u16::decode(codec, bytes))
+    ///     }
+    ///
+    ///     fn encode(&self, codec: &Self::Codec, bytes: &mut [u8]) -> Result<()> {
+    ///         if self.0 >= 50_257 {
+    ///             return Err(Error::invalid_value(self.0, "a token below 50257"));
+    ///         }
+    ///         self.0.encode(codec, bytes)
+    ///     }
+    /// }
+    ///
+    /// let mut tokens = MappedArray::anonymous(&"<u2".parse()?, &[3])?;
+    /// let error = tokens.view_mut::<Token>()?.set(0, Token(60_000)).unwrap_err();
+    /// assert_eq!(error.to_string(), "60000: expected a token below 50257");
+    /// let floats = MappedArray::anonymous(&"<f4".parse()?, &[3])?;
+    /// let error = floats.view::<Token>().unwrap_err();
+    /// assert_eq!(error.to_string(), "stored as '<f4', asked for `Token`: use `f32`");
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    #[cold]
+    #[must_use]
+    pub fn wrong_dtype<T>(stored: &DType) -> Error {
+        type_mismatch(stored, short_name::<T>())
+    }
+
+    /// The error of [`Element::encode`](crate::Element::encode) for a value that
+    /// does not fit, of kind [`InvalidValue`](crate::ErrorKind::InvalidValue):
+    /// the value and what was expected, as in `60000: expected a token below
+    /// 50257`.
+    #[cold]
+    #[must_use]
+    pub fn invalid_value(value: impl Display, expected: impl Display) -> Error {
+        let (value, expected) = (value.to_string(), expected.to_string());
+        DTypeError::Value { value, expected }.into()
+    }
+}
