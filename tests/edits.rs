@@ -233,3 +233,43 @@ fn writes_through_an_append_only_descriptor_are_rejected() {
     array.view_mut::<u16>().unwrap().fill(&1).unwrap();
     assert_eq!(open(&path).unwrap().as_slice::<u16>().unwrap(), [1; 4]);
 }
+
+#[cfg(not(target_family = "wasm"))]
+#[test]
+fn threads_write_elements_of_any_order_and_type() {
+    for (dtype, order) in [("<i4", Order::C), (">i4", Order::C), ("<i4", Order::F)] {
+        let directory = directory();
+        let path = directory.path().join("a.npy");
+        let options = CreateOptions::new().order(order);
+        // SAFETY: nobody else knows of the file.
+        let array =
+            unsafe { MappedArray::create(&path, &dtype.parse().unwrap(), &[16, 16], &options) };
+        let mut array = array.unwrap();
+        let writer = array.element_writer().unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let writer = &writer;
+                // Elements of all threads are scattered among each other.
+                scope.spawn(move || {
+                    for position in (thread..256_usize).step_by(4) {
+                        let at = [position / 16, position % 16];
+                        writer.write(&at, &[i32::try_from(position).unwrap()]).unwrap();
+                    }
+                });
+            }
+        });
+        let error = writer.write(&[16], &[1_i32]).unwrap_err();
+        assert!(error.to_string().ends_with("index (16,) is out of bounds for shape (16, 16)"));
+        assert!(error.path().is_some());
+        let expected: Vec<i32> = (0..256).collect();
+        assert_eq!(array.view::<i32>().unwrap().to_vec(), expected, "{dtype} {order:?}");
+        array.close().unwrap();
+        assert_eq!(open(&path).unwrap().view::<i32>().unwrap().to_vec(), expected);
+    }
+    let mut memory = MappedArray::anonymous(&"<i4".parse().unwrap(), &[2]).unwrap();
+    assert!(is_error(
+        &memory.element_writer().unwrap_err(),
+        ErrorKind::InvalidInput,
+        "not written to a file"
+    ));
+}

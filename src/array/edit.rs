@@ -8,7 +8,6 @@ use super::advise::row_bytes;
 use super::{MappedArray, Place};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::element::fast_path::FastPath as _;
 use crate::error::invariant::{IN_BUFFER, IN_BYTES, Invariant};
 use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::Layout;
@@ -38,6 +37,9 @@ const BLOCK: usize = 1 << 20;
 impl MappedArray<MapMut> {
     /// Writes values to the file in file order, starting at the element `at`.
     /// Missing axes of `at` are 0, so in C order `&[5]` is the start of row 5.
+    ///
+    /// For several threads that write at the same time, see
+    /// [`element_writer`](MappedArray::element_writer).
     ///
     /// The values are visible immediately in the array and in all other maps of the
     /// file. For many small edits scattered over a large file, this is faster than
@@ -76,17 +78,7 @@ impl MappedArray<MapMut> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_elements<T: Element>(&mut self, at: &[usize], values: &[T]) -> Result<()> {
-        self.origin.add_path_on_err(self.data.check_writable())?;
-        let start = self.origin.add_path_on_err(self.start_of(at, values.len()))?;
-        let MappedArray { place: Place { layout, .. }, data, origin } = self;
-        let size = layout.dtype().itemsize();
-        let written = T::codec(layout.dtype()).and_then(|codec| {
-            match T::fast_path().bytes_of(&codec, values) {
-                Some(bytes) => data.write(start, bytes),
-                None => encode(values, &codec, size, |at, block| data.write(start + at, block)),
-            }
-        });
-        origin.add_path_on_err(written)
+        self.element_writer()?.write(at, values)
     }
 
     /// Writes a value to every element of the file, 1 MiB at a time, as
@@ -208,55 +200,6 @@ impl MappedArray<MapMut> {
         let MappedArray { data, origin, .. } = self;
         flushed.and(origin.add_path_on_err(data.close()))
     }
-
-    /// The offset in the map of the element `at`, which at least `count` elements
-    /// must follow, including itself.
-    fn start_of(&self, at: &[usize], count: usize) -> Result<usize> {
-        let shape = self.shape();
-        let mut index = at.to_vec();
-        index.resize(shape.len().max(at.len()), 0);
-        let start = self.place.layout.geometry().offset_of(&index);
-        let size = self.dtype().itemsize();
-        // Writing no values at the start of an empty array is allowed.
-        let start =
-            start.or_else(|| (self.is_empty() && index.iter().all(|&i| i == 0)).then_some(0));
-        let Some(start) = start else {
-            let (asked, shape) = (tuple(at), tuple(shape));
-            return Err(ShapeError::Element { asked, shape }.into());
-        };
-        let before = (start - self.place.layout.offset()) / size.max(1);
-        let expected = self.len() - before.min(self.len());
-        if count > expected {
-            return Err(ShapeError::Length { found: count, expected }.into());
-        }
-        Ok(start)
-    }
-}
-
-/// Encodes values one block at a time, and calls `write` with the offset and
-/// bytes of each block.
-fn encode<T: Element>(
-    values: &[T],
-    codec: &T::Codec,
-    size: usize,
-    mut write: impl FnMut(usize, &[u8]) -> Result<()>,
-) -> Result<()> {
-    if size == 0 {
-        return values.iter().try_for_each(|value| value.encode(codec, &mut []));
-    }
-    let mut block = Vec::new();
-    let mut at = 0;
-    for values in values.chunks((BLOCK / size).max(1)) {
-        // Padding becomes zeros.
-        block.clear();
-        block.resize(values.len() * size, 0);
-        for (bytes, value) in block.chunks_exact_mut(size).zip(values) {
-            value.encode(codec, bytes)?;
-        }
-        write(at, &block)?;
-        at += block.len();
-    }
-    Ok(())
 }
 
 /// Stores through the map are faster than more writes than this.

@@ -6,6 +6,7 @@ mod copy;
 mod create;
 mod description;
 mod edit;
+mod element_writer;
 mod holes;
 mod mapped;
 #[cfg(any(feature = "npz", feature = "tar"))]
@@ -41,6 +42,7 @@ pub(crate) use advise::resolve_rows;
 pub use array_file::ArrayFile;
 pub use create::CreateOptions;
 pub use description::Description;
+pub use element_writer::ElementWriter;
 #[cfg(any(feature = "npz", feature = "tar"))]
 pub(crate) use member::MemberContent;
 pub use open::{AnyArray, OpenOptions};

@@ -228,6 +228,22 @@ pub struct MapMut {
     guard: Option<RangeGuard>,
 }
 
+/// Writes to the file of a map, which it borrows mutably: nothing borrows the
+/// bytes that change.
+#[derive(Debug)]
+pub(crate) struct MapWriter<'a> {
+    file: &'a File,
+    offset: u64,
+}
+
+impl MapWriter<'_> {
+    /// Writes bytes to the file at an offset into the map.
+    pub(crate) fn write(&self, at: usize, bytes: &[u8]) -> Result<()> {
+        let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(self.offset);
+        file::write_at(self.file, bytes, at).map_err(SystemError::io("write the elements"))
+    }
+}
+
 impl Map {
     /// Maps `len` bytes of a file from `offset` on, read-only.
     fn new(file: &Mappable<'_>, offset: u64, len: usize, id: Option<FileId>) -> Result<Map> {
@@ -400,8 +416,14 @@ impl MapMut {
     /// Writes bytes to the file at an offset into the map, which shows them.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
         let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
-        let at = u64::try_from(at).unwrap_or(u64::MAX).saturating_add(*offset);
-        file::write_at(file, bytes, at).map_err(SystemError::io("write the elements"))
+        MapWriter { file, offset: *offset }.write(at, bytes)
+    }
+
+    /// Returns a writer to the file, for as long as nothing borrows the map.
+    pub(crate) fn writer(&mut self) -> Result<MapWriter<'_>> {
+        self.check_writable()?;
+        let Some((file, offset)) = &self.shared else { return Err(RequestError::NoFile.into()) };
+        Ok(MapWriter { file, offset: *offset })
     }
 
     /// Waits until everything stored is on the disk. Does nothing for memory that

@@ -1,0 +1,132 @@
+//! Writes elements to the file of a map, from any number of threads.
+
+use super::{MappedArray, Origin, Place};
+use crate::dtype::literal::tuple;
+use crate::element::Element;
+use crate::element::fast_path::FastPath as _;
+use crate::error::{Result, ShapeError};
+use crate::layout::Layout;
+use crate::source::map::{MapMut, MapWriter};
+
+/// The size of a write, in bytes.
+const BLOCK: usize = 1 << 20;
+
+/// Writes elements of an array to its file, from any number of threads at once;
+/// made by [`MappedArray::element_writer`].
+///
+/// It borrows the array mutably, so that no slice or view of it shows bytes while
+/// they change. Where two threads write the same elements, each gets the bytes of
+/// one of them.
+#[derive(Debug)]
+pub struct ElementWriter<'a> {
+    layout: &'a Layout,
+    origin: &'a Origin,
+    map: MapWriter<'a>,
+}
+
+impl MappedArray<MapMut> {
+    /// Returns a writer of elements that threads can share.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for arrays that are in
+    /// memory or copy-on-write, or whose file was opened with `O_APPEND`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{CreateOptions, DType, MappedArray};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("a.npy");
+    /// // SAFETY: nobody else knows of the file yet.
+    /// let mut array = unsafe {
+    ///     MappedArray::create(&path, &DType::of::<f32>(), &[4, 3], &CreateOptions::new())?
+    /// };
+    /// let writer = array.element_writer()?;
+    /// std::thread::scope(|scope| {
+    ///     let rows = [0_u8, 1, 2, 3].map(|row| {
+    ///         let writer = &writer;
+    ///         scope.spawn(move || writer.write(&[row.into()], &[f32::from(row); 3]))
+    ///     });
+    ///     rows.into_iter().try_for_each(|row| row.join().unwrap())
+    /// })?;
+    /// assert_eq!(array.as_slice::<f32>()?[3..9], [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn element_writer(&mut self) -> Result<ElementWriter<'_>> {
+        let MappedArray { place: Place { layout, .. }, data, origin } = self;
+        let map = origin.add_path_on_err(data.writer())?;
+        Ok(ElementWriter { layout, origin, map })
+    }
+}
+
+impl ElementWriter<'_> {
+    /// Writes values in file order, starting at the element `at`, as
+    /// [`write_elements`](MappedArray::write_elements).
+    ///
+    /// # Errors
+    ///
+    /// As [`write_elements`](MappedArray::write_elements).
+    pub fn write<T: Element>(&self, at: &[usize], values: &[T]) -> Result<()> {
+        self.origin.add_path_on_err(self.write_values(at, values))
+    }
+
+    fn write_values<T: Element>(&self, at: &[usize], values: &[T]) -> Result<()> {
+        let start = start_of(self.layout, at, values.len())?;
+        let codec = T::codec(self.layout.dtype())?;
+        match T::fast_path().bytes_of(&codec, values) {
+            Some(bytes) => self.map.write(start, bytes),
+            None => encode(values, &codec, self.layout.dtype().itemsize(), |at, block| {
+                self.map.write(start + at, block)
+            }),
+        }
+    }
+}
+
+/// The offset in the map of the element `at`, which at least `count` elements
+/// must follow, including itself.
+fn start_of(layout: &Layout, at: &[usize], count: usize) -> Result<usize> {
+    let shape = layout.shape();
+    let mut index = at.to_vec();
+    index.resize(shape.len().max(at.len()), 0);
+    let start = layout.geometry().offset_of(&index);
+    // Writing no values at the start of an empty array is allowed.
+    let is_start = layout.is_empty() && index.iter().all(|&i| i == 0);
+    let Some(start) = start.or_else(|| is_start.then_some(0)) else {
+        let (asked, shape) = (tuple(at), tuple(shape));
+        return Err(ShapeError::Element { asked, shape }.into());
+    };
+    let before = (start - layout.offset()) / layout.dtype().itemsize().max(1);
+    let expected = layout.len() - before.min(layout.len());
+    if count > expected {
+        return Err(ShapeError::Length { found: count, expected }.into());
+    }
+    Ok(start)
+}
+
+/// Encodes values one block at a time, and calls `write` with the offset and
+/// bytes of each block.
+fn encode<T: Element>(
+    values: &[T],
+    codec: &T::Codec,
+    size: usize,
+    mut write: impl FnMut(usize, &[u8]) -> Result<()>,
+) -> Result<()> {
+    if size == 0 {
+        return values.iter().try_for_each(|value| value.encode(codec, &mut []));
+    }
+    let mut block = Vec::new();
+    let mut at = 0;
+    for values in values.chunks((BLOCK / size).max(1)) {
+        // Padding becomes zeros.
+        block.clear();
+        block.resize(values.len() * size, 0);
+        for (bytes, value) in block.chunks_exact_mut(size).zip(values) {
+            value.encode(codec, bytes)?;
+        }
+        write(at, &block)?;
+        at += block.len();
+    }
+    Ok(())
+}
