@@ -32,22 +32,18 @@ impl<D: Clone> MappedArray<D> {
     /// # Examples
     ///
     /// ```
-    /// use npymap::MappedArray;
+    /// use npymap::{MappedArray, ndarray::s};
     ///
     /// // SAFETY: nobody changes or truncates the file meanwhile.
     /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
     /// let parts = [penguins.row_range(..171)?, penguins.row_range(171..)?];
-    /// let heaviest = std::thread::scope(|scope| {
-    ///     let threads = parts.map(|part| {
-    ///         scope.spawn(move || {
-    ///             let rows = part.as_slice::<f64>()?.chunks_exact(4);
-    ///             Ok(rows.map(|row| row[3]).fold(0.0, f64::max))
-    ///         })
-    ///     });
-    ///     threads.map(|thread| thread.join().unwrap())
+    /// let threads = parts.map(|part| {
+    ///     std::thread::spawn(move || {
+    ///         let table = part.view::<f64>().unwrap();
+    ///         table.slice(s![.., 3]).fold(0.0, f64::max)
+    ///     })
     /// });
-    /// let [first, second]: [npymap::Result<f64>; 2] = heaviest;
-    /// assert_eq!([first?, second?], [6300.0, 6050.0]);
+    /// assert_eq!(threads.map(|thread| thread.join().unwrap()), [6300.0, 6050.0]);
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn row_range(&self, rows: impl RangeBounds<usize>) -> Result<MappedArray<D>> {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeBuilder as _, StrideShape};
+use ndarray::{ArrayView, ArrayView1, ArrayViewMut, ArrayViewMut1, Dimension};
 
 use super::MappedArray;
 use crate::element::InPlace;
@@ -16,10 +16,12 @@ use crate::view::zero_sized_slice;
 /// An array of elements that are a `T` in memory, with `N` axes: made by
 /// [`MappedArray::into_typed`].
 ///
-/// Everything that can fail was checked then, so [`view`](TypedArray::view) is an
-/// ndarray view with no error and no lookup: about 50 instructions. The handle
-/// owns the array and is `Send + Sync + 'static`, so it can be kept in a struct
-/// or shared by threads. Clones share the map.
+/// Everything that can fail was checked then, so [`view`](TypedArray::view) returns
+/// an ndarray view instead of a `Result`, without comparing dtypes: it takes 50
+/// instructions more than the view of an [`Array2`](ndarray::Array2), a tenth of
+/// [`as_ndarray`](MappedArray::as_ndarray). The handle owns the array and is
+/// `Send + Sync + 'static`, so it can be kept in a struct or shared by threads.
+/// Clones share the map.
 ///
 /// # Examples
 ///
@@ -51,9 +53,9 @@ pub struct TypedArray<T, N, D = Map> {
     array: MappedArray<D>,
     /// The bytes of the elements in the data of the array.
     bytes: Range<usize>,
-    /// The elements of an array are contiguous in one of the two orders, which
-    /// ndarray checks faster than strides.
-    shape: StrideShape<N>,
+    /// The shape, with its axes reversed in Fortran order: elements of this shape
+    /// are contiguous in C order, for which ndarray has the fewest checks.
+    dim: N,
     is_c_order: bool,
     element: PhantomData<fn() -> T>,
 }
@@ -84,11 +86,11 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn into_typed<T: InPlace, N: Dimension>(self) -> Result<TypedArray<T, N, D>> {
-        let dim = self.as_ndarray::<T, N>()?.raw_dim();
+        let view = self.as_ndarray::<T, N>()?;
         let layout = self.layout();
         let (bytes, is_c_order) = (layout.offset()..layout.end(), layout.is_c_contiguous());
-        let shape = dim.set_f(!is_c_order).into();
-        Ok(TypedArray { array: self, bytes, shape, is_c_order, element: PhantomData })
+        let dim = if is_c_order { view.raw_dim() } else { view.reversed_axes().raw_dim() };
+        Ok(TypedArray { array: self, bytes, dim, is_c_order, element: PhantomData })
     }
 }
 
@@ -106,7 +108,10 @@ impl<T: InPlace, N: Dimension, D: AsRef<[u8]>> TypedArray<T, N, D> {
     #[inline]
     #[must_use]
     pub fn view(&self) -> ArrayView<'_, T, N> {
-        ArrayView::from_shape(self.shape.clone(), self.elements()).invariant(CHECKED)
+        // Takes half the instructions of `ArrayView::from_shape`.
+        let view = ArrayView1::from(self.elements());
+        let view = view.into_shape_with_order(self.dim.clone()).invariant(CHECKED);
+        if self.is_c_order { view } else { view.reversed_axes() }
     }
 
     /// Returns all elements as a slice, if they are in C order.
@@ -143,8 +148,10 @@ impl<T: InPlace, N: Dimension, D: AsMut<[u8]>> TypedArray<T, N, D> {
     #[inline]
     #[must_use]
     pub fn view_mut(&mut self) -> ArrayViewMut<'_, T, N> {
-        let shape = self.shape.clone();
-        ArrayViewMut::from_shape(shape, self.elements_mut()).invariant(CHECKED)
+        let (dim, is_c_order) = (self.dim.clone(), self.is_c_order);
+        let view = ArrayViewMut1::from(self.elements_mut());
+        let view = view.into_shape_with_order(dim).invariant(CHECKED);
+        if is_c_order { view } else { view.reversed_axes() }
     }
 
     /// Returns all elements as a mutable slice, if they are in C order.

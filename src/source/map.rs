@@ -464,18 +464,21 @@ fn map_nonempty<M>(
 }
 
 impl AsRef<[u8]> for Map {
+    #[inline]
     fn as_ref(&self) -> &[u8] {
         self.memory.as_deref().map_or(&[], |memory| memory)
     }
 }
 
 impl AsRef<[u8]> for MapMut {
+    #[inline]
     fn as_ref(&self) -> &[u8] {
         self.memory.as_deref().unwrap_or_default()
     }
 }
 
 impl AsMut<[u8]> for MapMut {
+    #[inline]
     fn as_mut(&mut self) -> &mut [u8] {
         self.memory.as_deref_mut().unwrap_or_default()
     }
