@@ -191,7 +191,7 @@ fn a_range_of_rows_is_the_slice_of_the_array() {
             let view = array.dyn_view().unwrap();
             for (start, end) in [(0, 10), (0, 0), (10, 10), (3, 7), (9, 10), (5, 5)] {
                 let range = array.row_range(start..end).unwrap();
-                let expected = view.slice(s![start..end, ..].as_ref()[..1].to_vec());
+                let expected = view.slice(&s![start..end, ..].as_ref()[..1]);
                 let what = format!("{dtype} {shape:?} {start}..{end}");
                 assert_eq!(range.shape(), expected.shape(), "{what}");
                 let found = range.dyn_view().unwrap();
@@ -282,7 +282,8 @@ fn a_range_keeps_path_mode_and_its_place_in_the_file() {
     assert!(range.populate(2..6).is_err());
     range.check().unwrap();
     range.drop_cache(..).unwrap();
-    assert_eq!(range.stored_ranges().unwrap(), [0..30]);
+    let stored = range.stored_ranges().unwrap();
+    assert_eq!((stored.len(), &stored[0]), (1, &(0..30)));
     assert_eq!(range.into_data().as_ref().len(), 60);
 }
 
@@ -341,7 +342,7 @@ fn reloaded_arrays_have_the_rows_that_were_appended() {
     assert_eq!((before.shape(), rows.len()), (&[2, 2][..], 2));
     assert_eq!(before.as_slice::<u16>().unwrap(), [1, 2, 3, 4]);
     array.reload().unwrap();
-    append(&path, &[0; 20_000]);
+    append(&path, &vec![0; 20_000]);
     array.reload().unwrap();
     assert_eq!(array.shape(), [10_004, 2]);
     assert_eq!(array.row_range(10_003..).unwrap().as_slice::<u16>().unwrap(), [0, 0]);
