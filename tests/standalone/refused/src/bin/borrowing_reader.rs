@@ -1,6 +1,7 @@
 // notes: use the `move` keyword
 fn main() {
-    let rows = npymap::MappedArray::read("x.npy").unwrap().into_read_only().unwrap().rows().unwrap();
+    let rows =
+        npymap::MappedArray::read("x.npy").unwrap().into_read_only().unwrap().rows().unwrap();
     let read = |indices: &[usize], batch: &mut Vec<f64>| rows.take_vec(indices, batch);
     let _ = npymap::BatchOptions::new().start([vec![0]], read);
 }

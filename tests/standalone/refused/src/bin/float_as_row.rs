@@ -1,5 +1,6 @@
 // says: use an integer such as `usize` or `i64`
 fn main() {
-    let rows = npymap::MappedArray::read("x.npy").unwrap().into_read_only().unwrap().rows().unwrap();
+    let rows =
+        npymap::MappedArray::read("x.npy").unwrap().into_read_only().unwrap().rows().unwrap();
     let _ = rows.take_array::<f64>(&[1.0]);
 }
