@@ -167,6 +167,27 @@ class Rows:
         return Timer(lambda: array[indices]).timeit(1)
 
 
+class Epoch:
+    """Copies all rows in random order, in batches, from a file that was just evicted."""
+
+    def __init__(self, size):
+        self.path = f"{directory}/epoch-{size}.npy"
+        self.random = numpy.random.default_rng(1)
+
+    def timeit(self, number):
+        return sum(self.once() for _ in range(number))
+
+    def once(self):
+        evict(self.path)
+        return Timer(self.epoch).timeit(1)
+
+    def epoch(self):
+        array = numpy.load(self.path, mmap_mode="r")
+        order = self.random.permutation(len(array))
+        for start in range(0, len(order), 256):
+            array[order[start : start + 256]]
+
+
 class NinjaRows(Rows):
     """The same rows in mmap_ninja's own files; `how` is "index" or "cold"."""
 
@@ -258,6 +279,8 @@ benchmarks = {
     "npz-first": lambda: Timer(lambda: numpy.load(f"{directory}/stored.npz")["a"][0]),
     "npz-whole": lambda: Timer(lambda: numpy.load(f"{directory}/deflated.npz")["a"]),
     "cold-sum": Cold,
+    "cold-epoch-512": lambda: Epoch(512),
+    "cold-epoch-12288": lambda: Epoch(12288),
     "sparse": Sparse,
     "tokens": lambda: Windows(False),
     "tokens-cold": lambda: Windows(True),

@@ -2,7 +2,7 @@
 //! crates. Prints our time divided by the peer's as a Markdown table, and how
 //! much memory rows of a file larger than memory leave in use.
 //!
-//! Arguments: `open`, `views`, `bulk`, `writes`, `sampling`, `sparse`,
+//! Arguments: `open`, `views`, `bulk`, `writes`, `sampling`, `epochs`, `sparse`,
 //! `archives` and `disk` select groups of benchmarks, by default all.
 //! Options: `--quick` for fewer rounds; `--json` for JSON instead of a table;
 //! `--count N plain|fields` opens one file `N` times and measures nothing, for
@@ -12,6 +12,7 @@ mod archives;
 mod bare;
 mod bulk;
 mod disk;
+mod epochs;
 mod files;
 mod numpy;
 mod open;
@@ -45,8 +46,8 @@ const LONG_ROUNDS: usize = 3;
 const OPTIONS: [&str; 2] = ["--quick", "--json"];
 
 /// The groups of benchmarks.
-const GROUPS: [&str; 8] =
-    ["open", "views", "bulk", "writes", "sampling", "sparse", "archives", "disk"];
+const GROUPS: [&str; 9] =
+    ["open", "views", "bulk", "writes", "sampling", "epochs", "sparse", "archives", "disk"];
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -95,6 +96,7 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
                 match *group {
                     "writes" => measured(writes::benchmarks(directory, quick, numpy)?, rounds),
                     "sampling" => measured(sampling::benchmarks(directory, numpy)?, rounds),
+                    "epochs" => measured(epochs::benchmarks(directory, quick, numpy)?, rounds),
                     "sparse" => sparse(directory, numpy.filter(|_| !quick), &mut growths),
                     "archives" => measured(archives::benchmarks(directory, numpy)?, rounds),
                     _ => measured(disk::benchmarks(directory, quick, numpy)?, rounds),
