@@ -27,7 +27,7 @@ use crate::error::invariant::to_u64;
 /// How rows are read from the disk: [`Rows::reading`](crate::Rows::reading).
 ///
 /// Rows in memory are copied, however they were read. Systems other than Linux
-/// always read as [`Pages`](Reading::Pages).
+/// read at most 4 MiB at a time that were not requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reading {
