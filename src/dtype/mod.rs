@@ -429,11 +429,6 @@ impl DType {
         }
     }
 
-    /// Parses a type string; `None` if it is not one.
-    pub(crate) fn from_typestr(typestr: &str) -> Option<DType> {
-        typestr::parse(typestr).ok().map(DType::from)
-    }
-
     /// A scalar dtype. The caller is responsible for a valid size.
     pub(crate) const fn new_scalar(kind: Kind, order: ByteOrder, itemsize: usize) -> DType {
         DType(DTypeRepr::Scalar(ScalarType { kind, order, itemsize, unit: None }))

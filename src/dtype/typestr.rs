@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::{ByteOrder, Kind, ScalarType, Unit};
+use super::{ByteOrder, DType, Kind, ScalarType, Unit};
 use crate::error::{DTypeError, Error, Result, excerpt};
 
 /// NumPy's largest element in bytes: the maximum of a C `int`.
@@ -95,6 +95,13 @@ const LETTERS: [(&str, &str); 27] = [
     ("V", "V0"),
     ("O", "O8"),
 ];
+
+impl DType {
+    /// Parses a type string; `None` if it is not one.
+    pub(crate) fn from_typestr(typestr: &str) -> Option<DType> {
+        parse(typestr).ok().map(DType::from)
+    }
+}
 
 /// Reads a type string. Without `<` or `>` the byte order is native.
 pub(super) fn parse(text: &str) -> Result<ScalarType> {
