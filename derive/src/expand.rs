@@ -61,8 +61,8 @@ fn record_fields(input: &DeriveInput) -> Result<Vec<RecordField<'_>>> {
         let FieldAttributes { rename, title, dtype } = FieldAttributes::parse(field)?;
         let name = rename.unwrap_or_else(|| LitStr::new(&ident.unraw().to_string(), ident.span()));
         for new in std::iter::once(&name).chain(&title) {
-            let mut names = fields.iter().flat_map(|field| field.title.iter().chain([&field.name]));
-            if names.any(|other| other.value() == new.value()) {
+            let mut taken = fields.iter().flat_map(|field| field.title.iter().chain([&field.name]));
+            if taken.any(|other| other.value() == new.value()) {
                 let message = format!("two fields are named `{}`", new.value());
                 return Err(Error::new_spanned(new, message));
             }
