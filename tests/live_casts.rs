@@ -47,11 +47,11 @@ fn casts_equal_numpys() {
         match (result, case["error"].as_str()) {
             (Ok(()), None) if hex(&bytes) == case["bytes"].as_str().unwrap() => done += 1,
             (Ok(()), None) => {
-                wrong.push(format!("{}: {} is {}", what, hex(&bytes), case["bytes"]));
+                wrong.push(format!("{what}: {} is {}", hex(&bytes), case["bytes"]));
             }
             (Err(_), Some(_)) => refused += 1,
-            (Err(error), None) => wrong.push(format!("{}: {error}", what)),
-            (Ok(()), Some(error)) => wrong.push(format!("{}: NumPy {error}", what)),
+            (Err(error), None) => wrong.push(format!("{what}: {error}")),
+            (Ok(()), Some(error)) => wrong.push(format!("{what}: NumPy {error}")),
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));

@@ -268,7 +268,7 @@ pub(crate) fn excerpt(text: &str) -> String {
 }
 
 /// A count with its noun: `1 axis`, `2 axes`.
-pub(crate) fn plural<N: fmt::Display + PartialEq + From<u8>>(
+pub(crate) fn plural<N: Copy + fmt::Display + PartialEq + From<u8>>(
     count: N,
     one: &str,
     many: &str,
