@@ -31,9 +31,9 @@ impl<T: ArchiveEntry> EntryList<T> {
         let sorted = self.sorted.get_or_init(|| {
             let names = self.entries.iter().map(ArchiveEntry::name);
             // Equal names stay in the order of the archive.
-            let mut named: Vec<(&str, usize)> = names.zip(0..).collect();
-            named.sort_unstable();
-            named.into_iter().map(|(_, position)| position).collect()
+            let mut pairs: Vec<(&str, usize)> = names.zip(0..).collect();
+            pairs.sort_unstable();
+            pairs.into_iter().map(|(_, position)| position).collect()
         });
         let first = sorted.partition_point(|&position| self.name_at(position) < name);
         let end = sorted.partition_point(|&position| self.name_at(position) <= name);
