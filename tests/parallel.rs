@@ -1,10 +1,14 @@
 //! Parallel iterators yield what sequential ones do.
 
+use npymap::element::{Casting, Real};
+use npymap::layout::Layout;
+use npymap::ndarray::s;
 use npymap::rayon::ThreadPoolBuilder;
 use npymap::rayon::prelude::*;
-use npymap::{DType, Element, MappedArray, View};
+use npymap::{DType, Element, ErrorKind, MappedArray, Order, View, with_type};
 
 use crate::model::Sample;
+use crate::support::is_error;
 
 /// Checks the parallel iterators over a view with these elements in C order.
 pub(crate) fn iterates<T: Sample>(view: &View<'_, T>, all: &[T], seed: u64) {
@@ -73,4 +77,130 @@ fn views_without_axes_or_elements_are_iterated_in_parallel() {
 /// The numbers of elements and of rows.
 fn counts<T: Element + Send>(view: &View<'_, T>) -> (usize, usize) {
     (view.par_iter().count(), view.outer_iter().into_par_iter().count())
+}
+
+/// Calls `work` in a pool of three threads.
+fn with_threads_mut(work: impl FnMut() + Send) {
+    ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(work);
+}
+
+/// Calls `test` with pools of several sizes.
+fn with_threads(test: impl Fn() + Sync) {
+    for threads in [1, 3] {
+        ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&test);
+    }
+}
+
+/// The views that a 3-d array has in common layouts.
+fn layouts<'a, T: Element>(view: &View<'a, T>) -> Vec<View<'a, T>> {
+    let &[planes, rows, columns] = view.shape() else { panic!("three axes") };
+    vec![
+        view.clone(),
+        view.t(),
+        view.permuted_axes(&[1, 0, 2]).unwrap(),
+        view.slice(s![..;-1, .., ..;-1]),
+        view.slice(s![.., 1.., ..;3]),
+        view.slice(s![.., .., ..2]),
+        view.slice(s![.., .., 1..]),
+        view.slice(s![0, ..3, ..]).broadcast(&[40, 3, columns]).unwrap(),
+        view.slice(s![.., .., ..1]).broadcast(&[planes, rows, 50]).unwrap(),
+        view.slice(s![..0, .., ..]),
+        view.slice(s![1, 2, 3]),
+    ]
+}
+
+/// Sums and statistics, as text that tells all bits apart.
+fn totals<T: Real + std::fmt::Debug>(view: &View<'_, T>, parallel: bool) -> String {
+    let (sum, stats) =
+        if parallel { (view.par_sum(), view.par_stats()) } else { (view.sum(), view.stats()) };
+    format!("{:x} {stats:?}", sum.to_bits())
+}
+
+/// An array of numbers of many magnitudes and both signs, cast to a dtype.
+fn numbers(dtype: &DType, shape: &[usize], offset: usize) -> MappedArray<Vec<u8>> {
+    let mut state = 1_u64;
+    let random = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (state >> 33) as f64 / 1e3 * 2_f64.powi((state >> 59) as i32 - 16) - 4e3
+    });
+    let layout = Layout::new(DType::of::<f64>(), shape, Order::C, 0).unwrap();
+    let mut wide = MappedArray::from_parts(vec![0; layout.nbytes()], layout).unwrap();
+    let values: Vec<f64> = random.take(wide.len()).collect();
+    wide.view_mut::<f64>().unwrap().copy_from_slice(&values).unwrap();
+    let layout = Layout::new(dtype.clone(), shape, Order::C, offset).unwrap();
+    let mut array = MappedArray::from_parts(vec![0; layout.end()], layout).unwrap();
+    let mut view = array.dyn_view_mut().unwrap();
+    view.assign_as(&wide.dyn_view().unwrap(), Casting::Unsafe).unwrap();
+    array
+}
+
+#[test]
+fn sums_and_statistics_are_the_same_for_any_number_of_threads() {
+    // The last axis makes most views large enough for several threads.
+    let dtypes = [("<f4", 17_001), (">f8", 9_001), ("|i1", 66_001), (">i8", 9_001), ("|b1", 99)];
+    for (dtype, columns) in dtypes {
+        let dtype: DType = dtype.parse().unwrap();
+        for (shape, offset) in [([3, 7, 33], 0), ([2, 4, columns], 1), ([2, 4, columns], 0)] {
+            let array = numbers(&dtype, &shape, offset);
+            with_type!(&dtype, real T => {
+                for view in layouts(&array.view::<T>().unwrap()) {
+                    let expected = totals(&view, false);
+                    with_threads(|| assert_eq!(totals(&view, true), expected, "{dtype}: {view:?}"));
+                }
+            }, _ => unreachable!());
+        }
+    }
+}
+
+#[test]
+fn a_large_array_is_summed_in_several_batches() {
+    for dtype in ["<f4", ">f4"] {
+        let array = numbers(&dtype.parse().unwrap(), &[4_500_001], 0);
+        let view = array.view::<f32>().unwrap();
+        let expected = totals(&view, false);
+        with_threads(|| assert_eq!(totals(&view, true), expected));
+    }
+}
+
+#[test]
+fn parallel_copies_equal_sequential_ones() {
+    for dtype in ["<f4", ">f4"] {
+        let array = numbers(&dtype.parse().unwrap(), &[5, 70, 801], 1);
+        for view in layouts(&array.view::<f32>().unwrap()) {
+            let expected = view.to_vec();
+            with_threads(|| {
+                let mut out = vec![-1.0; expected.len()];
+                view.par_copy_to_slice(&mut out).unwrap();
+                assert_eq!(out, expected, "{view:?}");
+            });
+            let error = view.par_copy_to_slice(&mut vec![0.0; expected.len() + 1]).unwrap_err();
+            assert!(is_error(&error, ErrorKind::WrongShape, "value"));
+        }
+    }
+}
+
+#[test]
+fn elements_are_replaced_in_parallel_in_every_layout() {
+    for dtype in ["<i4", ">i4"] {
+        let mut array = numbers(&dtype.parse().unwrap(), &[70, 5, 801], 1);
+        for axes in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+            for columns in [s![.., .., ..], s![..;-1, 1.., ..;2], s![..0, .., ..]] {
+                let mut view = array.view_mut::<i32>().unwrap().slice(columns);
+                view = view.permuted_axes(&axes).unwrap();
+                let expected: Vec<i32> = view.as_view().iter().map(|x| x.wrapping_mul(3)).collect();
+                with_threads_mut(|| view.par_map_inplace(|x| x.wrapping_mul(3)).unwrap());
+                assert_eq!(view.as_view().to_vec(), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_value_that_does_not_fit_is_the_error() {
+    let mut names = MappedArray::anonymous(&"|S4".parse().unwrap(), &[100, 3000]).unwrap();
+    let mut view = names.view_mut::<String>().unwrap();
+    view.set([50, 7], "x".to_owned()).unwrap();
+    view.set([99, 7], "yy".to_owned()).unwrap();
+    let error = view.par_map_inplace(|name| name.repeat(5)).unwrap_err();
+    assert!(is_error(&error, ErrorKind::InvalidValue, "xxxxx"), "{error}");
 }

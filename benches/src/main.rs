@@ -17,6 +17,7 @@ mod files;
 mod numpy;
 mod open;
 mod opening;
+mod parallel;
 mod report;
 mod rounds;
 mod sampling;
@@ -46,8 +47,10 @@ const LONG_ROUNDS: usize = 3;
 const OPTIONS: [&str; 2] = ["--quick", "--json"];
 
 /// The groups of benchmarks.
-const GROUPS: [&str; 9] =
-    ["open", "views", "bulk", "writes", "sampling", "epochs", "sparse", "archives", "disk"];
+const GROUPS: [&str; 10] = [
+    "open", "views", "parallel", "bulk", "writes", "sampling", "epochs", "sparse", "archives",
+    "disk",
+];
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -83,6 +86,7 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
                 measured(opening::benchmarks(&files, numpy.as_ref())?, rounds)
             }
             "views" => measured(views::benchmarks(&views::Arrays::create()?)?, rounds),
+            "parallel" => measured(parallel::benchmarks(&parallel::Arrays::create()?)?, rounds),
             "bulk" => {
                 let arrays = bulk::Arrays::create()?;
                 let numpy = numpy(arrays.directory(), &mut version);

@@ -110,6 +110,7 @@ pub(crate) fn benchmarks(arrays: &Arrays) -> Result<Vec<Benchmark<'_>>> {
         benchmarks.push(iter_sum(pair.clone())?);
     }
     benchmarks.push(for_loop(little.clone())?);
+    benchmarks.push(owned_for_loop(little.clone())?);
     benchmarks.push(indexed_iter(little.clone())?);
     benchmarks.push(handle(arrays)?);
     benchmarks.push(newtype_to_vec(arrays)?);
@@ -201,6 +202,20 @@ fn iter_sum(pair: Pair<'_>) -> Result<Benchmark<'_>> {
 fn for_loop(pair: Pair<'_>) -> Result<Benchmark<'_>> {
     let peers: [(_, _, Reduce); 1] = [("`for`", None, for_loop_sum_ndarray)];
     reduction("`for`", pair, for_loop_sum, &peers, None)
+}
+
+/// A loop that consumes a view.
+fn owned_for_loop(pair: Pair<'_>) -> Result<Benchmark<'_>> {
+    let peers: [(_, _, Reduce); 1] = [("`for`", None, for_loop_sum_ndarray)];
+    reduction("`for` over an owned view", pair, owned_for_loop_sum, &peers, None)
+}
+
+fn owned_for_loop_sum(view: &View<'_, f32>) -> f32 {
+    let mut sum = 0.0;
+    for x in view.slice(s![.., ..]).into_iter() {
+        sum += x;
+    }
+    sum
 }
 
 fn for_loop_sum(view: &View<'_, f32>) -> f32 {

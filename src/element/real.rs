@@ -24,7 +24,7 @@ use crate::dtype::ByteOrder;
 /// assert_eq!(range::<f64>(&penguins)?, Some(6286.9));
 /// # Ok::<(), npymap::Error>(())
 /// ```
-pub trait Real: Element + Copy + PartialOrd + sealed::SealedReal {
+pub trait Real: Element + Copy + PartialOrd + Send + Sync + sealed::SealedReal {
     /// The nearest `f64`.
     fn to_f64(self) -> f64;
 

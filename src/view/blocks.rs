@@ -36,28 +36,32 @@ pub struct Blocks<'a, T: Element> {
     bytes: &'a [u8],
     codec: T::Codec,
     geometry: Geometry,
+    position: Position,
+    buffer: Vec<T>,
+    /// Whether the values of the last block are overwritten rather than dropped.
+    is_reused: bool,
+}
+
+/// The first element of a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position {
     /// The rest of the current run.
     run: Run,
     /// The number of the next run.
     next: usize,
+    /// The number of elements left.
     left: usize,
-    buffer: Vec<T>,
-    /// Whether the values of the last block are overwritten rather than dropped.
-    is_reused: bool,
 }
 
 impl<'a, T: Element> Blocks<'a, T> {
     pub(super) fn new(bytes: &'a [u8], geometry: &Geometry, codec: T::Codec) -> Blocks<'a, T> {
         let left = geometry.len();
         let geometry = geometry.memory_order().merged();
-        let run = Run::EMPTY;
         Blocks {
             bytes,
             codec,
             geometry,
-            run,
-            next: 0,
-            left,
+            position: Position { run: Run::EMPTY, next: 0, left },
             buffer: Vec::new(),
             is_reused: T::fast_path().zeros(0).is_some(),
         }
@@ -66,18 +70,12 @@ impl<'a, T: Element> Blocks<'a, T> {
     /// Returns the next block; `None` after the last.
     #[expect(clippy::should_implement_trait, reason = "the block borrows from the iterator")]
     pub fn next(&mut self) -> Option<&[T]> {
-        let size = T::itemsize(&self.codec);
         let run = self.current_run()?;
-        if let Some((bytes, stride)) = run.forward(self.bytes, size) {
-            if stride == size && run.count * size >= BLOCK.min(self.left * size) {
-                if let Some(block) = T::fast_path().borrow(&self.codec, bytes) {
-                    self.left -= run.count;
-                    self.run.count = 0;
-                    return Some(block);
-                }
-            }
+        if let Some(block) = self.borrow(run) {
+            self.take(run.count);
+            return Some(block);
         }
-        let room = (BLOCK / size_of::<T>().max(1)).clamp(1, self.left);
+        let room = self.room();
         if self.buffer.is_empty() {
             self.buffer = T::fast_path().zeros(room).unwrap_or_default();
         }
@@ -86,29 +84,70 @@ impl<'a, T: Element> Blocks<'a, T> {
         }
         let mut filled = 0;
         while filled < room {
-            let Some(run) = self.current_run() else { break };
-            let piece = Run { count: run.count.min(room - filled), ..run };
+            let Some(piece) = self.take(room - filled) else { break };
             match self.buffer.get_mut(filled..filled + piece.count) {
                 Some(over) => piece.decode_over(self.bytes, &self.codec, over),
                 None => piece.decode_onto(self.bytes, &self.codec, &mut self.buffer),
             }
-            self.run = run.without_first(piece.count);
-            self.left -= piece.count;
             filled += piece.count;
         }
         self.buffer.get(..filled)
     }
 
+    /// Skips a block; returns where it is and its length.
+    #[cfg(feature = "rayon")]
+    pub(super) fn skip(&mut self) -> Option<(Position, usize)> {
+        let run = self.current_run()?;
+        let position = self.position;
+        let most = self.borrow(run).map_or(self.room(), <[T]>::len);
+        let mut len = 0;
+        while len < most {
+            let Some(piece) = self.take(most - len) else { break };
+            len += piece.count;
+        }
+        Some((position, len))
+    }
+
+    /// Returns the block at a position.
+    #[cfg(feature = "rayon")]
+    pub(super) fn at(&mut self, position: Position) -> &[T] {
+        self.position = position;
+        self.next().unwrap_or_default()
+    }
+
+    /// Borrows a run if it is a block of its own.
+    fn borrow(&self, run: Run) -> Option<&'a [T]> {
+        let size = T::itemsize(&self.codec);
+        let (bytes, stride) = run.forward(self.bytes, size)?;
+        let is_large = run.count * size >= BLOCK.min(self.position.left * size);
+        if stride == size && is_large { T::fast_path().borrow(&self.codec, bytes) } else { None }
+    }
+
+    /// The number of elements that the next block has if it is decoded, or more
+    /// if fewer are left.
+    fn room(&self) -> usize {
+        (BLOCK / size_of::<T>().max(1)).clamp(1, self.position.left)
+    }
+
     /// Returns the rest of the current run, or the next one.
     fn current_run(&mut self) -> Option<Run> {
-        if self.left == 0 {
+        if self.position.left == 0 {
             return None;
         }
-        if self.run.count == 0 {
-            self.run = self.geometry.run(self.next);
-            self.next += 1;
+        if self.position.run.count == 0 {
+            self.position.run = self.geometry.run(self.position.next);
+            self.position.next += 1;
         }
-        Some(self.run)
+        Some(self.position.run)
+    }
+
+    /// Takes up to `most` elements of one run.
+    fn take(&mut self, most: usize) -> Option<Run> {
+        let run = self.current_run()?;
+        let piece = Run { count: run.count.min(most), ..run };
+        self.position.run = run.without_first(piece.count);
+        self.position.left -= piece.count;
+        Some(piece)
     }
 }
 
@@ -140,6 +179,6 @@ impl Run {
 
 impl<T: Element> fmt::Debug for Blocks<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Blocks").field("left", &self.left).finish_non_exhaustive()
+        f.debug_struct("Blocks").field("left", &self.position.left).finish_non_exhaustive()
     }
 }

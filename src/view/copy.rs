@@ -78,7 +78,7 @@ impl<T: Element> View<'_, T> {
     }
 
     /// Copies all elements into a slice of the same length.
-    fn copy_over(&self, out: &mut [T]) {
+    pub(super) fn copy_over(&self, out: &mut [T]) {
         // Values of zero size need no copying, and there may be 2^62 of them.
         if size_of::<T>() == 0 {
             return;

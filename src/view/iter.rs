@@ -99,6 +99,9 @@ struct Later {
 impl Later {
     /// The first run and those after it.
     fn of(geometry: &Geometry) -> (Run, Option<Box<Later>>) {
+        if let Some(run) = Runs::only(geometry) {
+            return (run, None);
+        }
         let runs = Runs::new(geometry);
         let first = if runs.count == 0 { Run::EMPTY } else { runs.first };
         let next = 1;

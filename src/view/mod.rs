@@ -20,6 +20,8 @@ mod mutable;
 mod outer;
 #[cfg(feature = "rayon")]
 mod parallel;
+#[cfg(feature = "rayon")]
+mod parallel_bulk;
 mod planes;
 mod recast;
 mod reduce;

@@ -91,6 +91,13 @@ pub(super) struct Runs {
 }
 
 impl Runs {
+    /// The only run, if all elements form one.
+    #[inline]
+    pub(super) fn only(geometry: &Geometry) -> Option<Run> {
+        let (inner, count, stride) = geometry.last_run();
+        (inner == geometry.ndim()).then_some(Run { start: geometry.offset, count, stride })
+    }
+
     pub(super) fn new(geometry: &Geometry) -> Runs {
         let all = geometry.len();
         let (inner, count, stride) = geometry.last_run();

@@ -9,7 +9,7 @@ use crate::kernel::{self, Job};
 
 /// The elements that are added up before their sum is added to the total: few
 /// enough that the rounding error is below that of pairwise summation.
-const CHUNK: usize = 2048;
+pub(super) const CHUNK: usize = 2048;
 
 /// The number of independent accumulators, which the CPU can update in parallel.
 const LANES: usize = 8;
@@ -107,12 +107,15 @@ impl<T: Real> View<'_, T> {
     pub fn stats(&self) -> Stats<T> {
         let mut stats = Stats::empty();
         self.for_each_block(|block| {
-            for chunk in block.chunks(CHUNK) {
-                stats = stats.merged(kernel::run(Chunk(chunk)));
-            }
+            stats = chunk_stats(block).fold(stats, Stats::merged);
         });
         stats
     }
+}
+
+/// The statistics of each chunk of a block.
+pub(super) fn chunk_stats<T: Real>(block: &[T]) -> impl Iterator<Item = Stats<T>> {
+    block.chunks(CHUNK).map(|chunk| kernel::run(Chunk(chunk)))
 }
 
 /// The job of computing the statistics of a chunk.

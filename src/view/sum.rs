@@ -18,7 +18,7 @@ const STREAM_LEN: usize = 1 << 20;
 /// About how many bytes of a stream are added up before their sum is added to
 /// the total: few enough that the rounding error is below that of pairwise
 /// summation.
-const PIECE: usize = 8 << 10;
+pub(super) const PIECE: usize = 8 << 10;
 
 /// The length of the shortest streams, in bytes: shorter ones are not faster.
 const MIN_STREAM_LEN: usize = 64;
@@ -26,7 +26,7 @@ const MIN_STREAM_LEN: usize = 64;
 /// The number of sums that rows are added to at a time: they fit the L1 cache.
 const TILE: usize = 2048;
 
-impl<T: Real> View<'_, T> {
+impl<'a, T: Real> View<'a, T> {
     /// Returns the sum of all elements in doubles; NaN if any element is NaN. It
     /// is as accurate as NumPy's for doubles, and more accurate for smaller
     /// types: sums of single floats are not rounded to single floats.
@@ -99,18 +99,15 @@ impl<T: Real> View<'_, T> {
 
     /// Adds the elements of a run.
     fn add_run(&self, run: Run, total: &mut Total) {
-        let size = self.itemsize();
-        let (forward, _) = run.to_forward();
-        match forward.forward(self.bytes, size) {
-            Some((bytes, stride)) => self.add_bytes(bytes, stride, total),
-            None => run
-                .elements(self.bytes, size)
-                .for_each(|element| total.add(T::decode(&self.codec, element).to_f64())),
-        }
+        self.for_each_step(run, |step| self.add_step(&step, self.sum_streams(&step), total));
     }
 
-    /// Adds elements `stride` bytes apart.
-    fn add_bytes(&self, bytes: &[u8], stride: usize, total: &mut Total) {
+    /// Splits the sum of a run into steps, in the order in which they are added.
+    pub(super) fn for_each_step(&self, run: Run, mut f: impl FnMut(Step<'a>)) {
+        let (forward, _) = run.to_forward();
+        let Some((bytes, stride)) = forward.forward(self.bytes, self.itemsize()) else {
+            return f(Step::Run(run));
+        };
         let mut rest = bytes;
         let piece = PIECE.next_multiple_of(stride);
         loop {
@@ -123,14 +120,33 @@ impl<T: Real> View<'_, T> {
                 let end = len.min(start + piece);
                 let streams =
                     array::from_fn(|i| now.get(i * len + start..i * len + end).invariant(IN_BYTES));
-                for sum in T::sums(&self.codec, streams, stride) {
-                    total.add(sum);
-                }
+                f(Step::Streams(streams, stride));
             }
             rest = after;
         }
-        let pieces = chunks(rest, stride, self.itemsize());
-        pieces.for_each(|piece| total.add(T::decode(&self.codec, piece).to_f64()));
+        f(Step::Rest(rest, stride));
+    }
+
+    /// Sums the elements of each stream of a step, if it has streams.
+    #[inline]
+    pub(super) fn sum_streams(&self, step: &Step<'_>) -> [f64; STREAMS] {
+        match *step {
+            Step::Streams(streams, stride) => T::sums(&self.codec, streams, stride),
+            Step::Rest(..) | Step::Run(_) => [0.0; STREAMS],
+        }
+    }
+
+    /// Adds the sums of a step's streams, or its elements.
+    #[inline]
+    pub(super) fn add_step(&self, step: &Step<'_>, sums: [f64; STREAMS], total: &mut Total) {
+        match *step {
+            Step::Streams(..) => sums.into_iter().for_each(|sum| total.add(sum)),
+            Step::Rest(bytes, stride) => chunks(bytes, stride, self.itemsize())
+                .for_each(|element| total.add(T::decode(&self.codec, element).to_f64())),
+            Step::Run(run) => run
+                .elements(self.bytes, self.itemsize())
+                .for_each(|element| total.add(T::decode(&self.codec, element).to_f64())),
+        }
     }
 
     /// Adds up `dim` rows that start `stride` bytes apart.
@@ -173,6 +189,17 @@ impl Geometry {
         let (shape, strides) = dims.filter(|(i, _)| *i != axis).map(|(_, dim)| dim).unzip();
         Ok((Geometry { offset: self.offset, shape, strides }, dim, stride))
     }
+}
+
+/// A part of a sum.
+pub(super) enum Step<'a> {
+    /// Streams of elements, which start this many bytes apart. Their sums are
+    /// independent of each other.
+    Streams([&'a [u8]; STREAMS], usize),
+    /// Elements that are added one by one, and how many bytes apart they start.
+    Rest(&'a [u8], usize),
+    /// Elements that are added one by one, and may overlap.
+    Run(Run),
 }
 
 /// A sum with its rounding error: Neumaier's algorithm.
