@@ -13,6 +13,15 @@ use crate::error::invariant::Invariant as _;
 /// [`View::outer_iter`].
 ///
 /// It borrows the array and not the view, as [`Iter`](super::Iter).
+///
+/// # Examples
+///
+/// ```
+/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let mut rows = penguins.view::<f64>()?.outer_iter();
+/// assert_eq!((rows.len(), rows.next_back().map(|row| row.at(3))), (342, Some(3775.0)));
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub struct OuterIter<'a, T: Element> {
     view: View<'a, T>,
     left: Range<usize>,
@@ -36,6 +45,15 @@ impl<'a, T: Element> OuterIter<'a, T> {
 /// The chunks of a view along an axis; made by [`View::axis_chunks`].
 ///
 /// It borrows the array and not the view, as [`Iter`](super::Iter).
+///
+/// # Examples
+///
+/// ```
+/// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+/// let chunks = penguins.view::<f64>()?.axis_chunks(0, 100)?;
+/// assert!(chunks.map(|chunk| chunk.shape()[0]).eq([100, 100, 100, 42]));
+/// # Ok::<(), npymap::Error>(())
+/// ```
 pub struct AxisChunks<'a, T: Element> {
     view: View<'a, T>,
     axis: usize,
@@ -95,7 +113,7 @@ impl<'a, T: Element> OuterIterMut<'a, T> {
 const ROWS_ARE_APART: &str = "rows do not interleave";
 
 /// Removes the first axis of a view, which has length 1.
-fn only_row<'a, T: Element>(rows: OuterIterMut<'a, T>) -> Option<ViewMut<'a, T>> {
+fn only_row<T: Element>(rows: OuterIterMut<'_, T>) -> Option<ViewMut<'_, T>> {
     Some(rows.left?.index_axis(0, 0).invariant("one index of the first axis"))
 }
 
