@@ -1,5 +1,7 @@
 //! The lesser and the greater of two values, as NumPy compares them.
 #![expect(clippy::inline_always, reason = "only inlined code is compiled for AVX2")]
+#![expect(clippy::needless_bitwise_bool, reason = "loops without branches are vectorized")]
+#![expect(clippy::float_cmp, reason = "equal real parts are compared as NumPy does")]
 
 use num_complex::Complex;
 
@@ -8,7 +10,7 @@ use super::{DateTime64, Element, Real, Ticks, TimeDelta64};
 /// Values that have a minimum and a maximum in NumPy: booleans, integers,
 /// floats, complex numbers, dates and time differences. Sealed.
 ///
-/// NaN and NaT are both the minimum and the maximum. Complex numbers are ordered
+/// NaN and `NaT` are both the minimum and the maximum. Complex numbers are ordered
 /// by their real parts, then by their imaginary parts.
 pub trait MinMax: Element + Copy + sealed::SealedMinMax {
     /// NumPy's `minimum`.
@@ -73,7 +75,7 @@ macro_rules! complex {
 complex! { f32 f64 }
 
 impl MinMax for Ticks {
-    /// NaT is the least count.
+    /// `NaT` is the least count.
     #[inline(always)]
     fn lesser(self, other: Ticks) -> Ticks {
         if self <= other { self } else { other }

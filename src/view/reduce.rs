@@ -15,7 +15,7 @@ const LANES: usize = 32;
 
 impl<T: MinMax> View<'_, T> {
     /// Returns the minima along `axis`, which is removed: NumPy's `min(axis)`.
-    /// NaN or NaT if any element is. Reads the elements in memory order.
+    /// NaN or `NaT` if any element is. Reads the elements in memory order.
     ///
     /// [`stats`](View::stats) has the minimum of all elements, and ignores NaN.
     ///
@@ -125,7 +125,9 @@ impl<T: Real> View<'_, T> {
         let mut squares = vec![0.0; means.len()];
         folded.fold::<T, _>(self.bytes, &self.codec, &Squares { means: &means }, &mut squares);
         let divisor = (self.axis_len(axis) - ddof).max(0.0);
-        squares.iter_mut().for_each(|sum| *sum = (*sum / divisor).sqrt());
+        for sum in &mut squares {
+            *sum = (*sum / divisor).sqrt();
+        }
         Ok(folded.to_array(squares))
     }
 
