@@ -154,7 +154,7 @@ fn a_resumed_epoch_may_have_another_batch_size() {
     let rows: Vec<usize> = sampler.clone().collect();
     sampler.resume(sampler.batches(6).next().unwrap().state()).unwrap();
     let rest: Vec<_> = sampler.batches(4).collect();
-    assert!(rest.iter().flat_map(|batch| batch.indices()).eq(&rows[6..]));
+    assert!(rest.iter().flat_map(IndexBatch::indices).eq(&rows[6..]));
     assert!(rest.iter().map(IndexBatch::number).eq([1, 2, 3, 4]));
 }
 

@@ -125,11 +125,11 @@ fn a_panic_of_the_reader_is_the_consumers() {
     batches.unwrap().for_each(drop);
 }
 
+type ListedBatches = Batches<Vec<u32>, Vec<usize>>;
+
 /// Batches of the indices that come through a channel, and the memory captured
 /// by the closure, which counts its owners.
-fn from_channel(
-    threads: usize,
-) -> (mpsc::Sender<Vec<usize>>, Batches<Vec<u32>, Vec<usize>>, Weak<()>) {
+fn from_channel(threads: usize) -> (mpsc::Sender<Vec<usize>>, ListedBatches, Weak<()>) {
     let (send, receive) = mpsc::channel::<Vec<usize>>();
     let (rows, held) = (numbers(100), Arc::new(()));
     let holder = Arc::downgrade(&held);

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::field_rows::FieldRows;
 use super::gather;
-use super::row_source::{RowSource, row_methods};
+use super::row_methods::row_methods;
+use super::row_source::RowSource;
 use super::windows::Windows;
 use crate::array::ArrayFile;
 use crate::dtype::DType;

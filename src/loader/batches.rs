@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
 use super::batch::{Batch, BatchError, Pool};
-use super::index_batch::{BatchIndices, IndexBatch};
+use super::index_batch::{BatchIndices, IndexBatch, Job};
 use super::pipeline::{Next, Pipeline};
 use crate::error::{Error, Result, SystemError};
 
@@ -79,8 +79,6 @@ pub struct BatchOptions {
     ahead: usize,
 }
 
-/// The indices of a batch, and its epoch and number if it has them.
-type Job<I> = Result<(I, Option<(u64, u64)>)>;
 type Jobs<I> = Box<dyn Iterator<Item = Job<I>> + Send>;
 type ReadFn<B> = Box<dyn Fn(&[usize], &mut B) -> Result<()> + Send + Sync>;
 type BatchPipeline<B, I> = Pipeline<Jobs<I>, Result<Batch<B, I>, BatchError>>;

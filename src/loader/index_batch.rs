@@ -102,7 +102,7 @@ pub struct IndexBatches {
 
 impl IndexBatches {
     /// Drops the last batch of the epoch if it is shorter than the others:
-    /// `drop_last=True` of PyTorch's `DataLoader`.
+    /// `drop_last=True` of torch's `DataLoader`.
     ///
     /// # Examples
     ///
@@ -207,8 +207,11 @@ pub trait BatchIndices: sealed::SealedBatchIndices {
     ///
     /// The error of the iterator.
     #[doc(hidden)]
-    fn into_indices(self) -> Result<(Self::Indices, Option<(u64, u64)>)>;
+    fn into_indices(self) -> Job<Self::Indices>;
 }
+
+/// The indices of a batch, and its epoch and number if it has them.
+pub(super) type Job<I> = Result<(I, Option<(u64, u64)>)>;
 
 mod sealed {
     pub trait SealedBatchIndices {}
@@ -219,7 +222,7 @@ impl sealed::SealedBatchIndices for IndexBatch {}
 impl BatchIndices for IndexBatch {
     type Indices = IndexBatch;
 
-    fn into_indices(self) -> Result<(IndexBatch, Option<(u64, u64)>)> {
+    fn into_indices(self) -> Job<IndexBatch> {
         let place = (self.epoch(), self.number);
         Ok((self, Some(place)))
     }
@@ -230,7 +233,7 @@ impl sealed::SealedBatchIndices for Vec<usize> {}
 impl BatchIndices for Vec<usize> {
     type Indices = Vec<usize>;
 
-    fn into_indices(self) -> Result<(Vec<usize>, Option<(u64, u64)>)> {
+    fn into_indices(self) -> Job<Vec<usize>> {
         Ok((self, None))
     }
 }
@@ -244,7 +247,7 @@ where
 {
     type Indices = I::Indices;
 
-    fn into_indices(self) -> Result<(I::Indices, Option<(u64, u64)>)> {
+    fn into_indices(self) -> Job<I::Indices> {
         self.map_err(Error::other)?.into_indices()
     }
 }

@@ -18,6 +18,7 @@ mod pipeline;
 mod ragged;
 mod ragged_append;
 mod reading;
+mod row_methods;
 mod row_source;
 mod rows;
 mod runs;

@@ -231,11 +231,20 @@ impl Ragged {
     ) -> Result<Vec<usize>> {
         check_cast(self.dtype(), &U::dtype(), Casting::SameKind)?;
         with_type!(self.dtype(), number T => {
-            let codec = T::codec(self.dtype())?;
-            self.pad(indices, (out, width, pad), |parts, bytes, start, place| {
-                parts.convert_over(bytes, &codec, &[start], place, |value: T| value.cast());
-            })
+            self.pad_cast::<T, U>(indices, (out, width, pad))
         }, _ => Err(not_numbers::<U>(self.dtype())))
+    }
+
+    /// Copies rows of `T` into `out` as `U`, each padded or truncated.
+    fn pad_cast<T: Number, U: Number>(
+        &self,
+        indices: &[impl RowIndex],
+        to: (&mut [U], usize, &U),
+    ) -> Result<Vec<usize>> {
+        let codec = T::codec(self.dtype())?;
+        self.pad(indices, to, |parts, bytes, start, place| {
+            parts.convert_over(bytes, &codec, &[start], place, |value: T| value.cast());
+        })
     }
 
     /// Copies rows into `out` with `copy`, each padded or truncated to `width`.

@@ -39,8 +39,8 @@ impl Default for Share {
 /// The treatment of rows that can't be distributed evenly among all ranks.
 ///
 /// [`Pad`](Tail::Pad) and [`Drop`](Tail::Drop) are `drop_last=False` and
-/// `drop_last=True` of PyTorch's `DistributedSampler`; use one of them if ranks
-/// wait for each other in every step. Whether a last, shorter batch is dropped is
+/// `drop_last=True` of torch's `DistributedSampler`; use one of them if ranks wait
+/// for each other in every step. Whether a last, shorter batch is dropped is
 /// decided by [`IndexBatches::drop_last`](crate::loader::IndexBatches::drop_last).
 ///
 /// # Examples

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::gather;
 use super::reading::Reading;
-use super::row_source::{RowCopy, RowSource, row_methods};
+use super::row_methods::row_methods;
+use super::row_source::{RowCopy, RowSource};
 use super::rows::Rows;
 use super::stack;
 use super::windows::Windows;
@@ -244,15 +245,12 @@ impl RowSource for Stacked {
                     }
                 },
             };
-            match (self.arrays.get(array), self.starts.get(array)) {
-                (Some(rows), Some(first)) => {
-                    let own: Vec<usize> = own.map(|start| start - first).collect();
-                    rows.visit(&own, len, &mut to_places)?;
-                }
-                _ => {
-                    let spanning: Vec<usize> = own.collect();
-                    gather::visit_stored(self, &spanning, len, None, &mut to_places)?;
-                }
+            if let (Some(rows), Some(first)) = (self.arrays.get(array), self.starts.get(array)) {
+                let own: Vec<usize> = own.map(|start| start - first).collect();
+                rows.visit(&own, len, &mut to_places)?;
+            } else {
+                let spanning: Vec<usize> = own.collect();
+                gather::visit_stored(self, &spanning, len, None, &mut to_places)?;
             }
         }
         Ok(())

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::gather;
-use super::row_source::{RowCopy, RowSource, row_methods};
+use super::row_methods::row_methods;
+use super::row_source::{RowCopy, RowSource};
 use super::rows::Rows;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
