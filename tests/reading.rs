@@ -56,7 +56,9 @@ fn stacked_arrays_are_the_same_however_they_are_read() {
     let directory = tempfile::tempdir().unwrap();
     for way in WAYS {
         let arrays = [Order::C, Order::F].map(|order| array(directory.path(), order));
-        arrays.iter().for_each(|array| array.drop_cache(..).unwrap());
+        for array in &arrays {
+            array.drop_cache(..).unwrap();
+        }
         let rows = Stacked::new(arrays).unwrap().reading(way);
         for batch in Sampler::shuffled(2 * ROWS, 1).batches(500) {
             let taken = rows.take_array::<u32>(&batch).unwrap();

@@ -49,6 +49,8 @@ pub use strings::{Bytes, CodePoint, Text};
 pub(crate) use strings::{as_utf8, to_char};
 pub(crate) use sums::{ROW_BLOCK, STREAMS};
 pub(crate) use text::{decode_points, trim_nuls};
+#[cfg(feature = "serde")]
+pub use value::NamedValue;
 pub use value::Value;
 
 /// A type that elements of some dtype are decoded to and encoded from.

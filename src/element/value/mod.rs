@@ -11,6 +11,8 @@ pub(crate) mod units;
 
 pub(crate) use date::parse_date;
 pub(crate) use print::{date_text, difference_text};
+#[cfg(feature = "serde")]
+pub use serialize::NamedValue;
 
 use half::f16;
 use num_complex::Complex;

@@ -3,11 +3,62 @@
 use serde::ser::{Serialize, Serializer};
 
 use super::Value;
+use crate::dtype::DType;
 use crate::element::Ticks;
+
+impl Value {
+    /// Returns this value of the dtype for serialization: as the value itself,
+    /// except that records are maps from the names of their fields.
+    ///
+    /// A part of the value that is not of its dtype is serialized without names.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{DType, Value};
+    ///
+    /// let dtype: DType = "[('name', '<U4'), ('pos', [('x', '<f4'), ('y', '<f4')])]".parse()?;
+    /// let value = Value::parse("('ab', (0.5, 2))", &dtype)?;
+    /// let json = serde_json::to_string(&value.with_names(&dtype))?;
+    /// assert_eq!(json, r#"{"name":"ab","pos":{"x":0.5,"y":2.0}}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_names<'a>(&'a self, dtype: &'a DType) -> NamedValue<'a> {
+        NamedValue { value: self, dtype }
+    }
+}
+
+/// A value that serializes records as maps, made by [`Value::with_names`].
+#[derive(Clone, Copy, Debug)]
+pub struct NamedValue<'a> {
+    value: &'a Value,
+    dtype: &'a DType,
+}
+
+impl Serialize for NamedValue<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let NamedValue { value, dtype } = *self;
+        match value {
+            Value::Record(values) if values.len() == dtype.fields().len() => {
+                let fields = dtype.fields().iter().zip(values);
+                to.collect_map(
+                    fields.map(|(field, value)| (field.name(), value.with_names(&field.dtype))),
+                )
+            }
+            Value::Array(values) => {
+                let base = dtype.subarray().map_or(dtype, |(base, _)| base);
+                to.collect_seq(values.iter().map(|value| value.with_names(base)))
+            }
+            _ => value.serialize(to),
+        }
+    }
+}
 
 /// Serializes numbers as numbers, complex numbers as pairs, text and dates as
 /// strings, bytes as bytes, time differences as counts, `NaT` as none, records
-/// and subarrays as sequences.
+/// and subarrays as sequences; [`with_names`](Value::with_names) gives records
+/// as maps.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -32,7 +83,6 @@ impl Serialize for Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::DType;
 
     #[test]
     fn values_serialize_to_json() {
@@ -43,5 +93,18 @@ mod tests {
         let value = Value::parse("(0.5, 1+2j, 2020-02-29, NaT, 'ab', [1, 2])", &dtype).unwrap();
         let json = serde_json::to_string(&value).unwrap();
         assert_eq!(json, r#"[0.5,[1.0,2.0],"2020-02-29",null,"ab",[1,2]]"#);
+    }
+
+    #[test]
+    fn records_in_subarrays_serialize_with_names() {
+        let dtype: DType =
+            "[('a', [('x', '<f4'), ('y', '|S2')], (2, 1)), ('', '|b1')]".parse().unwrap();
+        let value = Value::parse("([[(1, b'a')], [(2, b'b')]], True)", &dtype).unwrap();
+        let json = serde_json::to_string(&value.with_names(&dtype)).unwrap();
+        assert_eq!(json, r#"{"a":[[{"x":1.0,"y":[97]}],[{"x":2.0,"y":[98]}]],"":true}"#);
+
+        let other = DType::of::<f64>();
+        let json = serde_json::to_string(&value.with_names(&other)).unwrap();
+        assert_eq!(json, serde_json::to_string(&value).unwrap());
     }
 }
