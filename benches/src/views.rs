@@ -212,7 +212,7 @@ fn owned_for_loop(pair: Pair<'_>) -> Result<Benchmark<'_>> {
 
 fn owned_for_loop_sum(view: &View<'_, f32>) -> f32 {
     let mut sum = 0.0;
-    for x in view.slice(s![.., ..]).into_iter() {
+    for x in view.slice(s![.., ..]) {
         sum += x;
     }
     sum
@@ -286,6 +286,7 @@ fn newtype_take(arrays: &Arrays) -> Result<Benchmark<'_>> {
 }
 
 /// Views that are made for one element each, as a server does for a request.
+#[expect(clippy::indexing_slicing, reason = "the diagonal of a square")]
 fn handle(arrays: &Arrays) -> Result<Benchmark<'_>> {
     let side = usize::from(SIDE);
     let ours = arrays.little.clone().into_typed::<f32, Ix2>()?;
