@@ -43,7 +43,7 @@ fn stored_mask(mask: &ArrayD<bool>) -> MappedArray<npymap::source::MapMut> {
 
 #[test]
 fn masks_select_as_in_numpy() {
-    let Some(mut numpy) = Oracle::start("select.py") else { return };
+    let Some(mut numpy) = Oracle::start("selections.py") else { return };
     let directory = directory();
     let (mut selected, mut refused, mut scattered) = (0, 0, 0);
     for file in numpy.ask(&json!(["masks", directory.path(), SEED, 250])).as_array().unwrap() {
@@ -104,7 +104,7 @@ fn check_selection<T: Element + Clone + PartialEq + std::fmt::Debug>(descr: &str
 
 #[test]
 fn dtypes_have_numpys_names() {
-    let Some(mut numpy) = Oracle::start("select.py") else { return };
+    let Some(mut numpy) = Oracle::start("selections.py") else { return };
     let mut seen = std::collections::BTreeSet::new();
     for pair in numpy.ask(&json!(["names", SEED, 500])).as_array().unwrap() {
         let [descr, name] = [&pair[0], &pair[1]].map(|text| text.as_str().unwrap());
@@ -159,7 +159,7 @@ fn same_means<T: Real>(view: &View<'_, T>, case: &Value, what: &str) {
 
 #[test]
 fn axes_are_reduced_as_in_numpy() {
-    let Some(mut numpy) = Oracle::start("select.py") else { return };
+    let Some(mut numpy) = Oracle::start("selections.py") else { return };
     let directory = directory();
     let mut reduced = 0;
     for file in numpy.ask(&json!(["reductions", directory.path(), SEED, 300])).as_array().unwrap() {
