@@ -205,7 +205,7 @@ class Head:
 
 
 def type_strings(descr):
-    """All type string_items of a descr."""
+    """All type strings of a descr."""
     if isinstance(descr, str):
         yield descr
     elif isinstance(descr, tuple) and descr:
@@ -286,12 +286,12 @@ def divided_units(head):
 def comma_strings(head):
     """A list of types, a repeat count, or a shape before the letter."""
     if any(re.search(r",|^[<>=|]?\s*[\d(]", one) for one in type_strings(head.descr)):
-        return "Comma string_items", head.with_dtype()
+        return "Comma strings", head.with_dtype()
 
 
 def loose_type_strings(head):
     if any(re.search(r"[\s+]|^[\0-\x1f]$", one) and "," not in one for one in type_strings(head.descr)):
-        return "Loose type string_items", head.with_dtype()
+        return "Loose type strings", head.with_dtype()
 
 
 def string_items(head):
@@ -305,7 +305,7 @@ def string_items(head):
         )
 
     if is_odd(head.descr):
-        return "Items that are string_items", head.with_dtype()
+        return "Items that are strings", head.with_dtype()
 
 
 def renamed(descr, rename):
@@ -380,7 +380,7 @@ def unnamed_objects(head):
         return item[0] == "" and np.dtype(format.descr_to_dtype(item[1])).hasobject
 
     if any(is_unnamed(item) for item in fields(head.descr)):
-        return "Unnamed unnamed_objects", head.with_dtype()
+        return "Unnamed objects", head.with_dtype()
 
 
 def count(shape):
