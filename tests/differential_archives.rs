@@ -163,8 +163,8 @@ fn with_extra_fields(extra: &[u8]) -> Vec<u8> {
     one(Zipped { extra: extra.to_vec(), ..sizes })
 }
 
-/// What is wrong with an archive, its bytes, the error, and whether Python
-/// rejects it too; `None` if that depends on its release.
+/// The defect of an archive, its bytes, the error, and whether Python rejects it
+/// too; `None` if that depends on its release.
 type Case = (&'static str, Vec<u8>, String, Option<bool>);
 
 fn case(what: &'static str, bytes: Vec<u8>, error: &str, python: Option<bool>) -> Case {

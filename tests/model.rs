@@ -325,7 +325,7 @@ pub(crate) fn specs() -> impl Strategy<Value = Spec> {
         })
 }
 
-/// A buffer aligned to 16 bytes, part of which is an array.
+/// A buffer aligned to 16 bytes that contains an array.
 pub(crate) struct Stored<T> {
     words: Vec<u128>,
     len: usize,

@@ -12,7 +12,7 @@ use crate::support::is_error;
 
 /// Checks the parallel iterators over a view with these elements in C order.
 pub(crate) fn iterates<T: Sample>(view: &View<'_, T>, all: &[T], seed: u64) {
-    // Splits into up to eight parts, or as many as there are elements.
+    // Splits into about eight parts, or into single elements.
     let most = if all.len() < 64 { 1 } else { all.len() / 8 };
     assert_eq!(view.par_iter().len(), all.len());
     assert_eq!(view.par_iter().with_max_len(most).collect::<Vec<_>>(), all);
@@ -109,7 +109,7 @@ fn layouts<'a, T: Element>(view: &View<'a, T>) -> Vec<View<'a, T>> {
     ]
 }
 
-/// Sums and statistics, as text that tells all bits apart.
+/// Sums and statistics, as text that differs if any bit does.
 fn totals<T: Real + std::fmt::Debug>(view: &View<'_, T>, parallel: bool) -> String {
     let (sum, stats) =
         if parallel { (view.par_sum(), view.par_stats()) } else { (view.sum(), view.stats()) };

@@ -1,4 +1,4 @@
-//! Rows are the same however they are read, and whatever is in memory.
+//! Rows are the same however they are read, and whether or not they are in memory.
 
 use npymap::loader::{Reading, Stacked};
 use npymap::ndarray::{Array2, ShapeBuilder as _};
@@ -7,7 +7,7 @@ use npymap::{MappedArray, Order, Sampler, write_npy};
 const ROWS: usize = 700;
 const WAYS: [Reading; 3] = [Reading::Auto, Reading::Pages, Reading::Stream];
 
-/// An array of `<u4` whose elements tell their place, 100 to a row.
+/// An array of `<u4` whose elements are their positions, 100 in each row.
 fn array(directory: &std::path::Path, order: Order) -> MappedArray {
     let path = directory.join(format!("{order:?}.npy"));
     let shape = (ROWS, 100).set_f(order == Order::F);

@@ -47,8 +47,8 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// Calls `work` with each tile, on as many threads as there are processors, and
-/// `merge` with the results.
+/// Calls `work` with each tile, on one thread per processor, and `merge` with the
+/// results.
 ///
 /// Results are merged in the order of the tiles, so that sums of floats do not
 /// depend on the number of threads. Only a few results wait to be merged.

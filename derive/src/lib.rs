@@ -19,7 +19,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// error that names the field and the difference. A field can be of any
 /// element type: numbers, `String`, arrays, tuples, other records. The struct
 /// can have type and const parameters: `Pair<T> { a: T, b: [T; 2] }` is a record
-/// for every `T` that is an element. A generic record in place is
+/// for every `T` that is an element. A generic record in place must be
 /// `#[repr(C, packed)]`, as bytemuck requires. The generated code has no
 /// `unsafe`.
 ///
@@ -37,7 +37,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | attribute | effect |
 /// |---|---|
 /// | `#[record(rename = "name")]` | the field's name in the dtype |
-/// | `#[record(title = "title")]` | a second name, NumPy's title, that the field has in the record's dtype, so the struct must be `typed` or `in_place`. Stored fields are found without it |
+/// | `#[record(title = "title")]` | a second name, NumPy's title, that the field has in the record's dtype, so the struct must be `typed` or `in_place`. Stored fields match whether or not they have it |
 /// | `#[record(dtype = "<M8[ns]")]` | the field's dtype, where its type doesn't determine it: dates, `String`. Stored fields must have the same kind and unit. It is a type string, a list of fields such as `[('x', '<f8'), ('', 'V4')]`, or a pair of a dtype and a shape such as `('<f8', (3,))`; other text is a compile error |
 #[proc_macro_derive(Record, attributes(record))]
 pub fn record(input: TokenStream) -> TokenStream {

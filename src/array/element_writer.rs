@@ -14,9 +14,9 @@ const BLOCK: usize = 1 << 20;
 /// Writes elements of an array to its file, from any number of threads at once;
 /// made by [`MappedArray::element_writer`].
 ///
-/// It borrows the array mutably, so that no slice or view of it shows bytes while
-/// they change. Where two threads write the same elements, each gets the bytes of
-/// one of them.
+/// It borrows the array mutably, so that no slice or view of it can observe the
+/// writes. Two threads should not write the same elements at the same time: which
+/// of the values remain is unspecified.
 #[derive(Debug)]
 pub struct ElementWriter<'a> {
     layout: &'a Layout,

@@ -13,8 +13,8 @@ impl MappedArray<Map> {
     ///
     /// Clones, rows and handles that were made before keep the rows they have. The
     /// promise of [`Source`](crate::Source#safety) was made for the file that was
-    /// opened, and covers its new rows; it says nothing about another file. So if
-    /// the path leads to another one now, that is an error: open it anew.
+    /// opened, and covers its new rows; it does not cover another file. So if the
+    /// path now leads to another file, that is an error: open it anew.
     ///
     /// # Errors
     ///
@@ -22,7 +22,7 @@ impl MappedArray<Map> {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) unless the array was mapped
     /// from a `.npy` opened by path, on a system that identifies files (not
     /// Windows), and has elements: raw binary, ranges of rows, members of archives
-    /// and empty arrays are opened anew. Those of
+    /// and empty arrays have to be opened anew; and those of
     /// [`from_source`](MappedArray::from_source).
     ///
     /// # Examples

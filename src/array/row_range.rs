@@ -9,8 +9,8 @@ use crate::error::invariant::to_u64;
 use crate::error::{Result, ShapeError};
 
 impl<D: Clone> MappedArray<D> {
-    /// Returns a range of rows as an array of its own, which owns what it needs:
-    /// to give each worker its part of a file, for example.
+    /// Returns a range of rows as an array of its own, which borrows nothing: each
+    /// worker can own its part of a file, for example.
     ///
     /// Both arrays use the same bytes: `D` is cloned, which for maps, `&[u8]` and
     /// `Arc<[u8]>` shares them and reads nothing. For a writable map, call
@@ -25,7 +25,7 @@ impl<D: Clone> MappedArray<D> {
     /// # Errors
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) for rows that do not exist,
-    /// and without axes; [`WrongShape`](crate::ErrorKind::WrongShape) in Fortran
+    /// and for 0-d arrays; [`WrongShape`](crate::ErrorKind::WrongShape) in Fortran
     /// order, in which rows are scattered over the array, unless the range has all
     /// rows or none.
     ///

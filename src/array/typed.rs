@@ -17,9 +17,9 @@ use crate::view::zero_sized_slice;
 /// [`MappedArray::into_typed`].
 ///
 /// Everything that can fail was checked then, so [`view`](TypedArray::view) returns
-/// an ndarray view instead of a `Result`, without comparing dtypes: it takes 50
-/// instructions more than the view of an [`Array2`](ndarray::Array2), a tenth of
-/// [`as_ndarray`](MappedArray::as_ndarray). The handle owns the array and is
+/// an ndarray view instead of a `Result`, without comparing dtypes. It takes 50
+/// instructions more than the view of an [`Array2`](ndarray::Array2), and a tenth of
+/// those of [`as_ndarray`](MappedArray::as_ndarray). The handle owns the array and is
 /// `Send + Sync + 'static`, so it can be kept in a struct or shared by threads.
 /// Clones share the map.
 ///

@@ -123,7 +123,7 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
     /// otherwise copied, in C order.
     ///
     /// Copies are needed for elements in the other byte order, and for those that
-    /// are not aligned, as half the members of archives that NumPy wrote. To cast
+    /// are not aligned, as in many members of archives that NumPy wrote. To cast
     /// numbers to another type, see
     /// [`to_ndarray_as`](crate::View::to_ndarray_as).
     ///

@@ -7,7 +7,8 @@ use std::mem::ManuallyDrop;
 ///
 /// A loop keeps an iterator in registers only if no function that is not inlined
 /// gets its address, and those that drop a `Vec` or an `Arc` do, even if they
-/// are only called when the loop panics. This one passes the value itself.
+/// are only called when the loop panics. This one moves the value into the function
+/// that drops it.
 #[derive(Clone, Debug)]
 pub struct ColdDrop<T>(ManuallyDrop<Option<T>>);
 

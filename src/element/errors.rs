@@ -7,8 +7,8 @@ use crate::dtype::DType;
 use crate::error::{DTypeError, Error};
 
 impl Error {
-    /// The error of [`Element::codec`](crate::Element::codec) for elements of a
-    /// dtype that are not of type `T`, of kind
+    /// The error of [`Element::codec`](crate::Element::codec) for a dtype whose
+    /// elements cannot be decoded as `T`, of kind
     /// [`WrongDType`](crate::ErrorKind::WrongDType). It names the dtype, the
     /// type, and a type that works.
     ///

@@ -10,8 +10,9 @@ use super::{DateTime64, Element, Real, Ticks, TimeDelta64};
 /// Values that have a minimum and a maximum in NumPy: booleans, integers,
 /// floats, complex numbers, dates and time differences. Sealed.
 ///
-/// NaN and `NaT` are both the minimum and the maximum. Complex numbers are ordered
-/// by their real parts, then by their imaginary parts.
+/// NaN and `NaT` propagate: they are the minimum and the maximum of any values that
+/// contain them. Complex numbers are ordered by their real parts, then by their
+/// imaginary parts.
 pub trait MinMax: Element + Copy + sealed::SealedMinMax {
     /// NumPy's `minimum`.
     #[doc(hidden)]
@@ -75,7 +76,7 @@ macro_rules! complex {
 complex! { f32 f64 }
 
 impl MinMax for Ticks {
-    /// `NaT` is the least count.
+    /// `NaT` is the smallest count, so it needs no case of its own.
     #[inline(always)]
     fn lesser(self, other: Ticks) -> Ticks {
         if self <= other { self } else { other }

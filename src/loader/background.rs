@@ -15,11 +15,11 @@ use crate::source::read_ahead::ReadAhead;
 /// The number of ranges that are sorted together.
 const MAX_RANGES: usize = 1 << 16;
 
-/// The longest range that is requested by the calling thread, which does not wait
-/// for so few bytes. So thousands of small arrays need no threads.
+/// The longest range that the calling thread requests itself, because requesting
+/// this few bytes does not block. So thousands of small arrays need no threads.
 const MAX_UNTHREADED: usize = 4 << 20;
 
-/// What is read of an array besides the requested rows.
+/// Reads parts of an array besides the requested rows.
 #[derive(Debug)]
 pub(super) struct Background {
     planner: Planner,
@@ -33,7 +33,7 @@ impl Background {
         Background { planner: Planner::new(reading), working_set, read_ahead: Arc::default() }
     }
 
-    /// The same arrays, to be read in another way.
+    /// Returns a new state for the same arrays, to be read in another way.
     pub(super) fn with_reading(&self, reading: Reading) -> Background {
         Background::new(reading, self.working_set)
     }

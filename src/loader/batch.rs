@@ -68,8 +68,8 @@ impl<B> Batch<B> {
     }
 
     /// The state of the sampler after this batch, however many batches have been
-    /// read ahead: after [`Sampler::resume`](crate::Sampler::resume) of it, the
-    /// next batch is the one after this.
+    /// read ahead: a sampler that [`resume`](crate::Sampler::resume)s it continues
+    /// with the next batch.
     #[must_use]
     pub fn state(&self) -> SamplerState {
         self.indices.state()

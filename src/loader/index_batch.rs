@@ -162,8 +162,9 @@ impl Sampler {
         IndexBatches { sampler, size, drops_last: false, start }
     }
 
-    /// Iterates over the epochs from this one to the one before epoch `end`. The
-    /// first starts at the current position, the others start at their first row.
+    /// Iterates over the epochs from the current one up to, but not including,
+    /// epoch `end`: a sampler for each. The first starts at the current position,
+    /// the others start at their first row.
     ///
     /// After [`resume`](Sampler::resume), it yields the rest of the epoch and the
     /// epochs after it.
@@ -194,11 +195,11 @@ impl Sampler {
     }
 }
 
-/// The items of an iterator of batches for
-/// [`BatchOptions::start`](crate::BatchOptions::start): an [`IndexBatch`], a
-/// `Vec<usize>`, or a `Result` of these with any error. Sealed.
+/// An item of the iterators that
+/// [`BatchOptions::start`](crate::BatchOptions::start) accepts: an [`IndexBatch`],
+/// a `Vec<usize>`, or a `Result` of these with any error. Sealed.
 pub trait BatchIndices: sealed::SealedBatchIndices {
-    /// The indices, with what is known about them.
+    /// The type of the indices of a batch.
     type Indices: AsRef<[usize]> + Debug + Send + 'static;
 
     /// The indices, and the epoch and number of the batch, if it has them.

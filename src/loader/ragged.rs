@@ -197,7 +197,7 @@ impl Ragged {
 
     /// As [`take_padded`](Ragged::take_padded), but casts each element to another
     /// numeric type as `Casting::SameKind` allows. `pad` may be a number that the
-    /// stored type lacks.
+    /// stored type cannot represent.
     ///
     /// # Errors
     ///

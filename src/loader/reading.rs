@@ -1,22 +1,22 @@
 //! Decides when to read more of an array than the rows that are requested.
 //!
-//! A disk reads a page alone in the time in which it reads several in sequence.
+//! Reading one page at random takes a disk as long as reading several in sequence.
 //! So when many rows of an array are going to be read, reading all of it in
-//! sequence, in the background, is faster. But nobody says how many rows will
-//! follow, so this is decided as for skis that are rented until the rent amounts
-//! to their price:
+//! sequence, in the background, is faster. But the number of rows that will follow
+//! is unknown. This is the ski-rental problem: rent until the total rent equals the
+//! price, then buy. So:
 //!
-//! - Batches that had to wait for the disk are counted. When they have requested
-//!   a fraction of the array, and the array fits into the available memory, it is
-//!   read whole, from the rows of the last batch on. If that turns out to have
-//!   been useless, because pages were evicted, the next time has to be twice as
-//!   well justified.
+//! - The pages of batches that had to wait for the disk are counted. When they
+//!   amount to a fraction of the array, and the array fits into the available
+//!   memory, all of it is read, starting at the rows of the last batch. If batches
+//!   wait for the disk again afterwards, because pages were evicted, twice the
+//!   fraction is required the next time.
 //! - Reading continues only while batches are taken: each one allows a limited
 //!   number of bytes to be queued.
 //! - If batches follow each other in the array, the bytes after them are read,
 //!   whether or not the array fits.
 //!
-//! This file knows no files; its tests use a fake disk and fake memory.
+//! This module does no I/O; its tests use a fake disk and fake memory.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,35 +26,37 @@ use crate::error::invariant::to_u64;
 
 /// How rows are read from the disk: [`Rows::reading`](crate::Rows::reading).
 ///
-/// Rows in memory are copied, however they were read. Systems other than Linux
-/// read at most 4 MiB at a time that were not requested.
+/// It makes no difference for rows that are in memory. Systems other than Linux
+/// read at most 4 MiB ahead, so arrays that are larger are hardly ever read in
+/// sequence there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reading {
-    /// Chooses by what is known: which rows were requested, the size of the array,
-    /// and the available memory.
+    /// Decides by the rows that were requested, the size of the array, and the
+    /// available memory.
     ///
     /// - Single rows are read as with [`Pages`](Reading::Pages), but rows of a batch
     ///   that are less than 16 KiB apart are read together.
     /// - An array that fits into three quarters of the available memory (that of
-    ///   the machine, or what the control group allows) is read as with
-    ///   [`Stream`](Reading::Stream), once rows that amount to 1/64 of it had to
-    ///   be read from the disk.
+    ///   the machine or of the control group, whichever is less) is read as with
+    ///   [`Stream`](Reading::Stream), once batches that had to wait for the disk
+    ///   have requested 1/64 of its pages.
     /// - After consecutive batches, the next 32 MiB are read ahead.
     #[default]
     Auto,
-    /// Only pages that contain requested rows are read. For a few rows of many
+    /// Reads only pages that contain requested rows. Use it for a few rows of many
     /// files, or if other programs need the memory.
     Pages,
-    /// The whole array is read in sequence, in the background, from the first
-    /// batch on, while rows of each batch are requested as they are needed.
-    /// Reading pauses when no batches are taken, and ends when the rows are
-    /// dropped. For a single epoch of an array that fits into memory.
+    /// Reads the whole array in sequence, in the background, from the first batch
+    /// that has to wait for the disk, while rows of each batch are requested as
+    /// they are needed. Reading pauses when no batches are taken, and ends when the
+    /// rows are dropped. Use it for a single epoch of an array that fits into
+    /// memory.
     Stream,
 }
 
-/// Of an array, the part that batches request from the disk before the rest is
-/// read, too.
+/// All of an array is read after batches have requested one part in this many from
+/// the disk.
 const FRACTION: usize = 64;
 
 /// The number of bytes that may be queued when a batch has been taken.
@@ -119,7 +121,7 @@ impl Request {
     }
 }
 
-/// What is being read, and why.
+/// Decides what to read for the clones of some rows.
 #[derive(Debug, Default)]
 pub(super) struct Planner {
     reading: Reading,
@@ -141,12 +143,12 @@ struct State {
 
 #[derive(Clone, Copy, Debug, Default)]
 enum Mode {
-    /// Only what is requested.
+    /// Reads only what is requested.
     #[default]
     Pages,
-    /// All of the array: what remains to be queued.
+    /// Reads all of the array; `remaining` bytes from `next` on must still be queued.
     Stream { next: usize, remaining: usize },
-    /// The bytes after consecutive batches, which are queued up to here.
+    /// Reads the bytes after consecutive batches, which are queued up to `end`.
     Sequence { end: usize },
     /// The system cannot read in the background.
     Never,
@@ -162,8 +164,8 @@ impl Planner {
         if self.reading == Reading::Pages { 0 } else { super::runs::GAP }
     }
 
-    /// Returns whether a batch matters: [`update`](Planner::update) is called for
-    /// those only.
+    /// Returns whether a batch can change what is read:
+    /// [`update`](Planner::update) is called only for such batches.
     pub(super) fn is_interested(&self, is_cold: bool) -> bool {
         self.reading != Reading::Pages && (is_cold || self.is_active.load(Ordering::Relaxed))
     }
@@ -201,8 +203,8 @@ impl State {
         }
     }
 
-    /// Returns whether a batch covers most of its span, which is where the last
-    /// one ended.
+    /// Returns whether a batch covers at least half of its span and starts near the
+    /// end of the last one.
     fn is_consecutive(&self, request: &Request) -> bool {
         let len = request.span.len();
         let distance = request.span.start.abs_diff(self.last_end);
@@ -227,7 +229,7 @@ impl State {
         if self.requested < fraction {
             return false;
         }
-        // Available memory is not asked for again until as much was requested.
+        // Available memory is not queried again until the same amount was requested.
         self.requested = 0;
         let working_set = to_u64(disk.working_set());
         reading == Reading::Stream
@@ -250,7 +252,7 @@ fn stream(mut next: usize, mut remaining: usize, disk: &impl Disk) -> Mode {
     if remaining == 0 { Mode::Pages } else { Mode::Stream { next, remaining } }
 }
 
-/// Queues the bytes after a batch, of which those before `end` have been queued.
+/// Queues the bytes after a batch; those before `end` have been queued already.
 fn read_after(request: &Request, end: usize, disk: &impl Disk) -> Mode {
     let start = end.max(request.span.end).min(disk.nbytes());
     let window = request.span.end.saturating_add(WINDOW).min(disk.nbytes());

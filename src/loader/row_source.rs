@@ -34,9 +34,9 @@ use crate::view::AxisSlices;
 /// # Implementing it
 ///
 /// A source has a dtype, a shape, and a method that copies bytes; everything else
-/// is provided. [`read_ranges`](RowSource::read_ranges) gets all rows of up to
-/// 8 MiB in one call and returns no references, so a source may read them from
-/// several places at the same time.
+/// is provided. One call of [`read_ranges`](RowSource::read_ranges) requests up to
+/// 8 MiB of rows (or one longer row) and returns no references, so a source may read
+/// them from several places at the same time.
 ///
 /// # Examples
 ///
@@ -64,7 +64,7 @@ use crate::view::AxisSlices;
 /// # Ok::<(), npymap::Error>(())
 /// ```
 ///
-/// A source of one's own:
+/// A custom source:
 ///
 /// ```
 /// use npymap::{DType, Result, loader::RowSource};
@@ -298,8 +298,9 @@ pub struct RowCopy<'a> {
 
 impl RowCopy<'_> {
     /// Copies rows to the given places in the output, counted in rows. `parts` are
-    /// the slices that `bytes` contains, `rows` those to copy. If there are more
-    /// rows than places, the ones beyond are the next, to be fetched ahead.
+    /// the slices that `bytes` contains, `rows` the numbers of those to copy. If
+    /// there are more rows than places, the surplus rows are the next ones, which
+    /// are only prefetched.
     pub(super) fn call(
         &mut self,
         parts: &AxisSlices,

@@ -101,7 +101,8 @@ impl Rows {
         self.map.as_ref().len()
     }
 
-    /// These rows, used with others: `working_set` is the number of bytes of all.
+    /// The same rows, used together with others: `working_set` is the number of
+    /// bytes of all.
     pub(super) fn with_working_set(self, working_set: usize) -> Rows {
         Rows { background: Arc::new(Background::new(Reading::Auto, working_set)), ..self }
     }

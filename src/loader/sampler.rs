@@ -111,8 +111,8 @@ impl Sampler {
     /// While `count` blocks are read, all of them have to stay in memory, so `count`
     /// times the size of a block should be well below the available memory.
     ///
-    /// A row can be anywhere in the epoch, but all rows of its block are at most
-    /// `count * block - 1` positions away from it. Two rows of a batch are from the
+    /// A row can be anywhere in the epoch, but the other rows of its block are at
+    /// most `count * block - 1` positions away from it. Two rows of a batch are from the
     /// same block with a probability of about `1 / count`. This matters if
     /// neighbouring rows are similar. In the worst case, when a block has rows of
     /// one class only, the mean of a batch of `n` rows varies (in terms of its
@@ -123,7 +123,7 @@ impl Sampler {
     ///
     /// # Examples
     ///
-    /// Blocks of 1 MiB, 256 of which are mixed in 256 MiB:
+    /// Blocks of 1 MiB, mixed in a buffer of 256 blocks, which is 256 MiB:
     ///
     /// ```
     /// use npymap::Sampler;

@@ -293,7 +293,7 @@ impl Map {
     }
 
     /// Opens the file of the map again, and returns the offset of the map in it.
-    /// `None` if there is no file, or the path now leads to another one.
+    /// `None` if the map has no file, or the path now leads to another one.
     pub(crate) fn reopen(&self, path: &Path) -> Option<(File, u64)> {
         let (id, offset) = self.region?;
         let (file, stat) = file::open(path, false).ok()?;

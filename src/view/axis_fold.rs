@@ -1,5 +1,5 @@
-//! Folds along one axis: each total is that of the elements along the axis, for
-//! one index of the other axes.
+//! Folds along one axis: for each index of the other axes, the elements along the
+//! axis are folded into one total.
 
 use ndarray::{ArrayD, IxDyn};
 
@@ -94,7 +94,7 @@ impl FoldedAxis {
         }
     }
 
-    /// Folds rows, the first of which is `run`.
+    /// Folds all rows, starting with `run`.
     fn fold_across<T: Element + Copy, F: AxisFold<T>>(
         &self,
         run: Run,

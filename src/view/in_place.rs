@@ -62,7 +62,7 @@ impl<'a, T: InPlace> View<'a, T> {
     /// Borrows all elements as [`as_ndarray`](View::as_ndarray) does if they are a
     /// `T` in memory, and otherwise copies them as
     /// [`to_ndarray`](View::to_ndarray): if they are in the other byte order, or
-    /// not aligned, as half the members of archives that NumPy wrote.
+    /// not aligned, as in many members of archives that NumPy wrote.
     ///
     /// # Errors
     ///

@@ -280,7 +280,7 @@ impl<'a, T: Element> View<'a, T> {
         Ok((self.with(low), self.with(high)))
     }
 
-    /// Iterates over the first axis, with views that no longer have it; yields
+    /// Iterates over the first axis, yielding views without that axis; yields
     /// nothing for a 0-d view.
     #[must_use]
     pub fn outer_iter(&self) -> OuterIter<'a, T> {

@@ -9,8 +9,8 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::error::invariant::Invariant as _;
 
-/// The views at each index of the first axis, which they no longer have; made by
-/// [`View::outer_iter`].
+/// An iterator over the first axis, whose items are views without that axis; made
+/// by [`View::outer_iter`].
 ///
 /// It borrows the array and not the view, as [`Iter`](super::Iter).
 ///
@@ -42,7 +42,8 @@ impl<'a, T: Element> OuterIter<'a, T> {
     }
 }
 
-/// The chunks of a view along an axis; made by [`View::axis_chunks`].
+/// An iterator over the chunks of a view along an axis; made by
+/// [`View::axis_chunks`].
 ///
 /// It borrows the array and not the view, as [`Iter`](super::Iter).
 ///
@@ -77,8 +78,8 @@ impl<'a, T: Element> AxisChunks<'a, T> {
     }
 }
 
-/// The mutable views at each index of the first axis, which they no longer have;
-/// made by [`ViewMut::outer_iter`].
+/// An iterator over the first axis, whose items are mutable views without that
+/// axis; made by [`ViewMut::outer_iter`].
 pub struct OuterIterMut<'a, T: Element> {
     /// `None` after the last view.
     left: Option<ViewMut<'a, T>>,
@@ -109,7 +110,7 @@ impl<'a, T: Element> OuterIterMut<'a, T> {
     }
 }
 
-/// What [`OuterIterMut::new`] checks.
+/// The invariant that [`OuterIterMut::new`] checks.
 const ROWS_ARE_APART: &str = "rows do not interleave";
 
 /// Removes the first axis of a view, which has length 1.

@@ -1,4 +1,4 @@
-//! Parallel iterators, which rayon's thread pool runs.
+//! Parallel iterators for rayon's thread pool.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 use super::{AxisChunks, Iter, OuterIter, OuterIterMut, View};
 use crate::element::Element;
 
-/// The items of the iterator `I` in parallel, in its order: of [`Iter`],
+/// A parallel iterator over the items of `I`, in their order; `I` is [`Iter`],
 /// [`OuterIter`], [`AxisChunks`] or [`OuterIterMut`].
 ///
-/// A view and a reference to one are turned into a parallel iterator over
-/// elements, the other iterators into one over views. It knows its length and
+/// A view, or a reference to one, becomes a parallel iterator over elements; the
+/// other iterators become parallel iterators over views. All know their length and
 /// can be split anywhere in constant time, whatever the layout of the elements.
-/// Mutable chunks are a vector, which rayon iterates over itself.
+/// Mutable chunks come in a vector, for which rayon has its own parallel iterator.
 ///
 /// # Examples
 ///

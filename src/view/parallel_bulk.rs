@@ -14,14 +14,14 @@ use crate::error::Result;
 /// Less work than this, in bytes, is not worth waking other threads.
 const SMALL: usize = 512 << 10;
 
-/// How many bytes a thread takes at a time, about.
+/// About how many bytes a thread takes at a time.
 const SHARE: usize = 64 << 10;
 
 /// Runs shorter than this, in bytes, are not distributed: finding them is most
 /// of the work.
 const SHORT_RUN: usize = 4 << 10;
 
-/// How many steps threads work on before their results are put together.
+/// How many steps threads work on before their results are combined.
 const BATCH: usize = 256;
 
 impl<T: Element> View<'_, T> {

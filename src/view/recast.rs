@@ -282,7 +282,7 @@ fn array_geometry(geometry: &Geometry, len: usize, itemsize: usize) -> Result<Ge
     }
     let mut arrays = geometry.first_axes(geometry.ndim() - 1);
     if len == 0 {
-        // There are no bytes, but now there may be elements.
+        // A view without elements may become one of zero-size arrays.
         arrays.offset = 0;
         arrays.strides.fill(0);
     }

@@ -72,7 +72,7 @@ impl<T: MinMax> View<'_, T> {
 
 impl<T: Real> View<'_, T> {
     /// Returns the means along `axis`, which is removed, in doubles: NumPy's
-    /// `mean(axis, dtype='f8')`. The mean of nothing is NaN.
+    /// `mean(axis, dtype='f8')`. The mean along an empty axis is NaN.
     ///
     /// NumPy adds single and half floats in single precision, so its means of
     /// these are less accurate.
@@ -99,11 +99,11 @@ impl<T: Real> View<'_, T> {
     /// Returns the standard deviations along `axis`, which is removed, in
     /// doubles: NumPy's `std(axis, dtype='f8', ddof=ddof)`.
     ///
-    /// The sum of squares is divided by the number of elements less `ddof`: 0
-    /// for a whole population, 1 for the unbiased variance of a sample. Without
-    /// elements left the result is NaN or infinite, as in NumPy. As in NumPy,
-    /// the elements are read twice, because squares of the distances from the
-    /// mean are more accurate than squares of the elements.
+    /// The sum of squares is divided by the number of elements minus `ddof`: 0
+    /// for a whole population, 1 for the unbiased variance of a sample. If the
+    /// difference is not positive, the result is NaN or infinite, as in NumPy.
+    /// The elements are read twice, also as in NumPy, because squares of the
+    /// distances from the mean are more accurate than squares of the elements.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl<T: Copy, F: Fn(T, T) -> T + Copy> AxisFold<T> for Extreme<F> {
     }
 }
 
-/// The job of [`AxisFold::along`] for extremes.
+/// [`AxisFold::along`] for minima and maxima.
 struct ExtremeAlong<'a, T, F> {
     values: &'a [T],
     totals: &'a mut [T],
@@ -184,7 +184,7 @@ impl<T: Copy, F: Fn(T, T) -> T + Copy> Job for ExtremeAlong<'_, T, F> {
     }
 }
 
-/// The job of [`AxisFold::across`] for extremes.
+/// [`AxisFold::across`] for minima and maxima.
 struct ExtremeAcross<'a, T, F> {
     values: &'a [T],
     totals: &'a mut [T],
@@ -222,7 +222,7 @@ impl<T: Real> AxisFold<T> for Squares<'_> {
     }
 }
 
-/// The job of [`AxisFold::along`] for squares.
+/// [`AxisFold::along`] for sums of squares.
 struct SquaresAlong<'a, T> {
     values: &'a [T],
     means: &'a [f64],
@@ -251,7 +251,7 @@ impl<T: Real> Job for SquaresAlong<'_, T> {
     }
 }
 
-/// The job of [`AxisFold::across`] for squares.
+/// [`AxisFold::across`] for sums of squares.
 struct SquaresAcross<'a, T> {
     values: &'a [T],
     means: &'a [f64],

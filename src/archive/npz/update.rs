@@ -15,7 +15,7 @@ use crate::source::atomic::AtomicFile;
 use crate::source::lock::Locking;
 use crate::source::map::MapMut;
 
-/// A change of some members of an archive file, made by [`Npz::update`].
+/// An update of some members of an archive file, started by [`Npz::update`].
 ///
 /// The changed archive is written to a new file, which replaces the old one in
 /// [`commit`](NpzUpdate::commit). The file is locked from the start, so that no
@@ -24,8 +24,9 @@ use crate::source::map::MapMut;
 ///
 /// The other members are copied as they are stored, without inflating them, so
 /// damage in them is neither hidden nor an error. Their names, compression and
-/// checksums are kept, dates and comments are not. Elements that are stored
-/// uncompressed are aligned as [`NpzWriter`] aligns them, to pages if they were.
+/// checksums are kept; dates and comments are not. Elements that are stored
+/// uncompressed are aligned as [`NpzWriter`] does it, and to pages if they were
+/// before.
 #[must_use = "nothing changes until it is committed"]
 pub struct NpzUpdate<'a> {
     new: AtomicFile,
@@ -40,14 +41,14 @@ pub struct NpzUpdate<'a> {
 struct NewMember<'a> {
     name: String,
     array: &'a dyn Save,
-    /// `None` for that of the member that it replaces.
+    /// `None` for the compression of the member that it replaces.
     compression: Option<Compression>,
 }
 
 impl Npz<MapMut> {
-    /// Starts to change members of the archive at `path`, which is locked until
-    /// the update is committed or dropped. If there is no file, a new archive
-    /// is made.
+    /// Starts an update of the archive at `path`, which is locked until the update
+    /// is committed or dropped. If the file does not exist, a new archive is
+    /// created.
     ///
     /// # Errors
     ///
@@ -82,7 +83,7 @@ impl Npz<MapMut> {
 }
 
 impl NpzOptions {
-    /// Starts to change members of an archive file, as [`Npz::update`].
+    /// Starts an update of an archive file, as [`Npz::update`].
     ///
     /// # Errors
     ///
@@ -130,8 +131,8 @@ impl<'a> NpzUpdate<'a> {
         Ok(self)
     }
 
-    /// Removes a member, which is found as by [`Npz::member`], and all others of
-    /// the same full name.
+    /// Removes a member, looked up as by [`Npz::member`], and all others with the
+    /// same full name.
     ///
     /// # Errors
     ///

@@ -322,7 +322,7 @@ fn file_name(name: &str) -> Result<String> {
     Ok(file_name)
 }
 
-/// Checks that a name with other than ASCII letters is stored unchanged.
+/// Checks that a name with non-ASCII characters is stored unchanged.
 fn check_path(name: &str, file_name: &str) -> Result<()> {
     if ZipFilePath::from_str(file_name).as_str() == file_name {
         return Ok(());

@@ -7,10 +7,10 @@ use crate::dtype::DType;
 use crate::element::Ticks;
 
 impl Value {
-    /// Returns this value of the dtype for serialization: as the value itself,
-    /// except that records are maps from the names of their fields.
+    /// Returns a wrapper that serializes this value, an element of `dtype`, like
+    /// the value itself, except that records are maps from field names to values.
     ///
-    /// A part of the value that is not of its dtype is serialized without names.
+    /// Parts of the value that do not match `dtype` are serialized without names.
     ///
     /// # Examples
     ///

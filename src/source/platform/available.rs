@@ -49,8 +49,8 @@ const V2: Group = Group {
     cached: ["active_file", "inactive_file"],
 };
 
-/// What each group on the path of a line of `/proc/self/cgroup` leaves: the line
-/// is `0::/path` or `4:memory:/path`.
+/// The available bytes of each group on the path of a line of
+/// `/proc/self/cgroup`: `0::/path` or `4:memory:/path`.
 #[cfg(any(target_os = "linux", test))]
 fn group_limits(line: &str, read: &impl Fn(&str) -> Option<String>) -> Vec<u64> {
     let mut parts = line.splitn(3, ':').skip(1);
@@ -60,7 +60,7 @@ fn group_limits(line: &str, read: &impl Fn(&str) -> Option<String>) -> Vec<u64> 
         names if names.split(',').any(|name| name == "memory") => V1,
         _ => return Vec::new(),
     };
-    // In a container, the path may be that outside: then only the root exists.
+    // In a container, the path may be the one outside it: then only the root exists.
     let ancestors = std::iter::successors(Some(path.trim_end_matches('/')), |path| {
         path.rsplit_once('/').map(|(parent, _)| parent)
     });
@@ -69,8 +69,8 @@ fn group_limits(line: &str, read: &impl Fn(&str) -> Option<String>) -> Vec<u64> 
 
 #[cfg(any(target_os = "linux", test))]
 impl Group {
-    /// What a group leaves of its limit. Cached files can be evicted, so they do
-    /// not count as used.
+    /// The bytes that a group can still use. Cached files can be evicted, so they
+    /// do not count as used.
     fn left(&self, directory: &str, read: &impl Fn(&str) -> Option<String>) -> Option<u64> {
         let [limit, usage] = [self.limit, self.usage]
             .map(|file| read(&format!("{directory}/{file}"))?.trim().parse::<u64>().ok());

@@ -1,4 +1,4 @@
-//! Joins four files to one, without holding them in memory.
+//! Joins four files into one, without holding them in memory.
 //!
 //! ```python
 //! parts = [np.load(f"part-{i}.npy", mmap_mode="r") for i in range(4)]

@@ -1,4 +1,4 @@
-//! Pads three texts of different lengths to one batch.
+//! Pads three texts of different lengths into one batch.
 //!
 //! ```python
 //! tokens, offsets = np.load("tokens.npy", mmap_mode="r"), np.load("offsets.npy")
