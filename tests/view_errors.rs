@@ -178,7 +178,7 @@ fn errors_name_the_shapes_of_masks_that_do_not_fit() {
     );
     refused(
         view.compress(0, &Array1::from_elem(3, true).into_dyn().insert_axis(Axis(0))),
-        "a mask of shape (1, 3) for an array of shape (3, 4): expected one axis, as `&[bool]` has, or use `select_mask`",
+        "a mask of shape (1, 3) for an array of shape (3, 4): expected one axis: use `select_mask` for more",
     );
     refused(
         view.compress(1, &[false, false, false, false, true]),

@@ -72,7 +72,7 @@ impl MappedArray<Map> {
 fn cannot_reload() -> Error {
     let found = "the array cannot be mapped again".to_owned();
     let expected =
-        "the elements of a mapped `.npy`: open raw binary, a range, a member or an empty array anew"
+        "a `.npy` with elements, mapped by path on a system that identifies files: open it again"
             .to_owned();
     RequestError::Argument { found, expected }.into()
 }

@@ -177,7 +177,7 @@ impl<T: Element> View<'_, T> {
     pub fn compress(&self, axis: usize, mask: &(impl Mask + ?Sized)) -> Result<ArrayD<T>> {
         let dims = mask.dims();
         if dims.len() != 1 {
-            return Err(self.wrong_mask(&dims, "one axis, as `&[bool]` has, or use `select_mask`"));
+            return Err(self.wrong_mask(&dims, "one axis: use `select_mask` for more"));
         }
         self.select(axis, &mask.true_positions())
     }
