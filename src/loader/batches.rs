@@ -174,7 +174,7 @@ impl BatchOptions {
     {
         let jobs: Jobs<J::Indices> = Box::new(batches.into_iter().map(J::into_indices));
         let pipeline = Arc::new(Pipeline::new(jobs, self.ahead));
-        let pool = Arc::new(Pool::new(self.ahead + self.threads));
+        let pool = Arc::new(Pool::new(self.ahead.saturating_add(self.threads)));
         let read: ReadFn<B> = Box::new(move |rows, out| read(rows, out).map_err(Error::other));
         let read = Arc::new(RwLock::new(Some(read)));
         let mut started = Batches { pipeline, read, threads: Vec::new() };

@@ -19,10 +19,11 @@
 //! This module does no I/O; its tests use a fake disk and fake memory.
 
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::invariant::to_u64;
+use crate::source::read_ahead::try_lock;
 
 /// How rows are read from the disk: [`Rows::reading`](crate::Rows::reading).
 ///
@@ -137,8 +138,10 @@ struct State {
     requested: usize,
     /// How often the array has been read whole.
     streams: u32,
-    /// Where the last batch ended.
-    last_end: usize,
+    /// The span of the last batch.
+    last: Range<usize>,
+    /// Whether that batch did not follow the one before it.
+    has_jumped: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -170,23 +173,24 @@ impl Planner {
         self.reading != Reading::Pages && (is_cold || self.is_active.load(Ordering::Relaxed))
     }
 
-    /// Queues what is worth reading after a batch was taken.
+    /// Queues what is worth reading after a batch was taken. Does nothing while
+    /// another thread does this: it may be waiting for the system, and if the
+    /// process was forked meanwhile, that thread is not in it.
     pub(super) fn update(&self, request: &Request, disk: &impl Disk) {
-        let mut state = self.lock();
+        let Some(mut state) = try_lock(&self.state) else { return };
         state.mode = state.next_mode(self.reading, request, disk);
-        state.last_end = request.span.end;
         let is_active = matches!(state.mode, Mode::Stream { .. } | Mode::Sequence { .. });
         self.is_active.store(is_active, Ordering::Relaxed);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
     fn next_mode(&mut self, reading: Reading, request: &Request, disk: &impl Disk) -> Mode {
         let is_consecutive = self.is_consecutive(request);
+        self.last = request.span.clone();
+        // A single batch that is near the last one can be so by chance.
+        let is_sequence = is_consecutive && !self.has_jumped;
+        self.has_jumped = !is_consecutive;
         let mode = self.mode;
         match mode {
             Mode::Never => Mode::Never,
@@ -198,17 +202,23 @@ impl State {
                 let next = request.span.start.min(disk.nbytes());
                 stream(next, disk.nbytes(), disk)
             }
-            Mode::Pages if is_consecutive => read_after(request, request.span.end, disk),
+            Mode::Pages if is_sequence => read_after(request, request.span.end, disk),
             Mode::Pages | Mode::Sequence { .. } => Mode::Pages,
         }
     }
 
     /// Returns whether a batch covers at least half of its span and starts near the
-    /// end of the last one.
+    /// end of the last one, but has other rows: batches of a shuffled block are not
+    /// consecutive.
     fn is_consecutive(&self, request: &Request) -> bool {
-        let len = request.span.len();
-        let distance = request.span.start.abs_diff(self.last_end);
-        len > 0 && request.nbytes >= len / 2 && distance <= DISORDER.saturating_mul(len)
+        let (span, last) = (&request.span, &self.last);
+        let len = span.len();
+        let common = span.end.min(last.end).saturating_sub(span.start.max(last.start));
+        let distance = span.start.abs_diff(last.end);
+        len > 0
+            && request.nbytes >= len / 2
+            && common <= len / 2
+            && distance <= DISORDER.saturating_mul(len)
     }
 
     /// Counts a batch, and returns whether the whole array should be read.
@@ -252,12 +262,14 @@ fn stream(mut next: usize, mut remaining: usize, disk: &impl Disk) -> Mode {
     if remaining == 0 { Mode::Pages } else { Mode::Stream { next, remaining } }
 }
 
-/// Queues the bytes after a batch; those before `end` have been queued already.
+/// Queues the bytes after a batch, unless the disk is behind; those before `end`
+/// have been queued already.
 fn read_after(request: &Request, end: usize, disk: &impl Disk) -> Mode {
     let start = end.max(request.span.end).min(disk.nbytes());
     let window = request.span.end.saturating_add(WINDOW).min(disk.nbytes());
     let len = window.saturating_sub(start);
-    if len < PIECE && (window < disk.nbytes() || len == 0) {
+    let is_little = len < PIECE && (window < disk.nbytes() || len == 0);
+    if is_little || disk.queued() >= WINDOW {
         return Mode::Sequence { end: start };
     }
     if disk.queue(start..window) { Mode::Sequence { end: window } } else { Mode::Never }
@@ -438,16 +450,35 @@ mod tests {
         while start < disk.nbytes {
             let batch = consecutive(start);
             planner.update(&batch, &disk);
+            disk.read();
             start = batch.span.end;
-            let end = disk.queue.borrow().last().map_or(0, |range| range.end);
+            let end = disk.read.borrow().last().map_or(0, |range| range.end);
             assert!(end >= (start + WINDOW - PIECE).min(disk.nbytes), "{start} {end}");
             assert!(end <= start + WINDOW);
         }
-        let queue = disk.queue.borrow();
-        assert!(queue.windows(2).all(|pair| pair[0].end == pair[1].start), "nothing twice");
-        drop(queue);
+        let read = disk.read.borrow();
+        assert!(read.windows(2).all(|pair| pair[0].end == pair[1].start), "nothing twice");
         planner.update(&consecutive(0), &disk);
         assert!(!planner.is_interested(false), "a jump ends it");
+        planner.update(&consecutive(128 << 10), &disk);
+        assert!(!planner.is_interested(false), "it may be by chance");
+        planner.update(&consecutive(256 << 10), &disk);
+        assert!(planner.is_interested(false), "two in a row are not");
+    }
+
+    #[test]
+    fn consecutive_batches_that_overtake_the_disk_queue_no_more() {
+        let disk = Fake::new(512 * MIB, 0);
+        let planner = Planner::default();
+        for number in 0..4096 {
+            planner.update(&consecutive(number * (128 << 10)), &disk);
+            assert!(disk.queued() < 2 * WINDOW, "{number}");
+        }
+        disk.read();
+        planner.update(&consecutive(400 * MIB), &disk);
+        planner.update(&consecutive(400 * MIB + (128 << 10)), &disk);
+        planner.update(&consecutive(400 * MIB + (256 << 10)), &disk);
+        assert!(disk.queued() > 0);
     }
 
     #[test]
@@ -469,6 +500,28 @@ mod tests {
         planner.update(&consecutive(100 * MIB), &disk);
         planner.update(&consecutive(7 * MIB), &disk);
         assert_eq!(disk.queued(), 0);
+        // Several batches of each block, and blocks that are neighbours by chance.
+        for block in [108 * MIB, 8 * MIB, 16 * MIB, 300 * MIB, 292 * MIB, 300 * MIB] {
+            for row in [0, 16 << 10, 0] {
+                let span = block + row..block + 8 * MIB - row;
+                let (nbytes, page_bytes) = (4 * MIB, 4 * MIB);
+                planner.update(&Request { span, nbytes, page_bytes, is_cold: true }, &disk);
+                assert_eq!(disk.queued(), 0, "{block}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_planner_that_is_in_use_is_not_waited_for() {
+        // As in a process that was forked meanwhile.
+        let disk = Fake::new(512 * MIB, 1024 * MIB);
+        let planner = Planner::new(Reading::Stream);
+        let held = planner.state.lock().unwrap();
+        planner.update(&scattered(&disk), &disk);
+        assert_eq!(disk.queued(), 0);
+        drop(held);
+        planner.update(&scattered(&disk), &disk);
+        assert_eq!(disk.queued(), CREDIT);
     }
 
     #[test]

@@ -2,13 +2,14 @@
 //!
 //! Linux cuts a read-ahead request to the device's read-ahead window, and blocks
 //! when the disk's queue is full. So a thread requests large ranges in pieces,
-//! and the caller never waits.
+//! and the caller never waits: neither for the disk nor for a lock, which nobody
+//! would ever release in a process that was forked while another thread held it.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::Range;
 use std::process;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 
 use crate::source::{file, platform};
@@ -16,6 +17,9 @@ use crate::source::{file, platform};
 /// The size of a piece in bytes. At most two pieces are in flight, which keeps
 /// the disk busy without delaying other reads for long.
 const PIECE: u64 = 8 << 20;
+
+/// How often to try to lock the queue.
+const ATTEMPTS: usize = 100;
 
 /// A queue of ranges of a file to read ahead. Reading stops when it is dropped.
 #[derive(Debug, Default)]
@@ -31,29 +35,40 @@ struct Queue {
     reader: Option<u32>,
 }
 
+impl Queue {
+    /// Returns whether a thread of this process reads the ranges.
+    fn is_read(&self) -> bool {
+        self.reader.is_some_and(|reader| reader == process::id())
+    }
+}
+
 impl ReadAhead {
     /// Adds a range of the file, and starts a thread unless one is running. If
-    /// that fails, nothing is read ahead.
+    /// that fails, or the queue stays locked, nothing is read ahead.
     pub(crate) fn add(self: &Arc<ReadAhead>, file: File, range: Range<u64>) {
-        let mut queue = self.lock();
-        let is_read = queue.reader == Some(process::id());
+        let Some(mut queue) = self.lock_soon() else { return };
+        let is_read = queue.is_read();
         if !is_read {
             queue.ranges.clear();
         }
         queue.ranges.push_back(range);
-        if !is_read {
-            let ranges = Arc::downgrade(self);
-            let thread = thread::Builder::new().name("npymap read-ahead".to_owned());
-            let started = thread.spawn(move || read(&file, &ranges));
-            queue.reader = started.is_ok().then(process::id);
+        if is_read {
+            return;
+        }
+        queue.reader = Some(process::id());
+        drop(queue);
+        let ranges = Arc::downgrade(self);
+        let thread = thread::Builder::new().name("npymap read-ahead".to_owned());
+        if thread.spawn(move || read(&file, &ranges)).is_err() {
+            self.lock().reader = None;
         }
     }
 
-    /// The number of bytes that are not being read yet.
+    /// The number of bytes that are not being read yet; `u64::MAX` if another
+    /// thread uses the queue.
     pub(crate) fn queued(&self) -> u64 {
-        let queue = self.lock();
-        let is_read = queue.reader == Some(process::id());
-        let ranges = queue.ranges.iter().filter(|_| is_read);
+        let Some(queue) = try_lock(&self.queue) else { return u64::MAX };
+        let ranges = queue.ranges.iter().filter(|_| queue.is_read());
         ranges.map(|range| range.end.saturating_sub(range.start)).sum()
     }
 
@@ -74,8 +89,30 @@ impl ReadAhead {
         None
     }
 
+    /// Tries to lock several times: a thread holds the lock for a moment only.
+    fn lock_soon(&self) -> Option<MutexGuard<'_, Queue>> {
+        (0..ATTEMPTS).find_map(|_| {
+            let queue = try_lock(&self.queue);
+            if queue.is_none() {
+                thread::yield_now();
+            }
+            queue
+        })
+    }
+
+    /// Waits for the lock. Only for threads that belong to a reader of this process:
+    /// its start has shown that no other process took the lock along.
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Locks a mutex, unless it is locked. For work that may be skipped.
+pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }
 
@@ -108,6 +145,17 @@ mod tests {
         assert_eq!(ahead.queued(), PIECE + 2);
         let pieces: Vec<_> = std::iter::from_fn(|| ahead.next_piece()).collect();
         assert_eq!(pieces, [10..PIECE + 10, PIECE + 10..PIECE + 11, 5..6]);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_queue_that_is_in_use_is_not_waited_for() {
+        // As in a process that was forked meanwhile.
+        let ahead = Arc::new(ReadAhead::default());
+        let held = ahead.lock();
+        assert_eq!(ahead.queued(), u64::MAX);
+        ahead.add(tempfile::tempfile().unwrap(), 0..PIECE);
+        assert!(held.ranges.is_empty() && held.reader.is_none());
     }
 
     #[test]
