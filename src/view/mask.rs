@@ -112,7 +112,9 @@ impl<T: Element> View<'_, T> {
     /// one.
     ///
     /// A mask of one axis selects rows, and a mask of the view's shape elements.
-    /// Takes 8 bytes per `true` in addition to the result.
+    /// As in NumPy, an axis of the mask may have length 0 whatever the length in
+    /// the view: it selects nothing. Takes 8 bytes per `true` in addition to the
+    /// result.
     ///
     /// # Errors
     ///
@@ -139,7 +141,7 @@ impl<T: Element> View<'_, T> {
     pub fn select_mask(&self, mask: &(impl Mask + ?Sized)) -> Result<ArrayD<T>> {
         let dims = mask.dims();
         let Some(rest) = self.shape().strip_prefix(dims.as_slice()) else {
-            return Err(self.wrong_mask(&dims, "the lengths of its first axes"));
+            return self.select_by_empty_mask(&dims);
         };
         let flat = [&[dims.iter().product()], rest].concat();
         let positions = mask.true_positions();
@@ -154,7 +156,8 @@ impl<T: Element> View<'_, T> {
     /// [`select`](View::select): NumPy's `a.compress(mask, axis)`.
     ///
     /// The mask has one axis. As in NumPy, it may be shorter than `axis`, and
-    /// then the rest is left out, or longer if the surplus is false.
+    /// then the rest is left out, or longer if the surplus is false. Unlike
+    /// NumPy, this is checked even if another axis has length 0.
     ///
     /// # Errors
     ///
@@ -247,6 +250,16 @@ impl<T: Element> View<'_, T> {
         positions(self.iter().map(f))
     }
 
+    /// Selects nothing by a mask that has axes of length 0, where those of the
+    /// view are longer. NumPy compares only the other lengths.
+    fn select_by_empty_mask(&self, dims: &[usize]) -> Result<ArrayD<T>> {
+        let mut axes = dims.iter().zip(self.shape());
+        if dims.len() > self.ndim() || !axes.all(|(&dim, &len)| dim == 0 || dim == len) {
+            return Err(self.wrong_mask(dims, "the lengths of its first axes"));
+        }
+        self.select_scattered(dims.len(), &[])
+    }
+
     /// Copies slices that have no common stride: those at `positions`, in C
     /// order, of the first `ndim` axes.
     fn select_scattered(&self, ndim: usize, positions: &[usize]) -> Result<ArrayD<T>> {
@@ -257,6 +270,9 @@ impl<T: Element> View<'_, T> {
         let mut out = Vec::with_capacity(len);
         let (mut rest, mut before) = (positions, 0);
         for start in self.geometry.first_axes(axis).element_offsets() {
+            if rest.is_empty() {
+                break;
+            }
             let end = before + slices.count;
             let (own, after) = rest.split_at(rest.partition_point(|&position| position < end));
             let rows: Vec<usize> = own.iter().map(|position| position - before).collect();

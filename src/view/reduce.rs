@@ -22,8 +22,7 @@ impl<T: MinMax> View<'_, T> {
     /// # Errors
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the axis does not
-    /// exist, [`WrongShape`](crate::ErrorKind::WrongShape) when it has length 0
-    /// and there are minima to return.
+    /// exist, [`WrongShape`](crate::ErrorKind::WrongShape) when it has length 0.
     ///
     /// # Panics
     ///
@@ -60,7 +59,7 @@ impl<T: MinMax> View<'_, T> {
 
     fn extreme_axis(&self, axis: usize, choose: impl Fn(T, T) -> T + Copy) -> Result<ArrayD<T>> {
         let folded = FoldedAxis::new(&self.geometry, axis)?;
-        if folded.dim == 0 && folded.rest.len() > 0 {
+        if folded.dim == 0 {
             return Err(ShapeError::NoExtreme { axis, shape: tuple(self.shape()) }.into());
         }
         // The first element along the axis, which is then folded once more.

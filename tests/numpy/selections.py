@@ -67,10 +67,10 @@ ORDERED = NUMBERS + ["<c8", ">c16", "<M8[D]", ">m8[25s]"]
 
 def listed(array):
     """The shape and the numbers of an array, as text, because JSON has no NaN."""
-    array = np.ascontiguousarray(array)
+    shape, array = array.shape, np.ascontiguousarray(array)
     kind = array.dtype.kind
     numbers = array.view("i8") if kind in "mM" else array.view(array.real.dtype) if kind == "c" else array
-    return {"shape": array.shape, "numbers": [repr(float(x)) for x in numbers.ravel()]}
+    return {"shape": shape, "numbers": [repr(float(x)) for x in numbers.ravel()]}
 
 
 def extreme(reduce, axis):
