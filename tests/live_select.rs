@@ -166,7 +166,7 @@ fn axes_are_reduced_as_in_numpy() {
     let Some(mut numpy) = Oracle::start("selections.py") else { return };
     let directory = directory();
     let mut reduced = 0;
-    for file in numpy.ask(&json!(["reductions", directory.path(), SEED, 300])).as_array().unwrap() {
+    for file in numpy.ask(&json!(["reductions", directory.path(), SEED, 120])).as_array().unwrap() {
         let array = open(file["path"].as_str().unwrap()).unwrap();
         for case in file["cases"].as_array().unwrap() {
             let index = Indices::parse(case["slice"].as_str().unwrap(), array.shape()).unwrap();
