@@ -2,7 +2,7 @@
 //! dtypes have NumPy's names.
 
 use npymap::element::{MinMax, Real, Ticks};
-use npymap::ndarray::{ArrayD, IxDyn};
+use npymap::ndarray::{ArrayD, IxDyn, s};
 use npymap::{DType, Element, ErrorKind, Indices, MappedArray, Result, View, with_type};
 use serde_json::{Value, json};
 
@@ -187,6 +187,23 @@ fn axes_are_reduced_as_in_numpy() {
         }
     }
     assert!(reduced > 1500, "{reduced}");
+}
+
+#[test]
+fn the_extreme_of_complex_numbers_is_the_first_nan() {
+    use npymap::num_complex::Complex;
+    let mut array = MappedArray::anonymous(&"<c16".parse().unwrap(), &[2, 100]).unwrap();
+    let mut values: Vec<_> = (0..200).map(|i| Complex::new(f64::from(i), 0.0)).collect();
+    for at in [40, 65, 96, 131, 132, 164] {
+        values[at].im = f64::NAN;
+    }
+    array.view_mut::<Complex<f64>>().unwrap().copy_from_slice(&values).unwrap();
+    let view = array.view::<Complex<f64>>().unwrap();
+    for extremes in [view.min_axis(1).unwrap(), view.max_axis(1).unwrap()] {
+        assert_eq!(extremes.mapv(|value| value.re).into_raw_vec_and_offset().0, [40.0, 131.0]);
+    }
+    let reversed = view.try_slice(s![.., ..;-1]).unwrap().max_axis(1).unwrap();
+    assert_eq!(reversed.mapv(|value| value.re).into_raw_vec_and_offset().0, [96.0, 164.0]);
 }
 
 #[test]

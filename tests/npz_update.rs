@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::oracle::Oracle;
 use crate::support::{directory, is_error, map, names};
-use crate::zips::{Zip, deflated, stored};
+use crate::zips::{Zip, Zipped, deflated, stored};
 
 fn read(path: &Path) -> Npz<npymap::source::MapMut> {
     Source::read(path).and_then(Npz::open).unwrap()
@@ -58,10 +58,84 @@ fn the_last_change_of_a_member_counts() {
     assert!(is_error(
         &update.remove("b").unwrap_err(),
         ErrorKind::NotFound,
-        "a.npz: no member `b`: there are no members"
+        "a.npz: no member `b`: the only member is `a.npy`"
     ));
     update.commit().unwrap();
     assert_eq!((keys(&path), numbers(&path, "a")), (vec!["a".to_owned()], vec![2.0]));
+}
+
+#[test]
+fn a_pending_member_is_found_by_its_full_name() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let [a, b] = [[1.0], [2.0]].map(|values: [f64; 1]| arr1(&values));
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    update.set("x", &a).unwrap().remove("x.npy").unwrap();
+    update.set("y", &a).unwrap().set("y.npy", &b).unwrap();
+    update.commit().unwrap();
+    assert_eq!((keys(&path), numbers(&path, "y")), (vec!["y".to_owned()], vec![2.0]));
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    update.set("y", &a).unwrap().remove("y.npy").unwrap();
+    update.commit().unwrap();
+    assert!(keys(&path).is_empty());
+}
+
+#[test]
+fn only_the_member_that_get_opens_is_replaced() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let new = arr1(&[9_u8]);
+    let [bare, suffixed] = [stored("x", &npy(&[1])), stored("x.npy", &npy(&[2]))];
+    for members in [[bare.clone(), suffixed.clone()], [suffixed, bare.clone()]] {
+        for (name, expected) in [("x", [9, 2]), ("x.npy", [1, 9])] {
+            fs::write(&path, Zip::of(&members)).unwrap();
+            let mut update = Npz::update(&path, Locking::Try).unwrap();
+            update.set(name, &new).unwrap();
+            update.commit().unwrap();
+            let npz = read(&path);
+            let found = ["x", "x.npy"].map(|name| npz.get(name).unwrap());
+            assert_eq!(found.map(|array| array.as_slice::<u8>().unwrap()[0]), expected);
+            for (new, old) in npz.members().zip(&members) {
+                assert_eq!(new.full_name().as_bytes(), old.name);
+            }
+        }
+    }
+    fs::write(&path, Zip::of(&[bare, stored("directory/", b"")])).unwrap();
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    assert!(is_error(
+        &update.set("directory/", &new).unwrap_err(),
+        ErrorKind::InvalidInput,
+        "a.npz: the member name `directory/`: expected no directory, whose name ends with `/`"
+    ));
+    update.set("x", &new).unwrap();
+    update.commit().unwrap();
+    let npz = read(&path);
+    let found: Vec<_> = npz.members().map(|member| member.full_name()).collect();
+    assert_eq!(found, ["x", "directory/"]);
+    assert_eq!(npz.get("x").unwrap().as_slice::<u8>().unwrap(), [9]);
+}
+
+#[test]
+fn a_member_that_cannot_be_written_is_named() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let new = arr1(&[9_u8]);
+    for (name, expected) in [
+        ("a\\é.npy", "a.npz[a\\\\é]: the name has letters other than ASCII, and `\\`"),
+        ("/é.npy", "a.npz[/é]: the name has letters other than ASCII"),
+        ("../é.npy", "a.npz[../é]: the name has letters other than ASCII"),
+        ("é/", "a.npz[é/]: the name is that of a directory, but it has contents: remove"),
+    ] {
+        fs::write(&path, Zip::of(&[utf8(name, &npy(&[1])), stored("b.npy", &npy(&[2]))])).unwrap();
+        let mut update = Npz::update(&path, Locking::Try).unwrap();
+        update.set("b", &new).unwrap();
+        let error = update.commit().unwrap_err();
+        assert!(is_error(&error, ErrorKind::Unsupported, expected), "{error}");
+        let mut update = Npz::update(&path, Locking::Try).unwrap();
+        update.set("b", &new).unwrap().remove(name).unwrap();
+        update.commit().unwrap();
+        assert_eq!(keys(&path), ["b"]);
+    }
 }
 
 #[test]
@@ -74,6 +148,11 @@ fn an_archive_that_does_not_exist_is_made() {
     update.set("a", &a).unwrap();
     update.commit().unwrap();
     assert_eq!(numbers(&path, "a"), [1.0]);
+}
+
+/// A stored member whose name is marked as UTF-8.
+fn utf8(name: &str, data: &[u8]) -> Zipped {
+    Zipped { flags: 1 << 11, ..stored(name, data) }
 }
 
 /// An array as a `.npy` file.
@@ -101,6 +180,7 @@ fn other_members_are_copied_as_they_are_stored() {
         stored("twice.npy", &npy(&[4])),
         stored("replaced.npy", &npy(&[5])),
         stored("directory/", b""),
+        utf8("répertoire/", b""),
         deflated("replaced", &npy(&[6])),
     ];
     fs::write(&path, Zip::of(&members)).unwrap();
@@ -112,11 +192,12 @@ fn other_members_are_copied_as_they_are_stored() {
     let found: Vec<_> = npz.members().map(|member| member.full_name()).collect();
     let expected =
         ["damaged.npy", "notes.txt", "été.npy", "twice.npy", "twice.npy", "replaced.npy"];
-    assert_eq!(found, [&expected[..], &["directory/"]].concat());
+    assert_eq!(found, [&expected[..], &["directory/", "répertoire/", "replaced"]].concat());
     let damage = npz.get("damaged").unwrap_err();
     assert!(is_error(&damage, ErrorKind::Damaged, "CRC-32"), "{damage}");
     assert!(fs::read(&path).unwrap().windows(damaged.data.len()).any(|part| part == damaged.data));
-    for (name, value) in [("été", 2), ("twice", 4), ("replaced", 9)] {
+    npz.member("répertoire/").unwrap().verify().unwrap();
+    for (name, value) in [("été", 2), ("twice", 4), ("replaced.npy", 5), ("replaced", 9)] {
         assert_eq!(npz.get(name).unwrap().as_slice::<u8>().unwrap(), [value], "{name}");
     }
     let mut text = String::new();

@@ -2,7 +2,7 @@
 
 use crate::support::refused;
 use npymap::ndarray::{Array1, Axis, IxDyn, s};
-use npymap::{DType, Indices, MappedArray, MappedArrayMut, Order, View, layout::Layout};
+use npymap::{DType, ErrorKind, Indices, MappedArray, MappedArrayMut, Order, View, layout::Layout};
 
 fn grid(shape: &[usize]) -> MappedArrayMut {
     MappedArray::anonymous(&"<i2".parse().unwrap(), shape).unwrap()
@@ -188,6 +188,21 @@ fn errors_name_the_shapes_of_masks_that_do_not_fit() {
         view.compress(2, &[true]),
         "axis 2 is out of bounds for shape (3, 4): axes are numbered from 0",
     );
+}
+
+#[test]
+fn means_of_nothing_are_limited() {
+    let array = grid(&[0, 1 << 20]);
+    let means = array.view::<i16>().unwrap().mean_axis(0).unwrap();
+    assert!(means.len() == 1 << 20 && means.iter().all(|mean| mean.is_nan()));
+    let array = grid(&[0, (1 << 20) + 1]);
+    let view = array.view::<i16>().unwrap();
+    let expected = "shape (0, 1048577) has no elements along axis 0, and at most 1048576 means of \
+                    none are computed: select fewer elements of the other axes";
+    for error in [view.mean_axis(0).unwrap_err(), view.std_axis(0, 1.0).unwrap_err()] {
+        assert_eq!((error.kind(), &*error.to_string()), (ErrorKind::LimitExceeded, expected));
+    }
+    assert!(view.std_axis(1, 1.0).unwrap().is_empty());
 }
 
 #[test]

@@ -21,10 +21,11 @@ pub(crate) fn edit_member(
     let update = options.wait.with_lock(path, |locking| npz_options.update(path, locking));
     let mut update = update.map_err(CliError::Library)?;
     let member = update.npz().member(name).map_err(CliError::Library)?;
-    let key = member.name().to_owned();
+    // Finds the same member, even if another is called as this one without `.npy`.
+    let full_name = member.full_name().to_owned();
     let mut array = member.open().map_err(CliError::Library)?;
     let count = change(&mut array).map_err(CliError::Library)?;
-    update.set(&key, &array).map_err(CliError::Library)?;
+    update.set(&full_name, &array).map_err(CliError::Library)?;
     update.commit().map_err(CliError::Library)?;
     Ok(count)
 }

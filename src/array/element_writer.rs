@@ -97,7 +97,7 @@ fn start_of(layout: &Layout, at: &[usize], count: usize) -> Result<usize> {
         let (asked, shape) = (tuple(at), tuple(shape));
         return Err(ShapeError::Element { asked, shape }.into());
     };
-    let before = (start - layout.offset()) / layout.dtype().itemsize().max(1);
+    let before = start.saturating_sub(layout.offset()) / layout.dtype().itemsize().max(1);
     let expected = layout.len() - before.min(layout.len());
     if count > expected {
         return Err(ShapeError::Length { found: count, expected }.into());

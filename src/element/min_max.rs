@@ -14,6 +14,11 @@ use super::{DateTime64, Element, Real, Ticks, TimeDelta64};
 /// contain them. Complex numbers are ordered by their real parts, then by their
 /// imaginary parts.
 pub trait MinMax: Element + Copy + sealed::SealedMinMax {
+    /// Whether the extreme of many values depends on their order: NumPy's of
+    /// complex numbers is the first that has a NaN in either part.
+    #[doc(hidden)]
+    const KEEPS_FIRST: bool = false;
+
     /// NumPy's `minimum`.
     #[doc(hidden)]
     #[must_use]
@@ -56,6 +61,8 @@ impl<T: Real> MinMax for T {
 macro_rules! complex {
     ($($float:ty)*) => {$(
         impl MinMax for Complex<$float> {
+            const KEEPS_FIRST: bool = true;
+
             #[inline(always)]
             fn lesser(self, other: Self) -> Self {
                 let is_less = self.re < other.re && !self.im.is_nan() && !other.im.is_nan();

@@ -36,6 +36,19 @@ pub(crate) enum ShapeError {
         limit: usize,
     },
 
+    /// Too many means of no elements: a small file can announce any number.
+    #[error(
+        "shape {shape} has no elements along axis {axis}, and at most {limit} means of none are computed: select fewer elements of the other axes"
+    )]
+    Means {
+        /// The axis.
+        axis: usize,
+        /// The shape, as Python prints it.
+        shape: String,
+        /// The largest number of means.
+        limit: usize,
+    },
+
     /// The number of axes differs from the requested one.
     #[error(
         "shape {shape} has {}, asked for {asked}: use `{works}`, or `IxDyn` for any number",
@@ -229,7 +242,7 @@ impl ShapeError {
             | ShapeError::Size { .. }
             | ShapeError::Permutation { .. }
             | ShapeError::Notation { .. } => ErrorKind::InvalidInput,
-            ShapeError::Unbacked { .. } => ErrorKind::LimitExceeded,
+            ShapeError::Unbacked { .. } | ShapeError::Means { .. } => ErrorKind::LimitExceeded,
             ShapeError::Index { .. } | ShapeError::Axis { .. } | ShapeError::Element { .. } => {
                 ErrorKind::OutOfBounds
             }

@@ -17,7 +17,7 @@ use crate::layout::geometry::{Geometry, count};
 
 /// The largest number of zero-size elements that are copied into memory: a file
 /// can announce any number of them.
-const MAX_UNBACKED: usize = 1 << 20;
+pub(crate) const MAX_UNBACKED: usize = 1 << 20;
 
 /// Rejects copying `count` elements of an array if they have no bytes and
 /// exceed the limit.

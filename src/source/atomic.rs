@@ -9,7 +9,7 @@ use super::lock::{FileLock, Locking};
 use super::platform::FileId;
 use super::temporary::{self, TemporaryFile};
 use super::{file, platform};
-use crate::error::{Result, SystemError};
+use crate::error::{ErrorKind, Result, SystemError};
 
 /// The number of symbolic links that Linux follows in a path.
 const MAX_LINKS: usize = 40;
@@ -136,15 +136,30 @@ impl AtomicFile {
     }
 
     fn lock_and_begin(path: &Path, locking: Locking) -> Result<AtomicFile> {
-        let exists = path.try_exists().map_err(SystemError::io("create"))?;
-        let lock = if exists { FileLock::exclusive(path, locking)? } else { None };
+        loop {
+            let exists = path.try_exists().map_err(SystemError::io("create"))?;
+            if let Some(new) = AtomicFile::begin_locked(path, locking, exists)? {
+                return Ok(new);
+            }
+        }
+    }
+
+    /// As [`update`](AtomicFile::update), of a file that `exists` or does not.
+    /// `None` if that changed before the file was locked.
+    fn begin_locked(path: &Path, locking: Locking, exists: bool) -> Result<Option<AtomicFile>> {
+        let lock = match exists.then(|| FileLock::exclusive(path, locking)) {
+            Some(Err(error)) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Some(lock) => lock?,
+            None => None,
+        };
         let locked = lock.as_ref().map(FileLock::id);
         let new = AtomicFile::begin(path, Existing::ReplacedIfSame, lock)?;
+        let is_unlocked = !exists && new.old.is_some() && locking != Locking::Off;
         match locked {
             Some(id) if new.old.as_ref().and_then(platform::file_id) != id => {
                 Err(SystemError::Replaced.into())
             }
-            _ => Ok(new),
+            _ => Ok(Some(new).filter(|_| !is_unlocked)),
         }
     }
 
@@ -408,4 +423,28 @@ fn sync_if_possible(file: &File) -> io::Result<()> {
 /// Waits until the name of a file is on the disk.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     platform::sync_directory(directory(&end_of_links(path)))
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_appears_or_vanishes_before_it_is_locked_is_tried_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        for locking in [Locking::Try, Locking::Wait] {
+            assert!(AtomicFile::begin_locked(&path, locking, true).unwrap().is_none());
+            assert!(AtomicFile::begin_locked(&path, locking, false).unwrap().is_some());
+        }
+        fs::write(&path, "old").unwrap();
+        for locking in [Locking::Try, Locking::Wait] {
+            assert!(AtomicFile::begin_locked(&path, locking, false).unwrap().is_none());
+            let new = AtomicFile::begin_locked(&path, locking, true).unwrap().unwrap();
+            assert!(new.lock.is_some());
+        }
+        assert!(AtomicFile::begin_locked(&path, Locking::Off, false).unwrap().is_some());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
 }

@@ -9,6 +9,7 @@ use crate::dtype::literal::tuple;
 use crate::element::{MinMax, Real};
 use crate::error::{Result, ShapeError};
 use crate::kernel::{self, Job};
+use crate::layout::MAX_UNBACKED;
 
 /// The number of independent accumulators, which the CPU can update in parallel.
 const LANES: usize = 32;
@@ -78,7 +79,9 @@ impl<T: Real> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// As [`sum_axis`](View::sum_axis).
+    /// As [`sum_axis`](View::sum_axis), and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 2²⁰ means
+    /// of nothing, because a small file can announce any number of them.
     ///
     /// # Examples
     ///
@@ -89,6 +92,11 @@ impl<T: Real> View<'_, T> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn mean_axis(&self, axis: usize) -> Result<ArrayD<f64>> {
+        let (rest, dim, _) = self.geometry.remove_axis(axis)?;
+        if dim == 0 && rest.len() > MAX_UNBACKED {
+            let shape = tuple(self.shape());
+            return Err(ShapeError::Means { axis, shape, limit: MAX_UNBACKED }.into());
+        }
         let mut means = self.sum_axis(axis)?;
         let count = self.axis_len(axis);
         means.mapv_inplace(|sum| sum / count);
@@ -106,7 +114,7 @@ impl<T: Real> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// As [`sum_axis`](View::sum_axis).
+    /// As [`mean_axis`](View::mean_axis).
     ///
     /// # Examples
     ///
@@ -140,7 +148,7 @@ impl<T: Real> View<'_, T> {
 /// Replaces totals by the values that a function chooses.
 struct Extreme<F>(F);
 
-impl<T: Copy, F: Fn(T, T) -> T + Copy> AxisFold<T> for Extreme<F> {
+impl<T: MinMax, F: Fn(T, T) -> T + Copy> AxisFold<T> for Extreme<F> {
     type Total = T;
 
     fn along(&self, values: &[T], _: usize, totals: &mut [T]) {
@@ -159,18 +167,18 @@ struct ExtremeAlong<'a, T, F> {
     choose: F,
 }
 
-impl<T: Copy, F: Fn(T, T) -> T + Copy> Job for ExtremeAlong<'_, T, F> {
+impl<T: MinMax, F: Fn(T, T) -> T + Copy> Job for ExtremeAlong<'_, T, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let ExtremeAlong { values, totals, choose } = self;
         for (values, total) in groups(values, totals) {
-            let chunks = values.chunks_exact(LANES);
-            let rest = chunks.remainder();
-            if values.len() >= LANES {
+            let lanes_end = if T::KEEPS_FIRST { 0 } else { values.len() / LANES * LANES };
+            let (whole, rest) = values.split_at(lanes_end);
+            if !whole.is_empty() {
                 let mut lanes = [*total; LANES];
-                for chunk in chunks {
+                for chunk in whole.chunks_exact(LANES) {
                     lanes
                         .iter_mut()
                         .zip(chunk)

@@ -405,6 +405,28 @@ fn members_of_an_npz_are_edited_by_rewriting_it() {
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
 }
 
+#[test]
+fn the_member_that_is_opened_is_the_one_that_is_edited() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = text(directory.path().join("x.npz"));
+    npz::savez(&path, &[("", &arr1(&[1_u8, 2])), ("name", &arr1(&[3_u8, 4]))]).unwrap();
+    // The first member, `.npy`, becomes `name`.
+    let mut bytes = fs::read(&path).unwrap();
+    let start = bytes.windows(4).position(|part| part == b"PK\x01\x02").unwrap();
+    for at in [30, start + 46] {
+        bytes[at..at + 4].copy_from_slice(b"name");
+    }
+    fs::write(&path, bytes).unwrap();
+    for (member, expected) in [("name", "[9, 2]\n"), ("name.npy", "[9, 4]\n")] {
+        let named = format!("{path}[{member}]");
+        assert_eq!(run_ok(["set", &named, "0", "9"]), format!("{named}: 1 element set\n"));
+        assert_eq!(run_ok(["get", &named, ":"]), expected);
+    }
+    let names: Vec<_> = contents(&path).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["name", "name.npy"]);
+    assert_eq!(run_ok(["get", &format!("{path}[name]"), ":"]), "[9, 2]\n");
+}
+
 /// The full names and the uncompressed bytes of all members.
 fn contents(path: &str) -> Vec<(String, Vec<u8>)> {
     let npz = Source::read(path).and_then(Npz::open).unwrap();

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::member_writer::Compression;
 use super::open::NpzOptions;
 use super::save::Save;
-use super::writer::{NpzWriter, check_name};
-use super::{EntryList, Member, Npz};
+use super::writer::{NpzWriter, check_file_name, file_name};
+use super::{EntryList, Npz, name};
 use crate::archive::entries::no_member;
 use crate::error::Result;
 use crate::source::Source;
@@ -37,9 +37,9 @@ pub struct NpzUpdate<'a> {
     compression: Option<Compression>,
 }
 
-/// A member to add, or to replace the old one with this name.
+/// A member to add, or to replace the old ones with this name.
 struct NewMember<'a> {
-    name: String,
+    full_name: String,
     array: &'a dyn Save,
     /// `None` for the compression of the member that it replaces.
     compression: Option<Compression>,
@@ -116,40 +116,58 @@ impl<'a> NpzUpdate<'a> {
         self
     }
 
-    /// Replaces a member, or adds one after the others. `name` is its key,
-    /// without `.npy`.
+    /// Replaces a member, or adds one after the others.
+    ///
+    /// The member to replace is found as by [`Npz::member`], among the members
+    /// after the changes so far, and keeps its full name: of `x` and `x.npy`,
+    /// `"x"` replaces `x`, and the other is kept. All members of the same full
+    /// name are replaced by one. If none is found, `name` is the key of a new
+    /// member, without `.npy`.
     ///
     /// # Errors
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the format cannot
-    /// store the name.
+    /// store the name, or it is that of a directory.
     pub fn set(&mut self, name: &str, array: &'a dyn Save) -> Result<&mut NpzUpdate<'a>> {
-        check_name(name).map_err(|error| error.with_path(self.new.path()))?;
-        self.changed.retain(|member| member.name != name);
-        let compression = self.compression;
-        self.changed.push(NewMember { name: name.to_owned(), array, compression });
+        let full_name = self.find(name).unwrap_or_else(|| file_name(name));
+        check_file_name(&full_name).map_err(|error| error.with_path(self.new.path()))?;
+        self.changed.retain(|member| member.full_name != full_name);
+        self.changed.push(NewMember { full_name, array, compression: self.compression });
         Ok(self)
     }
 
-    /// Removes a member, looked up as by [`Npz::member`], and all others with the
-    /// same full name.
+    /// Removes a member, looked up as by [`set`](NpzUpdate::set), and all others
+    /// with the same full name.
     ///
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn remove(&mut self, name: &str) -> Result<&mut NpzUpdate<'a>> {
-        let left = self.old.members().filter(|member| !self.is_removed(member));
-        let names: Vec<&str> = left.map(|member| member.full_name()).collect();
-        let with_suffix = format!("{name}.npy");
-        let found = [name, &with_suffix].into_iter().find(|name| names.contains(name));
-        let is_new = self.changed.iter().any(|member| member.name == name);
-        if found.is_none() && !is_new {
-            let error = no_member(name, names.into_iter());
+        let Some(full_name) = self.find(name) else {
+            let error = no_member(name, self.full_names().into_iter());
             return Err(error.with_path(self.new.path()));
-        }
-        self.removed.extend(found.map(str::to_owned));
-        self.changed.retain(|member| member.name != name);
+        };
+        self.changed.retain(|member| member.full_name != full_name);
+        self.removed.push(full_name);
         Ok(self)
+    }
+
+    /// The full name of the member that [`Npz::member`] would find after the
+    /// changes so far.
+    fn find(&self, name: &str) -> Option<String> {
+        [name.to_owned(), file_name(name)].into_iter().find(|full_name| self.contains(full_name))
+    }
+
+    fn contains(&self, full_name: &str) -> bool {
+        self.is_changed(full_name)
+            || (!self.is_removed(full_name) && self.old.last_entry(full_name).is_some())
+    }
+
+    /// The full names of the members after the changes so far.
+    fn full_names(&self) -> Vec<&str> {
+        let old = self.old.members().map(|member| member.full_name());
+        let kept = old.filter(|name| !self.is_removed(name) && !self.is_changed(name));
+        kept.chain(self.changed.iter().map(|member| member.full_name.as_str())).collect()
     }
 
     /// Writes the archive, waits until it is on the disk, and replaces the old
@@ -159,8 +177,9 @@ impl<'a> NpzUpdate<'a> {
     ///
     /// Those of [`NpzWriter::write`];
     /// [`Unsupported`](crate::ErrorKind::Unsupported) when another member cannot
-    /// be copied, because it is encrypted or compressed by a method other than
-    /// deflate; [`Damaged`](crate::ErrorKind::Damaged) when one overlaps another;
+    /// be copied, because it is encrypted, compressed by a method other than
+    /// deflate, or has a name that [`NpzWriter`] cannot write, such as `a\é`;
+    /// [`Damaged`](crate::ErrorKind::Damaged) when one overlaps another;
     /// those of [`AtomicFile::commit_sync`](crate::source::AtomicFile::commit_sync).
     /// The archive is then unchanged.
     pub fn commit(self) -> Result<()> {
@@ -177,10 +196,10 @@ impl<'a> NpzUpdate<'a> {
     fn write(&self) -> Result<()> {
         let mut writer = NpzWriter::new(self.new.file());
         let mut is_written = vec![false; self.changed.len()];
-        for member in self.old.members().filter(|member| !self.is_removed(member)) {
+        for member in self.old.members().filter(|member| !self.is_removed(member.full_name())) {
             writer.page_aligned(member.is_page_aligned());
             let changed = self.changed.iter().zip(&mut is_written);
-            match changed.into_iter().find(|(new, _)| new.name == member.name()) {
+            match changed.into_iter().find(|(new, _)| new.full_name == member.full_name()) {
                 Some((_, true)) => {}
                 Some((new, is_written)) => {
                     let own = if member.is_stored() {
@@ -189,7 +208,7 @@ impl<'a> NpzUpdate<'a> {
                         Compression::Deflated(6)
                     };
                     writer.compression(new.compression.unwrap_or(own));
-                    writer.write(&new.name, new.array)?;
+                    writer.write_file(&new.full_name, new.array)?;
                     *is_written = true;
                 }
                 None => member.copy_to(&mut writer)?,
@@ -198,19 +217,24 @@ impl<'a> NpzUpdate<'a> {
         writer.page_aligned(false);
         for (new, _) in self.changed.iter().zip(is_written).filter(|(_, is_written)| !is_written) {
             writer.compression(new.compression.unwrap_or_default());
-            writer.write(&new.name, new.array)?;
+            writer.write_file(&new.full_name, new.array)?;
         }
         writer.into_inner().map(drop)
     }
 
-    fn is_removed(&self, member: &Member<'_, MapMut>) -> bool {
-        self.removed.iter().any(|name| name == member.full_name())
+    fn is_changed(&self, full_name: &str) -> bool {
+        self.changed.iter().any(|member| member.full_name == full_name)
+    }
+
+    fn is_removed(&self, full_name: &str) -> bool {
+        self.removed.iter().any(|name| name == full_name)
     }
 }
 
 impl fmt::Debug for NpzUpdate<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.changed.iter().map(|member| member.name.as_str()).collect();
+        let names = self.changed.iter().map(|member| name::key(&member.full_name));
+        let names: Vec<&str> = names.collect();
         f.debug_struct("NpzUpdate")
             .field("path", &self.new.path())
             .field("changed", &names)

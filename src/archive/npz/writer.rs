@@ -13,6 +13,7 @@ use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter, ZipEntry
 
 use super::directory::{DirectoryEntry, read_error};
 use super::member_writer::{Compression, MemberWriter, WriterState, write_error, zip_error};
+use super::name;
 use super::npz_file::OutputFile;
 use super::save::Save;
 use crate::dtype::DType;
@@ -37,6 +38,9 @@ pub(super) const PAGE: u64 = 4096;
 
 /// The size of the blocks that are copied from another archive.
 const BLOCK: usize = 256 * 1024;
+
+/// What to do with a member that cannot be copied.
+const REMOVE: &str = "remove the member, or set its array under another name";
 
 /// Writes an `.npz` archive, one member after another. Arrays are not buffered
 /// in memory.
@@ -67,6 +71,7 @@ pub struct NpzWriter<W: Write> {
     zip: ZipArchiveWriter<BufWriter<W>>,
     pub(super) compression: Compression,
     align: u64,
+    /// The full names of the members.
     names: HashSet<String>,
     /// The file, if members can be mapped.
     pub(super) output: Option<Arc<OutputFile>>,
@@ -110,8 +115,17 @@ impl<W: Write> NpzWriter<W> {
     /// earlier member was not finished; those of [`Header::new`],
     /// [`Io`](crate::ErrorKind::Io).
     pub fn write(&mut self, name: &str, array: &(impl Save + ?Sized)) -> Result<()> {
+        self.write_file(&file_name(name), array)
+    }
+
+    /// Writes an array as the member with this full name.
+    pub(super) fn write_file(
+        &mut self,
+        file_name: &str,
+        array: &(impl Save + ?Sized),
+    ) -> Result<()> {
         let header_len = array.header_len()?;
-        let done = self.start(name, header_len, None).and_then(|mut member| {
+        let done = self.start(file_name, header_len, None).and_then(|mut member| {
             array.write_npy(&mut member)?;
             member.finish()
         });
@@ -132,7 +146,7 @@ impl<W: Write> NpzWriter<W> {
         options: &WriteOptions,
     ) -> Result<()> {
         let header_len = options.header_len(array)?;
-        let done = self.start(name, header_len, None).and_then(|mut member| {
+        let done = self.start(&file_name(name), header_len, None).and_then(|mut member| {
             options.write_to(&mut member, array)?;
             member.finish()
         });
@@ -175,8 +189,8 @@ impl<W: Write> NpzWriter<W> {
         let header = Header::new(dtype.clone(), shape, order)?;
         let nbytes = to_u64(header.layout()?.nbytes());
         let encoded = header.encode(None)?;
-        let len = to_u64(encoded.bytes.len());
-        let mut member = self.start(name, encoded.bytes.len(), Some(nbytes.saturating_add(len)))?;
+        let len = Some(nbytes.saturating_add(to_u64(encoded.bytes.len())));
+        let mut member = self.start(&file_name(name), encoded.bytes.len(), len)?;
         member.write_all(&encoded.bytes).map_err(SystemError::io("write the header"))?;
         Ok(member)
     }
@@ -196,20 +210,20 @@ impl<W: Write> NpzWriter<W> {
     /// Starts a member of `len` bytes, which include `header_len` of the header.
     fn start(
         &mut self,
-        name: &str,
+        file_name: &str,
         header_len: usize,
         len: Option<u64>,
     ) -> Result<MemberWriter<'_, W>> {
         self.check_finished()?;
-        let file_name = file_name(name)?;
-        if !self.names.insert(name.to_owned()) {
-            let found = format!("a member `{}` already exists", excerpt(name));
+        check_file_name(file_name)?;
+        if !self.names.insert(file_name.to_owned()) {
+            let found = format!("a member `{}` already exists", excerpt(name::key(file_name)));
             return Err(ArchiveError::misuse(found, "choose another name"));
         }
         let path = if file_name.is_ascii() {
             EntryPath::verbatim(file_name.as_bytes())
         } else {
-            EntryPath::conformant(file_name.as_str())
+            EntryPath::conformant(file_name)
         };
         self.state = WriterState::InMember;
         let compression = self.compression;
@@ -232,7 +246,13 @@ impl<W: Write> NpzWriter<W> {
         self.check_finished()?;
         let name = member.raw_name();
         let path = if member.flags.is_utf8() && !name.is_ascii() {
-            check_path(&member.name, &member.name)?;
+            if !is_normal(&member.name) {
+                let found = "the name has letters other than ASCII, and `\\`, `:`, `.`, `..` or an empty directory";
+                return Err(ArchiveError::unsupported(found, REMOVE));
+            }
+            if name.ends_with(b"/") {
+                return self.copy_directory(member);
+            }
             EntryPath::conformant(member.name.as_str())
         } else {
             EntryPath::verbatim(name)
@@ -258,6 +278,17 @@ impl<W: Write> NpzWriter<W> {
         entry.finish(output).map_err(zip_error)?;
         self.state = WriterState::Ready;
         Ok(())
+    }
+
+    /// Copies a directory whose name is UTF-8: as a file it would lose its `/`.
+    fn copy_directory(&mut self, member: &DirectoryEntry) -> Result<()> {
+        if member.size > 0 {
+            let found = "the name is that of a directory, but it has contents";
+            return Err(ArchiveError::unsupported(found, REMOVE));
+        }
+        let builder = self.zip.new_dir(member.name.as_str());
+        let builder = builder.last_modified(UtcDateTime::from_unix(DATE));
+        builder.unix_permissions(0o040_755).create().map(drop).map_err(zip_error)
     }
 
     /// Checks that no member is unfinished.
@@ -302,33 +333,34 @@ fn start_entry<'z, W: Write>(
     builder.start().map(|(entry, _)| entry).map_err(zip_error)
 }
 
-/// Checks that an array with this name can be written.
-pub(super) fn check_name(name: &str) -> Result<()> {
-    file_name(name).map(drop)
+/// The full name of a new member.
+pub(super) fn file_name(name: &str) -> String {
+    format!("{name}.npy")
 }
 
-/// The name of the member's file. Checks that readers will decode the same name.
-fn file_name(name: &str) -> Result<String> {
-    let file_name = format!("{name}.npy");
+/// Checks that an array can be written with this full name, and that readers
+/// will decode the same name.
+pub(super) fn check_file_name(file_name: &str) -> Result<()> {
+    let name = name::key(file_name);
     if file_name.len() > usize::from(u16::MAX) {
         return Err(invalid_name(name, "expected at most 65531 bytes"));
     }
     if name.contains('\0') {
         return Err(invalid_name(name, "expected no NUL, where some readers end the name"));
     }
-    if !name.is_ascii() {
-        check_path(name, &file_name)?;
+    if file_name.ends_with('/') {
+        return Err(invalid_name(name, "expected no directory, whose name ends with `/`"));
     }
-    Ok(file_name)
+    if !name.is_ascii() && !is_normal(file_name) {
+        let expected = "expected no `..`, no root, and no backslash next to non-ASCII letters";
+        return Err(invalid_name(name, expected));
+    }
+    Ok(())
 }
 
-/// Checks that a name with non-ASCII characters is stored unchanged.
-fn check_path(name: &str, file_name: &str) -> Result<()> {
-    if ZipFilePath::from_str(file_name).as_str() == file_name {
-        return Ok(());
-    }
-    let expected = "expected no `..`, no root, and no backslash next to non-ASCII letters";
-    Err(invalid_name(name, expected))
+/// Returns whether a name with non-ASCII characters is stored unchanged.
+fn is_normal(file_name: &str) -> bool {
+    ZipFilePath::from_str(file_name).as_str() == file_name
 }
 
 fn invalid_name(name: &str, expected: &'static str) -> Error {
