@@ -84,3 +84,19 @@ fn an_epoch_brings_an_array_that_fits_into_memory() {
     drop(rows);
     assert_eq!(array.resident_bytes(..).unwrap(), Some(array.nbytes()));
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn only_the_rows_of_a_range_are_brought_into_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let array = array(directory.path(), Order::C);
+    array.drop_cache(..).unwrap();
+    let before = array.resident_bytes(..200).unwrap();
+    let rows = array.row_range(300..).unwrap().rows().unwrap().reading(Reading::Stream);
+    let mut out = [0_u32; 100];
+    for row in (0..rows.len()).rev() {
+        rows.take(&[row], &mut out).unwrap();
+        assert_eq!(out[99] as usize, (row + 300) * 100 + 99);
+    }
+    assert_eq!(array.resident_bytes(..200).unwrap(), before);
+}

@@ -23,19 +23,40 @@ const MAX_UNTHREADED: usize = 4 << 20;
 #[derive(Debug)]
 pub(super) struct Background {
     planner: Planner,
-    /// The bytes of this array and of those that are used with it.
+    /// The bytes of the map that belong to the array.
+    extent: Range<usize>,
+    /// The number of bytes of this array and of those that are used with it.
     working_set: usize,
+    /// Shared by the arrays of a stack, so that these need only one thread.
     read_ahead: Arc<ReadAhead>,
 }
 
 impl Background {
-    pub(super) fn new(reading: Reading, working_set: usize) -> Background {
-        Background { planner: Planner::new(reading), working_set, read_ahead: Arc::default() }
+    pub(super) fn new(extent: Range<usize>) -> Background {
+        let working_set = extent.len();
+        let (planner, read_ahead) = (Planner::default(), Arc::default());
+        Background { planner, extent, working_set, read_ahead }
     }
 
-    /// Returns a new state for the same arrays, to be read in another way.
+    /// The number of bytes of the array.
+    pub(super) fn nbytes(&self) -> usize {
+        self.extent.len()
+    }
+
+    /// Returns a new state for the same array, to be read in another way.
     pub(super) fn with_reading(&self, reading: Reading) -> Background {
-        Background::new(reading, self.working_set)
+        self.with_others(reading, self.working_set, Arc::default())
+    }
+
+    /// Returns a new state for the same array, to be read together with others.
+    pub(super) fn with_others(
+        &self,
+        reading: Reading,
+        working_set: usize,
+        read_ahead: Arc<ReadAhead>,
+    ) -> Background {
+        let (planner, extent) = (Planner::new(reading), self.extent.clone());
+        Background { planner, extent, working_set, read_ahead }
     }
 
     /// Reads more after a batch, if that is worthwhile. `ranges` passes the ranges
@@ -50,7 +71,10 @@ impl Background {
             return;
         }
         let mut request = Request { is_cold, ..Request::default() };
-        ranges(&mut |range| request.add(&range));
+        let start = self.extent.start;
+        ranges(&mut |range| {
+            request.add(&(range.start.saturating_sub(start)..range.end.saturating_sub(start)));
+        });
         self.planner.update(&request, &MappedFile { map, path, background: self });
     }
 
@@ -84,7 +108,7 @@ struct MappedFile<'a> {
 
 impl Disk for MappedFile<'_> {
     fn nbytes(&self) -> usize {
-        self.map.as_ref().len()
+        self.background.nbytes()
     }
 
     fn working_set(&self) -> usize {
@@ -100,6 +124,8 @@ impl Disk for MappedFile<'_> {
     }
 
     fn queue(&self, range: Range<usize>) -> bool {
+        let start = self.background.extent.start;
+        let range = range.start + start..range.end + start;
         if range.len() <= MAX_UNTHREADED {
             return self.map.advise(range, Advice::WillNeed).is_ok();
         }

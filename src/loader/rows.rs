@@ -24,6 +24,7 @@ use crate::layout::geometry::Geometry;
 use crate::layout::row_index::RowIndex;
 use crate::source::map::Map;
 use crate::source::platform::Clock;
+use crate::source::read_ahead::ReadAhead;
 use crate::view::{AxisSlices, field_geometry};
 
 /// The rows of an array, for random access:
@@ -71,7 +72,7 @@ impl Rows {
         if geometry.ndim() == 0 {
             return Err(ShapeError::Axis { asked: 0, shape: tuple(&geometry.shape) }.into());
         }
-        let background = Arc::new(Background::new(Reading::Auto, map.as_ref().len()));
+        let background = Arc::new(Background::new(layout.offset()..layout.end()));
         Ok(Rows { map, geometry, dtype, path, strategy: Arc::default(), background })
     }
 
@@ -96,15 +97,21 @@ impl Rows {
         Rows { background: Arc::new(self.background.with_reading(reading)), ..self }
     }
 
-    /// The number of bytes that are mapped.
-    pub(super) fn mapped_len(&self) -> usize {
-        self.map.as_ref().len()
+    /// The number of bytes of the array whose rows these are.
+    pub(super) fn array_nbytes(&self) -> usize {
+        self.background.nbytes()
     }
 
     /// The same rows, used together with others: `working_set` is the number of
     /// bytes of all.
-    pub(super) fn with_working_set(self, working_set: usize) -> Rows {
-        Rows { background: Arc::new(Background::new(Reading::Auto, working_set)), ..self }
+    pub(super) fn read_with_others(
+        self,
+        reading: Reading,
+        working_set: usize,
+        read_ahead: Arc<ReadAhead>,
+    ) -> Rows {
+        let background = self.background.with_others(reading, working_set, read_ahead);
+        Rows { background: Arc::new(background), ..self }
     }
 
     /// The length of each axis; the first is the number of rows.

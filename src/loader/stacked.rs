@@ -21,12 +21,14 @@ use crate::error::{RequestError, Result, ShapeError};
 use crate::layout::row_index::RowIndex;
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::Advice;
+use crate::source::read_ahead::ReadAhead;
 
 /// Several arrays, such as those of thousands of files, concatenated along their
 /// first axis. All must have the same dtype and the same other axes.
 ///
-/// The arrays are mapped, so each takes address space, but no file descriptor,
-/// and no memory until its rows are read. On Linux, a process can have 65,530
+/// The arrays are mapped, so each takes address space, but no file descriptor
+/// unless it is being read in the background, by one thread for all of them, and
+/// no memory until its rows are read. On Linux, a process can have 65,530
 /// maps unless `vm.max_map_count` is raised. Threads can share a `Stacked`.
 #[derive(Debug)]
 pub struct Stacked {
@@ -85,8 +87,7 @@ impl Stacked {
         };
         let dtype = first.dtype().clone();
         let shape = stacked_shape(end, first);
-        let nbytes = stacked.iter().map(Rows::mapped_len).fold(0, usize::saturating_add);
-        let arrays = stacked.into_iter().map(|rows| rows.with_working_set(nbytes)).collect();
+        let arrays = read_together(stacked, Reading::Auto);
         Ok(Stacked { arrays, starts, dtype, shape })
     }
 
@@ -106,8 +107,7 @@ impl Stacked {
     /// ```
     #[must_use]
     pub fn reading(self, reading: Reading) -> Stacked {
-        let arrays = self.arrays.into_iter().map(|rows| rows.reading(reading)).collect();
-        Stacked { arrays, ..self }
+        Stacked { arrays: read_together(self.arrays, reading), ..self }
     }
 
     /// The paths of the arrays in a directory that Dask's `to_npy_stack` wrote:
@@ -259,6 +259,14 @@ impl RowSource for Stacked {
 
 row_methods!(Stacked, "See [`Stacked::new`].");
 
+/// The same rows, to be read in the background by one thread for all of them.
+fn read_together(arrays: Vec<Rows>, reading: Reading) -> Vec<Rows> {
+    let nbytes = arrays.iter().map(Rows::array_nbytes).fold(0, usize::saturating_add);
+    let read_ahead = Arc::<ReadAhead>::default();
+    let arrays = arrays.into_iter();
+    arrays.map(|rows| rows.read_with_others(reading, nbytes, Arc::clone(&read_ahead))).collect()
+}
+
 /// The shape of `count` rows.
 fn stacked_shape(count: usize, rows: &Rows) -> Vec<usize> {
     std::iter::once(count).chain(rows.shape().iter().skip(1).copied()).collect()
@@ -275,9 +283,9 @@ fn rows_of(array: MappedArray) -> Result<Rows> {
 }
 
 fn map_rows(array: MappedArray, path: Option<Arc<Path>>) -> Result<Rows> {
-    let (layout, nbytes) = (array.layout().clone(), array.nbytes());
+    let layout = array.layout().clone();
     let map = array.into_data();
-    map.advise(0..nbytes, Advice::Random)?;
+    map.advise(layout.offset()..layout.end(), Advice::Random)?;
     Rows::new(map, &layout, path)
 }
 

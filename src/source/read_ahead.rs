@@ -1,4 +1,4 @@
-//! Reads ranges of a file into the page cache, on a separate thread.
+//! Reads ranges of files into the page cache, on a separate thread.
 //!
 //! Linux cuts a read-ahead request to the device's read-ahead window, and blocks
 //! when the disk's queue is full. So a thread requests large ranges in pieces,
@@ -21,7 +21,7 @@ const PIECE: u64 = 8 << 20;
 /// How often to try to lock the queue.
 const ATTEMPTS: usize = 100;
 
-/// A queue of ranges of a file to read ahead. Reading stops when it is dropped.
+/// A queue of ranges of files to read ahead. Reading stops when it is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
     queue: Mutex<Queue>,
@@ -29,7 +29,7 @@ pub(crate) struct ReadAhead {
 
 #[derive(Debug, Default)]
 struct Queue {
-    ranges: VecDeque<Range<u64>>,
+    ranges: VecDeque<(Arc<File>, Range<u64>)>,
     /// The process that runs the reading thread. A forked child does not inherit
     /// its parent's threads.
     reader: Option<u32>,
@@ -43,7 +43,7 @@ impl Queue {
 }
 
 impl ReadAhead {
-    /// Adds a range of the file, and starts a thread unless one is running. If
+    /// Adds a range of a file, and starts a thread unless one is running. If
     /// that fails, or the queue stays locked, nothing is read ahead.
     pub(crate) fn add(self: &Arc<ReadAhead>, file: File, range: Range<u64>) {
         let Some(mut queue) = self.lock_soon() else { return };
@@ -51,7 +51,7 @@ impl ReadAhead {
         if !is_read {
             queue.ranges.clear();
         }
-        queue.ranges.push_back(range);
+        queue.ranges.push_back((Arc::new(file), range));
         if is_read {
             return;
         }
@@ -59,7 +59,7 @@ impl ReadAhead {
         drop(queue);
         let ranges = Arc::downgrade(self);
         let thread = thread::Builder::new().name("npymap read-ahead".to_owned());
-        if thread.spawn(move || read(&file, &ranges)).is_err() {
+        if thread.spawn(move || read(&ranges)).is_err() {
             self.lock().reader = None;
         }
     }
@@ -69,20 +69,21 @@ impl ReadAhead {
     pub(crate) fn queued(&self) -> u64 {
         let Some(queue) = try_lock(&self.queue) else { return u64::MAX };
         let ranges = queue.ranges.iter().filter(|_| queue.is_read());
-        ranges.map(|range| range.end.saturating_sub(range.start)).sum()
+        ranges.map(|(_, range)| range.end.saturating_sub(range.start)).sum()
     }
 
     /// Returns the next piece. Without one, the calling thread must end.
-    fn next_piece(&self) -> Option<Range<u64>> {
+    fn next_piece(&self) -> Option<(Arc<File>, Range<u64>)> {
         let mut queue = self.lock();
-        while let Some(range) = queue.ranges.front_mut() {
+        while let Some((file, range)) = queue.ranges.front_mut() {
+            let file = Arc::clone(file);
             let piece = range.start..range.end.min(range.start.saturating_add(PIECE));
             range.start = piece.end;
             if range.is_empty() {
                 queue.ranges.pop_front();
             }
             if !piece.is_empty() {
-                return Some(piece);
+                return Some((file, piece));
             }
         }
         queue.reader = None;
@@ -117,16 +118,16 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 }
 
 /// Reads pieces until there are none left or the queue is dropped.
-fn read(file: &File, ranges: &Weak<ReadAhead>) {
+fn read(ranges: &Weak<ReadAhead>) {
     let mut last = None;
-    while let Some(piece) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
+    while let Some((file, piece)) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
         // Read-ahead only affects speed, so errors are ignored.
-        platform::read_ahead(file, piece.start, piece.end - piece.start).ok();
-        let before = last.replace(piece.end - 1);
-        if let Some(before) = before {
+        platform::read_ahead(&file, piece.start, piece.end - piece.start).ok();
+        let before = last.replace((file, piece.end - 1));
+        if let Some((file, before)) = before {
             // Waits for the previous piece. Errors will recur when its elements
             // are accessed.
-            file::read_at(file, &mut [0], before).ok();
+            file::read_at(&file, &mut [0], before).ok();
         }
     }
 }
@@ -136,15 +137,18 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn ranges_are_cut_into_pieces_in_order() {
         let ahead = ReadAhead::default();
         let ranges = [3..3, 10..PIECE + 11, 5..6];
-        ahead.lock().ranges.extend(ranges);
+        let file = Arc::new(tempfile::tempfile().unwrap());
+        ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(&file), range)));
         assert_eq!(ahead.queued(), 0, "nobody reads them");
         ahead.lock().reader = Some(process::id());
         assert_eq!(ahead.queued(), PIECE + 2);
-        let pieces: Vec<_> = std::iter::from_fn(|| ahead.next_piece()).collect();
+        let pieces: Vec<_> = std::iter::from_fn(|| ahead.next_piece()).map(|next| next.1).collect();
         assert_eq!(pieces, [10..PIECE + 10, PIECE + 10..PIECE + 11, 5..6]);
+        assert_eq!(Arc::strong_count(&file), 1, "files are closed");
     }
 
     #[test]
@@ -162,10 +166,12 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_thread_ends_with_its_ranges_and_another_one_follows() {
         let ahead = Arc::new(ReadAhead::default());
-        let bytes = tempfile::tempfile().unwrap();
-        bytes.set_len(3 * PIECE).unwrap();
+        let files = [(); 2].map(|()| tempfile::tempfile().unwrap());
+        files.iter().for_each(|file| file.set_len(3 * PIECE).unwrap());
         for _ in 0..2 {
-            ahead.add(bytes.try_clone().unwrap(), 0..3 * PIECE);
+            for file in &files {
+                ahead.add(file.try_clone().unwrap(), 0..3 * PIECE);
+            }
             while ahead.lock().reader.is_some() {
                 thread::yield_now();
             }
