@@ -4,13 +4,16 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
 
 use npymap::{
-    ArrayFile, CreateOptions, DType, Header, Mode, OpenOptions, Order, Source,
+    ArrayFile, CreateOptions, DType, ErrorKind, Header, MappedArray, Mode, OpenOptions, Order,
+    Source,
     array::{AnyArray, RawSpec},
+    loader::Ragged,
     source::Advice,
 };
 
 use crate::support::{
-    create, directory, file, open, open_mode, open_mode_with, open_mut, open_mut_with, open_with,
+    create, directory, file, is_error, open, open_mode, open_mode_with, open_mut, open_mut_with,
+    open_with,
 };
 
 const ENORMOUS: usize = 100 << 30;
@@ -107,6 +110,30 @@ fn a_raw_file_larger_than_memory_is_edited_and_read_in_bounded_memory() {
     assert_eq!(rows.view::<u64>().unwrap().iter().sum::<u64>(), 50);
     assert!(memory() - before.min(memory()) < 256 << 10, "KiB: {before} to {}", memory());
     assert!(fs::metadata(&path).unwrap().blocks() * 512 < 1 << 30, "it still is sparse");
+}
+
+#[test]
+fn rows_that_no_vector_can_hold_are_refused() {
+    const LEN: usize = 1 << 40;
+    let directory = directory();
+    let sparse = CreateOptions::new().sparse(true);
+    for (shape, span) in [([1, LEN], [0, 1]), ([LEN, 1], [0, LEN as i64])] {
+        let path = directory.path().join(format!("{}.npy", shape[0]));
+        create(&path, "<f8", &shape, &sparse).unwrap().close().unwrap();
+        let rows = open(&path).unwrap().rows().unwrap();
+        let mut offsets = MappedArray::anonymous(&DType::of::<i64>(), &[2]).unwrap();
+        offsets.view_mut::<i64>().unwrap().copy_from_slice(&span).unwrap();
+        let offsets = offsets.into_read_only().unwrap().rows().unwrap();
+        let ragged = Ragged::new(rows.clone(), offsets).unwrap();
+        // 2⁶³ bytes fit into `usize`, but not into a vector.
+        let indices = vec![0; 1 << 20];
+        let error = ragged.take_vec::<f64>(&indices, &mut Vec::new()).unwrap_err();
+        assert!(is_error(&error, ErrorKind::InvalidInput, "-bit address space"), "{error}");
+        if shape[0] == 1 {
+            let error = rows.take_array::<f64>(&indices).unwrap_err();
+            assert!(is_error(&error, ErrorKind::InvalidInput, "-bit address space"), "{error}");
+        }
+    }
 }
 
 fn row(rows: usize, i: usize) -> usize {

@@ -6,7 +6,7 @@ use npymap::ndarray::{Axis, IxDyn, s};
 use npymap::{
     ArrayFile, ErrorKind, Le, MappedArray, Order, Result, Value,
     layout::TakeMode,
-    loader::{Ragged, RowSource, Stacked},
+    loader::{FieldRows, Ragged, RowSource, Stacked, Windows},
 };
 
 #[cfg(feature = "npz")]
@@ -502,6 +502,24 @@ fn any_number_of_zero_sized_elements_takes_no_time() {
     }
     let error = rows.take_array::<f64>(&indices).unwrap_err();
     assert!(is_error(&error, ErrorKind::WrongDType, "asked for"), "{error}");
+}
+
+#[test]
+fn any_number_of_rows_of_no_bytes_is_read_at_once() {
+    const MANY: usize = usize::MAX >> 24;
+    let directory = directory();
+    let path = file(&directory, "none.npy", &npy("[('a', '|u1')]", &[MANY, 0], Order::C, b""));
+    let read = ArrayFile::open(&path).unwrap();
+    Windows::new(&read, 2).unwrap().read_ranges(&[0..MANY - 1], &mut []).unwrap();
+    FieldRows::new(&read, "a").unwrap().read_ranges(&[0..MANY], &mut []).unwrap();
+
+    let data = file(&directory, "data.npy", &npy("<U3", &[MANY, 0], Order::C, b""));
+    let ends = [0, MANY as u64].map(u64::to_le_bytes).concat();
+    let offsets = file(&directory, "offsets.npy", &npy("<u8", &[2], Order::C, &ends));
+    let [data, offsets] = [data, offsets].map(|path| open(path).unwrap().rows().unwrap());
+    let mut out = vec!["before".to_owned()];
+    let ends = Ragged::new(data, offsets).unwrap().take_vec(&[0], &mut out).unwrap();
+    assert_eq!((out.len(), ends), (0, vec![0, MANY]));
 }
 
 #[test]

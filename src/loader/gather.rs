@@ -189,13 +189,10 @@ pub(super) fn take_array<T: Element>(
     if let Some(dim) = shape.first_mut() {
         *dim = indices.len();
     }
-    let itemsize = size_of::<T>().max(1);
-    let len = indices.len().checked_mul(from.row_len());
-    let len = len.filter(|len| len.checked_mul(itemsize).is_some());
-    let len = len.ok_or_else(|| ShapeError::Size { shape: tuple(&shape), itemsize })?;
     // Check the request before anything is allocated.
     let codec = T::codec(from.dtype())?;
-    let rows = check_rows(from, indices, len)?;
+    let rows = check_rows(from, indices, indices.len().saturating_mul(from.row_len()))?;
+    let len = check_vec::<T>(from, rows.len())?;
     let elements = if let Some(mut out) = T::fast_path().zeros(len) {
         gather(from, &rows, from.row_len(), &mut out, |parts, bytes, rows, out| {
             parts.decode_over(bytes, &codec, rows, out);
@@ -207,6 +204,20 @@ pub(super) fn take_array<T: Element>(
     Ok(ArrayD::from_shape_vec(IxDyn(&shape), elements).expect("the shape has `len` elements"))
 }
 
+/// Checks that the elements of `count` rows can be a vector of type `T`, and
+/// returns their number.
+pub(super) fn check_vec<T>(from: &impl RowSource, count: usize) -> Result<usize> {
+    let itemsize = size_of::<T>().max(1);
+    let len = count.checked_mul(from.row_len());
+    let nbytes = len.and_then(|len| len.checked_mul(itemsize));
+    if let Some(len) = len.filter(|_| nbytes.is_some_and(|n| isize::try_from(n).is_ok())) {
+        return Ok(len);
+    }
+    let row = from.shape().iter().skip(1).copied();
+    let shape: Vec<usize> = std::iter::once(count).chain(row).collect();
+    Err(ShapeError::Size { shape: tuple(&shape), itemsize }.into())
+}
+
 /// Copies rows of elements without a zero value. Sources provide rows in any
 /// order, so each element is an `Option` until it is decoded.
 fn collect<T: Element>(
@@ -216,6 +227,7 @@ fn collect<T: Element>(
     len: usize,
 ) -> Result<Vec<T>> {
     let each = from.row_len();
+    check_vec::<Option<T>>(from, rows.len())?;
     let mut out: Vec<Option<T>> = std::iter::repeat_with(|| None).take(len).collect();
     gather(from, rows, each, &mut out, |parts, bytes, rows, out| {
         let rows = rows.get(..out.len() / each.max(1)).unwrap_or(rows);

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::gather::not_numbers;
+use super::gather::{check_vec, not_numbers};
 use super::rows::Rows;
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind};
@@ -132,8 +132,13 @@ impl Ragged {
     /// # Errors
     ///
     /// [`WrongDType`](crate::ErrorKind::WrongDType) when elements are not a
-    /// `T`; [`LimitExceeded`](crate::ErrorKind::LimitExceeded); those of
-    /// [`spans`](Ragged::spans).
+    /// `T`; [`LimitExceeded`](crate::ErrorKind::LimitExceeded);
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when the vector would be
+    /// larger than the address space; those of [`spans`](Ragged::spans).
+    ///
+    /// # Panics
+    ///
+    /// Panics or aborts when memory is exhausted, as [`Vec`] does.
     pub fn take_vec<T: Element>(
         &self,
         indices: &[impl RowIndex],
@@ -149,7 +154,12 @@ impl Ragged {
         let each = self.data.row_len();
         let codec = T::codec(self.dtype())?;
         check_unbacked(self.dtype().itemsize(), self.data.shape(), end.saturating_mul(each))?;
-        let len = end.saturating_mul(each);
+        let len = check_vec::<T>(&self.data, end)?;
+        if len == 0 {
+            // There may be any number of rows without elements.
+            out.clear();
+            return Ok(offsets);
+        }
         if out.len() != len {
             let Some(zeros) = T::fast_path().zeros(len) else {
                 let all: Vec<usize> = spans.into_iter().flatten().collect();
