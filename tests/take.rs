@@ -1,6 +1,6 @@
 //! Rows in any order, of arrays from files and in memory.
 
-use std::fs;
+use std::{fs, slice};
 
 use npymap::ndarray::{Axis, IxDyn, s};
 use npymap::{
@@ -510,8 +510,8 @@ fn any_number_of_rows_of_no_bytes_is_read_at_once() {
     let directory = directory();
     let path = file(&directory, "none.npy", &npy("[('a', '|u1')]", &[MANY, 0], Order::C, b""));
     let read = ArrayFile::open(&path).unwrap();
-    Windows::new(&read, 2).unwrap().read_ranges(&[0..MANY - 1], &mut []).unwrap();
-    FieldRows::new(&read, "a").unwrap().read_ranges(&[0..MANY], &mut []).unwrap();
+    Windows::new(&read, 2).unwrap().read_ranges(slice::from_ref(&(0..MANY - 1)), &mut []).unwrap();
+    FieldRows::new(&read, "a").unwrap().read_ranges(slice::from_ref(&(0..MANY)), &mut []).unwrap();
 
     let data = file(&directory, "data.npy", &npy("<U3", &[MANY, 0], Order::C, b""));
     let ends = [0, MANY as u64].map(u64::to_le_bytes).concat();

@@ -167,7 +167,9 @@ mod tests {
     fn a_thread_ends_with_its_ranges_and_another_one_follows() {
         let ahead = Arc::new(ReadAhead::default());
         let files = [(); 2].map(|()| tempfile::tempfile().unwrap());
-        files.iter().for_each(|file| file.set_len(3 * PIECE).unwrap());
+        for file in &files {
+            file.set_len(3 * PIECE).unwrap();
+        }
         for _ in 0..2 {
             for file in &files {
                 ahead.add(file.try_clone().unwrap(), 0..3 * PIECE);
