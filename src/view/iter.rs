@@ -14,7 +14,7 @@ use crate::layout::geometry::Geometry;
 /// The elements of a [`View`](crate::View) in C order.
 ///
 /// It borrows the array and not the view, so a function can return the iterator
-/// of a view that it made. `fold`, and the adapters that use it, are slightly
+/// of a view that it made. `fold`, and the adapters that use it, are
 /// faster than a `for` loop; `nth` takes the same time for any distance.
 ///
 /// # Examples
