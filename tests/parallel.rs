@@ -154,7 +154,7 @@ fn sums_and_statistics_are_the_same_for_any_number_of_threads() {
 
 #[test]
 fn a_large_array_is_summed_in_several_batches() {
-    for dtype in ["<f4", ">f4"] {
+    for dtype in ["<f4", ">f4"].into_iter().take(if quick() { 1 } else { 2 }) {
         let array = numbers(&dtype.parse().unwrap(), &[4_500_001], 0);
         let view = array.view::<f32>().unwrap();
         let expected = totals(&view, false);
