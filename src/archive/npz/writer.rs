@@ -39,7 +39,7 @@ pub(super) const PAGE: u64 = 4096;
 /// The size of the blocks that are copied from another archive.
 const BLOCK: usize = 256 * 1024;
 
-/// What to do with a member that cannot be copied.
+/// Advice on a member that cannot be copied.
 const REMOVE: &str = "remove the member, or set its array under another name";
 
 /// Writes an `.npz` archive, one member after another. Arrays are not buffered
