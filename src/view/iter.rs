@@ -27,14 +27,12 @@ use crate::layout::geometry::Geometry;
 /// ```
 //
 // A loop keeps the iterator in registers only if no function that is not inlined
-// gets its address, so what such functions need is on the heap.
+// gets its address, so its axes are on the heap.
 pub struct Iter<'a, T: Element> {
     bytes: &'a [u8],
     codec: T::Codec,
-    /// The rest of the run that `next` is in, if its elements are adjacent.
-    adjacent: &'a [u8],
-    /// The rest of the run that `next` is in, if they are not.
-    apart: Run,
+    /// The rest of the run that `next` is in.
+    run: Run,
     /// The runs after it, if there is more than one run.
     later: ColdDrop<Box<Later>>,
 }
@@ -42,15 +40,8 @@ pub struct Iter<'a, T: Element> {
 impl<'a, T: Element> Iter<'a, T> {
     #[inline]
     pub(super) fn new(bytes: &'a [u8], geometry: &Geometry, codec: T::Codec) -> Iter<'a, T> {
-        let (first, later) = Later::of(geometry);
-        let (adjacent, apart) = first.adjacent(bytes, T::itemsize(&codec));
-        Iter { bytes, codec, adjacent, apart, later: ColdDrop::new(later) }
-    }
-
-    /// The number of elements left in the run that `next` is in.
-    #[inline]
-    fn begun(&self) -> usize {
-        self.adjacent.len() / T::itemsize(&self.codec).max(1) + self.apart.count
+        let (run, later) = Later::of(geometry);
+        Iter { bytes, codec, run, later: ColdDrop::new(later) }
     }
 
     /// Splits after the first `index` elements.
@@ -65,23 +56,18 @@ impl<'a, T: Element> Iter<'a, T> {
     /// Skips the first `count` elements, or all if there are fewer.
     #[inline]
     fn skip_first(&mut self, count: usize) {
-        let size = T::itemsize(&self.codec);
-        let begun = self.begun();
-        let cut = count.min(begun);
-        self.adjacent = self.adjacent.get(cut * size..).unwrap_or_default();
-        self.apart = self.apart.without_first(cut.min(self.apart.count));
-        if let (Some(later), true) = (self.later.get_mut(), count > begun) {
-            (self.adjacent, self.apart) = load_run(self.bytes, later, count - begun, size);
+        let cut = count.min(self.run.count);
+        let rest = count - cut;
+        self.run = self.run.without_first(cut);
+        if let (Some(later), true) = (self.later.get_mut(), rest > 0) {
+            self.run = later.run_after(rest);
         }
     }
 
     /// Skips the last `count` elements, or all if there are fewer.
     fn skip_last(&mut self, count: usize) {
         let count = self.later.get_mut().map_or(count, |later| later.skip_last(count));
-        let left = self.begun().saturating_sub(count);
-        let bytes = left * T::itemsize(&self.codec);
-        self.adjacent = self.adjacent.get(..bytes).unwrap_or(self.adjacent);
-        self.apart.count = left.min(self.apart.count);
+        self.run.count = self.run.count.saturating_sub(count);
     }
 }
 
@@ -113,13 +99,19 @@ impl Later {
         (self.end - self.next) * self.runs.first.count + self.last.count
     }
 
-    /// Takes the next run, or the rest of the last; it is empty if none are left.
-    fn next_run(&mut self) -> Run {
+    /// Takes the next run, or the rest of the last.
+    //
+    // A call would make the caller's loop keep what it computes, such as a sum, in
+    // memory, since no floating-point register survives calls.
+    #[expect(clippy::inline_always, reason = "a call would take twice the time")]
+    #[inline(always)]
+    fn next_run(&mut self) -> Option<Run> {
         if self.next == self.end {
-            return std::mem::replace(&mut self.last, Run::EMPTY);
+            let last = std::mem::replace(&mut self.last, Run::EMPTY);
+            return (last.count > 0).then_some(last);
         }
         self.next += 1;
-        self.runs.get(self.next - 1)
+        Some(self.runs.get(self.next - 1))
     }
 
     /// How many whole runs have at most `count` elements.
@@ -132,7 +124,7 @@ impl Later {
         let whole = self.whole_runs(count);
         self.next += whole;
         let count = count - whole * self.runs.first.count;
-        let run = self.next_run();
+        let run = self.next_run().unwrap_or(Run::EMPTY);
         run.without_first(count.min(run.count))
     }
 
@@ -167,39 +159,16 @@ impl Later {
     }
 }
 
-/// Takes the run that begins after `count` elements: as bytes if its elements are
-/// adjacent, otherwise as a [`Run`].
-#[cold]
-#[inline(never)]
-fn load_run<'a>(bytes: &'a [u8], later: &mut Later, count: usize, size: usize) -> (&'a [u8], Run) {
-    later.run_after(count).adjacent(bytes, size)
-}
-
 impl<T: Element> Iterator for Iter<'_, T> {
     type Item = T;
 
     #[inline]
     fn next(&mut self) -> Option<T> {
-        let size = T::itemsize(&self.codec);
-        loop {
-            if size > 0 {
-                if let Some((element, rest)) = self.adjacent.split_at_checked(size) {
-                    self.adjacent = rest;
-                    return Some(T::decode(&self.codec, element));
-                }
-            }
-            if self.apart.count > 0 {
-                let start = self.apart.start;
-                let element = self.bytes.get(start..start.wrapping_add(size))?;
-                self.apart = self.apart.without_first(1);
-                return Some(T::decode(&self.codec, element));
-            }
-            let later = self.later.get_mut()?;
-            (self.adjacent, self.apart) = load_run(self.bytes, later, 0, size);
-            if self.adjacent.is_empty() && self.apart.count == 0 {
-                return None;
-            }
+        while self.run.count == 0 {
+            self.run = self.later.get_mut()?.next_run()?;
         }
+        let element = self.run.pop_front(self.bytes, T::itemsize(&self.codec))?;
+        Some(T::decode(&self.codec, element))
     }
 
     #[inline]
@@ -217,7 +186,7 @@ impl<T: Element> Iterator for Iter<'_, T> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.begun() + self.later.get().map_or(0, |later| later.len());
+        let left = self.run.count + self.later.get().map_or(0, |later| later.len());
         (left, Some(left))
     }
 
@@ -225,8 +194,7 @@ impl<T: Element> Iterator for Iter<'_, T> {
         let codec = &self.codec;
         let size = T::itemsize(codec);
         let mut decode = |b, element: &[u8]| f(b, T::decode(codec, element));
-        let begun = self.adjacent.chunks_exact(size.max(1)).fold(init, &mut decode);
-        let mut folded = self.apart.fold(self.bytes, size, begun, &mut decode);
+        let mut folded = self.run.fold(self.bytes, size, init, &mut decode);
         if let Some(later) = self.later.get() {
             for number in later.next..later.end {
                 folded = later.runs.get(number).fold(self.bytes, size, folded, &mut decode);
@@ -238,6 +206,14 @@ impl<T: Element> Iterator for Iter<'_, T> {
 }
 
 impl Run {
+    /// Removes the first element, of at least one, and returns its bytes.
+    #[inline]
+    fn pop_front<'a>(&mut self, bytes: &'a [u8], size: usize) -> Option<&'a [u8]> {
+        let element = bytes.get(self.start..self.start.wrapping_add(size));
+        *self = self.without_first(1);
+        element
+    }
+
     /// Removes the last element, of at least one, and returns its first byte.
     #[inline]
     fn pop(&mut self) -> usize {
@@ -263,13 +239,8 @@ impl<T: Element> DoubleEndedIterator for Iter<'_, T> {
     fn next_back(&mut self) -> Option<T> {
         let size = T::itemsize(&self.codec);
         let start = match self.later.get_mut().and_then(|later| later.next_back()) {
-            None if self.apart.count > 0 => self.apart.pop(),
-            None => {
-                let rest = self.adjacent.len().checked_sub(size.max(1))?;
-                let (rest, element) = self.adjacent.split_at_checked(rest)?;
-                self.adjacent = rest;
-                return Some(T::decode(&self.codec, element));
-            }
+            None if self.run.count > 0 => self.run.pop(),
+            None => return None,
             Some(start) => start,
         };
         let element = self.bytes.get(start..start.wrapping_add(size))?;

@@ -144,19 +144,25 @@ impl<T: Element + Send> View<'_, T> {
     /// ```
     pub fn par_copy_to_slice(&self, out: &mut [T]) -> Result<()> {
         check_len(self.len(), out.len())?;
-        copy_halves(&self.with(self.geometry.merged()), out);
+        // A copy between orders reads and writes tiles, which narrow shares lack.
+        let shares = rayon::current_num_threads() * 4;
+        let share = (size_of_val(out) / shares).max(SMALL);
+        copy_halves(&self.with(self.geometry.merged()), share, out);
         Ok(())
     }
 }
 
-/// Copies a view whose axes are merged, one half of it on another thread if that
-/// is worth it.
-fn copy_halves<T: Element + Send>(view: &View<'_, T>, out: &mut [T]) {
+/// Copies a view whose axes are merged, one half of it on another thread if it is
+/// larger than `share`, in bytes.
+fn copy_halves<T: Element + Send>(view: &View<'_, T>, share: usize, out: &mut [T]) {
     let dim = view.shape().first().copied().unwrap_or(1);
     match view.split_at(0, dim / 2) {
-        Ok((low, high)) if size_of_val(out) >= SMALL && dim > 1 => {
+        Ok((low, high)) if size_of_val(out) > share && dim > 1 => {
             let (low_out, high_out) = out.split_at_mut(low.len());
-            rayon::join(|| copy_halves(&low, low_out), || copy_halves(&high, high_out));
+            rayon::join(
+                || copy_halves(&low, share, low_out),
+                || copy_halves(&high, share, high_out),
+            );
         }
         _ => view.copy_over(out),
     }

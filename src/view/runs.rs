@@ -32,15 +32,6 @@ impl Run {
         Some((bytes.get(self.start..end)?, stride))
     }
 
-    /// The run as bytes if its elements are adjacent, otherwise as a run; the
-    /// other of the two is empty.
-    pub(super) fn adjacent(self, bytes: &[u8], size: usize) -> (&[u8], Run) {
-        match self.forward(bytes, size) {
-            Some((adjacent, stride)) if stride == size => (adjacent, Run::EMPTY),
-            _ => (&[], self),
-        }
-    }
-
     /// The run's bytes as mutable, as [`forward`](Run::forward).
     pub(super) fn forward_mut<'b>(
         &self,
@@ -108,6 +99,8 @@ impl Runs {
     }
 
     /// The `number`th run.
+    #[expect(clippy::inline_always, reason = "see `Later::next_run`")]
+    #[inline(always)]
     pub(super) fn get(&self, number: usize) -> Run {
         Run { start: run_start(self.first.start, self.outer.iter().copied(), number), ..self.first }
     }
