@@ -73,6 +73,8 @@ mod narrow;
 #[cfg(feature = "derive")]
 mod newtypes;
 #[cfg(feature = "npz")]
+mod npz_scan;
+#[cfg(feature = "npz")]
 mod npz_update;
 #[cfg(feature = "npz")]
 mod npz_writer;
@@ -109,5 +111,6 @@ mod view_errors;
 mod views;
 mod views_mut;
 mod whole;
+mod write_slice;
 #[cfg(feature = "npz")]
 mod zips;

@@ -65,6 +65,42 @@ fn the_last_change_of_a_member_counts() {
 }
 
 #[test]
+fn members_are_renamed_in_their_places() {
+    let directory = directory();
+    let path = directory.path().join("a.npz");
+    let [a, b, c] = [[1.0], [2.0], [3.0]].map(|values: [f64; 1]| arr1(&values));
+    npz::savez(&path, &[("a", &a), ("b", &b), ("c", &c)]).unwrap();
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    update.rename("a", "größe").unwrap().rename("größe", "x").unwrap();
+    update.rename("b", "a").unwrap().set("a", &c).unwrap().rename("a", "y").unwrap();
+    update.set("new", &b).unwrap().rename("new", "newer").unwrap().rename("c", "c").unwrap();
+    for (old, new, kind, text) in [
+        (
+            "x",
+            "c",
+            ErrorKind::InvalidInput,
+            "a.npz: a member `c` already exists: choose another name",
+        ),
+        ("x", "b\\é", ErrorKind::InvalidInput, "a.npz: the member name"),
+        ("a", "z", ErrorKind::NotFound, "a.npz: no member `a`: the members are `x.npy`"),
+    ] {
+        let error = update.rename(old, new).unwrap_err();
+        assert!(is_error(&error, kind, text), "{error}");
+    }
+    update.commit().unwrap();
+    assert_eq!(keys(&path), ["x", "y", "c", "newer"]);
+    let values = ["x", "y", "c", "newer"].map(|name| numbers(&path, name)[0]);
+    assert_eq!(values, [1.0, 3.0, 3.0, 2.0]);
+    let mut update = Npz::update(&path, Locking::Try).unwrap();
+    update.rename("x", "z").unwrap().remove("z").unwrap().set("x", &c).unwrap();
+    update.commit().unwrap();
+    assert_eq!(
+        (keys(&path), numbers(&path, "x")),
+        (["y", "c", "newer", "x"].map(str::to_owned).to_vec(), vec![3.0])
+    );
+}
+
+#[test]
 fn a_pending_member_is_found_by_its_full_name() {
     let directory = directory();
     let path = directory.path().join("a.npz");

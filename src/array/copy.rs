@@ -22,7 +22,7 @@ const BLOCK: usize = 8 << 20;
 
 /// The size of a tile when the orders differ, in bytes: large enough that most
 /// pages on either side belong to one tile.
-const TILE: usize = 64 << 20;
+pub(super) const TILE: usize = 64 << 20;
 
 /// The unit in which zeros are skipped, in bytes.
 const PAGE: usize = 4096;
@@ -123,21 +123,12 @@ impl MappedArrayMut {
             let (from, to) = (tuple(from.shape()), tuple(self.shape()));
             return Err(ShapeError::Broadcast { from, to }.into());
         }
-        let (own, other) = (self.dtype(), from.dtype());
-        if own == other {
-            return Ok(Conversion::Recode(Recoding::new(other, None, false)));
-        }
-        check_assign(other, own, casting)?;
-        let mut orders = [ByteOrder::Little, ByteOrder::Big].into_iter();
-        Ok(match orders.find(|&order| other.with_byte_order(order) == *own) {
-            Some(order) => Conversion::Recode(Recoding::new(other, Some(order), false)),
-            None => Conversion::Cast(own.clone(), casting),
-        })
+        Conversion::new(from.dtype(), self.dtype(), casting)
     }
 }
 
 /// How elements are converted.
-enum Conversion {
+pub(super) enum Conversion {
     /// Copied, possibly in another byte order.
     Recode(Recoding),
     /// Cast to another dtype.
@@ -145,6 +136,19 @@ enum Conversion {
 }
 
 impl Conversion {
+    /// Selects the conversion, if `casting` allows it.
+    pub(super) fn new(from: &DType, to: &DType, casting: Casting) -> Result<Conversion> {
+        if from == to {
+            return Ok(Conversion::Recode(Recoding::new(from, None, false)));
+        }
+        check_assign(from, to, casting)?;
+        let mut orders = [ByteOrder::Little, ByteOrder::Big].into_iter();
+        Ok(match orders.find(|&order| from.with_byte_order(order) == *to) {
+            Some(order) => Conversion::Recode(Recoding::new(from, Some(order), false)),
+            None => Conversion::Cast(to.clone(), casting),
+        })
+    }
+
     /// Whether elements whose bytes are all zero stay so.
     fn keeps_zeros(&self, from: &DType) -> bool {
         match self {
@@ -154,7 +158,7 @@ impl Conversion {
     }
 
     /// Fills `buffer` with the converted elements of `from`, in C order.
-    fn convert(&self, from: &DynView<'_>, buffer: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn convert(&self, from: &DynView<'_>, buffer: &mut Vec<u8>) -> Result<()> {
         match self {
             Conversion::Recode(recode) => {
                 buffer.resize(from.len() * recode.format.size, 0);
@@ -351,7 +355,7 @@ fn is_zero(page: &[u8]) -> bool {
 }
 
 /// The tile at `index`, shorter at the end of an axis.
-fn tile_geometry(geometry: &Geometry, index: &[usize], tile: &[usize]) -> Geometry {
+pub(super) fn tile_geometry(geometry: &Geometry, index: &[usize], tile: &[usize]) -> Geometry {
     let axes = index.iter().zip(tile).zip(&geometry.shape).enumerate();
     axes.fold(geometry.clone(), |part, (axis, ((&at, &len), &dim))| {
         part.axis_range(axis, at, len.min(dim - at))
@@ -361,7 +365,7 @@ fn tile_geometry(geometry: &Geometry, index: &[usize], tile: &[usize]) -> Geomet
 /// The shape of tiles of at most `elements` elements. The last axis is the
 /// fastest in the target. Tiles are as long along it as along the axis that is
 /// the fastest in `from`, so that reads and writes are equally long.
-fn tile_shape(from: &Geometry, elements: usize) -> Vec<usize> {
+pub(super) fn tile_shape(from: &Geometry, elements: usize) -> Vec<usize> {
     let shape = &from.shape;
     let mut tile = vec![1; shape.len()];
     let strides = from.strides.iter().map(|stride| stride.unsigned_abs());
@@ -388,7 +392,7 @@ fn dim(shape: &[usize], axis: usize) -> usize {
 }
 
 /// Advances to the next tile in C order; returns false after the last.
-fn next_tile(index: &mut [usize], tile: &[usize], shape: &Axes<usize>) -> bool {
+pub(super) fn next_tile(index: &mut [usize], tile: &[usize], shape: &Axes<usize>) -> bool {
     for ((at, &len), &dim) in index.iter_mut().zip(tile).zip(shape).rev() {
         *at += len;
         if *at < dim {

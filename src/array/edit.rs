@@ -18,7 +18,7 @@ use crate::source::pages::sealed::Pages as _;
 use crate::view::DynView;
 
 /// The size of a write, in bytes.
-const BLOCK: usize = 1 << 20;
+pub(super) const BLOCK: usize = 1 << 20;
 
 /// # Durability
 ///
@@ -203,7 +203,7 @@ impl MappedArray<MapMut> {
 }
 
 /// Stores through the map are faster than more writes than this.
-const MAX_WRITES: usize = 4096;
+pub(super) const MAX_WRITES: usize = 4096;
 
 /// See [`MappedArray::write_fill`].
 fn fill<T: Element>(data: &mut MapMut, layout: &Layout, value: &T) -> Result<()> {

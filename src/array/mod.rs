@@ -6,6 +6,7 @@ mod copy;
 mod create;
 mod description;
 mod edit;
+mod edit_slice;
 mod element_writer;
 mod holes;
 mod mapped;

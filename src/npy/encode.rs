@@ -101,13 +101,27 @@ impl Header {
         Ok(Encoded { version, bytes })
     }
 
-    /// Encodes all bytes before the first element with the current version and
-    /// length; `None` if they do not fit.
+    /// Encodes all bytes before the first element in the version and the length
+    /// that the header has in its file, so that they can overwrite it; `None` if they
+    /// do not fit.
     ///
     /// # Errors
     ///
     /// As [`encode`](Header::encode).
-    pub(crate) fn encode_in_place(&self) -> Result<Option<Vec<u8>>> {
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{DType, Header};
+    ///
+    /// let file = std::fs::read("data/penguins.npy")?;
+    /// let mut header = Header::parse(&file)?;
+    /// (header.dtype, header.shape) = (DType::of::<i64>(), vec![684, 2]);
+    /// let bytes = header.encode_in_place()?.expect("other numbers need no more room");
+    /// assert_eq!((bytes.len(), Header::parse(&bytes)?), (128, header));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn encode_in_place(&self) -> Result<Option<Vec<u8>>> {
         let text = self.version.encode_text(self.text()?)?;
         match self.data_offset.checked_sub(self.version.text_offset()) {
             Some(header_len) if text.len() < header_len => {

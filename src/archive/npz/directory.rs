@@ -29,7 +29,7 @@ pub(super) struct DirectoryEntry {
     /// The member's name, decoded.
     pub(super) name: String,
     /// The bytes of the name, if they differ from those of the decoded name.
-    raw_name: Option<Box<[u8]>>,
+    pub(super) raw_name: Option<Box<[u8]>>,
     pub(super) method: CompressionMethod,
     pub(super) flags: Flags,
     pub(super) crc32: u32,

@@ -169,13 +169,19 @@ impl<'a, D: Mapping> Member<'a, D> {
         self.name_member(self.start().and_then(|(_, reader)| reader.finish()))
     }
 
-    /// Copies the member as it is stored, without inflating it.
-    pub(super) fn copy_to<W: Write>(&self, writer: &mut NpzWriter<W>) -> Result<()> {
+    /// Copies the member as it is stored, without inflating it, under a full name
+    /// that may be new.
+    pub(super) fn copy_to<W: Write>(
+        &self,
+        writer: &mut NpzWriter<W>,
+        file_name: &str,
+    ) -> Result<()> {
         self.name_member(self.range().and_then(|(start, end)| {
             let bytes = self.npz.source.storage().range_reader(start, end);
             // A member whose header can't be read needs no alignment.
             let elements = self.data_offset().ok().flatten();
-            writer.copy(self.entry, bytes, elements.and_then(|offset| offset.checked_sub(start)))
+            let header_len = elements.and_then(|offset| offset.checked_sub(start));
+            writer.copy_entry(self.entry, file_name, bytes, header_len)
         }))
     }
 

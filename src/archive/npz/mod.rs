@@ -1,6 +1,7 @@
 //! Archives of arrays: the `.npz` files that `numpy.savez` writes, which are
 //! zip archives of `.npy` files.
 
+mod copy;
 mod create;
 mod directory;
 mod end;
@@ -14,6 +15,7 @@ mod open;
 mod reader;
 mod records;
 mod save;
+mod scan;
 mod update;
 mod writer;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::member_writer::Compression;
 use super::open::NpzOptions;
 use super::save::Save;
-use super::writer::{NpzWriter, check_file_name, file_name};
+use super::writer::{NpzWriter, check_file_name, existing_name, file_name};
 use super::{EntryList, Npz, name};
 use crate::archive::entries::no_member;
 use crate::error::Result;
@@ -34,6 +34,8 @@ pub struct NpzUpdate<'a> {
     changed: Vec<NewMember<'a>>,
     /// Full names of the old members to leave out.
     removed: Vec<String>,
+    /// Full names of old members, and their new ones.
+    renamed: Vec<(String, String)>,
     compression: Option<Compression>,
 }
 
@@ -98,7 +100,8 @@ impl NpzOptions {
             let source = Source::bytes(Vec::new());
             Npz { source, entries: EntryList::new(Vec::new()), options: self.clone() }
         };
-        Ok(NpzUpdate { new, old, changed: Vec::new(), removed: Vec::new(), compression: None })
+        let (changed, removed, renamed) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(NpzUpdate { new, old, changed, removed, renamed, compression: None })
     }
 }
 
@@ -148,7 +151,60 @@ impl<'a> NpzUpdate<'a> {
             return Err(error.with_path(self.new.path()));
         };
         self.changed.retain(|member| member.full_name != full_name);
-        self.removed.push(full_name);
+        self.removed.extend(self.old_name(&full_name).map(str::to_owned));
+        Ok(self)
+    }
+
+    /// Gives a member another name, looked up as by [`set`](NpzUpdate::set). It
+    /// keeps its place, its compression and, unless it is set, its bytes.
+    ///
+    /// `new_name` is a key, without `.npy`, if the full name of the member ends in
+    /// `.npy`; otherwise it is a full name.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound);
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when a member has the new
+    /// name already, or the format cannot store it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::source::Locking;
+    /// use npymap::{Npz, Source, ndarray::arr1, npz};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("a.npz");
+    /// npz::savez(&path, &[("arr_0", &arr1(&[0.5])), ("y", &arr1(&[1.5]))])?;
+    ///
+    /// let mut update = Npz::update(&path, Locking::Wait)?;
+    /// update.rename("arr_0", "x")?;
+    /// update.commit()?;
+    /// assert_eq!(Npz::open(Source::read(&path)?)?.names().collect::<Vec<_>>(), ["x", "y"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rename(&mut self, name: &str, new_name: &str) -> Result<&mut NpzUpdate<'a>> {
+        let Some(full_name) = self.find(name) else {
+            let error = no_member(name, self.full_names().into_iter());
+            return Err(error.with_path(self.new.path()));
+        };
+        let is_array_name = full_name.ends_with(".npy");
+        let new_name = if is_array_name { file_name(new_name) } else { new_name.to_owned() };
+        if new_name == full_name {
+            return Ok(self);
+        }
+        let checked = check_file_name(&new_name).and_then(|()| match self.contains(&new_name) {
+            true => Err(existing_name(&new_name)),
+            false => Ok(()),
+        });
+        checked.map_err(|error| error.with_path(self.new.path()))?;
+        if let Some(old_name) = self.old_name(&full_name).map(str::to_owned) {
+            self.renamed.retain(|(old, _)| *old != old_name);
+            self.renamed.push((old_name, new_name.clone()));
+        }
+        for member in self.changed.iter_mut().filter(|member| member.full_name == full_name) {
+            member.full_name.clone_from(&new_name);
+        }
         Ok(self)
     }
 
@@ -159,14 +215,32 @@ impl<'a> NpzUpdate<'a> {
     }
 
     fn contains(&self, full_name: &str) -> bool {
-        self.is_changed(full_name)
-            || (!self.is_removed(full_name) && self.old.last_entry(full_name).is_some())
+        self.is_changed(full_name) || self.old_name(full_name).is_some()
+    }
+
+    /// The full name that a member had in the old archive, unless it is removed.
+    fn old_name<'n>(&'n self, full_name: &'n str) -> Option<&'n str> {
+        let renamed = self.renamed.iter().find(|(_, new_name)| new_name == full_name);
+        let old_name = match renamed {
+            Some((old_name, _)) => old_name,
+            None if self.renamed.iter().any(|(old_name, _)| old_name == full_name) => return None,
+            None => full_name,
+        };
+        let exists = !self.is_removed(old_name) && self.old.last_entry(old_name).is_some();
+        exists.then_some(old_name)
+    }
+
+    /// The full name that an old member will have.
+    fn new_name<'n>(&'n self, full_name: &'n str) -> &'n str {
+        let renamed = self.renamed.iter().find(|(old_name, _)| old_name == full_name);
+        renamed.map_or(full_name, |(_, new_name)| new_name)
     }
 
     /// The full names of the members after the changes so far.
     fn full_names(&self) -> Vec<&str> {
         let old = self.old.members().map(|member| member.full_name());
-        let kept = old.filter(|name| !self.is_removed(name) && !self.is_changed(name));
+        let old = old.filter(|name| !self.is_removed(name)).map(|name| self.new_name(name));
+        let kept = old.filter(|name| !self.is_changed(name));
         kept.chain(self.changed.iter().map(|member| member.full_name.as_str())).collect()
     }
 
@@ -199,7 +273,8 @@ impl<'a> NpzUpdate<'a> {
         for member in self.old.members().filter(|member| !self.is_removed(member.full_name())) {
             writer.page_aligned(member.is_page_aligned());
             let changed = self.changed.iter().zip(&mut is_written);
-            match changed.into_iter().find(|(new, _)| new.full_name == member.full_name()) {
+            let name = self.new_name(member.full_name());
+            match changed.into_iter().find(|(new, _)| new.full_name == name) {
                 Some((_, true)) => {}
                 Some((new, is_written)) => {
                     let own = if member.is_stored() {
@@ -211,7 +286,7 @@ impl<'a> NpzUpdate<'a> {
                     writer.write_file(&new.full_name, new.array)?;
                     *is_written = true;
                 }
-                None => member.copy_to(&mut writer)?,
+                None => member.copy_to(&mut writer, name)?,
             }
         }
         writer.page_aligned(false);
@@ -239,6 +314,7 @@ impl fmt::Debug for NpzUpdate<'_> {
             .field("path", &self.new.path())
             .field("changed", &names)
             .field("removed", &self.removed)
+            .field("renamed", &self.renamed)
             .finish_non_exhaustive()
     }
 }

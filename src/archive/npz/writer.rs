@@ -1,7 +1,7 @@
 //! Writes archives of arrays, one member after another.
 
 use std::collections::HashSet;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,17 +9,16 @@ use ndarray::{ArrayRef, Dimension};
 use rawzip::extra_fields::ExtraFieldId;
 use rawzip::path::{EntryPath, ZipFilePath};
 use rawzip::time::UtcDateTime;
-use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter, ZipEntryWriter};
+use rawzip::{CompressionMethod, ZipArchiveWriter, ZipEntryWriter};
 
-use super::directory::{DirectoryEntry, read_error};
-use super::member_writer::{Compression, MemberWriter, WriterState, write_error, zip_error};
+use super::member_writer::{Compression, MemberWriter, WriterState, zip_error};
 use super::name;
 use super::npz_file::OutputFile;
 use super::save::Save;
 use crate::dtype::DType;
 use crate::element::Element;
-use crate::error::invariant::{Invariant, READ, to_u64, to_usize, to_usize_saturating};
-use crate::error::{ArchiveError, Error, HeaderError, Result, SystemError, excerpt};
+use crate::error::invariant::{Invariant, to_u64, to_usize};
+use crate::error::{ArchiveError, Error, Result, SystemError, excerpt};
 use crate::layout::Order;
 use crate::npy::Header;
 use crate::write::ndarray_io::WriteOptions;
@@ -29,18 +28,12 @@ const LOCAL_HEADER: u64 = 30;
 
 /// The modification time of all members: 1980-01-01, the earliest date of the
 /// format. It is constant so that equal arrays give equal archives.
-const DATE: i64 = 315_532_800;
+pub(super) const DATE: i64 = 315_532_800;
 
 /// The alignment of the elements of stored members.
 const ALIGN: u64 = 64;
 /// The alignment that [`NpzWriter::page_aligned`] requests.
 pub(super) const PAGE: u64 = 4096;
-
-/// The size of the blocks that are copied from another archive.
-const BLOCK: usize = 256 * 1024;
-
-/// Advice on a member that cannot be copied.
-const REMOVE: &str = "remove the member, or set its array under another name";
 
 /// Writes an `.npz` archive, one member after another. Arrays are not buffered
 /// in memory.
@@ -68,15 +61,15 @@ const REMOVE: &str = "remove the member, or set its array under another name";
 /// ```
 #[derive(Debug)]
 pub struct NpzWriter<W: Write> {
-    zip: ZipArchiveWriter<BufWriter<W>>,
+    pub(super) zip: ZipArchiveWriter<BufWriter<W>>,
     pub(super) compression: Compression,
-    align: u64,
+    pub(super) align: u64,
     /// The full names of the members.
     names: HashSet<String>,
     /// The file, if members can be mapped.
     pub(super) output: Option<Arc<OutputFile>>,
     pub(super) path: Option<PathBuf>,
-    state: WriterState,
+    pub(super) state: WriterState,
 }
 
 impl<W: Write> NpzWriter<W> {
@@ -216,15 +209,8 @@ impl<W: Write> NpzWriter<W> {
     ) -> Result<MemberWriter<'_, W>> {
         self.check_finished()?;
         check_file_name(file_name)?;
-        if !self.names.insert(file_name.to_owned()) {
-            let found = format!("a member `{}` already exists", excerpt(name::key(file_name)));
-            return Err(ArchiveError::misuse(found, "choose another name"));
-        }
-        let path = if file_name.is_ascii() {
-            EntryPath::verbatim(file_name.as_bytes())
-        } else {
-            EntryPath::conformant(file_name)
-        };
+        self.add_name(file_name)?;
+        let path = entry_path(file_name);
         self.state = WriterState::InMember;
         let compression = self.compression;
         let (method, aligned) = match compression {
@@ -235,64 +221,16 @@ impl<W: Write> NpzWriter<W> {
         Ok(MemberWriter::new(entry, compression, len, &mut self.state))
     }
 
-    /// Copies a member of another archive as it is stored. `header_len` is the
-    /// number of bytes before the elements, if these are stored uncompressed.
-    pub(super) fn copy(
-        &mut self,
-        member: &DirectoryEntry,
-        mut bytes: impl Read,
-        header_len: Option<u64>,
-    ) -> Result<()> {
-        self.check_finished()?;
-        let name = member.raw_name();
-        let path = if member.flags.is_utf8() && !name.is_ascii() {
-            if !is_normal(&member.name) {
-                let found = "the name has letters other than ASCII, and `\\`, `:`, `.`, `..` or an empty directory";
-                return Err(ArchiveError::unsupported(found, REMOVE));
-            }
-            if name.ends_with(b"/") {
-                return self.copy_directory(member);
-            }
-            EntryPath::conformant(member.name.as_str())
-        } else {
-            EntryPath::verbatim(name)
-        };
-        self.state = WriterState::InMember;
-        let header_len = header_len.and_then(|len| usize::try_from(len).ok());
-        let aligned = header_len.map(|len| (len, self.align));
-        let mut entry = start_entry(&mut self.zip, path, name.len(), member.method, aligned)?;
-        let (mut block, mut copied) = (vec![0; BLOCK], 0);
-        loop {
-            let count = bytes.read(&mut block).map_err(read_error())?;
-            if count == 0 {
-                break;
-            }
-            entry.write_all(block.get(..count).invariant(READ)).map_err(write_error())?;
-            copied += to_u64(count);
+    /// Records the full name of a new member, which no other may have.
+    pub(super) fn add_name(&mut self, file_name: &str) -> Result<()> {
+        if self.names.insert(file_name.to_owned()) {
+            return Ok(());
         }
-        if copied < member.stored {
-            let (needed, found) = (to_usize_saturating(member.stored), to_usize_saturating(copied));
-            return Err(HeaderError::Eof { what: "member", needed, found }.into());
-        }
-        let output = DataDescriptorOutput::new(member.crc32, member.size);
-        entry.finish(output).map_err(zip_error)?;
-        self.state = WriterState::Ready;
-        Ok(())
-    }
-
-    /// Copies a directory whose name is UTF-8: as a file it would lose its `/`.
-    fn copy_directory(&mut self, member: &DirectoryEntry) -> Result<()> {
-        if member.size > 0 {
-            let found = "the name is that of a directory, but it has contents";
-            return Err(ArchiveError::unsupported(found, REMOVE));
-        }
-        let builder = self.zip.new_dir(member.name.as_str());
-        let builder = builder.last_modified(UtcDateTime::from_unix(DATE));
-        builder.unix_permissions(0o040_755).create().map(drop).map_err(zip_error)
+        Err(existing_name(file_name))
     }
 
     /// Checks that no member is unfinished.
-    fn check_finished(&self) -> Result<()> {
+    pub(super) fn check_finished(&self) -> Result<()> {
         if self.state == WriterState::Ready {
             return Ok(());
         }
@@ -311,7 +249,7 @@ impl<W: Write> NpzWriter<W> {
 
 /// Writes the local header of a member. `aligned` is the number of bytes before
 /// the elements, and their alignment, if they are stored uncompressed.
-fn start_entry<'z, W: Write>(
+pub(super) fn start_entry<'z, W: Write>(
     zip: &'z mut ZipArchiveWriter<BufWriter<W>>,
     path: EntryPath<'_>,
     name_len: usize,
@@ -331,6 +269,21 @@ fn start_entry<'z, W: Write>(
         builder = field.map_err(zip_error)?;
     }
     builder.start().map(|(entry, _)| entry).map_err(zip_error)
+}
+
+/// The path of a member in the archive.
+pub(super) fn entry_path(file_name: &str) -> EntryPath<'_> {
+    if file_name.is_ascii() {
+        EntryPath::verbatim(file_name.as_bytes())
+    } else {
+        EntryPath::conformant(file_name)
+    }
+}
+
+/// The error for a full name that another member has.
+pub(super) fn existing_name(file_name: &str) -> Error {
+    let found = format!("a member `{}` already exists", excerpt(name::key(file_name)));
+    ArchiveError::misuse(found, "choose another name")
 }
 
 /// The full name of a new member.
@@ -359,7 +312,7 @@ pub(super) fn check_file_name(file_name: &str) -> Result<()> {
 }
 
 /// Returns whether a name with non-ASCII characters is stored unchanged.
-fn is_normal(file_name: &str) -> bool {
+pub(super) fn is_normal(file_name: &str) -> bool {
     ZipFilePath::from_str(file_name).as_str() == file_name
 }
 

@@ -1,0 +1,122 @@
+//! Copies members of other archives as they are stored.
+
+use std::io::{Read, Write};
+
+use rawzip::DataDescriptorOutput;
+use rawzip::path::EntryPath;
+use rawzip::time::UtcDateTime;
+
+use super::directory::{DirectoryEntry, read_error};
+use super::member::Member;
+use super::member_writer::{WriterState, write_error, zip_error};
+use super::writer::{DATE, NpzWriter, entry_path, is_normal, start_entry};
+use crate::error::invariant::{Invariant, READ, to_u64, to_usize_saturating};
+use crate::error::{ArchiveError, HeaderError, Result};
+use crate::source::pages::Mapping;
+
+/// The size of the blocks that are copied from another archive.
+const BLOCK: usize = 256 * 1024;
+
+/// Advice on a member that cannot be copied.
+const REMOVE: &str = "remove the member, or set its array under another name";
+
+impl<W: Write> NpzWriter<W> {
+    /// Copies a member of another archive as it is stored, without inflating it,
+    /// under its full name. It may be damaged: [`verify`](Member::verify) it first.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) as
+    /// [`write`](NpzWriter::write);
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) when it is encrypted,
+    /// compressed by a method other than deflate, or has a name that cannot be
+    /// written; [`Damaged`](crate::ErrorKind::Damaged) when it overlaps another;
+    /// [`Io`](crate::ErrorKind::Io).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::npz::{Npz, NpzWriter};
+    /// use npymap::{Source, ndarray::arr1};
+    ///
+    /// let mut writer = NpzWriter::new(Vec::new());
+    /// writer.write("x", &arr1(&[0.5]))?;
+    /// writer.write("y", &arr1(&[1.5]))?;
+    /// let npz = Npz::open(Source::bytes(writer.into_inner()?))?;
+    ///
+    /// let mut writer = NpzWriter::new(Vec::new());
+    /// writer.copy(&npz.member("y")?)?;
+    /// let copy = Npz::open(Source::bytes(writer.into_inner()?))?;
+    /// assert_eq!(copy.names().collect::<Vec<_>>(), ["y"]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn copy<D: Mapping>(&mut self, member: &Member<'_, D>) -> Result<()> {
+        let name = member.full_name();
+        let copied = match self.add_name(name) {
+            Ok(()) => member.copy_to(self, name),
+            Err(error) => Err(error),
+        };
+        self.name_file(copied)
+    }
+
+    /// Copies a member of another archive as it is stored, under a full name that
+    /// may be new. `header_len` is the number of bytes before the elements, if these
+    /// are stored uncompressed.
+    pub(super) fn copy_entry(
+        &mut self,
+        member: &DirectoryEntry,
+        file_name: &str,
+        mut bytes: impl Read,
+        header_len: Option<u64>,
+    ) -> Result<()> {
+        self.check_finished()?;
+        let is_renamed = file_name != member.name;
+        let name = if is_renamed { file_name.as_bytes() } else { member.raw_name() };
+        let path = if is_renamed {
+            entry_path(file_name)
+        } else if member.flags.is_utf8() && !name.is_ascii() {
+            if !is_normal(&member.name) {
+                let found = "the name has letters other than ASCII, and `\\`, `:`, `.`, `..` or an empty directory";
+                return Err(ArchiveError::unsupported(found, REMOVE));
+            }
+            if name.ends_with(b"/") {
+                return self.copy_directory(member);
+            }
+            EntryPath::conformant(member.name.as_str())
+        } else {
+            EntryPath::verbatim(name)
+        };
+        self.state = WriterState::InMember;
+        let header_len = header_len.and_then(|len| usize::try_from(len).ok());
+        let aligned = header_len.map(|len| (len, self.align));
+        let mut entry = start_entry(&mut self.zip, path, name.len(), member.method, aligned)?;
+        let (mut block, mut copied) = (vec![0; BLOCK], 0);
+        loop {
+            let count = bytes.read(&mut block).map_err(read_error())?;
+            if count == 0 {
+                break;
+            }
+            entry.write_all(block.get(..count).invariant(READ)).map_err(write_error())?;
+            copied += to_u64(count);
+        }
+        if copied < member.stored {
+            let (needed, found) = (to_usize_saturating(member.stored), to_usize_saturating(copied));
+            return Err(HeaderError::Eof { what: "member", needed, found }.into());
+        }
+        let output = DataDescriptorOutput::new(member.crc32, member.size);
+        entry.finish(output).map_err(zip_error)?;
+        self.state = WriterState::Ready;
+        Ok(())
+    }
+
+    /// Copies a directory whose name is UTF-8: as a file it would lose its `/`.
+    fn copy_directory(&mut self, member: &DirectoryEntry) -> Result<()> {
+        if member.size > 0 {
+            let found = "the name is that of a directory, but it has contents";
+            return Err(ArchiveError::unsupported(found, REMOVE));
+        }
+        let builder = self.zip.new_dir(member.name.as_str());
+        let builder = builder.last_modified(UtcDateTime::from_unix(DATE));
+        builder.unix_permissions(0o040_755).create().map(drop).map_err(zip_error)
+    }
+}

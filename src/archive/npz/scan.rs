@@ -1,0 +1,246 @@
+//! Finds the members of an archive without its directory, which is missing if
+//! the end of the archive is.
+
+use std::io::{self, Read};
+
+use flate2::read::DeflateDecoder;
+use rawzip::CompressionMethod;
+
+use super::Npz;
+use super::directory::{DirectoryEntry, read_error, wrong_signature};
+use super::extra::SizeFields;
+use super::name;
+use super::open::NpzOptions;
+use super::records::{self, CentralHeader, EndRecord, Flags, LocalHeader, Zip64EndRecord, len_of};
+use crate::archive::entries::EntryList;
+use crate::error::Result;
+use crate::error::invariant::to_u64;
+use crate::npy::HeaderText;
+use crate::source::Source;
+use crate::source::pages::Mapping;
+use crate::source::storage::Storage;
+
+/// The signature that most writers put before a data descriptor.
+const DESCRIPTOR: [u8; 4] = *b"PK\x07\x08";
+
+/// The longest data descriptor: a signature, a CRC-32 and two sizes of 64 bits.
+const DESCRIPTOR_LEN: usize = 24;
+
+/// The buffer for compressed bytes.
+const BUFFER: usize = 64 * 1024;
+
+impl NpzOptions {
+    /// Opens an archive whose directory, at its end, is missing or damaged, as
+    /// after a truncated download, or if its writer died. The members are found
+    /// by the headers before each of them, from the first to the last complete
+    /// one.
+    ///
+    /// Members of an unknown compressed size, as written to a stream, are read to
+    /// find their ends; of the others, only headers are read. A member may be
+    /// damaged inside: see [`Member::verify`](super::Member::verify).
+    ///
+    /// # Errors
+    ///
+    /// [`Damaged`](crate::ErrorKind::Damaged) when the source does not start with
+    /// a member of a zip archive; [`Io`](crate::ErrorKind::Io).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::npz::{Npz, NpzOptions, savez};
+    /// use npymap::{Source, ndarray::arr1};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("a.npz");
+    /// savez(&path, &[("x", &arr1(&[0.5, 1.5])), ("y", &arr1(&[2.5]))])?;
+    /// let mut bytes = std::fs::read(&path)?;
+    /// bytes.truncate(400);
+    ///
+    /// assert!(Npz::open(Source::bytes(bytes.clone())).is_err());
+    /// let npz = NpzOptions::new().scan(Source::bytes(bytes))?;
+    /// assert_eq!(npz.names().collect::<Vec<_>>(), ["x"]);
+    /// assert_eq!(npz.get("x")?.as_slice::<f64>()?, [0.5, 1.5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn scan<D: Mapping>(&self, source: Source<D>) -> Result<Npz<D>> {
+        let storage = source.storage();
+        let found = Scanner { source: storage, max_header_len: self.max_header_len }.entries();
+        let entries = EntryList::new(storage.add_path_on_err(found)?);
+        Ok(Npz { source, entries, options: self.clone() })
+    }
+}
+
+struct Scanner<'a> {
+    source: &'a Storage,
+    max_header_len: usize,
+}
+
+/// The end of a member, and the facts that a data descriptor has about it.
+struct MemberEnd {
+    crc32: u32,
+    size: u64,
+    stored: u64,
+    /// The offset of the next member.
+    next: u64,
+}
+
+impl Scanner<'_> {
+    fn entries(&self) -> Result<Vec<DirectoryEntry>> {
+        let mut signature = [0; 4];
+        self.source.read_at(&mut signature, 0).map_err(read_error())?;
+        if ![LocalHeader::SIGNATURE, EndRecord::SIGNATURE].contains(&signature) {
+            return Err(wrong_signature("the archive", signature, LocalHeader::SIGNATURE));
+        }
+        let (mut entries, mut at): (Vec<DirectoryEntry>, _) = (Vec::new(), 0);
+        while let Some(entry) = self.entry(at).map_err(read_error())? {
+            at = entry.limit;
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+
+    /// The member whose header is at `start`; `None` if it is incomplete.
+    fn entry(&self, start: u64) -> io::Result<Option<DirectoryEntry>> {
+        let local: Option<LocalHeader> = records::read(self.source, start)?;
+        let Some(local) = local.filter(|local| local.signature == LocalHeader::SIGNATURE) else {
+            return Ok(None);
+        };
+        let variable = start + len_of::<LocalHeader>();
+        let Some(raw_name) = self.bytes(variable, local.name_len.get().into())? else {
+            return Ok(None);
+        };
+        let after_name = variable + to_u64(raw_name.len());
+        let Some(extra) = self.bytes(after_name, local.extra_len.get().into())? else {
+            return Ok(None);
+        };
+        let flags = Flags(local.flags.get());
+        let sizes = SizeFields([local.size.get(), local.stored.get()]).resolve(&extra);
+        let (Ok(name), Ok([size, stored])) = (name::decode(&raw_name, flags.is_utf8()), sizes)
+        else {
+            return Ok(None);
+        };
+        let method = CompressionMethod::from(local.method.get());
+        let data = after_name + to_u64(extra.len());
+        let end = if flags.has_descriptor() && stored == 0 {
+            self.find_end(method, data)?
+        } else {
+            let crc32 = local.crc32.get();
+            self.known_end(data, MemberEnd { crc32, size, stored, next: 0 }, flags)?
+        };
+        Ok(end.map(|MemberEnd { crc32, size, stored, next }| DirectoryEntry {
+            raw_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
+            name,
+            method,
+            flags,
+            crc32,
+            stored,
+            size,
+            start,
+            limit: next,
+        }))
+    }
+
+    /// The end of a member whose sizes are in its header.
+    fn known_end(
+        &self,
+        data: u64,
+        member: MemberEnd,
+        flags: Flags,
+    ) -> io::Result<Option<MemberEnd>> {
+        let Some(end) = data.checked_add(member.stored).filter(|&end| end <= self.source.len())
+        else {
+            return Ok(None);
+        };
+        if flags.has_descriptor() {
+            return self.descriptor(end, member.size, member.stored);
+        }
+        // A writer that died has left zeros for the sizes that it did not know yet.
+        if member.stored == 0 && !self.has_record_at(end)? {
+            return Ok(None);
+        }
+        Ok(Some(MemberEnd { next: end, ..member }))
+    }
+
+    /// Finds the end of a member whose sizes follow its bytes: of a deflated one
+    /// by inflating it, of a stored array by its header.
+    fn find_end(&self, method: CompressionMethod, data: u64) -> io::Result<Option<MemberEnd>> {
+        let rest = self.source.range_reader(data, self.source.len());
+        let (size, stored) = if method == CompressionMethod::DEFLATE {
+            let mut decoder = DeflateDecoder::new_with_buf(rest, vec![0; BUFFER]);
+            let mut sink = vec![0; BUFFER];
+            loop {
+                match decoder.read(&mut sink) {
+                    Ok(0) => break,
+                    Ok(_) => {}
+                    Err(error) if is_about_bytes(&error) => return Ok(None),
+                    Err(error) => return Err(error),
+                }
+            }
+            (decoder.total_out(), decoder.total_in())
+        } else if method == CompressionMethod::STORE {
+            let header = HeaderText::read(io::BufReader::new(rest), self.max_header_len);
+            let layout = header.and_then(|text| text.header()?.layout());
+            let Ok(layout) = layout else { return Ok(None) };
+            (to_u64(layout.end()), to_u64(layout.end()))
+        } else {
+            return Ok(None);
+        };
+        match data.checked_add(stored) {
+            Some(end) => self.descriptor(end, size, stored),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads the data descriptor at `at`, which must have these sizes, in 32 or
+    /// 64 bits.
+    fn descriptor(&self, at: u64, size: u64, stored: u64) -> io::Result<Option<MemberEnd>> {
+        let mut buffer = [0; DESCRIPTOR_LEN];
+        let found = self.source.read_at(&mut buffer, at)?;
+        let bytes = buffer.get(..found).unwrap_or_default();
+        let (signature, fields) = match bytes.strip_prefix(&DESCRIPTOR) {
+            Some(fields) => (DESCRIPTOR.len(), fields),
+            None => (0, bytes),
+        };
+        let Some((crc32, sizes)) = fields.split_first_chunk::<4>() else { return Ok(None) };
+        let long = [stored.to_le_bytes(), size.to_le_bytes()].concat();
+        let short = [stored, size].map(u32::try_from);
+        let len = if sizes.starts_with(&long) {
+            long.len()
+        } else if let [Ok(stored), Ok(size)] = short {
+            let short = [stored.to_le_bytes(), size.to_le_bytes()].concat();
+            if !sizes.starts_with(&short) {
+                return Ok(None);
+            }
+            short.len()
+        } else {
+            return Ok(None);
+        };
+        let next = at + to_u64(signature + crc32.len() + len);
+        Ok(Some(MemberEnd { crc32: u32::from_le_bytes(*crc32), size, stored, next }))
+    }
+
+    /// Reads exactly `len` bytes; `None` if the archive ends before.
+    fn bytes(&self, at: u64, len: usize) -> io::Result<Option<Vec<u8>>> {
+        let mut bytes = vec![0; len];
+        let found = self.source.read_at(&mut bytes, at)?;
+        Ok((found == len).then_some(bytes))
+    }
+
+    /// Returns whether a record of an archive starts at an offset.
+    fn has_record_at(&self, at: u64) -> io::Result<bool> {
+        let records = [
+            LocalHeader::SIGNATURE,
+            CentralHeader::SIGNATURE,
+            EndRecord::SIGNATURE,
+            Zip64EndRecord::SIGNATURE,
+        ];
+        Ok(self.bytes(at, 4)?.is_some_and(|found| records.iter().any(|record| *record == *found)))
+    }
+}
+
+/// Returns whether an error says that the bytes are not a complete deflate
+/// stream.
+fn is_about_bytes(error: &io::Error) -> bool {
+    use io::ErrorKind as K;
+    matches!(error.kind(), K::InvalidInput | K::InvalidData | K::UnexpectedEof)
+}

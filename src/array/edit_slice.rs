@@ -1,0 +1,135 @@
+//! Writes part of an array to its file, from another array.
+
+use ndarray::SliceInfoElem;
+
+use super::copy::{Conversion, TILE, next_tile, tile_geometry, tile_shape};
+use super::edit::{BLOCK, MAX_WRITES};
+use super::{MappedArray, MappedArrayMut, Place};
+use crate::element::cast::Casting;
+use crate::error::Result;
+use crate::layout::Layout;
+use crate::layout::geometry::Geometry;
+use crate::source::map::MapMut;
+use crate::view::{DynView, DynViewMut};
+
+impl MappedArrayMut {
+    /// Writes the elements of a view, [broadcast](crate::View::broadcast) and
+    /// cast, to the elements that `slice` selects, or to a field of them, such as
+    /// `"x"` or `"pos.z"`, and returns the number of elements.
+    ///
+    /// As with [`write_fill_slice`](MappedArray::write_fill_slice), only their
+    /// bytes are written, and a full disk is an error. `from` must not be a view
+    /// of the same file.
+    ///
+    /// # Errors
+    ///
+    /// Before anything is written: [`InvalidInput`](crate::ErrorKind::InvalidInput)
+    /// as [`write_elements`](MappedArray::write_elements), those of
+    /// [`View::try_slice`](crate::View::try_slice) and
+    /// [`View::field`](crate::View::field),
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when `from` cannot be broadcast
+    /// to the selection, [`WrongDType`](crate::ErrorKind::WrongDType) for a cast
+    /// that is not allowed. After that [`Io`](crate::ErrorKind::Io), and the errors
+    /// of [`assign_as`](crate::ViewMut::assign_as) for values that cannot be cast;
+    /// some elements have then been written.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::element::Casting;
+    /// use npymap::ndarray::{arr2, s};
+    /// use npymap::{DType, MappedArray};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("a.npy");
+    /// npymap::write_npy(&path, &arr2(&[[1_u8, 2, 3], [4, 5, 6]]))?;
+    /// // SAFETY: nobody else knows of the file.
+    /// let mut array = unsafe { MappedArray::open_mut(&path)? };
+    /// let mut row = MappedArray::anonymous(&DType::of::<f64>(), &[2])?;
+    /// row.as_slice_mut()?.copy_from_slice(&[7.0, 8.0]);
+    /// array.write_slice(s![.., 1..], None, &row.dyn_view()?, Casting::SameValue)?;
+    /// assert_eq!(array.as_slice::<u8>()?, [1, 7, 8, 4, 7, 8]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_slice(
+        &mut self,
+        slice: impl AsRef<[SliceInfoElem]>,
+        field: Option<&str>,
+        from: &DynView<'_>,
+        casting: Casting,
+    ) -> Result<usize> {
+        let MappedArray { place: Place { layout, .. }, data, origin } = self;
+        let target = Target { layout, slice: slice.as_ref(), field };
+        origin.add_path_on_err(target.write(data, from, casting))
+    }
+}
+
+/// The elements to write.
+struct Target<'a> {
+    layout: &'a Layout,
+    slice: &'a [SliceInfoElem],
+    field: Option<&'a str>,
+}
+
+impl Target<'_> {
+    fn write(&self, data: &mut MapMut, from: &DynView<'_>, casting: Casting) -> Result<usize> {
+        data.check_writable()?;
+        let selected = DynView::from_bytes(data.as_ref(), self.layout)?.try_slice(self.slice)?;
+        let selected = match self.field {
+            Some(field) => selected.field(field)?,
+            None => selected,
+        };
+        let from = from.broadcast(selected.shape())?;
+        let conversion = Conversion::new(from.dtype(), selected.dtype(), casting)?;
+        let (count, size) = (selected.len(), selected.itemsize());
+        if count == 0 || size == 0 {
+            return Ok(count);
+        }
+        let writes = selected.byte_ranges(BLOCK).size_hint().0;
+        let geometry = selected.geometry().clone();
+        if writes > MAX_WRITES && !data.is_sparse()? {
+            self.store(data, &from, casting)?;
+        } else {
+            write_tiles(data, &geometry, size, &from, &conversion)?;
+        }
+        Ok(count)
+    }
+
+    /// Stores the elements through the map.
+    fn store(&self, data: &mut MapMut, from: &DynView<'_>, casting: Casting) -> Result<()> {
+        let target = DynViewMut::from_bytes(data.as_mut(), self.layout)?.try_slice(self.slice)?;
+        let mut target = match self.field {
+            Some(field) => target.into_field(field)?,
+            None => target,
+        };
+        target.assign_as(from, casting)
+    }
+}
+
+/// Writes the elements, of `size` bytes, tile by tile in memory order.
+fn write_tiles(
+    data: &mut MapMut,
+    to: &Geometry,
+    size: usize,
+    from: &DynView<'_>,
+    conversion: &Conversion,
+) -> Result<()> {
+    let axes = to.axes_by_stride();
+    let (to, from_geometry) = (to.permuted(&axes)?, from.geometry().permuted(&axes)?);
+    let tile = tile_shape(&from_geometry, (TILE / size.max(from.itemsize())).max(1));
+    let (mut index, mut buffer) = (vec![0; tile.len()], Vec::new());
+    loop {
+        let part = tile_geometry(&from_geometry, &index, &tile);
+        let part = DynView::from_parts(from.raw_bytes(), part, from.dtype().clone());
+        conversion.convert(&part, &mut buffer)?;
+        let mut rest = buffer.as_slice();
+        for (start, len) in tile_geometry(&to, &index, &tile).byte_runs(size) {
+            let (own, after) = rest.split_at(len);
+            data.write(start, own)?;
+            rest = after;
+        }
+        if !next_tile(&mut index, &tile, &from_geometry.shape) {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Members of an archive are found without its directory.
+
+use npymap::ndarray::{Array1, arr1, arr2};
+use npymap::npz::{Compression, Npz, NpzOptions, NpzWriter};
+use npymap::{ErrorKind, Source, source::MapMut};
+
+use crate::support::{Raw, is_error, npy};
+use crate::zips::{Zip, Zipped, deflated, stored};
+
+type Archive = Npz<MapMut>;
+
+fn scan(bytes: &[u8]) -> npymap::Result<Archive> {
+    NpzOptions::new().scan(Source::bytes(bytes.to_vec()))
+}
+
+/// Asserts that a truncated archive, of any length, has the complete members
+/// before its end, and a complete archive all of them.
+#[track_caller]
+fn has_the_members_before_its_end(bytes: &[u8]) {
+    let all = Npz::open(Source::bytes(bytes.to_vec())).unwrap();
+    let names: Vec<&str> = all.names().collect();
+    let mut before = 0;
+    for len in 4..=bytes.len() {
+        let npz = scan(&bytes[..len]).unwrap();
+        let found: Vec<&str> = npz.names().collect();
+        assert!(found.len() >= before && names.starts_with(&found), "{len}: {found:?}");
+        before = found.len();
+        npz.verify().unwrap();
+        for name in found {
+            let [ours, other] = [&npz, &all].map(|npz| npz.get(name).unwrap());
+            let [ours, other] = [ours, other]
+                .map(|array| (array.layout().clone(), array.view::<Raw>().unwrap().to_vec()));
+            assert_eq!(ours, other, "{len} {name}");
+        }
+    }
+    assert_eq!(before, names.len());
+}
+
+#[test]
+fn archives_of_streams_have_their_sizes_after_the_members() {
+    let mut writer = NpzWriter::new(Vec::new());
+    writer.write("a", &arr1(&[1_u8, 2, 3])).unwrap();
+    writer.compression(Compression::Deflated(6));
+    writer.write("größe", &Array1::from_iter(0..40_i32)).unwrap();
+    writer.write("empty", &Array1::<f64>::zeros(0)).unwrap();
+    writer.compression(Compression::Stored);
+    writer.write("z", &arr2(&[[0.5], [1.5]])).unwrap();
+    has_the_members_before_its_end(&writer.into_inner().unwrap());
+}
+
+/// A member as NumPy writes it: its sizes are in its header.
+fn member(count: u8) -> Vec<u8> {
+    let elements: Vec<u8> = (0..count).collect();
+    npy("'|u1'", &[usize::from(count)], npymap::Order::C, &elements)
+}
+
+#[test]
+fn archives_of_files_have_their_sizes_before_the_members() {
+    let padded = Zipped { local_extra: vec![9, 9, 1, 0, 7], ..stored("c.npy", &member(0)) };
+    let members = [stored("a.npy", &member(5)), deflated("b.npy", &member(90)), padded];
+    has_the_members_before_its_end(&Zip::of(&members));
+}
+
+#[test]
+fn a_member_whose_writer_died_is_not_found() {
+    // zipfile writes sizes of zero first, and the right ones when the member is
+    // complete.
+    let died = Zipped { local_numbers: Some([0; 3]), ..stored("b.npy", &member(9)) };
+    let bytes = Zip::of(&[stored("a.npy", &member(5)), died]);
+    let end = bytes.windows(4).position(|window| window == b"PK\x01\x02").unwrap();
+    assert_eq!(scan(&bytes[..end]).unwrap().names().collect::<Vec<_>>(), ["a"]);
+    assert_eq!(scan(&bytes).unwrap().names().collect::<Vec<_>>(), ["a"]);
+}
+
+#[test]
+fn damage_inside_a_member_is_left_to_verification() {
+    let mut bytes = Zip::of(&[stored("a.npy", &member(5)), stored("b.npy", &member(5))]);
+    // The last element of the first member.
+    let second = bytes.windows(4).skip(1).position(|window| window == b"PK\x03\x04").unwrap();
+    bytes[second] ^= 1;
+    let npz = scan(&bytes).unwrap();
+    assert_eq!(npz.names().collect::<Vec<_>>(), ["a", "b"]);
+    assert!(npz.member("a").unwrap().verify().unwrap_err().to_string().contains("CRC-32"));
+    npz.member("b").unwrap().verify().unwrap();
+}
+
+#[test]
+fn other_files_are_rejected() {
+    for bytes in [&b""[..], b"PK", b"\x93NUMPY", b"PK\x01\x02 and more"] {
+        let error = scan(bytes).unwrap_err();
+        assert!(is_error(&error, ErrorKind::Damaged, "the archive starts with b\""), "{error}");
+    }
+    assert!(scan(b"PK\x05\x06").unwrap().is_empty());
+    assert!(scan(b"PK\x03\x04").unwrap().is_empty());
+}
+
+#[test]
+fn members_are_copied_between_archives_as_they_are_stored() {
+    let bytes = Zip::of(&[
+        stored("a.npy", &member(5)),
+        deflated("b.npy", &member(90)),
+        stored("notes.txt", b"hello"),
+    ]);
+    let npz = Npz::open(Source::bytes(bytes)).unwrap();
+    let mut writer = NpzWriter::new(Vec::new());
+    writer.write("new", &arr1(&[0.5])).unwrap();
+    for member in npz.members() {
+        writer.copy(&member).unwrap();
+    }
+    let again = writer.copy(&npz.member("a").unwrap()).unwrap_err();
+    assert!(is_error(&again, ErrorKind::InvalidInput, "a member `a` already exists"), "{again}");
+    let copy = Npz::open(Source::bytes(writer.into_inner().unwrap())).unwrap();
+    copy.verify().unwrap();
+    assert_eq!(copy.names().collect::<Vec<_>>(), ["new", "a", "b", "notes.txt"]);
+    assert!(!copy.member("b").unwrap().is_stored());
+    assert_eq!(copy.get("a").unwrap().view::<u8>().unwrap().to_vec(), [0, 1, 2, 3, 4]);
+    assert_eq!(copy.member("a").unwrap().data_offset().unwrap().unwrap() % 64, 0);
+}
