@@ -39,6 +39,11 @@ fn split_member(text: &str, is_file: impl Fn(&Path) -> bool) -> Option<ArrayPath
 }
 
 impl ArrayPath {
+    /// The path of a file, whose name may contain brackets.
+    pub(crate) fn from_file(path: &Path) -> ArrayPath {
+        ArrayPath { given: path.to_owned(), path: path.to_owned(), member: None }
+    }
+
     /// The path of the file. If a member is named, `reason` explains why it is
     /// rejected.
     pub(crate) fn require_file(&self, reason: &'static str) -> Result<&Path, CliError> {

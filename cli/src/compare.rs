@@ -1,143 +1,22 @@
 //! Compares arrays element by element, equal bytes at the speed of memory.
 
-use std::cmp::Ordering;
+use std::num::NonZero;
 
-use npymap::{DType, Result, Value, dtype::Kind, element::Real, view::DynView, with_type};
+use npymap::view::{Blocks, DynView};
+use npymap::{Result, Value, element::Real, with_type};
 
 use crate::progress::Progress;
+use crate::tiles::{self, Tile};
+use crate::tolerance::{NumericValue, Tolerance, difference, distance, is_number};
 
 /// Bytes compared at a time.
 const BLOCK: usize = 1 << 18;
 
-/// How far apart two numbers may be to count as equal: `|a - b| <= absolute +
-/// relative * |b|`, as in `numpy.isclose`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tolerance {
-    pub(crate) relative: f64,
-    pub(crate) absolute: f64,
-}
+/// Numbers compared at a time.
+const CHUNK: usize = 2048;
 
-impl Tolerance {
-    /// Returns whether two values are equal. NaN equals NaN.
-    fn equal_values(self, a: &Value, b: &Value) -> bool {
-        match (a, b) {
-            (Value::Record(a), Value::Record(b)) | (Value::Array(a), Value::Array(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.equal_values(a, b))
-            }
-            _ => match (parts(a), parts(b)) {
-                (Some(a), Some(b)) => self.equal_numbers(a.0, b.0) && self.equal_numbers(a.1, b.1),
-                _ => a == b,
-            },
-        }
-    }
-
-    fn equal_numbers(self, a: NumericValue, b: NumericValue) -> bool {
-        let (NumericValue::Float(x), NumericValue::Float(y)) = (a, b) else {
-            return match (a.integer(), b.integer()) {
-                (Some(x), Some(y)) => x == y || self.allows(a.minus(b), b),
-                _ => self.allows(a.minus(b), b),
-            };
-        };
-        x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()) || self.allows(x - y, b)
-    }
-
-    fn allows(self, distance: f64, b: NumericValue) -> bool {
-        let b = b.to_f64();
-        b.is_finite() && distance.abs() <= self.absolute + self.relative * b.abs()
-    }
-}
-
-/// A number, exact if it is an integer.
-#[derive(Clone, Copy, Debug)]
-enum NumericValue {
-    Integer(i128),
-    Float(f64),
-}
-
-impl NumericValue {
-    #[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "near enough")]
-    fn to_f64(self) -> f64 {
-        match self {
-            NumericValue::Integer(value) => value as f64,
-            NumericValue::Float(value) => value,
-        }
-    }
-
-    /// The number as an integer, if it is one and far from overflowing 128
-    /// bits.
-    #[expect(clippy::as_conversions, clippy::cast_possible_truncation, reason = "it is whole")]
-    fn integer(self) -> Option<i128> {
-        match self {
-            NumericValue::Integer(value) => Some(value),
-            NumericValue::Float(value) if value.abs() < 1e36 && value.fract() == 0.0 => {
-                Some(value as i128)
-            }
-            NumericValue::Float(_) => None,
-        }
-    }
-
-    /// The difference, rounded once.
-    fn minus(self, other: NumericValue) -> f64 {
-        match (self.integer(), other.integer()) {
-            (Some(a), Some(b)) => NumericValue::Integer(a - b).to_f64(),
-            _ => self.to_f64() - other.to_f64(),
-        }
-    }
-}
-
-/// The real and imaginary parts of a number.
-fn parts(value: &Value) -> Option<(NumericValue, NumericValue)> {
-    let zero = NumericValue::Integer(0);
-    Some(match value {
-        Value::Bool(value) => (NumericValue::Integer((*value).into()), zero),
-        Value::Int(value) => (NumericValue::Integer((*value).into()), zero),
-        Value::UInt(value) => (NumericValue::Integer((*value).into()), zero),
-        Value::F16(value) => (NumericValue::Float(f64::from(*value)), zero),
-        Value::F32(value) => (NumericValue::Float((*value).into()), zero),
-        Value::F64(value) => (NumericValue::Float(*value), zero),
-        Value::C64(value) => {
-            (NumericValue::Float(value.re.into()), NumericValue::Float(value.im.into()))
-        }
-        Value::C128(value) => (NumericValue::Float(value.re), NumericValue::Float(value.im)),
-        _ => return None,
-    })
-}
-
-/// Returns whether elements of two dtypes can be equal at all.
-pub(crate) fn comparable(a: &DType, b: &DType) -> bool {
-    match (a.kind(), b.kind()) {
-        _ if is_extended(a) || is_extended(b) => a == b,
-        (Kind::Struct, Kind::Struct) => {
-            a.fields().len() == b.fields().len()
-                && a.fields()
-                    .iter()
-                    .zip(b.fields())
-                    .all(|(a, b)| a.name() == b.name() && comparable(&a.dtype, &b.dtype))
-        }
-        (Kind::Subarray, Kind::Subarray) => match (a.subarray(), b.subarray()) {
-            (Some((a, shape)), Some((b, other))) => shape == other && comparable(a, b),
-            _ => false,
-        },
-        (Kind::DateTime, Kind::DateTime) | (Kind::TimeDelta, Kind::TimeDelta) => {
-            a.unit() == b.unit()
-        }
-        (a, b) => a == b || (is_number(a) && is_number(b)),
-    }
-}
-
-fn is_number(kind: Kind) -> bool {
-    matches!(kind, Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
-}
-
-/// Returns whether a dtype has more precision than `f64`, so that its values
-/// can be compared by their bytes only.
-fn is_extended(dtype: &DType) -> bool {
-    match dtype.kind() {
-        Kind::Float => dtype.itemsize() > 8,
-        Kind::Complex => dtype.itemsize() > 16,
-        _ => false,
-    }
-}
+/// Sums that the processor adds up at the same time.
+const LANES: usize = 8;
 
 /// A pair of elements that differ.
 #[derive(Debug)]
@@ -158,48 +37,90 @@ pub(crate) struct Comparison {
     /// The first pairs in C order, or in memory order if both arrays are in
     /// Fortran order.
     pub(crate) first: Vec<Pair>,
-    /// The largest distance between two numbers.
+    /// The largest distance between two numbers that differ.
     pub(crate) largest: Option<f64>,
+    distances: Distances,
 }
 
 impl Comparison {
-    /// Compares the elements of two views of the same shape.
+    /// Compares the elements of two views of the same shape, on several threads.
     pub(crate) fn compute(
         a: &DynView<'_>,
         b: &DynView<'_>,
         tolerance: Tolerance,
         limit: usize,
+        threads: NonZero<usize>,
     ) -> Result<Comparison> {
-        let mut comparison =
-            Comparison { tolerance, limit, count: 0, first: Vec::new(), largest: None };
+        let mut comparison = Comparison::new(tolerance, limit, a);
         // There may be too many zero-size elements to iterate over.
         if a.is_empty() || (a.itemsize() == 0 && b.itemsize() == 0) {
             return Ok(comparison);
         }
         let mut progress = Progress::new(a.len().saturating_mul(a.itemsize()));
-        if is_fortran(a) && is_fortran(b) {
-            comparison.compare_blocks(&a.t(), &b.t(), &[], &mut progress)?;
-            comparison.first.iter_mut().for_each(|pair| pair.index.reverse());
-        } else {
-            comparison.compare_blocks(a, b, &[], &mut progress)?;
-        }
+        tiles::process(
+            threads,
+            &Tile::split(a)?,
+            |tile| {
+                let mut part = Comparison::new(tolerance, limit, a);
+                part.compare_tile(tile, &tile.same_part(b)?)?;
+                Ok(part)
+            },
+            |tile, part| {
+                comparison.merge(part);
+                progress.add(tile.view.len().saturating_mul(tile.view.itemsize()));
+            },
+        )?;
         Ok(comparison)
+    }
+
+    /// The mean of the distances of all pairs of numbers, those with NaN left
+    /// out; `None` if there are no numbers.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        self.distances.mean_of(self.distances.sum)
+    }
+
+    /// The square root of the mean of their squares.
+    pub(crate) fn rms(&self) -> Option<f64> {
+        self.distances.mean_of(self.distances.squares).map(f64::sqrt)
+    }
+
+    fn new(tolerance: Tolerance, limit: usize, view: &DynView<'_>) -> Comparison {
+        let distances =
+            Distances { are_numbers: is_number(view.dtype().kind()), ..Distances::default() };
+        Comparison { tolerance, limit, count: 0, first: Vec::new(), largest: None, distances }
+    }
+
+    /// Adds the differences of the next tile.
+    fn merge(&mut self, other: Comparison) {
+        self.count += other.count;
+        let room = self.limit - self.first.len();
+        self.first.extend(other.first.into_iter().take(room));
+        self.note_largest(other.largest);
+        self.distances.add(other.distances);
+    }
+
+    fn compare_tile(&mut self, tile: &Tile<'_>, b: &DynView<'_>) -> Result<()> {
+        let a = &tile.view;
+        if is_fortran(a) && is_fortran(b) {
+            self.compare_blocks(&a.t(), &b.t(), &[])?;
+            self.first.iter_mut().for_each(|pair| pair.index.reverse());
+        } else {
+            self.compare_blocks(a, b, &[])?;
+        }
+        for pair in &mut self.first {
+            pair.index.iter_mut().zip(&tile.origin).for_each(|(at, origin)| *at += origin);
+        }
+        Ok(())
     }
 
     /// Compares block by block; `outer` is the index of these views in the
     /// whole arrays.
-    fn compare_blocks(
-        &mut self,
-        a: &DynView<'_>,
-        b: &DynView<'_>,
-        outer: &[usize],
-        progress: &mut Progress,
-    ) -> Result<()> {
+    fn compare_blocks(&mut self, a: &DynView<'_>, b: &DynView<'_>, outer: &[usize]) -> Result<()> {
         let row = a.len().checked_div(a.shape().first().copied().unwrap_or(0)).unwrap_or(0);
         let row = row.saturating_mul(a.itemsize().max(1));
         if a.ndim() > 1 && row > BLOCK {
             for (i, (a, b)) in a.outer_iter().zip(b.outer_iter()).enumerate() {
-                self.compare_blocks(&a, &b, &[outer, &[i]].concat(), progress)?;
+                self.compare_blocks(&a, &b, &[outer, &[i]].concat())?;
             }
             return Ok(());
         }
@@ -210,7 +131,6 @@ impl Comparison {
         let blocks = a.axis_chunks(0, rows)?.zip(b.axis_chunks(0, rows)?);
         for (number, (a, b)) in blocks.enumerate() {
             self.compare_block(&Block { a: &a, b: &b, outer, start: number * rows })?;
-            progress.add(a.len() * a.itemsize());
         }
         Ok(())
     }
@@ -219,50 +139,182 @@ impl Comparison {
     fn compare_block(&mut self, block: &Block<'_, '_>) -> Result<()> {
         let Block { a, b, .. } = *block;
         let same_type = a.dtype() == b.dtype();
-        if same_type && a.as_bytes().zip(b.as_bytes()).is_some_and(|(a, b)| a == b) {
+        let bytes = a.as_bytes().zip(b.as_bytes());
+        if same_type && bytes.is_some_and(|(a, b)| a == b) {
+            self.distances.count += a.len();
             return Ok(());
         }
         if same_type {
             with_type!(a.dtype(), integer T => {
                 let (a, b) = (a.view::<T>()?, b.view::<T>()?);
-                let pairs = a.iter().zip(b.iter()).enumerate();
-                for (number, (x, y)) in pairs.filter(|(_, (x, y))| x != y) {
+                // Doubles have all integers of 32 bits.
+                if bytes.is_some() && a.itemsize() <= 4 {
+                    self.compare_slices(block, a.blocks(), b.blocks());
+                    return Ok(());
+                }
+                for (number, (x, y)) in a.iter().zip(b.iter()).enumerate() {
                     let (x, y) = (NumericValue::Integer(x.into()), NumericValue::Integer(y.into()));
-                    if !self.tolerance.equal_numbers(x, y) {
-                        self.record(block, number, Some(x.minus(y)));
-                    }
+                    self.compare_numbers(block, number, x, y);
                 }
                 return Ok(());
             }, _ => {});
             with_type!(a.dtype(), float T => {
                 let (a, b) = (a.view::<T>()?, b.view::<T>()?);
-                let pairs = a.iter().zip(b.iter()).enumerate();
-                for (number, (x, y)) in pairs.filter(|(_, (x, y))| x.partial_cmp(y) != Some(Ordering::Equal)) {
+                if bytes.is_some() {
+                    self.compare_slices(block, a.blocks(), b.blocks());
+                    return Ok(());
+                }
+                for (number, (x, y)) in a.iter().zip(b.iter()).enumerate() {
                     let (x, y) = (NumericValue::Float(x.to_f64()), NumericValue::Float(y.to_f64()));
-                    if !self.tolerance.equal_numbers(x, y) {
-                        self.record(block, number, Some(x.minus(y)));
-                    }
+                    self.compare_numbers(block, number, x, y);
                 }
                 return Ok(());
             }, _ => {});
         }
         for (number, (x, y)) in a.iter().zip(b.iter()).enumerate() {
-            if !self.tolerance.equal_values(&x, &y) {
-                self.record(block, number, distance(&x, &y));
-            }
+            let is_equal = self.tolerance.equal_values(&x, &y);
+            self.record(block, number, is_equal, distance(&x, &y));
         }
         Ok(())
     }
 
-    /// Records that the `number`th elements of a block differ.
-    fn record(&mut self, block: &Block<'_, '_>, number: usize, distance: Option<f64>) {
+    /// Compares the elements of contiguous views.
+    fn compare_slices<T: Real>(
+        &mut self,
+        block: &Block<'_, '_>,
+        mut a: Blocks<'_, T>,
+        mut b: Blocks<'_, T>,
+    ) {
+        let (mut left, mut right): (&[T], &[T]) = (&[], &[]);
+        let mut number = 0;
+        loop {
+            if left.is_empty() {
+                left = a.next().unwrap_or_default();
+            }
+            if right.is_empty() {
+                right = b.next().unwrap_or_default();
+            }
+            // Blocks of arrays with different alignments have different lengths.
+            let count = left.len().min(right.len()).min(CHUNK);
+            let (Some((x, left_rest)), Some((y, right_rest))) =
+                (left.split_at_checked(count), right.split_at_checked(count))
+            else {
+                return;
+            };
+            if count == 0 {
+                return;
+            }
+            if !self.compare_finite(x, y) {
+                for (at, (x, y)) in x.iter().zip(y).enumerate() {
+                    let (x, y) = (NumericValue::Float(x.to_f64()), NumericValue::Float(y.to_f64()));
+                    self.compare_numbers(block, number + at, x, y);
+                }
+            }
+            (left, right, number) = (left_rest, right_rest, number + count);
+        }
+    }
+
+    /// Compares finite numbers, in lanes that the processor computes at the same
+    /// time. Returns `false`, and does nothing, if a number is not finite or if
+    /// pairs that differ are to be kept.
+    fn compare_finite<T: Real>(&mut self, a: &[T], b: &[T]) -> bool {
+        let Tolerance { relative, absolute } = self.tolerance;
+        let (mut sums, mut squares, mut largest) =
+            ([0.0_f64; LANES], [0.0_f64; LANES], [0.0_f64; LANES]);
+        let (mut counts, mut magnitudes) = ([0_u32; LANES], [0.0_f64; LANES]);
+        for (a, b) in a.chunks(LANES).zip(b.chunks(LANES)) {
+            let lanes = sums.iter_mut().zip(&mut squares).zip(&mut largest).zip(&mut counts);
+            let lanes = lanes.zip(&mut magnitudes).zip(a.iter().zip(b));
+            for (((((sum, squares), largest), count), magnitude), (x, y)) in lanes {
+                let (x, y) = (x.to_f64(), y.to_f64());
+                let distance = (x - y).abs();
+                let differs = distance > absolute + relative * y.abs();
+                *sum += distance;
+                *squares += distance * distance;
+                *count += u32::from(differs);
+                *largest = if differs && distance > *largest { distance } else { *largest };
+                // Zero times an infinity is NaN, and so is everything added to it.
+                *magnitude += x * 0.0 + y * 0.0;
+            }
+        }
+        let differing: u32 = counts.iter().sum();
+        if magnitudes.iter().any(|sum| sum.is_nan())
+            || (differing > 0 && self.first.len() < self.limit)
+        {
+            return false;
+        }
+        self.count += usize::try_from(differing).unwrap_or(usize::MAX);
+        let most = largest.iter().copied().fold(0.0, f64::max);
+        self.note_largest((differing > 0).then_some(most));
+        self.distances.count += a.len();
+        self.distances.sum += sums.iter().sum::<f64>();
+        self.distances.squares += squares.iter().sum::<f64>();
+        true
+    }
+
+    fn compare_numbers(
+        &mut self,
+        block: &Block<'_, '_>,
+        number: usize,
+        x: NumericValue,
+        y: NumericValue,
+    ) {
+        let is_equal = self.tolerance.equal_numbers(x, y);
+        self.record(block, number, is_equal, Some(difference(x, y)));
+    }
+
+    /// Records the `number`th elements of a block.
+    fn record(
+        &mut self,
+        block: &Block<'_, '_>,
+        number: usize,
+        is_equal: bool,
+        distance: Option<f64>,
+    ) {
+        let distance = distance.map(f64::abs).filter(|distance| !distance.is_nan());
+        if let Some(distance) = distance {
+            self.distances.count += 1;
+            self.distances.sum += distance;
+            self.distances.squares += distance * distance;
+        }
+        if is_equal {
+            return;
+        }
         self.count += 1;
         if self.first.len() < self.limit {
             self.first.push(block.pair(number));
         }
-        if let Some(distance) = distance.map(f64::abs).filter(|distance| !distance.is_nan()) {
-            self.largest = Some(self.largest.map_or(distance, |largest| largest.max(distance)));
-        }
+        self.note_largest(distance);
+    }
+
+    fn note_largest(&mut self, distance: Option<f64>) {
+        self.largest = match (self.largest, distance) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+/// The distances of pairs of numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Distances {
+    are_numbers: bool,
+    /// The number of pairs.
+    count: usize,
+    sum: f64,
+    squares: f64,
+}
+
+impl Distances {
+    fn mean_of(self, sum: f64) -> Option<f64> {
+        let count = u64::try_from(self.count).ok().filter(|&count| count > 0)?;
+        self.are_numbers.then(|| sum / count.to_f64())
+    }
+
+    fn add(&mut self, other: Distances) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares += other.squares;
     }
 }
 
@@ -286,12 +338,6 @@ impl Block<'_, '_> {
         }
         Pair { index, a: self.a.at(inner.as_slice()), b: self.b.at(inner.as_slice()) }
     }
-}
-
-/// The distance between two numbers.
-fn distance(a: &Value, b: &Value) -> Option<f64> {
-    let ((a_real, a_imag), (b_real, b_imag)) = parts(a).zip(parts(b))?;
-    Some(f64::hypot(a_real.minus(b_real), a_imag.minus(b_imag)))
 }
 
 /// Returns whether a view is contiguous in Fortran order only.

@@ -189,7 +189,7 @@ fn dtype(dtype: &DType) -> String {
 }
 
 /// The dtype, or a summary of a long one.
-fn abbreviated(dtype: &DType) -> String {
+pub(crate) fn abbreviated(dtype: &DType) -> String {
     let text = dtype.to_string();
     if text.len() <= 40 { text } else { kind(dtype).into_owned() }
 }

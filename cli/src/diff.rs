@@ -1,41 +1,52 @@
-//! `npymap diff`: compares two arrays.
+//! `npymap diff`: compares arrays, archives and directories.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{MappedArray, npy::MAX_HEADER_LEN, view::DynView};
-use serde_json::{Value as Json, json};
+use npymap::MappedArray;
 
 use crate::array_path::ArrayPath;
-use crate::compare::{Comparison, Tolerance, comparable};
+use crate::compare::Comparison;
+use crate::diff_many;
+use crate::diff_one::{self, DiffReport};
 use crate::error::CliError;
-use crate::escape::{self, safe};
-use crate::style::{HEADING, LABEL};
-use crate::table::{self, Column};
-use crate::{elements, open, text};
+use crate::globs::NamePattern;
+use crate::input_args::InputArgs;
+use crate::inputs::{Input, Inputs};
+use crate::threads::ThreadArgs;
+use crate::tolerance::{Tolerance, comparable};
 
-/// Compares two arrays: dtype, shape and elements.
+/// Compares arrays: dtype, shape and elements.
 ///
-/// Elements are compared by value, whatever their byte order and memory order;
-/// NaN equals NaN, and padding is ignored. Numbers may differ by up to ATOL +
-/// RTOL * |b|, as in numpy.isclose.
+/// Two archives are compared member by member, two directories file by file,
+/// and the result is a table with a line for each array. Elements are compared
+/// by value, whatever their byte order and memory order; NaN equals NaN, and
+/// padding is ignored. Numbers may differ by up to ATOL + RTOL * |b|, as in
+/// numpy.isclose. The largest difference is that of elements that differ by
+/// more; the mean absolute difference and the root of the mean square (rms) are
+/// those of all pairs without NaN.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap diff before.npy after.npy
-  npymap diff --rtol 1e-5 --atol 1e-8 --values a.npy b.npy
-  npymap diff --json --first 0 a.npy b.npy
+  npymap diff --rtol 1e-5 --atol 1e-8 --values before.npy after.npy
+  npymap diff --json --first 0 before.npy after.npy
   npymap diff 'old.npz[w]' 'new.npz[w]'
+  npymap diff old.npz new.npz --match 'layers.*' --only-changed
+  npymap diff old-run new-run
+
+JSON has an object for each pair of arrays.
 
 Exit status: 0 if the arrays are equal, 1 if they differ, 2 if one cannot be
 opened or for a usage error.")]
 pub(crate) struct DiffArgs {
-    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
-    a: ArrayPath,
+    /// .npy, .npz, .ten or tar file, FILE[MEMBER], or directory; - is standard
+    /// input
+    pub(crate) a: ArrayPath,
 
-    /// .npy file, or FILE[MEMBER]
-    b: ArrayPath,
+    /// The same
+    pub(crate) b: ArrayPath,
 
     /// Relative tolerance: how much numbers may differ per unit of b
     #[arg(long, value_name = "RTOL", default_value_t = 0.0, value_parser = parse_tolerance)]
@@ -53,144 +64,135 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "N", default_value_t = 10)]
     first: usize,
 
-    /// Print a JSON object
+    /// Compare only arrays whose names match a pattern: * and ? match any
+    /// characters, also slashes
+    #[arg(long = "match", value_name = "GLOB")]
+    pub(crate) pattern: Option<NamePattern>,
+
+    /// Leave out arrays that are equal
     #[arg(long)]
-    json: bool,
+    pub(crate) only_changed: bool,
 
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
-}
+    /// Print a JSON object for each pair of arrays
+    #[arg(long)]
+    pub(crate) json: bool,
 
-/// The result of comparing two arrays.
-struct DiffReport<'a> {
-    a: DynView<'a>,
-    b: DynView<'a>,
-    equal: bool,
-    /// `None` if the elements can't be compared.
-    elements: Option<Comparison>,
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    read: InputArgs,
 }
 
 impl DiffArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let (a, b) = (self.open(&self.a)?, self.open(&self.b)?);
-        let a = a.dyn_view().map_err(CliError::with_path(self.a.name()))?;
-        let b = b.dyn_view().map_err(CliError::with_path(self.b.name()))?;
-        let report = self.compare(a, b).map_err(CliError::with_path(self.a.name()))?;
         let out = &mut anstream::stdout().lock();
-        let printed =
-            if self.json { self.print_json(out, &report) } else { self.print_text(out, &report) };
-        match printed.and_then(|()| out.flush()) {
-            // The exit status still answers a caller that has stopped reading.
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
-            _ => {}
+        let found = if self.a.path.is_dir() || self.b.path.is_dir() {
+            diff_many::directories(self, out)?
+        } else {
+            let (a, b) = (self.open_file(&self.a)?, self.open_file(&self.b)?);
+            if self.is_about_many(&a, &b)? {
+                diff_many::archives(self, out, &a, &b)?
+            } else {
+                self.compare_one(out, &a, &b)?
+            }
+        };
+        Ok(found.exit_code())
+    }
+
+    pub(crate) fn open_file<'p>(&self, path: &'p ArrayPath) -> Result<Inputs<'p>, CliError> {
+        Inputs::open(path, self.read.options()).map_err(CliError::with_path(path.name()))
+    }
+
+    /// Returns whether both inputs are archives, and not both have a single
+    /// array.
+    fn is_about_many(&self, a: &Inputs<'_>, b: &Inputs<'_>) -> Result<bool, CliError> {
+        if !a.is_collection() || !b.is_collection() {
+            return Ok(false);
         }
-        Ok(if report.equal { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let is_filtered = self.pattern.is_some() || self.only_changed;
+        Ok(is_filtered || a.arrays()?.len() != 1 || b.arrays()?.len() != 1)
     }
 
-    fn open(&self, path: &ArrayPath) -> Result<MappedArray, CliError> {
-        open::array(path, self.max_header_len).map_err(CliError::with_path(path.name()))
+    fn compare_one(
+        &self,
+        out: &mut impl Write,
+        a: &Inputs<'_>,
+        b: &Inputs<'_>,
+    ) -> Result<DiffResult, CliError> {
+        let a = a.single().map_err(CliError::with_path(self.a.name()))?;
+        let b = b.single().map_err(CliError::with_path(self.b.name()))?;
+        let report = self.compare(&a, &b).map_err(CliError::with_path(self.a.name()))?;
+        let names = [&self.a, &self.b].map(|path| path.name().display().to_string());
+        let printed = if self.json {
+            diff_one::print_json(out, &names, None, &report)
+        } else if self.only_changed && report.is_equal {
+            Ok(())
+        } else {
+            diff_one::print_text(out, &names, &report)
+        };
+        ignore_broken_pipe(printed.and_then(|()| out.flush()))?;
+        Ok(if report.is_equal { DiffResult::Equal } else { DiffResult::Different })
     }
 
-    fn compare<'a>(&self, a: DynView<'a>, b: DynView<'a>) -> npymap::Result<DiffReport<'a>> {
+    /// Compares two arrays of collections.
+    pub(crate) fn compare_inputs(
+        &self,
+        a: &Input<'_>,
+        b: &Input<'_>,
+    ) -> Result<(DiffReport, [String; 2]), CliError> {
+        let first = (a.open)().map_err(CliError::with_path(&a.path))?;
+        let second = (b.open)().map_err(CliError::with_path(&b.path))?;
+        let report = self.compare(&first, &second).map_err(CliError::with_path(&a.path))?;
+        Ok((report, [a, b].map(|input| input.path.display().to_string())))
+    }
+
+    fn compare(&self, a: &MappedArray, b: &MappedArray) -> npymap::Result<DiffReport> {
+        let (a, b) = (a.dyn_view()?, b.dyn_view()?);
         let tolerance = Tolerance { relative: self.rtol, absolute: self.atol };
         let elements = if a.shape() == b.shape() && comparable(a.dtype(), b.dtype()) {
-            Some(Comparison::compute(&a, &b, tolerance, self.first)?)
+            let threads = self.threads.count();
+            Some(Comparison::compute(&a, &b, tolerance, self.first, threads)?)
         } else {
             None
         };
-        let same_type = self.values || a.dtype() == b.dtype();
-        let equal = same_type && elements.as_ref().is_some_and(|comparison| comparison.count == 0);
-        Ok(DiffReport { a, b, equal, elements })
-    }
-
-    fn print_text(&self, out: &mut impl Write, report: &DiffReport<'_>) -> io::Result<()> {
-        let DiffReport { a, b, equal, elements } = report;
-        let verdict = if *equal { "equal" } else { "different" };
-        writeln!(
-            out,
-            "{HEADING}{}{HEADING:#} and {HEADING}{}{HEADING:#}: {verdict}",
-            safe(self.a.name().display()),
-            safe(self.b.name().display())
-        )?;
-        let dtype = describe_pair(&a.dtype().to_string(), &b.dtype().to_string());
-        let shape = describe_pair(&text::shape(a.shape()), &text::shape(b.shape()));
-        let count = match elements {
-            None => "not compared".to_owned(),
-            Some(Comparison { count: 0, .. }) => {
-                format!("{} equal", text::plural(a.len(), "element"))
-            }
-            Some(Comparison { count, largest, .. }) => {
-                let by = largest.map_or(String::new(), |most| format!(", by at most {most}"));
-                format!("{count} of {} differ{by}", text::plural(a.len(), "element"))
-            }
-        };
-        for (label, text) in [("dtype ", dtype), ("shape ", shape), ("values", count)] {
-            writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
-        }
-        match elements {
-            Some(Comparison { first, .. }) if !first.is_empty() => {
-                self.print_pairs(out, report, first)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Prints a table of the first pairs that differ.
-    fn print_pairs(
-        &self,
-        out: &mut impl Write,
-        report: &DiffReport<'_>,
-        first: &[crate::compare::Pair],
-    ) -> io::Result<()> {
-        let names = [&self.a, &self.b].map(|path| safe(path.name().display()));
-        let mut columns = vec![Column::text("index")];
-        columns.extend(names.map(Column::text));
-        for pair in first {
-            let index: Vec<_> = pair.index.iter().map(ToString::to_string).collect();
-            let cells = [format!("[{}]", index.join(", ")), safe(&pair.a), safe(&pair.b)];
-            columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
-        }
-        if let Some(width) = table::terminal_width() {
-            table::fit(&mut columns, width);
-        }
-        writeln!(out)?;
-        table::print(out, &columns)?;
-        let more = report.elements.as_ref().map_or(0, |all| all.count - first.len());
-        if more > 0 { writeln!(out, "… and {more} more") } else { Ok(()) }
-    }
-
-    fn print_json(&self, out: &mut impl Write, report: &DiffReport<'_>) -> io::Result<()> {
-        let DiffReport { a, b, equal, elements } = report;
-        let mut line = json!({
-            "a": self.a.name().to_string_lossy(),
-            "b": self.b.name().to_string_lossy(),
-            "equal": equal,
-            "descr": [a.dtype().to_string(), b.dtype().to_string()],
-            "shape": [a.shape(), b.shape()],
-            "differ": elements.as_ref().map(|comparison| comparison.count),
-            "largest": elements.as_ref().and_then(|comparison| comparison.largest),
-        });
-        let pairs = elements.iter().flat_map(|comparison| &comparison.first);
-        let first: Vec<Json> = pairs
-            .map(|pair| {
-                json!({
-                    "index": pair.index,
-                    "a": elements::JsonValue(&pair.a, a.dtype()),
-                    "b": elements::JsonValue(&pair.b, b.dtype()),
-                })
-            })
-            .collect();
-        if let Some(line) = line.as_object_mut() {
-            line.insert("first".to_owned(), first.into());
-        }
-        escape::json_line(out, &line)
+        let is_same_type = self.values || a.dtype() == b.dtype();
+        let are_equal = elements.as_ref().is_some_and(|comparison| comparison.count == 0);
+        Ok(DiffReport {
+            dtypes: [&a, &b].map(|view| view.dtype().clone()),
+            shapes: [&a, &b].map(|view| view.shape().to_vec()),
+            is_equal: is_same_type && are_equal,
+            is_same_type,
+            elements,
+        })
     }
 }
 
-/// The text for two arrays, or for both if it is the same.
-fn describe_pair(a: &str, b: &str) -> String {
-    if a == b { a.to_owned() } else { format!("{a} against {b}") }
+/// The answer that the exit status gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum DiffResult {
+    Equal,
+    Different,
+    /// An array could not be compared.
+    Trouble,
+}
+
+impl DiffResult {
+    fn exit_code(self) -> ExitCode {
+        match self {
+            DiffResult::Equal => ExitCode::SUCCESS,
+            DiffResult::Different => ExitCode::from(1),
+            DiffResult::Trouble => ExitCode::from(2),
+        }
+    }
+}
+
+/// The exit status still answers a caller that has stopped reading.
+pub(crate) fn ignore_broken_pipe(printed: io::Result<()>) -> Result<(), CliError> {
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Parses a tolerance.

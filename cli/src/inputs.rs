@@ -8,12 +8,15 @@ use npymap::{MappedArray, Result, any::AnyFile, tar::ShardMember};
 
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
+use crate::globs::NamePattern;
 use crate::{messages, open};
 
 /// An array that is opened when it is needed.
 pub(crate) struct Input<'a> {
     /// Its name in formats that have names.
     pub(crate) name: String,
+    /// The member of an archive that it is.
+    pub(crate) member: Option<String>,
     /// Its path in messages: `FILE[MEMBER]`, or the argument as given.
     pub(crate) path: PathBuf,
     pub(crate) open: Box<dyn Fn() -> Result<MappedArray> + 'a>,
@@ -40,15 +43,51 @@ impl<'a> Inputs<'a> {
         self.is_replaced = same.is_some_and(|(input, output)| input == output);
     }
 
+    /// Returns whether this is an archive, without the name of one member.
+    pub(crate) fn is_collection(&self) -> bool {
+        let is_archive = !matches!(self.file, AnyFile::Npy(_));
+        is_archive && (self.input.member.is_none() || self.pattern().is_some())
+    }
+
     /// The selected array, or the only one of the file.
     pub(crate) fn single(&self) -> Result<MappedArray> {
         self.file.get(self.input.member.as_deref())
     }
 
-    /// The selected array, or all arrays in order. Members that are not arrays
-    /// are skipped with a note, or rejected if they would be lost.
+    /// The selected array, those whose names match a pattern, or all arrays in
+    /// order. Members that are not arrays are skipped with a note, or rejected if
+    /// they would be lost.
     pub(crate) fn arrays(&self) -> Result<Vec<Input<'_>>, CliError> {
-        let member = self.input.member.as_deref();
+        let Some(pattern) = self.pattern() else {
+            return self.members(self.input.member.as_deref());
+        };
+        let mut inputs = self.members(None)?;
+        inputs.retain(|input| {
+            pattern.matches(&input.name)
+                || input.member.as_deref().is_some_and(|m| pattern.matches(m))
+        });
+        if inputs.is_empty() {
+            let reason = "no member matches this pattern: list the members with `npymap ls`";
+            return Err(CliError::Rejected { path: self.input.name().to_owned(), reason });
+        }
+        Ok(inputs)
+    }
+
+    /// The pattern that selects members. Names have precedence over patterns, as
+    /// they may contain the same characters.
+    fn pattern(&self) -> Option<NamePattern> {
+        let member = self.input.member.as_deref().filter(|name| NamePattern::is_pattern(name))?;
+        let is_name = match &self.file {
+            AnyFile::Npz(npz) => npz.member(member).is_ok(),
+            AnyFile::Ten(ten) => ten.index(member).is_ok(),
+            AnyFile::Tar(_) => self.file.get(Some(member)).is_ok(),
+            _ => true,
+        };
+        if is_name { None } else { member.parse().ok() }
+    }
+
+    /// One member, or all arrays in order.
+    fn members<'s>(&'s self, member: Option<&'s str>) -> Result<Vec<Input<'s>>, CliError> {
         match &self.file {
             AnyFile::Npz(npz) if member.is_none() => {
                 let mut inputs = Vec::new();
@@ -64,7 +103,12 @@ impl<'a> Inputs<'a> {
                     }
                     let name = member.name().to_owned();
                     let path = self.path_of(&name);
-                    inputs.push(Input { name, path, open: Box::new(move || member.open()) });
+                    inputs.push(Input {
+                        member: Some(name.clone()),
+                        name,
+                        path,
+                        open: Box::new(move || member.open()),
+                    });
                 }
                 Ok(inputs)
             }
@@ -72,6 +116,7 @@ impl<'a> Inputs<'a> {
                 let infos: Vec<_> = ten.infos().collect();
                 let inputs = infos.iter().enumerate().map(|(index, info)| Input {
                     name: unique_name(&infos, index, info),
+                    member: Some(index.to_string()),
                     path: self.path_of(&index.to_string()),
                     open: Box::new(move || ten.get(index)),
                 });
@@ -87,6 +132,7 @@ impl<'a> Inputs<'a> {
                             let (name, ten) = (format!("{name}[{index}]"), ten.clone());
                             let path = self.path_of(&name);
                             inputs.push(Input {
+                                member: Some(name.clone()),
                                 name,
                                 path,
                                 open: Box::new(move || ten.get(index)),
@@ -94,8 +140,14 @@ impl<'a> Inputs<'a> {
                         }
                     } else if member.header().map_err(CliError::Library)?.is_some() {
                         let path = self.path_of(name);
+                        let full_name = Some(name.to_owned());
                         let name = name.strip_suffix(".npy").unwrap_or(name).to_owned();
-                        inputs.push(Input { name, path, open: Box::new(move || member.open()) });
+                        inputs.push(Input {
+                            name,
+                            member: full_name,
+                            path,
+                            open: Box::new(move || member.open()),
+                        });
                     } else {
                         self.skip(name)?;
                     }
@@ -105,7 +157,12 @@ impl<'a> Inputs<'a> {
             file => {
                 let name = member.unwrap_or("arr_0").to_owned();
                 let path = self.input.name().to_owned();
-                Ok(vec![Input { name, path, open: Box::new(move || file.get(member)) }])
+                Ok(vec![Input {
+                    name,
+                    member: member.map(str::to_owned),
+                    path,
+                    open: Box::new(move || file.get(member)),
+                }])
             }
         }
     }

@@ -17,6 +17,7 @@ use npymap::{
 use crate::array_info::ArrayInfo;
 use crate::array_path::ArrayPath;
 use crate::escape::escaped;
+use crate::globs::NamePattern;
 use crate::{digest, open, text};
 
 /// An array of a file, or a member that is not an array.
@@ -41,6 +42,16 @@ impl fmt::Display for MemberName {
         match self {
             MemberName::Text(name) => f.write_str(&escaped(name)),
             MemberName::Position(position) => position.fmt(f),
+        }
+    }
+}
+
+impl MemberName {
+    /// The name as it is, without escapes.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            MemberName::Text(name) => name.clone(),
+            MemberName::Position(position) => position.to_string(),
         }
     }
 }
@@ -90,9 +101,43 @@ impl Inspector {
         OpenOptions::new().max_header_len(self.max_header_len)
     }
 
-    /// Calls `visit` with each entry of a file, or with the member that `path`
+    /// Calls `visit` with each entry of a file, or with those members that `path`
     /// names. A file that cannot be opened is an entry as well.
     pub(crate) fn for_each_entry(
+        self,
+        path: &ArrayPath,
+        visit: &mut impl FnMut(FileEntry) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let matching = self.matching(path)?;
+        if !matching.is_empty() {
+            return matching.into_iter().try_for_each(visit);
+        }
+        self.for_each_named(path, visit)
+    }
+
+    /// The entries that match the pattern in `path`. There are none if it is the
+    /// name of a member.
+    fn matching(self, path: &ArrayPath) -> io::Result<Vec<FileEntry>> {
+        let member = path.member.as_deref().filter(|member| NamePattern::is_pattern(member));
+        let Some(pattern) = member.and_then(|member| member.parse::<NamePattern>().ok()) else {
+            return Ok(Vec::new());
+        };
+        let (mut entries, mut is_name) = (Vec::new(), false);
+        self.for_each_named(&ArrayPath::from_file(&path.path), &mut |entry| {
+            let name = entry.member.as_ref().map(MemberName::text).unwrap_or_default();
+            is_name |= path.member.as_deref() == Some(name.as_str());
+            let info = entry.info.as_deref();
+            if pattern.matches(&name) || info.is_some_and(|info| pattern.matches(info)) {
+                entries.push(entry);
+            }
+            Ok(())
+        })?;
+        Ok(if is_name { Vec::new() } else { entries })
+    }
+
+    /// Calls `visit` with each entry of a file, or with the member of the name in
+    /// `path`.
+    fn for_each_named(
         self,
         path: &ArrayPath,
         visit: &mut impl FnMut(FileEntry) -> io::Result<()>,

@@ -8,6 +8,7 @@ mod array_info;
 mod array_path;
 mod bench;
 mod cast;
+mod columns;
 mod compare;
 mod concat;
 mod convert;
@@ -15,6 +16,8 @@ mod create;
 mod demo;
 mod describe;
 mod diff;
+mod diff_many;
+mod diff_one;
 mod digest;
 mod draft;
 mod edit;
@@ -23,36 +26,50 @@ mod error;
 mod escape;
 mod fill;
 mod get;
+mod globs;
 mod head;
+mod histogram;
 mod info;
+mod input_args;
 mod input_rows;
 mod inputs;
 mod inspect;
 mod json;
+mod keys;
 mod leaf_fields;
 mod locking;
+mod ls;
 mod messages;
 mod new_file;
 mod npz;
 mod open;
 mod output_format;
+mod places;
 mod platform;
 mod progress;
+mod quantiles;
 mod raw;
 mod recover;
 mod rewrite;
 mod row_copy;
 mod sample;
+mod scan;
 mod selection;
 mod set;
 mod shuffle;
 mod signals;
 mod stats;
+mod stats_output;
+mod stats_rows;
 mod style;
 mod summary;
 mod table;
+mod terminal;
 mod text;
+mod threads;
 mod tiles;
+mod tolerance;
+mod walk;
 
 use std::process::ExitCode;
 
@@ -74,6 +91,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum CliCommand {
     Info(info::InfoArgs),
+    Ls(ls::LsArgs),
     Head(head::HeadArgs),
     Stats(stats::StatsArgs),
     Get(get::GetArgs),
@@ -111,6 +129,7 @@ fn main() -> ExitCode {
     let Cli { command } = Cli::parse_from(arguments);
     let result = match &command {
         CliCommand::Info(info) => info.run().map_err(CliError::from),
+        CliCommand::Ls(ls) => ls.run().map_err(CliError::from),
         CliCommand::Head(head) => head.run(),
         CliCommand::Stats(stats) => stats.run(),
         CliCommand::Get(get) => get.run(),

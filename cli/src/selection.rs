@@ -48,6 +48,15 @@ impl Selected<'_> {
 }
 
 impl IndexArg {
+    /// The index that an argument may be where file names are expected.
+    pub(crate) fn recognize(text: &str) -> Option<IndexArg> {
+        let is_path = text.contains("./") || matches!(text, "-" | "." | "..");
+        let is_index = text.starts_with(|c: char| c.is_ascii_digit() || "-:[(.".contains(c))
+            || text.starts_with("None")
+            || text.starts_with("newaxis");
+        if is_index && !is_path { text.parse().ok() } else { None }
+    }
+
     /// Selects elements of an array.
     pub(crate) fn select<'a>(&self, all: &DynView<'a>) -> Result<Selected<'a>> {
         let Some(list) = List::parse(&self.index, all.shape())? else {
@@ -233,6 +242,16 @@ fn copy_rows(from: &DynView<'_>, axis: usize, rows: &[usize]) -> Result<MappedAr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_index_is_distinguished_from_a_file_name() {
+        for text in ["5", "-3:", "::2.pos.z", "[1, 3]", "(0, 1)", "...", ".pos", "None, 0"] {
+            assert!(IndexArg::recognize(text).is_some(), "{text}");
+        }
+        for text in ["a.npy", "-", ".", "..", "../5", "./5", "dir/5", ""] {
+            assert_eq!(IndexArg::recognize(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn a_field_path_starts_at_the_first_dot_outside_an_ellipsis() {

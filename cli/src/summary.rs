@@ -3,27 +3,36 @@
 use std::fmt;
 
 use npymap::{
-    DType, Element, Order, Result, Value,
+    DType, Element, Order, Result, Value, View,
     dtype::Kind,
     element::{Real, Ticks},
     layout::Layout,
-    view::{DynView, Stats},
+    view::DynView,
     with_type,
 };
 use serde::{Serialize, Serializer};
 
 use crate::elements::JsonScalar;
+use crate::keys::{self, Key};
+use crate::quantiles::Population;
+use crate::scan::{Ignored, KeyRange};
 
 /// The statistics of a column. Those that its dtype does not have are `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Summary {
     pub(crate) count: usize,
+    /// How many elements the sum and the extremes are about.
+    numbers: usize,
     pub(crate) nan: Option<usize>,
     pub(crate) nat: Option<usize>,
     pub(crate) infinite: Option<usize>,
     pub(crate) sum: Option<Sum>,
     pub(crate) min: Option<Value>,
     pub(crate) max: Option<Value>,
+    /// The keys of the minimum and the maximum.
+    keys: Option<KeyRange>,
+    /// The finite minimum and maximum.
+    pub(crate) finite: Option<(f64, f64)>,
 }
 
 /// A sum, exact if it is of integers.
@@ -71,14 +80,13 @@ impl Serialize for Sum {
 
 impl Summary {
     /// Computes the statistics of all elements of a view.
-    pub(crate) fn compute(view: &DynView<'_>) -> Result<Summary> {
+    pub(crate) fn compute(view: &DynView<'_>, ignored: Ignored) -> Result<Summary> {
         let dtype = view.dtype().clone();
         if matches!(dtype.kind(), Kind::DateTime | Kind::TimeDelta) {
             return Ok(summarize_dates(&view.view::<Ticks>()?, &dtype));
         }
         with_type!(dtype, real T => {
-            let stats = view.view::<T>()?.stats();
-            Ok(summarize_numbers(&stats, &dtype))
+            Ok(summarize_numbers(&view.view::<T>()?, &dtype, ignored))
         }, _ => Ok(Summary { count: view.len(), ..Summary::default() }))
     }
 
@@ -87,19 +95,33 @@ impl Summary {
         let count = view.len();
         let layout = Layout::new(view.dtype().clone(), &[count.min(1)], Order::C, 0)?;
         let one = vec![0; layout.nbytes()];
-        Ok(Summary { count, ..Summary::compute(&DynView::from_bytes(&one, &layout)?)? })
+        let one = Summary::compute(&DynView::from_bytes(&one, &layout)?, Ignored::Nothing)?;
+        Ok(Summary { count, numbers: count, ..one })
     }
 
-    /// The mean of the elements that are neither NaN nor `NaT`.
+    /// The mean of the elements that are not ignored.
     pub(crate) fn mean(&self) -> Option<f64> {
-        let count = self.count - self.nan.unwrap_or(0);
-        let count = u64::try_from(count).ok().filter(|&count| count > 0)?;
+        let count = u64::try_from(self.numbers).ok().filter(|&count| count > 0)?;
         self.sum.map(|sum| sum.to_f64() / count.to_f64())
+    }
+
+    /// The standard deviation, given the sum of the squares of the distances
+    /// from the mean.
+    pub(crate) fn std(&self, squares: f64) -> Option<f64> {
+        let count = u64::try_from(self.numbers).ok().filter(|&count| count > 0)?;
+        self.sum.map(|_| (squares / count.to_f64()).sqrt())
+    }
+
+    /// The numbers that are not ignored, if there are any.
+    pub(crate) fn population(&self, kind: Kind) -> Option<Population> {
+        let count = u64::try_from(self.numbers).ok()?;
+        self.keys.map(|range| Population { count, range, kind })
     }
 
     /// Adds the statistics of another part of the column.
     pub(crate) fn merge(&mut self, other: Summary) {
         self.count += other.count;
+        self.numbers += other.numbers;
         self.nan = add_counts(self.nan, other.nan);
         self.nat = add_counts(self.nat, other.nat);
         self.infinite = add_counts(self.infinite, other.infinite);
@@ -109,6 +131,16 @@ impl Summary {
         };
         self.min = select_extreme(self.min.take(), other.min, is_less);
         self.max = select_extreme(self.max.take(), other.max, |a, b| is_less(b, a));
+        self.keys = match (self.keys, other.keys) {
+            (Some(a), Some(b)) => {
+                Some(KeyRange { first: a.first.min(b.first), last: a.last.max(b.last) })
+            }
+            (a, b) => a.or(b),
+        };
+        self.finite = match (self.finite, other.finite) {
+            (Some((min, max)), Some((low, high))) => Some((min.min(low), max.max(high))),
+            (a, b) => a.or(b),
+        };
     }
 }
 
@@ -120,17 +152,56 @@ fn add_counts(a: Option<usize>, b: Option<usize>) -> Option<usize> {
 }
 
 /// The summary of a column of numbers.
-fn summarize_numbers<T: Real>(stats: &Stats<T>, dtype: &DType) -> Summary {
+fn summarize_numbers<T: Key>(view: &View<'_, T>, dtype: &DType, ignored: Ignored) -> Summary {
+    let stats = view.stats();
     let floats = dtype.kind() == Kind::Float;
+    let sum = stats.integer_sum.map_or(Sum::Float(stats.sum), Sum::Integer);
+    let all =
+        NumberStats { count: stats.count - stats.nan, sum, extremes: stats.min.zip(stats.max) };
+    let finite = if stats.infinite > 0 { finite_stats(view) } else { all };
+    let chosen = if ignored == Ignored::Infinite { finite } else { all };
+    let (min, max) = chosen.extremes.unzip();
     Summary {
         count: stats.count,
+        numbers: chosen.count,
         nan: floats.then_some(stats.nan),
-        infinite: floats.then_some(stats.infinite),
-        sum: Some(stats.integer_sum.map_or(Sum::Float(stats.sum), Sum::Integer)),
-        min: stats.min.and_then(|min| to_value(&min, dtype)),
-        max: stats.max.and_then(|max| to_value(&max, dtype)),
         nat: None,
+        infinite: floats.then_some(stats.infinite),
+        sum: Some(chosen.sum),
+        min: min.and_then(|min| to_value(&min, dtype)),
+        max: max.and_then(|max| to_value(&max, dtype)),
+        keys: chosen.extremes.map(|(min, max)| keys::range(min, max)),
+        finite: finite.extremes.map(|(min, max)| (min.to_f64(), max.to_f64())),
     }
+}
+
+/// The statistics of elements that are not NaN.
+#[derive(Clone, Copy, Debug)]
+struct NumberStats<T> {
+    count: usize,
+    sum: Sum,
+    extremes: Option<(T, T)>,
+}
+
+/// The statistics of the finite elements of a view that has others.
+fn finite_stats<T: Real>(view: &View<'_, T>) -> NumberStats<T> {
+    let (mut count, mut total, mut extremes) = (0, 0.0, None);
+    view.for_each_block(|block| {
+        for part in block.chunks(2048) {
+            let mut sum = 0.0;
+            for &element in part.iter().filter(|element| element.to_f64().is_finite()) {
+                let (min, max) = extremes.unwrap_or((element, element));
+                count += 1;
+                sum += element.to_f64();
+                extremes = Some((
+                    if element < min { element } else { min },
+                    if element > max { element } else { max },
+                ));
+            }
+            total += sum;
+        }
+    });
+    NumberStats { count, sum: Sum::Float(total), extremes }
 }
 
 /// Converts an element to a value.

@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::style::HEADING_CELL;
@@ -18,6 +19,8 @@ const MIN_CUT_WIDTH: usize = 8;
 pub(crate) struct Column {
     pub(crate) heading: String,
     pub(crate) cells: Vec<String>,
+    /// The style of each cell.
+    styles: Vec<Style>,
     side: Alignment,
     cut: CutSide,
     /// The widest cell so far.
@@ -46,6 +49,7 @@ impl Column {
             width: width(&heading),
             heading,
             cells: Vec::new(),
+            styles: Vec::new(),
             side: Alignment::Left,
             cut: CutSide::End,
         }
@@ -72,9 +76,14 @@ impl Column {
     }
 
     pub(crate) fn push(&mut self, cell: impl Into<String>) {
+        self.push_styled(cell, Style::new());
+    }
+
+    pub(crate) fn push_styled(&mut self, cell: impl Into<String>, style: Style) {
         let cell = cell.into();
         self.width = self.width.max(width(&cell));
         self.cells.push(cell);
+        self.styles.push(style);
     }
 
     /// Makes the column at least as wide as another.
@@ -134,26 +143,27 @@ pub(crate) fn print(out: &mut impl Write, columns: &[Column]) -> io::Result<()> 
 }
 
 pub(crate) fn print_headings(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
-    print_line(out, columns.iter().map(|column| (column, column.heading.as_str())), HEADING_CELL)
+    print_line(out, columns.iter().map(|column| (column, column.heading.as_str(), HEADING_CELL)))
 }
 
 pub(crate) fn print_rows(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
     let count = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
     (0..count).try_for_each(|row| {
-        let cells = columns.iter().map(|column| (column, column.cells.get(row)));
-        let cells = cells.map(|(column, cell)| (column, cell.map_or("", String::as_str)));
-        print_line(out, cells, anstyle::Style::new())
+        let cells = columns.iter().map(|column| {
+            let cell = column.cells.get(row).map_or("", String::as_str);
+            (column, cell, column.styles.get(row).copied().unwrap_or_default())
+        });
+        print_line(out, cells)
     })
 }
 
 /// Prints a line without trailing spaces.
 fn print_line<'a>(
     out: &mut impl Write,
-    cells: impl Iterator<Item = (&'a Column, &'a str)>,
-    style: anstyle::Style,
+    cells: impl Iterator<Item = (&'a Column, &'a str, Style)>,
 ) -> io::Result<()> {
     let mut spaces = 1;
-    for (column, text) in cells {
+    for (column, text, style) in cells {
         let room = column.width.saturating_sub(width(text));
         if text.trim_end().is_empty() {
             spaces += column.width + GAP;

@@ -26,6 +26,16 @@ impl<'a> Tile<'a> {
         Ok(tiles)
     }
 
+    /// The elements of another view of the same shape at the same indices.
+    pub(crate) fn same_part<'b>(&self, other: &DynView<'b>) -> Result<DynView<'b>> {
+        let mut part = other.clone();
+        for (axis, (&start, &dim)) in self.origin.iter().zip(self.view.shape()).enumerate() {
+            let (_, after) = part.split_at(axis, start)?;
+            (part, _) = after.split_at(axis, dim)?;
+        }
+        Ok(part)
+    }
+
     /// Halves the tile until the parts are small enough.
     fn halve(self, tiles: &mut Vec<Tile<'a>>) -> Result<()> {
         let dims = self.view.byte_strides().iter().zip(self.view.shape()).enumerate();
@@ -47,20 +57,21 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// Calls `work` with each tile, on one thread per processor, and `merge` with the
-/// results.
+/// Calls `work` with each item, such as a tile, on several threads, and `merge`
+/// with the results.
 ///
-/// Results are merged in the order of the tiles, so that sums of floats do not
+/// Results are merged in the order of the items, so that sums of floats do not
 /// depend on the number of threads. Only a few results wait to be merged.
-pub(crate) fn process<'a, T: Send>(
-    tiles: &[Tile<'a>],
-    work: impl Fn(&Tile<'a>) -> Result<T> + Sync,
-    mut merge: impl FnMut(&Tile<'a>, T),
+pub(crate) fn process<I: Sync, T: Send>(
+    threads: NonZero<usize>,
+    items: &[I],
+    work: impl Fn(&I) -> Result<T> + Sync,
+    mut merge: impl FnMut(&I, T),
 ) -> Result<()> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(tiles.len());
+    let threads = threads.get().min(items.len());
     if threads < 2 {
-        return tiles.iter().try_for_each(|tile| {
-            merge(tile, work(tile)?);
+        return items.iter().try_for_each(|item| {
+            merge(item, work(item)?);
             Ok(())
         });
     }
@@ -71,16 +82,16 @@ pub(crate) fn process<'a, T: Send>(
                 let (send, receive) = mpsc::sync_channel(1);
                 scope.spawn(move || {
                     // Nothing is received after an error: the rest is not needed.
-                    let mut own = tiles.iter().skip(first).step_by(threads);
-                    own.all(|tile| send.send(work(tile)).is_ok())
+                    let mut own = items.iter().skip(first).step_by(threads);
+                    own.all(|item| send.send(work(item)).is_ok())
                 });
                 receive
             })
             .collect();
-        for (tile, results) in tiles.iter().zip(results.iter().cycle()) {
+        for (item, results) in items.iter().zip(results.iter().cycle()) {
             // A thread that panicked sends nothing, and the scope panics too.
             let Ok(result) = results.recv() else { break };
-            merge(tile, result?);
+            merge(item, result?);
         }
         Ok(())
     })

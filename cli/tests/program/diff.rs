@@ -39,10 +39,12 @@ fn the_first_elements_that_differ_are_shown() {
     assert_eq!((output.code, output.err.as_str()), (Some(1), ""));
     let lines: Vec<_> = output.out.lines().map(str::trim_end).collect();
     assert_eq!(lines[3], "  values  3 of 1368 elements differ, by at most 0.05000000000000071");
-    assert!(lines[5].starts_with(" index"), "{}", output.out);
-    assert!(lines[6].split_whitespace().eq(["[3,", "1]", "19.3", "19.25"]), "{}", output.out);
-    assert!(lines[7].split_whitespace().eq(["[341,", "0]", "50.2", "nan"]), "{}", output.out);
-    assert_eq!(lines[8], "… and 1 more");
+    let mean = "  mean    3.6603221083455866e-05 absolute difference, rms 0.0013528344518723714";
+    assert_eq!(lines[4], mean);
+    assert!(lines[6].starts_with(" index"), "{}", output.out);
+    assert!(lines[7].split_whitespace().eq(["[3,", "1]", "19.3", "19.25"]), "{}", output.out);
+    assert!(lines[8].split_whitespace().eq(["[341,", "0]", "50.2", "nan"]), "{}", output.out);
+    assert_eq!(lines[9], "… and 1 more");
     let line = differ(&[a, b, "--first", "1"]);
     let first = json!([{ "index": [3, 1], "a": 19.3, "b": 19.25 }]);
     assert_eq!((&line["differ"], &line["first"]), (&json!(3), &first));

@@ -7,7 +7,7 @@ fn every_command_has_examples() {
     let all = run_ok(["--help"]);
     for command in [
         "info", "get", "set", "create", "convert", "raw", "diff", "demo", "sample", "shuffle",
-        "bench",
+        "bench", "stats", "ls",
     ] {
         assert!(all.contains(&format!("\n  {command} ")), "{all}");
         let help = run_ok([command, "--help"]);

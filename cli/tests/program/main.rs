@@ -3,6 +3,7 @@
 
 mod archives;
 mod arguments;
+mod compare;
 mod convert;
 mod create;
 mod demo;
@@ -17,11 +18,13 @@ mod hostile_text;
 mod info;
 mod interrupt;
 mod kill;
+mod ls;
 mod members;
 mod messages;
 mod raw;
 mod run;
 mod sample;
 mod set;
+mod statistics;
 mod stats;
 mod together;

@@ -99,3 +99,17 @@ pub(crate) fn copy_penguins(directory: &Path) -> PathBuf {
     std::fs::copy(data().join("../../data/penguins.npy"), &path).unwrap();
     path
 }
+
+/// The output of a Python program; `None` if there is no Python with NumPy.
+/// `NPYMAP_PYTHON` names another interpreter than `python3`.
+pub(crate) fn python(script: &str, arguments: &[&str]) -> Option<String> {
+    let python = std::env::var("NPYMAP_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let numpy = Command::new(&python).args(["-c", "import numpy"]).output();
+    if !numpy.is_ok_and(|numpy| numpy.status.success()) {
+        eprintln!("nothing was compared, {python} has no numpy");
+        return None;
+    }
+    let run = Command::new(&python).args(["-c", script]).args(arguments).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    Some(String::from_utf8(run.stdout).unwrap())
+}

@@ -1,0 +1,117 @@
+//! Colours of values: a map from 0 to 1, and the nearest of 256 colours.
+
+/// Red, green and blue.
+pub(crate) type Rgb = [u8; 3];
+
+/// Elements that have no value.
+pub(crate) const NAN: Rgb = [220, 20, 60];
+
+/// How values become colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColorMap {
+    /// From black to white, for images.
+    Gray,
+    /// Matplotlib's viridis: its brightness increases evenly, also in print and
+    /// for colour-blind people.
+    Viridis,
+}
+
+/// Viridis at eleven points.
+const VIRIDIS: [Rgb; 11] = [
+    [68, 1, 84],
+    [72, 36, 117],
+    [65, 68, 135],
+    [53, 95, 141],
+    [42, 120, 142],
+    [33, 145, 140],
+    [34, 168, 132],
+    [66, 190, 113],
+    [122, 209, 81],
+    [189, 223, 38],
+    [253, 231, 37],
+];
+
+impl ColorMap {
+    /// The colour of a number from 0 to 1; smaller and larger ones have those of
+    /// the ends.
+    pub(crate) fn color(self, number: f64) -> Rgb {
+        let number = number.clamp(0.0, 1.0);
+        match self {
+            ColorMap::Gray => [to_byte(number * 255.0); 3],
+            ColorMap::Viridis => {
+                let at = number * 10.0;
+                let low = usize::from(to_byte(at.floor())).min(9);
+                let (Some(a), Some(b)) = (VIRIDIS.get(low), VIRIDIS.get(low + 1)) else {
+                    return NAN;
+                };
+                let part = at - at.floor().min(9.0);
+                let mut color = *a;
+                for (channel, (a, b)) in color.iter_mut().zip(a.iter().zip(b)) {
+                    *channel = to_byte(f64::from(*a) + (f64::from(*b) - f64::from(*a)) * part);
+                }
+                color
+            }
+        }
+    }
+}
+
+/// Rounds to a byte.
+#[expect(
+    clippy::as_conversions,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "saturates"
+)]
+pub(crate) fn to_byte(number: f64) -> u8 {
+    number.round() as u8
+}
+
+/// The levels of the colours 16 to 231 of xterm.
+const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+
+/// The nearest of xterm's 256 colours that do not depend on its settings.
+pub(crate) fn nearest_index(color: Rgb) -> u8 {
+    let levels = color.map(|channel| nearest(&LEVELS, channel));
+    let [r, g, b] = levels;
+    let cube = [r, g, b].map(|at| LEVELS.get(usize::from(at)).copied().unwrap_or(0));
+    let mean = color.iter().map(|channel| u16::from(*channel)).sum::<u16>() / 3;
+    let gray = (mean.saturating_sub(3) / 10).min(23);
+    let gray_level = u8::try_from(8 + 10 * gray).unwrap_or(u8::MAX);
+    if distance(color, [gray_level; 3]) < distance(color, cube) {
+        232 + u8::try_from(gray).unwrap_or(23)
+    } else {
+        16 + 36 * r + 6 * g + b
+    }
+}
+
+/// The position of the nearest level.
+fn nearest(levels: &[u8], channel: u8) -> u8 {
+    let nearest = (0..).zip(levels).min_by_key(|(_, level)| level.abs_diff(channel));
+    nearest.map_or(0, |(at, _)| at)
+}
+
+fn distance(a: Rgb, b: Rgb) -> u32 {
+    a.iter().zip(b).map(|(a, b)| u32::from(a.abs_diff(b)).pow(2)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_of_a_map_are_its_first_and_last_colour() {
+        assert_eq!(ColorMap::Viridis.color(-1.0), VIRIDIS[0]);
+        assert_eq!(ColorMap::Viridis.color(f64::INFINITY), VIRIDIS[10]);
+        assert_eq!(ColorMap::Viridis.color(0.5), VIRIDIS[5]);
+        assert_eq!(ColorMap::Gray.color(0.5), [128; 3]);
+    }
+
+    #[test]
+    fn colours_of_the_terminal_are_the_nearest() {
+        for (color, index) in
+            [([0, 0, 0], 16), ([255, 255, 255], 231), ([255, 0, 0], 196), ([128; 3], 244), ([8; 3], 232)]
+        {
+            assert_eq!(nearest_index(color), index, "{color:?}");
+        }
+    }
+}

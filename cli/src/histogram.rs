@@ -1,0 +1,105 @@
+//! Histograms with equal bins, counted as `numpy.histogram` does, and drawn on
+//! one line.
+
+use npymap::element::Real as _;
+
+/// The number of bins without another choice.
+pub(crate) const DEFAULT_BINS: usize = 20;
+
+/// The edges of equal bins.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Bins {
+    edges: Vec<f64>,
+    count: f64,
+}
+
+impl Bins {
+    /// Bins from `min` to `max`, both finite; around them if they are equal.
+    pub(crate) fn new(min: f64, max: f64, count: usize) -> Bins {
+        let (min, max) = if min < max { (min, max) } else { (min - 0.5, max + 0.5) };
+        let count = u64::try_from(count.max(1)).unwrap_or(1);
+        // The difference of the extremes may be infinite.
+        let step = max / count.to_f64() - min / count.to_f64();
+        let exact = (max - min) / count.to_f64();
+        let step = if exact.is_finite() { exact } else { step };
+        let mut edges: Vec<f64> = (0..count).map(|number| number.to_f64() * step + min).collect();
+        edges.push(max);
+        Bins { edges, count: count.to_f64() }
+    }
+
+    /// The number of bins.
+    pub(crate) fn len(&self) -> usize {
+        self.edges.len() - 1
+    }
+
+    pub(crate) fn edges(&self) -> &[f64] {
+        &self.edges
+    }
+
+    /// The bin of a finite number between the extremes. The last bin has both
+    /// of its edges, the others their lower one.
+    #[expect(
+        clippy::as_conversions,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a bin number, corrected below if it is rounded"
+    )]
+    pub(crate) fn bin(&self, number: f64) -> usize {
+        let (Some(&first), Some(&last)) = (self.edges.first(), self.edges.last()) else { return 0 };
+        if !(last - first).is_finite() {
+            let above = self.edges.partition_point(|edge| *edge <= number);
+            return above.saturating_sub(1).min(self.len() - 1);
+        }
+        let at = ((number - first) / (last - first) * self.count) as usize;
+        let at = at.min(self.len() - 1);
+        if self.edges.get(at).is_some_and(|edge| number < *edge) {
+            at.saturating_sub(1)
+        } else if at + 1 < self.len() && self.edges.get(at + 1).is_some_and(|e| number >= *e) {
+            at + 1
+        } else {
+            at
+        }
+    }
+}
+
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const LETTERS: [char; 8] = ['_', '.', '-', '~', '=', '+', '*', '#'];
+
+/// Draws counts as bars, the largest one at full height. Bins without elements
+/// are blank.
+pub(crate) fn sparkline(counts: &[u64], unicode: bool) -> String {
+    let levels = if unicode { &BLOCKS } else { &LETTERS };
+    let most = u128::from(counts.iter().copied().max().unwrap_or(0).max(1));
+    let heights = counts.iter().map(|&count| (u128::from(count) * 8).div_ceil(most));
+    let bars = heights.map(|height| {
+        let level = usize::try_from(height).ok().and_then(|height| height.checked_sub(1));
+        level.and_then(|level| levels.get(level)).copied().unwrap_or(' ')
+    });
+    bars.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_belong_to_the_upper_bin_and_the_last_one_to_the_last() {
+        let bins = Bins::new(0.0, 0.7, 7);
+        let found: Vec<_> = bins.edges().iter().map(|edge| bins.bin(*edge)).collect();
+        assert_eq!(found, [0, 1, 2, 3, 4, 5, 6, 6]);
+        assert_eq!(Bins::new(3.0, 3.0, 2).edges(), [2.5, 3.0, 3.5]);
+        let wide = Bins::new(-f64::MAX, f64::MAX, 4);
+        assert!(wide.edges().iter().all(|edge| edge.is_finite()), "{wide:?}");
+        let found: Vec<_> = wide.edges().iter().map(|edge| wide.bin(*edge)).collect();
+        assert_eq!(found, [0, 1, 2, 3, 3]);
+        assert_eq!(Bins::new(0.0, 1.0, 0).len(), 1);
+    }
+
+    #[test]
+    fn bars_are_as_high_as_counts() {
+        assert_eq!(sparkline(&[0, 1, 4, 8, u64::MAX], true), " ▁▁▁█");
+        assert_eq!(sparkline(&[0, 1, 4, 8], true), " ▁▄█");
+        assert_eq!(sparkline(&[0, 1, 4, 8], false), " _~#");
+        assert_eq!(sparkline(&[], true), "");
+    }
+}

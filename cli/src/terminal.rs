@@ -1,0 +1,76 @@
+//! What the terminal can show, and numbers short enough for legends.
+
+use std::io;
+
+use anstream::{AutoStream, ColorChoice};
+use npymap::Value;
+
+/// How many colours standard output can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Palette {
+    /// No colours: not a terminal, `NO_COLOR` or `TERM=dumb`.
+    None,
+    /// The 256 colours of xterm.
+    Indexed,
+    /// All colours.
+    Rgb,
+}
+
+/// The colours of standard output.
+pub(crate) fn palette() -> Palette {
+    if AutoStream::choice(&io::stdout()) == ColorChoice::Never {
+        return Palette::None;
+    }
+    match variable("COLORTERM").as_str() {
+        "truecolor" | "24bit" => Palette::Rgb,
+        _ => Palette::Indexed,
+    }
+}
+
+/// Returns whether block characters can be printed.
+pub(crate) fn is_unicode() -> bool {
+    if variable("TERM") == "dumb" {
+        return false;
+    }
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(variable);
+    let locale = locale.iter().find(|value| !value.is_empty()).map(|name| name.to_lowercase());
+    // Without a locale, as in containers, terminals expect UTF-8 nowadays.
+    locale.is_none_or(|name| name.contains("utf") || !matches!(name.as_str(), "c" | "posix"))
+}
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
+/// A number with at most four significant digits.
+pub(crate) fn brief(number: f64) -> String {
+    let exact = Value::F64(number).to_string();
+    if !number.is_finite() || number == 0.0 {
+        return exact;
+    }
+    let rounded =
+        format!("{number:.3e}").parse::<f64>().map(|number| Value::F64(number).to_string());
+    let rounded = rounded.unwrap_or(exact);
+    rounded.strip_suffix(".0").map_or(rounded.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn legends_have_four_digits() {
+        for (number, expected) in [
+            (11.342_91, "11.34"),
+            (-0.000_123_456, "-0.0001235"),
+            (3.0, "3"),
+            (0.0, "0.0"),
+            (1e300, "1e+300"),
+            (123_456.0, "123500"),
+            (f64::NAN, "nan"),
+            (f64::NEG_INFINITY, "-inf"),
+        ] {
+            assert_eq!(brief(number), expected);
+        }
+    }
+}

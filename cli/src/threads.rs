@@ -1,0 +1,27 @@
+//! `--threads`: on how many threads a command works.
+
+use std::num::NonZero;
+use std::thread;
+
+use clap::Args;
+
+/// The number of threads.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ThreadArgs {
+    /// Number of threads; the output does not depend on it [default: one for
+    /// each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+impl ThreadArgs {
+    /// The number of threads to use.
+    pub(crate) fn count(self) -> NonZero<usize> {
+        let requested = self.threads.and_then(|threads| NonZero::new(usize::from(threads)));
+        requested.unwrap_or_else(processors)
+    }
+}
+
+fn processors() -> NonZero<usize> {
+    thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
+}

@@ -1,0 +1,57 @@
+//! The files with arrays in a directory.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Extensions of files with arrays.
+const EXTENSIONS: [&str; 5] = ["npy", "npz", "ten", "tb", "tar"];
+
+/// Whether directories in a directory are searched as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    One,
+    All,
+}
+
+/// What a directory contains, sorted by name.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    /// The files whose extension is that of a file with arrays, relative to the
+    /// directory.
+    pub(crate) files: Vec<PathBuf>,
+    /// The directories that were not searched.
+    pub(crate) directories: Vec<PathBuf>,
+}
+
+/// Lists a directory. Links to files are followed, those to directories are
+/// not: they may lead in circles.
+pub(crate) fn list(directory: &Path, depth: Depth) -> io::Result<Listing> {
+    let mut listing = Listing::default();
+    add(&mut listing, directory, Path::new(""), depth)?;
+    listing.files.sort();
+    listing.directories.sort();
+    Ok(listing)
+}
+
+fn add(listing: &mut Listing, root: &Path, inner: &Path, depth: Depth) -> io::Result<()> {
+    for entry in fs::read_dir(root.join(inner))? {
+        let entry = entry?;
+        let (path, kind) = (inner.join(entry.file_name()), entry.file_type()?);
+        if kind.is_dir() {
+            match depth {
+                Depth::One => listing.directories.push(path),
+                Depth::All => add(listing, root, &path, depth)?,
+            }
+        } else if has_arrays(&path) && (kind.is_file() || root.join(&path).is_file()) {
+            listing.files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether the name is that of a file with arrays.
+fn has_arrays(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|own| EXTENSIONS.iter().any(|known| own.eq_ignore_ascii_case(known)))
+}
