@@ -11,6 +11,7 @@ use crate::element::Element;
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
 use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order};
+use crate::npy::Header;
 use crate::source::Source;
 use crate::source::file;
 use crate::source::map::MapMut;
@@ -123,6 +124,12 @@ impl ArrayFile {
         self.storage.path()
     }
 
+    /// The header of the file; `None` for raw binary, which has none.
+    #[must_use]
+    pub fn header(&self) -> Option<Header> {
+        self.place.header()
+    }
+
     /// The offset of the elements in the file.
     #[must_use]
     pub fn data_offset(&self) -> u64 {
@@ -191,6 +198,33 @@ impl ArrayFile {
         let layout = self.layout().clone();
         let nbytes = layout.nbytes();
         self.named(self.copy_pieces(layout, [Piece { start: 0, len: nbytes }]))
+    }
+
+    /// Reads all elements into memory of the caller, as they are stored.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) unless `out` has as many bytes
+    /// as the elements; [`Truncated`](crate::ErrorKind::Truncated),
+    /// [`Io`](crate::ErrorKind::Io). `out` is then partly overwritten.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::ArrayFile;
+    ///
+    /// let penguins = ArrayFile::open("data/penguins.npy")?;
+    /// let mut bytes = vec![0; penguins.layout().nbytes()];
+    /// penguins.read_bytes(&mut bytes)?;
+    /// assert_eq!(bytes[24..32], 3750.0_f64.to_le_bytes());
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn read_bytes(&self, out: &mut [u8]) -> Result<()> {
+        let (found, expected) = (out.len(), self.layout().nbytes());
+        if found != expected {
+            return self.named(Err(ShapeError::Length { found, expected }.into()));
+        }
+        self.named(self.storage.read_elements(out, self.place.offset))
     }
 
     /// Reads a range of rows, along the first axis, into page-aligned memory. The
@@ -295,7 +329,7 @@ impl ArrayFile {
         layout: Layout,
         pieces: impl IntoIterator<Item = Piece>,
     ) -> Result<MappedArrayMut> {
-        let mut data = MapMut::anonymous(layout.nbytes())?;
+        let mut data = MapMut::anonymous(layout.nbytes())?.with_large_pages();
         if layout.nbytes() > 0 {
             self.gather(pieces, data.as_mut())?;
         }

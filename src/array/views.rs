@@ -44,6 +44,28 @@ impl<D: AsRef<[u8]>> MappedArray<D> {
         })
     }
 
+    /// Returns a pointer to the first byte of the elements, for foreign functions.
+    ///
+    /// It is valid for reads of [`nbytes`](MappedArray::nbytes) bytes for as long as
+    /// the array is neither dropped nor closed; moving the array does not move a
+    /// map. Everything that the promise of [`Source`](crate::Source#safety) says
+    /// about borrowed bytes holds for reads through the pointer too.
+    ///
+    /// # Errors
+    ///
+    /// As [`as_bytes`](MappedArray::as_bytes).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// assert_eq!(penguins.as_ptr()?, penguins.as_bytes()?.as_ptr());
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn as_ptr(&self) -> Result<*const u8> {
+        self.as_bytes().map(<[u8]>::as_ptr)
+    }
+
     /// Views all elements, of any dtype.
     ///
     /// # Errors
@@ -188,6 +210,37 @@ impl<D> MappedArray<D> {
         D: Writable,
     {
         self.origin.add_path_on_err(ViewMut::from_bytes(self.data.as_mut(), &self.place.layout))
+    }
+
+    /// As [`as_ptr`](MappedArray::as_ptr), also valid for writes.
+    ///
+    /// Calls that borrow the elements, such as [`view`](MappedArray::view), must not
+    /// overlap in time with stores through the pointer. Calls that do not return
+    /// elements, such as [`flush`](MappedArray::flush) and
+    /// [`advise`](MappedArray::advise), may.
+    ///
+    /// # Errors
+    ///
+    /// As [`as_bytes`](MappedArray::as_bytes).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let first = penguins.as_mut_ptr()?;
+    /// assert_eq!(first.cast_const(), penguins.as_ptr()?);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn as_mut_ptr(&mut self) -> Result<*mut u8>
+    where
+        D: Writable,
+    {
+        let (bytes, layout) = (self.data.as_mut(), &self.place.layout);
+        let (needed, found) = (layout.end(), bytes.len());
+        match bytes.get_mut(layout.offset()..needed) {
+            Some(bytes) => Ok(bytes.as_mut_ptr()),
+            None => Err(ExtentError::ShortBuffer { needed, found }.into()),
+        }
     }
 
     /// Views all elements, of any dtype, mutably.

@@ -7,6 +7,7 @@ mod archive;
 mod custom;
 mod dtype;
 mod extent;
+mod fact;
 mod header;
 pub(crate) mod invariant;
 mod kind;
@@ -110,6 +111,28 @@ impl Error {
     #[must_use]
     pub fn message(&self) -> impl fmt::Display + '_ {
         Message(self)
+    }
+
+    /// The [`message`](Error::message) without the advice that names functions of
+    /// this crate, for bindings to other languages and programs that give their
+    /// own advice.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::npy::HeaderText;
+    ///
+    /// let header = b"\x93NUMPY\x01\0\x02\0{}";
+    /// let error = HeaderText::parse(header, 1).unwrap_err();
+    /// assert_eq!(error.fact(), "the header has 2 characters, but the limit is 1");
+    /// ```
+    #[must_use]
+    pub fn fact(&self) -> String {
+        let fact = fact::text(self.detail());
+        match self.offset() {
+            Some(offset) => format!("the array at byte {offset}: {fact}"),
+            None => fact,
+        }
     }
 
     /// The path of the file, if it was opened by path.

@@ -1,0 +1,51 @@
+"""NumPy files used in place: larger than memory, opened in microseconds.
+
+    >>> import numpy as np, npymap
+    >>> npymap.save("a.npy", np.arange(12.0).reshape(3, 4))
+    >>> a = npymap.open("a.npy")
+    >>> a[1, 2]
+    np.float64(6.0)
+
+Arrays are instances of `numpy.memmap`. The names that NumPy has, `load`, `save`,
+`savez`, `savez_compressed`, `memmap` and the module `format` with `open_memmap`,
+have NumPy's meaning; see COMPATIBILITY.md for the differences.
+
+**Do not truncate a file while an array maps it**, and do not write to it other than
+through arrays while another thread or process reads it: touching pages that no
+longer exist ends the process with the signal SIGBUS. `save`, `savez`, `create` and
+`open_memmap(mode="w+")` of this package replace files instead of truncating them, so
+they are safe at any time; `numpy.save` truncates. `check()` and `populate()` raise if
+a file became too short.
+
+An array stays open until it and all of its views are gone: use `del`. There is no
+`close()`, because views would then refer to memory that no longer exists.
+"""
+
+from . import format as format
+from ._archives import Npz, Tar, Ten
+from ._core import Recovery, __version__
+from ._errors import FormatError
+from ._io import load, save, savez, savez_compressed
+from ._memmap import memmap
+from ._open import Header, create, header, open, open_memmap, recover, resize
+
+__all__ = [
+    "FormatError",
+    "Header",
+    "Npz",
+    "Recovery",
+    "Tar",
+    "Ten",
+    "create",
+    "format",
+    "header",
+    "load",
+    "memmap",
+    "open",
+    "open_memmap",
+    "recover",
+    "resize",
+    "save",
+    "savez",
+    "savez_compressed",
+]

@@ -1,0 +1,182 @@
+"""Files of several arrays."""
+
+import io
+import weakref
+import zipfile
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.lib.npyio import NpzFile
+
+from . import _core
+from ._errors import FormatError
+from ._memmap import to_mode, wrap
+from ._open import MAX_HEADER_SIZE
+from ._paths import to_path
+
+# Smaller arrays are copied into memory of their own, without the rest of the page.
+_SMALL = 64 << 10
+_MODES = ("r", "c")
+
+
+def _to_array(mapping):
+    """Return an array: mapped, or in memory."""
+    if mapping.mode is not None:
+        return wrap(mapping)
+    array = wrap(mapping, np.ndarray)
+    return array.copy(order="K") if array.nbytes < _SMALL and array.flags.writeable else array
+
+
+class _Bag:
+    """The members of an archive as attributes."""
+
+    def __init__(self, archive):
+        self._archive = weakref.proxy(archive)
+
+    def __getattribute__(self, name):
+        try:
+            return object.__getattribute__(self, "_archive")[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __dir__(self):
+        return list(object.__getattribute__(self, "_archive").files)
+
+
+class Npz(NpzFile):
+    """A `.npz` archive: a mapping of names to arrays, opened when they are asked for.
+
+    Without a mode, arrays are copies, and their CRC-32 is checked, as in NumPy. In
+    mode "r" stored arrays are mapped, in "c" they are writable without changing the
+    file; deflated ones are read into memory. Arrays outlive the archive. Members
+    that are not arrays are returned as `bytes`.
+
+    At most `max_inflated` bytes are inflated for an array, 16 GiB unless given.
+    """
+
+    def __init__(self, path, mode=None, *, allow_pickle=False, pickle_kwargs=None,
+                 max_header_size=MAX_HEADER_SIZE, max_inflated=None):
+        self._path = to_path(path)
+        self._zip = self._fid = None
+        if mode is not None:
+            mode = to_mode(mode)
+            if mode not in _MODES:
+                raise ValueError(f"arrays of archives are opened in mode 'r' or 'c', not {mode!r}")
+        limit = (1 << 63) - 1 if allow_pickle else max_header_size
+        self._core = _core.Npz(self._path, mode, limit, max_inflated)
+        self.allow_pickle = allow_pickle
+        self.pickle_kwargs = pickle_kwargs
+        self.max_header_size = max_header_size
+        names = self._core.full_names()
+        self.files = [name.removesuffix(".npy") for name in names]
+        self._files = dict(zip(self.files, names))
+        self._files.update(zip(names, names))
+        self.f = _Bag(self)
+
+    def __getitem__(self, key):
+        try:
+            name = self._files[key]
+        except (KeyError, TypeError):
+            raise KeyError(f"{key} is not a file in the archive") from None
+        try:
+            mapping = self._opened().get(name)
+        except FormatError as error:
+            if error.kind != "Unsupported":
+                raise
+            return self._unpickle(name, error)
+        return self._core.read(name) if mapping is None else _to_array(mapping)
+
+    def _unpickle(self, name, error):
+        """Load an array of Python objects by NumPy."""
+        try:
+            stream = io.BytesIO(self._core.read(name))
+        except FormatError:
+            raise error from None
+        return np.lib.format.read_array(stream, allow_pickle=self.allow_pickle,
+                                        pickle_kwargs=self.pickle_kwargs)
+
+    def get_many(self, names):
+        """Return a dictionary of several arrays."""
+        return {name: self[name] for name in names}
+
+    def verify(self):
+        """Read all members, and raise unless their CRC-32 is right."""
+        self._opened().verify()
+
+    def _opened(self):
+        if self._core is None:
+            raise ValueError("the archive is closed")
+        return self._core
+
+    @property
+    def fid(self):
+        """The open file, for programs that use NumPy's attribute."""
+        if self._fid is None and self._core is not None:
+            self._fid = io.open(self._path, "rb")
+        return self._fid
+
+    @property
+    def zip(self):
+        """A `zipfile.ZipFile` of the archive, for programs that use NumPy's attribute."""
+        if self._zip is None and self._core is not None:
+            self._zip = zipfile.ZipFile(self._path)
+        return self._zip
+
+    def close(self):
+        """Close the file. Arrays that were opened stay valid."""
+        self._core = self.f = None
+        for opened in (self._zip, self._fid):
+            if opened is not None:
+                opened.close()
+
+    def __repr__(self):
+        shown = self.files[: self._MAX_REPR_ARRAY_COUNT]
+        more = "..." if len(self.files) > len(shown) else ""
+        return f"NpzFile {self._path!r} with keys: {', '.join(shown)}{more}"
+
+
+class Tar(Mapping):
+    """A tar file of `.npy` members: a mapping of names to arrays.
+
+    The modes are those of `Npz`, and "r+", in which changes are written to the file.
+    """
+
+    def __init__(self, path, mode=None):
+        self._core = _core.Tar(to_path(path), mode and to_mode(mode))
+        self.files = self._core.names()
+
+    def __getitem__(self, name):
+        if not isinstance(name, str):
+            raise KeyError(name)
+        return _to_array(self._core.get(name))
+
+    def __iter__(self):
+        return iter(self.files)
+
+    def __len__(self):
+        return len(self.files)
+
+
+class Ten(Sequence):
+    """A `.ten` file, as webdataset writes it: a sequence of arrays.
+
+    `infos` are the names that were stored with them. The modes are those of `Npz`,
+    and "r+", in which changes are written to the file.
+    """
+
+    def __init__(self, path, mode=None):
+        self._core = _core.Ten(to_path(path), mode and to_mode(mode))
+        self.infos = self._core.infos()
+
+    def __getitem__(self, index):
+        if isinstance(index, str):
+            if index not in self.infos:
+                raise KeyError(index)
+            index = self.infos.index(index)
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        position = range(len(self))[index]
+        return _to_array(self._core.get(position))
+
+    def __len__(self):
+        return len(self.infos)

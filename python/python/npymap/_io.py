@@ -1,0 +1,194 @@
+"""Loading and saving whole files, as NumPy does."""
+
+import io
+import os
+
+import numpy as np
+
+from . import _core
+from ._archives import Npz
+from ._dtypes import from_descr, is_pickled, to_descr
+from ._errors import FormatError
+from ._open import MAX_HEADER_SIZE, open_memmap, warn_version
+from ._paths import to_path
+
+# NumPy's own functions, in case a program replaces them by ours.
+_load, _save, _savez, _savez_compressed = np.load, np.save, np.savez, np.savez_compressed
+_write_array = np.lib.format.write_array
+
+# The level of zipfile, and so of NumPy.
+_LEVEL = 6
+_PIECE = 16 << 20
+
+
+def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="ASCII", *,
+         max_header_size=MAX_HEADER_SIZE):
+    """Load a `.npy` or `.npz` file: `numpy.load`.
+
+    With `mmap_mode`, arrays are mapped, also those of archives, which NumPy reads:
+    in the modes "r" and "c", if they are stored uncompressed. Pickles and file
+    objects are loaded by NumPy.
+    """
+    if encoding not in ("ASCII", "latin1", "bytes"):
+        raise ValueError("encoding must be 'ASCII', 'latin1', or 'bytes'")
+    options = {"allow_pickle": allow_pickle, "fix_imports": fix_imports, "encoding": encoding}
+    if hasattr(file, "read"):
+        return _load(file, mmap_mode, max_header_size=max_header_size, **options)
+    path = to_path(file)
+    limit = (1 << 63) - 1 if allow_pickle else max_header_size
+    try:
+        if mmap_mode:
+            return open_memmap(file, mmap_mode, max_header_size=limit)
+        return _read(path, limit)
+    except FormatError as error:
+        if _is_zip(path):
+            pickle_kwargs = {"encoding": encoding, "fix_imports": fix_imports}
+            return Npz(file, mmap_mode or None, allow_pickle=allow_pickle,
+                       pickle_kwargs=pickle_kwargs, max_header_size=max_header_size)
+        if mmap_mode is None and (error.kind == "Unsupported" or not _is_npy(path)):
+            return _load(file, max_header_size=max_header_size, **options)
+        raise
+
+
+def _read(path, limit):
+    reader = _core.Reader(path, 0, limit)
+    shape, descr, is_fortran = reader.facts
+    array = np.ndarray(shape, from_descr(descr), order="F" if is_fortran else "C")
+    reader.read_into(_as_bytes(array))
+    return array
+
+
+def _as_bytes(array):
+    """Return the bytes of a contiguous array, in the order of its memory."""
+    if array.nbytes == 0:
+        return np.empty(0, np.uint8)
+    return array.reshape(-1, order="A").view(np.uint8)
+
+
+def _start(path):
+    with io.open(path, "rb") as file:
+        return file.read(6)
+
+
+def _is_npy(path):
+    return _start(path) == b"\x93NUMPY"
+
+
+def _is_zip(path):
+    return _start(path).startswith((b"PK\x03\x04", b"PK\x05\x06"))
+
+
+def save(file, arr, allow_pickle=True):
+    """Save an array as a `.npy` file: `numpy.save`.
+
+    An existing file is replaced when the new one is complete, so arrays that map it
+    stay valid, and no other program sees an incomplete file. File objects are
+    written by NumPy.
+    """
+    if hasattr(file, "write"):
+        return _save(file, arr, allow_pickle=allow_pickle)
+    path = with_extension(file, ".npy")
+    array = np.asanyarray(arr)
+    with NewFile(path) as new:
+        if is_pickled(array.dtype):
+            _write_array(new, array, allow_pickle=allow_pickle)
+        else:
+            _write(new, array)
+
+
+def _write(new, array):
+    if isinstance(array, np.ma.MaskedArray):
+        raise NotImplementedError("masked arrays cannot be saved: save their data and mask")
+    descr, is_fortran = to_descr(array.dtype), is_fortran_order(array)
+    header, version = _core.encode_header(descr, array.shape, is_fortran, None)
+    warn_version(version)
+    new.write(header)
+    for piece in pieces(array):
+        new.write(piece)
+
+
+def is_fortran_order(array):
+    """Return whether NumPy writes an array in Fortran order."""
+    return array.flags.f_contiguous and not array.flags.c_contiguous
+
+
+def pieces(array):
+    """Yield the bytes of an array in the order in which they are stored."""
+    array = np.asarray(array)
+    if array.flags.c_contiguous or array.flags.f_contiguous:
+        yield _as_bytes(array)
+    elif array.nbytes > 0:
+        size = max(_PIECE // array.itemsize, 1)
+        flags = ["external_loop", "buffered", "zerosize_ok"]
+        for piece in np.nditer(array, flags=flags, buffersize=size, order="C"):
+            yield np.ascontiguousarray(piece).view(np.uint8)
+
+
+class NewFile(io.RawIOBase):
+    """A file that replaces another one when the block is left without an error."""
+
+    def __init__(self, path):
+        self._file = _core.NewFile(path)
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        return self._file.write(np.frombuffer(data, np.uint8))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            self._file.commit()
+        else:
+            self._file.discard()
+
+
+def with_extension(file, extension):
+    """Return a path as text, with the extension that NumPy adds if it is missing."""
+    path = to_path(os.fspath(file))
+    return path if path.endswith(extension) else path + extension
+
+
+def savez(file, *args, allow_pickle=True, **kwds):
+    """Save arrays as an uncompressed `.npz` archive: `numpy.savez`.
+
+    Elements are aligned, so that `load` can map them. An existing file is replaced
+    when the new one is complete.
+    """
+    _write_archive(file, args, kwds, None, allow_pickle)
+
+
+def savez_compressed(file, *args, allow_pickle=True, **kwds):
+    """Save arrays as a compressed `.npz` archive: `numpy.savez_compressed`.
+
+    An existing file is replaced when the new one is complete.
+    """
+    _write_archive(file, args, kwds, _LEVEL, allow_pickle)
+
+
+def _write_archive(file, args, kwds, level, allow_pickle):
+    by_numpy = _savez if level is None else _savez_compressed
+    if hasattr(file, "write"):
+        return by_numpy(file, *args, allow_pickle=allow_pickle, **kwds)
+    path = with_extension(file, ".npz")
+    arrays = dict(kwds)
+    for position, value in enumerate(args):
+        name = f"arr_{position}"
+        if name in arrays:
+            raise ValueError(f"Cannot use un-named variables and keyword {name}")
+        arrays[name] = value
+    arrays = {name: np.asanyarray(value) for name, value in arrays.items()}
+    if any(is_pickled(array.dtype) for array in arrays.values()):
+        with NewFile(path) as new:
+            return by_numpy(new, allow_pickle=allow_pickle, **arrays)
+    writer = _core.NpzWriter(path, True)
+    try:
+        for name, array in arrays.items():
+            facts = to_descr(array.dtype), array.shape, is_fortran_order(array)
+            writer.write(name, facts, pieces(array), level)
+        writer.finish()
+    finally:
+        writer.discard()

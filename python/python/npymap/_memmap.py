@@ -1,0 +1,314 @@
+"""Arrays backed by files."""
+
+import os
+import platform
+from pathlib import Path
+
+import numpy as np
+
+from . import _core
+from ._dtypes import from_descr, to_descr
+from ._errors import FormatError
+from ._paths import to_path, to_shape
+
+_MODES = {"readonly": "r", "readwrite": "r+", "write": "w+", "copyonwrite": "c"}
+_ALL_MODES = ["r", "c", "r+", "w+", *_MODES]
+
+
+def to_mode(mode):
+    """Return the short name of a mode of `numpy.memmap`."""
+    mode = _MODES.get(mode, mode)
+    if mode not in ("r", "r+", "w+", "c"):
+        raise ValueError(f"mode must be one of {_ALL_MODES!r} (got {mode!r})")
+    return mode
+
+
+def owner(array):
+    """Return the object whose memory the array uses, if that is a mapping."""
+    base = array.base
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return base if isinstance(base, _core.Mapping) else None
+
+
+def wrap(mapping, kind=None, path=None):
+    """Return an array of the elements of a mapping, without copying.
+
+    `path` is the path as the caller gave it.
+    """
+    shape, descr, is_fortran = mapping.facts
+    order = "F" if is_fortran else "C"
+    array = np.ndarray.__new__(kind or memmap, shape, from_descr(descr), mapping, order=order)
+    if isinstance(path, os.PathLike):
+        array.__dict__["_is_path"] = True
+    return array
+
+
+class memmap(np.memmap):
+    """An array backed by a file: `numpy.memmap`, with more methods.
+
+    Slices and other views refer to the same file, and keep it mapped. Any view
+    pickles as path, offset and strides, so sending it to another process sends a
+    few hundred bytes. Copy-on-write arrays, and arrays whose path no longer leads
+    to their file, pickle as a copy.
+
+    The constructor is that of `numpy.memmap`, for files without a header. In mode
+    "w+" an existing file is replaced, not truncated: arrays that map it stay valid.
+    For `.npy` files use `npymap.open`.
+
+    The methods below accept `rows`, a slice along the first axis or a pair of start
+    and stop; the default is the whole array. For a view they concern the part of
+    the file that it covers, rounded to whole rows of the file.
+    """
+
+    __array_finalize__ = np.ndarray.__array_finalize__
+
+    def __new__(cls, filename, dtype=np.uint8, mode="r+", offset=0, shape=None, order="C"):
+        mode = to_mode(mode)
+        if mode == "w+" and shape is None:
+            raise ValueError("shape must be given if mode == 'w+'")
+        dtype = np.dtype(dtype)
+        if dtype.hasobject:
+            raise ValueError("Array can't be memory-mapped: Python objects in dtype.")
+        shape = None if shape is None else to_shape(shape)
+        elements = to_descr(dtype), shape, order == "F", offset
+        if hasattr(filename, "read"):
+            mapping = _map_open_file(filename, mode, elements)
+        else:
+            path = to_path(filename)
+            if mode == "w+":
+                # As in NumPy, pages that are never written take no space.
+                mapping = _core.create(path, elements, (None, True, True, False, True))
+            else:
+                mapping = _map_path(path, mode, elements)
+        self = wrap(mapping, cls, filename)
+        if hasattr(filename, "read"):
+            name = getattr(filename, "name", None)
+            self.__dict__["_filename"] = os.path.abspath(name) if isinstance(name, str) else None
+            self.__dict__["_mode"] = mode
+        return self
+
+    def _find(self, name, default):
+        """Return an attribute that was set on the array, or one that it is a view of."""
+        array = self
+        while isinstance(array, np.ndarray):
+            if name in getattr(array, "__dict__", ()):
+                return array.__dict__[name]
+            array = array.base
+        return default
+
+    @property
+    def _mmap(self):
+        return owner(self)
+
+    @property
+    def filename(self):
+        """The absolute path: a `pathlib.Path` if the file was opened by one."""
+        mapping = owner(self)
+        if mapping is None:
+            return None
+        if mapping.path is None:
+            return self._find("_filename", None)
+        is_path = self._find("_is_path", False)
+        return Path(mapping.path).resolve() if is_path else os.path.abspath(mapping.path)
+
+    @property
+    def mode(self):
+        """The mode the file was opened in; None for arrays in memory."""
+        mapping = owner(self)
+        return mapping and self._find("_mode", mapping.mode)
+
+    @property
+    def offset(self):
+        """The offset in the file of the array that this one is a view of."""
+        mapping = owner(self)
+        return mapping and mapping.offset
+
+    @property
+    def member(self):
+        """The name of the array in its archive; None if it is not from one."""
+        mapping = owner(self)
+        return mapping and mapping.member
+
+    def __getitem__(self, index):
+        result = np.ndarray.__getitem__(self, index)
+        if type(result) is memmap and owner(result) is None:
+            return result.view(np.ndarray)
+        return result
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        array = np.ndarray.__array_wrap__(self, array, context)
+        if self is array or type(self) is not memmap:
+            return array
+        if return_scalar:
+            return array[()]
+        return array.view(np.ndarray)
+
+    def flush(self, rows=None, *, wait=True):
+        """Write changes to the disk, and wait until they are there.
+
+        With `wait=False`, only start to write. Does nothing unless the mode is "r+"
+        or "w+".
+        """
+        mapping = owner(self)
+        if mapping is not None:
+            mapping.flush(self._span(mapping, rows), wait)
+
+    def advise(self, advice, rows=None):
+        """Advise the system how the elements will be used.
+
+        "normal" reads a few pages ahead, "random" none, "sequential" many.
+        """
+        mapping = self._mapping()
+        mapping.advise(advice, self._span(mapping, rows))
+
+    def prefetch(self, rows=None):
+        """Start to read the elements into memory, and return at once."""
+        mapping = self._mapping()
+        mapping.prefetch(self._span(mapping, rows))
+
+    def populate(self, rows=None):
+        """Read the elements into memory.
+
+        Raises if they cannot be read, where using them would end the process with a
+        signal. Other threads run meanwhile.
+        """
+        mapping = self._mapping()
+        mapping.populate(self._span(mapping, rows))
+
+    def drop_cache(self, rows=None):
+        """Write changes to the disk and drop the elements from memory."""
+        mapping = self._mapping()
+        mapping.drop_cache(self._span(mapping, rows))
+
+    def resident_bytes(self, rows=None):
+        """Return how many bytes are in memory; None if the system does not tell."""
+        mapping = self._mapping()
+        return mapping.resident_bytes(self._span(mapping, rows))
+
+    def check(self):
+        """Raise when the file got shorter, or its path leads to another file.
+
+        The exception is a `FormatError` of the kind "Truncated" or "Changed", or a
+        `FileNotFoundError`.
+        """
+        self._mapping().check()
+
+    def lock(self, kind="shared", *, wait=True):
+        """Lock the file until the returned context manager is left.
+
+        Locks are advisory: code that does not lock is not blocked. With
+        `wait=False`, raises `BlockingIOError` if others hold the lock.
+        """
+        lock = self._mapping().lock(kind, wait)
+        if lock is None:
+            raise BlockingIOError(f"{self.filename} is locked")
+        return lock
+
+    def _mapping(self):
+        mapping = owner(self)
+        if mapping is None:
+            raise ValueError("the array is in memory, not in a file")
+        return mapping
+
+    def _span(self, mapping, rows):
+        """Return the range of bytes of the mapping that rows of this array cover.
+
+        None stands for the whole mapping.
+        """
+        part = self
+        if rows is not None:
+            if not isinstance(rows, slice):
+                start, stop = rows
+                rows = slice(start, stop)
+            part = np.ndarray.__getitem__(self, rows)
+        elif type(self.base) is _core.Mapping:
+            return None
+        low, high = byte_bounds(part)
+        return low - mapping.address, high - mapping.address
+
+    def __reduce_ex__(self, protocol):
+        if type(self) is not memmap:
+            return np.ndarray.__reduce_ex__(self, protocol)
+        description = self._description()
+        if description is None:
+            return self.view(np.ndarray).__reduce_ex__(protocol)
+        return _reopen, description
+
+    def __reduce__(self):
+        return self.__reduce_ex__(2)
+
+    def _description(self):
+        """Return the arguments of `_reopen`, or None if only a copy is faithful."""
+        mapping = owner(self)
+        if mapping is None or mapping.mode not in ("r", "r+", "w+"):
+            return None
+        path = mapping.path
+        if path is None:
+            return None
+        try:
+            mapping.check()
+            inode = os.stat(path).st_ino
+        except (OSError, ValueError):
+            return None
+        low, high = byte_bounds(self)
+        mode = "r" if mapping.mode == "r" else "r+"
+        first = self.__array_interface__["data"][0] - low
+        place = path, mapping.offset + low - mapping.address, high - low, mode
+        host = platform.node(), inode
+        is_writable = self.flags.writeable
+        return place, host, (self.shape, self.dtype, first, self.strides, is_writable)
+
+
+def byte_bounds(array):
+    """Return the addresses of the first byte of an array and after its last one."""
+    low = high = array.__array_interface__["data"][0]
+    if array.size == 0:
+        return low, low
+    for length, stride in zip(array.shape, array.strides):
+        if stride < 0:
+            low += (length - 1) * stride
+        else:
+            high += (length - 1) * stride
+    return low, high + array.itemsize
+
+
+def _reopen(place, host, view):
+    """Open the elements that another process described."""
+    path, offset, length, mode = place
+    if host[0] == platform.node() and os.stat(path).st_ino != host[1]:
+        text = f"{path}: was replaced since the array was pickled"
+        raise FormatError(text, path, None, "Changed")
+    mapping = _core.map_elements(path, mode, offset, length)
+    shape, dtype, first, strides, is_writable = view
+    array = np.ndarray.__new__(memmap, shape, dtype, mapping, first, strides)
+    if not is_writable:
+        array.flags.writeable = False
+    return array
+
+
+def _map_path(path, mode, elements):
+    try:
+        return _core.open_raw(path, mode, elements)
+    except FormatError as error:
+        if mode != "r+" and os.path.getsize(path) == 0:
+            raise _empty(path) from None
+        raise error
+
+
+def _map_open_file(file, mode, elements):
+    file.flush()
+    descriptor = file.fileno()
+    # As in NumPy, a file that is already open is extended, not replaced.
+    mode = "r+" if mode == "w+" else mode
+    try:
+        return _core.open_raw_descriptor(os.dup(descriptor), mode, elements)
+    except FormatError as error:
+        if mode != "r+" and os.fstat(descriptor).st_size == 0:
+            raise _empty(getattr(file, "name", None)) from None
+        raise error
+
+
+def _empty(name):
+    shown = f"{name}: " if isinstance(name, str) else ""
+    return FormatError(f"{shown}cannot map an empty file", name, None, "Truncated")

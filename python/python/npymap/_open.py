@@ -1,0 +1,134 @@
+"""Opening, creating and repairing files."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _core
+from ._dtypes import from_descr, to_descr
+from ._memmap import to_mode, wrap
+from ._paths import to_path, to_shape
+
+MAX_HEADER_SIZE = 10_000
+
+
+class Header(NamedTuple):
+    """The header of a `.npy` file."""
+
+    shape: tuple
+    dtype: np.dtype
+    fortran_order: bool
+    version: tuple
+    offset: int
+
+
+def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
+         advice="normal"):
+    """Open a `.npy` file, without reading its elements.
+
+    In mode "r" the array is read-only. In "r+" changes are written to the file, in
+    "c" they stay in memory. `at` is the offset of the `.npy` in the file, for arrays
+    inside of other files. `advice` says how the elements will be used: "normal",
+    "random" or "sequential".
+
+    With `member`, opens an array of a `.npz`, `.ten` or tar file, recognised by its
+    contents. In `.ten` files it is a position or an info; in tar files the name of a
+    `.npy` member, or that of a `.ten` member with a position or an info in brackets,
+    such as `"000000.ten[0]"`. Deflated members are read into memory.
+
+    Raises `FileNotFoundError` and other `OSError`, `KeyError` for members that do not
+    exist, and `FormatError`.
+    """
+    mode = to_mode(mode)
+    if mode == "w+":
+        raise ValueError("mode 'w+' creates an array: use npymap.create")
+    if member is not None:
+        mapping = _core.open_member(to_path(path), mode, str(member))
+        if mapping.mode is None:
+            return wrap(mapping, np.ndarray)
+    else:
+        mapping = _core.open_npy(to_path(path), mode, at, max_header_size, advice)
+    return wrap(mapping, path=path)
+
+
+def create(path, dtype, shape, *, order="C", overwrite=False, sparse=False,
+           page_aligned=False, version=None):
+    """Create a `.npy` file of zeros, and open it in mode "r+".
+
+    An existing file raises `FileExistsError`, or with `overwrite=True` is replaced:
+    arrays that map it stay valid. Space on the disk is reserved, so a full disk
+    raises `OSError` here instead of ending the process later, unless `sparse=True`.
+    With `page_aligned=True` the elements start at byte 4096, so that rows of one
+    page are in one page.
+    """
+    return _create(path, np.dtype(dtype), to_shape(shape), order == "F",
+                   (version, overwrite, sparse, page_aligned, False))
+
+
+def _create(path, dtype, shape, is_fortran, creation):
+    if dtype.hasobject:
+        raise ValueError("Array can't be memory-mapped: Python objects in dtype.")
+    elements = to_descr(dtype), shape, is_fortran, 0
+    mapping = _core.create(to_path(path), elements, creation)
+    if creation[0] is None:
+        warn_version(mapping.version)
+    array = wrap(mapping, path=path)
+    array.__dict__["_mode"] = "r+"
+    return array
+
+
+def warn_version(version):
+    """Warn that old releases of NumPy cannot read a version of the format."""
+    oldest = {(2, 0): "1.9", (3, 0): "1.17"}.get(version)
+    if oldest is not None:
+        text = f"Stored array in format {version[0]}.0. It can only be read by NumPy >= {oldest}"
+        warnings.warn(text, UserWarning, stacklevel=4)
+
+
+def open_memmap(filename, mode="r+", dtype=None, shape=None, fortran_order=False,
+                version=None, *, max_header_size=MAX_HEADER_SIZE):
+    """Open or create a `.npy` file: `numpy.lib.format.open_memmap`.
+
+    In mode "w+" an existing file is replaced, not truncated: arrays that map it stay
+    valid.
+    """
+    if hasattr(filename, "read"):
+        raise ValueError("Filename must be a string or a path-like object."
+                         "  Memmap cannot use existing file handles.")
+    mode = to_mode(mode)
+    if mode != "w+":
+        mapping = _core.open_npy(to_path(filename), mode, 0, max_header_size, "normal")
+        return wrap(mapping, path=filename)
+    if shape is None:
+        raise ValueError("shape must be given if mode == 'w+'")
+    # As in NumPy, pages that are never written take no space.
+    creation = version, True, True, False, False
+    shape = to_shape(shape)
+    return _create(filename, np.dtype(dtype), shape, bool(fortran_order), creation)
+
+
+def header(path, *, at=0, max_header_size=MAX_HEADER_SIZE):
+    """Read the header of a `.npy` file, and check that the file has all elements."""
+    facts = _core.read_header(to_path(path), at, max_header_size)
+    shape, descr, is_fortran, version, offset = facts
+    return Header(shape, from_descr(descr), is_fortran, version, offset)
+
+
+def recover(path, *, dry_run=False, zero_fill=False):
+    """Set the number of rows in the header to that of complete rows in the file.
+
+    For files whose writer died. An incomplete row at the end is dropped, or with
+    `zero_fill=True` completed with zeros. With `dry_run=True` the file is not
+    changed.
+    """
+    return _core.recover(to_path(path), dry_run, zero_fill)
+
+
+def resize(path, rows):
+    """Change the number of rows of a file.
+
+    New rows are zeros. To remove rows, the file is replaced by a shorter copy, so
+    arrays that map it stay valid.
+    """
+    _core.resize(to_path(path), rows)

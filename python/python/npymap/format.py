@@ -1,0 +1,168 @@
+"""`numpy.lib.format`, with headers that are parsed and arrays that are mapped by npymap.
+
+`open_memmap`, `read_magic`, `read_array`, `read_array_header_1_0` and
+`read_array_header_2_0` are this package's; everything else is NumPy's.
+"""
+
+import ast
+import io
+import warnings
+
+import numpy as np
+from numpy.lib import format as _numpy
+from numpy.lib.format import (
+    descr_to_dtype,
+    drop_metadata,
+    dtype_to_descr,
+    header_data_from_array_1_0,
+    isfileobj,
+    magic,
+    write_array,
+    write_array_header_1_0,
+    write_array_header_2_0,
+)
+
+from . import _core
+from ._dtypes import from_descr
+from ._errors import FormatError
+from ._open import MAX_HEADER_SIZE, open_memmap
+
+ARRAY_ALIGN = _numpy.ARRAY_ALIGN
+BUFFER_SIZE = _numpy.BUFFER_SIZE
+EXPECTED_KEYS = _numpy.EXPECTED_KEYS
+GROWTH_AXIS_MAX_DIGITS = _numpy.GROWTH_AXIS_MAX_DIGITS
+MAGIC_LEN = _numpy.MAGIC_LEN
+MAGIC_PREFIX = _numpy.MAGIC_PREFIX
+
+_read_array = _numpy.read_array
+_PYTHON_2 = (
+    "Reading `.npy` or `.npz` file required additional header parsing as it was created on "
+    "Python 2. Save the file again to speed up loading and avoid this warning."
+)
+
+
+def read_magic(fp):
+    """Read the magic bytes of a file, and return the version of the format."""
+    start = _read(fp, MAGIC_LEN, "magic string")
+    if start[:6] != MAGIC_PREFIX:
+        text = f"the magic string is not correct; expected {MAGIC_PREFIX!r}, got {start[:6]!r}"
+        raise FormatError(text)
+    return start[6], start[7]
+
+
+def read_array_header_1_0(fp, max_header_size=MAX_HEADER_SIZE):
+    """Read the header of a file in version 1.0, after its magic bytes.
+
+    Returns the shape, whether the order is Fortran's, and the dtype.
+    """
+    return _read_header(fp, (1, 0), max_header_size)
+
+
+def read_array_header_2_0(fp, max_header_size=MAX_HEADER_SIZE):
+    """Read the header of a file in version 2.0, as `read_array_header_1_0`."""
+    return _read_header(fp, (2, 0), max_header_size)
+
+
+def _read_header(fp, version, max_header_size):
+    length = _read(fp, 2 if version == (1, 0) else 4, "array header length")
+    size = int.from_bytes(length, "little")
+    # A character has at most four bytes.
+    if size > 4 * max_header_size:
+        text = f"Header of {size} bytes is too large: the limit is {max_header_size} characters"
+        raise FormatError(text, kind="LimitExceeded")
+    text = _read(fp, size, "array header")
+    start = MAGIC_PREFIX + bytes(version) + length + text
+    shape, descr, is_fortran, _, _ = _core.parse_header(start, max_header_size)
+    if b"L" in text and version < (3, 0) and not _is_literal(text):
+        warnings.warn(_PYTHON_2, UserWarning, stacklevel=4)
+    return shape, is_fortran, from_descr(descr)
+
+
+def _is_literal(text):
+    """Return whether a header has no integers of Python 2, such as `10L`."""
+    try:
+        ast.literal_eval(text.decode("latin1").strip())
+    except SyntaxError:
+        return False
+    return True
+
+
+def read_array(fp, allow_pickle=False, pickle_kwargs=None, *, max_header_size=MAX_HEADER_SIZE):
+    """Read an array from a file object: `numpy.lib.format.read_array`.
+
+    Arrays of Python objects are read by NumPy.
+    """
+    if allow_pickle:
+        max_header_size = (1 << 63) - 1
+    start = io.BytesIO()
+    try:
+        version = read_magic(_Tee(fp, start))
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise FormatError(f"we only support format version (1,0), (2,0), and (3,0), not {version}")
+        shape, is_fortran, dtype = _read_header(_Tee(fp, start), version, max_header_size)
+    except FormatError as error:
+        if error.kind != "Unsupported":
+            raise
+        return _read_array(_Chain(start.getvalue(), fp), allow_pickle, pickle_kwargs)
+    array = np.ndarray(shape, dtype, order="F" if is_fortran else "C")
+    if array.nbytes > 0:
+        _fill(fp, array.reshape(-1, order="A").view(np.uint8))
+    return array
+
+
+class _Tee:
+    """A file whose bytes are kept when they are read."""
+
+    def __init__(self, file, kept):
+        self._file, self._kept = file, kept
+
+    def read(self, size):
+        data = self._file.read(size)
+        self._kept.write(data)
+        return data
+
+
+class _Chain:
+    """A file that starts with bytes that were read already."""
+
+    def __init__(self, start, file):
+        self._start, self._file = io.BytesIO(start), file
+
+    def read(self, size=-1):
+        data = self._start.read(size)
+        if size < 0 or len(data) < size:
+            data += self._file.read(size if size < 0 else size - len(data))
+        return data
+
+    def readline(self):
+        return self._start.readline() or self._file.readline()
+
+
+def _fill(fp, memory):
+    """Read bytes from a file until the memory is full."""
+    view, done = memoryview(memory), 0
+    readinto = getattr(fp, "readinto", None)
+    while done < len(view):
+        if readinto is not None:
+            count = readinto(view[done:])
+        else:
+            data = fp.read(min(len(view) - done, BUFFER_SIZE))
+            count = len(data)
+            view[done : done + count] = data
+        if not count:
+            text = (f"Failed to read all data for array. Expected {len(view)} bytes, could only "
+                    f"read {done}. (file seems not fully written?)")
+            raise FormatError(text, kind="Truncated")
+        done += count
+
+
+def _read(fp, size, what):
+    """Read bytes from a file, or raise."""
+    data = fp.read(size)
+    while len(data) < size:
+        more = fp.read(size - len(data))
+        if not more:
+            text = f"EOF: reading {what}, expected {size} bytes got {len(data)}"
+            raise FormatError(text, kind="Truncated")
+        data += more
+    return bytes(data)

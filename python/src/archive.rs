@@ -1,0 +1,200 @@
+//! Files of several arrays: `.npz`, `.ten` and tar.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use npymap::array::AnyArray;
+use npymap::npz::NpzOptions;
+use npymap::source::{AnySource, Map, MapMut};
+use npymap::tar::Shard;
+use npymap::ten::TenOptions;
+use npymap::{Mode, Order, Result, Source, npz, ten};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors::OrRaise;
+use crate::mapping::Mapping;
+use crate::memory;
+use crate::open::{absolute, parse_mode};
+
+/// An archive of either kind of source.
+#[derive(Debug)]
+enum Either<R, W> {
+    ReadOnly(R),
+    Writable(W),
+}
+
+/// Evaluates an expression for an archive of either kind.
+macro_rules! for_either {
+    ($either:expr, $archive:ident => $value:expr) => {
+        match $either {
+            Either::ReadOnly($archive) => $value,
+            Either::Writable($archive) => $value,
+        }
+    };
+}
+
+/// Opens an array of an archive of either kind.
+macro_rules! open_array {
+    ($either:expr, $archive:ident => $array:expr) => {
+        match $either {
+            Either::ReadOnly($archive) => $array.map(AnyArray::ReadOnly),
+            Either::Writable($archive) => $array.map(AnyArray::Writable),
+        }
+    };
+}
+
+/// Opens a file. Without a mode, arrays are copies.
+fn source(path: &Path, mode: Option<Mode>) -> Result<AnySource> {
+    match mode {
+        Some(mode) => memory::map(&absolute(path), mode),
+        None => Source::read(absolute(path)).map(AnySource::Writable),
+    }
+}
+
+/// An `.npz` archive.
+#[pyclass(frozen, module = "npymap._core")]
+#[derive(Debug)]
+pub(crate) struct Npz {
+    archive: Either<npz::Npz<Map>, npz::Npz<MapMut>>,
+    shown: PathBuf,
+}
+
+#[pymethods]
+impl Npz {
+    /// Opens an archive and reads its directory.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        mode: Option<&str>,
+        max_header_len: usize,
+        max_inflated: Option<u64>,
+    ) -> PyResult<Npz> {
+        let mode = parse_mode(py, mode)?;
+        let options = NpzOptions::new().max_header_len(max_header_len);
+        let options = match max_inflated {
+            Some(bytes) => options.max_inflated(bytes),
+            None => options,
+        };
+        let archive = py.detach(|| {
+            Ok(match source(&path, mode)? {
+                AnySource::ReadOnly(source) => Either::ReadOnly(options.open(source)?),
+                AnySource::Writable(source) => Either::Writable(options.open(source)?),
+            })
+        });
+        Ok(Npz { archive: archive.or_raise_for(py, &path)?, shown: path })
+    }
+
+    /// The full names of all members, in the archive's order.
+    fn full_names(&self) -> Vec<String> {
+        for_either!(&self.archive, npz => {
+            npz.members().map(|member| member.full_name().to_owned()).collect()
+        })
+    }
+
+    /// Opens a member; None if it is not an array.
+    fn get(&self, py: Python<'_>, name: &str) -> PyResult<Option<Py<Mapping>>> {
+        let opened = py.detach(|| {
+            let header = for_either!(&self.archive, npz => npz.member(name)?.header())?;
+            let Some(header) = header else { return Ok(None) };
+            let array = open_array!(&self.archive, npz => npz.get(name))?;
+            Ok(Some((array, header.order)))
+        });
+        match opened.or_raise_for(py, &self.shown)? {
+            Some((array, order)) => Mapping::create(py, array, order, Some(&self.shown)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads the bytes of a member, whether or not it is an array.
+    fn read<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| {
+            let mut bytes = Vec::new();
+            for_either!(&self.archive, npz => {
+                npz.member(name)?.reader()?.read_to_end(&mut bytes)?;
+            });
+            Ok(bytes)
+        });
+        Ok(PyBytes::new(py, &bytes.or_raise_for(py, &self.shown)?))
+    }
+
+    /// Checks the length and the CRC-32 of all members.
+    fn verify(&self, py: Python<'_>) -> PyResult<()> {
+        let verified = py.detach(|| for_either!(&self.archive, npz => npz.verify()));
+        verified.or_raise_for(py, &self.shown)
+    }
+}
+
+/// A `.ten` file.
+#[pyclass(frozen, module = "npymap._core")]
+#[derive(Debug)]
+pub(crate) struct Ten {
+    list: Either<ten::Ten<Map>, ten::Ten<MapMut>>,
+    shown: PathBuf,
+}
+
+#[pymethods]
+impl Ten {
+    /// Opens a file and reads the headers of its arrays.
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, mode: Option<&str>) -> PyResult<Ten> {
+        let mode = parse_mode(py, mode)?;
+        let options = TenOptions::new().any_extension(true);
+        let list = py.detach(|| {
+            Ok(match source(&path, mode)? {
+                AnySource::ReadOnly(source) => Either::ReadOnly(options.open(source)?),
+                AnySource::Writable(source) => Either::Writable(options.open(source)?),
+            })
+        });
+        Ok(Ten { list: list.or_raise_for(py, &path)?, shown: path })
+    }
+
+    /// The infos of all arrays.
+    fn infos(&self) -> Vec<String> {
+        for_either!(&self.list, ten => ten.infos().map(str::to_owned).collect())
+    }
+
+    /// Opens an array.
+    fn get(&self, py: Python<'_>, index: usize) -> PyResult<Py<Mapping>> {
+        let array = py.detach(|| open_array!(&self.list, ten => ten.get(index)));
+        Mapping::from_result(py, array, Some(Order::C), Some(&self.shown))
+    }
+}
+
+/// A tar file of arrays.
+#[pyclass(frozen, module = "npymap._core")]
+#[derive(Debug)]
+pub(crate) struct Tar {
+    shard: Either<Shard<Map>, Shard<MapMut>>,
+    shown: PathBuf,
+}
+
+#[pymethods]
+impl Tar {
+    /// Opens a file and finds its members.
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, mode: Option<&str>) -> PyResult<Tar> {
+        let mode = parse_mode(py, mode)?;
+        let shard = py.detach(|| {
+            Ok(match source(&path, mode)? {
+                AnySource::ReadOnly(source) => Either::ReadOnly(Shard::open(source)?),
+                AnySource::Writable(source) => Either::Writable(Shard::open(source)?),
+            })
+        });
+        Ok(Tar { shard: shard.or_raise_for(py, &path)?, shown: path })
+    }
+
+    /// The names of all members.
+    fn names(&self) -> Vec<String> {
+        for_either!(&self.shard, tar => {
+            tar.members().map(|member| member.name().to_owned()).collect()
+        })
+    }
+
+    /// Opens a `.npy` member.
+    fn get(&self, py: Python<'_>, name: &str) -> PyResult<Py<Mapping>> {
+        let array = py.detach(|| open_array!(&self.shard, tar => tar.get(name)));
+        Mapping::from_result(py, array, None, Some(&self.shown))
+    }
+}

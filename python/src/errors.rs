@@ -1,0 +1,110 @@
+//! Errors of the library as Python's exceptions.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+
+use npymap::{Error, ErrorKind};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+static FORMAT_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// Results of the library in functions called by Python.
+pub(crate) trait OrRaise<T> {
+    /// Makes an exception of an error.
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+
+    /// As [`or_raise`](OrRaise::or_raise), about the file that the caller named
+    /// `path`.
+    fn or_raise_for(self, py: Python<'_>, path: &Path) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for npymap::Result<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| exception(py, &error, error.path()).unwrap_or_else(|error| error))
+    }
+
+    fn or_raise_for(self, py: Python<'_>, path: &Path) -> PyResult<T> {
+        self.map_err(|error| exception(py, &error, Some(path)).unwrap_or_else(|error| error))
+    }
+}
+
+/// Makes the exception of an error about a file.
+fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyErr> {
+    let filename = path.map(|path| path.as_os_str().to_owned());
+    if let Some(code) = error.io_error().and_then(system_code) {
+        let text: String = py.import("os")?.call_method1("strerror", (code,))?.extract()?;
+        return Ok(os_error(code, text, filename));
+    }
+    let fact = error.fact();
+    Ok(match error.kind() {
+        ErrorKind::AlreadyExists => named_os_error(py, "EEXIST", fact, filename)?,
+        ErrorKind::Locked => named_os_error(py, "EWOULDBLOCK", fact, filename)?,
+        ErrorKind::Unsupported if path.is_some_and(Path::is_dir) => {
+            named_os_error(py, "EISDIR", fact, filename)?
+        }
+        ErrorKind::NotFound if error.io_error().is_some() => {
+            named_os_error(py, "ENOENT", fact, filename)?
+        }
+        ErrorKind::Io | ErrorKind::Other => PyOSError::new_err(message(error, path, &fact)),
+        ErrorKind::NotFound => PyKeyError::new_err(fact),
+        ErrorKind::OutOfBounds => PyIndexError::new_err(fact),
+        ErrorKind::WrongDType => PyTypeError::new_err(message(error, path, &fact)),
+        ErrorKind::InvalidInput | ErrorKind::InvalidValue | ErrorKind::WrongShape => {
+            PyValueError::new_err(message(error, path, &fact))
+        }
+        kind => {
+            let text = format!("{}{}", message(error, path, &fact), advice(kind, &fact));
+            let class = FORMAT_ERROR.import(py, "npymap._errors", "FormatError")?;
+            let kind = format!("{kind:?}");
+            PyErr::from_value(class.call1((text, filename, error.member(), kind))?)
+        }
+    })
+}
+
+/// The system's number of an error, which a library may have wrapped.
+fn system_code(error: &io::Error) -> Option<i32> {
+    error.raw_os_error().or_else(|| {
+        let inner = error.get_ref()?.source()?.downcast_ref::<io::Error>()?;
+        inner.raw_os_error()
+    })
+}
+
+/// What Python can do about it.
+fn advice(kind: ErrorKind, fact: &str) -> &'static str {
+    match kind {
+        ErrorKind::LimitExceeded if fact.contains("header") => {
+            ". Headers this large are read only if `max_header_size` allows it"
+        }
+        ErrorKind::LimitExceeded if fact.contains("memory") => {
+            ". Members this large are read only if `max_inflated` allows it"
+        }
+        _ => "",
+    }
+}
+
+/// An `OSError`, or the subclass for the code.
+fn os_error(code: i32, text: String, filename: Option<OsString>) -> PyErr {
+    PyOSError::new_err((code, text, filename))
+}
+
+/// As [`os_error`], with a code of the module `errno`.
+fn named_os_error(
+    py: Python<'_>,
+    code: &str,
+    text: String,
+    filename: Option<OsString>,
+) -> PyResult<PyErr> {
+    Ok(os_error(py.import("errno")?.getattr(code)?.extract()?, text, filename))
+}
+
+/// The fact, with the names of the file and the member in front.
+fn message(error: &Error, path: Option<&Path>, fact: &str) -> String {
+    let path = path.map(|path| path.display().to_string()).unwrap_or_default();
+    let member = error.member().map(|name| format!("[{name}]")).unwrap_or_default();
+    let colon = if path.is_empty() && member.is_empty() { "" } else { ": " };
+    format!("{path}{member}{colon}{fact}")
+}

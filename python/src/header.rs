@@ -1,0 +1,65 @@
+//! Headers of `.npy` files.
+
+use std::path::PathBuf;
+
+use npymap::npy::HeaderText;
+use npymap::{DType, Header, OpenOptions, Order, Source};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::errors::OrRaise;
+use crate::open::parse_version;
+
+/// Shape, `descr`, whether the order is Fortran's, version, offset of the elements.
+type Facts<'py> = (Bound<'py, PyTuple>, String, bool, (u8, u8), usize);
+
+/// Parses the header at the start of a buffer.
+#[pyfunction]
+pub(crate) fn parse_header<'py>(
+    py: Python<'py>,
+    bytes: &[u8],
+    max_header_len: usize,
+) -> PyResult<Facts<'py>> {
+    let header = HeaderText::parse(bytes, max_header_len).and_then(|text| text.header());
+    facts(py, &header.or_raise(py)?)
+}
+
+/// Reads the header of a file, and checks that the file contains the elements.
+#[pyfunction]
+pub(crate) fn read_header(
+    py: Python<'_>,
+    path: PathBuf,
+    at: u64,
+    max_header_len: usize,
+) -> PyResult<Facts<'_>> {
+    let header = py.detach(|| {
+        let source = Source::read(&path)?;
+        OpenOptions::new().offset(at).max_header_len(max_header_len).header(&source)
+    });
+    facts(py, &header.or_raise_for(py, &path)?)
+}
+
+fn facts<'py>(py: Python<'py>, header: &Header) -> PyResult<Facts<'py>> {
+    let shape = PyTuple::new(py, &header.shape)?;
+    let version = (header.version.major(), header.version.minor());
+    let is_fortran = header.order == Order::F;
+    Ok((shape, header.dtype.to_string(), is_fortran, version, header.data_offset))
+}
+
+/// Writes a header, and returns it with the version it needs.
+#[pyfunction]
+pub(crate) fn encode_header<'py>(
+    py: Python<'py>,
+    descr: &str,
+    shape: Vec<usize>,
+    is_fortran: bool,
+    version: Option<(u8, u8)>,
+) -> PyResult<(Bound<'py, PyBytes>, (u8, u8))> {
+    let version = version.map(parse_version).transpose()?;
+    let order = if is_fortran { Order::F } else { Order::C };
+    let dtype: DType = descr.parse().or_raise(py)?;
+    let header = Header::new(dtype, &shape, order).and_then(|header| header.encode(version));
+    let header = header.or_raise(py)?;
+    let version = (header.version.major(), header.version.minor());
+    Ok((PyBytes::new(py, &header.bytes), version))
+}

@@ -1,0 +1,46 @@
+//! `npymap._core`: the library as a Python module, without NumPy's C API.
+//!
+//! Each file has the classes and functions of one subject. They take and return
+//! plain Python objects and buffers; `python/npymap/` makes NumPy arrays of them.
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "Python's arguments are converted to owned values"
+)]
+
+mod archive;
+mod errors;
+mod header;
+mod lock;
+mod mapping;
+mod memory;
+mod open;
+mod reader;
+mod recover;
+mod writer;
+
+/// The native part of npymap: see the package `npymap`.
+#[pyo3::pymodule(gil_used = false)]
+mod _core {
+    /// The version of the package.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "Python's name")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
+    use crate::archive::{Npz, Tar, Ten};
+    #[pymodule_export]
+    use crate::header::{encode_header, parse_header, read_header};
+    #[pymodule_export]
+    use crate::lock::Lock;
+    #[pymodule_export]
+    use crate::mapping::Mapping;
+    #[pymodule_export]
+    use crate::memory::Memory;
+    #[pymodule_export]
+    use crate::open::{create, map_elements, open_member, open_npy, open_raw, open_raw_descriptor};
+    #[pymodule_export]
+    use crate::reader::Reader;
+    #[pymodule_export]
+    use crate::recover::{Recovery, recover, resize};
+    #[pymodule_export]
+    use crate::writer::{NewFile, NpzWriter};
+}

@@ -1,0 +1,197 @@
+//! Everything `unsafe`: maps of files, mapped memory as a Python buffer, and the
+//! memory of Python's buffers as slices.
+//!
+//! Mapping a file needs a promise that code cannot check: see `npymap::Source`.
+//! Here the Python program makes it, because every function that leads here is
+//! documented with it in `npymap/__init__.py`: nobody truncates a file while an
+//! array maps it. Nothing in this package borrows mapped bytes while the program
+//! stores into them, because NumPy reaches them through the pointer alone.
+#![allow(unsafe_code)]
+
+use std::ffi::c_int;
+use std::fs::File;
+#[cfg(unix)]
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::path::Path;
+use std::ptr::with_exposed_provenance_mut;
+
+use npymap::array::{AnyArray, MappedArrayMut};
+use npymap::source::AnySource;
+use npymap::{CreateOptions, DType, MappedArray, Mode, Result, Source};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// Opens a file for mapping.
+pub(crate) fn map(path: &Path, mode: Mode) -> Result<AnySource> {
+    // SAFETY: the Python program promises it, as the file's comment says.
+    unsafe { AnySource::map(path, mode) }
+}
+
+/// As [`map`], for an open file.
+pub(crate) fn map_file(file: File, mode: Mode) -> Result<AnySource> {
+    if matches!(mode, Mode::ReadWrite | Mode::Create) {
+        // SAFETY: as in `map`.
+        return unsafe { Source::map_mut_file(file) }.map(AnySource::Writable);
+    }
+    // SAFETY: as in `map`.
+    let source = unsafe { Source::map_file(file) }?;
+    Ok(match mode {
+        Mode::CopyOnWrite => AnySource::Writable(source.into_copy_on_write()),
+        _ => AnySource::ReadOnly(source),
+    })
+}
+
+/// Creates a file and maps it.
+pub(crate) fn create(
+    path: &Path,
+    dtype: &DType,
+    shape: &[usize],
+    options: &CreateOptions,
+) -> Result<MappedArrayMut> {
+    // SAFETY: as in `map`.
+    unsafe { MappedArray::create(path, dtype, shape, options) }
+}
+
+/// Makes a file of a descriptor that `os.dup` returned.
+#[cfg(unix)]
+pub(crate) fn file_from_descriptor(descriptor: i32) -> PyResult<File> {
+    if descriptor < 0 {
+        return Err(PyValueError::new_err("negative file descriptor"));
+    }
+    // SAFETY: `os.dup` opened the descriptor for this call alone: the function of
+    // `npymap/_memmap.py` that calls this does not keep it.
+    let owned = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    Ok(owned.into())
+}
+
+/// Not supported: descriptors are the C library's.
+#[cfg(not(unix))]
+pub(crate) fn file_from_descriptor(_: i32) -> PyResult<File> {
+    Err(PyValueError::new_err("files are mapped by their names on this system"))
+}
+
+/// The elements of an array, as a Python buffer of bytes. NumPy arrays keep it
+/// alive, so the memory is unmapped when the last of them is gone.
+#[pyclass(frozen, subclass, module = "npymap._core")]
+#[derive(Debug)]
+pub(crate) struct Memory {
+    array: AnyArray,
+    /// The first byte, whose provenance is exposed.
+    address: usize,
+    len: usize,
+    is_read_only: bool,
+}
+
+impl Memory {
+    /// Takes an array, whose elements are reached through a pointer from now on.
+    pub(crate) fn new(mut array: AnyArray) -> Result<Memory> {
+        let (address, len, is_read_only) = match &mut array {
+            AnyArray::ReadOnly(array) => {
+                (array.as_ptr()?.expose_provenance(), array.nbytes(), true)
+            }
+            AnyArray::Writable(array) => {
+                (array.as_mut_ptr()?.expose_provenance(), array.nbytes(), false)
+            }
+        };
+        Ok(Memory { array, address, len, is_read_only })
+    }
+
+    /// The array. Its elements must not be borrowed.
+    pub(crate) fn array(&self) -> &AnyArray {
+        &self.array
+    }
+}
+
+#[pymethods]
+impl Memory {
+    /// The address of the first byte.
+    #[getter]
+    fn address(&self) -> usize {
+        self.address
+    }
+
+    /// Fills in a view of the memory, for the interpreter.
+    unsafe fn __getbuffer__(
+        slf: &Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        let memory = slf.get();
+        let len = isize::try_from(memory.len).map_err(PyBufferError::new_err_from_display)?;
+        let start = with_exposed_provenance_mut(memory.address);
+        let read_only = c_int::from(memory.is_read_only);
+        // SAFETY: the interpreter passes a view to fill in. The memory has `len`
+        // bytes and lives as long as this object, to which the view gets a
+        // reference. It is writable unless `read_only`.
+        let status =
+            unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, read_only, flags) };
+        if status == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
+    }
+}
+
+/// Makes an exception of any error.
+trait FromDisplay {
+    fn new_err_from_display(error: impl std::fmt::Display) -> PyErr;
+}
+
+impl FromDisplay for PyBufferError {
+    fn new_err_from_display(error: impl std::fmt::Display) -> PyErr {
+        PyBufferError::new_err(error.to_string())
+    }
+}
+
+/// The bytes of a Python object, to be read while the interpreter runs other
+/// threads. As with all of Python's own output, the program must not change them
+/// meanwhile.
+#[derive(Debug)]
+pub(crate) struct Bytes(PyBuffer<u8>);
+
+impl Bytes {
+    /// Borrows an object that is a contiguous buffer of bytes.
+    pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
+        let buffer = PyBuffer::get(object)?;
+        if buffer.is_c_contiguous() {
+            return Ok(Bytes(buffer));
+        }
+        Err(PyBufferError::new_err("the bytes are not contiguous"))
+    }
+
+    /// The bytes.
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        let Some(bytes) = self.0.as_slice_ptr().filter(|bytes| !bytes.is_empty()) else {
+            return &[];
+        };
+        // SAFETY: the buffer is contiguous, and its owner keeps its memory in place
+        // until the view in `self` is released. Others do not write to it, as
+        // this type's comment says.
+        unsafe { bytes.as_ref() }
+    }
+}
+
+/// The memory of a new array, which only the calling function of this package
+/// knows, to be filled while the interpreter runs other threads.
+#[derive(Debug)]
+pub(crate) struct BytesMut(PyBuffer<u8>);
+
+impl BytesMut {
+    /// Borrows an object that is a contiguous, writable buffer of bytes.
+    pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<BytesMut> {
+        let buffer = PyBuffer::get(object)?;
+        if buffer.readonly() || !buffer.is_c_contiguous() {
+            return Err(PyBufferError::new_err("the bytes are read-only or not contiguous"));
+        }
+        Ok(BytesMut(buffer))
+    }
+
+    /// The bytes.
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
+        let Some(mut bytes) = self.0.as_slice_ptr().filter(|bytes| !bytes.is_empty()) else {
+            return &mut [];
+        };
+        // SAFETY: as in `Bytes::as_slice`. Nobody else uses the memory, as this
+        // type's comment says.
+        unsafe { bytes.as_mut() }
+    }
+}

@@ -1,0 +1,201 @@
+//! Opening and creating files that are mapped.
+
+use std::path::{Path, PathBuf};
+
+use npymap::any::open_any;
+use npymap::array::{AnyArray, Description, RawSpec};
+use npymap::npy::Version;
+use npymap::source::AnySource;
+use npymap::{CreateOptions, DType, Mode, OpenOptions, Order, Result};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::errors::OrRaise;
+use crate::mapping::{Mapping, parse_advice};
+use crate::memory;
+
+/// The arguments of `numpy.memmap` that describe the elements.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct Elements {
+    /// The dtype's `descr`.
+    #[pyo3(item(0))]
+    descr: String,
+    #[pyo3(item(1))]
+    shape: Option<Vec<usize>>,
+    #[pyo3(item(2))]
+    is_fortran: bool,
+    #[pyo3(item(3))]
+    offset: u64,
+}
+
+impl Elements {
+    fn order(&self) -> Order {
+        if self.is_fortran { Order::F } else { Order::C }
+    }
+
+    fn options(&self) -> Result<OpenOptions> {
+        let raw = RawSpec::new(self.descr.parse()?).order(self.order()).offset(self.offset);
+        Ok(OpenOptions::new().raw(match &self.shape {
+            Some(shape) => raw.shape(shape),
+            None => raw,
+        }))
+    }
+}
+
+/// Opens a `.npy` file.
+#[pyfunction]
+#[pyo3(signature = (path, mode, at, max_header_len, advice))]
+pub(crate) fn open_npy(
+    py: Python<'_>,
+    path: PathBuf,
+    mode: &str,
+    at: u64,
+    max_header_len: usize,
+    advice: &str,
+) -> PyResult<Py<Mapping>> {
+    let mode = mode.parse().or_raise(py)?;
+    let options = OpenOptions::new().offset(at).max_header_len(max_header_len);
+    let options = options.advice(parse_advice(advice)?);
+    let array = py.detach(|| options.open_mode(memory::map(&absolute(&path), mode)?));
+    Mapping::from_result(py, array, None, Some(&path))
+}
+
+/// Opens raw binary: `numpy.memmap`. In mode `r+` the file is extended if it is
+/// too short.
+#[pyfunction]
+pub(crate) fn open_raw(
+    py: Python<'_>,
+    path: PathBuf,
+    mode: &str,
+    elements: Elements,
+) -> PyResult<Py<Mapping>> {
+    let mode = mode.parse().or_raise(py)?;
+    let array = py.detach(|| elements.options()?.open_mode(memory::map(&absolute(&path), mode)?));
+    Mapping::from_result(py, array, Some(elements.order()), Some(&path))
+}
+
+/// As [`open_raw`], for a descriptor that `os.dup` returned, which is closed.
+#[pyfunction]
+pub(crate) fn open_raw_descriptor(
+    py: Python<'_>,
+    descriptor: i32,
+    mode: &str,
+    elements: Elements,
+) -> PyResult<Py<Mapping>> {
+    let file = memory::file_from_descriptor(descriptor)?;
+    let mode = mode.parse().or_raise(py)?;
+    let array = py.detach(|| elements.options()?.open_mode(memory::map_file(file, mode)?));
+    Mapping::from_result(py, array, Some(elements.order()), None)
+}
+
+/// Maps bytes of a file that an array in another process mapped. The file is never
+/// extended.
+#[pyfunction]
+pub(crate) fn map_elements(
+    py: Python<'_>,
+    path: PathBuf,
+    mode: &str,
+    offset: u64,
+    len: usize,
+) -> PyResult<Py<Mapping>> {
+    let mode = mode.parse().or_raise(py)?;
+    let array = py.detach(|| {
+        let (dtype, shape, order) = ("|u1".parse()?, vec![len], Order::C);
+        let path = path.clone();
+        let description = Description { path, offset, dtype, shape, order, mode };
+        description.options().open_mode(memory::map(&description.path, mode)?)
+    });
+    Mapping::from_result(py, array, Some(Order::C), Some(&path))
+}
+
+/// Opens an array of a file of any format: the one called `member`, or the only
+/// one.
+#[pyfunction]
+#[pyo3(signature = (path, mode, member))]
+pub(crate) fn open_member(
+    py: Python<'_>,
+    path: PathBuf,
+    mode: &str,
+    member: Option<&str>,
+) -> PyResult<Py<Mapping>> {
+    let mode = mode.parse().or_raise(py)?;
+    let array = py.detach(|| {
+        Ok(match memory::map(&absolute(&path), mode)? {
+            AnySource::ReadOnly(source) => AnyArray::ReadOnly(open_any(source)?.get(member)?),
+            AnySource::Writable(source) => AnyArray::Writable(open_any(source)?.get(member)?),
+        })
+    });
+    Mapping::from_result(py, array, None, Some(&path))
+}
+
+/// Options of [`create`].
+#[derive(Debug, FromPyObject)]
+pub(crate) struct Creation {
+    /// The version of the format.
+    #[pyo3(item(0))]
+    version: Option<(u8, u8)>,
+    #[pyo3(item(1))]
+    overwrite: bool,
+    #[pyo3(item(2))]
+    sparse: bool,
+    #[pyo3(item(3))]
+    page_aligned: bool,
+    /// Whether the file has no header.
+    #[pyo3(item(4))]
+    raw: bool,
+}
+
+impl Creation {
+    fn options(&self, elements: &Elements) -> PyResult<CreateOptions> {
+        let options = CreateOptions::new()
+            .order(elements.order())
+            .overwrite(self.overwrite)
+            .sparse(self.sparse)
+            .page_aligned(self.page_aligned);
+        let options = match self.version {
+            Some(version) => options.version(parse_version(version)?),
+            None => options,
+        };
+        Ok(if self.raw { options.raw(elements.offset) } else { options })
+    }
+}
+
+/// Creates a file of zeros.
+#[pyfunction]
+pub(crate) fn create(
+    py: Python<'_>,
+    path: PathBuf,
+    elements: Elements,
+    creation: Creation,
+) -> PyResult<Py<Mapping>> {
+    let options = creation.options(&elements)?;
+    let dtype: DType = elements.descr.parse().or_raise(py)?;
+    let shape = elements.shape.as_deref().unwrap_or_default();
+    let array = py.detach(|| memory::create(&absolute(&path), &dtype, shape, &options));
+    let array = array.map(AnyArray::Writable);
+    Mapping::from_result(py, array, Some(elements.order()), Some(&path))
+}
+
+/// Finds the version of the format with these two numbers.
+pub(crate) fn parse_version(version: (u8, u8)) -> PyResult<Version> {
+    match version {
+        (1, 0) => Ok(Version::V1),
+        (2, 0) => Ok(Version::V2),
+        (3, 0) => Ok(Version::V3),
+        (major, minor) => {
+            let text = format!("format version {major}.{minor}, expected 1.0, 2.0 or 3.0");
+            Err(PyValueError::new_err(text))
+        }
+    }
+}
+
+/// The path in a form that does not depend on the working directory, which may
+/// change while the file is mapped.
+pub(crate) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The mode to open a file in whose arrays are copies, if there is none.
+pub(crate) fn parse_mode(py: Python<'_>, mode: Option<&str>) -> PyResult<Option<Mode>> {
+    mode.map(|mode| mode.parse().or_raise(py)).transpose()
+}

@@ -1,0 +1,46 @@
+//! Reads arrays into memory that Python allocates.
+
+use std::path::PathBuf;
+
+use npymap::{ArrayFile, OpenOptions, Order, Source};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors::OrRaise;
+use crate::memory::BytesMut;
+
+/// A `.npy` file that is read, not mapped.
+#[pyclass(frozen, module = "npymap._core")]
+#[derive(Debug)]
+pub(crate) struct Reader {
+    file: ArrayFile,
+    shown: PathBuf,
+    is_fortran: bool,
+}
+
+#[pymethods]
+impl Reader {
+    /// Opens a file and reads its header.
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, at: u64, max_header_len: usize) -> PyResult<Reader> {
+        let options = OpenOptions::new().offset(at).max_header_len(max_header_len);
+        let file = py.detach(|| ArrayFile::new(Source::read(&path)?, options));
+        let file = file.or_raise_for(py, &path)?;
+        let is_fortran = file.header().is_some_and(|header| header.order == Order::F);
+        Ok(Reader { file, shown: path, is_fortran })
+    }
+
+    /// The shape, the dtype's `descr` as text, and whether the order is Fortran's.
+    #[getter]
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, String, bool)> {
+        let shape = PyTuple::new(py, self.file.shape())?;
+        Ok((shape, self.file.dtype().to_string(), self.is_fortran))
+    }
+
+    /// Reads all elements into the memory of a new array.
+    fn read_into(&self, py: Python<'_>, memory: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut memory = BytesMut::new(memory)?;
+        let bytes = memory.as_mut_slice();
+        py.detach(|| self.file.read_bytes(bytes)).or_raise_for(py, &self.shown)
+    }
+}

@@ -1,0 +1,142 @@
+//! New files and archives, which get their names when they are complete.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use npymap::npz::{Compression, NpzFile, NpzWriter as Writer};
+use npymap::source::AtomicFile;
+use npymap::{DType, Error, Order};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::errors::OrRaise;
+use crate::memory::Bytes;
+
+/// A new file, which replaces an existing one when it is committed.
+#[pyclass(frozen, module = "npymap._core")]
+#[derive(Debug)]
+pub(crate) struct NewFile {
+    file: Mutex<Option<AtomicFile>>,
+    shown: PathBuf,
+}
+
+#[pymethods]
+impl NewFile {
+    /// Creates a file without a name.
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<NewFile> {
+        let file = py.detach(|| AtomicFile::create(&path)).or_raise_for(py, &path)?;
+        Ok(NewFile { file: Mutex::new(Some(file)), shown: path })
+    }
+
+    /// Writes bytes after those that were written before.
+    fn write(&self, py: Python<'_>, bytes: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let bytes = Bytes::new(bytes)?;
+        let bytes = bytes.as_slice();
+        let written = py.detach(|| match &mut *lock(&self.file) {
+            Some(file) => file.write_all(bytes).map_err(Error::from).map(Some),
+            None => Ok(None),
+        });
+        match written.or_raise_for(py, &self.shown)? {
+            Some(()) => Ok(bytes.len()),
+            None => Err(finished()),
+        }
+    }
+
+    /// Gives the file its name.
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        let file = lock(&self.file).take().ok_or_else(finished)?;
+        py.detach(|| file.commit()).map(drop).or_raise_for(py, &self.shown)
+    }
+
+    /// Removes the file, unless it was committed.
+    fn discard(&self, py: Python<'_>) {
+        py.detach(|| drop(lock(&self.file).take()));
+    }
+}
+
+/// Writes an archive, which replaces an existing one when it is finished.
+#[pyclass(frozen, module = "npymap._core")]
+#[derive(Debug)]
+pub(crate) struct NpzWriter {
+    writer: Mutex<Option<Writer<NpzFile>>>,
+    shown: PathBuf,
+}
+
+#[pymethods]
+impl NpzWriter {
+    /// Starts an archive.
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<NpzWriter> {
+        let writer =
+            py.detach(|| if overwrite { Writer::create(&path) } else { Writer::create_new(&path) });
+        let writer = writer.or_raise_for(py, &path)?;
+        Ok(NpzWriter { writer: Mutex::new(Some(writer)), shown: path })
+    }
+
+    /// Writes an array, whose elements come in pieces, deflated if there is a level.
+    /// The facts are its `descr`, its shape and whether its order is Fortran's.
+    fn write(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        facts: (String, Vec<usize>, bool),
+        pieces: &Bound<'_, PyAny>,
+        level: Option<u32>,
+    ) -> PyResult<()> {
+        let (descr, shape, is_fortran) = facts;
+        let dtype: DType = descr.parse().or_raise(py)?;
+        let order = if is_fortran { Order::F } else { Order::C };
+        // Taken out, because Python code runs between the pieces.
+        let mut writer = lock(&self.writer).take().ok_or_else(finished)?;
+        writer.compression(level.map_or(Compression::Stored, Compression::Deflated));
+        let written = write_member(py, &mut writer, (name, &dtype, &shape, order), pieces);
+        *lock(&self.writer) = Some(writer);
+        match written? {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error).or_raise_for(py, &self.shown),
+        }
+    }
+
+    /// Writes the directory and gives the archive its name.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        let writer = lock(&self.writer).take().ok_or_else(finished)?;
+        py.detach(|| writer.finish()).or_raise_for(py, &self.shown)
+    }
+
+    /// Removes the archive, unless it was finished.
+    fn discard(&self, py: Python<'_>) {
+        py.detach(|| drop(lock(&self.writer).take()));
+    }
+}
+
+/// Writes a member: its name, dtype, shape and order, and the elements in pieces.
+/// The outer error is that of the iterator of pieces.
+fn write_member(
+    py: Python<'_>,
+    writer: &mut Writer<NpzFile>,
+    (name, dtype, shape, order): (&str, &DType, &[usize], Order),
+    pieces: &Bound<'_, PyAny>,
+) -> PyResult<npymap::Result<()>> {
+    let mut member = match writer.begin(name, dtype, shape, order) {
+        Ok(member) => member,
+        Err(error) => return Ok(Err(error)),
+    };
+    for piece in pieces.try_iter()? {
+        let bytes = Bytes::new(&piece?)?;
+        let bytes = bytes.as_slice();
+        if let Err(error) = py.detach(|| member.write_all(bytes)) {
+            return Ok(Err(error.into()));
+        }
+    }
+    Ok(py.detach(|| member.finish()))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn finished() -> PyErr {
+    PyValueError::new_err("the file is already closed")
+}

@@ -1,0 +1,159 @@
+"""Archives of arrays."""
+
+import io
+import tarfile
+import zipfile
+
+import numpy as np
+import pytest
+from arrays import DTYPES, assert_same, sample
+
+import npymap
+
+
+@pytest.fixture
+def npz(tmp_path):
+    path = tmp_path / "a.npz"
+    npymap.savez(path, np.arange(5), x=np.arange(12.0).reshape(3, 4), name=np.array("text"))
+    return path
+
+
+def test_archives_are_those_that_numpy_reads(tmp_path):
+    arrays = {f"a{number}": sample(dtype, (3, 4), "CF"[number % 2])
+              for number, dtype in enumerate(DTYPES)}
+    for save in (npymap.savez, npymap.savez_compressed):
+        save(tmp_path / "a", **arrays)
+        for load in (np.load, npymap.load):
+            with load(tmp_path / "a.npz") as archive:
+                assert archive.files == list(arrays)
+                for name, expected in arrays.items():
+                    assert_same(archive[name], expected)
+        for mode in ("r", "c"):
+            with npymap.load(tmp_path / "a.npz", mode) as archive:
+                for name, expected in arrays.items():
+                    assert_same(archive[name], expected)
+
+
+def test_stored_members_are_mapped(npz):
+    archive = npymap.Npz(npz, "r")
+    array = archive["x"]
+    archive.close()
+    assert isinstance(array, npymap.memmap)
+    assert array.member == "x"
+    assert array.filename == str(npz)
+    assert array.offset % 64 == 0
+    assert not array.flags.writeable
+    private = npymap.Npz(npz, "c")["x"]
+    private[0, 0] = 5
+    assert npymap.Npz(npz)["x"][0, 0] == 0
+    assert npymap.open(npz, member="x")[1, 1] == 5
+    assert type(npymap.Npz(npz)["x"]) is np.ndarray
+    assert npymap.Npz(npz)["x"].flags.writeable
+    for mode in ("r+", "w+"):
+        with pytest.raises(ValueError, match="'r' or 'c'"):
+            npymap.load(npz, mode)
+
+
+def test_npz_is_numpys_npz_file(npz):
+    with npymap.load(npz) as archive:
+        assert isinstance(archive, np.lib.npyio.NpzFile)
+        assert list(archive) == ["x", "name", "arr_0"]
+        assert len(archive) == 3
+        assert "x" in archive and "x.npy" in archive and "y" not in archive
+        assert archive.f.arr_0.tolist() == [0, 1, 2, 3, 4]
+        assert dir(archive.f) == sorted(archive.files)
+        assert archive["x.npy"].shape == (3, 4)
+        assert archive["name"] == "text"
+        assert archive.get("y") is None
+        assert set(archive.get_many(["x", "name"])) == {"x", "name"}
+        assert repr(archive).startswith("NpzFile")
+        archive.verify()
+        with pytest.raises(KeyError, match="y is not a file"):
+            archive["y"]
+        zipped = archive.zip
+        assert zipped.namelist()[0] == "x.npy"
+        handle = archive.fid
+    assert handle.closed and zipped.fp is None
+    with pytest.raises(ValueError, match="closed"):
+        archive["x"]
+
+
+def test_other_members_are_bytes(tmp_path):
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("metadata", b"Name: Test")
+        with archive.open("plain", "w") as member:
+            np.save(member, np.arange(3))
+    with npymap.load(path) as archive:
+        assert archive["metadata"] == b"Name: Test"
+        assert archive["plain"].tolist() == [0, 1, 2]
+
+
+def test_damaged_members_are_errors(npz):
+    data = bytearray(npz.read_bytes())
+    data[data.index(np.arange(12.0).tobytes()) + 3] ^= 1
+    npz.write_bytes(data)
+    with npymap.Npz(npz) as archive:
+        with pytest.raises(npymap.FormatError, match="CRC-32") as caught:
+            archive["x"]
+        assert (caught.value.member, caught.value.kind) == ("x", "Damaged")
+        assert caught.value.filename == str(npz)
+        assert archive["name"] == "text"
+        with pytest.raises(npymap.FormatError):
+            archive.verify()
+
+
+def test_inflating_has_a_limit(tmp_path):
+    path = tmp_path / "a.npz"
+    npymap.savez_compressed(path, a=np.zeros(1 << 20))
+    with npymap.Npz(path, max_inflated=1 << 20) as archive:
+        with pytest.raises(npymap.FormatError, match="max_inflated") as caught:
+            archive["a"]
+        assert caught.value.kind == "LimitExceeded"
+
+
+def test_names_must_not_clash(tmp_path):
+    with pytest.raises(ValueError, match="arr_0"):
+        npymap.savez(tmp_path / "a", 1, arr_0=2)
+    with pytest.raises(FileNotFoundError):
+        npymap.savez(tmp_path / "b" / "a", 1)
+
+
+def test_tar_members_are_mapped(tmp_path):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as tar:
+        for name, array in (("x.npy", np.arange(3)), ("y.npy", np.arange(8.0))):
+            stream = io.BytesIO()
+            np.save(stream, array)
+            entry = tarfile.TarInfo(name)
+            entry.size = stream.tell()
+            stream.seek(0)
+            tar.addfile(entry, stream)
+    for mode in (None, "r", "c", "r+"):
+        tar = npymap.Tar(path, mode)
+        assert list(tar) == tar.files == ["x.npy", "y.npy"]
+        assert tar["y.npy"].tolist() == list(range(8))
+        assert isinstance(tar["x.npy"], np.memmap) == (mode is not None)
+        with pytest.raises(KeyError):
+            tar["z"]
+    npymap.open(path, "r+", member="x.npy")[0] = 7
+    assert npymap.open(path, member="x.npy")[0] == 7
+
+
+def test_ten_files_are_sequences(tmp_path):
+    webdataset = pytest.importorskip("webdataset.tenbin")
+    path = tmp_path / "a.ten"
+    arrays = [np.arange(3, dtype="f4"), np.arange(6, dtype="i8").reshape(2, 3)]
+    webdataset.save(path, *arrays, infos=["x", "y"])
+    for mode in (None, "r", "c", "r+"):
+        ten = npymap.Ten(path, mode)
+        assert (len(ten), ten.infos) == (2, ["x", "y"])
+        assert_same(ten[1], arrays[1])
+        assert_same(ten["x"], arrays[0])
+        assert_same(ten[-1], arrays[1])
+        assert len(ten[:]) == 2
+        with pytest.raises(IndexError):
+            ten[2]
+        with pytest.raises(KeyError):
+            ten["z"]
+    assert_same(npymap.open(path, member=1), arrays[1])

@@ -1,0 +1,81 @@
+"""Errors as Python's exceptions."""
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+
+import npymap
+
+
+def opened_by_all(path):
+    return [
+        lambda: npymap.open(path),
+        lambda: npymap.load(path),
+        lambda: npymap.load(path, "r"),
+        lambda: npymap.open_memmap(path),
+        lambda: npymap.header(path),
+        lambda: npymap.recover(path),
+    ]
+
+
+@pytest.mark.parametrize("call", range(6))
+def test_missing_files_and_directories_are_os_errors(tmp_path, call):
+    with pytest.raises(FileNotFoundError) as caught:
+        opened_by_all(tmp_path / "none.npy")[call]()
+    assert caught.value.filename == str(tmp_path / "none.npy")
+    assert caught.value.strerror == "No such file or directory"
+    with pytest.raises(IsADirectoryError):
+        opened_by_all(tmp_path)[call]()
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
+def test_permissions_are_os_errors(npy):
+    npy.chmod(0)
+    with pytest.raises(PermissionError):
+        npymap.open(npy)
+
+
+def test_format_errors_have_the_facts(npy):
+    data = npy.read_bytes()
+    npy.write_bytes(data[:-1])
+    for call in opened_by_all(npy)[:5]:
+        with pytest.raises(npymap.FormatError, match="end at byte 224") as caught:
+            call()
+        error = caught.value
+        assert isinstance(error, ValueError)
+        assert (error.filename, error.member, error.kind) == (str(npy), None, "Truncated")
+        assert str(error).startswith(f"{npy}: the elements end")
+        again = pickle.loads(pickle.dumps(error))
+        assert (str(again), again.kind) == (str(error), "Truncated")
+
+
+def test_messages_name_no_functions_of_rust(tmp_path, npy):
+    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04" + bytes(40))
+    (tmp_path / "text").write_bytes(b"hello, world")
+    npymap.savez(tmp_path / "a.npz", x=1)
+    npymap.savez(tmp_path / "b.npz", x=1, y=2)
+    calls = [
+        lambda: npymap.open(tmp_path / "a.zip"),
+        lambda: npymap.open(tmp_path / "text"),
+        lambda: npymap.open(tmp_path / "a.npz", "r+", member="x"),
+        lambda: npymap.open(tmp_path / "a.npz", member="z"),
+        lambda: npymap.open(npy, member="x"),
+        lambda: npymap.create(npy, "f8", 3),
+        lambda: npymap.create(tmp_path / "n", "f8", -3),
+        lambda: npymap.open_memmap(tmp_path / "n", "w+", "f8", (1 << 62, 1 << 62)),
+    ]
+    for call in calls:
+        with pytest.raises((ValueError, OSError, KeyError, OverflowError)) as caught:
+            call()
+        for word in ("`", "Npz`", "unsafe", "::", "_mut"):
+            assert word not in str(caught.value).replace("`x`", "").replace("`z`", ""), caught.value
+
+
+def test_objects_cannot_be_mapped(tmp_path):
+    np.save(tmp_path / "o.npy", np.array([None]))
+    with pytest.raises(ValueError, match="Python objects"):
+        npymap.open(tmp_path / "o.npy")
+    with pytest.raises(ValueError, match="Python objects"):
+        npymap.load(tmp_path / "o.npy", "r", allow_pickle=True)

@@ -1,0 +1,118 @@
+"""Loading and saving whole files."""
+
+import io
+import os
+import threading
+
+import numpy as np
+import pytest
+from arrays import DTYPES, SHAPES, assert_same, has_padding, sample
+
+import npymap
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_saved_files_equal_numpys(tmp_path, dtype):
+    ours, numpys = tmp_path / "ours", tmp_path / "numpys.npy"
+    for shape in SHAPES:
+        for order in "CF":
+            array = sample(dtype, shape, order)
+            for view in (array, array[::2] if shape else array, array.T):
+                npymap.save(ours, view)
+                np.save(numpys, view)
+                assert_same(np.load(tmp_path / "ours.npy"), np.load(numpys))
+                if not has_padding(dtype):
+                    assert (tmp_path / "ours.npy").read_bytes() == numpys.read_bytes()
+
+
+def test_an_existing_file_is_replaced_not_truncated(npy):
+    old = npymap.open(npy)
+    npymap.save(npy, old[:2])
+    assert old[2, 3] == 11
+    assert npymap.load(npy).shape == (2, 4)
+
+
+def test_a_failed_save_leaves_the_old_file(npy):
+    class Broken:
+        def __reduce__(self):
+            raise RuntimeError("broken")
+
+    for values in ([Broken()], np.ma.masked_array([1, 2], [0, 1])):
+        with pytest.raises((RuntimeError, NotImplementedError)):
+            npymap.save(npy, values)
+    assert npymap.load(npy).shape == (3, 4)
+    assert os.listdir(npy.parent) == ["a.npy"]
+
+
+def test_objects_are_pickled_by_numpy(tmp_path):
+    path = tmp_path / "o.npy"
+    npymap.save(path, np.array([1, "a", None], object))
+    assert npymap.load(path, allow_pickle=True).tolist() == [1, "a", None]
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        npymap.load(path)
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        npymap.save(path, np.array([None]), allow_pickle=False)
+    npymap.savez(tmp_path / "o.npz", a=np.array([1, "a"], object), b=np.arange(3))
+    with npymap.load(tmp_path / "o.npz", allow_pickle=True) as archive:
+        assert archive["a"].tolist() == [1, "a"]
+        assert archive["b"].tolist() == [0, 1, 2]
+    with npymap.load(tmp_path / "o.npz") as archive, pytest.raises(ValueError, match="allow_pickle"):
+        archive["a"]
+
+
+def test_file_objects_are_read_and_written(tmp_path):
+    stream = io.BytesIO()
+    npymap.save(stream, np.arange(3))
+    npymap.savez(stream, a=np.arange(3))
+    stream.seek(0)
+    assert npymap.load(stream).tolist() == [0, 1, 2]
+    with open(tmp_path / "a", "wb+") as file:
+        npymap.save(file, np.arange(3))
+        npymap.save(file, np.arange(4))
+        file.seek(0)
+        assert npymap.format.read_array(file).tolist() == [0, 1, 2]
+        assert npymap.format.read_array(file).tolist() == [0, 1, 2, 3]
+
+
+def test_loading_reads_pickles_archives_and_maps(tmp_path, npy):
+    (tmp_path / "p").write_bytes(b"\x80\x04K\x07.")
+    assert npymap.load(tmp_path / "p", allow_pickle=True) == 7
+    with pytest.raises(ValueError, match="pickled"):
+        npymap.load(tmp_path / "p")
+    (tmp_path / "empty").touch()
+    with pytest.raises(EOFError):
+        npymap.load(tmp_path / "empty")
+    with pytest.raises(ValueError, match="encoding"):
+        npymap.load(npy, encoding="utf-8")
+    assert isinstance(npymap.load(npy, "c"), npymap.memmap)
+    assert type(npymap.load(npy)) is np.ndarray
+
+
+def test_large_headers_need_permission(tmp_path):
+    path = tmp_path / "a.npy"
+    dtype = np.dtype([("x" * 100 + str(number), "f4") for number in range(200)])
+    npymap.save(path, np.zeros(2, dtype))
+    for load in (npymap.load, npymap.open, npymap.header):
+        with pytest.raises(npymap.FormatError, match="Headers this large") as caught:
+            load(path)
+        assert caught.value.kind == "LimitExceeded"
+        assert "max_header_len" not in str(caught.value)
+        load(path, max_header_size=100_000)
+    assert npymap.load(path, allow_pickle=True).dtype == dtype
+
+
+def test_other_threads_run_while_files_are_read(tmp_path):
+    path = tmp_path / "a.npy"
+    npymap.save(path, np.zeros(1 << 24, np.uint8))
+    results = []
+
+    def read():
+        results.extend(npymap.load(path).nbytes for _ in range(4))
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [1 << 24] * 16
+    assert_same(npymap.load(path), np.load(path))

@@ -1,0 +1,222 @@
+"""Opening and creating files."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arrays import DTYPES, SHAPES, assert_same, has_padding, sample
+
+import npymap
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_dtype_shape_and_order_opens_as_numpy_reads_it(tmp_path, dtype, shape, order):
+    path = tmp_path / "a.npy"
+    np.save(path, sample(dtype, shape, order))
+    expected = np.load(path)
+    for mode in ("r", "r+", "c"):
+        array = npymap.open(path, mode)
+        assert isinstance(array, np.memmap)
+        assert_same(array, expected)
+        assert array.flags.writeable == (mode != "r")
+    assert_same(npymap.load(path), expected)
+
+
+def test_stores_change_the_file_in_mode_r_plus_only(npy):
+    shared, private = npymap.open(npy, "r+"), npymap.open(npy, "c")
+    private[0, 0] = 7
+    shared[1, 1] = 9
+    shared.flush()
+    assert np.load(npy)[0, 0] == 0
+    assert np.load(npy)[1, 1] == 9
+    assert private[0, 0] == 7
+    with pytest.raises(ValueError, match="read-only"):
+        npymap.open(npy)[0, 0] = 1
+
+
+def test_views_keep_the_map_alive(npy):
+    row = npymap.open(npy)[1]
+    plain = np.asarray(npymap.open(npy))[2:]
+    buffer = memoryview(npymap.open(npy))
+    assert row.tolist() == [4, 5, 6, 7]
+    assert plain[0].tolist() == [8, 9, 10, 11]
+    assert buffer[0, 1] == 1
+
+
+def test_attributes_are_those_of_numpys_memmap(npy):
+    array, numpys = npymap.open(npy), np.load(npy, mmap_mode="r")
+    for view in (array, array[1:], array.T):
+        assert view.offset == numpys.offset == 128
+        assert view.mode == numpys.mode
+        assert view.filename == npy
+    assert npymap.open(str(npy)).filename == str(npy)
+    assert (array + 1).__class__ is np.ndarray
+    assert array[[0, 1]].__class__ is np.ndarray
+    assert array.sum().__class__ is np.float64
+    assert array.copy().filename is None
+    assert array.member is None
+
+
+def test_paths_of_every_kind_open(npy, monkeypatch):
+    for path in (npy, str(npy), os.fsencode(npy)):
+        assert npymap.open(path).shape == (3, 4)
+    monkeypatch.chdir(npy.parent)
+    array = npymap.open("a.npy")
+    monkeypatch.chdir("/")
+    array.check()
+    assert array.filename == str(npy)
+
+
+def test_an_array_inside_a_file_opens_at_its_offset(tmp_path):
+    path = tmp_path / "two"
+    with open(path, "wb") as file:
+        np.save(file, np.arange(3))
+        start = file.tell()
+        np.save(file, np.arange(5))
+    assert npymap.open(path, at=start).shape == (5,)
+    assert npymap.header(path, at=start).shape == (5,)
+
+
+def test_created_files_are_what_numpy_writes(tmp_path):
+    for dtype in DTYPES:
+        ours, numpys = tmp_path / "ours.npy", tmp_path / "numpys.npy"
+        for order in "CF":
+            array = npymap.create(ours, dtype, (3, 4), order=order, overwrite=True)
+            assert array.mode == "r+"
+            array[...] = sample(dtype, (3, 4))
+            array.flush()
+            np.save(numpys, sample(dtype, (3, 4), order))
+            assert_same(np.load(ours), np.load(numpys))
+            if not has_padding(dtype):
+                assert ours.read_bytes() == numpys.read_bytes()
+
+
+def test_creating_replaces_a_file_only_if_asked(npy):
+    old = npymap.open(npy)
+    with pytest.raises(FileExistsError):
+        npymap.create(npy, "f8", 5)
+    npymap.create(npy, "f8", 5, overwrite=True)
+    assert old[2, 3] == 11
+    assert npymap.open(npy).shape == (5,)
+    old = npymap.open(npy)
+    npymap.open_memmap(npy, "w+", "u1", (2,))[:] = 3
+    assert old.tolist() == [0] * 5
+    assert npymap.load(npy).tolist() == [3, 3]
+
+
+def test_space_is_reserved_unless_the_file_is_sparse(tmp_path):
+    path = tmp_path / "a.npy"
+    npymap.create(path, "u1", 1 << 20)
+    assert os.stat(path).st_blocks * 512 >= 1 << 20
+    npymap.create(path, "u1", 1 << 20, sparse=True, overwrite=True)
+    assert os.stat(path).st_blocks * 512 < 1 << 20
+    assert npymap.create(path, "u1", 1, page_aligned=True, overwrite=True).offset == 4096
+
+
+def test_memmap_has_numpys_arguments(tmp_path):
+    path = tmp_path / "raw"
+    for order in "CF":
+        array = npymap.memmap(path, ">i2", "w+", 6, (3, 4), order)
+        array[...] = np.arange(12).reshape(3, 4)
+        expected = np.memmap(path, ">i2", "r", 6, (3, 4), order)
+        assert_same(npymap.memmap(path, ">i2", "readonly", 6, (3, 4), order), expected)
+        assert array.offset == 6
+    assert npymap.memmap(path, mode="r").shape == (30,)
+    assert npymap.memmap(path, "i2", shape=(4, 5)).flags.writeable
+    assert path.stat().st_size == 40
+    with open(path, "r+b") as file:
+        assert npymap.memmap(file, "i2", offset=38)[0] == 0
+        assert npymap.memmap(file).filename == str(path)
+
+
+def test_wrong_arguments_are_value_errors(npy):
+    with pytest.raises(ValueError, match="mode must be one of"):
+        npymap.open(npy, "w")
+    with pytest.raises(ValueError, match="create"):
+        npymap.open(npy, "w+")
+    with pytest.raises(ValueError, match="advice"):
+        npymap.open(npy, advice="often")
+    with pytest.raises(ValueError, match="objects"):
+        npymap.create(npy, object, 3)
+    with pytest.raises(ValueError, match="shape must be given"):
+        npymap.memmap(npy, mode="w+")
+
+
+def test_pages_can_be_advised_read_and_dropped(npy):
+    array = npymap.open(npy, "r+", advice="random")
+    for rows in (None, slice(1, 3), (0, 2)):
+        array.advise("sequential", rows)
+        array.prefetch(rows)
+        array.populate(rows)
+        array.flush(rows)
+        array.flush(rows, wait=False)
+        array.drop_cache(rows)
+    array[1:].populate()
+    array.T[2:].flush()
+    assert array.resident_bytes() in (None, *range(4097))
+    with pytest.raises(ValueError, match="advice"):
+        array.advise("never")
+    with pytest.raises(ValueError, match="in memory"):
+        array.copy().populate()
+    array.copy().flush()
+
+
+def test_check_notices_replaced_truncated_and_missing_files(npy):
+    array = npymap.open(npy)
+    array.check()
+    npymap.save(npy, np.zeros(3))
+    with pytest.raises(npymap.FormatError, match="replaced") as caught:
+        array.check()
+    assert caught.value.kind == "Changed"
+    assert array[2, 3] == 11
+    array = npymap.open(npy)
+    os.truncate(npy, 130)
+    with pytest.raises(npymap.FormatError, match="end at byte") as caught:
+        array.check()
+    assert caught.value.kind == "Truncated"
+    with pytest.raises(npymap.FormatError):
+        array.populate()
+    os.remove(npy)
+    with pytest.raises(FileNotFoundError):
+        array.check()
+
+
+def test_locks_exclude_each_other(npy):
+    array = npymap.open(npy)
+    with array.lock("exclusive"):
+        with pytest.raises(BlockingIOError):
+            npymap.open(npy).lock(wait=False)
+    with array.lock(), npymap.open(npy).lock(wait=False):
+        pass
+    with pytest.raises(ValueError, match="expected 'shared'"):
+        array.lock("both")
+
+
+def test_headers_are_read_without_elements(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, sample("<f4", (3, 2), "F"))
+    header = npymap.header(path)
+    assert header == ((3, 2), np.dtype("<f4"), True, (1, 0), 128)
+    assert header.fortran_order
+
+
+def test_files_of_dead_writers_are_recovered(npy):
+    with open(npy, "ab") as file:
+        file.write(bytes(40))
+    planned = npymap.recover(npy, dry_run=True)
+    assert (planned.before, planned.after, planned.dropped) == ((3, 4), (4, 4), 8)
+    assert repr(planned) == "Recovery(before=(3, 4), after=(4, 4), dropped=8, filled=0)"
+    assert npymap.load(npy).shape == (3, 4)
+    npymap.recover(npy)
+    assert npymap.load(npy).shape == (4, 4)
+    npymap.resize(npy, 2)
+    assert npymap.load(npy).tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+def test_header_of_100_fields_opens(tmp_path):
+    dtype = np.dtype([(f"field{number}", "<f4") for number in range(100)])
+    np.save(tmp_path / "a.npy", np.zeros(3, dtype))
+    assert npymap.open(Path(tmp_path, "a.npy")).dtype == dtype

@@ -1,0 +1,124 @@
+"""Pickles of mapped arrays."""
+
+import copy
+import multiprocessing
+import os
+import pickle
+
+import numpy as np
+import pytest
+from arrays import DTYPES, assert_same, sample
+
+import npymap
+
+
+@pytest.fixture
+def big(tmp_path):
+    path = tmp_path / "big.npy"
+    npymap.save(path, np.arange(1 << 18).reshape(512, 512))
+    return path
+
+
+VIEWS = {
+    "all": lambda a: a,
+    "rows": lambda a: a[5:9],
+    "row": lambda a: a[7],
+    "steps": lambda a: a[3::5, ::-2],
+    "transposed": lambda a: a.T[10:],
+    "bytes": lambda a: a[2:4].view(np.uint8),
+    "element": lambda a: a[3:4, 4:5].reshape(()),
+    "empty": lambda a: a[5:5],
+    "broadcast": lambda a: np.broadcast_to(a[1], (4, 512), subok=True),
+    "diagonal": lambda a: a.diagonal(),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_pickle_as_descriptions(big, view):
+    array = VIEWS[view](npymap.open(big))
+    data = pickle.dumps(array)
+    again = pickle.loads(data)
+    assert len(data) < 600
+    assert isinstance(again, npymap.memmap)
+    assert again.strides == array.strides
+    assert not again.flags.writeable
+    assert_same(again, array)
+    assert pickle.loads(pickle.dumps(again)).tolist() == array.tolist()
+
+
+def test_every_dtype_pickles(tmp_path):
+    for dtype in DTYPES:
+        npymap.save(tmp_path / "a.npy", sample(dtype, (3, 4)))
+        assert_same(pickle.loads(pickle.dumps(npymap.open(tmp_path / "a.npy"))), sample(dtype, (3, 4)))
+
+
+def test_arrays_in_mode_r_plus_share_their_file(big):
+    array = npymap.open(big, "r+")
+    again = pickle.loads(pickle.dumps(array[3]))
+    again[4] = -1
+    assert array[3, 4] == -1
+    assert again.mode == "r+"
+
+
+def test_members_pickle_as_descriptions(tmp_path):
+    npymap.savez(tmp_path / "a.npz", x=np.arange(100_000))
+    data = pickle.dumps(npymap.Npz(tmp_path / "a.npz", "r")["x"])
+    assert len(data) < 600
+    assert pickle.loads(data)[77] == 77
+
+
+def test_private_changes_are_copied(big):
+    array = npymap.open(big, "c")
+    array[0, 0] = 7
+    again = pickle.loads(pickle.dumps(array[:2]))
+    assert type(again) is np.ndarray
+    assert again[0, 0] == 7
+
+
+def test_arrays_whose_path_leads_elsewhere_are_copied(big):
+    array = npymap.open(big)
+    npymap.save(big, np.zeros(3))
+    assert pickle.loads(pickle.dumps(array[1]))[5] == 517
+    array = npymap.open(big)
+    os.remove(big)
+    assert pickle.loads(pickle.dumps(array)).tolist() == [0, 0, 0]
+
+
+def test_a_file_replaced_after_pickling_is_an_error(big):
+    data = pickle.dumps(npymap.open(big))
+    npymap.save(big, np.zeros((512, 512)))
+    with pytest.raises(npymap.FormatError, match="replaced") as caught:
+        pickle.loads(data)
+    assert caught.value.kind == "Changed"
+    os.remove(big)
+    with pytest.raises(FileNotFoundError):
+        pickle.loads(data)
+
+
+def test_a_file_truncated_after_pickling_is_an_error(big):
+    data = pickle.dumps(npymap.open(big, "r+"))
+    os.truncate(big, 1000)
+    with pytest.raises(npymap.FormatError) as caught:
+        pickle.loads(data)
+    assert caught.value.kind == "Truncated"
+    assert os.stat(big).st_size == 1000
+
+
+def test_arrays_in_memory_pickle_as_numpys(big):
+    array = npymap.open(big)
+    assert_same(pickle.loads(pickle.dumps(array.copy())), array)
+    assert_same(copy.deepcopy(array), array)
+    assert_same(copy.copy(array), array)
+    assert copy.deepcopy(array).flags.writeable
+
+
+def total(array):
+    assert isinstance(array, npymap.memmap)
+    return int(array.sum())
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_receive_the_file(big, method):
+    array = npymap.open(big)
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map(total, [array[:7], array[7:]]) == [array[:7].sum(), array[7:].sum()]

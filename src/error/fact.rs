@@ -1,0 +1,112 @@
+//! Messages without the advice that names functions of this crate.
+
+use super::{
+    ArchiveError, DTypeError, ErrorDetail, ExtentError, HeaderError, RequestError, ShapeError,
+    SystemError,
+};
+
+/// Returns the message without the advice that names functions of this crate.
+pub(super) fn text(detail: &ErrorDetail) -> String {
+    let message = detail.to_string();
+    let end = match advice(detail) {
+        Advice::None => None,
+        Advice::LastClause => message.rfind(": "),
+        Advice::LastPart => message.rfind(", open "),
+    };
+    match end.and_then(|end| message.get(..end)) {
+        Some(fact) => fact.to_owned(),
+        None => message,
+    }
+}
+
+/// Where a message names functions of this crate.
+enum Advice {
+    None,
+    /// After the last colon.
+    LastClause,
+    /// In the last part of the last clause, which is about opening the file.
+    LastPart,
+}
+
+fn advice(detail: &ErrorDetail) -> Advice {
+    let is_last_clause = match detail {
+        ErrorDetail::Header(HeaderError::Magic { .. }) => return Advice::LastPart,
+        ErrorDetail::System(error) => {
+            matches!(error, SystemError::NotImmutable | SystemError::Exists | SystemError::Locked)
+        }
+        ErrorDetail::Header(error) => matches!(error, HeaderError::Limit { .. }),
+        ErrorDetail::Extent(error) => matches!(error, ExtentError::Trailing { .. }),
+        ErrorDetail::DType(error) => matches!(
+            error,
+            DTypeError::Fit { .. }
+                | DTypeError::ByteOrder { .. }
+                | DTypeError::Alignment { .. }
+                | DTypeError::Cast { .. }
+        ),
+        ErrorDetail::Shape(error) => matches!(
+            error,
+            ShapeError::Rank { .. } | ShapeError::NotContiguous { .. } | ShapeError::Strides { .. }
+        ),
+        #[cfg(feature = "npz")]
+        ErrorDetail::Archive(ArchiveError::Inflated { .. }) => true,
+        // Those that name functions put them into quotes.
+        ErrorDetail::Archive(ArchiveError::Refused { expected, .. }) => expected.contains('`'),
+        ErrorDetail::Request(error) => {
+            !matches!(error, RequestError::Mode { .. } | RequestError::Argument { .. })
+        }
+        ErrorDetail::Archive(_) | ErrorDetail::Custom(_) => false,
+    };
+    if is_last_clause { Advice::LastClause } else { Advice::None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[track_caller]
+    fn assert_fact(error: impl Into<Error>, fact: &str) {
+        assert_eq!(error.into().fact(), fact);
+    }
+
+    #[test]
+    fn facts_name_no_functions() {
+        assert_fact(SystemError::Exists, "already exists");
+        assert_fact(
+            SystemError::Locked,
+            "is locked by another process or by another handle in this process",
+        );
+        assert_fact(
+            HeaderError::Limit { found: 11, limit: 10 },
+            "the header has 11 characters, but the limit is 10",
+        );
+        assert_fact(
+            HeaderError::Magic { found: b"PK\x03\x04ab".to_vec() },
+            "starts with b\"PK\\x03\\x04ab\", expected b\"\\x93NUMPY\": it is a zip archive",
+        );
+        assert_fact(
+            HeaderError::Magic { found: b"GIF89a".to_vec() },
+            "starts with b\"GIF89a\", expected b\"\\x93NUMPY\"",
+        );
+        let stored = "[('a', '<f8'), ('b: c', '<f8')]".to_owned();
+        assert_fact(
+            DTypeError::Fit { stored, asked: "f32".to_owned(), works: "Value".to_owned() },
+            "stored as [('a', '<f8'), ('b: c', '<f8')], asked for `f32`",
+        );
+        assert_fact(RequestError::NoFile, "changes to this array are not written to a file");
+        assert_fact(
+            RequestError::CreateMode,
+            "mode 'w+' creates an array and needs its dtype and shape",
+        );
+    }
+
+    #[test]
+    fn facts_keep_what_holds_in_any_language() {
+        let short = ExtentError::ShortFile { needed: 152, found: 151 };
+        let message = short.to_string();
+        assert_fact(short, &message);
+        let error = Error::from(ExtentError::ShortFile { needed: 152, found: 151 });
+        let error = error.with_path("a.npy".as_ref()).with_offset(5);
+        assert_eq!(error.fact(), format!("the array at byte 5: {message}"));
+    }
+}
