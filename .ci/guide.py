@@ -1,22 +1,30 @@
 #!/usr/bin/env python3
-"""Runs the programs of the guide and compares their output with the pages.
+"""Runs the programs and commands of the guide and compares their output with the pages.
 
     python3 .ci/guide.py            fails where an output differs
     python3 .ci/guide.py --write    writes the outputs into the pages
 
 A program is a block of Rust with a `main`; its output is the `text` block that
 follows. All programs are built as one package that depends on npymap only.
+
+The `console` blocks of jobs.md are commands after `$ `, each followed by its
+output. They run one after another in one directory.
 """
 
 import difflib
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "target/guide"
 PROGRAM = re.compile(r"^```rust\n(.*?)^```\n\n```text\n(.*?)^```$", re.M | re.S)
+
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 
 MANIFEST = """
 [package]
@@ -51,6 +59,32 @@ def build():
     subprocess.run(command, check=True)
 
 
+def compare(expected, found, page, name):
+    """Prints how a text differs, and returns whether it does."""
+    print("\n".join(difflib.unified_diff(expected.splitlines(), found.splitlines(), page, name, lineterm="")))
+    return expected != found
+
+
+def run_commands(page):
+    """Returns the page with the output that its commands print."""
+    subprocess.run(["cargo", "build", "-q", "-p", "npymap-cli", "--target-dir", ROOT / "target"], cwd=ROOT, check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(ROOT / "data/penguins.npy", folder)
+        path = f"{ROOT / 'target/debug'}:{os.environ['PATH']}"
+        environment = dict(os.environ, PATH=path, COLUMNS="100", NO_COLOR="1", HOME=folder)
+
+        def run_block(block):
+            lines = []
+            for line in block[1].splitlines():
+                if line.startswith("$ "):
+                    command = ["bash", "-c", line[2:]]
+                    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                    lines += [line, *done.stdout.splitlines()]
+            return "```console\n" + "".join(f"{line}\n" for line in lines) + "```"
+
+        return CONSOLE.sub(run_block, page.read_text())
+
+
 def main():
     build()
     failed, outputs = False, {}
@@ -60,14 +94,17 @@ def main():
             sys.exit(f"{page.name}: {name} failed: {done.stderr}")
         outputs.setdefault(page, []).append(done.stdout)
         if done.stdout != match[2]:
-            failed = True
-            print("\n".join(difflib.unified_diff(match[2].splitlines(), done.stdout.splitlines(), page.name, name, lineterm="")))
+            failed = compare(match[2], done.stdout, page.name, name) or failed
+    jobs = ROOT / "src/guide/jobs.md"
+    commands = run_commands(jobs)
+    failed = compare(jobs.read_text(), commands, jobs.name, "commands") or failed
     if "--write" in sys.argv:
+        jobs.write_text(commands)
         for page, found in outputs.items():
             texts = iter(found)
             page.write_text(PROGRAM.sub(lambda match: f"```rust\n{match[1]}```\n\n```text\n{next(texts)}```", page.read_text()))
         return
-    print(f"{sum(map(len, outputs.values()))} programs of the guide run")
+    print(f"{sum(map(len, outputs.values()))} programs of the guide run, and {commands.count(chr(10) + '$ ')} commands")
     sys.exit(failed)
 
 

@@ -147,6 +147,10 @@ pub mod guide {
         #![doc = include_str!("guide/program.md")]
     }
 
+    pub mod jobs {
+        #![doc = include_str!("guide/jobs.md")]
+    }
+
     pub mod performance {
         #![doc = include_str!("guide/performance.md")]
     }

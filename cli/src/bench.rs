@@ -29,7 +29,7 @@ const CHUNK: usize = 16 << 20;
 #[command(after_help = "\
 Examples:
   npymap bench train.npy
-  npymap bench train.npy --batch 1024 --seconds 10
+  npymap bench train.npy --batch 1024 --seconds 2
   npymap bench train.npy --json
 
 Exit status: 0 on success, 1 on failure, 2 for a usage error.")]

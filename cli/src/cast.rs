@@ -37,6 +37,22 @@ pub(crate) fn copy(
     Ok(())
 }
 
+/// Calls `visit` with blocks of a view, of a bounded size, along its first axis.
+pub(crate) fn in_blocks(
+    view: &DynView<'_>,
+    visit: &mut dyn FnMut(&DynView<'_>) -> Result<()>,
+) -> Result<()> {
+    if view.is_empty() || view.itemsize() == 0 {
+        return Ok(());
+    }
+    let Some(dim) = view.shape().first().copied() else { return visit(view) };
+    let row = (view.len() / dim).saturating_mul(view.itemsize()).max(1);
+    if row > STEP && view.ndim() > 1 {
+        return view.outer_iter().try_for_each(|row| in_blocks(&row, visit));
+    }
+    view.axis_chunks(0, (STEP / row).max(1))?.try_for_each(|block| visit(&block))
+}
+
 /// A slice of one axis, with the other axes whole.
 pub(crate) fn axis_range(ndim: usize, along: Axis, start: usize, len: usize) -> Vec<SliceInfoElem> {
     let end = isize::try_from(start + len).unwrap_or(isize::MAX);

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::ndarray::Axis;
+use npymap::ndarray::{Axis, SliceInfoElem};
+use npymap::view::DynView;
 use npymap::{
     DType, MappedArray, MappedArrayMut, Order, element::Casting, layout::Layout,
     npy::MAX_HEADER_LEN,
@@ -22,11 +23,11 @@ use crate::{cast, open, text};
 /// Bytes written at a time when each row combines parts of several files.
 const BLOCK: usize = 64 << 20;
 
-/// Joins arrays along an axis, like NumPy's concatenate.
+/// Joins arrays along an axis, like NumPy's concatenate or stack.
 ///
 /// OUT is in C order and has the dtype of the first array; the others may
-/// differ in byte order and memory order only. OUT gets its name only when it
-/// is complete and on disk.
+/// differ in byte order and memory order only. With --stack, all have the same
+/// shape. OUT gets its name only when it is complete and on disk.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -34,9 +35,14 @@ Examples:
   npymap concat all.npy more.npy -o all.npy --overwrite
   npymap concat 'a.npz[x]' 'b.npz[x]' -o x.npy
   npymap concat --axis 1 features.npy more.npy -o wide.npy
+  npymap concat --stack x.npy y.npy -o both.npy
 
 Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ConcatArgs {
+    /// Join along a new axis, which --axis places, with an index for each array
+    #[arg(long)]
+    stack: bool,
+
     /// Axis to join along; -1 is the last
     #[arg(long, value_name = "N", default_value = "0", value_parser = parse_axis)]
     axis: isize,
@@ -64,11 +70,15 @@ impl ConcatArgs {
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
         let (dtype, mut shape) = dtype_and_shape(input, self.max_header_len)?;
+        if self.stack {
+            // Each array is one row of the result.
+            shape = self.with_new_axis(input, &shape)?;
+        }
         let axis = self.axis(input, &shape)?;
         let spec = RowSpec { path: input.name(), dtype: &dtype, shape: &shape, axis };
         let rows = input_rows::open_all(&spec, &self.inputs, self.max_header_len)?;
         for (rows, input) in rows.iter().zip(&self.inputs) {
-            if rows.shape().len() != shape.len() {
+            if rows.shape().len() + usize::from(self.stack) != shape.len() {
                 return Err(spec.shape_error(input, rows.shape()));
             }
         }
@@ -89,6 +99,15 @@ impl ConcatArgs {
         drop(rows);
         draft.commit()?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// A shape with a new axis of length 1 where it is requested.
+    fn with_new_axis(&self, input: &ArrayPath, shape: &[usize]) -> Result<Vec<usize>, CliError> {
+        let longer = [shape, &[1]].concat();
+        let axis = self.axis(input, &longer)?;
+        let mut longer = shape.to_vec();
+        longer.insert(axis, 1);
+        Ok(longer)
     }
 
     /// The index of the requested axis, counted from the first.
@@ -149,7 +168,10 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
         let mut block = MappedArray::anonymous(&dtype, &shape)?;
         let mut position = 0;
         for rows in rows {
-            let from = rows.view()?;
+            let mut from = rows.view()?;
+            if from.ndim() < shape.len() {
+                from = with_axis(&from, axis)?;
+            }
             let from =
                 from.try_slice(cast::axis_range(from.ndim(), Axis(along), start, end - start))?;
             let to = block.dyn_view_mut()?;
@@ -165,8 +187,15 @@ fn write_interleaved(rows: &[InputRows], axis: usize, array: MappedArrayMut) -> 
     all.close()
 }
 
+/// A view with a new axis of length 1.
+fn with_axis<'a>(view: &DynView<'a>, axis: usize) -> npymap::Result<DynView<'a>> {
+    let mut slice = cast::axis_range(view.ndim(), Axis(view.ndim()), 0, 0);
+    slice.insert(axis, SliceInfoElem::NewAxis);
+    view.try_slice(slice)
+}
+
 /// Reinterprets an array as bytes, which can be written whatever its dtype.
-fn as_bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> {
+pub(crate) fn as_bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> {
     let bytes = Layout::new(DType::of::<u8>(), &[array.nbytes()], Order::C, 0)?;
     MappedArray::from_parts(array.into_data(), bytes)
 }

@@ -44,7 +44,7 @@ const SPACE: u64 = 64 << 20;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  npymap demo --size 1000 --directory /data
+  npymap demo --size 100 --directory .
   npymap demo --json
 
 Exit status: 0 on success, 1 on failure, 2 for a usage error.")]

@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 use crate::escape::{self, escaped};
 
 use crate::error::CliError;
+use crate::float_text;
 
 /// The limit on zero-size elements that are printed: a header can claim any
 /// number.
@@ -116,17 +117,21 @@ fn separate(out: &mut impl Write, closed: usize, ndim: usize) -> io::Result<()> 
 /// Writes an element in brackets. Numbers have all digits, as by themselves;
 /// text and dates are quoted as NumPy does in arrays.
 fn write_element(out: &mut impl Write, value: &Value) -> io::Result<()> {
-    match value {
-        Value::Text(_) | Value::DateTime(..) | Value::TimeDelta(..) => write!(out, "{value:#}"),
-        _ => write!(out, "{value}"),
+    match (value, float_text::rounded(value)) {
+        (_, Some(rounded)) => out.write_all(rounded.as_bytes()),
+        (Value::Text(_) | Value::DateTime(..) | Value::TimeDelta(..), None) => {
+            write!(out, "{value:#}")
+        }
+        (_, None) => write!(out, "{value}"),
     }
 }
 
 /// Writes an element by itself, on one line: text without quotes.
 fn write_scalar(out: &mut impl Write, value: &Value) -> io::Result<()> {
-    match value {
-        Value::Text(text) => out.write_all(escaped(text).as_bytes()),
-        _ => write!(out, "{value}"),
+    match (value, float_text::rounded(value)) {
+        (Value::Text(text), _) => out.write_all(escaped(text).as_bytes()),
+        (_, Some(rounded)) => out.write_all(escaped(&rounded).as_bytes()),
+        (_, None) => write!(out, "{value}"),
     }
 }
 

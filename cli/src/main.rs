@@ -10,6 +10,7 @@ mod bench;
 mod cast;
 mod columns;
 mod compare;
+mod completions;
 mod concat;
 mod convert;
 mod create;
@@ -25,9 +26,12 @@ mod elements;
 mod error;
 mod escape;
 mod fill;
+mod float_text;
+mod generate;
 mod get;
 mod globs;
 mod head;
+mod header;
 mod histogram;
 mod info;
 mod input_args;
@@ -39,10 +43,21 @@ mod keys;
 mod leaf_fields;
 mod locking;
 mod ls;
+mod man;
 mod messages;
 mod new_file;
+mod new_value;
 mod npz;
+mod npz_add;
+mod npz_extract;
+mod npz_inputs;
+mod npz_members;
+mod npz_pack;
+mod npz_recover;
+mod npz_update;
+mod npz_verify;
 mod open;
+mod output_args;
 mod output_format;
 mod places;
 mod platform;
@@ -56,6 +71,8 @@ mod sample;
 mod scan;
 mod selection;
 mod set;
+mod shape_arg;
+mod sheet;
 mod shuffle;
 mod signals;
 mod stats;
@@ -64,6 +81,7 @@ mod stats_rows;
 mod style;
 mod summary;
 mod table;
+mod tail;
 mod terminal;
 mod text;
 mod threads;
@@ -73,9 +91,10 @@ mod walk;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::error::CliError;
+use crate::output_args::OutputArgs;
 
 /// Inspects, edits, converts and compares NumPy array files of any size.
 ///
@@ -86,6 +105,9 @@ use crate::error::CliError;
 struct Cli {
     #[command(subcommand)]
     command: CliCommand,
+
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -93,9 +115,11 @@ enum CliCommand {
     Info(info::InfoArgs),
     Ls(ls::LsArgs),
     Head(head::HeadArgs),
+    Tail(tail::TailArgs),
     Stats(stats::StatsArgs),
     Get(get::GetArgs),
     Set(set::SetArgs),
+    Header(header::HeaderArgs),
     Create(create::CreateArgs),
     Convert(convert::ConvertArgs),
     Npz(npz::NpzArgs),
@@ -109,6 +133,8 @@ enum CliCommand {
     Sample(sample::SampleArgs),
     Shuffle(shuffle::ShuffleArgs),
     Bench(bench::BenchArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 impl CliCommand {
@@ -124,16 +150,23 @@ impl CliCommand {
 
 fn main() -> ExitCode {
     platform::ignore_size_limit_signal();
-    let arguments = std::env::args_os().collect();
-    let arguments = arguments::protect_negatives(&Cli::command(), arguments);
-    let Cli { command } = Cli::parse_from(arguments);
+    let Cli { command, output } = match parse_arguments() {
+        Ok(cli) => cli,
+        Err(error) => return messages::print_usage_error(error),
+    };
+    output.color_choice().write_global();
+    if let Some(digits) = output.precision {
+        float_text::set_precision(digits);
+    }
     let result = match &command {
         CliCommand::Info(info) => info.run().map_err(CliError::from),
         CliCommand::Ls(ls) => ls.run().map_err(CliError::from),
         CliCommand::Head(head) => head.run(),
+        CliCommand::Tail(tail) => tail.run(),
         CliCommand::Stats(stats) => stats.run(),
         CliCommand::Get(get) => get.run(),
         CliCommand::Set(set) => set.run(),
+        CliCommand::Header(header) => header.run(),
         CliCommand::Create(create) => create.run(),
         CliCommand::Convert(convert) => convert.run(),
         CliCommand::Npz(npz) => npz.run(),
@@ -147,6 +180,8 @@ fn main() -> ExitCode {
         CliCommand::Sample(sample) => sample.run(),
         CliCommand::Shuffle(shuffle) => shuffle.run(),
         CliCommand::Bench(bench) => bench.run(),
+        CliCommand::Completions(completions) => completions.run(Cli::command()),
+        CliCommand::Man(man) => man.run(Cli::command()),
     };
     match result {
         Ok(code) => code,
@@ -156,4 +191,13 @@ fn main() -> ExitCode {
             command.failure_code()
         }
     }
+}
+
+fn parse_arguments() -> Result<Cli, clap::Error> {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let mut command = Cli::command().color(output_args::early_color_choice(&arguments));
+    // Subcommands get the options that all have.
+    command.build();
+    let arguments = arguments::protect_negatives(&command, arguments);
+    Cli::from_arg_matches(&command.try_get_matches_from(arguments)?)
 }

@@ -2,13 +2,47 @@
 
 use std::fmt::Display;
 use std::path::Path;
+use std::process::ExitCode;
+
+use clap::error::ContextValue;
 
 use crate::error::rephrase_advice;
-use crate::escape::safe;
+use crate::escape::{escaped, safe};
 use crate::style::{ERROR, LABEL};
 
 pub(crate) fn print_error(message: &dyn Display) {
     anstream::eprintln!("{ERROR}error:{ERROR:#} {}", safe(rephrase_advice(message)));
+}
+
+/// Prints a usage error, or the help, and returns the exit status. Parts of
+/// arguments that it repeats are made safe to print.
+pub(crate) fn print_usage_error(mut error: clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        let unsafe_parts: Vec<_> =
+            error.context().filter_map(|(kind, part)| Some((kind, safe_part(part)?))).collect();
+        for (kind, part) in unsafe_parts {
+            error.insert(kind, part);
+        }
+    }
+    let text = error.to_string();
+    if error.use_stderr() && text.lines().any(|line| escaped(line) != line) {
+        // The parser of a value repeats it.
+        text.lines().for_each(|line| anstream::eprintln!("{}", safe(line)));
+    } else if error.print().is_err() {
+        return ExitCode::FAILURE;
+    }
+    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+/// A part of a usage error that is safe to print, if it was not.
+fn safe_part(part: &ContextValue) -> Option<ContextValue> {
+    match part {
+        ContextValue::String(text) if escaped(text) != *text => {
+            Some(ContextValue::String(safe(text)))
+        }
+        ContextValue::Strings(texts) => Some(ContextValue::Strings(texts.iter().map(safe).collect())),
+        _ => None,
+    }
 }
 
 pub(crate) fn print_note(message: &dyn Display) {

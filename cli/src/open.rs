@@ -74,6 +74,11 @@ pub(crate) fn quiet_npz(path: &Path) -> Result<Npz> {
     Npz::open(map(path)?)
 }
 
+/// Opens an archive without its directory, which may be damaged.
+pub(crate) fn scanned_npz(path: &Path) -> Result<Npz> {
+    NpzOptions::new().scan(map(path)?)
+}
+
 /// Opens a `.ten` file whose arrays are mapped.
 pub(crate) fn ten(path: &Path) -> Result<Ten> {
     TenOptions::new().any_extension(true).open(map(path)?)

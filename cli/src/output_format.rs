@@ -36,6 +36,16 @@ pub(crate) fn require_npy(path: &Path) -> Result<(), CliError> {
     }
 }
 
+/// Rejects a new `.npz` file with the extension of another format.
+pub(crate) fn require_npz(path: &Path) -> Result<(), CliError> {
+    match OutputFormat::from_extension(path) {
+        Ok(OutputFormat::Npz) => Ok(()),
+        _ => Err(CliError::Rejected { path: path.to_owned(), reason: NPZ }),
+    }
+}
+
+const NPZ: &str = "this command writes .npz files: use the extension .npz";
+
 const ANY: &str = "the extension of a new file selects its format: use .npy, .npz or .ten (others cannot be written)";
 
 const NPY: &str = "this command writes .npy files: use the extension .npy (`npymap convert` also writes .npz and .ten)";

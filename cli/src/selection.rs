@@ -3,10 +3,11 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
+use npymap::ndarray::SliceInfoElem;
 use npymap::{Indices, MappedArray, MappedArrayMut, Result, element::Casting, view::DynView};
 
 /// An index in NumPy's notation, followed by a field path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IndexArg {
     index: String,
     field: Option<String>,
@@ -69,17 +70,45 @@ impl IndexArg {
         copy_rows(&whole, to, &list.rows).map(Selected::Copy)
     }
 
-    /// The selected parts of an array to write to: one part, or one for each
-    /// integer of a list.
-    pub(crate) fn parts(&self, shape: &[usize]) -> Result<Vec<Indices>> {
-        let texts = match List::parse(&self.index, shape)? {
-            None => vec![self.index.clone()],
-            Some(list) if list.rows.is_empty() => vec![list.with_list_replaced("0:0")],
+    /// The selected parts of an array to write to.
+    pub(crate) fn parts(&self, shape: &[usize]) -> Result<Parts> {
+        let (texts, list_axis) = match List::parse(&self.index, shape)? {
+            None => (vec![self.index.clone()], None),
+            Some(list) if list.rows.is_empty() => (vec![list.with_list_replaced("0:0")], None),
             Some(list) => {
-                list.rows.iter().map(|row| list.with_list_replaced(&row.to_string())).collect()
+                let rows = list.rows.iter();
+                let texts = rows.map(|row| list.with_list_replaced(&row.to_string())).collect();
+                (texts, Some(list.result_axes(shape.len()).1))
             }
         };
-        texts.iter().map(|text| Indices::parse(text, shape)).collect()
+        let indices = texts.iter().map(|text| Indices::parse(text, shape));
+        Ok(Parts { indices: indices.collect::<Result<_>>()?, list_axis })
+    }
+
+    /// The shape of the selection, whose elements are not read.
+    pub(crate) fn shape(&self, all: &DynView<'_>) -> Result<Vec<usize>> {
+        let parts = self.parts(all.shape())?;
+        let Some(part) = parts.indices.first() else { return Ok(Vec::new()) };
+        let mut shape = self.select_field(all.try_slice(part)?)?.shape().to_vec();
+        if let Some(axis) = parts.list_axis {
+            shape.insert(axis.min(shape.len()), parts.indices.len());
+        }
+        Ok(shape)
+    }
+
+    /// The indices, along each axis of the selection, of the array's axis. Those
+    /// of a subarray come after them.
+    pub(crate) fn axis_indices(&self, shape: &[usize]) -> Result<Vec<AxisIndices>> {
+        let Some(list) = List::parse(&self.index, shape)? else {
+            return Ok(axis_indices(&Indices::parse(&self.index, shape)?));
+        };
+        let mut axes = axis_indices(&Indices::parse(&list.with_list_replaced(":"), shape)?);
+        let (from, to) = list.result_axes(shape.len());
+        if from < axes.len() {
+            axes.remove(from);
+        }
+        axes.insert(to.min(axes.len()), AxisIndices::List(list.rows));
+        Ok(axes)
     }
 
     /// The field, if one is named.
@@ -93,6 +122,48 @@ impl IndexArg {
             None => Ok(view),
         }
     }
+}
+
+/// Parts of an array that are written one after another.
+pub(crate) struct Parts {
+    /// One part, or one for each integer of a list.
+    pub(crate) indices: Vec<Indices>,
+    /// The axis of the selection that the parts are along, if a list selects
+    /// them.
+    pub(crate) list_axis: Option<usize>,
+}
+
+/// The indices that an axis of a selection has in the array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AxisIndices {
+    Slice { start: usize, step: isize },
+    List(Vec<usize>),
+}
+
+impl AxisIndices {
+    /// The index in the array of a position along the axis.
+    pub(crate) fn at(&self, position: usize) -> usize {
+        match self {
+            AxisIndices::Slice { start, step } => {
+                let distance = isize::try_from(position).unwrap_or(isize::MAX).saturating_mul(*step);
+                start.saturating_add_signed(distance)
+            }
+            AxisIndices::List(rows) => rows.get(position).copied().unwrap_or(position),
+        }
+    }
+}
+
+/// The indices along each axis that remains.
+fn axis_indices(indices: &Indices) -> Vec<AxisIndices> {
+    let axes = indices.as_ref().iter().filter_map(|element| match *element {
+        SliceInfoElem::Index(_) => None,
+        SliceInfoElem::NewAxis => Some((0, 1)),
+        // ndarray counts negative steps from the end.
+        SliceInfoElem::Slice { end: Some(end), step, .. } if step < 0 => Some((end - 1, step)),
+        SliceInfoElem::Slice { start, step, .. } => Some((start, step)),
+    });
+    axes.map(|(start, step)| AxisIndices::Slice { start: usize::try_from(start).unwrap_or(0), step })
+        .collect()
 }
 
 /// An index with a list of integers: `:, [1, 3], 0`.
@@ -250,6 +321,25 @@ mod tests {
         }
         for text in ["a.npy", "-", ".", "..", "../5", "./5", "dir/5", ""] {
             assert_eq!(IndexArg::recognize(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn rows_of_a_selection_keep_their_indices() {
+        for (text, expected) in [
+            ("", vec![vec![0, 1, 2]; 0]),
+            ("-3:", vec![vec![7, 8, 9]]),
+            ("::-4, 1:", vec![vec![9, 5, 1], vec![1, 2, 3]]),
+            ("2, -2:", vec![vec![2, 3]]),
+            ("None, [4, 0], 1", vec![vec![0], vec![4, 0]]),
+            (":, [3, 0]", vec![vec![0, 1], vec![3, 0]]),
+        ] {
+            let index: IndexArg = text.parse().unwrap();
+            let axes = index.axis_indices(&[10, 4]).unwrap();
+            for (axis, expected) in axes.iter().zip(&expected) {
+                let found: Vec<usize> = (0..expected.len()).map(|at| axis.at(at)).collect();
+                assert_eq!(found, *expected, "{text}");
+            }
         }
     }
 

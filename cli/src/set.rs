@@ -1,36 +1,44 @@
 //! `npymap set`: sets elements in place.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Indices, MappedArrayMut, Mode, Value, npy::MAX_HEADER_LEN};
+use npymap::element::Casting;
+use npymap::{Error, ErrorKind, MappedArray, MappedArrayMut, Result, npy::MAX_HEADER_LEN};
 
 use crate::array_path::ArrayPath;
 use crate::edit::EditOptions;
 use crate::error::CliError;
-use crate::escape::safe;
+use crate::escape::{self, safe};
 use crate::locking::WaitArgs;
+use crate::new_value::{NewValue, Target};
 use crate::selection::IndexArg;
-use crate::text;
+use crate::{open, text};
 
 /// Sets elements to a value, in place.
 ///
 /// INDEX is what NumPy accepts in a[…]: integers, slices and one list of
-/// integers. A dot and a field name may follow. All selected elements are set
-/// to VALUE, and only their bytes are written. VALUE is a number, True or
-/// False, text, a date such as 2020-02-29T12:00, `NaT`, a count of the unit for
-/// a time difference, b'\x00' for void, a record such as (1, 'a') or a subarray
-/// such as [1, 2].
+/// integers. A dot and a field name may follow. Only the bytes of the selected
+/// elements are written.
+///
+/// VALUE is a number, True or False, text, a date such as 2020-02-29T12:00,
+/// `NaT`, a count of the unit for a time difference, b'\x00' for void, or a
+/// record such as (1, 'a'). Lists such as [[1, 2], [3, 4]] and @FILE, the array
+/// of a file or FILE[MEMBER], are broadcast to the elements as in NumPy.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   npymap set embeddings.npy '5, 3' -1.5
   npymap set embeddings.npy '::2, -1' nan
   npymap set --flush events.npy 7.when 2020-02-29T12:00
+  npymap set image.npy '10:20, 10:20' '[255, 0, 0]'
+  npymap set embeddings.npy '[3, 5]' @row.npy
 
 If VALUE does not fit the elements, nothing is written. Put text that starts
-with a hyphen after `--`.
+with a hyphen after `--`, and text that starts with @ in quotes of its own, as
+in \"'@home'\".
 
 Exit status: 0 if the elements were set, 1 if the file, INDEX or VALUE was
 rejected, 2 for a usage error.")]
@@ -38,6 +46,15 @@ pub(crate) struct SetArgs {
     /// Wait until the data is on disk
     #[arg(long)]
     flush: bool,
+
+    /// Allow the values of @FILE to change: to be rounded, truncated or wrapped
+    /// around
+    #[arg(long)]
+    force: bool,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
 
     #[command(flatten)]
     wait: WaitArgs,
@@ -53,51 +70,86 @@ pub(crate) struct SetArgs {
     #[arg(value_name = "INDEX")]
     selection: IndexArg,
 
-    /// Their new value
+    /// Their new value, list of values, or @FILE
     value: String,
 }
+
+const SAME_FILE: &str =
+    "is the file to change: copy the array first, with `npymap convert`";
 
 impl SetArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let options =
             EditOptions { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
-        let count = options.edit(&self.file, |array| self.change(array))?;
-        let elements = text::plural(count, "element");
-        writeln!(std::io::stdout(), "{}: {elements} set", safe(self.file.name().display()))?;
+        let file = self.value_file().map(ArrayPath::from);
+        let file = file.map(|path| self.open_value(&path)).transpose()?;
+        let count = options.edit(&self.file, |array| self.change(array, file))?;
+        let out = &mut std::io::stdout();
+        if self.json {
+            let path = self.file.name().to_string_lossy();
+            escape::json_line(out, &serde_json::json!({ "path": path, "set": count }))?;
+        } else {
+            let elements = text::plural(count, "element");
+            writeln!(out, "{}: {elements} set", safe(self.file.name().display()))?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 
+    /// The file that VALUE names.
+    fn value_file(&self) -> Option<OsString> {
+        self.value.strip_prefix('@').map(OsString::from)
+    }
+
+    /// Opens the array whose elements are the new values.
+    fn open_value(&self, path: &ArrayPath) -> Result<MappedArray, CliError> {
+        let is_same = path.path.canonicalize().ok().zip(self.file.path.canonicalize().ok());
+        if is_same.is_some_and(|(value, file)| value == file) {
+            return Err(CliError::Rejected { path: path.name().to_owned(), reason: SAME_FILE });
+        }
+        open::any(&path.path, self.max_header_len)
+            .and_then(|file| file.get(path.member.as_deref()))
+            .map_err(CliError::with_path(path.name()))
+    }
+
+    fn casting(&self) -> Casting {
+        if self.force { Casting::Unsafe } else { Casting::SameValue }
+    }
+
     /// Sets the elements and returns how many there are.
-    fn change(&self, array: &mut MappedArrayMut) -> npymap::Result<usize> {
+    fn change(&self, array: &mut MappedArrayMut, file: Option<MappedArray>) -> Result<usize> {
         let field = self.selection.field();
         let dtype = match field {
             Some(field) => array.field(field)?.dtype().clone(),
             None => array.dtype().clone(),
         };
-        let value = Value::parse(&self.value, &dtype)?;
-        // All are checked before the first is written.
+        let value = match file {
+            Some(file) => NewValue::File(file),
+            None => NewValue::parse(&self.value, &dtype)?,
+        };
+        // Everything is checked before the first element is written.
+        value.check(&dtype, self.casting()).map_err(advise)?;
         let parts = self.selection.parts(array.shape())?;
-        parts.into_iter().try_fold(0, |count, part| Ok(count + set(array, part, field, &value)?))
+        let values = value.broadcast(&self.selection.shape(&array.dyn_view()?)?)?;
+        let mut count = 0;
+        for (number, part) in parts.indices.iter().enumerate() {
+            let own = match (&values, parts.list_axis) {
+                (Some(values), Some(axis)) => Some(values.index_axis(axis, number)?),
+                (values, _) => values.clone(),
+            };
+            let target = Target { part: part.as_ref(), field };
+            count += value.write(array, &target, own.as_ref(), self.casting())?;
+        }
+        Ok(count)
     }
 }
 
-/// Sets the elements of a part, or a field of them, and returns how many there
-/// are.
-fn set(
-    array: &mut MappedArrayMut,
-    part: Indices,
-    field: Option<&str>,
-    value: &Value,
-) -> npymap::Result<usize> {
-    if array.mode() == Some(Mode::ReadWrite) {
-        return array.write_fill_slice(part, field, value);
+/// Adds the advice to use `--force` to the error for a value that would change.
+fn advise(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::InvalidValue => {
+            let text = format!("{}: allow it to change with --force", error.message());
+            Error::new(ErrorKind::InvalidValue, text)
+        }
+        _ => error,
     }
-    // A copy, from which the archive is rewritten.
-    let view = array.dyn_view_mut()?.try_slice(part)?;
-    let mut view = match field {
-        Some(field) => view.into_field(field)?,
-        None => view,
-    };
-    view.fill(value)?;
-    Ok(view.len())
 }

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::elements::JsonScalar;
 use crate::escape::{self, safe};
+use crate::float_text;
 use crate::histogram;
 use crate::stats_rows::{Histogram, StatsRow};
 use crate::style::LABEL;
@@ -26,9 +27,9 @@ const CELLS: [(&str, CellFn); 11] = [
     ("NaN", |row| row.summary.nan.map(|count| count.to_string())),
     ("NaT", |row| row.summary.nat.map(|count| count.to_string())),
     ("infinite", |row| row.summary.infinite.map(|count| count.to_string())),
-    ("min", |row| row.summary.min.as_ref().map(ToString::to_string)),
+    ("min", |row| row.summary.min.as_ref().map(float_text::text)),
     ("mean", |row| row.summary.mean().map(float)),
-    ("max", |row| row.summary.max.as_ref().map(ToString::to_string)),
+    ("max", |row| row.summary.max.as_ref().map(float_text::text)),
     ("sum", |row| row.summary.sum.map(|sum| sum.to_string())),
 ];
 
@@ -104,7 +105,7 @@ fn percent(quantile: f64) -> String {
 }
 
 fn float(number: f64) -> String {
-    Value::F64(number).to_string()
+    float_text::text(&Value::F64(number))
 }
 
 /// `11.34 ▁▁▁▃▅██▇▆▅▅▆▇██▇▄▂▁ 29.11`

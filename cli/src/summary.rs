@@ -13,6 +13,7 @@ use npymap::{
 use serde::{Serialize, Serializer};
 
 use crate::elements::JsonScalar;
+use crate::float_text;
 use crate::keys::{self, Key};
 use crate::quantiles::Population;
 use crate::scan::{Ignored, KeyRange};
@@ -64,7 +65,7 @@ impl fmt::Display for Sum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Sum::Integer(sum) => sum.fmt(f),
-            Sum::Float(sum) => Value::F64(*sum).fmt(f),
+            Sum::Float(sum) => f.write_str(&float_text::text(&Value::F64(*sum))),
         }
     }
 }

@@ -13,7 +13,7 @@ fn tables_have_a_row_for_each_index() {
     );
     assert_eq!(
         run_ok(["head", path, "-1:, 1:", "--width", "16"]),
-        "       0      1\n 0  18.7  198.0\n… 1 more column\n"
+        "         1      2\n 341  18.7  198.0\n… 1 more column\n"
     );
     assert_eq!(run_ok(["head", path, "0, 3"]), "  '<f8'\n 3750.0\n");
     assert!(run_err(1, ["head", path, "400"]).contains("index 400"));

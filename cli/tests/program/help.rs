@@ -11,7 +11,7 @@ fn every_command_has_examples() {
     ] {
         assert!(all.contains(&format!("\n  {command} ")), "{all}");
         let help = run_ok([command, "--help"]);
-        assert!(help.contains(&format!("Examples:\n  npymap {command} ")), "{help}");
+        assert!(help.contains(&format!("Examples:\n  npymap {command}")), "{help}");
         assert!(help.contains("Exit status:"), "{help}");
         assert!(!help.contains('\u{1b}'), "colours are for terminals");
     }

@@ -1,0 +1,76 @@
+//! `npymap npz add`: adds arrays to an archive.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::MappedArray;
+
+use crate::array_path::ArrayPath;
+use crate::error::CliError;
+use crate::locking::WaitArgs;
+use crate::npz_inputs::MemberArgs;
+use crate::npz_update::{self, Change};
+
+/// Adds arrays to an archive, or replaces some of its members.
+///
+/// An IN is a .npy file, a directory of them, FILE[MEMBER], or all arrays of an
+/// archive. Existing members need --overwrite; they keep their place, and their
+/// compression unless --deflate is given.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap npz add weights.npz bias.npy
+  npymap npz add weights.npz bias.npy --name layer1/b --overwrite
+  npymap npz add weights.npz 'other.npz[scale]' --deflate
+
+Exit status: 0 if all arrays were added, 1 if none was, 2 for a usage error.")]
+pub(crate) struct AddArgs {
+    /// Replace members that have the same names
+    #[arg(long)]
+    overwrite: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    members: MemberArgs,
+
+    /// .npz file
+    file: PathBuf,
+
+    /// Arrays to add
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<ArrayPath>,
+}
+
+impl AddArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let files = self.members.files(&self.inputs)?;
+        let inputs = files.open(&self.members)?;
+        let inputs = files.arrays(&inputs)?;
+        let arrays = inputs.iter().map(|input| (input.open)());
+        let arrays = arrays.collect::<npymap::Result<Vec<MappedArray>>>();
+        let arrays = arrays.map_err(CliError::Library)?;
+        let max_header_len = self.members.max_header_len();
+        let mut update = npz_update::begin(&self.file, self.wait, max_header_len)?;
+        if self.members.is_deflated() {
+            update.compression(self.members.compression());
+        }
+        for (input, array) in inputs.iter().zip(&arrays) {
+            if !self.overwrite && update.npz().member(&input.name).is_ok() {
+                let path = format!("{}[{}]", self.file.display(), input.name);
+                return Err(CliError::Exists { path: path.into() });
+            }
+            update.set(&input.name, array).map_err(CliError::Library)?;
+        }
+        update.commit().map_err(CliError::Library)?;
+        let members: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
+        Change { path: &self.file, done: "added", members: &members }.print(self.json)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,242 @@
+//! `npymap npz extract`: writes members to files.
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::npz::{Member, Npz};
+use serde_json::json;
+
+use crate::draft::{Draft, IfExists};
+use crate::error::CliError;
+use crate::escape::{self, safe};
+use crate::inputs::last_of_each_name;
+use crate::locking::WaitArgs;
+use crate::progress::Progress;
+use crate::{messages, open, text};
+
+/// Extracts members, inflating them and verifying their checksums.
+///
+/// Each file has the path of the member in the archive and gets its name only
+/// when it is complete. Damaged members are reported and skipped. Other
+/// obstacles, such as files that exist, prevent everything, unless --keep-going
+/// is given.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap npz extract weights.npz
+  npymap npz extract weights.npz layer1/w layer1/b --directory layers
+  npymap npz extract weights.npz --keep-going
+
+Exit status: 0 if everything was extracted, 1 if something was not, 2 for a
+usage error.")]
+pub(crate) struct ExtractArgs {
+    /// .npz file
+    file: PathBuf,
+
+    /// Members, with or without .npy [default: all]
+    #[arg(value_name = "MEMBER")]
+    members: Vec<String>,
+
+    /// Directory to extract to
+    #[arg(long, short, default_value = ".", value_name = "DIRECTORY")]
+    directory: PathBuf,
+
+    /// Replace existing files
+    #[arg(long)]
+    overwrite: bool,
+
+    /// Extract the other members if some cannot be: because files exist, names
+    /// point outside the directory, or two members have the same path
+    #[arg(long)]
+    keep_going: bool,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+}
+
+impl ExtractArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let npz = open::quiet_npz(&self.file).map_err(CliError::Library)?;
+        let mut failures = 0;
+        let mut targets: Vec<(Member<'_>, PathBuf)> = Vec::new();
+        // All names are checked before anything is written.
+        for member in self.members(&npz, &mut failures)? {
+            match self.checked_target(&member, &targets) {
+                Ok(target) => targets.push((member, target)),
+                Err(error) => self.skip(error, &mut failures)?,
+            }
+        }
+        let total = targets.iter().map(|(member, _)| member.size()).fold(0, u64::saturating_add);
+        let mut progress = Progress::new(usize::try_from(total).unwrap_or(usize::MAX));
+        let mut extracted = Vec::new();
+        for (member, target) in &targets {
+            match self.extract(member, target, &mut progress) {
+                Err(failure) if is_about_member(&failure) => {
+                    messages::print_error(&failure);
+                    failures += 1;
+                }
+                done => {
+                    done?;
+                    extracted.push(member.name());
+                }
+            }
+        }
+        self.print(&extracted, failures)?;
+        Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// The members to extract, without directories.
+    fn members<'a>(&self, npz: &'a Npz, failures: &mut usize) -> Result<Vec<Member<'a>>, CliError> {
+        let mut members = Vec::new();
+        for name in &self.members {
+            match npz.member(name).map_err(CliError::Library) {
+                Ok(member) => members.push(member),
+                Err(error) => self.skip(error, failures)?,
+            }
+        }
+        if self.members.is_empty() {
+            // Of members with the same name, the last one counts.
+            members = last_of_each_name(npz.members(), Member::full_name);
+        }
+        members.retain(|member| !member.full_name().ends_with('/'));
+        Ok(members)
+    }
+
+    /// Reports a member that is not extracted, if others are to be extracted
+    /// nevertheless.
+    fn skip(&self, error: CliError, failures: &mut usize) -> Result<(), CliError> {
+        if !self.keep_going {
+            return Err(error);
+        }
+        messages::print_error(&error);
+        *failures += 1;
+        Ok(())
+    }
+
+    fn print(&self, extracted: &[&str], failures: usize) -> io::Result<()> {
+        let out = &mut io::stdout();
+        if self.json {
+            let path = self.file.to_string_lossy();
+            let line = json!({ "path": path, "extracted": extracted, "failed": failures });
+            return escape::json_line(out, &line);
+        }
+        let count = text::plural(extracted.len(), "member");
+        writeln!(out, "{}: {count} extracted", safe(self.file.display()))
+    }
+
+    /// The file to extract a member to. Checks that it can be created: that no
+    /// other member has the same path, or is a file where this one needs a
+    /// directory, and that existing files and directories do not conflict.
+    fn checked_target(
+        &self,
+        member: &Member<'_>,
+        others: &[(Member<'_>, PathBuf)],
+    ) -> Result<PathBuf, CliError> {
+        let target = self.target(member)?;
+        if others.iter().any(|(_, other)| *other == target) {
+            let reason = "another member has the same path: extract one of them by name";
+            return Err(CliError::Rejected { path: self.path_of(member), reason });
+        }
+        for (other, path) in others {
+            let needs_directory = if target.starts_with(path) {
+                member
+            } else if path.starts_with(&target) {
+                other
+            } else {
+                continue;
+            };
+            let reason = "another member is a file where this one needs a directory: extract one of them by name";
+            return Err(CliError::Rejected { path: self.path_of(needs_directory), reason });
+        }
+        let ancestors = target.ancestors().skip(1);
+        let mut ancestors = ancestors.take_while(|path| path.starts_with(&self.directory));
+        if let Some(file) = ancestors.find(|path| path.exists() && !path.is_dir()) {
+            let reason = "is not a directory: extract to another one with --directory";
+            return Err(CliError::Rejected { path: file.to_path_buf(), reason });
+        }
+        if target.is_dir() {
+            let reason = "is a directory: extract to another one with --directory";
+            return Err(CliError::Rejected { path: target, reason });
+        }
+        Ok(target)
+    }
+
+    fn path_of(&self, member: &Member<'_>) -> PathBuf {
+        format!("{}[{}]", self.file.display(), member.name()).into()
+    }
+
+    /// The file to extract a member to. Names that point outside the directory
+    /// are rejected.
+    fn target(&self, member: &Member<'_>) -> Result<PathBuf, CliError> {
+        let name = Path::new(member.full_name());
+        let is_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
+        if !is_inside || name.as_os_str().is_empty() || member.full_name().contains('\\') {
+            let path = self.path_of(member);
+            let reason = "its name points outside the directory: extract it with `npymap convert`";
+            return Err(CliError::Rejected { path, reason });
+        }
+        let target = self.directory.join(name);
+        match fs::symlink_metadata(&target) {
+            Ok(_) if !self.overwrite => Err(CliError::Exists { path: target }),
+            Ok(metadata) if metadata.is_symlink() => {
+                let reason =
+                    "is a symbolic link, which may point outside the directory: remove it first";
+                Err(CliError::Rejected { path: target, reason })
+            }
+            _ => Ok(target),
+        }
+    }
+
+    /// How to treat an existing file.
+    fn if_exists(&self) -> IfExists {
+        if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail }
+    }
+
+    fn extract(
+        &self,
+        member: &Member<'_>,
+        target: &Path,
+        progress: &mut Progress,
+    ) -> Result<(), CliError> {
+        let directory = target.parent().unwrap_or(&self.directory);
+        fs::create_dir_all(directory).map_err(CliError::io(directory, "create"))?;
+        let to_error = CliError::io(target, "write");
+        let draft = Draft::begin_at(target, self.if_exists())?;
+        let mut file = draft.file();
+        let mut from = member.reader().map_err(CliError::Library)?;
+        let mut block = vec![0; 1 << 20];
+        loop {
+            let n = from.read(&mut block).map_err(|error| self.read_error(member, error))?;
+            if n == 0 {
+                break;
+            }
+            file.write_all(block.get(..n).unwrap_or_default()).map_err(&to_error)?;
+            progress.add(n);
+        }
+        draft.commit_unsynced()
+    }
+
+    fn read_error(&self, member: &Member<'_>, error: io::Error) -> CliError {
+        let path = self.path_of(member);
+        match error.downcast::<npymap::Error>() {
+            Ok(error) => CliError::WithPath { path, error },
+            Err(error) => CliError::io(&path, "read")(error),
+        }
+    }
+}
+
+/// Returns whether only this member cannot be read: others may be intact, while
+/// a full disk concerns all.
+fn is_about_member(failure: &CliError) -> bool {
+    matches!(
+        failure,
+        CliError::WithPath { .. } | CliError::Library(_) | CliError::Io { action: "read", .. }
+    )
+}

@@ -1,0 +1,131 @@
+//! `npymap npz recover`: saves the intact members of a damaged archive.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use npymap::npz::{Member, Npz, NpzWriter};
+use serde_json::json;
+
+use crate::draft::{Draft, IfExists};
+use crate::error::CliError;
+use crate::escape::{self, safe};
+use crate::inputs::last_of_each_name;
+use crate::locking::WaitArgs;
+use crate::output_format;
+use crate::progress::Progress;
+use crate::{messages, open, text};
+
+/// Copies the intact members of a damaged archive to a new one.
+///
+/// If the end of the archive is missing, with its directory, because its writer
+/// died or a download broke off, these are the members before the damage.
+/// Otherwise they are those whose checksums are right.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  npymap npz recover broken.npz -o mended.npz
+
+Exit status: 0 if OUT was written, 1 if there is no intact member, 2 for a usage
+error.")]
+pub(crate) struct RecoverArgs {
+    /// Replace an existing file
+    #[arg(long)]
+    overwrite: bool,
+
+    #[command(flatten)]
+    wait: WaitArgs,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// .npz file
+    file: PathBuf,
+
+    /// New .npz file
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+}
+
+const NOTHING: &str = "has no intact member";
+
+/// What was found in an archive.
+#[derive(Default)]
+struct Found {
+    recovered: Vec<String>,
+    damaged: Vec<String>,
+}
+
+impl RecoverArgs {
+    pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        output_format::require_npz(&self.output)?;
+        let if_exists =
+            if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
+        let draft = Draft::begin(&self.output, if_exists)?;
+        let (npz, has_directory) = match open::quiet_npz(&self.file) {
+            Ok(npz) => (npz, true),
+            Err(error) => match open::scanned_npz(&self.file) {
+                Ok(npz) => {
+                    messages::print_note(&error);
+                    (npz, false)
+                }
+                Err(_) => return Err(CliError::Library(error)),
+            },
+        };
+        let found = self.copy(&npz, &draft)?;
+        drop(npz);
+        if found.recovered.is_empty() {
+            return Err(CliError::Rejected { path: self.file.clone(), reason: NOTHING });
+        }
+        draft.commit()?;
+        self.print(&found, has_directory)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Copies the intact members, and reports the others.
+    fn copy(&self, npz: &Npz, draft: &Draft) -> Result<Found, CliError> {
+        let members = last_of_each_name(npz.members(), Member::full_name);
+        let total = members.iter().map(Member::size).fold(0, u64::saturating_add);
+        let mut progress = Progress::new(usize::try_from(total).unwrap_or(usize::MAX));
+        let mut writer = NpzWriter::new(draft.file());
+        let mut found = Found::default();
+        for member in &members {
+            match member.verify() {
+                Ok(()) => {
+                    writer.copy(member).map_err(CliError::Library)?;
+                    found.recovered.push(member.name().to_owned());
+                }
+                Err(error) => {
+                    messages::print_error(&error);
+                    found.damaged.push(member.name().to_owned());
+                }
+            }
+            progress.add(usize::try_from(member.size()).unwrap_or(usize::MAX));
+        }
+        writer.into_inner().map_err(CliError::with_path(&self.output))?;
+        Ok(found)
+    }
+
+    fn print(&self, found: &Found, has_directory: bool) -> io::Result<()> {
+        let out = &mut io::stdout();
+        if self.json {
+            let line = json!({
+                "path": self.file.to_string_lossy(),
+                "recovered": found.recovered,
+                "damaged": found.damaged,
+                "directory": has_directory,
+            });
+            return escape::json_line(out, &line);
+        }
+        let path = safe(self.file.display());
+        let (recovered, damaged) =
+            (text::plural(found.recovered.len(), "member"), found.damaged.len());
+        match (damaged, has_directory) {
+            (0, true) => writeln!(out, "{path}: {recovered} recovered, none is damaged"),
+            (0, false) => writeln!(out, "{path}: {recovered} recovered, before the damage"),
+            _ => writeln!(out, "{path}: {recovered} recovered, {damaged} damaged"),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Options of all commands about their output.
+
+use std::ffi::OsString;
+
+use anstream::ColorChoice;
+use clap::{Args, ValueEnum};
+
+/// How text is printed.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Colours and bold text: auto, for terminals only, always or never
+    #[arg(long, global = true, value_enum, default_value = "auto", hide_possible_values = true,
+        hide_default_value = true, value_name = "WHEN")]
+    color: ColorArg,
+
+    /// Digits after the point of floats in text; JSON has all digits
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) precision: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ColorArg {
+    Auto,
+    Always,
+    Never,
+}
+
+impl OutputArgs {
+    /// The choice of colours for all output.
+    pub(crate) fn color_choice(&self) -> ColorChoice {
+        match self.color {
+            ColorArg::Auto => ColorChoice::Auto,
+            ColorArg::Always => ColorChoice::Always,
+            ColorArg::Never => ColorChoice::Never,
+        }
+    }
+}
+
+/// The choice of colours for help and usage errors, which are printed before the
+/// arguments are parsed.
+pub(crate) fn early_color_choice(arguments: &[OsString]) -> clap::ColorChoice {
+    let options = arguments.iter().take_while(|argument| *argument != "--");
+    let options: Vec<_> = options.filter_map(|argument| argument.to_str()).collect();
+    let separate = options.windows(2).filter(|pair| matches!(pair, ["--color", _]));
+    let separate = separate.filter_map(|pair| pair.get(1).copied());
+    let attached = options.iter().filter_map(|option| option.strip_prefix("--color="));
+    match separate.chain(attached).last() {
+        Some("always") => clap::ColorChoice::Always,
+        Some("never") => clap::ColorChoice::Never,
+        _ => clap::ColorChoice::Auto,
+    }
+}

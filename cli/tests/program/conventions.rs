@@ -1,0 +1,94 @@
+//! Completions, manual pages, colours and digits.
+
+use std::fs;
+use std::process::Command;
+
+use crate::run::{copy_penguins, npymap, path_in, run_ok};
+
+/// All commands, as the help lists them.
+fn commands() -> Vec<String> {
+    let help = run_ok(["--help"]);
+    let listed = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names = listed.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_name_all_commands() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = run_ok(["completions", shell]);
+        for command in commands() {
+            assert!(script.contains(&command), "{shell}: {command}");
+        }
+        assert!(script.contains("max-header-len"), "{shell}");
+    }
+    assert_eq!(npymap(["completions", "ksh"]).code, Some(2));
+}
+
+#[test]
+fn scripts_are_accepted_by_their_shells() {
+    let directory = tempfile::tempdir().unwrap();
+    for (shell, option) in [("bash", "-n"), ("zsh", "-n"), ("fish", "-n")] {
+        let path = path_in(directory.path(), shell);
+        fs::write(&path, run_ok(["completions", shell])).unwrap();
+        match Command::new(shell).args([option, &path]).output() {
+            Ok(output) => assert!(output.status.success(), "{shell}: {:?}", output.stderr),
+            Err(_) => eprintln!("{shell} is not installed"),
+        }
+    }
+    let path = path_in(directory.path(), "bash");
+    let script = format!(
+        "source '{path}'; COMP_WORDS=(npymap st); COMP_CWORD=1; _npymap npymap st npymap; echo ${{COMPREPLY[*]}}"
+    );
+    if let Ok(output) = Command::new("bash").args(["-c", &script]).output() {
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "stats\n");
+    }
+}
+
+#[test]
+fn there_is_a_manual_page_for_each_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let pages = path_in(directory.path(), "share/man/man1");
+    run_ok(["man", &pages]);
+    for command in commands() {
+        let text = fs::read_to_string(path_in(&pages, &format!("npymap-{command}.1"))).unwrap();
+        assert!(text.contains(".SH NAME") && text.contains(&format!("npymap\\-{command}")), "{text}");
+    }
+    let text = fs::read_to_string(path_in(&pages, "npymap-npz-extract.1")).unwrap();
+    assert!(text.contains("keep\\-going") && text.contains("Exit status"), "{text}");
+    assert!(fs::read_to_string(path_in(&pages, "npymap.1")).unwrap().contains("npymap\\-stats(1)"));
+}
+
+#[test]
+fn colours_are_chosen() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = copy_penguins(directory.path());
+    let path = path.to_str().unwrap();
+    for (color, is_coloured) in [("always", true), ("never", false), ("auto", false)] {
+        for arguments in [
+            &["head", path, "--color", color][..],
+            &["--color", color, "info", path],
+            &["stats", "--help", "--color", color],
+            &["get", path, "-1", "--color", color, "--nonsense"],
+            &["get", path, "500", &format!("--color={color}")],
+        ] {
+            let output = npymap(arguments);
+            let text = output.out + &output.err;
+            assert_eq!(text.contains('\u{1b}'), is_coloured, "{arguments:?}: {text:?}");
+        }
+    }
+    assert_eq!(npymap(["info", path, "--color", "purple"]).code, Some(2));
+}
+
+#[test]
+fn floats_have_as_many_digits_as_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(directory.path(), "a.npy");
+    run_ok(["create", &path, "--shape", "2", "--dtype", "[('x', '<f8'), ('n', '<i4')]"]);
+    run_ok(["set", &path, "0", "(0.123456, 3)"]);
+    run_ok(["set", &path, "1", "(1.5e-9, 3)"]);
+    assert_eq!(run_ok(["get", "--precision", "3", &path, ":", "0.x"]), "[(0.123, 3), (1.5e-09, 3)]\n0.123\n");
+    assert!(run_ok(["head", &path, "--precision=2"]).contains(" 0.12 "));
+    assert_eq!(run_ok(["get", "--precision", "3", "--json", &path, "0.x"]), "0.123456\n");
+    assert_eq!(run_ok(["get", &path, "0.x"]), "0.123456\n");
+}

@@ -1,0 +1,87 @@
+//! The examples in the help of every command run.
+#![cfg(unix)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use crate::run::{copy_penguins, run_ok};
+
+/// The help of every command, by its words: `npz add`.
+fn helps() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![String::new()];
+    while let Some(command) = open.pop() {
+        let words = command.split_whitespace().chain(["--help"]);
+        let help = run_ok(words);
+        let inner = help.split("\nCommands:\n").nth(1).unwrap_or("");
+        let inner = inner.split("\n\n").next().unwrap_or("");
+        let inner = inner.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+        // Descriptions are indented further.
+        let inner = inner.filter(|name| name.chars().all(|c| c.is_ascii_lowercase()));
+        let names: BTreeSet<&str> = inner.filter(|name| *name != "help").collect();
+        let is_leaf = names.is_empty();
+        open.extend(names.iter().map(|name| format!("{command} {name}")));
+        if is_leaf {
+            found.push((command.trim().to_owned(), help));
+        }
+    }
+    found
+}
+
+/// The lines under `Examples:`.
+fn examples(help: &str) -> Vec<String> {
+    let part = help.split("\nExamples:\n").nth(1).unwrap_or("").split("\n\n").next().unwrap_or("");
+    let lines = part.lines().filter_map(|line| line.strip_prefix("  "));
+    lines.map(str::to_owned).collect()
+}
+
+/// Runs a script, and returns its exit status and its errors.
+fn run_script(directory: &Path, script: &str) -> (Option<i32>, String) {
+    let program = Path::new(env!("CARGO_BIN_EXE_npymap")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut shell = Command::new("sh");
+    shell.args(["-ec", script]).current_dir(directory);
+    shell.env("PATH", format!("{}:{path}", program.display())).env("HOME", directory);
+    let output = shell.output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Runs an example in a directory with the files that examples name.
+fn run_example(command: &str, example: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    copy_penguins(directory.path());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/examples.sh");
+    let prepared = run_script(directory.path(), &std::fs::read_to_string(script).unwrap());
+    assert_eq!(prepared, (Some(0), String::new()));
+    let (mut code, mut error) = run_script(directory.path(), example);
+    if let Some((path, _)) = error.split_once(": already exists: ") {
+        let path = path.strip_prefix("error: ").unwrap();
+        std::fs::remove_file(directory.path().join(path)).unwrap();
+        (code, error) = run_script(directory.path(), example);
+    }
+    // These exit with 1 if arrays differ, or a member is damaged.
+    let may_be_1 = ["diff", "npz verify"].contains(&command);
+    assert!(code == Some(0) || may_be_1 && code == Some(1), "{example}: {error}");
+}
+
+#[test]
+fn every_command_has_examples_that_run() {
+    if std::env::var_os("NPYMAP_TEST_RUNNER").is_some() {
+        return eprintln!("nothing was run, the examples call the program by its name");
+    }
+    let helps = helps();
+    assert!(helps.len() > 25, "{}", helps.len());
+    for (command, help) in helps {
+        let examples = examples(&help);
+        let is_named = examples.iter().any(|line| line.contains(&format!("npymap {command}")));
+        assert!(is_named && help.contains("\nExit status: "), "{help}");
+        assert!(help.lines().next().is_some_and(|line| line.len() <= 100), "{help}");
+        for example in examples {
+            let needs_jq = example.contains(" | jq ");
+            if !needs_jq || Command::new("jq").arg("--version").output().is_ok() {
+                run_example(&command, &example);
+            }
+        }
+    }
+}

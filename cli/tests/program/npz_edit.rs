@@ -1,0 +1,176 @@
+//! Archives are packed, changed and recovered, whole or not at all.
+
+use std::fs;
+use std::path::Path;
+
+use crate::arguments::python;
+use crate::run::{npymap, path_in, run_err, run_ok};
+
+/// The names of the members, as `info --json` lists them.
+fn members(path: &str) -> Vec<String> {
+    let lines = run_ok(["info", "--json", path]);
+    let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    lines.map(|line| line["member"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Creates an array of three numbers.
+fn create(directory: &Path, name: &str, value: &str) -> String {
+    let path = path_in(directory, name);
+    fs::create_dir_all(Path::new(&path).parent().unwrap()).unwrap();
+    run_ok(["create", &path, "--shape", "3", "--fill", value]);
+    path
+}
+
+#[test]
+fn arrays_are_packed_added_renamed_and_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let [x, y] = [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
+    let npz = path_in(directory.path(), "a.npz");
+    assert_eq!(run_ok(["npz", "pack", &x, &y, "-o", &npz]), format!("{npz}: 2 members packed\n"));
+    assert_eq!(members(&npz), ["x", "y"]);
+    let out = run_ok(["npz", "add", &npz, &x, &format!("{npz}[y]"), "--name", "x2", "--name", "layer/y"]);
+    assert_eq!(out, format!("{npz}: 2 members added\n"));
+    assert_eq!(members(&npz), ["x", "y", "x2", "layer/y"]);
+    assert_eq!(run_ok(["npz", "mv", &npz, "x2", "z"]), format!("{npz}: 1 member renamed\n"));
+    let out = run_ok(["npz", "rm", &npz, "x", "layer/y.npy", "--json"]);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&out).unwrap()["removed"], serde_json::json!(["x", "layer/y.npy"]));
+    assert_eq!(members(&npz), ["y", "z"]);
+    assert_eq!(run_ok(["get", &format!("{npz}[z]"), ":"]), "[1.0, 1.0, 1.0]\n");
+    run_ok(["npz", "verify", &npz]);
+}
+
+#[test]
+fn nothing_is_changed_if_anything_is_wrong() {
+    let directory = tempfile::tempdir().unwrap();
+    let [x, y] = [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
+    let [npz, none, txt] = ["a.npz", "none.npz", "a.txt"].map(|name| path_in(directory.path(), name));
+    run_ok(["npz", "pack", &x, "-o", &npz]);
+    let before = fs::read(&npz).unwrap();
+    for (arguments, expected) in [
+        (&["npz", "add", &npz, &y, &x][..], "[x]: already exists: "),
+        (&["npz", "add", &npz, &y, &y], "has the name `y`, as an array before it: choose others with --name"),
+        (&["npz", "add", &npz, &y, "--name", "a", "--name", "b"], "has no IN for the name `b`"),
+        (&["npz", "add", &npz, &npz, &y, "--name", "a", "--name", "a"], "has the name `a`"),
+        (&["npz", "add", &none, &y], "none.npz: does not exist: create it with `npymap npz pack`"),
+        (&["npz", "rm", &npz, "x", "nope"], "no member `nope`"),
+        (&["npz", "mv", &npz, "nope", "z"], "no member `nope`: the only member is `x.npy`"),
+        (&["npz", "pack", &x, "-o", &npz], "a.npz: already exists"),
+        (&["npz", "pack", &x, "-o", &txt], "this command writes .npz files"),
+        (&["npz", "pack", &directory.path().to_str().unwrap(), "--name", "q", "-o", &none], "is a directory, whose arrays are called as their files"),
+        (&["npz", "recover", &x, "-o", &none], "x.npy: "),
+    ] {
+        let error = run_err(1, arguments);
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+    let two = path_in(directory.path(), "two.npz");
+    run_ok(["npz", "pack", &x, &y, "-o", &two]);
+    let error = run_err(1, ["npz", "add", &npz, &two, "--name", "a"]);
+    assert!(error.contains("contains several arrays"), "{error}");
+    assert_eq!(fs::read(&npz).unwrap(), before);
+    assert!(!Path::new(&none).exists() && !Path::new(&txt).exists());
+    run_ok(["npz", "add", &npz, &y, "--name", "x", "--overwrite"]);
+    assert_eq!(run_ok(["get", &format!("{npz}[x]"), "0"]), "2.0\n");
+}
+
+#[test]
+fn a_directory_is_packed_and_extracted_again() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, value) in [("in/b.npy", "1"), ("in/a/w.npy", "2"), ("in/a/größe.npy", "3")] {
+        create(directory.path(), name, value);
+    }
+    fs::write(directory.path().join("in/notes.txt"), "no array").unwrap();
+    let [from, npz, to] = ["in", "a.npz", "out"].map(|name| path_in(directory.path(), name));
+    run_ok(["npz", "pack", &from, "-o", &npz, "--deflate"]);
+    assert_eq!(members(&npz), ["a/größe", "a/w", "b"]);
+    run_ok(["npz", "extract", &npz, "-d", &to]);
+    for name in ["b.npy", "a/w.npy", "a/größe.npy"] {
+        let [from, to] = [&from, &to].map(|folder| fs::read(Path::new(folder).join(name)).unwrap());
+        assert!(from == to, "{name}");
+    }
+}
+
+#[test]
+fn a_truncated_archive_gives_the_members_before_its_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let [x, y] = [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
+    let [npz, out] = ["a.npz", "out.npz"].map(|name| path_in(directory.path(), name));
+    run_ok(["npz", "pack", &x, &y, "-o", &npz]);
+    let bytes = fs::read(&npz).unwrap();
+    fs::write(&npz, &bytes[..bytes.len() - 200]).unwrap();
+    let output = npymap(["npz", "recover", &npz, "-o", &out]);
+    assert_eq!(output.out, format!("{npz}: 1 member recovered, before the damage\n"));
+    assert!(output.code == Some(0) && output.err.starts_with("note: "), "{}", output.err);
+    assert_eq!(members(&out), ["x"]);
+    run_ok(["npz", "verify", &out]);
+    // Damage inside a member leaves the others.
+    let mut bytes = bytes;
+    let at = bytes.windows(8).position(|window| window == 1_f64.to_le_bytes()).unwrap();
+    bytes[at] ^= 1;
+    fs::write(&npz, &bytes).unwrap();
+    let output = npymap(["npz", "recover", &npz, "-o", &out, "--overwrite", "--json"]);
+    let line: serde_json::Value = serde_json::from_str(&output.out).unwrap();
+    assert_eq!((output.code, &line["recovered"], &line["damaged"]), (Some(0), &serde_json::json!(["y"]), &serde_json::json!(["x"])));
+    assert!(output.err.contains("CRC-32"), "{}", output.err);
+    fs::write(&npz, &bytes[..60]).unwrap();
+    let error = npymap(["npz", "recover", &npz, "-o", &path_in(directory.path(), "no.npz")]);
+    assert!(error.code == Some(1) && error.err.contains("has no intact member"), "{}", error.err);
+    assert!(!directory.path().join("no.npz").exists());
+}
+
+#[test]
+fn extraction_keeps_going_past_obstacles_if_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let [x, y] = [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
+    let npz = path_in(directory.path(), "a.npz");
+    run_ok(["npz", "pack", &x, &y, &x, "-o", &npz, "--name", "x", "--name", "y", "--name", "../up"]);
+    let to = path_in(directory.path(), "out");
+    fs::create_dir(&to).unwrap();
+    fs::write(Path::new(&to).join("x.npy"), "mine").unwrap();
+    run_err(1, ["npz", "extract", &npz, "-d", &to]);
+    assert!(!Path::new(&to).join("y.npy").exists());
+    let output = npymap(["npz", "extract", &npz, "-d", &to, "--keep-going", "--json"]);
+    let line: serde_json::Value = serde_json::from_str(&output.out).unwrap();
+    assert_eq!((output.code, &line["extracted"], &line["failed"]), (Some(1), &serde_json::json!(["y"]), &2.into()));
+    assert_eq!(output.err.lines().count(), 2, "{}", output.err);
+    assert_eq!(fs::read(Path::new(&to).join("x.npy")).unwrap(), b"mine");
+    assert!(!directory.path().join("up.npy").exists());
+}
+
+const NUMPY: &str = r"
+import os, subprocess, sys
+import numpy as np
+program, path = sys.argv[1:]
+folder = os.path.dirname(path)
+def run(*arguments):
+    subprocess.run([program, *arguments], check=True, stdout=subprocess.DEVNULL)
+arrays = {'a': np.arange(6).reshape(2, 3), 'layer/b': np.ones(4, '>f4'), 'c': np.array('text')}
+for save in (np.savez, np.savez_compressed):
+    save(path, **arrays)
+    np.save(folder + '/d.npy', np.asfortranarray(arrays['a']))
+    run('npz', 'add', path, folder + '/d.npy')
+    run('npz', 'mv', path, 'layer/b', 'b')
+    run('npz', 'rm', path, 'c')
+    with np.load(path) as found:
+        assert found.files == ['a', 'b', 'd'], found.files
+        assert (found['a'] == arrays['a']).all() and (found['b'] == 1).all() and found['d'].flags.f_contiguous
+    # A copy whose end is missing: the members that are complete are recovered.
+    data = open(path, 'rb').read()
+    at = data.index(b'd.npy')
+    open(folder + '/cut.npz', 'wb').write(data[:at + 100])
+    run('npz', 'recover', folder + '/cut.npz', '-o', folder + '/out.npz', '--overwrite')
+    with np.load(folder + '/out.npz') as found:
+        assert found.files == ['a', 'b'] and (found['a'] == arrays['a']).all()
+    # NumPy's own archive, too.
+    save(path, **arrays)
+    data = open(path, 'rb').read()
+    open(folder + '/cut.npz', 'wb').write(data[:data.index(b'c.npy') + 50])
+    run('npz', 'recover', folder + '/cut.npz', '-o', folder + '/out.npz', '--overwrite')
+    with np.load(folder + '/out.npz') as found:
+        assert found.files == ['a', 'layer/b'] and (found['layer/b'] == 1).all()
+";
+
+#[test]
+fn numpy_reads_the_archives() {
+    let directory = tempfile::tempdir().unwrap();
+    python(NUMPY, &directory.path().join("a.npz"));
+}
