@@ -62,8 +62,13 @@ pub(crate) struct CreateArgs {
     arange: Option<String>,
 
     /// Random numbers: normal (mean 0, standard deviation 1), uniform or int
-    #[arg(long, value_enum, value_name = "normal|uniform|int", hide_possible_values = true,
-        conflicts_with = "fill")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "normal|uniform|int",
+        hide_possible_values = true,
+        conflicts_with = "fill"
+    )]
     random: Option<RandomArg>,
 
     /// Random seed
@@ -160,7 +165,8 @@ impl CreateArgs {
             }
             Kind::Int | Kind::UInt | Kind::DateTime | Kind::TimeDelta => {
                 let (start, step) = (self.integer(start)?, self.integer(step)?);
-                let count = self.shape.0.iter().fold(1_usize, |count, dim| count.saturating_mul(*dim));
+                let count =
+                    self.shape.0.iter().fold(1_usize, |count, dim| count.saturating_mul(*dim));
                 let steps = i128::try_from(count.saturating_sub(1)).unwrap_or(i128::MAX);
                 let last = start.saturating_add(step.saturating_mul(steps));
                 let (lowest, highest) = self.bounds();
@@ -215,7 +221,8 @@ impl CreateArgs {
         let parsed = text.trim().parse::<i64>().map(i128::from);
         let parsed = parsed.or_else(|_| text.trim().parse::<u64>().map(i128::from));
         // The upper end of all 64-bit integers.
-        let parsed = parsed.or_else(|error| if text == "18446744073709551616" { Ok(1 << 64) } else { Err(error) });
+        let parsed = parsed
+            .or_else(|error| if text == "18446744073709551616" { Ok(1 << 64) } else { Err(error) });
         parsed.map_err(|_| self.mismatch(format!("and `{text}` is not an integer of 64 bits")))
     }
 

@@ -120,7 +120,9 @@ mod tests {
         }
         let record = Value::Record(vec![Value::F32(0.125), Value::Int(3)]);
         assert_eq!(round_value(&record, 1).unwrap(), "(0.1, 3)");
-        for (value, expected) in [((1.26, 2.0), "(1.3+2j)"), ((0.0, -0.125), "-0.1j"), ((-1.0, 0.04), "(-1+0j)")] {
+        for (value, expected) in
+            [((1.26, 2.0), "(1.3+2j)"), ((0.0, -0.125), "-0.1j"), ((-1.0, 0.04), "(-1+0j)")]
+        {
             let value = Value::C128(npymap::num_complex::Complex::new(value.0, value.1));
             assert_eq!(round_value(&value, 1).unwrap(), expected);
         }

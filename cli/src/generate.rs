@@ -86,13 +86,13 @@ impl Numbers {
                 cast_all(count, positions.map(|at| normal(seed, at)), dtype)
             }
             Numbers::IntRange { start, step } => {
-                let numbers = positions.map(|at| start.saturating_add(step.saturating_mul(at.into())));
+                let numbers =
+                    positions.map(|at| start.saturating_add(step.saturating_mul(at.into())));
                 integers(count, numbers, dtype)
             }
             Numbers::Int { seed, low, range } => {
-                let numbers = positions.map(|at| {
-                    low.saturating_add_unsigned(bounded(random(seed, at), range))
-                });
+                let numbers = positions
+                    .map(|at| low.saturating_add_unsigned(bounded(random(seed, at), range)));
                 integers(count, numbers, dtype)
             }
         }
@@ -156,7 +156,8 @@ fn normal(seed: u64, at: u64) -> f64 {
 
 /// The nearest float of an integer.
 fn to_f64(number: u64) -> f64 {
-    let [low, high] = [number, number >> 32].map(|part| u32::try_from(part & 0xffff_ffff).unwrap_or(0));
+    let [low, high] =
+        [number, number >> 32].map(|part| u32::try_from(part & 0xffff_ffff).unwrap_or(0));
     f64::from(high) * 4_294_967_296.0 + f64::from(low)
 }
 
@@ -171,14 +172,18 @@ mod tests {
     #[test]
     fn the_generator_is_splitmix64() {
         // The reference implementation's outputs for the state 1234567.
-        let expected = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        let expected =
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!([0, 1, 2].map(|at| random(1_234_567, at)), expected);
     }
 
     #[test]
     fn random_numbers_stay_the_same() {
         assert_eq!(unit(u64::MAX), 1.0 - f64::EPSILON / 2.0);
-        assert_eq!((bounded(u64::MAX, 10), bounded(0, 10), bounded(u64::MAX, 1 << 64)), (9, 0, u128::from(u64::MAX)));
+        assert_eq!(
+            (bounded(u64::MAX, 10), bounded(0, 10), bounded(u64::MAX, 1 << 64)),
+            (9, 0, u128::from(u64::MAX))
+        );
         assert_eq!(to_f64(u64::MAX), 18_446_744_073_709_551_616.0);
     }
 }

@@ -141,9 +141,8 @@ impl HeaderArgs {
         }
         let (found, wanted) = (text::byte_count(stored.nbytes), text::shape(&shape));
         let advice = fitting_shape(&header, stored.nbytes);
-        let what = format!(
-            "{found} of elements, but shape {wanted} of {dtype} takes {needed}: {advice}"
-        );
+        let what =
+            format!("{found} of elements, but shape {wanted} of {dtype} takes {needed}: {advice}");
         Err(CliError::Mismatch { path: path.to_owned(), what })
     }
 
@@ -237,7 +236,8 @@ fn fitting_shape(header: &Header, nbytes: u64) -> String {
     let nbytes = usize::try_from(nbytes).unwrap_or(usize::MAX);
     let axes = (0..header.shape.len()).rev();
     // Rows are appended along the slowest axis.
-    let axes: Vec<usize> = if header.order == Order::C { axes.rev().collect() } else { axes.collect() };
+    let axes: Vec<usize> =
+        if header.order == Order::C { axes.rev().collect() } else { axes.collect() };
     for axis in axes {
         let others = header.shape.iter().enumerate().filter(|(at, _)| *at != axis);
         let step = others.fold(itemsize, |step, (_, dim)| step.saturating_mul(*dim));
@@ -274,7 +274,11 @@ fn facts(header: &Header) -> serde_json::Value {
 /// A dtype as a word of a shell command.
 fn shell_quoted(dtype: &DType) -> String {
     let text = dtype.to_string();
-    if text.starts_with('\'') { text } else { format!("\"{}\"", text.replace(['\\', '"', '$', '`'], "?")) }
+    if text.starts_with('\'') {
+        text
+    } else {
+        format!("\"{}\"", text.replace(['\\', '"', '$', '`'], "?"))
+    }
 }
 
 fn to_u64(count: usize) -> u64 {

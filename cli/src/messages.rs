@@ -40,7 +40,9 @@ fn safe_part(part: &ContextValue) -> Option<ContextValue> {
         ContextValue::String(text) if escaped(text) != *text => {
             Some(ContextValue::String(safe(text)))
         }
-        ContextValue::Strings(texts) => Some(ContextValue::Strings(texts.iter().map(safe).collect())),
+        ContextValue::Strings(texts) => {
+            Some(ContextValue::Strings(texts.iter().map(safe).collect()))
+        }
         _ => None,
     }
 }

@@ -3,7 +3,9 @@
 use npymap::element::Casting;
 use npymap::ndarray::SliceInfoElem;
 use npymap::view::DynView;
-use npymap::{DType, Error, ErrorKind, MappedArray, MappedArrayMut, Mode, Result, Value, dtype::Kind};
+use npymap::{
+    DType, Error, ErrorKind, MappedArray, MappedArrayMut, Mode, Result, Value, dtype::Kind,
+};
 
 use crate::cast;
 

@@ -43,7 +43,8 @@ pub(crate) struct MemberFiles {
 
 const DIRECTORY_NAME: &str = "is a directory, whose arrays are called as their files: omit --name";
 
-const NOT_UNICODE: &str = "its name is not Unicode, as names of members are: choose one with --name";
+const NOT_UNICODE: &str =
+    "its name is not Unicode, as names of members are: choose one with --name";
 
 const MANY: &str = "contains several arrays: name one as FILE[MEMBER], or omit --name";
 
@@ -87,25 +88,24 @@ impl MemberFiles {
     /// Opens the files.
     pub(crate) fn open<'a>(&'a self, args: &'a MemberArgs) -> Result<Vec<Inputs<'a>>, CliError> {
         let options = args.read.options();
-        let inputs = self
-            .files
-            .iter()
-            .map(|file| Inputs::open(&file.path, options).map_err(CliError::with_path(file.path.name())));
+        let inputs = self.files.iter().map(|file| {
+            Inputs::open(&file.path, options).map_err(CliError::with_path(file.path.name()))
+        });
         inputs.collect()
     }
 
     /// The arrays of open files, which must have different names.
-    pub(crate) fn arrays<'a>(
-        &self,
-        inputs: &'a [Inputs<'_>],
-    ) -> Result<Vec<Input<'a>>, CliError> {
+    pub(crate) fn arrays<'a>(&self, inputs: &'a [Inputs<'_>]) -> Result<Vec<Input<'a>>, CliError> {
         let mut arrays = Vec::new();
         for (file, inputs) in self.files.iter().zip(inputs) {
             let mut found = inputs.arrays()?;
             match (&file.name, found.as_mut_slice()) {
                 (Some(name), [array]) => array.name.clone_from(name),
                 (Some(_), _) => {
-                    return Err(CliError::Rejected { path: file.path.name().to_owned(), reason: MANY });
+                    return Err(CliError::Rejected {
+                        path: file.path.name().to_owned(),
+                        reason: MANY,
+                    });
                 }
                 (None, [array]) if !inputs.is_collection() => array.name = stem(&file.path)?,
                 (None, _) => {}
@@ -115,7 +115,10 @@ impl MemberFiles {
         let mut names = HashSet::new();
         match arrays.iter().find(|array| !names.insert(array.name.clone())) {
             Some(array) => {
-                let what = format!("the name `{}`, as an array before it: choose others with --name", array.name);
+                let what = format!(
+                    "the name `{}`, as an array before it: choose others with --name",
+                    array.name
+                );
                 Err(CliError::Mismatch { path: array.path.clone(), what })
             }
             None => Ok(arrays),

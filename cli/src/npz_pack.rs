@@ -55,8 +55,7 @@ pub(crate) struct PackArgs {
 impl PackArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         output_format::require_npz(&self.output)?;
-        let if_exists =
-            if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
+        let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, if_exists)?;
         let files = self.members.files(&self.inputs)?;

@@ -61,8 +61,7 @@ struct Found {
 impl RecoverArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         output_format::require_npz(&self.output)?;
-        let if_exists =
-            if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
+        let if_exists = if self.overwrite { IfExists::Replace(self.wait) } else { IfExists::Fail };
         let draft = Draft::begin(&self.output, if_exists)?;
         let (npz, has_directory) = match open::quiet_npz(&self.file) {
             Ok(npz) => (npz, true),

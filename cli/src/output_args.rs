@@ -10,8 +10,15 @@ use clap::{Args, ValueEnum};
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Colours and bold text: auto, for terminals only, always or never
-    #[arg(long, global = true, value_enum, default_value = "auto", hide_possible_values = true,
-        hide_default_value = true, value_name = "WHEN")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true,
+        value_name = "WHEN"
+    )]
     color: ColorArg,
 
     /// Digits after the point of floats in text; JSON has all digits

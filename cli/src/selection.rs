@@ -145,7 +145,8 @@ impl AxisIndices {
     pub(crate) fn at(&self, position: usize) -> usize {
         match self {
             AxisIndices::Slice { start, step } => {
-                let distance = isize::try_from(position).unwrap_or(isize::MAX).saturating_mul(*step);
+                let distance =
+                    isize::try_from(position).unwrap_or(isize::MAX).saturating_mul(*step);
                 start.saturating_add_signed(distance)
             }
             AxisIndices::List(rows) => rows.get(position).copied().unwrap_or(position),
@@ -162,8 +163,11 @@ fn axis_indices(indices: &Indices) -> Vec<AxisIndices> {
         SliceInfoElem::Slice { end: Some(end), step, .. } if step < 0 => Some((end - 1, step)),
         SliceInfoElem::Slice { start, step, .. } => Some((start, step)),
     });
-    axes.map(|(start, step)| AxisIndices::Slice { start: usize::try_from(start).unwrap_or(0), step })
-        .collect()
+    axes.map(|(start, step)| AxisIndices::Slice {
+        start: usize::try_from(start).unwrap_or(0),
+        step,
+    })
+    .collect()
 }
 
 /// An index with a list of integers: `:, [1, 3], 0`.

@@ -74,8 +74,7 @@ pub(crate) struct SetArgs {
     value: String,
 }
 
-const SAME_FILE: &str =
-    "is the file to change: copy the array first, with `npymap convert`";
+const SAME_FILE: &str = "is the file to change: copy the array first, with `npymap convert`";
 
 impl SetArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {

@@ -8,7 +8,8 @@ impl PartialShape {
     /// The shape of `count` elements, as NumPy's `reshape` computes it. If none
     /// fits, the number of elements differs.
     pub(crate) fn fill(&self, count: usize) -> Vec<usize> {
-        let known = self.0.iter().flatten().fold(1, |product: usize, dim| product.saturating_mul(*dim));
+        let known =
+            self.0.iter().flatten().fold(1, |product: usize, dim| product.saturating_mul(*dim));
         let unknown = count.checked_div(known).unwrap_or(0);
         self.0.iter().map(|dim| dim.unwrap_or(unknown)).collect()
     }

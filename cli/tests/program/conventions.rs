@@ -9,7 +9,8 @@ use crate::run::{copy_penguins, npymap, path_in, run_ok};
 fn commands() -> Vec<String> {
     let help = run_ok(["--help"]);
     let listed = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let names = listed.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    let names =
+        listed.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
@@ -52,7 +53,10 @@ fn there_is_a_manual_page_for_each_command() {
     run_ok(["man", &pages]);
     for command in commands() {
         let text = fs::read_to_string(path_in(&pages, &format!("npymap-{command}.1"))).unwrap();
-        assert!(text.contains(".SH NAME") && text.contains(&format!("npymap\\-{command}")), "{text}");
+        assert!(
+            text.contains(".SH NAME") && text.contains(&format!("npymap\\-{command}")),
+            "{text}"
+        );
     }
     let text = fs::read_to_string(path_in(&pages, "npymap-npz-extract.1")).unwrap();
     assert!(text.contains("keep\\-going") && text.contains("Exit status"), "{text}");
@@ -87,7 +91,10 @@ fn floats_have_as_many_digits_as_asked() {
     run_ok(["create", &path, "--shape", "2", "--dtype", "[('x', '<f8'), ('n', '<i4')]"]);
     run_ok(["set", &path, "0", "(0.123456, 3)"]);
     run_ok(["set", &path, "1", "(1.5e-9, 3)"]);
-    assert_eq!(run_ok(["get", "--precision", "3", &path, ":", "0.x"]), "[(0.123, 3), (1.5e-09, 3)]\n0.123\n");
+    assert_eq!(
+        run_ok(["get", "--precision", "3", &path, ":", "0.x"]),
+        "[(0.123, 3), (1.5e-09, 3)]\n0.123\n"
+    );
     assert!(run_ok(["head", &path, "--precision=2"]).contains(" 0.12 "));
     assert_eq!(run_ok(["get", "--precision", "3", "--json", &path, "0.x"]), "0.123456\n");
     assert_eq!(run_ok(["get", &path, "0.x"]), "0.123456\n");

@@ -16,7 +16,8 @@ fn helps() -> Vec<(String, String)> {
         let help = run_ok(words);
         let inner = help.split("\nCommands:\n").nth(1).unwrap_or("");
         let inner = inner.split("\n\n").next().unwrap_or("");
-        let inner = inner.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+        let inner =
+            inner.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
         // Descriptions are indented further.
         let inner = inner.filter(|name| name.chars().all(|c| c.is_ascii_lowercase()));
         let names: BTreeSet<&str> = inner.filter(|name| *name != "help").collect();

@@ -61,10 +61,7 @@ fn numbers_are_those_of_the_documentation() {
 fn random_numbers_are_the_same_on_every_machine() {
     let directory = tempfile::tempdir().unwrap();
     let path = path_in(directory.path(), "a.npy");
-    for (kind, expected) in [
-        ("uniform", "133d2ec1f10c9916"),
-        ("normal", "304be6058854a90e"),
-    ] {
+    for (kind, expected) in [("uniform", "133d2ec1f10c9916"), ("normal", "304be6058854a90e")] {
         run_ok(["create", &path, "--overwrite", "--shape", "100000", "--random", kind]);
         let info: serde_json::Value =
             serde_json::from_str(&run_ok(["info", "--json", "--digest", &path])).unwrap();
@@ -78,16 +75,25 @@ fn numbers_that_do_not_suit_the_dtype_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let path = path_in(directory.path(), "a.npy");
     for (options, expected) in [
-        (&["--arange", "--dtype", "u1", "--shape", "257"][..], "which holds 0 to 255, not 0 to 256"),
+        (
+            &["--arange", "--dtype", "u1", "--shape", "257"][..],
+            "which holds 0 to 255, not 0 to 256",
+        ),
         (&["--arange=-1", "--dtype", "u1"], "which holds 0 to 255, not -1 to 1"),
         (&["--arange=1,x", "--dtype", "i4"], "and `x` is not an integer of 64 bits"),
         (&["--arange=nan"], "and `nan` is not a finite number"),
         (&["--arange", "--dtype", "U3"], "only integers and floats"),
-        (&["--random", "normal", "--dtype", "i4"], "whose random numbers are integers: use --random int"),
+        (
+            &["--random", "normal", "--dtype", "i4"],
+            "whose random numbers are integers: use --random int",
+        ),
         (&["--random", "normal", "--low", "1"], "--low and --high are for uniform and int"),
         (&["--random", "uniform", "--low", "1"], "and no numbers from 1 to below 1"),
         (&["--random", "int"], "for which --random int needs --high"),
-        (&["--random", "int", "--dtype", "u1", "--high", "300"], "so integers from 0 to below 300 cannot be drawn"),
+        (
+            &["--random", "int", "--dtype", "u1", "--high", "300"],
+            "so integers from 0 to below 300 cannot be drawn",
+        ),
         (&["--random", "int", "--dtype", "|b1"], "only integers and floats"),
     ] {
         let mut arguments = vec!["create", path.as_str()];

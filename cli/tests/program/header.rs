@@ -27,9 +27,13 @@ fn dtype_shape_and_order_are_described_anew() {
     assert_eq!(out, format!("{path}: {old} is now '<i4', shape (342, 8), Fortran order\n"));
     assert_eq!(facts(path), ("'<i4'".into(), serde_json::json!([342, 8]), true));
     assert_eq!(fs::read(path).unwrap()[128..], before[128..]);
-    let out = run_ok(["header", path, "--order", "C", "--dtype", "f8", "--shape", "342,4", "--json"]);
+    let out =
+        run_ok(["header", path, "--order", "C", "--dtype", "f8", "--shape", "342,4", "--json"]);
     let line: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((&line["old"]["fortran_order"], &line["new"]["shape"]), (&true.into(), &serde_json::json!([342, 4])));
+    assert_eq!(
+        (&line["old"]["fortran_order"], &line["new"]["shape"]),
+        (&true.into(), &serde_json::json!([342, 4]))
+    );
     assert_eq!((&line["changed"], &line["done"]), (&true.into(), &true.into()));
     assert_eq!(fs::read(path).unwrap(), before);
     let out = run_ok(["header", path]);
@@ -57,13 +61,21 @@ fn a_header_that_does_not_fit_changes_nothing_and_what_would_is_said() {
         ),
         (&["--dtype", "V7", "--shape", "3"], "no shape fits, because it is not a multiple of 7"),
         (
-            &["--dtype", "[('a_long_name_for_a_field', '<f8'), ('another_long_name', '<f8'), ('c', '<f8'), ('d', '<f8')]", "--shape", "342"],
+            &[
+                "--dtype",
+                "[('a_long_name_for_a_field', '<f8'), ('another_long_name', '<f8'), ('c', '<f8'), ('d', '<f8')]",
+                "--shape",
+                "342",
+            ],
             "has 128 bytes for its header, and the new one takes 192: copy the elements with `npymap convert --raw \"[('a_long_name_for_a_field',",
         ),
     ] {
         let error = run_err(1, ["header", path].iter().chain(options));
         if options.contains(&"-1,5") {
-            assert!(error.contains("shapes of 1368 elements would fit") || error.contains("would fit"), "{error}");
+            assert!(
+                error.contains("shapes of 1368 elements would fit") || error.contains("would fit"),
+                "{error}"
+            );
             continue;
         }
         assert!(error.contains(expected), "{error}");
@@ -77,7 +89,11 @@ fn a_header_that_cannot_be_read_is_replaced() {
     let path = path_in(directory.path(), "objects.npy");
     write(Path::new(&path), "{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", &[0; 24]);
     let error = run_err(1, ["header", &path]);
-    assert!(error.contains("has a header that cannot be read") && error.contains("give both its --dtype and its --shape"), "{error}");
+    assert!(
+        error.contains("has a header that cannot be read")
+            && error.contains("give both its --dtype and its --shape"),
+        "{error}"
+    );
     run_err(1, ["header", &path, "--dtype", "f8"]);
     let out = run_ok(["header", &path, "--dtype", "f8", "--shape", "-1"]);
     assert_eq!(out, format!("{path}: is now '<f8', shape (3,), C order\n"));

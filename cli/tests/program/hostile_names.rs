@@ -11,7 +11,8 @@ use crate::run::{command, path_in, run_ok};
 
 /// Escape sequences, a new line, controls of the direction of text and invisible
 /// characters.
-const NASTY: &str = "a\u{1b}[2J\u{1b}]0;t\u{7}\u{9b}1m\nFAKE \u{202e}b\u{200b}\u{2066}\u{feff}\u{2028}";
+const NASTY: &str =
+    "a\u{1b}[2J\u{1b}]0;t\u{7}\u{9b}1m\nFAKE \u{202e}b\u{200b}\u{2066}\u{feff}\u{2028}";
 
 /// Names of files: text, bytes that are not UTF-8, and a long name.
 fn names() -> Vec<OsString> {
@@ -54,31 +55,107 @@ fn arguments(words: &str, file: &OsStr, new: &OsStr, text: &OsStr) -> Vec<OsStri
 
 /// Commands that only read.
 const READING: &[&str] = &[
-    "info F", "info F F", "info --json F", "info --header F", "info --digest F", "info F[X]", "head F",
-    "head F X", "head F 0.X", "head F[X]", "tail F", "tail F X", "tail -f F[X]", "stats F", "stats --json F",
-    "stats F X", "get F 0", "get F X", "get F 0.X", "get --json F[X] 0", "sample F", "sample F[X]",
-    "diff F F", "diff F /dev/null", "diff F[X] F", "raw F", "raw F --dtype X", "recover --dry-run F", "recover F[X]",
-    "header F", "header F --dtype X", "header F --shape X", "header F[X]", "bench F[X] --seconds 1", "npz verify F", "npz verify --json F",
-    "npz extract F X --directory O", "completions X", "X", "--X", "info --X", "info F --X=X", "get", "set F 0 X", "set F X 1",
-    "set F 0 @F", "set F 0.X 1", "fill F X", "append F F[X]", "append F[X] F", "convert F[X] O", "convert F X",
-    "create F --shape 3", "create O --shape X", "create O --shape 3 --dtype X", "create O --shape 3 --fill X",
-    "create O --shape 3 --arange=X", "concat F F[X] -o O", "shuffle F[X] O", "demo --directory F", "man F",
-    "npz add F F", "npz add F X --name X", "npz rm F X", "npz mv F X X", "npz pack F[X] -o O", "npz pack X -o F",
-    "ls F", "ls --json F", "ls -r F", "ls F[X]", "ls X", "stats F F", "stats F[X]", "diff F F --match X",
-    "npz recover F -o O", "concat F -o X", "info F --color X", "info F --precision X",
+    "info F",
+    "info F F",
+    "info --json F",
+    "info --header F",
+    "info --digest F",
+    "info F[X]",
+    "head F",
+    "head F X",
+    "head F 0.X",
+    "head F[X]",
+    "tail F",
+    "tail F X",
+    "tail -f F[X]",
+    "stats F",
+    "stats --json F",
+    "stats F X",
+    "get F 0",
+    "get F X",
+    "get F 0.X",
+    "get --json F[X] 0",
+    "sample F",
+    "sample F[X]",
+    "diff F F",
+    "diff F /dev/null",
+    "diff F[X] F",
+    "raw F",
+    "raw F --dtype X",
+    "recover --dry-run F",
+    "recover F[X]",
+    "header F",
+    "header F --dtype X",
+    "header F --shape X",
+    "header F[X]",
+    "bench F[X] --seconds 1",
+    "npz verify F",
+    "npz verify --json F",
+    "npz extract F X --directory O",
+    "completions X",
+    "X",
+    "--X",
+    "info --X",
+    "info F --X=X",
+    "get",
+    "set F 0 X",
+    "set F X 1",
+    "set F 0 @F",
+    "set F 0.X 1",
+    "fill F X",
+    "append F F[X]",
+    "append F[X] F",
+    "convert F[X] O",
+    "convert F X",
+    "create F --shape 3",
+    "create O --shape X",
+    "create O --shape 3 --dtype X",
+    "create O --shape 3 --fill X",
+    "create O --shape 3 --arange=X",
+    "concat F F[X] -o O",
+    "shuffle F[X] O",
+    "demo --directory F",
+    "man F",
+    "npz add F F",
+    "npz add F X --name X",
+    "npz rm F X",
+    "npz mv F X X",
+    "npz pack F[X] -o O",
+    "npz pack X -o F",
+    "ls F",
+    "ls --json F",
+    "ls -r F",
+    "ls F[X]",
+    "ls X",
+    "stats F F",
+    "stats F[X]",
+    "diff F F --match X",
+    "npz recover F -o O",
+    "concat F -o X",
+    "info F --color X",
+    "info F --precision X",
 ];
 
 /// Commands that write a file, whose name is new.
 const WRITING: &[&str] = &[
-    "create O --shape 3", "convert F O", "concat F F -o O", "shuffle F O", "sample F -n 2 -o O",
-    "set F 0 1", "fill F 0", "append F F", "header F --shape -1", "man O",
+    "create O --shape 3",
+    "convert F O",
+    "concat F F -o O",
+    "shuffle F O",
+    "sample F -n 2 -o O",
+    "set F 0 1",
+    "fill F 0",
+    "append F F",
+    "header F --shape -1",
+    "man O",
 ];
 
 #[test]
 fn names_of_files_are_escaped_by_every_command() {
     for (number, name) in names().iter().enumerate() {
         let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join([name, OsStr::new(".npy")].into_iter().collect::<OsString>());
+        let file =
+            directory.path().join([name, OsStr::new(".npy")].into_iter().collect::<OsString>());
         if let Err(error) = fs::write(&file, "") {
             eprintln!("nothing was tested with this name: {error}");
             continue;
@@ -86,7 +163,8 @@ fn names_of_files_are_escaped_by_every_command() {
         fs::remove_file(&file).unwrap();
         is_safe(&[OsStr::new("create"), file.as_os_str(), "--shape=6".as_ref()]);
         assert!(file.exists());
-        let new = directory.path().join([name, OsStr::new("2.npy")].into_iter().collect::<OsString>());
+        let new =
+            directory.path().join([name, OsStr::new("2.npy")].into_iter().collect::<OsString>());
         for words in READING {
             is_safe(&arguments(words, file.as_os_str(), new.as_os_str(), name));
         }
@@ -120,15 +198,35 @@ fn names_of_members_are_escaped_by_every_command() {
         let new = directory.path().join("new.npz");
         let mut commands = READING.to_vec();
         commands.extend([
-            "npz verify F", "npz recover F -o O", "npz extract F --directory O", "npz mv F X other", "npz mv F other X",
-            "npz add F F", "npz add F F --name X", "npz rm F X", "convert F O", "diff F F", "npz pack F -o O", "set F[X] 0 1",
-            "fill F[X] 0", "head F[X]", "stats F", "concat F[X] F[X] -o O", "info F", "tail F",
+            "npz verify F",
+            "npz recover F -o O",
+            "npz extract F --directory O",
+            "npz mv F X other",
+            "npz mv F other X",
+            "npz add F F",
+            "npz add F F --name X",
+            "npz rm F X",
+            "convert F O",
+            "diff F F",
+            "npz pack F -o O",
+            "set F[X] 0 1",
+            "fill F[X] 0",
+            "head F[X]",
+            "stats F",
+            "concat F[X] F[X] -o O",
+            "info F",
+            "tail F",
         ]);
         for words in commands {
             write_zip(&npz, name.as_bytes(), &fs::read(&npy).unwrap());
             let _ = fs::remove_file(&new);
             let _ = fs::remove_dir_all(&new);
-            is_safe(&arguments(words, npz.as_os_str(), new.as_os_str(), OsStr::from_bytes(name.as_bytes())));
+            is_safe(&arguments(
+                words,
+                npz.as_os_str(),
+                new.as_os_str(),
+                OsStr::from_bytes(name.as_bytes()),
+            ));
         }
     }
 }
@@ -143,12 +241,20 @@ fn write_zip(path: &Path, name: &[u8], data: &[u8]) {
         let len = u16::try_from(name.len()).unwrap().to_le_bytes();
         let start = u32::try_from(bytes.len()).unwrap().to_le_bytes();
         // UTF-8, stored, a date, CRC-32 and sizes.
-        let common =
-            [&[20, 0, 0, 8, 0, 0, 0, 0, 33, 0][..], &crc.to_le_bytes(), &size, &size, &len, &[0, 0]].concat();
+        let common = [
+            &[20, 0, 0, 8, 0, 0, 0, 0, 33, 0][..],
+            &crc.to_le_bytes(),
+            &size,
+            &size,
+            &len,
+            &[0, 0],
+        ]
+        .concat();
         bytes.extend([b"PK\x03\x04", &common[..], name, data].concat());
         directory.extend([b"PK\x01\x02\x14\x00", &common[..], &[0; 10], &start, name].concat());
     }
-    let [len, start] = [directory.len(), bytes.len()].map(|n| u32::try_from(n).unwrap().to_le_bytes());
+    let [len, start] =
+        [directory.len(), bytes.len()].map(|n| u32::try_from(n).unwrap().to_le_bytes());
     bytes.extend(directory);
     bytes.extend([b"PK\x05\x06\0\0\0\0\x02\0\x02\0", &len[..], &start, &[0, 0]].concat());
     fs::write(path, bytes).unwrap();
@@ -156,6 +262,8 @@ fn write_zip(path: &Path, name: &[u8], data: &[u8]) {
 
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ if crc & 1 == 1 { 0xEDB8_8320 } else { 0 })
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            (crc >> 1) ^ if crc & 1 == 1 { 0xEDB8_8320 } else { 0 }
+        })
     })
 }

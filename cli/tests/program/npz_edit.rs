@@ -24,16 +24,21 @@ fn create(directory: &Path, name: &str, value: &str) -> String {
 #[test]
 fn arrays_are_packed_added_renamed_and_removed() {
     let directory = tempfile::tempdir().unwrap();
-    let [x, y] = [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
+    let [x, y] =
+        [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
     let npz = path_in(directory.path(), "a.npz");
     assert_eq!(run_ok(["npz", "pack", &x, &y, "-o", &npz]), format!("{npz}: 2 members packed\n"));
     assert_eq!(members(&npz), ["x", "y"]);
-    let out = run_ok(["npz", "add", &npz, &x, &format!("{npz}[y]"), "--name", "x2", "--name", "layer/y"]);
+    let out =
+        run_ok(["npz", "add", &npz, &x, &format!("{npz}[y]"), "--name", "x2", "--name", "layer/y"]);
     assert_eq!(out, format!("{npz}: 2 members added\n"));
     assert_eq!(members(&npz), ["x", "y", "x2", "layer/y"]);
     assert_eq!(run_ok(["npz", "mv", &npz, "x2", "z"]), format!("{npz}: 1 member renamed\n"));
     let out = run_ok(["npz", "rm", &npz, "x", "layer/y.npy", "--json"]);
-    assert_eq!(serde_json::from_str::<serde_json::Value>(&out).unwrap()["removed"], serde_json::json!(["x", "layer/y.npy"]));
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&out).unwrap()["removed"],
+        serde_json::json!(["x", "layer/y.npy"])
+    );
     assert_eq!(members(&npz), ["y", "z"]);
     assert_eq!(run_ok(["get", &format!("{npz}[z]"), ":"]), "[1.0, 1.0, 1.0]\n");
     run_ok(["npz", "verify", &npz]);
@@ -42,13 +47,18 @@ fn arrays_are_packed_added_renamed_and_removed() {
 #[test]
 fn nothing_is_changed_if_anything_is_wrong() {
     let directory = tempfile::tempdir().unwrap();
-    let [x, y] = [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
-    let [npz, none, txt] = ["a.npz", "none.npz", "a.txt"].map(|name| path_in(directory.path(), name));
+    let [x, y] =
+        [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
+    let [npz, none, txt] =
+        ["a.npz", "none.npz", "a.txt"].map(|name| path_in(directory.path(), name));
     run_ok(["npz", "pack", &x, "-o", &npz]);
     let before = fs::read(&npz).unwrap();
     for (arguments, expected) in [
         (&["npz", "add", &npz, &y, &x][..], "[x]: already exists: "),
-        (&["npz", "add", &npz, &y, &y], "has the name `y`, as an array before it: choose others with --name"),
+        (
+            &["npz", "add", &npz, &y, &y],
+            "has the name `y`, as an array before it: choose others with --name",
+        ),
         (&["npz", "add", &npz, &y, "--name", "a", "--name", "b"], "has no IN for the name `b`"),
         (&["npz", "add", &npz, &npz, &y, "--name", "a", "--name", "a"], "has the name `a`"),
         (&["npz", "add", &none, &y], "none.npz: does not exist: create it with `npymap npz pack`"),
@@ -56,7 +66,10 @@ fn nothing_is_changed_if_anything_is_wrong() {
         (&["npz", "mv", &npz, "nope", "z"], "no member `nope`: the only member is `x.npy`"),
         (&["npz", "pack", &x, "-o", &npz], "a.npz: already exists"),
         (&["npz", "pack", &x, "-o", &txt], "this command writes .npz files"),
-        (&["npz", "pack", &directory.path().to_str().unwrap(), "--name", "q", "-o", &none], "is a directory, whose arrays are called as their files"),
+        (
+            &["npz", "pack", &directory.path().to_str().unwrap(), "--name", "q", "-o", &none],
+            "is a directory, whose arrays are called as their files",
+        ),
         (&["npz", "recover", &x, "-o", &none], "x.npy: "),
     ] {
         let error = run_err(1, arguments);
@@ -92,7 +105,8 @@ fn a_directory_is_packed_and_extracted_again() {
 #[test]
 fn a_truncated_archive_gives_the_members_before_its_end() {
     let directory = tempfile::tempdir().unwrap();
-    let [x, y] = [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
+    let [x, y] =
+        [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
     let [npz, out] = ["a.npz", "out.npz"].map(|name| path_in(directory.path(), name));
     run_ok(["npz", "pack", &x, &y, "-o", &npz]);
     let bytes = fs::read(&npz).unwrap();
@@ -109,7 +123,10 @@ fn a_truncated_archive_gives_the_members_before_its_end() {
     fs::write(&npz, &bytes).unwrap();
     let output = npymap(["npz", "recover", &npz, "-o", &out, "--overwrite", "--json"]);
     let line: serde_json::Value = serde_json::from_str(&output.out).unwrap();
-    assert_eq!((output.code, &line["recovered"], &line["damaged"]), (Some(0), &serde_json::json!(["y"]), &serde_json::json!(["x"])));
+    assert_eq!(
+        (output.code, &line["recovered"], &line["damaged"]),
+        (Some(0), &serde_json::json!(["y"]), &serde_json::json!(["x"]))
+    );
     assert!(output.err.contains("CRC-32"), "{}", output.err);
     fs::write(&npz, &bytes[..60]).unwrap();
     let error = npymap(["npz", "recover", &npz, "-o", &path_in(directory.path(), "no.npz")]);
@@ -120,9 +137,12 @@ fn a_truncated_archive_gives_the_members_before_its_end() {
 #[test]
 fn extraction_keeps_going_past_obstacles_if_asked() {
     let directory = tempfile::tempdir().unwrap();
-    let [x, y] = [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
+    let [x, y] =
+        [("x.npy", "1"), ("y.npy", "2")].map(|(name, value)| create(directory.path(), name, value));
     let npz = path_in(directory.path(), "a.npz");
-    run_ok(["npz", "pack", &x, &y, &x, "-o", &npz, "--name", "x", "--name", "y", "--name", "../up"]);
+    run_ok([
+        "npz", "pack", &x, &y, &x, "-o", &npz, "--name", "x", "--name", "y", "--name", "../up",
+    ]);
     let to = path_in(directory.path(), "out");
     fs::create_dir(&to).unwrap();
     fs::write(Path::new(&to).join("x.npy"), "mine").unwrap();
@@ -130,7 +150,10 @@ fn extraction_keeps_going_past_obstacles_if_asked() {
     assert!(!Path::new(&to).join("y.npy").exists());
     let output = npymap(["npz", "extract", &npz, "-d", &to, "--keep-going", "--json"]);
     let line: serde_json::Value = serde_json::from_str(&output.out).unwrap();
-    assert_eq!((output.code, &line["extracted"], &line["failed"]), (Some(1), &serde_json::json!(["y"]), &2.into()));
+    assert_eq!(
+        (output.code, &line["extracted"], &line["failed"]),
+        (Some(1), &serde_json::json!(["y"]), &2.into())
+    );
     assert_eq!(output.err.lines().count(), 2, "{}", output.err);
     assert_eq!(fs::read(Path::new(&to).join("x.npy")).unwrap(), b"mine");
     assert!(!directory.path().join("up.npy").exists());

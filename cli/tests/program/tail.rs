@@ -9,12 +9,14 @@ fn the_last_rows_have_their_numbers() {
     let path = copy_penguins(directory.path());
     let path = path.to_str().unwrap();
     let out = run_ok(["tail", "-n", "2", path]);
-    let lines: Vec<_> = out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
+    let lines: Vec<_> =
+        out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
     assert_eq!(lines[0], ["0", "1", "2", "3"]);
     assert_eq!((lines[1][0], lines[2][0], lines.len()), ("340", "341", 3));
     assert_eq!(run_ok(["tail", "-n", "1", "--json", path, ":, 2:"]), "[198.0,3775.0]\n");
     let out = run_ok(["tail", "-n", "1", path, "::-10, [3, 1]"]);
-    let lines: Vec<_> = out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
+    let lines: Vec<_> =
+        out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
     assert_eq!((lines[0].as_slice(), lines[1][0]), (&["3", "1"][..], "1"));
     assert_eq!(run_ok(["tail", "-n", "0", "--json", path]), "");
 }
@@ -83,7 +85,11 @@ fn what_cannot_grow_is_not_followed() {
     run_ok(["create", &path, "--shape", "(3, 2)", "--order", "F"]);
     run_ok(["convert", &path, &npz]);
     let output = npymap(["tail", "-f", &path]);
-    assert!(output.code == Some(1) && output.err.contains("grows along its last axis"), "{}", output.err);
+    assert!(
+        output.code == Some(1) && output.err.contains("grows along its last axis"),
+        "{}",
+        output.err
+    );
     let error = run_err(1, ["tail", "-f", &format!("{npz}[arr_0]")]);
     assert!(error.contains("no rows can be appended to a member"), "{error}");
 }
