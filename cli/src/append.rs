@@ -5,15 +5,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{ErrorKind, OpenOptions, Order, npy::MAX_HEADER_LEN, write::RecoverOptions};
+use npymap::{DType, ErrorKind, OpenOptions, Order, npy::MAX_HEADER_LEN, write::RecoverOptions};
 
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::escape::safe;
+use crate::input_args::{FileArgs, RawShape};
 use crate::input_rows::{self, InputRows, RowSpec};
 use crate::locking::WaitArgs;
 use crate::progress::Progress;
-use crate::{signals, text};
+use crate::{edit, signals, text};
 
 /// Appends the rows of other arrays to an array, in place.
 ///
@@ -27,6 +28,8 @@ use crate::{signals, text};
 Examples:
   npymap append log.npy today.npy
   npymap append --flush all.npy part-1.npy part-2.npy part-3.npy
+  npymap convert today.csv - | npymap append log.npy -
+  head -c 320 points.bin | npymap append log.npy - --raw
 
 FILE must exist: `npymap create --shape '(0, 3)'` makes an empty array. If FILE
 has bytes after its elements, see `npymap recover`.
@@ -36,6 +39,11 @@ pub(crate) struct AppendArgs {
     /// Wait until the data is on disk
     #[arg(long)]
     flush: bool,
+
+    /// ROWS are raw binary files, without headers, of elements in the dtype and
+    /// row shape of FILE
+    #[arg(long)]
+    raw: bool,
 
     #[command(flatten)]
     wait: WaitArgs,
@@ -47,7 +55,7 @@ pub(crate) struct AppendArgs {
     /// .npy file to append to
     file: ArrayPath,
 
-    /// .npy files, or FILE[MEMBER], whose rows are appended
+    /// .npy files, or FILE[MEMBER], whose rows are appended; - is standard input
     #[arg(value_name = "ROWS", required = true)]
     rows: Vec<ArrayPath>,
 }
@@ -57,6 +65,7 @@ const MEMBER: &str = "members of archives cannot be appended to: write the longe
 impl AppendArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let path = self.file.require_file(MEMBER)?;
+        edit::reject_stream(&self.file)?;
         let to_error = CliError::with_path(path);
         let options = OpenOptions::new().max_header_len(self.max_header_len);
         signals::watch().map_err(CliError::io(path, "open"))?;
@@ -66,7 +75,8 @@ impl AppendArgs {
         let (dtype, shape, order) = (array.dtype().clone(), array.shape().to_vec(), array.order());
         let axis = if order == Order::C { 0 } else { shape.len().saturating_sub(1) };
         let spec = RowSpec { path, dtype: &dtype, shape: &shape, axis };
-        let rows = input_rows::open_all(&spec, &self.rows, self.max_header_len)?;
+        let args = self.file_args(&dtype, &shape, axis);
+        let rows = input_rows::open_all(&spec, &self.rows, args.options(order))?;
         let count = rows.iter().fold(0_usize, |sum, rows| sum.saturating_add(rows.count));
         let nbytes = rows.iter().map(InputRows::nbytes).fold(0, usize::saturating_add);
         let mut progress = Progress::new(nbytes);
@@ -83,6 +93,16 @@ impl AppendArgs {
         let (count, shape) = (text::plural(count, "row"), text::shape(array.shape()));
         writeln!(std::io::stdout(), "{}: {count} added, shape {shape}", safe(path.display()))?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// How to read ROWS: with --raw, as rows of FILE.
+    fn file_args(&self, dtype: &DType, shape: &[usize], axis: usize) -> FileArgs {
+        FileArgs {
+            raw: self.raw.then(|| dtype.clone()),
+            offset: None,
+            shape: Some(RawShape::unknown_along(shape, axis)),
+            max_header_len: self.max_header_len,
+        }
     }
 
     /// Explains why rows cannot be appended, and suggests `recover` if a writer

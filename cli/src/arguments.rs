@@ -43,11 +43,11 @@ pub(crate) fn protect_negatives(command: &Command, arguments: Vec<OsString>) -> 
 }
 
 /// Returns whether an argument starts like a negative number, infinity, NaN or
-/// slice.
+/// slice, or names a member of standard input: `-[weights]`.
 fn is_negative(argument: &OsStr) -> bool {
     let rest = argument.to_str().and_then(|text| text.strip_prefix('-'));
     rest.is_some_and(|rest| {
-        rest.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ':')
+        rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | ':' | '['))
             || ["inf", "nan"].iter().any(|name| rest.eq_ignore_ascii_case(name))
     })
 }
@@ -121,6 +121,7 @@ mod tests {
             ("p set -f -inf -- -x", "p set -f -- -inf -x"),
             ("p set - -NaN", "p set -- - -NaN"),
             ("p set -x -1", "p set -x -- -1"),
+            ("p set -[w] --flush", "p set --flush -- -[w]"),
         ] {
             assert_eq!(protected(text), expected, "{text}");
         }

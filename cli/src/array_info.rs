@@ -1,6 +1,8 @@
 //! Facts about an array in a file, as `info` and `raw` print them.
 
-use npymap::{Header, Order, Result, layout::Layout, npy::Version};
+use npymap::{Header, MappedArray, Order, Result, layout::Layout, npy::Version};
+
+use crate::digest;
 
 /// Facts about an array with a header.
 pub(crate) struct ArrayInfo {
@@ -41,6 +43,17 @@ pub(crate) struct RawArrayInfo {
     pub(crate) offset: u64,
     /// SHA-256 of the elements, if requested.
     pub(crate) digest: Option<String>,
+}
+
+impl RawArrayInfo {
+    pub(crate) fn new(array: &MappedArray, order: Order, digest: bool) -> Result<RawArrayInfo> {
+        Ok(RawArrayInfo {
+            layout: array.layout().clone(),
+            order,
+            offset: array.data_offset().unwrap_or(0),
+            digest: digest.then(|| digest::sha256(array)).transpose()?,
+        })
+    }
 }
 
 impl From<&RawArrayInfo> for ArrayInfo {

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use humansize::{DECIMAL, format_size};
-use npymap::{DType, MappedArray, OpenOptions, Sampler, array::RawSpec, npy::MAX_HEADER_LEN};
+use npymap::{DType, MappedArray, OpenOptions, Sampler, array::RawSpec};
 use serde_json::json;
 
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::escape;
+use crate::input_args::InputArgs;
 use crate::open;
 use crate::table::{self, Column};
 
@@ -49,9 +50,8 @@ pub(crate) struct BenchArgs {
     #[arg(long)]
     json: bool,
 
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
+    #[command(flatten)]
+    read: InputArgs,
 }
 
 /// How much was read, and how long it took.
@@ -82,7 +82,7 @@ impl BenchArgs {
     /// The array as rows of bytes. `None` if it has no bytes, or none that are
     /// stored uncompressed.
     fn byte_rows(&self) -> npymap::Result<Option<MappedArray>> {
-        let array = open::array(&self.file, self.max_header_len)?;
+        let array = self.read.array(&self.file)?;
         let shape = array.shape();
         let ends = if array.layout().is_c_contiguous() { shape.first() } else { shape.last() };
         let (Some(&count), Some(offset), 1..) = (ends, array.data_offset(), array.nbytes()) else {
@@ -223,6 +223,7 @@ fn print_json(out: &mut impl Write, measurements: &[Measurement]) -> io::Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input_args::FileArgs;
 
     #[test]
     fn rows_from_memory_are_among_those_from_the_disk() {
@@ -236,7 +237,15 @@ mod tests {
             batch: 10,
             seconds: 1,
             json: false,
-            max_header_len: MAX_HEADER_LEN,
+            read: InputArgs {
+                file: FileArgs {
+                    raw: None,
+                    offset: None,
+                    shape: None,
+                    max_header_len: npymap::npy::MAX_HEADER_LEN,
+                },
+                raw_order: None,
+            },
         };
         let mut read = Vec::new();
         let [disk, memory] = ["disk", "memory"].map(|cache| {

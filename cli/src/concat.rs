@@ -6,19 +6,17 @@ use std::process::ExitCode;
 use clap::Args;
 use npymap::ndarray::{Axis, SliceInfoElem};
 use npymap::view::DynView;
-use npymap::{
-    DType, MappedArray, MappedArrayMut, Order, element::Casting, layout::Layout,
-    npy::MAX_HEADER_LEN,
-};
+use npymap::{DType, MappedArray, MappedArrayMut, Order, element::Casting, layout::Layout};
 
 use crate::array_path::ArrayPath;
 use crate::draft::Draft;
 use crate::error::CliError;
+use crate::input_args::{InputArgs, InputOptions};
 use crate::input_rows::{self, InputRows, RowSpec};
 use crate::new_file::NewFileArgs;
 use crate::output_format;
 use crate::progress::Progress;
-use crate::{cast, open, text};
+use crate::{cast, text};
 
 /// Bytes written at a time when each row combines parts of several files.
 const BLOCK: usize = 64 << 20;
@@ -50,15 +48,15 @@ pub(crate) struct ConcatArgs {
     #[command(flatten)]
     new_file: NewFileArgs,
 
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
+    #[command(flatten)]
+    read: InputArgs,
 
     /// .npy files, or FILE[MEMBER], to join
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<ArrayPath>,
 
-    /// New .npy file; may be one of the inputs, with --overwrite
+    /// New .npy file, or - for standard output; may be one of the inputs, with
+    /// --overwrite
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }
@@ -69,14 +67,14 @@ impl ConcatArgs {
         let Some(input) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
-        let (dtype, mut shape) = dtype_and_shape(input, self.max_header_len)?;
+        let (dtype, mut shape) = dtype_and_shape(input, self.read.options())?;
         if self.stack {
             // Each array is one row of the result.
             shape = self.with_new_axis(input, &shape)?;
         }
         let axis = self.axis(input, &shape)?;
         let spec = RowSpec { path: input.name(), dtype: &dtype, shape: &shape, axis };
-        let rows = input_rows::open_all(&spec, &self.inputs, self.max_header_len)?;
+        let rows = input_rows::open_all(&spec, &self.inputs, self.read.options())?;
         for (rows, input) in rows.iter().zip(&self.inputs) {
             if rows.shape().len() + usize::from(self.stack) != shape.len() {
                 return Err(spec.shape_error(input, rows.shape()));
@@ -203,9 +201,9 @@ pub(crate) fn as_bytes(array: MappedArrayMut) -> npymap::Result<MappedArrayMut> 
 /// The dtype and shape of an array.
 fn dtype_and_shape(
     input: &ArrayPath,
-    max_header_len: usize,
+    options: InputOptions<'_>,
 ) -> Result<(DType, Vec<usize>), CliError> {
-    let array = open::array(input, max_header_len).map_err(CliError::with_path(input.name()))?;
+    let array = options.array(input).map_err(CliError::with_path(input.name()))?;
     Ok((array.dtype().clone(), array.shape().to_vec()))
 }
 

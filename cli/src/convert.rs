@@ -6,17 +6,23 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use npymap::npz::Compression;
 use npymap::ten::TenWriteOptions;
-use npymap::{ByteOrder, DType, ErrorKind, Order, element::Casting, npy::MAX_HEADER_LEN};
+use npymap::{ByteOrder, DType, ErrorKind, MappedArray, Order, element::Casting};
 
 use crate::archive_output::{self, MemberOptions};
 use crate::array_path::ArrayPath;
+use crate::convert_selection::{self, SelectionArgs, TextArgs};
 use crate::draft::Draft;
+use crate::elements;
 use crate::error::CliError;
-use crate::inputs::Inputs;
+use crate::input_args::{FileArgs, InputOptions};
+use crate::inputs::{Input, Inputs};
 use crate::new_file::{NewFileArgs, OrderArg};
 use crate::output_format::OutputFormat;
 use crate::platform;
 use crate::progress::Progress;
+use crate::sink::Sink;
+use crate::text_input::TextInputOptions;
+use crate::text_output::TextFormat;
 
 /// Converts arrays: format, dtype, memory order, byte order, version.
 ///
@@ -36,6 +42,13 @@ Examples:
   npymap convert weights.npz packed.npz --deflate=9
   npymap convert batch.ten batch.npz
   npymap convert doubles.npy singles.npy --dtype f4 --force
+  npymap convert events.npy late.npy --select '900000:' --field t,temp
+  npymap convert events.npy hot.npy --where 'temp > 27 and sensor == \"alpha\"'
+  npymap convert events.npy events.csv --nan ''
+  npymap convert events.csv events.npy
+  npymap convert table.csv table.npy --dtype f4 --skip 2
+  npymap convert --raw '<i2' --offset 44 --shape -1,2 sound.wav sound.npy
+  npymap convert - - --from jsonl --format csv < rows.jsonl
 
 A .npy OUT of a sparse IN is sparse too. With --dtype, structs are cast field by field, by
 position. If a value would change, the command fails and writes nothing, unless
@@ -43,11 +56,13 @@ position. If a value would change, the command fails and writes nothing, unless
 
 Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ConvertArgs {
-    /// .npy, .npz, .ten or tar file, or FILE[MEMBER]
+    /// .npy, .npz, .ten or tar file, or FILE[MEMBER], or .csv, .tsv or .jsonl; -
+    /// is standard input
     #[arg(value_name = "IN")]
     input: ArrayPath,
 
-    /// New file, whose extension selects its format: .npy, .npz, .ten or .tb
+    /// New file, whose extension selects its format: .npy, .npz, .ten, .tb, .csv,
+    /// .tsv, .jsonl or .bin; - is standard output
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
@@ -79,12 +94,24 @@ pub(crate) struct ConvertArgs {
     force: bool,
 
     #[command(flatten)]
+    selection: SelectionArgs,
+
+    #[command(flatten)]
+    text: TextArgs,
+
+    #[command(flatten)]
     new_file: NewFileArgs,
 
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
+    #[command(flatten)]
+    read: FileArgs,
+
+    /// With --raw, memory order of IN: the last axis varies fastest (C) or the
+    /// first (F)
+    #[arg(long, value_enum, requires = "raw", hide_possible_values = true, value_name = "C|F")]
+    raw_order: Option<OrderArg>,
 }
+
+const SINGLE: &str = "--select, --field and --where are for one array: write a .npy file";
 
 /// A byte order.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -106,26 +133,137 @@ impl From<ByteOrderArg> for ByteOrder {
 
 impl ConvertArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let format = OutputFormat::from_extension(&self.output)?;
+        let format = self.text.output_format(&self.output)?;
+        let text = self.text.input(&self.input, self.dtype.as_ref());
+        if TextFormat::of(format).is_some() || format == OutputFormat::Raw {
+            self.reject_layout(format)?;
+            let mut sink = Sink::begin(Some(&self.output), self.new_file.if_exists())?;
+            self.write_rows(&self.open_single(text)?, format, &mut sink)?;
+            sink.finish()?;
+            return Ok(ExitCode::SUCCESS);
+        }
         // If the output replaces the input, that one is locked before it is
         // read.
         let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
-        let inputs = Inputs::open(&self.input, self.max_header_len);
-        let mut inputs = inputs.map_err(CliError::Library)?;
-        inputs.set_output(&self.output);
-        match format {
-            OutputFormat::Npz => self.write_npz(&inputs, &draft)?,
-            OutputFormat::Ten => self.write_ten(&inputs, &draft)?,
-            OutputFormat::Npy => self.write_npy(&inputs, &draft)?,
+        match (format, text) {
+            (OutputFormat::Npy, Some(text)) if self.is_plain() => {
+                self.reject_archive_options(OutputFormat::Npy)?;
+                let options = self.new_file.options(Order::C);
+                convert_selection::write_text(&self.input.path, text, &draft, &options)?;
+            }
+            (OutputFormat::Npy, text) => self.write_npy(&self.open_single(text)?, &draft)?,
+            (format, text) => self.write_archive(format, text, &draft)?,
         }
-        // The output may replace the input, which Windows does not do while it
-        // is mapped.
-        drop(inputs);
         draft.commit()?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn write_npz(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), CliError> {
+    fn read_options(&self) -> InputOptions<'_> {
+        self.read.options(self.raw_order.map_or(Order::C, Order::from))
+    }
+
+    /// Returns whether a text is written as it is read.
+    fn is_plain(&self) -> bool {
+        !self.selection.is_given() && self.order.is_none() && self.byte_order.is_none()
+    }
+
+    /// The only array of the input, or that of a text.
+    fn open_single(&self, text: Option<TextInputOptions>) -> Result<MappedArray, CliError> {
+        match text {
+            Some(text) => convert_selection::read_text(&self.input.path, text),
+            None => {
+                let options = self.read_options();
+                options.array(&self.input).map_err(CliError::of_input(&self.input))
+            }
+        }
+    }
+
+    /// Writes all arrays of the input, or that of a text, to an archive.
+    fn write_archive(
+        &self,
+        format: OutputFormat,
+        text: Option<TextInputOptions>,
+        draft: &Draft,
+    ) -> Result<(), CliError> {
+        self.reject_if(self.selection.is_given(), SINGLE)?;
+        let opened;
+        let inputs;
+        let arrays = match text {
+            Some(text) => {
+                opened = convert_selection::read_text(&self.input.path, text)?;
+                vec![Input::of_array(&self.input, &opened)]
+            }
+            None => {
+                let options = self.read_options();
+                let mut file =
+                    Inputs::open(&self.input, options).map_err(CliError::of_input(&self.input))?;
+                file.set_output(&self.output);
+                inputs = file;
+                inputs.arrays()?
+            }
+        };
+        match format {
+            OutputFormat::Ten => self.write_ten(&arrays, draft),
+            _ => self.write_npz(&arrays, draft),
+        }
+    }
+
+    /// Writes the selected rows as text or as raw elements.
+    fn write_rows(
+        &self,
+        array: &MappedArray,
+        format: OutputFormat,
+        sink: &mut Sink,
+    ) -> Result<(), CliError> {
+        let to_error = CliError::with_path(self.input.name());
+        let all = array.dyn_view().map_err(&to_error)?;
+        elements::check_count(self.input.name(), all.itemsize(), all.len())?;
+        self.selection.with_rows(&all, &to_error, |rows| {
+            if let Some(text) = self.text.output(format) {
+                return text.write(rows, sink, &to_error);
+            }
+            let stored = rows.unfiltered().map_err(&to_error)?.dtype().clone();
+            let dtype = self.output_dtype(&stored);
+            let to_error = |error| self.write_error(error);
+            rows.bytes(&dtype, self.casting_of_output(), &to_error, |block| sink.write(block))
+        })
+    }
+
+    /// The dtype of the output, given that of the input.
+    fn output_dtype(&self, stored: &DType) -> DType {
+        let dtype = self.dtype.as_ref().unwrap_or(stored);
+        let bytes = self.byte_order.map(ByteOrder::from);
+        bytes.map_or(dtype.clone(), |order| dtype.with_byte_order(order))
+    }
+
+    fn casting_of_output(&self) -> Casting {
+        if self.dtype.is_some() { self.casting() } else { Casting::Equiv }
+    }
+
+    /// Rejects options that a format without a header has no place for.
+    fn reject_layout(&self, format: OutputFormat) -> Result<(), CliError> {
+        self.reject_archive_options(format)?;
+        self.reject_if(self.new_file.version.is_some(), "--version is for .npy files")?;
+        self.reject_if(self.order.is_some(), "--order is for .npy and .npz files")?;
+        let is_text = format != OutputFormat::Raw;
+        let is_cast = self.byte_order.is_some() || self.dtype.is_some();
+        let from_text = self.text.input(&self.input, None).is_some();
+        self.reject_if(
+            is_text && is_cast && !from_text,
+            "text has no dtype: convert to .npy with --dtype or --byte-order first",
+        )
+    }
+
+    fn reject_archive_options(&self, format: OutputFormat) -> Result<(), CliError> {
+        let reason = match format {
+            OutputFormat::Npy => "a .npy can't be deflated: use .npz",
+            _ => "text and raw files can't be deflated: use .npz",
+        };
+        self.reject_if(self.deflate.is_some(), reason)?;
+        self.reject_if(self.allow_u4, "--allow-u4 is for .ten files")
+    }
+
+    fn write_npz(&self, inputs: &[Input<'_>], draft: &Draft) -> Result<(), CliError> {
         self.reject_if(
             self.new_file.version.is_some(),
             "--version does not apply to members of an .npz",
@@ -138,17 +276,16 @@ impl ConvertArgs {
             casting: self.casting(),
             compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
         };
-        archive_output::write_npz(draft, &inputs.arrays()?, &options)
+        archive_output::write_npz(draft, inputs, &options)
     }
 
-    fn write_ten(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), CliError> {
+    fn write_ten(&self, inputs: &[Input<'_>], draft: &Draft) -> Result<(), CliError> {
         let is_c = matches!(self.order, None | Some(OrderArg::C));
         let is_little = matches!(self.byte_order, None | Some(ByteOrderArg::Little))
             || self.byte_order.map(ByteOrder::from) == Some(ByteOrder::Little);
         self.reject_if(!is_c || !is_little, "a .ten is in C order and little-endian")?;
         self.reject_if(self.new_file.version.is_some(), "--version does not apply to .ten files")?;
         self.reject_if(self.deflate.is_some(), "a .ten can't be deflated: use .npz")?;
-        let inputs = inputs.arrays()?;
         let options = MemberOptions {
             bytes: None,
             order: None,
@@ -158,32 +295,48 @@ impl ConvertArgs {
         };
         archive_output::write_ten(
             draft,
-            &inputs,
+            inputs,
             &TenWriteOptions::new().allow_u4(self.allow_u4),
             &options,
         )
     }
 
-    fn write_npy(&self, inputs: &Inputs<'_>, draft: &Draft) -> Result<(), CliError> {
-        self.reject_if(self.deflate.is_some(), "a .npy can't be deflated: use .npz")?;
-        self.reject_if(self.allow_u4, "--allow-u4 is for .ten files")?;
-        let from = inputs.single().map_err(CliError::Library)?;
-        let bytes = self.byte_order.map(ByteOrder::from);
-        let dtype = self.dtype.as_ref().unwrap_or(from.dtype());
-        let dtype = bytes.map_or(dtype.clone(), |order| dtype.with_byte_order(order));
+    fn write_npy(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
+        self.reject_archive_options(OutputFormat::Npy)?;
+        if self.selection.is_given() {
+            return self.write_selection(from, draft);
+        }
+        let dtype = self.output_dtype(from.dtype());
         let order = archive_output::output_order(self.order.map(Order::from), from.layout());
         let is_sparse = from.path().is_some_and(platform::is_sparse);
         let options = self.new_file.options(order).sparse(is_sparse);
         let mut array = draft.array(&dtype, from.shape(), &options)?;
-        let casting = if self.dtype.is_some() { self.casting() } else { Casting::Equiv };
+        let casting = self.casting_of_output();
         let mut progress = Progress::new(array.nbytes());
         let written = if is_sparse {
-            array.write_array_over_zeros(&from, casting, |bytes| progress.add(bytes))
+            array.write_array_over_zeros(from, casting, |bytes| progress.add(bytes))
         } else {
-            array.write_array(&from, casting, |bytes| progress.add(bytes))
+            array.write_array(from, casting, |bytes| progress.add(bytes))
         };
         written.map_err(|error| self.write_error(error))?;
         array.close().map_err(CliError::with_path(&self.output))
+    }
+
+    /// Writes the selected part of an array, in C order unless --order is given.
+    fn write_selection(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
+        let to_error = CliError::with_path(self.input.name());
+        let order = self.order.map_or(Order::C, Order::from);
+        self.reject_if(
+            order == Order::F && self.selection.is_filtered(),
+            "--where writes C order",
+        )?;
+        let all = from.dyn_view().map_err(&to_error)?;
+        self.selection.with_rows(&all, &to_error, |rows| {
+            let (dtype, shape) = rows.dtype_and_shape().map_err(&to_error)?;
+            let dtype = self.output_dtype(&dtype);
+            let array = draft.array(&dtype, &shape, &self.new_file.options(order))?;
+            rows.write(array, self.casting_of_output(), &|error| self.write_error(error))
+        })
     }
 
     /// Attaches the path of the input to errors about values and dtypes, that

@@ -36,7 +36,7 @@ Examples:
 
 Exit status: 0 if the file was created, 1 if not, 2 for a usage error.")]
 pub(crate) struct CreateArgs {
-    /// New .npy file
+    /// New .npy file, or - for standard output
     file: PathBuf,
 
     /// Length of each axis, as a tuple

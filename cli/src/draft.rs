@@ -1,6 +1,7 @@
 //! New files that get their names when they are complete.
 
 use std::fs::File;
+use std::io::{self, IsTerminal as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use npymap::{CreateOptions, DType, MappedArrayMut, source::AtomicFile};
@@ -8,7 +9,7 @@ use npymap::{CreateOptions, DType, MappedArrayMut, source::AtomicFile};
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::locking::WaitArgs;
-use crate::{open, signals};
+use crate::{open, platform, signals, stream};
 
 /// How to treat a file that has the name of a new one.
 #[derive(Clone, Copy, Debug)]
@@ -22,16 +23,32 @@ pub(crate) enum IfExists {
 /// signal ends the program.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    new: AtomicFile,
+    target: Target,
     /// As the user named it.
     path: PathBuf,
 }
 
+/// Where a new file goes when it is complete.
+#[derive(Debug)]
+enum Target {
+    Named(AtomicFile),
+    /// To standard output or a pipe, from a temporary file without a name.
+    Stream(File),
+}
+
 impl Draft {
-    /// Creates an empty file. If it replaces a file, that one is locked from
+    /// Creates an empty file; `-` and pipes get the contents of a temporary one.
+    /// If it replaces a file, that one is locked from
     /// now on; call this before reading it.
     pub(crate) fn begin(path: &Path, if_exists: IfExists) -> Result<Draft, CliError> {
         ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
+        if stream::is_standard(path) || platform::is_stream(path) {
+            if stream::is_standard(path) && io::stdout().is_terminal() {
+                return Err(CliError::Rejected { path: path.to_owned(), reason: TERMINAL });
+            }
+            let file = tempfile::tempfile().map_err(CliError::io(path, "create a copy of"))?;
+            return Ok(Draft { target: Target::Stream(file), path: path.to_owned() });
+        }
         Draft::begin_at(path, if_exists)
     }
 
@@ -45,7 +62,8 @@ impl Draft {
                 wait.with_lock(path, |locking| AtomicFile::update(path, locking))
             }
         };
-        Ok(Draft { new: new.map_err(CliError::with_path(path))?, path: path.to_owned() })
+        let target = Target::Named(new.map_err(CliError::with_path(path))?);
+        Ok(Draft { target, path: path.to_owned() })
     }
 
     /// Turns the file into an array of zeros.
@@ -60,20 +78,49 @@ impl Draft {
     }
 
     pub(crate) fn file(&self) -> &File {
-        self.new.file()
+        match &self.target {
+            Target::Named(new) => new.file(),
+            Target::Stream(file) => file,
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Waits until the data is on disk and gives the file its name.
+    /// Waits until the data is on disk and gives the file its name. A stream
+    /// gets all of it at once.
     pub(crate) fn commit(self) -> Result<(), CliError> {
-        self.new.commit_sync().map(drop).map_err(CliError::with_path(&self.path))
+        match self.target {
+            Target::Named(new) => new.commit_sync().map(drop),
+            Target::Stream(file) => return send(file, &self.path),
+        }
+        .map_err(CliError::with_path(&self.path))
     }
 
     /// Gives the file its name, without waiting for the disk.
     pub(crate) fn commit_unsynced(self) -> Result<(), CliError> {
-        self.new.commit().map(drop).map_err(CliError::with_path(&self.path))
+        match self.target {
+            Target::Named(new) => new.commit().map(drop),
+            Target::Stream(file) => return send(file, &self.path),
+        }
+        .map_err(CliError::with_path(&self.path))
     }
+}
+
+const TERMINAL: &str =
+    "standard output is a terminal, and this output is binary: redirect it, or name a file";
+
+/// Copies a complete file to standard output or a pipe.
+fn send(mut file: File, path: &Path) -> Result<(), CliError> {
+    file.rewind()?;
+    if stream::is_standard(path) {
+        let mut out = io::stdout().lock();
+        io::copy(&mut file, &mut out)?;
+        out.flush()?;
+    } else {
+        let mut out = File::options().write(true).open(path)?;
+        io::copy(&mut file, &mut out)?;
+    }
+    Ok(())
 }

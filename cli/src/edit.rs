@@ -5,9 +5,11 @@ use npymap::{MappedArrayMut, any::Format, source::FileLock};
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::locking::WaitArgs;
-use crate::{open, rewrite};
+use crate::{open, platform, rewrite, stream};
 
 const NOT_EDITABLE: &str = "cannot be edited: name an array of an .npz or .ten as FILE[MEMBER], or extract one from a tar file with `npymap convert`";
+
+const STREAM: &str = "a stream cannot be changed in place: write it to a file first, with `npymap convert - FILE.npy`";
 
 /// Options of commands that edit an array.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +29,7 @@ impl EditOptions {
         change: impl FnOnce(&mut MappedArrayMut) -> npymap::Result<usize>,
     ) -> Result<usize, CliError> {
         let ArrayPath { path, member, .. } = target;
+        reject_stream(target)?;
         let format = open::format(path).map_err(CliError::Library)?;
         match (format, member) {
             (Format::Npy, None) | (Format::Ten, Some(_)) => {
@@ -54,4 +57,12 @@ impl EditOptions {
         }
         Ok(count)
     }
+}
+
+/// Rejects standard input and pipes, which cannot be changed in place.
+pub(crate) fn reject_stream(target: &ArrayPath) -> Result<(), CliError> {
+    if stream::is_standard(&target.path) || platform::is_stream(&target.path) {
+        return Err(CliError::Rejected { path: target.name().to_owned(), reason: STREAM });
+    }
+    Ok(())
 }

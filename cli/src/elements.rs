@@ -184,6 +184,7 @@ impl Serialize for JsonValue<'_> {
             Value::Bool(value) => to.serialize_bool(*value),
             Value::Int(value) => to.serialize_i64(*value),
             Value::UInt(value) => to.serialize_u64(*value),
+            Value::F64(value) if value.is_finite() => to.serialize_f64(*value),
             Value::F16(_) | Value::F32(_) | Value::F64(_) => number(value, to),
             Value::C64(value) => {
                 to.collect_seq([value.re, value.im].map(|part| JsonScalar(Value::F32(part))))

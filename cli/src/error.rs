@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use npymap::{ErrorKind, element::Casting};
 
+use crate::array_path::ArrayPath;
+
 /// Why a command failed, with the file it is about.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
@@ -24,6 +26,9 @@ pub(crate) enum CliError {
     /// An argument that does not suit the file.
     #[error("{}: {reason}", path.display())]
     Rejected { path: PathBuf, reason: &'static str },
+    /// A text that is not what a command reads.
+    #[error("{}: {text}", path.display())]
+    Text { path: PathBuf, text: String },
     /// A cast would change a value.
     #[error("{}: {}: allow it to change with --force", path.display(), error.message())]
     ValueChanged { path: PathBuf, error: npymap::Error },
@@ -55,6 +60,15 @@ impl CliError {
             ErrorKind::AlreadyExists => CliError::Exists { path: path.to_owned() },
             ErrorKind::Locked => CliError::Locked { path: path.to_owned() },
             _ => CliError::WithPath { path: path.to_owned(), error },
+        }
+    }
+
+    /// Names the input in an error, unless the library has named the file: it
+    /// does not know the name of a stream.
+    pub(crate) fn of_input(input: &ArrayPath) -> impl Fn(npymap::Error) -> CliError {
+        move |error| match error.path() {
+            Some(_) => CliError::Library(error),
+            None => CliError::WithPath { path: input.name().to_owned(), error },
         }
     }
 

@@ -1,17 +1,26 @@
-//! `npymap get`: prints elements.
+//! `npymap get`: prints elements, or writes them to a file.
 
 use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::npy::MAX_HEADER_LEN;
+use npymap::{Error, Order, element::Casting, view::DynView};
 
 use crate::array_path::ArrayPath;
+use crate::draft::Draft;
 use crate::error::CliError;
+use crate::filter::Filter;
+use crate::input_args::InputArgs;
+use crate::new_file::NewFileArgs;
+use crate::output_format::OutputFormat;
+use crate::rows::{Fields, RowSelection};
 use crate::selection::{IndexArg, Selected};
-use crate::{elements, open};
+use crate::sink::Sink;
+use crate::text_output::{TextFormat, TextOptions};
+use crate::{elements, stream};
 
-/// Prints elements: one, some or all.
+/// Prints elements: one, some or all; or writes them to a file.
 ///
 /// INDEX is what NumPy accepts in a[…]: integers, slices with steps, `...`,
 /// `None` and one list of integers, whose elements are copied to memory. A dot
@@ -25,33 +34,112 @@ Examples:
   npymap get --json embeddings.npy 5
   npymap get 'weights.npz[layer1/w]' 0
   npymap get events.npy 5.pos.z :10.score '..., 0.x'
+  npymap get embeddings.npy :1000 -o first.npy
+  npymap get events.npy --where 'score > 0.5' --format csv --nan ''
+  npymap get --raw '<i2' --shape -1,2 recording.pcm '::100' --format tsv
 
 In JSON, nan, inf and -inf are strings, complex numbers [re, im], records
 objects, and NaT is null.
+
+CSV, TSV and JSON lines have a line for each record, or for each row along the
+last axis of other arrays. In CSV and TSV, records have a line of names, with
+columns pos.0, pos.1, … for a subarray pos; numbers have all digits, and time
+differences are counts of their unit. Text is written as it is, so a
+spreadsheet may execute what starts with =, +, - or @ as a formula: import
+such columns as text.
+
+In CONDITION, fields are compared with numbers, text in quotes, dates in quotes,
+True and False by ==, !=, <, <=, > and >=, and joined by and, or and not;
+isnan(x) finds NaN and NaT. Elements without fields are called value, and
+value[0] in the first column; unusual names of fields are put in backticks.
 
 Exit status: 0 on success, 1 if the file or an INDEX was rejected, 2 for a usage
 error.")]
 pub(crate) struct GetArgs {
     /// Print a line of JSON for each INDEX
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["format", "output"])]
     json: bool,
 
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
+    /// Print in this format
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "csv|tsv|jsonl|npy|raw")]
+    format: Option<OutputFormat>,
 
-    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file
+    /// In CSV and TSV, leave out the names of fields
+    #[arg(long)]
+    no_header: bool,
+
+    /// In CSV and TSV, write this text for NaN and NaT
+    #[arg(long, value_name = "TEXT")]
+    nan: Option<String>,
+
+    /// Only rows that satisfy this condition; without --format, each is printed
+    /// on a line of its own
+    #[arg(long = "where", value_name = "CONDITION")]
+    filter: Option<Filter>,
+
+    /// New file, whose extension selects the format unless --format does: .npy,
+    /// .csv, .tsv, .jsonl or .bin
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    new_file: NewFileArgs,
+
+    #[command(flatten)]
+    read: InputArgs,
+
+    /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file; - is standard
+    /// input
     file: ArrayPath,
 
-    /// Elements to print
-    #[arg(required = true, value_name = "INDEX")]
+    /// Elements to print; optional with --format, --where and --output, which
+    /// take one
+    #[arg(value_name = "INDEX", required_unless_present_any = ["format", "filter", "output"])]
     selections: Vec<IndexArg>,
 }
 
+const ARCHIVE: &str = "archives are written by `npymap convert`, which has --select and --where";
+
+const ONE_INDEX: &str = "--format, --where and --output take one INDEX";
+
+type ToError<'a> = &'a (dyn Fn(Error) -> CliError + Sync);
+
 impl GetArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let format = match (self.format, &self.output) {
+            (Some(format), _) => Some(format),
+            (None, Some(output)) => Some(OutputFormat::from_extension(output)?),
+            (None, None) => None,
+        };
+        let output = self.output.as_deref();
+        match format {
+            None if self.filter.is_none() => self.print_all()?,
+            None => self.with_rows(|rows, to_error| self.print_rows(rows, to_error))?,
+            Some(OutputFormat::Npz | OutputFormat::Ten) => {
+                let path = output.unwrap_or(self.file.name()).to_owned();
+                return Err(CliError::Rejected { path, reason: ARCHIVE });
+            }
+            // If the output replaces the input, that one is locked before it is read,
+            // and on Windows no longer mapped when it is replaced.
+            Some(OutputFormat::Npy) => {
+                let output = output.unwrap_or(Path::new(stream::STANDARD));
+                let draft = Draft::begin(output, self.new_file.if_exists())?;
+                self.with_rows(|rows, to_error| self.write_npy(rows, &draft, to_error))?;
+                draft.commit()?;
+            }
+            Some(format) => {
+                let mut sink = Sink::begin(output, self.new_file.if_exists())?;
+                self.with_rows(|rows, to_error| self.write(format, rows, &mut sink, to_error))?;
+                sink.finish()?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints the elements of each INDEX as NumPy does, or as JSON.
+    fn print_all(&self) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
-        let array = open::array(&self.file, self.max_header_len).map_err(&to_error)?;
+        let array = self.read.array(&self.file).map_err(&to_error)?;
         let all = array.dyn_view().map_err(&to_error)?;
         let selected = self.selections.iter().map(|selection| selection.select(&all));
         let selected = selected.collect::<npymap::Result<Vec<_>>>();
@@ -65,7 +153,72 @@ impl GetArgs {
         for view in &views {
             if self.json { elements::print_json(out, view) } else { elements::print(out, view) }?;
         }
-        out.flush()?;
-        Ok(ExitCode::SUCCESS)
+        Ok(out.flush()?)
+    }
+
+    /// Calls `process` with the selected rows of the file.
+    fn with_rows(
+        &self,
+        process: impl FnOnce(&RowSelection<'_>, ToError<'_>) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let path = self.file.name();
+        let to_error = CliError::with_path(path);
+        let index = match self.selections.as_slice() {
+            [] => IndexArg::default(),
+            [only] => only.clone(),
+            _ => return Err(CliError::Rejected { path: path.to_owned(), reason: ONE_INDEX }),
+        };
+        let array = self.read.array(&self.file).map_err(&to_error)?;
+        let all = array.dyn_view().map_err(&to_error)?;
+        let selected = index.without_field().select(&all).map_err(&to_error)?;
+        let view = selected.view().map_err(&to_error)?;
+        elements::check_count(path, view.itemsize(), view.len())?;
+        let fields = Fields::one_or_all(index.field());
+        let rows = RowSelection::new(view, self.filter.as_ref(), fields).map_err(&to_error)?;
+        process(&rows, &to_error)
+    }
+
+    /// Prints each row by itself.
+    fn print_rows(&self, rows: &RowSelection<'_>, to_error: ToError<'_>) -> Result<(), CliError> {
+        let mut sink = Sink::begin(None, self.new_file.if_exists())?;
+        rows.each_block(to_error, |block| self.text_of_rows(block), |text| sink.write(&text))?;
+        sink.finish()
+    }
+
+    fn text_of_rows(&self, view: &DynView<'_>) -> npymap::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        let count = view.shape().first().copied().unwrap_or(0);
+        for number in 0..count {
+            let row = view.index_axis(0, number)?;
+            let print = if self.json { elements::print_json } else { elements::print };
+            print(&mut out, &row)?;
+        }
+        Ok(out)
+    }
+
+    fn write_npy(
+        &self,
+        rows: &RowSelection<'_>,
+        draft: &Draft,
+        to_error: ToError<'_>,
+    ) -> Result<(), CliError> {
+        let (dtype, shape) = rows.dtype_and_shape().map_err(to_error)?;
+        let array = draft.array(&dtype, &shape, &self.new_file.options(Order::C))?;
+        rows.write(array, Casting::Equiv, to_error)
+    }
+
+    fn write(
+        &self,
+        format: OutputFormat,
+        rows: &RowSelection<'_>,
+        sink: &mut Sink,
+        to_error: ToError<'_>,
+    ) -> Result<(), CliError> {
+        let Some(format) = TextFormat::of(format) else {
+            let dtype = rows.unfiltered().map_err(to_error)?.dtype().clone();
+            return rows.bytes(&dtype, Casting::Equiv, to_error, |block| sink.write(block));
+        };
+        let options = TextOptions { format, header: !self.no_header, nan: self.nan.as_deref() };
+        options.write(rows, sink, to_error)
     }
 }

@@ -4,13 +4,16 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::Args;
+use npymap::view::DynView;
 
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
+use crate::filter::Filter;
 use crate::input_args::InputArgs;
-use crate::selection::IndexArg;
+use crate::rows::{Fields, RowSelection};
+use crate::selection::{AxisIndices, IndexArg};
 use crate::sheet::{self, PrintedTable, Sheet};
-use crate::{open, text};
+use crate::{elements, text};
 
 /// Prints the first elements of an array or a selection as a table.
 ///
@@ -25,6 +28,7 @@ Examples:
   npymap head events.npy '-5:'
   npymap head --width 200 events.npy .pos
   npymap head --json events.npy
+  npymap head events.npy --where 'temp > 27 and sensor == \"alpha\"'
 
 Exit status: 0 on success, 1 if the file or INDEX was rejected, 2 for a usage
 error.")]
@@ -40,6 +44,10 @@ pub(crate) struct HeadArgs {
     /// Print a line of JSON for each row
     #[arg(long, conflicts_with = "width")]
     json: bool,
+
+    /// Only rows that satisfy this condition, as for `npymap get`
+    #[arg(long = "where", value_name = "CONDITION")]
+    filter: Option<Filter>,
 
     #[command(flatten)]
     read: InputArgs,
@@ -57,9 +65,13 @@ impl HeadArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let path = self.file.name();
         let to_error = CliError::with_path(path);
-        let array = open::array(&self.file, self.read.options()).map_err(&to_error)?;
+        let array = self.read.array(&self.file).map_err(&to_error)?;
         let all = array.dyn_view().map_err(&to_error)?;
         let selection = self.selection.clone().unwrap_or_default();
+        if let Some(filter) = &self.filter {
+            self.print_matching(&all, &selection, filter)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
         let selected = selection.select(&all).map_err(&to_error)?;
         let sheet = Sheet::new(path, selected.view().map_err(&to_error)?, axes)?;
@@ -67,6 +79,38 @@ impl HeadArgs {
         self.print(out, &sheet)?;
         out.flush()?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints the first rows that satisfy the condition.
+    fn print_matching(
+        &self,
+        all: &DynView<'_>,
+        selection: &IndexArg,
+        filter: &Filter,
+    ) -> Result<(), CliError> {
+        let path = self.file.name();
+        let to_error = CliError::with_path(path);
+        elements::check_count(path, all.itemsize(), all.len())?;
+        let selected = selection.without_field().select(all).map_err(&to_error)?;
+        let fields = Fields::one_or_all(selection.field());
+        let rows = selected.view().map_err(&to_error)?;
+        let rows = RowSelection::new(rows, Some(filter), fields).map_err(&to_error)?;
+        let first = rows.first(self.rows).map_err(&to_error)?;
+        let mut axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
+        let inner = axes.split_off(first.leading.min(axes.len()));
+        let labels = match axes.as_slice() {
+            [axis] => first.numbers.iter().map(|&number| axis.at(number)).collect(),
+            // Rows of several axes are counted through.
+            _ => first.numbers.clone(),
+        };
+        let axes = std::iter::once(AxisIndices::List(labels)).chain(inner).collect();
+        let sheet = Sheet::new(path, first.view().map_err(&to_error)?, axes)?;
+        let out = &mut BufWriter::new(anstream::stdout().lock());
+        self.print(out, &sheet)?;
+        if first.has_more && !self.json {
+            writeln!(out, "… more rows")?;
+        }
+        Ok(out.flush()?)
     }
 
     fn print(&self, out: &mut impl Write, sheet: &Sheet<'_>) -> Result<(), CliError> {

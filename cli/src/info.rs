@@ -4,11 +4,14 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Result, npy::MAX_HEADER_LEN};
+use npymap::Result;
 
+use crate::array_info::RawArrayInfo;
 use crate::array_path::ArrayPath;
 use crate::describe::{self, DescribedEntry};
+use crate::error::CliError;
 use crate::escape::{self, safe};
+use crate::input_args::InputArgs;
 use crate::inspect::{FileEntry, Inspector};
 use crate::json::JsonEntry;
 use crate::messages;
@@ -25,11 +28,13 @@ Examples:
   npymap info --header embeddings.npy
   npymap info --digest a.npy b.npy
   npymap info weights.npz 'weights.npz[layer1/w]'
+  npymap info --raw '>f4' --shape -1,480,640 --offset 512 frames.raw
 
 Exit status: 0 if all arrays could be opened, 1 if one could not, 2 for a usage
 error.")]
 pub(crate) struct InfoArgs {
-    /// .npy, .npz, .ten and tar files, or members of them: FILE[MEMBER]
+    /// .npy, .npz, .ten and tar files, or members of them: FILE[MEMBER]; - is
+    /// standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<ArrayPath>,
 
@@ -39,7 +44,7 @@ pub(crate) struct InfoArgs {
 
     /// Print the header's text as stored in the file; the binary header of a
     /// .ten array is shown as a Python dict
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "raw"])]
     header: bool,
 
     /// Print the SHA-256 of the elements in C order, with little-endian numbers
@@ -48,15 +53,16 @@ pub(crate) struct InfoArgs {
     #[arg(long, conflicts_with = "header")]
     digest: bool,
 
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
+    #[command(flatten)]
+    read: InputArgs,
 }
 
 impl InfoArgs {
     pub(crate) fn run(&self) -> io::Result<ExitCode> {
         let out = &mut anstream::stdout().lock();
-        let failures = if self.json {
+        let failures = if self.read.file.is_raw() {
+            self.print_raw(out)?
+        } else if self.json {
             self.print_json(out)?
         } else if self.header {
             self.print_headers(out)?
@@ -74,9 +80,28 @@ impl InfoArgs {
         for path in &self.files {
             self.inspector().for_each_entry(path, &mut |entry| {
                 escape::json_line(out, &JsonEntry::new(&path.path, &entry))?;
-                failures += usize::from(ok_or_print(entry.content).is_none());
+                failures += usize::from(ok_or_print(path, entry.content).is_none());
                 Ok(())
             })?;
+        }
+        Ok(failures)
+    }
+
+    /// Describes raw files, and returns how many cannot be opened.
+    fn print_raw(&self, out: &mut impl Write) -> io::Result<usize> {
+        let mut failures = 0;
+        for (number, path) in self.files.iter().enumerate() {
+            let options = self.read.options();
+            let info = options
+                .array(path)
+                .and_then(|array| RawArrayInfo::new(&array, options.raw_order(), self.digest));
+            if self.json {
+                escape::json_line(out, &JsonEntry::raw(path.name(), &info))?;
+            } else if let Ok(info) = &info {
+                write!(out, "{}", if number > 0 { "\n" } else { "" })?;
+                describe::print_raw_paragraph(out, path.name(), info)?;
+            }
+            failures += usize::from(ok_or_print(path, info).is_none());
         }
         Ok(failures)
     }
@@ -84,7 +109,7 @@ impl InfoArgs {
     fn print_headers(&self, out: &mut impl Write) -> io::Result<usize> {
         let mut failures = 0;
         for path in &self.files {
-            let texts = ok_or_print(self.inspector().header_texts(path));
+            let texts = ok_or_print(path, self.inspector().header_texts(path));
             failures += usize::from(texts.is_none());
             if texts.as_ref().is_some_and(Vec::is_empty) {
                 failures += 1;
@@ -94,7 +119,7 @@ impl InfoArgs {
                 ));
             }
             for text in texts.into_iter().flatten() {
-                match ok_or_print(text) {
+                match ok_or_print(path, text) {
                     Some(text) => writeln!(out, "{}", safe(text))?,
                     None => failures += 1,
                 }
@@ -111,7 +136,7 @@ impl InfoArgs {
             self.inspector().for_each_entry(
                 path,
                 &mut |FileEntry { format, member, info, content }| {
-                    match ok_or_print(content) {
+                    match ok_or_print(path, content) {
                         Some(content) => {
                             rows.push(DescribedEntry {
                                 path: path.path.clone(),
@@ -137,11 +162,11 @@ impl InfoArgs {
     }
 
     fn inspector(&self) -> Inspector {
-        Inspector { max_header_len: self.max_header_len, digest: self.digest }
+        Inspector { max_header_len: self.read.file.max_header_len, digest: self.digest }
     }
 }
 
 /// Returns the value, or prints the error.
-fn ok_or_print<T>(result: Result<T>) -> Option<T> {
-    result.inspect_err(|error| messages::print_error(error)).ok()
+fn ok_or_print<T>(path: &ArrayPath, result: Result<T>) -> Option<T> {
+    result.map_err(CliError::of_input(path)).inspect_err(|error| messages::print_error(error)).ok()
 }

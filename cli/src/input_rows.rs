@@ -6,7 +6,7 @@ use npymap::{ByteOrder, DType, MappedArray, Order, view::DynView};
 
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
-use crate::open;
+use crate::input_args::InputOptions;
 use crate::{archive_output, text};
 
 /// Rows of a file, to be written to another one.
@@ -34,10 +34,10 @@ impl RowSpec<'_> {
     pub(crate) fn open(
         &self,
         input: &ArrayPath,
-        max_header_len: usize,
+        options: InputOptions<'_>,
     ) -> Result<InputRows, CliError> {
         let path = input.name();
-        let array = open::array(input, max_header_len).map_err(CliError::with_path(path))?;
+        let array = options.array(input).map_err(CliError::with_path(path))?;
         let same_dtype = array.dtype() == self.dtype;
         let byte_order = byte_order_between(array.dtype(), self.dtype).filter(|_| !same_dtype);
         if byte_order.is_none() && !same_dtype {
@@ -96,9 +96,9 @@ impl InputRows {
 pub(crate) fn open_all(
     spec: &RowSpec<'_>,
     inputs: &[ArrayPath],
-    max_header_len: usize,
+    options: InputOptions<'_>,
 ) -> Result<Vec<InputRows>, CliError> {
-    inputs.iter().map(|input| spec.open(input, max_header_len)).collect()
+    inputs.iter().map(|input| spec.open(input, options)).collect()
 }
 
 /// The byte order that turns one dtype into the other, if there is one.

@@ -9,7 +9,8 @@ use npymap::{MappedArray, Result, any::AnyFile, tar::ShardMember};
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::globs::NamePattern;
-use crate::{messages, open};
+use crate::input_args::InputOptions;
+use crate::messages;
 
 /// An array that is opened when it is needed.
 pub(crate) struct Input<'a> {
@@ -22,6 +23,14 @@ pub(crate) struct Input<'a> {
     pub(crate) open: Box<dyn Fn() -> Result<MappedArray> + 'a>,
 }
 
+impl<'a> Input<'a> {
+    /// An array that is open already.
+    pub(crate) fn of_array(path: &ArrayPath, array: &'a MappedArray) -> Input<'a> {
+        let name = "arr_0".to_owned();
+        Input { name, path: path.name().to_owned(), open: Box::new(|| Ok(array.clone())) }
+    }
+}
+
 /// An open file, and which of its arrays to convert.
 pub(crate) struct Inputs<'a> {
     input: &'a ArrayPath,
@@ -32,8 +41,8 @@ pub(crate) struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    pub(crate) fn open(input: &'a ArrayPath, max_header_len: usize) -> Result<Inputs<'a>> {
-        let file = open::any(&input.path, max_header_len)?;
+    pub(crate) fn open(input: &'a ArrayPath, options: InputOptions<'_>) -> Result<Inputs<'a>> {
+        let file = options.file(&input.path)?;
         Ok(Inputs { input, file, is_replaced: false })
     }
 

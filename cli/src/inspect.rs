@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use npymap::{
-    OpenOptions, Result, Source,
+    OpenOptions, Result,
     any::Format,
     npy::HeaderText,
     npz,
@@ -172,12 +172,14 @@ impl Inspector {
                 Ok(visit(FileEntry { format, member: None, info: None, content })?)
             }
             // Fails: this format has no members.
-            _ => Ok(open::array(path, self.max_header_len).map(drop)?),
+            _ => Ok(open::any(&path.path, self.max_header_len)?
+                .get(path.member.as_deref())
+                .map(drop)?),
         }
     }
 
     fn npy(self, path: &Path) -> Result<ArrayInfo> {
-        let header = self.options().header(&Source::read(path)?)?;
+        let header = self.options().header(&open::read_source(path)?)?;
         let offset = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
         let mut info = ArrayInfo::from_header(&header, Some(offset))?;
         if self.digest {
@@ -297,11 +299,13 @@ impl Inspector {
             }
             Format::Tar => self.tar_texts(path),
             _ if path.member.is_none() => {
-                let source = Source::read(&path.path)?;
+                let source = open::read_source(&path.path)?;
                 Ok(vec![self.options().header_text(&source).map(|text| trimmed(&text))])
             }
             // Fails: this format has no members.
-            _ => open::array(path, self.max_header_len).map(|_| Vec::new()),
+            _ => open::any(&path.path, self.max_header_len)?
+                .get(path.member.as_deref())
+                .map(|_| Vec::new()),
         }
     }
 
@@ -345,7 +349,7 @@ impl Inspector {
             return Ok(None);
         }
         let options = self.options().offset(member.offset());
-        options.header_text(&Source::read(path)?).map(|text| Some(trimmed(&text)))
+        options.header_text(&open::read_source(path)?).map(|text| Some(trimmed(&text)))
     }
 }
 

@@ -18,12 +18,25 @@ use npymap::{
 };
 
 use crate::array_path::ArrayPath;
-use crate::progress;
+use crate::{progress, stream};
 
-/// A source that maps a file read-only.
-fn map(path: &Path) -> Result<Source> {
+/// A source that maps a file read-only, or the copy of a stream.
+pub(crate) fn map(path: &Path) -> Result<Source> {
+    if let Some(file) = stream::open(path)? {
+        // SAFETY: the copy has no name, so no other process can change it; if it is
+        // standard input, the help text requires that none does.
+        return unsafe { Source::map_file(file) };
+    }
     // SAFETY: the help text requires that no other process truncates or changes the file.
     unsafe { Source::map(path) }
+}
+
+/// A source that reads a file, or the copy of a stream, without mapping it.
+pub(crate) fn read_source(path: &Path) -> Result<Source<MapMut>> {
+    match stream::open(path)? {
+        Some(file) => Source::read_file(file),
+        None => Source::read(path),
+    }
 }
 
 /// A source that maps a file read-write.
@@ -40,11 +53,6 @@ pub(crate) fn format(path: &Path) -> Result<Format> {
 /// Maps a file read-only.
 pub(crate) fn read(path: &Path, options: &OpenOptions) -> Result<MappedArray> {
     options.open(map(path)?)
-}
-
-/// Maps a file, or a member of one, read-only.
-pub(crate) fn array(input: &ArrayPath, max_header_len: usize) -> Result<MappedArray> {
-    any(&input.path, max_header_len)?.get(input.member.as_deref())
 }
 
 /// Opens a file of any format.

@@ -2,26 +2,44 @@
 
 use std::path::Path;
 
+use clap::ValueEnum;
+
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
+use crate::{platform, stream};
 
 /// A format that arrays can be written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     Npy,
     Npz,
     Ten,
+    /// A line of fields separated by commas for each row.
+    Csv,
+    /// The same with tabs.
+    Tsv,
+    /// A line of JSON for each row.
+    Jsonl,
+    /// Elements in C order, without a header.
+    Raw,
 }
 
 impl OutputFormat {
-    /// The format that an extension selects.
+    /// The format that an extension selects. Streams are `.npy` files.
     pub(crate) fn from_extension(path: &Path) -> Result<OutputFormat, CliError> {
         ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
+        if stream::is_standard(path) || platform::is_stream(path) {
+            return Ok(OutputFormat::Npy);
+        }
         let extension = path.extension().and_then(|ending| ending.to_str());
         match extension.map(str::to_ascii_lowercase).as_deref() {
             Some("npy") => Ok(OutputFormat::Npy),
             Some("npz") => Ok(OutputFormat::Npz),
             Some("ten" | "tb") => Ok(OutputFormat::Ten),
+            Some("csv") => Ok(OutputFormat::Csv),
+            Some("tsv") => Ok(OutputFormat::Tsv),
+            Some("jsonl" | "ndjson") => Ok(OutputFormat::Jsonl),
+            Some("bin" | "raw") => Ok(OutputFormat::Raw),
             _ => Err(CliError::Rejected { path: path.to_owned(), reason: ANY }),
         }
     }
@@ -46,6 +64,6 @@ pub(crate) fn require_npz(path: &Path) -> Result<(), CliError> {
 
 const NPZ: &str = "this command writes .npz files: use the extension .npz";
 
-const ANY: &str = "the extension of a new file selects its format: use .npy, .npz or .ten (others cannot be written)";
+const ANY: &str = "the extension of a new file selects its format: use .npy, .npz, .ten, .csv, .tsv, .jsonl or .bin, or --format";
 
 const NPY: &str = "this command writes .npy files: use the extension .npy (`npymap convert` also writes .npz and .ten)";

@@ -55,6 +55,31 @@ pub(crate) fn ignore_size_limit_signal() {
 #[cfg(not(unix))]
 pub(crate) fn ignore_size_limit_signal() {}
 
+/// Standard input as a file.
+#[cfg(unix)]
+pub(crate) fn standard_input() -> Option<File> {
+    use std::os::fd::AsFd as _;
+    io::stdin().as_fd().try_clone_to_owned().ok().map(File::from)
+}
+
+#[cfg(windows)]
+pub(crate) fn standard_input() -> Option<File> {
+    use std::os::windows::io::AsHandle as _;
+    io::stdin().as_handle().try_clone_to_owned().ok().map(File::from)
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn standard_input() -> Option<File> {
+    None
+}
+
+/// Returns whether a path names a pipe, a socket or a device, which can be read
+/// only once and in order.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    let kind = std::fs::metadata(path).map(|metadata| metadata.file_type());
+    kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
+}
+
 /// The free space on the disk of a directory, in bytes, if the system reports
 /// it.
 #[cfg(unix)]

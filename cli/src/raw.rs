@@ -11,7 +11,7 @@ use crate::array_info::RawArrayInfo;
 use crate::error::CliError;
 use crate::escape;
 use crate::new_file::{self, OrderArg, ShapeArg};
-use crate::{describe, digest, json, open};
+use crate::{describe, json, open};
 
 /// Describes a file without a header, interpreted as an array like NumPy's
 /// memmap.
@@ -78,8 +78,6 @@ impl RawArgs {
             None => raw,
         };
         let array = open::read(&self.file, &OpenOptions::new().raw(raw))?;
-        let layout = array.layout().clone();
-        let digest = self.digest.then(|| digest::sha256(&array)).transpose()?;
-        Ok(RawArrayInfo { layout, order, offset: self.offset, digest })
+        RawArrayInfo::new(&array, order, self.digest)
     }
 }

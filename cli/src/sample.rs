@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Order, Rows, Sampler, npy::MAX_HEADER_LEN};
+use npymap::{Order, Rows, Sampler};
 
 use crate::array_path::ArrayPath;
 use crate::draft::Draft;
 use crate::error::CliError;
+use crate::input_args::InputArgs;
 use crate::new_file::NewFileArgs;
 use crate::output_format;
-use crate::{elements, open, row_copy, text};
+use crate::{elements, row_copy, text};
 
 /// Bytes of rows in memory while writing a file.
 const MEMORY: usize = 256 << 20;
@@ -31,7 +32,7 @@ Examples:
 
 Exit status: 0 on success, 1 on failure, 2 for a usage error.")]
 pub(crate) struct SampleArgs {
-    /// .npy file, or FILE[MEMBER]
+    /// .npy file, or FILE[MEMBER]; - is standard input
     file: ArrayPath,
 
     /// Number of rows
@@ -46,7 +47,7 @@ pub(crate) struct SampleArgs {
     #[arg(long)]
     replace: bool,
 
-    /// New .npy file; without it, rows are printed
+    /// New .npy file, or - for standard output; without it, rows are printed
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
@@ -57,9 +58,8 @@ pub(crate) struct SampleArgs {
     #[command(flatten)]
     new_file: NewFileArgs,
 
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
+    #[command(flatten)]
+    read: InputArgs,
 }
 
 impl SampleArgs {
@@ -72,8 +72,7 @@ impl SampleArgs {
         let draft =
             self.output.as_ref().map(|output| Draft::begin(output, self.new_file.if_exists()));
         let draft = draft.transpose()?;
-        let array =
-            open::array(&self.file, self.max_header_len).map_err(CliError::with_path(path))?;
+        let array = self.read.array(&self.file).map_err(CliError::with_path(path))?;
         let rows = row_copy::open(path, &array)?;
         let indices = self.sampler(&rows)?;
         if let Some(draft) = draft {

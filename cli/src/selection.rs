@@ -58,6 +58,11 @@ impl IndexArg {
         if is_index && !is_path { text.parse().ok() } else { None }
     }
 
+    /// The index without its field.
+    pub(crate) fn without_field(&self) -> IndexArg {
+        IndexArg { index: self.index.clone(), field: None }
+    }
+
     /// Selects elements of an array.
     pub(crate) fn select<'a>(&self, all: &DynView<'a>) -> Result<Selected<'a>> {
         let Some(list) = List::parse(&self.index, all.shape())? else {

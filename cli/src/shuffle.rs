@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Order, Sampler, npy::MAX_HEADER_LEN};
+use npymap::{Order, Sampler};
 
 use crate::array_path::ArrayPath;
 use crate::draft::Draft;
 use crate::error::CliError;
+use crate::input_args::InputArgs;
 use crate::new_file::NewFileArgs;
 use crate::output_format;
-use crate::{open, row_copy};
+use crate::row_copy;
 
 /// Writes the rows of an array in random order.
 ///
@@ -32,11 +33,11 @@ samples and their labels stay together.
 
 Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ShuffleArgs {
-    /// .npy file, or FILE[MEMBER]
+    /// .npy file, or FILE[MEMBER]; - is standard input
     #[arg(value_name = "IN")]
     input: ArrayPath,
 
-    /// New .npy file
+    /// New .npy file, or - for standard output
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
@@ -51,9 +52,8 @@ pub(crate) struct ShuffleArgs {
     #[command(flatten)]
     new_file: NewFileArgs,
 
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
+    #[command(flatten)]
+    read: InputArgs,
 }
 
 impl ShuffleArgs {
@@ -62,8 +62,7 @@ impl ShuffleArgs {
         let path = self.input.name();
         // If the output replaces the input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
-        let from =
-            open::array(&self.input, self.max_header_len).map_err(CliError::with_path(path))?;
+        let from = self.read.array(&self.input).map_err(CliError::with_path(path))?;
         let rows = row_copy::open(path, &from)?;
         let options = self.new_file.options(Order::C);
         let to = draft.array(from.dtype(), from.shape(), &options)?;

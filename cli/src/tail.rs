@@ -89,7 +89,7 @@ impl TailArgs {
             self.file.require_file(MEMBER)?;
         }
         let mut seen = self.stamp();
-        let array = open::array(&self.file, self.read.options());
+        let array = self.read.array(&self.file);
         let array = array.map_err(CliError::with_path(self.file.name()))?;
         let mut printed = Printed::default();
         self.print(out, &array, &mut printed)?;
@@ -107,7 +107,7 @@ impl TailArgs {
                 continue;
             }
             seen = stamp;
-            match open::array(&self.file, self.read.options()) {
+            match self.read.array(&self.file) {
                 Ok(array) => {
                     failing_since = None;
                     self.print(out, &array, &mut printed)?;

@@ -6,6 +6,7 @@
 
 mod append;
 mod archives;
+mod condition;
 mod header;
 mod npy;
 mod slices;
@@ -13,6 +14,7 @@ mod value;
 
 pub(crate) use append::append;
 pub(crate) use archives::{npz, ten};
+pub(crate) use condition::condition;
 pub(crate) use header::{dtype, header};
 pub(crate) use npy::npy;
 pub(crate) use slices::{index, slices};
@@ -23,8 +25,9 @@ pub(crate) type Body = fn(&[u8]);
 
 /// All bodies, with the names of their corpora.
 #[allow(dead_code, reason = "a fuzz target uses one body")]
-pub(crate) const ALL: [(&str, Body); 9] = [
+pub(crate) const ALL: [(&str, Body); 10] = [
     ("append", append),
+    ("condition", condition),
     ("dtype", dtype),
     ("header", header),
     ("index", index),

@@ -77,7 +77,7 @@ impl MappedArrayMut {
         casting: Casting,
         mut progress: impl FnMut(usize),
     ) -> Result<()> {
-        self.write_tiles(from, casting, Zeros::Written, &mut progress)
+        self.write_whole(from, casting, Zeros::Written, &mut progress)
     }
 
     /// Does the same as [`write_array`](MappedArray::write_array) for an array
@@ -96,29 +96,80 @@ impl MappedArrayMut {
         casting: Casting,
         mut progress: impl FnMut(usize),
     ) -> Result<()> {
-        self.write_tiles(from, casting, Zeros::Skipped, &mut progress)
+        self.write_whole(from, casting, Zeros::Skipped, &mut progress)
     }
 
-    fn write_tiles(
+    /// Does the same as [`write_array`](MappedArray::write_array) for a view: part
+    /// of an array, with axes in any order, or some of its fields.
+    ///
+    /// # Errors
+    ///
+    /// As [`write_array`](MappedArray::write_array).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{CreateOptions, MappedArray, element::Casting, ndarray::s};
+    ///
+    /// let penguins = MappedArray::read("data/penguins.npy")?;
+    /// let some = penguins.dyn_view()?.slice(s![..;2, ..2]);
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("some.npy");
+    /// // SAFETY: nobody else knows of the file yet.
+    /// let mut array = unsafe {
+    ///     MappedArray::create(&path, some.dtype(), some.shape(), &CreateOptions::new())?
+    /// };
+    /// array.write_view(&some, Casting::Equiv, |_| {})?;
+    /// assert_eq!(array.view::<f64>()?.at([1, 0]), 40.3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_view(
+        &mut self,
+        from: &DynView<'_>,
+        casting: Casting,
+        mut progress: impl FnMut(usize),
+    ) -> Result<()> {
+        self.write_tiles(
+            Original { view: from.clone(), array: None },
+            casting,
+            Zeros::Written,
+            &mut progress,
+        )
+    }
+
+    fn write_whole(
         &mut self,
         from: &MappedArray,
         casting: Casting,
         zeros: Zeros,
         progress: &mut dyn FnMut(usize),
     ) -> Result<()> {
-        let conversion = self.origin.add_path_on_err(self.conversion_from(from, casting))?;
+        let view = from.dyn_view()?;
+        self.write_tiles(Original { view, array: Some(from) }, casting, zeros, progress)
+    }
+
+    fn write_tiles(
+        &mut self,
+        from: Original<'_>,
+        casting: Casting,
+        zeros: Zeros,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<()> {
+        let conversion = self.origin.add_path_on_err(self.conversion_from(&from.view, casting))?;
         self.origin.add_path_on_err(self.data.check_writable())?;
         // Everything is read if the holes are not known.
-        let stored = match zeros {
-            Zeros::Skipped if conversion.keeps_zeros(from.dtype()) => from.stored_ranges().ok(),
+        let stored = match (zeros, from.array) {
+            (Zeros::Skipped, Some(array)) if conversion.keeps_zeros(array.dtype()) => {
+                array.stored_ranges().ok()
+            }
             _ => None,
         };
         let buffer = Vec::new();
         Writer { to: self, from, conversion, stored, zeros, buffer, progress }.write()
     }
 
-    /// Checks the shape and dtype of another array, and selects the conversion.
-    fn conversion_from(&self, from: &MappedArray, casting: Casting) -> Result<Conversion> {
+    /// Checks the shape and dtype of a view, and selects the conversion.
+    fn conversion_from(&self, from: &DynView<'_>, casting: Casting) -> Result<Conversion> {
         if from.shape() != self.shape() {
             let (from, to) = (tuple(from.shape()), tuple(self.shape()));
             return Err(ShapeError::Broadcast { from, to }.into());
@@ -190,10 +241,17 @@ enum Zeros {
     Skipped,
 }
 
+/// What is copied.
+struct Original<'a> {
+    view: DynView<'a>,
+    /// The array, if all of it is copied.
+    array: Option<&'a MappedArray>,
+}
+
 /// A copy in progress.
 struct Writer<'a> {
     to: &'a mut MappedArrayMut,
-    from: &'a MappedArray,
+    from: Original<'a>,
     conversion: Conversion,
     /// The bytes of `from`, counted from its first element, that are not in
     /// holes; `None` if all are read.
@@ -205,7 +263,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn write(&mut self) -> Result<()> {
-        let from = self.from.dyn_view()?;
+        let from = self.from.view.clone();
         let (size, to_size) = (from.itemsize(), self.to.dtype().itemsize());
         if from.is_empty() || to_size == 0 {
             return Ok(());
@@ -287,10 +345,11 @@ impl Writer<'_> {
     /// Has the system read a tile. Page faults would read past the end of each
     /// run, into other tiles, and read those pages again for them.
     fn read_ahead(&self, tile: &DynView<'_>) {
+        let Some(array) = self.from.array else { return };
         for (start, len) in tile.geometry().memory_order().byte_runs(tile.itemsize()) {
             if len >= PAGE {
                 // Without it the pages are read when they are touched.
-                drop(self.from.data.advise(start..start + len, Advice::WillNeed));
+                drop(array.data.advise(start..start + len, Advice::WillNeed));
             }
         }
     }
@@ -298,7 +357,11 @@ impl Writer<'_> {
     /// Converts elements into the buffer, which the caller puts back after use.
     fn convert(&mut self, from: &DynView<'_>) -> Result<Vec<u8>> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        self.from.origin.add_path_on_err(self.conversion.convert(from, &mut buffer))?;
+        let converted = self.conversion.convert(from, &mut buffer);
+        match self.from.array {
+            Some(array) => array.origin.add_path_on_err(converted)?,
+            None => converted?,
+        }
         Ok(buffer)
     }
 

@@ -188,10 +188,10 @@ fn extensions_of_other_formats_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let path = copy_penguins(directory.path());
     let path = path.to_str().unwrap();
-    for name in ["out.csv", "out.parquet", "out.h5", "out.txt", "out", "-", "out.npy.gz"] {
+    for name in ["out.xlsx", "out.parquet", "out.h5", "out.txt", "out", "-", "out.npy.gz"] {
         let out = directory.path().join(name);
         let refusal = run_err(1, ["convert", path, out.to_str().unwrap()]);
-        assert!(refusal.contains("use .npy, .npz or .ten"), "{refusal}");
+        assert!(refusal.contains("use .npy, .npz, .ten, .csv, .tsv, .jsonl or .bin"), "{refusal}");
         let refusal = run_err(1, ["sample", path, "-o", out.to_str().unwrap()]);
         assert!(refusal.contains("use the extension .npy"), "{refusal}");
     }

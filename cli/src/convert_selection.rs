@@ -1,0 +1,161 @@
+//! Options of `convert` that select part of an array, and those for text.
+
+use std::path::Path;
+
+use clap::Args;
+use npymap::{DType, MappedArray, MappedArrayMut, OpenOptions, view::DynView};
+
+use crate::array_path::ArrayPath;
+use crate::draft::Draft;
+use crate::error::CliError;
+use crate::filter::Filter;
+use crate::open;
+use crate::output_format::OutputFormat;
+use crate::rows::{Fields, RowSelection};
+use crate::selection::{IndexArg, Selected};
+use crate::text_input::{TextInput, TextInputOptions};
+use crate::text_output::{TextFormat, TextOptions};
+
+/// Which part of IN to convert.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SelectionArgs {
+    /// Only these elements: an INDEX as for `npymap get`
+    #[arg(long, value_name = "INDEX")]
+    select: Option<IndexArg>,
+
+    /// Only these fields: one, whose elements are then no records, or several
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    field: Vec<String>,
+
+    /// Only rows that satisfy this condition, as for `npymap get`
+    #[arg(long = "where", value_name = "CONDITION")]
+    filter: Option<Filter>,
+}
+
+type ToError<'a> = &'a (dyn Fn(npymap::Error) -> CliError + Sync);
+
+impl SelectionArgs {
+    /// Returns whether part of the array is selected.
+    pub(crate) fn is_given(&self) -> bool {
+        self.select.is_some() || !self.field.is_empty() || self.filter.is_some()
+    }
+
+    /// Returns whether rows are selected by a condition.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// Calls `process` with the selected rows of a view.
+    pub(crate) fn with_rows(
+        &self,
+        all: &DynView<'_>,
+        to_error: ToError<'_>,
+        process: impl FnOnce(&RowSelection<'_>) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let index = self.select.clone().unwrap_or_default();
+        let selected: Selected<'_> = index.select(all).map_err(to_error)?;
+        let view = selected.view().map_err(to_error)?;
+        let fields = match self.field.as_slice() {
+            [] => Fields::All,
+            [one] => Fields::One(one.clone()),
+            several => Fields::Several(several.to_vec()),
+        };
+        process(&RowSelection::new(view, self.filter.as_ref(), fields).map_err(to_error)?)
+    }
+}
+
+/// How to read and write text.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TextArgs {
+    /// Format of OUT [default: by its extension; .npy for -]
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "npy|npz|ten|csv|tsv|jsonl|raw"
+    )]
+    format: Option<OutputFormat>,
+
+    /// Read IN as text in this format [default: by its extension]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "csv|tsv|jsonl")]
+    from: Option<TextArg>,
+
+    /// Skip the first N lines of a CSV or TSV
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip: usize,
+
+    /// CSV and TSV have no names of fields: the first line of IN is data, and OUT
+    /// gets none
+    #[arg(long)]
+    no_header: bool,
+
+    /// In CSV and TSV, write this text for NaN and NaT
+    #[arg(long, value_name = "TEXT")]
+    nan: Option<String>,
+}
+
+/// A format of text.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum TextArg {
+    Csv,
+    Tsv,
+    Jsonl,
+}
+
+impl TextArgs {
+    /// The format of the output.
+    pub(crate) fn output_format(&self, path: &Path) -> Result<OutputFormat, CliError> {
+        self.format.map_or_else(|| OutputFormat::from_extension(path), Ok)
+    }
+
+    /// How to read IN, if it is text.
+    pub(crate) fn input(
+        &self,
+        input: &ArrayPath,
+        dtype: Option<&DType>,
+    ) -> Option<TextInputOptions> {
+        let format = match self.from {
+            Some(TextArg::Csv) => TextFormat::of(OutputFormat::Csv),
+            Some(TextArg::Tsv) => TextFormat::of(OutputFormat::Tsv),
+            Some(TextArg::Jsonl) => TextFormat::of(OutputFormat::Jsonl),
+            None => OutputFormat::from_extension(&input.path).ok().and_then(TextFormat::of),
+        };
+        let format = format.filter(|_| input.member.is_none())?;
+        Some(TextInputOptions {
+            format,
+            skip: self.skip,
+            header: !self.no_header,
+            dtype: dtype.cloned(),
+        })
+    }
+
+    /// How to write rows in a format, if it is text.
+    pub(crate) fn output(&self, format: OutputFormat) -> Option<TextOptions<'_>> {
+        let format = TextFormat::of(format)?;
+        Some(TextOptions { format, header: !self.no_header, nan: self.nan.as_deref() })
+    }
+}
+
+/// Reads a text into a temporary array.
+pub(crate) fn read_text(path: &Path, options: TextInputOptions) -> Result<MappedArray, CliError> {
+    let file = tempfile::tempfile().map_err(CliError::io(path, "create a copy of"))?;
+    TextInput::open(path, options)?.write(|dtype, shape| {
+        let file = file.try_clone().map_err(CliError::io(path, "create a copy of"))?;
+        open::create(file, dtype, shape, &npymap::CreateOptions::new())
+            .map_err(CliError::with_path(path))
+    })?;
+    let options = OpenOptions::new().max_header_len(usize::MAX);
+    open::read_file(file, &options).map_err(CliError::with_path(path))
+}
+
+/// Reads a text into a new file.
+pub(crate) fn write_text(
+    path: &Path,
+    options: TextInputOptions,
+    draft: &Draft,
+    create: &npymap::CreateOptions,
+) -> Result<(), CliError> {
+    TextInput::open(path, options)?.write(|dtype, shape| -> Result<MappedArrayMut, CliError> {
+        draft.array(dtype, shape, create)
+    })
+}

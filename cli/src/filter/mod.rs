@@ -1,0 +1,243 @@
+//! Selects rows that satisfy a condition: `--where 'temp > 27'`.
+
+mod column;
+mod syntax;
+
+use std::str::FromStr;
+
+use npymap::{Error, ErrorKind, Result, dtype::Kind, view::DynView};
+
+use column::Column;
+use syntax::{Comparison, Condition, FieldRef, Operand, SyntaxError};
+
+/// A condition on rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Filter(Condition);
+
+impl FromStr for Filter {
+    type Err = SyntaxError;
+
+    fn from_str(text: &str) -> Result<Filter, SyntaxError> {
+        syntax::parse(text).map(Filter)
+    }
+}
+
+/// The name of the elements of arrays without fields.
+const VALUE: &str = "value";
+
+impl Filter {
+    /// Returns for each row whether it satisfies the condition. The first
+    /// `leading` axes of `rows` enumerate the rows.
+    pub(crate) fn mask(&self, rows: &DynView<'_>, leading: usize) -> Result<Vec<bool>> {
+        Rows { rows, leading }.mask(&self.0)
+    }
+}
+
+/// Rows of an array.
+struct Rows<'a, 'v> {
+    rows: &'v DynView<'a>,
+    leading: usize,
+}
+
+impl Rows<'_, '_> {
+    fn mask(&self, condition: &Condition) -> Result<Vec<bool>> {
+        match condition {
+            Condition::Or(all) => self.joined(all, |a, b| a | b),
+            Condition::And(all) => self.joined(all, |a, b| a & b),
+            Condition::Not(condition) => {
+                Ok(self.mask(condition)?.into_iter().map(|holds| !holds).collect())
+            }
+            Condition::Compare(first, rest) => self.compare(first, rest),
+            Condition::IsNan(field) => self.column(field)?.is_nan(),
+            Condition::IsTrue(field) => self.column(field)?.is_true(),
+        }
+    }
+
+    fn joined(&self, all: &[Condition], join: fn(bool, bool) -> bool) -> Result<Vec<bool>> {
+        let mut masks = all.iter().map(|condition| self.mask(condition));
+        let first = masks.next().unwrap_or_else(|| Ok(Vec::new()))?;
+        masks.try_fold(first, |mask, next| Ok(joined(mask, &next?, join)))
+    }
+
+    fn compare(&self, first: &Operand, rest: &[(Comparison, Operand)]) -> Result<Vec<bool>> {
+        let mut left = first;
+        let mut mask: Option<Vec<bool>> = None;
+        for (comparison, right) in rest {
+            let next = match (left, right) {
+                (Operand::Field(a), Operand::Field(b)) => {
+                    self.column(a)?.compare(*comparison, &self.column(b)?)?
+                }
+                (Operand::Field(field), constant) => {
+                    self.column(field)?.compare_with(*comparison, constant)?
+                }
+                (constant, Operand::Field(field)) => {
+                    self.column(field)?.compare_with(comparison.reversed(), constant)?
+                }
+                // Excluded by the parser.
+                _ => Vec::new(),
+            };
+            mask = Some(match mask {
+                Some(mask) => joined(mask, &next, |a, b| a & b),
+                None => next,
+            });
+            left = right;
+        }
+        Ok(mask.unwrap_or_default())
+    }
+
+    /// The values of a field, one for each row.
+    fn column(&self, field: &FieldRef) -> Result<Column> {
+        let (mut view, index) = self.field(field)?;
+        for &at in &index {
+            let dim = view.shape().get(self.leading).copied().unwrap_or(0);
+            let from_start = if at < 0 { dim.wrapping_add_signed(at) } else { at.unsigned_abs() };
+            if from_start >= dim {
+                let text = format!(
+                    "index {at} of `{}` is out of range for an axis of length {dim}",
+                    field.path
+                );
+                return Err(Error::new(ErrorKind::OutOfBounds, text));
+            }
+            view = view.index_axis(self.leading, from_start)?;
+        }
+        if let Some(dim) = view.shape().get(self.leading) {
+            let (path, most) = (&field.path, dim.saturating_sub(1));
+            let text = format!(
+                "`{path}` has several values in each row: select one by an index for each axis, such as `{path}[0]`, up to {most}"
+            );
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        Column::new(field.to_string(), &view)
+    }
+
+    /// The view of a field, and the indices of the axes that it adds. The parts
+    /// of a path such as `pos.0` that are numbers, as in the columns of CSV, are
+    /// indices unless a field has that name.
+    fn field(&self, field: &FieldRef) -> Result<(DynView<'_>, Vec<isize>)> {
+        let FieldRef { path, index } = field;
+        let found = self.whole_field(path);
+        let (Err(_), Some((parent, number))) = (&found, path.rsplit_once('.')) else {
+            return Ok((found?, index.clone()));
+        };
+        let Ok(number) = number.parse::<isize>() else { return Ok((found?, index.clone())) };
+        let shorter = FieldRef { path: parent.to_owned(), index: Vec::new() };
+        match self.field(&shorter) {
+            Ok((view, mut parts)) => {
+                parts.push(number);
+                parts.extend(index);
+                Ok((view, parts))
+            }
+            // Names the field as it was given.
+            Err(_) => Ok((found?, index.clone())),
+        }
+    }
+
+    /// The view of a field, or of elements without fields.
+    fn whole_field(&self, path: &str) -> Result<DynView<'_>> {
+        if self.rows.dtype().kind() == Kind::Struct {
+            return self.rows.field(path);
+        }
+        if path == VALUE {
+            return Ok(self.rows.clone());
+        }
+        let text = format!(
+            "has no field `{path}`: elements are called `{VALUE}`, or `{VALUE}[0]` in the first column"
+        );
+        Err(Error::new(ErrorKind::NotFound, text))
+    }
+}
+
+fn joined(&self, all: &[Condition], join: fn(bool, bool) -> bool) -> Result<Vec<bool>> {
+        let mut masks = all.iter().map(|condition| self.mask(condition));
+        let first = masks.next().unwrap_or_else(|| Ok(Vec::new()))?;
+        masks.try_fold(first, |mask, next| Ok(joined(mask, &next?, join)))
+    }
+
+    fn compare(&self, first: &Operand, rest: &[(Comparison, Operand)]) -> Result<Vec<bool>> {
+        let mut left = first;
+        let mut mask: Option<Vec<bool>> = None;
+        for (comparison, right) in rest {
+            let next = match (left, right) {
+                (Operand::Field(a), Operand::Field(b)) => {
+                    self.column(a)?.compare(*comparison, &self.column(b)?)?
+                }
+                (Operand::Field(field), constant) => {
+                    self.column(field)?.compare_with(*comparison, constant)?
+                }
+                (constant, Operand::Field(field)) => {
+                    self.column(field)?.compare_with(comparison.reversed(), constant)?
+                }
+                // Excluded by the parser.
+                _ => Vec::new(),
+            };
+            mask = Some(match mask {
+                Some(mask) => joined(mask, &next, |a, b| a & b),
+                None => next,
+            });
+            left = right;
+        }
+        Ok(mask.unwrap_or_default())
+    }
+
+    /// The values of a field, one for each row.
+    fn column(&self, field: &FieldRef) -> Result<Column> {
+        let (mut view, index) = self.field(field)?;
+        for &at in &index {
+            let dim = view.shape().get(self.leading).copied().unwrap_or(0);
+            let from_start = if at < 0 { dim.wrapping_add_signed(at) } else { at.unsigned_abs() };
+            if from_start >= dim {
+                let text = format!(
+                    "index {at} of `{}` is out of range for an axis of length {dim}",
+                    field.path
+                );
+                return Err(Error::new(ErrorKind::OutOfBounds, text));
+            }
+            view = view.index_axis(self.leading, from_start)?;
+        }
+        if let Some(dim) = view.shape().get(self.leading) {
+            let (path, most) = (&field.path, dim.saturating_sub(1));
+            let text = format!(
+                "`{path}` has several values in each row: select one by an index for each axis, such as `{path}[0]`, up to {most}"
+            );
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        Column::new(field.to_string(), &view)
+    }
+
+    /// The view of a field, and the indices of the axes that it adds. The parts
+    /// of a path such as `pos.0` that are numbers, as in the columns of CSV, are
+    /// indices unless a field has that name.
+    fn field(&self, field: &FieldRef) -> Result<(DynView<'_>, Vec<isize>)> {
+        let FieldRef { path, index } = field;
+        let is_record = self.rows.dtype().kind() == Kind::Struct;
+        if !is_record && path == VALUE {
+            return Ok((self.rows.clone(), index.clone()));
+        }
+        if !is_record {
+            let text = format!(
+                "has no field `{path}`: elements are called `{VALUE}`, or `{VALUE}[0]` in the first column"
+            );
+            return Err(Error::new(ErrorKind::NotFound, text));
+        }
+        let found = self.rows.field(path);
+        let (Err(_), Some((parent, number))) = (&found, path.rsplit_once('.')) else {
+            return Ok((found?, index.clone()));
+        };
+        let Ok(number) = number.parse::<isize>() else { return Ok((found?, index.clone())) };
+        let shorter = FieldRef { path: parent.to_owned(), index: Vec::new() };
+        match self.field(&shorter) {
+            Ok((view, mut parts)) => {
+                parts.push(number);
+                parts.extend(index);
+                Ok((view, parts))
+            }
+            // Names the field as it was given.
+            Err(_) => Ok((found?, index.clone())),
+        }
+    }
+}
+
+fn joined(mut mask: Vec<bool>, next: &[bool], join: fn(bool, bool) -> bool) -> Vec<bool> {
+    mask.iter_mut().zip(next).for_each(|(holds, next)| *holds = join(*holds, *next));
+    mask
+}

@@ -1,0 +1,131 @@
+//! Splits the rows of an array into blocks of bounded size.
+
+use std::ops::Range;
+
+use npymap::ndarray::SliceInfoElem;
+
+/// The size of a block of more than one row, in bytes.
+const BLOCK: usize = 1 << 20;
+
+/// The rows that some leading axes enumerate, in C order, block by block.
+#[derive(Clone, Debug)]
+pub(crate) struct RowBlocks {
+    /// The lengths of those axes.
+    leading: Vec<usize>,
+    /// The axis that blocks divide; they have length 1 along the axes before it.
+    axis: usize,
+    /// The length of blocks along `axis`.
+    step: usize,
+}
+
+impl RowBlocks {
+    /// Splits the rows of axes with these lengths.
+    pub(crate) fn new(leading: &[usize], row_bytes: usize) -> RowBlocks {
+        let room = (BLOCK / row_bytes.max(1)).max(1);
+        // The last axes that fit into a block together are whole in each.
+        let mut inner = 1_usize;
+        let mut axis = leading.len();
+        while let Some(dim) = axis.checked_sub(1).and_then(|before| leading.get(before)) {
+            axis -= 1;
+            match inner.checked_mul(*dim) {
+                Some(product) if product <= room => inner = product,
+                _ => break,
+            }
+        }
+        let inner: usize = leading.iter().skip(axis + 1).product();
+        let step = (room / inner.max(1)).max(1);
+        RowBlocks { leading: leading.to_vec(), axis, step }
+    }
+
+    /// The number of blocks.
+    pub(crate) fn len(&self) -> usize {
+        self.outer() * self.per_outer()
+    }
+
+    /// The number of indices of the axes before the one that is divided.
+    fn outer(&self) -> usize {
+        self.leading.iter().take(self.axis).product()
+    }
+
+    /// The number of blocks along the axis that is divided.
+    fn per_outer(&self) -> usize {
+        self.leading.get(self.axis).map_or(1, |dim| dim.div_ceil(self.step))
+    }
+
+    /// The number of rows in each index of the axis that is divided.
+    fn inner(&self) -> usize {
+        self.leading.iter().skip(self.axis + 1).product()
+    }
+
+    /// The slice of an array of `ndim` axes that is a block, and the numbers of
+    /// its rows.
+    pub(crate) fn slice(&self, block: usize, ndim: usize) -> (Vec<SliceInfoElem>, Range<usize>) {
+        let per_outer = self.per_outer().max(1);
+        let (mut outer, along) = (block / per_outer, block % per_outer);
+        let dim = self.leading.get(self.axis).copied().unwrap_or(1);
+        let start = along * self.step;
+        let end = dim.min(start + self.step);
+        let first = ((block / per_outer) * dim + start) * self.inner();
+        let rows = first..first + (end - start) * self.inner();
+        let mut ranges: Vec<_> = self
+            .leading
+            .iter()
+            .take(self.axis)
+            .rev()
+            .map(|&dim| {
+                let at = outer % dim.max(1);
+                outer /= dim.max(1);
+                at..at + 1
+            })
+            .collect();
+        ranges.reverse();
+        ranges.extend((self.axis < self.leading.len()).then_some(start..end));
+        let mut slice: Vec<_> = ranges.into_iter().map(element).collect();
+        slice.resize(ndim, SliceInfoElem::Slice { start: 0, end: None, step: 1 });
+        (slice, rows)
+    }
+}
+
+fn element(range: Range<usize>) -> SliceInfoElem {
+    let [start, end] = [range.start, range.end].map(|at| isize::try_from(at).unwrap_or(isize::MAX));
+    SliceInfoElem::Slice { start, end: Some(end), step: 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_all_rows_in_order() {
+        for (leading, row_bytes) in [
+            (&[][..], 8),
+            (&[10], 8),
+            (&[10], BLOCK),
+            (&[10], usize::MAX),
+            (&[1000, 3], BLOCK / 10),
+            (&[3, 1000], BLOCK / 10),
+            (&[4, 5, 6], BLOCK / 7),
+            (&[0, 5], 8),
+            (&[5, 0], 8),
+            (&[3, 2, 1 << 20], 1),
+        ] {
+            let blocks = RowBlocks::new(leading, row_bytes);
+            let mut next = 0;
+            for number in 0..blocks.len() {
+                let (slice, rows) = blocks.slice(number, leading.len() + 1);
+                assert_eq!((rows.start, slice.len()), (next, leading.len() + 1), "{leading:?}");
+                assert!(rows.len() <= 1 || rows.len() * row_bytes <= BLOCK, "{leading:?}");
+                let lens = slice.iter().zip(leading).map(|(element, _)| match element {
+                    SliceInfoElem::Slice { start, end, .. } => end.unwrap() - start,
+                    _ => 1,
+                });
+                let full = leading.iter().skip(blocks.axis + 1).product::<usize>();
+                let lens: isize = lens.take(blocks.axis + 1).product();
+                let all = usize::try_from(lens).unwrap() * full;
+                assert_eq!(all, rows.len(), "{leading:?}");
+                next = rows.end;
+            }
+            assert_eq!(next, leading.iter().product::<usize>(), "{leading:?}");
+        }
+    }
+}

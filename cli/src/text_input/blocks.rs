@@ -1,0 +1,302 @@
+//! Reads text in blocks of whole rows, and rows as cells.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+
+use csv::{ByteRecord, Reader, ReaderBuilder, StringRecord};
+use serde_json::Value as Json;
+
+use super::facts::Cell;
+use crate::text_output::TextFormat;
+
+/// The size of a block, in bytes.
+const BLOCK: usize = 2 << 20;
+
+/// The longest row, in bytes: a quote that is never closed makes everything
+/// after it one cell.
+const MAX_ROW: usize = 256 << 20;
+
+/// A file from a position to its end, as blocks of whole rows.
+pub(super) struct Blocks<'a> {
+    file: &'a File,
+    format: TextFormat,
+    /// Bytes that were read and not returned.
+    rest: Vec<u8>,
+    is_at_end: bool,
+}
+
+impl<'a> Blocks<'a> {
+    pub(super) fn new(
+        mut file: &'a File,
+        format: TextFormat,
+        start: u64,
+    ) -> io::Result<Blocks<'a>> {
+        file.seek(SeekFrom::Start(start))?;
+        Ok(Blocks { file, format, rest: Vec::new(), is_at_end: false })
+    }
+
+    /// The next block, or `None` at the end.
+    pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            if !self.is_at_end {
+                let wanted = u64::try_from(BLOCK.max(self.rest.len())).unwrap_or(u64::MAX);
+                let mut file = self.file;
+                let n = file.by_ref().take(wanted).read_to_end(&mut self.rest)?;
+                self.is_at_end = n == 0;
+            }
+            let len = if self.is_at_end { self.rest.len() } else { self.whole_rows() };
+            if len > 0 {
+                let rest = self.rest.split_off(len);
+                return Ok(Some(std::mem::replace(&mut self.rest, rest)));
+            }
+            if self.is_at_end {
+                return Ok(None);
+            }
+            if self.rest.len() > MAX_ROW {
+                let text = format!("a row has more than {MAX_ROW} bytes: is a quote not closed?");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
+        }
+    }
+
+    /// The length of the rows that are complete. Rows end where lines do, except
+    /// in quotes.
+    fn whole_rows(&self) -> usize {
+        let last_line = self.rest.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+        match self.format {
+            TextFormat::Separated(separator) if last_line == 0 || self.rest.contains(&b'"') => {
+                whole_records(&self.rest, separator)
+            }
+            _ => last_line,
+        }
+    }
+}
+
+/// The length of all records but the last, which may continue. Of `\r\n`, the
+/// second character counts to the next record, which skips it.
+fn whole_records(bytes: &[u8], separator: char) -> usize {
+    let mut reader = csv_reader(bytes, separator);
+    let mut record = ByteRecord::new();
+    let (mut len, mut end) = (0, 0);
+    while reader.read_byte_record(&mut record).unwrap_or(false) {
+        len = end;
+        end = usize::try_from(reader.position().byte()).unwrap_or(usize::MAX);
+    }
+    len
+}
+
+fn csv_reader(bytes: &[u8], separator: char) -> Reader<&[u8]> {
+    let separator = u8::try_from(separator).unwrap_or(b',');
+    ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator).from_reader(bytes)
+}
+
+/// Receives the cells of a block, row by row.
+pub(super) trait Visitor {
+    fn cell(&mut self, column: usize, cell: Cell<'_>) -> Result<(), String>;
+
+    /// Called after the cells of a row, with their number.
+    fn end_row(&mut self, cells: usize) -> Result<(), String>;
+}
+
+/// The columns of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Columns {
+    pub(super) names: Option<Vec<String>>,
+    pub(super) count: usize,
+}
+
+impl Columns {
+    /// Calls `visitor` with all cells of a block.
+    pub(super) fn visit(
+        &self,
+        block: &[u8],
+        format: TextFormat,
+        visitor: &mut impl Visitor,
+    ) -> Result<(), String> {
+        match format {
+            TextFormat::Separated(separator) => visit_records(block, separator, visitor),
+            TextFormat::JsonLines => {
+                let lines = block.split(|&b| b == b'\n');
+                let mut lines = lines.filter(|line| !line.trim_ascii().is_empty());
+                lines.try_for_each(|line| self.visit_json(line, visitor))
+            }
+        }
+    }
+
+    fn visit_json(&self, line: &[u8], visitor: &mut impl Visitor) -> Result<(), String> {
+        let row = json_row(line)?;
+        let Some(names) = &self.names else {
+            for (column, (_, cell)) in row.iter().enumerate() {
+                visitor.cell(column, cell.as_cell())?;
+            }
+            return visitor.end_row(row.len());
+        };
+        let mut seen = 0;
+        for (position, (name, cell)) in row.iter().enumerate() {
+            // Rows usually have their keys in the same order.
+            let column = match names.get(position) {
+                Some(known) if known == name => Some(position),
+                _ => names.iter().position(|known| known == name),
+            };
+            let Some(column) = column else {
+                return Err(format!("has `{name}`, which the first row does not have"));
+            };
+            visitor.cell(column, cell.as_cell())?;
+            seen += 1;
+        }
+        if seen < names.len() {
+            for (column, name) in names.iter().enumerate() {
+                if !row.iter().any(|(known, _)| known == name) {
+                    visitor.cell(column, Cell { text: "", is_string: false })?;
+                }
+            }
+        }
+        visitor.end_row(names.len())
+    }
+}
+
+fn visit_records(block: &[u8], separator: char, visitor: &mut impl Visitor) -> Result<(), String> {
+    let mut reader = csv_reader(block, separator);
+    let mut record = StringRecord::new();
+    while reader.read_record(&mut record).map_err(|error| reason(&error))? {
+        for (column, text) in record.iter().enumerate() {
+            visitor.cell(column, Cell { text, is_string: false })?;
+        }
+        visitor.end_row(record.len())?;
+    }
+    Ok(())
+}
+
+fn reason(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::Utf8 { .. } => "is not UTF-8: convert it with iconv".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// The first row of a block, and the length of its bytes.
+pub(super) fn first_row(
+    block: &[u8],
+    format: TextFormat,
+) -> Result<Option<(Vec<(String, OwnedCell)>, usize)>, String> {
+    match format {
+        TextFormat::Separated(separator) => {
+            let mut reader = csv_reader(block, separator);
+            let mut record = StringRecord::new();
+            if !reader.read_record(&mut record).map_err(|error| reason(&error))? {
+                return Ok(None);
+            }
+            let len = usize::try_from(reader.position().byte()).unwrap_or(usize::MAX);
+            let cells = record
+                .iter()
+                .map(|text| (String::new(), OwnedCell { text: text.to_owned(), is_string: false }));
+            Ok(Some((cells.collect(), len)))
+        }
+        TextFormat::JsonLines => {
+            let mut lines = block.split(|&b| b == b'\n');
+            let Some(line) = lines.find(|line| !line.trim_ascii().is_empty()) else {
+                return Ok(None);
+            };
+            json_row(line).map(|row| Some((row, 0)))
+        }
+    }
+}
+
+/// A cell that owns its text.
+#[derive(Clone, Debug)]
+pub(super) struct OwnedCell {
+    pub(super) text: String,
+    is_string: bool,
+}
+
+impl OwnedCell {
+    pub(super) fn as_cell(&self) -> Cell<'_> {
+        Cell { text: &self.text, is_string: self.is_string }
+    }
+}
+
+/// The cells of a line of JSON, with names such as `pos.0` for those inside an
+/// object.
+fn json_row(line: &[u8]) -> Result<Vec<(String, OwnedCell)>, String> {
+    let value: Json =
+        serde_json::from_slice(line).map_err(|error| format!("is not JSON: {error}"))?;
+    let mut cells = Vec::new();
+    match value {
+        Json::Array(items) => items.into_iter().for_each(|item| flatten(item, "", &mut cells)),
+        value => flatten(value, "", &mut cells),
+    }
+    Ok(cells)
+}
+
+/// Adds the cells of a value. The depth of JSON is limited by its parser.
+fn flatten(value: Json, name: &str, cells: &mut Vec<(String, OwnedCell)>) {
+    let (text, is_string) = match value {
+        Json::Object(fields) => {
+            for (field, value) in fields {
+                flatten(value, &join(name, &field), cells);
+            }
+            return;
+        }
+        Json::Array(items) => {
+            for (at, item) in items.into_iter().enumerate() {
+                let name =
+                    if name.is_empty() { String::new() } else { join(name, &at.to_string()) };
+                flatten(item, &name, cells);
+            }
+            return;
+        }
+        Json::Null => (String::new(), false),
+        Json::Bool(value) => (value.to_string(), false),
+        Json::Number(number) => (number.to_string(), false),
+        Json::String(text) => (text, true),
+    };
+    cells.push((name.to_owned(), OwnedCell { text, is_string }));
+}
+
+fn join(name: &str, part: &str) -> String {
+    if name.is_empty() { part.to_owned() } else { format!("{name}.{part}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn blocks_end_where_rows_do() {
+        let long = "x".repeat(BLOCK / 3);
+        let mut text = String::new();
+        for number in 0..20 {
+            text.push_str(&format!("{number},\"a\n\"\"b,{long}\"\r\n"));
+        }
+        text.push_str("last,5\" pipe");
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let mut blocks = Blocks::new(&file, TextFormat::Separated(','), 0).unwrap();
+        let (mut all, mut count) = (Vec::new(), 0);
+        while let Some(block) = blocks.next().unwrap() {
+            assert!(block.ends_with(b"\r") || block.ends_with(b"pipe"));
+            let mut rows = Rows(Vec::new());
+            let columns = Columns { names: None, count: 2 };
+            columns.visit(&block, TextFormat::Separated(','), &mut rows).unwrap();
+            assert!(rows.0.iter().all(|&cells| cells == 2), "{:?}", rows.0);
+            count += rows.0.len();
+            all.extend(block);
+        }
+        assert_eq!((all, count), (text.into_bytes(), 21));
+    }
+
+    struct Rows(Vec<usize>);
+
+    impl Visitor for Rows {
+        fn cell(&mut self, _: usize, _: Cell<'_>) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn end_row(&mut self, cells: usize) -> Result<(), String> {
+            self.0.push(cells);
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! What the cells of a column have in common, and the dtype that holds them all.
+
+use npymap::{DType, Value, dtype::Kind};
+
+/// A cell of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cell<'a> {
+    pub(super) text: &'a str,
+    /// Whether it is text even if it looks like a number: a string of JSON.
+    pub(super) is_string: bool,
+}
+
+/// What was seen in a column.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Facts {
+    has_missing: bool,
+    has_bool: bool,
+    has_int: bool,
+    has_negative: bool,
+    /// Integers beyond 63 bits.
+    has_large: bool,
+    has_float: bool,
+    has_text: bool,
+    /// The finest unit of the dates.
+    date: Option<DateUnit>,
+    /// The length of the longest cell, in characters.
+    chars: usize,
+}
+
+/// The units of dates that are recognized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum DateUnit {
+    Day,
+    Second,
+    Millisecond,
+    Microsecond,
+    Nanosecond,
+}
+
+impl DateUnit {
+    fn type_string(self) -> &'static str {
+        match self {
+            DateUnit::Day => "<M8[D]",
+            DateUnit::Second => "<M8[s]",
+            DateUnit::Millisecond => "<M8[ms]",
+            DateUnit::Microsecond => "<M8[us]",
+            DateUnit::Nanosecond => "<M8[ns]",
+        }
+    }
+}
+
+/// Returns whether a cell has no value: it is empty, or says so.
+pub(super) fn is_missing(text: &str) -> bool {
+    matches!(text.trim(), "" | "NA" | "null")
+}
+
+impl Facts {
+    /// Takes a cell into account.
+    pub(super) fn add(&mut self, cell: Cell<'_>) {
+        let Cell { text, is_string } = cell;
+        // The length in bytes is at least that in characters.
+        if text.len() > self.chars {
+            self.chars = self.chars.max(text.chars().count());
+        }
+        if self.has_text {
+            return;
+        }
+        if !is_string && is_missing(text) {
+            self.has_missing = true;
+            return;
+        }
+        let trimmed = text.trim();
+        if !is_string && starts_like_number(trimmed) {
+            if !self.has_float && self.add_integer(trimmed) {
+                return;
+            }
+            if trimmed.parse::<f64>().is_ok() {
+                self.has_float = true;
+                return;
+            }
+        }
+        if is_string && matches!(trimmed, "nan" | "inf" | "-inf") {
+            self.has_float = true;
+        } else if !is_string && parse_bool(trimmed).is_some() {
+            self.has_bool = true;
+        } else if trimmed == "NaT" {
+            self.has_missing = true;
+            self.date = self.date.max(Some(DateUnit::Day));
+        } else if let Some(unit) = date_unit(trimmed) {
+            self.date = self.date.max(Some(unit));
+        } else {
+            self.has_text = true;
+        }
+    }
+
+    /// Takes an integer into account; returns false for other numbers.
+    fn add_integer(&mut self, text: &str) -> bool {
+        if let Ok(int) = text.parse::<i64>() {
+            self.has_int = true;
+            self.has_negative |= int < 0;
+            return true;
+        }
+        let is_large = text.parse::<u64>().is_ok();
+        self.has_large |= is_large;
+        is_large
+    }
+
+    /// Joins the facts of two parts of a column, or of several columns.
+    pub(super) fn merge(&mut self, other: &Facts) {
+        self.has_missing |= other.has_missing;
+        self.has_bool |= other.has_bool;
+        self.has_int |= other.has_int;
+        self.has_negative |= other.has_negative;
+        self.has_large |= other.has_large;
+        self.has_float |= other.has_float;
+        self.has_text |= other.has_text;
+        self.date = self.date.max(other.date);
+        self.chars = self.chars.max(other.chars);
+    }
+
+    /// Returns whether a cell is text of no other kind.
+    pub(super) fn is_text(&self) -> bool {
+        self.has_text
+    }
+
+    /// Returns whether all cells are numbers.
+    pub(super) fn is_number(&self) -> bool {
+        !self.has_text && !self.has_bool && self.date.is_none()
+    }
+
+    /// The smallest of the usual dtypes that holds all cells.
+    pub(super) fn dtype(&self) -> npymap::Result<DType> {
+        let has_int = self.has_int || self.has_large;
+        let has_number = has_int || self.has_float;
+        let only_date = !self.has_text && !self.has_bool && !has_number;
+        match self.date {
+            Some(unit) if only_date => return unit.type_string().parse(),
+            Some(_) => return self.text_dtype(),
+            None => {}
+        }
+        if self.has_text || self.has_bool && (has_number || self.has_missing) {
+            return self.text_dtype();
+        }
+        match () {
+            () if self.has_bool => "|b1",
+            () if self.has_float || self.has_missing || !has_int => "<f8",
+            () if self.has_large && self.has_negative => "<f8",
+            () if self.has_large => "<u8",
+            () => "<i8",
+        }
+        .parse()
+    }
+
+    fn text_dtype(&self) -> npymap::Result<DType> {
+        format!("<U{}", self.chars.max(1)).parse()
+    }
+}
+
+/// Parses a boolean as Python, JSON and spreadsheets write it.
+pub(super) fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "True" | "true" | "TRUE" => Some(true),
+        "False" | "false" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+/// Returns whether a text may be a number: most other texts need not be parsed.
+fn starts_like_number(text: &str) -> bool {
+    text.starts_with(|c: char| {
+        c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'n' | 'N' | 'i' | 'I')
+    })
+}
+
+/// The unit of an ISO date such as `2020-02-29` or `2020-02-29T12:00:00.5`.
+fn date_unit(text: &str) -> Option<DateUnit> {
+    let day = text.get(..10)?;
+    let is_day = day.bytes().enumerate().all(|(at, b)| match at {
+        4 | 7 => b == b'-',
+        _ => b.is_ascii_digit(),
+    });
+    if !is_day {
+        return None;
+    }
+    let time = text.get(10..)?;
+    let unit = match time.split_once('.').map(|(_, fraction)| fraction.len()) {
+        _ if time.is_empty() => DateUnit::Day,
+        None => DateUnit::Second,
+        Some(..=3) => DateUnit::Millisecond,
+        Some(..=6) => DateUnit::Microsecond,
+        Some(..=9) => DateUnit::Nanosecond,
+        Some(_) => return None,
+    };
+    let dtype: DType = unit.type_string().parse().ok()?;
+    let is_date = dtype.kind() == Kind::DateTime && Value::parse(text, &dtype).is_ok();
+    is_date.then_some(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dtype(cells: &[&str]) -> String {
+        let mut facts = Facts::default();
+        for text in cells {
+            facts.add(Cell { text, is_string: false });
+        }
+        facts.dtype().unwrap().to_string()
+    }
+
+    #[test]
+    fn the_dtype_holds_all_cells() {
+        for (cells, expected) in [
+            (&["1", "-2"][..], "'<i8'"),
+            (&["1", "18446744073709551615"], "'<u8'"),
+            (&["-1", "18446744073709551615"], "'<f8'"),
+            (&["1", "18446744073709551616"], "'<f8'"),
+            (&["1", ""], "'<f8'"),
+            (&["1", "2.5", "NA"], "'<f8'"),
+            (&["nan", "-inf", "1e3"], "'<f8'"),
+            (&["", "null"], "'<f8'"),
+            (&["True", "false"], "'|b1'"),
+            (&["True", ""], "'<U4'"),
+            (&["True", "1"], "'<U4'"),
+            (&["2020-02-29", "NaT"], "'<M8[D]'"),
+            (&["2020-02-29", "2020-02-29T12:00", ""], "'<M8[s]'"),
+            (&["2020-02-29T12:00:00.5"], "'<M8[ms]'"),
+            (&["2020-02-29T12:00:00.123456789"], "'<M8[ns]'"),
+            (&["2020-02-30"], "'<U10'"),
+            (&["2020-02-29", "5"], "'<U10'"),
+            (&["größe", "a"], "'<U5'"),
+            (&["1", "a"], "'<U1'"),
+            (&[" 1 ", "2"], "'<i8'"),
+            (&["1_000"], "'<U5'"),
+            (&["n/a"], "'<U3'"),
+        ] {
+            assert_eq!(dtype(cells), expected, "{cells:?}");
+            let mut merged = Facts::default();
+            for text in cells {
+                let mut one = Facts::default();
+                one.add(Cell { text, is_string: false });
+                merged.merge(&one);
+            }
+            assert_eq!(merged.dtype().unwrap().to_string(), expected, "{cells:?}, merged");
+        }
+    }
+
+    #[test]
+    fn strings_of_json_are_not_numbers() {
+        let mut facts = Facts::default();
+        facts.add(Cell { text: "5", is_string: true });
+        assert_eq!(facts.dtype().unwrap().to_string(), "'<U1'");
+        let mut facts = Facts::default();
+        facts.add(Cell { text: "nan", is_string: true });
+        facts.add(Cell { text: "5", is_string: false });
+        assert_eq!(facts.dtype().unwrap().to_string(), "'<f8'");
+    }
+}

@@ -1,0 +1,352 @@
+//! The dtype of the array that a text becomes, and where each cell goes in an
+//! element.
+
+use std::collections::HashSet;
+use std::str::FromStr;
+
+use npymap::{
+    DType, Element, Error, ErrorKind, Result, Value, dtype::Kind, element::Ticks, half::f16,
+    num_complex::Complex,
+};
+
+use super::blocks::Columns;
+use super::facts::{Cell, Facts, is_missing};
+
+/// How rows of cells become elements.
+pub(super) struct Target {
+    pub(super) dtype: DType,
+    /// The number of elements in each row; `None` if a row is one element.
+    pub(super) per_row: Option<usize>,
+    /// For each column of the text, its place in the bytes of a row. Columns that
+    /// the dtype does not name are left out.
+    pub(super) places: Vec<Option<Place>>,
+}
+
+/// The place of a cell in the bytes of a row.
+pub(super) struct Place {
+    offset: usize,
+    dtype: DType,
+    parser: Box<dyn CellParser>,
+}
+
+impl Place {
+    fn new(offset: usize, dtype: DType) -> Result<Place> {
+        Ok(Place { offset, parser: parser(&dtype)?, dtype })
+    }
+
+    /// Stores a cell in the bytes of a row.
+    pub(super) fn store(&self, cell: Cell<'_>, row: &mut [u8]) -> Result<()> {
+        let end = self.offset + self.dtype.itemsize();
+        let to = row.get_mut(self.offset..end).unwrap_or_default();
+        self.parser.parse(cell.text, &self.dtype, to)
+    }
+}
+
+impl Target {
+    /// The size of a row, in bytes.
+    pub(super) fn row_bytes(&self) -> usize {
+        self.dtype.itemsize() * self.per_row.unwrap_or(1)
+    }
+
+    /// The shape of an array of this many rows.
+    pub(super) fn shape(&self, rows: usize) -> Vec<usize> {
+        std::iter::once(rows).chain(self.per_row).collect()
+    }
+
+    /// The target for a dtype that was requested.
+    pub(super) fn requested(dtype: &DType, columns: &Columns) -> Result<Target> {
+        if dtype.kind() != Kind::Struct {
+            return Target::uniform(dtype.clone(), columns);
+        }
+        let mut leaves = Vec::new();
+        add_leaves(dtype, "", 0, &mut leaves)?;
+        let mut places: Vec<Option<Place>> = (0..columns.count).map(|_| None).collect();
+        let names = columns.names.as_ref();
+        if names.is_none() && leaves.len() != columns.count {
+            let text = format!(
+                "has {} columns, and the dtype {}: name those to keep in a header",
+                columns.count,
+                leaves.len()
+            );
+            return Err(Error::new(ErrorKind::WrongDType, text));
+        }
+        for (position, (name, dtype, offset)) in leaves.into_iter().enumerate() {
+            let column = match names {
+                Some(names) => names.iter().position(|known| *known == name),
+                None => Some(position),
+            };
+            let Some(place) = column.and_then(|column| places.get_mut(column)) else {
+                let names = names.map(|names| names.join(", ")).unwrap_or_default();
+                let text = format!("has no column `{name}`, only: {names}");
+                return Err(Error::new(ErrorKind::NotFound, text));
+            };
+            *place = Some(Place::new(offset, dtype)?);
+        }
+        Ok(Target { dtype: dtype.clone(), per_row: None, places })
+    }
+
+    /// One dtype for all columns: an array of two axes, or one if there is a single
+    /// column.
+    fn uniform(dtype: DType, columns: &Columns) -> Result<Target> {
+        let size = dtype.itemsize();
+        let places =
+            (0..columns.count).map(|column| Place::new(column * size, dtype.clone()).map(Some));
+        let places = places.collect::<Result<_>>()?;
+        let per_row = Some(columns.count).filter(|&count| count != 1);
+        Ok(Target { dtype, per_row, places })
+    }
+
+    /// The target for what the columns contain. With names, or if the columns
+    /// have different kinds, rows are records.
+    pub(super) fn inferred(facts: &[Facts], columns: &Columns) -> Result<Target> {
+        let mut all = Facts::default();
+        facts.iter().for_each(|facts| all.merge(facts));
+        let is_uniform = facts.iter().all(Facts::is_number) || facts.len() == 1;
+        if columns.names.is_none() && is_uniform {
+            return Target::uniform(all.dtype()?, columns);
+        }
+        let names = unique_names(columns);
+        let mut fields: Vec<(String, DType)> = Vec::new();
+        let mut rest = names.as_slice();
+        let mut facts = facts;
+        while let Some(name) = rest.first() {
+            let (field, shape) = subarray(rest).unwrap_or((name, Vec::new()));
+            let len = shape.iter().product::<usize>().max(1);
+            let mut own = Facts::default();
+            facts.iter().take(len).for_each(|facts| own.merge(facts));
+            let dtype = own.dtype()?;
+            let dtype = if shape.is_empty() { dtype } else { DType::array(dtype, &shape)? };
+            fields.push((field.to_owned(), dtype));
+            rest = rest.get(len..).unwrap_or_default();
+            facts = facts.get(len..).unwrap_or_default();
+        }
+        let fields = fields.iter().map(|(name, dtype)| (name.as_str(), dtype.clone()));
+        let dtype = DType::packed(fields)?;
+        let mut leaves = Vec::new();
+        for field in dtype.fields() {
+            add_elements(&field.dtype, "", field.offset, &mut leaves)?;
+        }
+        let places =
+            leaves.into_iter().map(|(_, dtype, offset)| Place::new(offset, dtype).map(Some));
+        let places = places.collect::<Result<_>>()?;
+        Ok(Target { dtype, per_row: None, places })
+    }
+}
+
+/// A name, dtype and offset for each cell of a struct.
+type Leaves = Vec<(String, DType, usize)>;
+
+fn add_leaves(dtype: &DType, name: &str, offset: usize, leaves: &mut Leaves) -> Result<()> {
+    for field in dtype.fields() {
+        let name = join(name, field.name());
+        add_elements(&field.dtype, &name, offset + field.offset, leaves)?;
+    }
+    Ok(())
+}
+
+/// Adds the cells of a field: one, or those of a nested struct or a subarray.
+fn add_elements(dtype: &DType, name: &str, offset: usize, leaves: &mut Leaves) -> Result<()> {
+    match (dtype.kind(), dtype.subarray()) {
+        (Kind::Struct, _) => add_leaves(dtype, name, offset, leaves),
+        (_, Some((base, shape))) => {
+            let count: usize = shape.iter().product();
+            if count > MAX_COLUMNS {
+                let text = format!(
+                    "has a subarray of {count} elements, and a row of text at most {MAX_COLUMNS}"
+                );
+                return Err(Error::new(ErrorKind::LimitExceeded, text));
+            }
+            (0..count).try_for_each(|number| {
+                let index =
+                    index(shape, number).iter().map(ToString::to_string).collect::<Vec<_>>();
+                let name = join(name, &index.join("."));
+                add_elements(base, &name, offset + number * base.itemsize(), leaves)
+            })
+        }
+        _ => {
+            leaves.push((name.to_owned(), dtype.clone(), offset));
+            Ok(())
+        }
+    }
+}
+
+/// The most elements of a subarray that are columns.
+const MAX_COLUMNS: usize = 1 << 20;
+
+fn index(shape: &[usize], number: usize) -> Vec<usize> {
+    let mut rest = number;
+    let mut index: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&dim| {
+            let at = rest % dim.max(1);
+            rest /= dim.max(1);
+            at
+        })
+        .collect();
+    index.reverse();
+    index
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// The names of fields as NumPy's genfromtxt chooses them: `f0`, `f1`, … for
+/// those without a name, and `a_1` for a second `a`.
+fn unique_names(columns: &Columns) -> Vec<String> {
+    let mut taken = HashSet::new();
+    (0..columns.count)
+        .map(|column| {
+            let given = columns.names.as_ref().and_then(|names| names.get(column));
+            let given = given.map(|name| name.trim()).filter(|name| !name.is_empty());
+            let name = given.map_or_else(|| format!("f{column}"), str::to_owned);
+            let mut unique = name.clone();
+            let mut number = 1;
+            while !taken.insert(unique.clone()) {
+                unique = format!("{name}_{number}");
+                number += 1;
+            }
+            unique
+        })
+        .collect()
+}
+
+/// The name and shape of a subarray whose elements are the first columns: `pos.0`,
+/// `pos.1`, ….
+fn subarray(names: &[String]) -> Option<(&str, Vec<usize>)> {
+    let (name, first) = split_index(names.first()?)?;
+    let indices = names.iter().map_while(|other| {
+        split_index(other).filter(|(other, index)| *other == name && index.len() == first.len())
+    });
+    let indices: Vec<_> = indices.map(|(_, index)| index).collect();
+    let shape: Vec<usize> = indices.last()?.iter().map(|at| at + 1).collect();
+    let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim))?;
+    let is_whole = count == indices.len()
+        && indices.iter().enumerate().all(|(number, found)| *found == index(&shape, number));
+    is_whole.then_some((name, shape))
+}
+
+/// Splits `pos.0.1` into a name and an index.
+fn split_index(name: &str) -> Option<(&str, Vec<usize>)> {
+    let mut rest = name;
+    let mut index = Vec::new();
+    while let Some((before, number)) = rest.rsplit_once('.') {
+        let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+        let Some(at) = is_number.then(|| number.parse().ok()).flatten() else { break };
+        index.push(at);
+        rest = before;
+    }
+    index.reverse();
+    (!index.is_empty() && !rest.is_empty()).then_some((rest, index))
+}
+
+/// Stores the value of a cell.
+trait CellParser: Send + Sync {
+    fn parse(&self, text: &str, dtype: &DType, to: &mut [u8]) -> Result<()>;
+}
+
+/// Parses numbers as Rust does, which is fast, and everything else as
+/// [`store_value`] does.
+struct NumberParser<T: Element>(T::Codec);
+
+impl<T> CellParser for NumberParser<T>
+where
+    T: Element + FromStr,
+    T::Codec: Send + Sync,
+{
+    fn parse(&self, text: &str, dtype: &DType, to: &mut [u8]) -> Result<()> {
+        match text.trim().parse::<T>() {
+            Ok(value) => value.encode(&self.0, to),
+            Err(_) => store_value(text, dtype, to),
+        }
+    }
+}
+
+/// Parses all other values.
+struct ValueParser;
+
+impl CellParser for ValueParser {
+    fn parse(&self, text: &str, dtype: &DType, to: &mut [u8]) -> Result<()> {
+        store_value(text, dtype, to)
+    }
+}
+
+fn parser(dtype: &DType) -> Result<Box<dyn CellParser>> {
+    Ok(match (dtype.kind(), dtype.itemsize()) {
+        (Kind::Float, 4) => Box::new(NumberParser::<f32>(f32::codec(dtype)?)),
+        (Kind::Float, 8) => Box::new(NumberParser::<f64>(f64::codec(dtype)?)),
+        (Kind::Int, 4) => Box::new(NumberParser::<i32>(i32::codec(dtype)?)),
+        (Kind::Int, 8) => Box::new(NumberParser::<i64>(i64::codec(dtype)?)),
+        (Kind::UInt, 1) => Box::new(NumberParser::<u8>(u8::codec(dtype)?)),
+        (Kind::UInt, 8) => Box::new(NumberParser::<u64>(u64::codec(dtype)?)),
+        _ => Box::new(ValueParser),
+    })
+}
+
+fn store_value(text: &str, dtype: &DType, to: &mut [u8]) -> Result<()> {
+    value(text, dtype)?.encode(dtype, to)
+}
+
+/// The value of a cell: text as it is, and NaN or `NaT` for what is missing.
+fn value(text: &str, dtype: &DType) -> Result<Value> {
+    let trimmed = text.trim();
+    let missing = is_missing(text);
+    match (dtype.kind(), dtype.itemsize()) {
+        (Kind::Unicode, _) => Ok(Value::Text(text.to_owned())),
+        // Bytes that are not UTF-8 are written in this form.
+        (Kind::Bytes, _) if !(trimmed.starts_with("b'") && trimmed.ends_with('\'')) => {
+            Ok(Value::Bytes(text.as_bytes().to_vec()))
+        }
+        (Kind::Float, 2) if missing => Ok(Value::F16(f16::NAN)),
+        (Kind::Float, 4) if missing => Ok(Value::F32(f32::NAN)),
+        (Kind::Float, _) if missing => Ok(Value::F64(f64::NAN)),
+        (Kind::Complex, _) if missing => Ok(Value::C128(Complex::new(f64::NAN, 0.0))),
+        (Kind::DateTime, _) if missing => Ok(Value::DateTime(Ticks::NAT, dtype.unit())),
+        (Kind::TimeDelta, _) if missing => Ok(Value::TimeDelta(Ticks::NAT, dtype.unit())),
+        (Kind::Bool, _) => match super::facts::parse_bool(trimmed) {
+            Some(value) => Ok(Value::Bool(value)),
+            None => Value::parse(trimmed, dtype),
+        },
+        _ if missing => {
+            let text = format!("is empty, and dtype {dtype} has no NaN or NaT: choose a float");
+            Err(Error::new(ErrorKind::InvalidValue, text))
+        }
+        _ => Value::parse(trimmed, dtype),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        text.split(',').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn consecutive_indices_are_a_subarray() {
+        for (text, expected) in [
+            ("pos.0,pos.1,pos.2,t", Some(("pos", vec![3]))),
+            ("m.0.0,m.0.1,m.1.0,m.1.1", Some(("m", vec![2, 2]))),
+            ("x.0", Some(("x", vec![1]))),
+            ("a.b.0,a.b.1", Some(("a.b", vec![2]))),
+            ("pos.0,pos.2", None),
+            ("pos.1,pos.2", None),
+            ("m.0.0,m.0.1,m.1.0", None),
+            ("m.99999999999.99999999999", None),
+            ("sepal.length,sepal.width", None),
+            ("5,6", None),
+            ("", None),
+        ] {
+            assert_eq!(subarray(&names(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let columns = Columns { names: Some(names("a,,a,a_1, b ,a")), count: 6 };
+        assert_eq!(unique_names(&columns), ["a", "f1", "a_1", "a_1_1", "b", "a_2"]);
+        assert_eq!(unique_names(&Columns { names: None, count: 2 }), ["f0", "f1"]);
+    }
+}

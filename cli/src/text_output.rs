@@ -1,0 +1,196 @@
+//! Writes rows as text that other programs read: CSV, TSV and JSON lines.
+
+use std::io::{self, IsTerminal as _};
+
+use csv::{Writer, WriterBuilder};
+use npymap::{Result, Value, dtype::Kind, view::DynView};
+use serde::{Serialize, Serializer};
+
+use crate::cells::{self, Cells};
+use crate::elements::JsonValue;
+use crate::error::CliError;
+use crate::escape;
+use crate::leaf_fields;
+use crate::output_format::OutputFormat;
+use crate::rows::{self, RowSelection};
+use crate::sink::Sink;
+
+/// A format of text with a line for each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextFormat {
+    /// Fields separated by a character, quoted where necessary.
+    Separated(char),
+    JsonLines,
+}
+
+impl TextFormat {
+    /// The format, if it is text.
+    pub(crate) fn of(format: OutputFormat) -> Option<TextFormat> {
+        match format {
+            OutputFormat::Csv => Some(TextFormat::Separated(',')),
+            OutputFormat::Tsv => Some(TextFormat::Separated('\t')),
+            OutputFormat::Jsonl => Some(TextFormat::JsonLines),
+            _ => None,
+        }
+    }
+}
+
+/// How to write rows as text.
+#[derive(Clone, Debug)]
+pub(crate) struct TextOptions<'a> {
+    pub(crate) format: TextFormat,
+    /// Whether records have a line with the names of their fields.
+    pub(crate) header: bool,
+    /// The text of NaN and `NaT`.
+    pub(crate) nan: Option<&'a str>,
+}
+
+impl TextOptions<'_> {
+    /// Writes rows, block by block.
+    pub(crate) fn write(
+        &self,
+        rows: &RowSelection<'_>,
+        sink: &mut Sink,
+        to_error: &(dyn Fn(npymap::Error) -> CliError + Sync),
+    ) -> Result<(), CliError> {
+        // On a terminal, text of the file could send commands to it.
+        let is_escaped = matches!(sink, Sink::Standard(_)) && io::stdout().is_terminal();
+        let all = rows.unfiltered().map_err(to_error)?;
+        if let (TextFormat::Separated(separator), true) = (self.format, self.header) {
+            sink.write(&header(&all, separator, is_escaped).map_err(to_error)?)?;
+        }
+        rows.each_block(
+            to_error,
+            |view| match self.format {
+                TextFormat::Separated(separator) => self.lines(view, separator, is_escaped),
+                TextFormat::JsonLines => json_lines(view),
+            },
+            |text| sink.write(&text),
+        )
+    }
+
+    /// The rows of a view as lines of separated fields.
+    fn lines(&self, view: &DynView<'_>, separator: char, is_escaped: bool) -> Result<Vec<u8>> {
+        let leading = rows::leading_axes(view);
+        let count: usize = view.shape().iter().take(leading).product();
+        let columns = columns(view, leading)?;
+        let mut out = writer(separator);
+        let mut text = String::new();
+        for row in 0..count {
+            for (cells, width) in &columns {
+                for index in row * width..(row + 1) * width {
+                    text.clear();
+                    match self.nan {
+                        Some(nan) if cells.is_nan(index) => text.push_str(nan),
+                        _ => cells.write(index, &mut text),
+                    }
+                    write_field(&mut out, &text, is_escaped)?;
+                }
+            }
+            out.write_record(None::<&[u8]>).map_err(csv_error)?;
+        }
+        into_bytes(out)
+    }
+}
+
+/// The elements of each field, and how many belong to one row.
+fn columns(view: &DynView<'_>, leading: usize) -> Result<Vec<(Box<dyn Cells>, usize)>> {
+    let leaves = leaf_fields::find(view)?;
+    let columns = leaves
+        .iter()
+        .map(|(_, leaf)| Ok((cells::decode(leaf)?, leaf.shape().iter().skip(leading).product())));
+    columns.collect()
+}
+
+/// The names of the columns of records: fields, and the indices of subarrays, as
+/// `pos.0`. Other arrays have no names.
+fn header(view: &DynView<'_>, separator: char, is_escaped: bool) -> Result<Vec<u8>> {
+    if view.dtype().kind() != Kind::Struct {
+        return Ok(Vec::new());
+    }
+    let mut out = writer(separator);
+    for (name, leaf) in leaf_fields::find(view)? {
+        let axes = leaf.shape().get(view.ndim()..).unwrap_or_default();
+        for number in 0..axes.iter().product() {
+            let mut name = name.clone();
+            for at in index(axes, number) {
+                name.push('.');
+                name.push_str(&at.to_string());
+            }
+            write_field(&mut out, &name, is_escaped)?;
+        }
+    }
+    out.write_record(None::<&[u8]>).map_err(csv_error)?;
+    into_bytes(out)
+}
+
+/// The index of the `number`th element, in C order.
+fn index(shape: &[usize], number: usize) -> Vec<usize> {
+    let mut rest = number;
+    let mut index: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&dim| {
+            let at = rest % dim.max(1);
+            rest /= dim.max(1);
+            at
+        })
+        .collect();
+    index.reverse();
+    index
+}
+
+fn writer(separator: char) -> Writer<Vec<u8>> {
+    let separator = u8::try_from(separator).unwrap_or(b',');
+    // Rows without fields are lines too.
+    WriterBuilder::new().delimiter(separator).flexible(true).from_writer(Vec::new())
+}
+
+fn write_field(out: &mut Writer<Vec<u8>>, text: &str, is_escaped: bool) -> Result<()> {
+    let written = if is_escaped {
+        out.write_field(escape::escaped(text).as_bytes())
+    } else {
+        out.write_field(text)
+    };
+    written.map_err(csv_error)
+}
+
+fn into_bytes(out: Writer<Vec<u8>>) -> Result<Vec<u8>> {
+    out.into_inner().map_err(|error| npymap::Error::other(error.to_string()))
+}
+
+fn csv_error(error: csv::Error) -> npymap::Error {
+    npymap::Error::other(error)
+}
+
+/// The rows of a view as lines of JSON: records are objects, rows of other
+/// arrays are arrays, single elements are values.
+fn json_lines(view: &DynView<'_>) -> Result<Vec<u8>> {
+    let leading = rows::leading_axes(view);
+    let count: usize = view.shape().iter().take(leading).product();
+    let mut values = view.iter();
+    let mut out = Vec::new();
+    let to_error = npymap::Error::from;
+    if leading == view.ndim() {
+        for value in values {
+            escape::json_line(&mut out, &JsonValue(&value, view.dtype())).map_err(to_error)?;
+        }
+        return Ok(out);
+    }
+    let width: usize = view.shape().iter().skip(leading).product();
+    for _ in 0..count {
+        let row: Vec<Value> = values.by_ref().take(width).collect();
+        escape::json_line(&mut out, &JsonRow(&row, view)).map_err(to_error)?;
+    }
+    Ok(out)
+}
+
+/// A row of an array without fields.
+struct JsonRow<'a>(&'a [Value], &'a DynView<'a>);
+
+impl Serialize for JsonRow<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let JsonRow(values, view) = self;
+        to.collect_seq(values.iter().map(|value| JsonValue(value, view.dtype())))
+    }
+}
