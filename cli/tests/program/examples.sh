@@ -44,8 +44,7 @@ head -c 800 train.npy >points.bin
 head -c 800 train.npy >tokens.bin
 printf 't,temp\n0.5,27.5\n' >events.csv
 printf 'made by\na program\n1,2\n3,4\n' >table.csv
-printf '1,2,3,4\n' >today.csv
+printf "1.5,2,3,4\n" >today.csv
 printf '{"a": 1}\n' >rows.jsonl
 head -c 1600 /dev/zero >recording.pcm
 head -c 1644 /dev/zero >sound.wav
-head -c 2458112 /dev/zero >frames.raw
