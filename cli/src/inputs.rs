@@ -27,7 +27,12 @@ impl<'a> Input<'a> {
     /// An array that is open already.
     pub(crate) fn of_array(path: &ArrayPath, array: &'a MappedArray) -> Input<'a> {
         let name = "arr_0".to_owned();
-        Input { name, path: path.name().to_owned(), open: Box::new(|| Ok(array.clone())) }
+        Input {
+            name,
+            member: None,
+            path: path.name().to_owned(),
+            open: Box::new(|| Ok(array.clone())),
+        }
     }
 }
 

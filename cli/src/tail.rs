@@ -13,7 +13,6 @@ use crate::error::CliError;
 use crate::head;
 use crate::input_args::InputArgs;
 use crate::messages;
-use crate::open;
 use crate::selection::IndexArg;
 use crate::sheet::{self, PrintedTable, Sheet};
 
