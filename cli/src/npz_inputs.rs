@@ -59,7 +59,7 @@ impl MemberArgs {
     }
 
     pub(crate) fn max_header_len(&self) -> usize {
-        self.read.options()
+        self.read.file.max_header_len
     }
 
     /// The files to take arrays from: those in directories, too.
