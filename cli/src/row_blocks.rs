@@ -61,29 +61,36 @@ impl RowBlocks {
     /// its rows.
     pub(crate) fn slice(&self, block: usize, ndim: usize) -> (Vec<SliceInfoElem>, Range<usize>) {
         let per_outer = self.per_outer().max(1);
-        let (mut outer, along) = (block / per_outer, block % per_outer);
+        let (outer, along) = (block / per_outer, block % per_outer);
         let dim = self.leading.get(self.axis).copied().unwrap_or(1);
         let start = along * self.step;
         let end = dim.min(start + self.step);
-        let first = ((block / per_outer) * dim + start) * self.inner();
+        let first = (outer * dim + start) * self.inner();
         let rows = first..first + (end - start) * self.inner();
-        let mut ranges: Vec<_> = self
-            .leading
-            .iter()
-            .take(self.axis)
-            .rev()
-            .map(|&dim| {
-                let at = outer % dim.max(1);
-                outer /= dim.max(1);
-                at..at + 1
-            })
-            .collect();
-        ranges.reverse();
+        let before = self.leading.get(..self.axis).unwrap_or_default();
+        let ranges = index(before, outer).into_iter().map(|at| at..at + 1);
+        let mut ranges: Vec<_> = ranges.collect();
         ranges.extend((self.axis < self.leading.len()).then_some(start..end));
         let mut slice: Vec<_> = ranges.into_iter().map(element).collect();
         slice.resize(ndim, SliceInfoElem::Slice { start: 0, end: None, step: 1 });
         (slice, rows)
     }
+}
+
+/// The index of the `number`th element of axes with these lengths, in C order.
+pub(crate) fn index(shape: &[usize], number: usize) -> Vec<usize> {
+    let mut rest = number;
+    let mut index: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&dim| {
+            let at = rest % dim.max(1);
+            rest /= dim.max(1);
+            at
+        })
+        .collect();
+    index.reverse();
+    index
 }
 
 fn element(range: Range<usize>) -> SliceInfoElem {

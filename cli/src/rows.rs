@@ -2,17 +2,21 @@
 //! that satisfy a condition.
 
 use std::convert::Infallible;
+use std::path::Path;
 
 use npymap::{
-    DType, Error, ErrorKind, MappedArray, MappedArrayMut, Order, Result, dtype::Kind,
-    element::Casting, layout::Layout, view::DynView,
+    CreateOptions, DType, Error, ErrorKind, MappedArray, MappedArrayMut, OpenOptions, Order,
+    Result, dtype::Kind, element::Casting, layout::Layout, view::DynView,
 };
 
+use crate::elements;
 use crate::error::CliError;
 use crate::filter::Filter;
+use crate::open;
 use crate::parallel;
 use crate::progress::Progress;
 use crate::row_blocks::RowBlocks;
+use crate::selection::IndexArg;
 
 /// The number of axes that enumerate the rows of a view: all axes of records,
 /// all but the last of other arrays.
@@ -305,6 +309,32 @@ impl<'a> RowSelection<'a> {
             },
         )
     }
+}
+
+/// Copies the rows that satisfy a condition to a temporary array: memory does not
+/// limit their number. `selection` is applied first.
+pub(crate) fn copy_matching(
+    path: &Path,
+    array: &MappedArray,
+    selection: Option<&IndexArg>,
+    filter: &Filter,
+) -> Result<MappedArray, CliError> {
+    let to_error = CliError::with_path(path);
+    let to_io_error = CliError::io(path, "create a copy of");
+    let index = selection.cloned().unwrap_or_default();
+    let all = array.dyn_view().map_err(&to_error)?;
+    elements::check_count(path, all.itemsize(), all.len())?;
+    let selected = index.without_field().select(&all).map_err(&to_error)?;
+    let fields = Fields::one_or_all(index.field());
+    let rows = selected.view().map_err(&to_error)?;
+    let rows = RowSelection::new(rows, Some(filter), fields).map_err(&to_error)?;
+    let (dtype, shape) = rows.dtype_and_shape().map_err(&to_error)?;
+    let file = tempfile::tempfile().map_err(&to_io_error)?;
+    let to = file.try_clone().map_err(&to_io_error)?;
+    let to = open::create(to, &dtype, &shape, &CreateOptions::new()).map_err(&to_error)?;
+    rows.write(to, Casting::Equiv, &to_error)?;
+    let options = OpenOptions::new().max_header_len(usize::MAX);
+    open::read_file(file, &options).map_err(to_error)
 }
 
 /// The bytes of all elements, in C order.

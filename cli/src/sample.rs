@@ -10,10 +10,11 @@ use npymap::{Order, Rows, Sampler};
 use crate::array_path::ArrayPath;
 use crate::draft::Draft;
 use crate::error::CliError;
+use crate::filter::Filter;
 use crate::input_args::InputArgs;
 use crate::new_file::NewFileArgs;
 use crate::output_format;
-use crate::{elements, row_copy, text};
+use crate::{elements, row_copy, rows, text};
 
 /// Bytes of rows in memory while writing a file.
 const MEMORY: usize = 256 << 20;
@@ -29,6 +30,7 @@ Examples:
   npymap sample train.npy
   npymap sample train.npy -n 256 --seed 1 --output batch.npy
   npymap sample weights.npy -n 5 --json
+  npymap sample train.npy -n 3 --where 'value[0] <= 0'
 
 Exit status: 0 on success, 1 on failure, 2 for a usage error.")]
 pub(crate) struct SampleArgs {
@@ -55,6 +57,11 @@ pub(crate) struct SampleArgs {
     #[arg(long, conflicts_with = "output")]
     json: bool,
 
+    /// Only rows that satisfy this condition, as for `npymap get`; they are copied
+    /// to a temporary file
+    #[arg(long = "where", value_name = "CONDITION")]
+    filter: Option<Filter>,
+
     #[command(flatten)]
     new_file: NewFileArgs,
 
@@ -73,6 +80,10 @@ impl SampleArgs {
             self.output.as_ref().map(|output| Draft::begin(output, self.new_file.if_exists()));
         let draft = draft.transpose()?;
         let array = self.read.array(&self.file).map_err(CliError::with_path(path))?;
+        let array = match &self.filter {
+            Some(filter) => rows::copy_matching(path, &array, None, filter)?,
+            None => array,
+        };
         let rows = row_copy::open(path, &array)?;
         let indices = self.sampler(&rows)?;
         if let Some(draft) = draft {

@@ -8,10 +8,12 @@ use clap::{Args, ValueEnum};
 use crate::array_path::ArrayPath;
 use crate::columns::Columns;
 use crate::error::CliError;
+use crate::filter::Filter;
 use crate::histogram::DEFAULT_BINS;
 use crate::input_args::InputArgs;
 use crate::inputs::{Input, Inputs};
 use crate::messages;
+use crate::rows;
 use crate::scan::Ignored;
 use crate::selection::{IndexArg, Selected};
 use crate::stats_output;
@@ -38,6 +40,7 @@ Examples:
   npymap stats weights.npz 'weights.npz[a]' --quantiles=0.01,0.99
   npymap stats --json --hist=50 penguins.npy
   npymap stats --fail-on nan,inf weights.npz penguins.npy
+  npymap stats penguins.npy --where 'value[3] > 4000' --axis 0
 
 JSON has a line for each array, field or column. In it, nan, inf and -inf are
 strings, and statistics that do not apply are null.
@@ -82,6 +85,11 @@ pub(crate) struct StatsArgs {
     /// Print a line of JSON for each array, field or column
     #[arg(long)]
     json: bool,
+
+    /// Only rows that satisfy this condition, as for `npymap get`; they are copied
+    /// to a temporary file
+    #[arg(long = "where", value_name = "CONDITION", conflicts_with = "fail_on")]
+    filter: Option<Filter>,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -173,6 +181,10 @@ impl StatsArgs {
     ) -> Result<Vec<StatsRow>, CliError> {
         let to_error = CliError::with_path(&input.path);
         let array = (input.open)().map_err(&to_error)?;
+        let (array, selection) = match &self.filter {
+            Some(filter) => (rows::copy_matching(&input.path, &array, selection, filter)?, None),
+            None => (array, selection),
+        };
         let all = array.dyn_view().map_err(&to_error)?;
         let selected = match selection {
             Some(selection) => selection.select(&all).map_err(&to_error)?,

@@ -10,10 +10,10 @@ use crate::cells::{self, Cells};
 use crate::elements::JsonValue;
 use crate::error::CliError;
 use crate::escape;
-use crate::leaf_fields;
 use crate::output_format::OutputFormat;
 use crate::rows::{self, RowSelection};
 use crate::sink::Sink;
+use crate::{leaf_fields, row_blocks};
 
 /// A format of text with a line for each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ fn header(view: &DynView<'_>, separator: char, is_escaped: bool) -> Result<Vec<u
         let axes = leaf.shape().get(view.ndim()..).unwrap_or_default();
         for number in 0..axes.iter().product() {
             let mut name = name.clone();
-            for at in index(axes, number) {
+            for at in row_blocks::index(axes, number) {
                 name.push('.');
                 name.push_str(&at.to_string());
             }
@@ -122,22 +122,6 @@ fn header(view: &DynView<'_>, separator: char, is_escaped: bool) -> Result<Vec<u
     }
     out.write_record(None::<&[u8]>).map_err(csv_error)?;
     into_bytes(out)
-}
-
-/// The index of the `number`th element, in C order.
-fn index(shape: &[usize], number: usize) -> Vec<usize> {
-    let mut rest = number;
-    let mut index: Vec<usize> = shape
-        .iter()
-        .rev()
-        .map(|&dim| {
-            let at = rest % dim.max(1);
-            rest /= dim.max(1);
-            at
-        })
-        .collect();
-    index.reverse();
-    index
 }
 
 fn writer(separator: char) -> Writer<Vec<u8>> {

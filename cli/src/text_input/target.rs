@@ -11,6 +11,7 @@ use npymap::{
 
 use super::blocks::Columns;
 use super::facts::{Cell, Facts, is_missing};
+use crate::row_blocks;
 
 /// How rows of cells become elements.
 pub(super) struct Target {
@@ -157,8 +158,10 @@ fn add_elements(dtype: &DType, name: &str, offset: usize, leaves: &mut Leaves) -
                 return Err(Error::new(ErrorKind::LimitExceeded, text));
             }
             (0..count).try_for_each(|number| {
-                let index =
-                    index(shape, number).iter().map(ToString::to_string).collect::<Vec<_>>();
+                let index = row_blocks::index(shape, number)
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>();
                 let name = join(name, &index.join("."));
                 add_elements(base, &name, offset + number * base.itemsize(), leaves)
             })
@@ -172,21 +175,6 @@ fn add_elements(dtype: &DType, name: &str, offset: usize, leaves: &mut Leaves) -
 
 /// The most elements of a subarray that are columns.
 const MAX_COLUMNS: usize = 1 << 20;
-
-fn index(shape: &[usize], number: usize) -> Vec<usize> {
-    let mut rest = number;
-    let mut index: Vec<usize> = shape
-        .iter()
-        .rev()
-        .map(|&dim| {
-            let at = rest % dim.max(1);
-            rest /= dim.max(1);
-            at
-        })
-        .collect();
-    index.reverse();
-    index
-}
 
 fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
@@ -223,7 +211,10 @@ fn subarray(names: &[String]) -> Option<(&str, Vec<usize>)> {
     let shape: Vec<usize> = indices.last()?.iter().map(|at| at + 1).collect();
     let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim))?;
     let is_whole = count == indices.len()
-        && indices.iter().enumerate().all(|(number, found)| *found == index(&shape, number));
+        && indices
+            .iter()
+            .enumerate()
+            .all(|(number, found)| *found == row_blocks::index(&shape, number));
     is_whole.then_some((name, shape))
 }
 

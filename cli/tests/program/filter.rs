@@ -172,3 +172,20 @@ fn conditions_that_do_not_suit_are_rejected() {
     run_ok(["create", &plain, "--overwrite", "--shape", "()"]);
     assert!(run_err(1, ["get", &plain, "--where", "value > 3"]).contains("its shape is ()"));
 }
+
+#[test]
+fn statistics_and_samples_are_of_the_selected_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = sensors(&directory);
+    let stats = run_ok(["stats", &path, ".n", "--json", "--where", "sensor == 'alpha'"]);
+    assert!(stats.contains("\"count\":3") && stats.contains("\"sum\":9"), "{stats}");
+    let stats = run_ok(["stats", &path, "--json", "1:4.n", "--where", "ok"]);
+    assert!(stats.contains("\"count\":2") && stats.contains("\"sum\":-2"), "{stats}");
+    let sampled = run_ok(["sample", &path, "-n", "1", "--where", "n == 5"]);
+    assert!(sampled.starts_with("[('alpha', 28.0, 5, False"), "{sampled}");
+    let refusal = run_err(1, ["sample", &path, "-n", "4", "--where", "sensor == 'alpha'"]);
+    assert!(refusal.contains("3 rows, and 4 were requested"), "{refusal}");
+    let out = path_in(&directory, "sampled.npy");
+    run_ok(["sample", &path, "-n", "3", "--where", "sensor == 'alpha'", "-o", &out]);
+    assert!(run_ok(["stats", &out, ".n", "--json"]).contains("\"sum\":9"));
+}
