@@ -111,6 +111,8 @@ pub(crate) struct ConvertArgs {
     raw_order: Option<OrderArg>,
 }
 
+const NO_TEXT: &str = "--from, --skip, --no-header and --nan are for CSV, TSV and JSON lines";
+
 const SINGLE: &str = "--select, --field and --where are for one array: write a .npy file";
 
 /// A byte order.
@@ -134,7 +136,9 @@ impl From<ByteOrderArg> for ByteOrder {
 impl ConvertArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let format = self.text.output_format(&self.output)?;
-        let text = self.text.input(&self.input, self.dtype.as_ref());
+        let text = self.text_input();
+        let has_text = text.is_some() || TextFormat::of(format).is_some();
+        self.reject_if(self.text.is_given() && !has_text, NO_TEXT)?;
         if TextFormat::of(format).is_some() || format == OutputFormat::Raw {
             self.reject_layout(format)?;
             let mut sink = Sink::begin(Some(&self.output), self.new_file.if_exists())?;
@@ -156,6 +160,12 @@ impl ConvertArgs {
         }
         draft.commit()?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// How to read the input, if it is text.
+    fn text_input(&self) -> Option<TextInputOptions> {
+        let text = self.text.input(&self.input, self.dtype.as_ref());
+        text.filter(|_| !self.read.is_raw())
     }
 
     fn read_options(&self) -> InputOptions<'_> {
@@ -247,7 +257,7 @@ impl ConvertArgs {
         self.reject_if(self.order.is_some(), "--order is for .npy and .npz files")?;
         let is_text = format != OutputFormat::Raw;
         let is_cast = self.byte_order.is_some() || self.dtype.is_some();
-        let from_text = self.text.input(&self.input, None).is_some();
+        let from_text = self.text_input().is_some();
         self.reject_if(
             is_text && is_cast && !from_text,
             "text has no dtype: convert to .npy with --dtype or --byte-order first",

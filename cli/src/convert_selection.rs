@@ -103,6 +103,11 @@ enum TextArg {
 }
 
 impl TextArgs {
+    /// Returns whether an option is given that only text has.
+    pub(crate) fn is_given(&self) -> bool {
+        self.from.is_some() || self.skip > 0 || self.no_header || self.nan.is_some()
+    }
+
     /// The format of the output.
     pub(crate) fn output_format(&self, path: &Path) -> Result<OutputFormat, CliError> {
         self.format.map_or_else(|| OutputFormat::from_extension(path), Ok)

@@ -100,6 +100,8 @@ pub(crate) struct GetArgs {
 
 const ARCHIVE: &str = "archives are written by `npymap convert`, which has --select and --where";
 
+const SEPARATED: &str = "--no-header and --nan are for --format csv and tsv";
+
 const ONE_INDEX: &str = "--format, --where and --output take one INDEX";
 
 type ToError<'a> = &'a (dyn Fn(Error) -> CliError + Sync);
@@ -112,6 +114,11 @@ impl GetArgs {
             (None, None) => None,
         };
         let output = self.output.as_deref();
+        let is_separated = matches!(format, Some(OutputFormat::Csv | OutputFormat::Tsv));
+        if !is_separated && (self.no_header || self.nan.is_some()) {
+            let path = self.file.name().to_owned();
+            return Err(CliError::Rejected { path, reason: SEPARATED });
+        }
         match format {
             None if self.filter.is_none() => self.print_all()?,
             None => self.with_rows(|rows, to_error| self.print_rows(rows, to_error))?,

@@ -210,6 +210,15 @@ fn dtypes_are_inferred() {
 }
 
 #[test]
+fn a_raw_file_may_have_any_extension() {
+    let directory = tempfile::tempdir().unwrap();
+    let (from, to) = (path_in(&directory, "a.csv"), path_in(&directory, "a.npy"));
+    fs::write(&from, "1,2").unwrap();
+    run_ok(["convert", "--raw", "u1", &from, &to]);
+    assert_eq!(run_ok(["get", &to, ":"]), "[49, 44, 50]\n");
+}
+
+#[test]
 fn text_passes_through_pipes() {
     let csv =
         run_piped(["convert", "--from", "jsonl", "--format", "csv", "-", "-"], b"{\"a\":1}\n");
@@ -266,6 +275,11 @@ fn errors_name_the_row_and_the_column() {
         (&["convert", &path, "x.csv", "--dtype", "f4"], "text has no dtype"),
         (&["convert", &path, "x.csv", "--order", "F"], "--order is for .npy"),
         (&["convert", &path, "x.npz", "--select", "0"], "are for one array"),
+        (
+            &["convert", &path, "x.npy", "--skip", "1"],
+            "--from, --skip, --no-header and --nan are for",
+        ),
+        (&["get", &path, "0", "--nan", ""], "--no-header and --nan are for --format csv and tsv"),
     ] {
         let refusal = run_err(1, arguments);
         assert!(refusal.contains(message), "{refusal}");
