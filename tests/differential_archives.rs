@@ -4,7 +4,6 @@
 
 use npymap::Source;
 use std::collections::BTreeMap;
-use std::env;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -13,8 +12,10 @@ use npymap::npz::Npz;
 use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, hex};
+use crate::random_zips::{archive, damage};
+use crate::seeded::{Random, setting};
 use crate::support::{directory, npy};
-use crate::zips::{Zip, Zip64, Zipped, deflated, stored, zip64};
+use crate::zips::{Zip, Zip64, Zipped, stored, zip64};
 
 /// Parts of the errors for what is rejected although Python reads it.
 const STRICTER: &[&str] = &[
@@ -36,6 +37,10 @@ const STRICTER: &[&str] = &[
     " contains a NUL",
     " overlap the next member or the directory",
     "is on disk ",
+    " give it another name",
+    "a Unicode path field of the wrong length",
+    "is followed by a member that the directory does not list",
+    "byte 0 starts a member, but the first one listed is at byte ",
     "is encrypted",
     "ends at byte ",
     " are stored as ",
@@ -163,6 +168,21 @@ fn with_extra_fields(extra: &[u8]) -> Vec<u8> {
     one(Zipped { extra: extra.to_vec(), ..sizes })
 }
 
+/// Info-ZIP's extra field that gives a member of this name another one.
+fn unicode_path(name: &str, other: &str) -> Vec<u8> {
+    let mut crc = flate2::Crc::new();
+    crc.update(name.as_bytes());
+    let len = u16::try_from(5 + other.len()).unwrap().to_le_bytes();
+    [b"up", &len[..], &[1], &crc.sum().to_le_bytes(), other.as_bytes()].concat()
+}
+
+/// A member without an entry in the directory.
+fn local_part(name: &str) -> Vec<u8> {
+    let bytes = one(member(name));
+    let end = bytes.windows(4).position(|part| part == b"PK\x01\x02").unwrap();
+    bytes[..end].to_vec()
+}
+
 /// The defect of an archive, its bytes, the error, and whether Python rejects it
 /// too; `None` if that depends on its release.
 type Case = (&'static str, Vec<u8>, String, Option<bool>);
@@ -281,6 +301,58 @@ fn inconsistent() -> Vec<Case> {
             Some(true),
         ),
         case(
+            "another name in Unicode",
+            one(Zipped { extra: unicode_path("a.npy", "b.npy"), ..plain.clone() }),
+            &format!("[a]: its extra fields in the directory give it another name{damaged}"),
+            None,
+        ),
+        case(
+            "another name in Unicode in the header",
+            one(Zipped { local_extra: unicode_path("a.npy", "b.npy"), ..plain.clone() }),
+            &format!("[a]: the extra fields of its header give it another name{damaged}"),
+            Some(false),
+        ),
+        case(
+            "half a name in Unicode",
+            one(Zipped { extra: unicode_path("a.npy", "")[..7].to_vec(), ..plain.clone() }),
+            &format!(
+                "[a]: its extra fields in the directory have a field that exceeds their length{damaged}"
+            ),
+            Some(true),
+        ),
+        case(
+            "a short Unicode path",
+            one(Zipped { extra: vec![0x75, 0x70, 2, 0, 1, 0], ..plain.clone() }),
+            &format!(
+                "[a]: its extra fields in the directory have a Unicode path field of the wrong length{damaged}"
+            ),
+            None,
+        ),
+        case(
+            "a member that is not listed, between others",
+            one(Zipped { descriptor: local_part("b.npy"), ..plain.clone() }),
+            &format!("[a]: is followed by a member that the directory does not list{crafted}"),
+            Some(false),
+        ),
+        case(
+            "a member that is not listed, after a descriptor",
+            {
+                let sizes = [plain.crc, plain.stored, plain.size];
+                let descriptor = sizes.iter().flat_map(|number| number.to_le_bytes());
+                let descriptor = descriptor.chain(local_part("b.npy")).collect();
+                one(Zipped { flags: 8, descriptor, ..plain.clone() })
+            },
+            &format!("[a]: is followed by a member that the directory does not list{crafted}"),
+            Some(false),
+        ),
+        case(
+            "a member that is not listed, before others",
+            Zip { prefix: local_part("b.npy"), ..Zip::default() }
+                .bytes(std::slice::from_ref(&plain)),
+            &format!("byte 0 starts a member, but the first one listed is at byte 227{damaged}"),
+            Some(false),
+        ),
+        case(
             "a header with other flags",
             one(Zipped { local_flags: Some(1), ..plain.clone() }),
             &format!("[a]: its header and the directory differ in the flags{crafted}"),
@@ -358,7 +430,9 @@ fn inconsistent() -> Vec<Case> {
         case(
             "two members in one place",
             Zip::of(&[plain.clone(), Zipped { offset: Some(0), ..plain.clone() }]),
-            &format!("[a]: its bytes 35 to 227 overlap the next member or the directory{crafted}"),
+            &format!(
+                "[a]: its bytes 35 to 227 overlap the next member or the directory{crafted}; [a]: is followed by a member that the directory does not list{crafted}"
+            ),
             None,
         ),
     ]
@@ -424,7 +498,13 @@ fn valid_archives_of_all_kinds_are_read() {
             ..plain.clone()
         }),
         one(Zipped { flags: 8, descriptor: vec![0; 16], ..plain.clone() }),
-        one(Zipped { flags: 1 << 11, local_flags: Some(0), ..plain }),
+        one(Zipped { flags: 1 << 11, local_flags: Some(0), ..plain.clone() }),
+        // The same name in Unicode, and one of another name, which is ignored.
+        one(Zipped {
+            extra: unicode_path("a.npy", "a.npy"),
+            local_extra: unicode_path("b.npy", "c.npy"),
+            ..plain
+        }),
     ];
     let read: Vec<_> = archives.iter().map(|bytes| ours(bytes)).collect();
     for (at, answer) in read.iter().enumerate() {
@@ -434,172 +514,6 @@ fn valid_archives_of_all_kinds_are_read() {
     let Some(mut python) = Oracle::start("archives.py") else { return };
     let directory = directory();
     assert_eq!(ask(&mut python, directory.path(), &archives), read);
-}
-
-/// Random numbers from a seed (splitmix64).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
-
-/// An archive of up to three members, with features of real archives.
-fn archive(random: &mut Random) -> Vec<u8> {
-    let mut members = Vec::new();
-    for _ in 0..random.below(4) {
-        let name = random.pick(&["a.npy", "b.npy", "deep/c.npy", "d", "e/"]);
-        let len = random.below(20);
-        let bytes = npy("'|u1'", &[len], Order::C, &vec![7; len]);
-        let pack = random.pick(&[stored, deflated]);
-        let mut member = pack(name, &bytes);
-        match random.below(6) {
-            0 => (member.flags, member.descriptor) = (8, vec![0; 16]),
-            1 => {
-                member.extra = zip64(&[member.size.into(), member.stored.into()]);
-                member.local_extra.clone_from(&member.extra);
-                (member.size, member.stored) = (u32::MAX, u32::MAX);
-            }
-            2 => member.comment = b"of a member".to_vec(),
-            3 => member.local_extra = vec![0x5a, 0xa5, 2, 0, 0, 0],
-            _ => {}
-        }
-        members.push(member);
-    }
-    let mut zip = Zip::default();
-    if random.below(4) == 0 {
-        zip.prefix = vec![b'#'; random.below(60)];
-    }
-    if random.below(4) == 0 {
-        zip.comment = vec![b'c'; random.below(60)];
-    }
-    if random.below(4) == 0 {
-        zip.zip64 = Some(Zip64 { repeats: random.below(2) == 0, ..Zip64::default() });
-    }
-    zip.bytes(&members)
-}
-
-/// The offset of a field in its record, and its length.
-type Field = (usize, usize);
-
-/// The records of archives: their signatures and fields.
-const RECORDS: &[(&[u8; 4], &[Field])] = &[
-    (
-        b"PK\x03\x04",
-        &[
-            (0, 4),
-            (4, 2),
-            (6, 2),
-            (8, 2),
-            (10, 4),
-            (14, 4),
-            (18, 4),
-            (22, 4),
-            (26, 2),
-            (28, 2),
-            (30, 1),
-            (35, 2),
-            (37, 2),
-            (39, 8),
-        ],
-    ),
-    (
-        b"PK\x01\x02",
-        &[
-            (0, 4),
-            (4, 2),
-            (6, 1),
-            (7, 1),
-            (8, 2),
-            (10, 2),
-            (12, 4),
-            (16, 4),
-            (20, 4),
-            (24, 4),
-            (28, 2),
-            (30, 2),
-            (32, 2),
-            (34, 2),
-            (36, 2),
-            (38, 4),
-            (42, 4),
-            (46, 1),
-            (51, 2),
-            (53, 2),
-            (55, 8),
-        ],
-    ),
-    (b"PK\x05\x06", &[(0, 4), (4, 2), (6, 2), (8, 2), (10, 2), (12, 4), (16, 4), (20, 2)]),
-    (
-        b"PK\x06\x06",
-        &[(0, 4), (4, 8), (12, 2), (14, 2), (16, 4), (20, 4), (24, 8), (32, 8), (40, 8), (48, 8)],
-    ),
-    (b"PK\x06\x07", &[(0, 4), (4, 4), (8, 8), (16, 4)]),
-];
-
-/// Changes one field of a record, or bytes between records.
-fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
-    if bytes.is_empty() {
-        return;
-    }
-    let starts: Vec<(usize, &[Field])> = RECORDS
-        .iter()
-        .flat_map(|(magic, fields)| {
-            let places = bytes.windows(4).enumerate().filter(|(_, part)| part == *magic);
-            places.map(|(at, _)| (at, *fields)).collect::<Vec<_>>()
-        })
-        .collect();
-    match random.below(12) {
-        0 => bytes.truncate(random.below(bytes.len())),
-        1 => {
-            let at = random.below(bytes.len() + 1);
-            let more = vec![random.pick(&[0, b'P', 0xff]); 1 + random.below(4)];
-            drop(bytes.splice(at..at, more));
-        }
-        2 => {
-            let at = random.below(bytes.len());
-            let end = bytes.len().min(at + 1 + random.below(60));
-            drop(bytes.drain(at..end));
-        }
-        _ if starts.is_empty() => {}
-        _ => {
-            let (start, fields) = random.pick(&starts);
-            let (at, len) = random.pick(fields);
-            let Some(field) = bytes.get_mut(start + at..start + at + len) else { return };
-            let mut word = [0; 8];
-            word[..len].copy_from_slice(field);
-            let old = u64::from_le_bytes(word);
-            let new = match random.below(10) {
-                0 => 0,
-                1 => 1,
-                2 => u64::MAX,
-                3 => old.wrapping_add(1),
-                4 => old.wrapping_sub(1),
-                5 => old ^ (1 << random.below(8 * len)),
-                6 => old.wrapping_add(random.below(100) as u64),
-                7 => old.wrapping_sub(random.below(100) as u64),
-                8 => random.next(),
-                _ => old.wrapping_mul(2),
-            };
-            field.copy_from_slice(&new.to_le_bytes()[..len]);
-        }
-    }
-}
-
-pub(crate) fn setting(name: &str, usual: u64) -> u64 {
-    env::var(name).map_or(usual, |text| text.parse().expect("a number"))
 }
 
 #[test]

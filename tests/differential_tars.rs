@@ -5,8 +5,8 @@ use npymap::{Source, tar::Shard};
 use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};
 
-use crate::differential_archives::{Random, setting};
 use crate::oracle::Oracle;
+use crate::seeded::{Random, setting};
 use crate::support::directory;
 
 /// A regular file: its name, the offset of its bytes unless it is sparse, and

@@ -23,8 +23,10 @@ const PART: &str = "NPYMAP_TEST_PART";
 const FILE: &str = "NPYMAP_TEST_FILE";
 const SEED: &str = "NPYMAP_TEST_SEED";
 
-/// How often each role is killed.
-const KILLS: u32 = 100;
+/// How often each role is killed; `NPYMAP_TEST_KILLS` sets another number.
+fn kills() -> u32 {
+    rounds(env::var("NPYMAP_TEST_KILLS").map_or(100, |text| text.parse().expect("a number")))
+}
 
 /// Values per row.
 const WIDTH: usize = 37;
@@ -133,7 +135,7 @@ fn start(part: &str, path: &Path, seed: u64) -> Child {
 /// file it left. At most one unfinished file may remain beside it.
 fn kill(part: &str, path: &Path, check: impl Fn()) {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    for seed in 0..u64::from(rounds(KILLS)) {
+    for seed in 0..u64::from(kills()) {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed | 1);
         let moment = Duration::from_micros((random >> 33) % 6000);
         let mut child = start(part, path, seed);

@@ -17,8 +17,20 @@ mod cases;
 mod damaged;
 mod differential;
 mod differential_archives;
+#[path = "live_casts.rs"]
+mod differential_casts;
+#[path = "live_dates.rs"]
+mod differential_dates;
+#[path = "live_edits.rs"]
+mod differential_edits;
+#[path = "live_raw.rs"]
+mod differential_raw;
+mod differential_sets;
 mod differential_tars;
+mod differential_tens;
 mod oracle;
+mod random_zips;
+mod seeded;
 #[expect(dead_code, reason = "the other tests use all of it")]
 mod support;
 mod tars;

@@ -265,7 +265,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                 Zipped { offset: Some(0), ..plain.clone() },
                 stored("b.npy", &array()),
             ]),
-            "[a]: its bytes 35 to 227 overlap the next member or the directory: the archive is damaged, or crafted",
+            "[a]: is followed by a member that the directory does not list: the archive is damaged, or crafted",
         ),
         (
             "a member within another",

@@ -10,6 +10,7 @@ use npymap::{
 use serde_json::{Value as Json, json};
 
 use crate::oracle::Oracle;
+use crate::seeded::seeds;
 
 fn unit(text: &Json) -> Unit {
     text.as_str().unwrap().parse().unwrap()
@@ -51,49 +52,53 @@ fn equals_numpys(
 fn dates_are_added_and_converted_as_in_numpy() {
     let Some(mut numpy) = Oracle::start("records.py") else { return };
     let (mut done, mut refused) = (0, 0);
-    for case in numpy.ask(&json!(["dates", 20_240_229, 2000])).as_array().unwrap() {
-        let [first, second] = [0, 1].map(|i| ticks(&case["ticks"][i]));
-        let [own, other, third] = [0, 1, 2].map(|i| unit(&case["units"][i]));
-        let a = DateTime64 { ticks: first, unit: Some(own) };
-        let b = DateTime64 { ticks: second, unit: Some(other) };
-        let d = TimeDelta64 { ticks: first, unit: Some(own) };
-        let e = TimeDelta64 { ticks: second, unit: Some(other) };
-        assert_eq!(json!(a.to_string()), case["text"], "{case}");
-        let wraps = case["wraps"] == true;
-        // For some units of differences, NumPy prints only the count.
-        for (key, ours) in [
-            ("plus", a.checked_add(e).map(date_parts)),
-            ("minus", a.checked_sub(e).map(date_parts)),
-            ("since", a.duration_since(b).map(delta_parts)),
-            ("to", a.to_unit(third).map(date_parts)),
-            ("sum", d.checked_add(e).map(delta_parts)),
-            ("difference", d.checked_sub(e).map(delta_parts)),
-            ("times", d.checked_mul(7).map(delta_parts)),
-            ("delta_to", d.to_unit(third).map(delta_parts)),
-        ] {
-            if wraps {
-                // NumPy's result is wrong here; ours is right, or an error.
-                refused += usize::from(ours.is_err());
-                continue;
+    for seed in seeds(20_240_229, 2000) {
+        let cases = numpy.ask(&json!(["dates", seed, 2000]));
+        for case in cases.as_array().unwrap() {
+            let [first, second] = [0, 1].map(|i| ticks(&case["ticks"][i]));
+            let [own, other, third] = [0, 1, 2].map(|i| unit(&case["units"][i]));
+            let a = DateTime64 { ticks: first, unit: Some(own) };
+            let b = DateTime64 { ticks: second, unit: Some(other) };
+            let d = TimeDelta64 { ticks: first, unit: Some(own) };
+            let e = TimeDelta64 { ticks: second, unit: Some(other) };
+            assert_eq!(json!(a.to_string()), case["text"], "{case}");
+            let wraps = case["wraps"] == true;
+            // For some units of differences, NumPy prints only the count.
+            for (key, ours) in [
+                ("plus", a.checked_add(e).map(date_parts)),
+                ("minus", a.checked_sub(e).map(date_parts)),
+                ("since", a.duration_since(b).map(delta_parts)),
+                ("to", a.to_unit(third).map(date_parts)),
+                ("sum", d.checked_add(e).map(delta_parts)),
+                ("difference", d.checked_sub(e).map(delta_parts)),
+                ("times", d.checked_mul(7).map(delta_parts)),
+                ("delta_to", d.to_unit(third).map(delta_parts)),
+            ] {
+                if wraps {
+                    // NumPy's result is wrong here; ours is right, or an error.
+                    refused += usize::from(ours.is_err());
+                    continue;
+                }
+                let is_done = equals_numpys(ours, &case[key], &format!("{key} of {case}"));
+                *if is_done { &mut done } else { &mut refused } += 1;
             }
-            let is_done = equals_numpys(ours, &case[key], &format!("{key} of {case}"));
-            *if is_done { &mut done } else { &mut refused } += 1;
-        }
-        // If NumPy has no common unit, ours are still compared.
-        if case["less"].is_boolean() && !wraps {
-            assert_eq!(is_less(a.compare(b)), case["less"], "{case}");
-        }
-        if case["delta_less"].is_boolean() && !wraps {
-            assert_eq!(is_less(d.compare(e)), case["delta_less"], "{case}");
-        }
-        if case["parsed"].is_object() {
-            equals_numpys(
-                a.to_string().parse().map(date_parts),
-                &case["parsed"],
-                &format!("parsed {case}"),
-            );
+            // If NumPy has no common unit, ours are still compared.
+            if case["less"].is_boolean() && !wraps {
+                assert_eq!(is_less(a.compare(b)), case["less"], "{case}");
+            }
+            if case["delta_less"].is_boolean() && !wraps {
+                assert_eq!(is_less(d.compare(e)), case["delta_less"], "{case}");
+            }
+            if case["parsed"].is_object() {
+                equals_numpys(
+                    a.to_string().parse().map(date_parts),
+                    &case["parsed"],
+                    &format!("parsed {case}"),
+                );
+            }
         }
     }
+    println!("dates: {done} done, {refused} refused");
     assert!(done > 8000 && refused > 500, "{done} {refused}");
 }
 

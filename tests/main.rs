@@ -40,7 +40,7 @@ mod fixtures;
 mod fork;
 #[cfg(all(target_os = "linux", feature = "npz"))]
 mod full_disk;
-#[cfg(feature = "npz")]
+#[cfg(all(feature = "npz", feature = "tar"))]
 mod fuzz;
 mod hostile;
 #[cfg(feature = "npz")]
@@ -48,6 +48,8 @@ mod hostile_npz;
 mod in_memory;
 mod inplace;
 mod inplace_types;
+#[cfg(all(feature = "npz", feature = "tar", target_pointer_width = "64"))]
+mod limits;
 mod live_append;
 #[cfg(feature = "npz")]
 mod live_archives;
@@ -92,6 +94,8 @@ mod records;
 mod recover;
 mod roundtrip;
 mod sampler;
+#[expect(dead_code, reason = "`tests/generated.rs` uses all of it")]
+mod seeded;
 #[cfg(feature = "tar")]
 mod shard;
 mod stacked;

@@ -112,6 +112,17 @@ fn extension_records_are_limited() {
 }
 
 #[test]
+fn a_pax_header_that_continues_in_its_padding_is_rejected() {
+    let mut bytes = pax(&[("path", "b.npy")]);
+    let record = b"path=b.npy\n";
+    let start = bytes.windows(record.len()).position(|part| part == record).unwrap();
+    assert!(Shard::open(Source::bytes(bytes.clone())).is_ok());
+    bytes[start + record.len()] = b'1';
+    let error = Shard::open(Source::bytes(bytes)).unwrap_err().to_string();
+    assert!(error.contains("(a pax header continues past its size)"), "{error}");
+}
+
+#[test]
 fn sparse_members_are_rejected_by_name() {
     for (format, bytes) in sparse() {
         let shard = Shard::open(Source::bytes(bytes)).unwrap();

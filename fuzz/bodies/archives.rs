@@ -4,6 +4,9 @@
 use npymap::npz::NpzOptions;
 use npymap::{
     MappedArray, Source,
+    any::{AnyFile, Format},
+    open_any,
+    tar::Shard,
     ten::{Ten, TenHeader},
 };
 
@@ -55,6 +58,54 @@ pub(crate) fn ten(data: &[u8]) {
         }
     }
     assert!(ten.get(ten.len()).is_err());
+}
+
+/// Interprets the bytes as a tar file.
+pub(crate) fn tar(data: &[u8]) {
+    let shard = match Shard::open(Source::bytes(data.to_vec())) {
+        Ok(shard) => shard,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    assert_eq!(shard.members().len(), shard.len());
+    for member in shard.members().take(MAX_MEMBERS) {
+        let (header, opened) = (member.header(), member.open());
+        if let (Ok(array), Ok(Some(header))) = (&opened, &header) {
+            // The elements lie inside the member.
+            assert!(member.offset() + member.size() <= data.len() as u64);
+            assert_eq!((array.dtype(), array.shape()), (&header.dtype, header.shape.as_slice()));
+            read(array);
+        }
+        assert!(opened.is_err() || matches!(header, Ok(Some(_))));
+        if let Ok(list) = member.ten() {
+            list.headers().take(MAX_MEMBERS).zip(0..).for_each(|(header, index)| {
+                assert!(!list.get(index).is_ok_and(|array| array.shape() != header.shape));
+            });
+        }
+        let _ = shard.get(member.name()).map(|array| read(&array));
+    }
+}
+
+/// Opens the bytes as a file of any format.
+pub(crate) fn any(data: &[u8]) {
+    let format = Format::recognize(&Source::bytes(data.to_vec())).unwrap();
+    let Ok(file) = open_any(Source::bytes(data.to_vec())) else { return };
+    let found = match &file {
+        AnyFile::Npy(_) => Format::Npy,
+        AnyFile::Npz(_) => Format::Npz,
+        AnyFile::Ten(_) => Format::Ten,
+        AnyFile::Tar(_) => Format::Tar,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(found, format);
+    // The default limit of inflated members is too large here.
+    if format == Format::Npz {
+        return;
+    }
+    for member in [None, Some("0"), Some("a"), Some("x"), Some("a.npy")] {
+        if let Ok(array) = file.get(member) {
+            read(&array);
+        }
+    }
 }
 
 fn read<D: AsRef<[u8]>>(array: &MappedArray<D>) {

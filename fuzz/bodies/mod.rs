@@ -13,7 +13,7 @@ mod slices;
 mod value;
 
 pub(crate) use append::append;
-pub(crate) use archives::{npz, ten};
+pub(crate) use archives::{any, npz, tar, ten};
 pub(crate) use condition::condition;
 pub(crate) use header::{dtype, header};
 pub(crate) use npy::npy;
@@ -25,7 +25,8 @@ pub(crate) type Body = fn(&[u8]);
 
 /// All bodies, with the names of their corpora.
 #[allow(dead_code, reason = "a fuzz target uses one body")]
-pub(crate) const ALL: [(&str, Body); 10] = [
+pub(crate) const ALL: [(&str, Body); 12] = [
+    ("any", any),
     ("append", append),
     ("condition", condition),
     ("dtype", dtype),
@@ -34,6 +35,7 @@ pub(crate) const ALL: [(&str, Body); 10] = [
     ("npy", npy),
     ("npz", npz),
     ("slices", slices),
+    ("tar", tar),
     ("ten", ten),
     ("value", value),
 ];

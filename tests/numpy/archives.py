@@ -141,5 +141,24 @@ def ten_load(path):
     return [[info, describe(array)] for info, array in zip(infos, arrays)]
 
 
+def ten_judged(paths):
+    """The arrays that webdataset loads from files, and decodes from their bytes, or its errors."""
+    ten = tenbin()
+    return [{"load": judged(ten.load, path), "decode": judged(decode, ten, path)} for path in paths]
+
+
+def decode(ten, path, infos):
+    with open(path, "rb") as file:
+        return ten.decode_buffer(file.read(), infos=infos)
+
+
+def judged(function, *arguments):
+    try:
+        arrays, infos = function(*arguments, infos=True)
+        return {"arrays": [[info, describe(array)] for info, array in zip(infos, arrays)]}
+    except Exception as error:
+        return {"error": repr(error)}
+
+
 if __name__ == "__main__":
-    serve(savez, load, unzipped, untarred, has_webdataset, ten_saved, ten_load)
+    serve(savez, load, unzipped, untarred, has_webdataset, ten_saved, ten_load, ten_judged)

@@ -312,6 +312,70 @@ def edited(path):
     return {"found": contents(found), "expected": contents(expected)}
 
 
+def sets(directory, seed, count):
+    """Files, values as text to set in them, and the bytes of the files afterwards."""
+    rng = random.Random(seed)
+    files = []
+    for i in range(count):
+        path = f"{directory}/{i}.npy"
+        random_file(rng, path, sized_dtype(rng))
+        with open(path, "rb") as file:
+            before = file.read()
+        array = np.load(path, mmap_mode="r+") if np.load(path).size else np.load(path)
+        changes = [random_set(rng, array) for _ in range(4)]
+        if isinstance(array, np.memmap):
+            array.flush()
+        with open(path, "rb") as file:
+            after = file.read().hex()
+        with open(path, "wb") as file:
+            file.write(before)
+        files.append({"path": path, "sets": changes, "after": after})
+    return files
+
+
+def random_set(rng, array):
+    """Sets part of an array, or of a field of it, to a value, and returns the value's text."""
+    keys, leaf = rng.choice(list(leaves(array)))
+    index = random_index(rng, array.shape)
+    change = {"index": index, "field": ".".join(keys) or None, "text": "0"}
+    if any("." in key for key in keys) or leaf.dtype.char in "gG" or not leaf.itemsize:
+        return {**change, "skip": True}
+    value, change["text"] = random_text_value(rng, leaf.dtype)
+    try:
+        part = selected(array, index)
+        for key in keys:
+            part = part[key]
+        part[...] = value
+    except (IndexError, ValueError, OverflowError) as error:
+        change["error"] = str(error)
+    return change
+
+
+def random_text_value(rng, dtype):
+    """A value for elements of a dtype, and its text. Some are out of range."""
+    kind = dtype.kind
+    array = random_array(rng, dtype, 1)
+    element = array[0]
+    if kind in "iu":
+        number = int(element) if rng.random() < 0.8 else rng.choice([-1, 2**7, 2**31, -(2**63), 2**63, 2**64])
+        return number, str(number)
+    if kind == "b":
+        return bool(element), str(bool(element))
+    if kind in "fc":
+        text = str(element).strip("()")
+        return dtype.type(complex(text) if kind == "c" else float(text)), text
+    if kind == "U":
+        return str(element), repr(str(element))
+    if kind in "SV":
+        return element, repr(array.tobytes())
+    if kind in "mM" and np.datetime_data(dtype)[0] == "generic":
+        return np.array("NaT", dtype), "NaT"
+    if kind == "M":
+        return element, str(element)
+    ticks = element.astype("i8")
+    return element, "NaT" if np.isnat(element) else str(ticks)
+
+
 def is_printed(dtype, in_array=False):
     """Whether npymap prints values of a dtype as NumPy does: not long doubles,
     subarrays without elements, and `>m8`, whose NaT NumPy's isnat misses."""
@@ -368,4 +432,4 @@ def saved(directory, seed, count):
 
 
 if __name__ == "__main__":
-    serve(indexed, chained, edits, edited, values, saved)
+    serve(indexed, chained, edits, edited, sets, values, saved)

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::run::{path_in, run_ok};
 
-/// The number of times each command is killed.
-const KILLS: u64 = 100;
+/// The number of times each command is killed; `NPYMAP_TEST_KILLS` sets another.
+fn kills() -> u64 {
+    std::env::var("NPYMAP_TEST_KILLS").map_or(100, |text| text.parse().expect("a number"))
+}
 
 /// The files that a command works on, and the content of the first one before
 /// and after.
@@ -55,7 +57,7 @@ impl Scene {
     /// Kills the command repeatedly, at random moments.
     fn kill(&self, command: &[&str], check: impl Fn(&[u8])) {
         let mut random = 0x2545_f491_4f6c_dd1d_u64;
-        for round in 0..KILLS {
+        for round in 0..kills() {
             fs::write(&self.file, &self.before).unwrap();
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(round | 1);
             let moment = Duration::from_micros((random >> 33) % 25_000);
@@ -93,6 +95,8 @@ fn replaced_files_are_old_or_new() {
         &["convert", "--overwrite", "other.npy", "file.npz"],
         &["convert", "--overwrite", "other.npy", "file.ten"],
         &["set", "file.npz[arr_0]", "...", "7"],
+        &["fill", "file.npz[arr_0]", "7"],
+        &["shuffle", "--overwrite", "--seed", "7", "other.npy", "file.npy"],
     ] {
         let scene = Scene::new(command);
         scene.kill(command, |found| {

@@ -5,13 +5,20 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use npymap::ArrayFile;
 use npymap::source::{FileLock, LockKind};
 
 use crate::run::{copy_penguins, is_quick, path_in, run_err, run_ok};
 
+/// Numbers in a row, some pages of them.
+const WIDTH: usize = 20_000;
+
+/// The number of rounds; `NPYMAP_TEST_ROUNDS` sets another.
 fn rounds(all: usize) -> usize {
-    if is_quick() { all.min(8) } else { all }
+    let rounds = std::env::var("NPYMAP_TEST_ROUNDS").map_or(all, |text| text.parse().unwrap());
+    if is_quick() { rounds.min(8) } else { rounds }
 }
 
 /// Creates an array of bytes.
@@ -106,6 +113,50 @@ fn concurrent_edits_of_members_are_all_kept() {
             &["set", &member, "3", "4"],
         ]);
         assert_eq!(run_ok(["get", &member, ":"]), "[1, 2, 0, 4]\n");
+    }
+}
+
+/// Reads the rows of a file until `is_done`: all are complete, and none vanishes.
+fn read_rows(log: &str, is_done: &AtomicBool) {
+    let mut last = 0;
+    while !is_done.load(Ordering::Relaxed) {
+        let array = ArrayFile::open(log).unwrap();
+        let rows = array.shape()[0];
+        assert!(rows >= last, "{rows} rows after {last}");
+        last = rows;
+        let bytes = array.read().unwrap();
+        for row in bytes.as_bytes().unwrap().chunks_exact(WIDTH) {
+            // `set` changes the first number of the first row.
+            assert!(row[1..].iter().all(|byte| *byte == row[1]), "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn readers_beside_all_writers_see_complete_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let shape = format!("(1, {WIDTH})");
+    let log = create(directory.path(), "log.npy", &shape, "9");
+    let before = fs::read(&log).unwrap();
+    let [one, two] = ["1", "2"].map(|n| create(directory.path(), &format!("{n}.npy"), &shape, n));
+    for _ in 0..rounds(50) {
+        fs::write(&log, &before).unwrap();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| read_rows(&log, &is_done));
+            at_once(&[
+                &["append", &log, &one],
+                &["recover", &log],
+                &["set", &log, "0, 0", "65"],
+                &["append", "--flush", &log, &two],
+            ]);
+            is_done.store(true, Ordering::Relaxed);
+        });
+        let found = fs::read(&log).unwrap().split_off(128);
+        let mut rows: Vec<_> = found.chunks(WIDTH).map(|row| (row[0], row[1])).collect();
+        rows.sort_unstable();
+        assert_eq!(rows, [(1, 1), (2, 2), (65, 9)]);
+        assert_eq!(unfinished(directory.path()), Vec::<PathBuf>::new());
     }
 }
 

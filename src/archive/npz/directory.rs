@@ -6,7 +6,7 @@ use rawzip::CompressionMethod;
 use zerocopy::{FromZeros, IntoBytes};
 
 use super::end::{self, Location};
-use super::extra::SizeFields;
+use super::extra::{self, SizeFields};
 use super::name;
 use super::records::{CentralHeader, Flags, IN_ZIP64_SHORT, len_of};
 use crate::archive::entries::ArchiveEntry;
@@ -67,10 +67,9 @@ pub(super) fn read(source: &Storage) -> Result<Vec<DirectoryEntry>> {
         return Err(damaged(found));
     }
     set_limits(&mut entries, location.start);
-    if location.prefix > 0 {
-        if let Some(first) = entries.iter().map(|entry| entry.start).min() {
-            end::check_prefix(source, &location, first)?;
-        }
+    match entries.iter().map(|entry| entry.start).min() {
+        None | Some(0) => {}
+        Some(first) => end::check_start(source, &location, first)?,
     }
     Ok(entries)
 }
@@ -104,7 +103,9 @@ impl<'a> DirectoryReader<'a> {
         self.read_bytes(central.comment_len.get())?;
         let flags = Flags(central.flags.get());
         let name = name::decode(&raw_name, flags.is_utf8()).map_err(damaged)?;
-        read_sizes(&central, &extra, prefix)
+        extra::check_name(&extra, &raw_name, &name)
+            .map_err(wrong_extra)
+            .and_then(|()| read_sizes(&central, &extra, prefix))
             .map(|[size, stored, start]| DirectoryEntry {
                 raw_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
                 method: CompressionMethod::from(central.method.get()),
@@ -147,9 +148,7 @@ fn read_sizes(central: &CentralHeader, extra: &[u8], prefix: u64) -> Result<[u64
         return Err(damaged(format!("is on disk {}", central.disk)));
     }
     let numbers = SizeFields([central.size.get(), central.stored.get(), central.offset.get()]);
-    let [size, stored, offset] = numbers
-        .resolve(extra)
-        .map_err(|problem| damaged(format!("its extra fields in the directory {problem}")))?;
+    let [size, stored, offset] = numbers.resolve(extra).map_err(wrong_extra)?;
     let start = offset.checked_add(prefix);
     let start = start.ok_or_else(|| damaged(format!("starts at byte {offset}")))?;
     Ok([size, stored, start])
@@ -174,6 +173,10 @@ fn set_limits(entries: &mut [DirectoryEntry], directory: u64) {
         }
         limit = start;
     }
+}
+
+fn wrong_extra(problem: &str) -> Error {
+    damaged(format!("its extra fields in the directory {problem}"))
 }
 
 fn cut_off() -> Error {

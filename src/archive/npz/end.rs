@@ -163,18 +163,33 @@ fn directory_start(end: u64, size: u64, offset: u64) -> Result<(u64, u64)> {
     }
 }
 
-/// Checks that a member starts at `first`, where the first one is if there is a
-/// prefix. A directory offset that is too small also looks like a prefix.
-pub(super) fn check_prefix(source: &Storage, location: &Location, first: u64) -> Result<()> {
-    let local = read::<LocalHeader>(source, first).map_err(read_error())?;
-    if local.is_some_and(|local| local.signature == LocalHeader::SIGNATURE) {
-        return Ok(());
-    }
+/// Checks the bytes before the first member, which starts at byte `first`, not
+/// at 0. If there is a prefix, a member must start there, since a directory
+/// offset that is too small also looks like a prefix. None may start at byte 0,
+/// where only programs that read a stream would find it.
+pub(super) fn check_start(source: &Storage, location: &Location, first: u64) -> Result<()> {
     let Location { start, prefix, .. } = *location;
-    let offset = start - prefix;
-    Err(damaged(format!(
-        "the directory is at byte {start}, not at {offset}, and no member precedes it"
-    )))
+    if !is_member_at(source, first)? {
+        // Without a prefix, only that member is damaged.
+        if prefix == 0 {
+            return Ok(());
+        }
+        let offset = start - prefix;
+        return Err(damaged(format!(
+            "the directory is at byte {start}, not at {offset}, and no member precedes it"
+        )));
+    }
+    if is_member_at(source, 0)? {
+        let found = format!("byte 0 starts a member, but the first one listed is at byte {first}");
+        return Err(damaged(found));
+    }
+    Ok(())
+}
+
+/// Returns whether a local header starts at an offset.
+fn is_member_at(source: &Storage, offset: u64) -> Result<bool> {
+    let local = read::<LocalHeader>(source, offset).map_err(read_error())?;
+    Ok(local.is_some_and(|local| local.signature == LocalHeader::SIGNATURE))
 }
 
 fn several_disks() -> Error {

@@ -1,10 +1,13 @@
-//! The zip64 extra field of a member, for sizes and offsets that do not fit in
-//! 32 bits.
+//! The extra fields of a member: zip64, for sizes and offsets that do not fit in
+//! 32 bits, and Unicode paths.
 
 use super::records::IN_ZIP64;
 
 /// The header ID of the zip64 extra field.
 const ZIP64: [u8; 2] = [1, 0];
+
+/// The header ID of Info-ZIP's Unicode path extra field (APPNOTE.TXT 4.6.9).
+const UNICODE_PATH: [u8; 2] = [0x75, 0x70];
 
 /// The sizes and the offset in a header that may instead be in its zip64 extra
 /// field, in the order of that field.
@@ -45,21 +48,63 @@ impl<const N: usize> SizeFields<N> {
 }
 
 /// Returns the content of the zip64 field, if there is one.
-fn find_zip64(mut extra: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+fn find_zip64(extra: &[u8]) -> Result<Option<&[u8]>, &'static str> {
     let mut found = None;
-    // Up to three bytes of padding may follow the last field.
-    while let Some((id, rest)) = extra.split_first_chunk::<2>() {
-        let Some((len, rest)) = rest.split_first_chunk::<2>() else { break };
-        let len = usize::from(u16::from_le_bytes(*len));
-        let Some((field, rest)) = rest.split_at_checked(len) else {
-            return Err("have a field that exceeds their length");
-        };
-        if *id == ZIP64 && found.replace(field).is_some() {
+    for field in (Fields { extra }) {
+        let (id, content) = field?;
+        if id == ZIP64 && found.replace(content).is_some() {
             return Err("have two zip64 fields");
         }
-        extra = rest;
     }
     Ok(found)
+}
+
+/// The extra fields of a header: their IDs and contents.
+struct Fields<'a> {
+    extra: &'a [u8],
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<([u8; 2], &'a [u8]), &'static str>;
+
+    /// Up to three bytes of padding may follow the last field.
+    fn next(&mut self) -> Option<Self::Item> {
+        let (id, rest) = self.extra.split_first_chunk::<2>()?;
+        let (len, rest) = rest.split_first_chunk::<2>()?;
+        let Some((content, rest)) = rest.split_at_checked(u16::from_le_bytes(*len).into()) else {
+            self.extra = &[];
+            return Some(Err("have a field that exceeds their length"));
+        };
+        self.extra = rest;
+        Some(Ok((*id, content)))
+    }
+}
+
+/// Checks that no Unicode path field gives a member, whose name is `raw_name`
+/// in the header and decoded `name`, another name. Newer releases of Python's
+/// `zipfile` and Info-ZIP use that name, others do not.
+pub(super) fn check_name(extra: &[u8], raw_name: &[u8], name: &str) -> Result<(), &'static str> {
+    for field in (Fields { extra }) {
+        let (id, content) = field?;
+        if id != UNICODE_PATH {
+            continue;
+        }
+        let Some(([version, crc32 @ ..], path)) = content.split_first_chunk::<5>() else {
+            return Err("have a Unicode path field of the wrong length");
+        };
+        // A field of another version, or about another name, is ignored by all.
+        let is_used = *version == 1 && u32::from_le_bytes(*crc32) == crc32_of(raw_name);
+        if is_used && path != name.as_bytes() {
+            return Err("give it another name");
+        }
+    }
+    Ok(())
+}
+
+fn crc32_of(bytes: &[u8]) -> u32 {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    crc.sum()
 }
 
 /// Parses a zip64 field: at most a size, a stored size and an offset, and a disk

@@ -7,9 +7,9 @@
 use zerocopy::FromBytes;
 
 use super::directory::{DirectoryEntry, damaged, read_error, wrong_signature};
-use super::extra::SizeFields;
+use super::extra::{self, SizeFields};
 use super::records::{Flags, LocalHeader, len_of};
-use crate::error::invariant::{Invariant, READ, to_u64};
+use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result};
 use crate::source::storage::Storage;
 
@@ -64,8 +64,8 @@ fn compare(
         return Err(differs("method"));
     }
     let numbers = SizeFields([local.size.get(), local.stored.get()]).resolve(extra);
-    let [size, stored] =
-        numbers.map_err(|problem| damaged(format!("the extra fields of its header {problem}")))?;
+    let [size, stored] = numbers.map_err(wrong_extra)?;
+    extra::check_name(extra, name, &entry.name).map_err(wrong_extra)?;
     // If a data descriptor follows the member, these fields may be 0.
     let may_be_zero = flags.has_descriptor();
     if (size != entry.size && !(may_be_zero && size == 0))
@@ -92,7 +92,51 @@ fn check_range(source: &Storage, entry: &DirectoryEntry, start: u64) -> Result<(
             "its bytes {start} to {end} overlap the next member or the directory"
         )));
     }
+    check_follows(source, entry, end)?;
     Ok((start, end))
+}
+
+/// The longest data descriptor: a signature, a CRC-32 and two sizes of 64 bits.
+const DESCRIPTOR: usize = 24;
+
+/// The signature that may precede a data descriptor.
+const DESCRIPTOR_SIGNATURE: &[u8] = b"PK\x07\x08";
+
+/// Checks that a member that ends at byte `end` is not followed by one that the
+/// directory does not list: programs that read a stream would find it.
+fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<()> {
+    let mut buffer = [0; DESCRIPTOR + LocalHeader::SIGNATURE.len()];
+    let gap = to_usize((entry.limit - end).min(to_u64(buffer.len())));
+    if gap < LocalHeader::SIGNATURE.len() {
+        return Ok(());
+    }
+    let found =
+        source.read_at(buffer.get_mut(..gap).invariant(IN_BUFFER), end).map_err(read_error())?;
+    let bytes = buffer.get(..found).invariant(READ);
+    let rest = if entry.flags.has_descriptor() { skip_descriptor(entry, bytes) } else { bytes };
+    if rest.starts_with(&LocalHeader::SIGNATURE) {
+        let found = "is followed by a member that the directory does not list";
+        return Err(contradictory(found.to_owned()));
+    }
+    Ok(())
+}
+
+/// The bytes after the data descriptor of a member, whose signature is optional
+/// and whose sizes have 32 or 64 bits; all bytes if there is none.
+fn skip_descriptor<'a>(entry: &DirectoryEntry, bytes: &'a [u8]) -> &'a [u8] {
+    let rest = bytes.strip_prefix(DESCRIPTOR_SIGNATURE).unwrap_or(bytes);
+    let Some(sizes) = rest.strip_prefix(&entry.crc32.to_le_bytes()) else { return bytes };
+    let long = sizes
+        .strip_prefix(&entry.stored.to_le_bytes())
+        .and_then(|rest| rest.strip_prefix(&entry.size.to_le_bytes()));
+    let short = [entry.stored, entry.size].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+    let [stored, size] = short.map(u32::to_le_bytes);
+    let short = sizes.strip_prefix(&stored).and_then(|rest| rest.strip_prefix(&size));
+    long.or(short).unwrap_or(bytes)
+}
+
+fn wrong_extra(problem: &str) -> Error {
+    damaged(format!("the extra fields of its header {problem}"))
 }
 
 fn differs(what: &str) -> Error {

@@ -55,10 +55,8 @@ impl Extensions {
     /// Reads GNU's record of a long name, of `size` bytes at `start`.
     fn read_long_name(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
         let record = read_extension(source, start, size)?;
-        // Other readers take the name up to the next NUL, which may be in the
-        // padding: there it has to be the first byte.
-        let is_unterminated = size % block_len() != 0 && !record.contains(&0);
-        if is_unterminated && read_extension(source, start.saturating_add(size), 1)? != [0] {
+        // Other readers take the name up to the next NUL.
+        if !record.contains(&0) && continues(source, start, size)? {
             return Err(damaged("a long name continues past its size"));
         }
         if self.long_name.replace(text(&record).to_vec()).is_some() {
@@ -68,7 +66,7 @@ impl Extensions {
     }
 
     fn read_pax(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
-        let pax = Pax::parse(&read_extension(source, start, size)?).map_err(damaged)?;
+        let pax = read_pax(source, start, size)?;
         if self.pax.replace(pax).is_some() {
             return Err(damaged("a member has two pax headers"));
         }
@@ -77,7 +75,7 @@ impl Extensions {
 
     /// Reads a pax header for all members that follow.
     fn read_global_pax(&mut self, source: &Storage, start: u64, size: u64) -> Result<()> {
-        let pax = Pax::parse(&read_extension(source, start, size)?).map_err(damaged)?;
+        let pax = read_pax(source, start, size)?;
         if !pax.is_default() {
             return Err(damaged("a global pax header sets a name or size"));
         }
@@ -248,6 +246,22 @@ impl TarHeader {
         }
         Ok(len)
     }
+}
+
+/// Reads a pax header. Python before 3.13 also reads records in its padding.
+fn read_pax(source: &Storage, start: u64, size: u64) -> Result<Pax> {
+    let record = read_extension(source, start, size)?;
+    if continues(source, start, size)? {
+        return Err(damaged("a pax header continues past its size"));
+    }
+    Pax::parse(&record).map_err(damaged)
+}
+
+/// Returns whether the padding of an extension record starts with another byte
+/// than NUL.
+fn continues(source: &Storage, start: u64, size: u64) -> Result<bool> {
+    let has_padding = size % block_len() != 0;
+    Ok(has_padding && read_extension(source, start.saturating_add(size), 1)? != [0])
 }
 
 /// Reads an extension record of at most [`MAX_EXTENSION`] bytes.

@@ -136,6 +136,10 @@ impl RecoverOptions {
     /// writer died before it updated the header, smaller if rows never reached
     /// the disk. Then waits for the disk.
     ///
+    /// After a loss of power, rows that the header did not count may contain any
+    /// bytes; [`Appender::sync`](crate::Appender::sync) waits until the rows are on
+    /// the disk before it counts them.
+    ///
     /// The header must be valid. The file is locked exclusively; writers that do
     /// not lock must not write to it. If the header has no room for the digits,
     /// the file is replaced by a copy with a longer header.
