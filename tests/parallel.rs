@@ -152,6 +152,65 @@ fn sums_and_statistics_are_the_same_for_any_number_of_threads() {
     }
 }
 
+/// Everything that is computed along an axis, as text that differs if any bit does.
+fn axis_totals<T: Real + std::fmt::Debug>(view: &View<'_, T>, axis: usize, par: bool) -> String {
+    let doubles = if par {
+        [view.par_sum_axis(axis), view.par_mean_axis(axis), view.par_std_axis(axis, 1.0)]
+    } else {
+        [view.sum_axis(axis), view.mean_axis(axis), view.std_axis(axis, 1.0)]
+    };
+    let extremes = if par {
+        [view.par_min_axis(axis), view.par_max_axis(axis)]
+    } else {
+        [view.min_axis(axis), view.max_axis(axis)]
+    };
+    let doubles: Vec<String> = doubles
+        .into_iter()
+        .map(|found| {
+            let shape_and_bits = found.map(|a| (a.shape().to_vec(), a.mapv(f64::to_bits)));
+            format!("{shape_and_bits:?}")
+        })
+        .collect();
+    format!("{doubles:?} {extremes:?}")
+}
+
+#[test]
+fn totals_along_an_axis_are_the_same_for_any_number_of_threads() {
+    // Few long lines are folded in parts, many lines are distributed.
+    let shapes = [[2, 7, 5], [3, 4, 9001], [9001, 3, 6], [5, 2401, 9]];
+    let cases = [("<f4", 0), (">f8", 1), ("<i8", 2), (">f8", 3)];
+    for (dtype, shape) in cases.into_iter().take(if quick() { 2 } else { 4 }) {
+        let dtype: DType = dtype.parse().unwrap();
+        let array = numbers(&dtype, &shapes[shape], 1);
+        with_type!(&dtype, real T => {
+            for view in layouts(&array.view::<T>().unwrap()) {
+                for axis in 0..view.ndim() {
+                    let expected = axis_totals(&view, axis, false);
+                    with_threads(|| {
+                        assert!(axis_totals(&view, axis, true) == expected, "{view:?} {axis}");
+                    });
+                }
+            }
+        }, _ => unreachable!());
+    }
+}
+
+#[test]
+fn few_long_lines_are_folded_in_parts() {
+    use npymap::ndarray::{Axis, Ix2};
+
+    for (shape, axis) in [([360_001, 3], 0), ([3, 360_001], 1)] {
+        let array = numbers(&">f8".parse().unwrap(), &shape, 0);
+        let view = array.view::<f64>().unwrap();
+        let expected = axis_totals(&view, axis, false);
+        with_threads(|| assert!(axis_totals(&view, axis, true) == expected, "{axis}"));
+        let model = view.to_ndarray::<Ix2>().unwrap();
+        let error = view.sum_axis(axis).unwrap() - model.sum_axis(Axis(axis)).into_dyn();
+        let scale = model.mapv(f64::abs).sum_axis(Axis(axis)).into_dyn();
+        assert!((error / scale).iter().all(|error| error.abs() < 1e-12));
+    }
+}
+
 #[test]
 fn a_large_array_is_summed_in_several_batches() {
     for dtype in ["<f4", ">f4"].into_iter().take(if quick() { 1 } else { 2 }) {
@@ -203,4 +262,104 @@ fn the_first_value_that_does_not_fit_is_the_error() {
     view.set([99, 7], "yy".to_owned()).unwrap();
     let error = view.par_map_inplace(|name| name.repeat(5)).unwrap_err();
     assert!(is_error(&error, ErrorKind::InvalidValue, "xxxxx"), "{error}");
+}
+
+/// An array of zeros in memory.
+fn zeros(dtype: &DType, shape: &[usize], order: Order, offset: usize) -> MappedArray<Vec<u8>> {
+    let layout = Layout::new(dtype.clone(), shape, order, offset).unwrap();
+    MappedArray::from_parts(vec![0; layout.end()], layout).unwrap()
+}
+
+#[test]
+fn elements_are_cast_in_parallel_in_every_layout() {
+    let shape = [5, 70, 801];
+    for (from, to) in [("<f4", ">f8"), (">f8", "<i2"), ("<i4", ">i4"), ("|u1", "<c8"), ("<i2", "<U6")]
+    {
+        let (from, to): (DType, DType) = (from.parse().unwrap(), to.parse().unwrap());
+        let from = numbers(&from, &shape, 1);
+        for (order, offset) in [(Order::C, 0), (Order::F, 1)] {
+            for slice in [s![.., .., ..], s![..;-1, 1.., ..;2], s![..0, .., ..]] {
+                let from = from.dyn_view().unwrap().slice(slice);
+                let (mut ours, mut theirs) =
+                    (zeros(&to, &shape, order, offset), zeros(&to, &shape, order, offset));
+                let mut view = ours.dyn_view_mut().unwrap().slice(slice);
+                with_threads_mut(|| view.par_assign_as(&from, Casting::Unsafe).unwrap());
+                let mut view = theirs.dyn_view_mut().unwrap().slice(slice);
+                view.assign_as(&from, Casting::Unsafe).unwrap();
+                assert!(ours.into_data() == theirs.into_data(), "{to} {order:?} {slice:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_view_is_broadcast_when_it_is_assigned_in_parallel() {
+    let row = numbers(&DType::of::<i32>(), &[300], 0);
+    let mut table = MappedArray::anonymous(&DType::of::<f64>(), &[1000, 300]).unwrap();
+    let mut view = table.dyn_view_mut().unwrap();
+    with_threads_mut(|| view.par_assign_as(&row.dyn_view().unwrap(), Casting::Safe).unwrap());
+    let (table, row) = (table.view::<f64>().unwrap(), row.view::<i32>().unwrap());
+    assert!(table.outer_iter().all(|own| own.iter().eq(row.iter().map(f64::from))));
+}
+
+#[test]
+fn casts_that_are_refused_store_nothing_and_values_that_change_are_errors() {
+    let mut from = MappedArray::anonymous(&DType::of::<f64>(), &[1000, 300]).unwrap();
+    from.view_mut::<f64>().unwrap().set([700, 1], 0.5).unwrap();
+    from.view_mut::<f64>().unwrap().set([999, 1], 0.25).unwrap();
+    let mut to = MappedArray::anonymous(&DType::of::<i64>(), &[1000, 300]).unwrap();
+    to.view_mut::<i64>().unwrap().fill(&7).unwrap();
+    let mut view = to.dyn_view_mut().unwrap();
+    let error = view.par_assign_as(&from.dyn_view().unwrap(), Casting::SameKind).unwrap_err();
+    assert!(is_error(&error, ErrorKind::WrongDType, "<i8"), "{error}");
+    let error = view.par_assign_as(&from.dyn_view().unwrap().t(), Casting::Unsafe).unwrap_err();
+    assert!(is_error(&error, ErrorKind::WrongShape, "(300, 1000)"), "{error}");
+    assert!(view.as_view().view::<i64>().unwrap().iter().all(|x| x == 7));
+    let error = view.par_assign_as(&from.dyn_view().unwrap(), Casting::SameValue).unwrap_err();
+    assert!(is_error(&error, ErrorKind::InvalidValue, "0.5"), "{error}");
+
+    let values = from.view::<f64>().unwrap();
+    with_threads(|| {
+        let cast = values.par_to_ndarray_as::<i64, npymap::ndarray::Ix2>(Casting::SameValue);
+        assert!(is_error(&cast.unwrap_err(), ErrorKind::InvalidValue, "0.5"));
+    });
+}
+
+#[test]
+fn arrays_of_another_type_are_made_in_parallel() {
+    use npymap::ndarray::{Ix2, IxDyn};
+
+    for dtype in ["<i2", ">i2"] {
+        let array = numbers(&dtype.parse().unwrap(), &[5, 70, 801], 1);
+        for view in layouts(&array.view::<i16>().unwrap()) {
+            let expected = view.to_ndarray_as::<f32, IxDyn>(Casting::Safe).unwrap();
+            with_threads(|| {
+                let found = view.par_to_ndarray_as::<f32, IxDyn>(Casting::Safe).unwrap();
+                assert_eq!(found, expected, "{view:?}");
+            });
+        }
+        let view = array.view::<i16>().unwrap();
+        let error = view.par_to_ndarray_as::<f32, Ix2>(Casting::Safe).unwrap_err();
+        assert!(is_error(&error, ErrorKind::WrongShape, "3 axes"), "{error}");
+        let error = view.par_to_ndarray_as::<u8, IxDyn>(Casting::Safe).unwrap_err();
+        assert!(is_error(&error, ErrorKind::WrongDType, "u1"), "{error}");
+    }
+}
+
+#[test]
+fn bytes_are_swapped_in_parallel_in_every_layout() {
+    let dtype = "[('a', '<i4'), ('b', '|S3'), ('c', '<c8')]".parse().unwrap();
+    for order in [Order::C, Order::F] {
+        for slice in [s![.., ..], s![..;-1, ..;2], s![1..1, ..]] {
+            let mut ours = zeros(&dtype, &[300, 401], order, 1);
+            let counted = (0..ours.nbytes() + 1).map(|i| i as u8).collect::<Vec<_>>();
+            let layout = ours.layout().clone();
+            ours = MappedArray::from_parts(counted.clone(), layout.clone()).unwrap();
+            let mut theirs = MappedArray::from_parts(counted, layout).unwrap();
+            let mut view = ours.dyn_view_mut().unwrap().slice(slice);
+            with_threads_mut(|| view.par_byteswap_inplace().unwrap());
+            theirs.dyn_view_mut().unwrap().slice(slice).byteswap_inplace().unwrap();
+            assert!(ours.into_data() == theirs.into_data(), "{order:?} {slice:?}");
+        }
+    }
 }

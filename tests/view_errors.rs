@@ -191,15 +191,17 @@ fn errors_name_the_shapes_of_masks_that_do_not_fit() {
 }
 
 #[test]
-fn means_of_nothing_are_limited() {
+fn sums_and_means_of_nothing_are_limited() {
     let array = grid(&[0, 1 << 20]);
+    assert_eq!(array.view::<i16>().unwrap().sum_axis(0).unwrap().sum(), 0.0);
     let means = array.view::<i16>().unwrap().mean_axis(0).unwrap();
     assert!(means.len() == 1 << 20 && means.iter().all(|mean| mean.is_nan()));
     let array = grid(&[0, (1 << 20) + 1]);
     let view = array.view::<i16>().unwrap();
-    let expected = "shape (0, 1048577) has no elements along axis 0, and at most 1048576 means of \
-                    none are computed: select fewer elements of the other axes";
-    for error in [view.mean_axis(0).unwrap_err(), view.std_axis(0, 1.0).unwrap_err()] {
+    let expected = "shape (0, 1048577) has no elements along axis 0, and at most 1048576 sums or \
+                    means of none are computed: select fewer elements of the other axes";
+    let (sums, means) = (view.sum_axis(0), view.mean_axis(0));
+    for error in [sums.unwrap_err(), means.unwrap_err(), view.std_axis(0, 1.0).unwrap_err()] {
         assert_eq!((error.kind(), &*error.to_string()), (ErrorKind::LimitExceeded, expected));
     }
     assert!(view.std_axis(1, 1.0).unwrap().is_empty());

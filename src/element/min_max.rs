@@ -13,7 +13,7 @@ use super::{DateTime64, Element, Real, Ticks, TimeDelta64};
 /// NaN and `NaT` propagate: they are the minimum and the maximum of any values that
 /// contain them. Complex numbers are ordered by their real parts, then by their
 /// imaginary parts.
-pub trait MinMax: Element + Copy + sealed::SealedMinMax {
+pub trait MinMax: Element + Copy + Send + Sync + sealed::SealedMinMax {
     /// Whether the extreme of many values depends on their order: NumPy's of
     /// complex numbers is the first that has a NaN in either part.
     #[doc(hidden)]

@@ -36,16 +36,16 @@ pub(crate) enum ShapeError {
         limit: usize,
     },
 
-    /// Too many means of no elements: a small file can announce any number.
+    /// Too many sums of no elements: a small file can announce any number.
     #[error(
-        "shape {shape} has no elements along axis {axis}, and at most {limit} means of none are computed: select fewer elements of the other axes"
+        "shape {shape} has no elements along axis {axis}, and at most {limit} sums or means of none are computed: select fewer elements of the other axes"
     )]
-    Means {
+    SumsOfNothing {
         /// The axis.
         axis: usize,
         /// The shape, as Python prints it.
         shape: String,
-        /// The largest number of means.
+        /// The largest number of sums.
         limit: usize,
     },
 
@@ -242,7 +242,7 @@ impl ShapeError {
             | ShapeError::Size { .. }
             | ShapeError::Permutation { .. }
             | ShapeError::Notation { .. } => ErrorKind::InvalidInput,
-            ShapeError::Unbacked { .. } | ShapeError::Means { .. } => ErrorKind::LimitExceeded,
+            ShapeError::Unbacked { .. } | ShapeError::SumsOfNothing { .. } => ErrorKind::LimitExceeded,
             ShapeError::Index { .. } | ShapeError::Axis { .. } | ShapeError::Element { .. } => {
                 ErrorKind::OutOfBounds
             }

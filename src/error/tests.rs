@@ -223,7 +223,7 @@ fn kinds_of_shape_errors() {
         (ShapeError::Permutation { asked: text("(0, 0)"), ndim: 2 }, K::InvalidInput),
         (ShapeError::Notation { found: text("x") }, K::InvalidInput),
         (ShapeError::Unbacked { shape: text("(2, 3)"), limit: 5 }, K::LimitExceeded),
-        (ShapeError::Means { axis: 0, shape: text("(0, 9)"), limit: 5 }, K::LimitExceeded),
+        (ShapeError::SumsOfNothing { axis: 0, shape: text("(0, 9)"), limit: 5 }, K::LimitExceeded),
         (ShapeError::Index { axis: 0, asked: text("5"), shape: text("(2, 3)") }, K::OutOfBounds),
         (ShapeError::Axis { asked: 2, shape: text("(2, 3)") }, K::OutOfBounds),
         (ShapeError::Element { asked: text("5"), shape: text("(2, 3)") }, K::OutOfBounds),

@@ -49,7 +49,7 @@ impl<T: Number> View<'_, T> {
     }
 
     /// The dtype of the elements, byte order included.
-    fn number_dtype(&self) -> DType {
+    pub(super) fn number_dtype(&self) -> DType {
         let own = T::dtype();
         let foreign = match own.byte_order() {
             ByteOrder::Little => ByteOrder::Big,
@@ -97,13 +97,22 @@ pub(crate) fn cast_onto<T: Number, U: Number>(
     casting: Casting,
     out: &mut Vec<U>,
 ) -> Result<()> {
+    cast_each(values, casting, |cast| out.push(cast))
+}
+
+/// Casts numbers, and passes them to `store`; fails as [`cast_onto`].
+pub(super) fn cast_each<T: Number, U: Number>(
+    values: impl Iterator<Item = T>,
+    casting: Casting,
+    mut store: impl FnMut(U),
+) -> Result<()> {
     let mut lost = None;
     values.for_each(|value| {
         let cast: U = value.cast();
         if casting == Casting::SameValue && !is_same_value(value.widen(), cast.widen()) {
             lost.get_or_insert(value);
         }
-        out.push(cast);
+        store(cast);
     });
     lost.map_or(Ok(()), |value| Err(value_changed(&value.widen(), &U::dtype())))
 }

@@ -21,6 +21,8 @@ mod outer;
 #[cfg(feature = "rayon")]
 mod parallel;
 #[cfg(feature = "rayon")]
+mod parallel_axis;
+#[cfg(feature = "rayon")]
 mod parallel_bulk;
 mod planes;
 mod recast;

@@ -2,17 +2,24 @@
 
 use std::ops::Range;
 
+use ndarray::{Array, Dimension};
 use rayon::prelude::*;
 
+use super::assign::check_assign;
 use super::blocks::Position;
+use super::cast::cast_each;
+use super::in_place::dimension;
 use super::stats::{CHUNK, chunk_stats};
 use super::sum::{PIECE, Step, Total};
-use super::{Stats, View, ViewMut, check_len};
-use crate::element::{Element, Real, STREAMS};
+use super::{DynView, DynViewMut, Stats, View, ViewMut, check_len};
+use crate::element::cast::{Casting, Number, check_cast};
+use crate::element::fast_path::FastPath as _;
+use crate::element::{Element, Real, STREAMS, Value};
 use crate::error::Result;
+use crate::error::invariant::{Invariant, PAIRED};
 
 /// Less work than this, in bytes, is not worth waking other threads.
-const SMALL: usize = 512 << 10;
+pub(super) const SMALL: usize = 512 << 10;
 
 /// About how many bytes a thread takes at a time.
 const SHARE: usize = 64 << 10;
@@ -189,6 +196,148 @@ impl<T: Element> ViewMut<'_, T> {
     /// ```
     pub fn par_map_inplace(&mut self, f: impl Fn(T) -> T + Sync) -> Result<()> {
         map_halves(self.reborrow().memory_order(), &f)
+    }
+}
+
+impl<T: Number> View<'_, T> {
+    /// Copies all elements in C order into an array of another numeric type, as
+    /// [`to_ndarray_as`](View::to_ndarray_as), by rayon's current thread pool.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_ndarray_as`](View::to_ndarray_as).
+    ///
+    /// # Panics
+    ///
+    /// As [`to_vec`](View::to_vec).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{element::Casting, ndarray::Ix2};
+    ///
+    /// let penguins = npymap::MappedArray::read("data/penguins.npy")?;
+    /// let table = penguins.view::<f64>()?;
+    /// let small = table.par_to_ndarray_as::<f32, Ix2>(Casting::SameKind)?;
+    /// assert_eq!(small, table.to_ndarray_as::<f32, Ix2>(Casting::SameKind)?);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn par_to_ndarray_as<U: Number + Send, N: Dimension>(
+        &self,
+        casting: Casting,
+    ) -> Result<Array<U, N>> {
+        let shape = dimension::<N>(&self.geometry)?;
+        check_cast(&self.number_dtype(), &U::dtype(), casting)?;
+        let mut out = U::fast_path().zeros(self.len()).invariant("any bytes are numbers");
+        cast_halves(&self.with(self.geometry.merged()), casting, &mut out)?;
+        Ok(Array::from_shape_vec(shape, out).invariant(PAIRED))
+    }
+}
+
+/// Casts a view whose axes are merged, one half of it on another thread if that is
+/// worth it. Returns the first error in C order.
+fn cast_halves<T: Number, U: Number + Send>(
+    view: &View<'_, T>,
+    casting: Casting,
+    out: &mut [U],
+) -> Result<()> {
+    let dim = view.shape().first().copied().unwrap_or(1);
+    match view.split_at(0, dim / 2) {
+        Ok((low, high)) if size_of_val(out) >= SMALL && dim > 1 => {
+            let (low_out, high_out) = out.split_at_mut(low.len());
+            let (low, high) = rayon::join(
+                || cast_halves(&low, casting, low_out),
+                || cast_halves(&high, casting, high_out),
+            );
+            low.and(high)
+        }
+        _ => {
+            let mut places = out.iter_mut();
+            cast_each(view.iter(), casting, |cast| {
+                *places.next().invariant(PAIRED) = cast;
+            })
+        }
+    }
+}
+
+impl ViewMut<'_, Value> {
+    /// Casts the elements of another view to this dtype and stores them, as
+    /// [`assign_as`](ViewMut::assign_as), by rayon's current thread pool.
+    ///
+    /// # Errors
+    ///
+    /// As [`assign_as`](ViewMut::assign_as), except that other elements than those
+    /// before the one in the error may have been stored.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, element::Casting};
+    ///
+    /// let penguins = MappedArray::read("data/penguins.npy")?;
+    /// let mut small = MappedArray::anonymous(&">f4".parse()?, &[342, 4])?;
+    /// small.dyn_view_mut()?.par_assign_as(&penguins.dyn_view()?, Casting::SameKind)?;
+    /// assert_eq!(small.view::<f32>()?.at([0, 3]), 3750.0);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn par_assign_as(&mut self, from: &DynView<'_>, casting: Casting) -> Result<()> {
+        check_assign(from.dtype(), self.dtype(), casting)?;
+        let from = from.broadcast(self.shape())?;
+        assign_halves(self.reborrow(), &from, casting)
+    }
+
+    /// Reverses the bytes of every number, as
+    /// [`byteswap_inplace`](ViewMut::byteswap_inplace), by rayon's current thread
+    /// pool.
+    ///
+    /// # Errors
+    ///
+    /// None at present.
+    pub fn par_byteswap_inplace(&mut self) -> Result<()> {
+        byteswap_halves(self.reborrow())
+    }
+}
+
+/// Assigns to a view, one half of it on another thread if that is worth it. Returns
+/// the error of the first half if both fail.
+fn assign_halves(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+    let mut to = to;
+    let size = to.codec.itemsize().max(from.itemsize());
+    if let (Some(axis), SMALL..) = (to.slowest_axis(), to.len().saturating_mul(size)) {
+        let middle = to.shape().get(axis).map_or(0, |dim| dim / 2);
+        let (from_low, from_high) = from.split_at(axis, middle)?;
+        // Halves that interleave belong to one thread.
+        if let Ok((low, high)) = to.reborrow().split_at(axis, middle) {
+            let (low, high) = rayon::join(
+                || assign_halves(low, &from_low, casting),
+                || assign_halves(high, &from_high, casting),
+            );
+            return low.and(high);
+        }
+    }
+    to.assign_as(from, casting)
+}
+
+/// Reverses the bytes of numbers, one half of them on another thread if that is
+/// worth it.
+fn byteswap_halves(mut view: DynViewMut<'_>) -> Result<()> {
+    let nbytes = view.len().saturating_mul(view.codec.itemsize());
+    if let (Some(axis), SMALL..) = (view.slowest_axis(), nbytes) {
+        let middle = view.shape().get(axis).map_or(0, |dim| dim / 2);
+        if let Ok((low, high)) = view.reborrow().split_at(axis, middle) {
+            let (low, high) = rayon::join(|| byteswap_halves(low), || byteswap_halves(high));
+            return low.and(high);
+        }
+    }
+    view.byteswap_inplace()
+}
+
+impl<T: Element> ViewMut<'_, T> {
+    /// The axis of more than one index along which elements are farthest apart.
+    fn slowest_axis(&self) -> Option<usize> {
+        let axes = self.shape().iter().zip(&self.geometry.strides).enumerate();
+        let long = axes.filter(|(_, (dim, _))| **dim > 1);
+        long.max_by_key(|(_, (_, stride))| stride.unsigned_abs()).map(|(axis, _)| axis)
     }
 }
 

@@ -4,12 +4,11 @@
 use ndarray::ArrayD;
 
 use super::View;
-use super::axis_fold::{AxisFold, FoldedAxis};
+use super::axis_fold::{DecodedFold, FoldedAxis, Threads, ValueFold};
 use crate::dtype::literal::tuple;
 use crate::element::{MinMax, Real};
 use crate::error::{Result, ShapeError};
 use crate::kernel::{self, Job};
-use crate::layout::MAX_UNBACKED;
 
 /// The number of independent accumulators, which the CPU can update in parallel.
 const LANES: usize = 32;
@@ -41,7 +40,7 @@ impl<T: MinMax> View<'_, T> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn min_axis(&self, axis: usize) -> Result<ArrayD<T>> {
-        self.extreme_axis(axis, T::lesser)
+        self.extreme_axis(axis, T::lesser, Threads::One)
     }
 
     /// Returns the maxima along `axis`, as [`min_axis`](View::min_axis): NumPy's
@@ -55,17 +54,24 @@ impl<T: MinMax> View<'_, T> {
     ///
     /// As [`to_vec`](View::to_vec).
     pub fn max_axis(&self, axis: usize) -> Result<ArrayD<T>> {
-        self.extreme_axis(axis, T::greater)
+        self.extreme_axis(axis, T::greater, Threads::One)
     }
 
-    fn extreme_axis(&self, axis: usize, choose: impl Fn(T, T) -> T + Copy) -> Result<ArrayD<T>> {
+    pub(super) fn extreme_axis(
+        &self,
+        axis: usize,
+        choose: impl Fn(T, T) -> T + Copy + Sync,
+        threads: Threads,
+    ) -> Result<ArrayD<T>> {
         let folded = FoldedAxis::new(&self.geometry, axis)?;
-        if folded.dim == 0 {
+        if folded.lines.dim == 0 {
             return Err(ShapeError::NoExtreme { axis, shape: tuple(self.shape()) }.into());
         }
         // The first element along the axis, which is then folded once more.
-        let mut extremes = self.with(folded.rest.clone()).to_vec();
-        folded.fold::<T, _>(self.bytes, &self.codec, &Extreme(choose), &mut extremes);
+        let mut extremes = self.with(folded.lines.starts.clone()).to_vec();
+        let fold = Extreme(choose);
+        let fold = DecodedFold::<T, _> { bytes: self.bytes, codec: &self.codec, fold };
+        folded.fold(&fold, self.itemsize(), &mut extremes, threads);
         Ok(folded.to_array(extremes))
     }
 }
@@ -79,9 +85,7 @@ impl<T: Real> View<'_, T> {
     ///
     /// # Errors
     ///
-    /// As [`sum_axis`](View::sum_axis), and
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 2²⁰ means
-    /// of nothing, because a small file can announce any number of them.
+    /// As [`sum_axis`](View::sum_axis).
     ///
     /// # Examples
     ///
@@ -92,15 +96,7 @@ impl<T: Real> View<'_, T> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn mean_axis(&self, axis: usize) -> Result<ArrayD<f64>> {
-        let (rest, dim, _) = self.geometry.remove_axis(axis)?;
-        if dim == 0 && rest.len() > MAX_UNBACKED {
-            let shape = tuple(self.shape());
-            return Err(ShapeError::Means { axis, shape, limit: MAX_UNBACKED }.into());
-        }
-        let mut means = self.sum_axis(axis)?;
-        let count = self.axis_len(axis);
-        means.mapv_inplace(|sum| sum / count);
-        Ok(means)
+        self.axis_means(axis, Threads::One)
     }
 
     /// Returns the standard deviations along `axis`, which is removed, in
@@ -125,12 +121,30 @@ impl<T: Real> View<'_, T> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn std_axis(&self, axis: usize, ddof: f64) -> Result<ArrayD<f64>> {
-        let means = self.mean_axis(axis)?;
+        self.axis_deviations(axis, ddof, Threads::One)
+    }
+
+    pub(super) fn axis_means(&self, axis: usize, threads: Threads) -> Result<ArrayD<f64>> {
+        let mut means = self.axis_sums(axis, threads)?;
+        let count = self.axis_len(axis);
+        means.mapv_inplace(|sum| sum / count);
+        Ok(means)
+    }
+
+    pub(super) fn axis_deviations(
+        &self,
+        axis: usize,
+        ddof: f64,
+        threads: Threads,
+    ) -> Result<ArrayD<f64>> {
+        let means = self.axis_means(axis, threads)?;
         let folded = FoldedAxis::new(&self.geometry, axis)?;
         // In the order of the totals.
         let means: Vec<f64> = means.permuted_axes(&*folded.order).iter().copied().collect();
         let mut squares = vec![0.0; means.len()];
-        folded.fold::<T, _>(self.bytes, &self.codec, &Squares { means: &means }, &mut squares);
+        let fold = Squares { means: &means };
+        let fold = DecodedFold::<T, _> { bytes: self.bytes, codec: &self.codec, fold };
+        folded.fold(&fold, self.itemsize(), &mut squares, threads);
         let divisor = (self.axis_len(axis) - ddof).max(0.0);
         for sum in &mut squares {
             *sum = (*sum / divisor).sqrt();
@@ -148,7 +162,7 @@ impl<T: Real> View<'_, T> {
 /// Replaces totals by the values that a function chooses.
 struct Extreme<F>(F);
 
-impl<T: MinMax, F: Fn(T, T) -> T + Copy> AxisFold<T> for Extreme<F> {
+impl<T: MinMax, F: Fn(T, T) -> T + Copy + Sync> ValueFold<T> for Extreme<F> {
     type Total = T;
 
     fn along(&self, values: &[T], _: usize, totals: &mut [T]) {
@@ -158,9 +172,17 @@ impl<T: MinMax, F: Fn(T, T) -> T + Copy> AxisFold<T> for Extreme<F> {
     fn across(&self, values: &[T], _: usize, totals: &mut [T]) {
         kernel::run(ExtremeAcross { values, totals, choose: self.0 });
     }
+
+    fn start(&self, total: T) -> T {
+        total
+    }
+
+    fn merge(&self, total: T, part: T) -> T {
+        (self.0)(total, part)
+    }
 }
 
-/// [`AxisFold::along`] for minima and maxima.
+/// [`ValueFold::along`] for minima and maxima.
 struct ExtremeAlong<'a, T, F> {
     values: &'a [T],
     totals: &'a mut [T],
@@ -191,7 +213,7 @@ impl<T: MinMax, F: Fn(T, T) -> T + Copy> Job for ExtremeAlong<'_, T, F> {
     }
 }
 
-/// [`AxisFold::across`] for minima and maxima.
+/// [`ValueFold::across`] for minima and maxima.
 struct ExtremeAcross<'a, T, F> {
     values: &'a [T],
     totals: &'a mut [T],
@@ -215,7 +237,7 @@ struct Squares<'m> {
     means: &'m [f64],
 }
 
-impl<T: Real> AxisFold<T> for Squares<'_> {
+impl<T: Real> ValueFold<T> for Squares<'_> {
     type Total = f64;
 
     fn along(&self, values: &[T], first: usize, totals: &mut [f64]) {
@@ -227,9 +249,17 @@ impl<T: Real> AxisFold<T> for Squares<'_> {
         let means = self.means.get(first..).unwrap_or_default();
         kernel::run(SquaresAcross { values, means, totals });
     }
+
+    fn start(&self, _: f64) -> f64 {
+        0.0
+    }
+
+    fn merge(&self, total: f64, part: f64) -> f64 {
+        total + part
+    }
 }
 
-/// [`AxisFold::along`] for sums of squares.
+/// [`ValueFold::along`] for sums of squares.
 struct SquaresAlong<'a, T> {
     values: &'a [T],
     means: &'a [f64],
@@ -258,7 +288,7 @@ impl<T: Real> Job for SquaresAlong<'_, T> {
     }
 }
 
-/// [`AxisFold::across`] for sums of squares.
+/// [`ValueFold::across`] for sums of squares.
 struct SquaresAcross<'a, T> {
     values: &'a [T],
     means: &'a [f64],

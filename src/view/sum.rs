@@ -2,15 +2,17 @@
 
 use std::array;
 
-use ndarray::{ArrayD, IxDyn};
+use ndarray::ArrayD;
 
 use super::View;
+use super::axis_fold::{FoldedAxis, LineFold, Lines, Threads};
 use super::runs::Run;
 use crate::dtype::literal::tuple;
 use crate::element::{ROW_BLOCK, Real, STREAMS, chunks};
 use crate::error::invariant::{IN_BYTES, Invariant};
 use crate::error::{Result, ShapeError};
-use crate::layout::geometry::{Geometry, advance};
+use crate::layout::MAX_UNBACKED;
+use crate::layout::geometry::advance;
 
 /// How far apart the streams of a long run start, in bytes.
 const STREAM_LEN: usize = 1 << 20;
@@ -53,7 +55,9 @@ impl<'a, T: Real> View<'a, T> {
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) when the axis does not
     /// exist, [`InvalidInput`](crate::ErrorKind::InvalidInput) when there is not
-    /// enough memory for the sums.
+    /// enough memory for the sums, [`LimitExceeded`](crate::ErrorKind::LimitExceeded)
+    /// for more than 2²⁰ sums of nothing, because a small file can announce any
+    /// number of them.
     ///
     /// # Examples
     ///
@@ -64,37 +68,23 @@ impl<'a, T: Real> View<'a, T> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     pub fn sum_axis(&self, axis: usize) -> Result<ArrayD<f64>> {
-        let (rest, dim, stride) = self.geometry.remove_axis(axis)?;
-        let order = rest.axes_by_stride();
-        let rest = rest.permuted(&order)?;
-        // A small file can claim any number of sums if the axis is empty.
-        if Vec::<f64>::new().try_reserve_exact(rest.len()).is_err() {
-            let (shape, itemsize) = (tuple(&rest.shape), size_of::<f64>());
+        self.axis_sums(axis, Threads::One)
+    }
+
+    pub(super) fn axis_sums(&self, axis: usize, threads: Threads) -> Result<ArrayD<f64>> {
+        let folded = FoldedAxis::new(&self.geometry, axis)?;
+        let starts = &folded.lines.starts;
+        if folded.lines.dim == 0 && starts.len() > MAX_UNBACKED {
+            let shape = tuple(self.shape());
+            return Err(ShapeError::SumsOfNothing { axis, shape, limit: MAX_UNBACKED }.into());
+        }
+        if Vec::<f64>::new().try_reserve_exact(starts.len()).is_err() {
+            let (shape, itemsize) = (tuple(&starts.shape), size_of::<f64>());
             return Err(ShapeError::Size { shape, itemsize }.into());
         }
-        let mut sums = ArrayD::zeros(IxDyn(&rest.shape));
-        let mut flat = sums.as_slice_mut().invariant("new arrays are contiguous");
-        let apart = stride.unsigned_abs();
-        if rest.strides.iter().all(|stride| apart < stride.unsigned_abs()) {
-            for (start, sum) in rest.element_offsets().zip(flat) {
-                let mut total = Total::default();
-                self.add_run(Run { start, count: dim, stride }, &mut total);
-                *sum = total.get();
-            }
-        } else {
-            for run in rest.merged().runs() {
-                let (own, after) = flat.split_at_mut(run.count);
-                self.add_rows(run, dim, stride, own);
-                flat = after;
-            }
-        }
-        let mut inverse = vec![0; order.len()];
-        for (position, &axis) in order.iter().enumerate() {
-            if let Some(to) = inverse.get_mut(axis) {
-                *to = position;
-            }
-        }
-        Ok(sums.permuted_axes(inverse))
+        let mut sums = vec![0.0; starts.len()];
+        folded.fold(self, self.itemsize(), &mut sums, threads);
+        Ok(folded.to_array(sums))
     }
 
     /// Adds the elements of a run.
@@ -152,15 +142,18 @@ impl<'a, T: Real> View<'a, T> {
     /// Adds up `dim` rows that start `stride` bytes apart.
     fn add_rows(&self, first: Run, dim: usize, stride: isize, sums: &mut [f64]) {
         let size = self.itemsize();
+        // A single element is treated as the others of its row, so that sums are the
+        // same however rows are split.
+        let is_adjacent = usize::try_from(first.stride) == Ok(size);
         let mut first = first;
         for sums in sums.chunks_mut(TILE) {
             let tile = Run { count: sums.len(), ..first };
             let mut rows: Vec<&[u8]> = Vec::with_capacity(ROW_BLOCK);
             for row in 0..dim {
                 let run = Run { start: advance(tile.start, row, stride), ..tile };
-                match run.forward(self.bytes, size) {
-                    Some((bytes, stride)) if stride == size => rows.push(bytes),
-                    _ => {
+                match run.forward(self.bytes, size).filter(|_| is_adjacent) {
+                    Some((bytes, _)) => rows.push(bytes),
+                    None => {
                         let elements = run.elements(self.bytes, size);
                         for (sum, element) in sums.iter_mut().zip(elements) {
                             *sum += T::decode(&self.codec, element).to_f64();
@@ -177,17 +170,29 @@ impl<'a, T: Real> View<'a, T> {
     }
 }
 
-impl Geometry {
-    /// Removes an axis, and returns its length and stride too. The remaining
-    /// geometry is that of the axis's first index.
-    pub(super) fn remove_axis(&self, axis: usize) -> Result<(Geometry, usize, isize)> {
-        // Splitting reports an axis that does not exist.
-        let all = self.split_at(axis, 0)?.1;
-        let (dim, stride) = (all.shape.get(axis), all.strides.get(axis));
-        let (&dim, &stride) = dim.zip(stride).invariant("arrays are split along an axis they have");
-        let dims = self.shape.iter().copied().zip(self.strides.iter().copied()).enumerate();
-        let (shape, strides) = dims.filter(|(i, _)| *i != axis).map(|(_, dim)| dim).unzip();
-        Ok((Geometry { offset: self.offset, shape, strides }, dim, stride))
+/// Sums along lines.
+impl<T: Real> LineFold for View<'_, T> {
+    type Total = f64;
+
+    fn fold(&self, lines: &Lines, first: usize, totals: &mut [f64]) {
+        if !lines.is_fastest {
+            return lines.for_each_run(first, totals, |run, _, sums| {
+                self.add_rows(run, lines.dim, lines.stride, sums);
+            });
+        }
+        for (start, sum) in lines.starts.element_offsets().zip(totals) {
+            let mut total = Total::default();
+            self.add_run(Run { start, count: lines.dim, stride: lines.stride }, &mut total);
+            *sum = total.get();
+        }
+    }
+
+    fn start(&self, _: f64) -> f64 {
+        0.0
+    }
+
+    fn merge(&self, total: f64, part: f64) -> f64 {
+        total + part
     }
 }
 
