@@ -1,5 +1,6 @@
 //! Arrays copied into files by writes, and the bytes of elements in any order.
 
+use npymap::array::CopyOptions;
 use npymap::element::Casting;
 use npymap::{ByteOrder, CreateOptions, DType, MappedArray, MappedArrayMut, Order, Value};
 
@@ -48,12 +49,13 @@ fn filled(mut array: MappedArrayMut) -> MappedArray {
 /// `over_zeros`, and returns the number of bytes reported.
 fn write(to: &mut MappedArrayMut, from: &MappedArray, casting: Casting, over_zeros: bool) -> usize {
     let mut done = 0;
-    if over_zeros {
-        to.write_array_over_zeros(from, casting, |bytes| done += bytes).unwrap();
-    } else {
-        to.write_array(from, casting, |bytes| done += bytes).unwrap();
-    }
+    let options = casting_to(casting).over_zeros(over_zeros);
+    to.write_array(from, &options, |bytes| done += bytes).unwrap();
     done
+}
+
+fn casting_to(casting: Casting) -> CopyOptions {
+    CopyOptions::new().casting(casting)
 }
 
 /// The bytes of all elements in C order, one after the other.
@@ -83,6 +85,15 @@ fn arrays_are_written_in_any_order_byte_for_byte() {
                         "{descr} {shape:?}"
                     );
                 }
+                for (threads, memory) in [(1, 100), (3, 1000)] {
+                    let mut to = new(&to_there, &dtype, shape, other);
+                    let options = CopyOptions::new().threads(threads).memory(memory);
+                    to.write_array(&from, &options, |_| {}).unwrap();
+                    assert!(
+                        c_order(&to.into_read_only().unwrap()) == c_order(&from),
+                        "{descr} {shape:?} {threads}"
+                    );
+                }
             }
         }
     }
@@ -97,7 +108,7 @@ fn progress_is_reported_after_the_write() {
         let mut to = new(&to_there, &dtype, &[5, 6], order);
         let path = to.path().unwrap().to_owned();
         let mut done = 0;
-        to.write_array(&from, Casting::Equiv, |nbytes| {
+        to.write_array(&from, &casting_to(Casting::Equiv), |nbytes| {
             done += nbytes;
             let file = std::fs::read(&path).unwrap();
             assert!(!file[file.len() - 60..][..done].contains(&0), "{order:?}");
@@ -116,7 +127,7 @@ fn numbers_are_written_in_the_byte_order_of_the_file() {
         for bytes in [ByteOrder::Little, ByteOrder::Big] {
             for order in [Order::C, Order::F] {
                 let mut to = new(&to_there, &dtype.with_byte_order(bytes), &[5, 6], order);
-                to.write_array(&from, Casting::Equiv, |_| {}).unwrap();
+                to.write_array(&from, &casting_to(Casting::Equiv), |_| {}).unwrap();
                 let to = to.into_read_only().unwrap();
                 let (a, b) = (from.dyn_view().unwrap(), to.dyn_view().unwrap());
                 let blocks = a.byte_blocks().byte_order(bytes);
@@ -167,13 +178,13 @@ fn other_shapes_and_dtypes_are_rejected_before_writing() {
     let from = filled(new(&from_here, &"<f4".parse().unwrap(), &[2, 3], Order::C));
     for (descr, shape) in [("<f4", &[3, 2][..]), ("<f8", &[2, 3]), ("<i4", &[2, 3])] {
         let mut to = new(&to_there, &descr.parse().unwrap(), shape, Order::C);
-        to.write_array(&from, Casting::Equiv, |_| panic!("written")).unwrap_err();
+        to.write_array(&from, &casting_to(Casting::Equiv), |_| panic!("written")).unwrap_err();
         assert!(to.as_bytes().unwrap().iter().all(|&byte| byte == 0));
     }
     let mut memory = MappedArray::anonymous(&"<f4".parse().unwrap(), &[2, 3]).unwrap();
     assert!(
         memory
-            .write_array(&from, Casting::Equiv, |_| {})
+            .write_array(&from, &casting_to(Casting::Equiv), |_| {})
             .unwrap_err()
             .to_string()
             .contains("not written to a file")
@@ -215,7 +226,8 @@ fn holes_are_detected_and_kept() {
         let options = options.clone().order(order);
         let mut to = create(&copy, "<f4", &[1000, 10_000], &options).unwrap();
         let mut done = 0;
-        to.write_array_over_zeros(&from, Casting::Equiv, |bytes| done += bytes).unwrap();
+        let options = CopyOptions::new().over_zeros(true);
+        to.write_array(&from, &options, |bytes| done += bytes).unwrap();
         let view = to.dyn_view().unwrap();
         assert_eq!([view.at([900, 7]), view.at([900, 8])], [Value::F32(1.5), Value::F32(2.5)]);
         assert_eq!(done, to.nbytes(), "{order:?}");
@@ -275,13 +287,13 @@ fn structs_are_cast_field_by_field_while_they_are_written() {
         expected.dyn_view_mut().unwrap().assign_as(&from.dyn_view().unwrap(), casting).unwrap();
         for order in [Order::C, Order::F] {
             let mut to = new(&to_there, &dtype, from.shape(), order);
-            to.write_array(&from, casting, |_| {}).unwrap();
+            to.write_array(&from, &casting_to(casting), |_| {}).unwrap();
             let (to, expected) = (to.dyn_view().unwrap(), expected.dyn_view().unwrap());
             assert!(to.iter().eq(expected.iter()), "{descr} {order:?}");
         }
     }
     let mut to = new(&to_there, &"[('a', '<i4')]".parse().unwrap(), from.shape(), Order::C);
-    let error = to.write_array(&from, Casting::Unsafe, |_| panic!("written")).unwrap_err();
+    let error = to.write_array(&from, &casting_to(Casting::Unsafe), |_| panic!("written")).unwrap_err();
     assert_eq!(error.kind(), npymap::ErrorKind::WrongDType);
 }
 
@@ -295,10 +307,27 @@ fn a_value_that_cannot_be_cast_is_an_error_about_its_array() {
     let from = open(&path).unwrap();
     for order in [Order::C, Order::F] {
         let mut to = new(&to_there, &"<i2".parse().unwrap(), from.shape(), order);
-        let error = to.write_array(&from, Casting::Safe, |_| panic!("written")).unwrap_err();
+        let error = to.write_array(&from, &casting_to(Casting::Safe), |_| panic!("written")).unwrap_err();
         assert_eq!(error.kind(), npymap::ErrorKind::WrongDType);
-        let error = to.write_array(&from, Casting::SameValue, |_| {}).unwrap_err();
+        let error = to.write_array(&from, &casting_to(Casting::SameValue), |_| {}).unwrap_err();
         assert_eq!(error.kind(), npymap::ErrorKind::InvalidValue);
+        assert!(error.to_string().contains("from.npy: 2.5: expected"), "{error}");
+    }
+}
+
+#[test]
+fn the_first_value_that_cannot_be_cast_is_the_error_of_any_number_of_threads() {
+    let (from_here, to_there) = (directory(), directory());
+    let path = from_here.path().join("from.npy");
+    let mut array = create(&path, "<f4", &[500, 300], &CreateOptions::new()).unwrap();
+    array.write_elements(&[1, 7], &[2.5_f32]).unwrap();
+    array.write_elements(&[400, 200], &[1.25_f32]).unwrap();
+    drop(array);
+    let from = open(&path).unwrap();
+    for (threads, order) in [(1, Order::F), (2, Order::F), (4, Order::C)] {
+        let mut to = new(&to_there, &"<i2".parse().unwrap(), from.shape(), order);
+        let options = casting_to(Casting::SameValue).threads(threads).memory(4000);
+        let error = to.write_array(&from, &options, |_| {}).unwrap_err();
         assert!(error.to_string().contains("from.npy: 2.5: expected"), "{error}");
     }
 }

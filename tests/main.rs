@@ -21,6 +21,8 @@ mod batch_states;
 mod batches;
 mod cases;
 mod copies;
+#[cfg(target_os = "linux")]
+mod copy_pages;
 mod cow;
 mod create;
 #[cfg(feature = "serde")]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use npymap::array::CopyOptions;
 use npymap::npz::Compression;
 use npymap::ten::TenWriteOptions;
 use npymap::{ByteOrder, DType, ErrorKind, MappedArray, Order, element::Casting};
@@ -23,6 +24,7 @@ use crate::progress::Progress;
 use crate::sink::Sink;
 use crate::text_input::TextInputOptions;
 use crate::text_output::TextFormat;
+use crate::threads::ThreadArgs;
 
 /// Converts arrays: format, dtype, memory order, byte order, version.
 ///
@@ -50,7 +52,8 @@ Examples:
   npymap convert --raw '<i2' --offset 44 --shape -1,2 sound.wav sound.npy
   npymap convert - - --from jsonl --format csv < rows.jsonl
 
-A .npy OUT of a sparse IN is sparse too. With --dtype, structs are cast field by field, by
+A whole array is written to a .npy OUT by several threads, and is sparse if IN is;
+other outputs are written by one thread. With --dtype, structs are cast field by field, by
 position. If a value would change, the command fails and writes nothing, unless
 --force is given.
 
@@ -98,6 +101,9 @@ pub(crate) struct ConvertArgs {
 
     #[command(flatten)]
     text: TextArgs,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
 
     #[command(flatten)]
     new_file: NewFileArgs,
@@ -321,13 +327,12 @@ impl ConvertArgs {
         let is_sparse = from.path().is_some_and(platform::is_sparse);
         let options = self.new_file.options(order).sparse(is_sparse);
         let mut array = draft.array(&dtype, from.shape(), &options)?;
-        let casting = self.casting_of_output();
+        let copying = CopyOptions::new()
+            .casting(self.casting_of_output())
+            .over_zeros(is_sparse)
+            .threads(self.threads.count().get());
         let mut progress = Progress::new(array.nbytes());
-        let written = if is_sparse {
-            array.write_array_over_zeros(from, casting, |bytes| progress.add(bytes))
-        } else {
-            array.write_array(from, casting, |bytes| progress.add(bytes))
-        };
+        let written = array.write_array(from, &copying, |bytes| progress.add(bytes));
         written.map_err(|error| self.write_error(error))?;
         array.close().map_err(CliError::with_path(&self.output))
     }

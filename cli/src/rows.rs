@@ -255,9 +255,10 @@ impl<'a> RowSelection<'a> {
     ) -> Result<(), CliError> {
         if !self.is_filtered() {
             let mut progress = Progress::new(to.nbytes());
+            let options = npymap::array::CopyOptions::new().casting(casting);
             let written = self
                 .unfiltered()
-                .and_then(|from| to.write_view(&from, casting, |bytes| progress.add(bytes)));
+                .and_then(|from| to.write_view(&from, &options, |bytes| progress.add(bytes)));
             return written.and_then(|()| to.close()).map_err(to_error);
         }
         let dtype = to.dtype().clone();

@@ -1,37 +1,34 @@
 //! Copies arrays into files with writes, in any memory order and size.
 
-use std::iter;
 use std::ops::Range;
 
-use super::{MappedArray, MappedArrayMut};
+use super::copy_options::CopyOptions;
+use super::tiles::{Tiles, part_at};
+use super::{MappedArray, MappedArrayMut, Origin, Place, copy_threads};
 use crate::dtype::literal::tuple;
 use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::cast::Casting;
 use crate::element::recode::Recoding;
 use crate::error::invariant::{IN_BUFFER, Invariant, elements};
 use crate::error::{Result, ShapeError};
-use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;
 use crate::layout::{Layout, Order};
 use crate::source::Advice;
+use crate::source::map::MapWriter;
 use crate::source::pages::sealed::Pages as _;
 use crate::view::{DynView, check_assign};
 
 /// The longest write when both arrays have the same order, in bytes.
 const BLOCK: usize = 8 << 20;
 
-/// The size of a tile when the orders differ, in bytes: large enough that most
-/// pages on either side belong to one tile.
-pub(super) const TILE: usize = 64 << 20;
-
-/// The unit in which zeros are skipped, in bytes.
+/// The unit in which zeros are skipped, and files are read, in bytes.
 const PAGE: usize = 4096;
 
 impl MappedArrayMut {
     /// Writes all elements of another array of the same shape to this one's
     /// file. The arrays may be in different memory orders and of any size, and
-    /// `from` may have any dtype that `casting` allows:
-    /// [`Casting::Equiv`] only lets byte orders and the offsets of fields differ.
+    /// `from` may have any dtype that the [casting](CopyOptions::casting) of the
+    /// options allows.
     ///
     /// Elements are copied tile by tile with positioned writes, so each page of
     /// either file is read or written once or twice. Stores through a map would
@@ -56,7 +53,7 @@ impl MappedArrayMut {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{CreateOptions, MappedArray, Order, element::Casting};
+    /// use npymap::{CreateOptions, MappedArray, Order, array::CopyOptions};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("columns.npy");
@@ -67,36 +64,17 @@ impl MappedArrayMut {
     /// let mut columns = unsafe {
     ///     MappedArray::create(&path, penguins.dtype(), penguins.shape(), &options)?
     /// };
-    /// columns.write_array(&penguins, Casting::Equiv, |_| {})?;
+    /// columns.write_array(&penguins, &CopyOptions::new(), |_| {})?;
     /// assert_eq!(columns.view::<f64>()?.at([341, 3]), 3775.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_array(
         &mut self,
         from: &MappedArray,
-        casting: Casting,
+        options: &CopyOptions,
         mut progress: impl FnMut(usize),
     ) -> Result<()> {
-        self.write_whole(from, casting, Zeros::Written, &mut progress)
-    }
-
-    /// Does the same as [`write_array`](MappedArray::write_array) for an array
-    /// that is all zeros, as new ones are: holes of `from` (see
-    /// [`stored_ranges`](MappedArray::stored_ranges)) are not read where zeros
-    /// stay zeros, and pages of zeros are not written. A sparse file stays
-    /// sparse if this array was [created sparse](crate::CreateOptions::sparse).
-    /// Skipped bytes are reported to `progress` like written ones.
-    ///
-    /// # Errors
-    ///
-    /// As [`write_array`](MappedArray::write_array).
-    pub fn write_array_over_zeros(
-        &mut self,
-        from: &MappedArray,
-        casting: Casting,
-        mut progress: impl FnMut(usize),
-    ) -> Result<()> {
-        self.write_whole(from, casting, Zeros::Skipped, &mut progress)
+        self.write_original(&from.dyn_view()?, Some(from), options, &mut progress)
     }
 
     /// Does the same as [`write_array`](MappedArray::write_array) for a view: part
@@ -109,7 +87,7 @@ impl MappedArrayMut {
     /// # Examples
     ///
     /// ```
-    /// use npymap::{CreateOptions, MappedArray, element::Casting, ndarray::s};
+    /// use npymap::{CreateOptions, MappedArray, array::CopyOptions, ndarray::s};
     ///
     /// let penguins = MappedArray::read("data/penguins.npy")?;
     /// let some = penguins.dyn_view()?.slice(s![..;2, ..2]);
@@ -119,53 +97,39 @@ impl MappedArrayMut {
     /// let mut array = unsafe {
     ///     MappedArray::create(&path, some.dtype(), some.shape(), &CreateOptions::new())?
     /// };
-    /// array.write_view(&some, Casting::Equiv, |_| {})?;
+    /// array.write_view(&some, &CopyOptions::new(), |_| {})?;
     /// assert_eq!(array.view::<f64>()?.at([1, 0]), 40.3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_view(
         &mut self,
         from: &DynView<'_>,
-        casting: Casting,
+        options: &CopyOptions,
         mut progress: impl FnMut(usize),
     ) -> Result<()> {
-        self.write_tiles(
-            Original { view: from.clone(), array: None },
-            casting,
-            Zeros::Written,
-            &mut progress,
-        )
+        self.write_original(from, None, options, &mut progress)
     }
 
-    fn write_whole(
+    /// Writes a view, and all of an array if it is known.
+    fn write_original(
         &mut self,
-        from: &MappedArray,
-        casting: Casting,
-        zeros: Zeros,
+        view: &DynView<'_>,
+        from: Option<&MappedArray>,
+        options: &CopyOptions,
         progress: &mut dyn FnMut(usize),
     ) -> Result<()> {
-        let view = from.dyn_view()?;
-        self.write_tiles(Original { view, array: Some(from) }, casting, zeros, progress)
-    }
-
-    fn write_tiles(
-        &mut self,
-        from: Original<'_>,
-        casting: Casting,
-        zeros: Zeros,
-        progress: &mut dyn FnMut(usize),
-    ) -> Result<()> {
-        let conversion = self.origin.add_path_on_err(self.conversion_from(&from.view, casting))?;
-        self.origin.add_path_on_err(self.data.check_writable())?;
-        // Everything is read if the holes are not known.
-        let stored = match (zeros, from.array) {
-            (Zeros::Skipped, Some(array)) if conversion.keeps_zeros(array.dtype()) => {
-                array.stored_ranges().ok()
-            }
-            _ => None,
-        };
-        let buffer = Vec::new();
-        Writer { to: self, from, conversion, stored, zeros, buffer, progress }.write()
+        let conversion = self.conversion_from(view, options.casting);
+        let conversion = self.origin.add_path_on_err(conversion)?;
+        let MappedArray { place: Place { layout, .. }, data, origin } = self;
+        let to = origin.add_path_on_err(data.writer())?;
+        if view.is_empty() || layout.dtype().itemsize() == 0 {
+            return Ok(());
+        }
+        let copy = ArrayCopy::new(from, view, conversion, (layout, &to, origin), options)?;
+        let pieces = copy.pieces();
+        copy_threads::for_each(pieces, options.threads, progress, |piece, buffer, report| {
+            copy.copy(&piece, buffer, report)
+        })
     }
 
     /// Checks the shape and dtype of a view, and selects the conversion.
@@ -234,142 +198,211 @@ fn is_number(dtype: &DType) -> bool {
     matches!(dtype.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
 }
 
-/// Whether pages of zeros are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Zeros {
-    Written,
-    Skipped,
+/// A part of a copy.
+#[derive(Debug)]
+enum Piece {
+    /// Elements that are zeros on both sides, of this many bytes in the target.
+    Zeros(usize),
+    /// These bytes of the elements of the source, which are in the same order in the
+    /// target.
+    Block(Range<usize>),
+    /// The tile that starts at this index.
+    Tile(Vec<usize>),
 }
 
-/// What is copied.
-struct Original<'a> {
-    view: DynView<'a>,
+/// A copy that threads share.
+struct ArrayCopy<'a> {
     /// The array, if all of it is copied.
-    array: Option<&'a MappedArray>,
-}
-
-/// A copy in progress.
-struct Writer<'a> {
-    to: &'a mut MappedArrayMut,
-    from: Original<'a>,
+    from: Option<&'a MappedArray>,
+    view: &'a DynView<'a>,
+    /// The axes of both are in the order of decreasing strides of the target.
+    from_geometry: Geometry,
+    to_geometry: Geometry,
+    to_size: usize,
+    to: &'a MapWriter<'a>,
+    to_origin: &'a Origin,
     conversion: Conversion,
     /// The bytes of `from`, counted from its first element, that are not in
     /// holes; `None` if all are read.
     stored: Option<Vec<Range<usize>>>,
-    zeros: Zeros,
-    buffer: Vec<u8>,
-    progress: &'a mut dyn FnMut(usize),
+    /// Whether pages of zeros need not be written.
+    over_zeros: bool,
+    /// The tiles, unless both arrays are in the same order.
+    tiles: Option<Tiles>,
 }
 
-impl Writer<'_> {
-    fn write(&mut self) -> Result<()> {
-        let from = self.from.view.clone();
-        let (size, to_size) = (from.itemsize(), self.to.dtype().itemsize());
-        if from.is_empty() || to_size == 0 {
-            return Ok(());
+impl<'a> ArrayCopy<'a> {
+    fn new(
+        from: Option<&'a MappedArray>,
+        view: &'a DynView<'a>,
+        conversion: Conversion,
+        (layout, to, to_origin): (&'a Layout, &'a MapWriter<'a>, &'a Origin),
+        options: &CopyOptions,
+    ) -> Result<ArrayCopy<'a>> {
+        let (size, to_size) = (view.itemsize(), layout.dtype().itemsize());
+        let over_zeros = options.over_zeros;
+        // Everything is read if the holes are not known.
+        let holes = from.filter(|_| over_zeros && conversion.keeps_zeros(view.dtype()));
+        let stored = holes.and_then(|from| from.stored_ranges().ok());
+        let to_geometry = layout.geometry();
+        let axes = to_geometry.axes_by_stride();
+        let to_geometry = to_geometry.permuted(&axes)?;
+        let from_geometry = view.geometry().permuted(&axes)?;
+        let is_in_order =
+            from_geometry.is_contiguous(size) && to_geometry.is_contiguous(to_size) && size > 0;
+        let tiles = (!is_in_order).then(|| {
+            Tiles::new(&from_geometry, size.max(to_size), options.memory, options.threads)
+        });
+        Ok(ArrayCopy {
+            from,
+            view,
+            from_geometry,
+            to_geometry,
+            to_size,
+            to,
+            to_origin,
+            conversion,
+            stored,
+            over_zeros,
+            tiles,
+        })
+    }
+
+    /// The parts, in the order of the target.
+    fn pieces(&self) -> Box<dyn Iterator<Item = Piece> + Send> {
+        if let Some(tiles) = &self.tiles {
+            return Box::new(tiles.clone().map(Piece::Tile));
         }
-        let to = self.to.place.layout.geometry();
-        let axes = to.axes_by_stride();
-        let (to, from_geometry) = (to.permuted(&axes)?, from.geometry().permuted(&axes)?);
-        let is_in_order = from_geometry.is_contiguous(size) && to.is_contiguous(to_size);
-        if is_in_order && size > 0 {
-            let start = to.span(to_size).start;
-            return self.write_in_order(&from, from_geometry.span(size), start);
+        let size = self.view.itemsize();
+        let block = (BLOCK / size.max(self.to_size)).max(1) * size;
+        Box::new(self.ranges().into_iter().flat_map(move |piece| {
+            let range = if let Piece::Block(range) = &piece { range.clone() } else { 0..0 };
+            let blocks = range.clone().step_by(block);
+            let blocks = blocks.map(move |at| Piece::Block(at..range.end.min(at + block)));
+            let zeros = matches!(piece, Piece::Zeros(_)).then_some(piece);
+            zeros.into_iter().chain(blocks)
+        }))
+    }
+
+    /// The ranges of whole elements that are copied, and those between them.
+    fn ranges(&self) -> Vec<Piece> {
+        let (size, len) = (self.view.itemsize(), self.view.len() * self.view.itemsize());
+        let Some(stored) = &self.stored else { return vec![Piece::Block(0..len)] };
+        let (mut pieces, mut copied) = (Vec::new(), 0);
+        for range in stored {
+            // Write whole elements, and none twice.
+            let first = (range.start / size * size).max(copied);
+            let end = range.end.next_multiple_of(size).min(len).max(first);
+            pieces.push(Piece::Zeros((first - copied) / size * self.to_size));
+            pieces.push(Piece::Block(first..end));
+            copied = end;
         }
-        let tile = tile_shape(&from_geometry, (TILE / size.max(to_size)).max(1));
-        let mut index = vec![0; tile.len()];
-        loop {
-            let from_part = tile_geometry(&from_geometry, &index, &tile);
-            let part = DynView::from_parts(from.raw_bytes(), from_part, from.dtype().clone());
-            self.write_tile(&part, &tile_geometry(&to, &index, &tile), from_geometry.offset)?;
-            if !next_tile(&mut index, &tile, &from_geometry.shape) {
-                return Ok(());
+        pieces.push(Piece::Zeros((len - copied) / size * self.to_size));
+        pieces
+    }
+
+    /// Copies a part, and reports the bytes that were written or skipped.
+    fn copy(
+        &self,
+        piece: &Piece,
+        buffer: &mut Vec<u8>,
+        report: &mut dyn FnMut(usize),
+    ) -> Result<()> {
+        match piece {
+            Piece::Zeros(0) => Ok(()),
+            Piece::Zeros(nbytes) => {
+                report(*nbytes);
+                Ok(())
             }
+            Piece::Block(range) => self.copy_block(range.clone(), buffer, report),
+            Piece::Tile(index) => self.copy_tile(index, buffer, report),
         }
     }
 
     /// Copies elements that are contiguous and in the same order in both arrays.
-    fn write_in_order(
-        &mut self,
-        from: &DynView<'_>,
-        span: Range<usize>,
-        start: usize,
+    fn copy_block(
+        &self,
+        range: Range<usize>,
+        buffer: &mut Vec<u8>,
+        report: &mut dyn FnMut(usize),
     ) -> Result<()> {
-        let (size, to_size) = (from.itemsize(), self.to.dtype().itemsize());
-        let (offset, bytes) = (span.start, elements(from.raw_bytes(), span));
-        let block = (BLOCK / size.max(to_size)).max(1) * size;
-        let mut copied = 0;
-        for range in self.stored.take().unwrap_or_else(|| iter::once(0..bytes.len()).collect()) {
-            // Write whole elements, and none twice.
-            let first = (range.start / size * size).max(copied);
-            self.report((first - copied) / size * to_size);
-            let end = range.end.next_multiple_of(size).min(bytes.len());
-            for at in (first..end).step_by(block) {
-                let len = block.min(end - at);
-                let to = start + at / size * to_size;
-                if matches!(&self.conversion, Conversion::Recode(recode) if recode.is_identity()) {
-                    self.write_bytes(to, bytes.get(at..at + len).invariant(IN_BUFFER))?;
-                    continue;
-                }
-                let part = Geometry::line(offset + at, len / size, size);
-                let part = DynView::from_parts(from.raw_bytes(), part, from.dtype().clone());
-                let converted = self.convert(&part)?;
-                self.write_bytes(to, &converted)?;
-                self.buffer = converted;
-            }
-            copied = end.max(copied);
+        let size = self.view.itemsize();
+        let span = self.from_geometry.span(size);
+        let to = self.to_geometry.span(self.to_size).start + range.start / size * self.to_size;
+        if matches!(&self.conversion, Conversion::Recode(recode) if recode.is_identity()) {
+            let bytes = elements(self.view.raw_bytes(), span);
+            return self.write(to, bytes.get(range).invariant(IN_BUFFER), report);
         }
-        self.report((bytes.len() - copied) / size * to_size);
-        Ok(())
+        let part = Geometry::line(span.start + range.start, range.len() / size, size);
+        self.convert(part, buffer)?;
+        self.write(to, buffer, report)
     }
 
-    /// Copies a tile. `first` is the offset of the first element of `from`.
-    fn write_tile(&mut self, from: &DynView<'_>, to: &Geometry, first: usize) -> Result<()> {
-        let to_size = self.to.dtype().itemsize();
-        if !self.has_bytes(from, first) {
-            self.report(from.len() * to_size);
+    /// Copies a tile.
+    fn copy_tile(
+        &self,
+        index: &[usize],
+        buffer: &mut Vec<u8>,
+        report: &mut dyn FnMut(usize),
+    ) -> Result<()> {
+        let Some(tiles) = &self.tiles else { return Ok(()) };
+        let part = part_at(&self.from_geometry, index, tiles.tile());
+        if !self.has_bytes(&part) {
+            report(part.len() * self.to_size);
             return Ok(());
         }
-        self.read_ahead(from);
-        let converted = self.convert(from)?;
-        let mut rest = converted.as_slice();
-        for (start, len) in to.byte_runs(to_size) {
+        self.read_ahead(&part);
+        self.convert(part, buffer)?;
+        let mut rest = buffer.as_slice();
+        for (start, len) in
+            part_at(&self.to_geometry, index, tiles.tile()).byte_runs(self.to_size)
+        {
             let (own, after) = rest.split_at(len);
-            self.write_bytes(start, own)?;
+            self.write(start, own, report)?;
             rest = after;
         }
-        self.buffer = converted;
         Ok(())
     }
 
-    /// Has the system read a tile. Page faults would read past the end of each
-    /// run, into other tiles, and read those pages again for them.
-    fn read_ahead(&self, tile: &DynView<'_>) {
-        let Some(array) = self.from.array else { return };
-        for (start, len) in tile.geometry().memory_order().byte_runs(tile.itemsize()) {
-            if len >= PAGE {
-                // Without it the pages are read when they are touched.
-                drop(array.data.advise(start..start + len, Advice::WillNeed));
-            }
+    /// Converts elements into the buffer.
+    fn convert(&self, part: Geometry, buffer: &mut Vec<u8>) -> Result<()> {
+        let part = DynView::from_parts(self.view.raw_bytes(), part, self.view.dtype().clone());
+        let converted = self.conversion.convert(&part, buffer);
+        match self.from {
+            Some(from) => from.origin.add_path_on_err(converted),
+            None => converted,
         }
     }
 
-    /// Converts elements into the buffer, which the caller puts back after use.
-    fn convert(&mut self, from: &DynView<'_>) -> Result<Vec<u8>> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let converted = self.conversion.convert(from, &mut buffer);
-        match self.from.array {
-            Some(array) => array.origin.add_path_on_err(converted)?,
-            None => converted?,
+    /// Has the system read the pages of a tile. Page faults would read past the end
+    /// of each run, into other tiles, and read those pages again for them.
+    fn read_ahead(&self, tile: &Geometry) {
+        let mut pages: Range<usize> = 0..0;
+        for (start, len) in tile.memory_order().byte_runs(self.view.itemsize()) {
+            let own = start / PAGE * PAGE..start + len;
+            if own.start <= pages.end.next_multiple_of(PAGE) && !pages.is_empty() {
+                pages.end = own.end.max(pages.end);
+                continue;
+            }
+            self.read_pages(pages);
+            pages = own;
         }
-        Ok(buffer)
+        self.read_pages(pages);
+    }
+
+    fn read_pages(&self, pages: Range<usize>) {
+        if let Some(from) = self.from.filter(|_| !pages.is_empty()) {
+            // Without it the pages are read when they are touched.
+            drop(from.data.advise(pages, Advice::WillNeed));
+        }
     }
 
     /// Whether any element of a tile is outside holes.
-    fn has_bytes(&self, tile: &DynView<'_>, first: usize) -> bool {
+    fn has_bytes(&self, tile: &Geometry) -> bool {
         let Some(stored) = &self.stored else { return true };
+        let first = self.from_geometry.offset;
         // Runs are longest in memory order.
-        tile.geometry().memory_order().byte_runs(tile.itemsize()).any(|(start, len)| {
+        tile.memory_order().byte_runs(self.view.itemsize()).any(|(start, len)| {
             let run = start - first..start - first + len;
             let next = stored.partition_point(|range| range.end <= run.start);
             stored.get(next).is_some_and(|range| range.start < run.end)
@@ -377,25 +410,21 @@ impl Writer<'_> {
     }
 
     /// Writes bytes at an offset, except pages of zeros if these are skipped.
-    fn write_bytes(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
-        let written = match self.zeros {
-            Zeros::Written => self.to.data.write(at, bytes),
-            Zeros::Skipped => self.write_nonzero_pages(at, bytes),
+    fn write(&self, at: usize, bytes: &[u8], report: &mut dyn FnMut(usize)) -> Result<()> {
+        let written = if self.over_zeros {
+            self.write_nonzero_pages(at, bytes)
+        } else {
+            self.to.write(at, bytes)
         };
-        self.to.origin.add_path_on_err(written)?;
-        self.report(bytes.len());
+        self.to_origin.add_path_on_err(written)?;
+        if !bytes.is_empty() {
+            report(bytes.len());
+        }
         Ok(())
     }
 
-    /// Reports bytes that were written or skipped.
-    fn report(&mut self, nbytes: usize) {
-        if nbytes > 0 {
-            (self.progress)(nbytes);
-        }
-    }
-
     /// Writes the pages that are not all zeros.
-    fn write_nonzero_pages(&mut self, at: usize, bytes: &[u8]) -> Result<()> {
+    fn write_nonzero_pages(&self, at: usize, bytes: &[u8]) -> Result<()> {
         let pages: Vec<_> = bytes.chunks(PAGE).enumerate().collect();
         for pages in pages.chunk_by(|(_, a), (_, b)| !is_zero(a) && !is_zero(b)) {
             let (Some((first, page)), len) =
@@ -406,7 +435,7 @@ impl Writer<'_> {
             if !is_zero(page) {
                 let start = first * PAGE;
                 let part = bytes.get(start..start + len).invariant(IN_BUFFER);
-                self.to.data.write(at + start, part)?;
+                self.to.write(at + start, part)?;
             }
         }
         Ok(())
@@ -415,77 +444,4 @@ impl Writer<'_> {
 
 fn is_zero(page: &[u8]) -> bool {
     page.iter().all(|&byte| byte == 0)
-}
-
-/// The tile at `index`, shorter at the end of an axis.
-pub(super) fn tile_geometry(geometry: &Geometry, index: &[usize], tile: &[usize]) -> Geometry {
-    let axes = index.iter().zip(tile).zip(&geometry.shape).enumerate();
-    axes.fold(geometry.clone(), |part, (axis, ((&at, &len), &dim))| {
-        part.axis_range(axis, at, len.min(dim - at))
-    })
-}
-
-/// The shape of tiles of at most `elements` elements. The last axis is the
-/// fastest in the target. Tiles are as long along it as along the axis that is
-/// the fastest in `from`, so that reads and writes are equally long.
-pub(super) fn tile_shape(from: &Geometry, elements: usize) -> Vec<usize> {
-    let shape = &from.shape;
-    let mut tile = vec![1; shape.len()];
-    let strides = from.strides.iter().map(|stride| stride.unsigned_abs());
-    let long = strides.zip(shape.iter()).enumerate().filter(|(_, (_, dim))| **dim > 1);
-    let read = long.min_by_key(|(_, (stride, _))| *stride).map_or(0, |(axis, _)| axis);
-    let written = (0..shape.len()).rev().find(|&axis| dim(shape, axis) > 1).unwrap_or(0);
-    let side = elements.isqrt().max(elements / dim(shape, read).max(1));
-    let mut room = elements;
-    let order = [(written, side), (read, elements)].into_iter();
-    for (axis, most) in order.chain((0..shape.len()).rev().map(|axis| (axis, elements))) {
-        match tile.get_mut(axis) {
-            Some(len) if *len == 1 => {
-                *len = dim(shape, axis).min(most).min(room).max(1);
-                room /= *len;
-            }
-            _ => {}
-        }
-    }
-    tile
-}
-
-fn dim(shape: &[usize], axis: usize) -> usize {
-    shape.get(axis).copied().unwrap_or(1)
-}
-
-/// Advances to the next tile in C order; returns false after the last.
-pub(super) fn next_tile(index: &mut [usize], tile: &[usize], shape: &Axes<usize>) -> bool {
-    for ((at, &len), &dim) in index.iter_mut().zip(tile).zip(shape).rev() {
-        *at += len;
-        if *at < dim {
-            return true;
-        }
-        *at = 0;
-    }
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn geometry(shape: &[usize], strides: &[isize]) -> Geometry {
-        Geometry {
-            offset: 0,
-            shape: shape.iter().copied().collect(),
-            strides: strides.iter().copied().collect(),
-        }
-    }
-
-    #[test]
-    fn tiles_are_long_along_both_fast_axes() {
-        assert_eq!(tile_shape(&geometry(&[10_000, 10_000], &[8, 80_000]), 1 << 20), [1024, 1024]);
-        assert_eq!(tile_shape(&geometry(&[10_000, 3], &[8, 80_000]), 1 << 20), [10_000, 3]);
-        assert_eq!(tile_shape(&geometry(&[3, 1_000_000], &[8, 24]), 1 << 20), [3, 349_525]);
-        assert_eq!(
-            tile_shape(&geometry(&[100, 5000, 5000], &[8, 800, 4_000_000]), 1 << 20),
-            [100, 2, 5000]
-        );
-    }
 }

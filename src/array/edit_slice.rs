@@ -2,8 +2,9 @@
 
 use ndarray::SliceInfoElem;
 
-use super::copy::{Conversion, TILE, next_tile, tile_geometry, tile_shape};
+use super::copy::Conversion;
 use super::edit::{BLOCK, MAX_WRITES};
+use super::tiles::{Tiles, part_at};
 use super::{MappedArray, MappedArrayMut, Place};
 use crate::element::cast::Casting;
 use crate::error::Result;
@@ -116,20 +117,19 @@ fn write_tiles(
 ) -> Result<()> {
     let axes = to.axes_by_stride();
     let (to, from_geometry) = (to.permuted(&axes)?, from.geometry().permuted(&axes)?);
-    let tile = tile_shape(&from_geometry, (TILE / size.max(from.itemsize())).max(1));
-    let (mut index, mut buffer) = (vec![0; tile.len()], Vec::new());
-    loop {
-        let part = tile_geometry(&from_geometry, &index, &tile);
+    let tiles = Tiles::new(&from_geometry, size.max(from.itemsize()), None, 1);
+    let tile = tiles.tile().to_vec();
+    let mut buffer = Vec::new();
+    for index in tiles {
+        let part = part_at(&from_geometry, &index, &tile);
         let part = DynView::from_parts(from.raw_bytes(), part, from.dtype().clone());
         conversion.convert(&part, &mut buffer)?;
         let mut rest = buffer.as_slice();
-        for (start, len) in tile_geometry(&to, &index, &tile).byte_runs(size) {
+        for (start, len) in part_at(&to, &index, &tile).byte_runs(size) {
             let (own, after) = rest.split_at(len);
             data.write(start, own)?;
             rest = after;
         }
-        if !next_tile(&mut index, &tile, &from_geometry.shape) {
-            return Ok(());
-        }
     }
+    Ok(())
 }

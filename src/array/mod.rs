@@ -3,6 +3,8 @@
 mod advise;
 mod array_file;
 mod copy;
+mod copy_options;
+mod copy_threads;
 mod create;
 mod description;
 mod edit;
@@ -21,6 +23,7 @@ mod row_range;
 #[cfg(feature = "serde")]
 mod serialize;
 mod stream;
+mod tiles;
 mod typed;
 mod views;
 mod walk;
@@ -41,6 +44,7 @@ use crate::source::read_ahead::ReadAhead;
 
 pub(crate) use advise::resolve_rows;
 pub use array_file::ArrayFile;
+pub use copy_options::CopyOptions;
 pub use create::CreateOptions;
 pub use description::Description;
 pub use element_writer::ElementWriter;

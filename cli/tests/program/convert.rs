@@ -68,8 +68,10 @@ fn large_arrays_go_tile_by_tile() {
     convert(&rows, &columns, &["--order", "F", "--byte-order", "little"]);
     assert_eq!(digest(&columns), digest(&rows));
     assert_eq!(run_ok(["get", &columns, "33, 44, 6:9"]), "[6, 6, 6]\n");
-    convert(&columns, &turned, &["--order", "C", "--byte-order", "big"]);
-    assert_eq!(fs::read(&turned).unwrap(), fs::read(&rows).unwrap());
+    for threads in ["1", "3"] {
+        convert(&columns, &turned, &["--order", "C", "--byte-order", "big", "--threads", threads]);
+        assert_eq!(fs::read(&turned).unwrap(), fs::read(&rows).unwrap(), "{threads}");
+    }
 }
 
 #[test]

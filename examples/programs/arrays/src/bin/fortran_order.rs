@@ -10,7 +10,7 @@
 //! true
 //! ```
 
-use npymap::{CreateOptions, MappedArray, Order, element::Casting};
+use npymap::{CreateOptions, MappedArray, Order, array::CopyOptions};
 
 fn main() -> npymap::Result<()> {
     // SAFETY: no other process changes the file.
@@ -19,7 +19,7 @@ fn main() -> npymap::Result<()> {
     // SAFETY: no other process uses the file.
     let mut columns =
         unsafe { MappedArray::create("columns.npy", table.dtype(), table.shape(), &options)? };
-    columns.write_array(&table, Casting::No, |_| ())?;
+    columns.write_array(&table, &CopyOptions::new(), |_| ())?;
     println!("{}", columns.layout().is_f_contiguous());
     columns.close()
 }

@@ -1,0 +1,79 @@
+//! Options of copies into files.
+
+use crate::element::cast::Casting;
+
+/// Options of [`MappedArray::write_array`](crate::MappedArray::write_array).
+///
+/// # Examples
+///
+/// ```
+/// use npymap::{CreateOptions, DType, MappedArray, array::CopyOptions, element::Casting};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("small.npy");
+/// // SAFETY: nobody else changes or truncates the files meanwhile.
+/// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
+/// let (dtype, shape) = (DType::of::<f32>(), penguins.shape());
+/// // SAFETY: as above.
+/// let mut small = unsafe { MappedArray::create(&path, &dtype, shape, &CreateOptions::new())? };
+/// let options = CopyOptions::new().casting(Casting::SameKind).threads(2);
+/// small.write_array(&penguins, &options, |_| {})?;
+/// assert_eq!(small.view::<f32>()?.at([341, 3]), 3775.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct CopyOptions {
+    pub(super) casting: Casting,
+    pub(super) over_zeros: bool,
+    pub(super) memory: Option<usize>,
+    pub(super) threads: usize,
+}
+
+impl Default for CopyOptions {
+    fn default() -> CopyOptions {
+        CopyOptions { casting: Casting::Equiv, over_zeros: false, memory: None, threads: 1 }
+    }
+}
+
+impl CopyOptions {
+    /// The defaults: [`Casting::Equiv`], one thread, and as much memory as is
+    /// useful.
+    pub fn new() -> CopyOptions {
+        CopyOptions::default()
+    }
+
+    /// Sets the casts that are allowed. By default, only byte orders and the
+    /// offsets of fields may differ.
+    pub fn casting(self, casting: Casting) -> CopyOptions {
+        CopyOptions { casting, ..self }
+    }
+
+    /// Declares that the target is all zeros, as new arrays are. Then holes of the
+    /// array that is copied (see
+    /// [`stored_ranges`](crate::MappedArray::stored_ranges)) are not read where
+    /// zeros stay zeros, and pages of zeros are not written: a sparse file stays
+    /// sparse if the target was
+    /// [created sparse](crate::CreateOptions::sparse).
+    pub fn over_zeros(self, over_zeros: bool) -> CopyOptions {
+        CopyOptions { over_zeros, ..self }
+    }
+
+    /// Limits the memory, in bytes, for elements that are converted at a time, by
+    /// all threads together. As many bytes of each file should fit into memory, too.
+    ///
+    /// It matters if the memory orders differ and the arrays don't fit into memory:
+    /// the more memory, the longer are the runs of bytes that are read and written.
+    /// The default is 64 MiB, or more if runs would be shorter than 16 KiB, but at
+    /// most an eighth of the available memory, which is that of the machine or of
+    /// the control group.
+    pub fn memory(self, nbytes: usize) -> CopyOptions {
+        CopyOptions { memory: Some(nbytes), ..self }
+    }
+
+    /// Sets the number of threads that read, convert and write; at least one. The
+    /// result is the same for any number, and so is the first error.
+    pub fn threads(self, threads: usize) -> CopyOptions {
+        CopyOptions { threads: threads.max(1), ..self }
+    }
+}
