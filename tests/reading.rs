@@ -21,7 +21,7 @@ fn orders() -> [Sampler; 4] {
     [
         Sampler::sequential(ROWS),
         Sampler::shuffled(ROWS, 1),
-        Sampler::blocks(ROWS, 40, 1).buffer(3),
+        Sampler::blocks(ROWS, 40, 1).buffer(3).unwrap(),
         Sampler::with_replacement(ROWS, ROWS, 1),
     ]
 }
@@ -69,6 +69,29 @@ fn stacked_arrays_are_the_same_however_they_are_read() {
 }
 
 #[test]
+fn an_epoch_of_a_file_that_is_not_mapped_is_the_same_in_any_order() {
+    let directory = tempfile::tempdir().unwrap();
+    for order in [Order::C, Order::F] {
+        let array = array(directory.path(), order);
+        let file = npymap::ArrayFile::open(array.path().unwrap()).unwrap();
+        for sampler in orders() {
+            array.drop_cache(..).unwrap();
+            for batch in sampler.batches(256) {
+                let starts: Vec<usize> = batch.iter().map(|row| row % (ROWS - 1)).collect();
+                let pairs = file.windows(2).unwrap().take_array::<u32>(&starts).unwrap();
+                assert!(pairs.outer_iter().zip(&starts).all(|(pair, start)| {
+                    pair.iter().enumerate().all(|(i, &x)| x as usize == start * 100 + i)
+                }));
+                let taken = file.take_array::<u32>(&batch).unwrap();
+                assert!(taken.outer_iter().zip(batch.iter()).all(|(values, row)| {
+                    values.iter().enumerate().all(|(i, &x)| x as usize == row * 100 + i)
+                }));
+            }
+        }
+    }
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn an_epoch_brings_an_array_that_fits_into_memory() {
     let directory = tempfile::tempdir().unwrap();
@@ -99,4 +122,34 @@ fn only_the_rows_of_a_range_are_brought_into_memory() {
         assert_eq!(out[99] as usize, (row + 300) * 100 + 99);
     }
     assert_eq!(array.resident_bytes(..200).unwrap(), before);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn blocks_of_the_next_batches_are_brought_into_memory() {
+    use npymap::loader::RowSource;
+
+    let directory = tempfile::tempdir().unwrap();
+    let array = array(directory.path(), Order::C);
+    let sampler = Sampler::blocks(ROWS, 70, 1).buffer(2).unwrap();
+    let file = npymap::ArrayFile::open(array.path().unwrap()).unwrap();
+    let stacked = {
+        // SAFETY: nobody else uses the file.
+        let again = unsafe { MappedArray::open(array.path().unwrap()) }.unwrap();
+        Stacked::new([again]).unwrap()
+    };
+    let (rows, windows) = (array.rows().unwrap(), array.rows().unwrap().windows(2).unwrap());
+    let sources: [&dyn RowSource; 4] = [&rows, &windows, &stacked, &file];
+    for source in sources {
+        array.drop_cache(..).unwrap();
+        let mut batches = sampler.batches(20).ahead(source);
+        batches.next().unwrap();
+        // The rows of two groups of two blocks.
+        for row in sampler.clone().take(4 * 70) {
+            while array.resident_bytes(row..=row).unwrap() != Some(400) {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        }
+        assert!(batches.flat_map(|batch| batch.into_indices()).eq(sampler.clone().skip(20)));
+    }
 }

@@ -2,6 +2,7 @@
 //! resumed.
 
 use npymap::{
+    ErrorKind,
     Sampler,
     loader::{SamplerState, Share, Tail},
 };
@@ -11,7 +12,7 @@ fn kinds(len: usize, seed: u64) -> Vec<Sampler> {
         Sampler::sequential(len),
         Sampler::shuffled(len, seed),
         Sampler::blocks(len, 7, seed),
-        Sampler::blocks(len, 7, seed).buffer(3),
+        Sampler::blocks(len, 7, seed).buffer(3).unwrap(),
         Sampler::with_replacement(len, len, seed),
         Sampler::weighted(vec![1.0; len], len, seed).unwrap(),
     ]
@@ -27,7 +28,7 @@ fn orders_are_pinned() {
         first_rows(Sampler::shuffled(100, 2)),
         first_rows(Sampler::shuffled(1_000_000, 1)),
         first_rows(Sampler::blocks(100, 8, 1)),
-        first_rows(Sampler::blocks(100, 8, 1).buffer(4)),
+        first_rows(Sampler::blocks(100, 8, 1).buffer(4).unwrap()),
         first_rows(Sampler::with_replacement(100, 8, 1)),
         first_rows(Sampler::weighted_cumulative(vec![0.5, 0.5, 4.0, 8.0], 8, 1).unwrap()),
         first_rows(Sampler::sequential(100)),
@@ -169,7 +170,7 @@ fn blocks_are_not_split() {
 #[test]
 fn a_buffer_mixes_the_rows_of_its_blocks_and_of_no_others() {
     for (len, block, buffer) in [(1003, 10, 4), (1000, 10, 1), (64, 16, 99), (37, 1, 5)] {
-        let sampler = Sampler::blocks(len, block, 2).buffer(buffer);
+        let sampler = Sampler::blocks(len, block, 2).buffer(buffer).unwrap();
         let rows: Vec<usize> = sampler.clone().collect();
         let mut farthest = 0;
         for number in 0..len.div_ceil(block) {
@@ -180,17 +181,20 @@ fn a_buffer_mixes_the_rows_of_its_blocks_and_of_no_others() {
         assert!(farthest < block * buffer, "{farthest} {block} {buffer}");
         assert!(farthest > (block * buffer).min(len) * 2 / 3 || block == 1, "{farthest}");
     }
-    let state = Sampler::blocks(100, 10, 1).buffer(3).state();
-    assert!(Sampler::blocks(100, 10, 1).buffer(4).resume(state).is_err());
+    let state = Sampler::blocks(100, 10, 1).buffer(3).unwrap().state();
+    assert!(Sampler::blocks(100, 10, 1).buffer(4).unwrap().resume(state).is_err());
     assert!(Sampler::blocks(100, 10, 1).resume(state).is_err());
-    assert_eq!(Sampler::shuffled(9, 1).buffer(4).state(), Sampler::shuffled(9, 1).state());
+    let error = Sampler::shuffled(9, 1).buffer(4).unwrap_err();
+    let expected = "a buffer of blocks for an order without blocks: expected a sampler made by \
+                    `Sampler::blocks`";
+    assert_eq!((error.kind(), &*error.to_string()), (ErrorKind::InvalidInput, expected));
 }
 
 /// The variance of the means of batches of 256 sorted values, in units of that of
 /// shuffled ones, over several epochs.
 fn variance_of_means(buffer: usize) -> f64 {
     const LEN: usize = 1 << 18;
-    let mut sampler = Sampler::blocks(LEN, 512, 7).buffer(buffer);
+    let mut sampler = Sampler::blocks(LEN, 512, 7).buffer(buffer).unwrap();
     let (mut sum, mut count) = (0.0, 0.0);
     for epoch in 0..2 {
         sampler.set_epoch(epoch);
@@ -287,8 +291,8 @@ fn samplers_of_the_most_rows_and_shares_stay_in_bounds() {
             Sampler::sequential(len),
             Sampler::shuffled(len, 1),
             Sampler::blocks(len, 3, 1),
-            Sampler::blocks(len, 3, 1).buffer(MAX),
-            Sampler::blocks(len, MAX / 2 + 2, 1).buffer(2),
+            Sampler::blocks(len, 3, 1).buffer(MAX).unwrap(),
+            Sampler::blocks(len, MAX / 2 + 2, 1).buffer(2).unwrap(),
             Sampler::blocks(len, MAX, 1),
             Sampler::with_replacement(len, MAX, 1),
             Sampler::weighted([1.0, 2.0], len, 1).unwrap(),

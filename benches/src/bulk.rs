@@ -11,14 +11,12 @@ use tempfile::TempDir;
 
 use crate::Result;
 use crate::files::{check_space, settle};
+use crate::loads::Loads;
 use crate::numpy::NumPy;
 use crate::rounds::{Benchmark, Peer, batch};
 
 /// Rows and columns: 256 MiB of `f64`, larger than any cache.
 const SHAPE: [usize; 2] = [4096, 8192];
-
-/// Elements between streams that are read in turn: 1 MiB.
-const STREAM_LEN: usize = 1 << 17;
 
 /// Records of 24 bytes.
 const RECORDS: usize = 8 << 20;
@@ -161,7 +159,7 @@ fn sum<'a, T: Real>(
         let theirs: ArrayView2<'a, f64> = arrays.get(name)?.as_ndarray::<f64, Ix2>()?;
         let theirs = batch(move || checked(theirs.sum()));
         peers.push(Peer::new("ndarray `sum()`", Some(0.80), theirs));
-        peers.push(cache_line_loads(arrays)?);
+        peers.push(fastest_loads(arrays)?);
     }
     if let Some(kind) = name.strip_suffix("-big") {
         let little = arrays.get(&format!("{kind}-little"))?.view::<T>()?;
@@ -174,27 +172,12 @@ fn sum<'a, T: Real>(
     Ok(benchmark(format!("sum, {name}"), move || checked(view.sum()), peers))
 }
 
-/// The limit set by memory bandwidth: one load from each cache line, from eight
-/// streams in turn.
-fn cache_line_loads(arrays: &Arrays) -> Result<Peer<'_>> {
-    let elements = arrays.get("f8-little")?.as_slice::<f64>()?;
-    let loads = batch(move || {
-        let sum: f64 = elements.chunks(8 * STREAM_LEN).map(sum_lines).sum();
-        checked(8.0 * sum)
-    });
-    Ok(Peer::new("a load from each cache line", None, loads))
-}
-
-/// Sums every eighth number of a block, from eight streams in turn.
-fn sum_lines(block: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let streams: Vec<&[f64]> = block.chunks(STREAM_LEN).collect();
-    for i in (0..STREAM_LEN).step_by(8) {
-        for (sum, stream) in sums.iter_mut().zip(&streams) {
-            *sum += stream.get(i).copied().unwrap_or(0.0);
-        }
-    }
-    sums.iter().sum()
+/// The limit set by memory bandwidth, for one thread.
+fn fastest_loads(arrays: &Arrays) -> Result<Peer<'_>> {
+    let bytes = arrays.get("f8-little")?.as_bytes()?;
+    let loads = Loads::fastest(bytes);
+    let name = format!("the fastest loads: {}", loads.name());
+    Ok(Peer::new(&name, None, batch(move || Result::<_>::Ok(loads.on_one(bytes)))))
 }
 
 /// Checks the sum of a file of ones.
@@ -264,7 +247,7 @@ fn sum_axis<'a>(
         Result::<_>::Ok(sums)
     });
     peers.push(Peer::new("ndarray `sum_axis`", None, theirs));
-    peers.push(cache_line_loads(arrays)?);
+    peers.push(fastest_loads(arrays)?);
     Ok(benchmark(format!("sum along axis {axis}, {name}"), move || Ok(view.sum_axis(axis)?), peers))
 }
 

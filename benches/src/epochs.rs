@@ -43,7 +43,7 @@ pub(crate) fn benchmarks<'a>(
         let orders = [
             ("shuffled", Some(1.7), Sampler::shuffled(len, 1)),
             ("sequential", Some(1.15), Sampler::sequential(len)),
-            ("blocks", None, Sampler::blocks(len, BLOCK / size, 1).buffer(BUFFER)),
+            ("blocks", None, Sampler::blocks(len, BLOCK / size, 1).buffer(BUFFER)?),
         ];
         for (order, target, sampler) in orders {
             let plain = cold(&path, with(&sampler, size, plain_epoch));
@@ -112,7 +112,7 @@ fn with(
 fn epoch(path: &Path, sampler: &Sampler, size: usize) -> Result<()> {
     let rows = open(path)?.rows()?;
     let mut out = vec![0_u8; BATCH * size];
-    for batch in sampler.batches(BATCH) {
+    for batch in sampler.batches(BATCH).ahead(&rows) {
         let out = out.get_mut(..batch.len() * size).unwrap_or_default();
         rows.take(&batch, out)?;
         black_box(out);

@@ -14,6 +14,7 @@ mod bulk;
 mod disk;
 mod epochs;
 mod files;
+mod loads;
 mod numpy;
 mod open;
 mod opening;

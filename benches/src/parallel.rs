@@ -2,14 +2,14 @@
 //! thread, and plain threads that only load.
 
 use std::hint::black_box;
-use std::num::NonZero;
-use std::thread;
 
 use ndarray::{Array2, Axis, Ix2};
+use npymap::element::Casting;
 use npymap::rayon::prelude::*;
 use npymap::{MappedArray, MappedArrayMut, View};
 
 use crate::Result;
+use crate::loads::Loads;
 use crate::rounds::{Benchmark, Peer, batch};
 
 /// 128 MiB of `f32`, which is more than caches hold.
@@ -48,6 +48,9 @@ pub(crate) fn benchmarks(arrays: &Arrays) -> Result<Vec<Benchmark<'_>>> {
         bulk_sum(arrays, "big-endian", &big)?,
         sum_of_few(arrays)?,
         stats(&big),
+        sum_axis(&little, 0),
+        sum_axis(&little, 1),
+        cast(&big),
         copy(&little, "little-endian"),
         copy(&little.t(), "transposed"),
     ])
@@ -91,38 +94,18 @@ fn rows(arrays: &Arrays) -> Result<Benchmark<'_>> {
 }
 
 fn bulk_sum<'a>(arrays: &'a Arrays, layout: &str, view: &View<'a, f32>) -> Result<Benchmark<'a>> {
-    let slice = arrays.little.as_slice::<f32>()?;
+    let bytes = arrays.little.as_bytes()?;
+    let loads = Loads::fastest_on_all(bytes);
+    let limit = format!("threads that only load: {}", loads.name());
     let (ours, alone) = (view.clone(), view.clone());
     Ok(Benchmark {
         name: format!("`par_sum`, {layout}"),
         ours: batch(move || Result::<_>::Ok(black_box(&ours).par_sum())),
         peers: vec![
             peer("npymap `sum`", None, move || black_box(&alone).sum()),
-            peer("threads that only load", None, move || load(black_box(slice))),
+            peer(&limit, None, move || loads.on_all(bytes)),
         ],
     })
-}
-
-/// The limit set by memory: each processor's thread loads one number from each
-/// cache line of its part, eight places in turn.
-fn load(elements: &[f32]) -> f32 {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    thread::scope(|scope| {
-        let parts = elements.chunks(elements.len().div_ceil(threads));
-        let running: Vec<_> = parts.map(|part| scope.spawn(|| load_lines(part))).collect();
-        running.into_iter().filter_map(|thread| thread.join().ok()).sum()
-    })
-}
-
-fn load_lines(part: &[f32]) -> f32 {
-    let mut sums = [0.0; 8];
-    let streams: Vec<&[f32]> = part.chunks(part.len().div_ceil(8).max(1)).collect();
-    for i in (0..part.len() / 8).step_by(16) {
-        for (sum, stream) in sums.iter_mut().zip(&streams) {
-            *sum += stream.get(i).copied().unwrap_or(0.0);
-        }
-    }
-    sums.iter().sum()
 }
 
 fn sum_of_few(arrays: &Arrays) -> Result<Benchmark<'_>> {
@@ -140,6 +123,29 @@ fn stats<'a>(view: &View<'a, f32>) -> Benchmark<'a> {
         name: "`par_stats`, big-endian".into(),
         ours: batch(move || Result::<_>::Ok(black_box(&ours).par_stats())),
         peers: vec![peer("npymap `stats`", None, move || black_box(&alone).stats())],
+    }
+}
+
+fn sum_axis<'a>(view: &View<'a, f32>, axis: usize) -> Benchmark<'a> {
+    let (ours, alone) = (view.clone(), view.clone());
+    Benchmark {
+        name: format!("`par_sum_axis({axis})`, little-endian"),
+        ours: batch(move || black_box(&ours).par_sum_axis(axis).map_err(Into::into)),
+        peers: vec![peer("npymap `sum_axis`", None, move || black_box(&alone).sum_axis(axis))],
+    }
+}
+
+fn cast<'a>(view: &View<'a, f32>) -> Benchmark<'a> {
+    let (ours, alone) = (view.clone(), view.clone());
+    let (all, one) = (Casting::Safe, Casting::Safe);
+    Benchmark {
+        name: "`par_to_ndarray_as` of big-endian f4 as f8".into(),
+        ours: batch(move || {
+            black_box(&ours).par_to_ndarray_as::<f64, Ix2>(all).map_err(Into::into)
+        }),
+        peers: vec![peer("npymap `to_ndarray_as`", None, move || {
+            black_box(&alone).to_ndarray_as::<f64, Ix2>(one)
+        })],
     }
 }
 

@@ -1,5 +1,6 @@
 //! Arrays that are read from files, without maps and `unsafe`.
 
+use std::fs::File;
 use std::ops::{Range, RangeBounds};
 use std::path::Path;
 
@@ -13,9 +14,10 @@ use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order};
 use crate::npy::Header;
 use crate::source::Source;
-use crate::source::file;
+use crate::source::{file, platform};
 use crate::source::map::MapMut;
 use crate::source::storage::Storage;
+use crate::source::strategy::Strategy;
 use crate::view::{AxisSlices, Index};
 
 /// The most bytes that are read at a time to get several nearby pieces.
@@ -24,6 +26,9 @@ const WINDOW: usize = 1 << 20;
 /// Pieces at most this far apart are read together, including the bytes between
 /// them.
 const GAP: usize = 16 << 10;
+
+/// More pieces than this are worth requesting before they are read.
+const MANY: usize = 16;
 
 /// An array in a file that is not mapped. Rows are copied into new memory on
 /// request, by `pread`.
@@ -51,6 +56,8 @@ pub struct ArrayFile {
     storage: Storage,
     place: Place,
     options: OpenOptions,
+    /// Whether rows had to be read from the disk.
+    strategy: Strategy,
 }
 
 impl ArrayFile {
@@ -73,7 +80,7 @@ impl ArrayFile {
     pub fn new<D>(source: Source<D>, options: OpenOptions) -> Result<ArrayFile> {
         let storage = source.into_storage();
         let place = storage.add_path_on_err(options.place(&storage))?;
-        Ok(ArrayFile { storage, place, options })
+        Ok(ArrayFile { storage, place, options, strategy: Strategy::default() })
     }
 
     /// Reads the header again, for files that others append to. On an error the
@@ -106,7 +113,8 @@ impl ArrayFile {
         self.place.layout.shape()
     }
 
-    /// The number of elements.
+    /// The number of elements, as of every array. The number of rows is
+    /// `shape()[0]`.
     #[must_use]
     pub fn len(&self) -> usize {
         self.place.layout.len()
@@ -134,6 +142,11 @@ impl ArrayFile {
     #[must_use]
     pub fn data_offset(&self) -> u64 {
         self.place.offset
+    }
+
+    /// Another handle of the file, if the array is in one.
+    pub(crate) fn duplicate_file(&self) -> Option<File> {
+        self.storage.file().and_then(|file| file.try_clone().ok())
     }
 
     /// Checks that the file still contains all elements, and that its path still
@@ -297,6 +310,45 @@ impl ArrayFile {
         let all: Vec<usize> = (0..rows.len()).collect();
         slices.copy(read.into_data().as_ref(), &all, out);
         Ok(())
+    }
+
+    /// What is known of whether rows are in memory.
+    pub(crate) fn strategy(&self) -> &Strategy {
+        &self.strategy
+    }
+
+    /// Returns whether reading these ranges of rows takes many calls that could
+    /// wait for the disk at the same time.
+    pub(crate) fn is_scattered(&self, ranges: &[Range<usize>]) -> bool {
+        let is_in_file = platform::HAS_READ_AHEAD && self.storage.file().is_some();
+        if !is_in_file || self.place.order != Order::C {
+            return false;
+        }
+        let columns = self.columns();
+        let apart = ranges.windows(2).filter(|pair| {
+            let [one, next] = [0, 1].map(|i| pair.get(i).cloned().unwrap_or(0..0));
+            !is_near(&[columns.piece(0, one)], columns.piece(0, next))
+        });
+        apart.count() > MANY
+    }
+
+    /// Asks the system to read ranges of rows, without waiting for them. Errors
+    /// will recur when the rows are read.
+    pub(crate) fn request_rows(&self, ranges: &[Range<usize>]) {
+        let Some(file) = self.storage.file() else { return };
+        for rows in ranges {
+            let piece = self.columns().piece(0, rows.clone());
+            let start = self.file_offset(piece.start);
+            platform::read_ahead(file, start, to_u64(piece.len)).ok();
+        }
+    }
+
+    /// Reads the first byte of a row, in C order, which is in memory after that.
+    pub(crate) fn touch_row(&self, row: usize) {
+        let piece = self.columns().piece(0, row..row + 1);
+        if piece.len > 0 {
+            self.storage.read_elements(&mut [0], self.file_offset(piece.start)).ok();
+        }
     }
 
     /// The layout of an array of `count` rows.

@@ -1,7 +1,9 @@
 //! Rows of files that are read instead of mapped.
 
 use std::ops::Range;
+use std::time::Duration;
 
+use super::ahead::RowsAhead;
 use super::field_rows::FieldRows;
 use super::gather;
 use super::row_methods::row_methods;
@@ -13,6 +15,8 @@ use crate::element::Element;
 use crate::element::cast::Number;
 use crate::error::{Error, Result};
 use crate::layout::row_index::RowIndex;
+use crate::source::platform::Clock;
+use crate::source::strategy::RowReader;
 
 impl ArrayFile {
     /// Sliding windows of `len` rows, as [`Rows::windows`](crate::Rows::windows).
@@ -57,7 +61,13 @@ impl RowSource for ArrayFile {
 
     fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
         self.named(gather::check_ranges(self, ranges, out.len()))?;
-        self.named(self.read_row_ranges(ranges, out))
+        if out.is_empty() || !self.is_scattered(ranges) {
+            return self.named(self.read_row_ranges(ranges, out));
+        }
+        let (nbytes, start) = (out.len() / ranges.len().max(1), Clock::now());
+        let mut reader = FileReader { file: self, ranges, out, result: Ok(()), start };
+        self.strategy().run(ranges.len(), nbytes, &mut reader);
+        self.named(reader.result)
     }
 
     fn add_path(&self, error: Error) -> Error {
@@ -65,6 +75,62 @@ impl RowSource for ArrayFile {
             Some(path) => error.with_path(path),
             None => error,
         }
+    }
+
+    fn rows_ahead(&self) -> RowsAhead {
+        match self.duplicate_file() {
+            Some(file) => {
+                let layout = self.layout();
+                let (geometry, size) = (layout.geometry(), layout.dtype().itemsize());
+                RowsAhead::opened(file, self.data_offset(), geometry, size)
+            }
+            None => RowsAhead::default(),
+        }
+    }
+}
+
+/// Reads ranges of rows from a file, after asking the system for them if they turn
+/// out to be on the disk.
+struct FileReader<'a> {
+    file: &'a ArrayFile,
+    ranges: &'a [Range<usize>],
+    /// The output for ranges that have not been read.
+    out: &'a mut [u8],
+    result: Result<()>,
+    start: Clock,
+}
+
+impl FileReader<'_> {
+    fn ranges(&self, numbers: Range<usize>) -> &[Range<usize>] {
+        self.ranges.get(numbers).unwrap_or_default()
+    }
+}
+
+impl RowReader for FileReader<'_> {
+    fn touch(&self, number: usize) {
+        if let Some(rows) = self.ranges.get(number).filter(|rows| !rows.is_empty()) {
+            self.file.touch_row(rows.start);
+        }
+    }
+
+    fn advise(&self, numbers: Range<usize>) {
+        self.file.request_rows(self.ranges(numbers));
+    }
+
+    fn copy(&mut self, numbers: Range<usize>) {
+        if self.result.is_err() {
+            return;
+        }
+        let ranges = self.ranges.get(numbers).unwrap_or_default();
+        let rows: usize = ranges.iter().map(Range::len).sum();
+        let nbytes = rows * self.file.row_len() * self.file.dtype().itemsize();
+        let (own, rest) = std::mem::take(&mut self.out).split_at_mut(nbytes);
+        self.out = rest;
+        self.result = self.file.read_row_ranges(ranges, own);
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
     }
 }
 

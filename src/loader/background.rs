@@ -43,6 +43,11 @@ impl Background {
         self.extent.len()
     }
 
+    /// The thread that reads.
+    pub(super) fn read_ahead(&self) -> Arc<ReadAhead> {
+        Arc::clone(&self.read_ahead)
+    }
+
     /// Returns a new state for the same array, to be read in another way.
     pub(super) fn with_reading(&self, reading: Reading) -> Background {
         self.with_others(reading, self.working_set, Arc::default())
@@ -134,7 +139,7 @@ impl Disk for MappedFile<'_> {
             return false;
         };
         let [start, end] = [range.start, range.end].map(|at| offset.saturating_add(to_u64(at)));
-        self.background.read_ahead.add(file, start..end);
+        self.background.read_ahead.add(Arc::new(file), [start..end]);
         true
     }
 }

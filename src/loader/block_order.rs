@@ -1,10 +1,15 @@
 //! Blocks of rows in random order, with the rows of a few blocks mixed.
 
+use std::ops::Range;
+
 use super::permutation::{Permutation, hash};
-use crate::error::invariant::{to_u64, to_usize_saturating};
+use crate::error::invariant::{to_u64, to_usize, to_usize_saturating};
 
 /// The number of rows that are computed together.
 const CHUNK: usize = 256;
+
+/// The maximum number of blocks that are listed.
+const MAX_BLOCKS: u64 = 1 << 16;
 
 /// The order of an epoch of blocks. The blocks are permuted, and `buffer`
 /// consecutive blocks of that order are a group, whose rows are permuted.
@@ -87,6 +92,22 @@ impl BlockOrder {
         let (start, end) = (self.position(first), self.position(end));
         let number = if self.buffer == 1 { self.order.apply(first) } else { number };
         Group { start, end, permutation: Permutation::new(end - start, hash(self.key, number)) }
+    }
+
+    /// The blocks of the group that contains a position, as ranges of rows, and the
+    /// position after the group; `None` if there are too many blocks to list.
+    pub(super) fn group_blocks(&self, position: u64) -> Option<(u64, Vec<Range<usize>>)> {
+        let (place, _) = self.place(position);
+        let first = place / self.buffer * self.buffer;
+        let end = first.saturating_add(self.buffer).min(self.count);
+        if end - first > MAX_BLOCKS {
+            return None;
+        }
+        let blocks = (first..end).map(|place| {
+            let start = self.order.apply(place) * self.size;
+            to_usize(start)..to_usize(start.saturating_add(self.size).min(self.len))
+        });
+        Some((self.position(end), blocks.collect()))
     }
 
     /// The place in the order of the block that contains a position, and the

@@ -3,6 +3,8 @@
 use std::fmt::Debug;
 use std::ops::Deref;
 
+use super::ahead::Ahead;
+use super::row_source::RowSource;
 use super::sampler::Sampler;
 use super::share::SamplerState;
 use crate::error::invariant::{to_u64, to_usize_saturating};
@@ -98,6 +100,7 @@ pub struct IndexBatches {
     drops_last: bool,
     /// The state at the start of this iterator.
     start: SamplerState,
+    ahead: Ahead,
 }
 
 impl IndexBatches {
@@ -113,6 +116,39 @@ impl IndexBatches {
     /// ```
     pub fn drop_last(self) -> IndexBatches {
         IndexBatches { drops_last: true, ..self }
+    }
+
+    /// Has the system read whole blocks of a sampler in
+    /// [`blocks`](Sampler::blocks) from the files of a source of rows, in the
+    /// background: those of the next batch, with all that its
+    /// [`buffer`](Sampler::buffer) mixes, and as many after these. So the disk reads
+    /// in sequence while you use the rows.
+    ///
+    /// Up to twice the number of blocks in a buffer are in memory, which must have
+    /// room for them. Use this for arrays that are larger than memory; an array that
+    /// fits is read whole anyway. To read several sources, call it for each.
+    ///
+    /// Other orders have no blocks, so nothing is read ahead for them, nor for rows
+    /// in Fortran order, buffers of more than 65,536 blocks, and on systems other than
+    /// Linux.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{BatchOptions, MappedArray, Sampler};
+    ///
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let rows = unsafe { MappedArray::open("data/penguins.npy")? }.rows()?;
+    /// let sampler = Sampler::blocks(rows.len(), 32, 1).buffer(4)?;
+    /// let ahead = rows.clone();
+    /// let batches = sampler.epochs(2).flat_map(move |epoch| epoch.batches(16).ahead(&ahead));
+    /// let read = move |indices: &[usize], batch: &mut Vec<f64>| rows.take_vec(indices, batch);
+    /// assert_eq!(BatchOptions::new().start(batches, read)?.count(), 2 * 22);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn ahead(mut self, source: &(impl RowSource + ?Sized)) -> IndexBatches {
+        self.ahead.add(source.rows_ahead());
+        self
     }
 
     /// The number of batches that are left.
@@ -134,6 +170,7 @@ impl Iterator for IndexBatches {
             return None;
         }
         let number = self.sampler.position() / to_u64(self.size);
+        self.ahead.advance(&self.sampler);
         let indices = self.sampler.next_batch(self.size);
         let state = SamplerState { position: self.sampler.position(), ..self.start };
         Some(IndexBatch { indices, number, state })
@@ -159,7 +196,7 @@ impl Sampler {
     /// ```
     pub fn batches(&self, size: usize) -> IndexBatches {
         let (sampler, start) = (self.clone(), self.state());
-        IndexBatches { sampler, size, drops_last: false, start }
+        IndexBatches { sampler, size, drops_last: false, start, ahead: Ahead::default() }
     }
 
     /// Iterates over the epochs from the current one up to, but not including,

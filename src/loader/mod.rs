@@ -1,5 +1,6 @@
 //! Random access to rows, at the speed of the disk.
 
+mod ahead;
 mod array_file;
 mod background;
 mod batch;
@@ -26,7 +27,6 @@ mod sampler;
 mod share;
 mod stack;
 mod stacked;
-mod strategy;
 mod windows;
 
 /// The locks of the pipeline; the model test replaces them.

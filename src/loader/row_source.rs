@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ndarray::ArrayD;
 
+use super::ahead::RowsAhead;
 use super::field_rows::FieldRows;
 use super::gather;
 use super::windows::Windows;
@@ -127,6 +128,12 @@ pub trait RowSource {
     #[doc(hidden)]
     fn add_path(&self, error: Error) -> Error {
         error
+    }
+
+    /// Where the rows are in files, to read them ahead; nowhere by default.
+    #[doc(hidden)]
+    fn rows_ahead(&self) -> RowsAhead {
+        RowsAhead::default()
     }
 
     /// The number of rows.
@@ -340,6 +347,10 @@ macro_rules! pointer {
 
             fn add_path(&self, error: Error) -> Error {
                 (**self).add_path(error)
+            }
+
+            fn rows_ahead(&self) -> RowsAhead {
+                (**self).rows_ahead()
             }
         }
     )*};

@@ -1,17 +1,18 @@
 //! Copies rows of a mapped array in any order.
 
+use std::fs::File;
 use std::hint::black_box;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ahead::RowsAhead;
 use super::background::Background;
 use super::gather;
 use super::reading::Reading;
 use super::row_methods::row_methods;
 use super::row_source::{RowCopy, RowSource};
-use super::strategy::{RowReader, Strategy};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
@@ -25,6 +26,7 @@ use crate::layout::row_index::RowIndex;
 use crate::source::map::Map;
 use crate::source::platform::Clock;
 use crate::source::read_ahead::ReadAhead;
+use crate::source::strategy::{RowReader, Strategy};
 use crate::view::{AxisSlices, field_geometry};
 
 /// The rows of an array, for random access:
@@ -189,6 +191,11 @@ impl Rows {
         Ok(Rows { geometry, ..self.clone() })
     }
 
+    /// Opens the file of the map again, and returns the offset of the map in it.
+    pub(super) fn reopen(&self) -> Option<(File, u64)> {
+        self.map.reopen(self.path.as_deref()?)
+    }
+
     /// The contiguous parts that each row consists of.
     fn parts(&self) -> Result<AxisSlices> {
         AxisSlices::rows(&self.geometry, 0, self.dtype.itemsize())
@@ -282,6 +289,10 @@ impl RowSource for Rows {
             Some(path) => error.with_path(path),
             None => error,
         }
+    }
+
+    fn rows_ahead(&self) -> RowsAhead {
+        RowsAhead::mapped(self, &self.geometry, self.background.read_ahead())
     }
 }
 

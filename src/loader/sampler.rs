@@ -1,7 +1,9 @@
 //! Samplers: the rows of each epoch, in constant memory.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use super::block_order::BlockOrder;
 use super::order::{EpochOrder, SamplingOrder, check_cumulative, cumulative};
 use super::permutation::hash;
 use super::share::{SamplerState, Share, Tail};
@@ -105,8 +107,8 @@ impl Sampler {
     }
 
     /// Mixes the rows of `count` [`blocks`](Sampler::blocks) that follow each other
-    /// in the random order: a shuffle buffer that is computed instead of filled.
-    /// Does not affect other orders. The default is 1.
+    /// in the random order: a shuffle buffer that is computed instead of filled. The
+    /// default is 1.
     ///
     /// While `count` blocks are read, all of them have to stay in memory, so `count`
     /// times the size of a block should be well below the available memory.
@@ -121,6 +123,14 @@ impl Sampler {
     /// measured as 256 without a buffer, 17 with 16 blocks, and 1.4 with 256.
     /// A good choice is one block per row of a batch.
     ///
+    /// [`IndexBatches::ahead`](crate::loader::IndexBatches::ahead) reads the next
+    /// blocks in sequence while rows of these are used.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for a sampler that is not in
+    /// blocks.
+    ///
     /// # Examples
     ///
     /// Blocks of 1 MiB, mixed in a buffer of 256 blocks, which is 256 MiB:
@@ -129,20 +139,23 @@ impl Sampler {
     /// use npymap::Sampler;
     ///
     /// let (len, row_bytes) = (1_000_000_000, 512);
-    /// let mut sampler = Sampler::blocks(len, (1 << 20) / row_bytes, 1).buffer(256);
+    /// let mut sampler = Sampler::blocks(len, (1 << 20) / row_bytes, 1).buffer(256)?;
     /// let batch = sampler.next_batch(256);
     /// let mut blocks: Vec<usize> = batch.iter().map(|row| row / 2048).collect();
     /// blocks.sort();
     /// blocks.dedup();
     /// assert!(blocks.len() > 128);
+    /// # Ok::<(), npymap::Error>(())
     /// ```
-    #[must_use]
-    pub fn buffer(mut self, count: usize) -> Sampler {
-        if let SamplingOrder::Blocks { buffer, .. } = &mut self.order {
-            *buffer = to_u64(count).max(1);
-            self.current = self.order.epoch(self.len, self.seed, self.epoch);
-        }
-        self
+    pub fn buffer(mut self, count: usize) -> Result<Sampler> {
+        let SamplingOrder::Blocks { buffer, .. } = &mut self.order else {
+            let found = "a buffer of blocks for an order without blocks".to_owned();
+            let expected = "a sampler made by `Sampler::blocks`".to_owned();
+            return Err(RequestError::Argument { found, expected }.into());
+        };
+        *buffer = to_u64(count).max(1);
+        self.current = self.order.epoch(self.len, self.seed, self.epoch);
+        Ok(self)
     }
 
     /// Yields `draws` rows per epoch, with replacement.
@@ -280,6 +293,16 @@ impl Sampler {
     /// The number of this share's rows that are left in this epoch.
     pub(super) fn remaining(&self) -> u64 {
         self.share_len().saturating_sub(self.position)
+    }
+
+    /// The order of blocks of this epoch, and the positions in it that are left in
+    /// this share; `None` in other orders.
+    pub(super) fn positions_left(&self) -> Option<(&BlockOrder, Range<u64>)> {
+        let (EpochOrder::Blocks(order), 1..) = (&self.current, self.remaining()) else {
+            return None;
+        };
+        let first = self.epoch_position(self.position);
+        Some((order, first..first.saturating_add(self.remaining()).min(self.draws)))
     }
 
     /// The state, for [`resume`](Sampler::resume).

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::ahead::RowsAhead;
 use super::gather;
 use super::reading::Reading;
 use super::row_methods::row_methods;
@@ -167,6 +168,38 @@ impl Stacked {
         Ok(Stacked { dtype, shape, arrays, starts: self.starts.clone() })
     }
 
+    /// Asks the system to read rows that will be needed soon, as
+    /// [`Rows::prefetch`].
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, loader::Stacked};
+    ///
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let open = || unsafe { MappedArray::open("data/penguins.npy") };
+    /// let both = Stacked::new([open()?, open()?])?;
+    /// both.prefetch(&[683, 0])?;
+    /// assert!(both.prefetch(&[684]).is_err());
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn prefetch(&self, indices: &[impl RowIndex]) -> Result<()> {
+        let mut rows = gather::resolve_rows(self, indices)?;
+        rows.sort_unstable();
+        for rows in rows.chunk_by(|one, other| self.array_position(*one) == self.array_position(*other)) {
+            let Some((array, own)) = rows.first().and_then(|&row| self.array_of(row)) else {
+                continue;
+            };
+            let own: Vec<usize> = rows.iter().map(|row| row - own.start).collect();
+            array.prefetch(&own)?;
+        }
+        Ok(())
+    }
+
     /// Sliding windows of `len` rows, as [`Rows::windows`]. Windows may start in one
     /// array and end in another.
     ///
@@ -254,6 +287,11 @@ impl RowSource for Stacked {
             }
         }
         Ok(())
+    }
+
+    fn rows_ahead(&self) -> RowsAhead {
+        let arrays = self.starts.iter().copied().zip(&self.arrays);
+        RowsAhead::stacked(arrays.map(|(first, rows)| (first, rows.rows_ahead())))
     }
 }
 

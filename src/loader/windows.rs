@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::ahead::RowsAhead;
 use super::gather;
 use super::row_methods::row_methods;
 use super::row_source::{RowCopy, RowSource};
@@ -101,6 +102,10 @@ impl<S: RowSource> RowSource for Windows<S> {
 
     fn add_path(&self, error: Error) -> Error {
         self.source.add_path(error)
+    }
+
+    fn rows_ahead(&self) -> RowsAhead {
+        self.source.rows_ahead().windows(self.len)
     }
 }
 

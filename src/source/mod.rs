@@ -13,6 +13,7 @@ pub(crate) mod platform;
 #[cfg(any(feature = "npz", feature = "tar"))]
 pub(crate) mod range_reader;
 pub(crate) mod read_ahead;
+pub(crate) mod strategy;
 pub(crate) mod storage;
 mod temporary;
 

@@ -43,15 +43,19 @@ impl Queue {
 }
 
 impl ReadAhead {
-    /// Adds a range of a file, and starts a thread unless one is running. If
+    /// Adds ranges of a file, and starts a thread unless one is running. If
     /// that fails, or the queue stays locked, nothing is read ahead.
-    pub(crate) fn add(self: &Arc<ReadAhead>, file: File, range: Range<u64>) {
+    pub(crate) fn add(
+        self: &Arc<ReadAhead>,
+        file: Arc<File>,
+        ranges: impl IntoIterator<Item = Range<u64>>,
+    ) {
         let Some(mut queue) = self.lock_soon() else { return };
         let is_read = queue.is_read();
         if !is_read {
             queue.ranges.clear();
         }
-        queue.ranges.push_back((Arc::new(file), range));
+        queue.ranges.extend(ranges.into_iter().map(|range| (Arc::clone(&file), range)));
         if is_read {
             return;
         }
@@ -158,7 +162,7 @@ mod tests {
         let ahead = Arc::new(ReadAhead::default());
         let held = ahead.lock();
         assert_eq!(ahead.queued(), u64::MAX);
-        ahead.add(tempfile::tempfile().unwrap(), 0..PIECE);
+        ahead.add(Arc::new(tempfile::tempfile().unwrap()), [0..PIECE]);
         assert!(held.ranges.is_empty() && held.reader.is_none());
     }
 
@@ -172,7 +176,7 @@ mod tests {
         }
         for _ in 0..2 {
             for file in &files {
-                ahead.add(file.try_clone().unwrap(), 0..3 * PIECE);
+                ahead.add(Arc::new(file.try_clone().unwrap()), [0..3 * PIECE]);
             }
             while ahead.lock().reader.is_some() {
                 thread::yield_now();

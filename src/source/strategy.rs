@@ -17,7 +17,7 @@
 //!
 //! Read-ahead helps a sequential scan, but not random access: each fault would
 //! read some hundred KiB for one row. So rows have their own map, with
-//! `MADV_RANDOM`, and `reading.rs` decides what else to read.
+//! `MADV_RANDOM`, and `loader/reading.rs` decides what else to read.
 
 use crate::error::invariant::to_u64;
 use std::ops::Range;
