@@ -273,7 +273,8 @@ fn zeros(dtype: &DType, shape: &[usize], order: Order, offset: usize) -> MappedA
 #[test]
 fn elements_are_cast_in_parallel_in_every_layout() {
     let shape = [5, 70, 801];
-    for (from, to) in [("<f4", ">f8"), (">f8", "<i2"), ("<i4", ">i4"), ("|u1", "<c8"), ("<i2", "<U6")]
+    for (from, to) in
+        [("<f4", ">f8"), (">f8", "<i2"), ("<i4", ">i4"), ("|u1", "<c8"), ("<i2", "<U6")]
     {
         let (from, to): (DType, DType) = (from.parse().unwrap(), to.parse().unwrap());
         let from = numbers(&from, &shape, 1);

@@ -2,8 +2,7 @@
 //! resumed.
 
 use npymap::{
-    ErrorKind,
-    Sampler,
+    ErrorKind, Sampler,
     loader::{SamplerState, Share, Tail},
 };
 

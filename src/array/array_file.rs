@@ -14,10 +14,10 @@ use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order};
 use crate::npy::Header;
 use crate::source::Source;
-use crate::source::{file, platform};
 use crate::source::map::MapMut;
 use crate::source::storage::Storage;
 use crate::source::strategy::Strategy;
+use crate::source::{file, platform};
 use crate::view::{AxisSlices, Index};
 
 /// The most bytes that are read at a time to get several nearby pieces.

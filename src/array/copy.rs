@@ -354,8 +354,7 @@ impl<'a> ArrayCopy<'a> {
         self.read_ahead(&part);
         self.convert(part, buffer)?;
         let mut rest = buffer.as_slice();
-        for (start, len) in
-            part_at(&self.to_geometry, index, tiles.tile()).byte_runs(self.to_size)
+        for (start, len) in part_at(&self.to_geometry, index, tiles.tile()).byte_runs(self.to_size)
         {
             let (own, after) = rest.split_at(len);
             self.write(start, own, report)?;

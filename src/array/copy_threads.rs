@@ -41,7 +41,8 @@ pub(super) fn for_each<I: Send>(
         drop(send);
         receive.into_iter().for_each(progress);
         let results = running.into_iter().map(thread::ScopedJoinHandle::join);
-        let failed = results.filter_map(|result| result.unwrap_or_else(|panic| resume_unwind(panic)));
+        let failed =
+            results.filter_map(|result| result.unwrap_or_else(|panic| resume_unwind(panic)));
         failed.min_by_key(|(number, _)| *number).map_or(Ok(()), |(_, error)| Err(error))
     })
 }

@@ -242,7 +242,9 @@ impl ShapeError {
             | ShapeError::Size { .. }
             | ShapeError::Permutation { .. }
             | ShapeError::Notation { .. } => ErrorKind::InvalidInput,
-            ShapeError::Unbacked { .. } | ShapeError::SumsOfNothing { .. } => ErrorKind::LimitExceeded,
+            ShapeError::Unbacked { .. } | ShapeError::SumsOfNothing { .. } => {
+                ErrorKind::LimitExceeded
+            }
             ShapeError::Index { .. } | ShapeError::Axis { .. } | ShapeError::Element { .. } => {
                 ErrorKind::OutOfBounds
             }

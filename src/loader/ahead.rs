@@ -46,16 +46,30 @@ enum Place {
 
 impl RowsAhead {
     /// The rows of a map.
-    pub(super) fn mapped(rows: &Rows, geometry: &Geometry, read_ahead: Arc<ReadAhead>) -> RowsAhead {
+    pub(super) fn mapped(
+        rows: &Rows,
+        geometry: &Geometry,
+        read_ahead: Arc<ReadAhead>,
+    ) -> RowsAhead {
         RowsAhead::new(Place::Mapped(rows.clone()), geometry, rows.dtype().itemsize(), read_ahead)
     }
 
     /// The rows of an array that starts at an offset of a file.
-    pub(super) fn opened(file: File, offset: u64, geometry: &Geometry, itemsize: usize) -> RowsAhead {
+    pub(super) fn opened(
+        file: File,
+        offset: u64,
+        geometry: &Geometry,
+        itemsize: usize,
+    ) -> RowsAhead {
         RowsAhead::new(Place::Opened(Arc::new(file), offset), geometry, itemsize, Arc::default())
     }
 
-    fn new(place: Place, geometry: &Geometry, size: usize, read_ahead: Arc<ReadAhead>) -> RowsAhead {
+    fn new(
+        place: Place,
+        geometry: &Geometry,
+        size: usize,
+        read_ahead: Arc<ReadAhead>,
+    ) -> RowsAhead {
         let (shape, strides): (&[usize], &[isize]) = (&geometry.shape, &geometry.strides);
         let (Some(&count), Some(&stride)) = (shape.first(), strides.first()) else {
             return RowsAhead::default();

@@ -190,7 +190,9 @@ impl Stacked {
     pub fn prefetch(&self, indices: &[impl RowIndex]) -> Result<()> {
         let mut rows = gather::resolve_rows(self, indices)?;
         rows.sort_unstable();
-        for rows in rows.chunk_by(|one, other| self.array_position(*one) == self.array_position(*other)) {
+        for rows in
+            rows.chunk_by(|one, other| self.array_position(*one) == self.array_position(*other))
+        {
             let Some((array, own)) = rows.first().and_then(|&row| self.array_of(row)) else {
                 continue;
             };

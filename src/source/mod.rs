@@ -13,8 +13,8 @@ pub(crate) mod platform;
 #[cfg(any(feature = "npz", feature = "tar"))]
 pub(crate) mod range_reader;
 pub(crate) mod read_ahead;
-pub(crate) mod strategy;
 pub(crate) mod storage;
+pub(crate) mod strategy;
 mod temporary;
 
 pub use atomic::AtomicFile;
