@@ -24,6 +24,22 @@ pub(crate) fn parse_header<'py>(
     facts(py, &header.or_raise(py)?)
 }
 
+/// Returns whether the text of a header has integers as Python 2 printed them, such
+/// as `10L`.
+#[pyfunction]
+pub(crate) fn has_longs(text: &[u8]) -> bool {
+    let (mut is_quoted, mut before) = (false, b' ');
+    for &byte in text {
+        match byte {
+            b'\'' | b'"' => is_quoted = !is_quoted,
+            b'L' if !is_quoted && before.is_ascii_digit() => return true,
+            _ => {}
+        }
+        before = byte;
+    }
+    false
+}
+
 /// Reads the header of a file, and checks that the file contains the elements.
 #[pyfunction]
 pub(crate) fn read_header(

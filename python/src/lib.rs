@@ -28,7 +28,7 @@ mod _core {
     #[pymodule_export]
     use crate::archive::{Npz, Tar, Ten};
     #[pymodule_export]
-    use crate::header::{encode_header, parse_header, read_header};
+    use crate::header::{encode_header, has_longs, parse_header, read_header};
     #[pymodule_export]
     use crate::lock::Lock;
     #[pymodule_export]

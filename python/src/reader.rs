@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::OrRaise;
+use crate::header::has_longs;
 use crate::memory::BytesMut;
 
 /// A `.npy` file that is read, not mapped.
@@ -16,6 +17,9 @@ pub(crate) struct Reader {
     file: ArrayFile,
     shown: PathBuf,
     is_fortran: bool,
+    /// Whether the header has integers of Python 2.
+    #[pyo3(get)]
+    has_longs: bool,
 }
 
 #[pymethods]
@@ -24,10 +28,14 @@ impl Reader {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, at: u64, max_header_len: usize) -> PyResult<Reader> {
         let options = OpenOptions::new().offset(at).max_header_len(max_header_len);
-        let file = py.detach(|| ArrayFile::new(Source::read(&path)?, options));
-        let file = file.or_raise_for(py, &path)?;
+        let opened = py.detach(|| {
+            let source = Source::read(&path)?;
+            let text = options.header_text(&source)?;
+            Ok((ArrayFile::new(source, options)?, has_longs(text.as_str().as_bytes())))
+        });
+        let (file, has_longs) = opened.or_raise_for(py, &path)?;
         let is_fortran = file.header().is_some_and(|header| header.order == Order::F);
-        Ok(Reader { file, shown: path, is_fortran })
+        Ok(Reader { file, shown: path, is_fortran, has_longs })
     }
 
     /// The shape, the dtype's `descr` as text, and whether the order is Fortran's.

@@ -7,7 +7,9 @@ the SHA-256 of all elements, or the error.
 import ast
 import hashlib
 import json
+import struct
 import sys
+import zipfile
 
 import numpy as np
 
@@ -58,9 +60,21 @@ def describe_npz(path):
     with npymap.Npz(path, "r") as archive:
         names = archive._core.full_names()
         answers = list(members(names, archive.__getitem__))
-    for name, answer in zip(names, answers):
+    for position, (name, answer) in enumerate(zip(names, answers)):
         answer["zip_name"] = name
+        if name in names[position + 1 :]:
+            # By name, only the last of several members can be opened.
+            answers[position] = describe_stored(path, position)
     return {"ok": True, "members": answers}
+
+
+def describe_stored(path, position):
+    with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
+        entry = archive.infolist()[position]
+        file.seek(entry.header_offset)
+        lengths = struct.unpack("<26x2H", file.read(30))
+    start = entry.header_offset + 30 + sum(lengths)
+    return describe(npymap.open(path, at=start)) | {"zip_name": entry.filename}
 
 
 def describe_ten(path):

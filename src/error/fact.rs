@@ -51,9 +51,8 @@ fn advice(detail: &ErrorDetail) -> Advice {
         ErrorDetail::Archive(ArchiveError::Inflated { .. }) => true,
         // Those that name functions put them into quotes.
         ErrorDetail::Archive(ArchiveError::Refused { expected, .. }) => expected.contains('`'),
-        ErrorDetail::Request(error) => {
-            !matches!(error, RequestError::Mode { .. } | RequestError::Argument { .. })
-        }
+        ErrorDetail::Request(RequestError::Argument { expected, .. }) => expected.contains('`'),
+        ErrorDetail::Request(error) => !matches!(error, RequestError::Mode { .. }),
         ErrorDetail::Archive(_) | ErrorDetail::Custom(_) => false,
     };
     if is_last_clause { Advice::LastClause } else { Advice::None }
@@ -93,6 +92,8 @@ mod tests {
             DTypeError::Fit { stored, asked: "f32".to_owned(), works: "Value".to_owned() },
             "stored as [('a', '<f8'), ('b: c', '<f8')], asked for `f32`",
         );
+        let (found, expected) = ("a source in mode r+".to_owned(), "`Source::map`".to_owned());
+        assert_fact(RequestError::Argument { found, expected }, "a source in mode r+");
         assert_fact(RequestError::NoFile, "changes to this array are not written to a file");
         assert_fact(
             RequestError::CreateMode,

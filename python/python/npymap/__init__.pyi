@@ -1,13 +1,15 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, final, overload
+from typing import IO, Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, overload
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.lib.npyio import NpzFile
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import format as format
+from ._core import Recovery as Recovery
 
 __version__: str
 
@@ -70,6 +72,13 @@ class memmap(np.memmap[Any, Any]):
         shape: _Shape | None = None,
         order: _Order = "C",
     ) -> Self: ...
+    def __array_finalize__(self, obj: NDArray[Any] | None, /) -> None: ...  # type: ignore[override]
+    @property
+    def filename(self) -> str | os.PathLike[str] | None: ...  # type: ignore[override]
+    @property
+    def mode(self) -> str | None: ...  # type: ignore[override]
+    @property
+    def offset(self) -> int | None: ...  # type: ignore[override]
     @property
     def member(self) -> str | None: ...
     def __getitem__(self, index: Any) -> Any: ...
@@ -132,17 +141,6 @@ def savez_compressed(
 def recover(path: _Path, *, dry_run: bool = False, zero_fill: bool = False) -> Recovery: ...
 def resize(path: _Path, rows: int) -> None: ...
 
-@final
-class Recovery:
-    @property
-    def before(self) -> tuple[int, ...]: ...
-    @property
-    def after(self) -> tuple[int, ...]: ...
-    @property
-    def dropped(self) -> int: ...
-    @property
-    def filled(self) -> int: ...
-
 class Npz(NpzFile):
     def __init__(
         self,
@@ -154,6 +152,10 @@ class Npz(NpzFile):
         max_header_size: int = 10_000,
         max_inflated: int | None = None,
     ) -> None: ...
+    @property
+    def fid(self) -> IO[bytes] | None: ...  # type: ignore[override]
+    @property
+    def zip(self) -> ZipFile | None: ...  # type: ignore[override]
     def __getitem__(self, key: str) -> Any: ...
     def get_many(self, names: Iterable[str]) -> dict[str, Any]: ...
     def verify(self) -> None: ...

@@ -9,7 +9,7 @@ from . import _core
 from ._archives import Npz
 from ._dtypes import from_descr, is_pickled, to_descr
 from ._errors import FormatError
-from ._open import MAX_HEADER_SIZE, open_memmap, warn_version
+from ._open import MAX_HEADER_SIZE, open_memmap, warn_longs, warn_version
 from ._paths import to_path
 
 # NumPy's own functions, in case a program replaces them by ours.
@@ -52,6 +52,8 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
 
 def _read(path, limit):
     reader = _core.Reader(path, 0, limit)
+    if reader.has_longs:
+        warn_longs()
     shape, descr, is_fortran = reader.facts
     array = np.ndarray(shape, from_descr(descr), order="F" if is_fortran else "C")
     reader.read_into(_as_bytes(array))
@@ -188,6 +190,8 @@ def _write_archive(file, args, kwds, level, allow_pickle):
     try:
         for name, array in arrays.items():
             facts = to_descr(array.dtype), array.shape, is_fortran_order(array)
+            if array.dtype.names is not None:
+                warn_version(_core.encode_header(*facts, None)[1])
             writer.write(name, facts, pieces(array), level)
         writer.finish()
     finally:

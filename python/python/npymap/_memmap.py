@@ -61,7 +61,7 @@ class memmap(np.memmap):
     the file that it covers, rounded to whole rows of the file.
     """
 
-    __array_finalize__ = np.ndarray.__array_finalize__
+    __array_finalize__ = np.ndarray.__array_finalize__  # type: ignore[assignment]
 
     def __new__(cls, filename, dtype=np.uint8, mode="r+", offset=0, shape=None, order="C"):
         mode = to_mode(mode)

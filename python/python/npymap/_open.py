@@ -86,6 +86,15 @@ def warn_version(version):
         warnings.warn(text, UserWarning, stacklevel=4)
 
 
+def warn_longs():
+    """Warn that a header was written by Python 2, as NumPy does."""
+    text = (
+        "Reading `.npy` or `.npz` file required additional header parsing as it was created on "
+        "Python 2. Save the file again to speed up loading and avoid this warning."
+    )
+    warnings.warn(text, UserWarning, stacklevel=4)
+
+
 def open_memmap(filename, mode="r+", dtype=None, shape=None, fortran_order=False,
                 version=None, *, max_header_size=MAX_HEADER_SIZE):
     """Open or create a `.npy` file: `numpy.lib.format.open_memmap`.

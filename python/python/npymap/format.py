@@ -4,9 +4,7 @@
 `read_array_header_2_0` are this package's; everything else is NumPy's.
 """
 
-import ast
 import io
-import warnings
 
 import numpy as np
 from numpy.lib import format as _numpy
@@ -25,7 +23,7 @@ from numpy.lib.format import (
 from . import _core
 from ._dtypes import from_descr
 from ._errors import FormatError
-from ._open import MAX_HEADER_SIZE, open_memmap
+from ._open import MAX_HEADER_SIZE, open_memmap, warn_longs
 
 ARRAY_ALIGN = _numpy.ARRAY_ALIGN
 BUFFER_SIZE = _numpy.BUFFER_SIZE
@@ -35,10 +33,6 @@ MAGIC_LEN = _numpy.MAGIC_LEN
 MAGIC_PREFIX = _numpy.MAGIC_PREFIX
 
 _read_array = _numpy.read_array
-_PYTHON_2 = (
-    "Reading `.npy` or `.npz` file required additional header parsing as it was created on "
-    "Python 2. Save the file again to speed up loading and avoid this warning."
-)
 
 
 def read_magic(fp):
@@ -73,18 +67,9 @@ def _read_header(fp, version, max_header_size):
     text = _read(fp, size, "array header")
     start = MAGIC_PREFIX + bytes(version) + length + text
     shape, descr, is_fortran, _, _ = _core.parse_header(start, max_header_size)
-    if b"L" in text and version < (3, 0) and not _is_literal(text):
-        warnings.warn(_PYTHON_2, UserWarning, stacklevel=4)
+    if version < (3, 0) and _core.has_longs(text):
+        warn_longs()
     return shape, is_fortran, from_descr(descr)
-
-
-def _is_literal(text):
-    """Return whether a header has no integers of Python 2, such as `10L`."""
-    try:
-        ast.literal_eval(text.decode("latin1").strip())
-    except SyntaxError:
-        return False
-    return True
 
 
 def read_array(fp, allow_pickle=False, pickle_kwargs=None, *, max_header_size=MAX_HEADER_SIZE):
@@ -106,7 +91,12 @@ def read_array(fp, allow_pickle=False, pickle_kwargs=None, *, max_header_size=MA
         return _read_array(_Chain(start.getvalue(), fp), allow_pickle, pickle_kwargs)
     array = np.ndarray(shape, dtype, order="F" if is_fortran else "C")
     if array.nbytes > 0:
-        _fill(fp, array.reshape(-1, order="A").view(np.uint8))
+        done = _fill(fp, array.reshape(-1, order="A").view(np.uint8))
+        if done < array.nbytes:
+            text = (f"Failed to read all data for array. Expected {shape} = {array.size} elements, "
+                    f"could only read {done // array.itemsize} elements. "
+                    "(file seems not fully written?)")
+            raise FormatError(text, kind="Truncated")
     return array
 
 
@@ -139,7 +129,7 @@ class _Chain:
 
 
 def _fill(fp, memory):
-    """Read bytes from a file until the memory is full."""
+    """Read bytes from a file until the memory is full, and return how many."""
     view, done = memoryview(memory), 0
     readinto = getattr(fp, "readinto", None)
     while done < len(view):
@@ -150,10 +140,9 @@ def _fill(fp, memory):
             count = len(data)
             view[done : done + count] = data
         if not count:
-            text = (f"Failed to read all data for array. Expected {len(view)} bytes, could only "
-                    f"read {done}. (file seems not fully written?)")
-            raise FormatError(text, kind="Truncated")
+            break
         done += count
+    return done
 
 
 def _read(fp, size, what):
