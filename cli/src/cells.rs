@@ -80,7 +80,7 @@ impl Cell for f16 {
 impl Cell for f32 {
     fn write(&self, out: &mut String) {
         let is_scientific = is_scientific(f64::from(*self), 1e6);
-        write_float(out, zmij::Buffer::new().format(*self), is_scientific, Value::F32(*self));
+        write_float(out, zmij::Buffer::new().format(*self), is_scientific, &Value::F32(*self));
     }
 
     fn is_nan(&self) -> bool {
@@ -91,7 +91,7 @@ impl Cell for f32 {
 impl Cell for f64 {
     fn write(&self, out: &mut String) {
         let is_scientific = is_scientific(*self, 1e16);
-        write_float(out, zmij::Buffer::new().format(*self), is_scientific, Value::F64(*self));
+        write_float(out, zmij::Buffer::new().format(*self), is_scientific, &Value::F64(*self));
     }
 
     fn is_nan(&self) -> bool {
@@ -107,8 +107,8 @@ fn is_scientific(value: f64, large: f64) -> bool {
 
 /// Writes a float as NumPy's `str` does, given the shortest digits that identify
 /// it: in scientific notation if it is small or large, otherwise not.
-fn write_float(out: &mut String, digits: &str, is_scientific: bool, value: Value) {
-    if let Some(rounded) = float_text::rounded(&value) {
+fn write_float(out: &mut String, digits: &str, is_scientific: bool, value: &Value) {
+    if let Some(rounded) = float_text::rounded(value) {
         return out.push_str(&rounded);
     }
     let is_finite = digits.ends_with(|c: char| c.is_ascii_digit());

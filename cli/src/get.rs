@@ -68,7 +68,7 @@ pub(crate) struct GetArgs {
     #[arg(long)]
     no_header: bool,
 
-    /// In CSV and TSV, write this text for NaN and NaT
+    /// In CSV and TSV, write this text for NaN and `NaT`
     #[arg(long, value_name = "TEXT")]
     nan: Option<String>,
 

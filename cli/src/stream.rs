@@ -53,14 +53,14 @@ fn standard_input() -> io::Result<File> {
 }
 
 fn copy(mut from: impl Read) -> io::Result<File> {
-    let mut to = tempfile::tempfile().map_err(explain)?;
-    io::copy(&mut from, &mut to).map_err(explain)?;
+    let mut to = tempfile::tempfile().map_err(|error| explain(&error))?;
+    io::copy(&mut from, &mut to).map_err(|error| explain(&error))?;
     to.rewind()?;
     Ok(to)
 }
 
 /// Says where the copy is written: another disk may have more space.
-fn explain(error: io::Error) -> io::Error {
+fn explain(error: &io::Error) -> io::Error {
     let directory = std::env::temp_dir();
     let text = format!(
         "cannot copy the stream to {}: {error}: set TMPDIR to a directory with more space",

@@ -12,6 +12,7 @@ pub(super) struct Cell<'a> {
 
 /// What was seen in a column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is about one kind of cell")]
 pub(super) struct Facts {
     has_missing: bool,
     has_bool: bool,
@@ -141,14 +142,17 @@ impl Facts {
         if self.has_text || self.has_bool && (has_number || self.has_missing) {
             return self.text_dtype();
         }
-        match () {
-            () if self.has_bool => "|b1",
-            () if self.has_float || self.has_missing || !has_int => "<f8",
-            () if self.has_large && self.has_negative => "<f8",
-            () if self.has_large => "<u8",
-            () => "<i8",
-        }
-        .parse()
+        let has_missing = self.has_missing || !has_int;
+        let name = if self.has_bool {
+            "|b1"
+        } else if self.has_float || has_missing || self.has_large && self.has_negative {
+            "<f8"
+        } else if self.has_large {
+            "<u8"
+        } else {
+            "<i8"
+        };
+        name.parse()
     }
 
     fn text_dtype(&self) -> npymap::Result<DType> {

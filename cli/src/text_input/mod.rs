@@ -16,7 +16,7 @@ use crate::parallel;
 use crate::progress::Progress;
 use crate::stream;
 use crate::text_output::TextFormat;
-use blocks::{Blocks, Columns, Visitor, first_row};
+use blocks::{Blocks, Columns, OwnedCell, Visitor, first_row};
 use facts::{Cell, Facts};
 use target::Target;
 
@@ -60,7 +60,8 @@ impl TextInput {
         let count = cells.len();
         let (names, texts): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
         let is_json = options.format == TextFormat::JsonLines;
-        let has_header = !is_json && options.header && is_header(texts.iter().map(|c| c.as_cell()));
+        let has_header =
+            !is_json && options.header && is_header(texts.iter().map(OwnedCell::as_cell));
         let names = if has_header {
             Some(texts.iter().map(|cell| cell.text.trim().to_owned()).collect())
         } else {
@@ -143,7 +144,7 @@ impl TextInput {
         let to_error = CliError::io(&self.path, "read");
         let format = self.options.format;
         let mut blocks = Blocks::new(&self.file, format, self.start).map_err(&to_error)?;
-        let size = self.file.metadata().map(|metadata| metadata.len()).unwrap_or(0);
+        let size = self.file.metadata().map_or(0, |metadata| metadata.len());
         let mut progress = Progress::new(usize::try_from(size).unwrap_or(usize::MAX));
         let mut before = 0;
         parallel::pipeline(

@@ -51,7 +51,8 @@ fn conditions_select_rows() {
     ] {
         let printed = run_ok(["get", &path, ".n", "--where", condition]);
         let all = [1, 2, 3, -4, 5, 9_007_199_254_740_993_i64];
-        let expected: String = numbers.iter().map(|&at: &usize| format!("{}\n", all[at])).collect();
+        let expected: String =
+            numbers.iter().map(|&at: &usize| format!("{}\n", all[at])).collect::<Vec<_>>().concat();
         assert_eq!(printed, expected, "{condition}");
     }
 }
@@ -124,12 +125,14 @@ fn every_output_has_the_selected_rows() {
 fn selected_rows_of_a_large_file_are_those_of_all_blocks() {
     let directory = tempfile::tempdir().unwrap();
     let text = path_in(&directory, "t.csv");
-    let lines: String = (0..200_000).map(|n| format!("{n},{}\n", n % 1000)).collect();
+    let lines: String =
+        (0..200_000).map(|n| format!("{n},{}\n", n % 1000)).collect::<Vec<_>>().concat();
     fs::write(&text, lines).unwrap();
     let (path, out) = (path_in(&directory, "t.npy"), path_in(&directory, "out.npy"));
     run_ok(["convert", &text, &path]);
     run_ok(["convert", &path, &out, "--where", "value[1] == 7"]);
-    let expected: String = (0..200).map(|n| format!("{}\n", n * 1000 + 7)).collect();
+    let expected: String =
+        (0..200).map(|n| format!("{}\n", n * 1000 + 7)).collect::<Vec<_>>().concat();
     assert_eq!(run_ok(["get", &out, ":, 0", "--format", "csv"]), expected);
 }
 

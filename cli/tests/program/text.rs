@@ -292,7 +292,8 @@ fn many_rows_need_no_memory_and_keep_their_order() {
     let text = path_in(&directory, "many.csv");
     let lines: String = (0..300_000)
         .map(|n| format!("{n},\"{}\n{}\",{}\n", n % 7, n, f64::from(n) / 3.0))
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     fs::write(&text, &lines).unwrap();
     let (npy, back) = (path_in(&directory, "many.npy"), path_in(&directory, "back.csv"));
     run_ok(["convert", &text, &npy]);
@@ -303,7 +304,8 @@ fn many_rows_need_no_memory_and_keep_their_order() {
                 .replace("0,\"0\n0\",0\n", "0,\"0\n0\",0.0\n")
                 .lines()
                 .map(with_point)
-                .collect::<String>()
+                .collect::<Vec<_>>()
+                .concat()
     );
     let selected =
         run_ok(["get", &npy, "--where", "f0 >= 299999", "--format", "csv", "--no-header"]);
