@@ -18,7 +18,7 @@ use crate::output_format;
 /// The file gets its name only when it is complete and on disk.
 ///
 /// Random numbers are the same on every machine and in every memory order. They
-/// are made of the outputs of SplitMix64, x0, x1, …, whose state starts with the
+/// are made of the outputs of `SplitMix64`, x0, x1, …, whose state starts with the
 /// seed: element i in C order is, for int, LOW + (xi × (HIGH - LOW) >> 64); for
 /// uniform, LOW + (HIGH - LOW) × u(xi), where u(x) = (x >> 11) / 2^53; and for
 /// normal, sqrt(-2 ln(1 - u(x2i))) × cos(2π u(x2i+1)), rounded to the dtype.
@@ -140,7 +140,7 @@ impl CreateArgs {
         match random {
             RandomArg::Int => self.random_integers().map(Some),
             _ if !is_float => {
-                Err(self.mismatch("whose random numbers are integers: use --random int".to_owned()))
+                Err(self.mismatch("whose random numbers are integers: use --random int"))
             }
             RandomArg::Normal if self.low.is_some() || self.high.is_some() => {
                 Err(CliError::Rejected { path: self.file.clone(), reason: NORMAL_BOUNDS })
@@ -152,7 +152,7 @@ impl CreateArgs {
                 if low < high {
                     return Ok(Some(Numbers::Uniform { seed, low, high }));
                 }
-                Err(self.mismatch(format!("and no numbers from {low} to below {high}")))
+                Err(self.mismatch(&format!("and no numbers from {low} to below {high}")))
             }
         }
     }
@@ -172,7 +172,7 @@ impl CreateArgs {
                 let (lowest, highest) = self.bounds();
                 if count > 0 && (start.min(last) < lowest || start.max(last) > highest) {
                     let what = format!("which holds {lowest} to {highest}, not {start} to {last}");
-                    return Err(self.mismatch(what));
+                    return Err(self.mismatch(&what));
                 }
                 Ok(Numbers::IntRange { start, step })
             }
@@ -189,7 +189,7 @@ impl CreateArgs {
         let low = self.low.as_deref().map(|text| self.integer(text)).transpose()?;
         let high = self.high.as_deref().map(|text| self.integer(text)).transpose()?;
         if is_float && high.is_none() {
-            return Err(self.mismatch("for which --random int needs --high".to_owned()));
+            return Err(self.mismatch("for which --random int needs --high"));
         }
         let low = low.unwrap_or(if is_float { 0 } else { lowest });
         let high = high.unwrap_or(highest + 1);
@@ -197,7 +197,7 @@ impl CreateArgs {
             let what = format!(
                 "which holds {lowest} to {highest}, so integers from {low} to below {high} cannot be drawn"
             );
-            return Err(self.mismatch(what));
+            return Err(self.mismatch(&what));
         }
         Ok(Numbers::Int { seed: self.seed, low, range: high.abs_diff(low) })
     }
@@ -223,16 +223,16 @@ impl CreateArgs {
         // The upper end of all 64-bit integers.
         let parsed = parsed
             .or_else(|error| if text == "18446744073709551616" { Ok(1 << 64) } else { Err(error) });
-        parsed.map_err(|_| self.mismatch(format!("and `{text}` is not an integer of 64 bits")))
+        parsed.map_err(|_| self.mismatch(&format!("and `{text}` is not an integer of 64 bits")))
     }
 
     fn float(&self, text: &str) -> Result<f64, CliError> {
         let parsed = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
-        parsed.ok_or_else(|| self.mismatch(format!("and `{text}` is not a finite number")))
+        parsed.ok_or_else(|| self.mismatch(&format!("and `{text}` is not a finite number")))
     }
 
     /// The error for numbers that do not suit the dtype.
-    fn mismatch(&self, what: String) -> CliError {
+    fn mismatch(&self, what: &str) -> CliError {
         let what = format!("dtype {}, {what}", self.dtype);
         CliError::Mismatch { path: self.file.clone(), what }
     }

@@ -205,19 +205,17 @@ fn encode(path: &Path, header: &Header) -> Result<Vec<u8>, CliError> {
         header.version = Version::V3;
         header.encode_in_place()
     });
-    match encoded.map_err(&to_error)? {
-        Some(bytes) => Ok(bytes),
-        None => {
-            let needed = header.encode(None).map_err(&to_error)?.bytes.len();
-            let (dtype, shape) = (shell_quoted(&header.dtype), text::shape(&header.shape));
-            let order = if header.order == Order::F { " --raw-order F" } else { "" };
-            let what = format!(
-                "{} bytes for its header, and the new one takes {needed}: copy the elements with `npymap convert --raw {dtype} --offset {} --shape '{shape}'{order} IN OUT.npy`",
-                header.data_offset, header.data_offset
-            );
-            Err(CliError::Mismatch { path: path.to_owned(), what })
-        }
+    if let Some(bytes) = encoded.map_err(&to_error)? {
+        return Ok(bytes);
     }
+    let needed = header.encode(None).map_err(&to_error)?.bytes.len();
+    let (dtype, shape) = (shell_quoted(&header.dtype), text::shape(&header.shape));
+    let order = if header.order == Order::F { " --raw-order F" } else { "" };
+    let what = format!(
+        "{} bytes for its header, and the new one takes {needed}: copy the elements with `npymap convert --raw {dtype} --offset {} --shape '{shape}'{order} IN OUT.npy`",
+        header.data_offset, header.data_offset
+    );
+    Err(CliError::Mismatch { path: path.to_owned(), what })
 }
 
 /// Overwrites the header. If that fails, the old one is restored.

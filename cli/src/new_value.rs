@@ -152,15 +152,17 @@ fn split_items(text: &str) -> Option<Vec<&str>> {
     let mut quote = None;
     let mut is_escaped = false;
     for (at, c) in text.char_indices() {
-        match (quote, c) {
-            (Some(_), _) if is_escaped => is_escaped = false,
-            (Some(_), '\\') => is_escaped = true,
-            (Some(open), _) if c == open => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '[' | '(') => depth += 1,
-            (None, ']' | ')') => depth = depth.checked_sub(1)?,
-            (None, ',') if depth == 0 => {
+        if let Some(open) = quote {
+            let ends = c == open && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            quote = quote.filter(|_| !ends);
+            continue;
+        }
+        match c {
+            '\'' | '"' => quote = Some(c),
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth = depth.checked_sub(1)?,
+            ',' if depth == 0 => {
                 items.push(text.get(start..at)?.trim());
                 start = at + 1;
             }

@@ -28,7 +28,7 @@ use crate::{messages, open, text};
 Examples:
   npymap npz extract weights.npz
   npymap npz extract weights.npz layer1/w layer1/b --directory layers
-  npymap npz extract weights.npz --keep-going
+  npymap npz extract weights.npz --keep-going --directory layers
 
 Exit status: 0 if everything was extracted, 1 if something was not, 2 for a
 usage error.")]

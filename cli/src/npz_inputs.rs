@@ -151,7 +151,7 @@ fn find_arrays(directory: &Path, prefix: &str, found: &mut Vec<NamedFile>) -> Re
         let is_array = path.extension().is_some_and(|extension| extension == "npy");
         // Links to directories may lead back here.
         let is_directory = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
-        if !is_directory && !(is_array && path.is_file()) {
+        if !(is_directory || is_array && path.is_file()) {
             continue;
         }
         let Some(name) = name.to_str() else {

@@ -41,8 +41,7 @@ impl Change<'_> {
     pub(crate) fn print(&self, as_json: bool) -> io::Result<()> {
         let out = &mut io::stdout();
         if as_json {
-            let mut line = json!({ "path": self.path.to_string_lossy() });
-            line[self.done] = json!(self.members);
+            let line = json!({ "path": self.path.to_string_lossy(), self.done: self.members });
             return escape::json_line(out, &line);
         }
         let count = text::plural(self.members.len(), "member");

@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn rows_of_a_selection_keep_their_indices() {
         for (text, expected) in [
-            ("", vec![vec![0, 1, 2]; 0]),
+            ("", Vec::new()),
             ("-3:", vec![vec![7, 8, 9]]),
             ("::-4, 1:", vec![vec![9, 5, 1], vec![1, 2, 3]]),
             ("2, -2:", vec![vec![2, 3]]),

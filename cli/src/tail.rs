@@ -87,7 +87,7 @@ impl TailArgs {
         if self.follow {
             self.file.require_file(MEMBER)?;
         }
-        let mut seen = self.stamp();
+        let seen = self.stamp();
         let array = self.read.array(&self.file);
         let array = array.map_err(CliError::with_path(self.file.name()))?;
         let mut printed = Printed::default();
@@ -98,8 +98,21 @@ impl TailArgs {
             return Err(CliError::Rejected { path, reason: FORTRAN });
         }
         drop(array);
+        if self.follow {
+            self.print_appended(out, &mut printed, seen)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints rows as they are appended, until the file cannot be read.
+    fn print_appended(
+        &self,
+        out: &mut impl Write,
+        printed: &mut Printed,
+        mut seen: Option<(u64, SystemTime)>,
+    ) -> Result<(), CliError> {
         let mut failing_since = None;
-        while self.follow {
+        loop {
             thread::sleep(PAUSE);
             let stamp = self.stamp();
             if stamp == seen && failing_since.is_none() {
@@ -109,7 +122,7 @@ impl TailArgs {
             match self.read.array(&self.file) {
                 Ok(array) => {
                     failing_since = None;
-                    self.print(out, &array, &mut printed)?;
+                    self.print(out, &array, printed)?;
                     out.flush()?;
                 }
                 // The file may be replaced, or its header not be written yet.
@@ -121,7 +134,6 @@ impl TailArgs {
                 }
             }
         }
-        Ok(ExitCode::SUCCESS)
     }
 
     /// The length of the file and the time of its last change.

@@ -125,7 +125,7 @@ impl Scanner<'_> {
             self.find_end(method, data)?
         } else {
             let crc32 = local.crc32.get();
-            self.known_end(data, MemberEnd { crc32, size, stored, next: 0 }, flags)?
+            self.known_end(MemberEnd { crc32, size, stored, next: data }, flags)?
         };
         Ok(end.map(|MemberEnd { crc32, size, stored, next }| DirectoryEntry {
             raw_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
@@ -140,22 +140,18 @@ impl Scanner<'_> {
         }))
     }
 
-    /// The end of a member whose sizes are in its header.
-    fn known_end(
-        &self,
-        data: u64,
-        member: MemberEnd,
-        flags: Flags,
-    ) -> io::Result<Option<MemberEnd>> {
-        let Some(end) = data.checked_add(member.stored).filter(|&end| end <= self.source.len())
-        else {
+    /// The end of a member whose sizes are in its header, and whose bytes start at
+    /// `next`.
+    fn known_end(&self, member: MemberEnd, flags: Flags) -> io::Result<Option<MemberEnd>> {
+        let MemberEnd { size, stored, next: data, .. } = member;
+        let Some(end) = data.checked_add(stored).filter(|&end| end <= self.source.len()) else {
             return Ok(None);
         };
         if flags.has_descriptor() {
-            return self.descriptor(end, member.size, member.stored);
+            return self.descriptor(end, size, stored);
         }
         // A writer that died has left zeros for the sizes that it did not know yet.
-        if member.stored == 0 && !self.has_record_at(end)? {
+        if stored == 0 && !self.has_record_at(end)? {
             return Ok(None);
         }
         Ok(Some(MemberEnd { next: end, ..member }))

@@ -188,16 +188,15 @@ impl<'a> NpzUpdate<'a> {
             let error = no_member(name, self.full_names().into_iter());
             return Err(error.with_path(self.new.path()));
         };
-        let is_array_name = full_name.ends_with(".npy");
+        let is_array_name = name::key(&full_name) != full_name;
         let new_name = if is_array_name { file_name(new_name) } else { new_name.to_owned() };
         if new_name == full_name {
             return Ok(self);
         }
-        let checked = check_file_name(&new_name).and_then(|()| match self.contains(&new_name) {
-            true => Err(existing_name(&new_name)),
-            false => Ok(()),
-        });
-        checked.map_err(|error| error.with_path(self.new.path()))?;
+        check_file_name(&new_name).map_err(|error| error.with_path(self.new.path()))?;
+        if self.contains(&new_name) {
+            return Err(existing_name(&new_name).with_path(self.new.path()));
+        }
         if let Some(old_name) = self.old_name(&full_name).map(str::to_owned) {
             self.renamed.retain(|(old, _)| *old != old_name);
             self.renamed.push((old_name, new_name.clone()));
