@@ -181,9 +181,11 @@ fn headers_by_other_writers_become_numpys() {
     let directory = directory();
     let odd = "{ \"shape\": (2L,), 'descr':'f4' ,\n'fortran_order':False}          \n";
     let path = file(&directory, "a.npy", &raw(odd, &[0; 8]));
+    assert!(open(&path).unwrap().header().unwrap().has_long_integers);
     // Its dtype does not specify its byte order.
     Appender::open(&path).unwrap().append_slice(&[1.0_f32]).unwrap();
     let text = header_text_with(&OpenOptions::new(), &path).unwrap();
+    assert!(!text.header().unwrap().has_long_integers);
     assert_eq!(
         text.as_str().trim_end(),
         here("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }")

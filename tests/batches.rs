@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak, mpsc};
+use std::time::Duration;
 
 use crate::support::is_error;
 use npymap::{BatchOptions, ErrorKind, MappedArray, Rows, Sampler, loader::Batches};
@@ -179,4 +180,29 @@ fn a_panic_of_the_reader_arrives_while_the_iterator_blocks() {
         .unwrap();
     send.send(vec![1]).unwrap();
     batches.next();
+}
+
+#[test]
+fn waiting_ends_with_a_batch_or_the_time() {
+    let (send, batches, _) = from_channel(2);
+    let mut batches = batches;
+    assert!(!batches.wait(Duration::ZERO));
+    assert!(!batches.wait(Duration::from_millis(2)));
+    send.send(vec![7]).unwrap();
+    assert!(batches.wait(Duration::MAX) && batches.wait(Duration::ZERO));
+    assert_eq!(**batches.next().unwrap().unwrap(), [14, 15]);
+    assert!(!batches.wait(Duration::from_millis(2)));
+    drop(send);
+    assert!(batches.wait(Duration::MAX));
+    assert!(batches.next().is_none() && batches.wait(Duration::MAX));
+}
+
+#[test]
+fn waiting_ends_when_the_reader_panics() {
+    let batches = BatchOptions::new()
+        .start([vec![1]], |_: &[usize], (): &mut ()| -> npymap::Result<()> {
+            panic!("cannot read")
+        })
+        .unwrap();
+    assert!(batches.wait(Duration::MAX));
 }

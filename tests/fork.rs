@@ -1,11 +1,16 @@
 //! A forked child has its parent's maps, shared or copied as before.
 
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use npymap::{BatchOptions, ErrorKind};
+
 use crate::support::{directory, file, npy, open, open_copy_on_write, open_mut};
 
 /// Runs `child` in a forked process and returns its exit status.
 ///
-/// The child has no other threads, but they may have held locks, so it must
-/// neither allocate nor panic.
+/// The child has no other threads, but they may have held locks, so it must not
+/// panic, and allocate only with allocators that handle forks, as glibc's does.
 fn run_in_child(child: impl FnOnce() -> bool) -> i32 {
     // SAFETY: the child only loads and stores what is mapped, and ends by
     // `_exit`, which is safe in the child of a process with several threads.
@@ -62,4 +67,31 @@ fn a_child_reads_an_unlinked_file() {
     let elements = array.as_slice::<u8>().unwrap();
     assert_eq!(run_in_child(|| elements[0] == 5 && elements[1] == 6), 0);
     assert_eq!(array.as_slice::<u8>().unwrap(), [5, 6]);
+}
+
+#[test]
+fn batches_of_the_parent_are_an_error_in_a_child() {
+    let gate = Arc::new(Mutex::new(()));
+    let (closed, read_gate) = (gate.lock().unwrap(), Arc::clone(&gate));
+    let read = move |_: &[usize], (): &mut ()| {
+        drop(read_gate.lock());
+        Ok::<_, npymap::Error>(())
+    };
+    let batches = BatchOptions::new().threads(2).start([vec![1], vec![2]], read).unwrap();
+    let mut batches = Some(batches);
+    // The threads hold a lock now, and wait for another one.
+    assert!(!batches.as_ref().unwrap().wait(Duration::from_millis(20)));
+    let status = run_in_child(|| {
+        let Some(mut own) = batches.take() else { return false };
+        let error = own.wait(Duration::MAX).then(|| own.next()).flatten();
+        let is_error =
+            matches!(&error, Some(Err(error)) if error.error.kind() == ErrorKind::InvalidInput);
+        let ends = own.next().is_none();
+        drop(own);
+        is_error && ends
+    });
+    assert_eq!(status, 0);
+    drop(closed);
+    let own = batches.take().unwrap();
+    assert_eq!(own.filter_map(Result::ok).count(), 2);
 }

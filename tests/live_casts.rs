@@ -46,6 +46,7 @@ fn casts_equal_numpys() {
             let result = view.assign_as(&from.dyn_view().unwrap(), casting);
             let bytes: Vec<u8> = view.as_view().element_bytes().flatten().copied().collect();
             let what = format!("{} to {to}, {casting}", from.dtype());
+            check_rows(&from, &to, casting, result.is_ok().then_some(&*bytes));
             match (result, case["error"].as_str()) {
                 (Ok(()), None) if hex(&bytes) == case["bytes"].as_str().unwrap() => done += 1,
                 (Ok(()), None) => {
@@ -71,6 +72,21 @@ fn is_date(dtype: &DType) -> bool {
         Kind::DateTime | Kind::TimeDelta => true,
         Kind::Struct => dtype.fields().iter().any(|field| is_date(&field.dtype)),
         _ => false,
+    }
+}
+
+/// Checks that rows are cast as the whole array, to `expected` if they can be.
+fn check_rows(array: &MappedArray, to: &DType, casting: Casting, expected: Option<&[u8]>) {
+    let Ok(rows) = array.rows() else { return };
+    let mut out = vec![0; array.len() * to.itemsize()];
+    let all: Vec<usize> = (0..rows.len()).collect();
+    let taken = rows.take_bytes_as(&all, &mut out, to, casting);
+    let what = format!("rows {} to {to}, {casting}", array.dtype());
+    match expected {
+        Some(expected) => {
+            assert_eq!(taken.map(|()| hex(&out)).expect(&what), hex(expected), "{what}");
+        }
+        None => assert!(taken.is_err(), "{what}"),
     }
 }
 

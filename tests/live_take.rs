@@ -18,6 +18,7 @@ fn integers(list: &Value) -> Vec<i64> {
 fn mode(name: &Value) -> TakeMode {
     match name.as_str().unwrap() {
         "raise" => TakeMode::Raise,
+        "from_end" => TakeMode::FromEnd,
         "wrap" => TakeMode::Wrap,
         _ => TakeMode::Clip,
     }

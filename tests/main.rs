@@ -76,6 +76,7 @@ mod modes_linux;
 mod narrow;
 #[cfg(feature = "derive")]
 mod newtypes;
+mod npy_writer;
 #[cfg(feature = "npz")]
 mod npz_scan;
 #[cfg(feature = "npz")]
@@ -105,6 +106,7 @@ mod steps;
 mod sums;
 mod support;
 mod take;
+mod take_bytes;
 #[cfg(feature = "tar")]
 mod tar_extensions;
 #[cfg(feature = "tar")]

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use npymap::{
-    Appender, CreateOptions, DType, ErrorKind, Order,
+    Appender, CreateOptions, DType, ErrorKind, MappedArray, Order, Value,
+    element::Casting,
     loader::{Ragged, RaggedAppender},
 };
 
@@ -215,4 +216,80 @@ fn a_rejected_row_is_not_kept() {
     let ragged = read(&paths);
     assert_eq!(ragged.len(), 10_000);
     assert!((0..10_000).all(|n| ragged.get::<u16>(n).unwrap() == row(n)));
+}
+
+#[test]
+fn bytes_of_rows_are_those_of_the_elements() {
+    let directory = directory();
+    let paths = paths(&directory);
+    let (dtype, options) = (">u2".parse().unwrap(), CreateOptions::new());
+    let mut to = RaggedAppender::create(&paths[0], &paths[1], &dtype, &[2], &options).unwrap();
+    assert_eq!((to.dtype(), to.item_shape()), (&dtype, &[2][..]));
+    for n in 0..40 {
+        let row: Vec<u8> =
+            row(n).iter().flat_map(|x| [x.to_be_bytes(), [0, 7]]).flatten().collect();
+        to.append_bytes(&row).unwrap();
+    }
+    assert_eq!(to.append_bytes(&[0; 3]).unwrap_err().kind(), ErrorKind::WrongShape);
+    assert_eq!(to.rows(), 40);
+    to.close().unwrap();
+
+    let ragged = read(&paths);
+    let indices = [39_usize, 0, 5, 13, 39];
+    let (mut bytes, mut values) = (vec![1; 3], Vec::<u16>::new());
+    let offsets = ragged.take_bytes(&indices, &mut bytes).unwrap();
+    assert_eq!(offsets, ragged.take_vec(&indices, &mut values).unwrap());
+    assert_eq!(bytes, values.iter().flat_map(|x| x.to_be_bytes()).collect::<Vec<u8>>());
+    assert_eq!(ragged.take_bytes(&[0_usize; 0], &mut bytes).unwrap(), [0]);
+    assert!(bytes.is_empty());
+    assert_eq!(ragged.take_bytes(&[40], &mut bytes).unwrap_err().kind(), ErrorKind::OutOfBounds);
+
+    for width in [0, 1, 4, 9] {
+        let mut floats = vec![0.0_f64; 5 * width * 2];
+        let lengths = ragged.take_padded_as(&indices, &mut floats, width, &-100.0).unwrap();
+        for (to, casting) in
+            [("<f4", Casting::SameKind), (">f8", Casting::Safe), ("|i1", Casting::Unsafe)]
+        {
+            let dtype: DType = to.parse().unwrap();
+            let mut pad = MappedArray::anonymous(&dtype, &[5 * width * 2 + 1]).unwrap();
+            let mut view = pad.dyn_view_mut().unwrap();
+            for (i, &value) in [-100.0].iter().chain(&floats).enumerate() {
+                view.set(i, Value::parse(&value.to_string(), &dtype).unwrap()).unwrap();
+            }
+            let expected = pad.into_data().as_ref().to_vec();
+            let (pad, expected) = expected.split_at(dtype.itemsize());
+            let mut out = vec![7; expected.len()];
+            let found =
+                ragged.take_padded_bytes_as(&indices, &mut out, width, pad, &dtype, casting);
+            assert_eq!(found.unwrap(), lengths);
+            assert_eq!(out, expected, "{to}, width {width}");
+        }
+    }
+    let mut own = [7; 2 * 2 * 2 * 2];
+    let lengths = ragged.take_padded_bytes_as(&[1, 0], &mut own, 2, &[1, 2], &dtype, Casting::No);
+    assert_eq!(lengths.unwrap(), [1, 0]);
+    assert_eq!(own, [0, 1, 0, 7, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2]);
+}
+
+#[test]
+fn padding_and_casts_that_do_not_fit_are_errors() {
+    let directory = directory();
+    let paths = paths(&directory);
+    written(&paths, 3);
+    let ragged = read(&paths);
+    let mut out = [7; 8];
+    let mut error = |to: &str, casting, pad: &[u8]| {
+        let to = to.parse().unwrap();
+        ragged.take_padded_bytes_as(&[1, 2], &mut out, 2, pad, &to, casting).unwrap_err()
+    };
+    let message = "padding of 1 bytes: expected one element of '<u2', 2 bytes";
+    assert!(is_error(&error("<u2", Casting::No, &[0]), ErrorKind::InvalidInput, message));
+    let message = "allow it with casting `same_kind`";
+    assert!(is_error(&error("|u1", Casting::Safe, &[0]), ErrorKind::WrongDType, message));
+    let shape = error("<u4", Casting::Safe, &[0; 4]);
+    assert!(is_error(&shape, ErrorKind::WrongShape, "8 values for 16 elements"), "{shape}");
+    assert_eq!(out, [7; 8]);
+    let error = ragged.take_padded_as(&[1], &mut [false; 2], 2, &false).unwrap_err();
+    let message = "use `take_padded_bytes_as` with casting `unsafe`";
+    assert!(is_error(&error, ErrorKind::WrongDType, message), "{error}");
 }

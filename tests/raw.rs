@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 
 use npymap::{
-    CreateOptions, ErrorKind, MappedArray, Mode, OpenOptions, Order, Result,
+    CreateOptions, ErrorKind, MappedArray, Mode, OpenOptions, Order, Result, Source,
     array::{AnyArray, Description, RawSpec},
 };
 
@@ -218,8 +218,11 @@ fn descriptions_open_the_array_again() {
         shape: vec![2, 1],
         order: Order::F,
         mode: Mode::ReadWrite,
+        file_id: Source::read(&path).unwrap().file_id(),
+        file_len: 132,
     };
     assert_eq!(description, expected);
+    assert_eq!(description.file_id.is_some(), cfg!(unix));
     let again = open_mode_with(&description.options(), description.mode, &description.path);
     let AnyArray::Writable(mut again) = again.unwrap() else { panic!() };
     again.view_mut::<u16>().unwrap().set([1, 0], 7).unwrap();
@@ -256,7 +259,8 @@ fn descriptions_are_sent_as_json() {
     let json = serde_json::to_value(&description).unwrap();
     let path = description.path.to_str().unwrap();
     let expected = serde_json::json!({
-        "path": path, "offset": 128, "dtype": "<f8", "shape": [342, 4], "order": "C", "mode": "r"
+        "path": path, "offset": 128, "dtype": "<f8", "shape": [342, 4], "order": "C", "mode": "r",
+        "file_id": description.file_id, "file_len": 128 + 342 * 4 * 8
     });
     assert_eq!(json, expected);
     let again: Description = serde_json::from_value(json).unwrap();

@@ -100,11 +100,17 @@ fn invalid_indices_are_errors_before_anything_is_written() {
     );
     assert_eq!(
         error_text(rows.take_as(&[0], &mut [false; 2])),
-        here("cannot cast '<u2' to '|b1' with casting `same_kind`: allow it with casting `unsafe`")
+        here(
+            "cannot cast '<u2' to '|b1' with casting `same_kind`: use `take_bytes_as` with casting `unsafe`"
+        )
     );
     assert_eq!(out, [7; 4]);
     rows.take(&TakeMode::Wrap.resolve(&[-1, 7], rows.len()).unwrap(), &mut out).unwrap();
     assert_eq!(out, [0; 4]);
+    assert_eq!(TakeMode::FromEnd.resolve(&[-5, -1, 0, 4], 5).unwrap(), [0, 4, 0, 4]);
+    for (index, dim) in [(-6_i64, 5), (5, 5), (i64::MIN, 5), (0, 0), (-1, 0)] {
+        assert!(TakeMode::FromEnd.resolve(&[index], dim).is_err());
+    }
     let none: [usize; 0] = [];
     assert!(TakeMode::Wrap.resolve(&none, 0).unwrap().is_empty());
     assert!(TakeMode::Wrap.resolve(&[0], 0).is_err() && TakeMode::Clip.resolve(&[0], 0).is_err());

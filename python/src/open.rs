@@ -102,7 +102,9 @@ pub(crate) fn map_elements(
     let array = py.detach(|| {
         let (dtype, shape, order) = ("|u1".parse()?, vec![len], Order::C);
         let path = path.clone();
-        let description = Description { path, offset, dtype, shape, order, mode };
+        let (file_id, file_len) = (None, 0);
+        let description =
+            Description { path, offset, dtype, shape, order, mode, file_id, file_len };
         description.options().open_mode(memory::map(&description.path, mode)?)
     });
     Mapping::from_result(py, array, Some(Order::C), Some(&path))

@@ -159,7 +159,7 @@ impl CreateOptions {
     }
 
     /// Checks the arguments and plans a new file, with or without a header.
-    fn plan_file(&self, dtype: &DType, shape: &[usize]) -> Result<Plan> {
+    pub(crate) fn plan_file(&self, dtype: &DType, shape: &[usize]) -> Result<Plan> {
         let Some(offset) = self.raw else { return self.plan(dtype, shape).map(|(_, plan)| plan) };
         let raw = RawSpec::new(dtype.clone()).shape(shape).order(self.order).offset(offset);
         Ok(Plan { head: Vec::new(), place: raw.place(0, 0)?, sparse: self.sparse })
@@ -201,9 +201,24 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// The shape, with the axes of a subarray.
+    pub(crate) fn shape(&self) -> &[usize] {
+        self.place.layout.shape()
+    }
+
+    /// The offset of the elements in the file.
+    pub(crate) fn offset(&self) -> u64 {
+        self.place.offset
+    }
+
+    /// The end of the elements in the file.
+    pub(crate) fn end(&self) -> Result<u64> {
+        self.place.end().ok_or_else(|| self.place.too_large())
+    }
+
     /// Writes the header and zeros to an empty file.
     pub(crate) fn write(&self, file: &File) -> Result<()> {
-        let end = self.place.end().ok_or_else(|| self.place.too_large())?;
+        let end = self.end()?;
         file::write_at(file, &self.head, 0).map_err(SystemError::io("write the header"))?;
         let result = if self.sparse { file.set_len(end) } else { file::reserve(file, end) };
         result.map_err(SystemError::io("reserve space"))

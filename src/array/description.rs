@@ -6,6 +6,7 @@ use super::{MappedArray, OpenOptions, RawSpec};
 use crate::dtype::DType;
 use crate::error::{RequestError, Result, SystemError};
 use crate::layout::Order;
+use crate::source::FileId;
 use crate::source::mode::Mode;
 
 /// A description of an array in a file, with which another process can open it
@@ -49,6 +50,11 @@ pub struct Description {
     /// The mode to map the file in: `r`, `r+` or `c`. For arrays that were created
     /// it is `r+`.
     pub mode: Mode,
+    /// The identity of the file, on systems that report it: if the path leads to
+    /// another file on the same machine, [`Source::file_id`](crate::Source::file_id) differs.
+    pub file_id: Option<FileId>,
+    /// The length of the file in bytes when it was opened.
+    pub file_len: u64,
 }
 
 impl Description {
@@ -84,6 +90,8 @@ impl<D> MappedArray<D> {
             shape: self.shape().to_vec(),
             order: place.order,
             mode,
+            file_id: origin.id,
+            file_len: origin.file_len,
         })
     }
 }

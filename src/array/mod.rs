@@ -122,6 +122,8 @@ pub(crate) struct Origin {
     mode: Option<Mode>,
     /// The identity of the file, on systems that report one.
     id: Option<FileId>,
+    /// The length of the file when it was opened; 0 without a file.
+    file_len: u64,
     /// Whether the elements start at the offset of the [`Place`]: not in memory
     /// that was allocated for them.
     has_offset: bool,
@@ -141,6 +143,7 @@ impl Origin {
             member: member.map(Arc::from),
             mode: source.mode(),
             id: storage.id(),
+            file_len: storage.len(),
             has_offset: true,
             lock: storage.lock(),
             read_ahead: OnceLock::new(),
@@ -175,7 +178,10 @@ impl<D> MappedArray<D> {
         place: Place,
         member: Option<&str>,
     ) -> MappedArray<D> {
-        MappedArray { place, data, origin: Origin::from_source(source, member) }
+        let mut origin = Origin::from_source(source, member);
+        // The file may have been extended for the array.
+        origin.file_len = origin.file_len.max(place.end().unwrap_or(0));
+        MappedArray { place, data, origin }
     }
 
     /// Makes an array of a member that was inflated or read from a stream.

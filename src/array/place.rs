@@ -35,8 +35,16 @@ pub(crate) struct Place {
     /// The offset of the first element in the file.
     pub(crate) offset: u64,
     pub(crate) order: Order,
-    /// The header's version and data offset, if there is a header.
-    pub(crate) header: Option<(Version, usize)>,
+    /// `None` if there is no header.
+    pub(crate) header: Option<HeaderFacts>,
+}
+
+/// The facts about a header that the place of its array does not have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeaderFacts {
+    version: Version,
+    pub(super) data_offset: usize,
+    has_long_integers: bool,
 }
 
 impl Place {
@@ -45,7 +53,8 @@ impl Place {
         let layout = header.layout().map_err(Error::treat_as_damage)?.with_offset(0);
         let offset = u64::try_from(header.data_offset).ok().and_then(|own| at.checked_add(own));
         let offset = offset.ok_or_else(|| too_large(&layout).treat_as_damage())?;
-        let (order, header) = (header.order, Some((header.version, header.data_offset)));
+        let &Header { order, version, data_offset, has_long_integers, .. } = header;
+        let header = Some(HeaderFacts { version, data_offset, has_long_integers });
         Ok(Place { layout, offset, order, header })
     }
 
@@ -54,15 +63,16 @@ impl Place {
     pub(crate) fn moved_by(self, start: u64) -> Place {
         let offset = self.offset.saturating_add(start);
         let data_offset = to_usize_saturating(offset);
-        let header = self.header.map(|(version, _)| (version, data_offset));
+        let header = self.header.map(|header| HeaderFacts { data_offset, ..header });
         Place { offset, header, ..self }
     }
 
     /// The header, if the array has one.
     pub(crate) fn header(&self) -> Option<Header> {
-        let (version, data_offset) = self.header?;
+        let HeaderFacts { version, data_offset, has_long_integers } = self.header?;
         let (dtype, shape) = (self.layout.dtype().clone(), self.layout.shape().to_vec());
-        Some(Header { dtype, shape, order: self.order, version, data_offset })
+        let order = self.order;
+        Some(Header { dtype, shape, order, version, data_offset, has_long_integers })
     }
 
     /// The end of the last element in the file; `None` if it overflows.

@@ -45,12 +45,13 @@ impl MappedArray<Map> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reload(&mut self) -> Result<()> {
-        let (place, data) = self.origin.add_path_on_err(self.reloaded())?;
-        (self.place, self.data) = (place, data);
+        let (place, data, file_len) = self.origin.add_path_on_err(self.reloaded())?;
+        (self.place, self.data, self.origin.file_len) = (place, data, file_len);
         Ok(())
     }
 
-    fn reloaded(&self) -> Result<(Place, Map)> {
+    /// The place of the array in the file as it is now, a map, and the file's length.
+    fn reloaded(&self) -> Result<(Place, Map, u64)> {
         let (file, stat) = self.reopen()?;
         let (header, header_len) = self.header_range().ok_or_else(cannot_reload)?;
         let storage = Storage::from_file(file)?;
@@ -59,12 +60,12 @@ impl MappedArray<Map> {
         let place = options.place(&storage)?;
         let file = storage.file().ok_or_else(cannot_reload)?;
         let data = self.data.map_same_file(file, stat.id, place.offset, place.layout.nbytes())?;
-        Ok((place, data.ok_or_else(cannot_reload)?))
+        Ok((place, data.ok_or_else(cannot_reload)?, storage.len()))
     }
 
     /// The offset of the header in the file, and its length.
     fn header_range(&self) -> Option<(u64, usize)> {
-        let (_, len) = self.place.header.filter(|_| self.member().is_none())?;
+        let len = self.place.header.filter(|_| self.member().is_none())?.data_offset;
         Some((self.place.offset.checked_sub(to_u64(len))?, len))
     }
 }

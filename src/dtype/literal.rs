@@ -20,6 +20,8 @@ pub(crate) struct Reader<'a> {
     /// The number of open brackets.
     depth: usize,
     longs: bool,
+    /// Whether an integer had the suffix `L`.
+    has_longs: bool,
 }
 
 /// The state of reading the items of a bracket.
@@ -45,7 +47,7 @@ impl Items {
 impl<'a> Reader<'a> {
     /// Starts at the beginning of a text; `longs` allows Python 2's `3L`.
     pub(crate) fn new(text: &'a str, longs: bool) -> Reader<'a> {
-        Reader { text, at: 0, depth: 0, longs }
+        Reader { text, at: 0, depth: 0, longs, has_longs: false }
     }
 
     /// Skips white space and returns the next byte without consuming it.
@@ -74,6 +76,11 @@ impl<'a> Reader<'a> {
     /// Checks that only white space is left.
     pub(crate) fn end(&mut self) -> Result<()> {
         if self.peek().is_none() { Ok(()) } else { Err(self.error("the end")) }
+    }
+
+    /// Returns whether an integer that was read had the suffix `L`.
+    pub(crate) fn has_longs(&self) -> bool {
+        self.has_longs
     }
 
     /// Enters the bracket that is next, if it is `open`.
@@ -244,6 +251,7 @@ impl<'a> Reader<'a> {
         }
         if self.longs && self.byte() == Some(b'L') {
             self.at += 1;
+            self.has_longs = true;
         }
         if matches!(self.byte(), Some(b'_' | b'.' | b'a'..=b'z' | b'A'..=b'Z')) {
             return Err(self.error("a plain decimal integer"));

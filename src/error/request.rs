@@ -50,6 +50,12 @@ pub(crate) enum RequestError {
         "the file was opened with `O_APPEND`, which only writes at its end: open it without `O_APPEND`, or store through `view_mut`"
     )]
     Appends,
+
+    /// Batches that threads of the parent process read.
+    #[error(
+        "the threads that read these batches are in the process that this one was forked from: start them after the fork"
+    )]
+    Forked,
 }
 
 impl RequestError {
@@ -61,7 +67,8 @@ impl RequestError {
             | RequestError::Placed
             | RequestError::NoPath { .. }
             | RequestError::NoFile
-            | RequestError::Appends => ErrorKind::InvalidInput,
+            | RequestError::Appends
+            | RequestError::Forked => ErrorKind::InvalidInput,
         }
     }
 }

@@ -212,6 +212,17 @@ pub(crate) enum ShapeError {
         expected: usize,
     },
 
+    /// More or fewer bytes than the elements have.
+    #[error("{} {which} for the elements of shape {shape}", plural(*by, "byte", "bytes"))]
+    Bytes {
+        /// The difference.
+        by: u64,
+        /// `too many` or `too few`.
+        which: &'static str,
+        /// The shape, as Python prints it.
+        shape: String,
+    },
+
     /// Values to append that are not a whole number of rows.
     #[error("found {found}, expected rows of shape {expected}")]
     Rows {
@@ -259,6 +270,7 @@ impl ShapeError {
             | ShapeError::Length { .. }
             | ShapeError::Mask { .. }
             | ShapeError::NoExtreme { .. }
+            | ShapeError::Bytes { .. }
             | ShapeError::Rows { .. }
             | ShapeError::NoRows => ErrorKind::WrongShape,
         }

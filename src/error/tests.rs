@@ -72,6 +72,15 @@ fn system_errors() {
     );
 }
 
+#[test]
+fn batches_of_another_process() {
+    assert_error(
+        RequestError::Forked,
+        K::InvalidInput,
+        "the threads that read these batches are in the process that this one was forked from: start them after the fork",
+    );
+}
+
 fn remainder(offset: u64, itemsize: usize) -> ExtentError {
     ExtentError::Remainder { offset, itemsize, found: 9 }
 }
@@ -247,6 +256,7 @@ fn kinds_of_shape_errors() {
             ShapeError::Mask { found: text("(2,)"), shape: text("(2, 3)"), expected: "x" },
             K::WrongShape,
         ),
+        (ShapeError::Bytes { by: 2, which: "too few", shape: text("(2, 3)") }, K::WrongShape),
         (ShapeError::Rows { found: text("1"), expected: text("(*,)") }, K::WrongShape),
         (ShapeError::NoRows, K::WrongShape),
     ] {

@@ -58,6 +58,7 @@ row_index! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize }
 /// assert_eq!(TakeMode::Wrap.resolve(&indices, 4)?, [3, 2, 2]);
 /// assert_eq!(TakeMode::Clip.resolve(&indices, 4)?, [0, 2, 3]);
 /// assert!(TakeMode::Raise.resolve(&indices, 4).is_err());
+/// assert_eq!(TakeMode::FromEnd.resolve(&[-1, 2, -4], 4)?, [3, 2, 0]);
 /// # Ok::<(), npymap::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -66,6 +67,9 @@ pub enum TakeMode {
     /// count from the end: in a sampler they are usually a mistake.
     #[default]
     Raise,
+    /// Count negative indices from the end, and return an error for others out of
+    /// bounds: NumPy's `raise`.
+    FromEnd,
     /// Wrap around: use the remainder by the length.
     Wrap,
     /// Use the nearest valid index; negative indices become 0.
@@ -78,8 +82,9 @@ impl TakeMode {
     /// # Errors
     ///
     /// [`OutOfBounds`](crate::ErrorKind::OutOfBounds) with
-    /// [`Raise`](TakeMode::Raise) for an index outside `0..dim`; with the other
-    /// modes for any index if `dim` is 0.
+    /// [`Raise`](TakeMode::Raise) for an index outside `0..dim`, with
+    /// [`FromEnd`](TakeMode::FromEnd) outside `-dim..dim`; with the other modes for
+    /// any index if `dim` is 0.
     pub fn resolve<I: RowIndex>(self, indices: &[I], dim: usize) -> Result<Vec<usize>> {
         resolve(self, indices, dim, 0, &[dim])
     }
@@ -105,7 +110,8 @@ pub(crate) fn resolve<I: RowIndex>(
 #[inline]
 fn resolve_one(mode: TakeMode, index: i128, dim: usize) -> Option<usize> {
     let valid = match mode {
-        TakeMode::Raise => index,
+        TakeMode::FromEnd if index < 0 => index.checked_add(i128::try_from(dim).ok()?)?,
+        TakeMode::Raise | TakeMode::FromEnd => index,
         TakeMode::Wrap => index.checked_rem_euclid(i128::try_from(dim).ok()?)?,
         TakeMode::Clip => index.clamp(0, i128::try_from(dim.checked_sub(1)?).ok()?),
     };

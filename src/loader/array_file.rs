@@ -12,7 +12,7 @@ use super::windows::Windows;
 use crate::array::ArrayFile;
 use crate::dtype::DType;
 use crate::element::Element;
-use crate::element::cast::Number;
+use crate::element::cast::{Casting, Number};
 use crate::error::{Error, Result};
 use crate::layout::row_index::RowIndex;
 use crate::source::platform::Clock;

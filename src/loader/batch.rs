@@ -9,6 +9,7 @@ use super::index_batch::IndexBatch;
 use super::share::SamplerState;
 use crate::error::Error;
 use crate::error::invariant::Invariant;
+use crate::source::platform;
 
 /// One batch: the data, which it derefs to, and the indices of its rows. When it
 /// is dropped, its memory is reused.
@@ -174,15 +175,21 @@ fn format_indices(indices: &[usize]) -> String {
 pub(super) struct Pool<B> {
     free: Mutex<Vec<B>>,
     max_len: usize,
+    /// The process whose threads use the pool.
+    process: u32,
 }
 
 impl<B> Pool<B> {
     /// A pool that keeps the memory of at most `max_len` batches.
     pub(super) fn new(max_len: usize) -> Pool<B> {
-        Pool { free: Mutex::default(), max_len }
+        Pool { free: Mutex::default(), max_len, process: platform::process_id() }
     }
 
     pub(super) fn give(&self, data: B) {
+        // A thread may have held the lock when this process was forked.
+        if self.process != platform::process_id() {
+            return;
+        }
         let mut free = self.lock();
         if free.len() < self.max_len {
             free.push(data);

@@ -6,11 +6,13 @@ use std::fmt;
 use std::panic::resume_unwind;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use super::batch::{Batch, BatchError, Pool};
 use super::index_batch::{BatchIndices, IndexBatch, Job};
 use super::pipeline::{Next, Pipeline};
-use crate::error::{Error, Result, SystemError};
+use crate::error::{Error, RequestError, Result, SystemError};
+use crate::source::platform;
 
 /// An iterator over batches that background threads read ahead, in order. Created
 /// by [`BatchOptions::start`].
@@ -44,6 +46,10 @@ pub struct Batches<B, I = IndexBatch> {
     /// `None` once this is dropped.
     read: Arc<RwLock<Option<ReadFn<B>>>>,
     threads: Vec<Option<JoinHandle<()>>>,
+    /// The process that the threads belong to.
+    process: u32,
+    /// Whether the error of a forked process was returned.
+    has_failed: bool,
 }
 
 /// Options for reading batches ahead. Setters take the options and return them;
@@ -177,7 +183,9 @@ impl BatchOptions {
         let pool = Arc::new(Pool::new(self.ahead.saturating_add(self.threads)));
         let read: ReadFn<B> = Box::new(move |rows, out| read(rows, out).map_err(Error::other));
         let read = Arc::new(RwLock::new(Some(read)));
-        let mut started = Batches { pipeline, read, threads: Vec::new() };
+        let process = platform::process_id();
+        let mut started =
+            Batches { pipeline, read, threads: Vec::new(), process, has_failed: false };
         for number in 0..self.threads {
             let worker = Worker {
                 number,
@@ -247,12 +255,19 @@ impl<B, I> Drop for PanicGuard<'_, B, I> {
 impl<B, I> Iterator for Batches<B, I> {
     type Item = Result<Batch<B, I>, BatchError>;
 
-    /// Waits for the next batch.
+    /// Waits for the next batch; [`wait`](Batches::wait) waits for a limited time.
+    ///
+    /// In a forked process, which has none of the threads, it returns one error of the
+    /// kind [`InvalidInput`](crate::ErrorKind::InvalidInput), then `None`.
     ///
     /// # Panics
     ///
     /// When `read` panicked.
     fn next(&mut self) -> Option<Self::Item> {
+        if self.is_forked() {
+            let first = !std::mem::replace(&mut self.has_failed, true);
+            return first.then(|| Err(forked()));
+        }
         match self.pipeline.next() {
             Next::Result(batch) => Some(batch),
             Next::End => None,
@@ -267,6 +282,39 @@ impl<B, I> Iterator for Batches<B, I> {
 }
 
 impl<B, I> Batches<B, I> {
+    /// Waits until `next` returns without waiting: with a batch, an error, or `None`.
+    /// After `timeout` it gives up and returns false, so that a program can check
+    /// whether it was interrupted, and wait again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use npymap::BatchOptions;
+    ///
+    /// let read = |rows: &[usize], batch: &mut usize| -> Result<(), npymap::Error> {
+    ///     *batch = rows.len();
+    ///     Ok(())
+    /// };
+    /// let mut batches = BatchOptions::new().start([vec![5, 3]], read)?;
+    /// while !batches.wait(Duration::from_millis(100)) {
+    ///     // … return, if the user interrupted the program …
+    /// }
+    /// assert_eq!(*batches.next().unwrap()?, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn wait(&self, timeout: Duration) -> bool {
+        self.is_forked() || self.pipeline.wait(timeout)
+    }
+
+    /// Returns whether this process was forked from the one that has the threads. Its
+    /// locks may be held by threads that do not exist here.
+    fn is_forked(&self) -> bool {
+        self.process != platform::process_id()
+    }
+
     /// Waits for all threads except one that is blocked in the caller's iterator.
     /// The jobs must have ended. Returns the panics of the threads.
     fn join(&mut self) -> Vec<Box<dyn Any + Send>> {
@@ -281,11 +329,21 @@ impl<B, I> Batches<B, I> {
 
 impl<B, I> Drop for Batches<B, I> {
     fn drop(&mut self) {
+        if self.is_forked() {
+            std::mem::forget(std::mem::take(&mut self.threads));
+            return;
+        }
         self.pipeline.stop();
         // The caller wants no more batches, so panics are ignored.
         drop(self.join());
         *self.read.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
+}
+
+/// The error for batches whose threads are in the parent process.
+fn forked() -> BatchError {
+    let error = RequestError::Forked.into();
+    BatchError { epoch: None, number: 0, indices: Vec::new(), error }
 }
 
 impl<B, I> fmt::Debug for Batches<B, I> {

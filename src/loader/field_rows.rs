@@ -8,7 +8,7 @@ use super::row_methods::row_methods;
 use super::row_source::{RowCopy, RowSource};
 use crate::dtype::DType;
 use crate::element::Element;
-use crate::element::cast::Number;
+use crate::element::cast::{Casting, Number};
 use crate::error::{Error, Result};
 use crate::layout::row_index::RowIndex;
 use crate::layout::{Layout, Order};

@@ -7,8 +7,8 @@ use ndarray::{ArrayD, IxDyn};
 
 use super::row_source::{RowCopy, RowSource};
 use crate::array::resolve_rows as resolve_range;
-use crate::dtype::DType;
 use crate::dtype::literal::tuple;
+use crate::dtype::{DType, Kind};
 use crate::element::Element;
 use crate::element::cast::{Casting, Number, check_cast};
 use crate::element::fast_path::FastPath as _;
@@ -17,7 +17,7 @@ use crate::error::{DTypeError, Error, Result, ShapeError};
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::layout::{Layout, Order, check_unbacked};
 use crate::source::map::MapMut;
-use crate::view::{AxisSlices, check_len, field_geometry};
+use crate::view::{AxisSlices, SliceCast, check_assign, check_len, field_geometry};
 use crate::with_type;
 
 /// The most bytes that are read before they are decoded, unless one row has more.
@@ -122,10 +122,22 @@ pub(super) fn take_as<U: Number>(
     indices: &[impl RowIndex],
     out: &mut [U],
 ) -> Result<()> {
-    check_cast(from.dtype(), &U::dtype(), Casting::SameKind)?;
+    check_same_kind(from.dtype(), &U::dtype(), "take_bytes_as")?;
     with_type!(from.dtype(), number T => {
         take_with(from, indices, out, |value: T| value.cast())
     }, _ => Err(not_numbers::<U>(from.dtype())))
+}
+
+/// Checks that a cast of the same kind is allowed. `other` is the method that casts
+/// in other ways.
+pub(super) fn check_same_kind(from: &DType, to: &DType, other: &'static str) -> Result<()> {
+    let casting = Casting::SameKind;
+    if from.can_cast(to, casting) || !from.can_cast(to, Casting::Unsafe) {
+        return check_cast(from, to, casting);
+    }
+    let works = format!("use `{other}` with casting `unsafe`");
+    let (from, to, casting) = (from.to_string(), to.to_string(), casting.to_string());
+    Err(DTypeError::Cast { from, to, casting, works }.into())
 }
 
 /// The error for elements that are not numbers, although a cast is allowed.
@@ -178,6 +190,48 @@ pub(super) fn take_bytes(
         let rows = rows.get(..out.len() / each).unwrap_or(rows);
         parts.copy(bytes, rows, out);
     })
+}
+
+/// Copies rows, cast to a dtype that is known only at run time.
+pub(super) fn take_bytes_as(
+    from: &impl RowSource,
+    indices: &[impl RowIndex],
+    out: &mut [u8],
+    dtype: &DType,
+    casting: Casting,
+) -> Result<()> {
+    if from.dtype() == dtype {
+        return take_bytes(from, indices, out);
+    }
+    let cast = checked_cast(from.dtype(), dtype, casting)?;
+    let each = from.row_len().saturating_mul(dtype.itemsize());
+    check_len(each.saturating_mul(indices.len()), out.len())?;
+    let rows = resolve_rows(from, indices)?;
+    if each == 0 {
+        return Ok(());
+    }
+    let mut done = Ok(());
+    gather(from, &rows, each, out, |parts, bytes, rows, out| {
+        if done.is_ok() {
+            done = cast.run(parts, bytes, rows, out);
+        }
+    })?;
+    done
+}
+
+/// Checks that rows can be cast to a dtype.
+pub(super) fn checked_cast<'a>(
+    from: &'a DType,
+    to: &'a DType,
+    casting: Casting,
+) -> Result<SliceCast<'a>> {
+    check_assign(from, to, casting)?;
+    if to.kind() != Kind::Subarray {
+        return Ok(SliceCast { from, to, casting });
+    }
+    let works = "cast to the dtype of its elements".to_owned();
+    let (from, to, casting) = (from.to_string(), to.to_string(), casting.to_string());
+    Err(DTypeError::Cast { from, to, casting, works }.into())
 }
 
 /// Copies rows into an array.

@@ -1,9 +1,11 @@
-//! `MappedArray::rows`.
+//! The rows of a mapped array.
 
 use crate::array::MappedArray;
 use crate::error::Result;
 use crate::loader::Rows;
 use crate::source::map::Map;
+use crate::source::pages::sealed::Pages as _;
+use crate::source::platform::Advice;
 
 impl MappedArray<Map> {
     /// The rows of this array, along its first axis, for random access that is fast
@@ -40,6 +42,38 @@ impl MappedArray<Map> {
         let origin = self.origin();
         let map = origin.add_path_on_err(self.map_for_random_access())?;
         let rows = Rows::new(map, self.layout(), origin.path.clone());
+        origin.add_path_on_err(rows)
+    }
+
+    /// The rows of this array, as [`rows`](MappedArray::rows), with the array's map
+    /// instead of a second one, which is then without read-ahead for all clones of
+    /// the array, too.
+    ///
+    /// With [`row_range`](MappedArray::row_range) or
+    /// [`OpenOptions::offset`](crate::OpenOptions::offset), it has the rows of a part
+    /// of the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`rows`](MappedArray::rows).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::MappedArray;
+    ///
+    /// // SAFETY: nobody changes or truncates the file meanwhile.
+    /// let penguins = unsafe { MappedArray::open("data/penguins.npy")? };
+    /// let last = penguins.row_range(300..)?.into_rows()?;
+    /// assert_eq!((last.len(), last.take_array::<f64>(&[41])?[[0, 3]]), (42, 3775.0));
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn into_rows(self) -> Result<Rows> {
+        let (layout, origin) = (self.layout().clone(), self.origin().clone());
+        let map = self.into_data();
+        let rows = map
+            .advise(layout.offset()..layout.end(), Advice::Random)
+            .and_then(|()| Rows::new(map, &layout, origin.path.clone()));
         origin.add_path_on_err(rows)
     }
 }

@@ -18,6 +18,7 @@ mod permutation;
 mod pipeline;
 mod ragged;
 mod ragged_append;
+mod ragged_bytes;
 mod reading;
 mod row_methods;
 mod row_source;

@@ -9,6 +9,7 @@ mod sync {
 mod pipeline;
 
 use std::ops::Range;
+use std::time::Duration;
 
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
@@ -49,6 +50,20 @@ fn results_come_in_order_and_then_the_end() {
         for worker in workers {
             worker.join().unwrap();
         }
+    });
+}
+
+#[test]
+fn waiting_ends_when_a_result_or_the_end_is_there() {
+    check(|| {
+        let pipeline = Arc::new(Pipeline::new(0..1, 1));
+        let worker = worker(&pipeline, 0, None);
+        // Time never passes here.
+        assert!(pipeline.wait(Duration::MAX) && pipeline.wait(Duration::ZERO));
+        assert_eq!(pipeline.next(), Next::Result(0));
+        assert!(pipeline.wait(Duration::MAX));
+        assert_eq!(pipeline.next(), Next::End);
+        worker.join().unwrap();
     });
 }
 

@@ -4,9 +4,11 @@
 //! `super::sync` has the locks of `std`, or those of loom in the model test.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::error::invariant::to_u64;
+use crate::source::platform::Clock;
 
 /// Jobs, which are numbered as workers take them, and their results.
 #[derive(Debug)]
@@ -37,6 +39,16 @@ struct PipelineState<I, R> {
     taken: u64,
     /// Whether a worker ended without finishing its job.
     is_lost: bool,
+}
+
+impl<I, R> PipelineState<I, R> {
+    /// Returns whether the next result, or the end, is known.
+    fn has_next(&self) -> bool {
+        match self.results.front() {
+            Some(result) => result.is_some() || self.is_lost,
+            None => self.is_ended || self.is_lost,
+        }
+    }
 }
 
 /// The outcome of waiting for a result.
@@ -123,6 +135,21 @@ impl<I: Iterator, R> Pipeline<I, R> {
                 None if state.is_ended => return Next::End,
                 _ => state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner),
             }
+        }
+    }
+
+    /// Waits until [`next`](Pipeline::next) returns without waiting, but not for
+    /// longer than `timeout`; returns whether it does.
+    pub(super) fn wait(&self, timeout: Duration) -> bool {
+        let start = Clock::now();
+        let mut state = self.lock();
+        loop {
+            let left = timeout.saturating_sub(start.elapsed());
+            if state.has_next() || left.is_zero() {
+                return state.has_next();
+            }
+            let woken = self.done.wait_timeout(state, left);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
-use super::gather::{check_vec, not_numbers};
+use super::gather::{check_same_kind, check_vec, not_numbers};
 use super::rows::Rows;
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind};
 use crate::element::Element;
-use crate::element::cast::{Casting, Number, check_cast};
+use crate::element::cast::Number;
 use crate::element::fast_path::FastPath as _;
 use crate::error::{DTypeError, RequestError, Result};
 use crate::layout::check_unbacked;
@@ -49,7 +49,7 @@ use crate::with_type;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ragged {
-    data: Rows,
+    pub(super) data: Rows,
     offsets: Rows,
 }
 
@@ -200,9 +200,12 @@ impl Ragged {
         pad: &T,
     ) -> Result<Vec<usize>> {
         let codec = T::codec(self.dtype())?;
-        self.pad(indices, (out, width, pad), |parts, bytes, start, place| {
-            parts.decode_over(bytes, &codec, &[start], place);
-        })
+        self.pad(
+            indices,
+            (out, width, self.data.row_len()),
+            |padding| padding.fill(pad.clone()),
+            |parts, bytes, start, place| parts.decode_over(bytes, &codec, &[start], place),
+        )
     }
 
     /// As [`take_padded`](Ragged::take_padded), but casts each element to another
@@ -239,7 +242,7 @@ impl Ragged {
         width: usize,
         pad: &U,
     ) -> Result<Vec<usize>> {
-        check_cast(self.dtype(), &U::dtype(), Casting::SameKind)?;
+        check_same_kind(self.dtype(), &U::dtype(), "take_padded_bytes_as")?;
         with_type!(self.dtype(), number T => {
             self.pad_cast::<T, U>(indices, (out, width, pad))
         }, _ => Err(not_numbers::<U>(self.dtype())))
@@ -252,19 +255,27 @@ impl Ragged {
         to: (&mut [U], usize, &U),
     ) -> Result<Vec<usize>> {
         let codec = T::codec(self.dtype())?;
-        self.pad(indices, to, |parts, bytes, start, place| {
-            parts.convert_over(bytes, &codec, &[start], place, |value: T| value.cast());
-        })
+        let (out, width, pad) = to;
+        self.pad(
+            indices,
+            (out, width, self.data.row_len()),
+            |padding| padding.fill(*pad),
+            |parts, bytes, start, place| {
+                parts.convert_over(bytes, &codec, &[start], place, |value: T| value.cast());
+            },
+        )
     }
 
-    /// Copies rows into `out` with `copy`, each padded or truncated to `width`.
-    fn pad<U: Clone>(
+    /// Copies rows into `out` with `copy`, each truncated to `width`, or padded with
+    /// `fill`. The data at each index of the first axis has `item` items of `out`.
+    pub(super) fn pad<U>(
         &self,
         indices: &[impl RowIndex],
-        (out, width, pad): (&mut [U], usize, &U),
+        (out, width, item): (&mut [U], usize, usize),
+        fill: impl Fn(&mut [U]),
         copy: impl FnMut(&AxisSlices, &[u8], usize, &mut [U]),
     ) -> Result<Vec<usize>> {
-        let each = width.saturating_mul(self.data.row_len());
+        let each = width.saturating_mul(item);
         let expected = each.saturating_mul(indices.len());
         check_unbacked(self.dtype().itemsize(), self.data.shape(), expected)?;
         check_len(expected, out.len())?;
@@ -277,8 +288,8 @@ impl Ragged {
         let mut places = Vec::with_capacity(spans.len());
         for (span, place) in spans.iter().zip(out.chunks_exact_mut(each)) {
             let span = span.start..span.end.min(span.start.saturating_add(width));
-            let (elements, padding) = place.split_at_mut(span.len() * self.data.row_len());
-            padding.fill(pad.clone());
+            let (elements, padding) = place.split_at_mut(span.len() * item);
+            fill(padding);
             places.push(elements);
             truncated.push(span);
         }

@@ -105,12 +105,26 @@ impl RaggedAppender {
     ///
     /// Those of [`Appender::append_slice`] and [`Appender::flush`].
     pub fn append_slice<T: Element>(&mut self, values: &[T]) -> Result<()> {
+        self.append_with(|data| data.append_slice(values))
+    }
+
+    /// Appends a row from the bytes of its elements, as stored.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Appender::append_bytes`] and [`Appender::flush`].
+    pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.append_with(|data| data.append_bytes(bytes))
+    }
+
+    /// Appends the elements of one row with `append`.
+    fn append_with(&mut self, append: impl FnOnce(&mut Appender) -> Result<()>) -> Result<()> {
         // Flush before the row is appended, because an error after that would be
         // reported for a row that has been appended.
         if self.pending.len() >= PENDING {
             self.flush()?;
         }
-        self.data.append_slice(values)?;
+        append(&mut self.data)?;
         let end = i64::try_from(self.data.rows()).invariant("an axis is at most `isize::MAX` long");
         self.pending.push(end);
         Ok(())
@@ -120,6 +134,18 @@ impl RaggedAppender {
     #[must_use]
     pub fn rows(&self) -> usize {
         (self.offsets.rows() + self.pending.len()).saturating_sub(1)
+    }
+
+    /// The dtype of the elements.
+    #[must_use]
+    pub fn dtype(&self) -> &DType {
+        self.data.dtype()
+    }
+
+    /// The shape of each item of a row: empty for plain numbers.
+    #[must_use]
+    pub fn item_shape(&self) -> &[usize] {
+        self.data.shape().get(1..).unwrap_or_default()
     }
 
     /// Writes all rows, elements first, so that readers that open the files see

@@ -123,6 +123,44 @@ macro_rules! row_methods {
                 RowSource::take_bytes(self, indices, out)
             }
 
+            /// Copies rows into `out` as elements of another dtype, in C order, cast
+            /// as `casting` allows: `take_as` for a dtype that is known only at run
+            /// time, and for any cast. The length of `out` must be
+            /// `indices.len() * row_len() * dtype.itemsize()`.
+            ///
+            /// Casts of real numbers to `f32`, `f64` and `i64` in this machine's byte
+            /// order, into aligned memory, are as fast as `take_as`; others take
+            /// several times as long.
+            ///
+            /// # Errors
+            ///
+            /// As `take`; [`WrongDType`](crate::ErrorKind::WrongDType) when the cast
+            /// is not allowed or not implemented, before anything is written;
+            /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for a value that
+            /// cannot be cast: text that is not a number, dates out of range, and
+            /// with `Casting::SameValue` values that would change.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use npymap::{MappedArray, element::Casting};
+            ///
+            /// let rows = MappedArray::read("data/penguins.npy")?.into_read_only()?.rows()?;
+            /// let mut batch = [0; 2 * 4 * 2];
+            /// rows.take_bytes_as(&[341, 0], &mut batch, &">i2".parse()?, Casting::Unsafe)?;
+            /// assert_eq!(batch[6..8], 3775_i16.to_be_bytes());
+            /// # Ok::<(), npymap::Error>(())
+            /// ```
+            pub fn take_bytes_as(
+                &self,
+                indices: &[impl RowIndex],
+                out: &mut [u8],
+                dtype: &DType,
+                casting: Casting,
+            ) -> Result<()> {
+                RowSource::take_bytes_as(self, indices, out, dtype, casting)
+            }
+
             /// Copies rows into a new array.
             ///
             /// # Errors

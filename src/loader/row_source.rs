@@ -12,7 +12,7 @@ use super::gather;
 use super::windows::Windows;
 use crate::dtype::DType;
 use crate::element::Element;
-use crate::element::cast::Number;
+use crate::element::cast::{Casting, Number};
 use crate::error::{Error, Result};
 use crate::layout::row_index::RowIndex;
 use crate::view::AxisSlices;
@@ -24,7 +24,8 @@ use crate::view::AxisSlices;
 /// A row is the part of an array at one index of the first axis. Methods take the
 /// indices, then the output, which is in C order. All indices are checked before
 /// anything is written. Negative indices are errors;
-/// [`TakeMode::resolve`](crate::layout::TakeMode::resolve) wraps or clips them.
+/// [`TakeMode::resolve`](crate::layout::TakeMode::resolve) wraps or clips them, or
+/// counts them from the end.
 ///
 /// The types of this crate also have inherent methods of the same names. The trait
 /// is for code that is generic over them, or that chooses one at run time: it can be
@@ -231,6 +232,35 @@ pub trait RowSource {
         Self: Sized,
     {
         gather::take_bytes(self, indices, out).map_err(|error| self.add_path(error))
+    }
+
+    /// Copies rows into `out` as elements of another dtype, in C order, cast as
+    /// `casting` allows. The length of `out` must be
+    /// `indices.len() * row_len() * dtype.itemsize()`.
+    ///
+    /// # Errors
+    ///
+    /// As [`take`](RowSource::take);
+    /// [`WrongDType`](crate::ErrorKind::WrongDType) when the cast is not allowed or
+    /// not implemented, before anything is written;
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for a value that cannot be
+    /// cast.
+    ///
+    /// # Examples
+    ///
+    /// See [`Rows::take_bytes_as`](crate::Rows::take_bytes_as).
+    fn take_bytes_as(
+        &self,
+        indices: &[impl RowIndex],
+        out: &mut [u8],
+        dtype: &DType,
+        casting: Casting,
+    ) -> Result<()>
+    where
+        Self: Sized,
+    {
+        let taken = gather::take_bytes_as(self, indices, out, dtype, casting);
+        taken.map_err(|error| self.add_path(error))
     }
 
     /// Copies rows into a new array.

@@ -16,7 +16,7 @@ use super::row_source::{RowCopy, RowSource};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::element::cast::Number;
+use crate::element::cast::{Casting, Number};
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::Layout;
@@ -44,7 +44,8 @@ use crate::view::{AxisSlices, field_geometry};
 /// can share one `Rows`, or use a clone each.
 ///
 /// Indices are checked before anything is written, and negative ones are
-/// errors; [`TakeMode`](crate::layout::TakeMode) wraps and clips.
+/// errors; [`TakeMode`](crate::layout::TakeMode) wraps or clips, or counts from the
+/// end.
 ///
 /// # Examples
 ///

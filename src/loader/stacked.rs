@@ -16,12 +16,10 @@ use crate::array::MappedArray;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::element::cast::Number;
+use crate::element::cast::{Casting, Number};
 use crate::error::invariant::Invariant;
 use crate::error::{RequestError, Result, ShapeError};
 use crate::layout::row_index::RowIndex;
-use crate::source::pages::sealed::Pages as _;
-use crate::source::platform::Advice;
 use crate::source::read_ahead::ReadAhead;
 
 /// Several arrays, such as those of thousands of files, concatenated along their
@@ -71,7 +69,7 @@ impl Stacked {
         let (mut starts, mut stacked) = (vec![0_usize], Vec::new());
         let mut end = 0_usize;
         for array in arrays {
-            let rows = rows_of(array)?;
+            let rows = array.into_rows()?;
             if let Some(first) = stacked.first() {
                 check_same_rows(first, &rows)?;
             }
@@ -310,23 +308,6 @@ fn read_together(arrays: Vec<Rows>, reading: Reading) -> Vec<Rows> {
 /// The shape of `count` rows.
 fn stacked_shape(count: usize, rows: &Rows) -> Vec<usize> {
     std::iter::once(count).chain(rows.shape().iter().skip(1).copied()).collect()
-}
-
-/// The rows of an array, in its own map.
-fn rows_of(array: MappedArray) -> Result<Rows> {
-    let path: Option<Arc<Path>> = array.path().map(Into::into);
-    let rows = map_rows(array, path.clone());
-    match path {
-        Some(path) => rows.map_err(|error| error.with_path(&path)),
-        None => rows,
-    }
-}
-
-fn map_rows(array: MappedArray, path: Option<Arc<Path>>) -> Result<Rows> {
-    let layout = array.layout().clone();
-    let map = array.into_data();
-    map.advise(layout.offset()..layout.end(), Advice::Random)?;
-    Rows::new(map, &layout, path)
 }
 
 /// Checks that rows have the same dtype and shape as those of the first array.

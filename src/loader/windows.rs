@@ -10,7 +10,7 @@ use super::rows::Rows;
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::element::cast::Number;
+use crate::element::cast::{Casting, Number};
 use crate::error::{Error, Result, ShapeError};
 use crate::layout::axes::Axes;
 use crate::layout::geometry::Geometry;

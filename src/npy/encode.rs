@@ -56,7 +56,8 @@ impl Header {
     /// ```
     pub fn new(dtype: DType, shape: &[usize], order: Order) -> Result<Header> {
         let shape = shape.to_vec();
-        let mut header = Header { dtype, shape, order, version: Version::V1, data_offset: 0 };
+        let (version, data_offset, has_long_integers) = (Version::V1, 0, false);
+        let mut header = Header { dtype, shape, order, version, data_offset, has_long_integers };
         let encoded = header.encode(None)?;
         header.version = encoded.version;
         header.data_offset = encoded.bytes.len();

@@ -38,6 +38,9 @@ pub struct Header {
     pub version: Version,
     /// The number of bytes before the first element.
     pub data_offset: usize,
+    /// Whether integers have the suffix `L`, as in the shape `(10L,)` that NumPy
+    /// writes under Python 2. Under Python 3, NumPy warns when it reads them.
+    pub has_long_integers: bool,
 }
 
 impl HeaderText<'_> {
@@ -49,12 +52,13 @@ impl HeaderText<'_> {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for Python objects.
     pub fn header(&self) -> Result<Header> {
         let text = self.as_str();
-        let values = match plain::parse(text.as_bytes()) {
-            Some(values) => values,
+        let (values, has_longs) = match plain::parse(text.as_bytes()) {
+            Some(values) => (values, false),
             None => parse_dictionary(text, self.preamble().version() != Version::V3)
                 .map_err(Error::treat_as_damage)?,
         };
-        Ok(Header::from_values(self.preamble(), values))
+        let header = Header::from_values(self.preamble(), values);
+        Ok(Header { has_long_integers: has_longs, ..header })
     }
 }
 
@@ -104,13 +108,15 @@ impl Header {
 
     fn from_values(preamble: Preamble, (dtype, order, shape): HeaderValues) -> Header {
         let data_offset = to_usize_saturating(preamble.data_offset());
-        Header { dtype, shape, order, version: preamble.version(), data_offset }
+        let (version, has_long_integers) = (preamble.version(), false);
+        Header { dtype, shape, order, version, data_offset, has_long_integers }
     }
 }
 
-/// Parses the header's dictionary. If a key occurs twice, only the last value
-/// counts, and the first may be of the wrong kind.
-pub(super) fn parse_dictionary(text: &str, longs: bool) -> Result<HeaderValues> {
+/// Parses the header's dictionary, and returns whether integers have the suffix
+/// `L`. If a key occurs twice, only the last value counts, and the first may be of
+/// the wrong kind.
+pub(super) fn parse_dictionary(text: &str, longs: bool) -> Result<(HeaderValues, bool)> {
     let mut reader = Reader::new(text, longs);
     let Some(mut items) = reader.open(b'{')? else {
         return Err(reader.error("the header's dictionary, `{`"));
@@ -133,7 +139,8 @@ pub(super) fn parse_dictionary(text: &str, longs: bool) -> Result<HeaderValues> 
     reader.end()?;
     match (dtype, order, shape) {
         (Some(dtype), Some(order), Some(shape)) if others.is_empty() => {
-            Ok((dtype.into_result()?, order.into_result()?, shape.into_result()?))
+            let values = (dtype.into_result()?, order.into_result()?, shape.into_result()?);
+            Ok((values, reader.has_longs()))
         }
         (dtype, order, shape) => {
             let known = [

@@ -85,7 +85,7 @@ mod tests {
                 let text = format!(
                     "{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': {shape}, }}   \n"
                 );
-                let (dtype, order, shape) = parse_dictionary(&text, true).unwrap();
+                let ((dtype, order, shape), _) = parse_dictionary(&text, true).unwrap();
                 assert_eq!(parse(text.as_bytes()), Some((dtype, order, shape)), "{text}");
             }
         }

@@ -22,7 +22,7 @@ pub use lock::{FileLock, Locking};
 pub use map::{Map, MapMut};
 pub use mode::Mode;
 pub use pages::{Mapping, Writable};
-pub use platform::{Advice, LockKind};
+pub use platform::{Advice, FileId, LockKind};
 pub use storage::ReadAt;
 
 use std::fmt;
@@ -344,6 +344,13 @@ impl<D> Source<D> {
     #[must_use]
     pub fn nbytes(&self) -> u64 {
         self.storage.len()
+    }
+
+    /// The identity of the file; `None` for other storage, and on systems that do
+    /// not report it.
+    #[must_use]
+    pub fn file_id(&self) -> Option<FileId> {
+        self.storage.id()
     }
 
     /// Returns whether arrays map the file. Otherwise they are copies.

@@ -137,7 +137,7 @@ fn flatten<'t, 'f>(to: DynViewMut<'t>, from: DynView<'f>) -> (DynViewMut<'t>, Dy
 }
 
 /// Halves the longest axis until the views are tiles, and casts these.
-fn store_tiles(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
+pub(super) fn store_tiles(to: DynViewMut<'_>, from: &DynView<'_>, casting: Casting) -> Result<()> {
     let longest = (0..to.ndim()).rev().max_by_key(|&axis| to.shape().get(axis).copied());
     let Some(axis) = longest.filter(|_| to.len() > TILE) else {
         return store_tile(to, from, casting);

@@ -96,6 +96,11 @@ impl AxisSlices {
         advance(self.start, index, self.stride)
     }
 
+    /// The geometry of one slice.
+    pub(super) fn geometry_of(&self, index: usize) -> Geometry {
+        Geometry { offset: self.start_of(index), ..self.inner.clone() }
+    }
+
     /// The bytes of a slice whose elements are one run.
     #[inline]
     fn run<'b>(&self, bytes: &'b [u8], index: usize) -> Option<&'b [u8]> {

@@ -13,21 +13,23 @@ NUMBERS += ["|b1", "|i1", "|u1"]
 
 
 def random_indices(rng, dim, mode):
-    reach = rng.choice([dim, dim, dim + 2]) if mode != "raise" else dim + (rng.random() < 0.05)
-    low = -reach if mode != "raise" or rng.random() < 0.05 else 0
+    is_checked = mode in ("raise", "from_end")
+    reach = dim + (rng.random() < 0.05) if is_checked else rng.choice([dim, dim, dim + 2])
+    low = 0 if mode == "raise" and rng.random() >= 0.05 else -reach
     count = rng.choice([0, 1, 2, 5, 20, 40])
     return [rng.randrange(low, max(reach, low + 1)) for _ in range(count)]
 
 
 def taken(array, indices, axis, mode):
-    """The result of `np.take`, except that negative indices are out of bounds."""
+    """The result of `np.take`, except that `raise` allows no negative indices; `from_end` does."""
     if indices and array.shape[axis] == 0:
         # With `wrap`, NumPy hangs here unless another axis is empty too.
         return {"error": "nothing to take"}
     if mode == "raise" and indices and min(indices) < 0:
         return {"error": "negative"}
     try:
-        return contents(np.take(array, np.array(indices, int), axis, mode=mode))
+        numpys = "raise" if mode == "from_end" else mode
+        return contents(np.take(array, np.array(indices, int), axis, mode=numpys))
     except (IndexError, ValueError) as error:
         return {"error": str(error)}
 
@@ -43,7 +45,7 @@ def takes(directory, seed, count):
             continue
         cases = []
         for _ in range(4):
-            axis, mode = rng.randrange(array.ndim), rng.choice(["raise", "wrap", "clip"])
+            axis, mode = rng.randrange(array.ndim), rng.choice(["raise", "from_end", "wrap", "clip"])
             indices = random_indices(rng, array.shape[axis], mode)
             case = taken(raw(array), indices, axis, mode)
             cases.append({"axis": axis, "mode": mode, "indices": indices, **case})

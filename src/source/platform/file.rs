@@ -3,11 +3,15 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 
-/// Identifies a file, whatever its names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FileId {
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
+/// Identifies a file on this machine, whatever its names. Once nobody has the file
+/// open or mapped and it has no name, another file may get the same identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FileId {
+    /// The number of the device, or of the mounted file system.
+    pub device: u64,
+    /// The number of the file on it.
+    pub inode: u64,
 }
 
 /// The metadata that is read when a file is opened.

@@ -9,8 +9,10 @@ mod file;
 mod lock;
 mod memory;
 mod name;
+mod process;
 mod space;
 
+pub use file::FileId;
 pub use lock::LockKind;
 pub use memory::Advice;
 
@@ -18,8 +20,7 @@ pub(crate) use available::available_memory;
 pub(crate) use cache::{HAS_READ_AHEAD, evict, read_ahead};
 pub(crate) use clock::Clock;
 pub(crate) use file::{
-    FileId, FileStat, file_id, irregular_kind, is_append_only, read_at, set_nonblocking, stat,
-    write_at,
+    FileStat, file_id, irregular_kind, is_append_only, read_at, set_nonblocking, stat, write_at,
 };
 pub(crate) use lock::{has_no_locks, lock, unlock};
 pub(crate) use memory::{Memmap, advise, populate, resident, start_writeback, sync, unload, unmap};
@@ -27,6 +28,7 @@ pub(crate) use name::{
     CAN_RENAME_MAPPED_FILES, CAN_REPLACE_OPEN_FILES, canonical, keep_access, link, named_file,
     rename, set_permissions, standard_stream, sync_directory, unnamed_file,
 };
+pub(crate) use process::process_id;
 pub(crate) use space::{FileSize, allocate, is_sparse, next_data, next_hole};
 
 /// Memory maps. On systems without them, anonymous memory comes from the heap

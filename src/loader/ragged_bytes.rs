@@ -1,0 +1,137 @@
+//! Rows of different lengths as bytes, for dtypes that are known only at run time.
+
+use super::gather::checked_cast;
+use super::ragged::Ragged;
+use super::row_source::RowSource as _;
+use crate::dtype::DType;
+use crate::dtype::literal::tuple;
+use crate::element::cast::Casting;
+use crate::error::{RequestError, Result, ShapeError};
+use crate::layout::row_index::RowIndex;
+
+impl Ragged {
+    /// Copies the bytes of rows, one after another, as stored, into a vector, whose
+    /// memory is reused. Returns the start of each row and the end of the last one, in
+    /// units of the data's first axis.
+    ///
+    /// # Errors
+    ///
+    /// As [`take_vec`](Ragged::take_vec), except
+    /// [`WrongDType`](crate::ErrorKind::WrongDType).
+    ///
+    /// # Panics
+    ///
+    /// Panics or aborts when memory is exhausted, as [`Vec`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, loader::Ragged};
+    ///
+    /// let mut offsets = MappedArray::anonymous(&"<i8".parse()?, &[3])?;
+    /// offsets.view_mut::<i64>()?.copy_from_slice(&[0, 3, 5])?;
+    /// let data = MappedArray::anonymous(&"<f4".parse()?, &[5, 2])?;
+    /// let [data, offsets] = [data.into_read_only()?, offsets.into_read_only()?];
+    ///
+    /// let mut bytes = Vec::new();
+    /// let ragged = Ragged::new(data.rows()?, offsets.rows()?)?;
+    /// assert_eq!(ragged.take_bytes(&[1, 0, 1], &mut bytes)?, [0, 2, 5, 7]);
+    /// assert_eq!(bytes.len(), 7 * 2 * 4);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn take_bytes(&self, indices: &[impl RowIndex], out: &mut Vec<u8>) -> Result<Vec<usize>> {
+        let spans = self.spans(indices)?;
+        let mut offsets = Vec::with_capacity(spans.len() + 1);
+        let mut end = 0_usize;
+        offsets.push(end);
+        for span in &spans {
+            end = end.saturating_add(span.len());
+            offsets.push(end);
+        }
+        let nbytes = end.checked_mul(self.item_nbytes());
+        let nbytes = nbytes.filter(|&nbytes| isize::try_from(nbytes).is_ok());
+        let nbytes = nbytes.ok_or_else(|| {
+            let row = self.data.shape().iter().skip(1).copied();
+            let shape: Vec<usize> = std::iter::once(end).chain(row).collect();
+            ShapeError::Size { shape: tuple(&shape), itemsize: self.dtype().itemsize() }
+        })?;
+        out.resize(nbytes, 0);
+        self.data.read_ranges(&spans, out)?;
+        Ok(offsets)
+    }
+
+    /// As [`take_padded_as`](Ragged::take_padded_as), for a dtype that is known only at
+    /// run time, and for any cast: `pad` is one element of `dtype`, and the length of
+    /// `out` is counted in bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`take_padded_as`](Ragged::take_padded_as);
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) when `pad` is not one element;
+    /// [`InvalidValue`](crate::ErrorKind::InvalidValue) for a value that cannot be cast.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{MappedArray, element::Casting, loader::Ragged};
+    ///
+    /// let mut data = MappedArray::anonymous(&"<u2".parse()?, &[5])?;
+    /// data.view_mut::<u16>()?.copy_from_slice(&[1, 2, 3, 4, 5])?;
+    /// let mut offsets = MappedArray::anonymous(&"<i8".parse()?, &[3])?;
+    /// offsets.view_mut::<i64>()?.copy_from_slice(&[0, 3, 5])?;
+    /// let [data, offsets] = [data.into_read_only()?, offsets.into_read_only()?];
+    ///
+    /// let texts = Ragged::new(data.rows()?, offsets.rows()?)?;
+    /// let (dtype, mut batch) = ("|i1".parse()?, [0; 2 * 3]);
+    /// texts.take_padded_bytes_as(&[1, 0], &mut batch, 3, &[255], &dtype, Casting::Unsafe)?;
+    /// assert_eq!(batch, [4, 5, 255, 1, 2, 3]);
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn take_padded_bytes_as(
+        &self,
+        indices: &[impl RowIndex],
+        out: &mut [u8],
+        width: usize,
+        pad: &[u8],
+        dtype: &DType,
+        casting: Casting,
+    ) -> Result<Vec<usize>> {
+        let cast = checked_cast(self.dtype(), dtype, casting)?;
+        let size = dtype.itemsize();
+        if pad.len() != size {
+            let found = format!("padding of {} bytes", pad.len());
+            let expected = format!("one element of {dtype}, {size} bytes");
+            return Err(RequestError::Argument { found, expected }.into());
+        }
+        let item = self.data.row_len().saturating_mul(size);
+        let mut done = Ok(());
+        let lengths = self.pad(
+            indices,
+            (out, width, item),
+            |padding| repeat(pad, padding),
+            |parts, bytes, start, place| {
+                if done.is_err() {
+                    return;
+                }
+                if cast.from == cast.to {
+                    parts.copy(bytes, &[start], place);
+                } else {
+                    done = cast.run(parts, bytes, &[start], place);
+                }
+            },
+        )?;
+        done.map(|()| lengths)
+    }
+
+    /// The number of bytes at each index of the data's first axis.
+    fn item_nbytes(&self) -> usize {
+        self.data.row_len().saturating_mul(self.dtype().itemsize())
+    }
+}
+
+/// Fills `out` with copies of an element.
+fn repeat(element: &[u8], out: &mut [u8]) {
+    for place in out.chunks_exact_mut(element.len().max(1)) {
+        place.copy_from_slice(element);
+    }
+}

@@ -1,0 +1,107 @@
+//! Casts slices along an axis to a dtype that is known only at run time.
+
+use bytemuck::Pod;
+
+use super::assign::store_tiles;
+use super::axis_slices::AxisSlices;
+use super::{View, ViewMut};
+use crate::dtype::DType;
+use crate::element::cast::{Casting, Number};
+use crate::element::{Element as _, Typed};
+use crate::error::Result;
+use crate::error::invariant::{IN_BUFFER, Invariant};
+use crate::layout::geometry::Geometry;
+use crate::layout::{Layout, Order};
+use crate::with_type;
+
+/// The number of elements that are cast together: both sides fit the L2 cache.
+const BLOCK: usize = 16 * 1024;
+
+/// A cast of stored elements to another dtype, which
+/// [`check_assign`](super::check_assign) allows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SliceCast<'a> {
+    pub(crate) from: &'a DType,
+    pub(crate) to: &'a DType,
+    pub(crate) casting: Casting,
+}
+
+impl SliceCast<'_> {
+    /// Casts slices of `bytes` into `out` until it is full; surplus indices are
+    /// ignored.
+    pub(crate) fn run(
+        &self,
+        slices: &AxisSlices,
+        bytes: &[u8],
+        indices: &[usize],
+        out: &mut [u8],
+    ) -> Result<()> {
+        let each = slices.len * self.to.itemsize();
+        if each == 0 || self.convert(slices, bytes, indices, out) {
+            return Ok(());
+        }
+        if slices.len > BLOCK {
+            let places = out.chunks_exact_mut(each);
+            return places
+                .zip(indices)
+                .try_for_each(|(out, &index)| self.cast(&slices.geometry_of(index), bytes, out));
+        }
+        // Short slices are copied together first, because a cast of few elements
+        // takes about as long as one of many.
+        let room = BLOCK / slices.len;
+        let mut block = vec![0; room.min(out.len() / each) * slices.nbytes()];
+        for (out, indices) in out.chunks_mut(room * each).zip(indices.chunks(room)) {
+            let count = out.len() / each;
+            let indices = indices.get(..count).invariant("each place in the output has an index");
+            let block = block.get_mut(..count * slices.nbytes()).invariant(IN_BUFFER);
+            slices.copy(bytes, indices, block);
+            let line = Geometry::line(0, count * slices.len, self.from.itemsize());
+            self.cast(&line, block, out)?;
+        }
+        Ok(())
+    }
+
+    /// Casts the elements of one geometry to adjacent ones.
+    fn cast(&self, geometry: &Geometry, bytes: &[u8], out: &mut [u8]) -> Result<()> {
+        let layout = Layout::new(self.to.clone(), &geometry.shape, Order::C, 0)?;
+        let from = View { bytes, geometry: geometry.clone(), codec: self.from.clone() };
+        let geometry = layout.geometry().clone();
+        store_tiles(ViewMut { bytes: out, geometry, codec: self.to.clone() }, &from, self.casting)
+    }
+
+    /// Converts numbers to the types that are used most, if the output is aligned.
+    /// Any other cast takes several times as long.
+    fn convert(
+        &self,
+        slices: &AxisSlices,
+        bytes: &[u8],
+        indices: &[usize],
+        out: &mut [u8],
+    ) -> bool {
+        if self.casting == Casting::SameValue {
+            return false;
+        }
+        self.convert_to::<f32>(slices, bytes, indices, out)
+            || self.convert_to::<i64>(slices, bytes, indices, out)
+            || self.convert_to::<f64>(slices, bytes, indices, out)
+    }
+
+    /// Converts real numbers to `U`, if that is the dtype of the output.
+    fn convert_to<U: Number + Typed + Pod>(
+        &self,
+        slices: &AxisSlices,
+        bytes: &[u8],
+        indices: &[usize],
+        out: &mut [u8],
+    ) -> bool {
+        if *self.to != U::dtype() {
+            return false;
+        }
+        let Ok(out) = bytemuck::try_cast_slice_mut::<u8, U>(out) else { return false };
+        with_type!(self.from, real T => {
+            let Ok(codec) = T::codec(self.from) else { return false };
+            slices.convert_over(bytes, &codec, indices, out, |value: T| value.cast());
+            true
+        }, _ => false)
+    }
+}

@@ -1,0 +1,181 @@
+//! Writes new files from the bytes of their elements, for dtypes that are known only
+//! at run time.
+
+use std::path::Path;
+
+use crate::array::CreateOptions;
+use crate::dtype::DType;
+use crate::dtype::literal::tuple;
+use crate::error::invariant::to_u64;
+use crate::error::{Result, ShapeError, SystemError};
+use crate::source::{AtomicFile, file};
+
+/// Writes a new file from the bytes of its elements, in parts of any length; made by
+/// [`CreateOptions::writer`].
+///
+/// The file gets its name when it is [committed](NpyWriter::commit). If the writer
+/// is dropped before that, nothing is left of it, and an existing file is not
+/// changed.
+///
+/// # Examples
+///
+/// Copying a view of any dtype, block by block, so that it need not fit into memory:
+///
+/// ```
+/// use npymap::{CreateOptions, MappedArray};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("columns.npy");
+/// let penguins = MappedArray::read("data/penguins.npy")?;
+/// let columns = penguins.dyn_view()?.t();
+/// let mut writer = CreateOptions::new().writer(&path, columns.dtype(), columns.shape())?;
+/// columns.byte_blocks().try_for_each(|block| writer.write_bytes(block))?;
+/// assert!(!path.exists());
+/// writer.commit()?;
+/// assert_eq!(MappedArray::read(&path)?.shape(), [4, 342]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct NpyWriter {
+    file: AtomicFile,
+    /// The shape of the elements, with the axes of a subarray.
+    shape: Vec<usize>,
+    /// The offset of the first byte that is not written.
+    at: u64,
+    /// The end of the elements in the file.
+    end: u64,
+}
+
+impl CreateOptions {
+    /// Starts a new file with elements of this dtype and shape, to be written in the
+    /// order of the file.
+    ///
+    /// No map is used, and no space is reserved: a full disk is an error of the
+    /// write.
+    ///
+    /// # Errors
+    ///
+    /// As [`MappedArray::create`](crate::MappedArray::create).
+    ///
+    /// # Examples
+    ///
+    /// See [`NpyWriter`].
+    pub fn writer(
+        &self,
+        path: impl AsRef<Path>,
+        dtype: &DType,
+        shape: &[usize],
+    ) -> Result<NpyWriter> {
+        let path = path.as_ref();
+        self.start(path, dtype, shape).map_err(|error| error.with_path(path))
+    }
+
+    /// Writes a new file with these elements, as stored: `numpy.save` for a dtype
+    /// that is known only at run time. The file has its name when it is complete.
+    ///
+    /// # Errors
+    ///
+    /// As [`writer`](CreateOptions::writer) and [`NpyWriter::commit`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{CreateOptions, MappedArray};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("numbers.npy");
+    /// CreateOptions::new().write_bytes(&path, &">u2".parse()?, &[2], &[0, 7, 1, 0])?;
+    /// assert_eq!(MappedArray::read(&path)?.view::<u16>()?.to_vec(), [7, 256]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_bytes(
+        &self,
+        path: impl AsRef<Path>,
+        dtype: &DType,
+        shape: &[usize],
+        bytes: &[u8],
+    ) -> Result<()> {
+        let mut writer = self.writer(path, dtype, shape)?;
+        writer.write_bytes(bytes)?;
+        writer.commit()
+    }
+
+    fn start(&self, path: &Path, dtype: &DType, shape: &[usize]) -> Result<NpyWriter> {
+        let plan = self.plan_file(dtype, shape)?;
+        let (at, end) = (plan.offset(), plan.end()?);
+        let file = self.begin(path)?;
+        file::write_at(file.file(), &plan.head, 0).map_err(SystemError::io("write the header"))?;
+        if plan.head.is_empty() && at > 0 {
+            // Raw binary may start anywhere, also without elements.
+            file.file().set_len(at).map_err(SystemError::io("create"))?;
+        }
+        Ok(NpyWriter { file, shape: plan.shape().to_vec(), at, end })
+    }
+}
+
+impl NpyWriter {
+    /// Writes the next bytes of the elements. After an error, the same bytes can be
+    /// written again.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when there are more bytes than
+    /// elements, of which nothing is written; [`Io`](crate::ErrorKind::Io).
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.write_next(bytes);
+        written.map_err(|error| error.with_path(self.file.path()))
+    }
+
+    /// The number of bytes that are still to be written.
+    #[must_use]
+    pub fn remaining(&self) -> u64 {
+        self.end - self.at
+    }
+
+    /// Gives the file its name. Does not wait for the disk; see
+    /// [`commit_sync`](NpyWriter::commit_sync).
+    ///
+    /// # Errors
+    ///
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when elements are missing; those
+    /// of [`AtomicFile::commit`]. The new file is then removed.
+    pub fn commit(self) -> Result<()> {
+        self.check_complete()?.commit().map(drop)
+    }
+
+    /// As [`commit`](NpyWriter::commit), but waits until the elements, and then the
+    /// name, are on the disk.
+    ///
+    /// # Errors
+    ///
+    /// As [`commit`](NpyWriter::commit).
+    pub fn commit_sync(self) -> Result<()> {
+        self.check_complete()?.commit_sync().map(drop)
+    }
+
+    fn write_next(&mut self, bytes: &[u8]) -> Result<()> {
+        let len = to_u64(bytes.len());
+        if len > self.remaining() {
+            return Err(self.wrong_length(len - self.remaining(), "too many"));
+        }
+        file::write_at(self.file.file(), bytes, self.at)
+            .map_err(SystemError::io("write the elements"))?;
+        self.at += len;
+        Ok(())
+    }
+
+    /// Returns the file, if it has all elements.
+    fn check_complete(self) -> Result<AtomicFile> {
+        match self.remaining() {
+            0 => Ok(self.file),
+            missing => {
+                let error = self.wrong_length(missing, "too few");
+                Err(error.with_path(self.file.path()))
+            }
+        }
+    }
+
+    fn wrong_length(&self, by: u64, which: &'static str) -> crate::error::Error {
+        ShapeError::Bytes { by, which, shape: tuple(&self.shape) }.into()
+    }
+}
