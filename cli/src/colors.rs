@@ -108,9 +108,13 @@ mod tests {
 
     #[test]
     fn colours_of_the_terminal_are_the_nearest() {
-        for (color, index) in
-            [([0, 0, 0], 16), ([255, 255, 255], 231), ([255, 0, 0], 196), ([128; 3], 244), ([8; 3], 232)]
-        {
+        for (color, index) in [
+            ([0, 0, 0], 16),
+            ([255, 255, 255], 231),
+            ([255, 0, 0], 196),
+            ([128; 3], 244),
+            ([8; 3], 232),
+        ] {
             assert_eq!(nearest_index(color), index, "{color:?}");
         }
     }

@@ -9,6 +9,7 @@ mod array_path;
 mod bench;
 mod cast;
 mod cells;
+mod colors;
 mod columns;
 mod compare;
 mod completions;
@@ -44,6 +45,7 @@ mod inspect;
 mod json;
 mod keys;
 mod leaf_fields;
+mod line;
 mod locking;
 mod ls;
 mod man;
@@ -63,10 +65,12 @@ mod open;
 mod output_args;
 mod output_format;
 mod parallel;
+mod picture;
 mod places;
 mod platform;
 mod progress;
 mod quantiles;
+mod raster;
 mod raw;
 mod recover;
 mod rewrite;
@@ -79,6 +83,9 @@ mod selection;
 mod set;
 mod shape_arg;
 mod sheet;
+mod show;
+mod show_png;
+mod show_text;
 mod shuffle;
 mod signals;
 mod sink;
@@ -127,6 +134,7 @@ enum CliCommand {
     Head(head::HeadArgs),
     Tail(tail::TailArgs),
     Stats(stats::StatsArgs),
+    Show(show::ShowArgs),
     Get(get::GetArgs),
     Set(set::SetArgs),
     Header(header::HeaderArgs),
@@ -174,6 +182,7 @@ fn main() -> ExitCode {
         CliCommand::Head(head) => head.run(),
         CliCommand::Tail(tail) => tail.run(),
         CliCommand::Stats(stats) => stats.run(),
+        CliCommand::Show(show) => show.run(),
         CliCommand::Get(get) => get.run(),
         CliCommand::Set(set) => set.run(),
         CliCommand::Header(header) => header.run(),

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 use npymap::element::Real;
-use npymap::{Result, view::DynView, with_type};
+use npymap::{Result, View, view::DynView, with_type};
 
 use crate::progress::Progress;
 use crate::tiles::{self, Tile};
@@ -24,21 +24,12 @@ impl Scale {
             Scale::Log => f64::NAN,
         }
     }
-
-    /// The number that is transformed to this one.
-    pub(crate) fn invert(self, number: f64) -> f64 {
-        match self {
-            Scale::Linear => number,
-            Scale::Log => 10.0_f64.powf(number),
-        }
-    }
 }
 
 /// Pixels, row by row.
 #[derive(Clone, Debug)]
 pub(crate) struct Raster {
-    pub(crate) height: usize,
-    pub(crate) width: usize,
+    width: usize,
     pixels: Vec<Pixel>,
 }
 
@@ -52,25 +43,26 @@ struct Pixel {
 }
 
 impl Raster {
-    /// Averages a view of two axes. If it has fewer elements along an axis than
-    /// the raster has pixels, pixels repeat them.
+    /// Averages a view of two axes. Along neither axis may there be more pixels
+    /// than elements.
     pub(crate) fn compute(
         view: &DynView<'_>,
         [height, width]: [usize; 2],
         scale: Scale,
         threads: NonZero<usize>,
     ) -> Result<Raster> {
-        let mut raster = Raster { height, width, pixels: vec![Pixel::default(); height * width] };
-        let [rows, columns] = [(0, height), (1, width)].map(|(axis, pixels)| {
-            Shares::new(view.shape().get(axis).copied().unwrap_or(0), pixels)
-        });
+        let mut raster = Raster { width, pixels: vec![Pixel::default(); height * width] };
+        let dims = [0, 1].map(|axis| view.shape().get(axis).copied().unwrap_or(0));
         let mut progress = Progress::new(view.len().saturating_mul(view.itemsize()));
         tiles::process(
             threads,
             &Tile::split(view)?,
-            |tile| with_type!(tile.view.dtype(), real T => {
-                Part::compute::<T>(tile, &rows, &columns, scale)
-            }, _ => Part::compute::<f64>(tile, &rows, &columns, scale)),
+            |tile| {
+                let spans = TileSpans::new(tile, dims, [height, width]);
+                with_type!(tile.view.dtype(), real T => {
+                    Ok(Part::compute(&tile.view.view::<T>()?, &spans, scale))
+                }, _ => Ok(Part::compute(&tile.view.view::<f64>()?, &spans, scale)))
+            },
             |tile, part| {
                 raster.add(&part);
                 progress.add(tile.view.len().saturating_mul(tile.view.itemsize()));
@@ -83,19 +75,18 @@ impl Raster {
         let rows = self.pixels.chunks_mut(self.width.max(1)).skip(part.top);
         for (row, own) in rows.zip(part.pixels.chunks(part.width.max(1))) {
             for (pixel, own) in row.iter_mut().skip(part.left).zip(own) {
-                pixel.sum += own.sum;
-                pixel.area += own.area;
-                pixel.empty += own.empty;
+                pixel.add_row(*own, 1.0);
             }
         }
     }
 
     /// The values of a row of pixels. A pixel of which at least half has no value
     /// is NaN.
-    pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = f64> {
-        self.pixels.iter().skip(row * self.width).take(self.width).map(|pixel| {
-            if pixel.area > pixel.empty { pixel.sum / pixel.area } else { f64::NAN }
-        })
+    pub(crate) fn row(&self, row: usize) -> Vec<f64> {
+        let pixels = self.pixels.iter().skip(row * self.width).take(self.width);
+        let values = pixels
+            .map(|pixel| if pixel.area > pixel.empty { pixel.sum / pixel.area } else { f64::NAN });
+        values.collect()
     }
 }
 
@@ -108,42 +99,32 @@ struct Part {
 }
 
 impl Part {
-    fn compute<T: Real>(
-        tile: &Tile<'_>,
-        rows: &Shares,
-        columns: &Shares,
-        scale: Scale,
-    ) -> Result<Part> {
-        let (origin, shape) = (&tile.origin, tile.view.shape());
-        let [(first_row, row_count), (first_column, column_count)] =
-            [0, 1].map(|axis| (*origin.get(axis).unwrap_or(&0), *shape.get(axis).unwrap_or(&0)));
-        let (top, bottom) = rows.pixels(first_row, row_count);
-        let (left, right) = columns.pixels(first_column, column_count);
-        let width = right - left;
-        let mut part = Part { top, left, width, pixels: vec![Pixel::default(); (bottom - top) * width] };
+    fn compute<T: Real>(view: &View<'_, T>, spans: &TileSpans, scale: Scale) -> Part {
+        let [(top, height), (left, width)] = [&spans.rows, &spans.columns].map(|s| pixel_range(s));
+        let mut pixels = vec![Pixel::default(); height * width];
         let mut sums = vec![Pixel::default(); width];
-        for (row, elements) in tile.view.view::<T>()?.outer_iter().enumerate() {
+        for (elements, row) in view.outer_iter().zip(&spans.rows) {
             sums.fill(Pixel::default());
-            for (column, element) in elements.iter().enumerate() {
+            for (element, span) in elements.iter().zip(&spans.columns) {
                 let value = scale.apply(element.to_f64());
-                for (pixel, share) in columns.of(first_column + column) {
-                    if let Some(sum) = sums.get_mut(pixel - left) {
-                        sum.add(value, share);
-                    }
+                for (sum, share) in sums.iter_mut().skip(span.pixel - left).zip(span.shares) {
+                    sum.add(value, share);
                 }
             }
-            for (pixel, share) in rows.of(first_row + row) {
-                let own = part.pixels.iter_mut().skip((pixel - top) * width);
-                own.zip(&sums).for_each(|(own, sum)| own.add_row(*sum, share));
+            let own_rows = pixels.chunks_mut(width.max(1)).skip(row.pixel - top);
+            for (own, share) in own_rows.zip(row.shares) {
+                own.iter_mut().zip(&sums).for_each(|(own, sum)| own.add_row(*sum, share));
             }
         }
-        Ok(part)
+        Part { top, left, width, pixels }
     }
 }
 
 impl Pixel {
     fn add(&mut self, value: f64, share: f64) {
-        if value.is_nan() {
+        // Infinity times no share would be NaN.
+        if share == 0.0 {
+        } else if value.is_nan() {
             self.empty += share;
         } else {
             self.sum += value * share;
@@ -152,58 +133,73 @@ impl Pixel {
     }
 
     fn add_row(&mut self, row: Pixel, share: f64) {
-        self.sum += row.sum * share;
-        self.area += row.area * share;
-        self.empty += row.empty * share;
+        if share > 0.0 {
+            self.sum += row.sum * share;
+            self.area += row.area * share;
+            self.empty += row.empty * share;
+        }
     }
 }
 
-/// How the elements along an axis are shared among pixels.
-struct Shares {
-    /// The first pixel that each element is part of, or with fewer elements than
-    /// pixels, the first that repeats it.
-    dim: usize,
-    pixels: usize,
+/// How the rows and columns of a tile are shared among pixels.
+struct TileSpans {
+    rows: Vec<Span>,
+    columns: Vec<Span>,
 }
 
-impl Shares {
-    fn new(dim: usize, pixels: usize) -> Shares {
-        Shares { dim, pixels }
-    }
+/// The first pixel that a row or column is part of, and how much of it is part
+/// of this and of the next one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Span {
+    pixel: usize,
+    shares: [f64; 2],
+}
 
-    /// The pixels that some elements are part of.
-    fn pixels(&self, first: usize, count: usize) -> (usize, usize) {
-        let start = self.scaled(first) / wide(self.dim).max(1);
-        let end = self.scaled(first + count).div_ceil(wide(self.dim).max(1));
-        (narrow(start), narrow(end))
-    }
-
-    /// The pixels that an element is part of, with its share of each.
-    fn of(&self, element: usize) -> impl Iterator<Item = (usize, f64)> {
-        let dim = wide(self.dim);
-        let (start, end) = (self.scaled(element), self.scaled(element + 1));
-        let (first, last) = self.pixels(element, 1);
-        (first..last).map(move |pixel| {
-            let (own, next) = (wide(pixel) * dim, wide(pixel + 1) * dim);
-            let share = end.min(next).saturating_sub(start.max(own));
-            (pixel, narrow_u64(share).to_f64())
-        })
-    }
-
-    /// The start of an element, in units of which a pixel has `dim`.
-    fn scaled(&self, element: usize) -> u128 {
-        wide(element) * wide(self.pixels)
+impl TileSpans {
+    fn new(tile: &Tile<'_>, dims: [usize; 2], pixels: [usize; 2]) -> TileSpans {
+        let [rows, columns] = [0, 1].map(|axis| {
+            let first = tile.origin.get(axis).copied().unwrap_or(0);
+            let count = tile.view.shape().get(axis).copied().unwrap_or(0);
+            let (dim, pixels) = (dims.get(axis), pixels.get(axis));
+            let (dim, pixels) = (dim.copied().unwrap_or(1), pixels.copied().unwrap_or(1));
+            (first..first + count).map(|at| Span::new(at, dim, pixels)).collect()
+        });
+        TileSpans { rows, columns }
     }
 }
 
-fn wide(number: usize) -> u128 {
-    u128::try_from(number).unwrap_or(u128::MAX)
+impl Span {
+    /// The span of an element among `dim` that share no more pixels than that.
+    fn new(at: usize, dim: usize, pixels: usize) -> Span {
+        let [at, dim, pixels] = [at, dim, pixels].map(|n| u128::try_from(n).unwrap_or(0));
+        // In units of which an element has `pixels` and a pixel has `dim`.
+        let (start, end) = (at * pixels, (at + 1) * pixels);
+        let pixel = start / dim.max(1);
+        let edge = (pixel + 1) * dim;
+        let shares = [end.min(edge) - start, end.saturating_sub(edge)];
+        let shares = shares.map(|share| u64::try_from(share).unwrap_or(u64::MAX).to_f64());
+        Span { pixel: usize::try_from(pixel).unwrap_or(usize::MAX), shares }
+    }
 }
 
-fn narrow(number: u128) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
+/// The first pixel of some spans, and their number.
+fn pixel_range(spans: &[Span]) -> (usize, usize) {
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return (0, 0) };
+    let end = last.pixel + if last.shares[1] > 0.0 { 2 } else { 1 };
+    (first.pixel, end - first.pixel)
 }
 
-fn narrow_u64(number: u128) -> u64 {
-    u64::try_from(number).unwrap_or(u64::MAX)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_shared_by_area() {
+        let spans: Vec<_> = (0..5).map(|at| Span::new(at, 5, 2)).collect();
+        let expected =
+            [(0, [2.0, 0.0]), (0, [2.0, 0.0]), (0, [1.0, 1.0]), (1, [2.0, 0.0]), (1, [2.0, 0.0])];
+        assert_eq!(spans, expected.map(|(pixel, shares)| Span { pixel, shares }));
+        assert_eq!(Span::new(3, 4, 4), Span { pixel: 3, shares: [4.0, 0.0] });
+        assert_eq!(pixel_range(&spans), (0, 2));
+    }
 }

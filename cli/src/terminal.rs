@@ -5,6 +5,8 @@ use std::io;
 use anstream::{AutoStream, ColorChoice};
 use npymap::Value;
 
+use crate::table;
+
 /// How many colours standard output can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Palette {
@@ -25,6 +27,16 @@ pub(crate) fn palette() -> Palette {
         "truecolor" | "24bit" => Palette::Rgb,
         _ => Palette::Indexed,
     }
+}
+
+/// The columns and lines of the terminal, or of a usual one.
+pub(crate) fn size() -> (usize, usize) {
+    let lines = variable("LINES").parse().ok().filter(|&lines| lines > 0);
+    let lines = lines.or_else(|| {
+        let (_, height) = terminal_size::terminal_size_of(io::stdout())?;
+        Some(usize::from(height.0))
+    });
+    (table::terminal_width().unwrap_or(80), lines.unwrap_or(24))
 }
 
 /// Returns whether block characters can be printed.

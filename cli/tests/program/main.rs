@@ -33,6 +33,7 @@ mod run;
 mod sample;
 mod set;
 mod set_arrays;
+mod show;
 mod statistics;
 mod stats;
 mod streams;
