@@ -108,7 +108,9 @@ fn draw_pixels(picture: &Picture<'_>, palette: Palette) -> Result<Drawing> {
         Palette::None => shaded(picture, &rows),
         _ => half_blocks(picture, &rows, palette),
     };
-    lines.push(legend(picture, [dims, size], palette));
+    let mut legend = legend(picture, [dims, size], palette);
+    legend.truncate(columns);
+    lines.push(legend);
     Ok(Drawing { lines })
 }
 
