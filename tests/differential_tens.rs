@@ -175,7 +175,14 @@ struct Counts {
 }
 
 impl Counts {
-    fn compare(&mut self, ours: &Answer, webdatasets: &Answer) -> Result<(), String> {
+    /// Compares the results for a file. `ignores_last` if webdataset ignores its
+    /// last chunk.
+    fn compare(
+        &mut self,
+        ours: &Answer,
+        webdatasets: &Answer,
+        ignores_last: bool,
+    ) -> Result<(), String> {
         let (text, reasons) = match (ours, webdatasets) {
             (Ok(ours), Ok(webdatasets)) if ours == webdatasets => {
                 self.same += 1;
@@ -183,6 +190,10 @@ impl Counts {
             }
             (Err(_), Err(_)) => {
                 self.both_refused += 1;
+                return Ok(());
+            }
+            (Err(_), Ok(_)) if ignores_last => {
+                *self.differ.entry("headers without elements").or_default() += 1;
                 return Ok(());
             }
             (Err(error), Ok(_)) => (error, STRICTER),
@@ -199,7 +210,7 @@ impl Counts {
 
 #[test]
 fn lists_are_read_as_by_webdataset() {
-    let cases = setting("NPYMAP_DIFFERENTIAL_CASES", 3_000);
+    let cases = setting("NPYMAP_DIFFERENTIAL_EDITS", 3_000);
     let seed = setting("NPYMAP_DIFFERENTIAL_SEED", 20_240_229);
     let Some(mut python) = Oracle::start("archives.py") else { return };
     if python.ask(&json!(["has_webdataset"])) != true {
@@ -228,8 +239,10 @@ fn lists_are_read_as_by_webdataset() {
         let answers = python.ask(&json!(["ten_judged", paths]));
         for ((_, bytes), answer) in files.iter().zip(answers.as_array().unwrap()) {
             let ours = ours(bytes);
-            for how in ["load", "decode"] {
-                if let Err(problem) = counts.compare(&ours, &webdatasets(&answer[how])) {
+            let is_odd = ten::decode_chunks(bytes).is_ok_and(|chunks| chunks.len() % 2 == 1);
+            for (how, ignores_last) in [("load", false), ("decode", is_odd)] {
+                let theirs = webdatasets(&answer[how]);
+                if let Err(problem) = counts.compare(&ours, &theirs, ignores_last) {
                     wrong.push(format!("{how}: {problem}\n    {}", bytes.escape_ascii()));
                 }
             }
