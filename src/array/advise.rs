@@ -75,7 +75,7 @@ impl<D: Mapping> MappedArray<D> {
         if has_thread && range.len() > MAX_UNTHREADED {
             if let Ok((file, _)) = self.reopen() {
                 let range = self.file_offset(range.start)..self.file_offset(range.end);
-                self.origin.read_ahead.get_or_init(Arc::default).add(Arc::new(file), [range]);
+                self.origin.read_ahead.get_or_init(Arc::default).add(&Arc::new(file), [range]);
                 return Ok(());
             }
         }

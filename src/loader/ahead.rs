@@ -40,7 +40,7 @@ struct Part {
 #[derive(Clone, Debug)]
 enum Place {
     /// A map, whose file is opened again when it is needed.
-    Mapped(Rows),
+    Mapped(Box<Rows>),
     Opened(Arc<File>, u64),
 }
 
@@ -51,7 +51,7 @@ impl RowsAhead {
         geometry: &Geometry,
         read_ahead: Arc<ReadAhead>,
     ) -> RowsAhead {
-        RowsAhead::new(Place::Mapped(rows.clone()), geometry, rows.dtype().itemsize(), read_ahead)
+        RowsAhead::new(Place::Mapped(Box::new(rows.clone())), geometry, rows.dtype().itemsize(), read_ahead)
     }
 
     /// The rows of an array that starts at an offset of a file.
@@ -118,7 +118,7 @@ impl RowsAhead {
             let bytes = bytes.into_iter().map(|range| {
                 offset.saturating_add(to_u64(range.start))..offset.saturating_add(to_u64(range.end))
             });
-            part.read_ahead.add(file, bytes);
+            part.read_ahead.add(&file, bytes);
         }
     }
 }
@@ -261,6 +261,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "there is one range")]
     fn rows_are_ranges_of_bytes_of_their_file() {
         let file = || tempfile::tempfile().unwrap();
         let geometry = |shape: &[usize], strides: &[isize]| Geometry {

@@ -47,7 +47,7 @@ impl ReadAhead {
     /// that fails, or the queue stays locked, nothing is read ahead.
     pub(crate) fn add(
         self: &Arc<ReadAhead>,
-        file: Arc<File>,
+        file: &Arc<File>,
         ranges: impl IntoIterator<Item = Range<u64>>,
     ) {
         let Some(mut queue) = self.lock_soon() else { return };
@@ -55,7 +55,7 @@ impl ReadAhead {
         if !is_read {
             queue.ranges.clear();
         }
-        queue.ranges.extend(ranges.into_iter().map(|range| (Arc::clone(&file), range)));
+        queue.ranges.extend(ranges.into_iter().map(|range| (Arc::clone(file), range)));
         if is_read {
             return;
         }
@@ -146,7 +146,7 @@ mod tests {
         let ahead = ReadAhead::default();
         let ranges = [3..3, 10..PIECE + 11, 5..6];
         let file = Arc::new(tempfile::tempfile().unwrap());
-        ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(&file), range)));
+        ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(file), range)));
         assert_eq!(ahead.queued(), 0, "nobody reads them");
         ahead.lock().reader = Some(process::id());
         assert_eq!(ahead.queued(), PIECE + 2);
@@ -162,7 +162,7 @@ mod tests {
         let ahead = Arc::new(ReadAhead::default());
         let held = ahead.lock();
         assert_eq!(ahead.queued(), u64::MAX);
-        ahead.add(Arc::new(tempfile::tempfile().unwrap()), [0..PIECE]);
+        ahead.add(&Arc::new(tempfile::tempfile().unwrap()), std::iter::once(0..PIECE));
         assert!(held.ranges.is_empty() && held.reader.is_none());
     }
 
@@ -176,7 +176,7 @@ mod tests {
         }
         for _ in 0..2 {
             for file in &files {
-                ahead.add(Arc::new(file.try_clone().unwrap()), [0..3 * PIECE]);
+                ahead.add(&Arc::new(file.try_clone().unwrap()), std::iter::once(0..3 * PIECE));
             }
             while ahead.lock().reader.is_some() {
                 thread::yield_now();

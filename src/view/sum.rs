@@ -151,13 +151,12 @@ impl<'a, T: Real> View<'a, T> {
             let mut rows: Vec<&[u8]> = Vec::with_capacity(ROW_BLOCK);
             for row in 0..dim {
                 let run = Run { start: advance(tile.start, row, stride), ..tile };
-                match run.forward(self.bytes, size).filter(|_| is_adjacent) {
-                    Some((bytes, _)) => rows.push(bytes),
-                    None => {
-                        let elements = run.elements(self.bytes, size);
-                        for (sum, element) in sums.iter_mut().zip(elements) {
-                            *sum += T::decode(&self.codec, element).to_f64();
-                        }
+                if let Some((bytes, _)) = run.forward(self.bytes, size).filter(|_| is_adjacent) {
+                    rows.push(bytes);
+                } else {
+                    let elements = run.elements(self.bytes, size);
+                    for (sum, element) in sums.iter_mut().zip(elements) {
+                        *sum += T::decode(&self.codec, element).to_f64();
                     }
                 }
                 if rows.len() == ROW_BLOCK || row + 1 == dim {
