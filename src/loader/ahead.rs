@@ -51,7 +51,12 @@ impl RowsAhead {
         geometry: &Geometry,
         read_ahead: Arc<ReadAhead>,
     ) -> RowsAhead {
-        RowsAhead::new(Place::Mapped(Box::new(rows.clone())), geometry, rows.dtype().itemsize(), read_ahead)
+        RowsAhead::new(
+            Place::Mapped(Box::new(rows.clone())),
+            geometry,
+            rows.dtype().itemsize(),
+            read_ahead,
+        )
     }
 
     /// The rows of an array that starts at an offset of a file.
