@@ -146,7 +146,7 @@ mod tests {
         let ahead = ReadAhead::default();
         let ranges = [3..3, 10..PIECE + 11, 5..6];
         let file = Arc::new(tempfile::tempfile().unwrap());
-        ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(file), range)));
+        ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(&file), range)));
         assert_eq!(ahead.queued(), 0, "nobody reads them");
         ahead.lock().reader = Some(process::id());
         assert_eq!(ahead.queued(), PIECE + 2);
