@@ -10,10 +10,11 @@ use npymap::{DType, ErrorKind, OpenOptions, Order, npy::MAX_HEADER_LEN, write::R
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::escape::safe;
-use crate::input_args::{FileArgs, RawShape};
+use crate::input_args::FileArgs;
 use crate::input_rows::{self, InputRows, RowSpec};
 use crate::locking::WaitArgs;
 use crate::progress::Progress;
+use crate::shape_arg::PartialShape;
 use crate::{edit, signals, text};
 
 /// Appends the rows of other arrays to an array, in place.
@@ -100,7 +101,7 @@ impl AppendArgs {
         FileArgs {
             raw: self.raw.then(|| dtype.clone()),
             offset: None,
-            shape: Some(RawShape::unknown_along(shape, axis)),
+            shape: Some(PartialShape::unknown_along(shape, axis)),
             max_header_len: self.max_header_len,
         }
     }

@@ -17,6 +17,7 @@ use crate::elements;
 use crate::error::CliError;
 use crate::input_args::{FileArgs, InputOptions};
 use crate::inputs::{Input, Inputs};
+use crate::layout_args::LayoutArgs;
 use crate::new_file::{NewFileArgs, OrderArg};
 use crate::output_format::OutputFormat;
 use crate::platform;
@@ -46,6 +47,8 @@ Examples:
   npymap convert doubles.npy singles.npy --dtype f4 --force
   npymap convert events.npy late.npy --select '900000:' --field t,temp
   npymap convert events.npy hot.npy --where 'temp > 27 and sensor == \"alpha\"'
+  npymap convert frames.npy channels.npy --axes 2,0,1
+  npymap convert image.npy pixels.npy --reshape -1,3
   npymap convert events.npy events.csv --nan ''
   npymap convert events.csv events.npy
   npymap convert table.csv table.npy --dtype f4 --skip 2
@@ -100,6 +103,9 @@ pub(crate) struct ConvertArgs {
     selection: SelectionArgs,
 
     #[command(flatten)]
+    layout: LayoutArgs,
+
+    #[command(flatten)]
     text: TextArgs,
 
     #[command(flatten)]
@@ -118,6 +124,7 @@ pub(crate) struct ConvertArgs {
 }
 
 const NO_TEXT: &str = "--from, --skip, --no-header and --nan are for CSV, TSV and JSON lines";
+const LAYOUT: &str = "--axes and --reshape are for .npy files: convert in two steps";
 
 const SINGLE: &str = "--select, --field and --where are for one array: write a .npy file";
 
@@ -180,7 +187,9 @@ impl ConvertArgs {
 
     /// Returns whether a text is written as it is read.
     fn is_plain(&self) -> bool {
-        !self.selection.is_given() && self.order.is_none() && self.byte_order.is_none()
+        !self.selection.is_given()
+            && !self.layout.is_given()
+            && self.order.is_none() && self.byte_order.is_none()
     }
 
     /// The only array of the input, or that of a text.
@@ -202,6 +211,7 @@ impl ConvertArgs {
         draft: &Draft,
     ) -> Result<(), CliError> {
         self.reject_if(self.selection.is_given(), SINGLE)?;
+        self.reject_if(self.layout.is_given(), LAYOUT)?;
         let opened;
         let inputs;
         let arrays = match text {
@@ -261,6 +271,7 @@ impl ConvertArgs {
         self.reject_archive_options(format)?;
         self.reject_if(self.new_file.version.is_some(), "--version is for .npy files")?;
         self.reject_if(self.order.is_some(), "--order is for .npy and .npz files")?;
+        self.reject_if(self.layout.is_given(), LAYOUT)?;
         let is_text = format != OutputFormat::Raw;
         let is_cast = self.byte_order.is_some() || self.dtype.is_some();
         let from_text = self.text_input().is_some();
@@ -319,6 +330,9 @@ impl ConvertArgs {
 
     fn write_npy(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
         self.reject_archive_options(OutputFormat::Npy)?;
+        if self.layout.is_given() {
+            return self.write_arranged(from, draft);
+        }
         if self.selection.is_given() {
             return self.write_selection(from, draft);
         }
@@ -335,6 +349,29 @@ impl ConvertArgs {
         let written = array.write_array(from, &copying, |bytes| progress.add(bytes));
         written.map_err(|error| self.write_error(error))?;
         array.close().map_err(CliError::with_path(&self.output))
+    }
+
+    /// Writes an array with other axes, in C order unless --order is given.
+    fn write_arranged(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
+        let to_error = CliError::with_path(self.input.name());
+        let order = self.order.map_or(Order::C, Order::from);
+        self.reject_if(
+            order == Order::F && self.layout.reshapes(),
+            "--reshape writes C order: use --order F in a second step",
+        )?;
+        self.reject_if(
+            self.selection.is_filtered(),
+            "--axes and --reshape are for all rows: use --where in a first step",
+        )?;
+        let all = from.dyn_view().map_err(&to_error)?;
+        self.selection.with_rows(&all, &to_error, |rows| {
+            let view = rows.unfiltered().map_err(&to_error)?;
+            let arranged = self.layout.arrange(&view).map_err(&to_error)?;
+            let dtype = self.output_dtype(view.dtype());
+            let array = draft.array(&dtype, &arranged.shape, &self.new_file.options(order))?;
+            let written = arranged.write(array, self.casting_of_output());
+            written.map_err(|error| self.write_error(error))
+        })
     }
 
     /// Writes the selected part of an array, in C order unless --order is given.

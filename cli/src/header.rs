@@ -11,6 +11,7 @@ use npymap::{DType, Error, Header, Order, source::FileLock};
 use serde_json::json;
 
 use crate::array_path::ArrayPath;
+use crate::edit;
 use crate::error::CliError;
 use crate::escape::{self, safe};
 use crate::locking::WaitArgs;
@@ -85,6 +86,7 @@ struct StoredHeader {
 impl HeaderArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let path = self.file.require_file(MEMBER)?;
+        edit::reject_stream(&self.file)?;
         let to_error = CliError::with_path(path);
         let is_written = !self.dry_run && !self.is_check();
         let lock = if is_written {

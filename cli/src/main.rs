@@ -44,6 +44,7 @@ mod inputs;
 mod inspect;
 mod json;
 mod keys;
+mod layout_args;
 mod leaf_fields;
 mod line;
 mod locking;

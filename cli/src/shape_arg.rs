@@ -1,10 +1,33 @@
 //! A shape on the command line, one of whose axes may be unknown.
 
+use npymap::{Error, ErrorKind, Result};
+
 /// A shape; `None` is the axis whose length follows from the number of elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartialShape(Vec<Option<usize>>);
 
 impl PartialShape {
+    /// The shape of an array whose length along `axis` is not known.
+    pub(crate) fn unknown_along(shape: &[usize], axis: usize) -> PartialShape {
+        let dims = shape.iter().enumerate();
+        PartialShape(dims.map(|(at, &dim)| (at != axis).then_some(dim)).collect())
+    }
+
+    /// The shape of a raw file with this many bytes of elements.
+    pub(crate) fn of_bytes(&self, nbytes: u64, itemsize: usize) -> Result<Vec<usize>> {
+        let known = self.0.iter().flatten();
+        let step = known.fold(itemsize, |bytes, dim| bytes.saturating_mul(*dim));
+        let nbytes = usize::try_from(nbytes).unwrap_or(usize::MAX);
+        if self.0.contains(&None) && nbytes.checked_rem(step).unwrap_or(nbytes) != 0 {
+            let text = format!(
+                "has {nbytes} bytes of elements, not a multiple of the {step} bytes of an index of axis -1: pass another shape or --offset"
+            );
+            return Err(Error::new(ErrorKind::WrongShape, text));
+        }
+        let unknown = nbytes.checked_div(step).unwrap_or(0);
+        Ok(self.0.iter().map(|dim| dim.unwrap_or(unknown)).collect())
+    }
+
     /// The shape of `count` elements, as NumPy's `reshape` computes it. If none
     /// fits, the number of elements differs.
     pub(crate) fn fill(&self, count: usize) -> Vec<usize> {
@@ -46,6 +69,23 @@ const SHAPE: &str = "expected a shape such as '(3, 4)', '(3,)', '()' or -1,64,80
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_axis_is_computed_from_the_length_of_a_file() {
+        for (text, nbytes, expected) in [
+            ("-1,64,80", 4 * 64 * 80 * 3, vec![3, 64, 80]),
+            ("(2, -1)", 80, vec![2, 10]),
+            ("()", 4, vec![]),
+            ("(0, -1)", 0, vec![0, 0]),
+            ("-1, 2147483647, 9", 0, vec![0, 2_147_483_647, 9]),
+        ] {
+            assert_eq!(parse(text).unwrap().of_bytes(nbytes, 4).unwrap(), expected, "{text}");
+        }
+        for (text, nbytes) in [("-1", 7), ("(0, -1)", 4), ("-1, 3", 16)] {
+            let error = parse(text).unwrap().of_bytes(nbytes, 4).unwrap_err();
+            assert!(error.to_string().contains("not a multiple of the"), "{error}");
+        }
+    }
 
     #[test]
     fn one_axis_is_computed() {

@@ -9,6 +9,7 @@ use clap::Args;
 use npymap::{DType, MappedArray};
 
 use crate::array_path::ArrayPath;
+use crate::edit;
 use crate::error::CliError;
 use crate::head;
 use crate::input_args::InputArgs;
@@ -86,6 +87,7 @@ impl TailArgs {
         let out = &mut BufWriter::new(anstream::stdout().lock());
         if self.follow {
             self.file.require_file(MEMBER)?;
+            edit::reject_stream(&self.file)?;
         }
         let seen = self.stamp();
         let array = self.read.array(&self.file);

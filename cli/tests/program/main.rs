@@ -24,6 +24,7 @@ mod hostile_text;
 mod info;
 mod interrupt;
 mod kill;
+mod layouts;
 mod ls;
 mod members;
 mod messages;
