@@ -189,7 +189,8 @@ impl ConvertArgs {
     fn is_plain(&self) -> bool {
         !self.selection.is_given()
             && !self.layout.is_given()
-            && self.order.is_none() && self.byte_order.is_none()
+            && self.order.is_none()
+            && self.byte_order.is_none()
     }
 
     /// The only array of the input, or that of a text.

@@ -5,9 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use npymap::any::{AnyFile, Npy};
-use npymap::{
-    DType, MappedArray, OpenOptions, Order, Result, array::RawSpec, npy::MAX_HEADER_LEN,
-};
+use npymap::{DType, MappedArray, OpenOptions, Order, Result, array::RawSpec, npy::MAX_HEADER_LEN};
 
 use crate::array_path::ArrayPath;
 use crate::new_file::OrderArg;

@@ -55,7 +55,9 @@ impl LayoutArgs {
         let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));
         if count != Some(view.len()) {
             let (found, wanted) = (text::plural(view.len(), "element"), text::shape(&shape));
-            let text = format!("has {found}, which do not have a shape {wanted}: pass another --reshape, in which one axis may be -1");
+            let text = format!(
+                "has {found}, which do not have a shape {wanted}: pass another --reshape, in which one axis may be -1"
+            );
             return Err(Error::new(ErrorKind::WrongShape, text));
         }
         Ok(Arranged { view, shape })

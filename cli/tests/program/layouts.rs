@@ -58,14 +58,23 @@ fn axes_and_shapes_that_do_not_fit_write_nothing() {
     run_ok(["create", &path, "--shape", "(2, 3)"]);
     run_ok(["create", &other, "--shape", "3"]);
     for (arguments, expected) in [
-        (&["convert", &path, &out, "--axes", "0,0"][..], "axes (0, 0) are not a permutation of 0..2"),
+        (
+            &["convert", &path, &out, "--axes", "0,0"][..],
+            "axes (0, 0) are not a permutation of 0..2",
+        ),
         (&["convert", &path, &out, "--axes", "0,1,2"], "are not a permutation of 0..2"),
-        (&["convert", &path, &out, "--reshape", "4"], "has 6 elements, which do not have a shape (4,)"),
+        (
+            &["convert", &path, &out, "--reshape", "4"],
+            "has 6 elements, which do not have a shape (4,)",
+        ),
         (&["convert", &path, &out, "--reshape", "-1,4"], "which do not have a shape (1, 4)"),
         (&["convert", &path, &out, "--reshape", "6", "--order", "F"], "--reshape writes C order"),
         (&["convert", &path, &npz, "--reshape", "6"], "--axes and --reshape are for .npy files"),
         (&["concat", "--stack", &path, &other, "-o", &out], "b.npy: has shape (3,), but"),
-        (&["concat", "--stack", &path, &path, "--axis", "3", "-o", &out], "and axis 3 is out of range -3..3"),
+        (
+            &["concat", "--stack", &path, &path, "--axis", "3", "-o", &out],
+            "and axis 3 is out of range -3..3",
+        ),
     ] {
         let error = run_err(1, arguments);
         assert!(error.contains(expected), "{arguments:?}: {error}");
