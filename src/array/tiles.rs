@@ -146,9 +146,10 @@ fn run_len(from: &Geometry, tile: &[usize], order: &[usize]) -> usize {
 /// Makes the runs in an order of axes up to twice as long; `false` if there is no
 /// room.
 fn grow(from: &Geometry, tile: &mut [usize], order: &[usize], elements: usize) -> bool {
-    let mut axes = order.iter().copied();
-    let unfilled = axes.find(|&axis| length(tile, axis) < length(&from.shape, axis));
-    let Some(axis) = unfilled else { return false };
+    let mut unfilled = order.iter().copied();
+    let Some(axis) = unfilled.find(|&axis| length(tile, axis) < length(&from.shape, axis)) else {
+        return false;
+    };
     let len = length(tile, axis);
     let across = tile.iter().product::<usize>() / len.max(1);
     let longer = (2 * len).min(length(&from.shape, axis)).min(elements / across.max(1));

@@ -139,7 +139,7 @@ impl Disk for MappedFile<'_> {
             return false;
         };
         let [start, end] = [range.start, range.end].map(|at| offset.saturating_add(to_u64(at)));
-        self.background.read_ahead.add(&Arc::new(file), [start..end]);
+        self.background.read_ahead.add(&Arc::new(file), std::iter::once(start..end));
         true
     }
 }
