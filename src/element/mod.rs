@@ -144,7 +144,16 @@ fn subarray_codec<T: Element>(dtype: &DType, len: usize) -> Result<T::Codec> {
         Some((base, [first, rest @ ..])) if *first == len => {
             T::codec(&DType::array(base.clone(), rest)?)
         }
-        _ => Err(type_mismatch(dtype, format!("[{}; {len}]", short_name::<T>()))),
+        _ => {
+            let (stored, element) = (dtype.to_string(), short_name::<T>());
+            let asked = format!("[{element}; {len}]");
+            // The last axis of the array may have the length `len`.
+            let works = match T::codec(dtype) {
+                Ok(_) => format!("{element}` and then `View::as_arrays"),
+                Err(_) => suggested_type(dtype),
+            };
+            Err(DTypeError::Fit { stored, asked, works }.into())
+        }
     }
 }
 
