@@ -132,6 +132,7 @@ pub(crate) fn open_member(
 
 /// Options of [`create`].
 #[derive(Debug, FromPyObject)]
+#[allow(clippy::struct_excessive_bools, reason = "the fields of a Python tuple")]
 pub(crate) struct Creation {
     /// The version of the format.
     #[pyo3(item(0))]

@@ -19,7 +19,7 @@ if np.lib.NumpyVersion(np.__version__) < "2.2.0":
 # At least so often is each function called by NumPy's tests.
 MODULES = {
     "numpy._core.tests.test_memmap": {"memmap": 20},
-    "numpy.lib.tests.test_format": {"open_memmap": 8, "read_array": 100, "read_magic": 2},
+    "numpy.lib.tests.test_format": {"open_memmap": 5, "read_array": 100, "read_magic": 2},
     "numpy.lib.tests.test_io": {"load": 50, "save": 10, "savez": 20, "savez_compressed": 1},
 }
 

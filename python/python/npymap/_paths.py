@@ -12,6 +12,9 @@ def to_path(path):
 def to_shape(shape):
     """Return a shape as a tuple of integers."""
     try:
-        return (operator.index(shape),)
+        shape = (operator.index(shape),)
     except TypeError:
-        return tuple(operator.index(length) for length in shape)
+        shape = tuple(operator.index(length) for length in shape)
+    if any(length < 0 for length in shape):
+        raise ValueError(f"negative dimensions are not allowed: {shape}")
+    return shape
