@@ -63,7 +63,13 @@ def test_objects_are_pickled_by_numpy(tmp_path):
 def test_file_objects_are_read_and_written(tmp_path):
     stream = io.BytesIO()
     npymap.save(stream, np.arange(3))
-    npymap.savez(stream, a=np.arange(3))
+    archived = io.BytesIO()
+    npymap.savez(archived, a=np.arange(3))
+    archived.seek(0)
+    with np.load(archived) as archive:
+        assert archive.files == ["a"]
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        npymap.savez(archived, a=np.array([None]), allow_pickle=False)
     stream.seek(0)
     assert npymap.load(stream).tolist() == [0, 1, 2]
     with open(tmp_path / "a", "wb+") as file:

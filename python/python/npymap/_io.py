@@ -173,9 +173,6 @@ def savez_compressed(file, *args, allow_pickle=True, **kwds):
 
 def _write_archive(file, args, kwds, level, allow_pickle):
     by_numpy = _savez if level is None else _savez_compressed
-    if hasattr(file, "write"):
-        return by_numpy(file, *args, allow_pickle=allow_pickle, **kwds)
-    path = with_extension(file, ".npz")
     arrays = dict(kwds)
     for position, value in enumerate(args):
         name = f"arr_{position}"
@@ -183,9 +180,16 @@ def _write_archive(file, args, kwds, level, allow_pickle):
             raise ValueError(f"Cannot use un-named variables and keyword {name}")
         arrays[name] = value
     arrays = {name: np.asanyarray(value) for name, value in arrays.items()}
-    if any(is_pickled(array.dtype) for array in arrays.values()):
+    has_pickles = any(is_pickled(array.dtype) for array in arrays.values())
+    if has_pickles and not allow_pickle:
+        raise ValueError("Object arrays cannot be saved when allow_pickle=False")
+    # NumPy 2.0 would save an argument `allow_pickle` as an array.
+    if hasattr(file, "write"):
+        return by_numpy(file, **arrays)
+    path = with_extension(file, ".npz")
+    if has_pickles:
         with NewFile(path) as new:
-            return by_numpy(new, allow_pickle=allow_pickle, **arrays)
+            return by_numpy(new, **arrays)
     writer = _core.NpzWriter(path, True)
     try:
         for name, array in arrays.items():
