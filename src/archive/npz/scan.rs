@@ -125,7 +125,7 @@ impl Scanner<'_> {
             self.find_end(method, data)?
         } else {
             let crc32 = local.crc32.get();
-            self.known_end(MemberEnd { crc32, size, stored, next: data }, flags)?
+            self.known_end(&MemberEnd { crc32, size, stored, next: data }, flags)?
         };
         Ok(end.map(|MemberEnd { crc32, size, stored, next }| DirectoryEntry {
             raw_name: (name.as_bytes() != raw_name).then(|| raw_name.into()),
@@ -142,8 +142,8 @@ impl Scanner<'_> {
 
     /// The end of a member whose sizes are in its header, and whose bytes start at
     /// `next`.
-    fn known_end(&self, member: MemberEnd, flags: Flags) -> io::Result<Option<MemberEnd>> {
-        let MemberEnd { size, stored, next: data, .. } = member;
+    fn known_end(&self, member: &MemberEnd, flags: Flags) -> io::Result<Option<MemberEnd>> {
+        let MemberEnd { crc32, size, stored, next: data } = *member;
         let Some(end) = data.checked_add(stored).filter(|&end| end <= self.source.len()) else {
             return Ok(None);
         };
@@ -154,7 +154,7 @@ impl Scanner<'_> {
         if stored == 0 && !self.has_record_at(end)? {
             return Ok(None);
         }
-        Ok(Some(MemberEnd { next: end, ..member }))
+        Ok(Some(MemberEnd { crc32, size, stored, next: end }))
     }
 
     /// Finds the end of a member whose sizes follow its bytes: of a deflated one
