@@ -353,7 +353,7 @@ fn bytes_are_swapped_in_parallel_in_every_layout() {
     for order in [Order::C, Order::F] {
         for slice in [s![.., ..], s![..;-1, ..;2], s![1..1, ..]] {
             let mut ours = zeros(&dtype, &[300, 401], order, 1);
-            let counted = (0..ours.nbytes() + 1).map(|i| i as u8).collect::<Vec<_>>();
+            let counted = (0..=ours.nbytes()).map(|i| i as u8).collect::<Vec<_>>();
             let layout = ours.layout().clone();
             ours = MappedArray::from_parts(counted.clone(), layout.clone()).unwrap();
             let mut theirs = MappedArray::from_parts(counted, layout).unwrap();

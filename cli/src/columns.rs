@@ -151,10 +151,7 @@ impl<'a> Columns<'a> {
         self.pass(
             |column| {
                 let own = tasks.get(of_column(tasks, column.number)).unwrap_or_default();
-                let results = own.iter().map(|(_, task)| match column.is_hole {
-                    true => task.compute_zeros(&column.view),
-                    false => task.compute(&column.view, ignored),
-                });
+                let results = own.iter().map(|(_, task)| if column.is_hole { task.compute_zeros(&column.view) } else { task.compute(&column.view, ignored) });
                 results.collect::<npymap::Result<Vec<_>>>()
             },
             |number, results| {

@@ -195,12 +195,9 @@ impl ConvertArgs {
 
     /// The only array of the input, or that of a text.
     fn open_single(&self, text: Option<TextInputOptions>) -> Result<MappedArray, CliError> {
-        match text {
-            Some(text) => convert_selection::read_text(&self.input.path, text),
-            None => {
-                let options = self.read_options();
-                options.array(&self.input).map_err(CliError::of_input(&self.input))
-            }
+        if let Some(text) = text { convert_selection::read_text(&self.input.path, text) } else {
+            let options = self.read_options();
+            options.array(&self.input).map_err(CliError::of_input(&self.input))
         }
     }
 
@@ -215,19 +212,16 @@ impl ConvertArgs {
         self.reject_if(self.layout.is_given(), LAYOUT)?;
         let opened;
         let inputs;
-        let arrays = match text {
-            Some(text) => {
-                opened = convert_selection::read_text(&self.input.path, text)?;
-                vec![Input::of_array(&self.input, &opened)]
-            }
-            None => {
-                let options = self.read_options();
-                let mut file =
-                    Inputs::open(&self.input, options).map_err(CliError::of_input(&self.input))?;
-                file.set_output(&self.output);
-                inputs = file;
-                inputs.arrays()?
-            }
+        let arrays = if let Some(text) = text {
+            opened = convert_selection::read_text(&self.input.path, text)?;
+            vec![Input::of_array(&self.input, &opened)]
+        } else {
+            let options = self.read_options();
+            let mut file =
+                Inputs::open(&self.input, options).map_err(CliError::of_input(&self.input))?;
+            file.set_output(&self.output);
+            inputs = file;
+            inputs.arrays()?
         };
         match format {
             OutputFormat::Ten => self.write_ten(&arrays, draft),

@@ -218,7 +218,7 @@ impl StatsArgs {
     /// Prints where the elements are with which `--fail-on` fails, and returns
     /// whether there are none.
     fn report_unwanted(&self, input: &Input<'_>, rows: &[StatsRow]) -> bool {
-        let mut reports = rows.iter().flat_map(|row| row.unwanted_report(&self.fail_on)).peekable();
+        let mut reports = rows.iter().filter_map(|row| row.unwanted_report(&self.fail_on)).peekable();
         let is_ok = reports.peek().is_none();
         reports.for_each(|report| {
             messages::print_error(&format_args!("{}: {report}", input.path.display()));

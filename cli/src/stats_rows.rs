@@ -105,10 +105,7 @@ pub(crate) fn compute(columns: &Columns<'_>, wanted: &Wanted<'_>) -> Result<Vec<
     let rows = columns.iter().map(|column| StatsRow::new(&column?, wanted.ignored));
     let mut rows = rows.collect::<Result<Vec<_>>>()?;
     columns.pass(
-        |column| match column.is_hole {
-            true => Summary::compute_zeros(&column.view),
-            false => Summary::compute(&column.view, wanted.ignored),
-        },
+        |column| if column.is_hole { Summary::compute_zeros(&column.view) } else { Summary::compute(&column.view, wanted.ignored) },
         |number, summary| {
             if let Some(row) = rows.get_mut(number) {
                 row.summary.merge(summary);
