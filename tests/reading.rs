@@ -150,6 +150,8 @@ fn blocks_of_the_next_batches_are_brought_into_memory() {
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
         }
-        assert!(batches.flat_map(npymap::loader::IndexBatch::into_indices).eq(sampler.clone().skip(20)));
+        assert!(
+            batches.flat_map(npymap::loader::IndexBatch::into_indices).eq(sampler.clone().skip(20))
+        );
     }
 }

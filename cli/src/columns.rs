@@ -112,7 +112,9 @@ impl<'a> Columns<'a> {
                 self.work_on(&part, &work)
             },
             |tile, results| {
-                results.into_iter().for_each(|(number, result)| merge(number, result));
+                for (number, result) in results {
+                    merge(number, result);
+                }
                 progress.add(tile.view.len().saturating_mul(tile.view.itemsize()));
             },
         )
@@ -151,7 +153,13 @@ impl<'a> Columns<'a> {
         self.pass(
             |column| {
                 let own = tasks.get(of_column(tasks, column.number)).unwrap_or_default();
-                let results = own.iter().map(|(_, task)| if column.is_hole { task.compute_zeros(&column.view) } else { task.compute(&column.view, ignored) });
+                let results = own.iter().map(|(_, task)| {
+                    if column.is_hole {
+                        task.compute_zeros(&column.view)
+                    } else {
+                        task.compute(&column.view, ignored)
+                    }
+                });
                 results.collect::<npymap::Result<Vec<_>>>()
             },
             |number, results| {

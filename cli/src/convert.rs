@@ -195,7 +195,9 @@ impl ConvertArgs {
 
     /// The only array of the input, or that of a text.
     fn open_single(&self, text: Option<TextInputOptions>) -> Result<MappedArray, CliError> {
-        if let Some(text) = text { convert_selection::read_text(&self.input.path, text) } else {
+        if let Some(text) = text {
+            convert_selection::read_text(&self.input.path, text)
+        } else {
             let options = self.read_options();
             options.array(&self.input).map_err(CliError::of_input(&self.input))
         }

@@ -31,7 +31,7 @@ pub(crate) struct Draft {
 /// Where a new file goes when it is complete.
 #[derive(Debug)]
 enum Target {
-    Named(AtomicFile),
+    Named(Box<AtomicFile>),
     /// To standard output or a pipe, from a temporary file without a name.
     Stream(File),
 }
@@ -62,7 +62,7 @@ impl Draft {
                 wait.with_lock(path, |locking| AtomicFile::update(path, locking))
             }
         };
-        let target = Target::Named(new.map_err(CliError::with_path(path))?);
+        let target = Target::Named(Box::new(new.map_err(CliError::with_path(path))?));
         Ok(Draft { target, path: path.to_owned() })
     }
 

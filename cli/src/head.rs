@@ -99,7 +99,7 @@ impl HeadArgs {
         let mut axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
         let inner = axes.split_off(first.leading.min(axes.len()));
         let labels = match axes.as_slice() {
-            [axis] => first.numbers.iter().map(|&number| axis.at(number)).collect(),
+            [rows] => first.numbers.iter().map(|&number| rows.at(number)).collect(),
             // Rows of several axes are counted through.
             _ => first.numbers.clone(),
         };

@@ -78,11 +78,13 @@ mod tests {
         let floats = [f64::NEG_INFINITY, -1e300, -1.5, -0.0, 0.0, 5e-324, 2.0, f64::INFINITY];
         let keys = floats.map(Key::key);
         assert!(keys.is_sorted_by(|a, b| a < b));
-        assert_eq!(keys.map(|key| to_f64(Kind::Float, key)), floats);
+        let again = keys.map(|key| to_f64(Kind::Float, key).to_bits());
+        assert_eq!(again, floats.map(f64::to_bits));
         let integers = [i64::MIN, -3, -1, 0, 7, i64::MAX];
         let keys = integers.map(Key::key);
         assert!(keys.is_sorted_by(|a, b| a < b));
-        assert_eq!(keys.map(|key| to_f64(Kind::Int, key)), integers.map(Real::to_f64));
+        let again = keys.map(|key| to_f64(Kind::Int, key).to_bits());
+        assert_eq!(again, integers.map(|number| number.to_f64().to_bits()));
         assert_eq!([false.key(), true.key(), 9_u16.key()], [0, 1, 9]);
         assert!((-1_i8).key() < 0_i8.key() && f16::from_f32(0.5).key() < f16::ONE.key());
     }

@@ -215,7 +215,9 @@ impl LsArgs {
         }
         let rows = entries.into_iter().filter_map(|entry| found.row(&file.path, entry));
         let rows: Vec<_> = rows.filter(LsRow::is_array).collect();
-        rows.iter().for_each(|row| found.count(&file.path, row));
+        for row in &rows {
+            found.count(&file.path, row);
+        }
         let nbytes = rows.iter().map(|row| row.nbytes).fold(0, usize::saturating_add);
         if self.json {
             let line = json!({ "path": file.path, "arrays": rows.len(), "nbytes": nbytes });

@@ -24,7 +24,7 @@ pub(crate) enum Image<'a> {
     /// A matrix, in the colours of a map.
     Map(DynView<'a>),
     /// Three matrices: red, green and blue.
-    Color([DynView<'a>; 3]),
+    Color(Box<[DynView<'a>; 3]>),
 }
 
 /// How values become numbers from 0 to 1.
@@ -55,7 +55,10 @@ impl Picture<'_> {
     pub(crate) fn dims(&self) -> [usize; 2] {
         let view = match &self.image {
             Image::Line(view) | Image::Map(view) => view,
-            Image::Color([red, ..]) => red,
+            Image::Color(channels) => {
+                let [red, ..] = channels.as_ref();
+                red
+            }
         };
         [0, 1].map(|axis| view.shape().get(axis).copied().unwrap_or(1))
     }
@@ -74,7 +77,7 @@ impl Picture<'_> {
     pub(crate) fn rasters(&self, size: [usize; 2]) -> Result<Vec<Raster>> {
         let views: &[DynView<'_>] = match &self.image {
             Image::Line(view) | Image::Map(view) => std::slice::from_ref(view),
-            Image::Color(channels) => channels,
+            Image::Color(channels) => channels.as_slice(),
         };
         let rasters = views.iter();
         rasters.map(|view| Raster::compute(view, size, self.norm.scale, self.threads)).collect()

@@ -141,14 +141,14 @@ impl Task<'_> {
             }
             (Task::Count(range), Answer::Counts(counts)) => {
                 let shift = range.shift();
-                for &element in block.iter().filter(|element| is_number(**element)) {
+                for &element in block.iter().filter(|element| is_number(*element)) {
                     if let Some(offset) = range.offset(element.key()) {
                         increment(counts, usize::try_from(offset >> shift).unwrap_or(usize::MAX));
                     }
                 }
             }
             (Task::Collect(range), Answer::Keys(keys)) => {
-                let elements = block.iter().filter(|element| is_number(**element));
+                let elements = block.iter().filter(|element| is_number(*element));
                 let own = elements.map(|element| element.key());
                 keys.extend(own.filter(|&key| range.offset(key).is_some()));
             }
@@ -158,8 +158,8 @@ impl Task<'_> {
 }
 
 /// Returns whether an element is not NaN.
-fn is_number<T: PartialOrd>(element: T) -> bool {
-    element.partial_cmp(&element).is_some()
+fn is_number<T: PartialOrd>(element: &T) -> bool {
+    element.partial_cmp(element).is_some()
 }
 
 fn increment(counts: &mut [u64], at: usize) {

@@ -149,11 +149,11 @@ impl ShowArgs {
                 let colors = [0, 1, 2].map(|number| view.index_axis(axis, number));
                 let [red, green, blue] = colors;
                 let to_error = CliError::with_path(self.file.name());
-                Ok(Image::Color([
+                Ok(Image::Color(Box::new([
                     red.map_err(&to_error)?,
                     green.map_err(&to_error)?,
                     blue.map_err(&to_error)?,
-                ]))
+                ])))
             }
             (Some(_), ndim) => Err(self.mismatch(format!(
                 "{ndim} axes, and an image in colour has three: select them with INDEX"

@@ -30,7 +30,7 @@ pub(crate) fn write(
     match &picture.image {
         Image::Line(view) => write_line(out, picture, view, path),
         Image::Map(view) => write_rows(out, picture, std::slice::from_ref(view), path),
-        Image::Color(channels) => write_rows(out, picture, channels, path),
+        Image::Color(channels) => write_rows(out, picture, channels.as_slice(), path),
     }
 }
 

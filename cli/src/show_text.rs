@@ -239,7 +239,9 @@ fn legend(picture: &Picture<'_>, [dims, size]: [[usize; 2]; 2], palette: Palette
 }
 
 fn scale_cell(map: ColorMap, place: f64, palette: Palette) -> Cell {
-    if palette == Palette::None { Cell { text: shade(place), style: Style::new() } } else {
+    if palette == Palette::None {
+        Cell { text: shade(place), style: Style::new() }
+    } else {
         let style = Style::new().fg_color(Some(color(map.color(place), palette)));
         Cell { text: '█', style }
     }

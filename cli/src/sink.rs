@@ -13,7 +13,7 @@ pub(crate) enum Sink {
     /// Standard output, which is written as the output is made.
     Standard(StdoutLock<'static>),
     /// A new file, complete or absent.
-    File(Draft),
+    File(Box<Draft>),
 }
 
 impl Sink {
@@ -21,7 +21,7 @@ impl Sink {
     pub(crate) fn begin(path: Option<&Path>, if_exists: IfExists) -> Result<Sink, CliError> {
         match path.filter(|path| !stream::is_standard(path)) {
             None => Ok(Sink::Standard(io::stdout().lock())),
-            Some(path) => Draft::begin(path, if_exists).map(Sink::File),
+            Some(path) => Draft::begin(path, if_exists).map(|draft| Sink::File(Box::new(draft))),
         }
     }
 

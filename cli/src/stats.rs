@@ -107,7 +107,7 @@ pub(crate) struct StatsArgs {
 
 /// The default of `--hist`.
 const fn const_str() -> &'static str {
-    assert!(DEFAULT_BINS == 20, "as the help says");
+    const { assert!(DEFAULT_BINS == 20) };
     "20"
 }
 
@@ -218,7 +218,8 @@ impl StatsArgs {
     /// Prints where the elements are with which `--fail-on` fails, and returns
     /// whether there are none.
     fn report_unwanted(&self, input: &Input<'_>, rows: &[StatsRow]) -> bool {
-        let mut reports = rows.iter().filter_map(|row| row.unwanted_report(&self.fail_on)).peekable();
+        let mut reports =
+            rows.iter().filter_map(|row| row.unwanted_report(&self.fail_on)).peekable();
         let is_ok = reports.peek().is_none();
         reports.for_each(|report| {
             messages::print_error(&format_args!("{}: {report}", input.path.display()));

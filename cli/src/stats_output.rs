@@ -75,7 +75,9 @@ fn names(rows: &[StatsRow]) -> Vec<Column> {
     let is_same = |other: &StatsRow| rows.first().is_some_and(|row| row.path == other.path);
     if !rows.iter().all(is_same) {
         let mut column = Column::paths("file");
-        rows.iter().for_each(|row| column.push(safe(row.path.display())));
+        for row in rows {
+            column.push(safe(row.path.display()));
+        }
         columns.push(column);
     }
     let first = rows.first().and_then(|row| row.member.as_deref());
@@ -146,6 +148,7 @@ fn print_paragraphs(
 }
 
 /// A line of `--json`.
+#[expect(clippy::option_option, reason = "left out, and null")]
 #[derive(Debug, Serialize)]
 struct JsonStats<'a> {
     path: Cow<'a, str>,

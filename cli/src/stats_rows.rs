@@ -28,6 +28,7 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// The statistics of an array, a field or a column.
+#[expect(clippy::option_option, reason = "not requested, and requested of no elements")]
 pub(crate) struct StatsRow {
     pub(crate) path: PathBuf,
     pub(crate) member: Option<String>,
@@ -105,7 +106,13 @@ pub(crate) fn compute(columns: &Columns<'_>, wanted: &Wanted<'_>) -> Result<Vec<
     let rows = columns.iter().map(|column| StatsRow::new(&column?, wanted.ignored));
     let mut rows = rows.collect::<Result<Vec<_>>>()?;
     columns.pass(
-        |column| if column.is_hole { Summary::compute_zeros(&column.view) } else { Summary::compute(&column.view, wanted.ignored) },
+        |column| {
+            if column.is_hole {
+                Summary::compute_zeros(&column.view)
+            } else {
+                Summary::compute(&column.view, wanted.ignored)
+            }
+        },
         |number, summary| {
             if let Some(row) = rows.get_mut(number) {
                 row.summary.merge(summary);

@@ -174,11 +174,11 @@ fn reason(error: &csv::Error) -> String {
     }
 }
 
+/// The cells of a row, each with the name of its column if the row has names.
+pub(super) type Row = Vec<(String, OwnedCell)>;
+
 /// The first row of a block, and the length of its bytes.
-pub(super) fn first_row(
-    block: &[u8],
-    format: TextFormat,
-) -> Result<Option<(Vec<(String, OwnedCell)>, usize)>, String> {
+pub(super) fn first_row(block: &[u8], format: TextFormat) -> Result<Option<(Row, usize)>, String> {
     match format {
         TextFormat::Separated(separator) => {
             let mut reader = csv_reader(block, separator);
@@ -268,7 +268,7 @@ mod tests {
         let long = "x".repeat(BLOCK / 3);
         let mut text = String::new();
         for number in 0..20 {
-            text.push_str(&format!("{number},\"a\n\"\"b,{long}\"\r\n"));
+            text.extend([&number.to_string(), ",\"a\n\"\"b,", &long, "\"\r\n"]);
         }
         text.push_str("last,5\" pipe");
         let mut file = tempfile::tempfile().unwrap();

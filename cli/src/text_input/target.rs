@@ -101,7 +101,9 @@ impl Target {
     /// have different kinds, rows are records.
     pub(super) fn inferred(facts: &[Facts], columns: &Columns) -> Result<Target> {
         let mut all = Facts::default();
-        facts.iter().for_each(|facts| all.merge(facts));
+        for facts in facts {
+            all.merge(facts);
+        }
         let is_uniform = facts.iter().all(Facts::is_number) || facts.len() == 1;
         if columns.names.is_none() && is_uniform {
             return Target::uniform(all.dtype()?, columns);
