@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
+use tempfile::TempDir;
+
 use crate::run::{copy_penguins, run_ok};
 
 /// The help of every command, by its words: `npz add`.
@@ -48,15 +50,24 @@ fn run_script(directory: &Path, script: &str) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Runs an example in a directory with the files that examples name.
-fn run_example(command: &str, example: &str) {
+/// Makes the files that examples name.
+fn prepare() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     copy_penguins(directory.path());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/examples.sh");
     let prepared = run_script(directory.path(), &std::fs::read_to_string(script).unwrap());
     assert_eq!(prepared, (Some(0), String::new()));
+    directory
+}
+
+/// Runs an example in a copy of a directory, without the files that it creates.
+fn run_example(command: &str, example: &str, prepared: &Path) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut copy = Command::new("cp");
+    copy.arg("-a").arg(prepared.join(".")).arg(directory.path());
+    assert!(copy.status().unwrap().success());
     let (mut code, mut error) = run_script(directory.path(), example);
-    if let Some((path, _)) = error.split_once(": already exists: ") {
+    while let Some((path, _)) = error.split_once(": already exists") {
         let path = path.strip_prefix("error: ").unwrap();
         std::fs::remove_file(directory.path().join(path)).unwrap();
         (code, error) = run_script(directory.path(), example);
@@ -73,6 +84,7 @@ fn every_command_has_examples_that_run() {
     }
     let helps = helps();
     assert!(helps.len() > 25, "{}", helps.len());
+    let prepared = prepare();
     for (command, help) in helps {
         let examples = examples(&help);
         let is_named = examples.iter().any(|line| line.contains(&format!("npymap {command}")));
@@ -81,7 +93,7 @@ fn every_command_has_examples_that_run() {
         for example in examples {
             let needs_jq = example.contains(" | jq ");
             if !needs_jq || Command::new("jq").arg("--version").output().is_ok() {
-                run_example(&command, &example);
+                run_example(&command, &example, prepared.path());
             }
         }
     }

@@ -1,5 +1,5 @@
-# Creates the files that the examples in the help name. Each example runs in a
-# directory of its own; the file that it creates is removed first.
+# Creates the files that the examples in the help name. Each example runs in a copy
+# of them; files that it creates are removed first.
 n() { npymap "$@" >/dev/null; }
 n create embeddings.npy --shape '(200, 300)' --dtype f4 --random uniform
 n create row.npy --shape 300 --fill 2
