@@ -151,6 +151,10 @@ pub mod guide {
         #![doc = include_str!("guide/jobs.md")]
     }
 
+    pub mod c {
+        #![doc = include_str!("guide/c.md")]
+    }
+
     pub mod performance {
         #![doc = include_str!("guide/performance.md")]
     }

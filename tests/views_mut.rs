@@ -371,6 +371,18 @@ fn mutable_rows_are_taken_from_both_ends() {
     assert_eq!(grid.view_mut::<i16>().unwrap().outer_iter().unwrap().count(), 6);
 }
 
+#[test]
+fn bytes_are_written_in_memory_order() {
+    let dtype = "[('id', '>u2'), ('flag', '|b1')]".parse().unwrap();
+    let mut array = MappedArray::anonymous(&dtype, &[3]).unwrap();
+    array.as_bytes_mut().unwrap()[3..5].copy_from_slice(&[1, 2]);
+    let ids = array.field("id").unwrap().view::<u16>().unwrap().to_vec();
+    assert_eq!(ids, [0, 0x0102, 0]);
+    assert_eq!(array.as_bytes().unwrap(), [0, 0, 0, 1, 2, 0, 0, 0, 0]);
+    let mut empty = MappedArray::anonymous(&dtype, &[0, 2]).unwrap();
+    assert!(empty.as_bytes_mut().unwrap().is_empty());
+}
+
 fn rows(view: ViewMut<'_, i16>) -> Vec<Vec<i16>> {
     view.outer_iter().unwrap().map(|row| row.as_view().to_vec()).collect()
 }

@@ -1,11 +1,12 @@
 //! Opens files of any supported format, recognised by their contents.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 #[cfg(feature = "npz")]
-use crate::archive::npz::Npz;
+use crate::archive::npz::{Member, Npz};
 #[cfg(feature = "tar")]
-use crate::archive::tar::Shard;
+use crate::archive::tar::{Shard, ShardMember};
 use crate::archive::ten::{self, Ten, TenOptions};
 use crate::array::{MappedArray, OpenOptions, Place};
 use crate::error::invariant::{Invariant, READ};
@@ -211,6 +212,41 @@ impl<D: Mapping> AnyFile<D> {
         })
     }
 
+    /// The names of the members, in the order of the file: [`get`](AnyFile::get)
+    /// opens each. Members that are not arrays are included, so opening them is an
+    /// error. A name that several members have is listed once. Arrays of `.ten`
+    /// files are called by their positions. A `.npy` has no names.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Source, ndarray::arr1, npz, open_any};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("run.npz");
+    /// npz::savez(&path, &[("steps", &arr1(&[41_u64])), ("loss", &arr1(&[0.5]))])?;
+    /// let file = open_any(Source::read(&path)?)?;
+    /// assert_eq!(file.names(), ["steps", "loss"]);
+    /// for name in file.names() {
+    ///     assert_eq!(file.get(Some(&name))?.shape(), [1]);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let mut listed = HashSet::new();
+        let mut names = match self {
+            AnyFile::Npy(_) => Vec::new(),
+            #[cfg(feature = "npz")]
+            AnyFile::Npz(npz) => npz.members().map(|member| npz_name(npz, &member)).collect(),
+            AnyFile::Ten(ten) => (0..ten.len()).map(|index| index.to_string()).collect(),
+            #[cfg(feature = "tar")]
+            AnyFile::Tar(shard) => shard.members().flat_map(|member| tar_names(&member)).collect(),
+        };
+        names.retain(|name| listed.insert(name.clone()));
+        names
+    }
+
     fn path(&self) -> Option<&Path> {
         match self {
             AnyFile::Npy(npy) => npy.source.path(),
@@ -257,6 +293,26 @@ impl<D: Mapping> AnyFile<D> {
                 members => Err(no_only_member(members.len())),
             },
         }
+    }
+}
+
+/// The name that finds a member: without `.npy`, unless another member is called
+/// that.
+#[cfg(feature = "npz")]
+fn npz_name<D: Mapping>(npz: &Npz<D>, member: &Member<'_, D>) -> String {
+    let found = npz.member(member.name()).map(|found| found.full_name());
+    let is_own = found.is_ok_and(|full_name| full_name == member.full_name());
+    if is_own { member.name().to_owned() } else { member.full_name().to_owned() }
+}
+
+/// The names of the arrays of a member: its own, or one for each array of a `.ten`.
+#[cfg(feature = "tar")]
+fn tar_names<D: Mapping>(member: &ShardMember<'_, D>) -> Vec<String> {
+    let name = member.name();
+    match member.is_ten().and_then(|is_ten| is_ten.then(|| member.ten()).transpose()) {
+        Ok(Some(ten)) => (0..ten.len()).map(|index| format!("{name}[{index}]")).collect(),
+        // If it cannot be read, opening it by this name says why.
+        _ => vec![name.to_owned()],
     }
 }
 

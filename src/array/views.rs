@@ -212,6 +212,32 @@ impl<D> MappedArray<D> {
         self.origin.add_path_on_err(ViewMut::from_bytes(self.data.as_mut(), &self.place.layout))
     }
 
+    /// Returns the bytes of all elements, in memory order, for writing.
+    ///
+    /// # Errors
+    ///
+    /// As [`as_bytes`](MappedArray::as_bytes).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::MappedArray;
+    ///
+    /// let mut text = MappedArray::anonymous(&"|S3".parse()?, &[2])?;
+    /// text.as_bytes_mut()?[3..].copy_from_slice(b"abc");
+    /// assert_eq!(text.dyn_view()?.at(1).to_string(), "b'abc'");
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn as_bytes_mut(&mut self) -> Result<&mut [u8]>
+    where
+        D: Writable,
+    {
+        let (bytes, layout) = (self.data.as_mut(), &self.place.layout);
+        let (needed, found) = (layout.end(), bytes.len());
+        let elements = bytes.get_mut(layout.offset()..needed);
+        elements.ok_or_else(|| ExtentError::ShortBuffer { needed, found }.into())
+    }
+
     /// As [`as_ptr`](MappedArray::as_ptr), also valid for writes.
     ///
     /// Calls that borrow the elements, such as [`view`](MappedArray::view), must not
@@ -235,12 +261,7 @@ impl<D> MappedArray<D> {
     where
         D: Writable,
     {
-        let (bytes, layout) = (self.data.as_mut(), &self.place.layout);
-        let (needed, found) = (layout.end(), bytes.len());
-        match bytes.get_mut(layout.offset()..needed) {
-            Some(bytes) => Ok(bytes.as_mut_ptr()),
-            None => Err(ExtentError::ShortBuffer { needed, found }.into()),
-        }
+        self.as_bytes_mut().map(<[u8]>::as_mut_ptr)
     }
 
     /// Views all elements, of any dtype, mutably.

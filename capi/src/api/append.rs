@@ -1,0 +1,119 @@
+//! Files that grow.
+
+use std::ffi::{c_char, c_void};
+
+use npymap::Appender;
+
+use super::open::{free, give};
+use crate::boundary::{Handle, In, Out};
+use crate::error::{done, value};
+use crate::number::{self, with_number, with_pod};
+use crate::save::Flags;
+use crate::status;
+use crate::status::{npymap_status, npymap_type};
+
+const fn assert_sendable<T: Send + Sync>() {}
+const _: () = assert_sendable::<Appender>();
+
+/// Opens a `.npy` file to append rows, and locks it.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_appender_open(
+    path: In<c_char>,
+    appender: Out<Handle<Appender>>,
+) -> npymap_status {
+    give(appender, "`appender`", || Ok(Appender::open(path.path()?)?))
+}
+
+/// Creates a `.npy` file without rows, to append some. `row` has the lengths of the
+/// `ndim` axes of a row, so the array has one more. `flags` combines NPYMAP_OVERWRITE,
+/// NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER, with which the last axis grows.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_appender_create(
+    path: In<c_char>,
+    descr: In<c_char>,
+    row: In<usize>,
+    ndim: usize,
+    flags: u32,
+    appender: Out<Handle<Appender>>,
+) -> npymap_status {
+    give(appender, "`appender`", || {
+        let allowed =
+            status::NPYMAP_OVERWRITE | status::NPYMAP_PAGE_ALIGNED | status::NPYMAP_FORTRAN_ORDER;
+        let options = Flags::new(flags, allowed)?.create_options();
+        let dtype = descr.text("`descr`")?.parse()?;
+        Ok(Appender::create(path.path()?, &dtype, row.slice(ndim, "`row`")?, &options)?)
+    })
+}
+
+/// The number of rows, including those that are not written yet.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_appender_rows(appender: In<Appender>) -> usize {
+    value(0, || Ok(appender.get("`appender`")?.rows()))
+}
+
+/// Appends complete rows from `nbytes` bytes of elements as they are stored.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_append_bytes(
+    appender: Out<Appender>,
+    bytes: In<c_void>,
+    nbytes: usize,
+) -> npymap_status {
+    let mut appender = appender;
+    done(|| {
+        let bytes = bytes.bytes(nbytes, "`bytes`")?;
+        Ok(appender.get_mut("`appender`")?.append_bytes(bytes)?)
+    })
+}
+
+/// Appends complete rows from `count` numbers, whose type must be that of the elements,
+/// in either byte order. In Fortran order, the first axis of a row varies fastest.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_append(
+    appender: Out<Appender>,
+    number: npymap_type,
+    numbers: In<c_void>,
+    count: usize,
+) -> npymap_status {
+    let mut appender = appender;
+    done(|| {
+        let nbytes = number::size_of(number)?.saturating_mul(count);
+        let bytes = numbers.bytes(nbytes, "`numbers`")?;
+        let appender = appender.get_mut("`appender`")?;
+        with_number!(number, T => {
+            let values = number::read_all::<T>(bytes)?;
+            Ok(appender.append_slice(&values)?)
+        })
+    })
+}
+
+/// Writes the rows that were appended, so that other programs see them.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_appender_flush(appender: Out<Appender>) -> npymap_status {
+    let mut appender = appender;
+    done(|| Ok(appender.get_mut("`appender`")?.flush()?))
+}
+
+/// Writes the rows and waits until they are on the disk.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_appender_sync(appender: Out<Appender>) -> npymap_status {
+    let mut appender = appender;
+    done(|| Ok(appender.get_mut("`appender`")?.sync()?))
+}
+
+/// Writes the rows, waits until they are on the disk, closes the file and sets the
+/// pointer to null. Does nothing if the pointer is null already.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_appender_close(appender: Out<Handle<Appender>>) -> npymap_status {
+    let mut appender = appender;
+    done(|| match appender.get_mut("`appender`")?.take() {
+        Some(appender) => Ok(appender.close()?),
+        None => Ok(()),
+    })
+}
+
+/// Writes the rows without waiting or reporting errors, closes the file and sets the
+/// pointer to null. Does nothing if the pointer, or the pointer to it, is null.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_appender_free(appender: Out<Handle<Appender>>) {
+    free(appender);
+}

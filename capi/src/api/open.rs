@@ -1,0 +1,140 @@
+//! Opening, creating and closing arrays.
+
+use std::ffi::{c_char, c_void};
+
+use npymap::array::{AnyArray, RawSpec};
+use npymap::source::AnySource;
+use npymap::{DType, OpenOptions, Source};
+
+use crate::array::Array;
+use crate::boundary::{self, Handle, In, Out};
+use crate::error::{Result, done};
+use crate::save::{self, Flags};
+use crate::status::{npymap_mode, npymap_status};
+use crate::{archive, status};
+
+/// Stores an object that `f` makes, or null if it fails.
+pub(super) fn give<T>(mut out: Out<Handle<T>>, what: &str, f: impl FnOnce() -> Result<T>) -> i32 {
+    done(|| {
+        out.write(Handle::NULL, what)?;
+        out.write(Handle::new(f()?), what)
+    })
+}
+
+/// Opens a `.npy` file.
+///
+/// `mode` is NPYMAP_READ_ONLY, NPYMAP_READ_WRITE, NPYMAP_COPY_ON_WRITE or
+/// NPYMAP_IN_MEMORY. Opening reads the header; elements are read when they are
+/// used. For a member of an archive, see npymap_archive_open.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_open(
+    path: In<c_char>,
+    mode: npymap_mode,
+    array: Out<Handle<Array>>,
+) -> npymap_status {
+    give(array, "`array`", || {
+        let source = boundary::source(path.path()?, mode)?;
+        Ok(OpenOptions::new().open_mode(source)?.into())
+    })
+}
+
+/// Opens a file without a header, as numpy.memmap does: `ndim` axes of lengths
+/// `shape` of elements `descr`, such as "<f4", that start at byte `offset`. If
+/// `shape` is null, there is one axis that reaches to the end of the file. `flags` is
+/// 0 or NPYMAP_FORTRAN_ORDER. With NPYMAP_READ_WRITE, a file that is too short is
+/// extended with zeros.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_open_raw(
+    path: In<c_char>,
+    mode: npymap_mode,
+    descr: In<c_char>,
+    shape: In<usize>,
+    ndim: usize,
+    offset: u64,
+    flags: u32,
+    array: Out<Handle<Array>>,
+) -> npymap_status {
+    give(array, "`array`", || {
+        let flags = Flags::new(flags, status::NPYMAP_FORTRAN_ORDER)?;
+        let raw = RawSpec::new(descr.text("`descr`")?.parse()?).order(flags.order()).offset(offset);
+        let raw = if shape.is_null() { raw } else { raw.shape(shape.slice(ndim, "`shape`")?) };
+        let source = boundary::source(path.path()?, mode)?;
+        Ok(OpenOptions::new().raw(raw).open_mode(source)?.into())
+    })
+}
+
+/// Opens a copy of the `nbytes` bytes of a `.npy` file in memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_open_bytes(
+    bytes: In<c_void>,
+    nbytes: usize,
+    array: Out<Handle<Array>>,
+) -> npymap_status {
+    give(array, "`array`", || {
+        let source = Source::bytes(archive::copy(bytes.bytes(nbytes, "`bytes`")?)?);
+        Ok(OpenOptions::new().open_mode(AnySource::Writable(source))?.into())
+    })
+}
+
+/// Creates a `.npy` file of zeros and maps it read-write; an array in memory if
+/// `path` is null.
+///
+/// `descr` is the dtype as numpy.dtype.descr or numpy.dtype.str: ">f8", "<i4",
+/// "|b1", "[('t', '<i8'), ('pos', '<f4', (3,))]". `flags` combines NPYMAP_OVERWRITE,
+/// NPYMAP_SPARSE, NPYMAP_PAGE_ALIGNED and NPYMAP_FORTRAN_ORDER. The file gets its name
+/// when it is complete, with all its space reserved; after an error there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_create(
+    path: In<c_char>,
+    descr: In<c_char>,
+    shape: In<usize>,
+    ndim: usize,
+    flags: u32,
+    array: Out<Handle<Array>>,
+) -> npymap_status {
+    give(array, "`array`", || {
+        let allowed = status::NPYMAP_OVERWRITE
+            | status::NPYMAP_SPARSE
+            | status::NPYMAP_PAGE_ALIGNED
+            | status::NPYMAP_FORTRAN_ORDER;
+        let flags = Flags::new(flags, allowed)?;
+        let dtype: DType = descr.text("`descr`")?.parse()?;
+        let shape = shape.slice(ndim, "`shape`")?;
+        let array = if path.is_null() {
+            save::zeros(dtype, shape, flags.order())?
+        } else {
+            boundary::create(path.path()?, &dtype, shape, &flags.create_options())?
+        };
+        Ok(array.into())
+    })
+}
+
+/// Closes an array and sets the pointer to null. If stores to it go to a file, waits
+/// until they are on the disk and reports errors of writing them. Does nothing if
+/// the pointer is null already.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_close(mut array: Out<Handle<Array>>) -> npymap_status {
+    done(|| match array.get_mut("`array`")?.take().map(|array| array.into_any()) {
+        Some(AnyArray::ReadOnly(array)) => Ok(array.close()?),
+        Some(AnyArray::Writable(array)) => Ok(array.close()?),
+        None => Ok(()),
+    })
+}
+
+/// Closes an array without waiting for the disk, and sets the pointer to null. What
+/// was stored is not lost, but errors of writing it are not reported. Does nothing if
+/// the pointer, or the pointer to it, is null.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_free(array: Out<Handle<Array>>) {
+    free(array);
+}
+
+/// Drops an object of C.
+pub(super) fn free<T>(mut object: Out<Handle<T>>) {
+    crate::error::value((), || {
+        if !object.is_null() {
+            drop(object.get_mut("the object")?.take());
+        }
+        Ok(())
+    });
+}

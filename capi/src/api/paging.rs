@@ -1,0 +1,101 @@
+//! The pages of an array, and its file.
+
+use std::ops::Range;
+
+use npymap::array::AnyArray;
+use npymap::source::Advice;
+
+use crate::array::{Array, each};
+use crate::boundary::{In, Out};
+use crate::error::{Failure, Result, done};
+use crate::status;
+use crate::status::npymap_status;
+
+/// Waits until everything stored is on the disk. Does nothing unless stores go to a
+/// file.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_flush(array: In<Array>) -> npymap_status {
+    done(|| match array.get("`array`")?.any() {
+        AnyArray::Writable(array) => Ok(array.flush()?),
+        AnyArray::ReadOnly(_) => Ok(()),
+    })
+}
+
+/// Starts writing what was stored to the disk, without waiting.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_flush_async(array: In<Array>) -> npymap_status {
+    done(|| match array.get("`array`")?.any() {
+        AnyArray::Writable(array) => Ok(array.flush_async()?),
+        AnyArray::ReadOnly(_) => Ok(()),
+    })
+}
+
+/// Tells the system how the rows from `start` to before `stop` will be used, so that
+/// it reads ahead accordingly: NPYMAP_ADVICE_RANDOM or another. SIZE_MAX for `stop`
+/// is the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_advise(
+    array: In<Array>,
+    start: usize,
+    stop: usize,
+    advice: i32,
+) -> npymap_status {
+    done(|| {
+        let advice = match advice {
+            status::NPYMAP_ADVICE_NORMAL => Advice::Normal,
+            status::NPYMAP_ADVICE_RANDOM => Advice::Random,
+            status::NPYMAP_ADVICE_SEQUENTIAL => Advice::Sequential,
+            status::NPYMAP_ADVICE_WILL_NEED => Advice::WillNeed,
+            other => return Err(Failure::misuse(format!("no advice has the value {other}"))),
+        };
+        let array = array.get("`array`")?;
+        let rows = rows(array, start, stop);
+        Ok(each!(array.any(), array => array.advise(rows, advice))?)
+    })
+}
+
+/// Starts reading rows into memory, in a thread if they are large.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_prefetch(array: In<Array>, start: usize, stop: usize) -> npymap_status {
+    done(|| {
+        let array = array.get("`array`")?;
+        let rows = rows(array, start, stop);
+        Ok(each!(array.any(), array => array.prefetch(rows))?)
+    })
+}
+
+/// Reads rows into memory and waits for them. A truncated file or a failing disk is an
+/// error here, where a load would cause a signal.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_populate(array: In<Array>, start: usize, stop: usize) -> npymap_status {
+    done(|| {
+        let array = array.get("`array`")?;
+        let rows = rows(array, start, stop);
+        Ok(each!(array.any(), array => array.populate(rows))?)
+    })
+}
+
+/// Checks that the path still leads to the file that was opened, and that the file
+/// still has all elements.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_check(array: In<Array>) -> npymap_status {
+    done(|| check(array.get("`array`")?))
+}
+
+fn check(array: &Array) -> Result<()> {
+    Ok(each!(array.any(), array => array.check())?)
+}
+
+/// A range of rows of C.
+fn rows(array: &Array, start: usize, stop: usize) -> Range<usize> {
+    let count = array.layout().shape().first().copied().unwrap_or(1);
+    start..if stop == usize::MAX { count } else { stop }
+}
+
+/// Maps the rows that another program appended to the file since a read-only array was
+/// opened. Pointers into the array are invalid afterwards; its shape may be another.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_reload(array: Out<Array>) -> npymap_status {
+    let mut array = array;
+    done(|| array.get_mut("`array`")?.reload())
+}

@@ -1,0 +1,148 @@
+//! Errors: status codes, and the text of the last error of each thread.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{CString, c_char};
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use npymap::ErrorKind;
+
+use crate::boundary::In;
+use crate::status;
+
+/// The result of an operation.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// An error: its status and text.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: i32,
+    os_code: i32,
+    text: String,
+}
+
+impl Failure {
+    /// The error for an argument that is invalid, whatever the file.
+    pub(crate) fn misuse(text: impl Into<String>) -> Failure {
+        Failure::new(status::NPYMAP_ERROR_INVALID_INPUT, text)
+    }
+
+    /// An error with a status of its own.
+    pub(crate) fn new(status: i32, text: impl Into<String>) -> Failure {
+        Failure { status, os_code: 0, text: text.into() }
+    }
+
+    /// The error for a panic, which is a bug of the library.
+    fn from_panic(payload: &(dyn Any + Send)) -> Failure {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let text = format!("internal error: {}", text.unwrap_or("panic"));
+        Failure::new(status::NPYMAP_ERROR_INTERNAL, text)
+    }
+}
+
+impl From<npymap::Error> for Failure {
+    #[cold]
+    fn from(error: npymap::Error) -> Failure {
+        let os_code = error.io_error().and_then(std::io::Error::raw_os_error).unwrap_or(0);
+        Failure { status: status_of(error.kind()), os_code, text: error.to_string() }
+    }
+}
+
+/// The status for a kind of error.
+fn status_of(kind: ErrorKind) -> i32 {
+    match kind {
+        ErrorKind::NotFound => status::NPYMAP_ERROR_NOT_FOUND,
+        ErrorKind::AlreadyExists => status::NPYMAP_ERROR_ALREADY_EXISTS,
+        ErrorKind::Io => status::NPYMAP_ERROR_IO,
+        ErrorKind::Truncated => status::NPYMAP_ERROR_TRUNCATED,
+        ErrorKind::Damaged => status::NPYMAP_ERROR_DAMAGED,
+        ErrorKind::Unsupported => status::NPYMAP_ERROR_UNSUPPORTED,
+        ErrorKind::LimitExceeded => status::NPYMAP_ERROR_LIMIT_EXCEEDED,
+        ErrorKind::Changed => status::NPYMAP_ERROR_CHANGED,
+        ErrorKind::Locked => status::NPYMAP_ERROR_LOCKED,
+        ErrorKind::WrongDType => status::NPYMAP_ERROR_WRONG_DTYPE,
+        ErrorKind::WrongShape => status::NPYMAP_ERROR_WRONG_SHAPE,
+        ErrorKind::OutOfBounds => status::NPYMAP_ERROR_OUT_OF_BOUNDS,
+        ErrorKind::InvalidInput => status::NPYMAP_ERROR_INVALID_INPUT,
+        ErrorKind::InvalidValue => status::NPYMAP_ERROR_INVALID_VALUE,
+        _ => status::NPYMAP_ERROR_OTHER,
+    }
+}
+
+thread_local! {
+    /// The last error of a thread, and its text as C reads it.
+    static LAST: RefCell<Option<(Failure, CString)>> = const { RefCell::new(None) };
+}
+
+/// Stores the last error of this thread and returns its status.
+#[cold]
+fn record(failure: Failure) -> i32 {
+    let status = failure.status;
+    let text = failure.text.replace('\0', "\\0");
+    let text = CString::new(text).unwrap_or_default();
+    // A thread that is ending has no last error any more.
+    let _ = LAST.try_with(|last| *last.borrow_mut() = Some((failure, text)));
+    status
+}
+
+/// Reads a fact about the last error of this thread.
+fn last<T>(default: T, f: impl FnOnce(&Failure, &CString) -> T) -> T {
+    let found =
+        LAST.try_with(|last| last.borrow().as_ref().map(|(failure, text)| f(failure, text)));
+    found.ok().flatten().unwrap_or(default)
+}
+
+/// The text of the last error; it is valid until the next error of the thread.
+pub(crate) fn last_text() -> *const c_char {
+    last(c"".as_ptr(), |_, text| text.as_ptr())
+}
+
+/// The status of the last error, and its code of the operating system.
+pub(crate) fn last_codes() -> (i32, i32) {
+    last((0, 0), |failure, _| (failure.status, failure.os_code))
+}
+
+/// Forgets the last error of this thread.
+pub(crate) fn clear() {
+    let _ = LAST.try_with(|last| last.borrow_mut().take());
+}
+
+/// Prints the last error of this thread on standard error, after a prefix.
+pub(crate) fn print(prefix: &In<c_char>) -> Result<()> {
+    let prefix = prefix.optional_text("the prefix")?.filter(|prefix| !prefix.is_empty());
+    let text = last(String::from("no error"), |failure, _| failure.text.clone());
+    let line = prefix.map_or_else(|| format!("{text}\n"), |prefix| format!("{prefix}: {text}\n"));
+    // There is nobody to report a failure to.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    Ok(())
+}
+
+/// Calls `f` and returns its value; after an error or a panic, stores the error
+/// for the thread and returns `fallback`.
+pub(crate) fn value<T>(fallback: T, f: impl FnOnce() -> Result<T>) -> T {
+    caught(f).unwrap_or_else(|failure| {
+        record(failure);
+        fallback
+    })
+}
+
+/// Calls `f` and returns its status; after an error or a panic, stores the error
+/// for the thread.
+pub(crate) fn status(f: impl FnOnce() -> Result<i32>) -> i32 {
+    caught(f).unwrap_or_else(record)
+}
+
+/// As [`status`], for functions that succeed in only one way.
+pub(crate) fn done(f: impl FnOnce() -> Result<()>) -> i32 {
+    status(|| f().map(|()| status::NPYMAP_OK))
+}
+
+/// Calls `f`, and makes a panic an error: it must not unwind into C.
+///
+/// The objects of C remain usable after a panic: an array is changed only by
+/// storing elements.
+fn caught<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|payload| Err(Failure::from_panic(&*payload)))
+}

@@ -1,0 +1,153 @@
+// npymap.hpp: every class and function.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "npymap.hpp"
+
+static int failures = 0;
+
+#define CHECK(condition)                                                  \
+  do {                                                                    \
+    if (!(condition)) {                                                   \
+      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      ++failures;                                                         \
+    }                                                                     \
+  } while (0)
+
+// Calls f and returns the status of the error that it throws, or NPYMAP_OK.
+template <class F> static npymap_status status_of(F f) {
+  try {
+    f();
+  } catch (const npymap::error &error) {
+    CHECK(error.what()[0] != '\0');
+    return error.status();
+  }
+  return NPYMAP_OK;
+}
+
+static void elements(const std::string &folder) {
+  const std::string path = folder + "/grid.npy";
+  auto grid = npymap::array::create(path, ">f4", {3, 4}, NPYMAP_FORTRAN_ORDER);
+  CHECK(grid.ndim() == 2 && grid.size() == 12 && grid.nbytes() == 48 && grid.itemsize() == 4);
+  CHECK(grid.shape()[1] == 4 && grid.byte_strides()[1] == 12 && grid.order() == 'F');
+  CHECK(grid.type() == NPYMAP_FLOAT32 && grid.kind() == 'f' && grid.byte_order() == '>');
+  CHECK(grid.descr() == "'>f4'");
+  std::size_t count = 0;
+  grid.for_each_index([&](const std::vector<std::size_t> &index) {
+    grid.set<float>(index, static_cast<float>(count++));
+  });
+  CHECK(grid.get<float>({2, 3}) == 11.0F && grid.get<double>({0, 1}) == 1.0);
+  CHECK(grid.text({1, 0}) == "4.0");
+  grid.set_text({1, 0}, "4.5");
+  CHECK(grid.to_vector<double>()[4] == 4.5);
+  CHECK(grid.take<float>({2, 0}) == std::vector<float>({8, 9, 10, 11, 0, 1, 2, 3}));
+  CHECK(status_of([&] { (void)grid.view<float>(); }) == NPYMAP_ERROR_WRONG_DTYPE);
+  CHECK(status_of([&] { (void)grid.get<float>({3, 0}); }) == NPYMAP_ERROR_OUT_OF_BOUNDS);
+  CHECK(status_of([&] { (void)grid.get<int>({0, 0}); }) == NPYMAP_ERROR_WRONG_DTYPE);
+  grid.flush();
+  grid.close();
+  CHECK(grid.size() == 0 && npymap_error_status() == NPYMAP_ERROR_INVALID_INPUT);
+  CHECK(status_of([&] { npymap::array::create(path, "<f4", {1}); }) == NPYMAP_ERROR_ALREADY_EXISTS);
+
+  const auto again = npymap::array::open(path);
+  CHECK(again.get<float>({2, 3}) == 11.0F && again.bytes().size() == 48);
+  again.advise(NPYMAP_ADVICE_RANDOM);
+  again.populate(0, 2);
+  auto moved = npymap::array::open(path, npymap::mode::copy_on_write);
+  const auto target = std::move(moved);
+  CHECK(target.size() == 12);
+  CHECK(status_of([&] { npymap::array::open(folder + "/none.npy"); }) == NPYMAP_ERROR_NOT_FOUND);
+
+  auto read_only = npymap::array::open(path);
+  CHECK(status_of([&] { read_only.set<float>({0, 0}, 1.0F); }) == NPYMAP_ERROR_INVALID_INPUT);
+  CHECK(status_of([&] { (void)read_only.bytes_mut(); }) == NPYMAP_ERROR_INVALID_INPUT);
+
+  auto memory = npymap::array::zeros(npymap::descr<std::complex<double>>(), {2});
+  memory.set<std::complex<double>>({1}, {1.5, -2.0});
+  CHECK(memory.view<std::complex<double>>()[1] == std::complex<double>(1.5, -2.0));
+  memory.view_mut<std::complex<double>>()[0] = {3.0, 0.0};
+  CHECK(memory.get<std::complex<float>>({0}).real() == 3.0F);
+#if defined(__cpp_lib_mdspan)
+  auto matrix = npymap::array::zeros(npymap::descr<long>(), {2, 3}, NPYMAP_FORTRAN_ORDER);
+  matrix.mdspan_mut<long, 2>()[1, 2] = 7;
+  CHECK((matrix.mdspan<long, 2>()[1, 2] == 7 && matrix.get<long>({1, 2}) == 7));
+  CHECK(status_of([&] { (void)matrix.mdspan<long, 3>(); }) == NPYMAP_ERROR_WRONG_SHAPE);
+  std::puts("mdspan");
+#endif
+
+  auto records = npymap::array::zeros("[('id', '<u2'), ('at', '>f8', (2,))]", {3});
+  records.set<double>("at", {2, 1}, 0.25);
+  CHECK(records.get<double>("at", {2, 1}) == 0.25 && records.get<int>("id", {0}) == 0);
+  auto flags = npymap::array::zeros("|b1", {2});
+  flags.set<bool>({1}, true);
+  CHECK(flags.get<bool>({1}) && flags.to_vector<unsigned char>().size() == 2);
+}
+
+static void files(const std::string &folder) {
+  const double numbers[] = {1, 2, 3, 4, 5, 6};
+  npymap::save(folder + "/a.npy", numbers, {2, 3});
+  npymap::save(folder + "/a.npy", numbers, {3, 2}, NPYMAP_OVERWRITE);
+  CHECK(npymap::array::open(folder + "/a.npy").get<double>({2, 0}) == 5);
+  const auto raw = npymap::array::open_raw(folder + "/a.npy", "<f8", {6}, 128);
+  CHECK(raw.view<double>()[5] == 6);
+
+  const std::string npz = folder + "/a.npz";
+  npymap::save_member(npz, "x", numbers, {6});
+  npymap::save_member(npz, "y", numbers, {2, 3}, NPYMAP_COMPRESS);
+  npymap::save_member(npz, "x", numbers, {1});
+  auto x = [&] {
+    const auto archive = npymap::archive::open(npz);
+    CHECK((archive.names() == std::vector<std::string>{"x", "y"}));
+    CHECK(archive.get("y").get<double>({1, 2}) == 6 && archive.get(1).ndim() == 2);
+    CHECK(status_of([&] { archive.get("z"); }) == NPYMAP_ERROR_NOT_FOUND);
+    CHECK(status_of([&] { archive.name(2); }) == NPYMAP_ERROR_OUT_OF_BOUNDS);
+    CHECK(status_of([&] { archive.get(2); }) == NPYMAP_ERROR_OUT_OF_BOUNDS);
+    return archive.get("x");
+  }();
+  CHECK(x.size() == 1 && x.get<double>({0}) == 1); // it outlives the archive
+
+  auto rows = npymap::appender::create(folder + "/rows.npy", "<i4", {2});
+  rows.append<int>({1, 2, 3, 4});
+  rows.flush();
+  CHECK(status_of([&] { rows.append<int>({5}); }) == NPYMAP_ERROR_WRONG_SHAPE);
+  CHECK(status_of([&] { npymap::appender::open(folder + "/rows.npy"); }) == NPYMAP_ERROR_LOCKED);
+  auto seen = npymap::array::open(folder + "/rows.npy");
+  rows.append<int>({5, 6});
+  CHECK(rows.rows() == 3);
+  rows.close();
+  CHECK(seen.take<int>({1}) == std::vector<int>({3, 4}));
+  CHECK(npymap_reload(seen.c_array()) == NPYMAP_OK && seen.take<int>({2}) == std::vector<int>({5, 6}));
+
+  // An array in a file that another program truncates: an error, not a signal.
+  CHECK(status_of([&] { npymap::check(npymap_check(seen.c_array())); }) == NPYMAP_OK);
+}
+
+// Errors belong to a thread, and functions that take const arrays run in several.
+static void threads(const std::string &folder) {
+  const auto array = npymap::array::open(folder + "/a.npy");
+  npymap_error_clear();
+  std::vector<std::thread> all;
+  for (std::size_t id = 0; id < 4; ++id) {
+    all.emplace_back([&array, id] {
+      const std::string field(id + 1, 'f');
+      for (int i = 0; i < 100; ++i) {
+        CHECK(array.take<double>({2})[0] == 5);
+        CHECK(status_of([&] { (void)array.get<double>(field, {0, 0}); }) == NPYMAP_ERROR_NOT_FOUND);
+        CHECK(std::string(npymap_error()).find("`" + field + "`") != std::string::npos);
+      }
+    });
+  }
+  for (auto &thread : all) thread.join();
+  CHECK(npymap_error_status() == NPYMAP_OK);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) return 2;
+  elements(argv[1]);
+  files(argv[1]);
+  threads(argv[1]);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
