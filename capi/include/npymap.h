@@ -408,8 +408,9 @@ npymap_status npymap_set_bytes(npymap_array *array,
                                const void *bytes,
                                size_t nbytes);
 
-// Formats an element of any dtype, or its field `field` unless that is null, as a
-// Python literal or a date: "1.5", "b'abc'", "2026-08-21T12:00".
+// Formats an element of any dtype, or its field `field` unless that is null: "1.5",
+// "b'abc'", "2026-08-21T12:00". Text of dtype 'U' is UTF-8 without quotes, and may
+// contain NUL characters.
 //
 // Stores at most `capacity` bytes in `text`, the last of which is NUL. `len`, unless
 // it is null, gets the length without the NUL; if it is `capacity` or more, the text
