@@ -20,7 +20,7 @@ pub struct Array {
     /// The text of the dtype, once it was asked for.
     descr: OnceLock<CString>,
     /// Where `take` reads rows from, once it was called.
-    rows: OnceLock<Box<Rows>>,
+    rows: OnceLock<Rows>,
 }
 
 /// Evaluates an expression for an array of either kind.
@@ -304,7 +304,7 @@ impl Array {
         if let Some(rows) = self.rows.get() {
             return Ok(Some(rows));
         }
-        let rows = Box::new(array.rows()?);
+        let rows = array.rows()?;
         Ok(Some(self.rows.get_or_init(|| rows)))
     }
 

@@ -89,9 +89,6 @@ pub(crate) fn size_of(number: i32) -> Result<usize> {
 
 /// Decodes a stored number and stores it in a variable of another type.
 pub(crate) fn load(dtype: &DType, stored: &[u8], to: i32, out: &mut [u8]) -> Result<()> {
-    if type_of(dtype) == to {
-        return with_number!(to, T => store(T::decode(&T::codec(dtype)?, stored), out));
-    }
     with_type!(dtype, number T => with_number!(to, U => {
         let value = T::decode(&T::codec(dtype)?, stored);
         store::<U>(convert::<T, U>(value)?, out)
