@@ -16,11 +16,11 @@ use crate::status;
 /// An array.
 #[derive(Debug)]
 pub struct Array {
-    array: AnyArray,
+    any: AnyArray,
     /// The text of the dtype, once it was asked for.
     descr: OnceLock<CString>,
     /// Where `take` reads rows from, once it was called.
-    rows: OnceLock<Rows>,
+    rows: OnceLock<Box<Rows>>,
 }
 
 /// Evaluates an expression for an array of either kind.
@@ -42,7 +42,7 @@ const _: () = assert_shareable::<Array>();
 
 impl From<AnyArray> for Array {
     fn from(array: AnyArray) -> Array {
-        Array { array, descr: OnceLock::new(), rows: OnceLock::new() }
+        Array { any: array, descr: OnceLock::new(), rows: OnceLock::new() }
     }
 }
 
@@ -54,7 +54,7 @@ impl From<MappedArrayMut> for Array {
 
 impl Array {
     pub(crate) fn layout(&self) -> &Layout {
-        each!(&self.array, array => array.layout())
+        each!(&self.any, array => array.layout())
     }
 
     pub(crate) fn dtype(&self) -> &DType {
@@ -72,7 +72,7 @@ impl Array {
         let layout = self.layout();
         match (layout.is_c_contiguous(), layout.is_f_contiguous()) {
             (true, true) => {
-                each!(&self.array, array => array.header()).map_or(Order::C, |header| header.order)
+                each!(&self.any, array => array.header()).map_or(Order::C, |header| header.order)
             }
             (false, _) => Order::F,
             (true, false) => Order::C,
@@ -80,7 +80,7 @@ impl Array {
     }
 
     pub(crate) fn mode(&self) -> i32 {
-        match each!(&self.array, array => array.mode()) {
+        match each!(&self.any, array => array.mode()) {
             None => status::NPYMAP_IN_MEMORY,
             Some(Mode::ReadOnly) => status::NPYMAP_READ_ONLY,
             Some(Mode::CopyOnWrite) => status::NPYMAP_COPY_ON_WRITE,
@@ -89,12 +89,12 @@ impl Array {
     }
 
     pub(crate) fn data_offset(&self) -> Option<u64> {
-        each!(&self.array, array => array.data_offset())
+        each!(&self.any, array => array.data_offset())
     }
 
     /// The bytes of all elements, in memory order.
     pub(crate) fn bytes(&self) -> Result<&[u8]> {
-        Ok(each!(&self.array, array => array.as_bytes())?)
+        Ok(each!(&self.any, array => array.as_bytes())?)
     }
 
     /// As [`bytes`](Array::bytes), for writing.
@@ -103,25 +103,25 @@ impl Array {
     }
 
     pub(crate) fn writable(&mut self) -> Result<&mut MappedArrayMut> {
-        match &mut self.array {
+        match &mut self.any {
             AnyArray::Writable(array) => Ok(array),
             AnyArray::ReadOnly(_) => Err(read_only()),
         }
     }
 
     pub(crate) fn any(&self) -> &AnyArray {
-        &self.array
+        &self.any
     }
 
     pub(crate) fn into_any(self) -> AnyArray {
-        self.array
+        self.any
     }
 
     /// Views the elements, or a field of them.
     fn view(&self, field: Option<&str>) -> Result<DynView<'_>> {
         Ok(match field {
-            None => each!(&self.array, array => array.dyn_view())?,
-            Some(field) => each!(&self.array, array => array.field(field))?,
+            None => each!(&self.any, array => array.dyn_view())?,
+            Some(field) => each!(&self.any, array => array.field(field))?,
         })
     }
 
@@ -290,7 +290,7 @@ impl Array {
 
     /// Maps the rows that were appended to the file.
     pub(crate) fn reload(&mut self) -> Result<()> {
-        let AnyArray::ReadOnly(array) = &mut self.array else {
+        let AnyArray::ReadOnly(array) = &mut self.any else {
             return Err(Failure::misuse("only read-only arrays are reloaded"));
         };
         // Its rows are those of the old map.
@@ -300,12 +300,12 @@ impl Array {
 
     /// Where rows are read from, if the array is read-only.
     fn rows(&self) -> Result<Option<&Rows>> {
-        let AnyArray::ReadOnly(array) = &self.array else { return Ok(None) };
+        let AnyArray::ReadOnly(array) = &self.any else { return Ok(None) };
         if let Some(rows) = self.rows.get() {
             return Ok(Some(rows));
         }
         let rows = array.rows()?;
-        Ok(Some(self.rows.get_or_init(|| rows)))
+        Ok(Some(self.rows.get_or_init(|| Box::new(rows))))
     }
 
     /// The shape of rows that are taken, if they exist.

@@ -1,5 +1,7 @@
 //! The types of numbers that C names, and their conversion.
 
+use std::any::TypeId;
+
 use npymap::bytemuck::{self, NoUninit, Pod};
 use npymap::dtype::Kind;
 use npymap::element::{Casting, Number};
@@ -139,17 +141,17 @@ pub(crate) fn store<U: NoUninit>(value: U, out: &mut [u8]) -> Result<()> {
 /// integers must fit.
 pub(crate) fn convert<T: Number, U: Number>(value: T) -> Result<U> {
     let cast: U = value.cast();
-    let (from, to) = (T::dtype(), U::dtype());
-    if from == to {
+    if TypeId::of::<T>() == TypeId::of::<U>() {
         return Ok(cast);
     }
+    let (from, to) = (T::dtype(), U::dtype());
     if !from.can_cast(&to, Casting::SameKind) {
         return Err(no_conversion(&from, &to));
     }
     // Of two integers that are equal modulo the smaller size, only one with the
     // wrong sign or too many digits differs as a float.
     let fits = !matches!(to.kind(), Kind::Int | Kind::UInt)
-        || (cast.cast::<T>() == value && cast.cast::<f64>() == value.cast::<f64>());
+        || (cast.cast::<T>() == value && cast.cast::<f64>().total_cmp(&value.cast()).is_eq());
     if fits { Ok(cast) } else { Err(does_not_fit(&value, &to)) }
 }
 

@@ -212,7 +212,7 @@ impl<D: Mapping> AnyFile<D> {
         })
     }
 
-    /// The names of the members, in the order of the file: [`get`](AnyFile::get)
+    /// Lists the names of the members, in the order of the file: [`get`](AnyFile::get)
     /// opens each. Members that are not arrays are included, so opening them is an
     /// error. A name that several members have is listed once. Arrays of `.ten`
     /// files are called by their positions. A `.npy` has no names.

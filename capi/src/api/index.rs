@@ -60,11 +60,13 @@ pub extern "C" fn npymap_next_index(
 /// Steps to the next index, whose fastest axis is the first; false at the last
 /// index, which does not change.
 fn advance<'a>(axes: impl Iterator<Item = (&'a mut usize, &'a usize)>) -> bool {
-    let mut full = Vec::new();
+    let mut full: Vec<&mut usize> = Vec::new();
     for (at, dim) in axes {
         if *at + 1 < *dim {
             *at += 1;
-            full.into_iter().for_each(|at: &mut usize| *at = 0);
+            for at in full {
+                *at = 0;
+            }
             return true;
         }
         full.push(at);
