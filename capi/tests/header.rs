@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The files of the interface, in the order of the header.
 const FILES: [&str; 12] = [
@@ -54,7 +55,11 @@ fn as_seen_by_c(name: &str) -> String {
     text
 }
 
-fn generated() -> String {
+/// The header as it should be, generated once for all tests: they run at the same time,
+/// and it takes a folder.
+static GENERATED: LazyLock<String> = LazyLock::new(generate);
+
+fn generate() -> String {
     let folder = std::env::temp_dir().join(format!("npymap-header-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let config = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
@@ -72,9 +77,9 @@ fn generated() -> String {
 
 #[test]
 fn the_header_is_current() {
-    let (path, new) = (root().join("include/npymap.h"), generated());
+    let (path, new) = (root().join("include/npymap.h"), GENERATED.as_str());
     if std::env::var_os("NPYMAP_WRITE").is_some() {
-        fs::write(&path, &new).unwrap();
+        fs::write(&path, new).unwrap();
     }
     let old = fs::read_to_string(path).unwrap();
     let different = old.lines().zip(new.lines()).position(|(old, new)| old != new);
@@ -99,7 +104,7 @@ fn unsafe_blocks_are_in_one_file() {
 
 #[test]
 fn names_have_the_prefix() {
-    for line in generated().lines() {
+    for line in GENERATED.lines() {
         if let Some(name) = line.strip_prefix("#define ") {
             assert!(name.starts_with("NPYMAP_"), "{line}");
         }
