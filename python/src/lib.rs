@@ -8,14 +8,19 @@
 )]
 
 mod archive;
+mod batches;
 mod errors;
+mod grow;
 mod header;
 mod lock;
 mod mapping;
 mod memory;
 mod open;
+mod ragged;
 mod reader;
 mod recover;
+mod rows;
+mod sampler;
 mod writer;
 
 /// The native part of npymap: see the package `npymap`.
@@ -28,19 +33,29 @@ mod _core {
     #[pymodule_export]
     use crate::archive::{Npz, Tar, Ten};
     #[pymodule_export]
+    use crate::batches::Batches;
+    #[pymodule_export]
+    use crate::grow::{Appender, RaggedAppender};
+    #[pymodule_export]
     use crate::header::{encode_header, has_longs, parse_header, read_header};
     #[pymodule_export]
     use crate::lock::Lock;
     #[pymodule_export]
     use crate::mapping::Mapping;
     #[pymodule_export]
-    use crate::memory::Memory;
+    use crate::memory::{Buffer, Memory};
     #[pymodule_export]
     use crate::open::{create, map_elements, open_member, open_npy, open_raw, open_raw_descriptor};
+    #[pymodule_export]
+    use crate::ragged::Ragged;
     #[pymodule_export]
     use crate::reader::Reader;
     #[pymodule_export]
     use crate::recover::{Recovery, recover, resize};
+    #[pymodule_export]
+    use crate::rows::{ReadFile, Rows, npy_stack_paths, rows_at, rows_of, stack_rows};
+    #[pymodule_export]
+    use crate::sampler::Sampler;
     #[pymodule_export]
     use crate::writer::{NewFile, NpzWriter};
 }

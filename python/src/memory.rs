@@ -8,14 +8,18 @@
 //! stores into them, because NumPy reaches them through the pointer alone.
 #![allow(unsafe_code)]
 
+use std::any::Any;
 use std::ffi::c_int;
 use std::fs::File;
 #[cfg(unix)]
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
 use std::ptr::with_exposed_provenance_mut;
+use std::sync::Arc;
 
 use npymap::array::{AnyArray, MappedArrayMut};
+use npymap::bytemuck::cast_slice_mut;
+use npymap::loader::Batch;
 use npymap::source::AnySource;
 use npymap::{CreateOptions, DType, MappedArray, Mode, Result, Source};
 use pyo3::buffer::PyBuffer;
@@ -119,15 +123,86 @@ impl Memory {
         flags: c_int,
     ) -> PyResult<()> {
         let memory = slf.get();
-        let len = isize::try_from(memory.len).map_err(PyBufferError::new_err_from_display)?;
-        let start = with_exposed_provenance_mut(memory.address);
-        let read_only = c_int::from(memory.is_read_only);
-        // SAFETY: the interpreter passes a view to fill in. The memory has `len`
-        // bytes and lives as long as this object, to which the view gets a
-        // reference. It is writable unless `read_only`.
-        let status =
-            unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, read_only, flags) };
-        if status == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
+        let place = (memory.address, memory.len, memory.is_read_only);
+        // SAFETY: the memory lives as long as this object, and is writable unless it is
+        // read-only.
+        unsafe { fill(view, slf.as_any(), place, flags) }
+    }
+}
+
+/// Fills in a view of the memory at an address, of a length, which may be read-only.
+///
+/// # Safety
+///
+/// `view` is one to fill in. The memory lives as long as `owner`, and is writable unless
+/// it is read-only.
+unsafe fn fill(
+    view: *mut ffi::Py_buffer,
+    owner: &Bound<'_, PyAny>,
+    (address, len, is_read_only): (usize, usize, bool),
+    flags: c_int,
+) -> PyResult<()> {
+    let len = isize::try_from(len).map_err(PyBufferError::new_err_from_display)?;
+    let start = with_exposed_provenance_mut(address);
+    let read_only = c_int::from(is_read_only);
+    // SAFETY: as the caller promises; the view gets a reference to the owner.
+    let status =
+        unsafe { ffi::PyBuffer_FillInfo(view, owner.as_ptr(), start, len, read_only, flags) };
+    if status == 0 { Ok(()) } else { Err(PyErr::fetch(owner.py())) }
+}
+
+/// The memory of one array of a batch, aligned for every dtype.
+#[derive(Debug, Default)]
+pub(crate) struct Block(Vec<u128>);
+
+impl Block {
+    /// The first `nbytes` bytes, after making room for them.
+    pub(crate) fn resize(&mut self, nbytes: usize) -> &mut [u8] {
+        self.0.resize(nbytes.div_ceil(size_of::<u128>()), 0);
+        cast_slice_mut(&mut self.0).get_mut(..nbytes).unwrap_or_default()
+    }
+}
+
+/// The memory of one array of a batch, as a Python buffer of bytes. When the last
+/// buffer of a batch is gone, the memory is used for another batch.
+#[pyclass(frozen, module = "npymap._core")]
+pub(crate) struct Buffer {
+    /// The first byte, whose provenance is exposed.
+    address: usize,
+    len: usize,
+    _batch: Arc<dyn Any + Send + Sync>,
+}
+
+impl Buffer {
+    /// Takes the memory of a batch, which is reached through pointers from now on.
+    pub(crate) fn of_batch<I: Send + Sync + 'static>(
+        mut batch: Batch<Vec<Block>, I>,
+    ) -> Vec<Buffer> {
+        let places: Vec<(usize, usize)> = batch
+            .iter_mut()
+            .map(|block| {
+                let bytes: &mut [u8] = cast_slice_mut(&mut block.0);
+                (bytes.as_mut_ptr().expose_provenance(), bytes.len())
+            })
+            .collect();
+        let batch: Arc<dyn Any + Send + Sync> = Arc::new(batch);
+        let places = places.into_iter();
+        places.map(|(address, len)| Buffer { address, len, _batch: Arc::clone(&batch) }).collect()
+    }
+}
+
+#[pymethods]
+impl Buffer {
+    /// Fills in a view of the memory, for the interpreter.
+    unsafe fn __getbuffer__(
+        slf: &Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        let buffer = slf.get();
+        // SAFETY: the memory belongs to the batch, which this object keeps. Nothing of
+        // the library uses the memory before the batch is dropped.
+        unsafe { fill(view, slf.as_any(), (buffer.address, buffer.len, false), flags) }
     }
 }
 

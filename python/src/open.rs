@@ -15,17 +15,23 @@ use crate::mapping::{Mapping, parse_advice};
 use crate::memory;
 
 /// The arguments of `numpy.memmap` that describe the elements.
-#[derive(Debug, FromPyObject)]
+#[derive(Debug)]
 pub(crate) struct Elements {
     /// The dtype's `descr`.
-    #[pyo3(item(0))]
     descr: String,
-    #[pyo3(item(1))]
     shape: Option<Vec<usize>>,
-    #[pyo3(item(2))]
     is_fortran: bool,
-    #[pyo3(item(3))]
     offset: u64,
+}
+
+// Not derived: those messages name types of this crate.
+impl<'py> FromPyObject<'_, 'py> for Elements {
+    type Error = PyErr;
+
+    fn extract(tuple: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (descr, shape, is_fortran, offset) = tuple.extract()?;
+        Ok(Elements { descr, shape, is_fortran, offset })
+    }
 }
 
 impl Elements {
@@ -131,35 +137,33 @@ pub(crate) fn open_member(
 }
 
 /// Options of [`create`].
-#[derive(Debug, FromPyObject)]
-#[allow(clippy::struct_excessive_bools, reason = "the fields of a Python tuple")]
+#[derive(Debug)]
 pub(crate) struct Creation {
-    /// The version of the format.
-    #[pyo3(item(0))]
-    version: Option<(u8, u8)>,
-    #[pyo3(item(1))]
-    overwrite: bool,
-    #[pyo3(item(2))]
-    sparse: bool,
-    #[pyo3(item(3))]
-    page_aligned: bool,
+    options: CreateOptions,
     /// Whether the file has no header.
-    #[pyo3(item(4))]
     raw: bool,
 }
 
-impl Creation {
-    fn options(&self, elements: &Elements) -> PyResult<CreateOptions> {
-        let options = CreateOptions::new()
-            .order(elements.order())
-            .overwrite(self.overwrite)
-            .sparse(self.sparse)
-            .page_aligned(self.page_aligned);
-        let options = match self.version {
+impl<'py> FromPyObject<'_, 'py> for Creation {
+    type Error = PyErr;
+
+    fn extract(tuple: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (version, overwrite, sparse, page_aligned, raw) = tuple.extract()?;
+        let options =
+            CreateOptions::new().overwrite(overwrite).sparse(sparse).page_aligned(page_aligned);
+        let version: Option<(u8, u8)> = version;
+        let options = match version {
             Some(version) => options.version(parse_version(version)?),
             None => options,
         };
-        Ok(if self.raw { options.raw(elements.offset) } else { options })
+        Ok(Creation { options, raw })
+    }
+}
+
+impl Creation {
+    fn options(self, elements: &Elements) -> CreateOptions {
+        let options = self.options.order(elements.order());
+        if self.raw { options.raw(elements.offset) } else { options }
     }
 }
 
@@ -171,7 +175,7 @@ pub(crate) fn create(
     elements: Elements,
     creation: Creation,
 ) -> PyResult<Py<Mapping>> {
-    let options = creation.options(&elements)?;
+    let options = creation.options(&elements);
     let dtype: DType = elements.descr.parse().or_raise(py)?;
     let shape = elements.shape.as_deref().unwrap_or_default();
     let array = py.detach(|| memory::create(&absolute(&path), &dtype, shape, &options));

@@ -24,16 +24,31 @@ An array stays open until it and all of its views are gone: use `del`. There is 
 from . import format as format
 from ._archives import Npz, Tar, Ten
 from ._core import Recovery, __version__
+from ._arrayfile import ArrayFile
+from ._batches import Batches
 from ._errors import FormatError
+from ._grow import Appender
 from ._io import load, save, savez, savez_compressed
 from ._memmap import memmap
 from ._open import Header, create, header, open, open_memmap, recover, resize
+from ._ragged import Ragged, RaggedAppender
+from ._rows import Rows
+from ._sampler import Sampler
+from ._stacked import Stacked
 
 __all__ = [
+    "Appender",
+    "ArrayFile",
+    "Batches",
     "FormatError",
     "Header",
     "Npz",
+    "Ragged",
+    "RaggedAppender",
     "Recovery",
+    "Rows",
+    "Sampler",
+    "Stacked",
     "Tar",
     "Ten",
     "create",

@@ -10,6 +10,7 @@ from . import _core
 from ._dtypes import from_descr, to_descr
 from ._errors import FormatError
 from ._paths import to_path, to_shape
+from ._rows import Rows, mapped_rows, take_mapped
 
 _MODES = {"readonly": "r", "readwrite": "r+", "write": "w+", "copyonwrite": "c"}
 _ALL_MODES = ["r", "c", "r+", "w+", *_MODES]
@@ -131,10 +132,32 @@ class memmap(np.memmap):
         return mapping and mapping.member
 
     def __getitem__(self, index):
+        if type(index) is np.ndarray or type(index) is list:
+            rows = take_mapped(self, index)
+            if rows is not None:
+                return rows
         result = np.ndarray.__getitem__(self, index)
         if type(result) is memmap and owner(result) is None:
             return result.view(np.ndarray)
         return result
+
+    @property
+    def rows(self):
+        """The rows of the array, for random access: see `Rows`.
+
+        None for copy-on-write arrays, arrays in memory, and views that are not a range
+        of rows of the array in the file.
+        """
+        core = mapped_rows(self)
+        return None if core is None else Rows(core, self)
+
+    def take(self, indices, axis=None, out=None, mode="raise"):
+        """Copy elements: `numpy.take`. Rows are read as by `Rows.take`."""
+        if axis == 0 or axis is None and self.ndim == 1:
+            rows = take_mapped(self, indices, out, mode)
+            if rows is not None:
+                return rows
+        return self.view(np.ndarray).take(indices, axis, out, mode)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         array = np.ndarray.__array_wrap__(self, array, context)

@@ -1,0 +1,127 @@
+"""Batches that are read ahead."""
+
+import numpy as np
+
+from . import _core
+from ._dtypes import to_descr
+from ._rows import as_indices, rows_of
+from ._sampler import Sampler
+
+
+class Batches:
+    """An iterator of batches, which threads read ahead: `(indices, rows, …)`.
+
+    `arrays` is an array (or a list of arrays of the same length), or the rows of one:
+    anything with the attribute `rows`. `sampler` is a `Sampler`, or any iterable of
+    lists of row numbers, each of which is a batch.
+
+        >>> a = npymap.open("a.npy")
+        >>> sampler = npymap.Sampler(len(a), seed=1)
+        >>> for indices, x in npymap.Batches(a, sampler, 2, dtype="f4"):
+        ...     print(x.shape, x.dtype, np.array_equal(x, a[indices]))
+        (2, 4) float32 True
+        (1, 4) float32 True
+
+    With a sampler, batches have `size` rows, and are those of `epochs` epochs from the
+    present one on, read ahead across epochs. The sampler itself does not move.
+    `state_dict()` is the state after the batch that was yielded last, however many have
+    been read ahead: `sampler.load_state_dict(state)` continues with the next one.
+
+    `threads` read `ahead` batches, without the interpreter's lock. A batch's memory is
+    used again when nothing refers to it. `dtype` and `casting` are those of
+    `Rows.take`; for several arrays, a list.
+
+    Threads end with the batches, or with `close()`, or when the object is deleted. In a
+    forked process it raises; create it there.
+    """
+
+    def __init__(self, arrays, sampler, size=None, *, epochs=1, drop_last=False, threads=1,
+                 ahead=2, dtype=None, casting="same_kind"):
+        arrays = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+        rows = [rows_of(array) for array in arrays]
+        if not rows or any(rows_ is None for rows_ in rows):
+            raise TypeError("expected arrays of files that are not copy-on-write")
+        lengths = {len(rows_) for rows_ in rows}
+        if len(lengths) != 1:
+            raise ValueError(f"arrays of different lengths: {sorted(lengths)}")
+        dtypes = dtype if isinstance(dtype, (list, tuple)) else [dtype] * len(rows)
+        if len(dtypes) != len(rows):
+            raise ValueError(f"{len(dtypes)} dtypes for {len(rows)} arrays")
+        self._outputs = []
+        plan = []
+        for rows_, dtype_ in zip(rows, dtypes):
+            dtype_ = rows_.dtype if dtype_ is None else np.dtype(dtype_)
+            cast = None if dtype_ == rows_.dtype else (to_descr(dtype_), casting)
+            plan.append((rows_._core, cast))
+            self._outputs.append((rows_.shape[1:], dtype_))
+        self._first = rows[0]
+        self._lists = self._state = None
+        order = None
+        if isinstance(sampler, Sampler):
+            if size is None or size < 1:
+                raise ValueError("a sampler's batches need a size of at least 1")
+            self._state = sampler.state_dict()
+            order = sampler._core, sampler.epoch + epochs, size, drop_last
+        else:
+            if size is not None:
+                raise ValueError("lists of rows have their own sizes")
+            self._lists = iter(sampler)
+        self._pending = []
+        self._depth = ahead + threads
+        self._core = _core.Batches(plan, (threads, ahead), order)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self._lists is not None:
+            self._push()
+        found = self._core.next()
+        if found is None:
+            self.close()
+            raise StopIteration
+        buffers, indices, state = found
+        if state is None:
+            indices = self._pending.pop(0)
+        else:
+            indices = np.frombuffer(bytearray(indices), np.int64)
+            keys = "fingerprint", "seed", "epoch", "position"
+            self._state = dict(zip(keys, state))
+        arrays = [
+            np.ndarray((len(indices), *shape), dtype, buffer)
+            for buffer, (shape, dtype) in zip(buffers, self._outputs)
+        ]
+        return indices, *arrays
+
+    def _push(self):
+        """Pass lists of rows to the threads, a few batches ahead."""
+        while len(self._pending) < self._depth:
+            rows = next(self._lists, None)
+            if rows is None:
+                self._lists = None
+                self._core.finish()
+                return
+            indices = as_indices(rows).reshape(-1)
+            self._core.push(self._first._core, indices)
+            self._pending.append(indices)
+
+    @property
+    def epoch(self):
+        """The epoch of the batch that was yielded last, if there is a sampler."""
+        return None if self._state is None else self._state["epoch"]
+
+    def state_dict(self):
+        """Return the state of the sampler after the batch that was yielded last."""
+        if self._state is None:
+            raise ValueError("only batches of a Sampler have a state")
+        return dict(self._state)
+
+    def close(self):
+        """Stop the threads, and wait until they have ended."""
+        self._core.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()

@@ -1,0 +1,118 @@
+"""Appending rows to files."""
+
+import numpy as np
+
+from . import _core
+from ._dtypes import from_descr, to_descr
+from ._paths import to_path, to_shape
+from ._rows import as_bytes
+
+
+def row_descr(dtype, row):
+    """Return the `descr` and the shape of the rows of a new file."""
+    dtype, row = np.dtype(dtype), to_shape(row)
+    if dtype.hasobject:
+        raise ValueError("Python objects cannot be appended")
+    if dtype.subdtype is not None:
+        dtype, axes = dtype.subdtype
+        row += axes
+    return to_descr(dtype), row
+
+
+def as_elements(values, dtype, casting):
+    """Return values as an array of a dtype, cast as `casting` allows.
+
+    Python's integers have no dtype of their own: those out of range raise
+    `OverflowError`.
+    """
+    found = np.asarray(values)
+    if found.size == 0:
+        return found.astype(dtype)
+    if not hasattr(values, "dtype") and found.dtype.kind in "iu" and dtype.kind in "iu":
+        return np.asarray(values, dtype)
+    return found.astype(dtype, casting=casting, copy=False)
+
+
+class Appender:
+    """Appends rows to a `.npy` file; existing readers and arrays stay valid.
+
+    Without `dtype`, opens an existing file. With it, creates a new one: `row` is the
+    shape of one row, all axes but the growing one, which is the first, or the last if
+    `order` is "F".
+
+        >>> with npymap.Appender("log.npy", dtype="f4", row=3, overwrite=True) as log:
+        ...     log.append([1, 2, 3])
+        ...     log.append(np.zeros((2, 3), "f4"))
+        >>> npymap.open("log.npy").shape
+        (3, 3)
+
+    Rows are collected in a buffer of `buffer` bytes; readers see them after `flush()` or
+    `close()`. The file is locked meanwhile: another appender raises `BlockingIOError`, or
+    with `wait=True` waits. A writer that is killed leaves a complete file, maybe with bytes
+    after it, which `npymap.recover` removes.
+    """
+
+    def __init__(self, path, *, dtype=None, row=(), order="C", overwrite=False, buffer=65536,
+                 wait=False):
+        if order not in ("C", "F"):
+            raise ValueError(f"order {order!r}, expected 'C' or 'F'")
+        new = None
+        if dtype is not None:
+            new = (*row_descr(dtype, row), order == "F", overwrite)
+        self._core = _core.Appender(to_path(path), buffer, wait, new)
+        shape, descr, self._is_fortran = self._core.facts
+        self._dtype = from_descr(descr)
+        self._row = shape[:-1] if self._is_fortran else shape[1:]
+
+    @property
+    def dtype(self):
+        """The dtype of the elements."""
+        return self._dtype
+
+    @property
+    def shape(self):
+        """The shape, including rows that are not written yet."""
+        return self._core.facts[0]
+
+    def __len__(self):
+        """The number of rows, including those that are not written yet."""
+        return self.shape[-1 if self._is_fortran else 0]
+
+    def append(self, rows, *, casting="same_kind"):
+        """Append rows, or a single one without the growing axis: all of them, or none.
+
+        Elements are cast to the dtype of the file as `casting` allows.
+        """
+        rows = as_elements(rows, self._dtype, casting)
+        if rows.ndim == len(self._row):
+            rows = rows[..., np.newaxis] if self._is_fortran else rows[np.newaxis]
+        own = rows.shape[:-1] if self._is_fortran else rows.shape[1:]
+        if rows.ndim != len(self._row) + 1 or own != self._row:
+            expected = (*self._row, "*") if self._is_fortran else ("*", *self._row)
+            raise ValueError(f"rows of shape {rows.shape}, expected {expected}")
+        self._core.append(as_bytes(np.ascontiguousarray(rows.T if self._is_fortran else rows)))
+
+    def resize(self, rows):
+        """Change the number of rows. New rows are zeros.
+
+        To remove rows, the file is replaced by a shorter copy.
+        """
+        self._core.resize(rows)
+
+    def flush(self):
+        """Write the buffer, so that readers see its rows."""
+        self._core.flush()
+
+    def sync(self):
+        """Write the buffer, and wait until the rows are on the disk."""
+        self._core.sync()
+
+    def close(self):
+        """Write the buffer, and close the file."""
+        self._core.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()

@@ -1,0 +1,141 @@
+"""Rows of different lengths."""
+
+import operator
+
+import numpy as np
+
+from . import _core
+from ._dtypes import from_descr, to_descr
+from ._grow import as_elements, row_descr
+from ._paths import to_path
+from ._rows import as_bytes, as_indices, output, rows_of
+
+
+class Ragged:
+    """Rows of different lengths: an array of all elements, and one of offsets.
+
+    Row `i` is `data[offsets[i]:offsets[i + 1]]`. Both arrays are mapped; offsets are
+    checked when they are used.
+
+        >>> with npymap.RaggedAppender("data.npy", "offsets.npy", dtype="u2") as to:
+        ...     to.append([1, 2, 3])
+        ...     to.append([4])
+        >>> texts = npymap.Ragged("data.npy", "offsets.npy")
+        >>> len(texts), texts[0]
+        (2, array([1, 2, 3], dtype=uint16))
+        >>> texts.take_padded([1, 0], 2, fill=-100, dtype="i8")
+        (array([[   4, -100],
+               [   1,    2]]), array([1, 3]))
+    """
+
+    def __init__(self, data, offsets):
+        data, offsets = (_array(array) for array in (data, offsets))
+        self._arrays = data, offsets
+        rows = rows_of(data)
+        self._shape, self._dtype = rows.shape[1:], rows.dtype
+        self._core = _core.Ragged(rows._core, rows_of(offsets)._core)
+
+    @property
+    def dtype(self):
+        """The dtype of the elements."""
+        return self._dtype
+
+    def __len__(self):
+        return len(self._core)
+
+    def __repr__(self):
+        return f"<npymap.Ragged: {len(self)} rows, dtype {self._dtype}>"
+
+    def __getitem__(self, index):
+        """Return a copy of one row."""
+        return self.take_packed([operator.index(index)])[0]
+
+    def take_packed(self, indices):
+        """Copy rows one after another, and return them with their offsets."""
+        starts, ends = self._core.spans(as_indices(indices).reshape(-1))
+        offsets = np.zeros(len(starts) + 1, np.int64)
+        np.cumsum(np.subtract(ends, starts, dtype=np.int64), out=offsets[1:])
+        out = np.empty((int(offsets[-1]), *self._shape), self._dtype)
+        self._core.read_into(starts, ends, as_bytes(out))
+        return out, offsets
+
+    def take_padded(self, indices, length, fill=0, out=None, *, dtype=None,
+                    casting="same_kind"):
+        """Copy rows, each padded with `fill` or truncated to `length`.
+
+        Returns them with their original lengths. With `dtype`, elements are cast to it,
+        and `fill` is of that dtype.
+        """
+        indices = as_indices(indices)
+        dtype = self._dtype if dtype is None else np.dtype(dtype)
+        length = operator.index(length)
+        out = output((*indices.shape, length, *self._shape), dtype, out)
+        if out.dtype != dtype:
+            raise TypeError(f"out has dtype {out.dtype}, expected {dtype}")
+        pad = as_bytes(np.full(1, fill, dtype))
+        cast = to_descr(dtype), casting
+        lengths = self._core.take_padded_into(indices.reshape(-1), as_bytes(out), (length, pad),
+                                              cast)
+        return out, np.array(lengths, np.int64).reshape(indices.shape)
+
+    def __reduce__(self):
+        return Ragged, self._arrays
+
+
+def _array(array):
+    """Open the array if it is a path."""
+    from ._open import open
+
+    return array if hasattr(array, "rows") else open(to_path(array))
+
+
+class RaggedAppender:
+    """Appends rows of different lengths to two `.npy` files: data and offsets.
+
+    Without `dtype`, opens existing files, and removes what a killed writer left of a
+    row. With it, creates new ones; `row` is the shape of each item of a row. See
+    `Ragged` for an example.
+    """
+
+    def __init__(self, data, offsets, *, dtype=None, row=(), overwrite=False):
+        paths = to_path(data), to_path(offsets)
+        new = None
+        if dtype is not None:
+            new = (*row_descr(dtype, row), False, overwrite)
+        self._core = _core.RaggedAppender(*paths, new)
+        descr, self._row = self._core.item
+        self._dtype = from_descr(descr)
+
+    @property
+    def dtype(self):
+        """The dtype of the elements."""
+        return self._dtype
+
+    def __len__(self):
+        """The number of rows, including those that are not written yet."""
+        return self._core.rows
+
+    def append(self, row, *, casting="same_kind"):
+        """Append one row."""
+        row = as_elements(row, self._dtype, casting)
+        if row.shape[1:] != self._row or row.ndim != 1 + len(self._row):
+            raise ValueError(f"a row of shape {row.shape}, expected {('*', *self._row)}")
+        self._core.append(as_bytes(np.ascontiguousarray(row)))
+
+    def flush(self):
+        """Write all rows, so that readers see them."""
+        self._core.flush()
+
+    def sync(self):
+        """Write all rows, and wait until they are on the disk."""
+        self._core.sync()
+
+    def close(self):
+        """Write all rows, and close the files."""
+        self._core.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()

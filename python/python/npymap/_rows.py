@@ -1,0 +1,239 @@
+"""Rows of arrays in any order."""
+
+import numpy as np
+
+from . import _core
+from ._dtypes import from_descr, to_descr
+
+_MODES = ("raise", "wrap", "clip")
+_INT64_MAX = np.iinfo(np.int64).max
+
+
+def as_bytes(array):
+    """Return the bytes of an array that is contiguous in C order."""
+    if array.nbytes == 0:
+        return np.empty(0, np.uint8)
+    return array.reshape(-1).view(np.uint8)
+
+
+def as_indices(indices):
+    """Return row numbers as a contiguous array of `int64`."""
+    indices = np.asarray(indices)
+    if indices.dtype.kind not in "iu":
+        if indices.size:
+            raise TypeError(f"row numbers of dtype {indices.dtype}, expected integers")
+        indices = indices.astype(np.int64)
+    if indices.dtype == np.uint64 and indices.size and indices.max() > _INT64_MAX:
+        raise IndexError(f"index {indices.max()} is out of bounds")
+    return np.asarray(indices, np.int64, order="C")
+
+
+def output(shape, dtype, out):
+    """Return a new array, or `out` if it can be written as such an array."""
+    if out is None:
+        return np.empty(shape, dtype)
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is a {type(out).__name__}, expected an array")
+    if out.shape != shape:
+        raise ValueError(f"out has shape {out.shape}, expected {shape}")
+    if not (out.flags.c_contiguous and out.flags.writeable):
+        raise ValueError("out must be writable and contiguous in C order")
+    return out
+
+
+class Rows:
+    """Random access to the rows of an array: `array.rows`.
+
+    A row is the part at one index of the first axis. Rows are copied without the
+    interpreter's lock; rows that are not in memory are requested from the disk
+    together. Threads can share one object.
+
+        >>> rows = npymap.open("a.npy").rows
+        >>> rows.take([2, 0])
+        array([[ 8.,  9., 10., 11.],
+               [ 0.,  1.,  2.,  3.]])
+        >>> rows.windows(2).take([1]).shape
+        (1, 2, 4)
+
+    Rows pickle with their source: a mapped array pickles as its path.
+    """
+
+    __slots__ = ("_core", "_dtype", "_path", "_shape", "_source")
+
+    def __init__(self, core, source, path=()):
+        shape, descr = core.facts
+        self._core = core
+        # The object whose `rows` these are, and the calls that led here.
+        self._source = source
+        self._path = path
+        self._shape = shape
+        self._dtype = from_descr(descr)
+
+    @property
+    def shape(self):
+        """The length of each axis; the first is the number of rows."""
+        return self._shape
+
+    @property
+    def dtype(self):
+        """The dtype of the elements in the file."""
+        return self._dtype
+
+    def __len__(self):
+        return self._shape[0]
+
+    def __repr__(self):
+        return f"<npymap.Rows: shape {self._shape}, dtype {self._dtype}>"
+
+    def take(self, indices, out=None, *, dtype=None, casting="same_kind", mode="raise"):
+        """Copy rows, in the order of `indices`, which may have any shape.
+
+        With `dtype`, elements are cast to it as `casting` allows; with `out`, they are
+        written there, and cast to its dtype. Real numbers are cast to native "f4", "f8"
+        and "i8" several times as fast as to other dtypes.
+
+        With the mode "raise", negative indices count from the end, and others out of
+        bounds raise `IndexError`; "wrap" and "clip" are those of `numpy.take`.
+        """
+        indices = as_indices(indices)
+        shape = indices.shape + self._shape[1:]
+        if dtype is not None:
+            dtype = np.dtype(dtype)
+            if isinstance(out, np.ndarray) and out.dtype != dtype:
+                raise TypeError(f"out has dtype {out.dtype}, but dtype is {dtype}")
+        elif isinstance(out, np.ndarray):
+            dtype = out.dtype
+        else:
+            dtype = self._dtype
+        out = output(shape, dtype, out)
+        cast = None
+        if dtype != self._dtype:
+            cast = to_descr(dtype), casting
+        self._core.take_into(indices.reshape(-1), mode, as_bytes(out), cast)
+        return out
+
+    def __getitem__(self, index):
+        return self.take(index)
+
+    def prefetch(self, indices, *, mode="raise"):
+        """Start to read rows from the disk, and return at once."""
+        self._core.prefetch(as_indices(indices).reshape(-1), mode)
+
+    def windows(self, length):
+        """Return the sliding windows of `length` rows, as rows.
+
+        Window `i` has the rows from `i` up to `i + length`. Nothing is copied until
+        windows are taken.
+        """
+        return Rows(self._core.windows(length), self._source, (*self._path, ("windows", length)))
+
+    def field(self, name):
+        """Return one field of each element: `"x"`, or `"pos.x"` for a nested one."""
+        return Rows(self._core.field(name), self._source, (*self._path, ("field", name)))
+
+    def __reduce__(self):
+        return _rebuild, (self._source, self._path)
+
+
+def _rebuild(source, path):
+    rows = source.rows
+    for method, argument in path:
+        rows = getattr(rows, method)(argument)
+    return rows
+
+
+def rows_of(source):
+    """Return the rows of anything that has them."""
+    return source if isinstance(source, Rows) else source.rows
+
+
+def mapped_rows(array):
+    """Return the rows of a mapped array or of a view of one.
+
+    Returns None if the view is not a range of whole rows of the array in the file, or
+    the file does not have the array's elements: those of copy-on-write arrays.
+    """
+    root, mapping = _root(array)
+    if root is None or array.ndim == 0:
+        return None
+    core = _core_rows(root, mapping)
+    if core is None or array is root:
+        return core
+    start = _first_row(array, root)
+    return None if start is None else core.range(start, start + len(array))
+
+
+def take_mapped(array, indices, out=None, mode="raise"):
+    """Return rows of a mapped array, or None if NumPy must take them."""
+    indices = np.asarray(indices)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu" or array.ndim == 0:
+        return None
+    root, mapping = _root(array)
+    if root is None:
+        return None
+    start = 0
+    if array is not root:
+        start = _first_row(array, root)
+        if start is None:
+            return None
+    core = _core_rows(root, mapping)
+    if core is None:
+        return None
+    if start or len(array) != len(root):
+        core = core.range(start, start + len(array))
+    shape = indices.shape + array.shape[1:]
+    if out is not None and (out.shape != shape or out.dtype != array.dtype
+                            or not out.flags.c_contiguous or not out.flags.writeable):
+        return None
+    out = output(shape, array.dtype, out)
+    core.take_into(as_indices(indices), mode, as_bytes(out))
+    return out
+
+
+def _root(array):
+    """Return the array of the whole file that an array is a view of."""
+    base = array.base
+    while isinstance(base, np.ndarray):
+        array, base = base, base.base
+    return (array, base) if isinstance(base, _core.Mapping) else (None, None)
+
+
+def _core_rows(root, mapping):
+    if root.ndim == 0:
+        return None
+    own = getattr(root, "__dict__", {})
+    # The shape and the dtype of an array can be set.
+    layout, core = own.get("_rows", (None, None))
+    if layout != (root.shape, root.strides, root.dtype):
+        try:
+            core = _open_rows(root, mapping)
+        except (OSError, ValueError):
+            # The file of a writable array is opened again by its path: it may have been
+            # deleted, or have been passed as an open file.
+            core = None
+        own["_rows"] = (root.shape, root.strides, root.dtype), core
+    return core
+
+
+def _open_rows(root, mapping):
+    shape, descr, _ = mapping.facts
+    if shape == root.shape and from_descr(descr) == root.dtype:
+        return _core.rows_of(mapping)
+    # An array that was pickled has its bytes mapped, whatever their dtype.
+    if not root.flags.c_contiguous:
+        return None
+    return _core.rows_at(mapping, to_descr(root.dtype), root.shape)
+
+
+def _first_row(array, root):
+    """Return the number of the row at which a range of rows starts."""
+    if array.strides != root.strides or array.shape[1:] != root.shape[1:]:
+        return None
+    if array.dtype != root.dtype or len(array) > len(root):
+        return None
+    each = root.strides[0]
+    first = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    if each <= 0 or first < 0 or first % each:
+        return None
+    start = first // each
+    return start if start + len(array) <= len(root) else None

@@ -1,0 +1,183 @@
+"""Training with PyTorch from files that are larger than memory.
+
+    import npymap, npymap.torch
+
+    images, labels = npymap.open("images.npy"), npymap.open("labels.npy")
+    data = npymap.torch.Dataset(images, labels, dtype=["f4", "i8"])
+    sampler = npymap.Sampler(len(data), seed=1, rank=rank, world=world)
+    loader = npymap.torch.DataLoader(data, sampler, 256, num_workers=2)
+    for epoch in range(3):
+        for x, y in loader:
+            ...
+            saved = loader.state_dict()     # after this batch
+
+Each batch is read by one call, in the worker, and arrives as tensors. Datasets and
+samplers pickle as paths and a few integers, so workers may be forked or spawned, and no
+worker has a copy of the data.
+"""
+
+import numpy as np
+import torch
+import torch.utils.data
+
+from ._batches import Batches
+from ._rows import as_bytes, rows_of
+from ._sampler import Sampler
+
+__all__ = ["BatchSampler", "Batches", "DataLoader", "Dataset", "IterableDataset"]
+
+
+class Dataset(torch.utils.data.Dataset):
+    """The rows of arrays as tensors, by number: a map-style dataset.
+
+    Each array is anything that has `rows`: an array of `npymap.open`, an `ArrayFile`, a
+    `Stacked`, or `Rows`. `dtype` is that of the tensors, or a list of one for each array;
+    PyTorch has no tensors in other byte orders, and few unsigned ones. `transform` gets
+    the tensors of a row, or of a whole batch, and returns what is yielded.
+
+    Use it with `DataLoader` of this module, which passes lists of rows, or with that of
+    PyTorch, which also calls `__getitems__` with lists.
+    """
+
+    def __init__(self, *arrays, dtype=None, casting="same_kind", transform=None):
+        rows = [rows_of(array) for array in arrays]
+        if not rows or any(rows_ is None for rows_ in rows):
+            raise TypeError("expected arrays of files that are not copy-on-write")
+        lengths = {len(rows_) for rows_ in rows}
+        if len(lengths) != 1:
+            raise ValueError(f"arrays of different lengths: {sorted(lengths)}")
+        dtypes = dtype if isinstance(dtype, (list, tuple)) else [dtype] * len(rows)
+        if len(dtypes) != len(rows):
+            raise ValueError(f"{len(dtypes)} dtypes for {len(rows)} arrays")
+        self._rows = rows
+        self._dtypes = [
+            rows_.dtype.newbyteorder("=") if dtype_ is None else np.dtype(dtype_)
+            for rows_, dtype_ in zip(rows, dtypes)
+        ]
+        self._casting = casting
+        self._transform = transform
+
+    def __len__(self):
+        return len(self._rows[0])
+
+    def __getitem__(self, index):
+        """Return tensors of one row, or of the rows of a list or array."""
+        tensors = tuple(
+            _to_tensor(rows.take(index, dtype=dtype, casting=self._casting))
+            for rows, dtype in zip(self._rows, self._dtypes)
+        )
+        item = tensors[0] if len(tensors) == 1 else tensors
+        return item if self._transform is None else self._transform(item)
+
+    def __getitems__(self, indices):
+        """Return a list of the rows, which PyTorch collates; they are read together."""
+        if self._transform is not None:
+            return [self[index] for index in indices]
+        batch = self[indices]
+        return list(batch) if len(self._rows) == 1 else list(zip(*batch))
+
+
+class BatchSampler(torch.utils.data.Sampler):
+    """Yields arrays of row numbers, each a batch: the rest of the sampler's epoch.
+
+    For PyTorch's `DataLoader(data, sampler=BatchSampler(...), batch_size=None)`, which
+    passes each to the dataset as a whole.
+    """
+
+    def __init__(self, sampler, size, *, drop_last=False):
+        if size < 1:
+            raise ValueError(f"batches of {size} rows")
+        self.sampler, self.size, self.drop_last = sampler, size, drop_last
+
+    def __len__(self):
+        """The number of batches that are left in this epoch."""
+        rows = self.sampler.remaining
+        return rows // self.size if self.drop_last else -(-rows // self.size)
+
+    def __iter__(self):
+        # A copy, because PyTorch asks for batches before they are used.
+        return self.sampler.copy().batches(self.size, drop_last=self.drop_last)
+
+
+class IterableDataset(torch.utils.data.IterableDataset):
+    """The batches of a sampler's epoch, as tensors: an iterable-style dataset.
+
+    Worker `i` of `n` reads the batches `i`, `i + n`, …, and PyTorch yields them in turn, so
+    the order does not depend on the number of workers. Use it with `DataLoader` of this
+    module, or with PyTorch's and `batch_size=None`.
+    """
+
+    def __init__(self, dataset, sampler, size, *, drop_last=False):
+        self.dataset = dataset
+        self.batch_sampler = BatchSampler(sampler, size, drop_last=drop_last)
+
+    def __len__(self):
+        return len(self.batch_sampler)
+
+    def __iter__(self):
+        info = torch.utils.data.get_worker_info()
+        worker, workers = (0, 1) if info is None else (info.id, info.num_workers)
+        sampler, size = self.batch_sampler.sampler.copy(), self.batch_sampler.size
+        start = len(sampler) - sampler.remaining
+        for number in range(worker, len(self.batch_sampler), workers):
+            sampler.seek(start + number * size)
+            yield self.dataset[sampler.next(size)]
+
+
+class DataLoader(torch.utils.data.DataLoader):
+    """PyTorch's `DataLoader`, which reads each batch by one call and can be resumed.
+
+    `dataset` is a `Dataset` of this module, or an object whose `__getitem__` takes an
+    array of row numbers. Each iteration is the rest of the sampler's epoch; after it, the
+    sampler is at the start of the next epoch. With `iterable=True`, workers compute the
+    row numbers themselves, instead of getting them from the main process; they cannot be
+    persistent then.
+
+    `state_dict()` is the state after the batch that was yielded last, however many the
+    workers have read ahead, and `load_state_dict()` continues with the next one, with any
+    number of workers.
+
+    Other arguments are those of PyTorch's `DataLoader`.
+    """
+
+    def __init__(self, dataset, sampler, batch_size, *, drop_last=False, iterable=False,
+                 **options):
+        self._order = BatchSampler(sampler, batch_size, drop_last=drop_last)
+        self._state = None
+        if iterable:
+            if options.get("persistent_workers"):
+                raise ValueError("persistent workers need iterable=False")
+            source = IterableDataset(dataset, sampler, batch_size, drop_last=drop_last)
+            super().__init__(source, batch_size=None, **options)
+        else:
+            super().__init__(dataset, sampler=self._order, batch_size=None, **options)
+
+    def __iter__(self):
+        sampler, size = self._order.sampler, self._order.size
+        count = len(self._order)
+        start = len(sampler) - sampler.remaining
+        batches = super().__iter__()
+        for number in range(count):
+            batch = next(batches)
+            sampler.seek(min(start + (number + 1) * size, len(sampler)))
+            yield batch
+        sampler.set_epoch(sampler.epoch + 1)
+
+    def state_dict(self):
+        """Return the state after the batch that was yielded last."""
+        return self._order.sampler.state_dict()
+
+    def load_state_dict(self, state):
+        """Continue after the batch at which the state was saved."""
+        self._order.sampler.load_state_dict(state)
+
+
+def _to_tensor(array):
+    """Return a tensor with the memory of a new array."""
+    # Not `from_numpy`, which fails if PyTorch was built for another release of NumPy.
+    dtype = getattr(torch, array.dtype.name, None)
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError(f"PyTorch has no tensors of {array.dtype}: choose a dtype")
+    if array.size == 0:
+        return torch.empty(array.shape, dtype=dtype)
+    return torch.frombuffer(as_bytes(array), dtype=dtype).reshape(array.shape)

@@ -1,0 +1,199 @@
+//! Appending rows to files.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use npymap::loader::RaggedAppender as RaggedWriter;
+use npymap::source::Locking;
+use npymap::{Appender as Writer, CreateOptions, DType, OpenOptions, Order};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors::OrRaise;
+use crate::memory::Bytes;
+
+/// Calls a method of an open writer without the interpreter.
+macro_rules! with_open {
+    ($self:expr, $py:expr, $writer:ident => $value:expr) => {{
+        let result = $py.detach(|| match &mut *lock(&$self.writer) {
+            Some($writer) => $value.map(Some),
+            None => Ok(None),
+        });
+        result.or_raise_for($py, &$self.shown)?.ok_or_else(closed)
+    }};
+}
+
+/// Where to create a file: the dtype, the shape of a row, and whether the order is
+/// Fortran's and an existing file is replaced.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct NewRows {
+    #[pyo3(item(0))]
+    descr: String,
+    #[pyo3(item(1))]
+    row: Vec<usize>,
+    #[pyo3(item(2))]
+    is_fortran: bool,
+    #[pyo3(item(3))]
+    overwrite: bool,
+}
+
+impl NewRows {
+    fn options(&self) -> CreateOptions {
+        let order = if self.is_fortran { Order::F } else { Order::C };
+        CreateOptions::new().order(order).overwrite(self.overwrite)
+    }
+
+    fn dtype(&self) -> npymap::Result<DType> {
+        self.descr.parse()
+    }
+}
+
+/// Appends rows to a `.npy` file.
+#[pyclass(frozen, module = "npymap._core")]
+pub(crate) struct Appender {
+    /// `None` when it is closed.
+    writer: Mutex<Option<Writer>>,
+    shown: PathBuf,
+}
+
+#[pymethods]
+impl Appender {
+    /// Opens a file, or creates one.
+    #[new]
+    #[pyo3(signature = (path, buffer, wait, new=None))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        buffer: usize,
+        wait: bool,
+        new: Option<NewRows>,
+    ) -> PyResult<Appender> {
+        let locking = if wait { Locking::Wait } else { Locking::Try };
+        let writer = py.detach(|| match &new {
+            None => OpenOptions::new().locking(locking).append(&path),
+            Some(new) => Writer::create(&path, &new.dtype()?, &new.row, &new.options()),
+        });
+        let writer = writer.or_raise_for(py, &path)?.with_buffer(buffer);
+        Ok(Appender { writer: Mutex::new(Some(writer)), shown: path })
+    }
+
+    /// The shape, the dtype's `descr` as text, and whether the order is Fortran's.
+    #[getter]
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, String, bool)> {
+        let (shape, descr, order) = with_open!(self, py, writer => {
+            let shape = writer.shape().to_vec();
+            npymap::Result::Ok((shape, writer.dtype().to_string(), writer.order()))
+        })?;
+        Ok((PyTuple::new(py, shape)?, descr, order == Order::F))
+    }
+
+    /// Appends rows from their bytes.
+    fn append(&self, py: Python<'_>, bytes: &Bound<'_, PyAny>) -> PyResult<()> {
+        let bytes = Bytes::new(bytes)?;
+        let bytes = bytes.as_slice();
+        with_open!(self, py, writer => writer.append_bytes(bytes))
+    }
+
+    /// Changes the number of rows.
+    fn resize(&self, py: Python<'_>, rows: usize) -> PyResult<()> {
+        with_open!(self, py, writer => writer.resize(rows))
+    }
+
+    /// Writes the buffer.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        with_open!(self, py, writer => writer.flush())
+    }
+
+    /// Writes the buffer, and waits for the disk.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        with_open!(self, py, writer => writer.sync())
+    }
+
+    /// Writes the buffer, and closes the file.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let flushed = py.detach(|| match lock(&self.writer).take() {
+            Some(mut writer) => writer.flush(),
+            None => Ok(()),
+        });
+        flushed.or_raise_for(py, &self.shown)
+    }
+}
+
+/// Appends rows of different lengths to two files.
+#[pyclass(frozen, module = "npymap._core")]
+pub(crate) struct RaggedAppender {
+    /// `None` when it is closed.
+    writer: Mutex<Option<RaggedWriter>>,
+    shown: PathBuf,
+}
+
+#[pymethods]
+impl RaggedAppender {
+    /// Opens two files, or creates them.
+    #[new]
+    #[pyo3(signature = (data, offsets, new=None))]
+    fn new(
+        py: Python<'_>,
+        data: PathBuf,
+        offsets: PathBuf,
+        new: Option<NewRows>,
+    ) -> PyResult<RaggedAppender> {
+        let writer = py.detach(|| match &new {
+            None => RaggedWriter::open(&data, &offsets),
+            Some(new) => {
+                RaggedWriter::create(&data, &offsets, &new.dtype()?, &new.row, &new.options())
+            }
+        });
+        Ok(RaggedAppender { writer: Mutex::new(Some(writer.or_raise(py)?)), shown: data })
+    }
+
+    /// The dtype's `descr` as text, and the shape of each item of a row.
+    #[getter]
+    fn item<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyTuple>)> {
+        let (descr, shape) = with_open!(self, py, writer => {
+            npymap::Result::Ok((writer.dtype().to_string(), writer.item_shape().to_vec()))
+        })?;
+        Ok((descr, PyTuple::new(py, shape)?))
+    }
+
+    /// The number of rows.
+    #[getter]
+    fn rows(&self, py: Python<'_>) -> PyResult<usize> {
+        with_open!(self, py, writer => npymap::Result::Ok(writer.rows()))
+    }
+
+    /// Appends one row from its bytes.
+    fn append(&self, py: Python<'_>, bytes: &Bound<'_, PyAny>) -> PyResult<()> {
+        let bytes = Bytes::new(bytes)?;
+        let bytes = bytes.as_slice();
+        with_open!(self, py, writer => writer.append_bytes(bytes))
+    }
+
+    /// Writes all rows.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        with_open!(self, py, writer => writer.flush())
+    }
+
+    /// Writes all rows, and waits for the disk.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        with_open!(self, py, writer => writer.sync())
+    }
+
+    /// Writes all rows, and closes the files.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let flushed = py.detach(|| match lock(&self.writer).take() {
+            Some(mut writer) => writer.flush(),
+            None => Ok(()),
+        });
+        flushed.or_raise_for(py, &self.shown)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn closed() -> PyErr {
+    PyValueError::new_err("the appender is closed")
+}

@@ -1,0 +1,366 @@
+//! Rows of arrays in any order, copied into memory that Python allocates.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use npymap::array::{AnyArray, Description};
+use npymap::element::Casting;
+use npymap::layout::TakeMode;
+use npymap::loader::{FieldRows, RowSource, Stacked, Windows};
+use npymap::source::AnySource;
+use npymap::{ArrayFile, DType, MappedArray, Mode, OpenOptions, Order, Result};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors::OrRaise;
+use crate::mapping::Mapping;
+use crate::memory::{self, BytesMut};
+use crate::open::absolute;
+
+/// A source of rows of any kind.
+#[derive(Clone)]
+pub(crate) enum Source {
+    /// Rows that are mapped, which can be requested from the disk.
+    Mapped(Arc<npymap::Rows>),
+    /// Any other source.
+    Other(Arc<dyn RowSource + Send + Sync>),
+}
+
+/// Evaluates an expression for a source of either kind.
+macro_rules! for_source {
+    ($source:expr, $rows:ident => $value:expr) => {
+        match $source {
+            Source::Mapped($rows) => $value,
+            Source::Other($rows) => $value,
+        }
+    };
+}
+
+/// A source of rows that are mapped.
+fn mapped(rows: npymap::Rows) -> Source {
+    Source::Mapped(Arc::new(rows))
+}
+
+/// Rows in a range of those of a source.
+#[pyclass(frozen, from_py_object, module = "npymap._core")]
+#[derive(Clone)]
+pub(crate) struct Rows {
+    source: Source,
+    first: usize,
+    count: usize,
+}
+
+/// A cast to another dtype: its `descr` as text, and the casting rule.
+#[derive(Debug)]
+pub(crate) struct Cast(String, String);
+
+impl<'py> FromPyObject<'_, 'py> for Cast {
+    type Error = PyErr;
+
+    fn extract(tuple: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (descr, casting) = tuple.extract()?;
+        Ok(Cast(descr, casting))
+    }
+}
+
+impl Cast {
+    /// Parses the texts.
+    pub(crate) fn parse(&self) -> Result<(DType, Casting)> {
+        Ok((self.0.parse()?, self.1.parse()?))
+    }
+}
+
+impl Rows {
+    /// All rows of a source.
+    pub(crate) fn new(source: Source) -> Rows {
+        let count = for_source!(&source, rows => rows.row_count());
+        Rows { source, first: 0, count }
+    }
+
+    /// As [`new`](Rows::new), of a source that is not mapped.
+    pub(crate) fn other(source: impl RowSource + Send + Sync + 'static) -> Rows {
+        Rows::new(Source::Other(Arc::new(source)))
+    }
+
+    /// The dtype of the elements.
+    pub(crate) fn dtype(&self) -> DType {
+        for_source!(&self.source, rows => rows.dtype().clone())
+    }
+
+    /// The number of elements of a row.
+    pub(crate) fn row_len(&self) -> usize {
+        for_source!(&self.source, rows => RowSource::row_len(rows))
+    }
+
+    /// Copies rows, cast if there is a dtype.
+    pub(crate) fn copy(
+        &self,
+        indices: &[usize],
+        out: &mut [u8],
+        cast: Option<&(DType, Casting)>,
+    ) -> Result<()> {
+        let all: Vec<usize>;
+        let rows = match self.first {
+            0 => indices,
+            first => {
+                all = indices.iter().map(|index| first + index).collect();
+                &all
+            }
+        };
+        for_source!(&self.source, source => match cast {
+            None => source.take_bytes(rows, out),
+            Some((dtype, casting)) => source.take_bytes_as(rows, out, dtype, *casting),
+        })
+    }
+
+    /// The rows as those of a map, if they are all rows of one.
+    pub(crate) fn mapped(&self) -> PyResult<npymap::Rows> {
+        match &self.source {
+            Source::Mapped(rows) if self.first == 0 && self.count == rows.len() => {
+                Ok(npymap::Rows::clone(rows))
+            }
+            _ => Err(PyValueError::new_err("expected all rows of an array that is mapped")),
+        }
+    }
+
+    /// Copies ranges of rows, which must exist, one after another.
+    pub(crate) fn read_ranges(&self, ranges: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+        let first = self.first;
+        let ranges: Vec<_> = ranges.iter().map(|r| r.start + first..r.end + first).collect();
+        for_source!(&self.source, source => source.read_ranges(&ranges, out))
+    }
+
+    /// Converts indices into row numbers of this range.
+    pub(crate) fn resolve(&self, mode: TakeMode, indices: &[i64]) -> Result<Vec<usize>> {
+        mode.resolve(indices, self.count)
+    }
+}
+
+#[pymethods]
+impl Rows {
+    /// The shape, and the dtype's `descr` as text.
+    #[getter]
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, String)> {
+        let mut shape = for_source!(&self.source, rows => RowSource::shape(rows).to_vec());
+        if let Some(count) = shape.first_mut() {
+            *count = self.count;
+        }
+        Ok((PyTuple::new(py, shape)?, self.dtype().to_string()))
+    }
+
+    /// Copies rows into the memory of an array, in C order.
+    #[pyo3(signature = (indices, mode, memory, cast=None))]
+    fn take_into(
+        &self,
+        py: Python<'_>,
+        indices: &Bound<'_, PyAny>,
+        mode: &str,
+        memory: &Bound<'_, PyAny>,
+        cast: Option<Cast>,
+    ) -> PyResult<()> {
+        let mode = parse_mode(mode)?;
+        let indices = PyBuffer::<i64>::get(indices)?.to_vec(py)?;
+        let cast = cast.map(|cast| cast.parse()).transpose().or_raise(py)?;
+        let mut memory = BytesMut::new(memory)?;
+        let out = memory.as_mut_slice();
+        let taken = py.detach(|| self.copy(&self.resolve(mode, &indices)?, out, cast.as_ref()));
+        taken.or_raise(py)
+    }
+
+    /// Requests rows from the disk.
+    fn prefetch(&self, py: Python<'_>, indices: &Bound<'_, PyAny>, mode: &str) -> PyResult<()> {
+        let mode = parse_mode(mode)?;
+        let indices = PyBuffer::<i64>::get(indices)?.to_vec(py)?;
+        let requested = py.detach(|| {
+            let mut rows = self.resolve(mode, &indices)?;
+            for row in &mut rows {
+                *row += self.first;
+            }
+            match &self.source {
+                Source::Mapped(source) => source.prefetch(&rows),
+                Source::Other(_) => Ok(()),
+            }
+        });
+        requested.or_raise(py)
+    }
+
+    /// A range of the rows, which must exist.
+    fn range(&self, start: usize, stop: usize) -> PyResult<Rows> {
+        if start > stop || stop > self.count {
+            return Err(PyValueError::new_err(format!("rows {start}:{stop} of {}", self.count)));
+        }
+        Ok(Rows { first: self.first + start, count: stop - start, ..self.clone() })
+    }
+
+    /// The sliding windows of `length` rows.
+    fn windows(&self, py: Python<'_>, length: usize) -> PyResult<Rows> {
+        let source = match &self.source {
+            Source::Mapped(rows) => npymap::Rows::windows(rows, length).map(mapped),
+            Source::Other(rows) => Windows::new(Arc::clone(rows), length)
+                .map(|windows| Source::Other(Arc::new(windows))),
+        };
+        let source = source.or_raise(py)?;
+        let Some(before) = self.count.checked_sub(length) else {
+            let text = format!("windows of {length} rows, of {} rows", self.count);
+            return Err(PyValueError::new_err(text));
+        };
+        Ok(Rows { source, first: self.first, count: before + 1 })
+    }
+
+    /// One field of each element.
+    fn field(&self, py: Python<'_>, path: &str) -> PyResult<Rows> {
+        let source = match &self.source {
+            Source::Mapped(rows) => npymap::Rows::field(rows, path).map(mapped),
+            Source::Other(rows) => {
+                FieldRows::new(Arc::clone(rows), path).map(|rows| Source::Other(Arc::new(rows)))
+            }
+        };
+        Ok(Rows { source: source.or_raise(py)?, ..self.clone() })
+    }
+}
+
+/// The rows of a mapped array; None if it has changes that are not in the file, or no
+/// file.
+#[pyfunction]
+pub(crate) fn rows_of(mapping: &Bound<'_, Mapping>) -> PyResult<Option<Rows>> {
+    let py = mapping.py();
+    let array = mapping.as_super().get().array();
+    let rows = py.detach(|| match array {
+        AnyArray::ReadOnly(array) => array.rows().map(Some),
+        AnyArray::Writable(array) => match array.mode() {
+            Some(Mode::ReadWrite | Mode::Create) => map_again(array),
+            _ => Ok(None),
+        },
+    });
+    Ok(rows.or_raise(py)?.map(|rows| Rows::new(mapped(rows))))
+}
+
+/// As [`rows_of`], for a mapping of bytes that are elements of another dtype and shape.
+#[pyfunction]
+pub(crate) fn rows_at(
+    mapping: &Bound<'_, Mapping>,
+    descr: &str,
+    shape: Vec<usize>,
+) -> PyResult<Option<Rows>> {
+    let py = mapping.py();
+    let array = mapping.as_super().get().array();
+    let rows = py.detach(|| {
+        let description = match array {
+            AnyArray::ReadOnly(array) => array.description()?,
+            AnyArray::Writable(array) if array.mode() == Some(Mode::ReadWrite) => {
+                array.description()?
+            }
+            AnyArray::Writable(_) => return Ok(None),
+        };
+        let (dtype, order) = (descr.parse()?, Order::C);
+        open_description(&Description { dtype, shape, order, ..description })
+    });
+    Ok(rows.or_raise(py)?.map(|rows| Rows::new(mapped(rows))))
+}
+
+/// Maps the file of an array for reading, unless it was replaced. Both maps show what
+/// is stored in one.
+fn map_again<D>(array: &MappedArray<D>) -> Result<Option<npymap::Rows>> {
+    open_description(&array.description()?)
+}
+
+fn open_description(description: &Description) -> Result<Option<npymap::Rows>> {
+    match memory::map(&description.path, Mode::ReadOnly)? {
+        AnySource::ReadOnly(source) if source.file_id() == description.file_id => {
+            description.options().open(source)?.into_rows().map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A `.npy` file that is read, not mapped.
+#[pyclass(frozen, module = "npymap._core")]
+#[derive(Debug)]
+pub(crate) struct ReadFile {
+    file: Arc<ArrayFile>,
+    shown: PathBuf,
+}
+
+#[pymethods]
+impl ReadFile {
+    /// Opens a file and reads its header.
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, at: u64, max_header_len: usize) -> PyResult<ReadFile> {
+        let options = OpenOptions::new().offset(at).max_header_len(max_header_len);
+        let file = py.detach(|| ArrayFile::new(npymap::Source::read(absolute(&path))?, options));
+        Ok(ReadFile { file: Arc::new(file.or_raise_for(py, &path)?), shown: path })
+    }
+
+    /// The shape, and the dtype's `descr` as text.
+    #[getter]
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, String)> {
+        Ok((PyTuple::new(py, self.file.shape())?, self.file.dtype().to_string()))
+    }
+
+    /// The rows.
+    #[getter]
+    fn rows(&self) -> Rows {
+        Rows::new(Source::Other(Arc::<ArrayFile>::clone(&self.file)))
+    }
+
+    /// Reads a range of rows into the memory of an array, in C order.
+    fn read_into(
+        &self,
+        py: Python<'_>,
+        start: usize,
+        stop: usize,
+        memory: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let mut memory = BytesMut::new(memory)?;
+        let out = memory.as_mut_slice();
+        let read = py.detach(|| self.file.read_ranges(std::slice::from_ref(&(start..stop)), out));
+        read.or_raise_for(py, &self.shown)
+    }
+
+    /// Reads all elements into the memory of an array, in the order of the file.
+    fn read_all_into(&self, py: Python<'_>, memory: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut memory = BytesMut::new(memory)?;
+        let out = memory.as_mut_slice();
+        py.detach(|| self.file.read_bytes(out)).or_raise_for(py, &self.shown)
+    }
+
+    /// Raises unless the path leads to the same file, which contains the array.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.file.check()).or_raise_for(py, &self.shown)
+    }
+}
+
+/// The rows of several `.npy` files, one after another.
+#[pyfunction]
+pub(crate) fn stack_rows(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Rows> {
+    let stacked = py.detach(|| {
+        let arrays = paths.iter().map(|path| match memory::map(&absolute(path), Mode::ReadOnly)? {
+            AnySource::ReadOnly(source) => MappedArray::from_source(source),
+            AnySource::Writable(source) => MappedArray::from_source(source)?.into_read_only(),
+        });
+        Stacked::new(arrays.collect::<Result<Vec<_>>>()?)
+    });
+    Ok(Rows::other(stacked.or_raise(py)?))
+}
+
+/// The paths of the files of a directory that Dask's `to_npy_stack` wrote.
+#[pyfunction]
+pub(crate) fn npy_stack_paths(py: Python<'_>, directory: PathBuf) -> PyResult<Vec<PathBuf>> {
+    py.detach(|| Stacked::npy_stack_paths(&directory)).or_raise_for(py, &directory)
+}
+
+/// Parses the name of a mode of NumPy's `take`.
+fn parse_mode(name: &str) -> PyResult<TakeMode> {
+    match name {
+        "raise" => Ok(TakeMode::FromEnd),
+        "wrap" => Ok(TakeMode::Wrap),
+        "clip" => Ok(TakeMode::Clip),
+        _ => {
+            let text = format!("mode '{name}', expected 'raise', 'wrap' or 'clip'");
+            Err(PyValueError::new_err(text))
+        }
+    }
+}

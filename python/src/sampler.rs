@@ -1,0 +1,152 @@
+//! Row indices in random order.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use npymap::Sampler as Order;
+use npymap::bytemuck::bytes_of;
+use npymap::loader::{SamplerState, Share, Tail};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::errors::OrRaise;
+use crate::memory::BytesMut;
+
+/// Yields row indices, an epoch at a time.
+#[pyclass(frozen, module = "npymap._core")]
+#[derive(Debug)]
+pub(crate) struct Sampler(Mutex<Order>);
+
+/// The kind of order: its name, the seed, the number of rows of a block, of blocks
+/// that are mixed, and of draws, and the weights.
+#[derive(Debug)]
+pub(crate) struct Kind<'py> {
+    name: String,
+    seed: u64,
+    block: usize,
+    buffer: usize,
+    draws: Option<usize>,
+    weights: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> FromPyObject<'_, 'py> for Kind<'py> {
+    type Error = PyErr;
+
+    fn extract(tuple: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let (name, seed, block, buffer, draws, weights) = tuple.extract()?;
+        Ok(Kind { name, seed, block, buffer, draws, weights })
+    }
+}
+
+impl Kind<'_> {
+    fn order(&self, py: Python<'_>, len: usize) -> PyResult<Order> {
+        let (seed, draws) = (self.seed, self.draws.unwrap_or(len));
+        if let Some(weights) = &self.weights {
+            let weights = PyBuffer::<f64>::get(weights)?.to_vec(py)?;
+            if weights.len() != len {
+                let text = format!("{} weights for {len} rows", weights.len());
+                return Err(PyValueError::new_err(text));
+            }
+            return Order::weighted(weights, draws, seed).or_raise(py);
+        }
+        Ok(match self.name.as_str() {
+            "shuffled" => Order::shuffled(len, seed),
+            "sequential" => Order::sequential(len),
+            "blocks" => Order::blocks(len, self.block, seed).buffer(self.buffer).or_raise(py)?,
+            "replacement" => Order::with_replacement(len, draws, seed),
+            name => {
+                let expected = "'shuffled', 'sequential', 'blocks' or 'replacement'";
+                return Err(PyValueError::new_err(format!("order '{name}', expected {expected}")));
+            }
+        })
+    }
+}
+
+impl Sampler {
+    fn lock(&self) -> MutexGuard<'_, Order> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A copy of the sampler in its present state.
+    pub(crate) fn order(&self) -> Order {
+        self.lock().clone()
+    }
+}
+
+#[pymethods]
+impl Sampler {
+    /// A sampler of `len` rows; `share` is the rank, the number of ranks, the worker
+    /// and the number of workers.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        len: usize,
+        kind: Kind<'_>,
+        share: (usize, usize, usize, usize),
+        tail: &str,
+    ) -> PyResult<Sampler> {
+        let (rank, world, worker, workers) = share;
+        let tail = match tail {
+            "keep" => Tail::Keep,
+            "drop" => Tail::Drop,
+            "pad" => Tail::Pad,
+            _ => {
+                let text = format!("tail '{tail}', expected 'keep', 'drop' or 'pad'");
+                return Err(PyValueError::new_err(text));
+            }
+        };
+        let share = Share { rank, world, worker, workers };
+        let order = kind.order(py, len)?.share(share).or_raise(py)?;
+        Ok(Sampler(Mutex::new(order.tail(tail))))
+    }
+
+    /// The number of rows of an epoch, and of those that are left.
+    #[getter]
+    fn lengths(&self) -> (usize, usize) {
+        let order = self.order();
+        let mut first = order.clone();
+        first.seek(0);
+        (first.len(), order.len())
+    }
+
+    /// The number of the epoch.
+    #[getter]
+    fn epoch(&self) -> u64 {
+        self.lock().epoch()
+    }
+
+    /// Starts an epoch.
+    fn set_epoch(&self, epoch: u64) {
+        self.lock().set_epoch(epoch);
+    }
+
+    /// Moves to a row of the epoch.
+    fn seek(&self, position: u64) {
+        self.lock().seek(position);
+    }
+
+    /// The fingerprint, the seed, the epoch and the position.
+    #[getter]
+    fn state(&self) -> [u64; 4] {
+        self.lock().state().into()
+    }
+
+    /// Continues from a state.
+    fn resume(&self, py: Python<'_>, state: [u64; 4]) -> PyResult<()> {
+        let resumed = self.lock().resume(SamplerState::from(state));
+        resumed.or_raise(py)
+    }
+
+    /// Writes the next indices into the memory of an array of `int64`, as many as it
+    /// has elements, or fewer at the end of the epoch. Returns their number.
+    fn next_into(&self, memory: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let mut memory = BytesMut::new(memory)?;
+        let places = memory.as_mut_slice().chunks_exact_mut(size_of::<i64>());
+        let indices = self.lock().next_batch(places.len());
+        for (place, index) in places.zip(&indices) {
+            let index = i64::try_from(*index)?;
+            place.copy_from_slice(bytes_of(&index));
+        }
+        Ok(indices.len())
+    }
+}

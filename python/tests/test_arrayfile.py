@@ -1,0 +1,119 @@
+"""`ArrayFile` reads what NumPy's indexing selects, and pickles as a description."""
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+
+import npymap
+
+INDICES = [0, -1, slice(None), slice(3, 7), slice(None, None, -1), slice(8, 2, -3), slice(5, 5),
+           (1, 2), (slice(2, 9, 2), 1), (slice(None), slice(None), 1), ..., (..., 1), (2, ..., 0),
+           ([3, 1, -1],), ([3, 1], slice(1)), ([3, 1], [0, 2]), ([3, 1], slice(None), 1),
+           np.arange(20) % 3 == 0, (np.arange(20) % 3 == 0, 1), np.int64(4), ()]
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("mode", [None, "r"])
+def test_indexing_equals_numpys(tmp_path, order, mode):
+    array = np.arange(20 * 3 * 4, dtype=">i4").reshape(20, 3, 4)
+    np.save(tmp_path / "a.npy", np.asarray(array, order=order))
+    file = npymap.ArrayFile(tmp_path / "a.npy", mode)
+    assert (file.shape, file.ndim, file.size, file.nbytes) == ((20, 3, 4), 3, 240, 960)
+    assert len(file) == 20 and file.dtype == array.dtype
+    for index in INDICES:
+        found, expected = file[index], array[index]
+        assert found.dtype == expected.dtype and np.array_equal(found, expected), index
+    assert np.array_equal(np.asarray(file), array)
+    assert np.asarray(file, "f4").dtype == np.float32
+    assert np.array_equal(file.read(4, 6), array[4:6])
+    assert np.array_equal(file.take([5, 5]), array[[5, 5]])
+    for index in [20, (0, 3), (0, 0, 0, 0), [20], np.ones(19, bool)]:
+        with pytest.raises(IndexError):
+            file[index]
+
+
+def test_unsupported_indices_are_errors(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((3, 2)))
+    file = npymap.ArrayFile(tmp_path / "a.npy")
+    for index in [None, [[0, 1]], (..., ...), 0.5, ["a"]]:
+        with pytest.raises(IndexError):
+            file[index]
+    with pytest.raises(ValueError):
+        np.array(file, copy=False)
+    with pytest.raises(ValueError):
+        npymap.ArrayFile(tmp_path / "a.npy", "r+")
+
+
+def test_arrays_without_axes_and_elements(tmp_path):
+    for array in [np.array(5.0), np.zeros((0, 3)), np.zeros((3, 0)), np.zeros((2, 2), "|S0")]:
+        np.save(tmp_path / "a.npy", array)
+        file = npymap.ArrayFile(tmp_path / "a.npy")
+        assert np.asarray(file).tobytes() == array.tobytes()
+        assert np.asarray(file).shape == array.shape
+    file = npymap.ArrayFile(tmp_path / "a.npy")
+    np.save(tmp_path / "a.npy", np.array(7))
+    assert npymap.ArrayFile(tmp_path / "a.npy")[()] == 7
+    with pytest.raises(TypeError):
+        len(npymap.ArrayFile(tmp_path / "a.npy"))
+
+
+def test_it_pickles_as_a_description(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.arange(30).reshape(10, 3))
+    for mode in [None, "r"]:
+        file = npymap.ArrayFile(path, mode)
+        data = pickle.dumps(file)
+        assert len(data) < 400
+        again = pickle.loads(data)
+        assert again == file and hash(again) == hash(file)
+        assert again.shape == (10, 3) and again[4].tolist() == [12, 13, 14]
+    os.rename(path, tmp_path / "b.npy")
+    again = pickle.loads(data)
+    assert again.shape == (10, 3)
+    np.save(path, np.zeros((10, 4)))
+    again = pickle.loads(pickle.dumps(npymap.ArrayFile(tmp_path / "b.npy")))
+    os.replace(path, tmp_path / "b.npy")
+    with pytest.raises(npymap.FormatError, match="when it was pickled") as error:
+        again[0]
+    assert error.value.kind == "Changed"
+
+
+def test_it_has_no_copy_and_a_token_that_changes_with_the_file(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.zeros(3))
+    file = npymap.ArrayFile(path)
+    assert not hasattr(file, "copy")
+    token = file.__dask_tokenize__()
+    assert token == npymap.ArrayFile(path).__dask_tokenize__()
+    np.save(tmp_path / "b.npy", np.ones(3))
+    os.replace(tmp_path / "b.npy", path)
+    assert token != npymap.ArrayFile(path).__dask_tokenize__()
+
+
+def test_a_truncated_file_is_an_error_and_a_longer_one_is_reloaded(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.zeros((1000, 8)))
+    file = npymap.ArrayFile(path)
+    with npymap.Appender(path) as log:
+        log.append(np.ones((5, 8)))
+    assert len(file) == 1000
+    file.reload()
+    assert len(file) == 1005 and file[-1].sum() == 8
+    os.truncate(path, 1000)
+    with pytest.raises(npymap.FormatError) as error:
+        file[900]
+    assert error.value.kind == "Truncated"
+    with pytest.raises(npymap.FormatError):
+        file.check()
+    with pytest.raises(FileNotFoundError):
+        npymap.ArrayFile(tmp_path / "none.npy")
+
+
+def test_dask_reads_blocks(tmp_path):
+    dask = pytest.importorskip("dask.array")
+    array = np.arange(6000.0).reshape(1000, 6)
+    np.save(tmp_path / "a.npy", array)
+    lazy = dask.from_array(npymap.ArrayFile(tmp_path / "a.npy"), chunks=(100, 3))
+    assert lazy.sum().compute() == array.sum()

@@ -1,0 +1,282 @@
+"""Rows by number equal what NumPy's fancy indexing selects."""
+
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import npymap
+
+DTYPES = ["<f8", ">f8", "<f4", ">i4", "|u1", "|b1", "<c16", "|S5", "<U3", "<M8[s]", ">m8[us]",
+          [("a", "<i2"), ("b", ">f4", (2,))], "<f2"]
+INDICES = [[4, 0, 4, -1], [], [99], np.array([3, 2], np.uint8), np.arange(-100, 100), np.int64(7),
+           [[1, 2], [3, 4]]]
+
+
+def example(dtype, shape=(100, 3, 2), order="C"):
+    count = int(np.prod(shape))
+    dtype = np.dtype(dtype)
+    bytes_ = (np.arange(count * dtype.itemsize) * 7 % 51 + (dtype.kind in "SU") * 48).astype("u1")
+    if dtype.kind in "bU":
+        array = (np.arange(count) % 2).astype(dtype)
+    else:
+        array = bytes_.view(dtype)
+    return np.array(array.reshape(shape), order=order)
+
+
+def assert_equal(left, right):
+    assert left.dtype == right.dtype and left.shape == right.shape
+    assert left.tobytes() == right.tobytes()
+
+
+@pytest.fixture(params=DTYPES, ids=str)
+def array(request, tmp_path):
+    array = example(request.param)
+    np.save(tmp_path / "a.npy", array)
+    return array
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("mode", ["r", "r+"])
+def test_rows_of_every_source_equal_numpys(tmp_path, array, order, mode):
+    path = tmp_path / "b.npy"
+    np.save(path, np.asarray(array, order=order))
+    mapped = npymap.open(path, mode)
+    sources = [mapped.rows, npymap.ArrayFile(path).rows, npymap.Stacked([path]).rows]
+    for rows in sources:
+        assert rows.shape == array.shape and rows.dtype == array.dtype and len(rows) == 100
+        for indices in INDICES:
+            expected = array[np.asarray(indices, int)]
+            assert_equal(rows.take(indices), expected)
+            out = np.zeros_like(expected, order="C")
+            assert rows.take(indices, out) is out
+            assert_equal(out, expected)
+
+
+def test_fancy_indexing_takes_rows(tmp_path, array):
+    mapped = npymap.open(tmp_path / "a.npy")
+    for view, own in [(mapped, array), (mapped[10:60], array[10:60]), (mapped[5:5], array[5:5]),
+                      (mapped[::2], array[::2]), (mapped[:, 0], array[:, 0]), (mapped.T, array.T),
+                      (mapped[3], array[3]), (mapped[99:], array[99:])]:
+        for indices in [[0], [-1, 0], np.array([0, 0], np.uint16), np.empty(0, int)]:
+            if len(own) == 0 and len(indices):
+                with pytest.raises(IndexError):
+                    view[indices]
+                continue
+            found = view[indices]
+            assert type(found) is np.ndarray
+            assert_equal(found, own[indices])
+            assert_equal(view.take(indices, axis=0), own.take(indices, axis=0))
+    for index in [([1, 2], [0, 1]), np.ones(100, bool), [[1], [2]], (slice(None), [0]), ...]:
+        assert_equal(np.asarray(mapped[index]), array[index])
+    for index in [[100], [-101], np.array([0, 2**40]), np.array([2**63], np.uint64)]:
+        with pytest.raises(IndexError):
+            mapped[index]
+    with pytest.raises(IndexError):
+        mapped[[0.0]]
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_take_has_numpys_arguments(tmp_path, mode, axis):
+    array = example("<i4")
+    np.save(tmp_path / "a.npy", array)
+    mapped = npymap.open(tmp_path / "a.npy")
+    indices = [1, 0, 1] if mode == "raise" else [1, -3, 500]
+    expected = array.take(indices, axis, mode=mode)
+    assert_equal(mapped.take(indices, axis, mode=mode), expected)
+    out = np.zeros_like(expected)
+    assert mapped.take(indices, axis, out, mode) is out
+    assert_equal(out, expected)
+    assert mapped.take(3).shape == array.take(3).shape
+
+
+def test_copy_on_write_arrays_and_arrays_in_memory_are_numpys(tmp_path, array):
+    mapped = npymap.open(tmp_path / "a.npy", "c")
+    mapped[4] = mapped[5]
+    assert_equal(mapped[[4, 5]], array[[5, 5]])
+    assert mapped.rows is None
+    assert (mapped + mapped)[[1]].shape if array.dtype.kind in "fc" else True
+
+
+def test_changes_are_seen_by_rows(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((50, 4)))
+    mapped = npymap.open(tmp_path / "a.npy", "r+")
+    assert mapped[[7]].sum() == 0
+    mapped[7] = 2
+    assert mapped[[7]].sum() == 8
+    created = npymap.create(tmp_path / "b.npy", "f4", (50, 4))
+    created[3] = 1
+    assert created[[3, 4]].sum() == 4
+
+
+def test_fancy_indexing_works_after_the_file_is_deleted_or_the_shape_is_set(tmp_path):
+    expected = np.arange(12.0).reshape(3, 4)
+    for mode in ["r", "r+"]:
+        np.save(tmp_path / "a.npy", expected)
+        mapped = npymap.open(tmp_path / "a.npy", mode)
+        (tmp_path / "a.npy").unlink()
+        assert_equal(mapped[[2, 0]], expected[[2, 0]])
+        np.save(tmp_path / "a.npy", expected)
+        mapped = npymap.open(tmp_path / "a.npy", mode)
+        assert_equal(mapped[[2, 0]], expected[[2, 0]])
+        mapped.shape = (6, 2)
+        assert_equal(mapped[[5, 0]], expected.reshape(6, 2)[[5, 0]])
+        mapped.shape = (12,)
+        assert_equal(mapped[[7, 0]], expected.reshape(12)[[7, 0]])
+
+
+def test_casts_equal_numpys(tmp_path):
+    for dtype in ["<f8", ">u2", "|i1", "|b1", "<f2", ">f4", "<c8"]:
+        array = example(dtype)
+        np.save(tmp_path / "a.npy", array)
+        rows = npymap.open(tmp_path / "a.npy").rows
+        for to in ["<f4", ">f4", "<f8", "<i8", "<c16", "|u1", ">i2"]:
+            with np.errstate(all="ignore"):
+                expected = array[[9, 3]].astype(to)
+            for casting in ["no", "equiv", "safe", "same_kind", "unsafe"]:
+                if not np.can_cast(dtype, to, casting):
+                    with pytest.raises(TypeError, match="cannot cast"):
+                        rows.take([9, 3], dtype=to, casting=casting)
+                elif np.can_cast(dtype, to, "same_kind"):
+                    assert_equal(rows.take([9, 3], dtype=to, casting=casting), expected)
+                    out = np.zeros(expected.shape, to)
+                    rows.take([9, 3], out, casting=casting)
+                    assert_equal(out, expected)
+
+
+def test_outputs_that_do_not_fit_are_errors(tmp_path, array):
+    rows = npymap.open(tmp_path / "a.npy").rows
+    shape = (2, 3, 2)
+    read_only = np.zeros(shape, array.dtype)
+    read_only.flags.writeable = False
+    for out in [np.zeros((2, 3), array.dtype), np.zeros((3, 3, 2), array.dtype), read_only,
+                np.zeros((2, 2, 3), array.dtype).transpose(0, 2, 1)]:
+        with pytest.raises(ValueError, match="out "):
+            rows.take([0, 1], out)
+    with pytest.raises(TypeError, match="out is a list"):
+        rows.take([0, 1], [1])
+    with pytest.raises(TypeError, match="out has dtype"):
+        rows.take([0], np.zeros((1, 3, 2), "<U7"), dtype="<f8")
+    with pytest.raises(ValueError, match="mode 'x'"):
+        rows.take([0], mode="x")
+    for indices in [[0.5], ["a"], [True]]:
+        with pytest.raises(TypeError, match="row numbers"):
+            rows.take(indices)
+
+
+def test_windows_are_sliding_windows(tmp_path, array):
+    path = tmp_path / "a.npy"
+    expected = np.lib.stride_tricks.sliding_window_view(array, 4, 0).transpose(0, 3, 1, 2)
+    for source in [npymap.open(path), npymap.ArrayFile(path), npymap.Stacked([path])]:
+        windows = source.rows.windows(4)
+        assert windows.shape == expected.shape
+        assert_equal(windows.take([96, 0, -1]), expected[[96, 0, -1]])
+        with pytest.raises(IndexError):
+            windows.take([97])
+        assert source.rows.windows(100).shape[0] == 1
+        with pytest.raises((IndexError, ValueError)):
+            source.rows.windows(101)
+    part = npymap.open(path)[10:20]
+    assert_equal(part.rows.windows(4).take([6, 0]), expected[[16, 10]])
+    with pytest.raises(ValueError, match="windows of 11 rows"):
+        part.rows.windows(11)
+
+
+def test_fields_are_rows(tmp_path):
+    array = example([("a", "<i2"), ("b", [("x", ">f4"), ("y", "|u1", (2,))])], (50,))
+    path = tmp_path / "a.npy"
+    np.save(path, array)
+    for source in [npymap.open(path), npymap.ArrayFile(path)]:
+        assert_equal(source.rows.field("a").take([4, 2]), array["a"][[4, 2]])
+        assert_equal(source.rows.field("b.y").take([4, 2]), array["b"]["y"][[4, 2]])
+        with pytest.raises(KeyError):
+            source.rows.field("c")
+
+
+def test_rows_pickle_with_their_source(tmp_path, array):
+    path = tmp_path / "a.npy"
+    for source in [npymap.open(path), npymap.open(path)[20:40], npymap.ArrayFile(path),
+                   npymap.Stacked([path, path])]:
+        rows = source.rows
+        for rows in [rows, rows.windows(3)]:
+            data = pickle.dumps(rows)
+            assert len(data) < 1000
+            again = pickle.loads(data)
+            assert_equal(again.take([5, 0]), rows.take([5, 0]))
+
+
+def test_prefetch_checks_rows(tmp_path, array):
+    rows = npymap.open(tmp_path / "a.npy").rows
+    rows.prefetch([0, 99, -1])
+    with pytest.raises(IndexError):
+        rows.prefetch([100])
+
+
+def test_threads_share_rows(tmp_path):
+    array = np.arange(100_000.0).reshape(10_000, 10)
+    np.save(tmp_path / "a.npy", array)
+    mapped, wrong = npymap.open(tmp_path / "a.npy"), []
+
+    def take(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(50):
+            indices = rng.integers(0, 10_000, 100)
+            if not np.array_equal(mapped[indices], array[indices]):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=take, args=(seed,)) for seed in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert not wrong
+
+
+def test_rows_outlive_their_array(tmp_path, array):
+    rows = npymap.open(tmp_path / "a.npy").rows
+    assert_equal(rows.take([5]), array[[5]])
+    (tmp_path / "a.npy").unlink()
+    assert_equal(rows.take([6]), array[[6]])
+
+
+def test_stacks_of_many_files(tmp_path):
+    paths = []
+    for number, count in enumerate([3, 0, 5, 1]):
+        paths.append(tmp_path / f"{number}.npy")
+        np.save(paths[-1], np.full((count, 2), number, "<u2"))
+    stacked = npymap.Stacked(paths)
+    assert (stacked.shape, stacked.dtype, stacked.ndim) == ((9, 2), np.dtype("<u2"), 2)
+    assert stacked[2:5].tolist() == [[0, 0], [2, 2], [2, 2]]
+    assert stacked[-1].tolist() == [3, 3]
+    assert_equal(pickle.loads(pickle.dumps(stacked)).take([8]), np.full((1, 2), 3, "<u2"))
+    np.save(tmp_path / "4.npy", np.zeros((2, 3), "<u2"))
+    with pytest.raises(ValueError, match="as in the first file"):
+        npymap.Stacked([*paths, tmp_path / "4.npy"])
+    with pytest.raises(FileNotFoundError):
+        npymap.Stacked([tmp_path / "none.npy"])
+
+
+def test_stacks_of_dask_are_opened(tmp_path):
+    for number in range(2):
+        np.save(tmp_path / f"{number}.npy", np.full((2, 3), number))
+    (tmp_path / "info").write_bytes(pickle.dumps(
+        {"chunks": ((2, 2), (3,)), "dtype": np.dtype(int), "axis": 0}))
+    assert npymap.Stacked.npy_stack(tmp_path)[3].tolist() == [1, 1, 1]
+
+
+def test_deleting_in_any_order_is_safe(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(1000).reshape(100, 10))
+    code = """
+import itertools, sys, npymap
+for order in itertools.permutations(range(4)):
+    array = npymap.open(sys.argv[1])
+    things = [array, array[10:], array.rows, array.rows.windows(2)]
+    del array
+    taken = [thing[[1]] for thing in things]
+    for number in order:
+        things[number] = None
+        assert taken[0][0, 0] == 10
+"""
+    subprocess.run([sys.executable, "-c", code, tmp_path / "a.npy"], check=True)

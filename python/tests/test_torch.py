@@ -1,0 +1,140 @@
+"""Datasets and loaders for PyTorch, where it is installed.
+
+The stage of the continuous integration does not install it, because that takes too long.
+"""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import npymap
+
+torch = pytest.importorskip("torch")
+
+import npymap.torch  # noqa: E402
+
+
+@pytest.fixture
+def files(tmp_path):
+    x, y = np.arange(500 * 6, dtype=">f4").reshape(500, 6), np.arange(500, dtype=np.uint16) % 9
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", y)
+    return x, y, tmp_path
+
+
+def dataset(files, kind=npymap.open, **options):
+    directory = files[2]
+    arrays = [kind(directory / name) for name in ("x.npy", "y.npy")]
+    return npymap.torch.Dataset(*arrays, dtype=["f4", "i8"], **options)
+
+
+def lists(loader):
+    return [(x[:, 0].tolist(), y.tolist()) for x, y in loader]
+
+
+@pytest.mark.parametrize("kind", [npymap.open, npymap.ArrayFile, lambda path: npymap.Stacked([path])],
+                         ids=["open", "ArrayFile", "Stacked"])
+def test_datasets_return_tensors(files, kind):
+    data = dataset(files, kind)
+    assert len(data) == 500
+    x, y = data[7]
+    assert x.dtype == torch.float32 and x.tolist() == files[0][7].tolist() and int(y) == 7
+    x, y = data[[3, -1]]
+    assert x.shape == (2, 6) and y.tolist() == [3, 499 % 9] and y.dtype == torch.int64
+    assert [int(y) for _, y in data.__getitems__([4, 5])] == [4, 5]
+    single = npymap.torch.Dataset(npymap.open(files[2] / "x.npy"), transform=lambda x: x + 1)
+    assert single[0].tolist() == (files[0][0] + 1).tolist()
+
+
+def test_pytorchs_own_loader_works(files):
+    data = dataset(files)
+    sampler = npymap.Sampler(500, seed=1)
+    expected = list(sampler.copy())
+    loader = torch.utils.data.DataLoader(data, batch_size=32, sampler=sampler)
+    assert [round(v / 6) for x, _ in lists(loader) for v in x] == expected
+    assert sampler.epoch == 1
+    loader = torch.utils.data.DataLoader(
+        data, batch_size=None, sampler=npymap.torch.BatchSampler(sampler.copy(), 32))
+    assert len(loader) == len(list(loader)) == 16
+
+
+@pytest.mark.parametrize("iterable", [False, True])
+@pytest.mark.parametrize("context", [None, "fork", "spawn"])
+def test_every_row_once_per_epoch_and_rank(files, iterable, context):
+    data, rows = dataset(files), []
+    workers = {} if context is None else {"num_workers": 2, "multiprocessing_context": context}
+    for rank in range(2):
+        sampler = npymap.Sampler(500, seed=1, rank=rank, world=2)
+        expected = [batch.tolist() for epoch in range(2) for batch in sampler.copy().batches(32)]
+        sampler.set_epoch(0)
+        loader = npymap.torch.DataLoader(data, sampler, 32, iterable=iterable, **workers)
+        assert len(loader) == 8
+        first = lists(loader)
+        assert sampler.epoch == 1
+        found = [[round(value / 6) for value in x] for x, _ in first]
+        assert found == expected[:8]
+        rows += sum(found, [])
+    assert sorted(rows) == list(range(500))
+
+
+@pytest.mark.parametrize("iterable", [False, True])
+def test_the_middle_of_an_epoch_is_resumed_with_another_number_of_workers(files, iterable):
+    data = dataset(files)
+    sampler = npymap.Sampler(500, seed=4)
+    loader = npymap.torch.DataLoader(data, sampler, 32, iterable=iterable, num_workers=2)
+    lists(loader)
+    for number, _ in enumerate(loader):
+        if number == 5:
+            state = loader.state_dict()
+            break
+    assert state["position"] == 6 * 32 and state["epoch"] == 1
+    expected = list(npymap.Sampler(500, seed=4).batches(32))
+    again = npymap.torch.DataLoader(data, npymap.Sampler(500), 32, iterable=iterable, num_workers=1)
+    again.load_state_dict(pickle.loads(pickle.dumps(state)))
+    rest = lists(again)
+    assert len(rest) == 10 and len(expected) == 16
+    reference = npymap.Sampler(500, seed=4)
+    reference.set_epoch(1)
+    reference = list(reference.batches(32))[6:]
+    assert [[round(v / 6) for v in x] for x, _ in rest] == [rows.tolist() for rows in reference]
+    assert lists(again)[0] != rest[0]
+
+
+def test_the_last_batch_is_dropped(files):
+    data = dataset(files)
+    for iterable in [False, True]:
+        loader = npymap.torch.DataLoader(data, npymap.Sampler(500), 32, drop_last=True,
+                                         iterable=iterable, num_workers=1)
+        assert [len(x) for x, _ in lists(loader)] == [32] * 15 and len(loader) == 15
+
+
+def test_datasets_pickle_as_paths(files):
+    data = dataset(files)
+    assert len(pickle.dumps(data)) < 2000
+    assert pickle.loads(pickle.dumps(data))[3][0].tolist() == files[0][3].tolist()
+
+
+def test_dtypes_without_tensors_are_errors(files):
+    data = npymap.torch.Dataset(npymap.open(files[2] / "x.npy"), dtype="S9", casting="unsafe")
+    with pytest.raises(TypeError, match="PyTorch has no tensors of"):
+        data[0]
+    assert npymap.torch.Dataset(npymap.open(files[2] / "x.npy"))[[]].shape == (0, 6)
+
+
+def test_arguments_that_do_not_fit_are_errors(files):
+    with pytest.raises(TypeError, match="copy-on-write"):
+        npymap.torch.Dataset(npymap.open(files[2] / "x.npy", "c"))
+    with pytest.raises(ValueError, match="different lengths"):
+        npymap.torch.Dataset(npymap.open(files[2] / "x.npy"), npymap.open(files[2] / "y.npy")[1:])
+    with pytest.raises(ValueError, match="persistent"):
+        npymap.torch.DataLoader(dataset(files), npymap.Sampler(500), 8, iterable=True,
+                                num_workers=1, persistent_workers=True)
+    with pytest.raises(ValueError, match="batches of 0 rows"):
+        npymap.torch.BatchSampler(npymap.Sampler(500), 0)
+
+
+def test_batches_work_beside_pytorch(files):
+    sampler = npymap.Sampler(500, seed=1)
+    for indices, x in npymap.Batches(npymap.open(files[2] / "x.npy"), sampler, 50, dtype="f4"):
+        assert torch.frombuffer(x, dtype=torch.float32).reshape(50, 6)[:, 0].tolist() == (6.0 * indices).tolist()
