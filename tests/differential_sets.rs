@@ -1,5 +1,5 @@
-//! Elements are set to values given as text, as `npymap set` does, with the same
-//! bytes as by NumPy.
+//! Elements are set to values given as text, as by `npymap set`, and get the same
+//! bytes as in NumPy.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::oracle::{Oracle, hex};
 use crate::seeded::seeds;
 use crate::support::{directory, open_mut};
 
-/// The files of each seed, in each of which four values are set.
+/// The number of files for each seed; four values are set in each file.
 const FILES: u64 = 250;
 
 /// Sets the selected elements, or a field of them.

@@ -87,8 +87,8 @@ fn claims(size: u64, stored: usize) -> npymap::Error {
     npz.get("a").unwrap_err()
 }
 
-/// A member of the limit's size is not tried, since memory for all of it would be
-/// allocated; the error for a larger one has the limit.
+/// A member of exactly the limit's size is not tested, since memory for all of it
+/// would be allocated; the error for a larger one contains the limit.
 fn is_inflated(size: u64) -> bool {
     let error = claims(17 << 30, 18 << 20).to_string();
     let limit = error.split("the limit is ").nth(1).and_then(|rest| rest.split(':').next());

@@ -16,7 +16,7 @@ use crate::support::{create, directory, open_mode_with};
 
 const SEED: u64 = 11_939;
 
-/// The files of each seed, each of which is opened in four modes.
+/// The number of files for each seed; each file is opened in four modes.
 const FILES: u64 = 300;
 
 fn numbers(list: &Value) -> Vec<usize> {

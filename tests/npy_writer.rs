@@ -45,7 +45,7 @@ fn shapes_without_elements_and_axes_of_subarrays_are_written() {
     let path = directory.path().join("a.npy");
     let (dtype, options) = ("('<u2', (2,))".parse().unwrap(), CreateOptions::new().overwrite(true));
     for (shape, elements) in [(&[][..], &[1, 0, 2, 0][..]), (&[0, 3], &[]), (&[1], &[1, 0, 2, 0])] {
-        // NumPy writes no such dtype, so the header is an error, as in `create`.
+        // NumPy does not write such a dtype, so the header is an error, as in `create`.
         assert!(options.write_bytes(&path, &dtype, shape, elements).is_err());
         let raw = options.clone().raw(3);
         raw.write_bytes(&path, &dtype, shape, elements).unwrap();

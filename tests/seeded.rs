@@ -28,7 +28,7 @@ pub(crate) fn setting(name: &str, usual: u64) -> u64 {
 }
 
 /// Seeds for tests of `cases` cases each: `usual`, or in `.ci/run differential`
-/// as many as it takes for `NPYMAP_DIFFERENTIAL_EDITS` cases.
+/// enough for `NPYMAP_DIFFERENTIAL_EDITS` cases.
 pub(crate) fn seeds(usual: u64, cases: u64) -> impl Iterator<Item = u64> {
     let wanted = setting("NPYMAP_DIFFERENTIAL_EDITS", 0);
     let shift = if wanted == 0 { 0 } else { setting("NPYMAP_DIFFERENTIAL_SEED", 0) * 1_000_000 };

@@ -14,7 +14,7 @@ const STREAMS: usize = 8;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Bytes that are added up at a time, in as many lanes as they have words.
+/// Bytes that are added up at a time, in one lane for each word.
 const BLOCK: usize = 256;
 
 /// Bytes of a buffer that stays in the L2 cache.
@@ -100,7 +100,7 @@ fn lines(bytes: &[u8]) -> u64 {
     sums.into_iter().fold(0, u64::wrapping_add)
 }
 
-/// Adds the words of a block to as many sums.
+/// Adds each word of a block to its own sum.
 fn add_block(sums: &mut [u64; BLOCK / 8], block: &[u8]) {
     for (sum, bytes) in sums.iter_mut().zip(block.chunks_exact(8)) {
         *sum = sum.wrapping_add(word(bytes));

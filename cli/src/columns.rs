@@ -15,8 +15,8 @@ use crate::progress::Progress;
 use crate::scan::{Answer, Ignored, Task};
 use crate::tiles::{self, Tile};
 
-/// The maximum number of columns: more would not be read, and might not fit
-/// into memory.
+/// The maximum number of columns: more would not be useful, and might not fit into
+/// memory.
 const MAX_COLUMNS: usize = 1 << 16;
 
 /// The columns of a view, in order.
@@ -34,7 +34,7 @@ pub(crate) struct Columns<'a> {
 pub(crate) struct Column<'v> {
     /// Its position among all columns.
     pub(crate) number: usize,
-    /// The name of its field; empty if there are no fields.
+    /// The name of its field; empty for dtypes without fields.
     pub(crate) field: &'v str,
     /// Its index, with `None` for the axis along which it lies; `None` if
     /// columns are fields only.

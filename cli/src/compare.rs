@@ -73,8 +73,8 @@ impl Comparison {
         Ok(comparison)
     }
 
-    /// The mean of the distances of all pairs of numbers, those with NaN left
-    /// out; `None` if there are no numbers.
+    /// The mean of the distances of all pairs of numbers without NaN; `None`
+    /// without such pairs.
     pub(crate) fn mean(&self) -> Option<f64> {
         self.distances.mean_of(self.distances.sum)
     }

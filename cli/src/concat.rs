@@ -37,7 +37,7 @@ Examples:
 
 Exit status: 0 if OUT was written, 1 if not, 2 for a usage error.")]
 pub(crate) struct ConcatArgs {
-    /// Join along a new axis, which --axis places, with an index for each array
+    /// Join along a new axis at the position --axis, with one index for each array
     #[arg(long)]
     stack: bool,
 

@@ -263,7 +263,7 @@ impl ConvertArgs {
         if self.dtype.is_some() { self.casting() } else { Casting::Equiv }
     }
 
-    /// Rejects options that a format without a header has no place for.
+    /// Rejects options that a format without a header cannot store.
     fn reject_layout(&self, format: OutputFormat) -> Result<(), CliError> {
         self.reject_archive_options(format)?;
         self.reject_if(self.new_file.version.is_some(), "--version is for .npy files")?;

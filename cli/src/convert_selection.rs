@@ -23,7 +23,7 @@ pub(crate) struct SelectionArgs {
     #[arg(long, value_name = "INDEX")]
     select: Option<IndexArg>,
 
-    /// Only these fields: one, whose elements are then no records, or several
+    /// Only these fields; the values of a single one are not wrapped in records
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     field: Vec<String>,
 
@@ -103,7 +103,7 @@ enum TextArg {
 }
 
 impl TextArgs {
-    /// Returns whether an option is given that only text has.
+    /// Returns whether an option that is only for text is given.
     pub(crate) fn is_given(&self) -> bool {
         self.from.is_some() || self.skip > 0 || self.no_header || self.nan.is_some()
     }

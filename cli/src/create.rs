@@ -12,16 +12,17 @@ use crate::generate::Numbers;
 use crate::new_file::{self, NewFileArgs, OrderArg, ShapeArg};
 use crate::output_format;
 
-/// Creates an array of zeros, of a value, or of numbers to test with.
+/// Creates an array of zeros, of one value, or of test data.
 ///
 /// Disk space is reserved, so that a full disk is reported now and not later.
 /// The file gets its name only when it is complete and on disk.
 ///
 /// Random numbers are the same on every machine and in every memory order. They
-/// are made of the outputs of `SplitMix64`, x0, x1, …, whose state starts with the
-/// seed: element i in C order is, for int, LOW + (xi × (HIGH - LOW) >> 64); for
-/// uniform, LOW + (HIGH - LOW) × u(xi), where u(x) = (x >> 11) / 2^53; and for
-/// normal, sqrt(-2 ln(1 - u(x2i))) × cos(2π u(x2i+1)), rounded to the dtype.
+/// are computed from the outputs of `SplitMix64`, x0, x1, …, whose state starts
+/// with the seed: element i in C order is, for int,
+/// LOW + (xi × (HIGH - LOW) >> 64); for uniform, LOW + (HIGH - LOW) × u(xi),
+/// where u(x) = (x >> 11) / 2^53; and for normal,
+/// sqrt(-2 ln(1 - u(x2i))) × cos(2π u(x2i+1)), rounded to the dtype.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -79,8 +80,8 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "X", requires = "random")]
     low: Option<String>,
 
-    /// Upper end of random numbers, which they do not reach [default: 1; for int,
-    /// all of the dtype]
+    /// Upper bound of random numbers, exclusive [default: 1; for int, the full
+    /// range of the dtype]
     #[arg(long, value_name = "X", requires = "random")]
     high: Option<String>,
 

@@ -45,7 +45,7 @@ pub(crate) struct DiffArgs {
     /// input
     pub(crate) a: ArrayPath,
 
-    /// The same
+    /// Input of the same kinds as A
     pub(crate) b: ArrayPath,
 
     /// Relative tolerance: how much numbers may differ per unit of b
@@ -65,7 +65,7 @@ pub(crate) struct DiffArgs {
     first: usize,
 
     /// Compare only arrays whose names match a pattern: * and ? match any
-    /// characters, also slashes
+    /// characters, including slashes
     #[arg(long = "match", value_name = "GLOB")]
     pub(crate) pattern: Option<NamePattern>,
 

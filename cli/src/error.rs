@@ -26,7 +26,7 @@ pub(crate) enum CliError {
     /// An argument that does not suit the file.
     #[error("{}: {reason}", path.display())]
     Rejected { path: PathBuf, reason: &'static str },
-    /// A text that is not what a command reads.
+    /// Text that a command cannot read.
     #[error("{}: {text}", path.display())]
     Text { path: PathBuf, text: String },
     /// A cast would change a value.

@@ -22,7 +22,7 @@ impl FromStr for NamePattern {
 }
 
 impl NamePattern {
-    /// Returns whether a text has characters with a meaning in patterns.
+    /// Returns whether a text has characters with a special meaning in patterns.
     pub(crate) fn is_pattern(text: &str) -> bool {
         text.contains(['*', '?', '[', '{'])
     }

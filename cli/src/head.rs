@@ -100,7 +100,7 @@ impl HeadArgs {
         let inner = axes.split_off(first.leading.min(axes.len()));
         let labels = match axes.as_slice() {
             [rows] => first.numbers.iter().map(|&number| rows.at(number)).collect(),
-            // Rows of several axes are counted through.
+            // Rows along several axes are numbered consecutively.
             _ => first.numbers.clone(),
         };
         let axes = std::iter::once(AxisIndices::List(labels)).chain(inner).collect();

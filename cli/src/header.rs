@@ -21,11 +21,11 @@ use crate::text;
 
 /// Corrects the header of a .npy file in place, or checks it.
 ///
-/// The elements keep their bytes; only their dtype, shape or order is described
-/// anew. The new header must fit into the room of the old one, and describe as
-/// many bytes as the file has; otherwise nothing is changed, and the message
-/// says what would work. If the old header cannot be read, give both --dtype
-/// and --shape. Without options, the header is only checked.
+/// The bytes of the elements do not change, only the description of their dtype,
+/// shape or order. The new header must fit into the space of the old one, and its
+/// elements must take exactly the bytes of the file; otherwise nothing is changed,
+/// and the message says what would work. If the old header cannot be read, give
+/// both --dtype and --shape. Without options, the header is only checked.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +34,7 @@ Examples:
   npymap header columns.npy --order F
   npymap header log.npy
 
-Exit status: 0 if the header was changed or is right, 1 if it cannot be changed
+Exit status: 0 if the header was changed or is correct, 1 if it cannot be changed
 in place, 2 for a usage error.")]
 pub(crate) struct HeaderArgs {
     /// New length of each axis; one may be -1, to be computed from the length of
@@ -115,8 +115,8 @@ impl HeaderArgs {
         self.shape.is_none() && self.dtype.is_none() && self.order.is_none()
     }
 
-    /// The header with the requested changes, which describes as many bytes as
-    /// the file has.
+    /// The header with the requested changes, whose elements take exactly the
+    /// bytes of the file.
     fn new_header(&self, path: &Path, stored: &StoredHeader) -> Result<Header, CliError> {
         let to_error = CliError::with_path(path);
         let old = stored.parsed.as_ref().ok();
@@ -230,7 +230,7 @@ fn write(mut file: &File, bytes: &[u8], old: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Advice on a shape that has as many bytes as the file.
+/// Advice on a shape that fits the size of the file.
 fn fitting_shape(header: &Header, nbytes: u64) -> String {
     let itemsize = header.dtype.itemsize();
     let nbytes = usize::try_from(nbytes).unwrap_or(usize::MAX);

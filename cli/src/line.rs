@@ -12,7 +12,7 @@ use crate::summary::Summary;
 use crate::tiles;
 
 /// The places of the lowest and the highest value at each position, from 0 to 1;
-/// `None` where there is no value.
+/// `None` for positions without a value.
 pub(crate) struct Line {
     places: Vec<Option<(f64, f64)>>,
 }
@@ -45,7 +45,7 @@ impl Line {
     }
 
     /// The rows of dots at each position, of `height` rows from the top, such
-    /// that neighbours touch; `None` where there is no value.
+    /// that neighbours touch; `None` for positions without a value.
     pub(crate) fn dots(&self, height: usize) -> Vec<Option<RangeInclusive<usize>>> {
         let mut previous: Option<(usize, usize)> = None;
         let dots = self.places.iter().map(|places| {

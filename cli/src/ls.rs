@@ -43,8 +43,8 @@ are not searched.
 Exit status: 0 if everything could be listed, 1 if something could not, 2 for a
 usage error.")]
 pub(crate) struct LsArgs {
-    /// Also list the members of archives in directories, and directories in
-    /// directories
+    /// Also list the members of archives in directories, and the contents of
+    /// subdirectories
     #[arg(short, long)]
     recursive: bool,
 
@@ -53,8 +53,8 @@ pub(crate) struct LsArgs {
     #[arg(long, value_name = "name|size", value_enum, hide_possible_values = true)]
     sort: Option<SortKey>,
 
-    /// List only what has a matching name: the name of a member, of a file, or
-    /// the whole one; * and ? match any characters, also slashes
+    /// List only entries with a matching name: of the member, of the file, or the
+    /// full name; * and ? match any characters, including slashes
     #[arg(long = "match", value_name = "GLOB")]
     pattern: Option<NamePattern>,
 
@@ -100,7 +100,7 @@ enum RowContent {
     Other,
 }
 
-/// What was found so far.
+/// The results so far.
 #[derive(Default)]
 struct LsResult {
     rows: Vec<LsRow>,

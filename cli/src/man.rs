@@ -39,7 +39,7 @@ impl ManArgs {
     }
 }
 
-/// The number of commands, each of which has a page.
+/// The number of commands; each command has a page.
 fn count_commands(command: &Command) -> usize {
     command.get_subcommands().map(count_commands).sum::<usize>() + 1
 }

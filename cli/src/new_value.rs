@@ -108,7 +108,7 @@ impl NewValue {
     }
 }
 
-/// A nested list, taken apart.
+/// A nested list, flattened.
 struct List<'a> {
     /// The length of each axis, as of the first list in it.
     shape: Vec<usize>,

@@ -16,8 +16,8 @@ use crate::inputs::{Input, Inputs};
 /// The arrays to put into an archive.
 #[derive(Debug, Args)]
 pub(crate) struct MemberArgs {
-    /// Name of the array of an IN, in the order of the INs; without names, these
-    /// are called as their files or members
+    /// Name of the array of an IN, in the order of the INs [default: the names of
+    /// the files or members]
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
 
@@ -41,7 +41,8 @@ pub(crate) struct MemberFiles {
     files: Vec<NamedFile>,
 }
 
-const DIRECTORY_NAME: &str = "is a directory, whose arrays are called as their files: omit --name";
+const DIRECTORY_NAME: &str =
+    "is a directory, whose arrays are named after their files: omit --name";
 
 const NOT_UNICODE: &str =
     "its name is not Unicode, as names of members are: choose one with --name";

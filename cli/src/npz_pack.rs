@@ -18,8 +18,8 @@ use crate::output_format;
 /// Makes an archive of arrays, like NumPy's savez.
 ///
 /// An IN is a .npy file, a directory of them, FILE[MEMBER], or all arrays of an
-/// archive. The files of a directory are called as their paths in it, so `npymap
-/// npz extract` gives the same files again.
+/// archive. The files of a directory are named by their paths in it, so `npymap
+/// npz extract` restores the same files.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -19,9 +19,9 @@ use crate::{messages, open, text};
 
 /// Copies the intact members of a damaged archive to a new one.
 ///
-/// If the end of the archive is missing, with its directory, because its writer
-/// died or a download broke off, these are the members before the damage.
-/// Otherwise they are those whose checksums are right.
+/// If the end of the archive, with its directory, is missing because its writer
+/// died or a download was interrupted, these are the members before the damage.
+/// Otherwise they are those whose checksums match.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -51,7 +51,7 @@ pub(crate) struct RecoverArgs {
 
 const NOTHING: &str = "has no intact member";
 
-/// What was found in an archive.
+/// The members that were found in an archive.
 #[derive(Default)]
 struct Found {
     recovered: Vec<String>,

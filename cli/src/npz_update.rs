@@ -31,7 +31,7 @@ pub(crate) fn begin<'a>(
 /// The members that a command has changed, to be printed.
 pub(crate) struct Change<'a> {
     pub(crate) path: &'a Path,
-    /// What was done: `added`.
+    /// The change, as it is printed: `added`.
     pub(crate) done: &'static str,
     pub(crate) members: &'a [String],
 }

@@ -1,4 +1,4 @@
-//! What `show` draws: which elements, and how their values become colours.
+//! The drawings of `show`: which elements, and how their values become colours.
 
 use std::num::NonZero;
 

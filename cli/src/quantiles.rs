@@ -26,7 +26,7 @@ pub(crate) struct Population {
     pub(crate) kind: Kind,
 }
 
-/// The element of a rank in a column, and what is known of it.
+/// A search for the element of a rank in a column.
 #[derive(Clone, Copy, Debug)]
 struct Search {
     column: usize,
@@ -117,7 +117,7 @@ fn interpolate([low, high]: [f64; 2], fraction: f64) -> f64 {
     }
 }
 
-/// The tasks of the next pass, as many as fit into memory.
+/// The tasks of the next pass, limited by the memory that they need.
 fn plan<'a>(searches: impl Iterator<Item = &'a Search> + Clone) -> Vec<(usize, Task<'static>)> {
     let mut ranges: Vec<_> = searches.map(|s| (s.column, s.range, s.count)).collect();
     ranges.dedup();

@@ -80,8 +80,8 @@ impl Raster {
         }
     }
 
-    /// The values of a row of pixels. A pixel of which at least half has no value
-    /// is NaN.
+    /// The values of a row of pixels. A pixel is NaN if at least half of it has no
+    /// value.
     pub(crate) fn row(&self, row: usize) -> Vec<f64> {
         let pixels = self.pixels.iter().skip(row * self.width).take(self.width);
         let values = pixels
@@ -122,7 +122,7 @@ impl Part {
 
 impl Pixel {
     fn add(&mut self, value: f64, share: f64) {
-        // Infinity times no share would be NaN.
+        // Infinity times a share of zero would be NaN.
         if share == 0.0 {
         } else if value.is_nan() {
             self.empty += share;
@@ -169,10 +169,10 @@ impl TileSpans {
 }
 
 impl Span {
-    /// The span of an element among `dim` that share no more pixels than that.
+    /// The span of element `at` of `dim`, in at most `dim` pixels.
     fn new(at: usize, dim: usize, pixels: usize) -> Span {
         let [at, dim, pixels] = [at, dim, pixels].map(|n| u128::try_from(n).unwrap_or(0));
-        // In units of which an element has `pixels` and a pixel has `dim`.
+        // An element is `pixels` units long, and a pixel `dim` units.
         let (start, end) = (at * pixels, (at + 1) * pixels);
         let pixel = start / dim.max(1);
         let edge = (pixel + 1) * dim;

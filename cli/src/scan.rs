@@ -10,7 +10,7 @@ use crate::keys::Key;
 /// their counts fit in the fastest cache.
 const SPLIT_BITS: u32 = 12;
 
-/// What is ignored besides NaN.
+/// Elements that are ignored besides NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ignored {
     Nothing,
@@ -49,7 +49,7 @@ impl KeyRange {
     }
 }
 
-/// What to find out about the elements of a column.
+/// A question about the elements of a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task<'a> {
     /// The sum of the squares of the distances from a number.

@@ -28,8 +28,8 @@ use crate::{show_png, show_text};
 ///
 /// A matrix larger than the terminal is averaged by area; a line shows minima
 /// and maxima. Elements without a value, such as NaN, have a colour of their
-/// own. Three axes are an image in colour if the last one has the length 3 or 4
-/// and the dtype is u1, or with --channels.
+/// own. An array of three axes is drawn in colour if the last axis has length 3
+/// or 4 and the dtype is u1, or with --channels.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -119,7 +119,7 @@ impl ShowArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What to draw.
+    /// The elements to draw.
     fn image<'a>(&self, view: &DynView<'a>) -> Result<Image<'a>, CliError> {
         if !is_real(view.dtype()) {
             return Err(self.mismatch(format!(

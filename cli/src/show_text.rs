@@ -260,7 +260,7 @@ fn push_nan(line: &mut Vec<Cell>, picture: &Picture<'_>, palette: Palette) {
     Drawing::push_text(line, &format!(" NaN: {}", picture.nan), Style::new());
 }
 
-/// Draws a line in dots, of which a character has 2 × 4, with labels.
+/// Draws a line in dots, 2 × 4 per character, with labels.
 fn draw_line(picture: &Picture<'_>, view: &DynView<'_>, palette: Palette) -> Result<Drawing> {
     let (columns, lines) = terminal::size();
     let lines = lines.saturating_sub(OTHER_LINES).clamp(4, LINE_LINES);

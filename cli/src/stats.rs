@@ -22,12 +22,12 @@ use crate::threads::ThreadArgs;
 
 /// Computes count, minimum, mean, maximum and sum of the elements.
 ///
-/// Of an archive, each array is summarized. Records are summarized by field,
+/// Each array of an archive is summarized. Records are summarized by field,
 /// complex numbers by real and imaginary part, and with --axis each column
 /// separately. All statistics but the counts ignore NaN and `NaT`, and are
-/// computed in double precision. Quantiles are exact, also those of arrays
-/// larger than memory. Each file is read in order: once, and a few times more
-/// for --std, --hist and --quantiles.
+/// computed in double precision. Quantiles are exact, even for arrays larger than
+/// memory. Each file is read in order: once, and a few times more for --std,
+/// --hist and --quantiles.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "npymap stats [OPTIONS] <FILE>... [INDEX]",

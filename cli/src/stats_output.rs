@@ -59,7 +59,7 @@ pub(crate) fn print_table(out: &mut impl Write, rows: &[StatsRow]) -> io::Result
     }
 }
 
-/// A column of cells, if there is one at all.
+/// A column of cells; `None` if all are empty.
 fn column(heading: &str, are_numbers: bool, cells: Vec<Option<String>>) -> Option<Column> {
     let mut column = Column::values(heading, are_numbers);
     let is_shown = cells.iter().any(Option::is_some);

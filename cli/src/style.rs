@@ -8,7 +8,7 @@ pub(crate) const HEADING_CELL: Style = Style::new().bold();
 pub(crate) const LABEL: Style = Style::new().dimmed();
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 
-/// What was added, changed or removed.
+/// Styles for additions, changes and removals.
 pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 pub(crate) const CHANGED: Style = AnsiColor::Yellow.on_default();
 pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();

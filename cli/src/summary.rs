@@ -22,7 +22,7 @@ use crate::scan::{Ignored, KeyRange};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Summary {
     pub(crate) count: usize,
-    /// How many elements the sum and the extremes are about.
+    /// The number of elements in the sum and the extremes.
     numbers: usize,
     pub(crate) nan: Option<usize>,
     pub(crate) nat: Option<usize>,

@@ -20,7 +20,7 @@ use crate::sheet::{self, PrintedTable, Sheet};
 /// Prints the last elements of an array or a selection as a table.
 ///
 /// The table is that of `npymap head`. With --follow, rows that other programs
-/// append are printed as they come, until the program is interrupted.
+/// append are printed as they arrive, until the program is interrupted.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -62,7 +62,7 @@ pub(crate) struct TailArgs {
     selection: Option<IndexArg>,
 }
 
-/// The pause between two looks at a file.
+/// The pause between two checks of a file.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a file may be unreadable while another program writes it.
@@ -72,10 +72,10 @@ const MEMBER: &str = "no rows can be appended to a member: name a .npy file, or 
 
 const FORTRAN: &str = "grows along its last axis, because it is in Fortran order: omit --follow";
 
-/// What was printed of a file.
+/// The part of a file that was printed.
 #[derive(Default)]
 struct Printed {
-    /// The number of rows of the file, up to which all are printed.
+    /// The number of rows in the file when it was last printed.
     rows: usize,
     table: Option<PrintedTable>,
     /// The dtype and the lengths of the axes but the first.

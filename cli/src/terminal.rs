@@ -1,4 +1,4 @@
-//! What the terminal can show, and numbers short enough for legends.
+//! Capabilities of the terminal, and numbers short enough for legends.
 
 use std::io;
 

@@ -14,7 +14,7 @@ pub(crate) enum Depth {
     All,
 }
 
-/// What a directory contains, sorted by name.
+/// The contents of a directory, sorted by name.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     /// The files whose extension is that of a file with arrays, relative to the
@@ -25,7 +25,7 @@ pub(crate) struct Listing {
 }
 
 /// Lists a directory. Links to files are followed, those to directories are
-/// not: they may lead in circles.
+/// not: they may form cycles.
 pub(crate) fn list(directory: &Path, depth: Depth) -> io::Result<Listing> {
     let mut listing = Listing::default();
     add(&mut listing, directory, Path::new(""), depth)?;

@@ -113,7 +113,7 @@ impl ArrayFile {
         self.place.layout.shape()
     }
 
-    /// The number of elements, as of every array. The number of rows is
+    /// The number of elements, as for every array type. The number of rows is
     /// `shape()[0]`.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -144,7 +144,7 @@ impl ArrayFile {
         self.place.offset
     }
 
-    /// Another handle of the file, if the array is in one.
+    /// Another handle to the file, if the array is in one.
     pub(crate) fn duplicate_file(&self) -> Option<File> {
         self.storage.file().and_then(|file| file.try_clone().ok())
     }
@@ -213,12 +213,12 @@ impl ArrayFile {
         self.named(self.copy_pieces(layout, [Piece { start: 0, len: nbytes }]))
     }
 
-    /// Reads all elements into memory of the caller, as they are stored.
+    /// Reads all elements into `out`, as they are stored.
     ///
     /// # Errors
     ///
-    /// [`WrongShape`](crate::ErrorKind::WrongShape) unless `out` has as many bytes
-    /// as the elements; [`Truncated`](crate::ErrorKind::Truncated),
+    /// [`WrongShape`](crate::ErrorKind::WrongShape) when the length of `out` is not
+    /// the size of the elements in bytes; [`Truncated`](crate::ErrorKind::Truncated),
     /// [`Io`](crate::ErrorKind::Io). `out` is then partly overwritten.
     ///
     /// # Examples
@@ -312,7 +312,7 @@ impl ArrayFile {
         Ok(())
     }
 
-    /// What is known of whether rows are in memory.
+    /// The read strategy, which remembers whether rows are in memory.
     pub(crate) fn strategy(&self) -> &Strategy {
         &self.strategy
     }

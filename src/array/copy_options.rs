@@ -60,7 +60,7 @@ impl CopyOptions {
     }
 
     /// Limits the memory, in bytes, for elements that are converted at a time, by
-    /// all threads together. As many bytes of each file should fit into memory, too.
+    /// all threads together. The same amount of each file should also fit into memory.
     ///
     /// It matters if the memory orders differ and the arrays don't fit into memory:
     /// the more memory, the longer are the runs of bytes that are read and written.

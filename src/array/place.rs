@@ -35,7 +35,7 @@ pub(crate) struct Place {
     /// The offset of the first element in the file.
     pub(crate) offset: u64,
     pub(crate) order: Order,
-    /// `None` if there is no header.
+    /// `None` for files without a header.
     pub(crate) header: Option<HeaderFacts>,
 }
 

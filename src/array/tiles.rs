@@ -7,14 +7,14 @@ use crate::source::platform;
 /// The usual size of a tile, in bytes.
 const USUAL: usize = 64 << 20;
 
-/// The largest size of a tile, unless more is asked for.
+/// The largest size of a tile, unless more is requested.
 const LARGEST: usize = 1 << 30;
 
-/// The smallest size of a tile, unless less is asked for.
+/// The smallest size of a tile, unless less is requested.
 const SMALLEST: usize = 1 << 20;
 
 /// Tiles may be larger than usual to make runs of adjacent bytes this long: four
-/// pages, most of which belong to one tile.
+/// pages, so that most pages belong to one tile.
 const LONG_RUN: usize = 16 << 10;
 
 /// The parts in which an array is copied, in C order of the target's axes, which
@@ -24,7 +24,7 @@ const LONG_RUN: usize = 16 << 10;
 pub(super) struct Tiles {
     shape: Axes<usize>,
     tile: Vec<usize>,
-    /// The next tile, unless there is none.
+    /// The next tile; `None` at the end.
     next: Option<Vec<usize>>,
 }
 
@@ -143,8 +143,8 @@ fn run_len(from: &Geometry, tile: &[usize], order: &[usize]) -> usize {
     len
 }
 
-/// Makes the runs in an order of axes up to twice as long; `false` if there is no
-/// room.
+/// Makes the runs in an order of axes up to twice as long; `false` if they cannot
+/// grow.
 fn grow(from: &Geometry, tile: &mut [usize], order: &[usize], elements: usize) -> bool {
     let mut unfilled = order.iter().copied();
     let Some(axis) = unfilled.find(|&axis| length(tile, axis) < length(&from.shape, axis)) else {

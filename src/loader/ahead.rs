@@ -12,12 +12,12 @@ use crate::layout::geometry::Geometry;
 use crate::source::platform::HAS_READ_AHEAD;
 use crate::source::read_ahead::ReadAhead;
 
-/// Where the rows of a source are in files, to read them ahead. Clones share the
+/// The places of a source's rows in files, for reading ahead. Clones share the
 /// threads.
 #[derive(Clone, Debug, Default)]
 pub struct RowsAhead {
     parts: Vec<Part>,
-    /// How many rows after its first one a row of the source extends to.
+    /// The number of rows after its first one that a row of the source includes.
     extra: usize,
 }
 
@@ -174,7 +174,7 @@ impl Ahead {
     }
 
     /// Queues the blocks of the next row of a sampler and those that are mixed with
-    /// them, and as many after these, unless they have been queued.
+    /// them, and the same number of blocks after these, unless they have been queued.
     pub(super) fn advance(&mut self, sampler: &Sampler) {
         if self.sources.is_empty() {
             return;
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(second.bytes(&[0..2, 99..102], 0), [7..80_007]);
         assert!(first.bytes(&[100..200], 0).is_empty());
         assert_eq!(first.bytes(&[0..1], rows.windows(3).extra), [7..120_007]);
-        // Rows in Fortran order are all over the file.
+        // Rows in Fortran order are scattered over the file.
         let columns = RowsAhead::opened(file(), 0, &geometry(&[100, 10], &[4, 400]), 4);
         assert!(columns.parts.is_empty());
         let scalar = RowsAhead::opened(file(), 0, &geometry(&[], &[]), 4);

@@ -47,7 +47,7 @@ impl IndexBatch {
         self.indices
     }
 
-    /// The number of the batch in its epoch, from 0, also if the epoch was resumed.
+    /// The number of the batch in its epoch, from 0, even if the epoch was resumed.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
@@ -121,16 +121,16 @@ impl IndexBatches {
     /// Has the system read whole blocks of a sampler in
     /// [`blocks`](Sampler::blocks) from the files of a source of rows, in the
     /// background: those of the next batch, with all that its
-    /// [`buffer`](Sampler::buffer) mixes, and as many after these. So the disk reads
-    /// in sequence while you use the rows.
+    /// [`buffer`](Sampler::buffer) mixes, and the same number of blocks after these.
+    /// So the disk reads in sequence while you use the rows.
     ///
     /// Up to twice the number of blocks in a buffer are in memory, which must have
     /// room for them. Use this for arrays that are larger than memory; an array that
     /// fits is read whole anyway. To read several sources, call it for each.
     ///
     /// Other orders have no blocks, so nothing is read ahead for them, nor for rows
-    /// in Fortran order, buffers of more than 65,536 blocks, and on systems other than
-    /// Linux.
+    /// in Fortran order, for buffers of more than 65,536 blocks, or on systems other
+    /// than Linux.
     ///
     /// # Examples
     ///

@@ -45,9 +45,9 @@ impl MappedArray<Map> {
         origin.add_path_on_err(rows)
     }
 
-    /// The rows of this array, as [`rows`](MappedArray::rows), with the array's map
-    /// instead of a second one, which is then without read-ahead for all clones of
-    /// the array, too.
+    /// Returns the rows of this array, as [`rows`](MappedArray::rows), but uses the
+    /// array's own map instead of a second one. This turns off read-ahead for the
+    /// map, and therefore for all clones of the array.
     ///
     /// With [`row_range`](MappedArray::row_range) or
     /// [`OpenOptions::offset`](crate::OpenOptions::offset), it has the rows of a part

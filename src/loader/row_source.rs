@@ -131,7 +131,7 @@ pub trait RowSource {
         error
     }
 
-    /// Where the rows are in files, to read them ahead; nowhere by default.
+    /// The places of the rows in files, for reading ahead; none by default.
     #[doc(hidden)]
     fn rows_ahead(&self) -> RowsAhead {
         RowsAhead::default()

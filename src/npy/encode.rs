@@ -102,8 +102,8 @@ impl Header {
         Ok(Encoded { version, bytes })
     }
 
-    /// Encodes all bytes before the first element in the version and the length
-    /// that the header has in its file, so that they can overwrite it; `None` if they
+    /// Encodes all bytes before the first element, with the version and length of
+    /// the header in its file, so that they can overwrite it. Returns `None` if they
     /// do not fit.
     ///
     /// # Errors

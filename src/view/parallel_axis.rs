@@ -1,4 +1,5 @@
-//! Folds along one axis by rayon's thread pool, with the results of one thread.
+//! Folds along one axis in rayon's thread pool, with the same results as on one
+//! thread.
 
 use ndarray::ArrayD;
 use rayon::prelude::*;

@@ -14,7 +14,7 @@ use crate::source::{AtomicFile, file};
 /// [`CreateOptions::writer`].
 ///
 /// The file gets its name when it is [committed](NpyWriter::commit). If the writer
-/// is dropped before that, nothing is left of it, and an existing file is not
+/// is dropped before that, the new file is removed, and an existing file is not
 /// changed.
 ///
 /// # Examples
@@ -40,7 +40,7 @@ pub struct NpyWriter {
     file: AtomicFile,
     /// The shape of the elements, with the axes of a subarray.
     shape: Vec<usize>,
-    /// The offset of the first byte that is not written.
+    /// The offset of the first byte that is not written yet.
     at: u64,
     /// The end of the elements in the file.
     end: u64,
@@ -50,8 +50,8 @@ impl CreateOptions {
     /// Starts a new file with elements of this dtype and shape, to be written in the
     /// order of the file.
     ///
-    /// No map is used, and no space is reserved: a full disk is an error of the
-    /// write.
+    /// No map is used, and no space is reserved: writing fails when the disk is
+    /// full.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl CreateOptions {
     }
 
     /// Writes a new file with these elements, as stored: `numpy.save` for a dtype
-    /// that is known only at run time. The file has its name when it is complete.
+    /// that is known only at run time. The file gets its name when it is complete.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl CreateOptions {
         let file = self.begin(path)?;
         file::write_at(file.file(), &plan.head, 0).map_err(SystemError::io("write the header"))?;
         if plan.head.is_empty() && at > 0 {
-            // Raw binary may start anywhere, also without elements.
+            // Raw binary may start anywhere, even without elements.
             file.file().set_len(at).map_err(SystemError::io("create"))?;
         }
         Ok(NpyWriter { file, shape: plan.shape().to_vec(), at, end })
@@ -120,7 +120,7 @@ impl NpyWriter {
     /// # Errors
     ///
     /// [`WrongShape`](crate::ErrorKind::WrongShape) when there are more bytes than
-    /// elements, of which nothing is written; [`Io`](crate::ErrorKind::Io).
+    /// the elements need: then nothing is written; [`Io`](crate::ErrorKind::Io).
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.write_next(bytes);
         written.map_err(|error| error.with_path(self.file.path()))

@@ -201,7 +201,7 @@ impl Column {
         }
     }
 
-    /// What the field is compared with.
+    /// Advice on values to compare the field with.
     fn expected(&self) -> &'static str {
         match self.values {
             Values::Bool(_) => "write True or False",

@@ -1,4 +1,4 @@
-//! What the cells of a column have in common, and the dtype that holds them all.
+//! Common properties of the cells of a column, and the dtype that holds them all.
 
 use npymap::{DType, Value, dtype::Kind};
 
@@ -10,7 +10,7 @@ pub(super) struct Cell<'a> {
     pub(super) is_string: bool,
 }
 
-/// What was seen in a column.
+/// The kinds of cells in a column, and their sizes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is about one kind of cell")]
 pub(super) struct Facts {

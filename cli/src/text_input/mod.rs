@@ -15,6 +15,7 @@ use crate::error::CliError;
 use crate::parallel;
 use crate::progress::Progress;
 use crate::stream;
+use crate::text::plural;
 use crate::text_output::TextFormat;
 use blocks::{Blocks, Columns, OwnedCell, Visitor, first_row};
 use facts::{Cell, Facts};
@@ -111,7 +112,7 @@ impl TextInput {
         array.close().map_err(to_error)
     }
 
-    /// What the columns contain, and the number of rows.
+    /// Returns facts about the columns, and the number of rows.
     fn scan(&self) -> Result<(Vec<Facts>, usize), CliError> {
         let mut facts = vec![Facts::default(); self.columns.count];
         let mut rows = 0;
@@ -258,8 +259,9 @@ fn check_count(columns: &Columns, cells: usize) -> Result<(), String> {
     if cells == columns.count {
         return Ok(());
     }
+    let found = plural(cells, "field");
     Err(format!(
-        "has {cells} fields, and the first row has {}: skip lines before the rows with --skip",
+        "has {found}, and the first row has {}: skip lines before the rows with --skip",
         columns.count
     ))
 }

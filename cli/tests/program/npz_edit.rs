@@ -68,7 +68,7 @@ fn nothing_is_changed_if_anything_is_wrong() {
         (&["npz", "pack", &x, "-o", &txt], "this command writes .npz files"),
         (
             &["npz", "pack", directory.path().to_str().unwrap(), "--name", "q", "-o", &none],
-            "is a directory, whose arrays are called as their files",
+            "is a directory, whose arrays are named after their files",
         ),
         (&["npz", "recover", &x, "-o", &none], "x.npy: "),
     ] {

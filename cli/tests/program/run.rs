@@ -100,7 +100,7 @@ pub(crate) fn copy_penguins(directory: &Path) -> PathBuf {
     path
 }
 
-/// The output of a Python program; `None` if there is no Python with NumPy.
+/// The output of a Python program; `None` if Python or NumPy is not installed.
 /// `NPYMAP_PYTHON` names another interpreter than `python3`.
 pub(crate) fn python(script: &str, arguments: &[&str]) -> Option<String> {
     let python = std::env::var("NPYMAP_PYTHON").unwrap_or_else(|_| "python3".to_owned());

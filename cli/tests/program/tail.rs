@@ -40,7 +40,7 @@ fn rows_of_a_selection_have_the_numbers_of_the_array() {
     assert_eq!(lines, "[39.5,17.4]\n[40.3,18.0]\n");
 }
 
-/// The lines of a program's output, as they come.
+/// The lines of a program's output, as they arrive.
 #[cfg(unix)]
 fn lines_of(child: &mut std::process::Child) -> std::sync::mpsc::Receiver<String> {
     use std::io::BufRead as _;

@@ -237,7 +237,7 @@ fn errors_name_the_row_and_the_column() {
     let directory = tempfile::tempdir().unwrap();
     let out = path_in(&directory, "out.npy");
     for (name, text, options, message) in [
-        ("a.csv", "a,b\n1,2\n3\n", &[][..], "row 1: has 1 fields, and the first row has 2"),
+        ("a.csv", "a,b\n1,2\n3\n", &[][..], "row 1: has 1 field, and the first row has 2"),
         ("a.csv", "a,b\n1,2\n3,x\n", &["--dtype", "i4"], "row 1: column `b`: "),
         (
             "a.csv",

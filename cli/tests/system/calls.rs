@@ -24,7 +24,7 @@ pub(crate) struct Kind {
     number: c_long,
     subject: Subject,
     errors: &'static [i32],
-    /// The argument with the number of bytes, of which fewer may be done.
+    /// The argument with the number of bytes; the call may process fewer.
     count: Option<usize>,
     /// Whether it takes disk space.
     takes_space: bool,

@@ -1,5 +1,5 @@
-//! The machine loses power after each system call: of what was not synced, any
-//! part may be on the disk.
+//! The machine loses power after each system call: any part of the data that was
+//! not synced may be on the disk.
 //!
 //! The log of a job is the state of its files after each call, and which of them
 //! were synced. The states that a disk may then have are built from it: blocks
@@ -121,8 +121,8 @@ impl Crash<'_> {
         all
     }
 
-    /// The content of a file: nothing or all of what was written since it was
-    /// synced, or random blocks of it.
+    /// The content of a file: none or all of the data written since it was synced,
+    /// or random blocks of it.
     fn content(&self, inode: Inode, choice: &mut Choice) -> Vec<u8> {
         let first = self.synced(inode);
         let states = self.log.states[first..=self.at].iter();
@@ -202,7 +202,7 @@ fn files_survive_a_loss_of_power_at_any_system_call() {
                     let checked = if at == last && job.syncs == Syncs::All && files != scene.after {
                         Err("it had succeeded".to_owned())
                     } else if job.promise == Promise::Rows {
-                        // What follows them may be any bytes.
+                        // Any bytes may follow them.
                         scene.check_counted()
                     } else {
                         scene.check()

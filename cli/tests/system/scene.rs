@@ -14,7 +14,7 @@ use crate::trace::{self, Action, Call, Tracer};
 /// The files of a directory, by name.
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-/// What a command promises about its file if it does not finish.
+/// The promise of a command about its file if it does not finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Promise {
     /// All files are the old ones or the new ones.
@@ -25,11 +25,11 @@ pub(crate) enum Promise {
     Rows,
 }
 
-/// What a command waits for before it succeeds.
+/// The data that a command waits for before it succeeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Syncs {
     Nothing,
-    /// What the file contains is on the disk before it gets its name.
+    /// The contents of the file are on the disk before it gets its name.
     Content,
     /// Everything is on the disk.
     All,

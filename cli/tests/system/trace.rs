@@ -14,7 +14,7 @@ use libc::{pid_t, user_regs_struct};
 /// The longest path that is read from the program.
 const PATH_LEN: usize = 4096;
 
-/// What happens to a system call.
+/// The treatment of a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Continue,

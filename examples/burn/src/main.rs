@@ -11,7 +11,7 @@ use npymap::ndarray::Array2;
 use npymap::{BatchOptions, MappedArray, Sampler, write_npy};
 
 const COUNT: usize = 4_096;
-/// What the model has to find. The last one is the constant.
+/// The coefficients that the model has to find; the last one is the constant.
 const COEFFICIENTS: [f32; 4] = [2.0, -1.0, 0.5, 3.0];
 const INPUTS: usize = COEFFICIENTS.len() - 1;
 const BATCH: usize = 64;
@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Random inputs, and in the last column what the model should predict.
+/// Random inputs, with the value to predict in the last column.
 fn element((row, column): (usize, usize)) -> f32 {
     if column < INPUTS {
         return random(row, column);

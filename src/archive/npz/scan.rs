@@ -75,7 +75,7 @@ struct Scanner<'a> {
     max_header_len: usize,
 }
 
-/// The end of a member, and the facts that a data descriptor has about it.
+/// The end of a member, and the facts that a data descriptor contains about it.
 struct MemberEnd {
     crc32: u32,
     size: u64,

@@ -155,8 +155,8 @@ impl<'a> NpzUpdate<'a> {
         Ok(self)
     }
 
-    /// Gives a member another name, looked up as by [`set`](NpzUpdate::set). It
-    /// keeps its place, its compression and, unless it is set, its bytes.
+    /// Renames a member, looked up as by [`set`](NpzUpdate::set). It keeps its
+    /// place, its compression and, unless it is set, its bytes.
     ///
     /// `new_name` is a key, without `.npy`, if the full name of the member ends in
     /// `.npy`; otherwise it is a full name.
