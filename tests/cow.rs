@@ -277,7 +277,7 @@ fn points_are_borrowed_and_written_as_arrays() {
     let again = open(&path).unwrap();
     let error = again.view::<[f32; 3]>().unwrap_err();
     let advice = "asked for `[f32; 3]`: use `f32` and then `View::as_arrays`";
-    assert_eq!(error.message().to_string(), format!("stored as {}, {advice}", native("f4")));
+    assert_eq!(error.message().to_string(), format!("stored as '{}', {advice}", native("f4")));
     let points: &[[f32; 3]] = again.view().unwrap().as_arrays().unwrap().as_slice().unwrap();
     assert_eq!(points, [[0.5; 3], [0.0; 3], [1.0, 2.0, 3.0], [0.0; 3]]);
     let nested = again.view::<f32>().unwrap().reshape(&[2, 2, 3]).unwrap();
