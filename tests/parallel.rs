@@ -312,7 +312,7 @@ fn casts_that_are_refused_store_nothing_and_values_that_change_are_errors() {
     to.view_mut::<i64>().unwrap().fill(&7).unwrap();
     let mut view = to.dyn_view_mut().unwrap();
     let error = view.par_assign_as(&from.dyn_view().unwrap(), Casting::SameKind).unwrap_err();
-    assert!(is_error(&error, ErrorKind::WrongDType, "<i8"), "{error}");
+    assert!(is_error(&error, ErrorKind::WrongDType, "i8"), "{error}");
     let error = view.par_assign_as(&from.dyn_view().unwrap().t(), Casting::Unsafe).unwrap_err();
     assert!(is_error(&error, ErrorKind::WrongShape, "(300, 1000)"), "{error}");
     assert!(view.as_view().view::<i64>().unwrap().iter().all(|x| x == 7));
