@@ -18,11 +18,14 @@ impl Bins {
     pub(crate) fn new(min: f64, max: f64, count: usize) -> Bins {
         let (min, max) = if min < max { (min, max) } else { (min - 0.5, max + 0.5) };
         let count = u64::try_from(count.max(1)).unwrap_or(1);
-        // The difference of the extremes may be infinite.
-        let step = max / count.to_f64() - min / count.to_f64();
-        let exact = (max - min) / count.to_f64();
-        let step = if exact.is_finite() { exact } else { step };
-        let mut edges: Vec<f64> = (0..count).map(|number| number.to_f64() * step + min).collect();
+        let step = (max - min) / count.to_f64();
+        let mut edges: Vec<f64> = if step.is_finite() {
+            (0..count).map(|number| number.to_f64() * step + min).collect()
+        } else {
+            // The difference of the extremes is too large for a number.
+            let parts = (0..count).map(|number| number.to_f64() / count.to_f64());
+            parts.map(|part| min * (1.0 - part) + max * part).collect()
+        };
         edges.push(max);
         Bins { edges, count: count.to_f64() }
     }
