@@ -4,7 +4,7 @@
 //! are private and nothing here makes an `In` or an `Out`, so safe code cannot
 //! forge one: each is an argument that a C caller passed to an exported function.
 //! The contract at the top of `npymap.h` says what the caller guarantees of it.
-//! What can be checked (null, alignment, length) is checked, and is an error.
+//! Null, wrong alignment and wrong lengths are checked, and are errors.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_void};
@@ -135,7 +135,7 @@ impl<T> Out<T> {
     }
 
     /// Stores a result where the pointer refers to, without reading or dropping
-    /// what is there.
+    /// the value that it replaces.
     pub(crate) fn write(&mut self, value: T, what: &str) -> Result<()> {
         check_range(self.0, 1, what)?;
         // SAFETY: the pointer is aligned and not null, as checked above. The

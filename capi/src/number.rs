@@ -23,8 +23,7 @@ macro_rules! with_number {
     };
 }
 
-/// As `with_number`, for types of which every bit pattern is a value: all but
-/// `bool`.
+/// As `with_number`, for types that every bit pattern is a value of: all but `bool`.
 macro_rules! with_pod {
     ($type:expr, $T:ident => $body:expr) => {
         match $type {

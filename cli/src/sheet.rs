@@ -11,6 +11,7 @@ use crate::elements;
 use crate::error::CliError;
 use crate::escape::safe;
 use crate::leaf_fields;
+use crate::row_blocks::index;
 use crate::selection::AxisIndices;
 use crate::table::{self, Column, GAP};
 
@@ -202,22 +203,6 @@ impl<'a> Sheet<'a> {
         });
         number.into_iter().chain(cells)
     }
-}
-
-/// The index of the `number`th row.
-fn index(shape: &[usize], number: usize) -> Vec<usize> {
-    let mut rest = number;
-    let mut index: Vec<_> = shape
-        .iter()
-        .rev()
-        .map(|&dim| {
-            let at = rest % dim.max(1);
-            rest /= dim.max(1);
-            at
-        })
-        .collect();
-    index.reverse();
-    index
 }
 
 /// How columns are cut to fit a line.

@@ -21,7 +21,7 @@ use crate::sampler::Sampler;
 /// How often a wait is interrupted to handle signals.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What each batch copies: rows of several sources, and casts of them.
+/// The rows of several sources that each batch copies, with their casts.
 struct Plan(Vec<(Rows, Option<(DType, Casting)>)>);
 
 impl Plan {

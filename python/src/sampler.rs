@@ -137,8 +137,8 @@ impl Sampler {
         resumed.or_raise(py)
     }
 
-    /// Writes the next indices into the memory of an array of `int64`, as many as it
-    /// has elements, or fewer at the end of the epoch. Returns their number.
+    /// Writes the next indices into the memory of an array of `int64`: one for
+    /// each element, or fewer at the end of the epoch. Returns their number.
     fn next_into(&self, memory: &Bound<'_, PyAny>) -> PyResult<usize> {
         let mut memory = BytesMut::new(memory)?;
         let places = memory.as_mut_slice().chunks_exact_mut(size_of::<i64>());
