@@ -28,7 +28,7 @@ fn dtype_shape_and_order_are_described_anew() {
     assert_eq!(facts(path), ("'<i4'".into(), serde_json::json!([342, 8]), true));
     assert_eq!(fs::read(path).unwrap()[128..], before[128..]);
     let out =
-        run_ok(["header", path, "--order", "C", "--dtype", "f8", "--shape", "342,4", "--json"]);
+        run_ok(["header", path, "--order", "C", "--dtype", "<f8", "--shape", "342,4", "--json"]);
     let line: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(
         (&line["old"]["fortran_order"], &line["new"]["shape"]),
@@ -52,7 +52,7 @@ fn a_header_that_does_not_fit_changes_nothing_and_what_would_is_said() {
             "has 10944 bytes of elements, but shape (341, 4) of '<f8' takes 10912: --shape '(342, 4)' would fit",
         ),
         (
-            &["--dtype", "f4"],
+            &["--dtype", "<f4"],
             "has 10944 bytes of elements, but shape (342, 4) of '<f4' takes 5472: --shape '(684, 4)' would fit",
         ),
         (
@@ -94,11 +94,11 @@ fn a_header_that_cannot_be_read_is_replaced() {
             && error.contains("give both its --dtype and its --shape"),
         "{error}"
     );
-    run_err(1, ["header", &path, "--dtype", "f8"]);
-    let out = run_ok(["header", &path, "--dtype", "f8", "--shape", "-1"]);
+    run_err(1, ["header", &path, "--dtype", "<f8"]);
+    let out = run_ok(["header", &path, "--dtype", "<f8", "--shape", "-1"]);
     assert_eq!(out, format!("{path}: is now '<f8', shape (3,), C order\n"));
     assert_eq!(run_ok(["get", &path, ":"]), "[0.0, 0.0, 0.0]\n");
-    let error = run_err(1, ["header", "Cargo.toml", "--dtype", "f8", "--shape", "-1"]);
+    let error = run_err(1, ["header", "Cargo.toml", "--dtype", "<f8", "--shape", "-1"]);
     assert!(error.starts_with("error: Cargo.toml: "), "{error}");
 }
 
