@@ -17,7 +17,7 @@ fn members(path: &str) -> Vec<String> {
 fn create(directory: &Path, name: &str, value: &str) -> String {
     let path = path_in(directory, name);
     fs::create_dir_all(Path::new(&path).parent().unwrap()).unwrap();
-    run_ok(["create", &path, "--shape", "3", "--fill", value]);
+    run_ok(["create", &path, "--shape", "3", "--dtype", "<f8", "--fill", value]);
     path
 }
 
@@ -118,7 +118,7 @@ fn a_truncated_archive_gives_the_members_before_its_end() {
     run_ok(["npz", "verify", &out]);
     // Damage inside a member leaves the others.
     let mut bytes = bytes;
-    let at = bytes.windows(8).position(|window| window == 1_f64.to_ne_bytes()).unwrap();
+    let at = bytes.windows(8).position(|window| window == 1_f64.to_le_bytes()).unwrap();
     bytes[at] ^= 1;
     fs::write(&npz, &bytes).unwrap();
     let output = npymap(["npz", "recover", &npz, "-o", &out, "--overwrite", "--json"]);
