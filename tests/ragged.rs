@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use npymap::{
     Appender, CreateOptions, DType, ErrorKind, MappedArray, Order, Value,
     element::Casting,
-    loader::{Ragged, RaggedAppender},
+    loader::{Ragged, RaggedAppender, RowSource},
 };
 
 use crate::support::{directory, file, here, is_error, npy, open};
@@ -292,4 +292,72 @@ fn padding_and_casts_that_do_not_fit_are_errors() {
     let error = ragged.take_padded_as(&[1], &mut [false; 2], 2, &false).unwrap_err();
     let message = "use `take_padded_bytes_as` with casting `unsafe`";
     assert!(is_error(&error, ErrorKind::WrongDType, message), "{error}");
+}
+
+#[test]
+fn padded_rows_are_a_source_of_rows() {
+    let directory = directory();
+    let paths = paths(&directory);
+    written(&paths, 1000);
+    let ragged = read(&paths);
+    let indices: Vec<usize> = (0..100).map(|i| i * 77 % 1000).collect();
+    for width in [0, 1, 4, 9] {
+        let padded = ragged.padded(width, &-100_i64).unwrap();
+        assert_eq!(padded.shape(), [1000, width]);
+        let mut expected = vec![0_i64; width * 100];
+        ragged.take_padded_as(&indices, &mut expected, width, &-100).unwrap();
+        let sources: [Box<dyn RowSource>; 2] = [
+            Box::new(padded.clone()),
+            Box::new(
+                ragged
+                    .padded_bytes(
+                        width,
+                        &(-100_i16).to_be_bytes(),
+                        &">i2".parse().unwrap(),
+                        Casting::Unsafe,
+                    )
+                    .unwrap(),
+            ),
+        ];
+        for source in &sources {
+            let mut out = vec![7_i64; width * 100];
+            source.take_as(&indices, &mut out).unwrap();
+            assert_eq!(out, expected);
+            assert!(source.take_as(&[1000], &mut out[..width]).is_err());
+        }
+        assert_eq!(padded.take_array::<i64>(&indices).unwrap().shape(), [100, width]);
+        // Windows of padded rows overlap.
+        let windows = padded.windows(3).unwrap();
+        let mut out = vec![0_i64; 2 * 3 * width];
+        windows.take(&[997, 5], &mut out).unwrap();
+        ragged
+            .take_padded_as(&[997, 998, 999, 5, 6, 7], &mut expected[..6 * width], width, &-100)
+            .unwrap();
+        assert_eq!(out, expected[..6 * width]);
+    }
+    // Axes after the first are kept, and so are dtypes that have no cast.
+    let directory = self::directory();
+    let paths = self::paths(&directory);
+    let dtype: DType = "[('a', '|S1'), ('b', '<f4')]".parse().unwrap();
+    let options = CreateOptions::new();
+    let mut to = RaggedAppender::create(&paths[0], &paths[1], &dtype, &[2], &options).unwrap();
+    to.append_bytes(&[1; 10]).unwrap();
+    to.append_bytes(&[]).unwrap();
+    to.close().unwrap();
+    let ragged = read(&paths);
+    let padded = ragged.padded_bytes(2, &[9; 5], &dtype, Casting::No).unwrap();
+    assert_eq!(padded.shape(), [2, 2, 2]);
+    let mut out = [0; 40];
+    padded.take_bytes(&[1, 0], &mut out).unwrap();
+    assert_eq!((&out[..20], &out[20..30], &out[30..]), (&[9; 20][..], &[1; 10][..], &[9; 10][..]));
+    for (pad, to, kind) in [
+        (&[9; 4][..], &dtype, ErrorKind::InvalidInput),
+        (&[9; 8], &DType::of::<f64>(), ErrorKind::WrongDType),
+    ] {
+        let error = ragged.padded_bytes(2, pad, to, Casting::SameKind).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+    }
+    assert!(ragged.padded(2, &0_u8).is_err());
+    let huge = ragged.padded_bytes(usize::MAX, &[9; 5], &dtype, Casting::No).unwrap_err();
+    assert_eq!(huge.kind(), ErrorKind::InvalidInput, "{huge}");
 }

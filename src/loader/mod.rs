@@ -14,6 +14,7 @@ mod mapped;
 #[allow(clippy::duplicate_mod, clippy::unwrap_used, reason = "the same code with loom's locks")]
 mod model;
 mod order;
+mod padded;
 mod permutation;
 mod pipeline;
 mod ragged;
@@ -39,6 +40,7 @@ pub use batch::{Batch, BatchError};
 pub use batches::{BatchOptions, Batches};
 pub use field_rows::FieldRows;
 pub use index_batch::{BatchIndices, IndexBatch, IndexBatches};
+pub use padded::Padded;
 pub use ragged::Ragged;
 pub use ragged_append::RaggedAppender;
 pub use reading::Reading;

@@ -22,8 +22,8 @@ use crate::with_type;
 ///
 /// [`RaggedAppender`](crate::loader::RaggedAppender) writes them.
 ///
-/// This is not a [`RowSource`](crate::loader::RowSource): the length of the output
-/// depends on the rows, and padding belongs to the output, not to the data.
+/// This is not a [`RowSource`](crate::loader::RowSource), because the length of the
+/// output depends on the rows; [`padded`](Ragged::padded) rows are one.
 ///
 /// # Examples
 ///

@@ -8,6 +8,7 @@ use crate::dtype::literal::tuple;
 use crate::element::cast::Casting;
 use crate::error::{RequestError, Result, ShapeError};
 use crate::layout::row_index::RowIndex;
+use crate::view::SliceCast;
 
 impl Ragged {
     /// Copies the bytes of rows, one after another, as stored, into a vector, whose
@@ -96,14 +97,8 @@ impl Ragged {
         dtype: &DType,
         casting: Casting,
     ) -> Result<Vec<usize>> {
-        let cast = checked_cast(self.dtype(), dtype, casting)?;
-        let size = dtype.itemsize();
-        if pad.len() != size {
-            let found = format!("padding of {} bytes", pad.len());
-            let expected = format!("one element of {dtype}, {size} bytes");
-            return Err(RequestError::Argument { found, expected }.into());
-        }
-        let item = self.data.row_len().saturating_mul(size);
+        let cast = self.check_cast(pad, dtype, casting)?;
+        let item = self.data.row_len().saturating_mul(dtype.itemsize());
         let mut done = Ok(());
         let lengths = self.pad(
             indices,
@@ -121,6 +116,23 @@ impl Ragged {
             },
         )?;
         done.map(|()| lengths)
+    }
+
+    /// Checks that elements can be cast, and that `pad` is one of the results.
+    pub(super) fn check_cast<'a>(
+        &'a self,
+        pad: &[u8],
+        dtype: &'a DType,
+        casting: Casting,
+    ) -> Result<SliceCast<'a>> {
+        let cast = checked_cast(self.dtype(), dtype, casting)?;
+        let size = dtype.itemsize();
+        if pad.len() != size {
+            let found = format!("padding of {} bytes", pad.len());
+            let expected = format!("one element of {dtype}, {size} bytes");
+            return Err(RequestError::Argument { found, expected }.into());
+        }
+        Ok(cast)
     }
 
     /// The number of bytes at each index of the data's first axis.

@@ -18,8 +18,9 @@ use crate::layout::row_index::RowIndex;
 use crate::view::AxisSlices;
 
 /// A source of rows of equal length: [`Rows`](crate::Rows),
-/// [`ArrayFile`](crate::ArrayFile), [`Stacked`](crate::loader::Stacked), their
-/// [`Windows`] and [`FieldRows`], and sources of your own.
+/// [`ArrayFile`](crate::ArrayFile), [`Stacked`](crate::loader::Stacked),
+/// [`Padded`](crate::loader::Padded) rows, the [`Windows`] and [`FieldRows`] of these,
+/// and sources of your own.
 ///
 /// A row is the part of an array at one index of the first axis. Methods take the
 /// indices, then the output, which is in C order. All indices are checked before
@@ -30,8 +31,8 @@ use crate::view::AxisSlices;
 /// The types of this crate also have inherent methods of the same names. The trait
 /// is for code that is generic over them, or that chooses one at run time: it can be
 /// used as `Box<dyn RowSource>`, at the same speed. Rows of
-/// [`Ragged`](crate::loader::Ragged) arrays have different lengths, so they are not
-/// a `RowSource`.
+/// [`Ragged`](crate::loader::Ragged) arrays have different lengths, so they are a
+/// source only after [`Ragged::padded`](crate::loader::Ragged::padded).
 ///
 /// # Implementing it
 ///

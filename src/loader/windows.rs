@@ -67,7 +67,7 @@ impl<S: RowSource> Windows<S> {
 }
 
 /// Checks that an array may have this shape.
-fn check_shape(shape: Vec<usize>, itemsize: usize) -> Result<Vec<usize>> {
+pub(super) fn check_shape(shape: Vec<usize>, itemsize: usize) -> Result<Vec<usize>> {
     let strides = Axes::from_elem(0, shape.len());
     let geometry = Geometry { offset: 0, shape: Axes::from_slice(&shape), strides };
     geometry.check_countable(itemsize).map(|_| shape)
