@@ -112,14 +112,14 @@ fn damage(bytes: &[u8], path: &Path, step: usize) -> usize {
         tried += 1;
     }
     let mut damaged = Damaged::new(bytes, path);
-    // One bit of each byte of the elements is changed; all eight of the bytes
-    // that describe them.
+    // All eight bits are changed of the bytes that describe the elements, and one of
+    // all others. Long headers repeat what their first bytes contain.
     let header = OpenOptions::new().read_from(bytes).ok().and_then(|array| array.data_offset());
     let head = header.map_or(LONG, |offset| offset as usize);
     let mut at = 0;
     while at < bytes.len() {
         let is_head = at < head;
-        for bit in if is_head { 0..8 } else { at % 8..at % 8 + 1 } {
+        for bit in if is_head && at < LONG { 0..8 } else { at % 8..at % 8 + 1 } {
             damaged.flip(at, bit);
             open(&damaged);
             damaged.flip(at, bit);
