@@ -51,8 +51,8 @@ pub(crate) struct AddArgs {
 impl AddArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let files = self.members.files(&self.inputs)?;
-        let inputs = files.open(&self.members)?;
-        let inputs = files.arrays(&inputs)?;
+        let opened = files.open(&self.members)?;
+        let inputs = files.arrays(&opened)?;
         let arrays = inputs.iter().map(|input| (input.open)());
         let arrays = arrays.collect::<npymap::Result<Vec<MappedArray>>>();
         let arrays = arrays.map_err(CliError::Library)?;
@@ -68,8 +68,12 @@ impl AddArgs {
             }
             update.set(&input.name, array).map_err(CliError::Library)?;
         }
-        update.commit().map_err(CliError::Library)?;
+        let new = update.write().map_err(CliError::Library)?;
         let members: Vec<String> = inputs.iter().map(|input| input.name.clone()).collect();
+        // Windows doesn't replace an archive whose members are mapped.
+        drop((arrays, inputs));
+        drop(opened);
+        new.commit_sync().map_err(CliError::Library)?;
         Change { path: &self.file, done: "added", members: &members }.print(self.json)?;
         Ok(ExitCode::SUCCESS)
     }

@@ -256,17 +256,49 @@ impl<'a> NpzUpdate<'a> {
     /// those of [`AtomicFile::commit_sync`](crate::source::AtomicFile::commit_sync).
     /// The archive is then unchanged.
     pub fn commit(self) -> Result<()> {
-        let written = self.write();
+        self.write()?.commit_sync().map(drop)
+    }
+
+    /// Writes the archive but does not replace the old one yet: that is done by
+    /// [`AtomicFile::commit_sync`](crate::source::AtomicFile::commit_sync). In between,
+    /// close arrays of the old archive, because Windows doesn't replace a file that is
+    /// mapped.
+    ///
+    /// # Errors
+    ///
+    /// As [`commit`](NpzUpdate::commit).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::source::Locking;
+    /// use npymap::{Npz, Source, ndarray::arr1, npz};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("scores.npz");
+    /// npz::savez(&path, &[("x", &arr1(&[1, 2]))])?;
+    ///
+    /// // SAFETY: nobody changes the file meanwhile.
+    /// let x = Npz::open(unsafe { Source::map(&path)? })?.member("x")?.open()?;
+    /// let mut update = Npz::update(&path, Locking::Wait)?;
+    /// update.set("y", &x)?;
+    /// let new = update.write()?;
+    /// drop(x);
+    /// new.commit_sync()?;
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn write(self) -> Result<AtomicFile> {
+        let written = self.write_members();
         written.map_err(|error| error.with_path(self.new.path()))?;
         let NpzUpdate { new, old, .. } = self;
         // Windows does not replace a file that is open.
         drop(old);
-        new.commit_sync().map(drop)
+        Ok(new)
     }
 
     /// Writes all members: replaced ones in the place of the old ones, new ones
     /// at the end.
-    fn write(&self) -> Result<()> {
+    fn write_members(&self) -> Result<()> {
         let mut writer = NpzWriter::new(self.new.file());
         let mut is_written = vec![false; self.changed.len()];
         for member in self.old.members().filter(|member| !self.is_removed(member.full_name())) {
