@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use npymap::ErrorKind;
 use npymap::npz::{Member, Npz, NpzWriter};
 use serde_json::json;
 
@@ -65,6 +66,7 @@ impl RecoverArgs {
         let draft = Draft::begin(&self.output, if_exists)?;
         let (npz, has_directory) = match open::quiet_npz(&self.file) {
             Ok(npz) => (npz, true),
+            Err(error) if error.kind() == ErrorKind::Io => return Err(CliError::Library(error)),
             Err(error) => match open::scanned_npz(&self.file) {
                 Ok(npz) => {
                     messages::print_note(&error);
@@ -95,6 +97,10 @@ impl RecoverArgs {
                 Ok(()) => {
                     writer.copy(member).map_err(CliError::Library)?;
                     found.recovered.push(member.name().to_owned());
+                }
+                // Its bytes may be intact.
+                Err(error) if error.kind() == ErrorKind::Io => {
+                    return Err(CliError::Library(error));
                 }
                 Err(error) => {
                     messages::print_error(&error);

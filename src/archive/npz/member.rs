@@ -12,7 +12,7 @@ use super::writer::PAGE;
 use super::{Npz, NpzWriter, name};
 use crate::array::{MappedArray, MemberContent, Place};
 use crate::element::Element;
-use crate::error::{ArchiveError, Result};
+use crate::error::{ArchiveError, ErrorKind, Result};
 use crate::npy::Header;
 use crate::source::map::{Map, MapMut};
 use crate::source::pages::Mapping;
@@ -106,12 +106,26 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// As [`header`](Member::header).
     pub fn data_offset(&self) -> Result<Option<u64>> {
-        Ok(match self.name_member(self.find())? {
+        self.name_member(self.elements_offset())
+    }
+
+    /// As `data_offset`, without names in errors.
+    fn elements_offset(&self) -> Result<Option<u64>> {
+        Ok(match self.find()? {
             (start, MemberContent::Array(place)) if self.is_stored() => {
                 Some(place.moved_by(start).offset)
             }
             _ => None,
         })
+    }
+
+    /// As `elements_offset`; `None` also when the member is damaged, and can only
+    /// be copied without alignment.
+    fn offset_to_align(&self) -> Result<Option<u64>> {
+        match self.elements_offset() {
+            Err(error) if error.kind() != ErrorKind::Io => Ok(None),
+            found => found,
+        }
     }
 
     /// Opens the array: in place if the member is stored and the source is
@@ -178,17 +192,16 @@ impl<'a, D: Mapping> Member<'a, D> {
     ) -> Result<()> {
         self.name_member(self.range().and_then(|(start, end)| {
             let bytes = self.npz.source.storage().range_reader(start, end);
-            // A member whose header can't be read needs no alignment.
-            let elements = self.data_offset().ok().flatten();
-            let header_len = elements.and_then(|offset| offset.checked_sub(start));
+            let header_len = self.offset_to_align()?.and_then(|offset| offset.checked_sub(start));
             writer.copy_entry(self.entry, file_name, bytes, header_len)
         }))
     }
 
     /// Returns whether the elements are stored uncompressed from the start of a
     /// page.
-    pub(super) fn is_page_aligned(&self) -> bool {
-        matches!(self.data_offset(), Ok(Some(offset)) if offset % PAGE == 0)
+    pub(super) fn is_page_aligned(&self) -> Result<bool> {
+        let offset = self.name_member(self.offset_to_align())?;
+        Ok(offset.is_some_and(|offset| offset % PAGE == 0))
     }
 
     /// Adds the path of the archive and the name of the member to an error.

@@ -13,8 +13,8 @@ use super::name;
 use super::open::NpzOptions;
 use super::records::{self, CentralHeader, EndRecord, Flags, LocalHeader, Zip64EndRecord, len_of};
 use crate::archive::entries::EntryList;
-use crate::error::Result;
 use crate::error::invariant::to_u64;
+use crate::error::{ErrorKind, Result};
 use crate::npy::HeaderText;
 use crate::source::Source;
 use crate::source::pages::Mapping;
@@ -175,8 +175,11 @@ impl Scanner<'_> {
             (decoder.total_out(), decoder.total_in())
         } else if method == CompressionMethod::STORE {
             let header = HeaderText::read(io::BufReader::new(rest), self.max_header_len);
-            let layout = header.and_then(|text| text.header()?.layout());
-            let Ok(layout) = layout else { return Ok(None) };
+            let layout = match header.and_then(|text| text.header()?.layout()) {
+                Ok(layout) => layout,
+                Err(error) if error.kind() == ErrorKind::Io => return Err(error.into()),
+                Err(_) => return Ok(None),
+            };
             (to_u64(layout.end()), to_u64(layout.end()))
         } else {
             return Ok(None);

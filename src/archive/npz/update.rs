@@ -302,7 +302,7 @@ impl<'a> NpzUpdate<'a> {
         let mut writer = NpzWriter::new(self.new.file());
         let mut is_written = vec![false; self.changed.len()];
         for member in self.old.members().filter(|member| !self.is_removed(member.full_name())) {
-            writer.page_aligned(member.is_page_aligned());
+            writer.page_aligned(member.is_page_aligned()?);
             let changed = self.changed.iter().zip(&mut is_written);
             let name = self.new_name(member.full_name());
             match changed.into_iter().find(|(new, _)| new.full_name == name) {
