@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use npymap::npz::{Compression, NpzFile, NpzWriter as Writer};
+use npymap::npz::{Compression, NpzWriter as Writer};
 use npymap::source::AtomicFile;
 use npymap::{DType, Error, Order};
 use pyo3::exceptions::PyValueError;
@@ -60,7 +60,7 @@ impl NewFile {
 #[pyclass(frozen, module = "npymap._core")]
 #[derive(Debug)]
 pub(crate) struct NpzWriter {
-    writer: Mutex<Option<Writer<NpzFile>>>,
+    writer: Mutex<Option<Writer<AtomicFile>>>,
     shown: PathBuf,
 }
 
@@ -69,10 +69,11 @@ impl NpzWriter {
     /// Starts an archive.
     #[new]
     fn new(py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<NpzWriter> {
-        let writer =
-            py.detach(|| if overwrite { Writer::create(&path) } else { Writer::create_new(&path) });
-        let writer = writer.or_raise_for(py, &path)?;
-        Ok(NpzWriter { writer: Mutex::new(Some(writer)), shown: path })
+        let file = py.detach(|| {
+            if overwrite { AtomicFile::create(&path) } else { AtomicFile::create_new(&path) }
+        });
+        let file = file.or_raise_for(py, &path)?;
+        Ok(NpzWriter { writer: Mutex::new(Some(Writer::new(file))), shown: path })
     }
 
     /// Writes an array, whose elements come in pieces, deflated if there is a level.
@@ -99,10 +100,11 @@ impl NpzWriter {
         }
     }
 
-    /// Writes the directory and gives the archive its name.
+    /// Writes the directory and gives the archive its name, without waiting for the
+    /// disk.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let writer = lock(&self.writer).take().ok_or_else(finished)?;
-        py.detach(|| writer.finish()).or_raise_for(py, &self.shown)
+        py.detach(|| writer.into_inner()?.commit().map(drop)).or_raise_for(py, &self.shown)
     }
 
     /// Removes the archive, unless it was finished.
@@ -115,7 +117,7 @@ impl NpzWriter {
 /// The outer error is that of the iterator of pieces.
 fn write_member(
     py: Python<'_>,
-    writer: &mut Writer<NpzFile>,
+    writer: &mut Writer<AtomicFile>,
     (name, dtype, shape, order): (&str, &DType, &[usize], Order),
     pieces: &Bound<'_, PyAny>,
 ) -> PyResult<npymap::Result<()>> {

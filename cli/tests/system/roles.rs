@@ -30,7 +30,8 @@ pub(crate) const ROLES: &[Job] = &[
     Job { syncs: Syncs::Nothing, ..atomic(&["role", "create"]) },
     Job { syncs: Syncs::Nothing, ..atomic(&["role", "savez"]) },
     Job { syncs: Syncs::Nothing, ..atomic(&["role", "savez_compressed"]) },
-    Job { syncs: Syncs::Content, ..atomic(&["role", "create_member"]) },
+    atomic(&["role", "create_member"]),
+    Job { syncs: Syncs::Nothing, ..atomic(&["role", "archive in an atomic file"]) },
     Job { syncs: Syncs::Nothing, ..atomic(&["role", "ten"]) },
     atomic(&["role", "update"]),
     atomic(&["role", "atomic file"]),
@@ -84,6 +85,11 @@ fn play(role: &str, directory: &Path) -> Result<()> {
         "savez" => npz::savez(&archive, &[("a", &rows(3)), ("b", &rows(400))]),
         "savez_compressed" => npz::savez_compressed(&archive, &[("a", &rows(3))]),
         "create_member" => create_member(&archive),
+        "archive in an atomic file" => {
+            let mut writer = NpzWriter::new(AtomicFile::create(&archive)?);
+            writer.write("a", &rows(400))?;
+            writer.into_inner()?.commit().map(drop)
+        }
         "ten" => ten::save(&list, &[&rows(3), &rows(400)]),
         "update" => {
             let mut update = Npz::update(&archive, Locking::Wait)?;

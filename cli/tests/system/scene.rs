@@ -29,8 +29,6 @@ pub(crate) enum Promise {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Syncs {
     Nothing,
-    /// The contents of the file are on the disk before it gets its name.
-    Content,
     /// Everything is on the disk.
     All,
 }
@@ -69,6 +67,11 @@ pub(crate) const COMMANDS: &[Job] = &[
     atomic(&["set", "@/file.npz[arr_0]", "...", "7"]),
     atomic(&["fill", "@/file.npz[arr_0]", "7"]),
     flushed(&["append", "--flush", "@/full.npy", "@/byte.npy"], Promise::Rows),
+    atomic(&["npz", "add", "@/file.npz", "@/other.npy", "@/byte.npy"]),
+    atomic(&["npz", "mv", "@/file.npz", "arr_0", "first"]),
+    atomic(&["npz", "rm", "@/two.npz", "file"]),
+    atomic(&["npz", "pack", "--overwrite", "@/file.npy", "@/other.npy", "-o", "@/file.npz"]),
+    atomic(&["npz", "recover", "@/torn.npz", "-o", "@/new.npz"]),
     Job { syncs: Syncs::Nothing, ..atomic(&["npz", "extract", "@/file.npz", "--directory", "@"]) },
     job(&["set", "@/file.npy", "2:5, 1", "7"], Promise::Elements),
     flushed(&["set", "--flush", "@/file.npy", "2:5, 1", "7"], Promise::Elements),
@@ -296,6 +299,7 @@ fn files() -> Files {
     run(&["create", &path("byte.npy"), "--shape", "(1,)", "--dtype", "u1", "--fill", "120"]);
     run(&["convert", &path(FILE), &path("file.npz")]);
     run(&["convert", &path(FILE), &path("file.ten")]);
+    run(&["npz", "pack", &path(FILE), &path("byte.npy"), "-o", &path("two.npz")]);
     let mut files: Files = names(directory.path())
         .into_iter()
         .map(|name| (name.clone(), fs::read(directory.path().join(name)).unwrap()))
@@ -304,6 +308,9 @@ fn files() -> Files {
     let mut torn = files[FILE].clone();
     torn.extend_from_slice(&files["other.npy"][128..128 + 3 * 40 + 7]);
     files.insert("torn.npy".to_owned(), torn);
+    // The directory of the archive is missing.
+    let torn = files["two.npz"][..files["two.npz"].len() - 60].to_vec();
+    files.insert("torn.npz".to_owned(), torn);
     // The header has no room for a second digit.
     let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (9,), }\n";
     let len = u16::try_from(header.len()).unwrap().to_le_bytes();

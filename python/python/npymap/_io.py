@@ -84,8 +84,8 @@ def save(file, arr, allow_pickle=True):
     """Save an array as a `.npy` file: `numpy.save`.
 
     An existing file is replaced when the new one is complete, so arrays that map it
-    stay valid, and no other program sees an incomplete file. File objects are
-    written by NumPy.
+    stay valid, and no other program sees an incomplete file. Like NumPy, it does not
+    wait for the disk. File objects are written by NumPy.
     """
     if hasattr(file, "write"):
         return _save(file, arr, allow_pickle=allow_pickle)
@@ -158,7 +158,7 @@ def savez(file, *args, allow_pickle=True, **kwds):
     """Save arrays as an uncompressed `.npz` archive: `numpy.savez`.
 
     Elements are aligned, so that `load` can map them. An existing file is replaced
-    when the new one is complete.
+    when the new one is complete. Like NumPy, it does not wait for the disk.
     """
     _write_archive(file, args, kwds, None, allow_pickle)
 
@@ -166,7 +166,8 @@ def savez(file, *args, allow_pickle=True, **kwds):
 def savez_compressed(file, *args, allow_pickle=True, **kwds):
     """Save arrays as a compressed `.npz` archive: `numpy.savez_compressed`.
 
-    An existing file is replaced when the new one is complete.
+    An existing file is replaced when the new one is complete. Like NumPy, it does
+    not wait for the disk.
     """
     _write_archive(file, args, kwds, _LEVEL, allow_pickle)
 

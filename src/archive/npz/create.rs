@@ -131,19 +131,31 @@ impl NpzWriter<NpzFile> {
         self.name_file(done)
     }
 
-    /// Finishes the archive, syncs it to the disk and renames it to its final
-    /// name. If it replaces a file, it gets the permissions of that file.
+    /// Finishes the archive, waits until it is on the disk, renames it to its
+    /// final name, and waits until the name is on the disk too. If it replaces a
+    /// file, it gets the permissions of that file.
+    ///
+    /// [`savez`] does not wait for the disk. Nor does an archive in an
+    /// [`AtomicFile`](crate::source::AtomicFile) that is committed:
+    ///
+    /// ```
+    /// use npymap::{ndarray::arr1, npz::NpzWriter, source::AtomicFile};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("arrays.npz");
+    /// let mut writer = NpzWriter::new(AtomicFile::create(&path)?);
+    /// writer.write("x", &arr1(&[0.5, 1.5]))?;
+    /// writer.into_inner()?.commit()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Io`](crate::ErrorKind::Io); then a file at the final name is not
-    /// changed.
+    /// [`Io`](crate::ErrorKind::Io). A file at the final name is then not changed,
+    /// unless only the directory could not be synced.
     pub fn finish(mut self) -> Result<()> {
         let path = self.path.take();
-        let done = self.into_inner().and_then(|file| {
-            file.output.file.sync_all().map_err(SystemError::io("sync"))?;
-            file.atomic.commit().map(drop)
-        });
+        let done = self.into_inner().and_then(|file| file.atomic.commit_sync().map(drop));
         match path {
             Some(path) => done.map_err(|error| error.with_path(&path)),
             None => done,
@@ -153,6 +165,9 @@ impl NpzWriter<NpzFile> {
 
 /// Writes arrays to an uncompressed `.npz` archive: `numpy.savez`. An existing
 /// file is replaced once the archive is complete.
+///
+/// Does not wait for the disk; use [`NpzWriter::create`] and
+/// [`finish`](NpzWriter::finish) for archives that must survive a loss of power.
 ///
 /// # Errors
 ///
@@ -174,7 +189,8 @@ pub fn savez(path: impl AsRef<Path>, arrays: &[(&str, &dyn Save)]) -> Result<()>
     save(path.as_ref(), arrays, Compression::Stored)
 }
 
-/// Writes arrays to a compressed `.npz` archive: `numpy.savez_compressed`.
+/// Writes arrays to a compressed `.npz` archive: `numpy.savez_compressed`. Does
+/// not wait for the disk, as [`savez`].
 ///
 /// # Errors
 ///
