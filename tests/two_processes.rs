@@ -7,14 +7,16 @@
 
 use std::env;
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use npymap::{
-    Appender, ArrayFile, CreateOptions, DType,
-    source::{FileLock, LockKind},
-};
+use npymap::loader::RaggedAppender;
+use npymap::source::{FileLock, LockKind, Locking};
+use npymap::write::{RecoverOptions, recover};
+use npymap::{Appender, ArrayFile, CreateOptions, DType, MappedArray, OpenOptions};
 
 use crate::support::{command, directory, open};
 
@@ -22,6 +24,9 @@ const FILE: &str = "NPYMAP_TEST_OTHER_FILE";
 
 /// Values per row.
 const WIDTH: usize = 37;
+
+/// Rows that a process appends in its turn.
+const TURN: usize = 9;
 
 fn row(number: usize) -> [u32; WIDTH] {
     [u32::try_from(number).unwrap(); WIDTH]
@@ -56,10 +61,54 @@ fn child_process() {
                 appender.flush().unwrap();
                 appender.rows().to_string()
             }
+            "extend" => {
+                let options = OpenOptions::new().locking(Locking::Wait);
+                let mut appender = options.append(&path).unwrap().with_buffer(500);
+                let mark = what.parse().unwrap();
+                (0..TURN).try_for_each(|_| appender.append_slice(&row(mark))).unwrap();
+                appender.close().unwrap();
+                "extended".to_owned()
+            }
+            "recover" => {
+                RecoverOptions::new().locking(Locking::Wait).recover(&path).unwrap();
+                "recovered".to_owned()
+            }
+            "stream" => stream(&path),
+            "ragged" => stream_ragged(&path),
             other => panic!("{other}"),
         };
         println!("answer {answer}");
     }
+}
+
+/// Appends rows until it is killed, and sends their number when they are flushed.
+fn stream(path: &Path) -> ! {
+    let mut appender = Appender::open(path).unwrap().with_buffer(500);
+    loop {
+        for _ in 0..=appender.rows() % 7 {
+            appender.append_slice(&row(appender.rows())).unwrap();
+        }
+        appender.flush().unwrap();
+        println!("answer {}", appender.rows());
+    }
+}
+
+/// As `stream`, with rows of different lengths.
+fn stream_ragged(path: &Path) -> ! {
+    let mut appender = RaggedAppender::open(path, offsets(path)).unwrap();
+    loop {
+        for _ in 0..=appender.rows() % 7 {
+            let number = appender.rows();
+            appender.append_slice(&row(number)[..number % WIDTH]).unwrap();
+        }
+        appender.flush().unwrap();
+        println!("answer {}", appender.rows());
+    }
+}
+
+/// The offsets of the ragged rows in a file.
+fn offsets(path: &Path) -> PathBuf {
+    path.with_file_name("offsets.npy")
 }
 
 /// The other process.
@@ -98,6 +147,16 @@ impl Other {
     fn ask(&mut self, what: &str) -> String {
         self.send(what);
         self.receive()
+    }
+
+    /// Kills the process, and returns the last number of rows that it has sent.
+    fn kill(mut self) -> usize {
+        self.child.kill().unwrap();
+        let mut text = String::new();
+        self.from.read_to_string(&mut text).unwrap();
+        let complete = text.rsplit_once('\n').map_or("", |(lines, _)| lines);
+        let last = complete.rsplit_once("answer ").map(|(_, rows)| rows.parse().unwrap());
+        last.unwrap_or(0)
     }
 }
 
@@ -195,5 +254,129 @@ fn each_of_hundreds_of_rows_is_visible_once_flushed() {
         array.check().unwrap();
         let values = array.as_slice::<u32>().unwrap();
         assert!(values.chunks_exact(WIDTH).enumerate().all(|(n, values)| values == row(n)));
+    }
+}
+
+/// The number of times that a writer is killed in each directory.
+fn kills() -> u64 {
+    env::var("NPYMAP_TEST_KILLS").map_or(20, |text| text.parse().unwrap())
+}
+
+/// The number of rounds of several processes.
+fn turns() -> usize {
+    env::var("NPYMAP_TEST_ROUNDS").map_or(40, |text| text.parse().unwrap())
+}
+
+/// A directory on the disk, and one in memory if the system has a place for it.
+fn directories() -> impl Iterator<Item = tempfile::TempDir> {
+    let in_memory = tempfile::tempdir_in("/dev/shm").ok();
+    std::iter::once(directory()).chain(in_memory)
+}
+
+/// Kills a process that streams rows at random moments, and calls `check` with
+/// the number of rows that it had flushed.
+fn kill_streams(path: &Path, command: &str, mut check: impl FnMut(usize)) {
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    for _ in 0..kills() {
+        let mut other = Other::start(path);
+        other.send(command);
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        std::thread::sleep(Duration::from_micros((random >> 33) % 5000));
+        check(other.kill());
+    }
+}
+
+#[test]
+fn rows_flushed_before_a_kill_are_kept() {
+    for directory in directories() {
+        let path = log(&directory);
+        let (empty, mut torn) = (fs::read(&path).unwrap(), 0);
+        kill_streams(&path, "stream rows", |flushed| {
+            let recovery = recover(&path).unwrap();
+            torn += u32::from(!recovery.is_complete());
+            let array = ArrayFile::open(&path).unwrap();
+            let rows = array.shape()[0];
+            assert!(rows >= flushed, "{rows} of {flushed} rows");
+            let array = array.read().unwrap();
+            let mut values = array.as_slice::<u32>().unwrap().chunks_exact(WIDTH).enumerate();
+            assert!(values.all(|(number, values)| values == row(number)));
+            if rows > 20_000 {
+                fs::write(&path, &empty).unwrap();
+            }
+        });
+        println!("{}: {} kills, {torn} recovered", directory.path().display(), kills());
+    }
+}
+
+/// Creates files without ragged rows.
+fn create_ragged(path: &Path) {
+    let options = CreateOptions::new().overwrite(true);
+    let dtype = DType::of::<u32>();
+    let new = RaggedAppender::create(path, offsets(path), &dtype, &[], &options);
+    new.unwrap().close().unwrap();
+}
+
+#[test]
+fn ragged_rows_flushed_before_a_kill_are_kept() {
+    for directory in directories() {
+        let path = directory.path().join("log.npy");
+        create_ragged(&path);
+        kill_streams(&path, "ragged rows", |flushed| {
+            RaggedAppender::open(&path, offsets(&path)).unwrap().close().unwrap();
+            let [data, ends] =
+                [path.clone(), offsets(&path)].map(|path| MappedArray::read(path).unwrap());
+            let (data, ends) = (data.as_slice::<u32>().unwrap(), ends.as_slice::<i64>().unwrap());
+            assert!(ends.len() > flushed, "{} of {flushed} rows", ends.len() - 1);
+            assert_eq!(*ends.last().unwrap() as usize, data.len());
+            for (number, ends) in ends.windows(2).enumerate() {
+                let values = &data[ends[0] as usize..ends[1] as usize];
+                assert_eq!(values, &row(number)[..number % WIDTH]);
+            }
+            if ends.len() > 20_000 {
+                create_ragged(&path);
+            }
+        });
+    }
+}
+
+/// Reads the rows of a file until `is_done`: all are complete, and none vanishes.
+fn read_rows(path: &Path, is_done: &AtomicBool) {
+    let mut last = 0;
+    while !is_done.load(Ordering::Relaxed) {
+        let array = open(path).unwrap();
+        let rows = array.shape()[0];
+        assert!(rows >= last, "{rows} rows after {last}");
+        last = rows;
+        let values = array.as_slice::<u32>().unwrap();
+        assert!(values.chunks_exact(WIDTH).all(|row| row.iter().all(|value| *value == row[0])));
+    }
+}
+
+#[test]
+fn appenders_that_wait_for_each_other_lose_no_row() {
+    let directory = directory();
+    let path = log(&directory);
+    let empty = fs::read(&path).unwrap();
+    let mut others: Vec<_> = (0..4).map(|_| Other::start(&path)).collect();
+    for _ in 0..turns() {
+        fs::write(&path, &empty).unwrap();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| read_rows(&path, &is_done));
+            for (other, command) in
+                others.iter_mut().zip(["extend 1", "recover it", "extend 2", "extend 3"])
+            {
+                other.send(command);
+            }
+            for other in &mut others {
+                assert!(["recovered", "extended"].contains(&&*other.receive()));
+            }
+            is_done.store(true, Ordering::Relaxed);
+        });
+        let array = MappedArray::read(&path).unwrap();
+        let mut marks: Vec<_> =
+            array.as_slice::<u32>().unwrap().chunks(WIDTH).map(|row| row[0]).collect();
+        marks.sort_unstable();
+        assert_eq!(marks, [[1; TURN], [2; TURN], [3; TURN]].concat());
     }
 }

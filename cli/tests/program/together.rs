@@ -1,14 +1,15 @@
 //! Several processes write to one file, and no change is lost.
 #![cfg(unix)]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use npymap::ArrayFile;
 use npymap::source::{FileLock, LockKind};
+use npymap::{ArrayFile, Npz, Source};
 
 use crate::run::{copy_penguins, is_quick, path_in, run_err, run_ok};
 
@@ -156,6 +157,106 @@ fn readers_beside_all_writers_see_complete_rows() {
         let mut rows: Vec<_> = found.chunks(WIDTH).map(|row| (row[0], row[1])).collect();
         rows.sort_unstable();
         assert_eq!(rows, [(1, 1), (2, 2), (65, 9)]);
+        assert_eq!(unfinished(directory.path()), Vec::<PathBuf>::new());
+    }
+}
+
+/// Reads a file of rows until `is_done`: each byte is one that a writer wrote.
+fn read_bytes(log: &str, is_done: &AtomicBool) {
+    while !is_done.load(Ordering::Relaxed) {
+        let bytes = ArrayFile::open(log).unwrap().read().unwrap();
+        let mut bytes = bytes.as_bytes().unwrap().iter();
+        assert!(bytes.all(|byte| [1, 2, 7, 9, 65].contains(byte)));
+    }
+}
+
+#[test]
+fn rows_appended_beside_fill_are_filled_or_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = create(directory.path(), "log.npy", &format!("(2, {WIDTH})"), "9");
+    let before = fs::read(&log).unwrap();
+    let row = format!("(1, {WIDTH})");
+    let [one, two] = ["1", "2"].map(|n| create(directory.path(), &format!("{n}.npy"), &row, n));
+    for _ in 0..rounds(50) {
+        fs::write(&log, &before).unwrap();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| read_bytes(&log, &is_done));
+            at_once(&[
+                &["fill", &log, "7"],
+                &["append", &log, &one],
+                &["recover", &log],
+                &["set", &log, "0, 0", "65"],
+                &["append", &log, &two],
+            ]);
+            is_done.store(true, Ordering::Relaxed);
+        });
+        let found = fs::read(&log).unwrap().split_off(128);
+        let rows: Vec<_> = found.chunks(WIDTH).collect();
+        assert_eq!(rows.len(), 4);
+        assert!([7, 65].contains(&rows[0][0]));
+        assert!(rows[0][1..].iter().chain(rows[1]).all(|byte| *byte == 7));
+        assert!(rows[2..].iter().all(|row| row.iter().all(|byte| *byte == row[0])));
+        let mut appended = [rows[2][0], rows[3][0]];
+        appended.sort_unstable();
+        assert!([[1, 2], [1, 7], [2, 7], [7, 7]].contains(&appended), "{appended:?}");
+    }
+}
+
+/// The value of each member of an archive, all of whose elements are equal but
+/// the first, which `set` changes.
+fn member_values(archive: &str) -> BTreeMap<String, (u8, u8)> {
+    let npz = Npz::open(Source::read(archive).unwrap()).unwrap();
+    npz.verify().unwrap();
+    let values = |name: &str| {
+        let array = npz.get(name).unwrap();
+        let bytes = array.as_bytes().unwrap();
+        assert!(bytes[1..].iter().all(|byte| *byte == bytes[1]));
+        (name.to_owned(), (bytes[0], bytes[1]))
+    };
+    npz.names().map(values).collect()
+}
+
+/// Reads an archive until `is_done`: it is always complete, with all members or
+/// those that the writers added, removed or renamed.
+fn read_archive(archive: &str, is_done: &AtomicBool) {
+    while !is_done.load(Ordering::Relaxed) {
+        let mut found = member_values(archive);
+        assert!([(3, 3), (65, 3)].contains(&found.remove("changed").unwrap()));
+        let moved = [found.remove("kept"), found.remove("moved")];
+        assert!([[Some((2, 2)), None], [None, Some((2, 2))]].contains(&moved), "{moved:?}");
+        let others = BTreeMap::from([("first", (1, 1)), ("old", (1, 1)), ("second", (2, 2))]);
+        assert!(found.iter().all(|(name, value)| others[name.as_str()] == *value), "{found:?}");
+    }
+}
+
+#[test]
+fn archives_rewritten_together_lose_no_member_and_are_always_complete() {
+    let directory = tempfile::tempdir().unwrap();
+    let [one, two, three] = ["1", "2", "3"]
+        .map(|n| create(directory.path(), &format!("{n}.npy"), &format!("({WIDTH},)"), n));
+    let archive = path_in(directory.path(), "a.npz");
+    let names = ["--name", "old", "--name", "kept", "--name", "changed"];
+    run_ok(["npz", "pack", &one, &two, &three, "-o", &archive].iter().chain(&names));
+    let before = fs::read(&archive).unwrap();
+    for _ in 0..rounds(50) {
+        fs::write(&archive, &before).unwrap();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| read_archive(&archive, &is_done));
+            at_once(&[
+                &["npz", "add", &archive, &one, "--name", "first"],
+                &["npz", "rm", &archive, "old"],
+                &["npz", "mv", &archive, "kept", "moved"],
+                &["set", &format!("{archive}[changed]"), "0", "65"],
+                &["npz", "add", "--deflate", &archive, &two, "--name", "second"],
+            ]);
+            is_done.store(true, Ordering::Relaxed);
+        });
+        let found = member_values(&archive).into_iter().collect::<Vec<_>>();
+        let expected =
+            [("changed", (65, 3)), ("first", (1, 1)), ("moved", (2, 2)), ("second", (2, 2))];
+        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)));
         assert_eq!(unfinished(directory.path()), Vec::<PathBuf>::new());
     }
 }
