@@ -37,6 +37,10 @@
  * memory returns NPYMAP_ERROR_IO, unless the system lets it run into a signal. Errors
  * of the library itself are NPYMAP_ERROR_INTERNAL: please report them.
  *
+ * PATHS
+ *
+ * Bytes on Unix, as for open(2); UTF-8 on Windows, whatever the code page.
+ *
  * Names starting with npymap_ and NPYMAP_ belong to this library.
  */
 
@@ -349,8 +353,9 @@ const void *npymap_data(const npymap_array *array);
 void *npymap_data_mut(npymap_array *array);
 
 // The elements in place, as numbers of this machine: an error unless they have
-// exactly this type and this machine's byte order, and are aligned. Along each axis,
-// they are npymap_byte_strides apart.
+// exactly this type and this machine's byte order, and are aligned, which members of
+// a `.npz` need not be: npymap_copy reads those. Along each axis, they are
+// npymap_byte_strides apart.
 npymap_status npymap_borrow(const npymap_array *array,
                             npymap_type number,
                             const void **data);
@@ -518,7 +523,8 @@ npymap_status npymap_populate(const npymap_array *array, size_t start, size_t st
 npymap_status npymap_check(const npymap_array *array);
 
 // Maps the rows that another program appended to the file since a read-only array was
-// opened. Pointers into the array are invalid afterwards; its shape may be another.
+// opened. Pointers into the array are invalid afterwards; its shape may be another. An
+// error on Windows, where files are not identified.
 npymap_status npymap_reload(npymap_array *array);
 
 // Opens a `.npz`, `.ten`, tar or `.npy` file, recognised by its contents. Modes are
@@ -579,7 +585,7 @@ npymap_status npymap_save_member(const char *path,
                                  size_t nbytes,
                                  uint32_t flags);
 
-// Opens a `.npy` file to append rows, and locks it.
+// Opens a `.npy` file to append rows, and locks it; on Windows, it is not locked.
 npymap_status npymap_appender_open(const char *path, npymap_appender **appender);
 
 // Creates a `.npy` file without rows, to append some. `row` has the lengths of the

@@ -53,8 +53,12 @@ inline npymap_status check(npymap_status status) {
   return status;
 }
 
-/// The constant for a type of numbers, such as NPYMAP_FLOAT64 for double.
-template <class T> struct number;
+/// The constant for a type of numbers, such as NPYMAP_FLOAT64 for double. May be
+/// specialized for a type with 16 bits, whose constant is NPYMAP_FLOAT16.
+template <class T> struct number {
+  static_assert(sizeof(T) == 0, "use bool, an integer, float, double, or std::complex of these");
+  static constexpr std::int32_t value = NPYMAP_OTHER;
+};
 template <> struct number<bool> { static constexpr std::int32_t value = NPYMAP_BOOL; };
 template <> struct number<float> { static constexpr std::int32_t value = NPYMAP_FLOAT32; };
 template <> struct number<double> { static constexpr std::int32_t value = NPYMAP_FLOAT64; };
@@ -98,13 +102,13 @@ inline constexpr std::int32_t number_v = detail::number_of<std::remove_cv_t<T>>(
 
 /// The dtype of T as numpy.dtype.str, in this machine's byte order: "=f8".
 template <class T> std::string descr() {
-  using type = std::remove_cv_t<T>;
-  const char *kind = std::is_same_v<type, bool>          ? "|b"
-                     : std::is_floating_point_v<type>    ? "=f"
-                     : !std::is_integral_v<type>         ? "=c"
-                     : std::is_signed_v<type>            ? "=i"
-                                                         : "=u";
-  return kind + std::to_string(sizeof(type));
+  constexpr std::int32_t type = number_v<T>;
+  const char *kind = type == NPYMAP_BOOL       ? "|b"
+                     : type <= NPYMAP_INT64    ? "=i"
+                     : type <= NPYMAP_UINT64   ? "=u"
+                     : type <= NPYMAP_FLOAT64  ? "=f"
+                                               : "=c";
+  return kind + std::to_string(sizeof(T));
 }
 
 /// How a file is opened.
@@ -230,7 +234,11 @@ public:
   char kind() const { return npymap_kind(c_array()); }
   char byte_order() const { return npymap_byte_order(c_array()); }
   char order() const { return npymap_order(c_array()); }
-  std::string_view descr() const { return npymap_descr(c_array()); }
+  std::string_view descr() const {
+    const char *text = npymap_descr(c_array());
+    if (text == nullptr) throw last_error();
+    return text;
+  }
 
   /// The bytes of all elements, in memory order.
   span<const std::byte> bytes() const {

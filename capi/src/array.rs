@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 use npymap::array::AnyArray;
 use npymap::layout::Layout;
 use npymap::view::{DynView, DynViewMut};
-use npymap::{DType, MappedArrayMut, Mode, Order, Rows, Value, with_type};
+use npymap::{DType, MappedArrayMut, Mode, Order, Rows, Value};
 
 use crate::error::{Failure, Result};
-use crate::number::{self, with_number, with_pod};
+use crate::number;
 use crate::status;
 
 /// An array.
@@ -137,9 +137,7 @@ impl Array {
     pub(crate) fn element(&self, index: &[usize]) -> Result<Range<usize>> {
         let layout = self.layout();
         let shape = layout.shape();
-        if index.len() != shape.len() || index.iter().zip(shape).any(|(at, dim)| at >= dim) {
-            return Err(out_of_bounds(index, shape));
-        }
+        check_index(index, shape)?;
         // Strides are positive, and their sum was checked when the array was opened.
         let steps = index.iter().zip(layout.byte_strides());
         let start = steps.fold(0, |sum, (&at, stride)| sum + at * stride.unsigned_abs());
@@ -177,11 +175,10 @@ impl Array {
         out: &mut [u8],
     ) -> Result<()> {
         let view = self.view(Some(field))?;
-        with_type!(view.dtype(), number T => with_number!(to, U => {
-            let value = view.view::<T>()?.get(index);
-            let value = value.ok_or_else(|| out_of_bounds(index, view.shape()))?;
-            number::store::<U>(number::convert::<T, U>(value)?, out)
-        }), _ => Err(number::not_a_number(view.dtype())))
+        check_index(index, view.shape())?;
+        let element = index.iter().try_fold(view, |view, &at| view.index_axis(0, at))?;
+        let bytes = element.element_bytes().next().ok_or_else(wrong_blocks)?;
+        number::load(element.dtype(), bytes, to, out)
     }
 
     /// As [`set`](Array::set), for a field.
@@ -193,11 +190,15 @@ impl Array {
         value: &[u8],
     ) -> Result<()> {
         let view = self.view_mut(Some(field))?;
-        let dtype = view.dtype().clone();
-        with_type!(dtype, number T => with_number!(from, U => {
-            let value = number::convert::<U, T>(number::read::<U>(value)?)?;
-            Ok(view.into_view::<T>()?.set(index, value)?)
-        }), _ => Err(number::not_a_number(&dtype)))
+        check_index(index, view.shape())?;
+        let mut element = index.iter().try_fold(view, |view, &at| view.index_axis(0, at))?;
+        let dtype = element.dtype().clone();
+        // The largest number.
+        let mut stored = [0; 16];
+        let stored = part_mut(&mut stored, 0..number::itemsize(&dtype)?)?;
+        number::save(from, value, &dtype, stored)?;
+        let layout = Layout::new(dtype, &[], Order::C, 0)?;
+        Ok(element.assign(&DynView::from_bytes(stored, &layout)?)?)
     }
 
     /// The text of an element, or of a field of it.
@@ -344,6 +345,14 @@ fn part_mut(bytes: &mut [u8], range: Range<usize>) -> Result<&mut [u8]> {
 /// The error if the elements do not have the size that their layout says.
 fn wrong_blocks() -> Failure {
     Failure::new(status::NPYMAP_ERROR_INTERNAL, "internal error: the elements have another size")
+}
+
+/// Checks that there is an element at an index.
+pub(crate) fn check_index(index: &[usize], shape: &[usize]) -> Result<()> {
+    if index.len() == shape.len() && index.iter().zip(shape).all(|(at, dim)| at < dim) {
+        return Ok(());
+    }
+    Err(out_of_bounds(index, shape))
 }
 
 #[cold]

@@ -14,9 +14,13 @@ use crate::status;
 /// The result of an operation.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// An error: its status and text.
+/// An error: its status and text. One pointer, so that results are returned in
+/// registers.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct Failure(Box<Facts>);
+
+#[derive(Debug)]
+struct Facts {
     status: i32,
     os_code: i32,
     text: String,
@@ -30,7 +34,7 @@ impl Failure {
 
     /// An error with a status of its own.
     pub(crate) fn new(status: i32, text: impl Into<String>) -> Failure {
-        Failure { status, os_code: 0, text: text.into() }
+        Failure(Box::new(Facts { status, os_code: 0, text: text.into() }))
     }
 
     /// The error for a panic, which is a bug of the library.
@@ -46,7 +50,8 @@ impl From<npymap::Error> for Failure {
     #[cold]
     fn from(error: npymap::Error) -> Failure {
         let os_code = error.io_error().and_then(std::io::Error::raw_os_error).unwrap_or(0);
-        Failure { status: status_of(error.kind()), os_code, text: error.to_string() }
+        let (status, text) = (status_of(error.kind()), error.to_string());
+        Failure(Box::new(Facts { status, os_code, text }))
     }
 }
 
@@ -73,24 +78,24 @@ fn status_of(kind: ErrorKind) -> i32 {
 
 thread_local! {
     /// The last error of a thread, and its text as C reads it.
-    static LAST: RefCell<Option<(Failure, CString)>> = const { RefCell::new(None) };
+    static LAST: RefCell<Option<(Facts, CString)>> = const { RefCell::new(None) };
 }
 
 /// Stores the last error of this thread and returns its status.
 #[cold]
 fn record(failure: Failure) -> i32 {
-    let status = failure.status;
-    let text = failure.text.replace('\0', "\\0");
+    let facts = *failure.0;
+    let status = facts.status;
+    let text = facts.text.replace('\0', "\\0");
     let text = CString::new(text).unwrap_or_default();
     // A thread that is ending has no last error any more.
-    let _ = LAST.try_with(|last| *last.borrow_mut() = Some((failure, text)));
+    let _ = LAST.try_with(|last| *last.borrow_mut() = Some((facts, text)));
     status
 }
 
 /// Reads a fact about the last error of this thread.
-fn last<T>(default: T, f: impl FnOnce(&Failure, &CString) -> T) -> T {
-    let found =
-        LAST.try_with(|last| last.borrow().as_ref().map(|(failure, text)| f(failure, text)));
+fn last<T>(default: T, f: impl FnOnce(&Facts, &CString) -> T) -> T {
+    let found = LAST.try_with(|last| last.borrow().as_ref().map(|(facts, text)| f(facts, text)));
     found.ok().flatten().unwrap_or(default)
 }
 
@@ -101,7 +106,7 @@ pub(crate) fn last_text() -> *const c_char {
 
 /// The status of the last error, and its code of the operating system.
 pub(crate) fn last_codes() -> (i32, i32) {
-    last((0, 0), |failure, _| (failure.status, failure.os_code))
+    last((0, 0), |facts, _| (facts.status, facts.os_code))
 }
 
 /// Forgets the last error of this thread.
@@ -112,7 +117,7 @@ pub(crate) fn clear() {
 /// Prints the last error of this thread on standard error, after a prefix.
 pub(crate) fn print(prefix: &In<c_char>) -> Result<()> {
     let prefix = prefix.optional_text("the prefix")?.filter(|prefix| !prefix.is_empty());
-    let text = last(String::from("no error"), |failure, _| failure.text.clone());
+    let text = last(String::from("no error"), |facts, _| facts.text.clone());
     let line = prefix.map_or_else(|| format!("{text}\n"), |prefix| format!("{prefix}: {text}\n"));
     // There is nobody to report a failure to.
     let _ = std::io::stderr().write_all(line.as_bytes());

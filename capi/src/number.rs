@@ -78,6 +78,14 @@ pub(crate) fn type_of(dtype: &DType) -> i32 {
     }
 }
 
+/// The size of an element that is a number.
+pub(crate) fn itemsize(dtype: &DType) -> Result<usize> {
+    if type_of(dtype) == status::NPYMAP_OTHER {
+        return Err(not_a_number(dtype));
+    }
+    Ok(dtype.itemsize())
+}
+
 /// The dtype of the numbers of a constant, in memory.
 pub(crate) fn dtype_of(number: i32) -> Result<DType> {
     with_number!(number, T => Ok(DType::of::<T>()))

@@ -15,7 +15,7 @@ use crate::status::{npymap_status, npymap_type};
 const fn assert_sendable<T: Send + Sync>() {}
 const _: () = assert_sendable::<Appender>();
 
-/// Opens a `.npy` file to append rows, and locks it.
+/// Opens a `.npy` file to append rows, and locks it; on Windows, it is not locked.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_appender_open(
     path: In<c_char>,
@@ -54,11 +54,10 @@ pub extern "C" fn npymap_appender_rows(appender: In<Appender>) -> usize {
 /// Appends complete rows from `nbytes` bytes of elements as they are stored.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_append_bytes(
-    appender: Out<Appender>,
+    mut appender: Out<Appender>,
     bytes: In<c_void>,
     nbytes: usize,
 ) -> npymap_status {
-    let mut appender = appender;
     done(|| {
         let bytes = bytes.bytes(nbytes, "`bytes`")?;
         Ok(appender.get_mut("`appender`")?.append_bytes(bytes)?)
@@ -69,12 +68,11 @@ pub extern "C" fn npymap_append_bytes(
 /// in either byte order. In Fortran order, the first axis of a row varies fastest.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_append(
-    appender: Out<Appender>,
+    mut appender: Out<Appender>,
     number: npymap_type,
     numbers: In<c_void>,
     count: usize,
 ) -> npymap_status {
-    let mut appender = appender;
     done(|| {
         let nbytes = number::size_of(number)?.saturating_mul(count);
         let bytes = numbers.bytes(nbytes, "`numbers`")?;
@@ -88,23 +86,20 @@ pub extern "C" fn npymap_append(
 
 /// Writes the rows that were appended, so that other programs see them.
 #[unsafe(no_mangle)]
-pub extern "C" fn npymap_appender_flush(appender: Out<Appender>) -> npymap_status {
-    let mut appender = appender;
+pub extern "C" fn npymap_appender_flush(mut appender: Out<Appender>) -> npymap_status {
     done(|| Ok(appender.get_mut("`appender`")?.flush()?))
 }
 
 /// Writes the rows and waits until they are on the disk.
 #[unsafe(no_mangle)]
-pub extern "C" fn npymap_appender_sync(appender: Out<Appender>) -> npymap_status {
-    let mut appender = appender;
+pub extern "C" fn npymap_appender_sync(mut appender: Out<Appender>) -> npymap_status {
     done(|| Ok(appender.get_mut("`appender`")?.sync()?))
 }
 
 /// Writes the rows, waits until they are on the disk, closes the file and sets the
 /// pointer to null. Does nothing if the pointer is null already.
 #[unsafe(no_mangle)]
-pub extern "C" fn npymap_appender_close(appender: Out<Handle<Appender>>) -> npymap_status {
-    let mut appender = appender;
+pub extern "C" fn npymap_appender_close(mut appender: Out<Handle<Appender>>) -> npymap_status {
     done(|| match appender.get_mut("`appender`")?.take() {
         Some(appender) => Ok(appender.close()?),
         None => Ok(()),

@@ -22,9 +22,8 @@ pub extern "C" fn npymap_get(
     index: In<usize>,
     ndim: usize,
     number: npymap_type,
-    value: Out<c_void>,
+    mut value: Out<c_void>,
 ) -> npymap_status {
-    let mut value = value;
     done(|| {
         let out = value.bytes_mut(number::size_of(number)?, "`value`")?;
         array.get("`array`")?.get(index.slice(ndim, "`index`")?, number, out)
@@ -34,13 +33,12 @@ pub extern "C" fn npymap_get(
 /// Stores the variable `value` of type `number` to an element, as npymap_get.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_set(
-    array: Out<Array>,
+    mut array: Out<Array>,
     index: In<usize>,
     ndim: usize,
     number: npymap_type,
     value: In<c_void>,
 ) -> npymap_status {
-    let mut array = array;
     done(|| {
         let value = value.bytes(number::size_of(number)?, "`value`")?;
         array.get_mut("`array`")?.set(index.slice(ndim, "`index`")?, number, value)
@@ -56,9 +54,8 @@ pub extern "C" fn npymap_get_field(
     index: In<usize>,
     ndim: usize,
     number: npymap_type,
-    value: Out<c_void>,
+    mut value: Out<c_void>,
 ) -> npymap_status {
-    let mut value = value;
     done(|| {
         let out = value.bytes_mut(number::size_of(number)?, "`value`")?;
         let (field, index) = (field.text("`field`")?, index.slice(ndim, "`index`")?);
@@ -69,14 +66,13 @@ pub extern "C" fn npymap_get_field(
 /// As npymap_set, for a field.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_set_field(
-    array: Out<Array>,
+    mut array: Out<Array>,
     field: In<c_char>,
     index: In<usize>,
     ndim: usize,
     number: npymap_type,
     value: In<c_void>,
 ) -> npymap_status {
-    let mut array = array;
     done(|| {
         let value = value.bytes(number::size_of(number)?, "`value`")?;
         let (field, index) = (field.text("`field`")?, index.slice(ndim, "`index`")?);
@@ -90,10 +86,9 @@ pub extern "C" fn npymap_get_bytes(
     array: In<Array>,
     index: In<usize>,
     ndim: usize,
-    bytes: Out<c_void>,
+    mut bytes: Out<c_void>,
     nbytes: usize,
 ) -> npymap_status {
-    let mut bytes = bytes;
     done(|| {
         let element = array.get("`array`")?.element_bytes(index.slice(ndim, "`index`")?)?;
         check_size(nbytes, element.len())?;
@@ -105,13 +100,12 @@ pub extern "C" fn npymap_get_bytes(
 /// Stores the npymap_itemsize bytes of an element of any dtype.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_set_bytes(
-    array: Out<Array>,
+    mut array: Out<Array>,
     index: In<usize>,
     ndim: usize,
     bytes: In<c_void>,
     nbytes: usize,
 ) -> npymap_status {
-    let mut array = array;
     done(|| {
         let array = array.get_mut("`array`")?;
         let element = array.element_bytes_mut(index.slice(ndim, "`index`")?)?;
@@ -134,11 +128,10 @@ pub extern "C" fn npymap_get_text(
     field: In<c_char>,
     index: In<usize>,
     ndim: usize,
-    text: Out<c_void>,
+    mut text: Out<c_void>,
     capacity: usize,
-    len: Out<usize>,
+    mut len: Out<usize>,
 ) -> npymap_status {
-    let (mut text, mut len) = (text, len);
     done(|| {
         let (field, index) = (field.optional_text("`field`")?, index.slice(ndim, "`index`")?);
         let found = array.get("`array`")?.text(field, index)?;
@@ -151,13 +144,12 @@ pub extern "C" fn npymap_get_text(
 /// its field.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_set_text(
-    array: Out<Array>,
+    mut array: Out<Array>,
     field: In<c_char>,
     index: In<usize>,
     ndim: usize,
     text: In<c_char>,
 ) -> npymap_status {
-    let mut array = array;
     done(|| {
         let (field, index) = (field.optional_text("`field`")?, index.slice(ndim, "`index`")?);
         array.get_mut("`array`")?.set_text(field, index, text.text("`text`")?)
@@ -175,10 +167,9 @@ pub extern "C" fn npymap_copy(
     array: In<Array>,
     field: In<c_char>,
     number: npymap_type,
-    numbers: Out<c_void>,
+    mut numbers: Out<c_void>,
     nbytes: usize,
 ) -> npymap_status {
-    let mut numbers = numbers;
     done(|| {
         let out = numbers.bytes_mut(nbytes, "`numbers`")?;
         array.get("`array`")?.copy(field.optional_text("`field`")?, number, out)
@@ -188,13 +179,12 @@ pub extern "C" fn npymap_copy(
 /// Stores a buffer of numbers in C order to all elements, as npymap_copy.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_assign(
-    array: Out<Array>,
+    mut array: Out<Array>,
     field: In<c_char>,
     number: npymap_type,
     numbers: In<c_void>,
     nbytes: usize,
 ) -> npymap_status {
-    let mut array = array;
     done(|| {
         let values = numbers.bytes(nbytes, "`numbers`")?;
         array.get_mut("`array`")?.assign(field.optional_text("`field`")?, number, values)
@@ -208,10 +198,9 @@ pub extern "C" fn npymap_assign(
 pub extern "C" fn npymap_copy_bytes(
     array: In<Array>,
     byte_order: c_char,
-    bytes: Out<c_void>,
+    mut bytes: Out<c_void>,
     nbytes: usize,
 ) -> npymap_status {
-    let mut bytes = bytes;
     done(|| {
         let order = parse_byte_order(byte_order)?;
         array.get("`array`")?.copy_bytes(order, bytes.bytes_mut(nbytes, "`bytes`")?)

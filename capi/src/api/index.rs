@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use npymap::Order;
 
-use crate::array::{Array, out_of_bounds};
+use crate::array::{Array, check_index, out_of_bounds};
 use crate::boundary::{In, Out};
 use crate::error::{Failure, Result, status};
 use crate::status::npymap_status;
@@ -17,14 +17,15 @@ use crate::status::{NPYMAP_END, NPYMAP_OK};
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_first_index(
     array: In<Array>,
-    index: Out<usize>,
+    mut index: Out<usize>,
     ndim: usize,
 ) -> npymap_status {
-    let mut index = index;
     status(|| {
         let layout = array.get("`array`")?.layout();
         let index = index.slice_mut(ndim, "`index`")?;
-        check_ndim(index, layout.shape())?;
+        if index.len() != layout.ndim() {
+            return Err(out_of_bounds(index, layout.shape()));
+        }
         index.fill(0);
         Ok(if layout.is_empty() { NPYMAP_END } else { NPYMAP_OK })
     })
@@ -37,17 +38,13 @@ pub extern "C" fn npymap_first_index(
 pub extern "C" fn npymap_next_index(
     array: In<Array>,
     order: c_char,
-    index: Out<usize>,
+    mut index: Out<usize>,
     ndim: usize,
 ) -> npymap_status {
-    let mut index = index;
     status(|| {
         let shape = array.get("`array`")?.layout().shape();
         let index = index.slice_mut(ndim, "`index`")?;
-        check_ndim(index, shape)?;
-        if index.iter().zip(shape).any(|(at, dim)| at >= dim) {
-            return Err(out_of_bounds(index, shape));
-        }
+        check_index(index, shape)?;
         let axes = index.iter_mut().zip(shape);
         let has_next = match parse_order(order)? {
             Order::C => advance(axes.rev()),
@@ -72,10 +69,6 @@ fn advance<'a>(axes: impl Iterator<Item = (&'a mut usize, &'a usize)>) -> bool {
         full.push(at);
     }
     false
-}
-
-fn check_ndim(index: &[usize], shape: &[usize]) -> Result<()> {
-    if index.len() == shape.len() { Ok(()) } else { Err(out_of_bounds(index, shape)) }
 }
 
 fn parse_order(order: c_char) -> Result<Order> {

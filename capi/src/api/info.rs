@@ -150,47 +150,54 @@ pub extern "C" fn npymap_data_mut(mut array: Out<Array>) -> *mut c_void {
 }
 
 /// The elements in place, as numbers of this machine: an error unless they have
-/// exactly this type and this machine's byte order, and are aligned. Along each axis,
-/// they are npymap_byte_strides apart.
+/// exactly this type and this machine's byte order, and are aligned, which members of
+/// a `.npz` need not be: npymap_copy reads those. Along each axis, they are
+/// npymap_byte_strides apart.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_borrow(
     array: In<Array>,
     number: npymap_type,
-    data: Out<*const c_void>,
+    mut data: Out<*const c_void>,
 ) -> npymap_status {
-    let mut data = data;
     done(|| {
         let array = array.get("`array`")?;
+        check_in_place(array, number)?;
         let bytes = array.bytes()?;
-        check_in_place(array, number, bytes)?;
-        data.write(bytes.as_ptr().cast(), "`data`")
+        let first = if bytes.is_empty() { ALIGNED } else { bytes.as_ptr().cast() };
+        data.write(first, "`data`")
     })
 }
 
 /// As npymap_borrow, for writing.
 #[unsafe(no_mangle)]
 pub extern "C" fn npymap_borrow_mut(
-    array: Out<Array>,
+    mut array: Out<Array>,
     number: npymap_type,
-    data: Out<*mut c_void>,
+    mut data: Out<*mut c_void>,
 ) -> npymap_status {
-    let (mut array, mut data) = (array, data);
     done(|| {
         let array = array.get_mut("`array`")?;
-        check_in_place(array, number, array.bytes()?)?;
-        data.write(array.bytes_mut()?.as_mut_ptr().cast(), "`data`")
+        check_in_place(array, number)?;
+        let bytes = array.bytes_mut()?;
+        let first = if bytes.is_empty() { ALIGNED } else { bytes.as_mut_ptr().cast() };
+        data.write(first, "`data`")
     })
 }
 
+/// The address of the elements of an array without any: aligned for every type, as
+/// programs expect of a pointer to numbers, also where nothing is allocated.
+const ALIGNED: *mut c_void = ptr::dangling_mut::<u128>().cast();
+
 /// Checks that elements are numbers of this type as they are in memory.
-fn check_in_place(array: &Array, number: npymap_type, bytes: &[u8]) -> Result<()> {
+fn check_in_place(array: &Array, number: npymap_type) -> Result<()> {
     let asked = number::dtype_of(number)?;
     let advice = "use npymap_get or npymap_copy, which convert";
     if *array.dtype() != asked {
         let text = format!("stored as {}, asked for {asked} in place: {advice}", array.dtype());
         return Err(Failure::new(status::NPYMAP_ERROR_WRONG_DTYPE, text));
     }
-    if number::is_aligned(number, bytes)? {
+    let bytes = array.bytes()?;
+    if bytes.is_empty() || number::is_aligned(number, bytes)? {
         return Ok(());
     }
     let text = format!("the elements are not aligned for {asked} in place: {advice}");

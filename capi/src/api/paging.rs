@@ -93,9 +93,9 @@ fn rows(array: &Array, start: usize, stop: usize) -> Range<usize> {
 }
 
 /// Maps the rows that another program appended to the file since a read-only array was
-/// opened. Pointers into the array are invalid afterwards; its shape may be another.
+/// opened. Pointers into the array are invalid afterwards; its shape may be another. An
+/// error on Windows, where files are not identified.
 #[unsafe(no_mangle)]
-pub extern "C" fn npymap_reload(array: Out<Array>) -> npymap_status {
-    let mut array = array;
+pub extern "C" fn npymap_reload(mut array: Out<Array>) -> npymap_status {
     done(|| array.get_mut("`array`")?.reload())
 }

@@ -18,10 +18,9 @@ pub extern "C" fn npymap_take(
     rows: In<usize>,
     count: usize,
     number: npymap_type,
-    numbers: Out<c_void>,
+    mut numbers: Out<c_void>,
     nbytes: usize,
 ) -> npymap_status {
-    let mut numbers = numbers;
     done(|| {
         let (rows, out) = (rows.slice(count, "`rows`")?, numbers.bytes_mut(nbytes, "`numbers`")?);
         array.get("`array`")?.take(rows, number, out)
@@ -34,10 +33,9 @@ pub extern "C" fn npymap_take_bytes(
     array: In<Array>,
     rows: In<usize>,
     count: usize,
-    bytes: Out<c_void>,
+    mut bytes: Out<c_void>,
     nbytes: usize,
 ) -> npymap_status {
-    let mut bytes = bytes;
     done(|| {
         let (rows, out) = (rows.slice(count, "`rows`")?, bytes.bytes_mut(nbytes, "`bytes`")?);
         array.get("`array`")?.take_bytes(rows, out)

@@ -26,8 +26,7 @@ pub extern "C" fn npymap_save(
     done(|| {
         let allowed = status::NPYMAP_OVERWRITE | status::NPYMAP_FORTRAN_ORDER;
         let flags = Flags::new(flags, allowed)?;
-        let bytes = elements.bytes(nbytes, "`elements`")?;
-        let array = array(&descr, &shape, ndim, bytes, flags)?;
+        let array = array(&descr, &shape, ndim, elements.bytes(nbytes, "`elements`")?, flags)?;
         save::save(path.path()?, &array, flags)
     })
 }
@@ -49,8 +48,7 @@ pub extern "C" fn npymap_save_member(
     done(|| {
         let allowed = status::NPYMAP_COMPRESS | status::NPYMAP_FORTRAN_ORDER;
         let flags = Flags::new(flags, allowed)?;
-        let bytes = elements.bytes(nbytes, "`elements`")?;
-        let array = array(&descr, &shape, ndim, bytes, flags)?;
+        let array = array(&descr, &shape, ndim, elements.bytes(nbytes, "`elements`")?, flags)?;
         save::save_member(path.path()?, name.text("`name`")?, &array, flags)
     })
 }

@@ -28,7 +28,20 @@ template <class F> static npymap_status status_of(F f) {
   return NPYMAP_OK;
 }
 
+// A type of 16 bits, as a program might have one.
+struct half {
+  std::uint16_t bits;
+};
+template <> struct npymap::number<half> { static constexpr std::int32_t value = NPYMAP_FLOAT16; };
+
 static void elements(const std::string &folder) {
+  CHECK(npymap::descr<bool>() == "|b1" && npymap::descr<signed char>() == "=i1");
+  CHECK(npymap::descr<const unsigned>() == "=u4" && npymap::descr<float>() == "=f4");
+  CHECK(npymap::descr<std::complex<float>>() == "=c8" && npymap::descr<half>() == "=f2");
+  auto halves = npymap::array::zeros(npymap::descr<half>(), {2});
+  halves.set<double>({1}, 1.5);
+  CHECK(halves.get<half>({1}).bits == 0x3e00 && halves.view<half>()[1].bits == 0x3e00);
+
   const std::string path = folder + "/grid.npy";
   auto grid = npymap::array::create(path, ">f4", {3, 4}, NPYMAP_FORTRAN_ORDER);
   CHECK(grid.ndim() == 2 && grid.size() == 12 && grid.nbytes() == 48 && grid.itemsize() == 4);
@@ -50,6 +63,9 @@ static void elements(const std::string &folder) {
   grid.flush();
   grid.close();
   CHECK(grid.size() == 0 && npymap_error_status() == NPYMAP_ERROR_INVALID_INPUT);
+  CHECK(status_of([&] { (void)grid.descr(); }) == NPYMAP_ERROR_INVALID_INPUT);
+  CHECK(status_of([&] { (void)grid.get<float>({0, 0}); }) == NPYMAP_ERROR_INVALID_INPUT);
+  CHECK(grid.bytes().empty() && grid.shape().empty());
   CHECK(status_of([&] { npymap::array::create(path, "<f4", {1}); }) == NPYMAP_ERROR_ALREADY_EXISTS);
 
   const auto again = npymap::array::open(path);
@@ -75,6 +91,14 @@ static void elements(const std::string &folder) {
   matrix.mdspan_mut<long, 2>()[1, 2] = 7;
   CHECK((matrix.mdspan<long, 2>()[1, 2] == 7 && matrix.get<long>({1, 2}) == 7));
   CHECK(status_of([&] { (void)matrix.mdspan<long, 3>(); }) == NPYMAP_ERROR_WRONG_SHAPE);
+  CHECK(status_of([&] { (void)matrix.mdspan<int, 2>(); }) == NPYMAP_ERROR_WRONG_DTYPE);
+  for (const std::uint32_t flags : {0U, static_cast<std::uint32_t>(NPYMAP_FORTRAN_ORDER)}) {
+    const auto empty = npymap::array::zeros("=f4", {2, 0, 3}, flags);
+    CHECK((empty.mdspan<float, 3>().empty() && empty.mdspan<float, 3>().extent(2) == 3));
+  }
+  auto scalar = npymap::array::zeros("=f4", {});
+  scalar.mdspan_mut<float, 0>()[std::array<std::size_t, 0>{}] = 2.5F;
+  CHECK(scalar.get<float>({}) == 2.5F);
   std::puts("mdspan");
 #endif
 
@@ -113,13 +137,21 @@ static void files(const std::string &folder) {
   rows.append<int>({1, 2, 3, 4});
   rows.flush();
   CHECK(status_of([&] { rows.append<int>({5}); }) == NPYMAP_ERROR_WRONG_SHAPE);
+#if !defined(_WIN32) // where a lock would prevent reading, too
   CHECK(status_of([&] { npymap::appender::open(folder + "/rows.npy"); }) == NPYMAP_ERROR_LOCKED);
+#endif
   auto seen = npymap::array::open(folder + "/rows.npy");
   rows.append<int>({5, 6});
   CHECK(rows.rows() == 3);
   rows.close();
   CHECK(seen.take<int>({1}) == std::vector<int>({3, 4}));
-  CHECK(npymap_reload(seen.c_array()) == NPYMAP_OK && seen.take<int>({2}) == std::vector<int>({5, 6}));
+#if defined(_WIN32)
+  CHECK(npymap_reload(seen.c_array()) == NPYMAP_ERROR_INVALID_INPUT);
+  seen = npymap::array::open(folder + "/rows.npy");
+#else
+  CHECK(npymap_reload(seen.c_array()) == NPYMAP_OK);
+#endif
+  CHECK(seen.take<int>({2}) == std::vector<int>({5, 6}));
 
   // An array in a file that another program truncates: an error, not a signal.
   CHECK(status_of([&] { npymap::check(npymap_check(seen.c_array())); }) == NPYMAP_OK);

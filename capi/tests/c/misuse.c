@@ -180,6 +180,11 @@ static void corners(void) {
   WORKS(npymap_create(NULL, "<f8", empty, 3, 0, &a));
   FAILS(npymap_first_index(a, index, 3), NPYMAP_END, "");
   TRUE_(npymap_data(a) != NULL && npymap_data_mut(a) != NULL);
+  const void *none = NULL;
+  void *none_mut = NULL;
+  WORKS(npymap_borrow(a, NPYMAP_FLOAT64, &none));
+  WORKS(npymap_borrow_mut(a, NPYMAP_FLOAT64, &none_mut));
+  TRUE_(none != NULL && (uintptr_t)none % 16 == 0 && none == none_mut);
   WORKS(npymap_copy(a, NULL, NPYMAP_FLOAT64, NULL, 0));
   WORKS(npymap_copy_bytes(a, '=', NULL, 0));
   WORKS(npymap_take(a, empty, 1, NPYMAP_FLOAT64, NULL, 0) == NPYMAP_ERROR_OUT_OF_BOUNDS ? NPYMAP_OK : 1);
