@@ -2,7 +2,7 @@
 // library and with cnpy.h, cnpy and libnpy, if they were given when it was compiled
 // (HAVE_CNPY_H, HAVE_CNPY, HAVE_LIBNPY).
 //
-//   compare FOLDER [ROUNDS [MIB]]
+//   compare FOLDER [ROUNDS [MIB]]      MIB is 8 or more
 //
 // All libraries take turns in each round, in an order that changes, so that other work
 // of the machine meets all of them. A row is the quotient of our time and theirs: the
@@ -203,13 +203,13 @@ void compare(const Task &task, std::size_t rounds) {
 } // namespace
 
 int main(int argc, char **argv) try {
-  if (argc < 2 || argc > 4) {
-    std::fprintf(stderr, "usage: compare FOLDER [ROUNDS [MIB]]\n");
+  const std::size_t rounds = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 15;
+  const std::size_t rows = (argc > 3 ? std::strtoul(argv[3], nullptr, 10) : 256) * (1024 * 1024 / 64);
+  if (argc < 2 || argc > 4 || rounds == 0 || rows < INDEXED) {
+    std::fprintf(stderr, "usage: compare FOLDER [ROUNDS [MIB]], with 8 MiB or more\n");
     return 2;
   }
   const std::string npy = std::string(argv[1]) + "/compare.npy", npz = std::string(argv[1]) + "/compare.npz";
-  const std::size_t rounds = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 21;
-  const std::size_t rows = (argc > 3 ? std::strtoul(argv[3], nullptr, 10) : 256) * (1024 * 1024 / 64);
   {
     auto array = npymap::array::create(npy, "<f8", {rows, 8}, NPYMAP_OVERWRITE);
     const auto all = array.view_mut<double>();
