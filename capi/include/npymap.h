@@ -253,6 +253,14 @@ void npymap_perror(const char *prefix);
 // used. For a member of an archive, see npymap_archive_open.
 npymap_status npymap_open(const char *path, npymap_mode mode, npymap_array **array);
 
+// As npymap_open, for a header of up to `max_header_len` characters: NumPy's
+// max_header_size. npymap_open allows 10,000, which is not enough for tables with
+// hundreds of columns. Time and memory to read a header are proportional to its length.
+npymap_status npymap_open_max_header_len(const char *path,
+                                         npymap_mode mode,
+                                         size_t max_header_len,
+                                         npymap_array **array);
+
 // Opens a file without a header, as numpy.memmap does: `ndim` axes of lengths
 // `shape` of elements `descr`, such as "<f4", that start at byte `offset`. If
 // `shape` is null, there is one axis that reaches to the end of the file. `flags` is

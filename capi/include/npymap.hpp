@@ -176,6 +176,15 @@ public:
     });
   }
 
+  /// As open, for a header of up to `max_header_len` characters instead of 10,000.
+  static array open_max_header_len(const std::string &path, std::size_t max_header_len,
+                                   mode how = mode::read_only) {
+    return make([&](npymap_array **made) {
+      return npymap_open_max_header_len(path.c_str(), static_cast<npymap_mode>(how),
+          max_header_len, made);
+    });
+  }
+
   /// Opens a file without a header, with elements that start at byte `offset`.
   static array open_raw(const std::string &path, const std::string &descr,
                         const std::vector<std::size_t> &shape, std::uint64_t offset = 0,

@@ -38,6 +38,22 @@ pub extern "C" fn npymap_open(
     })
 }
 
+/// As npymap_open, for a header of up to `max_header_len` characters: NumPy's
+/// max_header_size. npymap_open allows 10,000, which is not enough for tables with
+/// hundreds of columns. Time and memory to read a header are proportional to its length.
+#[unsafe(no_mangle)]
+pub extern "C" fn npymap_open_max_header_len(
+    path: In<c_char>,
+    mode: npymap_mode,
+    max_header_len: usize,
+    array: Out<Handle<Array>>,
+) -> npymap_status {
+    give(array, "`array`", || {
+        let source = boundary::source(path.path()?, mode)?;
+        Ok(OpenOptions::new().max_header_len(max_header_len).open_mode(source)?.into())
+    })
+}
+
 /// Opens a file without a header, as numpy.memmap does: `ndim` axes of lengths
 /// `shape` of elements `descr`, such as "<f4", that start at byte `offset`. If
 /// `shape` is null, there is one axis that reaches to the end of the file. `flags` is

@@ -105,6 +105,13 @@ static void elements(const std::string &folder) {
   auto records = npymap::array::zeros("[('id', '<u2'), ('at', '>f8', (2,))]", {3});
   records.set<double>("at", {2, 1}, 0.25);
   CHECK(records.get<double>("at", {2, 1}) == 0.25 && records.get<int>("id", {0}) == 0);
+  std::string columns = "[";
+  for (int i = 0; i < 1000; ++i) columns += "('column" + std::to_string(i) + "', '<f8'), ";
+  npymap::array::create(folder + "/table.npy", columns + "]", {2}).close();
+  CHECK(status_of([&] { npymap::array::open(folder + "/table.npy"); }) == NPYMAP_ERROR_LIMIT_EXCEEDED);
+  CHECK(std::string(npymap_error()).find("`max_header_len`") != std::string::npos);
+  const auto table = npymap::array::open_max_header_len(folder + "/table.npy", 100000);
+  CHECK(table.get<double>("column999", {1}) == 0.0);
   auto flags = npymap::array::zeros("|b1", {2});
   flags.set<bool>({1}, true);
   CHECK(flags.get<bool>({1}) && flags.to_vector<unsigned char>().size() == 2);

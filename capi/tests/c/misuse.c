@@ -90,6 +90,8 @@ static void wrong_arguments(void) {
   npymap_array *a = NULL;
   FAILS(npymap_open("missing.npy", NPYMAP_READ_ONLY, &a), NPYMAP_ERROR_NOT_FOUND, "missing.npy");
   TRUE_(a == NULL && npymap_error_os_code() == 2);
+  FAILS(npymap_open_max_header_len("missing.npy", NPYMAP_READ_ONLY, 20000, &a), NPYMAP_ERROR_NOT_FOUND, "missing.npy");
+  FAILS(npymap_open_max_header_len(NULL, NPYMAP_READ_ONLY, 20000, &a), NPYMAP_ERROR_INVALID_INPUT, "the path is null");
   FAILS(npymap_open("missing.npy", 17, &a), NPYMAP_ERROR_INVALID_INPUT, "no mode has the value 17");
   FAILS(npymap_create(NULL, "<f3", shape, 2, 0, &a), NPYMAP_ERROR_INVALID_INPUT, "<f3");
   FAILS(npymap_create(NULL, "\xff", shape, 2, 0, &a), NPYMAP_ERROR_INVALID_INPUT, "not UTF-8");
