@@ -6,16 +6,17 @@ use std::process::ExitCode;
 
 use clap::Args;
 use npymap::{DType, ErrorKind, OpenOptions, Order, npy::MAX_HEADER_LEN, write::RecoverOptions};
+use serde_json::json;
 
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
-use crate::escape::safe;
+use crate::escape::{self, safe};
 use crate::input_args::FileArgs;
 use crate::input_rows::{self, InputRows, RowSpec};
 use crate::locking::WaitArgs;
 use crate::progress::Progress;
 use crate::shape_arg::PartialShape;
-use crate::{edit, signals, text};
+use crate::{edit, open, signals, text};
 
 /// Appends the rows of other arrays to an array, in place.
 ///
@@ -29,13 +30,15 @@ use crate::{edit, signals, text};
 Examples:
   npymap append log.npy today.npy
   npymap append --flush all.npy part-1.npy part-2.npy part-3.npy
+  npymap append --json log.npy today.npy
   npymap convert today.csv - | npymap append log.npy -
   head -c 320 points.bin | npymap append log.npy - --raw
 
 FILE must exist: `npymap create --shape '(0, 3)'` makes an empty array. If FILE
 has bytes after its elements, see `npymap recover`.
 
-Exit status: 0 if all rows were appended, 1 if none were, 2 for a usage error.")]
+Exit status: 0 if all rows were appended, 1 if none were, or if --flush could not
+wait for the disk, 2 for a usage error.")]
 pub(crate) struct AppendArgs {
     /// Wait until the data is on disk
     #[arg(long)]
@@ -45,6 +48,11 @@ pub(crate) struct AppendArgs {
     /// row shape of FILE
     #[arg(long)]
     raw: bool,
+
+    /// Print a JSON object: the number of rows that were appended, and the new
+    /// shape
+    #[arg(long)]
+    json: bool,
 
     #[command(flatten)]
     wait: WaitArgs,
@@ -67,7 +75,6 @@ impl AppendArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         let path = self.file.require_file(MEMBER)?;
         edit::reject_stream(&self.file)?;
-        let to_error = CliError::with_path(path);
         let options = OpenOptions::new().max_header_len(self.max_header_len);
         signals::watch().map_err(CliError::io(path, "open"))?;
         let opened =
@@ -90,10 +97,32 @@ impl AppendArgs {
             })
         });
         let flushed = appended.and_then(|()| if self.flush { array.sync() } else { array.flush() });
-        flushed.map_err(&to_error)?;
-        let (count, shape) = (text::plural(count, "row"), text::shape(array.shape()));
-        writeln!(std::io::stdout(), "{}: {count} added, shape {shape}", safe(path.display()))?;
+        flushed.map_err(|error| self.explain_failure(path, array.shape(), error))?;
+        self.report(path, count, array.shape())?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn report(&self, path: &Path, count: usize, shape: &[usize]) -> Result<(), CliError> {
+        let out = &mut std::io::stdout();
+        if self.json {
+            let path = path.to_string_lossy();
+            let report = json!({ "path": path, "appended": count, "shape": shape });
+            return Ok(escape::json_line(out, &report)?);
+        }
+        let (count, shape) = (text::plural(count, "row"), text::shape(shape));
+        Ok(writeln!(out, "{}: {count} added, shape {shape}", safe(path.display()))?)
+    }
+
+    /// Says so if readers see the rows although waiting for the disk failed.
+    fn explain_failure(&self, path: &Path, shape: &[usize], error: npymap::Error) -> CliError {
+        let options = OpenOptions::new().max_header_len(self.max_header_len);
+        let header = open::read_source(path).and_then(|source| options.header(&source));
+        if self.flush && header.is_ok_and(|header| header.shape == shape) {
+            let text =
+                format!("{}: the rows were added, but may not be on the disk", error.message());
+            return CliError::Text { path: path.to_owned(), text };
+        }
+        CliError::with_path(path)(error)
     }
 
     /// How to read ROWS: with --raw, as rows of FILE.

@@ -14,8 +14,9 @@ use crate::error::CliError;
 use crate::input_args::{InputArgs, InputOptions};
 use crate::input_rows::{self, InputRows, RowSpec};
 use crate::new_file::NewFileArgs;
-use crate::output_format;
+use crate::output_format::{self, OutputFormat};
 use crate::progress::Progress;
+use crate::report::ReportArgs;
 use crate::{cast, text};
 
 /// Bytes written at a time when each row combines parts of several files.
@@ -46,6 +47,9 @@ pub(crate) struct ConcatArgs {
     axis: isize,
 
     #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
     new_file: NewFileArgs,
 
     #[command(flatten)]
@@ -64,6 +68,7 @@ pub(crate) struct ConcatArgs {
 impl ConcatArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         output_format::require_npy(&self.output)?;
+        self.report.check(&self.output)?;
         let Some(input) = self.inputs.first() else { return Ok(ExitCode::SUCCESS) };
         // If the output replaces an input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
@@ -96,6 +101,7 @@ impl ConcatArgs {
         // it is mapped.
         drop(rows);
         draft.commit()?;
+        self.report.print(&self.output, OutputFormat::Npy)?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -22,6 +22,7 @@ use crate::new_file::{NewFileArgs, OrderArg};
 use crate::output_format::OutputFormat;
 use crate::platform;
 use crate::progress::Progress;
+use crate::report::ReportArgs;
 use crate::sink::Sink;
 use crate::text_input::TextInputOptions;
 use crate::text_output::TextFormat;
@@ -52,6 +53,7 @@ Examples:
   npymap convert events.npy events.csv --nan ''
   npymap convert events.csv events.npy
   npymap convert table.csv table.npy --dtype f4 --skip 2
+  npymap convert events.npy events.csv --delimiter ';'
   npymap convert --raw '<i2' --offset 44 --shape -1,2 sound.wav sound.npy
   npymap convert - - --from jsonl --format csv < rows.jsonl
 
@@ -112,6 +114,9 @@ pub(crate) struct ConvertArgs {
     threads: ThreadArgs,
 
     #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
     new_file: NewFileArgs,
 
     #[command(flatten)]
@@ -123,7 +128,8 @@ pub(crate) struct ConvertArgs {
     raw_order: Option<OrderArg>,
 }
 
-const NO_TEXT: &str = "--from, --skip, --no-header and --nan are for CSV, TSV and JSON lines";
+const NO_TEXT: &str =
+    "--from, --skip, --delimiter, --no-header and --nan are for CSV, TSV and JSON lines";
 const LAYOUT: &str = "--axes and --reshape are for .npy files: convert in two steps";
 
 const SINGLE: &str = "--select, --field and --where are for one array: write a .npy file";
@@ -152,12 +158,18 @@ impl ConvertArgs {
         let text = self.text_input();
         let has_text = text.is_some() || TextFormat::of(format).is_some();
         self.reject_if(self.text.is_given() && !has_text, NO_TEXT)?;
+        self.report.check(&self.output)?;
+        self.write(format, text)?;
+        self.report.print(&self.output, format)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn write(&self, format: OutputFormat, text: Option<TextInputOptions>) -> Result<(), CliError> {
         if TextFormat::of(format).is_some() || format == OutputFormat::Raw {
             self.reject_layout(format)?;
             let mut sink = Sink::begin(Some(&self.output), self.new_file.if_exists())?;
             self.write_rows(&self.open_single(text)?, format, &mut sink)?;
-            sink.finish()?;
-            return Ok(ExitCode::SUCCESS);
+            return sink.finish();
         }
         // If the output replaces the input, that one is locked before it is
         // read.
@@ -171,8 +183,7 @@ impl ConvertArgs {
             (OutputFormat::Npy, text) => self.write_npy(&self.open_single(text)?, &draft)?,
             (format, text) => self.write_archive(format, text, &draft)?,
         }
-        draft.commit()?;
-        Ok(ExitCode::SUCCESS)
+        draft.commit()
     }
 
     /// How to read the input, if it is text.

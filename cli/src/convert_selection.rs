@@ -14,7 +14,7 @@ use crate::output_format::OutputFormat;
 use crate::rows::{Fields, RowSelection};
 use crate::selection::{IndexArg, Selected};
 use crate::text_input::{TextInput, TextInputOptions};
-use crate::text_output::{TextFormat, TextOptions};
+use crate::text_output::{Delimiter, TextFormat, TextOptions};
 
 /// Which part of IN to convert.
 #[derive(Args, Clone, Debug)]
@@ -84,6 +84,10 @@ pub(crate) struct TextArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip: usize,
 
+    /// The character between the fields of a CSV, IN or OUT [default: ,]
+    #[arg(long, value_name = "CHAR")]
+    delimiter: Option<Delimiter>,
+
     /// CSV and TSV have no names of fields: the first line of IN is data, and OUT
     /// gets none
     #[arg(long)]
@@ -105,7 +109,11 @@ enum TextArg {
 impl TextArgs {
     /// Returns whether an option that is only for text is given.
     pub(crate) fn is_given(&self) -> bool {
-        self.from.is_some() || self.skip > 0 || self.no_header || self.nan.is_some()
+        self.from.is_some()
+            || self.skip > 0
+            || self.delimiter.is_some()
+            || self.no_header
+            || self.nan.is_some()
     }
 
     /// The format of the output.
@@ -127,7 +135,7 @@ impl TextArgs {
         };
         let format = format.filter(|_| input.member.is_none())?;
         Some(TextInputOptions {
-            format,
+            format: format.with_delimiter(self.delimiter),
             skip: self.skip,
             header: !self.no_header,
             dtype: dtype.cloned(),
@@ -136,7 +144,7 @@ impl TextArgs {
 
     /// How to write rows in a format, if it is text.
     pub(crate) fn output(&self, format: OutputFormat) -> Option<TextOptions<'_>> {
-        let format = TextFormat::of(format)?;
+        let format = TextFormat::of(format)?.with_delimiter(self.delimiter);
         Some(TextOptions { format, header: !self.no_header, nan: self.nan.as_deref() })
     }
 }

@@ -10,7 +10,8 @@ use crate::draft::Draft;
 use crate::error::CliError;
 use crate::generate::Numbers;
 use crate::new_file::{self, NewFileArgs, OrderArg, ShapeArg};
-use crate::output_format;
+use crate::output_format::{self, OutputFormat};
+use crate::report::ReportArgs;
 
 /// Creates an array of zeros, of one value, or of test data.
 ///
@@ -94,6 +95,9 @@ pub(crate) struct CreateArgs {
     page_aligned: bool,
 
     #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
     new_file: NewFileArgs,
 }
 
@@ -112,6 +116,7 @@ const NORMAL_BOUNDS: &str = "--low and --high are for uniform and int";
 impl CreateArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         output_format::require_npy(&self.file)?;
+        self.report.check(&self.file)?;
         let to_error = CliError::with_path(&self.file);
         let value = self.fill.as_ref().map(|text| Value::parse(text, &self.dtype));
         let value = value.transpose().map_err(&to_error)?;
@@ -127,6 +132,7 @@ impl CreateArgs {
         };
         written.map_err(&to_error)?;
         draft.commit()?;
+        self.report.print(&self.file, OutputFormat::Npy)?;
         Ok(ExitCode::SUCCESS)
     }
 

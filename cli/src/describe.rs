@@ -90,10 +90,33 @@ fn print_facts(
     ];
     lines.extend(info.iter().map(|info| ("info ", safe(info))));
     lines.extend(digest.iter().map(|digest| ("hash ", format!("sha256 {digest}"))));
+    let room = table::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(INDENT));
     for (label, text) in lines {
+        let text = wrapped(&text, room);
         writeln!(out, "  {LABEL}{label}{LABEL:#}  {text}")?;
     }
     print_fields(out, layout.dtype())
+}
+
+/// The width of the labels of a paragraph.
+const INDENT: usize = 9;
+
+/// Breaks a text before fields, so that it fits into lines of this width.
+fn wrapped(text: &str, room: usize) -> String {
+    let mut lines = String::new();
+    let mut used = 0;
+    for part in text.split_inclusive("), ") {
+        let width = table::width(part.trim_end());
+        if used > 0 && used + width > room {
+            lines.truncate(lines.trim_end().len());
+            lines.push('\n');
+            lines.push_str(&" ".repeat(INDENT));
+            used = 0;
+        }
+        lines.push_str(part);
+        used += table::width(part);
+    }
+    lines
 }
 
 /// Lists the fields of a struct, and their own fields as `field.subfield`.
@@ -227,4 +250,21 @@ fn order(order: Order) -> &'static str {
 fn size(layout: &Layout) -> String {
     let itemsize = plural(layout.dtype().itemsize(), "byte");
     format!("{}: {} of {itemsize}", text::size(layout.nbytes()), plural(layout.len(), "element"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_dtypes_are_broken_before_fields() {
+        let text = "[('a', '<f4'), ('b', '<f4', (3,)), ('c', '<U8')], 3 fields in 48 bytes";
+        assert_eq!(wrapped(text, 100), text);
+        let indent = format!("\n{}", " ".repeat(INDENT));
+        let expected = text
+            .replace("), ('b'", &format!("),{indent}('b'"))
+            .replace("), ('c'", &format!("),{indent}('c'"));
+        assert_eq!(wrapped(text, 30), expected);
+        assert_eq!(wrapped("'<f8', float of 8 bytes", 5), "'<f8', float of 8 bytes");
+    }
 }

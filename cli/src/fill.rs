@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use npymap::{MappedArrayMut, Mode, Value, npy::MAX_HEADER_LEN};
+use serde_json::json;
 
 use crate::array_path::ArrayPath;
 use crate::edit::EditOptions;
 use crate::error::CliError;
-use crate::escape::safe;
+use crate::escape::{self, safe};
 use crate::locking::WaitArgs;
 use crate::text;
 
@@ -30,6 +31,10 @@ pub(crate) struct FillArgs {
     #[arg(long)]
     flush: bool,
 
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+
     #[command(flatten)]
     wait: WaitArgs,
 
@@ -49,8 +54,14 @@ impl FillArgs {
         let options =
             EditOptions { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
         let count = options.edit(&self.file, |array| self.fill(array))?;
-        let elements = text::plural(count, "element");
-        writeln!(std::io::stdout(), "{}: {elements} set", safe(self.file.name().display()))?;
+        let out = &mut std::io::stdout();
+        if self.json {
+            let path = self.file.name().to_string_lossy();
+            escape::json_line(out, &json!({ "path": path, "set": count }))?;
+        } else {
+            let elements = text::plural(count, "element");
+            writeln!(out, "{}: {elements} set", safe(self.file.name().display()))?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 

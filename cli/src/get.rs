@@ -17,7 +17,7 @@ use crate::output_format::OutputFormat;
 use crate::rows::{Fields, RowSelection};
 use crate::selection::{IndexArg, Selected};
 use crate::sink::Sink;
-use crate::text_output::{TextFormat, TextOptions};
+use crate::text_output::{Delimiter, TextFormat, TextOptions};
 use crate::{elements, stream};
 
 /// Prints elements: one, some or all; or writes them to a file.
@@ -64,6 +64,10 @@ pub(crate) struct GetArgs {
     #[arg(long, value_enum, hide_possible_values = true, value_name = "csv|tsv|jsonl|npy|raw")]
     format: Option<OutputFormat>,
 
+    /// In CSV, the character between fields [default: ,]
+    #[arg(long, value_name = "CHAR")]
+    delimiter: Option<Delimiter>,
+
     /// In CSV and TSV, leave out the names of fields
     #[arg(long)]
     no_header: bool,
@@ -102,6 +106,8 @@ const ARCHIVE: &str = "archives are written by `npymap convert`, which has --sel
 
 const SEPARATED: &str = "--no-header and --nan are for --format csv and tsv";
 
+const DELIMITER: &str = "--delimiter is for --format csv";
+
 const ONE_INDEX: &str = "--format, --where and --output take one INDEX";
 
 type ToError<'a> = &'a (dyn Fn(Error) -> CliError + Sync);
@@ -118,6 +124,10 @@ impl GetArgs {
         if !is_separated && (self.no_header || self.nan.is_some()) {
             let path = self.file.name().to_owned();
             return Err(CliError::Rejected { path, reason: SEPARATED });
+        }
+        if format != Some(OutputFormat::Csv) && self.delimiter.is_some() {
+            let path = self.file.name().to_owned();
+            return Err(CliError::Rejected { path, reason: DELIMITER });
         }
         match format {
             None if self.filter.is_none() => self.print_all()?,
@@ -225,6 +235,7 @@ impl GetArgs {
             let dtype = rows.unfiltered().map_err(to_error)?.dtype().clone();
             return rows.bytes(&dtype, Casting::Equiv, to_error, |block| sink.write(block));
         };
+        let format = format.with_delimiter(self.delimiter);
         let options = TextOptions { format, header: !self.no_header, nan: self.nan.as_deref() };
         options.write(rows, sink, to_error)
     }

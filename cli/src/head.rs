@@ -4,22 +4,24 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::view::DynView;
+use npymap::{MappedArray, view::DynView};
 
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::filter::Filter;
 use crate::input_args::InputArgs;
-use crate::rows::{Fields, RowSelection};
+use crate::rows::{Fields, FirstRows, RowSelection};
 use crate::selection::{AxisIndices, IndexArg};
 use crate::sheet::{self, PrintedTable, Sheet};
+use crate::stream_start::StreamStart;
 use crate::{elements, text};
 
 /// Prints the first elements of an array or a selection as a table.
 ///
 /// Records have a column for each field, other arrays one for each index of the
 /// last axis. Columns that do not fit the terminal are left out and counted
-/// below the table. Rows and columns are numbered as in the array.
+/// below the table. Rows and columns are numbered as in the array. Of a stream in C
+/// order, only as much is read as is printed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -61,16 +63,42 @@ pub(crate) struct HeadArgs {
     selection: Option<IndexArg>,
 }
 
+/// The bytes of a stream that are searched first.
+const FIRST_BYTES: usize = 1 << 16;
+
 impl HeadArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
+        let to_error = CliError::with_path(self.file.name());
+        let selection = self.selection.clone().unwrap_or_default();
+        if let Some(mut stream) = self.open_stream().map_err(&to_error)? {
+            if self.filter.is_some() && self.selection.is_none() {
+                return self.print_matching_of_stream(&mut stream);
+            }
+            let needed = selection.needed_rows(stream.shape(), self.rows);
+            if let Some(rows) = needed.filter(|_| self.filter.is_none()) {
+                return self.print_array(&stream.array(rows).map_err(&to_error)?, &selection);
+            }
+            stream.finish().map_err(CliError::io(self.file.name(), "read"))?;
+        }
+        let array = self.read.array(&self.file).map_err(&to_error)?;
+        self.print_array(&array, &selection)
+    }
+
+    /// Starts to read a stream whose first rows may be printed before its end.
+    fn open_stream(&self) -> npymap::Result<Option<StreamStart>> {
+        if self.read.file.is_raw() || self.file.member.is_some() {
+            return Ok(None);
+        }
+        StreamStart::open(&self.file.path, self.read.file.max_header_len)
+    }
+
+    fn print_array(&self, array: &MappedArray, selection: &IndexArg) -> Result<ExitCode, CliError> {
         let path = self.file.name();
         let to_error = CliError::with_path(path);
-        let array = self.read.array(&self.file).map_err(&to_error)?;
         let all = array.dyn_view().map_err(&to_error)?;
-        let selection = self.selection.clone().unwrap_or_default();
         if let Some(filter) = &self.filter {
-            self.print_matching(&all, &selection, filter)?;
-            return Ok(ExitCode::SUCCESS);
+            let first = self.first_matching(&all, selection, filter)?;
+            return self.print_matching(&all, selection, &first);
         }
         let axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
         let selected = selection.select(&all).map_err(&to_error)?;
@@ -81,13 +109,13 @@ impl HeadArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Prints the first rows that satisfy the condition.
-    fn print_matching(
+    /// Finds the first rows that satisfy the condition.
+    fn first_matching(
         &self,
         all: &DynView<'_>,
         selection: &IndexArg,
         filter: &Filter,
-    ) -> Result<(), CliError> {
+    ) -> Result<FirstRows, CliError> {
         let path = self.file.name();
         let to_error = CliError::with_path(path);
         elements::check_count(path, all.itemsize(), all.len())?;
@@ -95,7 +123,17 @@ impl HeadArgs {
         let fields = Fields::one_or_all(selection.field());
         let rows = selected.view().map_err(&to_error)?;
         let rows = RowSelection::new(rows, Some(filter), fields).map_err(&to_error)?;
-        let first = rows.first(self.rows).map_err(&to_error)?;
+        rows.first(self.rows).map_err(&to_error)
+    }
+
+    fn print_matching(
+        &self,
+        all: &DynView<'_>,
+        selection: &IndexArg,
+        first: &FirstRows,
+    ) -> Result<ExitCode, CliError> {
+        let path = self.file.name();
+        let to_error = CliError::with_path(path);
         let mut axes = selection.axis_indices(all.shape()).map_err(&to_error)?;
         let inner = axes.split_off(first.leading.min(axes.len()));
         let labels = match axes.as_slice() {
@@ -110,7 +148,29 @@ impl HeadArgs {
         if first.has_more && !self.json {
             writeln!(out, "… more rows")?;
         }
-        Ok(out.flush()?)
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Reads more and more of a stream, until there are enough rows that satisfy
+    /// the condition.
+    fn print_matching_of_stream(&self, stream: &mut StreamStart) -> Result<ExitCode, CliError> {
+        let to_error = CliError::with_path(self.file.name());
+        let Some(filter) = &self.filter else { return Ok(ExitCode::SUCCESS) };
+        let selection = IndexArg::default();
+        let all = stream.shape().first().copied().unwrap_or(1);
+        let mut known = FIRST_BYTES.div_ceil(stream.row_nbytes().max(1)).min(all);
+        loop {
+            let array = stream.array(known).map_err(&to_error)?;
+            let rows = array.dyn_view().map_err(&to_error)?;
+            let rows =
+                if known < all { rows.split_at(0, known).map_err(&to_error)?.0 } else { rows };
+            let first = self.first_matching(&rows, &selection, filter)?;
+            if first.has_more || known == all {
+                return self.print_matching(&rows, &selection, &first);
+            }
+            known = known.saturating_mul(2).min(all);
+        }
     }
 
     fn print(&self, out: &mut impl Write, sheet: &Sheet<'_>) -> Result<(), CliError> {

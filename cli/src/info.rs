@@ -1,6 +1,7 @@
 //! `npymap info`: describes arrays.
 
 use std::io::{self, Write};
+use std::num::NonZero;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -15,6 +16,8 @@ use crate::input_args::InputArgs;
 use crate::inspect::{FileEntry, Inspector};
 use crate::json::JsonEntry;
 use crate::messages;
+use crate::parallel;
+use crate::threads::ThreadArgs;
 
 /// Describes arrays: dtype, shape, order, size.
 ///
@@ -54,6 +57,9 @@ pub(crate) struct InfoArgs {
     digest: bool,
 
     #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
     read: InputArgs,
 }
 
@@ -77,13 +83,11 @@ impl InfoArgs {
     /// opened.
     fn print_json(&self, out: &mut impl Write) -> io::Result<usize> {
         let mut failures = 0;
-        for path in &self.files {
-            self.inspector().for_each_entry(path, &mut |entry| {
-                escape::json_line(out, &JsonEntry::new(&path.path, &entry))?;
-                failures += usize::from(ok_or_print(path, entry.content).is_none());
-                Ok(())
-            })?;
-        }
+        self.for_each_entry(|path, entry| {
+            escape::json_line(out, &JsonEntry::new(&path.path, &entry))?;
+            failures += usize::from(ok_or_print(path, entry.content).is_none());
+            Ok(())
+        })?;
         Ok(failures)
     }
 
@@ -109,7 +113,7 @@ impl InfoArgs {
     fn print_headers(&self, out: &mut impl Write) -> io::Result<usize> {
         let mut failures = 0;
         for path in &self.files {
-            let texts = ok_or_print(path, self.inspector().header_texts(path));
+            let texts = ok_or_print(path, self.inspector(NonZero::<usize>::MIN).header_texts(path));
             failures += usize::from(texts.is_none());
             if texts.as_ref().is_some_and(Vec::is_empty) {
                 failures += 1;
@@ -132,26 +136,16 @@ impl InfoArgs {
     fn print_text(&self, out: &mut impl Write) -> io::Result<usize> {
         let mut failures = 0;
         let mut rows = Vec::new();
-        for path in &self.files {
-            self.inspector().for_each_entry(
-                path,
-                &mut |FileEntry { format, member, info, content }| {
-                    match ok_or_print(path, content) {
-                        Some(content) => {
-                            rows.push(DescribedEntry {
-                                path: path.path.clone(),
-                                format,
-                                member,
-                                info,
-                                content,
-                            });
-                        }
-                        None => failures += 1,
-                    }
-                    Ok(())
-                },
-            )?;
-        }
+        self.for_each_entry(|path, FileEntry { format, member, info, content }| {
+            match ok_or_print(path, content) {
+                Some(content) => {
+                    let path = path.path.clone();
+                    rows.push(DescribedEntry { path, format, member, info, content });
+                }
+                None => failures += 1,
+            }
+            Ok(())
+        })?;
         match rows.as_slice() {
             [] if failures > 0 => {}
             [] => describe::print_empty(out, &self.files)?,
@@ -161,8 +155,40 @@ impl InfoArgs {
         Ok(failures)
     }
 
-    fn inspector(&self) -> Inspector {
-        Inspector { max_header_len: self.read.file.max_header_len, digest: self.digest }
+    /// Calls `visit` with the entries of all files, in order. With --digest,
+    /// several are read at a time.
+    fn for_each_entry(
+        &self,
+        mut visit: impl FnMut(&ArrayPath, FileEntry) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let threads = self.threads.count();
+        if !self.digest || self.files.len() == 1 {
+            let inspector = self.inspector(threads);
+            let mut files = self.files.iter();
+            return files.try_for_each(|path| {
+                inspector.for_each_entry(path, &mut |entry| visit(path, entry))
+            });
+        }
+        let inspector = self.inspector(NonZero::<usize>::MIN);
+        let mut files = self.files.iter();
+        parallel::pipeline(
+            threads.get(),
+            || Ok(files.next()),
+            |path| {
+                let mut entries = Vec::new();
+                inspector.for_each_entry(path, &mut |entry| {
+                    entries.push(entry);
+                    Ok(())
+                })?;
+                Ok((path, entries))
+            },
+            |(path, entries)| entries.into_iter().try_for_each(|entry| visit(path, entry)),
+        )
+    }
+
+    fn inspector(&self, threads: NonZero<usize>) -> Inspector {
+        let inspector = Inspector::new(self.read.file.max_header_len);
+        if self.digest { inspector.with_digests(threads) } else { inspector }
     }
 }
 

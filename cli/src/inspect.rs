@@ -3,10 +3,11 @@
 
 use std::fmt;
 use std::io;
+use std::num::NonZero;
 use std::path::Path;
 
 use npymap::{
-    OpenOptions, Result,
+    MappedArray, OpenOptions, Result,
     any::Format,
     npy::HeaderText,
     npz,
@@ -18,7 +19,7 @@ use crate::array_info::ArrayInfo;
 use crate::array_path::ArrayPath;
 use crate::escape::escaped;
 use crate::globs::NamePattern;
-use crate::{digest, open, text};
+use crate::{digest, open, parallel, text};
 
 /// An array of a file, or a member that is not an array.
 pub(crate) struct FileEntry {
@@ -92,11 +93,26 @@ impl From<io::Error> for ListError {
 /// Lists arrays, with digests if requested.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inspector {
-    pub(crate) max_header_len: usize,
-    pub(crate) digest: bool,
+    max_header_len: usize,
+    /// The number of threads that compute digests, if they are requested.
+    digest_threads: Option<NonZero<usize>>,
 }
 
 impl Inspector {
+    pub(crate) fn new(max_header_len: usize) -> Inspector {
+        Inspector { max_header_len, digest_threads: None }
+    }
+
+    /// Computes the digest of each array; those of several members at a time.
+    pub(crate) fn with_digests(self, threads: NonZero<usize>) -> Inspector {
+        Inspector { digest_threads: Some(threads), ..self }
+    }
+
+    /// The digest of an array, if it is requested.
+    fn digest(self, array: impl FnOnce() -> Result<MappedArray>) -> Result<Option<String>> {
+        self.digest_threads.map(|_| digest::sha256(&array()?)).transpose()
+    }
+
     fn options(self) -> OpenOptions {
         OpenOptions::new().max_header_len(self.max_header_len)
     }
@@ -182,9 +198,7 @@ impl Inspector {
         let header = self.options().header(&open::read_source(path)?)?;
         let offset = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
         let mut info = ArrayInfo::from_header(&header, Some(offset))?;
-        if self.digest {
-            info.digest = Some(digest::sha256(&open::read(path, &self.options())?)?);
-        }
+        info.digest = self.digest(|| open::read(path, &self.options()))?;
         Ok(info)
     }
 
@@ -194,20 +208,23 @@ impl Inspector {
         visit: &mut impl FnMut(FileEntry) -> io::Result<()>,
     ) -> Result<(), ListError> {
         let npz = open::npz(&path.path, self.max_header_len)?;
-        for member in npz_members(&npz, path.member.as_deref())? {
-            let name = Some(MemberName::Text(member.name().to_owned()));
-            let content = self.npz_content(&member);
-            visit(FileEntry { format: Format::Npz, member: name, info: None, content })?;
-        }
-        Ok(())
+        let mut members = npz_members(&npz, path.member.as_deref())?.into_iter();
+        parallel::pipeline(
+            self.digest_threads.map_or(1, NonZero::get),
+            || Ok(members.next()),
+            |member| {
+                let name = Some(MemberName::Text(member.name().to_owned()));
+                let content = self.npz_content(&member);
+                Ok(FileEntry { format: Format::Npz, member: name, info: None, content })
+            },
+            |entry| Ok(visit(entry)?),
+        )
     }
 
     fn npz_content(self, member: &npz::Member<'_>) -> Result<EntryContent> {
         let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
         let mut info = ArrayInfo::from_header(&header, member.data_offset()?)?;
-        if self.digest {
-            info.digest = Some(digest::sha256(&member.open()?)?);
-        }
+        info.digest = self.digest(|| member.open())?;
         Ok(EntryContent::array(info))
     }
 
@@ -235,9 +252,7 @@ impl Inspector {
         let offset = ten.data_offset(index)?;
         let array = ten.get(index)?;
         let mut info = ArrayInfo::from_ten(array.layout().clone(), offset);
-        if self.digest {
-            info.digest = Some(digest::sha256(&array)?);
-        }
+        info.digest = self.digest(|| Ok(array))?;
         Ok(EntryContent::array(info))
     }
 
@@ -264,9 +279,7 @@ impl Inspector {
         let start = u64::try_from(header.data_offset).unwrap_or(u64::MAX);
         let offset = member.offset().saturating_add(start);
         let mut info = ArrayInfo::from_header(&header, Some(offset))?;
-        if self.digest {
-            info.digest = Some(digest::sha256(&member.open()?)?);
-        }
+        info.digest = self.digest(|| member.open())?;
         Ok(EntryContent::array(info))
     }
 

@@ -263,7 +263,7 @@ impl LsArgs {
     }
 
     fn inspector(&self) -> Inspector {
-        Inspector { max_header_len: self.max_header_len, digest: false }
+        Inspector::new(self.max_header_len)
     }
 }
 

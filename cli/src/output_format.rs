@@ -25,6 +25,17 @@ pub(crate) enum OutputFormat {
 }
 
 impl OutputFormat {
+    /// The name of a format whose files do not describe their arrays.
+    pub(crate) fn headerless_name(self) -> Option<&'static str> {
+        match self {
+            OutputFormat::Npy | OutputFormat::Npz | OutputFormat::Ten => None,
+            OutputFormat::Csv => Some("csv"),
+            OutputFormat::Tsv => Some("tsv"),
+            OutputFormat::Jsonl => Some("jsonl"),
+            OutputFormat::Raw => Some("raw"),
+        }
+    }
+
     /// The format that an extension selects. Streams are `.npy` files.
     pub(crate) fn from_extension(path: &Path) -> Result<OutputFormat, CliError> {
         ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;

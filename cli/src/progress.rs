@@ -1,9 +1,9 @@
 //! A progress bar on standard error, on terminals only.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use npymap::npz::NpzOptions;
 
 /// Work that takes less time shows no bar.
@@ -12,11 +12,15 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Bytes between two updates.
 const STEP: u64 = 4 << 20;
 
+/// The bars of all threads, one below the other.
+static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
 /// Progress through a number of bytes.
 #[derive(Debug)]
 pub(crate) struct Progress {
     started: Instant,
-    total: u64,
+    /// `None` for a stream.
+    total: Option<u64>,
     done: u64,
     updated: u64,
     bar: Option<ProgressBar>,
@@ -24,13 +28,16 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(total: usize) -> Progress {
-        Progress {
-            started: Instant::now(),
-            total: u64::try_from(total).unwrap_or(u64::MAX),
-            done: 0,
-            updated: 0,
-            bar: None,
-        }
+        Progress::start(Some(u64::try_from(total).unwrap_or(u64::MAX)))
+    }
+
+    /// Progress through a stream, whose length is unknown.
+    pub(crate) fn of_stream() -> Progress {
+        Progress::start(None)
+    }
+
+    fn start(total: Option<u64>) -> Progress {
+        Progress { started: Instant::now(), total, done: 0, updated: 0, bar: None }
     }
 
     /// Counts bytes as done.
@@ -78,12 +85,16 @@ pub(crate) fn show_members(options: NpzOptions) -> NpzOptions {
 }
 
 /// A bar that is hidden unless standard error is a terminal.
-fn bar(total: u64) -> ProgressBar {
-    let bar = ProgressBar::new(total);
-    let template =
-        "{bar:40.cyan} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec}, {eta} left";
-    match ProgressStyle::with_template(template) {
+fn bar(total: Option<u64>) -> ProgressBar {
+    let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+    let template = if total.is_some() {
+        "{bar:40.cyan} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec}, {eta} left"
+    } else {
+        "{spinner:.cyan} {binary_bytes} read, {binary_bytes_per_sec}"
+    };
+    let bar = match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
-    }
+    };
+    BARS.add(bar)
 }

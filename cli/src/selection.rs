@@ -116,6 +116,30 @@ impl IndexArg {
         Ok(axes)
     }
 
+    /// How many indices of the first axis have to be known to print the first
+    /// `count` rows of the selection; `None` if that is not obvious.
+    pub(crate) fn needed_rows(&self, shape: &[usize], count: usize) -> Option<usize> {
+        let all = shape.first().copied()?;
+        if self.index.is_empty() {
+            return Some(count.min(all));
+        }
+        if split_items(&self.index).iter().any(|item| item.starts_with('[')) {
+            return None;
+        }
+        let indices = Indices::parse(&self.index, shape).ok()?;
+        let needed = match *indices.as_ref().first()? {
+            SliceInfoElem::Index(at) => usize::try_from(at).ok()?.saturating_add(1),
+            SliceInfoElem::Slice { start, step: step @ 1.., .. } => {
+                let step = usize::try_from(step).ok()?;
+                let start = usize::try_from(start).ok()?;
+                start.saturating_add(count.saturating_mul(step))
+            }
+            SliceInfoElem::Slice { end: Some(end), .. } => usize::try_from(end).ok()?,
+            _ => return None,
+        };
+        Some(needed.min(all))
+    }
+
     /// The field, if one is named.
     pub(crate) fn field(&self) -> Option<&str> {
         self.field.as_deref()

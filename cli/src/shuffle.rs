@@ -11,7 +11,8 @@ use crate::draft::Draft;
 use crate::error::CliError;
 use crate::input_args::InputArgs;
 use crate::new_file::NewFileArgs;
-use crate::output_format;
+use crate::output_format::{self, OutputFormat};
+use crate::report::ReportArgs;
 use crate::row_copy;
 
 /// Writes the rows of an array in random order.
@@ -50,6 +51,9 @@ pub(crate) struct ShuffleArgs {
     memory: u32,
 
     #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
     new_file: NewFileArgs,
 
     #[command(flatten)]
@@ -59,6 +63,7 @@ pub(crate) struct ShuffleArgs {
 impl ShuffleArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
         output_format::require_npy(&self.output)?;
+        self.report.check(&self.output)?;
         let path = self.input.name();
         // If the output replaces the input, that one is locked before it is read.
         let draft = Draft::begin(&self.output, self.new_file.if_exists())?;
@@ -73,6 +78,7 @@ impl ShuffleArgs {
         // is mapped.
         drop((rows, from));
         draft.commit()?;
+        self.report.print(&self.output, OutputFormat::Npy)?;
         Ok(ExitCode::SUCCESS)
     }
 }

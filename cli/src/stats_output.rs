@@ -19,6 +19,9 @@ use crate::terminal;
 /// Formats a statistic of a row, if the row has it.
 type CellFn = fn(&StatsRow) -> Option<String>;
 
+/// The cell of a statistic that a row does not have.
+const NONE: &str = "-";
+
 const CELLS: [(&str, CellFn); 11] = [
     ("field", |row| Some(safe(&row.field)).filter(|field| !field.is_empty())),
     ("column", |row| row.index.as_deref().map(index_text)),
@@ -64,7 +67,7 @@ fn column(heading: &str, are_numbers: bool, cells: Vec<Option<String>>) -> Optio
     let mut column = Column::values(heading, are_numbers);
     let is_shown = cells.iter().any(Option::is_some);
     for cell in cells {
-        column.push(cell.unwrap_or_else(|| "-".to_owned()));
+        column.push(cell.unwrap_or_else(|| NONE.to_owned()));
     }
     is_shown.then_some(column)
 }
@@ -124,7 +127,7 @@ fn index_text(index: &[Option<usize>]) -> String {
     axes.collect::<Vec<_>>().join(", ")
 }
 
-/// Prints a paragraph for each row, with a line for each statistic.
+/// Prints a paragraph for each row, with a line for each statistic that it has.
 fn print_paragraphs(
     out: &mut impl Write,
     columns: &[Column],
@@ -139,6 +142,9 @@ fn print_paragraphs(
         }
         for column in columns {
             let cell = column.cells.get(row).map_or("", String::as_str);
+            if cell == NONE {
+                continue;
+            }
             let cell = table::truncate_end(cell, width.saturating_sub(room + 4));
             let heading = &column.heading;
             writeln!(out, "  {LABEL}{heading:room$}{LABEL:#}  {cell}")?;

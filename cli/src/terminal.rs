@@ -57,7 +57,10 @@ fn variable(name: &str) -> String {
 /// A number with at most four significant digits.
 pub(crate) fn brief(number: f64) -> String {
     let exact = Value::F64(number).to_string();
-    if !number.is_finite() || number == 0.0 {
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    if !number.is_finite() {
         return exact;
     }
     let rounded =
@@ -76,7 +79,8 @@ mod tests {
             (11.342_91, "11.34"),
             (-0.000_123_456, "-0.0001235"),
             (3.0, "3"),
-            (0.0, "0.0"),
+            (0.0, "0"),
+            (-0.0, "0"),
             (1e300, "1e+300"),
             (123_456.0, "123500"),
             (f64::NAN, "nan"),

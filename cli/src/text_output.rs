@@ -1,6 +1,7 @@
 //! Writes rows as text that other programs read: CSV, TSV and JSON lines.
 
 use std::io::{self, IsTerminal as _};
+use std::str::FromStr;
 
 use csv::{Writer, WriterBuilder};
 use npymap::{Result, Value, dtype::Kind, view::DynView};
@@ -31,6 +32,35 @@ impl TextFormat {
             OutputFormat::Tsv => Some(TextFormat::Separated('\t')),
             OutputFormat::Jsonl => Some(TextFormat::JsonLines),
             _ => None,
+        }
+    }
+
+    /// The format with another separator, if it is CSV.
+    pub(crate) fn with_delimiter(self, delimiter: Option<Delimiter>) -> TextFormat {
+        match (self, delimiter) {
+            (TextFormat::Separated(','), Some(Delimiter(separator))) => {
+                TextFormat::Separated(separator)
+            }
+            _ => self,
+        }
+    }
+}
+
+/// The separator of the fields of a CSV: one ASCII character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delimiter(char);
+
+impl FromStr for Delimiter {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> std::result::Result<Delimiter, &'static str> {
+        let mut characters = text.chars();
+        match (text, characters.next(), characters.next()) {
+            (r"\t", ..) => Ok(Delimiter('\t')),
+            (_, Some(c), None) if c.is_ascii() && !matches!(c, '"' | '\r' | '\n') => {
+                Ok(Delimiter(c))
+            }
+            _ => Err(r"expected one ASCII character other than a quote, such as ';' or '\t'"),
         }
     }
 }

@@ -52,7 +52,14 @@ impl DateUnit {
 
 /// Returns whether a cell has no value: it is empty, or says so.
 pub(super) fn is_missing(text: &str) -> bool {
-    matches!(text.trim(), "" | "NA" | "null")
+    matches!(trimmed(text), "" | "NA" | "null")
+}
+
+/// The text without white space around it, which few cells have.
+pub(super) fn trimmed(text: &str) -> &str {
+    let ends = [text.as_bytes().first(), text.as_bytes().last()];
+    let is_bare = ends.iter().all(|end| end.is_some_and(u8::is_ascii_graphic));
+    if is_bare { text } else { text.trim() }
 }
 
 impl Facts {
@@ -66,16 +73,17 @@ impl Facts {
         if self.has_text {
             return;
         }
-        if !is_string && is_missing(text) {
+        let trimmed = trimmed(text);
+        if !is_string && is_missing(trimmed) {
             self.has_missing = true;
             return;
         }
-        let trimmed = text.trim();
         if !is_string && starts_like_number(trimmed) {
-            if !self.has_float && self.add_integer(trimmed) {
+            let number = number(trimmed);
+            if number == Some(Number::Integer) && !self.has_float && self.add_integer(trimmed) {
                 return;
             }
-            if trimmed.parse::<f64>().is_ok() {
+            if number.is_some() {
                 self.has_float = true;
                 return;
             }
@@ -169,6 +177,40 @@ pub(super) fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
+/// A number as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Number {
+    Integer,
+    /// With a point or an exponent, or not finite.
+    Float,
+}
+
+/// Recognizes the numbers that `f64` is parsed from, without computing them.
+fn number(text: &str) -> Option<Number> {
+    let bytes = text.as_bytes();
+    let unsigned = bytes.strip_prefix(b"-").or(bytes.strip_prefix(b"+")).unwrap_or(bytes);
+    let (whole, rest) = split_digits(unsigned);
+    if rest.is_empty() && whole > 0 {
+        return Some(Number::Integer);
+    }
+    let (fraction, rest) = rest.strip_prefix(b".").map_or((0, rest), split_digits);
+    if whole + fraction == 0 {
+        return text.parse::<f64>().is_ok().then_some(Number::Float);
+    }
+    let [b'e' | b'E', rest @ ..] = rest else {
+        return rest.is_empty().then_some(Number::Float);
+    };
+    let rest = rest.strip_prefix(b"-").or(rest.strip_prefix(b"+")).unwrap_or(rest);
+    let (exponent, rest) = split_digits(rest);
+    (exponent > 0 && rest.is_empty()).then_some(Number::Float)
+}
+
+/// The number of digits at the start, and the rest.
+fn split_digits(bytes: &[u8]) -> (usize, &[u8]) {
+    let count = bytes.iter().position(|b| !b.is_ascii_digit()).unwrap_or(bytes.len());
+    (count, bytes.get(count..).unwrap_or_default())
+}
+
 /// Returns whether a text may be a number: most other texts need not be parsed.
 fn starts_like_number(text: &str) -> bool {
     text.starts_with(|c: char| {
@@ -246,6 +288,29 @@ mod tests {
                 merged.merge(&one);
             }
             assert_eq!(merged.dtype().unwrap().to_string(), expected, "{cells:?}, merged");
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_that_floats_are_parsed_from() {
+        let parts = ["", "-", "+", "0", "12", ".", "e", "E", "inf", "nan", "Infinity", " ", "_"];
+        for first in parts {
+            for second in parts {
+                for third in parts {
+                    for fourth in parts {
+                        let text = [first, second, third, fourth].concat();
+                        let parsed = text.parse::<f64>().is_ok();
+                        let digits = text.trim_start_matches(['-', '+']);
+                        let is_integer = parsed && digits.bytes().all(|b| b.is_ascii_digit());
+                        let expected = match (parsed, is_integer) {
+                            (false, _) => None,
+                            (true, false) => Some(Number::Float),
+                            (true, true) => Some(Number::Integer),
+                        };
+                        assert_eq!(number(&text), expected, "{text:?}");
+                    }
+                }
+            }
         }
     }
 

@@ -59,7 +59,8 @@ impl TextInput {
             return Err(text_error(path, "has no rows to read an array from".to_owned()));
         };
         let count = cells.len();
-        let (names, texts): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
+        let (names, mut texts): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
+        let objects = texts.iter_mut().map(|cell| std::mem::take(&mut cell.objects)).collect();
         let is_json = options.format == TextFormat::JsonLines;
         let has_header =
             !is_json && options.header && is_header(texts.iter().map(OwnedCell::as_cell));
@@ -70,7 +71,7 @@ impl TextInput {
         };
         let len = if has_header { len } else { 0 };
         let start = start + u64::try_from(len).unwrap_or(0);
-        let columns = Columns { names, count };
+        let columns = Columns { names, objects, count };
         Ok(TextInput { path: path.to_owned(), file, options, start, columns })
     }
 

@@ -10,7 +10,7 @@ use npymap::{
 };
 
 use super::blocks::Columns;
-use super::facts::{Cell, Facts, is_missing};
+use super::facts::{Cell, Facts, is_missing, trimmed};
 use crate::row_blocks;
 
 /// How rows of cells become elements.
@@ -109,22 +109,16 @@ impl Target {
             return Target::uniform(all.dtype()?, columns);
         }
         let names = unique_names(columns);
-        let mut fields: Vec<(String, DType)> = Vec::new();
-        let mut rest = names.as_slice();
-        let mut facts = facts;
-        while let Some(name) = rest.first() {
-            let (field, shape) = subarray(rest).unwrap_or((name, Vec::new()));
-            let len = shape.iter().product::<usize>().max(1);
-            let mut own = Facts::default();
-            facts.iter().take(len).for_each(|facts| own.merge(facts));
-            let dtype = own.dtype()?;
-            let dtype = if shape.is_empty() { dtype } else { DType::array(dtype, &shape)? };
-            fields.push((field.to_owned(), dtype));
-            rest = rest.get(len..).unwrap_or_default();
-            facts = facts.get(len..).unwrap_or_default();
-        }
-        let fields = fields.iter().map(|(name, dtype)| (name.as_str(), dtype.clone()));
-        let dtype = DType::packed(fields)?;
+        let found: Vec<_> = names
+            .iter()
+            .zip(facts)
+            .enumerate()
+            .map(|(at, (name, facts))| {
+                let objects = columns.objects.get(at).map(Vec::as_slice).unwrap_or_default();
+                FoundColumn { name, objects, facts }
+            })
+            .collect();
+        let dtype = struct_of(&found)?;
         let mut leaves = Vec::new();
         for field in dtype.fields() {
             add_elements(&field.dtype, "", field.offset, &mut leaves)?;
@@ -202,9 +196,58 @@ fn unique_names(columns: &Columns) -> Vec<String> {
         .collect()
 }
 
+/// A column, and where it goes in a struct.
+#[derive(Clone, Copy)]
+struct FoundColumn<'a> {
+    name: &'a str,
+    /// The names of the structs that it is in, from the outermost.
+    objects: &'a [String],
+    facts: &'a Facts,
+}
+
+impl FoundColumn<'_> {
+    /// The column without the outermost struct, which has this name.
+    fn inside(self, object: &str) -> Self {
+        let inner = self.name.strip_prefix(object).and_then(|rest| rest.strip_prefix('.'));
+        FoundColumn {
+            name: inner.unwrap_or(self.name),
+            objects: self.objects.get(1..).unwrap_or_default(),
+            ..self
+        }
+    }
+}
+
+/// The dtype of records of these columns: objects are structs, and consecutive
+/// indices subarrays.
+fn struct_of(columns: &[FoundColumn<'_>]) -> Result<DType> {
+    let mut fields: Vec<(String, DType)> = Vec::new();
+    let mut rest = columns;
+    while let Some(first) = rest.first() {
+        let len = if let Some(object) = first.objects.first() {
+            let inner = rest.iter().take_while(|column| column.objects.first() == Some(object));
+            let inner: Vec<_> = inner.map(|column| column.inside(object)).collect();
+            fields.push((object.clone(), struct_of(&inner)?));
+            inner.len()
+        } else {
+            let own = rest.iter().take_while(|column| column.objects.is_empty());
+            let names: Vec<&str> = own.map(|column| column.name).collect();
+            let (field, shape) = subarray(&names).unwrap_or((first.name, Vec::new()));
+            let len = shape.iter().product::<usize>().max(1);
+            let mut facts = Facts::default();
+            rest.iter().take(len).for_each(|column| facts.merge(column.facts));
+            let dtype = facts.dtype()?;
+            let dtype = if shape.is_empty() { dtype } else { DType::array(dtype, &shape)? };
+            fields.push((field.to_owned(), dtype));
+            len
+        };
+        rest = rest.get(len..).unwrap_or_default();
+    }
+    DType::packed(fields.iter().map(|(name, dtype)| (name.as_str(), dtype.clone())))
+}
+
 /// The name and shape of a subarray whose elements are the first columns: `pos.0`,
 /// `pos.1`, ….
-fn subarray(names: &[String]) -> Option<(&str, Vec<usize>)> {
+fn subarray<'a>(names: &[&'a str]) -> Option<(&'a str, Vec<usize>)> {
     let (name, first) = split_index(names.first()?)?;
     let indices = names.iter().map_while(|other| {
         split_index(other).filter(|(other, index)| *other == name && index.len() == first.len())
@@ -249,7 +292,7 @@ where
     T::Codec: Send + Sync,
 {
     fn parse(&self, text: &str, dtype: &DType, to: &mut [u8]) -> Result<()> {
-        match text.trim().parse::<T>() {
+        match trimmed(text).parse::<T>() {
             Ok(value) => value.encode(&self.0, to),
             Err(_) => store_value(text, dtype, to),
         }
@@ -283,7 +326,7 @@ fn store_value(text: &str, dtype: &DType, to: &mut [u8]) -> Result<()> {
 
 /// The value of a cell: text as it is, and NaN or `NaT` for what is missing.
 fn value(text: &str, dtype: &DType) -> Result<Value> {
-    let trimmed = text.trim();
+    let trimmed = trimmed(text);
     let missing = is_missing(text);
     match (dtype.kind(), dtype.itemsize()) {
         (Kind::Unicode, _) => Ok(Value::Text(text.to_owned())),
@@ -313,6 +356,10 @@ fn value(text: &str, dtype: &DType) -> Result<Value> {
 mod tests {
     use super::*;
 
+    fn columns(names: Option<Vec<String>>, count: usize) -> Columns {
+        Columns { names, objects: Vec::new(), count }
+    }
+
     fn names(text: &str) -> Vec<String> {
         text.split(',').map(str::to_owned).collect()
     }
@@ -332,14 +379,14 @@ mod tests {
             ("5,6", None),
             ("", None),
         ] {
-            assert_eq!(subarray(&names(text)), expected, "{text}");
+            assert_eq!(subarray(&text.split(',').collect::<Vec<_>>()), expected, "{text}");
         }
     }
 
     #[test]
     fn names_are_unique() {
-        let columns = Columns { names: Some(names("a,,a,a_1, b ,a")), count: 6 };
-        assert_eq!(unique_names(&columns), ["a", "f1", "a_1", "a_1_1", "b", "a_2"]);
-        assert_eq!(unique_names(&Columns { names: None, count: 2 }), ["f0", "f1"]);
+        let named = columns(Some(names("a,,a,a_1, b ,a")), 6);
+        assert_eq!(unique_names(&named), ["a", "f1", "a_1", "a_1_1", "b", "a_2"]);
+        assert_eq!(unique_names(&columns(None, 2)), ["f0", "f1"]);
     }
 }

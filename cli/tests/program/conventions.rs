@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::run::{copy_penguins, npymap, path_in, run_ok};
+use crate::run::{copy_penguins, npymap, path_in, run_err, run_ok};
 
 /// All commands, as the help lists them.
 fn commands() -> Vec<String> {
@@ -98,4 +98,39 @@ fn floats_have_as_many_digits_as_asked() {
     assert!(run_ok(["head", &path, "--precision=2"]).contains(" 0.12 "));
     assert_eq!(run_ok(["get", "--precision", "3", "--json", &path, "0.x"]), "0.123456\n");
     assert_eq!(run_ok(["get", &path, "0.x"]), "0.123456\n");
+}
+
+#[test]
+fn what_was_written_is_reported_as_json() {
+    let directory = tempfile::tempdir().unwrap();
+    let [a, b, c, npz, csv] =
+        ["a.npy", "b.npy", "c.npy", "d.npz", "e.csv"].map(|name| path_in(directory.path(), name));
+    for (arguments, path) in [
+        (&["create", &a, "--shape", "(3, 2)", "--dtype", "<i4", "--json"][..], &a),
+        (&["concat", &a, &a, "-o", &b, "--json"], &b),
+        (&["convert", &a, &c, "--dtype", ">f8", "--json"], &c),
+        (&["convert", &a, &npz, "--json"], &npz),
+        (&["shuffle", &a, &b, "--overwrite", "--json"], &b),
+    ] {
+        let report = run_ok(arguments);
+        assert_eq!(report, run_ok(["info", "--json", path]), "{arguments:?}");
+    }
+    let report = parsed(&run_ok(["convert", &a, &csv, "--json"]));
+    assert_eq!(report, serde_json::json!({ "path": csv, "format": "csv", "nbytes": 12 }));
+    let report = parsed(&run_ok(["append", &a, &b, "--json"]));
+    assert_eq!(report, serde_json::json!({ "path": a, "appended": 3, "shape": [6, 2] }));
+    let report = parsed(&run_ok(["fill", &a, "7", "--json"]));
+    assert_eq!(report, serde_json::json!({ "path": a, "set": 12 }));
+    for arguments in [
+        &["convert", "--json", &a, "-"][..],
+        &["create", "--json", "-", "--shape", "3"],
+        &["concat", "--json", &a, "-o", "-"],
+    ] {
+        let refusal = run_err(1, arguments);
+        assert!(refusal.contains("--json is for files"), "{refusal}");
+    }
+}
+
+fn parsed(json: &str) -> serde_json::Value {
+    serde_json::from_str(json).unwrap()
 }

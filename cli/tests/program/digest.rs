@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::run::{data, fixtures, is_quick, npymap, run_ok, shortened};
+use crate::run::{data, fixtures, is_quick, npymap, path_in, run_ok, shortened};
 
 /// Fixtures that are rejected on purpose, by name.
 fn rejected_on_purpose() -> Vec<String> {
@@ -49,4 +49,26 @@ fn text_output_has_the_digest_too() {
     assert!(run_ok(["info", "--digest", path, path]).contains(digest));
     assert!(!run_ok(["info", path]).contains("sha256"));
     assert_eq!(npymap(["info", "--digest", "--header", path]).code, Some(2));
+}
+
+#[test]
+fn digests_do_not_depend_on_the_number_of_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let names = ["a.npy", "b.npy", "c.npy"].map(|name| path_in(&directory, name));
+    for (name, seed) in names.iter().zip(["1", "2", "3"]) {
+        run_ok(["create", name, "--shape", "1000", "--random", "normal", "--seed", seed]);
+    }
+    let npz = path_in(&directory, "d.npz");
+    let [a, b, c] = names.each_ref();
+    run_ok(["npz", "pack", a, b, c, "-o", &npz, "--deflate"]);
+    for files in [&[npz.as_str()][..], &[a, &npz, b, c]] {
+        let arguments = ["info", "--json", "--digest", "--threads"];
+        let one = run_ok(arguments.iter().chain(&["1"]).chain(files));
+        assert_eq!(one, run_ok(arguments.iter().chain(&["4"]).chain(files)));
+        assert_eq!(one.matches("sha256").count(), if files.len() == 1 { 3 } else { 6 });
+    }
+    // A file that cannot be opened is reported in its place.
+    let output = npymap(["info", "--json", "--digest", a, "absent.npy", b]);
+    assert_eq!((output.code, output.out.lines().count()), (Some(1), 3));
+    assert!(output.out.lines().nth(1).unwrap().contains("absent.npy"));
 }

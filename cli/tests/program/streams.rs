@@ -225,3 +225,48 @@ fn raw_options_need_raw_and_a_shape_that_fits() {
     let refusal = run_err(1, ["get", fixture, "0", "--raw", "f8", "--shape", "-1,7"]);
     assert!(refusal.contains("not a multiple of the 56 bytes of an index of axis -1"), "{refusal}");
 }
+
+#[cfg(unix)]
+#[test]
+fn head_reads_no_more_of_a_stream_than_it_prints() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    run_ok(["create", &path, "--shape", "(100000, 2)", "--dtype", "<i4", "--arange"]);
+    let bytes = fs::read(&path).unwrap();
+    // The rest of the stream is never written.
+    for (arguments, rows) in [
+        (&["-n", "2"][..], 2),
+        (&["-n", "2", "--json"], 2),
+        (&["-n", "2", "::10"], 20),
+        (&["-n", "3", "5"], 6),
+        (&["-n", "2", "6:2:-2"], 7),
+        (&["-n", "1", "..., 1"], 100_000),
+        (&["-n", "0"], 0),
+        (&["-n", "3", "--where", "value[0] > 4"], 8192),
+        (&["-n", "3", "--where", "value[0] > 20000"], 16384),
+    ] {
+        let mut command = command();
+        command.arg("head").arg("-").args(arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // Fails if the program ended early.
+        let _ = stdin.write_all(&bytes[..128 + 8 * rows]);
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
+        assert!(output.status.success(), "{arguments:?}");
+        let expected = run_ok(["head", &path].iter().chain(arguments));
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{arguments:?}");
+    }
+    // A stream that ends too early, and one in Fortran order.
+    let mut command = command();
+    command.args(["head", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(&bytes[..150]).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && message.starts_with("error: -: "), "{message}");
+    let fortran = path_in(&directory, "f.npy");
+    run_ok(["convert", &path, &fortran, "--order", "F"]);
+    let piped = run_piped(["head", "-"], &fs::read(&fortran).unwrap());
+    assert_eq!(String::from_utf8(piped).unwrap(), run_ok(["head", &fortran]));
+}

@@ -56,14 +56,14 @@ fn run(scene: &Scene, fault: &mut Fault) -> Result<(), String> {
         Some(0) if scene.files() == scene.after => Ok(()),
         Some(0) => Err("it succeeded, with other files".to_owned()),
         Some(1) if error.is_empty() => Err("it failed without an error".to_owned()),
-        Some(1) => check_failed(scene, fault.is_full_disk),
+        Some(1) => check_failed(scene, fault.is_full_disk, &error),
         _ => Err(format!("it ended with {status}")),
     };
     scene.restore();
     checked.map_err(|problem| format!("{problem}; {error}"))
 }
 
-fn check_failed(scene: &Scene, is_full_disk: bool) -> Result<(), String> {
+fn check_failed(scene: &Scene, is_full_disk: bool, error: &str) -> Result<(), String> {
     if scene.remove_unfinished() > 0 {
         return Err("a temporary file is left".to_owned());
     }
@@ -71,6 +71,10 @@ fn check_failed(scene: &Scene, is_full_disk: bool) -> Result<(), String> {
     let is_append = scene.job.arguments[0] == "append";
     if is_append && !is_full_disk && found != scene.before && found != scene.after {
         return Err("it failed after some of the rows were added".to_owned());
+    }
+    // Rows may be there only if the error says so.
+    if is_append && found == scene.after && !error.contains("the rows were added") {
+        return Err("it failed and added the rows".to_owned());
     }
     scene.check()
 }

@@ -82,6 +82,8 @@ pub struct Appender {
     row_nbytes: usize,
     /// The number of elements of a row.
     row_len: usize,
+    /// Whether the last `flush` or `sync` failed, and no rows were added since.
+    has_failed: bool,
 }
 
 impl OpenOptions {
@@ -159,7 +161,8 @@ impl Appender {
         let (shape, axis, one) = (head.header().shape.clone(), head.axis(), head.layout(1)?);
         let (row_nbytes, row_len) = (one.nbytes(), one.len());
         let writer = RowWriter::new(file, lock, path, head, is_renamed)?;
-        Ok(Appender { path: path.to_owned(), writer, shape, axis, row_nbytes, row_len })
+        let path = path.to_owned();
+        Ok(Appender { path, writer, shape, axis, row_nbytes, row_len, has_failed: false })
     }
 
     /// Sets the size of the buffer in bytes; the default is 64 KiB. With 0, each
@@ -322,10 +325,13 @@ impl Appender {
     ///
     /// [`Io`](crate::ErrorKind::Io), for example when the disk is full, and
     /// [`Changed`](crate::ErrorKind::Changed). Rows that could not be written stay
-    /// in the buffer, and the file keeps its old number of rows.
+    /// in the buffer, and the file keeps its old number of rows: call `flush` again,
+    /// or drop the `Appender`, which then writes nothing.
     pub fn flush(&mut self) -> Result<()> {
         let rows = self.rows();
-        self.with_path_in_errors(|appender| appender.writer.write_out(rows))
+        let written = self.with_path_in_errors(|appender| appender.writer.write_out(rows));
+        self.has_failed = written.is_err();
+        written
     }
 
     /// Writes the buffer and waits until the elements and then the header are on
@@ -333,24 +339,24 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// As [`flush`](Appender::flush).
+    /// As [`flush`](Appender::flush). If only the last wait fails, readers see the
+    /// new rows.
     pub fn sync(&mut self) -> Result<()> {
         let rows = self.rows();
-        self.with_path_in_errors(|appender| appender.writer.sync(rows))
+        let synced = self.with_path_in_errors(|appender| appender.writer.sync(rows));
+        self.has_failed = synced.is_err();
+        synced
     }
 
     /// Writes the buffer, waits for the disk and closes the file. Dropping writes
-    /// too, but does not wait and ignores errors.
+    /// too, but does not wait and ignores errors; after an error of
+    /// [`flush`](Appender::flush) or [`sync`](Appender::sync), it writes nothing.
     ///
     /// # Errors
     ///
     /// As [`flush`](Appender::flush); rows that could not be written are lost.
     pub fn close(mut self) -> Result<()> {
-        let synced = self.sync();
-        // Keeps `drop` from trying again.
-        let written = self.writer.head().rows();
-        self.set_rows(written);
-        synced
+        self.sync()
     }
 
     fn header(&self) -> &Header {
@@ -379,7 +385,10 @@ impl Appender {
             if writer.must_write_out(old)? { writer.write_out(rows) } else { Ok(()) }
         });
         match added {
-            Ok(()) => self.set_rows(rows),
+            Ok(()) => {
+                self.set_rows(rows);
+                self.has_failed = false;
+            }
             // If removing them fails, the next write reports the wrong length.
             Err(_) => drop(self.writer.truncate(old)),
         }
@@ -389,7 +398,8 @@ impl Appender {
 
 impl Drop for Appender {
     fn drop(&mut self) {
-        let rows = self.rows();
+        // Rows that were reported as not written must not appear later.
+        let rows = if self.has_failed { self.writer.head().rows() } else { self.rows() };
         // `close` returns errors. Rows of an incomplete call are removed.
         let _ = self.writer.truncate(rows).and_then(|()| self.writer.write_out(rows));
     }
@@ -426,4 +436,46 @@ pub fn resize(path: impl AsRef<Path>, rows: usize) -> Result<()> {
     let mut appender = Appender::open(path)?;
     appender.resize(rows)?;
     appender.close()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// The number of rows in the header, and the length of the file.
+    fn stored(path: &Path) -> (usize, u64) {
+        let file = File::open(path).unwrap();
+        (Header::read(&file).unwrap().shape[0], file.metadata().unwrap().len())
+    }
+
+    #[test]
+    fn rows_that_could_not_be_written_do_not_appear_later() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.npy");
+        let created = Appender::create(&path, &DType::of::<u8>(), &[], &CreateOptions::new());
+        created.unwrap().close().unwrap();
+        let empty = stored(&path);
+        for syncs in [false, true] {
+            let mut log = Appender::open(&path).unwrap();
+            log.append_slice(&[1_u8, 2]).unwrap();
+            let file = log.writer.swap_file(File::open(&path).unwrap());
+            (if syncs { log.sync() } else { log.flush() }).unwrap_err();
+            log.writer.swap_file(file);
+            drop(log);
+            assert_eq!(stored(&path), empty);
+        }
+        // They are written if the caller tries again, or continues.
+        for flushes in [true, false] {
+            let (rows, len) = stored(&path);
+            let mut log = Appender::open(&path).unwrap();
+            log.append_slice(&[1_u8, 2]).unwrap();
+            let file = log.writer.swap_file(File::open(&path).unwrap());
+            log.flush().unwrap_err();
+            log.writer.swap_file(file);
+            if flushes { log.flush() } else { log.append_slice(&[3_u8]) }.unwrap();
+            drop(log);
+            let added = if flushes { 2 } else { 3 };
+            assert_eq!(stored(&path), (rows + added, len + u64::try_from(added).unwrap()));
+        }
+    }
 }

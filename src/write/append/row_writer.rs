@@ -53,6 +53,12 @@ impl RowWriter {
         &self.head
     }
 
+    /// Replaces the file, to make writes fail.
+    #[cfg(all(test, unix))]
+    pub(super) fn swap_file(&mut self, file: File) -> File {
+        std::mem::replace(&mut self.file, file)
+    }
+
     /// The number of bytes in the buffer.
     pub(super) fn buffered(&self) -> usize {
         self.buffer.len()
