@@ -314,8 +314,7 @@ fn many_rows_need_no_memory_and_keep_their_order() {
                 .concat()
     );
     let last = format!("f0 >= {}", count - 1);
-    let selected =
-        run_ok(["get", &npy, "--where", &last, "--format", "csv", "--no-header"]);
+    let selected = run_ok(["get", &npy, "--where", &last, "--format", "csv", "--no-header"]);
     assert_eq!(selected.lines().count(), 2);
 }
 
