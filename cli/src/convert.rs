@@ -129,7 +129,7 @@ pub(crate) struct ConvertArgs {
 }
 
 const NO_TEXT: &str =
-    "--from, --skip, --delimiter, --no-header and --nan are for CSV, TSV and JSON lines";
+    "--delimiter, --from, --skip, --no-header and --nan are for CSV, TSV and JSON lines";
 const LAYOUT: &str = "--axes and --reshape are for .npy files: convert in two steps";
 
 const SINGLE: &str = "--select, --field and --where are for one array: write a .npy file";

@@ -265,7 +265,9 @@ fn json_row(line: &[u8]) -> Result<Vec<(String, OwnedCell)>, String> {
     let mut cells = Vec::new();
     match value {
         Json::Array(items) => {
-            items.into_iter().for_each(|item| flatten(item, "", &mut Vec::new(), &mut cells));
+            for item in items {
+                flatten(item, "", &mut Vec::new(), &mut cells);
+            }
         }
         value => flatten(value, "", &mut Vec::new(), &mut cells),
     }

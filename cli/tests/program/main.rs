@@ -40,4 +40,5 @@ mod stats;
 mod streams;
 mod tail;
 mod text;
+mod text_options;
 mod together;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::run::{copy_penguins, is_quick, npymap, path_in, run_err, run_ok};
+use crate::run::{copy_penguins, npymap, path_in, run_err, run_ok};
 use crate::streams::run_piped;
 
 /// Creates a file of records with all kinds of fields, the second one not zero.
@@ -113,8 +113,8 @@ fn csv_is_read_as_it_was_written() {
         }
         assert!(inferred.contains("'<M8[s]'") && inferred.contains("'<U"), "{inferred}");
         if name.ends_with("jsonl") {
-            // Objects are structs.
-            assert!(inferred.contains(&native("('n', [('x', '<f8')])")), "{inferred}");
+            // A field of an object is a field called `n.x`.
+            assert!(inferred.contains("n.x"), "{inferred}");
             continue;
         }
         // Text that was read is written as it was.
@@ -282,7 +282,7 @@ fn errors_name_the_row_and_the_column() {
         (&["convert", &path, "x.npz", "--select", "0"], "are for one array"),
         (
             &["convert", &path, "x.npy", "--skip", "1"],
-            "--from, --skip, --delimiter, --no-header and --nan are for",
+            "--from, --skip, --no-header and --nan are for",
         ),
         (&["get", &path, "0", "--nan", ""], "--no-header and --nan are for --format csv and tsv"),
     ] {
@@ -295,8 +295,7 @@ fn errors_name_the_row_and_the_column() {
 fn many_rows_need_no_memory_and_keep_their_order() {
     let directory = tempfile::tempdir().unwrap();
     let text = path_in(&directory, "many.csv");
-    let count = if is_quick() { 100_000 } else { 300_000 };
-    let lines: String = (0..count)
+    let lines: String = (0..300_000)
         .map(|n| format!("{n},\"{}\n{}\",{}\n", n % 7, n, f64::from(n) / 3.0))
         .collect::<Vec<_>>()
         .concat();
@@ -313,8 +312,8 @@ fn many_rows_need_no_memory_and_keep_their_order() {
                 .collect::<Vec<_>>()
                 .concat()
     );
-    let last = format!("f0 >= {}", count - 1);
-    let selected = run_ok(["get", &npy, "--where", &last, "--format", "csv", "--no-header"]);
+    let selected =
+        run_ok(["get", &npy, "--where", "f0 >= 299999", "--format", "csv", "--no-header"]);
     assert_eq!(selected.lines().count(), 2);
 }
 
@@ -332,45 +331,4 @@ fn unknown_formats_are_usage_errors() {
     assert_eq!(output.code, Some(2));
     let output = npymap(["get", "x.npy"]);
     assert_eq!(output.code, Some(2));
-}
-
-#[test]
-fn json_objects_are_structs() {
-    let directory = tempfile::tempdir().unwrap();
-    let lines = b"{\"a\":{\"b\":{\"x\":1,\"y\":[1,2]},\"c.d\":true},\"e\":\"t\",\"a.e\":0.5}\n\
-        {\"e\":\"uv\",\"a.e\":2,\"a\":{\"c.d\":false,\"b\":{\"y\":[3,4],\"x\":null}}}\n";
-    let path = path_in(&directory, "a.npy");
-    run_piped(["convert", "-", "--from", "jsonl", &path], lines);
-    let dtype = "[('a', [('b', [('x', '<f8'), ('y', '<i8', (2,))]), ('c.d', '|b1')]), ('e', '<U2'), ('a.e', '<f8')]";
-    let info = run_ok(["info", &path]);
-    assert!(info.contains(&native(dtype)), "{info}");
-    assert_eq!(run_ok(["get", &path, "1"]), "(((nan, [3, 4]), False), 'uv', 2.0)\n");
-    let back = run_ok(["get", &path, ":1", "--format", "jsonl"]);
-    assert_eq!(
-        back,
-        "{\"a\":{\"b\":{\"x\":1.0,\"y\":[1,2]},\"c.d\":true},\"e\":\"t\",\"a.e\":0.5}\n"
-    );
-}
-
-#[test]
-fn csv_may_have_other_delimiters() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = events(&directory);
-    let csv = run_ok(["get", &path, "--format", "csv", "--delimiter", ";"]);
-    assert_eq!(csv, CSV.replace(',', ";").replace("a;\"\"b", "a,\"\"b"));
-    for delimiter in [";", "|", r"\t", ":"] {
-        let text = path_in(&directory, "a.csv");
-        let back = path_in(&directory, "b.npy");
-        run_ok(["convert", &path, &text, "--overwrite", "--delimiter", delimiter]);
-        run_ok(["convert", &text, &back, "--overwrite", "--delimiter", delimiter]);
-        let again = run_ok(["get", &back, "1:", "--format", "csv", "--no-header"]);
-        assert_eq!(again, "7,0.1,nan,1e+300,NaT,-3,\"a,\"\"b\",=x,True\n", "{delimiter}");
-    }
-    for wrong in ["", ";;", "\"", "\n", "é"] {
-        assert_eq!(npymap(["get", &path, "--format", "csv", "--delimiter", wrong]).code, Some(2));
-    }
-    let refusal = run_err(1, ["get", &path, "--format", "tsv", "--delimiter", ";"]);
-    assert!(refusal.contains("--delimiter is for --format csv"), "{refusal}");
-    let refusal = run_err(1, ["convert", &path, &path_in(&directory, "c.npy"), "--delimiter", ";"]);
-    assert!(refusal.contains("--delimiter, --no-header and --nan are for CSV"), "{refusal}");
 }

@@ -438,7 +438,8 @@ pub fn resize(path: impl AsRef<Path>, rows: usize) -> Result<()> {
     appender.close()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -54,7 +54,8 @@ impl RowWriter {
     }
 
     /// Replaces the file, to make writes fail.
-    #[cfg(all(test, unix))]
+    #[cfg(test)]
+    #[cfg(unix)]
     pub(super) fn swap_file(&mut self, file: File) -> File {
         std::mem::replace(&mut self.file, file)
     }

@@ -1,0 +1,48 @@
+//! Delimiters of CSV, and nested objects in JSON lines.
+
+use crate::run::{npymap, path_in, run_err, run_ok};
+use crate::streams::run_piped;
+
+#[test]
+fn json_objects_are_structs() {
+    let directory = tempfile::tempdir().unwrap();
+    let lines = b"{\"a\":{\"b\":{\"x\":1,\"y\":[1,2]},\"c.d\":true},\"e\":\"t\",\"a.e\":0.5}\n\
+        {\"e\":\"uv\",\"a.e\":2,\"a\":{\"c.d\":false,\"b\":{\"y\":[3,4],\"x\":null}}}\n";
+    let path = path_in(&directory, "a.npy");
+    run_piped(["convert", "-", "--from", "jsonl", &path], lines);
+    let dtype = "[('a', [('b', [('x', '<f8'), ('y', '<i8', (2,))]), ('c.d', '|b1')]), ('e', '<U2'), ('a.e', '<f8')]";
+    let info = run_ok(["info", &path]);
+    assert!(info.contains(dtype), "{info}");
+    assert_eq!(run_ok(["get", &path, "1"]), "(((nan, [3, 4]), False), 'uv', 2.0)\n");
+    let back = run_ok(["get", &path, ":1", "--format", "jsonl"]);
+    assert_eq!(
+        back,
+        "{\"a\":{\"b\":{\"x\":1.0,\"y\":[1,2]},\"c.d\":true},\"e\":\"t\",\"a.e\":0.5}\n"
+    );
+}
+
+#[test]
+fn csv_may_have_other_delimiters() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_in(&directory, "a.npy");
+    let dtype = "[('n', '<i4'), ('s', '<U9'), ('t', '<M8[s]')]";
+    run_ok(["create", &path, "--shape", "2", "--dtype", dtype]);
+    run_ok(["set", &path, "1", "(7, 'a;b|c:d\te', 'NaT')"]);
+    let csv = run_ok(["get", &path, "--format", "csv", "--delimiter", ";"]);
+    assert_eq!(csv, "n;s;t\n0;;1970-01-01T00:00:00\n7;\"a;b|c:d\te\";NaT\n");
+    for delimiter in [";", "|", r"\t", ":"] {
+        let text = path_in(&directory, "a.csv");
+        let back = path_in(&directory, "b.npy");
+        run_ok(["convert", &path, &text, "--overwrite", "--delimiter", delimiter]);
+        let dtype = ["--dtype", dtype, "--delimiter", delimiter];
+        run_ok(["convert", &text, &back, "--overwrite"].iter().chain(&dtype));
+        assert!(run_ok(["diff", &path, &back]).contains("equal"), "{delimiter}");
+    }
+    for wrong in ["", ";;", "\"", "\n", "é"] {
+        assert_eq!(npymap(["get", &path, "--format", "csv", "--delimiter", wrong]).code, Some(2));
+    }
+    let refusal = run_err(1, ["get", &path, "--format", "tsv", "--delimiter", ";"]);
+    assert!(refusal.contains("--delimiter is for --format csv"), "{refusal}");
+    let refusal = run_err(1, ["convert", &path, &path_in(&directory, "c.npy"), "--delimiter", ";"]);
+    assert!(refusal.contains("--delimiter, --from, --skip, --no-header and --nan"), "{refusal}");
+}
