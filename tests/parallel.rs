@@ -15,24 +15,30 @@ pub(crate) fn iterates<T: Sample>(view: &View<'_, T>, all: &[T], seed: u64) {
     // Splits into about eight parts, or into single elements.
     let most = if all.len() < 64 { 1 } else { all.len() / 8 };
     assert_eq!(view.par_iter().len(), all.len());
-    assert_eq!(view.par_iter().with_max_len(most).collect::<Vec<_>>(), all);
-    assert!(
-        view.clone().into_par_iter().with_max_len(most).rev().eq(all.par_iter().rev().cloned())
-    );
+    assert_eq!(collected(view.par_iter().with_max_len(most)), all);
     let from = seed as usize % (all.len() + 1);
-    let pairs = view.par_iter().skip(from).enumerate().with_max_len(most);
-    assert!(pairs.all(|(i, value)| value == all[from + i]));
+    let backwards = view.clone().into_par_iter().skip(from).with_max_len(most).rev();
+    let mut backwards = collected(backwards);
+    backwards.reverse();
+    assert_eq!(backwards, all[from..]);
 
     let rows: Vec<_> = view.outer_iter().map(|row| row.to_vec()).collect();
     let parallel = view.outer_iter().into_par_iter().with_max_len(1).map(|row| row.to_vec());
-    assert!(parallel.eq(rows));
+    assert_eq!(collected(parallel), rows);
     let axis = seed as usize % view.ndim().max(1);
     let Ok(chunks) = view.axis_chunks(axis, 2) else { return };
     let parts: Vec<_> =
-        chunks.clone().map(|chunk| (chunk.shape().to_vec(), chunk.to_vec())).collect();
+        chunks.clone().map(|chunk| (chunk.shape().to_vec(), chunk.to_vec())).rev().collect();
     let parallel = chunks.into_par_iter().with_max_len(1).rev();
     let parallel = parallel.map(|chunk| (chunk.shape().to_vec(), chunk.to_vec()));
-    assert!(parallel.rev().eq(parts));
+    assert_eq!(collected(parallel), parts);
+}
+
+/// Collects without the code for iterators of unknown length, which `collect` has too.
+fn collected<I: IndexedParallelIterator>(iter: I) -> Vec<I::Item> {
+    let mut all = Vec::new();
+    iter.collect_into_vec(&mut all);
+    all
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! Copies rows of any source: checks a request, then decodes, converts or copies
 //! the bytes that the source provides.
+//!
+//! Sources are trait objects here, so that the loops are compiled once for each pair
+//! of types instead of once for each type of source, too.
 
 use std::ops::Range;
 
@@ -26,7 +29,7 @@ const BLOCK: usize = 8 << 20;
 /// Calls `copy` with parts of rows, and the part of `out` for them. A row has
 /// `each` items of `out`.
 fn gather<U>(
-    from: &impl RowSource,
+    from: &dyn RowSource,
     rows: &[usize],
     each: usize,
     out: &mut [U],
@@ -77,7 +80,7 @@ pub(super) fn visit_stored(
 
 /// Checks that ranges of rows exist, and that `len` is their length in bytes.
 pub(super) fn check_ranges(
-    from: &impl RowSource,
+    from: &dyn RowSource,
     ranges: &[Range<usize>],
     len: usize,
 ) -> Result<()> {
@@ -91,7 +94,7 @@ pub(super) fn check_ranges(
 
 /// Copies rows, decoded.
 pub(super) fn take<T: Element>(
-    from: &impl RowSource,
+    from: &dyn RowSource,
     indices: &[impl RowIndex],
     out: &mut [T],
 ) -> Result<()> {
@@ -104,27 +107,40 @@ pub(super) fn take<T: Element>(
 
 /// Copies rows, each element converted.
 pub(super) fn take_with<T: Element + Copy, U>(
-    from: &impl RowSource,
+    from: &dyn RowSource,
     indices: &[impl RowIndex],
     out: &mut [U],
-    convert: impl Fn(T) -> U,
+    to: impl Fn(T) -> U,
 ) -> Result<()> {
+    // The error of the dtype comes first.
     let codec = T::codec(from.dtype())?;
     let rows = check_rows(from, indices, out.len())?;
-    gather(from, &rows, from.row_len(), out, |parts, bytes, rows, out| {
-        parts.convert_over(bytes, &codec, rows, out, &convert);
+    convert(from, &rows, &codec, out, to)
+}
+
+/// Copies rows that exist, each element converted.
+fn convert<T: Element + Copy, U>(
+    from: &dyn RowSource,
+    rows: &[usize],
+    codec: &T::Codec,
+    out: &mut [U],
+    to: impl Fn(T) -> U,
+) -> Result<()> {
+    gather(from, rows, from.row_len(), out, |parts, bytes, rows, out| {
+        parts.convert_over(bytes, codec, rows, out, &to);
     })
 }
 
 /// Copies rows, cast to another type of number.
 pub(super) fn take_as<U: Number>(
-    from: &impl RowSource,
+    from: &dyn RowSource,
     indices: &[impl RowIndex],
     out: &mut [U],
 ) -> Result<()> {
     check_same_kind(from.dtype(), &U::dtype(), "take_bytes_as")?;
+    let rows = check_rows(from, indices, out.len())?;
     with_type!(from.dtype(), number T => {
-        take_with(from, indices, out, |value: T| value.cast())
+        convert(from, &rows, &T::codec(from.dtype())?, out, |value: T| value.cast())
     }, _ => Err(not_numbers::<U>(from.dtype())))
 }
 
@@ -149,7 +165,7 @@ pub(super) fn not_numbers<U: Number>(from: &DType) -> Error {
 
 /// Converts rows as a whole, each to `out_len` items of `out`.
 pub(super) fn take_rows_with<T: Element, U>(
-    from: &impl RowSource,
+    from: &dyn RowSource,
     indices: &[impl RowIndex],
     out: &mut [U],
     out_len: usize,
@@ -175,7 +191,7 @@ pub(super) fn take_rows_with<T: Element, U>(
 
 /// Copies the bytes of rows as they are stored.
 pub(super) fn take_bytes(
-    from: &impl RowSource,
+    from: &dyn RowSource,
     indices: &[impl RowIndex],
     out: &mut [u8],
 ) -> Result<()> {
@@ -194,7 +210,7 @@ pub(super) fn take_bytes(
 
 /// Copies rows, cast to a dtype that is known only at run time.
 pub(super) fn take_bytes_as(
-    from: &impl RowSource,
+    from: &dyn RowSource,
     indices: &[impl RowIndex],
     out: &mut [u8],
     dtype: &DType,
@@ -236,7 +252,7 @@ pub(super) fn checked_cast<'a>(
 
 /// Copies rows into an array.
 pub(super) fn take_array<T: Element>(
-    from: &impl RowSource,
+    from: &dyn RowSource,
     indices: &[impl RowIndex],
 ) -> Result<ArrayD<T>> {
     let mut shape = from.shape().to_vec();
@@ -260,7 +276,7 @@ pub(super) fn take_array<T: Element>(
 
 /// Checks that the elements of `count` rows can be a vector of type `T`, and
 /// returns their number.
-pub(super) fn check_vec<T>(from: &impl RowSource, count: usize) -> Result<usize> {
+pub(super) fn check_vec<T>(from: &dyn RowSource, count: usize) -> Result<usize> {
     let itemsize = size_of::<T>().max(1);
     let len = count.checked_mul(from.row_len());
     let nbytes = len.and_then(|len| len.checked_mul(itemsize));
@@ -275,7 +291,7 @@ pub(super) fn check_vec<T>(from: &impl RowSource, count: usize) -> Result<usize>
 /// Copies rows of elements without a zero value. Sources provide rows in any
 /// order, so each element is an `Option` until it is decoded.
 fn collect<T: Element>(
-    from: &impl RowSource,
+    from: &dyn RowSource,
     rows: &[usize],
     codec: &T::Codec,
     len: usize,
@@ -294,7 +310,7 @@ fn collect<T: Element>(
 
 /// Resolves indices to rows, and checks that an output of `len` elements has the
 /// right length for them.
-fn check_rows(from: &impl RowSource, indices: &[impl RowIndex], len: usize) -> Result<Vec<usize>> {
+fn check_rows(from: &dyn RowSource, indices: &[impl RowIndex], len: usize) -> Result<Vec<usize>> {
     let rows = resolve_rows(from, indices)?;
     let expected = rows.len().saturating_mul(from.row_len());
     check_unbacked(from.dtype().itemsize(), from.shape(), expected)?;
@@ -303,7 +319,7 @@ fn check_rows(from: &impl RowSource, indices: &[impl RowIndex], len: usize) -> R
 }
 
 /// Resolves indices to rows, and checks that these exist.
-pub(super) fn resolve_rows(from: &impl RowSource, indices: &[impl RowIndex]) -> Result<Vec<usize>> {
+pub(super) fn resolve_rows(from: &dyn RowSource, indices: &[impl RowIndex]) -> Result<Vec<usize>> {
     let shape = from.shape();
     let Some(&count) = shape.first() else {
         return Err(ShapeError::Axis { asked: 0, shape: tuple(shape) }.into());

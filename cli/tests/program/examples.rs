@@ -91,6 +91,10 @@ fn every_command_has_examples_that_run() {
         assert!(is_named && help.contains("\nExit status: "), "{help}");
         assert!(help.lines().next().is_some_and(|line| line.len() <= 100), "{help}");
         for example in examples {
+            if cfg!(target_pointer_width = "32") && example.contains("demo --size 100") {
+                // 100 GiB are more than an address space of 32 bits.
+                continue;
+            }
             let needs_jq = example.contains(" | jq ");
             if !needs_jq || Command::new("jq").arg("--version").output().is_ok() {
                 run_example(&command, &example, prepared.path());
