@@ -360,16 +360,16 @@ mod tests {
             "a;b,c\n d , e \n",
         ] {
             for separator in [',', ';'] {
-                let (mut own, mut expected) = (Texts::default(), Texts::default());
+                let (mut own, mut expected) = (Texts::default(), Vec::new());
                 let plain = unquoted(text.as_bytes()).unwrap();
                 visit_lines(plain, separator, &mut own).unwrap();
                 let mut reader = csv_reader(text.as_bytes(), separator);
                 for record in reader.records() {
                     let record = record.unwrap();
-                    expected.0.push(record.iter().map(str::to_owned).collect());
+                    expected.push(record.iter().map(str::to_owned).collect());
                 }
-                expected.0.push(Vec::new());
-                assert_eq!(own.0, expected.0, "{text:?}");
+                expected.push(Vec::new());
+                assert_eq!(own.0, expected, "{text:?}");
             }
         }
         for text in ["\"a\"", "a\rb", "a\r", "\u{fc}\r\r\n"] {
