@@ -399,7 +399,8 @@ fn inconsistent() -> Vec<Case> {
             "a zip64 record elsewhere than its locator says",
             with_added([0, 0, 0, 0, 1]),
             &format!("the zip64 record is at byte 278, not at 279{damaged}"),
-            Some(false),
+            // Python 3.14 rejects it.
+            None,
         ),
         case(
             "a zip64 locator without a record",
@@ -460,14 +461,18 @@ fn archives_with_inconsistent_records_are_rejected() {
     let directory = directory();
     let archives: Vec<_> = cases.iter().map(|(_, bytes, _, _)| bytes.clone()).collect();
     let answers = ask(&mut python, directory.path(), &archives);
+    let mut unexplained = Vec::new();
     for ((what, _, text, refuses), answer) in cases.iter().zip(&answers) {
         let is_refused = match answer {
             Err(_) => true,
             Ok(members) => members.iter().any(|(_, read)| read.is_err()),
         };
-        assert_eq!(is_refused, refuses.unwrap_or(is_refused), "{what}: {answer:?}");
-        assert!(is_refused || STRICTER.iter().any(|reason| text.contains(reason)), "{what}");
+        let is_stricter = STRICTER.iter().any(|reason| text.contains(reason));
+        if is_refused != refuses.unwrap_or(is_refused) || !is_refused && !is_stricter {
+            unexplained.push(format!("{what}: {answer:?}"));
+        }
     }
+    assert!(unexplained.is_empty(), "{unexplained:#?}");
 }
 
 #[test]
