@@ -44,7 +44,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// A stream of which a part was read, and copied to a temporary file.
+/// A stream that is read step by step, and copied to a temporary file.
 pub(crate) struct PartialCopy {
     path: PathBuf,
     from: Box<dyn Read>,
@@ -107,7 +107,7 @@ impl PartialCopy {
     }
 }
 
-/// What is read is copied.
+/// Copies the bytes that it reads.
 impl Read for PartialCopy {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.from.read(buffer)?;

@@ -10,7 +10,7 @@ use npymap::{MappedArray, OpenOptions, Order, Result};
 use crate::open;
 use crate::stream::{self, PartialCopy};
 
-/// A `.npy` in C order of which the header was read.
+/// A stream that starts with the header of a `.npy` in C order.
 pub(crate) struct StreamStart {
     copy: PartialCopy,
     layout: Layout,
@@ -43,7 +43,7 @@ impl StreamStart {
     }
 
     /// Reads at least the first `rows` indices of the first axis, and returns the
-    /// array. What was not read is zero.
+    /// array, with zeros in place of the elements that were not read.
     pub(crate) fn array(&mut self, rows: usize) -> Result<MappedArray> {
         let (nbytes, start) = (self.layout.nbytes(), self.layout.offset());
         let needed = start.saturating_add(nbytes.min(rows.saturating_mul(self.row_nbytes())));
