@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 
 use csv::{ByteRecord, Reader, ReaderBuilder, StringRecord};
+use memchr::{memchr, memchr_iter, memchr2_iter, memrchr};
 use serde_json::Value as Json;
 
 use super::facts::Cell;
@@ -62,9 +63,11 @@ impl<'a> Blocks<'a> {
     /// The length of the rows that are complete. Rows end where lines do, except
     /// in quotes.
     fn whole_rows(&self) -> usize {
-        let last_line = self.rest.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+        let last_line = memrchr(b'\n', &self.rest).map_or(0, |at| at + 1);
         match self.format {
-            TextFormat::Separated(separator) if last_line == 0 || self.rest.contains(&b'"') => {
+            TextFormat::Separated(separator)
+                if last_line == 0 || memchr(b'"', &self.rest).is_some() =>
+            {
                 whole_records(&self.rest, separator)
             }
             _ => last_line,
@@ -175,32 +178,33 @@ fn visit_records(block: &[u8], separator: char, visitor: &mut impl Visitor) -> R
 /// The block as text, if its rows end at `\n` or `\r\n`, and their cells at each
 /// separator: nothing is quoted. Such text is read several times faster.
 fn unquoted(block: &[u8]) -> Option<&str> {
-    let has_quote = block.contains(&b'"');
-    let mut ends = block.split(|&b| b == b'\r').skip(1);
-    if has_quote || block.contains(&b'\r') && ends.any(|rest| rest.first() != Some(&b'\n')) {
+    let mut returns = memchr_iter(b'\r', block);
+    if memchr(b'"', block).is_some() || returns.any(|at| block.get(at + 1) != Some(&b'\n')) {
         return None;
     }
     std::str::from_utf8(block).ok()
 }
 
 fn visit_lines(text: &str, separator: char, visitor: &mut impl Visitor) -> Result<(), String> {
+    let bytes = text.as_bytes();
     let separator = u8::try_from(separator).unwrap_or(b',');
-    for line in text.split('\n') {
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        // As in the `csv` crate.
-        if line.is_empty() {
-            continue;
+    let (mut start, mut cells) = (0, 0);
+    for end in memchr2_iter(separator, b'\n', bytes).chain([bytes.len()]) {
+        let mut text = text.get(start..end).unwrap_or_default();
+        start = end + 1;
+        let is_last = bytes.get(end) != Some(&separator);
+        if is_last {
+            text = text.strip_suffix('\r').unwrap_or(text);
+            // Empty lines are no rows, as in the `csv` crate.
+            if cells == 0 && text.is_empty() {
+                continue;
+            }
         }
-        let mut cells = 0;
-        let mut rest = Some(line);
-        while let Some(line) = rest {
-            let end = line.bytes().position(|b| b == separator);
-            let text = end.and_then(|end| line.get(..end)).unwrap_or(line);
-            visitor.cell(cells, Cell { text, is_string: false })?;
-            cells += 1;
-            rest = end.and_then(|end| line.get(end + 1..));
+        visitor.cell(cells, Cell { text, is_string: false })?;
+        cells += 1;
+        if is_last {
+            visitor.end_row(std::mem::take(&mut cells))?;
         }
-        visitor.end_row(cells)?;
     }
     Ok(())
 }
