@@ -41,14 +41,23 @@ pub(crate) fn benchmarks<'a>(
         let len = nbytes / size;
         write(&path, len, size)?;
         let orders = [
-            ("shuffled", Some(1.7), Sampler::shuffled(len, 1)),
-            ("sequential", Some(1.15), Sampler::sequential(len)),
-            ("blocks", None, Sampler::blocks(len, BLOCK / size, 1).buffer(BUFFER)?),
+            ("shuffled", Sampler::shuffled(len, 1)),
+            ("sequential", Sampler::sequential(len)),
+            ("blocks", Sampler::blocks(len, BLOCK / size, 1).buffer(BUFFER)?),
         ];
-        for (order, target, sampler) in orders {
+        for (order, sampler) in orders {
             let plain = cold(&path, with(&sampler, size, plain_epoch));
+            // In any order but the file's, rows can be copied only when it is in memory.
+            let (reading, fastest, target) = match order {
+                "sequential" => ("the fastest way to read the file", fastest_read(&path), 1.15),
+                _ => (
+                    "the fastest way to read the file, then copies from the plain map",
+                    read_then_copy(&path, &sampler, size),
+                    1.25,
+                ),
+            };
             let mut peers = vec![
-                Peer::new("the fastest way to read the file", target, fastest_read(&path)),
+                Peer::new(reading, Some(target), fastest),
                 Peer::new("copies from the plain map", None, plain),
             ];
             let numpy = numpy.filter(|_| order == "shuffled");
@@ -144,6 +153,21 @@ fn fastest_read(path: &Path) -> Batch<'static> {
             let found: Result<Vec<Duration>> =
                 ways.iter().map(|way| cold_once(&path, way)).collect();
             sum += found?.into_iter().min().ok_or("no way to read")?;
+        }
+        Ok(sum)
+    })
+}
+
+/// Reads the file, and copies its rows after that.
+fn read_then_copy(path: &Path, sampler: &Sampler, size: usize) -> Batch<'static> {
+    let (path, sampler) = (path.to_owned(), sampler.clone());
+    let mut read = fastest_read(&path);
+    Box::new(move |times| {
+        let mut sum = read(times)?;
+        for _ in 0..times {
+            let start = Instant::now();
+            plain_epoch(&path, &sampler, size)?;
+            sum += start.elapsed();
         }
         Ok(sum)
     })

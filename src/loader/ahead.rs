@@ -10,7 +10,7 @@ use super::sampler::Sampler;
 use crate::error::invariant::to_u64;
 use crate::layout::geometry::Geometry;
 use crate::source::platform::HAS_READ_AHEAD;
-use crate::source::read_ahead::ReadAhead;
+use crate::source::read_ahead::{ReadAhead, Use};
 
 /// The places of a source's rows in files, for reading ahead. Clones share the
 /// threads.
@@ -123,7 +123,7 @@ impl RowsAhead {
             let bytes = bytes.into_iter().map(|range| {
                 offset.saturating_add(to_u64(range.start))..offset.saturating_add(to_u64(range.end))
             });
-            part.read_ahead.add(&file, bytes);
+            part.read_ahead.add(&file, bytes, Use::Scattered);
         }
     }
 }

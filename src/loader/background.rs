@@ -10,7 +10,7 @@ use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::source::map::Map;
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::{self, Advice};
-use crate::source::read_ahead::ReadAhead;
+use crate::source::read_ahead::{ReadAhead, Use};
 
 /// The number of ranges that are sorted together.
 const MAX_RANGES: usize = 1 << 16;
@@ -128,7 +128,7 @@ impl Disk for MappedFile<'_> {
         to_usize_saturating(self.background.read_ahead.queued())
     }
 
-    fn queue(&self, range: Range<usize>) -> bool {
+    fn queue(&self, range: Range<usize>, usage: Use) -> bool {
         let start = self.background.extent.start;
         let range = range.start + start..range.end + start;
         if range.len() <= MAX_UNTHREADED {
@@ -139,7 +139,7 @@ impl Disk for MappedFile<'_> {
             return false;
         };
         let [start, end] = [range.start, range.end].map(|at| offset.saturating_add(to_u64(at)));
-        self.background.read_ahead.add(&Arc::new(file), std::iter::once(start..end));
+        self.background.read_ahead.add(&Arc::new(file), std::iter::once(start..end), usage);
         true
     }
 }

@@ -23,7 +23,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::invariant::to_u64;
-use crate::source::read_ahead::try_lock;
+use crate::source::read_ahead::{Use, try_lock};
 
 /// How rows are read from the disk: [`Rows::reading`](crate::Rows::reading).
 ///
@@ -91,7 +91,7 @@ pub(super) trait Disk {
     fn queued(&self) -> usize;
 
     /// Queues a range to be read in the background; `false` if that is impossible.
-    fn queue(&self, range: Range<usize>) -> bool;
+    fn queue(&self, range: Range<usize>, usage: Use) -> bool;
 }
 
 /// The rows of a batch.
@@ -252,7 +252,7 @@ fn stream(mut next: usize, mut remaining: usize, disk: &impl Disk) -> Mode {
     let mut credit = CREDIT.saturating_sub(disk.queued());
     while remaining > 0 && credit >= PIECE.min(remaining) {
         let len = (disk.nbytes() - next).min(remaining).min(credit);
-        if len > 0 && !disk.queue(next..next + len) {
+        if len > 0 && !disk.queue(next..next + len, Use::Scattered) {
             return Mode::Never;
         }
         credit -= len;
@@ -272,7 +272,11 @@ fn read_after(request: &Request, end: usize, disk: &impl Disk) -> Mode {
     if is_little || disk.queued() >= WINDOW {
         return Mode::Sequence { end: start };
     }
-    if disk.queue(start..window) { Mode::Sequence { end: window } } else { Mode::Never }
+    if disk.queue(start..window, Use::InOrder) {
+        Mode::Sequence { end: window }
+    } else {
+        Mode::Never
+    }
 }
 
 #[cfg(test)]
@@ -332,7 +336,7 @@ mod tests {
             self.queue.borrow().iter().map(Range::len).sum()
         }
 
-        fn queue(&self, range: Range<usize>) -> bool {
+        fn queue(&self, range: Range<usize>, _: Use) -> bool {
             assert!(!range.is_empty() && range.end <= self.nbytes, "{range:?}");
             if self.works {
                 self.queue.borrow_mut().push(range);

@@ -12,14 +12,25 @@ use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 
+use crate::error::invariant::to_usize_saturating;
 use crate::source::{file, platform};
 
 /// The size of a piece in bytes. At most two pieces are in flight, which keeps
-/// the disk busy without delaying other reads for long.
+/// the disk busy without delaying other reads for long, and whole pieces one by one.
 const PIECE: u64 = 8 << 20;
 
 /// How often to try to lock the queue.
 const ATTEMPTS: usize = 100;
+
+/// How a range is used while it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// From its start on, or not at all.
+    InOrder,
+    /// Single pages of it are read at the same time. Requests for them are answered
+    /// sooner if huge pages are not used, and no piece is waited for.
+    Scattered,
+}
 
 /// A queue of ranges of files to read ahead. Reading stops when it is dropped.
 #[derive(Debug, Default)]
@@ -29,7 +40,7 @@ pub(crate) struct ReadAhead {
 
 #[derive(Debug, Default)]
 struct Queue {
-    ranges: VecDeque<(Arc<File>, Range<u64>)>,
+    ranges: VecDeque<(Arc<File>, Range<u64>, Use)>,
     /// The process that runs the reading thread. A forked child does not inherit
     /// its parent's threads.
     reader: Option<u32>,
@@ -49,13 +60,14 @@ impl ReadAhead {
         self: &Arc<ReadAhead>,
         file: &Arc<File>,
         ranges: impl IntoIterator<Item = Range<u64>>,
+        usage: Use,
     ) {
         let Some(mut queue) = self.lock_soon() else { return };
         let is_read = queue.is_read();
         if !is_read {
             queue.ranges.clear();
         }
-        queue.ranges.extend(ranges.into_iter().map(|range| (Arc::clone(file), range)));
+        queue.ranges.extend(ranges.into_iter().map(|range| (Arc::clone(file), range, usage)));
         if is_read {
             return;
         }
@@ -73,21 +85,21 @@ impl ReadAhead {
     pub(crate) fn queued(&self) -> u64 {
         let Some(queue) = try_lock(&self.queue) else { return u64::MAX };
         let ranges = queue.ranges.iter().filter(|_| queue.is_read());
-        ranges.map(|(_, range)| range.end.saturating_sub(range.start)).sum()
+        ranges.map(|(_, range, _)| range.end.saturating_sub(range.start)).sum()
     }
 
     /// Returns the next piece. Without one, the calling thread must end.
-    fn next_piece(&self) -> Option<(Arc<File>, Range<u64>)> {
+    fn next_piece(&self) -> Option<(Arc<File>, Range<u64>, Use)> {
         let mut queue = self.lock();
-        while let Some((file, range)) = queue.ranges.front_mut() {
-            let file = Arc::clone(file);
+        while let Some((file, range, usage)) = queue.ranges.front_mut() {
+            let (file, usage) = (Arc::clone(file), *usage);
             let piece = range.start..range.end.min(range.start.saturating_add(PIECE));
             range.start = piece.end;
             if range.is_empty() {
                 queue.ranges.pop_front();
             }
             if !piece.is_empty() {
-                return Some((file, piece));
+                return Some((file, piece, usage));
             }
         }
         queue.reader = None;
@@ -124,9 +136,14 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 /// Reads pieces until there are none left or the queue is dropped.
 fn read(ranges: &Weak<ReadAhead>) {
     let mut last = None;
-    while let Some((file, piece)) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
+    while let Some((file, piece, usage)) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
+        let len = piece.end - piece.start;
+        let is_long = usage == Use::InOrder && len == PIECE;
+        if is_long && platform::read_in(&file, piece.start, to_usize_saturating(len)).is_ok() {
+            continue;
+        }
         // Read-ahead only affects speed, so errors are ignored.
-        platform::read_ahead(&file, piece.start, piece.end - piece.start).ok();
+        platform::read_ahead(&file, piece.start, len).ok();
         let before = last.replace((file, piece.end - 1));
         if let Some((file, before)) = before {
             // Waits for the previous piece. Errors will recur when its elements
@@ -146,7 +163,7 @@ mod tests {
         let ahead = ReadAhead::default();
         let ranges = [3..3, 10..PIECE + 11, 5..6];
         let file = Arc::new(tempfile::tempfile().unwrap());
-        ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(&file), range)));
+        ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(&file), range, Use::Scattered)));
         assert_eq!(ahead.queued(), 0, "nobody reads them");
         ahead.lock().reader = Some(process::id());
         assert_eq!(ahead.queued(), PIECE + 2);
@@ -162,7 +179,11 @@ mod tests {
         let ahead = Arc::new(ReadAhead::default());
         let held = ahead.lock();
         assert_eq!(ahead.queued(), u64::MAX);
-        ahead.add(&Arc::new(tempfile::tempfile().unwrap()), std::iter::once(0..PIECE));
+        ahead.add(
+            &Arc::new(tempfile::tempfile().unwrap()),
+            std::iter::once(0..PIECE),
+            Use::InOrder,
+        );
         assert!(held.ranges.is_empty() && held.reader.is_none());
     }
 
@@ -176,7 +197,11 @@ mod tests {
         }
         for _ in 0..2 {
             for file in &files {
-                ahead.add(&Arc::new(file.try_clone().unwrap()), std::iter::once(0..3 * PIECE));
+                ahead.add(
+                    &Arc::new(file.try_clone().unwrap()),
+                    std::iter::once(0..3 * PIECE),
+                    Use::InOrder,
+                );
             }
             while ahead.lock().reader.is_some() {
                 thread::yield_now();
