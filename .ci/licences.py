@@ -29,6 +29,8 @@ ALLOWED = {
     "0BSD",
     "CC0-1.0",
     "BSL-1.0",
+    # The root certificates of Mozilla, for systems that have none.
+    "CDLA-Permissive-2.0",
 }
 CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
 

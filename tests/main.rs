@@ -86,6 +86,7 @@ mod npz_writer;
 mod oracle;
 #[cfg(feature = "rayon")]
 mod parallel;
+mod positioned;
 mod promises;
 mod ragged;
 mod raw;

@@ -9,7 +9,7 @@ use npymap::{CreateOptions, DType, MappedArrayMut, source::AtomicFile};
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::locking::WaitArgs;
-use crate::{open, platform, signals, stream};
+use crate::{open, platform, remote, signals, stream};
 
 /// How to treat a file that has the name of a new one.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,7 @@ impl Draft {
     /// If it replaces a file, that one is locked from
     /// now on; call this before reading it.
     pub(crate) fn begin(path: &Path, if_exists: IfExists) -> Result<Draft, CliError> {
+        remote::reject_output(path)?;
         ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
         if stream::is_standard(path) || platform::is_stream(path) {
             if stream::is_standard(path) && io::stdout().is_terminal() {

@@ -5,7 +5,7 @@ use npymap::{MappedArrayMut, any::Format, source::FileLock};
 use crate::array_path::ArrayPath;
 use crate::error::CliError;
 use crate::locking::WaitArgs;
-use crate::{open, platform, rewrite, stream};
+use crate::{open, platform, remote, rewrite, stream};
 
 const NOT_EDITABLE: &str = "cannot be edited: name an array of an .npz or .ten as FILE[MEMBER], or extract one from a tar file with `npymap convert`";
 
@@ -59,8 +59,9 @@ impl EditOptions {
     }
 }
 
-/// Rejects standard input and pipes, which cannot be changed in place.
+/// Rejects standard input, pipes and URLs, which cannot be changed in place.
 pub(crate) fn reject_stream(target: &ArrayPath) -> Result<(), CliError> {
+    remote::reject_output(target.name())?;
     if stream::is_standard(&target.path) || platform::is_stream(&target.path) {
         return Err(CliError::Rejected { path: target.name().to_owned(), reason: STREAM });
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::{Error, Order, element::Casting, view::DynView};
+use npymap::{Error, MappedArray, Order, element::Casting, view::DynView};
 
 use crate::array_path::ArrayPath;
 use crate::draft::Draft;
@@ -18,7 +18,7 @@ use crate::rows::{Fields, RowSelection};
 use crate::selection::{IndexArg, Selected};
 use crate::sink::Sink;
 use crate::text_output::{Delimiter, TextFormat, TextOptions};
-use crate::{elements, stream};
+use crate::{elements, remote, stream};
 
 /// Prints elements: one, some or all; or writes them to a file.
 ///
@@ -153,10 +153,23 @@ impl GetArgs {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Opens the array. Of a URL, only the selected rows are read.
+    fn array(&self) -> npymap::Result<MappedArray> {
+        let args = &self.read.file;
+        if !args.is_raw() {
+            let selections = self.selections.as_slice();
+            let rows = remote::selected_rows(&self.file, args.max_header_len, selections)?;
+            if let Some(array) = rows {
+                return Ok(array);
+            }
+        }
+        self.read.array(&self.file)
+    }
+
     /// Prints the elements of each INDEX as NumPy does, or as JSON.
     fn print_all(&self) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
-        let array = self.read.array(&self.file).map_err(&to_error)?;
+        let array = self.array().map_err(&to_error)?;
         let all = array.dyn_view().map_err(&to_error)?;
         let selected = self.selections.iter().map(|selection| selection.select(&all));
         let selected = selected.collect::<npymap::Result<Vec<_>>>();
@@ -185,7 +198,7 @@ impl GetArgs {
             [only] => only.clone(),
             _ => return Err(CliError::Rejected { path: path.to_owned(), reason: ONE_INDEX }),
         };
-        let array = self.read.array(&self.file).map_err(&to_error)?;
+        let array = self.array().map_err(&to_error)?;
         let all = array.dyn_view().map_err(&to_error)?;
         let selected = index.without_field().select(&all).map_err(&to_error)?;
         let view = selected.view().map_err(&to_error)?;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::array_info::{ArrayInfo, RawArrayInfo};
 use crate::error::rephrase_advice;
 use crate::inspect::{EntryContent, FileEntry, MemberName};
-use crate::text;
+use crate::{remote, text};
 
 /// A line of `info --json`.
 #[derive(Debug, Serialize)]
@@ -56,6 +56,7 @@ impl JsonEntry {
                 text::format_name(entry.format),
                 entry.info.clone(),
                 array,
+                remote::is_url(path),
             )),
             Ok(EntryContent::Other) => JsonContent::Other { array: false },
             Err(error) => JsonContent::Failure { error: rephrase_advice(error) },
@@ -70,7 +71,12 @@ impl JsonEntry {
     /// The line of a file without a header.
     pub(crate) fn raw(path: &Path, array: &Result<RawArrayInfo>) -> JsonEntry {
         let content = match array {
-            Ok(raw) => JsonContent::Array(JsonArray::new("raw", None, &ArrayInfo::from(raw))),
+            Ok(raw) => JsonContent::Array(JsonArray::new(
+                "raw",
+                None,
+                &ArrayInfo::from(raw),
+                remote::is_url(path),
+            )),
             Err(error) => JsonContent::Failure { error: rephrase_advice(error) },
         };
         JsonEntry { path: path.to_string_lossy().into_owned(), member: None, content }
@@ -78,7 +84,12 @@ impl JsonEntry {
 }
 
 impl JsonArray {
-    fn new(format: &'static str, info: Option<String>, array: &ArrayInfo) -> JsonArray {
+    fn new(
+        format: &'static str,
+        info: Option<String>,
+        array: &ArrayInfo,
+        is_remote: bool,
+    ) -> JsonArray {
         let layout = &array.layout;
         JsonArray {
             info,
@@ -90,7 +101,7 @@ impl JsonArray {
             data_offset: array.data_offset,
             itemsize: layout.dtype().itemsize(),
             nbytes: layout.nbytes(),
-            mapped: array.data_offset.is_some(),
+            mapped: array.data_offset.is_some() && !is_remote,
             sha256: array.digest.clone(),
         }
     }

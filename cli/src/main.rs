@@ -74,6 +74,9 @@ mod quantiles;
 mod raster;
 mod raw;
 mod recover;
+mod remote;
+#[cfg(feature = "remote")]
+mod remote_object;
 mod report;
 mod rewrite;
 mod row_blocks;

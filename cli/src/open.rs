@@ -18,10 +18,14 @@ use npymap::{
 };
 
 use crate::array_path::ArrayPath;
-use crate::{progress, stream};
+use crate::{progress, remote, stream};
 
-/// A source that maps a file read-only, or the copy of a stream.
+/// A source that maps a file read-only, or the copy of a stream. Arrays of a URL are
+/// read into memory.
 pub(crate) fn map(path: &Path) -> Result<Source> {
+    if let Some(source) = remote::source(path)? {
+        return Ok(source.into_read_only());
+    }
     if let Some(file) = stream::open(path)? {
         // SAFETY: the copy has no name, so no other process can change it; if it is
         // standard input, the help text requires that none does.
@@ -33,6 +37,9 @@ pub(crate) fn map(path: &Path) -> Result<Source> {
 
 /// A source that reads a file, or the copy of a stream, without mapping it.
 pub(crate) fn read_source(path: &Path) -> Result<Source<MapMut>> {
+    if let Some(source) = remote::source(path)? {
+        return Ok(source);
+    }
     match stream::open(path)? {
         Some(file) => Source::read_file(file),
         None => Source::read(path),

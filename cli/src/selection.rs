@@ -140,6 +140,27 @@ impl IndexArg {
         Some(needed.min(all))
     }
 
+    /// A range of the first axis that has all selected elements; `None` if that is
+    /// not obvious.
+    #[cfg(feature = "remote")]
+    pub(crate) fn row_range(&self, shape: &[usize]) -> Option<std::ops::Range<usize>> {
+        let all = shape.first().copied()?;
+        if self.index.is_empty() {
+            return Some(0..all);
+        }
+        if split_items(&self.index).iter().any(|item| item.starts_with('[')) {
+            return None;
+        }
+        let indices = Indices::parse(&self.index, shape).ok()?;
+        let [start, end] = match *indices.as_ref().first()? {
+            SliceInfoElem::Index(at) => [at, at.checked_add(1)?],
+            SliceInfoElem::Slice { start, end: Some(end), .. } => [start, end],
+            _ => return None,
+        };
+        let [start, end] = [usize::try_from(start).ok()?, usize::try_from(end).ok()?];
+        (start <= end && end <= all).then_some(start..end)
+    }
+
     /// The field, if one is named.
     pub(crate) fn field(&self) -> Option<&str> {
         self.field.as_deref()

@@ -7,8 +7,8 @@ use std::io::{self, Read, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::platform;
 use crate::progress::Progress;
+use crate::{platform, remote};
 
 /// The bytes of a stream that are copied between two updates of the progress.
 const PART: u64 = 4 << 20;
@@ -53,12 +53,17 @@ pub(crate) struct PartialCopy {
     len: u64,
 }
 
-/// Starts to copy a stream. `None` if `path` is a file that can be mapped or
+/// Starts to copy a stream or a URL. `None` if `path` is a file that can be mapped or
 /// cannot be opened, or if the stream was copied already.
 pub(crate) fn begin(path: &Path) -> io::Result<Option<PartialCopy>> {
     // Elsewhere, the zeros after a part would take space on the disk.
-    let is_stream = is_standard(path) || platform::is_stream(path);
-    if !is_stream || cfg!(not(unix)) {
+    if cfg!(not(unix)) {
+        return Ok(None);
+    }
+    if let Some(reader) = remote::reader(path)? {
+        return new_copy(path, Box::new(reader)).map(Some);
+    }
+    if !is_standard(path) && !platform::is_stream(path) {
         return Ok(None);
     }
     let copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,8 +77,12 @@ pub(crate) fn begin(path: &Path) -> io::Result<Option<PartialCopy>> {
     } else {
         Box::new(io::stdin().lock())
     };
+    new_copy(path, from).map(Some)
+}
+
+fn new_copy(path: &Path, from: Box<dyn Read>) -> io::Result<PartialCopy> {
     let to = tempfile::tempfile().map_err(|error| explain(&error))?;
-    Ok(Some(PartialCopy { path: path.to_owned(), from, to, len: 0 }))
+    Ok(PartialCopy { path: path.to_owned(), from, to, len: 0 })
 }
 
 impl PartialCopy {
@@ -97,8 +106,11 @@ impl PartialCopy {
         self.to.try_clone()
     }
 
-    /// Copies the rest, so that the stream can be opened.
+    /// Copies the rest, so that the stream can be opened. URLs can be opened anyway.
     pub(crate) fn finish(mut self) -> io::Result<()> {
+        if remote::is_url(&self.path) {
+            return Ok(());
+        }
         self.to.set_len(self.len)?;
         copy_rest(&mut self.from, &mut self.to)?;
         let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,7 @@ use super::{MappedArray, MappedArrayMut, OpenOptions, Place};
 use crate::dtype::DType;
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::error::invariant::{IN_BUFFER, Invariant, to_u64};
+use crate::error::invariant::{to_u64, to_usize};
 use crate::error::{Result, ShapeError, SystemError};
 use crate::layout::{Layout, Order};
 use crate::npy::Header;
@@ -17,18 +17,14 @@ use crate::source::Source;
 use crate::source::map::MapMut;
 use crate::source::storage::Storage;
 use crate::source::strategy::Strategy;
-use crate::source::{file, platform};
+use crate::source::{file, platform, ranges};
 use crate::view::{AxisSlices, Index};
-
-/// The most bytes that are read at a time to get several nearby pieces.
-const WINDOW: usize = 1 << 20;
-
-/// Pieces at most this far apart are read together, including the bytes between
-/// them.
-const GAP: usize = 16 << 10;
 
 /// More pieces than this are worth requesting before they are read.
 const MANY: usize = 16;
+
+/// The most pieces that are read by one call, which bounds the list of them.
+const BATCH: usize = 1 << 14;
 
 /// An array in a file that is not mapped. Rows are copied into new memory on
 /// request, by `pread`.
@@ -161,8 +157,9 @@ impl ArrayFile {
     }
 
     fn check_file(&self) -> Result<()> {
+        // Remote objects compare their version here.
         self.storage.check_len(self.place.offset, self.place.layout.nbytes())?;
-        match self.storage.path() {
+        match self.storage.path().filter(|_| self.storage.file().is_some()) {
             Some(path) if file::open(path, false)?.1.id != self.storage.id() => {
                 Err(SystemError::Replaced.into())
             }
@@ -326,8 +323,11 @@ impl ArrayFile {
         }
         let columns = self.columns();
         let apart = ranges.windows(2).filter(|pair| {
-            let [one, next] = [0, 1].map(|i| pair.get(i).cloned().unwrap_or(0..0));
-            !is_near(&[columns.piece(0, one)], columns.piece(0, next))
+            let [one, next] = [0, 1].map(|i| {
+                let rows = pair.get(i).cloned().unwrap_or(0..0);
+                self.file_range(columns.piece(0, rows))
+            });
+            !ranges::is_near(&[one], &next)
         });
         apart.count() > MANY
     }
@@ -390,37 +390,24 @@ impl ArrayFile {
         Ok(array)
     }
 
+    /// Reads pieces, one after another.
     fn gather(&self, pieces: impl IntoIterator<Item = Piece>, out: &mut [u8]) -> Result<()> {
-        let mut near = Vec::new();
-        let mut out = out;
-        for piece in pieces {
-            if !is_near(&near, piece) {
-                out = self.read_together(&near, out)?;
-                near.clear();
-            }
-            near.push(piece);
-        }
-        self.read_together(&near, out).map(drop)
-    }
-
-    /// Reads nearby pieces into the start of `out`, and returns the rest of it.
-    fn read_together<'o>(&self, near: &[Piece], out: &'o mut [u8]) -> Result<&'o mut [u8]> {
-        let (Some(first), Some(last)) = (near.first(), near.last()) else { return Ok(out) };
-        if near.len() == 1 {
-            let (own, rest) = out.split_at_mut(first.len);
-            self.storage.read_elements(own, self.file_offset(first.start))?;
-            return Ok(rest);
-        }
-        let mut window = vec![0; last.start + last.len - first.start];
-        self.storage.read_elements(&mut window, self.file_offset(first.start))?;
-        let mut out = out;
-        for piece in near {
-            let (own, rest) = out.split_at_mut(piece.len);
-            let start = piece.start - first.start;
-            own.copy_from_slice(window.get(start..start + piece.len).invariant(IN_BUFFER));
+        let (mut pieces, mut out) = (pieces.into_iter().peekable(), out);
+        while pieces.peek().is_some() {
+            let batch = pieces.by_ref().take(BATCH).map(|piece| self.file_range(piece));
+            let batch: Vec<_> = batch.collect();
+            let nbytes = batch.iter().map(ranges::len).sum();
+            let (own, rest) = out.split_at_mut(to_usize(nbytes));
+            self.storage.read_ranges(&batch, own)?;
             out = rest;
         }
-        Ok(out)
+        Ok(())
+    }
+
+    /// The bytes of a piece in the file.
+    fn file_range(&self, piece: Piece) -> Range<u64> {
+        let start = self.file_offset(piece.start);
+        start..start.saturating_add(to_u64(piece.len))
     }
 
     /// The offset in the file of a byte of the elements.
@@ -454,11 +441,4 @@ impl Columns {
 struct Piece {
     start: usize,
     len: usize,
-}
-
-/// Whether a piece follows others closely enough to be read together with them.
-fn is_near(near: &[Piece], piece: Piece) -> bool {
-    let (Some(first), Some(last)) = (near.first(), near.last()) else { return true };
-    let gap = piece.start.checked_sub(last.start + last.len);
-    gap.is_some_and(|gap| gap <= GAP) && piece.start + piece.len - first.start <= WINDOW
 }

@@ -302,6 +302,6 @@ pub(crate) fn plural<N: Copy + fmt::Display + PartialEq + From<u8>>(
 
 /// Escapes control characters in text from a file, which could move the
 /// cursor of a terminal.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.escape_debug().collect::<String>().replace("\\'", "'").replace("\\\"", "\"")
 }

@@ -12,7 +12,10 @@ pub(crate) mod pages;
 pub(crate) mod platform;
 #[cfg(any(feature = "npz", feature = "tar"))]
 pub(crate) mod range_reader;
+pub(crate) mod ranges;
 pub(crate) mod read_ahead;
+#[cfg(all(feature = "remote", not(target_family = "wasm")))]
+pub mod remote;
 pub(crate) mod storage;
 pub(crate) mod strategy;
 mod temporary;
@@ -55,6 +58,7 @@ use crate::source::storage::{InMemory, Storage};
 /// | [`immutable`](Source::immutable) | `r` | borrow the page cache | no |
 /// | [`read`](Source::read), [`read_file`](Source::read_file) | | are copies | no |
 /// | [`bytes`](Source::bytes), [`positioned`](Source::positioned) | | are copies | no |
+/// | `remote` (see the [guide](crate::guide::remote)) | | are copies | no |
 ///
 /// Opening a source reads nothing. Arrays outlive their source and their
 /// archive: each keeps the resources it needs.

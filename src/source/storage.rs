@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use crate::source::file;
 use crate::source::lock::{self, FileLock, Locking};
 use crate::source::map::MapMut;
 use crate::source::platform::{self, FileId, FileStat};
+use crate::source::ranges;
 
 /// Storage that is read at an offset, for
 /// [`Source::positioned`](crate::Source::positioned).
@@ -58,6 +60,36 @@ pub trait ReadAt: Send + Sync {
     /// Those of the storage; after [`io::ErrorKind::Interrupted`] the read is
     /// retried.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Reads several ranges, one after another, into `buffer`, whose length is that
+    /// of the ranges together. They may overlap, and are in any order.
+    ///
+    /// [`ArrayFile`](crate::ArrayFile) requests the rows of a batch by one call. By
+    /// default, ranges are read in their order, those at most 16 KiB apart with one
+    /// [`read_at`](ReadAt::read_at) of at most 1 MiB. Storage that takes long to
+    /// answer should read them at the same time.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::UnexpectedEof`] when the bytes end inside a range;
+    /// [`io::ErrorKind::InvalidInput`] when a range ends before its start, or
+    /// `buffer` has another length; those of [`read_at`](ReadAt::read_at).
+    /// `buffer` is then partly overwritten.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::source::ReadAt;
+    ///
+    /// let penguins = std::fs::File::open("data/penguins.npy")?;
+    /// let mut bytes = [0; 8];
+    /// penguins.read_ranges_at(&[1..6, 61..64], &mut bytes)?;
+    /// assert_eq!(&bytes, b"NUMPY342");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    fn read_ranges_at(&self, ranges: &[Range<u64>], buffer: &mut [u8]) -> io::Result<()> {
+        ranges::read_in_order(self, ranges, buffer)
+    }
 
     /// The number of bytes in the storage.
     ///
@@ -236,6 +268,11 @@ impl Storage {
         Err(file::short_file(offset, buffer.len(), found))
     }
 
+    /// Fills `buffer` with the elements in several ranges, one after another.
+    pub(crate) fn read_ranges(&self, ranges: &[Range<u64>], buffer: &mut [u8]) -> Result<()> {
+        self.read_ranges_at(ranges, buffer).map_err(SystemError::io("read the elements"))
+    }
+
     /// Copies a range into memory.
     pub(crate) fn copy(&self, offset: u64, len: usize) -> Result<MapMut> {
         let mut data = MapMut::anonymous(len)?.with_large_pages();
@@ -270,6 +307,13 @@ impl Storage {
 impl ReadAt for Storage {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         Storage::read_at(self, buffer, offset)
+    }
+
+    fn read_ranges_at(&self, ranges: &[Range<u64>], buffer: &mut [u8]) -> io::Result<()> {
+        match &self.bytes {
+            Backend::File(_) => ranges::read_in_order(self, ranges, buffer),
+            Backend::Other(other) => other.read_ranges_at(ranges, buffer),
+        }
     }
 
     fn size(&self) -> io::Result<u64> {

@@ -42,3 +42,4 @@ mod tail;
 mod text;
 mod text_options;
 mod together;
+mod urls;

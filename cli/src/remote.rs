@@ -1,0 +1,62 @@
+//! Inputs that are URLs: objects in stores and files on web servers.
+
+use std::path::Path;
+
+use crate::error::CliError;
+
+#[cfg(feature = "remote")]
+pub(crate) use crate::remote_object::{reader, selected_rows, source};
+#[cfg(not(feature = "remote"))]
+pub(crate) use missing::{reader, selected_rows, source};
+
+const SCHEMES: [&str; 10] =
+    ["s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "http", "https"];
+
+/// Returns whether an argument is a URL. A file of that name is `./https://…`.
+pub(crate) fn is_url(path: &Path) -> bool {
+    let parts = path.to_str().and_then(|text| text.split_once("://"));
+    parts.is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
+}
+
+/// Rejects URLs where a file is written.
+pub(crate) fn reject_output(path: &Path) -> Result<(), CliError> {
+    if !is_url(path) {
+        return Ok(());
+    }
+    let reason = "URLs can only be read: write a file, and upload it";
+    Err(CliError::Rejected { path: path.to_owned(), reason })
+}
+
+/// In builds without the feature, URLs are errors.
+#[cfg(not(feature = "remote"))]
+mod missing {
+    use std::fs::File;
+    use std::path::Path;
+
+    use npymap::{Error, ErrorKind, MappedArray, Result, Source, source::MapMut};
+
+    use crate::array_path::ArrayPath;
+    use crate::selection::IndexArg;
+
+    const MISSING: &str = "this build of npymap reads no URLs: install it with `cargo install npymap-cli --features remote`";
+
+    pub(crate) fn source(path: &Path) -> Result<Option<Source<MapMut>>> {
+        if super::is_url(path) {
+            Err(Error::new(ErrorKind::Unsupported, MISSING))
+        } else {
+            Ok(None)
+        }
+    }
+
+    pub(crate) fn reader(_: &Path) -> Result<Option<File>> {
+        Ok(None)
+    }
+
+    pub(crate) fn selected_rows(
+        _: &ArrayPath,
+        _: usize,
+        _: &[IndexArg],
+    ) -> Result<Option<MappedArray>> {
+        Ok(None)
+    }
+}

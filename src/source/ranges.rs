@@ -1,0 +1,168 @@
+//! Reads many ranges of a storage in one call.
+
+use std::io;
+use std::ops::Range;
+
+use super::file;
+use super::storage::{ReadAt, read_full_at};
+use crate::error::invariant::{IN_BUFFER, Invariant, to_usize};
+
+/// The most bytes that are read at a time to get several nearby ranges.
+const WINDOW: u64 = 1 << 20;
+
+/// Ranges at most this far apart are read together, including the bytes between
+/// them.
+const GAP: u64 = 16 << 10;
+
+/// The number of bytes in a range.
+pub(crate) fn len(range: &Range<u64>) -> u64 {
+    range.end.saturating_sub(range.start)
+}
+
+/// Returns whether a range follows others closely enough to be read together with
+/// them.
+pub(crate) fn is_near(near: &[Range<u64>], range: &Range<u64>) -> bool {
+    let (Some(first), Some(last)) = (near.first(), near.last()) else { return true };
+    let gap = range.start.checked_sub(last.end);
+    gap.is_some_and(|gap| gap <= GAP) && range.end.saturating_sub(first.start) <= WINDOW
+}
+
+/// Reads ranges in order, one after another, those near each other together.
+pub(crate) fn read_in_order(
+    from: &(impl ReadAt + ?Sized),
+    ranges: &[Range<u64>],
+    buffer: &mut [u8],
+) -> io::Result<()> {
+    check_len(ranges, buffer.len())?;
+    let (mut ranges, mut buffer) = (ranges, buffer);
+    while !ranges.is_empty() {
+        let (near, rest) = ranges.split_at(count_near(ranges));
+        buffer = read_together(from, near, buffer)?;
+        ranges = rest;
+    }
+    Ok(())
+}
+
+/// Checks that no range ends before its start, and that a buffer has the length of
+/// all ranges together.
+pub(crate) fn check_len(ranges: &[Range<u64>], found: usize) -> io::Result<()> {
+    let text = if let Some(Range { start, end }) = ranges.iter().find(|r| r.start > r.end) {
+        format!("the range {start}..{end} ends before its start")
+    } else {
+        let needed = ranges.iter().try_fold(0_u64, |sum, range| sum.checked_add(len(range)));
+        if needed.is_some_and(|needed| u64::try_from(found) == Ok(needed)) {
+            return Ok(());
+        }
+        let needed = needed.map_or("at least 2⁶⁴".to_owned(), |needed| needed.to_string());
+        format!("the buffer has {found} bytes, but the ranges have {needed}")
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+}
+
+/// How many of the first ranges are read together: at least one.
+fn count_near(ranges: &[Range<u64>]) -> usize {
+    let mut numbered = ranges.iter().enumerate();
+    let apart = numbered
+        .find(|&(count, range)| ranges.get(..count).is_some_and(|before| !is_near(before, range)));
+    apart.map_or(ranges.len(), |(count, _)| count)
+}
+
+/// Reads nearby ranges into the start of `buffer`, and returns the rest of it.
+fn read_together<'b>(
+    from: &(impl ReadAt + ?Sized),
+    near: &[Range<u64>],
+    buffer: &'b mut [u8],
+) -> io::Result<&'b mut [u8]> {
+    let (Some(first), Some(last)) = (near.first(), near.last()) else { return Ok(buffer) };
+    if near.len() == 1 {
+        let (own, rest) = buffer.split_at_mut(to_usize(len(first)));
+        read_exact_at(from, own, first.start)?;
+        return Ok(rest);
+    }
+    let mut window = vec![0; to_usize(last.end - first.start)];
+    read_exact_at(from, &mut window, first.start)?;
+    let mut buffer = buffer;
+    for range in near {
+        let start = to_usize(range.start - first.start);
+        let (own, rest) = buffer.split_at_mut(to_usize(len(range)));
+        own.copy_from_slice(window.get(start..start + own.len()).invariant(IN_BUFFER));
+        buffer = rest;
+    }
+    Ok(buffer)
+}
+
+/// Fills a buffer with the bytes at an offset.
+fn read_exact_at(from: &(impl ReadAt + ?Sized), buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    let found = read_full_at(from, buffer, offset)?;
+    if found == buffer.len() {
+        return Ok(());
+    }
+    Err(file::short_file(offset, buffer.len(), found).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// 3 MiB of bytes that count, and the reads of them.
+    #[derive(Default)]
+    struct Counting(Mutex<Vec<(u64, usize)>>);
+
+    const SIZE: u64 = 3 << 20;
+
+    impl ReadAt for Counting {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            self.0.lock().unwrap().push((offset, buffer.len()));
+            let bytes = (offset..SIZE).map(|at| u8::try_from(at % 251).unwrap());
+            Ok(buffer.iter_mut().zip(bytes).map(|(to, from)| *to = from).count())
+        }
+
+        fn size(&self) -> io::Result<u64> {
+            Ok(SIZE)
+        }
+    }
+
+    #[track_caller]
+    fn assert_reads(ranges: &[Range<u64>], reads: &[(u64, usize)]) {
+        let storage = Counting::default();
+        let mut bytes = vec![0; to_usize(ranges.iter().map(len).sum())];
+        storage.read_ranges_at(ranges, &mut bytes).unwrap();
+        let expected = ranges.iter().cloned().flatten().map(|at| u8::try_from(at % 251).unwrap());
+        assert!(bytes.into_iter().eq(expected));
+        assert_eq!(*storage.0.lock().unwrap(), reads);
+    }
+
+    #[test]
+    fn near_ranges_are_read_together() {
+        assert_reads(&[], &[]);
+        assert_reads(&[5..9], &[(5, 4)]);
+        assert_reads(&[5..9, 9..10, 10 + GAP..11 + GAP], &[(5, to_usize(6 + GAP))]);
+        assert_reads(&[5..9, 10 + GAP..11 + GAP], &[(5, 4), (10 + GAP, 1)]);
+        assert_reads(&[0..1, 1..WINDOW, WINDOW..WINDOW + 1], &[(0, 1 << 20), (WINDOW, 1)]);
+    }
+
+    #[test]
+    fn ranges_are_read_in_their_order() {
+        assert_reads(&[9..10, 5..9, 5..9], &[(9, 1), (5, 4), (5, 4)]);
+        assert_reads(&[7..7, 0..SIZE], &[(0, to_usize(SIZE))]);
+    }
+
+    #[test]
+    fn ranges_outside_and_wrong_buffers_are_errors() {
+        let storage = Counting::default();
+        let error = storage.read_ranges_at(&[SIZE - 1..SIZE + 1], &mut [0; 2]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        let text = "the elements end at byte 3145729 and the file at 3145728";
+        assert!(error.to_string().starts_with(text), "{error}");
+        let error = storage.read_ranges_at(&[0..3, 5..6], &mut [0; 3]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(error.to_string(), "the buffer has 3 bytes, but the ranges have 4");
+        let error = storage.read_ranges_at(&[0..u64::MAX, 0..2], &mut []).unwrap_err();
+        assert_eq!(error.to_string(), "the buffer has 0 bytes, but the ranges have at least 2⁶⁴");
+        let reversed = Range { start: 3, end: 2 };
+        let error = storage.read_ranges_at(&[reversed, 0..1], &mut [0]).unwrap_err();
+        assert_eq!(error.to_string(), "the range 3..2 ends before its start");
+    }
+}

@@ -1,0 +1,157 @@
+//! Runs requests on a runtime, and waits for them on any thread.
+
+use std::future::Future;
+use std::io;
+use std::ops::Range;
+use std::process;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::object::Object;
+use crate::error::{Result, SystemError};
+
+/// A runtime, of this crate or of the caller.
+#[derive(Clone, Debug)]
+pub(super) struct Executor {
+    handle: Handle,
+    /// The process that has the runtime's threads: a forked child does not.
+    process: u32,
+}
+
+/// The runtime of this crate, and the process in which it was started.
+static SHARED: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
+
+/// The threads of the runtime of this crate. They wait for the network, decrypt and
+/// copy: two of them fill 10 Gbit/s.
+const THREADS: usize = 2;
+
+impl Executor {
+    /// Uses a runtime of the caller.
+    pub(super) fn new(handle: Handle) -> Executor {
+        Executor { handle, process: process::id() }
+    }
+
+    /// The runtime of this crate, which is started when it is first needed.
+    pub(super) fn shared() -> Result<Executor> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, runtime)) = shared.filter(|(process, _)| *process == process::id()) {
+            return Ok(Executor::new(runtime.handle().clone()));
+        }
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.worker_threads(THREADS).thread_name("npymap remote").enable_all();
+        let runtime = runtime.build().map_err(SystemError::io("start threads for requests"))?;
+        // It is never dropped: that would wait for threads which a forked process
+        // does not have.
+        let runtime: &'static Runtime = Box::leak(Box::new(runtime));
+        *shared = Some((process::id(), runtime));
+        Ok(Executor::new(runtime.handle().clone()))
+    }
+
+    /// Runs a future on the runtime and waits for it.
+    pub(super) fn run<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        self.check_process()?;
+        let (sender, receiver) = mpsc::channel();
+        self.handle.spawn(async move { sender.send(future.await).ok() });
+        receiver.recv().unwrap_or_else(|_| Err(shut_down()))
+    }
+
+    /// Requests parts of an object, as many at a time as there are permits.
+    pub(super) fn start(&self, object: &Arc<Object>, parts: Vec<Range<u64>>) -> Result<Parts> {
+        self.check_process()?;
+        let (sender, receiver) = mpsc::channel();
+        let requests = self.handle.spawn(request_all(Arc::clone(object), parts, sender));
+        Ok(Parts { receiver, requests: requests.abort_handle() })
+    }
+
+    fn check_process(&self) -> Result<()> {
+        if self.process == process::id() {
+            return Ok(());
+        }
+        Err(SystemError::Forked.into())
+    }
+}
+
+/// Parts of an object that arrive in any order. When it is dropped, requests that
+/// have not been answered are cancelled.
+pub(super) struct Parts {
+    receiver: Receiver<Result<Part>>,
+    requests: AbortHandle,
+}
+
+/// The bytes of a part.
+pub(super) struct Part {
+    pub(super) number: usize,
+    pub(super) bytes: Vec<u8>,
+    /// Held until the bytes are copied, so that not too many wait for it.
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Parts {
+    /// Waits for the next part. Each arrives once.
+    pub(super) fn next(&self) -> Result<Part> {
+        self.receiver.recv().unwrap_or_else(|_| Err(shut_down()))
+    }
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        self.requests.abort();
+    }
+}
+
+async fn request_all(object: Arc<Object>, parts: Vec<Range<u64>>, sender: Sender<Result<Part>>) {
+    let mut requests = JoinSet::new();
+    for (number, range) in parts.into_iter().enumerate() {
+        let (permits, count) = object.permits(&range);
+        // The semaphore is never closed.
+        let Ok(permit) = permits.acquire_many_owned(count).await else { return };
+        let (object, sender) = (Arc::clone(&object), sender.clone());
+        requests.spawn(async move {
+            let bytes = object.read(range).await;
+            sender.send(bytes.map(|bytes| Part { number, bytes, _permit: permit })).ok();
+        });
+        // Forgets those that have ended.
+        while requests.try_join_next().is_some() {}
+    }
+    drop(sender);
+    while requests.join_next().await.is_some() {}
+}
+
+fn shut_down() -> crate::error::Error {
+    let error = io::Error::other("the runtime of its requests was shut down");
+    SystemError::io("read the object")(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_forked_process_is_told_to_open_the_object_again() {
+        let mut executor = Executor::shared().unwrap();
+        executor.process += 1;
+        let error = executor.run(async { Ok(()) }).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let text = "was opened before this process was forked: open it again";
+        assert_eq!(error.to_string(), text);
+    }
+
+    #[test]
+    fn a_runtime_that_was_shut_down_is_an_error() {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let executor = Executor::new(runtime.handle().clone());
+        drop(runtime);
+        let error = executor.run(async { Ok(()) }).unwrap_err();
+        let text = "cannot read the object: the runtime of its requests was shut down";
+        assert_eq!(error.to_string(), text);
+    }
+}

@@ -1,0 +1,159 @@
+//! One version of an object: every byte that is read belongs to it.
+
+use std::future::poll_fn;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
+use tokio::sync::Semaphore;
+
+use super::blocks::FIRST;
+use super::errors;
+use crate::error::invariant::to_usize;
+use crate::error::{Result, SystemError};
+use crate::source::ranges;
+
+/// The bytes that one of [`PERMITS`] is for.
+const PERMIT: u64 = 256 << 10;
+
+/// The limit on the bytes in flight, in units of [`PERMIT`], and on requests.
+pub(super) const PERMITS: u32 = 256;
+
+/// An object whose version is known.
+#[derive(Debug)]
+pub(super) struct Object {
+    place: ObjectPlace,
+    version: Version,
+    permits: Arc<Semaphore>,
+    /// How many permits each request takes at least.
+    permits_each: u32,
+}
+
+/// Where an object is.
+#[derive(Debug)]
+pub(super) struct ObjectPlace {
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) path: Path,
+    /// Its name in errors.
+    pub(super) name: String,
+}
+
+/// What identifies the contents of an object.
+#[derive(Debug, PartialEq)]
+struct Version {
+    size: u64,
+    e_tag: Option<String>,
+    /// The number of a store that keeps old versions.
+    number: Option<String>,
+    /// The time of the last change, if there is no entity tag.
+    changed: Option<i64>,
+}
+
+impl Version {
+    fn new(meta: ObjectMeta) -> Version {
+        let changed = meta.e_tag.is_none().then(|| meta.last_modified.timestamp_micros());
+        Version { size: meta.size, e_tag: meta.e_tag, number: meta.version, changed }
+    }
+}
+
+impl ObjectPlace {
+    /// Requests the start of the object, which tells its version.
+    pub(super) async fn open(self, concurrency: u32) -> Result<(Object, Vec<u8>)> {
+        let options =
+            GetOptions { range: Some(GetRange::Bounded(0..FIRST)), ..GetOptions::default() };
+        let (version, start) = match self.store.get_opts(&self.path, options).await {
+            Ok(found) => {
+                let (range, meta) = (found.range.clone(), found.meta.clone());
+                (Version::new(meta), collect(found, &range).await?)
+            }
+            // An empty object has no range.
+            Err(error) if errors::is_range(&error) => match self.meta(None).await {
+                Ok(meta) if meta.size == 0 => (Version::new(meta), Vec::new()),
+                _ => return Err(errors::from_store(error)),
+            },
+            Err(error) => return Err(errors::from_store(error)),
+        };
+        let permits = Arc::new(Semaphore::new(usize::try_from(PERMITS).unwrap_or(1)));
+        let permits_each = PERMITS.div_ceil(concurrency.clamp(1, PERMITS));
+        Ok((Object { place: self, version, permits, permits_each }, start))
+    }
+
+    /// Requests the facts about the object.
+    async fn meta(&self, if_match: Option<String>) -> object_store::Result<ObjectMeta> {
+        let options = GetOptions { head: true, if_match, ..GetOptions::default() };
+        self.store.get_opts(&self.path, options).await.map(|found| found.meta)
+    }
+}
+
+impl Object {
+    pub(super) fn size(&self) -> u64 {
+        self.version.size
+    }
+
+    pub(super) fn e_tag(&self) -> Option<&str> {
+        self.version.e_tag.as_deref()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.place.name
+    }
+
+    /// The permits, and how many a request for a range takes.
+    pub(super) fn permits(&self, range: &Range<u64>) -> (Arc<Semaphore>, u32) {
+        let count = u32::try_from(ranges::len(range).div_ceil(PERMIT)).unwrap_or(PERMITS);
+        (Arc::clone(&self.permits), count.clamp(self.permits_each, PERMITS))
+    }
+
+    /// Requests a range inside the object. All its bytes are those of this version.
+    pub(super) async fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        let options = GetOptions {
+            range: Some(GetRange::Bounded(range.clone())),
+            if_match: self.condition(),
+            ..GetOptions::default()
+        };
+        let found = self.place.store.get_opts(&self.place.path, options).await;
+        let found = found.map_err(errors::from_store)?;
+        self.check_version(found.meta.clone())?;
+        collect(found, &range).await
+    }
+
+    /// Checks that the object is still this version, and returns its size.
+    pub(super) async fn check(&self) -> Result<u64> {
+        let meta = self.place.meta(self.condition()).await.map_err(errors::from_store)?;
+        self.check_version(meta)?;
+        Ok(self.version.size)
+    }
+
+    /// The condition of requests. Weak tags never match as a condition.
+    fn condition(&self) -> Option<String> {
+        self.version.e_tag.clone().filter(|tag| !tag.starts_with("W/"))
+    }
+
+    fn check_version(&self, meta: ObjectMeta) -> Result<()> {
+        if Version::new(meta) == self.version {
+            return Ok(());
+        }
+        Err(SystemError::ObjectReplaced.into())
+    }
+}
+
+/// Reads a response, which must have exactly the bytes of its range.
+async fn collect(found: GetResult, range: &Range<u64>) -> Result<Vec<u8>> {
+    let expected = to_usize(ranges::len(range));
+    let mut bytes = Vec::with_capacity(expected);
+    let mut body = found.into_stream();
+    while let Some(part) = poll_fn(|context| body.as_mut().poll_next(context)).await {
+        bytes.extend_from_slice(&part.map_err(errors::from_store)?);
+        if bytes.len() > expected {
+            break;
+        }
+    }
+    if bytes.len() == expected {
+        return Ok(bytes);
+    }
+    let sent = if bytes.len() < expected { bytes.len().to_string() } else { "more".to_owned() };
+    let text = format!("the store sent {sent} bytes for a range of {expected}");
+    Err(SystemError::io("read the object")(io::Error::new(io::ErrorKind::InvalidData, text)))
+}

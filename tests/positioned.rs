@@ -1,0 +1,123 @@
+//! Arrays in storage that is read at an offset.
+
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use npymap::ndarray::{Axis, IxDyn};
+use npymap::source::ReadAt;
+use npymap::{ArrayFile, ErrorKind, MappedArray, OpenOptions, Order, Source};
+
+use crate::support::{is_error, npy};
+
+/// A file in memory that logs the ranges that are requested together.
+#[derive(Clone, Default)]
+struct Logged {
+    bytes: Arc<Vec<u8>>,
+    calls: Arc<Mutex<Vec<Vec<Range<u64>>>>>,
+}
+
+impl Logged {
+    /// The number of ranges of each call since the last time.
+    fn calls(&self) -> Vec<usize> {
+        self.calls.lock().unwrap().drain(..).map(|ranges| ranges.len()).collect()
+    }
+}
+
+impl ReadAt for Logged {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let bytes = self.bytes.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
+        io::Read::read(&mut &bytes[..], buffer)
+    }
+
+    fn read_ranges_at(&self, ranges: &[Range<u64>], buffer: &mut [u8]) -> io::Result<()> {
+        self.calls.lock().unwrap().push(ranges.to_vec());
+        let mut rest = buffer;
+        for range in ranges {
+            let [start, end] = [range.start, range.end].map(|at| usize::try_from(at).unwrap());
+            let (own, after) = rest.split_at_mut(end - start);
+            let bytes = self.bytes.get(start..end).ok_or(io::ErrorKind::UnexpectedEof)?;
+            own.copy_from_slice(bytes);
+            rest = after;
+        }
+        assert!(rest.is_empty());
+        Ok(())
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(u64::try_from(self.bytes.len()).unwrap())
+    }
+}
+
+/// An array of shape `(1000, 5, 7)`, and the log of its reads.
+fn numbers(order: Order) -> (ArrayFile, Logged) {
+    let bytes: Vec<u8> = (0..35_000_u32).flat_map(u32::to_le_bytes).collect();
+    let file = npy("<u4", &[1000, 5, 7], order, &bytes);
+    let storage = Logged { bytes: Arc::new(file), ..Logged::default() };
+    let source = Source::positioned(storage.clone()).unwrap();
+    (ArrayFile::new(source, OpenOptions::new()).unwrap(), storage)
+}
+
+#[test]
+fn rows_of_a_batch_are_requested_by_one_call() {
+    let scattered: Vec<usize> = (0..256).map(|i| i * 389 % 1000).collect();
+    for order in [Order::C, Order::F] {
+        let (file, log) = numbers(order);
+        let columns = if order == Order::C { 1 } else { 35 };
+        let all = file.read().unwrap();
+        assert_eq!(log.calls(), [1]);
+        let all = all.view::<u32>().unwrap().to_ndarray::<IxDyn>().unwrap();
+
+        let mut batch = vec![0_u32; 256 * 35];
+        file.take(&scattered, &mut batch).unwrap();
+        assert_eq!(log.calls(), [256 * columns]);
+        assert!(all.select(Axis(0), &scattered).iter().eq(&batch));
+
+        file.windows(4).unwrap().take(&scattered[..64], &mut batch).unwrap();
+        assert_eq!(log.calls(), [64 * if order == Order::C { 1 } else { 4 * 35 }]);
+        let rows: Vec<_> = scattered[..64].iter().flat_map(|&row| row..row + 4).collect();
+        assert!(all.select(Axis(0), &rows).iter().eq(&batch));
+
+        let some = file.select_rows(&scattered).unwrap();
+        assert_eq!(log.calls(), [256 * columns]);
+        assert!(some.view::<u32>().unwrap().iter().eq(all.select(Axis(0), &scattered)));
+
+        let slice = file.rows(10..700).unwrap();
+        assert_eq!(log.calls(), [columns]);
+        let rows: Vec<_> = (10..700).collect();
+        assert!(slice.view::<u32>().unwrap().iter().eq(all.select(Axis(0), &rows)));
+    }
+}
+
+#[test]
+fn storage_that_ends_early_is_an_error() {
+    let (file, log) = numbers(Order::C);
+    let short = log.bytes[..log.bytes.len() - 1].to_vec();
+    let source = Source::positioned(Logged { bytes: Arc::new(short), ..log }).unwrap();
+    let error = MappedArray::from_source(source).unwrap_err();
+    assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
+
+    /// Announces more bytes than it has.
+    struct Longer(Logged);
+
+    impl ReadAt for Longer {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            self.0.read_at(buffer, offset)
+        }
+
+        fn size(&self) -> io::Result<u64> {
+            self.0.size().map(|size| size + 1)
+        }
+    }
+
+    drop(file);
+    let (_, log) = numbers(Order::C);
+    let short = log.bytes[..log.bytes.len() - 1].to_vec();
+    let longer = Longer(Logged { bytes: Arc::new(short), ..log });
+    let source = Source::positioned(longer).unwrap();
+    let file = ArrayFile::new(source, OpenOptions::new()).unwrap();
+    let mut rows = vec![0_u32; 2 * 35];
+    file.take(&[5, 998], &mut rows).unwrap();
+    let error = file.take(&[5, 999], &mut rows).unwrap_err();
+    assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
+}

@@ -1,0 +1,260 @@
+//! A web server with ranges and entity tags, which counts requests and can fail.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// What the server does with a request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Action {
+    Answer,
+    /// Answers with this status and no file.
+    Status(u16),
+    /// Sends the headers and half of the body, and closes the connection.
+    Half,
+    /// Sends half of the body as if it were all, but says it is the whole range.
+    Less,
+    /// Sends more than the range.
+    More,
+    /// Sends the bytes of another range.
+    Shifted,
+    /// Sends the whole file with status 200.
+    Whole,
+    /// Closes the connection without an answer.
+    Close,
+    /// Never answers.
+    Nothing,
+    /// Answers after this number of milliseconds.
+    Late(u64),
+    /// Answers when this number of requests have arrived and none is answered.
+    Together(usize),
+}
+
+/// Which entity tags there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Tags {
+    Strong,
+    Weak,
+    None,
+    /// There is one, but the server ignores conditions.
+    Ignored,
+}
+
+/// A request: its method, its range, and whether it has a condition.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) range: Option<(u64, u64)>,
+    pub(crate) if_match: Option<String>,
+}
+
+struct State {
+    file: Arc<Vec<u8>>,
+    version: u64,
+    tags: Tags,
+    log: Vec<Request>,
+    /// The number of requests so far.
+    count: usize,
+    /// Requests that wait for others.
+    waiting: usize,
+    /// How often as many as were awaited have waited.
+    rounds: usize,
+}
+
+type Choose = dyn Fn(usize, &Request) -> Action + Send + Sync;
+
+struct Shared {
+    state: Mutex<State>,
+    arrived: Condvar,
+    choose: Box<Choose>,
+}
+
+/// A server with one file, which has every path but `/missing`.
+pub(crate) struct Server {
+    shared: Arc<Shared>,
+    port: u16,
+}
+
+impl Server {
+    /// Starts a server that answers every request.
+    pub(crate) fn new(file: Vec<u8>) -> Server {
+        Server::failing(file, Tags::Strong, |_, _| Action::Answer)
+    }
+
+    /// Starts a server that chooses what to do with the requests, numbered from 0.
+    pub(crate) fn failing(
+        file: Vec<u8>,
+        tags: Tags,
+        choose: impl Fn(usize, &Request) -> Action + Send + Sync + 'static,
+    ) -> Server {
+        let state = State {
+            file: Arc::new(file),
+            version: 1,
+            tags,
+            log: Vec::new(),
+            count: 0,
+            waiting: 0,
+            rounds: 0,
+        };
+        let shared =
+            Shared { state: Mutex::new(state), arrived: Condvar::new(), choose: Box::new(choose) };
+        let shared = Arc::new(shared);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let accepting = Arc::clone(&shared);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (stream, shared) = (stream.unwrap(), Arc::clone(&accepting));
+                thread::spawn(move || serve(&stream, &shared));
+            }
+        });
+        Server { shared, port }
+    }
+
+    pub(crate) fn url(&self, name: &str) -> String {
+        format!("http://127.0.0.1:{}/{name}", self.port)
+    }
+
+    /// Takes the log of requests.
+    pub(crate) fn log(&self) -> Vec<Request> {
+        std::mem::take(&mut self.shared.state.lock().unwrap().log)
+    }
+
+    /// How often as many requests as were awaited waited at the same time.
+    pub(crate) fn rounds(&self) -> usize {
+        self.shared.state.lock().unwrap().rounds
+    }
+
+    /// Replaces the file.
+    pub(crate) fn replace(&self, file: Vec<u8>) {
+        let mut state = self.shared.state.lock().unwrap();
+        state.file = Arc::new(file);
+        state.version += 1;
+    }
+}
+
+/// Answers requests until the connection is closed.
+fn serve(stream: &TcpStream, shared: &Shared) {
+    let mut reader = BufReader::new(stream);
+    while let Some((path, request)) = read_request(&mut reader) {
+        let number = {
+            let mut state = shared.state.lock().unwrap();
+            state.log.push(request.clone());
+            state.count += 1;
+            state.count - 1
+        };
+        let action = match (shared.choose)(number, &request) {
+            _ if path == "/missing" => Action::Status(404),
+            _ if path == "/denied" => Action::Status(403),
+            _ if path == "/private" => Action::Status(401),
+            action => action,
+        };
+        match action {
+            Action::Late(time) => thread::sleep(Duration::from_millis(time)),
+            Action::Together(count) => wait_for(shared, count),
+            Action::Close => return,
+            Action::Nothing => thread::sleep(Duration::from_secs(3600)),
+            _ => {}
+        }
+        if !answer(stream, shared, &request, action) {
+            return;
+        }
+    }
+}
+
+/// Waits until as many requests have arrived.
+fn wait_for(shared: &Shared, count: usize) {
+    let mut state = shared.state.lock().unwrap();
+    state.waiting += 1;
+    if state.waiting == count {
+        state.waiting = 0;
+        state.rounds += 1;
+        shared.arrived.notify_all();
+        return;
+    }
+    let round = state.rounds;
+    let wait = shared
+        .arrived
+        .wait_timeout_while(state, Duration::from_secs(20), |state| state.rounds == round);
+    drop(wait.unwrap());
+}
+
+fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(String, Request)> {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        let found = reader.read_line(&mut line).ok()?;
+        match line.trim_end() {
+            _ if found == 0 => return None,
+            "" => break,
+            line => lines.push(line.to_owned()),
+        }
+    }
+    let (method, rest) = lines.first()?.split_once(' ')?;
+    let path = rest.split(' ').next()?.to_owned();
+    let header = |name: &str| {
+        let mut values = lines.iter().filter_map(|line| line.split_once(": "));
+        values.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
+    };
+    let range = header("range").map(|range| {
+        let (start, end) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
+        (start.parse().unwrap(), end.parse::<u64>().unwrap() + 1)
+    });
+    let len = header("content-length").map_or(0, |len| len.parse().unwrap());
+    reader.take(len).read_to_end(&mut Vec::new()).ok()?;
+    Some((path, Request { method: method.to_owned(), range, if_match: header("if-match") }))
+}
+
+/// Answers a request. Returns whether the connection stays open.
+fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Action) -> bool {
+    let (file, version, tags) = {
+        let state = shared.state.lock().unwrap();
+        (Arc::clone(&state.file), state.version, state.tags)
+    };
+    let tag = match tags {
+        Tags::Strong | Tags::Ignored => Some(format!("\"version {version}\"")),
+        Tags::Weak => Some(format!("W/\"version {version}\"")),
+        Tags::None => None,
+    };
+    let is_other = tags != Tags::Ignored && request.if_match.is_some() && request.if_match != tag;
+    let size = u64::try_from(file.len()).unwrap();
+    let status = match (action, request.range) {
+        (Action::Status(status), _) => status,
+        _ if is_other => 412,
+        (Action::Whole, _) | (_, None) => 200,
+        (_, Some((start, _))) if start >= size => 416,
+        _ => 206,
+    };
+    let (start, end) = match request.range {
+        Some((start, end)) if status == 206 => (start, end.min(size)),
+        _ => (0, size),
+    };
+    let (from, to) = match action {
+        Action::Shifted => (start + 1, end + 1),
+        Action::More => (start, end + 5),
+        Action::Less => (start, start + (end - start) / 2),
+        _ => (start, end),
+    };
+    let [from, to] = [from, to].map(|at| usize::try_from(at.min(size)).unwrap());
+    let body = if status < 400 { &file[from..to] } else { b"no file\x1b[31m" };
+    let mut head = format!("HTTP/1.1 {status} Text\r\nContent-Length: {}\r\n", body.len());
+    head += &format!("Last-Modified: Sun, 22 Nov 2026 18:00:{version:02} GMT\r\n");
+    if let Some(tag) = tag {
+        head += &format!("ETag: {tag}\r\n");
+    }
+    if status == 206 {
+        let (start, end) =
+            if action == Action::Shifted { (start + 1, end + 1) } else { (start, end) };
+        head += &format!("Content-Range: bytes {start}-{}/{size}\r\n", end - 1);
+    }
+    let body = match action {
+        _ if request.method == "HEAD" => &[],
+        Action::Half => &body[..body.len() / 2],
+        _ => body,
+    };
+    let sent =
+        stream.write_all(format!("{head}\r\n").as_bytes()).and_then(|()| stream.write_all(body));
+    sent.is_ok() && action != Action::Half
+}
