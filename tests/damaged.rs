@@ -57,7 +57,7 @@ fn damaged_files_are_errors_or_arrays() {
     thread::scope(|scope| {
         // More than processors, because headers that cannot be read are read again
         // after a while: an appender may be writing them.
-        for _ in 0..8 {
+        for _ in 0..24 {
             scope.spawn(|| {
                 let folder =
                     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| support::directory());

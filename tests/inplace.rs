@@ -205,8 +205,10 @@ impl Case<'_> {
 
 /// Tries each type at every alignment.
 fn table(dtype: &DType, code: &str, order: char, rows: &[Row]) {
-    for (shape, lies) in SHAPES.iter().flat_map(|shape| [(*shape, Order::C), (*shape, Order::F)]) {
-        for offset in (0..=8).step_by(if quick() { 4 } else { 1 }) {
+    // Each third has no axes, several axes, and no elements.
+    let shapes = SHAPES.iter().step_by(if quick() { 3 } else { 1 });
+    for (shape, lies) in shapes.flat_map(|shape| [(*shape, Order::C), (*shape, Order::F)]) {
+        for offset in if quick() { vec![0, 1, 4] } else { (0..=8).collect() } {
             let layout = Layout::new(dtype.clone(), shape, lies, offset).unwrap();
             let mut buffer = Aligned::new(layout.end() + 16);
             for row in rows {

@@ -18,7 +18,7 @@ use npymap::source::{FileLock, LockKind, Locking};
 use npymap::write::{RecoverOptions, recover};
 use npymap::{Appender, ArrayFile, CreateOptions, DType, MappedArray, OpenOptions};
 
-use crate::support::{command, directory, open};
+use crate::support::{command, directory, open, quick};
 
 const FILE: &str = "NPYMAP_TEST_OTHER_FILE";
 
@@ -264,7 +264,8 @@ fn each_of_hundreds_of_rows_is_visible_once_flushed() {
 
 /// The number of times that a writer is killed in each directory.
 fn kills() -> u64 {
-    env::var("NPYMAP_TEST_KILLS").map_or(20, |text| text.parse().unwrap())
+    let usual = if quick() { 5 } else { 20 };
+    env::var("NPYMAP_TEST_KILLS").map_or(usual, |text| text.parse().unwrap())
 }
 
 /// The number of rounds of several processes.

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::run::{path_in, run_ok};
+use crate::run::{is_quick, path_in, run_ok};
 
 /// The number of times each command is killed in each directory;
 /// `NPYMAP_TEST_KILLS` sets another.
 fn kills() -> u64 {
-    std::env::var("NPYMAP_TEST_KILLS").map_or(40, |text| text.parse().expect("a number"))
+    let usual = if is_quick() { 8 } else { 40 };
+    std::env::var("NPYMAP_TEST_KILLS").map_or(usual, |text| text.parse().expect("a number"))
 }
 
 /// A directory on the disk, and one in memory if the system has a place for it.
@@ -94,7 +95,7 @@ impl Scene {
             let mut child = self.command(command).spawn().unwrap();
             let started = Instant::now();
             while started.elapsed() < moment && child.try_wait().unwrap().is_none() {
-                std::thread::yield_now();
+                std::thread::sleep(Duration::from_micros(50));
             }
             child.kill().unwrap();
             if child.wait().unwrap().success() {

@@ -19,7 +19,7 @@ const WIDTH: usize = 20_000;
 /// The number of rounds; `NPYMAP_TEST_ROUNDS` sets another.
 fn rounds(all: usize) -> usize {
     let rounds = std::env::var("NPYMAP_TEST_ROUNDS").map_or(all, |text| text.parse().unwrap());
-    if is_quick() { rounds.min(8) } else { rounds }
+    if is_quick() { rounds.min(3) } else { rounds }
 }
 
 /// Creates an array of bytes.
