@@ -89,7 +89,8 @@ fn unite(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
 /// Copies the header and some rows to a temporary file, at their places.
 fn partial_copy(object: &Remote, file: &ArrayFile, rows: Range<usize>) -> Result<MappedArray> {
     let mut header = vec![0; usize::try_from(file.data_offset()).unwrap_or(usize::MAX)];
-    object.read_ranges_at(&[0..file.data_offset()], &mut header)?;
+    let start = 0..file.data_offset();
+    object.read_ranges_at(std::slice::from_ref(&start), &mut header)?;
     let nbytes = file.layout().nbytes();
     let row = file.shape().first().and_then(|&count| nbytes.checked_div(count)).unwrap_or(0);
     let start = file.data_offset().saturating_add(to_u64(row.saturating_mul(rows.start)));

@@ -101,6 +101,8 @@ fn read_exact_at(from: &(impl ReadAt + ?Sized), buffer: &mut [u8], offset: u64) 
 }
 
 #[cfg(test)]
+// Lists of one range are meant.
+#[allow(clippy::single_range_in_vec_init)]
 mod tests {
     use std::sync::Mutex;
 

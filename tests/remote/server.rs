@@ -194,17 +194,19 @@ fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(String, Request)>
     }
     let (method, rest) = lines.first()?.split_once(' ')?;
     let path = rest.split(' ').next()?.to_owned();
-    let header = |name: &str| {
-        let mut values = lines.iter().filter_map(|line| line.split_once(": "));
-        values.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
-    };
-    let range = header("range").map(|range| {
+    let range = header(&lines, "range").map(|range| {
         let (start, end) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
         (start.parse().unwrap(), end.parse::<u64>().unwrap() + 1)
     });
-    let len = header("content-length").map_or(0, |len| len.parse().unwrap());
+    let len = header(&lines, "content-length").map_or(0, |len| len.parse().unwrap());
     reader.take(len).read_to_end(&mut Vec::new()).ok()?;
-    Some((path, Request { method: method.to_owned(), range, if_match: header("if-match") }))
+    Some((path, Request { method: method.to_owned(), range, if_match: header(&lines, "if-match") }))
+}
+
+/// The value of a header.
+fn header(lines: &[String], name: &str) -> Option<String> {
+    let mut values = lines.iter().filter_map(|line| line.split_once(": "));
+    values.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
 }
 
 /// Answers a request. Returns whether the connection stays open.
@@ -239,22 +241,24 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
     };
     let [from, to] = [from, to].map(|at| usize::try_from(at.min(size)).unwrap());
     let body = if status < 400 { &file[from..to] } else { b"no file\x1b[31m" };
-    let mut head = format!("HTTP/1.1 {status} Text\r\nContent-Length: {}\r\n", body.len());
-    head += &format!("Last-Modified: Sun, 22 Nov 2026 18:00:{version:02} GMT\r\n");
-    if let Some(tag) = tag {
-        head += &format!("ETag: {tag}\r\n");
-    }
+    let mut head = vec![
+        format!("HTTP/1.1 {status} Text"),
+        format!("Content-Length: {}", body.len()),
+        format!("Last-Modified: Sun, 22 Nov 2026 18:00:{version:02} GMT"),
+    ];
+    head.extend(tag.map(|tag| format!("ETag: {tag}")));
     if status == 206 {
-        let (start, end) =
-            if action == Action::Shifted { (start + 1, end + 1) } else { (start, end) };
-        head += &format!("Content-Range: bytes {start}-{}/{size}\r\n", end - 1);
+        let shift = u64::from(action == Action::Shifted);
+        let (first, last) = (start + shift, end + shift - 1);
+        head.push(format!("Content-Range: bytes {first}-{last}/{size}"));
     }
     let body = match action {
         _ if request.method == "HEAD" => &[],
         Action::Half => &body[..body.len() / 2],
         _ => body,
     };
-    let sent =
-        stream.write_all(format!("{head}\r\n").as_bytes()).and_then(|()| stream.write_all(body));
+    let sent = stream
+        .write_all(format!("{}\r\n\r\n", head.join("\r\n")).as_bytes())
+        .and_then(|()| stream.write_all(body));
     sent.is_ok() && action != Action::Half
 }

@@ -9,12 +9,12 @@ use object_store::client::{HttpError, HttpErrorKind};
 use crate::error::{Error, SystemError, printable};
 
 /// Converts an error of a store.
-pub(super) fn from_store(error: StoreError) -> Error {
-    let (kind, text) = match &error {
+pub(super) fn from_store(error: &StoreError) -> Error {
+    let (kind, text) = match error {
         StoreError::Precondition { .. } | StoreError::NotModified { .. } => {
             return SystemError::ObjectReplaced.into();
         }
-        _ if is_whole(&error) => return SystemError::NoRanges.into(),
+        _ if is_whole(error) => return SystemError::NoRanges.into(),
         StoreError::NotFound { .. } => (io::ErrorKind::NotFound, NOT_FOUND.to_owned()),
         StoreError::PermissionDenied { .. } => (io::ErrorKind::PermissionDenied, DENIED.to_owned()),
         StoreError::Unauthenticated { .. } => {

@@ -71,9 +71,9 @@ impl ObjectPlace {
             // An empty object has no range.
             Err(error) if errors::is_range(&error) => match self.meta(None).await {
                 Ok(meta) if meta.size == 0 => (Version::new(meta), Vec::new()),
-                _ => return Err(errors::from_store(error)),
+                _ => return Err(errors::from_store(&error)),
             },
-            Err(error) => return Err(errors::from_store(error)),
+            Err(error) => return Err(errors::from_store(&error)),
         };
         let permits = Arc::new(Semaphore::new(usize::try_from(PERMITS).unwrap_or(1)));
         let permits_each = PERMITS.div_ceil(concurrency.clamp(1, PERMITS));
@@ -114,14 +114,15 @@ impl Object {
             ..GetOptions::default()
         };
         let found = self.place.store.get_opts(&self.place.path, options).await;
-        let found = found.map_err(errors::from_store)?;
+        let found = found.map_err(|error| errors::from_store(&error))?;
         self.check_version(found.meta.clone())?;
         collect(found, &range).await
     }
 
     /// Checks that the object is still this version, and returns its size.
     pub(super) async fn check(&self) -> Result<u64> {
-        let meta = self.place.meta(self.condition()).await.map_err(errors::from_store)?;
+        let meta =
+            self.place.meta(self.condition()).await.map_err(|error| errors::from_store(&error))?;
         self.check_version(meta)?;
         Ok(self.version.size)
     }
@@ -145,7 +146,7 @@ async fn collect(found: GetResult, range: &Range<u64>) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(expected);
     let mut body = found.into_stream();
     while let Some(part) = poll_fn(|context| body.as_mut().poll_next(context)).await {
-        bytes.extend_from_slice(&part.map_err(errors::from_store)?);
+        bytes.extend_from_slice(&part.map_err(|error| errors::from_store(&error))?);
         if bytes.len() > expected {
             break;
         }

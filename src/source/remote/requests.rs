@@ -88,6 +88,8 @@ fn is_united(span: &Range<u64>, range: &Range<u64>) -> bool {
 }
 
 #[cfg(test)]
+// Lists of one range are meant.
+#[allow(clippy::single_range_in_vec_init)]
 mod tests {
     use super::*;
 
