@@ -20,8 +20,7 @@ use crate::error::{DTypeError, Error, Result, ShapeError};
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::layout::{Layout, Order, check_unbacked};
 use crate::source::map::MapMut;
-use crate::view::{AxisSlices, SliceCast, check_assign, check_len, field_geometry};
-use crate::with_type;
+use crate::view::{AxisSlices, SliceCast, check_assign, check_len, field_geometry, number_cast};
 
 /// The most bytes that are read before they are decoded, unless one row has more.
 const BLOCK: usize = 8 << 20;
@@ -33,7 +32,7 @@ fn gather<U>(
     rows: &[usize],
     each: usize,
     out: &mut [U],
-    mut copy: impl FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
+    copy: &mut dyn FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
 ) -> Result<()> {
     let mut visitor = RowCopy {
         copy: &mut |parts, bytes, rows, places| {
@@ -100,7 +99,7 @@ pub(super) fn take<T: Element>(
 ) -> Result<()> {
     let codec = T::codec(from.dtype())?;
     let rows = check_rows(from, indices, out.len())?;
-    gather(from, &rows, from.row_len(), out, |parts, bytes, rows, out| {
+    gather(from, &rows, from.row_len(), out, &mut |parts, bytes, rows, out| {
         parts.decode_over(bytes, &codec, rows, out);
     })
 }
@@ -115,19 +114,8 @@ pub(super) fn take_with<T: Element + Copy, U>(
     // The error of the dtype comes first.
     let codec = T::codec(from.dtype())?;
     let rows = check_rows(from, indices, out.len())?;
-    convert(from, &rows, &codec, out, to)
-}
-
-/// Copies rows that exist, each element converted.
-fn convert<T: Element + Copy, U>(
-    from: &dyn RowSource,
-    rows: &[usize],
-    codec: &T::Codec,
-    out: &mut [U],
-    to: impl Fn(T) -> U,
-) -> Result<()> {
-    gather(from, rows, from.row_len(), out, |parts, bytes, rows, out| {
-        parts.convert_over(bytes, codec, rows, out, &to);
+    gather(from, &rows, from.row_len(), out, &mut |parts, bytes, rows, out| {
+        parts.convert_over(bytes, &codec, rows, out, &to);
     })
 }
 
@@ -139,9 +127,12 @@ pub(super) fn take_as<U: Number>(
 ) -> Result<()> {
     check_same_kind(from.dtype(), &U::dtype(), "take_bytes_as")?;
     let rows = check_rows(from, indices, out.len())?;
-    with_type!(from.dtype(), number T => {
-        convert(from, &rows, &T::codec(from.dtype())?, out, |value: T| value.cast())
-    }, _ => Err(not_numbers::<U>(from.dtype())))
+    let Some(cast) = number_cast(from.dtype()) else {
+        return Err(not_numbers::<U>(from.dtype()));
+    };
+    gather(from, &rows, from.row_len(), out, &mut |parts, bytes, rows, out| {
+        cast(parts, from.dtype(), bytes, rows, out);
+    })
 }
 
 /// Checks that a cast of the same kind is allowed. `other` is the method that casts
@@ -202,7 +193,7 @@ pub(super) fn take_bytes(
         // There may be any number of elements without bytes.
         return Ok(());
     }
-    gather(from, &rows, each, out, |parts, bytes, rows, out| {
+    gather(from, &rows, each, out, &mut |parts, bytes, rows, out| {
         let rows = rows.get(..out.len() / each).unwrap_or(rows);
         parts.copy(bytes, rows, out);
     })
@@ -227,7 +218,7 @@ pub(super) fn take_bytes_as(
         return Ok(());
     }
     let mut done = Ok(());
-    gather(from, &rows, each, out, |parts, bytes, rows, out| {
+    gather(from, &rows, each, out, &mut |parts, bytes, rows, out| {
         if done.is_ok() {
             done = cast.run(parts, bytes, rows, out);
         }
@@ -264,7 +255,7 @@ pub(super) fn take_array<T: Element>(
     let rows = check_rows(from, indices, indices.len().saturating_mul(from.row_len()))?;
     let len = check_vec::<T>(from, rows.len())?;
     let elements = if let Some(mut out) = T::fast_path().zeros(len) {
-        gather(from, &rows, from.row_len(), &mut out, |parts, bytes, rows, out| {
+        gather(from, &rows, from.row_len(), &mut out, &mut |parts, bytes, rows, out| {
             parts.decode_over(bytes, &codec, rows, out);
         })?;
         out
@@ -299,7 +290,7 @@ fn collect<T: Element>(
     let each = from.row_len();
     check_vec::<Option<T>>(from, rows.len())?;
     let mut out: Vec<Option<T>> = std::iter::repeat_with(|| None).take(len).collect();
-    gather(from, rows, each, &mut out, |parts, bytes, rows, out| {
+    gather(from, rows, each, &mut out, &mut |parts, bytes, rows, out| {
         let rows = rows.get(..out.len() / each.max(1)).unwrap_or(rows);
         let mut values = Vec::with_capacity(out.len());
         parts.decode_onto(bytes, codec, rows, &mut values);

@@ -13,8 +13,7 @@ use crate::element::fast_path::FastPath as _;
 use crate::error::{DTypeError, RequestError, Result};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
-use crate::view::{AxisSlices, check_len};
-use crate::with_type;
+use crate::view::{AxisSlices, check_len, number_cast};
 
 /// Rows of different lengths, in two arrays: `data` contains all rows, one after
 /// another, and `offsets` contains the start of each row in `data`, followed by
@@ -96,14 +95,18 @@ impl Ragged {
     /// [`Damaged`](crate::ErrorKind::Damaged) for offsets that are outside the data
     /// or decrease.
     pub fn spans(&self, indices: &[impl RowIndex]) -> Result<Vec<Range<usize>>> {
-        let rows = resolve(TakeMode::Raise, indices, self.len(), 0, &[self.len()])?;
+        self.spans_of(&resolve(TakeMode::Raise, indices, self.len(), 0, &[self.len()])?)
+    }
+
+    /// The ranges of rows that exist.
+    fn spans_of(&self, rows: &[usize]) -> Result<Vec<Range<usize>>> {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
         let mut ends = vec![0_i64; 2 * rows.len()];
-        self.offsets.windows(2)?.take_as(&rows, &mut ends)?;
+        self.offsets.windows(2)?.take_as(rows, &mut ends)?;
         let mut spans = Vec::with_capacity(rows.len());
-        for (ends, row) in ends.chunks_exact(2).zip(&rows) {
+        for (ends, row) in ends.chunks_exact(2).zip(rows) {
             let &[start, end] = ends else { continue };
             spans.push(check_span(start, end, self.data.len()).ok_or_else(|| {
                 let value = format!("row {row} from {start} to {end}");
@@ -175,7 +178,7 @@ impl Ragged {
             places.push(place);
             rest = after;
         }
-        self.data.copy_ranges(&spans, &mut places, |parts, bytes, start, place| {
+        self.data.copy_ranges(&spans, &mut places, &mut |parts, bytes, start, place| {
             parts.decode_over(bytes, &codec, &[start], place);
         })?;
         Ok(offsets)
@@ -204,7 +207,7 @@ impl Ragged {
             indices,
             (out, width, self.data.row_len()),
             |padding| padding.fill(pad.clone()),
-            |parts, bytes, start, place| parts.decode_over(bytes, &codec, &[start], place),
+            &mut |parts, bytes, start, place| parts.decode_over(bytes, &codec, &[start], place),
         )
     }
 
@@ -243,26 +246,14 @@ impl Ragged {
         pad: &U,
     ) -> Result<Vec<usize>> {
         check_same_kind(self.dtype(), &U::dtype(), "take_padded_bytes_as")?;
-        with_type!(self.dtype(), number T => {
-            self.pad_cast::<T, U>(indices, (out, width, pad))
-        }, _ => Err(not_numbers::<U>(self.dtype())))
-    }
-
-    /// Copies rows of `T` into `out` as `U`, each padded or truncated.
-    fn pad_cast<T: Number, U: Number>(
-        &self,
-        indices: &[impl RowIndex],
-        to: (&mut [U], usize, &U),
-    ) -> Result<Vec<usize>> {
-        let codec = T::codec(self.dtype())?;
-        let (out, width, pad) = to;
+        let Some(cast) = number_cast(self.dtype()) else {
+            return Err(not_numbers::<U>(self.dtype()));
+        };
         self.pad(
             indices,
             (out, width, self.data.row_len()),
             |padding| padding.fill(*pad),
-            |parts, bytes, start, place| {
-                parts.convert_over(bytes, &codec, &[start], place, |value: T| value.cast());
-            },
+            &mut |parts, bytes, start, place| cast(parts, self.dtype(), bytes, &[start], place),
         )
     }
 
@@ -273,7 +264,7 @@ impl Ragged {
         indices: &[impl RowIndex],
         (out, width, item): (&mut [U], usize, usize),
         fill: impl Fn(&mut [U]),
-        copy: impl FnMut(&AxisSlices, &[u8], usize, &mut [U]),
+        copy: &mut dyn FnMut(&AxisSlices, &[u8], usize, &mut [U]),
     ) -> Result<Vec<usize>> {
         let each = width.saturating_mul(item);
         let expected = each.saturating_mul(indices.len());

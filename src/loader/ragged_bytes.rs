@@ -104,7 +104,7 @@ impl Ragged {
             indices,
             (out, width, item),
             |padding| repeat(pad, padding),
-            |parts, bytes, start, place| {
+            &mut |parts, bytes, start, place| {
                 if done.is_err() {
                     return;
                 }

@@ -208,7 +208,7 @@ impl Rows {
         &self,
         ranges: &[Range<usize>],
         out: &mut [&mut [U]],
-        mut copy: impl FnMut(&AxisSlices, &[u8], usize, &mut [U]),
+        copy: &mut dyn FnMut(&AxisSlices, &[u8], usize, &mut [U]),
     ) -> Result<()> {
         let size = self.dtype.itemsize();
         let mut parts = Vec::with_capacity(ranges.len());
@@ -268,7 +268,7 @@ impl RowSource for Rows {
             places.push(place);
             rest = after;
         }
-        self.copy_ranges(ranges, &mut places, |parts, bytes, start, place| {
+        self.copy_ranges(ranges, &mut places, &mut |parts, bytes, start, place| {
             parts.copy(bytes, &[start], place);
         })
     }

@@ -7,7 +7,6 @@ use super::axis_slices::AxisSlices;
 use super::{View, ViewMut};
 use crate::dtype::DType;
 use crate::element::cast::{Casting, Number};
-use crate::element::{Element as _, Typed};
 use crate::error::Result;
 use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::layout::geometry::Geometry;
@@ -86,8 +85,8 @@ impl SliceCast<'_> {
             || self.convert_to::<f64>(slices, bytes, indices, out)
     }
 
-    /// Converts real numbers to `U`, if that is the dtype of the output.
-    fn convert_to<U: Number + Typed + Pod>(
+    /// Converts numbers to `U`, if that is the dtype of the output.
+    fn convert_to<U: Number + Pod>(
         &self,
         slices: &AxisSlices,
         bytes: &[u8],
@@ -98,10 +97,33 @@ impl SliceCast<'_> {
             return false;
         }
         let Ok(out) = bytemuck::try_cast_slice_mut::<u8, U>(out) else { return false };
-        with_type!(self.from, real T => {
-            let Ok(codec) = T::codec(self.from) else { return false };
-            slices.convert_over(bytes, &codec, indices, out, |value: T| value.cast());
-            true
-        }, _ => false)
+        let Some(cast) = number_cast(self.from) else { return false };
+        cast(slices, self.from, bytes, indices, out);
+        true
     }
+}
+
+/// Casts slices of elements of a dtype into an output until it is full; surplus
+/// indices are only prefetched.
+pub(crate) type CastSlices<U> = fn(&AxisSlices, &DType, &[u8], &[usize], &mut [U]);
+
+/// Returns the function that casts slices of numbers to `U`; `None` unless elements
+/// of the dtype are numbers.
+//
+// Everything that casts rows calls it, so that the loops are compiled once for each
+// pair of types.
+pub(crate) fn number_cast<U: Number>(from: &DType) -> Option<CastSlices<U>> {
+    with_type!(from, number T => Some(cast_numbers::<T, U>), _ => None)
+}
+
+/// The function of [`number_cast`] for elements of type `T`.
+fn cast_numbers<T: Number, U: Number>(
+    slices: &AxisSlices,
+    from: &DType,
+    bytes: &[u8],
+    indices: &[usize],
+    out: &mut [U],
+) {
+    let codec = T::codec(from).invariant("the type is that of the dtype");
+    slices.convert_over(bytes, &codec, indices, out, &T::cast::<U>);
 }

@@ -51,7 +51,7 @@ pub(crate) use axis_slices::AxisSlices;
 pub use blocks::Blocks;
 pub use byte_blocks::ByteBlocks;
 pub(crate) use cast::{cast_onto, not_a_number};
-pub(crate) use cast_slices::SliceCast;
+pub(crate) use cast_slices::{SliceCast, number_cast};
 pub(crate) use dynamic::field_geometry;
 pub use dynamic::{DynView, DynViewMut};
 pub(crate) use in_place::{borrow_slice, dimension, zero_sized_slice};
