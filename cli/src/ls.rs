@@ -281,7 +281,8 @@ impl LsResult {
             }
             Ok(EntryContent::Other) => Some(LsRow { name, content: RowContent::Other, nbytes: 0 }),
             Err(error) => {
-                messages::print_error(&error);
+                let input = ArrayPath::from_file(path);
+                messages::print_error(&CliError::of_input(&input)(error));
                 self.failures += 1;
                 None
             }

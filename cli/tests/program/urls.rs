@@ -1,5 +1,7 @@
 //! URLs as arguments. `.ci/remote.py` reads from servers.
 
+#[cfg(not(feature = "remote"))]
+use crate::run::npymap;
 use crate::run::{copy_penguins, run_err};
 
 #[test]
@@ -26,8 +28,9 @@ fn urls_are_not_written_to() {
 fn urls_need_the_feature() {
     let text = "this build of npymap reads no URLs: install it with `cargo install npymap-cli --features remote`";
     for command in ["info", "ls", "head", "stats"] {
-        let error = run_err(1, [command, "https://example.com/a.npz"]);
-        assert!(error.contains(&format!("https://example.com/a.npz: {text}")), "{error}");
+        let run = npymap([command, "https://example.com/a.npz"]);
+        let message = format!("https://example.com/a.npz: {text}");
+        assert!(run.code == Some(1) && run.err.contains(&message), "{command}: {run:?}");
     }
     let error = run_err(1, ["get", "gs://bucket/a.npz[w]", "0"]);
     assert!(error.contains(text), "{error}");
