@@ -41,22 +41,22 @@ mod missing {
     const MISSING: &str = "this build of npymap reads no URLs: install it with `cargo install npymap-cli --features remote`";
 
     pub(crate) fn source(path: &Path) -> Result<Option<Source<MapMut>>> {
-        if super::is_url(path) {
-            Err(Error::new(ErrorKind::Unsupported, MISSING))
-        } else {
-            Ok(None)
-        }
+        reject(path).map(|()| None)
     }
 
-    pub(crate) fn reader(_: &Path) -> Result<Option<File>> {
-        Ok(None)
+    pub(crate) fn reader(path: &Path) -> Result<Option<File>> {
+        reject(path).map(|()| None)
     }
 
     pub(crate) fn selected_rows(
-        _: &ArrayPath,
+        input: &ArrayPath,
         _: usize,
         _: &[IndexArg],
     ) -> Result<Option<MappedArray>> {
-        Ok(None)
+        reject(&input.path).map(|()| None)
+    }
+
+    fn reject(path: &Path) -> Result<()> {
+        if super::is_url(path) { Err(Error::new(ErrorKind::Unsupported, MISSING)) } else { Ok(()) }
     }
 }
