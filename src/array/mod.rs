@@ -32,7 +32,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::dtype::DType;
-use crate::error::{ExtentError, Result};
+use crate::error::{Error, ExtentError, Result};
 use crate::layout::{Layout, Order};
 use crate::npy::{Header, HeaderText, MAX_HEADER_LEN};
 use crate::source::Source;
@@ -157,16 +157,18 @@ impl Origin {
 
     /// Adds the member and the file to an error.
     pub(crate) fn add_path_on_err<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| {
-            let error = match &self.member {
-                Some(name) => error.with_member(name),
-                None => error,
-            };
-            match &self.path {
-                Some(path) => error.with_path(path),
-                None => error,
-            }
-        })
+        result.map_err(|error| self.add_path(error))
+    }
+
+    fn add_path(&self, error: Error) -> Error {
+        let error = match &self.member {
+            Some(name) => error.with_member(name),
+            None => error,
+        };
+        match &self.path {
+            Some(path) => error.with_path(path),
+            None => error,
+        }
     }
 }
 

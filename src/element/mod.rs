@@ -256,9 +256,13 @@ pub(crate) fn suggested_type(dtype: &DType) -> String {
 
 /// The name of a type, without the paths of the modules in it.
 pub(crate) fn short_name<T>() -> String {
+    without_modules(std::any::type_name::<T>())
+}
+
+fn without_modules(type_name: &str) -> String {
     let mut name = String::new();
     let mut word = String::new();
-    for c in std::any::type_name::<T>().chars() {
+    for c in type_name.chars() {
         match c {
             ':' => word.clear(),
             _ if c.is_alphanumeric() || c == '_' => word.push(c),

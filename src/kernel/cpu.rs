@@ -20,11 +20,19 @@ pub(crate) fn run<J: Job>(job: J) -> J::Output {
         return job.run();
     }
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
+    if has_avx2() {
         // SAFETY: the processor has AVX2, as checked above.
         return unsafe { run_with_avx2(job) };
     }
     job.run()
+}
+
+/// Whether the processor has AVX2. It is not generic: detection is much more code
+/// than a call, and is needed for every job.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn has_avx2() -> bool {
+    std::arch::is_x86_feature_detected!("avx2")
 }
 
 /// # Safety

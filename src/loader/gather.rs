@@ -25,6 +25,9 @@ use crate::view::{AxisSlices, SliceCast, check_assign, check_len, field_geometry
 /// The most bytes that are read before they are decoded, unless one row has more.
 const BLOCK: usize = 8 << 20;
 
+/// Copies slices of some bytes, at these indices, into an output.
+type CopySlices<'c, U> = dyn FnMut(&AxisSlices, &[u8], &[usize], &mut [U]) + 'c;
+
 /// Calls `copy` with parts of rows, and the part of `out` for them. A row has
 /// `each` items of `out`.
 fn gather<U>(
@@ -32,7 +35,7 @@ fn gather<U>(
     rows: &[usize],
     each: usize,
     out: &mut [U],
-    copy: &mut dyn FnMut(&AxisSlices, &[u8], &[usize], &mut [U]),
+    copy: &mut CopySlices<'_, U>,
 ) -> Result<()> {
     let mut visitor = RowCopy {
         copy: &mut |parts, bytes, rows, places| {

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::gather::{check_same_kind, check_vec, not_numbers};
-use super::rows::Rows;
+use super::rows::{CopyRange, Rows};
 use crate::dtype::literal::tuple;
 use crate::dtype::{DType, Kind};
 use crate::element::Element;
@@ -13,7 +13,7 @@ use crate::element::fast_path::FastPath as _;
 use crate::error::{DTypeError, RequestError, Result};
 use crate::layout::check_unbacked;
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
-use crate::view::{AxisSlices, check_len, number_cast};
+use crate::view::{check_len, number_cast};
 
 /// Rows of different lengths, in two arrays: `data` contains all rows, one after
 /// another, and `offsets` contains the start of each row in `data`, followed by
@@ -264,7 +264,7 @@ impl Ragged {
         indices: &[impl RowIndex],
         (out, width, item): (&mut [U], usize, usize),
         fill: impl Fn(&mut [U]),
-        copy: &mut dyn FnMut(&AxisSlices, &[u8], usize, &mut [U]),
+        copy: &mut CopyRange<'_, U>,
     ) -> Result<Vec<usize>> {
         let each = width.saturating_mul(item);
         let expected = each.saturating_mul(indices.len());

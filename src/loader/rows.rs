@@ -208,7 +208,7 @@ impl Rows {
         &self,
         ranges: &[Range<usize>],
         out: &mut [&mut [U]],
-        copy: &mut dyn FnMut(&AxisSlices, &[u8], usize, &mut [U]),
+        copy: &mut CopyRange<'_, U>,
     ) -> Result<()> {
         let size = self.dtype.itemsize();
         let mut parts = Vec::with_capacity(ranges.len());
@@ -298,6 +298,9 @@ impl RowSource for Rows {
 }
 
 row_methods!(Rows, "See [`MappedArray::rows`](crate::MappedArray::rows).");
+
+/// Copies a slice of some bytes, at this index, into an output.
+pub(super) type CopyRange<'c, U> = dyn FnMut(&AxisSlices, &[u8], usize, &mut [U]) + 'c;
 
 /// Reads a batch from a map. `part` returns the slices of the row at an index of
 /// the batch, and the number of that row.
