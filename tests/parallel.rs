@@ -1,10 +1,13 @@
 //! Parallel iterators yield what sequential ones do.
 
+use std::ops::Range;
+
 use npymap::element::{Casting, Real};
 use npymap::layout::Layout;
 use npymap::ndarray::s;
-use npymap::rayon::ThreadPoolBuilder;
+use npymap::rayon::iter::plumbing::{Producer, ProducerCallback};
 use npymap::rayon::prelude::*;
+use npymap::rayon::{self, ThreadPoolBuilder};
 use npymap::{DType, Element, ErrorKind, MappedArray, Order, View};
 
 use crate::model::Sample;
@@ -14,31 +17,111 @@ use crate::support::{is_error, quick};
 pub(crate) fn iterates<T: Sample>(view: &View<'_, T>, all: &[T], seed: u64) {
     // Splits into about eight parts, or into single elements.
     let most = if all.len() < 64 { 1 } else { all.len() / 8 };
-    assert_eq!(view.par_iter().len(), all.len());
-    assert_eq!(collected(view.par_iter().with_max_len(most)), all);
-    let from = seed as usize % (all.len() + 1);
-    let backwards = view.clone().into_par_iter().skip(from).with_max_len(most).rev();
-    let mut backwards = collected(backwards);
-    backwards.reverse();
-    assert_eq!(backwards, all[from..]);
+    let at = seed as usize % (all.len() + 1);
+    assert_eq!((view.par_iter().len(), view.par_iter().opt_len()), (all.len(), Some(all.len())));
+    distribute(view.par_iter(), at, most, &|i, value| assert_eq!(value, all[i]));
+    distribute(view.clone().into_par_iter(), at, most, &|i, value| assert_eq!(value, all[i]));
 
     let rows: Vec<_> = view.outer_iter().map(|row| row.to_vec()).collect();
-    let parallel = view.outer_iter().into_par_iter().with_max_len(1).map(|row| row.to_vec());
-    assert_eq!(collected(parallel), rows);
+    let parallel = view.outer_iter().into_par_iter();
+    assert_eq!(parallel.len(), rows.len());
+    distribute(parallel, at % (rows.len() + 1), 1, &|i, row| assert_eq!(row.to_vec(), rows[i]));
     let axis = seed as usize % view.ndim().max(1);
     let Ok(chunks) = view.axis_chunks(axis, 2) else { return };
     let parts: Vec<_> =
-        chunks.clone().map(|chunk| (chunk.shape().to_vec(), chunk.to_vec())).rev().collect();
-    let parallel = chunks.into_par_iter().with_max_len(1).rev();
-    let parallel = parallel.map(|chunk| (chunk.shape().to_vec(), chunk.to_vec()));
-    assert_eq!(collected(parallel), parts);
+        chunks.clone().map(|chunk| (chunk.shape().to_vec(), chunk.to_vec())).collect();
+    let parallel = chunks.into_par_iter();
+    assert_eq!(parallel.len(), parts.len());
+    distribute(parallel, at % (parts.len() + 1), 1, &|i, chunk| {
+        assert_eq!((chunk.shape().to_vec(), chunk.to_vec()), parts[i]);
+    });
 }
 
-/// Collects without the code for iterators of unknown length, which `collect` has too.
-fn collected<I: IndexedParallelIterator>(iter: I) -> Vec<I::Item> {
-    let mut all = Vec::new();
-    iter.collect_into_vec(&mut all);
-    all
+/// Splits an iterator at `at`, and then in halves of at most `most` items, which threads
+/// pass to `check` with their positions, in both directions.
+fn distribute<I: IndexedParallelIterator>(
+    iter: I,
+    at: usize,
+    most: usize,
+    check: &(impl Fn(usize, I::Item) + Sync),
+) {
+    let len = iter.len();
+    iter.with_producer(Distribute { len, at, most, check });
+}
+
+/// What [`distribute`] does with the producer of an iterator.
+struct Distribute<'c, F> {
+    len: usize,
+    at: usize,
+    most: usize,
+    check: &'c F,
+}
+
+impl<T, F: Fn(usize, T) + Sync> ProducerCallback<T> for Distribute<'_, F> {
+    type Output = ();
+
+    fn callback<P: Producer<Item = T>>(self, producer: P) {
+        let Distribute { len, at, most, check } = self;
+        let (before, after) = Box::new(Checked { producer, check }).split(at);
+        rayon::join(|| halves(before, 0..at, most), || halves(after, at..len, most));
+    }
+}
+
+/// A part of a parallel iterator. Its type is erased, so that the code that threads
+/// share is compiled once and not for each type of element.
+trait Part: Send {
+    fn split<'p>(self: Box<Self>, index: usize) -> (Box<dyn Part + 'p>, Box<dyn Part + 'p>)
+    where
+        Self: 'p;
+
+    /// Checks that the items are those at these positions.
+    fn check(self: Box<Self>, positions: Range<usize>);
+}
+
+struct Checked<'c, P, F> {
+    producer: P,
+    check: &'c F,
+}
+
+impl<P: Producer, F: Fn(usize, P::Item) + Sync> Part for Checked<'_, P, F> {
+    fn split<'p>(self: Box<Self>, index: usize) -> (Box<dyn Part + 'p>, Box<dyn Part + 'p>)
+    where
+        Self: 'p,
+    {
+        let Checked { producer, check } = *self;
+        let (low, high) = producer.split_at(index);
+        (Box::new(Checked { producer: low, check }), Box::new(Checked { producer: high, check }))
+    }
+
+    fn check(self: Box<Self>, positions: Range<usize>) {
+        let items = self.producer.into_iter();
+        assert_eq!(items.len(), positions.len());
+        let pairs: &mut dyn Iterator<Item = (usize, P::Item)> = if positions.start % 2 == 0 {
+            &mut positions.clone().zip(items)
+        } else {
+            &mut positions.clone().zip(items).rev()
+        };
+        let mut count = 0;
+        for (position, item) in pairs {
+            (self.check)(position, item);
+            count += 1;
+        }
+        assert_eq!(count, positions.len());
+    }
+}
+
+/// Checks a part with items at these positions, one half of it on another thread if it
+/// has more than `most` items.
+fn halves(part: Box<dyn Part + '_>, items: Range<usize>, most: usize) {
+    if items.len() <= most {
+        return part.check(items);
+    }
+    let middle = items.start + items.len() / 2;
+    let (low, high) = part.split(items.len() / 2);
+    rayon::join(
+        || halves(low, items.start..middle, most),
+        || halves(high, middle..items.end, most),
+    );
 }
 
 #[test]

@@ -78,6 +78,17 @@ impl Writing<'_> {
         write: impl FnOnce(ViewMut<'_, T>),
         model: impl Fn(&ArrayD<T>) -> ArrayD<T>,
     ) {
+        let mut write = Some(write);
+        self.compare(case, &mut |view| write.take().unwrap()(view), &model);
+    }
+
+    /// As [`same`](Writing::same), but compiled only once for each type.
+    fn compare<T: Sample>(
+        &self,
+        case: &Case<T>,
+        write: &mut dyn FnMut(ViewMut<'_, T>),
+        model: &dyn Fn(&ArrayD<T>) -> ArrayD<T>,
+    ) {
         let mut stored = Stored::new(case, self.0);
         let (steps, places) = plan(self.0, &stored);
         let mut written = Stored::new(case, self.0);
