@@ -89,6 +89,19 @@ fn rows_of_a_batch_are_requested_by_one_call() {
     }
 }
 
+/// Announces more bytes than it has.
+struct Longer(Logged);
+
+impl ReadAt for Longer {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.0.read_at(buffer, offset)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.0.size().map(|size| size + 1)
+    }
+}
+
 #[test]
 fn storage_that_ends_early_is_an_error() {
     let (file, log) = numbers(Order::C);
@@ -96,19 +109,6 @@ fn storage_that_ends_early_is_an_error() {
     let source = Source::positioned(Logged { bytes: Arc::new(short), ..log }).unwrap();
     let error = MappedArray::from_source(source).unwrap_err();
     assert!(is_error(&error, ErrorKind::Truncated, "the elements end at byte"), "{error}");
-
-    /// Announces more bytes than it has.
-    struct Longer(Logged);
-
-    impl ReadAt for Longer {
-        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-            self.0.read_at(buffer, offset)
-        }
-
-        fn size(&self) -> io::Result<u64> {
-            self.0.size().map(|size| size + 1)
-        }
-    }
 
     drop(file);
     let (_, log) = numbers(Order::C);
