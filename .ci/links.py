@@ -144,7 +144,7 @@ class Checker:
             return self.in_repository(Path(name).parent / path if path else name, anchor)
 
         for link in markdown_links(text):
-            if not link.startswith("crate::"):
+            if not link.startswith(("crate::", "std::")):
                 self.check(name, link, relative)
 
     def documentation(self, path):
