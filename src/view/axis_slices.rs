@@ -1,6 +1,5 @@
 //! Slices along one axis, by index: rows, and windows of several rows.
 
-use std::mem;
 use std::ops::Range;
 
 use super::runs::Run;
@@ -206,31 +205,22 @@ impl AxisSlices {
         convert: &impl Fn(T) -> U,
     ) {
         let room = (BLOCK / size_of::<T>().max(1)).clamp(1, self.len.max(1));
-        let mut buffer = T::fast_path().zeros(room).unwrap_or_default();
+        let mut buffer = T::fast_path().zeros(room);
         let count = out.len() / self.len.max(1);
         let mut rest = out;
-        self.for_each_block(bytes, (indices, count), room, &mut |block| {
-            let (own, after) = mem::take(&mut rest).split_at_mut(block.count);
-            kernel::convert(block.decode_to(bytes, codec, &mut buffer), own, convert);
-            rest = after;
-        });
-    }
-
-    /// Calls `f` with the runs of the first `count` slices, in blocks of at most
-    /// `room` elements; the surplus indices are only prefetched.
-    //
-    // It is not generic, so it is compiled once and not for each pair of types.
-    fn for_each_block(
-        &self,
-        bytes: &[u8],
-        (indices, count): (&[usize], usize),
-        room: usize,
-        f: &mut dyn FnMut(Run),
-    ) {
         for mut run in self.prefetching(bytes, indices).take(count).flat_map(|i| self.runs(i)) {
             while run.count > 0 {
                 let block = Run { count: run.count.min(room), ..run };
-                f(block);
+                let (own, after) = rest.split_at_mut(block.count);
+                if let Some(over) = buffer.as_mut().and_then(|all| all.get_mut(..block.count)) {
+                    block.decode_over(bytes, codec, over);
+                    kernel::convert(over, own, convert);
+                } else {
+                    let mut values = Vec::with_capacity(block.count);
+                    block.decode_onto(bytes, codec, &mut values);
+                    kernel::convert(&values, own, convert);
+                }
+                rest = after;
                 run = run.without_first(block.count);
             }
         }

@@ -5,7 +5,6 @@ use std::fmt;
 use super::runs::Run;
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, decode_onto, decode_over};
-use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::layout::geometry::Geometry;
 
 /// The size of the buffer that elements are decoded into, in bytes: it fits the
@@ -175,25 +174,6 @@ impl Run {
             let elements = self.elements(bytes, size);
             out.iter_mut().zip(elements).for_each(|(to, element)| *to = T::decode(codec, element));
         }
-    }
-}
-
-impl Run {
-    /// Decodes the run's elements to the start of a buffer, and returns them. The
-    /// buffer has room for them, or is filled by the first call.
-    pub(super) fn decode_to<'b, T: Element>(
-        self,
-        bytes: &[u8],
-        codec: &T::Codec,
-        buffer: &'b mut Vec<T>,
-    ) -> &'b [T] {
-        if let Some(over) = buffer.get_mut(..self.count) {
-            self.decode_over(bytes, codec, over);
-        } else {
-            buffer.clear();
-            self.decode_onto(bytes, codec, buffer);
-        }
-        buffer.get(..self.count).invariant(IN_BUFFER)
     }
 }
 
