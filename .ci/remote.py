@@ -106,7 +106,7 @@ def compare(folder, url, name):
 
 
 def nginx(folder):
-    port = free_port()
+    port, without_ranges = free_port(), free_port()
     log = folder / "access.log"
     config = folder / "nginx.conf"
     config.write_text(f"""
@@ -118,7 +118,7 @@ def nginx(folder):
             client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder};
             uwsgi_temp_path {folder}; scgi_temp_path {folder};
             server {{ listen 127.0.0.1:{port}; root {folder}; }}
-            server {{ listen 127.0.0.1:{port + 1}; root {folder}; max_ranges 0; }}
+            server {{ listen 127.0.0.1:{without_ranges}; root {folder}; max_ranges 0; }}
         }}""")
     url = f"http://127.0.0.1:{port}"
     command = ["nginx", "-c", str(config), "-e", str(folder / "error.log")]
@@ -132,7 +132,7 @@ def nginx(folder):
         requests = log.read_text().splitlines()
         assert requests == ["GET bytes=0-65535 206"], requests
         whole = subprocess.run(
-            [NPYMAP, "info", f"http://127.0.0.1:{port + 1}/big.npy"], capture_output=True, text=True
+            [NPYMAP, "info", f"http://127.0.0.1:{without_ranges}/big.npy"], capture_output=True, text=True
         )
         assert "the server sends whole files only" in whole.stderr, whole.stderr
 

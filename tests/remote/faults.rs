@@ -102,7 +102,7 @@ fn bodies_that_are_cut_are_requested_again_or_errors() {
     let server = Server::failing(file(), Tags::Strong, |number, _| {
         if number == 0 { Action::Answer } else { Action::Half }
     });
-    // Each attempt has half of what is left.
+    // Each attempt gets half of the rest.
     assert_eq!(read(&server).unwrap_err().kind(), ErrorKind::Io);
 }
 

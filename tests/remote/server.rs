@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What the server does with a request.
+/// How the server answers a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Action {
     Answer,

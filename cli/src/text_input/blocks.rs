@@ -195,7 +195,7 @@ fn visit_lines(text: &str, separator: char, visitor: &mut impl Visitor) -> Resul
         let is_last = bytes.get(end) != Some(&separator);
         if is_last {
             text = text.strip_suffix('\r').unwrap_or(text);
-            // Empty lines are no rows, as in the `csv` crate.
+            // Empty lines are skipped, as by the `csv` crate.
             if cells == 0 && text.is_empty() {
                 continue;
             }

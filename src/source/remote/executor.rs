@@ -25,8 +25,8 @@ pub(super) struct Executor {
 /// The runtime of this crate, and the process in which it was started.
 static SHARED: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
 
-/// The threads of the runtime of this crate. They wait for the network, decrypt and
-/// copy: two of them fill 10 Gbit/s.
+/// The number of threads of the runtime of this crate. They wait for the network,
+/// decrypt and copy.
 const THREADS: usize = 2;
 
 impl Executor {
@@ -62,7 +62,7 @@ impl Executor {
         receiver.recv().unwrap_or_else(|_| Err(shut_down()))
     }
 
-    /// Requests parts of an object, as many at a time as there are permits.
+    /// Requests parts of an object; the number of permits limits those in flight.
     pub(super) fn start(&self, object: &Arc<Object>, parts: Vec<Range<u64>>) -> Result<Parts> {
         self.check_process()?;
         let (sender, receiver) = mpsc::channel();

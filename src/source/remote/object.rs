@@ -40,14 +40,14 @@ pub(super) struct ObjectPlace {
     pub(super) name: String,
 }
 
-/// What identifies the contents of an object.
+/// The facts that identify the contents of an object.
 #[derive(Debug, PartialEq)]
 struct Version {
     size: u64,
     e_tag: Option<String>,
     /// The number of a store that keeps old versions.
     number: Option<String>,
-    /// The time of the last change, if there is no entity tag.
+    /// The time of the last change, for a store without entity tags.
     changed: Option<i64>,
 }
 
@@ -59,7 +59,7 @@ impl Version {
 }
 
 impl ObjectPlace {
-    /// Requests the start of the object, which tells its version.
+    /// Requests the start of the object; the response contains its version.
     pub(super) async fn open(self, concurrency: u32) -> Result<(Object, Vec<u8>)> {
         let options =
             GetOptions { range: Some(GetRange::Bounded(0..FIRST)), ..GetOptions::default() };
