@@ -5,7 +5,7 @@
 
 use compact_str::CompactString;
 
-use super::{DType, DTypeRepr, Field, Kind, typestr};
+use super::{DType, DTypeRepr, Field, Kind, align_up, typestr};
 use crate::dtype::literal::{self, Items, Reader, quoted};
 use crate::error::{DTypeError, Error, Result};
 
@@ -224,21 +224,26 @@ fn read_dictionary(reader: &mut Reader<'_>) -> Result<DType> {
             field.offset = offset;
         }
     }
-    let end =
-        layout.fields.iter().map(|field| field.offset.saturating_add(field.dtype.itemsize())).max();
-    let itemsize = itemsize.unwrap_or(end.unwrap_or(0));
-    if end.is_some_and(|end| end > itemsize) {
-        return Err(start.error("an itemsize that covers all fields"));
+    if align && layout.fields.iter().any(|field| field.offset % field.dtype.alignment() != 0) {
+        return Err(start.error("offsets that are multiples of the fields' alignments"));
+    }
+    let ends = layout.fields.iter().map(|f| f.offset.saturating_add(f.dtype.itemsize()));
+    let end = align_up(ends.max().unwrap_or(0), layout.alignment);
+    let itemsize = itemsize.unwrap_or(end);
+    if end > itemsize || itemsize % layout.alignment != 0 {
+        return Err(start.error("an itemsize that covers all fields and their alignment"));
     }
     DType::from_fields(layout.fields, itemsize, layout.alignment)
 }
 
 /// Reads a title: a string or `None`.
 fn read_title(reader: &mut Reader<'_>) -> Result<Option<String>> {
-    match reader.peek() {
-        Some(b'N') if reader.name() == "None" => Ok(None),
-        _ => reader.string().map(|title| Some(title.into_owned())),
+    let mut after_name = *reader;
+    if after_name.name() == "None" {
+        *reader = after_name;
+        return Ok(None);
     }
+    reader.string().map(|title| Some(title.into_owned()))
 }
 
 fn read_sequence<'a, T>(

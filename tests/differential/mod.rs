@@ -1,7 +1,8 @@
 //! Random files, compared with NumPy.
 //!
-//! `NPYMAP_DIFFERENTIAL_CASES` sets their number and `NPYMAP_DIFFERENTIAL_SEED`
-//! the seed; `.ci/run differential` runs many. Both must agree on whether a
+//! `NPYMAP_DIFFERENTIAL_CASES` sets their number, `NPYMAP_DIFFERENTIAL_SEED` the
+//! seed, and `NPYMAP_DIFFERENTIAL_FIRST` the number of the first one, to repeat a case
+//! that failed; `.ci/run differential` runs many. Both must agree on whether a
 //! file opens, and on its dtype and elements, except for the differences that
 //! `COMPATIBILITY.md` lists: `tests/numpy/differential.py` names the paragraph
 //! that applies to a file, and rewrites the file without the difference; then
@@ -60,10 +61,12 @@ fn setting(name: &str, usual: u64) -> u64 {
 fn random_files_are_read_as_by_numpy() {
     let cases = setting("NPYMAP_DIFFERENTIAL_CASES", 3_000);
     let seed = setting("NPYMAP_DIFFERENTIAL_SEED", 20_240_229);
+    let first = setting("NPYMAP_DIFFERENTIAL_FIRST", 0);
     println!("differential: {cases} cases of seed {seed}");
-    let next = AtomicU64::new(0);
+    let next = AtomicU64::new(first);
     let outcomes: Vec<Option<Outcome>> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..2).map(|_| scope.spawn(|| work(seed, cases, &next))).collect();
+        let workers: Vec<_> =
+            (0..2).map(|_| scope.spawn(|| work(seed, first + cases, &next))).collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).collect()
     });
     let Some(outcomes) = outcomes.into_iter().collect::<Option<Vec<_>>>() else { return };
@@ -122,8 +125,8 @@ fn quick_directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| directory())
 }
 
-/// Runs batches of cases until all are done.
-fn work(seed: u64, cases: u64, next: &AtomicU64) -> Option<Outcome> {
+/// Runs batches of cases up to the one with the number `end`.
+fn work(seed: u64, end: u64, next: &AtomicU64) -> Option<Outcome> {
     let mut numpy = Oracle::start("differential.py")?;
     let compatibility = fs::read_to_string(data().join("../../COMPATIBILITY.md")).unwrap();
     let directory = quick_directory();
@@ -131,11 +134,11 @@ fn work(seed: u64, cases: u64, next: &AtomicU64) -> Option<Outcome> {
     outcome.classes.resize(files::names().count(), Counts::default());
     loop {
         let first = next.fetch_add(BATCH, Ordering::Relaxed);
-        if first >= cases {
+        if first >= end {
             return Some(outcome);
         }
         let batch: Vec<Case> =
-            (first..cases.min(first + BATCH)).map(|number| files::case(seed, number)).collect();
+            (first..end.min(first + BATCH)).map(|number| files::case(seed, number)).collect();
         for (i, case) in batch.iter().enumerate() {
             fs::write(case_path(&directory, i), &case.bytes).unwrap();
         }

@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+import unicodedata
 
 from oracle import format, impl, np, serve
 
@@ -27,6 +28,19 @@ def read_and_remember(file, version, **limit):
 
 
 impl._read_array_header = read_and_remember
+
+
+filter_header = impl._filter_header
+
+
+def filter_plain(text):
+    """As NumPy's function, which removes `L` after numbers, except for text with a
+    NUL: Python parses it neither before nor after, and to split it into tokens
+    takes half a minute if it has 10,000 blanks."""
+    return text if "\0" in text else filter_header(text)
+
+
+impl._filter_header = filter_plain
 
 
 def opened(path):
@@ -290,7 +304,8 @@ def comma_strings(head):
 
 
 def loose_type_strings(head):
-    if any(re.search(r"[\s+]|^[\0-\x1f]$", one) and "," not in one for one in type_strings(head.descr)):
+    loose = r"[\s+]|-0|^[<>=|]?[\0-\x1f]$"
+    if any(re.search(loose, one) and "," not in one for one in type_strings(head.descr)):
         return "Loose type strings", head.with_dtype()
 
 
@@ -328,6 +343,20 @@ def surrogates(head):
         return "Lone surrogates", head.with_descr(descr)
 
 
+def newer_characters(head):
+    """Names and titles with characters that Python's Unicode does not define."""
+
+    def defined(name):
+        if isinstance(name, tuple):
+            return tuple(map(defined, name))
+        is_text = isinstance(name, str)
+        return "".join("_" if unicodedata.category(c) == "Cn" else c for c in name) if is_text else name
+
+    descr = renamed(head.descr, defined)
+    if descr != head.descr:
+        return "Newer characters", head.with_descr(descr)
+
+
 def titles(head):
     def without(name):
         is_title = isinstance(name, tuple) and not isinstance(name[0], str) and name[0] is not None
@@ -348,7 +377,9 @@ def whole_type(head):
 
 def pairs(head):
     def is_axes(shape):
-        return isinstance(shape, int) or isinstance(shape, (tuple, list)) and all(isinstance(n, int) for n in shape)
+        # An empty list is a struct without fields.
+        is_sequence = isinstance(shape, (tuple, list)) and shape != []
+        return isinstance(shape, int) or is_sequence and all(isinstance(n, int) for n in shape)
 
     def is_pair(descr):
         if isinstance(descr, tuple):
@@ -408,6 +439,10 @@ def too_many_elements(head):
         return "Fields with too many elements", None
 
 
+class Inexpressible(Exception):
+    """A list of fields cannot express a dtype."""
+
+
 def dictionary_descr(head):
     def old(descr):
         """The dtype that NumPy 1.14 would read."""
@@ -418,8 +453,14 @@ def dictionary_descr(head):
         return format.descr_to_dtype(descr)
 
     def with_old(item):
-        dtype = old(item[1])
-        return (item[0], format.dtype_to_descr(dtype), *item[2:])
+        return (item[0], as_list(old(item[1])), *item[2:])
+
+    def as_list(dtype):
+        """The descr of a dtype, unless its fields overlap or are out of order."""
+        try:
+            return format.dtype_to_descr(dtype)
+        except ValueError as error:
+            raise Inexpressible from error
 
     def has_dict(descr):
         return isinstance(descr, dict) or any(
@@ -427,11 +468,9 @@ def dictionary_descr(head):
         )
 
     if head.is_header and has_dict(head.descr):
-        dtype = old(head.descr)
         try:
-            return "Dictionary descr", head.with_descr(format.dtype_to_descr(dtype))
-        except ValueError:
-            # A list of fields cannot express that they overlap or are out of order.
+            return "Dictionary descr", head.with_descr(as_list(old(head.descr)))
+        except Inexpressible:
             return "Dictionary descr", None
 
 
@@ -443,6 +482,7 @@ def indented_header(head):
 RULES = [
     string_items,
     surrogates,
+    newer_characters,
     titles,
     spellings,
     divided_units,
