@@ -128,6 +128,7 @@ pub mod guide {
     #[cfg(any(not(doctest), feature = "remote"))]
     pub mod remote {
         #![doc = include_str!("guide/remote.md")]
+        #![doc = include_str!("guide/remote-epochs.md")]
     }
 
     pub mod growing {
@@ -142,6 +143,7 @@ pub mod guide {
         #![doc = include_str!("guide/epoch.svg")]
         #![doc = ""]
         #![doc = include_str!("guide/sampling-epoch.md")]
+        #![doc = include_str!("guide/memory.svg")]
     }
 
     pub mod sharing {

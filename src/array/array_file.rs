@@ -24,7 +24,7 @@ use crate::view::{AxisSlices, Index};
 const MANY: usize = 16;
 
 /// The most pieces that are read by one call, which bounds the list of them.
-const BATCH: usize = 1 << 14;
+pub(super) const BATCH: usize = 1 << 14;
 
 /// An array in a file that is not mapped. Rows are copied into new memory on
 /// request, by `pread`.
@@ -49,7 +49,7 @@ const BATCH: usize = 1 << 14;
 /// ```
 #[derive(Debug)]
 pub struct ArrayFile {
-    storage: Storage,
+    pub(super) storage: Storage,
     place: Place,
     options: OpenOptions,
     /// Whether rows had to be read from the disk.
@@ -251,9 +251,7 @@ impl ArrayFile {
         let rows = resolve_rows(self.shape(), &rows);
         self.named(rows.and_then(|rows| {
             let layout = self.rows_layout(rows.len())?;
-            let columns = self.columns();
-            let pieces = (0..columns.count).map(|column| columns.piece(column, rows.clone()));
-            self.copy_pieces(layout, pieces)
+            self.copy_pieces(layout, self.columns().range(rows))
         }))
     }
 
@@ -281,14 +279,13 @@ impl ArrayFile {
 
     /// As [`select_rows`](ArrayFile::select_rows), without the path in errors.
     pub(crate) fn copy_rows(&self, rows: &[usize]) -> Result<MappedArrayMut> {
-        for row in rows {
-            resolve_rows(self.shape(), &(*row..=*row))?;
-        }
-        let layout = self.rows_layout(rows.len())?;
-        let columns = self.columns();
-        let pieces = (0..columns.count)
-            .flat_map(|column| rows.iter().map(move |&row| columns.piece(column, row..row + 1)));
-        self.copy_pieces(layout, pieces)
+        self.check_rows(rows)?;
+        self.copy_pieces(self.rows_layout(rows.len())?, self.columns().rows(rows))
+    }
+
+    /// Checks that rows exist.
+    pub(super) fn check_rows(&self, rows: &[usize]) -> Result<()> {
+        rows.iter().try_for_each(|&row| resolve_rows(self.shape(), &(row..=row)).map(drop))
     }
 
     /// Reads ranges of rows that exist, one after another, with the elements in C
@@ -352,7 +349,7 @@ impl ArrayFile {
     }
 
     /// The layout of an array of `count` rows.
-    fn rows_layout(&self, count: usize) -> Result<Layout> {
+    pub(super) fn rows_layout(&self, count: usize) -> Result<Layout> {
         let mut shape = self.shape().to_vec();
         if let Some(first) = shape.first_mut() {
             *first = count;
@@ -362,7 +359,7 @@ impl ArrayFile {
 
     /// The columns that the rows consist of: one in C order, and one for each index
     /// of the other axes in Fortran order.
-    fn columns(&self) -> Columns {
+    pub(super) fn columns(&self) -> Columns {
         let dim = self.shape().first().copied().unwrap_or(1).max(1);
         let row = self.layout().nbytes() / dim;
         let (count, size) = match self.place.order {
@@ -385,9 +382,14 @@ impl ArrayFile {
         if layout.nbytes() > 0 {
             self.gather(pieces, data.as_mut())?;
         }
+        Ok(self.copied(layout, data))
+    }
+
+    /// An array of these bytes, with the path of this file.
+    pub(super) fn copied(&self, layout: Layout, data: MapMut) -> MappedArrayMut {
         let mut array = MappedArray::allocated(layout, self.place.order, data);
         array.origin.path = self.storage.shared_path();
-        Ok(array)
+        array
     }
 
     /// Reads pieces, one after another.
@@ -405,7 +407,7 @@ impl ArrayFile {
     }
 
     /// The bytes of a piece in the file.
-    fn file_range(&self, piece: Piece) -> Range<u64> {
+    pub(super) fn file_range(&self, piece: Piece) -> Range<u64> {
         let start = self.file_offset(piece.start);
         start..start.saturating_add(to_u64(piece.len))
     }
@@ -424,7 +426,7 @@ impl ArrayFile {
 /// Rows as contiguous columns: a column has `step` bytes, `size` for each
 /// row.
 #[derive(Clone, Copy)]
-struct Columns {
+pub(super) struct Columns {
     count: usize,
     step: usize,
     size: usize,
@@ -434,11 +436,22 @@ impl Columns {
     fn piece(self, column: usize, rows: Range<usize>) -> Piece {
         Piece { start: column * self.step + rows.start * self.size, len: rows.len() * self.size }
     }
+
+    /// The pieces of a range of rows.
+    pub(super) fn range(self, rows: Range<usize>) -> impl Iterator<Item = Piece> {
+        (0..self.count).map(move |column| self.piece(column, rows.clone()))
+    }
+
+    /// The pieces of rows in any order.
+    pub(super) fn rows(self, rows: &[usize]) -> impl Iterator<Item = Piece> {
+        let columns = 0..self.count;
+        columns.flat_map(move |n| rows.iter().map(move |&row| self.piece(n, row..row + 1)))
+    }
 }
 
 /// A contiguous range of the bytes of the elements.
 #[derive(Clone, Copy)]
-struct Piece {
-    start: usize,
-    len: usize,
+pub(super) struct Piece {
+    pub(super) start: usize,
+    pub(super) len: usize,
 }

@@ -2,6 +2,8 @@
 
 mod advise;
 mod array_file;
+#[cfg(all(feature = "remote", not(target_family = "wasm")))]
+mod array_file_async;
 mod copy;
 mod copy_options;
 mod copy_threads;

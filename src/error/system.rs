@@ -60,6 +60,13 @@ pub(crate) enum SystemError {
     #[error("was replaced by another object since it was opened: open it again")]
     ObjectReplaced,
 
+    /// A new object would replace another one.
+    #[cfg(all(feature = "remote", not(target_family = "wasm")))]
+    #[error(
+        "already exists: choose another name, or allow replacing it with `RemoteOptions::overwrite`"
+    )]
+    ObjectExists,
+
     /// The server does not answer requests for a range with the range.
     #[cfg(all(feature = "remote", not(target_family = "wasm")))]
     #[error("the server sends whole files only: download it, or use a server that supports ranges")]
@@ -118,6 +125,8 @@ impl SystemError {
             SystemError::NoRanges => ErrorKind::Unsupported,
             #[cfg(all(feature = "remote", not(target_family = "wasm")))]
             SystemError::ObjectReplaced => ErrorKind::Changed,
+            #[cfg(all(feature = "remote", not(target_family = "wasm")))]
+            SystemError::ObjectExists => ErrorKind::AlreadyExists,
             #[cfg(all(feature = "remote", not(target_family = "wasm")))]
             SystemError::Forked => ErrorKind::InvalidInput,
             SystemError::Exists => ErrorKind::AlreadyExists,

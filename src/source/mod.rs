@@ -27,6 +27,8 @@ pub use mode::Mode;
 pub use pages::{Mapping, Writable};
 pub use platform::{Advice, FileId, LockKind};
 pub use storage::ReadAt;
+#[cfg(all(feature = "remote", not(target_family = "wasm")))]
+pub use storage::ReadFuture;
 
 use std::fmt;
 use std::fs::File;

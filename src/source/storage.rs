@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+#[cfg(all(feature = "remote", not(target_family = "wasm")))]
+use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::error::invariant::to_u64;
@@ -14,6 +16,21 @@ use crate::source::lock::{self, FileLock, Locking};
 use crate::source::map::MapMut;
 use crate::source::platform::{self, FileId, FileStat};
 use crate::source::ranges;
+
+/// A read that is awaited: see [`ReadAt::read_ranges_async`].
+///
+/// # Examples
+///
+/// ```
+/// use npymap::source::ReadFuture;
+///
+/// /// The result of a read that is complete.
+/// fn ready() -> ReadFuture<'static> {
+///     Box::pin(std::future::ready(Ok(())))
+/// }
+/// ```
+#[cfg(all(feature = "remote", not(target_family = "wasm")))]
+pub type ReadFuture<'a> = Pin<Box<dyn Future<Output = io::Result<()>> + Send + 'a>>;
 
 /// Storage that is read at an offset, for
 /// [`Source::positioned`](crate::Source::positioned).
@@ -89,6 +106,39 @@ pub trait ReadAt: Send + Sync {
     /// ```
     fn read_ranges_at(&self, ranges: &[Range<u64>], buffer: &mut [u8]) -> io::Result<()> {
         ranges::read_in_order(self, ranges, buffer)
+    }
+
+    /// As [`read_ranges_at`](ReadAt::read_ranges_at), but awaited. If the future is dropped,
+    /// `buffer` is partly overwritten.
+    ///
+    /// By default, it blocks. Storage that reads asynchronously should not depend on the
+    /// runtime of the caller.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_ranges_at`](ReadAt::read_ranges_at).
+    #[cfg(all(feature = "remote", not(target_family = "wasm")))]
+    fn read_ranges_async<'a>(
+        &'a self,
+        ranges: &'a [Range<u64>],
+        buffer: &'a mut [u8],
+    ) -> ReadFuture<'a> {
+        Box::pin(std::future::ready(self.read_ranges_at(ranges, buffer)))
+    }
+
+    /// Announces ranges that are about to be read by small reads, in any order.
+    ///
+    /// By default, nothing happens. Storage that takes long to answer should read them
+    /// at the same time, and keep them, or the first of them, in memory until other
+    /// ranges are announced. Archives announce the headers of their members:
+    /// [`Npz::prefetch_headers`](crate::Npz::prefetch_headers).
+    ///
+    /// # Errors
+    ///
+    /// Those of the storage. Ranges outside it are not errors.
+    fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
+        let _ = ranges;
+        Ok(())
     }
 
     /// The number of bytes in the storage.
@@ -273,6 +323,28 @@ impl Storage {
         self.read_ranges_at(ranges, buffer).map_err(SystemError::io("read the elements"))
     }
 
+    /// As [`read_ranges`](Storage::read_ranges), but awaited.
+    #[cfg(all(feature = "remote", not(target_family = "wasm")))]
+    pub(crate) async fn read_ranges_async(
+        &self,
+        ranges: &[Range<u64>],
+        buffer: &mut [u8],
+    ) -> Result<()> {
+        let read = match &self.bytes {
+            Backend::File(_) => self.read_ranges_at(ranges, buffer),
+            Backend::Other(other) => other.read_ranges_async(ranges, buffer).await,
+        };
+        read.map_err(SystemError::io("read the elements"))
+    }
+
+    /// Announces ranges of headers that are about to be read.
+    #[cfg(any(feature = "npz", feature = "tar"))]
+    pub(crate) fn prefetch_headers(&self, ranges: impl Iterator<Item = Range<u64>>) -> Result<()> {
+        let Backend::Other(other) = &self.bytes else { return Ok(()) };
+        let ranges: Vec<Range<u64>> = ranges.collect();
+        self.add_path_on_err(other.prefetch(&ranges).map_err(SystemError::io("read the headers")))
+    }
+
     /// Copies a range into memory.
     pub(crate) fn copy(&self, offset: u64, len: usize) -> Result<MapMut> {
         let mut data = MapMut::anonymous(len)?.with_large_pages();
@@ -313,6 +385,13 @@ impl ReadAt for Storage {
         match &self.bytes {
             Backend::File(_) => ranges::read_in_order(self, ranges, buffer),
             Backend::Other(other) => other.read_ranges_at(ranges, buffer),
+        }
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
+        match &self.bytes {
+            Backend::File(_) => Ok(()),
+            Backend::Other(other) => other.prefetch(ranges),
         }
     }
 

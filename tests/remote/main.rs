@@ -2,9 +2,14 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing)]
 
+mod asynchronous;
+#[cfg(unix)]
+mod cache;
 mod faults;
 mod requests;
+mod s3;
 mod server;
+mod upload;
 mod urls;
 
 use npymap::source::remote::{Remote, RemoteOptions};

@@ -14,13 +14,17 @@ use crate::{array, assert_rows, npy, open, rows, take};
 
 /// The first request for an object.
 fn first() -> Request {
-    Request { method: "GET".to_owned(), range: Some((0, 64 << 10)), if_match: None }
+    request((0, 64 << 10), None)
 }
 
 /// A request for a range of the first version.
 fn later(start: u64, end: u64) -> Request {
-    let if_match = Some("\"version 1\"".to_owned());
-    Request { method: "GET".to_owned(), range: Some((start, end)), if_match }
+    request((start, end), Some("\"version 1\"".to_owned()))
+}
+
+fn request(range: (u64, u64), if_match: Option<String>) -> Request {
+    let (method, path) = ("GET".to_owned(), "/a.npy".to_owned());
+    Request { method, path, range: Some(range), if_match, if_none_match: None }
 }
 
 #[test]
@@ -136,6 +140,90 @@ fn an_archive_of_a_thousand_members_is_listed_in_two_requests() {
     assert!(member.view::<f32>().unwrap().iter().eq([0.5; 1000]));
     assert_eq!(server.log().len(), 1);
     assert_eq!(npz.get("none").unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+/// Members of 100 KB, whose headers are too far apart to be requested together.
+fn far_members() -> Vec<u8> {
+    let mut writer = NpzWriter::new(Vec::new());
+    for number in 0..60_u32 {
+        let noise = (0..25_000).map(|n: u32| (n + number).wrapping_mul(2_654_435_761));
+        let member = Array2::from_shape_vec((25_000, 1), noise.collect()).unwrap();
+        let packed = if number % 2 == 0 { Compression::Stored } else { Compression::Deflated(6) };
+        writer.compression(packed).page_aligned(number % 3 == 0);
+        writer.write(&format!("layers.{number}"), &member).unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn headers_of_all_members_are_requested_at_the_same_time() {
+    let file = far_members();
+    let server = Server::new(file.clone());
+    let object = Remote::open(&server.url("a.npz")).unwrap();
+    let npz = Npz::open(Source::remote(&object)).unwrap();
+    let local = Npz::open(Source::bytes(file.clone())).unwrap();
+    assert_eq!(server.log().len(), 2);
+    npz.prefetch_headers().unwrap();
+    let log = server.log();
+    // The first and the last ones are known.
+    assert!((55..60).contains(&log.len()), "{}", log.len());
+    assert!(log.iter().all(|request| request.range.is_some_and(|(start, end)| end - start < 8192)));
+    for (member, expected) in npz.members().zip(local.members()) {
+        assert_eq!(member.header().unwrap(), expected.header().unwrap());
+        assert_eq!(member.data_offset().unwrap(), expected.data_offset().unwrap());
+    }
+    assert_eq!(server.log().len(), 0);
+    assert_eq!(
+        npz.get("layers.3").unwrap().as_bytes().unwrap(),
+        local.get("layers.3").unwrap().as_bytes().unwrap()
+    );
+
+    let awaited = log.len();
+    let together = move |number, _: &Request| {
+        if number < 2 { Action::Answer } else { Action::Together(awaited) }
+    };
+    let server = Server::failing(file, Tags::Strong, together);
+    let object = Remote::open(&server.url("a.npz")).unwrap();
+    Npz::open(Source::remote(&object)).unwrap().prefetch_headers().unwrap();
+    assert_eq!(server.rounds(), 1);
+}
+
+#[test]
+fn headers_of_a_thousand_small_members_are_few_requests() {
+    let mut writer = NpzWriter::new(Vec::new());
+    for number in 0..1000 {
+        let member = Array2::<f32>::from_elem((100, 10), 0.5);
+        writer.write(&format!("layers.{number}.weight"), &member).unwrap();
+    }
+    let server = Server::new(writer.into_inner().unwrap());
+    let object = Remote::open(&server.url("a.npz")).unwrap();
+    let npz = Npz::open(Source::remote(&object)).unwrap();
+    npz.prefetch_headers().unwrap();
+    assert!(npz.members().all(|member| member.header().unwrap().unwrap().shape == [100, 10]));
+    // The start, the directory, and the headers.
+    assert_eq!(server.log().len(), 3);
+}
+
+#[test]
+fn starts_of_all_tar_members_are_requested_at_the_same_time() {
+    let mut archive = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_ustar();
+    let member = rows(40);
+    header.set_size(u64::try_from(member.len()).unwrap());
+    for number in 0..200 {
+        archive.append_data(&mut header, format!("{number}.npy"), &member[..]).unwrap();
+    }
+    let server = Server::new(archive.into_inner().unwrap());
+    let object = Remote::open(&server.url("a.tar")).unwrap();
+    let shard = Shard::open(Source::remote(&object)).unwrap();
+    server.log();
+    shard.prefetch_headers().unwrap();
+    assert!(server.log().len() <= 200);
+    for member in shard.members() {
+        assert!(!member.is_ten().unwrap());
+        assert_eq!(member.header().unwrap().unwrap().shape, [40, 1024]);
+    }
+    assert_eq!(server.log().len(), 0);
 }
 
 #[test]

@@ -42,12 +42,14 @@ pub(crate) enum Tags {
     Ignored,
 }
 
-/// A request: its method, its range, and whether it has a condition.
+/// A request: its method, its path with the query, its range, and whether it has a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Request {
     pub(crate) method: String,
+    pub(crate) path: String,
     pub(crate) range: Option<(u64, u64)>,
     pub(crate) if_match: Option<String>,
+    pub(crate) if_none_match: Option<String>,
 }
 
 struct State {
@@ -71,7 +73,7 @@ struct Shared {
     choose: Box<Choose>,
 }
 
-/// A server with one file, which has every path but `/missing`.
+/// A server with one file, which has every path but `/missing` and those of other errors.
 pub(crate) struct Server {
     shared: Arc<Shared>,
     port: u16,
@@ -138,7 +140,8 @@ impl Server {
 /// Answers requests until the connection is closed.
 fn serve(stream: &TcpStream, shared: &Shared) {
     let mut reader = BufReader::new(stream);
-    while let Some((path, request)) = read_request(&mut reader) {
+    while let Some(request) = read_request(&mut reader) {
+        let path = request.path.split('?').next().unwrap();
         let number = {
             let mut state = shared.state.lock().unwrap();
             state.log.push(request.clone());
@@ -149,6 +152,7 @@ fn serve(stream: &TcpStream, shared: &Shared) {
             _ if path == "/missing" => Action::Status(404),
             _ if path == "/denied" => Action::Status(403),
             _ if path == "/private" => Action::Status(401),
+            _ if path == "/bad" => Action::Status(400),
             action => action,
         };
         match action {
@@ -181,7 +185,7 @@ fn wait_for(shared: &Shared, count: usize) {
     drop(wait.unwrap());
 }
 
-fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(String, Request)> {
+fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -200,7 +204,8 @@ fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<(String, Request)>
     });
     let len = header(&lines, "content-length").map_or(0, |len| len.parse().unwrap());
     reader.take(len).read_to_end(&mut Vec::new()).ok()?;
-    Some((path, Request { method: method.to_owned(), range, if_match: header(&lines, "if-match") }))
+    let [if_match, if_none_match] = ["if-match", "if-none-match"].map(|name| header(&lines, name));
+    Some(Request { method: method.to_owned(), path, range, if_match, if_none_match })
 }
 
 /// The value of a header.
@@ -225,6 +230,7 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
     let status = match (action, request.range) {
         (Action::Status(status), _) => status,
         _ if is_other => 412,
+        _ if tag.is_some() && request.if_none_match == tag => 304,
         (Action::Whole, _) | (_, None) => 200,
         (_, Some((start, _))) if start >= size => 416,
         _ => 206,
@@ -240,7 +246,13 @@ fn answer(mut stream: &TcpStream, shared: &Shared, request: &Request, action: Ac
         _ => (start, end),
     };
     let [from, to] = [from, to].map(|at| usize::try_from(at.min(size)).unwrap());
-    let body = if status < 400 { &file[from..to] } else { b"no file\x1b[31m" };
+    let body = if status == 304 {
+        &[]
+    } else if status < 400 {
+        &file[from..to]
+    } else {
+        b"no file\x1b[31m"
+    };
     let mut head = vec![
         format!("HTTP/1.1 {status} Text"),
         format!("Content-Length: {}", body.len()),

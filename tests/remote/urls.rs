@@ -1,12 +1,13 @@
 //! URLs, and errors about them.
 
 use std::io;
+use std::net::TcpListener;
 
 use npymap::ErrorKind;
 use npymap::source::remote::{Remote, RemoteOptions};
 
-use crate::rows;
 use crate::server::Server;
+use crate::{array, rows, take};
 
 #[test]
 fn urls_that_are_not_supported_are_errors() {
@@ -24,8 +25,12 @@ fn urls_that_are_not_supported_are_errors() {
             "the URL 'https://…': expected none with a password, which environment variables are for",
         ),
         (
-            "https://example.com/a.npy?x=1",
-            "the URL 'https://example.com/a.npy?x=1': expected none with `?` or `#`, which are not supported",
+            "s3://bucket/a.npy?version=1",
+            "the URL 's3://bucket/a.npy': expected none with `#`, and `?` only after http:// or https://",
+        ),
+        (
+            "https://example.com/a.npy#1",
+            "the URL 'https://example.com/a.npy': expected none with `#`, and `?` only after http:// or https://",
         ),
     ] {
         let error = Remote::open(url).unwrap_err();
@@ -35,6 +40,50 @@ fn urls_that_are_not_supported_are_errors() {
     let error = unknown.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.to_string().starts_with("http://127.0.0.1:1/a: "), "{error}");
+}
+
+#[test]
+fn presigned_urls_are_sent_as_they_are_and_kept_secret() {
+    let server = Server::new(rows(1000));
+    let query = "?X-Amz-Credential=a%2Fb&X-Amz-Signature=5ec2e7";
+    let object = Remote::open(&server.url(&format!("fold%20er/a.npy{query}"))).unwrap();
+    assert_eq!(object.url(), server.url("fold%20er/a.npy"));
+    let array = array(&object).unwrap();
+    take(&array, &[900, 5]).unwrap();
+    array.check().unwrap();
+    let log = server.log();
+    // The signature is valid for GET only.
+    assert!(log.iter().all(|request| request.method == "GET"), "{log:?}");
+    assert!(log.iter().all(|request| request.path == format!("/fold%20er/a.npy{query}")));
+    assert_eq!(log.len(), 3);
+    server.replace(rows(1001));
+    assert_eq!(array.check().unwrap_err().kind(), ErrorKind::Changed);
+    for (name, kind) in
+        [("missing", ErrorKind::NotFound), ("denied", ErrorKind::Io), ("bad", ErrorKind::Io)]
+    {
+        let error = Remote::open(&server.url(&format!("{name}{query}"))).unwrap_err();
+        assert_eq!(error.kind(), kind);
+        assert!(!error.to_string().contains("5ec2e7"), "{error}");
+    }
+}
+
+#[test]
+fn servers_that_cannot_be_reached_are_errors_soon() {
+    // Nobody listens on this port, once the listener is closed.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    for (url, text) in [
+        (format!("http://127.0.0.1:{port}/a.npy"), "refused"),
+        // No name has a part of more than 63 characters.
+        (format!("http://{}.invalid/a.npy", "a".repeat(64)), ""),
+    ] {
+        let error = Remote::open(&url).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        assert_eq!(error.io_error().unwrap().kind(), io::ErrorKind::NotConnected, "{error}");
+        let start =
+            format!("{url}: cannot read the object: the server cannot be reached, 3 attempts: ");
+        assert!(error.to_string().starts_with(&start), "{error}");
+        assert!(error.to_string().contains(text), "{error}");
+    }
 }
 
 #[test]

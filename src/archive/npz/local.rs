@@ -4,10 +4,13 @@
 //! the directory. If the two differ, different programs see different contents,
 //! so such members are rejected.
 
+use std::ops::Range;
+
 use zerocopy::FromBytes;
 
 use super::directory::{DirectoryEntry, damaged, read_error, wrong_signature};
 use super::extra::{self, SizeFields};
+use super::reader::HEADER_BUFFER;
 use super::records::{Flags, LocalHeader, len_of};
 use crate::error::invariant::{IN_BUFFER, Invariant, READ, to_u64, to_usize};
 use crate::error::{ArchiveError, Error, Result};
@@ -15,6 +18,19 @@ use crate::source::storage::Storage;
 
 /// Headers of at most this length are read with one call, without allocating.
 const SHORT: usize = 512;
+
+/// The most bytes of a local header that are requested ahead.
+const LONG: u64 = 8 << 10;
+
+/// The ranges that are read for the headers of a member, if nothing but a data
+/// descriptor is between the member and the next one.
+pub(super) fn header_ranges(entry: &DirectoryEntry) -> [Range<u64>; 2] {
+    let DirectoryEntry { start, stored, limit, .. } = *entry;
+    let local_len = limit.saturating_sub(stored).saturating_sub(start).min(LONG);
+    let end = start.saturating_add(local_len).saturating_add(to_u64(HEADER_BUFFER));
+    let rest = limit.saturating_sub(FOLLOWING)..limit;
+    [start..end.max(start.saturating_add(to_u64(SHORT))), rest]
+}
 
 /// The range of a member's bytes. Checks that the directory and the local header
 /// agree, and that the range does not overlap another member.
@@ -101,6 +117,9 @@ const DESCRIPTOR: usize = 24;
 
 /// The signature that may precede a data descriptor.
 const DESCRIPTOR_SIGNATURE: &[u8] = b"PK\x07\x08";
+
+/// The most bytes that are read after a member.
+const FOLLOWING: u64 = 28;
 
 /// Checks that a member that ends at byte `end` is not followed by one that the
 /// directory does not list: programs that read a stream would find it.

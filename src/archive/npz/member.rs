@@ -7,7 +7,7 @@ use rawzip::CompressionMethod;
 
 use super::directory::DirectoryEntry;
 use super::local::{contradictory, data_range};
-use super::reader::{MemberInfo, MemberReader};
+use super::reader::{BUFFER, HEADER_BUFFER, MemberInfo, MemberReader};
 use super::writer::PAGE;
 use super::{Npz, NpzWriter, name};
 use crate::array::{MappedArray, MemberContent, Place};
@@ -211,11 +211,16 @@ impl<'a, D: Mapping> Member<'a, D> {
 
     /// The offset of the member's first byte, and a reader at that offset.
     fn start(&self) -> Result<(u64, MemberReader<'a>)> {
+        self.start_buffered(BUFFER)
+    }
+
+    /// As `start`, with a buffer of this size for compressed bytes.
+    fn start_buffered(&self, buffer: usize) -> Result<(u64, MemberReader<'a>)> {
         let (start, end) = self.range()?;
         let DirectoryEntry { size, crc32, .. } = *self.entry;
         let part = self.npz.source.storage().range_reader(start, end);
         let (member, is_stored) = (self.name(), self.is_stored());
-        let info = MemberInfo { member, is_stored, size, crc32 };
+        let info = MemberInfo { member, is_stored, size, crc32, buffer };
         Ok((start, MemberReader::new(part, info, &self.npz.options.progress)))
     }
 
@@ -276,7 +281,7 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// The offset of the member's first byte, and the array it is or the bytes
     /// it starts with instead.
     fn find(&self) -> Result<(u64, MemberContent)> {
-        let (start, mut reader) = self.start()?;
+        let (start, mut reader) = self.start_buffered(HEADER_BUFFER)?;
         Ok((start, self.find_in(&mut reader)?))
     }
 

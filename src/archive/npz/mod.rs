@@ -178,6 +178,38 @@ impl<D: Mapping> Npz<D> {
         self.member(name)?.read_ndarray()
     }
 
+    /// Requests the headers of all members at the same time, if each read of the source
+    /// takes long, as those of remote objects do. For files, it does nothing.
+    ///
+    /// Call it before [`Member::header`] or [`Member::data_offset`] of many members, which
+    /// then find the headers in memory. At most 16 MiB of them are kept, until the next
+    /// call: those of about 10,000 members. The others are read one after another.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ReadAt::prefetch`](crate::source::ReadAt::prefetch).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use npymap::{Npz, Source, ndarray::arr1, npz};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("a.npz");
+    /// npz::savez(&path, &[("x", &arr1(&[0.5_f32, 1.5])), ("y", &arr1(&[1_u8]))])?;
+    ///
+    /// let npz = Npz::open(Source::read(&path)?)?;
+    /// npz.prefetch_headers()?;
+    /// for member in npz.members() {
+    ///     println!("{}: {:?}", member.name(), member.header()?);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn prefetch_headers(&self) -> Result<()> {
+        let ranges = self.entries.iter().flat_map(local::header_ranges);
+        self.source.storage().prefetch_headers(ranges)
+    }
+
     /// Opens several arrays, using one thread per processor to inflate those
     /// that are deflated.
     ///

@@ -15,11 +15,12 @@ use crate::source::range_reader::RangeReader;
 /// still in the processor's cache when their CRC-32 is computed.
 const STEP: usize = 256 * 1024;
 
-/// The buffer for a stored member, large enough for most headers.
-const HEADER_BUFFER: usize = 1024;
+/// The buffer for a stored member, and for the header of a deflated one, large enough
+/// for most headers.
+pub(super) const HEADER_BUFFER: usize = 1024;
 
 /// The buffer for compressed bytes.
-const BUFFER: usize = 64 * 1024;
+pub(super) const BUFFER: usize = 64 * 1024;
 
 /// Reads the uncompressed bytes of a member.
 ///
@@ -61,6 +62,8 @@ pub(super) struct MemberInfo<'a> {
     pub(super) is_stored: bool,
     pub(super) size: u64,
     pub(super) crc32: u32,
+    /// The size of the buffer for compressed bytes.
+    pub(super) buffer: usize,
 }
 
 #[derive(Debug)]
@@ -75,11 +78,11 @@ impl<'a> MemberReader<'a> {
         info: MemberInfo<'a>,
         progress: &'a ProgressCallback,
     ) -> Self {
-        let MemberInfo { member, is_stored, size, crc32 } = info;
+        let MemberInfo { member, is_stored, size, crc32, buffer } = info;
         let input = if is_stored {
             MemberInput::Stored(BufReader::with_capacity(HEADER_BUFFER, part))
         } else {
-            MemberInput::Deflated(DeflateDecoder::new_with_buf(part, vec![0; BUFFER]))
+            MemberInput::Deflated(DeflateDecoder::new_with_buf(part, vec![0; buffer]))
         };
         MemberReader { input, crc: Crc::new(), remaining: size, size, crc32, member, progress }
     }

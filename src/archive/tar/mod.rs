@@ -12,11 +12,15 @@ use self::records::{TarEntry, entries};
 use crate::archive::entries::{EntryList, no_member};
 use crate::archive::ten::{self, Ten};
 use crate::array::{MappedArray, MemberContent};
+use crate::error::invariant::to_u64;
 use crate::error::{ArchiveError, Error, Result, SystemError};
 use crate::npy::{Header, MAX_HEADER_LEN};
 use crate::source::Source;
 use crate::source::map::Map;
 use crate::source::pages::Mapping;
+
+/// The buffer for the header of a member, large enough for most headers.
+const HEADER_BUFFER: usize = 1024;
 
 /// A tar file of arrays: a shard of a webdataset.
 ///
@@ -136,6 +140,37 @@ impl<D: Mapping> Shard<D> {
         self.member(name)?.open()
     }
 
+    /// Requests the first bytes of all members at the same time, if each read of the
+    /// source takes long, as those of remote objects do. For files, it does nothing.
+    ///
+    /// Call it before [`ShardMember::header`] or [`ShardMember::is_ten`] of many members,
+    /// which then find the headers in memory. At most 16 MiB of them are kept, until the
+    /// next call. The others are read one after another.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ReadAt::prefetch`](crate::source::ReadAt::prefetch).
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use npymap::{Source, tar::Shard};
+    ///
+    /// let shard = Shard::open(Source::read("train-000000.tar")?)?;
+    /// shard.prefetch_headers()?;
+    /// for member in shard.members() {
+    ///     println!("{}: {:?}", member.name(), member.header()?);
+    /// }
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn prefetch_headers(&self) -> Result<()> {
+        let starts = self.entries.iter().map(|entry| {
+            let len = entry.size.min(to_u64(HEADER_BUFFER));
+            entry.start..entry.start.saturating_add(len)
+        });
+        self.source.storage().prefetch_headers(starts)
+    }
+
     /// Adds the path of the file to an error.
     fn name_file(&self, error: Error) -> Error {
         self.source.storage().add_path(error)
@@ -233,7 +268,7 @@ impl<'a, D: Mapping> ShardMember<'a, D> {
         self.check_bytes()?;
         let TarEntry { start, size, .. } = *self.entry;
         let mut part = io::BufReader::with_capacity(
-            1024,
+            HEADER_BUFFER,
             self.shard.source.storage().range_reader(start, start.saturating_add(size)),
         );
         MemberContent::read(&mut part, size, MAX_HEADER_LEN)

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::error::invariant::{IN_BUFFER, Invariant, to_u64, to_usize_saturating};
+use crate::source::ranges;
 
 /// The bytes at the start of an object that are requested first: the header.
 pub(super) const FIRST: u64 = 64 << 10;
@@ -19,6 +20,9 @@ const LONGEST: u64 = 4 << 20;
 
 /// The most bytes of blocks that are kept, besides those at the start and end.
 const KEPT: u64 = 8 << 20;
+
+/// The most bytes that are kept of ranges that were announced.
+const AHEAD: u64 = 16 << 20;
 
 /// Consecutive bytes of an object.
 pub(super) struct Block {
@@ -50,18 +54,22 @@ pub(super) struct Blocks {
     last: Option<Block>,
     /// The others, the oldest first.
     others: VecDeque<Block>,
+    /// Those that were announced, in ascending order and without overlaps.
+    ahead: Vec<Block>,
 }
 
 impl Blocks {
     pub(super) fn new(first: Vec<u8>, size: u64) -> Blocks {
         let first = Block { start: 0, bytes: first };
-        Blocks { size, first, last: None, others: VecDeque::new() }
+        Blocks { size, first, last: None, others: VecDeque::new(), ahead: Vec::new() }
     }
 
     /// Copies the bytes that are known, and returns how many.
     pub(super) fn copy(&self, offset: u64, buffer: &mut [u8]) -> usize {
         let blocks = [Some(&self.first), self.last.as_ref()];
-        let mut blocks = blocks.into_iter().flatten().chain(&self.others);
+        let after = self.ahead.partition_point(|block| block.start <= offset);
+        let ahead = after.checked_sub(1).and_then(|position| self.ahead.get(position));
+        let mut blocks = blocks.into_iter().flatten().chain(ahead).chain(&self.others);
         blocks
             .find_map(|block| Some(block.copy(offset, buffer)).filter(|&len| len > 0))
             .unwrap_or(0)
@@ -77,6 +85,44 @@ impl Blocks {
         let before = self.others.back().filter(|block| block.end() == offset);
         let len = before.map_or(BLOCK, |block| to_u64(block.bytes.len()).saturating_mul(2));
         offset..offset.saturating_add(len.clamp(BLOCK, LONGEST)).min(self.size)
+    }
+
+    /// The ranges to request of those that were announced: in ascending order, without
+    /// overlaps and without those at the start or the end that are known, and not too
+    /// many.
+    pub(super) fn plan_ahead(&self, announced: &[Range<u64>]) -> Vec<Range<u64>> {
+        let mut rest = AHEAD;
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for range in announced {
+            let range = range.start..range.end.min(self.size);
+            if range.is_empty() || self.is_at_an_end(&range) {
+                continue;
+            }
+            match rest.checked_sub(ranges::len(&range)) {
+                Some(left) => rest = left,
+                None => break,
+            }
+            ranges.push(range);
+        }
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut united: Vec<Range<u64>> = Vec::new();
+        for range in ranges {
+            match united.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => united.push(range),
+            }
+        }
+        united
+    }
+
+    /// Replaces the blocks that were announced.
+    pub(super) fn set_ahead(&mut self, blocks: Vec<Block>) {
+        self.ahead = blocks;
+    }
+
+    fn is_at_an_end(&self, range: &Range<u64>) -> bool {
+        let mut ends = [Some(&self.first), self.last.as_ref()].into_iter().flatten();
+        ends.any(|block| block.start <= range.start && range.end <= block.end())
     }
 
     /// Keeps a block, and drops the oldest ones if there are too many bytes.
@@ -143,6 +189,37 @@ mod tests {
         assert_eq!(lens.last(), Some(&LONGEST));
         assert_eq!(large.copy(offset - 1, &mut [0; 9]), 1);
         assert_eq!(large.copy(FIRST, &mut [0; 9]), 0, "the oldest is dropped");
+    }
+
+    #[test]
+    fn announced_ranges_are_united_limited_and_found() {
+        let mut large = blocks(100 << 20);
+        large.add(Block { start: (100 << 20) - LAST, bytes: vec![0; 256 << 10] });
+        let at = 1 << 20;
+        let announced = [
+            at + 5..at + 9,
+            0..30,
+            at..at + 5,
+            at + 8..at + 20,
+            at + 30..at + 40,
+            (100 << 20) - 8..(100 << 20) + 8,
+            u64::MAX - 1..u64::MAX,
+        ];
+        let planned = large.plan_ahead(&announced);
+        assert_eq!(planned, [at..at + 20, at + 30..at + 40]);
+        let block = |range: &Range<u64>| Block {
+            start: range.start,
+            bytes: range.clone().map(|at| u8::try_from(at % 251).unwrap()).collect(),
+        };
+        large.set_ahead(planned.iter().map(block).collect());
+        for (offset, len) in [(at - 1, 0), (at, 20), (at + 19, 1), (at + 20, 0), (at + 33, 7)] {
+            let mut buffer = [0; 64];
+            assert_eq!(large.copy(offset, &mut buffer), len);
+            assert!((offset..).zip(&buffer[..len]).all(|(at, &byte)| u64::from(byte) == at % 251));
+        }
+        let half = AHEAD / 2;
+        let planned = large.plan_ahead(&[at..at + half, at + half..at + AHEAD, 0..at]);
+        assert_eq!((planned.len(), planned.first()), (1, Some(&(at..at + AHEAD))));
     }
 
     #[test]

@@ -6,10 +6,33 @@ use std::io;
 use object_store::Error as StoreError;
 use object_store::client::{HttpError, HttpErrorKind};
 
+use super::connection::Unreachable;
 use crate::error::{Error, SystemError, printable};
 
-/// Converts an error of a store.
+/// Converts an error of reading from a store.
 pub(super) fn from_store(error: &StoreError) -> Error {
+    convert(error, "read the object")
+}
+
+/// Converts an error of writing to a store.
+pub(super) fn from_upload(error: &StoreError) -> Error {
+    match error {
+        StoreError::AlreadyExists { .. } | StoreError::Precondition { .. } => {
+            SystemError::ObjectExists.into()
+        }
+        error => convert(error, "write the object"),
+    }
+}
+
+/// The error for an object that needs more parts than stores accept.
+pub(super) fn too_many_parts(part: usize) -> Error {
+    let text = format!(
+        "it has more than 10000 parts of {part} bytes: set larger ones by `RemoteOptions::part_bytes`"
+    );
+    SystemError::io("write the object")(io::Error::new(io::ErrorKind::FileTooLarge, text))
+}
+
+fn convert(error: &StoreError, action: &'static str) -> Error {
     let (kind, text) = match error {
         StoreError::Precondition { .. } | StoreError::NotModified { .. } => {
             return SystemError::ObjectReplaced.into();
@@ -22,12 +45,15 @@ pub(super) fn from_store(error: &StoreError) -> Error {
         }
         error => (transport_kind(error), text(error)),
     };
-    SystemError::io("read the object")(io::Error::new(kind, text))
+    SystemError::io(action)(io::Error::new(kind, text))
 }
 
 /// The text of an error, which can contain a whole page that the server sent.
 pub(super) fn text(error: &StoreError) -> String {
-    let text = error.to_string();
+    let text = match find::<Unreachable>(error) {
+        Some(unreachable) => unreachable.to_string(),
+        None => without_queries(&error.to_string()),
+    };
     let mut short: String = text.chars().take(LONGEST).collect();
     if short.len() < text.len() {
         short.push('…');
@@ -58,19 +84,37 @@ fn is_whole(error: &StoreError) -> bool {
     text.contains("Range request not supported") || text.contains("non-partial response")
 }
 
+/// Removes the queries of URLs from a text, because those of presigned URLs are secret.
+fn without_queries(text: &str) -> String {
+    let words = text.split(' ').map(|word| match word.split_once('?') {
+        Some((url, _)) if url.contains("://") => url,
+        _ => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// The kind of an error of the connection.
 fn transport_kind(error: &StoreError) -> io::ErrorKind {
+    let http = match find::<Unreachable>(error) {
+        Some(Unreachable(http)) => Some(http),
+        None => find::<HttpError>(error),
+    };
+    match http.map(HttpError::kind) {
+        Some(HttpErrorKind::Timeout) => io::ErrorKind::TimedOut,
+        Some(HttpErrorKind::Connect) => io::ErrorKind::NotConnected,
+        Some(HttpErrorKind::Interrupted) => io::ErrorKind::ConnectionReset,
+        _ => io::ErrorKind::Other,
+    }
+}
+
+/// The first error of a type among an error and its causes.
+fn find<E: StdError + 'static>(error: &StoreError) -> Option<&E> {
     let mut source: Option<&(dyn StdError + 'static)> = Some(error);
     while let Some(error) = source {
-        if let Some(http) = error.downcast_ref::<HttpError>() {
-            return match http.kind() {
-                HttpErrorKind::Timeout => io::ErrorKind::TimedOut,
-                HttpErrorKind::Connect => io::ErrorKind::NotConnected,
-                HttpErrorKind::Interrupted => io::ErrorKind::ConnectionReset,
-                _ => io::ErrorKind::Other,
-            };
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
         }
         source = error.source();
     }
-    io::ErrorKind::Other
+    None
 }

@@ -1,14 +1,16 @@
-//! Runs requests on a runtime, and waits for them on any thread.
+//! Runs requests on a runtime, and waits for them on any thread, or in any other runtime.
 
 use std::future::Future;
 use std::io;
 use std::ops::Range;
 use std::process;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::object::Object;
@@ -62,12 +64,69 @@ impl Executor {
         receiver.recv().unwrap_or_else(|_| Err(shut_down()))
     }
 
-    /// Requests parts of an object; the number of permits limits those in flight.
-    pub(super) fn start(&self, object: &Arc<Object>, parts: Vec<Range<u64>>) -> Result<Parts> {
+    /// As [`run`](Executor::run), but stops waiting after some time.
+    pub(super) fn run_for<T: Send + 'static>(
+        &self,
+        time: Duration,
+        future: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
         self.check_process()?;
         let (sender, receiver) = mpsc::channel();
-        let requests = self.handle.spawn(request_all(Arc::clone(object), parts, sender));
-        Ok(Parts { receiver, requests: requests.abort_handle() })
+        self.handle.spawn(async move { sender.send(future.await).ok() });
+        receiver.recv_timeout(time).unwrap_or_else(|_| Err(shut_down()))
+    }
+
+    /// Runs a future on the runtime, without waiting for it.
+    pub(super) fn spawn(
+        &self,
+        future: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<AbortHandle> {
+        self.check_process()?;
+        Ok(self.handle.spawn(future).abort_handle())
+    }
+
+    /// Runs a future on the runtime and awaits it in any other. If this is cancelled, so is
+    /// the future.
+    pub(super) async fn run_async<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        self.check_process()?;
+        let mut task = JoinSet::new();
+        task.spawn_on(future, &self.handle);
+        match task.join_next().await {
+            Some(Ok(result)) => result,
+            _ => Err(shut_down()),
+        }
+    }
+
+    /// Requests parts of an object; the number of permits limits those in flight.
+    pub(super) fn start(&self, object: &Arc<Object>, parts: Vec<Range<u64>>) -> Result<Parts> {
+        let (sender, receiver) = mpsc::channel();
+        let requests = self.request(object, parts, move |part| drop(sender.send(part)))?;
+        Ok(Parts { receiver, _requests: requests })
+    }
+
+    /// As `start`, for parts that are awaited.
+    pub(super) fn start_async(
+        &self,
+        object: &Arc<Object>,
+        parts: Vec<Range<u64>>,
+    ) -> Result<AsyncParts> {
+        let (sender, receiver) = unbounded_channel();
+        let requests = self.request(object, parts, move |part| drop(sender.send(part)))?;
+        Ok(AsyncParts { receiver, _requests: requests })
+    }
+
+    fn request(
+        &self,
+        object: &Arc<Object>,
+        parts: Vec<Range<u64>>,
+        deliver: impl Fn(Result<Part>) + Clone + Send + 'static,
+    ) -> Result<Requesting> {
+        self.check_process()?;
+        let task = self.handle.spawn(request_all(Arc::clone(object), parts, deliver));
+        Ok(Requesting(task.abort_handle()))
     }
 
     fn check_process(&self) -> Result<()> {
@@ -82,7 +141,22 @@ impl Executor {
 /// have not been answered are cancelled.
 pub(super) struct Parts {
     receiver: Receiver<Result<Part>>,
-    requests: AbortHandle,
+    _requests: Requesting,
+}
+
+/// As [`Parts`], but awaited.
+pub(super) struct AsyncParts {
+    receiver: UnboundedReceiver<Result<Part>>,
+    _requests: Requesting,
+}
+
+/// Requests that are cancelled when this is dropped.
+struct Requesting(AbortHandle);
+
+impl Drop for Requesting {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// The bytes of a part.
@@ -100,31 +174,36 @@ impl Parts {
     }
 }
 
-impl Drop for Parts {
-    fn drop(&mut self) {
-        self.requests.abort();
+impl AsyncParts {
+    /// Awaits the next part. Each arrives once.
+    pub(super) async fn next(&mut self) -> Result<Part> {
+        self.receiver.recv().await.unwrap_or_else(|| Err(shut_down()))
     }
 }
 
-async fn request_all(object: Arc<Object>, parts: Vec<Range<u64>>, sender: Sender<Result<Part>>) {
+async fn request_all(
+    object: Arc<Object>,
+    parts: Vec<Range<u64>>,
+    deliver: impl Fn(Result<Part>) + Clone + Send + 'static,
+) {
     let mut requests = JoinSet::new();
     for (number, range) in parts.into_iter().enumerate() {
         let (permits, count) = object.permits(&range);
         // The semaphore is never closed.
         let Ok(permit) = permits.acquire_many_owned(count).await else { return };
-        let (object, sender) = (Arc::clone(&object), sender.clone());
+        let (object, deliver) = (Arc::clone(&object), deliver.clone());
         requests.spawn(async move {
             let bytes = object.read(range).await;
-            sender.send(bytes.map(|bytes| Part { number, bytes, _permit: permit })).ok();
+            deliver(bytes.map(|bytes| Part { number, bytes, _permit: permit }));
         });
         // Forgets those that have ended.
         while requests.try_join_next().is_some() {}
     }
-    drop(sender);
+    drop(deliver);
     while requests.join_next().await.is_some() {}
 }
 
-fn shut_down() -> crate::error::Error {
+pub(super) fn shut_down() -> crate::error::Error {
     let error = io::Error::other("the runtime of its requests was shut down");
     SystemError::io("read the object")(error)
 }

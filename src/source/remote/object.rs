@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
+use object_store::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
 use tokio::sync::Semaphore;
 
 use super::blocks::FIRST;
@@ -38,17 +38,19 @@ pub(super) struct ObjectPlace {
     pub(super) path: Path,
     /// Its name in errors.
     pub(super) name: String,
+    /// Whether it allows only requests with the method GET.
+    pub(super) is_presigned: bool,
 }
 
 /// The facts that identify the contents of an object.
-#[derive(Debug, PartialEq)]
-struct Version {
-    size: u64,
-    e_tag: Option<String>,
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Version {
+    pub(super) size: u64,
+    pub(super) e_tag: Option<String>,
     /// The number of a store that keeps old versions.
-    number: Option<String>,
+    pub(super) number: Option<String>,
     /// The time of the last change, for a store without entity tags.
-    changed: Option<i64>,
+    pub(super) changed: Option<i64>,
 }
 
 impl Version {
@@ -59,35 +61,50 @@ impl Version {
 }
 
 impl ObjectPlace {
-    /// Requests the start of the object; the response contains its version.
-    pub(super) async fn open(self, concurrency: u32) -> Result<(Object, Vec<u8>)> {
-        let options =
-            GetOptions { range: Some(GetRange::Bounded(0..FIRST)), ..GetOptions::default() };
-        let (version, start) = match self.store.get_opts(&self.path, options).await {
-            Ok(found) => {
-                let (range, meta) = (found.range.clone(), found.meta.clone());
-                (Version::new(meta), collect(found, &range).await?)
-            }
-            // An empty object has no range.
-            Err(error) if errors::is_range(&error) => match self.meta(None).await {
-                Ok(meta) if meta.size == 0 => (Version::new(meta), Vec::new()),
-                _ => return Err(errors::from_store(&error)),
-            },
-            Err(error) => return Err(errors::from_store(&error)),
+    /// Requests the start of the object; the response contains its version. If that is
+    /// the known one, whose start is not needed, returns `None` instead.
+    pub(super) async fn open(&self, known: Option<&Version>) -> Result<(Version, Option<Vec<u8>>)> {
+        let options = GetOptions {
+            range: Some(GetRange::Bounded(0..FIRST)),
+            if_none_match: known.and_then(|version| version.e_tag.clone()),
+            ..GetOptions::default()
         };
-        let permits = Arc::new(Semaphore::new(usize::try_from(PERMITS).unwrap_or(1)));
-        let permits_each = PERMITS.div_ceil(concurrency.clamp(1, PERMITS));
-        Ok((Object { place: self, version, permits, permits_each }, start))
+        match (self.store.get_opts(&self.path, options).await, known) {
+            (Ok(found), _) => {
+                let (range, meta) = (found.range.clone(), found.meta.clone());
+                Ok((Version::new(meta), Some(collect(found, &range).await?)))
+            }
+            // Some stores answer with the latter.
+            (
+                Err(StoreError::NotModified { .. } | StoreError::Precondition { .. }),
+                Some(known),
+            ) => Ok((known.clone(), None)),
+            // An empty object has no range.
+            (Err(error), _) if errors::is_range(&error) => match self.meta(None).await {
+                Ok(meta) if meta.size == 0 => Ok((Version::new(meta), Some(Vec::new()))),
+                _ => Err(errors::from_store(&error)),
+            },
+            (Err(error), _) => Err(errors::from_store(&error)),
+        }
     }
 
     /// Requests the facts about the object.
     async fn meta(&self, if_match: Option<String>) -> object_store::Result<ObjectMeta> {
-        let options = GetOptions { head: true, if_match, ..GetOptions::default() };
+        let range = self.is_presigned.then_some(GetRange::Bounded(0..1));
+        let options =
+            GetOptions { head: range.is_none(), range, if_match, ..GetOptions::default() };
         self.store.get_opts(&self.path, options).await.map(|found| found.meta)
     }
 }
 
 impl Object {
+    /// A version of an object, for which at most `concurrency` requests run at a time.
+    pub(super) fn new(place: ObjectPlace, version: Version, concurrency: u32) -> Object {
+        let permits = Arc::new(Semaphore::new(usize::try_from(PERMITS).unwrap_or(1)));
+        let permits_each = PERMITS.div_ceil(concurrency.clamp(1, PERMITS));
+        Object { place, version, permits, permits_each }
+    }
+
     pub(super) fn size(&self) -> u64 {
         self.version.size
     }

@@ -1,22 +1,24 @@
-//! Options for opening objects: URLs, credentials and settings of stores.
+//! Options for opening and writing objects: URLs, credentials and settings of stores.
 
-use std::env;
+use std::collections::BTreeMap;
 use std::path;
 use std::sync::Arc;
 
+use object_store::ObjectStore;
+use object_store::multipart::MultipartStore;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreScheme};
 use rustls::crypto::{CryptoProvider, ring};
 use tokio::runtime::Handle;
-use url::Url;
 
-use super::Remote;
-use super::errors;
+use super::cache::{Cache, Entry, Key};
 use super::executor::Executor;
-use super::object::{ObjectPlace, PERMITS};
-use crate::error::{Error, ErrorKind, RequestError, Result, printable};
+use super::object::{Object, ObjectPlace, PERMITS, Version};
+use super::writable::{self, Writable};
+use super::writer::{self, RemoteWriter, WriterOptions};
+use super::{Remote, errors, stores};
+use crate::error::{Error, ErrorKind, RequestError, Result};
 
-/// Options for opening a [`Remote`] object.
+/// Options for opening a [`Remote`] object, and for writing one.
 ///
 /// # Examples
 ///
@@ -35,6 +37,10 @@ pub struct RemoteOptions {
     settings: Vec<(String, String)>,
     concurrency: u32,
     runtime: Option<Handle>,
+    name: Option<String>,
+    cache: Option<Cache>,
+    offline: bool,
+    writer: WriterOptions,
 }
 
 impl Default for RemoteOptions {
@@ -43,7 +49,15 @@ impl Default for RemoteOptions {
             // Fails if another thread was faster.
             ring::default_provider().install_default().ok();
         }
-        RemoteOptions { settings: Vec::new(), concurrency: PERMITS, runtime: None }
+        RemoteOptions {
+            settings: Vec::new(),
+            concurrency: PERMITS,
+            runtime: None,
+            name: None,
+            cache: None,
+            offline: false,
+            writer: WriterOptions { overwrites: false, part_bytes: writer::PART },
+        }
     }
 }
 
@@ -73,15 +87,147 @@ impl RemoteOptions {
     }
 
     /// Runs the requests on a runtime of the caller, which must have I/O and time
-    /// enabled. While a call waits for it, another thread has to drive the
-    /// runtime, so do not read on the only thread of a runtime.
+    /// enabled, instead of threads of this crate. Functions that block then need another
+    /// thread that drives the runtime, so do not call them on its only thread. Those that
+    /// are awaited work in any runtime.
     pub fn runtime(self, runtime: Handle) -> RemoteOptions {
         RemoteOptions { runtime: Some(runtime), ..self }
     }
 
+    /// Keeps what is read in a directory on the local disk, and reads from there what it
+    /// has: see [`Cache`].
+    ///
+    /// Requests are for whole blocks of 64 KiB then. Presigned URLs of the same object
+    /// share what was read; URLs with other queries are not cached, unless they get a
+    /// [`name`](RemoteOptions::name).
+    ///
+    /// # Examples
+    ///
+    /// A memory map of an object. Its bytes are transferred once:
+    ///
+    /// ```no_run
+    /// use npymap::source::remote::{Cache, RemoteOptions};
+    /// use npymap::{MappedArray, Source};
+    ///
+    /// let cache = Cache::open("/var/cache/arrays", 100 << 30)?;
+    /// let object = RemoteOptions::new().cache(&cache).open("s3://bucket/tokens.npy")?;
+    /// // SAFETY: nobody but this crate changes the files of the cache.
+    /// let source = unsafe { Source::map_file(object.download()?)? };
+    /// let tokens = MappedArray::from_source(source)?;
+    /// # Ok::<(), npymap::Error>(())
+    /// ```
+    pub fn cache(self, cache: &Cache) -> RemoteOptions {
+        RemoteOptions { cache: Some(cache.clone()), ..self }
+    }
+
+    /// Opens objects that the cache has completely without any request: the version
+    /// that was read last, whether or not the store has another one. By default, each
+    /// is compared with the store when it is opened.
+    pub fn offline(self, offline: bool) -> RemoteOptions {
+        RemoteOptions { offline, ..self }
+    }
+
+    /// The name of the object in errors and in the [cache](RemoteOptions::cache),
+    /// where it must be unique. The default is the URL; objects of
+    /// [`open_object`](RemoteOptions::open_object) are only cached with a name.
+    pub fn name(self, name: impl Into<String>) -> RemoteOptions {
+        RemoteOptions { name: Some(name.into()), ..self }
+    }
+
+    /// Allows [`create`](RemoteOptions::create) to replace an object. By default, that is
+    /// an error.
+    pub fn overwrite(self, overwrite: bool) -> RemoteOptions {
+        let writer = WriterOptions { overwrites: overwrite, ..self.writer };
+        RemoteOptions { writer, ..self }
+    }
+
+    /// The size of the parts in which large objects are written, in bytes: from 5 MiB to
+    /// 1 GiB; the default is 16 MiB. Stores accept 10,000 parts. Up to 10 are in memory
+    /// at a time.
+    pub fn part_bytes(self, bytes: usize) -> RemoteOptions {
+        let writer = WriterOptions { part_bytes: bytes, ..self.writer };
+        RemoteOptions { writer, ..self }
+    }
+
+    /// Starts to write an object to Amazon S3 or a compatible store, Google Cloud
+    /// Storage or Azure. It appears under its name when it is
+    /// [finished](RemoteWriter::finish).
+    ///
+    /// By default, the store is asked first whether the object exists. An object of one
+    /// part is then written on condition that there is none; for larger ones, the store
+    /// is asked again before the last request, so another writer could create it between
+    /// the two.
+    ///
+    /// # Errors
+    ///
+    /// [`AlreadyExists`](crate::ErrorKind::AlreadyExists), unless
+    /// [`overwrite`](RemoteOptions::overwrite) is set;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for web servers, which can't make a
+    /// whole object appear at once; [`InvalidInput`](crate::ErrorKind::InvalidInput) for
+    /// other URLs, and invalid settings; [`Io`](crate::ErrorKind::Io).
+    ///
+    /// # Examples
+    ///
+    /// See [`RemoteWriter`].
+    pub fn create(&self, url: &str) -> Result<RemoteWriter> {
+        let parsed = stores::parse(url)?;
+        let settings = stores::settings(&parsed, &self.settings);
+        let name = self.name_of(url);
+        let executor = self.executor()?;
+        let store = writable::store(&parsed, &settings);
+        match store.map_err(|error| error.with_path(path::Path::new(stores::name(url))))? {
+            Writable::Amazon(store, path) => {
+                RemoteWriter::new(executor, store, path, name, self.writer)
+            }
+            Writable::Google(store, path) => {
+                RemoteWriter::new(executor, store, path, name, self.writer)
+            }
+            Writable::Azure(store, path) => {
+                RemoteWriter::new(executor, store, path, name, self.writer)
+            }
+        }
+    }
+
+    /// As [`create`](RemoteOptions::create), for a store that the caller made.
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](RemoteOptions::create).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use npymap::ndarray::array;
+    /// use npymap::source::remote::object_store::{memory::InMemory, path::Path};
+    /// use npymap::source::remote::RemoteOptions;
+    /// use npymap::write::write_npy_to;
+    /// use npymap::{MappedArray, Source};
+    ///
+    /// let (store, path) = (Arc::new(InMemory::new()), Path::from("a.npy"));
+    /// let mut writer = RemoteOptions::new().create_object(store.clone(), path.clone())?;
+    /// write_npy_to(&mut writer, &array![1, 2, 3])?;
+    /// writer.finish()?;
+    ///
+    /// let object = RemoteOptions::new().open_object(store, path)?;
+    /// let array = MappedArray::from_source(Source::remote(&object))?;
+    /// assert_eq!(array.as_slice::<i32>()?, [1, 2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_object<S: ObjectStore + MultipartStore>(
+        &self,
+        store: Arc<S>,
+        path: Path,
+    ) -> Result<RemoteWriter> {
+        let name = self.name.clone().unwrap_or_else(|| format!("{store}/{path}"));
+        RemoteWriter::new(self.executor()?, store, path, name, self.writer)
+    }
+
     /// Opens an object by its URL: `s3://bucket/key`, `gs://bucket/key`,
     /// `az://container/key`, `abfs://…` and `https://…` URLs of these stores, or
-    /// `http://` and `https://` URLs of other servers.
+    /// `http://` and `https://` URLs of other servers. URLs of a store with a query are
+    /// presigned: they need no credentials, and are valid for some time only.
     ///
     /// Credentials and other settings come from the environment, as for
     /// `object_store`'s `from_env`: variables that start with `AWS_`, `GOOGLE_` or
@@ -90,21 +236,32 @@ impl RemoteOptions {
     /// # Errors
     ///
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput) for other URLs, those with a
-    /// query or a password, and invalid settings;
+    /// password, and invalid settings;
     /// [`NotFound`](crate::ErrorKind::NotFound);
     /// [`Unsupported`](crate::ErrorKind::Unsupported) when the server ignores
     /// ranges; [`Io`](crate::ErrorKind::Io), with the kind
     /// [`PermissionDenied`](std::io::ErrorKind::PermissionDenied) of its
-    /// [`io_error`](crate::Error::io_error) when access is denied, or
-    /// [`TimedOut`](std::io::ErrorKind::TimedOut).
+    /// [`io_error`](crate::Error::io_error) when access is denied,
+    /// [`NotConnected`](std::io::ErrorKind::NotConnected) after three attempts when the
+    /// server cannot be reached, or [`TimedOut`](std::io::ErrorKind::TimedOut).
     pub fn open(&self, url: &str) -> Result<Remote> {
-        let parsed = parse(url)?;
-        let settings = environment(&parsed).chain(self.settings.clone());
-        let (store, path) = object_store::parse_url_opts(&parsed, settings).map_err(|error| {
-            let text = errors::text(&error);
-            Error::new(ErrorKind::InvalidInput, text).with_path(path::Path::new(url))
-        })?;
-        self.open_place(ObjectPlace { store: Arc::from(store), path, name: url.to_owned() })
+        let (place, cached_as) = self.place(url)?;
+        self.open_place(place, cached_as)
+    }
+
+    /// As [`open`](RemoteOptions::open), but awaited, in any runtime. If the future is
+    /// dropped, the request is cancelled.
+    ///
+    /// An [`ArrayFile`](crate::ArrayFile) can then be made without waiting if its header is
+    /// in the first 64 KiB of the object: see
+    /// [`select_rows_async`](crate::ArrayFile::select_rows_async).
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](RemoteOptions::open).
+    pub async fn open_async(&self, url: &str) -> Result<Remote> {
+        let (place, cached_as) = self.place(url)?;
+        self.open_place_async(place, cached_as).await
     }
 
     /// Opens an object of a store that the caller made, for example with other
@@ -112,7 +269,9 @@ impl RemoteOptions {
     ///
     /// # Errors
     ///
-    /// As [`open`](RemoteOptions::open).
+    /// As [`open`](RemoteOptions::open);
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput) with a cache and no
+    /// [`name`](RemoteOptions::name).
     ///
     /// # Examples
     ///
@@ -135,62 +294,157 @@ impl RemoteOptions {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_object(&self, store: Arc<dyn ObjectStore>, path: Path) -> Result<Remote> {
-        let name = format!("{store}/{path}");
-        self.open_place(ObjectPlace { store, path, name })
+        let (place, cached_as) = self.place_in(store, path)?;
+        self.open_place(place, cached_as)
     }
 
-    fn open_place(&self, place: ObjectPlace) -> Result<Remote> {
-        let executor = match &self.runtime {
-            Some(runtime) => Executor::new(runtime.clone()),
-            None => Executor::shared()?,
+    /// As [`open_object`](RemoteOptions::open_object), but awaited, in any runtime.
+    ///
+    /// # Errors
+    ///
+    /// As [`open_object`](RemoteOptions::open_object).
+    pub async fn open_object_async(
+        &self,
+        store: Arc<dyn ObjectStore>,
+        path: Path,
+    ) -> Result<Remote> {
+        let (place, cached_as) = self.place_in(store, path)?;
+        self.open_place_async(place, cached_as).await
+    }
+
+    /// The name of the object of a URL.
+    fn name_of(&self, url: &str) -> String {
+        self.name.clone().unwrap_or_else(|| stores::name(url).to_owned())
+    }
+
+    /// The object of a URL, and its key in the cache, if it has one.
+    fn place(&self, url: &str) -> Result<(ObjectPlace, Option<String>)> {
+        let parsed = stores::parse(url)?;
+        let settings = stores::settings(&parsed, &self.settings);
+        let name = self.name_of(url);
+        let cached_as = [name.clone()].into_iter().chain(store_settings(&settings));
+        let is_known = self.name.is_some() || stores::is_identified_by_name(&parsed);
+        let cached_as = is_known.then(|| cached_as.collect::<Vec<_>>().join(" "));
+        let (store, path) = stores::open(&parsed, &settings).map_err(|error| {
+            let text = errors::text(&error);
+            Error::new(ErrorKind::InvalidInput, text).with_path(path::Path::new(stores::name(url)))
+        })?;
+        let is_presigned = parsed.query().is_some();
+        Ok((ObjectPlace { store, path, name, is_presigned }, cached_as))
+    }
+
+    /// The object of a store of the caller, and its key in the cache.
+    fn place_in(
+        &self,
+        store: Arc<dyn ObjectStore>,
+        path: Path,
+    ) -> Result<(ObjectPlace, Option<String>)> {
+        if self.cache.is_some() && self.name.is_none() {
+            let found = "a cache for an object without a name".to_owned();
+            let expected = "a unique one, set by `RemoteOptions::name`".to_owned();
+            return Err(RequestError::Argument { found, expected }.into());
+        }
+        let name = self.name.clone().unwrap_or_else(|| format!("{store}/{path}"));
+        let place = ObjectPlace { store, path, name: name.clone(), is_presigned: false };
+        Ok((place, Some(name)))
+    }
+
+    /// Opens an object, whose key in the cache is `cached_as`.
+    fn open_place(&self, place: ObjectPlace, cached_as: Option<String>) -> Result<Remote> {
+        let (executor, cached) = (self.executor()?, self.cached(cached_as));
+        if let Some(version) = self.offline_version(&cached) {
+            return Ok(self.finish(executor, place, cached, (version, None)));
+        }
+        let name = place.name.clone();
+        let opened = executor.run(request(place, cached.version.clone()));
+        let (place, opened) = opened.map_err(|error| error.with_path(path::Path::new(&name)))?;
+        Ok(self.finish(executor, place, cached, opened))
+    }
+
+    /// As `open_place`, but awaited.
+    async fn open_place_async(
+        &self,
+        place: ObjectPlace,
+        cached_as: Option<String>,
+    ) -> Result<Remote> {
+        let (executor, cached) = (self.executor()?, self.cached(cached_as));
+        if let Some(version) = self.offline_version(&cached) {
+            return Ok(self.finish(executor, place, cached, (version, None)));
+        }
+        let name = place.name.clone();
+        let opened = executor.run_async(request(place, cached.version.clone())).await;
+        let (place, opened) = opened.map_err(|error| error.with_path(path::Path::new(&name)))?;
+        Ok(self.finish(executor, place, cached, opened))
+    }
+
+    /// The part of an object that is in the cache.
+    fn cached(&self, place: Option<String>) -> Cached {
+        let cache = self.cache.as_ref().zip(place.as_deref());
+        let entry = cache.and_then(|(cache, place)| cache.find(place));
+        let version = entry.as_ref().map(|entry| entry.key().version.clone());
+        Cached { place, entry, version }
+    }
+
+    /// Makes the object of a response. Without the start of the object, it is the version
+    /// in the cache.
+    fn finish(
+        &self,
+        executor: Executor,
+        place: ObjectPlace,
+        cached: Cached,
+        (version, start): Opened,
+    ) -> Remote {
+        let entry = match (&start, self.cache.as_ref().zip(cached.place)) {
+            (Some(start), Some((cache, place))) => {
+                let entry = cache.entry(&Key { place, version: version.clone() });
+                // If it cannot be kept, it is requested again next time.
+                entry.inspect(|entry| drop(entry.write(start, 0)))
+            }
+            _ => cached.entry,
         };
-        let (name, concurrency) = (place.name.clone(), self.concurrency);
-        let opened = executor.run(async move { place.open(concurrency).await });
-        let (object, start) = opened.map_err(|error| error.with_path(path::Path::new(&name)))?;
-        Ok(Remote::new(object, start, executor))
+        let object = Object::new(place, version, self.concurrency);
+        Remote::new(object, start.unwrap_or_default(), entry, executor)
+    }
+
+    /// The version in the cache, if it is used without asking the store.
+    fn offline_version(&self, cached: &Cached) -> Option<Version> {
+        let is_usable = self.offline && cached.entry.as_ref().is_some_and(Entry::is_complete);
+        cached.version.clone().filter(|_| is_usable)
+    }
+
+    fn executor(&self) -> Result<Executor> {
+        match &self.runtime {
+            Some(runtime) => Ok(Executor::new(runtime.clone())),
+            None => Executor::shared(),
+        }
     }
 }
 
-/// Checks a URL.
-fn parse(text: &str) -> Result<Url> {
-    let Some(url) = Url::parse(text).ok().filter(|url| store(url).is_some()) else {
-        let expected = "s3://bucket/key, gs://, az://, abfs://, http:// or https://";
-        return Err(invalid(text, expected));
-    };
-    if url.password().is_some() {
-        let expected = "none with a password, which environment variables are for";
-        return Err(invalid(&format!("{}://…", url.scheme()), expected));
+/// The version of an object, and its start unless that is known.
+type Opened = (Version, Option<Vec<u8>>);
+
+/// Requests the start of an object, unless it still is the version that is known.
+async fn request(place: ObjectPlace, known: Option<Version>) -> Result<(ObjectPlace, Opened)> {
+    let opened = place.open(known.as_ref()).await?;
+    Ok((place, opened))
+}
+
+/// The facts about an object that are known before the store is asked.
+struct Cached {
+    /// Its key in the cache, if it has one.
+    place: Option<String>,
+    entry: Option<Entry>,
+    version: Option<Version>,
+}
+
+/// The settings that say which store a URL leads to, in order.
+fn store_settings(settings: &[(String, String)]) -> impl Iterator<Item = String> {
+    let mut stores: BTreeMap<String, &str> = BTreeMap::new();
+    for (key, value) in settings {
+        let key = key.to_ascii_lowercase();
+        if ["endpoint", "account_name", "emulator"].iter().any(|part| key.contains(part)) {
+            stores.insert(key, value);
+        }
     }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(invalid(text, "none with `?` or `#`, which are not supported"));
-    }
-    Ok(url)
-}
-
-fn invalid(url: &str, expected: &str) -> Error {
-    let found = format!("the URL '{}'", printable(url));
-    RequestError::Argument { found, expected: expected.to_owned() }.into()
-}
-
-/// The store of a URL, except local files and memory.
-fn store(url: &Url) -> Option<ObjectStoreScheme> {
-    let (scheme, _) = ObjectStoreScheme::parse(url).ok()?;
-    let is_local = matches!(scheme, ObjectStoreScheme::Local | ObjectStoreScheme::Memory);
-    (!is_local).then_some(scheme)
-}
-
-/// The settings for a URL from the environment.
-fn environment(url: &Url) -> impl Iterator<Item = (String, String)> + use<> {
-    let prefix = match store(url) {
-        Some(ObjectStoreScheme::AmazonS3) => Some("AWS_"),
-        Some(ObjectStoreScheme::GoogleCloudStorage) => Some("GOOGLE_"),
-        Some(ObjectStoreScheme::MicrosoftAzure) => Some("AZURE_"),
-        _ => None,
-    };
-    let variables = env::vars_os()
-        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
-    let own = variables.filter(move |(key, _)| prefix.is_some_and(|start| key.starts_with(start)));
-    // The URL says so already.
-    let http = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
-    own.chain(http)
+    stores.into_iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().into_iter()
 }

@@ -9,7 +9,25 @@ use crate::source::ranges;
 const GAP: u64 = 64 << 10;
 
 /// The most bytes of a request.
-const PART: u64 = 2 << 20;
+pub(super) const PART: u64 = 2 << 20;
+
+/// Where requests start and end.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// They start and end at multiples of this, or at the end of the object.
+    pub(super) block: u64,
+    /// The size of the object.
+    pub(super) size: u64,
+    /// The most bytes of a request.
+    pub(super) part: u64,
+}
+
+impl Limits {
+    pub(super) fn widen(self, range: &Range<u64>) -> Range<u64> {
+        let end = range.end.checked_next_multiple_of(self.block).unwrap_or(self.size);
+        range.start - range.start % self.block..end.min(self.size)
+    }
+}
 
 /// A range of the object, and its place in the output.
 pub(super) struct Request {
@@ -27,14 +45,14 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub(super) fn new(mut wanted: Vec<Request>) -> Requests {
+    pub(super) fn new(mut wanted: Vec<Request>, limits: Limits) -> Requests {
         wanted.retain(|request| !request.range.is_empty());
         wanted.sort_by_key(|request| request.range.start);
         let (mut parts, mut first) = (Vec::new(), Vec::new());
-        for (span, position) in spans(&wanted) {
+        for (span, position) in spans(&wanted, limits) {
             let mut start = span.start;
             while start < span.end {
-                let end = span.end.min(start.saturating_add(PART));
+                let end = span.end.min(start.saturating_add(limits.part));
                 parts.push(start..end);
                 first.push(position);
                 start = end;
@@ -46,6 +64,11 @@ impl Requests {
     /// The ranges to request.
     pub(super) fn parts(&self) -> &[Range<u64>] {
         &self.parts
+    }
+
+    /// The offset of a part in the object.
+    pub(super) fn start(&self, number: usize) -> u64 {
+        self.parts.get(number).map_or(0, |range| range.start)
     }
 
     /// Copies the bytes of a part to their places in `buffer`.
@@ -71,19 +94,22 @@ impl Requests {
 
 /// Unites ranges that overlap, and those that are near if they are short; with the
 /// position of the first range of each.
-fn spans(wanted: &[Request]) -> Vec<(Range<u64>, usize)> {
+fn spans(wanted: &[Request], limits: Limits) -> Vec<(Range<u64>, usize)> {
     let mut spans: Vec<(Range<u64>, usize)> = Vec::new();
     for (position, Request { range, .. }) in wanted.iter().enumerate() {
+        let range = limits.widen(range);
         match spans.last_mut() {
-            Some((span, _)) if is_united(span, range) => span.end = span.end.max(range.end),
-            _ => spans.push((range.clone(), position)),
+            Some((span, _)) if is_united(span, &range, limits.part) => {
+                span.end = span.end.max(range.end);
+            }
+            _ => spans.push((range, position)),
         }
     }
     spans
 }
 
-fn is_united(span: &Range<u64>, range: &Range<u64>) -> bool {
-    let is_short = ranges::len(&(span.start..range.end)) <= PART;
+fn is_united(span: &Range<u64>, range: &Range<u64>, part: u64) -> bool {
+    let is_short = ranges::len(&(span.start..range.end)) <= part;
     range.start < span.end || (is_short && range.start - span.end <= GAP)
 }
 
@@ -96,12 +122,19 @@ mod tests {
     /// Requests ranges one after another, and checks that all their bytes are copied.
     #[track_caller]
     fn assert_parts(ranges: &[Range<u64>], parts: &[Range<u64>]) {
+        assert_aligned_parts(ranges, ANY, parts);
+    }
+
+    const ANY: Limits = Limits { block: 1, size: u64::MAX, part: PART };
+
+    #[track_caller]
+    fn assert_aligned_parts(ranges: &[Range<u64>], limits: Limits, parts: &[Range<u64>]) {
         let (mut wanted, mut place) = (Vec::new(), 0);
         for range in ranges {
             wanted.push(Request { range: range.clone(), place });
             place += to_usize_saturating(ranges::len(range));
         }
-        let requests = Requests::new(wanted);
+        let requests = Requests::new(wanted, limits);
         assert_eq!(requests.parts(), parts);
         let mut buffer = vec![0; place];
         // They arrive in any order.
@@ -138,6 +171,21 @@ mod tests {
     }
 
     #[test]
+    fn whole_blocks_are_requested() {
+        let blocks = Limits { block: GAP, size: 9 * GAP + 5, part: PART };
+        assert_aligned_parts(&[1..2], blocks, &[0..GAP]);
+        assert_aligned_parts(&[1..2, GAP - 1..GAP + 1], blocks, &[0..2 * GAP]);
+        assert_aligned_parts(&[3..4, 4 * GAP..5 * GAP], blocks, &[0..GAP, 4 * GAP..5 * GAP]);
+        assert_aligned_parts(&[9 * GAP..9 * GAP + 5], blocks, &[9 * GAP..9 * GAP + 5]);
+        let large = Limits { block: GAP, ..ANY };
+        assert_aligned_parts(
+            &[GAP + 1..GAP + PART + 1],
+            large,
+            &[GAP..GAP + PART, GAP + PART..2 * GAP + PART],
+        );
+    }
+
+    #[test]
     fn random_ranges_are_requested_once() {
         let mut state = 1_u64;
         for _ in 0..200 {
@@ -148,7 +196,7 @@ mod tests {
                 ranges.push(start..start + (state >> 20) % 5000);
             }
             let wanted = ranges.iter().map(|range| Request { range: range.clone(), place: 0 });
-            let parts = Requests::new(wanted.collect()).parts().to_vec();
+            let parts = Requests::new(wanted.collect(), ANY).parts().to_vec();
             assert!(parts.windows(2).all(|pair| pair[0].end <= pair[1].start));
             assert_parts(&ranges, &parts);
         }

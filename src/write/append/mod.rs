@@ -3,9 +3,13 @@
 
 mod appender;
 mod recover;
+#[cfg(all(feature = "remote", not(target_family = "wasm")))]
+mod remote_appender;
 mod row_writer;
 mod rows;
 mod stored_header;
 
 pub use appender::{Appender, resize};
 pub use recover::{RecoverOptions, Recovery, recover};
+#[cfg(all(feature = "remote", not(target_family = "wasm")))]
+pub use remote_appender::RemoteAppender;

@@ -1,0 +1,94 @@
+//! Reading rows of remote arrays in asynchronous programs.
+
+use std::ops::{Range, RangeBounds};
+
+use super::MappedArrayMut;
+use super::advise::resolve_rows;
+use super::array_file::{ArrayFile, BATCH, Piece};
+use crate::error::Result;
+use crate::error::invariant::to_usize;
+use crate::layout::Layout;
+use crate::source::map::MapMut;
+use crate::source::ranges;
+
+impl ArrayFile {
+    /// As [`read`](ArrayFile::read), but awaited: see
+    /// [`select_rows_async`](ArrayFile::select_rows_async).
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](ArrayFile::read).
+    pub async fn read_async(&self) -> Result<MappedArrayMut> {
+        let layout = self.layout().clone();
+        let whole = Piece { start: 0, len: layout.nbytes() };
+        self.named(self.copy_pieces_async(layout, [whole].into_iter()).await)
+    }
+
+    /// As [`rows`](ArrayFile::rows), but awaited: see
+    /// [`select_rows_async`](ArrayFile::select_rows_async).
+    ///
+    /// # Errors
+    ///
+    /// As [`rows`](ArrayFile::rows).
+    pub async fn rows_async(&self, rows: impl RangeBounds<usize>) -> Result<MappedArrayMut> {
+        let rows = self.named(resolve_rows(self.shape(), &rows))?;
+        let layout = self.named(self.rows_layout(rows.len()))?;
+        let pieces = self.columns().range(rows);
+        self.named(self.copy_pieces_async(layout, pieces).await)
+    }
+
+    /// As [`select_rows`](ArrayFile::select_rows), but awaited.
+    ///
+    /// The task's thread is not blocked if the array is that of a
+    /// [`Remote`](crate::source::remote::Remote) object; with any other source it can be.
+    /// Any runtime will do, including one with a single thread. If the future is dropped, its
+    /// requests are cancelled. Poll it until it is ready: responses that wait for it count
+    /// against the limit of 64 MiB of the object.
+    ///
+    /// The rows are in memory then, so that they can be decoded by the methods of
+    /// [`MappedArray`](crate::MappedArray), or by those of
+    /// [`Rows`](crate::Rows), without waiting.
+    ///
+    /// # Errors
+    ///
+    /// As [`select_rows`](ArrayFile::select_rows).
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use npymap::source::remote::RemoteOptions;
+    /// use npymap::{ArrayFile, OpenOptions, Result, Source};
+    ///
+    /// async fn mean(url: &str, indices: &[usize]) -> Result<f64> {
+    ///     let object = RemoteOptions::new().open_async(url).await?; // with the header
+    ///     let tokens = ArrayFile::new(Source::remote(&object), OpenOptions::new())?;
+    ///     let batch = tokens.select_rows_async(indices).await?;
+    ///     let batch = batch.view::<u16>()?;
+    ///     Ok(batch.iter().map(f64::from).sum::<f64>() / batch.len() as f64)
+    /// }
+    /// ```
+    pub async fn select_rows_async(&self, rows: &[usize]) -> Result<MappedArrayMut> {
+        let layout = self.check_rows(rows).and_then(|()| self.rows_layout(rows.len()));
+        let pieces = self.columns().rows(rows);
+        self.named(self.copy_pieces_async(self.named(layout)?, pieces).await)
+    }
+
+    /// Reads pieces into consecutive memory.
+    async fn copy_pieces_async(
+        &self,
+        layout: Layout,
+        mut pieces: impl Iterator<Item = Piece>,
+    ) -> Result<MappedArrayMut> {
+        let mut data = MapMut::anonymous(layout.nbytes())?.with_large_pages();
+        let mut out = data.as_mut();
+        while !out.is_empty() {
+            let batch: Vec<Range<u64>> =
+                pieces.by_ref().take(BATCH).map(|piece| self.file_range(piece)).collect();
+            let nbytes = to_usize(batch.iter().map(ranges::len).sum());
+            let (own, rest) = out.split_at_mut(nbytes);
+            self.storage.read_ranges_async(&batch, own).await?;
+            out = rest;
+        }
+        Ok(self.copied(layout, data))
+    }
+}
