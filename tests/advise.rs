@@ -227,8 +227,9 @@ fn prefetching_reads_the_whole_range_and_reports_progress() {
     }
 }
 
+/// Whether nearly all of an array was read: the system may drop pages again.
 fn is_resident(array: &MappedArray, len: u64) -> bool {
-    array.resident_bytes(..).unwrap().is_none_or(|n| n as u64 == len)
+    array.resident_bytes(..).unwrap().is_none_or(|n| n as u64 >= len / 16 * 15)
 }
 
 #[test]

@@ -38,6 +38,24 @@ fn a_file_is_absent_until_it_is_committed() {
 }
 
 #[test]
+fn reserved_space_does_not_change_a_file() {
+    let directory = directory();
+    let path = directory.path().join("a");
+    for len in [0, 3, 100_000] {
+        let mut new = AtomicFile::create(&path).unwrap();
+        new.reserve(len).unwrap();
+        assert_eq!(new.file().metadata().unwrap().len(), 0);
+        new.write_all(b"0123").unwrap();
+        new.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"0123");
+    }
+    if cfg!(target_os = "linux") {
+        let error = AtomicFile::create(&path).unwrap().reserve(1 << 62).unwrap_err();
+        assert!(error.to_string().contains("reserve space"), "{error}");
+    }
+}
+
+#[test]
 fn an_existing_name_is_rejected_at_start_and_at_commit() {
     let directory = directory();
     let path = directory.path().join("a");

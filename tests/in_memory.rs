@@ -1,9 +1,15 @@
 //! Checks that need neither a file system nor memory maps, threads or a clock,
 //! as in a browser. `.ci/wasm` calls these functions there.
 
-use ndarray::{Array2, Ix2, array, s};
+use std::fmt::Debug;
+
+use ndarray::{Array2, Axis, Ix2, array, s};
 use npymap::{
-    DType, MappedArray, OpenOptions, Result, Source,
+    Be, DType, Le, MappedArray, OpenOptions, Order, Result, Source,
+    element::{InPlace, Scalar, Typed},
+    layout::Layout,
+    source::MapMut,
+    ten::{self, Ten},
     write::{read_npy_from, write_npy_to},
 };
 
@@ -16,6 +22,7 @@ pub(crate) fn all() -> Result<()> {
     ten()?;
     #[cfg(feature = "tar")]
     tar()?;
+    stored_members()?;
     rows()?;
     missing_files_are_errors();
     Ok(())
@@ -72,8 +79,6 @@ fn npz() -> Result<()> {
 }
 
 fn ten() -> Result<()> {
-    use npymap::ten::{self, Ten};
-
     let bytes = ten::encode_buffer(&[&table()])?;
     let array = Ten::open(Source::bytes(bytes))?.get(0)?;
     assert_eq!(array.view::<f64>()?.to_vec(), table().into_raw_vec_and_offset().0);
@@ -84,20 +89,185 @@ fn ten() -> Result<()> {
 fn tar() -> Result<()> {
     let mut member = Vec::new();
     write_npy_to(&mut member, &table())?;
-    // The header of a tar member: its name, its size and a checksum.
-    let mut header = [0_u8; 512];
-    header[..5].copy_from_slice(b"a.npy");
-    header[124..135].copy_from_slice(format!("{:011o}", member.len()).as_bytes());
-    header[148..156].fill(b' ');
-    header[156] = b'0';
-    header[257..265].copy_from_slice(b"ustar\x0000");
-    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
-    header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-    let padding = member.len().next_multiple_of(512) - member.len() + 1024;
-    let bytes = [&header[..], &member, &vec![0; padding]].concat();
+    let bytes = tar_file(&[("a.npy", &member)]);
     let array = npymap::tar::Shard::open(Source::bytes(bytes))?.get("a.npy")?;
     assert_eq!(array.view::<f64>()?.to_vec(), table().into_raw_vec_and_offset().0);
     Ok(())
+}
+
+#[cfg(feature = "tar")]
+fn tar_file(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (name, member) in members {
+        // A header has the name, the size and a checksum.
+        let mut header = [0_u8; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[124..135].copy_from_slice(format!("{:011o}", member.len()).as_bytes());
+        header[148..156].fill(b' ');
+        header[156] = b'0';
+        header[257..265].copy_from_slice(b"ustar\x0000");
+        let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        bytes.extend_from_slice(&header);
+        bytes.extend_from_slice(member);
+        bytes.resize(bytes.len().next_multiple_of(512), 0);
+    }
+    bytes.resize(bytes.len() + 1024, 0);
+    bytes
+}
+
+/// The shape of stored members: the last chunks, slices and blocks are shorter.
+const SHAPE: [usize; 2] = [3, 5];
+
+/// A `.npy`; if it is ragged, its elements are not aligned.
+fn npy(descr: &str, order: Order, is_ragged: bool, elements: &[u8]) -> Vec<u8> {
+    let fortran = if order == Order::F { "True" } else { "False" };
+    let text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': (3, 5), }}");
+    let len = if is_ragged { 84 } else { 117 };
+    let text = format!("{text:len$}\n");
+    let len = u16::try_from(text.len()).unwrap().to_le_bytes();
+    [b"\x93NUMPY\x01\0", &len[..], text.as_bytes(), elements].concat()
+}
+
+/// Members of archives that are not deflated, of each byte order and memory order,
+/// in copies and in place. Miri runs these checks.
+fn stored_members() -> Result<()> {
+    // Miri takes a minute for one type.
+    #[cfg(not(miri))]
+    stored_members_of(i16::to_le_bytes, i16::to_be_bytes)?;
+    stored_members_of(f64::to_le_bytes, f64::to_be_bytes)
+}
+
+fn stored_members_of<T, const N: usize>(
+    little: fn(T) -> [u8; N],
+    big: fn(T) -> [u8; N],
+) -> Result<()>
+where
+    T: InPlace + Scalar + Typed + PartialEq + Debug + From<u8>,
+{
+    let expected = Array2::from_shape_fn(SHAPE, |(i, j)| T::from((SHAPE[1] * i + j) as u8));
+    for (encode, sign) in [(little, '<'), (big, '>')] {
+        for order in [Order::C, Order::F] {
+            let text = T::dtype().to_string();
+            let descr = text.trim_matches('\'').replace(['<', '>', '|'], &sign.to_string());
+            let in_order = if order == Order::C { expected.view() } else { expected.t() };
+            let elements: Vec<u8> = in_order.iter().flat_map(|&value| encode(value)).collect();
+            let member = npy(&descr, order, order == Order::F, &elements);
+            let array = MappedArray::from_bytes(&member[..])?;
+            check_views(&array, &expected)?;
+            check_endian_views(&array, &expected, sign == '<')?;
+            for (archive, copy, at) in archives(&member)? {
+                check_views(&copy, &expected)?;
+                check_in_place(&archive, copy.layout(), at, &expected)?;
+                check_edit(copy, &expected)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An archive, its member copied from it, and the place of the member's elements.
+type Opened = (Vec<u8>, MappedArray<MapMut>, u64);
+
+/// Archives of each format with a `.npy` as their member.
+fn archives(member: &[u8]) -> Result<Vec<Opened>> {
+    let array = MappedArray::from_bytes(member)?;
+    let mut all = Vec::new();
+    #[cfg(feature = "npz")]
+    {
+        let mut writer = npymap::npz::NpzWriter::new(Vec::new());
+        writer.write("a", &array)?;
+        let bytes = writer.into_inner()?;
+        let npz = npymap::Npz::open(Source::bytes(bytes.clone()))?;
+        npz.verify()?;
+        all.push((bytes, npz.get("a")?, npz.member("a")?.data_offset()?.unwrap()));
+    }
+    #[cfg(feature = "tar")]
+    {
+        let bytes = tar_file(&[("a.txt", b"text"), ("a.npy", member)]);
+        let shard = npymap::tar::Shard::open(Source::bytes(bytes.clone()))?;
+        let copy = shard.get("a.npy")?;
+        let at = copy.data_offset().unwrap();
+        all.push((bytes, copy, at));
+    }
+    let bytes = ten::encode_buffer(&[&array])?;
+    let ten = Ten::open(Source::bytes(bytes.clone()))?;
+    all.extend([(bytes, ten.get(0)?, ten.data_offset(0)?)]);
+    Ok(all)
+}
+
+/// Views elements where they lie in an archive, at two addresses, and in an archive
+/// that ends too early.
+fn check_in_place<T>(archive: &[u8], layout: &Layout, at: u64, expected: &Array2<T>) -> Result<()>
+where
+    T: InPlace + PartialEq + Debug,
+{
+    let order = if layout.is_c_contiguous() { Order::C } else { Order::F };
+    for shift in [0, 1] {
+        let moved = [&[0; 1][..shift], archive].concat();
+        let layout = Layout::new(layout.dtype().clone(), &SHAPE, order, at as usize + shift)?;
+        check_views(&MappedArray::from_parts(&moved[..], layout.clone())?, expected)?;
+        let end = layout.offset() + layout.nbytes();
+        assert!(MappedArray::from_parts(&moved[..end], layout.clone()).is_ok());
+        assert!(MappedArray::from_parts(&moved[..end - 1], layout).is_err());
+    }
+    Ok(())
+}
+
+/// Compares views of an array, their parts and what borrows their elements with ndarray's.
+fn check_views<T, D>(array: &MappedArray<D>, expected: &Array2<T>) -> Result<()>
+where
+    T: InPlace + PartialEq + Debug,
+    D: AsRef<[u8]>,
+{
+    let view = array.view::<T>()?;
+    assert_eq!(view.to_ndarray::<Ix2>()?, expected);
+    assert_eq!(view.to_cow::<Ix2>()?, expected);
+    assert!(view.t().iter().eq(expected.t().iter().copied()));
+    for slice in [s![..;-1, 1..;3], s![1.., ..;-2], s![2.., 4..]] {
+        assert_eq!(view.slice(slice).to_ndarray::<Ix2>()?, expected.slice(slice));
+    }
+    for axis in 0..2 {
+        let parts = view.axis_chunks(axis, 2)?;
+        let parts = parts.map(|part| part.to_ndarray::<Ix2>().unwrap());
+        assert!(parts.eq(expected.axis_chunks_iter(Axis(axis), 2)));
+    }
+    let mut blocks = Vec::new();
+    view.for_each_block(|block| blocks.extend_from_slice(block));
+    assert_eq!(blocks, view.memory_order().to_vec());
+    if let Ok(borrowed) = array.as_ndarray::<T, Ix2>() {
+        assert_eq!(borrowed, expected);
+        assert_eq!(view.as_slice_memory_order()?, blocks);
+    }
+    Ok(())
+}
+
+/// Types with a byte order are borrowed at any address.
+fn check_endian_views<T>(
+    array: &MappedArray<&[u8]>,
+    expected: &Array2<T>,
+    is_little: bool,
+) -> Result<()>
+where
+    T: InPlace + Scalar + PartialEq + Debug,
+{
+    if is_little {
+        assert_eq!(array.as_ndarray::<Le<T>, Ix2>()?.mapv(Le::get), expected);
+    } else {
+        assert_eq!(array.as_ndarray::<Be<T>, Ix2>()?.mapv(Be::get), expected);
+    }
+    Ok(())
+}
+
+/// Elements of a copy can be changed.
+fn check_edit<T>(mut copy: MappedArray<MapMut>, expected: &Array2<T>) -> Result<()>
+where
+    T: InPlace + PartialEq + Debug + From<u8>,
+{
+    let mut expected = expected.clone();
+    expected.slice_mut(s![1..;2, ..;-3]).fill(T::from(7));
+    copy.view_mut::<T>()?.slice(s![1..;2, ..;-3]).fill(&T::from(7))?;
+    check_views(&copy, &expected)
 }
 
 fn rows() -> Result<()> {
@@ -118,4 +288,9 @@ fn missing_files_are_errors() {
 #[test]
 fn checks_pass_in_memory() {
     all().unwrap();
+}
+
+#[test]
+fn stored_members_are_viewed_in_memory() {
+    stored_members().unwrap();
 }

@@ -105,7 +105,9 @@ fn an_epoch_brings_an_array_that_fits_into_memory() {
         assert_eq!(out[99] as usize, row * 100 + 99);
     }
     drop(rows);
-    assert_eq!(array.resident_bytes(..).unwrap(), Some(array.nbytes()));
+    // The system may drop pages again.
+    let resident = array.resident_bytes(..).unwrap();
+    assert!(resident >= Some(array.nbytes() / 16 * 15), "{resident:?}");
 }
 
 #[test]
@@ -144,12 +146,18 @@ fn blocks_of_the_next_batches_are_brought_into_memory() {
         array.drop_cache(..).unwrap();
         let mut batches = sampler.batches(20).ahead(source);
         batches.next().unwrap();
-        // The rows of two groups of two blocks.
-        for row in sampler.clone().take(4 * 70) {
-            while array.resident_bytes(row..=row).unwrap() != Some(400) {
-                std::thread::sleep(std::time::Duration::from_millis(1));
+        // Nearly all rows of two groups of two blocks: the system may drop pages again.
+        let count_missing = || {
+            let rows = sampler.clone().take(4 * 70);
+            rows.filter(|&row| array.resident_bytes(row..=row).unwrap() != Some(400)).count()
+        };
+        for _ in 0..60_000 {
+            if count_missing() <= 20 {
+                break;
             }
+            std::thread::sleep(std::time::Duration::from_millis(1));
         }
+        assert!(count_missing() <= 20, "{}", count_missing());
         assert!(
             batches.flat_map(npymap::loader::IndexBatch::into_indices).eq(sampler.clone().skip(20))
         );

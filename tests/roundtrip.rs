@@ -330,6 +330,19 @@ fn titles_and_padding_are_read_as_they_were_written() {
 }
 
 #[test]
+fn dictionaries_with_aligned_fields_are_aligned_as_in_numpy() {
+    let itemsize = |offsets: &str, more: &str| {
+        let columns = "'names': ['a', 'b'], 'formats': ['<f4', '|u1']";
+        let text = format!("{{{columns}, 'offsets': {offsets}, 'aligned': True{more}}}");
+        text.parse::<DType>().ok().map(|dtype| dtype.itemsize())
+    };
+    assert_eq!(itemsize("[4, 8]", ""), Some(12));
+    assert_eq!(itemsize("[4, 8]", ", 'itemsize': 16"), Some(16));
+    assert_eq!(itemsize("[4, 8]", ", 'itemsize': 10"), None);
+    assert_eq!(itemsize("[2, 8]", ""), None);
+}
+
+#[test]
 fn subarrays_are_normalized_as_in_numpy() {
     let f8 = DType::of::<f64>();
     assert_eq!(DType::array(f8.clone(), &[]).unwrap(), f8, "no axes make no subarray");

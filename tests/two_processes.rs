@@ -310,7 +310,7 @@ fn rows_flushed_before_a_kill_are_kept() {
                 fs::write(&path, &empty).unwrap();
             }
         });
-        println!("{}: {} kills, {torn} recovered", directory.path().display(), kills());
+        println!("{}: {} kills of writers, {torn} recovered", directory.path().display(), kills());
     }
 }
 
@@ -344,6 +344,7 @@ fn ragged_rows_flushed_before_a_kill_are_kept() {
                 create_ragged(&path);
             }
         });
+        println!("{}: {} kills of ragged writers", directory.path().display(), kills());
     }
 }
 

@@ -129,6 +129,11 @@ impl RowReader for FileReader<'_> {
         self.result = self.file.read_row_ranges(ranges, own);
     }
 
+    /// Ranges that are read here are far apart, or the system reads ahead.
+    fn span(&self, _: Range<usize>) -> usize {
+        usize::MAX
+    }
+
     fn now(&self) -> Duration {
         self.start.elapsed()
     }

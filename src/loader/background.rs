@@ -64,6 +64,12 @@ impl Background {
         Background { planner, extent, working_set, read_ahead }
     }
 
+    /// Waits, before a batch, if reading the whole array is faster than reading its
+    /// rows.
+    pub(super) fn before_batch(&self, map: &Map) {
+        self.planner.wait(&MappedFile { map, path: None, background: self });
+    }
+
     /// Reads more after a batch, if that is worthwhile. `ranges` passes the ranges
     /// of its rows to a function.
     pub(super) fn after_batch(
@@ -128,7 +134,7 @@ impl Disk for MappedFile<'_> {
         to_usize_saturating(self.background.read_ahead.queued())
     }
 
-    fn queue(&self, range: Range<usize>, usage: Use) -> bool {
+    fn queue(&self, range: Range<usize>) -> bool {
         let start = self.background.extent.start;
         let range = range.start + start..range.end + start;
         if range.len() <= MAX_UNTHREADED {
@@ -139,7 +145,22 @@ impl Disk for MappedFile<'_> {
             return false;
         };
         let [start, end] = [range.start, range.end].map(|at| offset.saturating_add(to_u64(at)));
-        self.background.read_ahead.add(&Arc::new(file), std::iter::once(start..end), usage);
+        self.background.read_ahead.add(&Arc::new(file), std::iter::once(start..end), Use::InOrder);
         true
+    }
+
+    /// Blocks that were announced arrive first, so batches of them do not wait for more.
+    fn wait(&self) {
+        if !self.background.read_ahead.is_announced() {
+            self.background.read_ahead.wait();
+        }
+    }
+
+    fn resident(&self) -> Option<usize> {
+        self.map.resident(self.background.extent.clone()).ok().flatten()
+    }
+
+    fn drop_pages(&self) {
+        platform::page_out(self.map.bytes(self.background.extent.clone())).ok();
     }
 }

@@ -12,7 +12,9 @@
 //!   wait for the disk again afterwards, because pages were evicted, twice the
 //!   fraction is required the next time.
 //! - Reading continues only while batches are taken: each one allows a limited
-//!   number of bytes to be queued.
+//!   number of bytes to be queued. After a batch that had to wait for the disk, the
+//!   next one first waits until these are read: requesting its pages one by one would
+//!   delay them by more than it gains.
 //! - If batches follow each other in the array, the bytes after them are read,
 //!   whether or not the array fits.
 //!
@@ -23,7 +25,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::invariant::to_u64;
-use crate::source::read_ahead::{Use, try_lock};
+use crate::source::read_ahead::try_lock;
 
 /// How rows are read from the disk: [`Rows::reading`](crate::Rows::reading).
 ///
@@ -49,10 +51,10 @@ pub enum Reading {
     /// files, or if other programs need the memory.
     Pages,
     /// Reads the whole array in sequence, in the background, from the first batch
-    /// that has to wait for the disk, while rows of each batch are requested as
-    /// they are needed. Reading pauses when no batches are taken, and ends when the
-    /// rows are dropped. Use it for a single epoch of an array that fits into
-    /// memory.
+    /// that has to wait for the disk. Batches that are requested sooner than the disk
+    /// reads wait for it, up to a quarter of a second each, then read their rows.
+    /// Reading pauses when no batches are taken, and ends when the rows are dropped.
+    /// Use it for a single epoch of an array that fits into memory.
     Stream,
 }
 
@@ -60,8 +62,13 @@ pub enum Reading {
 /// the disk.
 const FRACTION: usize = 64;
 
+/// At most one part in this many of an array is dropped and read again. Around pages
+/// that are in memory, the system can use no huge pages, so pages in 1/100 of an array
+/// double the time for the rest.
+const SPARSE: usize = 16;
+
 /// The number of bytes that may be queued when a batch has been taken.
-const CREDIT: usize = 64 << 20;
+const CREDIT: usize = 256 << 20;
 
 /// The number of bytes to read after consecutive batches.
 const WINDOW: usize = 32 << 20;
@@ -91,7 +98,17 @@ pub(super) trait Disk {
     fn queued(&self) -> usize;
 
     /// Queues a range to be read in the background; `false` if that is impossible.
-    fn queue(&self, range: Range<usize>, usage: Use) -> bool;
+    fn queue(&self, range: Range<usize>) -> bool;
+
+    /// Waits until nothing is queued, for a limited time.
+    fn wait(&self);
+
+    /// The number of bytes of the array that are in memory, if the system reports it.
+    /// For files of other users it reports all.
+    fn resident(&self) -> Option<usize>;
+
+    /// Drops the pages that were read for batches.
+    fn drop_pages(&self);
 }
 
 /// The rows of a batch.
@@ -128,6 +145,8 @@ pub(super) struct Planner {
     reading: Reading,
     /// Whether reading ahead is in progress, so that batches in memory count, too.
     is_active: AtomicBool,
+    /// Whether the whole array is being read and the last batch was not in memory.
+    is_behind: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -173,6 +192,14 @@ impl Planner {
         self.reading != Reading::Pages && (is_cold || self.is_active.load(Ordering::Relaxed))
     }
 
+    /// Waits, before a batch, until the disk has read more of the array, if the last
+    /// batch was faster than the disk.
+    pub(super) fn wait(&self, disk: &impl Disk) {
+        if self.is_behind.load(Ordering::Relaxed) {
+            disk.wait();
+        }
+    }
+
     /// Queues what is worth reading after a batch was taken. Does nothing while
     /// another thread does this: it may be waiting for the system, and if the
     /// process was forked meanwhile, that thread is not in it.
@@ -181,6 +208,8 @@ impl Planner {
         state.mode = state.next_mode(self.reading, request, disk);
         let is_active = matches!(state.mode, Mode::Stream { .. } | Mode::Sequence { .. });
         self.is_active.store(is_active, Ordering::Relaxed);
+        let is_behind = request.is_cold && matches!(state.mode, Mode::Stream { .. });
+        self.is_behind.store(is_behind, Ordering::Relaxed);
     }
 }
 
@@ -197,14 +226,27 @@ impl State {
             Mode::Stream { next, remaining } => stream(next, remaining, disk),
             Mode::Sequence { end } if is_consecutive => read_after(request, end, disk),
             Mode::Pages if self.is_worth_streaming(reading, request, disk) => {
-                self.requested = 0;
-                self.streams += 1;
-                let next = request.span.start.min(disk.nbytes());
-                stream(next, disk.nbytes(), disk)
+                self.start_stream(request, disk)
             }
             Mode::Pages if is_sequence => read_after(request, request.span.end, disk),
             Mode::Pages | Mode::Sequence { .. } => Mode::Pages,
         }
+    }
+
+    /// Starts to read the whole array at the rows of a batch.
+    fn start_stream(&mut self, request: &Request, disk: &impl Disk) -> Mode {
+        self.requested = 0;
+        let resident = disk.resident();
+        let is_whole = resident.is_some_and(|bytes| bytes >= disk.nbytes() / 16 * 15);
+        if is_whole && self.streams > 0 {
+            // Batches are slow because other programs use the processor.
+            return Mode::Pages;
+        }
+        if resident.is_some_and(|bytes| bytes <= disk.nbytes() / SPARSE) {
+            disk.drop_pages();
+        }
+        self.streams += 1;
+        stream(request.span.start.min(disk.nbytes()), disk.nbytes(), disk)
     }
 
     /// Returns whether a batch covers at least half of its span and starts near the
@@ -247,19 +289,24 @@ impl State {
     }
 }
 
-/// Queues more of the array, from `next` on, and then from the start.
+/// Queues more of the array, from `next` on, and then from the start. Ends when all
+/// of it is being read.
 fn stream(mut next: usize, mut remaining: usize, disk: &impl Disk) -> Mode {
     let mut credit = CREDIT.saturating_sub(disk.queued());
     while remaining > 0 && credit >= PIECE.min(remaining) {
         let len = (disk.nbytes() - next).min(remaining).min(credit);
-        if len > 0 && !disk.queue(next..next + len, Use::Scattered) {
+        if len > 0 && !disk.queue(next..next + len) {
             return Mode::Never;
         }
         credit -= len;
         remaining -= len;
         next = if next + len == disk.nbytes() { 0 } else { next + len };
     }
-    if remaining == 0 { Mode::Pages } else { Mode::Stream { next, remaining } }
+    if remaining == 0 && disk.queued() == 0 {
+        Mode::Pages
+    } else {
+        Mode::Stream { next, remaining }
+    }
 }
 
 /// Queues the bytes after a batch, unless the disk is behind; those before `end`
@@ -272,292 +319,8 @@ fn read_after(request: &Request, end: usize, disk: &impl Disk) -> Mode {
     if is_little || disk.queued() >= WINDOW {
         return Mode::Sequence { end: start };
     }
-    if disk.queue(start..window, Use::InOrder) {
-        Mode::Sequence { end: window }
-    } else {
-        Mode::Never
-    }
+    if disk.queue(start..window) { Mode::Sequence { end: window } } else { Mode::Never }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::RefCell;
-
-    const MIB: usize = 1 << 20;
-
-    /// An array on a disk that reads nothing until the test says so.
-    struct Fake {
-        nbytes: usize,
-        others: usize,
-        available: Option<u64>,
-        works: bool,
-        /// The ranges in the queue, and those that were read.
-        queue: RefCell<Vec<Range<usize>>>,
-        read: RefCell<Vec<Range<usize>>>,
-    }
-
-    impl Fake {
-        fn new(nbytes: usize, available: usize) -> Fake {
-            Fake {
-                nbytes,
-                others: 0,
-                available: Some(to_u64(available)),
-                works: true,
-                queue: RefCell::default(),
-                read: RefCell::default(),
-            }
-        }
-
-        /// Reads everything that is queued.
-        fn read(&self) {
-            self.read.borrow_mut().append(&mut self.queue.borrow_mut());
-        }
-
-        fn queued_or_read(&self) -> usize {
-            self.read.borrow().iter().map(Range::len).sum::<usize>() + self.queued()
-        }
-    }
-
-    impl Disk for Fake {
-        fn nbytes(&self) -> usize {
-            self.nbytes
-        }
-
-        fn working_set(&self) -> usize {
-            self.nbytes + self.others
-        }
-
-        fn available(&self) -> Option<u64> {
-            self.available
-        }
-
-        fn queued(&self) -> usize {
-            self.queue.borrow().iter().map(Range::len).sum()
-        }
-
-        fn queue(&self, range: Range<usize>, _: Use) -> bool {
-            assert!(!range.is_empty() && range.end <= self.nbytes, "{range:?}");
-            if self.works {
-                self.queue.borrow_mut().push(range);
-            }
-            self.works
-        }
-    }
-
-    /// A batch of 256 rows of 512 bytes anywhere in an array.
-    fn scattered(disk: &Fake) -> Request {
-        let span = disk.nbytes / 8..disk.nbytes - disk.nbytes / 8;
-        Request { span, nbytes: 256 * 512, page_bytes: 256 * PAGE, is_cold: true }
-    }
-
-    /// A batch of consecutive rows.
-    fn consecutive(start: usize) -> Request {
-        let len = 128 << 10;
-        Request { span: start..start + len, nbytes: len, page_bytes: len, is_cold: true }
-    }
-
-    /// The number of scattered batches until something is queued.
-    fn batches_until_queued(planner: &Planner, disk: &Fake) -> Option<usize> {
-        (1..=10_000).find(|_| {
-            planner.update(&scattered(disk), disk);
-            disk.queued() > 0
-        })
-    }
-
-    #[test]
-    fn an_array_that_fits_is_streamed_once_enough_was_requested() {
-        let disk = Fake::new(512 * MIB, 1024 * MIB);
-        let planner = Planner::default();
-        assert!(!planner.is_interested(false));
-        // 1/64 of the array, at 1 MiB of pages a batch.
-        assert_eq!(batches_until_queued(&planner, &disk), Some(8));
-        assert!(planner.is_interested(false));
-        for _ in 0..100 {
-            disk.read();
-            planner.update(&Request { is_cold: false, ..scattered(&disk) }, &disk);
-        }
-        assert!(!planner.is_interested(false));
-        let mut read = disk.read.borrow().clone();
-        assert_eq!(read.first().map(|range| range.start), Some(64 * MIB));
-        read.sort_by_key(|range| range.start);
-        assert!(read.windows(2).all(|pair| pair[0].end == pair[1].start));
-        assert_eq!((read[0].start, read[read.len() - 1].end), (0, 512 * MIB));
-    }
-
-    #[test]
-    fn an_array_that_does_not_fit_is_not_streamed() {
-        let small = Fake::new(512 * MIB, 600 * MIB);
-        assert_eq!(batches_until_queued(&Planner::default(), &small), None);
-        let unknown = Fake { available: None, ..Fake::new(512 * MIB, 0) };
-        assert_eq!(batches_until_queued(&Planner::default(), &unknown), None);
-        let others = Fake { others: 512 * MIB, ..Fake::new(512 * MIB, 1024 * MIB) };
-        assert_eq!(batches_until_queued(&Planner::default(), &others), None);
-        // It is as soon as memory is free.
-        let planner = Planner::default();
-        assert_eq!(batches_until_queued(&planner, &small), None);
-        let freed = Fake::new(512 * MIB, 1024 * MIB);
-        assert!(batches_until_queued(&planner, &freed).is_some());
-    }
-
-    #[test]
-    fn batches_in_memory_start_nothing() {
-        let disk = Fake::new(MIB, 1024 * MIB);
-        let planner = Planner::default();
-        let warm = Request { is_cold: false, ..scattered(&disk) };
-        (0..1000).for_each(|_| planner.update(&warm, &disk));
-        assert_eq!(disk.queued(), 0);
-    }
-
-    #[test]
-    fn each_way_can_be_forced() {
-        let disk = Fake::new(512 * MIB, 0);
-        assert_eq!(batches_until_queued(&Planner::new(Reading::Stream), &disk), Some(1));
-        let pages = Planner::new(Reading::Pages);
-        assert!(!pages.is_interested(true) && !pages.is_interested(false));
-        assert_eq!((pages.gap(), Planner::default().gap()), (0, super::super::runs::GAP));
-    }
-
-    #[test]
-    fn streaming_stops_when_no_batches_are_taken_and_continues_with_them() {
-        let disk = Fake::new(512 * MIB, 1024 * MIB);
-        let planner = Planner::new(Reading::Stream);
-        planner.update(&scattered(&disk), &disk);
-        assert_eq!(disk.queued(), CREDIT);
-        planner.update(&scattered(&disk), &disk);
-        assert_eq!(disk.queued(), CREDIT, "the queue is limited");
-        disk.read();
-        assert_eq!(disk.queued(), 0);
-        planner.update(&scattered(&disk), &disk);
-        assert_eq!(disk.queued_or_read(), 2 * CREDIT);
-    }
-
-    #[test]
-    fn streaming_again_needs_better_reasons() {
-        let disk = Fake::new(512 * MIB, 1024 * MIB);
-        let planner = Planner::default();
-        for expected in [8, 16, 32] {
-            assert_eq!(batches_until_queued(&planner, &disk), Some(expected));
-            while planner.is_interested(false) {
-                disk.read();
-                planner.update(&scattered(&disk), &disk);
-            }
-            disk.read();
-        }
-    }
-
-    #[test]
-    fn consecutive_batches_are_read_ahead_even_if_the_array_does_not_fit() {
-        let disk = Fake::new(512 * MIB, 0);
-        let planner = Planner::default();
-        let mut start = 0;
-        while start < disk.nbytes {
-            let batch = consecutive(start);
-            planner.update(&batch, &disk);
-            disk.read();
-            start = batch.span.end;
-            let end = disk.read.borrow().last().map_or(0, |range| range.end);
-            assert!(end >= (start + WINDOW - PIECE).min(disk.nbytes), "{start} {end}");
-            assert!(end <= start + WINDOW);
-        }
-        let read = disk.read.borrow();
-        assert!(read.windows(2).all(|pair| pair[0].end == pair[1].start), "nothing twice");
-        planner.update(&consecutive(0), &disk);
-        assert!(!planner.is_interested(false), "a jump ends it");
-        planner.update(&consecutive(128 << 10), &disk);
-        assert!(!planner.is_interested(false), "it may be by chance");
-        planner.update(&consecutive(256 << 10), &disk);
-        assert!(planner.is_interested(false), "two in a row are not");
-    }
-
-    #[test]
-    fn consecutive_batches_that_overtake_the_disk_queue_no_more() {
-        let disk = Fake::new(512 * MIB, 0);
-        let planner = Planner::default();
-        for number in 0..4096 {
-            planner.update(&consecutive(number * (128 << 10)), &disk);
-            assert!(disk.queued() < 2 * WINDOW, "{number}");
-        }
-        disk.read();
-        planner.update(&consecutive(400 * MIB), &disk);
-        planner.update(&consecutive(400 * MIB + (128 << 10)), &disk);
-        planner.update(&consecutive(400 * MIB + (256 << 10)), &disk);
-        assert!(disk.queued() > 0);
-    }
-
-    #[test]
-    fn batches_that_threads_take_are_consecutive_in_any_order() {
-        let disk = Fake::new(512 * MIB, 0);
-        let planner = Planner::default();
-        for number in [1, 0, 3, 2, 4, 6, 5, 7] {
-            planner.update(&consecutive(number * (128 << 10)), &disk);
-            assert!(planner.is_interested(false), "{number}");
-        }
-        let queue = disk.queue.borrow();
-        assert!(queue.windows(2).all(|pair| pair[0].end <= pair[1].start), "nothing twice");
-    }
-
-    #[test]
-    fn rows_of_a_block_are_not_a_sequence() {
-        let disk = Fake::new(512 * MIB, 0);
-        let planner = Planner::default();
-        planner.update(&consecutive(100 * MIB), &disk);
-        planner.update(&consecutive(7 * MIB), &disk);
-        assert_eq!(disk.queued(), 0);
-        // Several batches of each block, and blocks that are neighbours by chance.
-        for block in [108 * MIB, 8 * MIB, 16 * MIB, 300 * MIB, 292 * MIB, 300 * MIB] {
-            for row in [0, 16 << 10, 0] {
-                let span = block + row..block + 8 * MIB - row;
-                let (nbytes, page_bytes) = (4 * MIB, 4 * MIB);
-                planner.update(&Request { span, nbytes, page_bytes, is_cold: true }, &disk);
-                assert_eq!(disk.queued(), 0, "{block}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_planner_that_is_in_use_is_not_waited_for() {
-        // As in a process that was forked meanwhile.
-        let disk = Fake::new(512 * MIB, 1024 * MIB);
-        let planner = Planner::new(Reading::Stream);
-        let held = planner.state.lock().unwrap();
-        planner.update(&scattered(&disk), &disk);
-        assert_eq!(disk.queued(), 0);
-        drop(held);
-        planner.update(&scattered(&disk), &disk);
-        assert_eq!(disk.queued(), CREDIT);
-    }
-
-    #[test]
-    fn a_system_that_cannot_read_ahead_is_asked_once() {
-        let disk = Fake { works: false, ..Fake::new(512 * MIB, 1024 * MIB) };
-        let planner = Planner::new(Reading::Stream);
-        planner.update(&scattered(&disk), &disk);
-        assert!(!planner.is_interested(false));
-        let works = Fake::new(512 * MIB, 1024 * MIB);
-        assert_eq!(batches_until_queued(&planner, &works), None);
-    }
-
-    #[test]
-    fn a_request_is_the_span_and_the_pages_of_its_rows() {
-        let mut request = Request::default();
-        // Rows that follow each other on a page count once.
-        for range in [4096..4608, 4608..5120, 3..3, 20_000..20_512, 8100..8300, 0..1] {
-            request.add(&range);
-        }
-        assert_eq!((request.span, request.nbytes), (0..20_512, 1024 + 512 + 201));
-        assert_eq!(request.page_bytes, 6 * PAGE);
-    }
-
-    #[test]
-    fn empty_and_tiny_arrays_are_handled() {
-        for nbytes in [0, 1, 100] {
-            let disk = Fake::new(nbytes, 1024 * MIB);
-            let planner = Planner::new(Reading::Stream);
-            for _ in 0..3 {
-                planner.update(&Request { span: 0..nbytes, ..scattered(&disk) }, &disk);
-            }
-            assert!(disk.queued_or_read() >= nbytes);
-        }
-    }
-}
+mod tests;

@@ -319,6 +319,7 @@ where
     /// Copies the rows of a batch, then decides what to read next.
     fn run(&mut self, count: usize, nbytes: usize) {
         let Rows { map, path, strategy, background, .. } = self.source;
+        background.before_batch(map);
         let is_cold = strategy.run(count, nbytes, self);
         background.after_batch((map, path.as_deref()), is_cold, |add| {
             self.for_each_range(0..count, add);
@@ -354,6 +355,17 @@ where
 
     fn copy(&mut self, indices: Range<usize>) {
         (self.copy)(indices);
+    }
+
+    fn span(&self, indices: Range<usize>) -> usize {
+        let (mut start, mut end) = (usize::MAX, 0);
+        for index in [indices.start, indices.end.saturating_sub(1)] {
+            self.for_each_range(index..index + 1, &mut |range| {
+                start = start.min(range.start);
+                end = end.max(range.end);
+            });
+        }
+        end.saturating_sub(start)
     }
 
     fn now(&self) -> Duration {

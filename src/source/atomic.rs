@@ -208,6 +208,41 @@ impl AtomicFile {
         self.new.file()
     }
 
+    /// Reserves space on the disk for a file of `len` bytes, without making the
+    /// file longer. Does nothing where the file system cannot.
+    ///
+    /// A full disk is then an error before anything is written. On ext4, replacing
+    /// a large file is also faster: without reserved space, giving the new file its
+    /// name begins to write it to the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](crate::ErrorKind::Io).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::io::Write as _;
+    ///
+    /// use npymap::source::AtomicFile;
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("pixels.bin");
+    /// let mut file = AtomicFile::create(&path)?;
+    /// file.reserve(3 << 20)?;
+    /// file.write_all(&[255; 3 << 20])?;
+    /// assert_eq!(file.commit()?.metadata()?.len(), 3 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reserve(&self, len: u64) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        let reserved = platform::allocate(self.file(), 0, len, platform::FileSize::Keep);
+        let reserved = reserved.map(drop).map_err(SystemError::io("reserve space"));
+        reserved.map_err(|error| error.with_path(&self.path))
+    }
+
     /// The path it was created for.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -1,16 +1,18 @@
 //! Reads ranges of files into the page cache, on a separate thread.
 //!
 //! Linux cuts a read-ahead request to the device's read-ahead window, and blocks
-//! when the disk's queue is full. So a thread requests large ranges in pieces,
-//! and the caller never waits: neither for the disk nor for a lock, which nobody
+//! when the disk's queue is full. So a thread requests large ranges in pieces.
+//! Callers wait for the disk only if they ask to, and never for a lock, which nobody
 //! would ever release in a process that was forked while another thread held it.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::Range;
 use std::process;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
+use std::time::Duration;
 
 use crate::error::invariant::to_usize_saturating;
 use crate::source::{file, platform};
@@ -18,6 +20,9 @@ use crate::source::{file, platform};
 /// The size of a piece in bytes. At most two pieces are in flight, which keeps
 /// the disk busy without delaying other reads for long, and whole pieces one by one.
 const PIECE: u64 = 8 << 20;
+
+/// The longest that a caller waits for the disk.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// How often to try to lock the queue.
 const ATTEMPTS: usize = 100;
@@ -36,6 +41,10 @@ pub(crate) enum Use {
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
     queue: Mutex<Queue>,
+    /// Notified when a piece was taken from the queue.
+    has_advanced: Condvar,
+    /// Whether a caller knows what it needs next, and has added it.
+    is_announced: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +60,11 @@ impl Queue {
     fn is_read(&self) -> bool {
         self.reader.is_some_and(|reader| reader == process::id())
     }
+
+    /// The number of bytes of the ranges.
+    fn nbytes(&self) -> u64 {
+        self.ranges.iter().map(|(_, range, _)| range.end.saturating_sub(range.start)).sum()
+    }
 }
 
 impl ReadAhead {
@@ -62,6 +76,9 @@ impl ReadAhead {
         ranges: impl IntoIterator<Item = Range<u64>>,
         usage: Use,
     ) {
+        if usage == Use::Scattered {
+            self.is_announced.store(true, Ordering::Relaxed);
+        }
         let Some(mut queue) = self.lock_soon() else { return };
         let is_read = queue.is_read();
         if !is_read {
@@ -84,8 +101,21 @@ impl ReadAhead {
     /// thread uses the queue.
     pub(crate) fn queued(&self) -> u64 {
         let Some(queue) = try_lock(&self.queue) else { return u64::MAX };
-        let ranges = queue.ranges.iter().filter(|_| queue.is_read());
-        ranges.map(|(_, range, _)| range.end.saturating_sub(range.start)).sum()
+        if queue.is_read() { queue.nbytes() } else { 0 }
+    }
+
+    /// Returns whether ranges with [`Use::Scattered`] were ever added.
+    pub(crate) fn is_announced(&self) -> bool {
+        self.is_announced.load(Ordering::Relaxed)
+    }
+
+    /// Waits until nothing is queued, no longer than [`PATIENCE`].
+    pub(crate) fn wait(&self) {
+        let Some(queue) = self.lock_soon() else { return };
+        drop(
+            self.has_advanced
+                .wait_timeout_while(queue, PATIENCE, |queue| queue.is_read() && queue.nbytes() > 0),
+        );
     }
 
     /// Returns the next piece. Without one, the calling thread must end.
@@ -95,6 +125,7 @@ impl ReadAhead {
             let (file, usage) = (Arc::clone(file), *usage);
             let piece = range.start..range.end.min(range.start.saturating_add(PIECE));
             range.start = piece.end;
+            self.has_advanced.notify_all();
             if range.is_empty() {
                 queue.ranges.pop_front();
             }
@@ -103,6 +134,7 @@ impl ReadAhead {
             }
         }
         queue.reader = None;
+        self.has_advanced.notify_all();
         None
     }
 
@@ -170,6 +202,19 @@ mod tests {
         let pieces: Vec<_> = std::iter::from_fn(|| ahead.next_piece()).map(|next| next.1).collect();
         assert_eq!(pieces, [10..PIECE + 10, PIECE + 10..PIECE + 11, 5..6]);
         assert_eq!(Arc::strong_count(&file), 1, "files are closed");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn only_scattered_ranges_were_announced() {
+        let (ahead, file) = (Arc::new(ReadAhead::default()), tempfile::tempfile().unwrap());
+        let file = Arc::new(file);
+        for (usage, expected) in
+            [(Use::InOrder, false), (Use::Scattered, true), (Use::InOrder, true)]
+        {
+            ahead.add(&file, std::iter::once(0..1), usage);
+            assert_eq!(ahead.is_announced(), expected, "{usage:?}");
+        }
     }
 
     #[test]

@@ -7,9 +7,10 @@
 //! if the pages are already in memory, advice costs 0.6 µs per row, more than
 //! copying a small row. So the strategy adapts:
 //!
-//! - Rows are copied in groups of 16, and the clock is read after each group. A
-//!   group that took longer than rows in memory can take turns advice on, for the
-//!   rest of the batch and for later batches.
+//! - Rows are copied in groups of 16, and the clock is read after each group. Groups
+//!   of at least 16 pages that took longer than pages in memory can take turn advice
+//!   on, for the rest of the batch and for later batches. One page alone can take as
+//!   long because the processor was interrupted.
 //! - While advice is on, a batch starts by touching four of its rows. If all of
 //!   them are fast, advice is turned off. The clock is more reliable than asking
 //!   the system whether pages are in memory (`mincore`), which gives the wrong
@@ -31,9 +32,12 @@ const GROUP: usize = 16;
 /// needed.
 const PROBES: usize = 4;
 
-/// The most time that a row in memory takes, in addition to the time for its
-/// bytes.
-const ROW: Duration = Duration::from_micros(20);
+/// The most time that a row in memory, or several on the same page, take in addition
+/// to the time for their bytes.
+const PLACE: Duration = Duration::from_micros(20);
+
+/// The size of a page. On systems with larger ones, too many are counted.
+const PAGE: usize = 4096;
 
 /// The number of bytes by which advice may be ahead of the copy. More could be
 /// evicted from memory before it is used.
@@ -56,6 +60,10 @@ pub(crate) trait RowReader {
     /// Copies rows to the output.
     fn copy(&mut self, rows: Range<usize>);
 
+    /// The number of bytes from the first of several rows to the last one, each
+    /// included.
+    fn span(&self, rows: Range<usize>) -> usize;
+
     /// The current time, since any fixed point.
     fn now(&self) -> Duration;
 }
@@ -76,7 +84,8 @@ impl Strategy {
         let ahead = (AHEAD / nbytes.max(1)).max(GROUP);
         let mut advises = was && !is_in_memory(count, batch);
         let mut next_row = 0;
-        let mut before = batch.now();
+        // The first row that was copied after this time.
+        let (mut first, mut before) = (0, batch.now());
         for start in (0..count).step_by(GROUP) {
             let end = count.min(start + GROUP);
             if advises {
@@ -86,9 +95,16 @@ impl Strategy {
             }
             batch.copy(start..end);
             if !advises {
-                let now = batch.now();
-                advises = now.saturating_sub(before) > time_limit(end - start, nbytes);
-                before = now;
+                let (now, bytes) = (batch.now(), (end - first).saturating_mul(nbytes));
+                let elapsed = now.saturating_sub(before);
+                if elapsed > time_limit(1, bytes) {
+                    let places = (batch.span(first..end) / PAGE + 1).min(end - first);
+                    if places < GROUP && end < count {
+                        continue;
+                    }
+                    advises = elapsed > time_limit(places, bytes);
+                }
+                (first, before) = (end, now);
             }
         }
         advises
@@ -96,10 +112,10 @@ impl Strategy {
 }
 
 /// The most time that copying rows in memory takes: half a nanosecond per byte,
-/// and [`ROW`] for each row.
-fn time_limit(rows: usize, nbytes: usize) -> Duration {
-    let bytes = Duration::from_nanos(to_u64(nbytes / 2));
-    (ROW.saturating_add(bytes)).saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX))
+/// and [`PLACE`] for each row, or for each page if there are fewer.
+fn time_limit(places: usize, bytes: usize) -> Duration {
+    let bytes = Duration::from_nanos(to_u64(bytes / 2));
+    PLACE.saturating_mul(u32::try_from(places).unwrap_or(u32::MAX)).saturating_add(bytes)
 }
 
 /// Touches a few rows of a batch and returns whether all of them were fast.
@@ -108,7 +124,7 @@ fn is_in_memory(count: usize, batch: &impl RowReader) -> bool {
     (0..count).step_by(step).take(PROBES).all(|row| {
         let before = batch.now();
         batch.touch(row);
-        batch.now().saturating_sub(before) <= ROW
+        batch.now().saturating_sub(before) <= PLACE
     })
 }
 
@@ -123,6 +139,8 @@ mod tests {
     #[derive(Default)]
     struct Fake {
         cold: Vec<Cell<bool>>,
+        /// The number of bytes from one row to the next.
+        stride: usize,
         now: Cell<Duration>,
         advised: RefCell<Vec<usize>>,
         copied: Vec<usize>,
@@ -130,7 +148,8 @@ mod tests {
 
     impl Fake {
         fn new(cold: impl IntoIterator<Item = bool>) -> Fake {
-            Fake { cold: cold.into_iter().map(Cell::new).collect(), ..Fake::default() }
+            let cold = cold.into_iter().map(Cell::new).collect();
+            Fake { cold, stride: 100 * PAGE, ..Fake::default() }
         }
 
         fn run(mut self, strategy: &Strategy) -> usize {
@@ -160,6 +179,10 @@ mod tests {
             self.copied.extend(rows);
         }
 
+        fn span(&self, rows: Range<usize>) -> usize {
+            rows.len() * self.stride
+        }
+
         fn now(&self) -> Duration {
             self.now.get()
         }
@@ -187,6 +210,23 @@ mod tests {
         assert_eq!(Fake::new([false; 256]).run(&strategy), 0);
         // A few rows on the disk don't turn it on.
         assert_eq!(Fake::new((0..256).map(|i| i % 16 == 5)).run(&strategy), 0);
+    }
+
+    #[test]
+    fn small_rows_one_after_another_are_judged_by_their_pages() {
+        let rows = |cold: &dyn Fn(usize) -> bool, count| Fake {
+            stride: PAGE / 8,
+            ..Fake::new((0..count).map(cold))
+        };
+        let strategy = Strategy::default();
+        let advised = rows(&|row| row % 8 == 0, 256).run(&strategy);
+        assert!((100..150).contains(&advised), "{advised}");
+        // Batches of less than 16 pages are judged at their end.
+        let strategy = Strategy::default();
+        rows(&|row| row % 8 == 0, 40).run(&strategy);
+        assert_eq!(rows(&|_| true, 8).run(&strategy), 8);
+        // One slow page of many does not count.
+        assert_eq!(rows(&|row| row == 9, 256).run(&Strategy::default()), 0);
     }
 
     #[test]

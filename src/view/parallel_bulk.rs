@@ -36,9 +36,11 @@ impl<T: Element> View<'_, T> {
     /// of at least `run` bytes.
     fn is_worth_threads(&self, run: usize) -> bool {
         let size = self.itemsize();
+        if self.len().saturating_mul(size) < SMALL {
+            return false;
+        }
         let geometry = self.geometry.memory_order().merged();
-        let adjacent = geometry.shape.last().map_or(0, |&dim| dim.saturating_mul(size));
-        self.len().saturating_mul(size) >= SMALL && adjacent >= run
+        geometry.shape.last().is_some_and(|&dim| dim.saturating_mul(size) >= run)
     }
 }
 

@@ -49,17 +49,15 @@ pub(crate) fn advise(bytes: &[u8], advice: Advice) -> io::Result<()> {
     if advice == Advice::WillNeed && bytes.len() > READ_AHEAD {
         return bytes.chunks(READ_AHEAD).try_for_each(|part| advise(part, advice));
     }
-    let advice = match advice {
-        Advice::Normal => mm::Advice::Normal,
-        Advice::Random => mm::Advice::Random,
-        Advice::Sequential => mm::Advice::Sequential,
-        Advice::WillNeed => mm::Advice::WillNeed,
-    };
-    let (page, len) = pages(bytes);
-    // SAFETY: this advice changes no byte of memory. The first and the last
-    // page may also hold bytes of others, but reading those ahead does not
-    // affect their owners.
-    unsafe { mm::madvise(page.cast_mut().cast(), len, advice) }.map_err(io::Error::from)
+    madvise(
+        bytes,
+        match advice {
+            Advice::Normal => mm::Advice::Normal,
+            Advice::Random => mm::Advice::Random,
+            Advice::Sequential => mm::Advice::Sequential,
+            Advice::WillNeed => mm::Advice::WillNeed,
+        },
+    )
 }
 
 #[cfg(not(unix))]
@@ -71,20 +69,38 @@ pub(crate) fn advise(_: &[u8], _: Advice) -> io::Result<()> {
 /// `false` if the system has no call for it: Linux before 5.14, and others.
 #[cfg(target_os = "linux")]
 pub(crate) fn populate(bytes: &[u8]) -> io::Result<bool> {
-    use rustix::mm;
-
-    let (page, len) = pages(bytes);
-    // SAFETY: faulting pages in for reading changes no byte of memory, including
-    // bytes of others in the first and the last page.
-    match unsafe { mm::madvise(page.cast_mut().cast(), len, mm::Advice::LinuxPopulateRead) } {
-        Err(rustix::io::Errno::INVAL) => Ok(false),
-        done => Ok(done.map(|()| true)?),
+    match madvise(bytes, rustix::mm::Advice::LinuxPopulateRead) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(false),
+        done => done.map(|()| true),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn populate(_: &[u8]) -> io::Result<bool> {
     Ok(false)
+}
+
+/// Asks the system to drop pages from the page cache that only this process has
+/// accessed, through this memory. Does nothing on systems other than Linux, before
+/// Linux 5.4, and for files that the user neither owns nor may write to.
+#[cfg(target_os = "linux")]
+pub(crate) fn page_out(bytes: &[u8]) -> io::Result<()> {
+    madvise(bytes, rustix::mm::Advice::LinuxPageOut)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn page_out(_: &[u8]) -> io::Result<()> {
+    Ok(())
+}
+
+/// Gives advice of a kind that changes no byte: reading pages, keeping them, or
+/// writing them to where they come from.
+#[cfg(unix)]
+fn madvise(bytes: &[u8], advice: rustix::mm::Advice) -> io::Result<()> {
+    let (page, len) = pages(bytes);
+    // SAFETY: this advice changes no byte of memory, so it does not affect the owners
+    // of other bytes in the first and the last page.
+    unsafe { rustix::mm::madvise(page.cast_mut().cast(), len, advice) }.map_err(io::Error::from)
 }
 
 /// Counts the bytes of a map that are in memory; `None` on systems other than

@@ -23,12 +23,18 @@ pub(crate) use file::{
     FileStat, file_id, irregular_kind, is_append_only, read_at, set_nonblocking, stat, write_at,
 };
 pub(crate) use lock::{has_no_locks, lock, unlock};
-pub(crate) use memory::{Memmap, advise, populate, resident, start_writeback, sync, unload, unmap};
+pub(crate) use memory::{
+    Memmap, advise, page_out, populate, resident, start_writeback, sync, unload, unmap,
+};
 pub(crate) use name::{
     CAN_RENAME_MAPPED_FILES, CAN_REPLACE_OPEN_FILES, canonical, keep_access, link, named_file,
     rename, set_permissions, standard_stream, sync_directory, unnamed_file,
 };
+#[cfg(all(feature = "remote", not(target_family = "wasm")))]
+pub(crate) use process::boot_id;
 pub(crate) use process::process_id;
+#[cfg(all(feature = "remote", not(target_family = "wasm")))]
+pub(crate) use space::allocated;
 pub(crate) use space::{FileSize, allocate, is_sparse, next_data, next_hole};
 
 /// Memory maps. On systems without them, anonymous memory comes from the heap
