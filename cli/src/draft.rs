@@ -34,21 +34,27 @@ enum Target {
     Named(Box<AtomicFile>),
     /// To standard output or a pipe, from a temporary file without a name.
     Stream(File),
+    /// To a store, from a temporary file without a name.
+    Object(File, Box<remote::Upload>),
 }
 
 impl Draft {
-    /// Creates an empty file; `-` and pipes get the contents of a temporary one.
+    /// Creates an empty file; `-`, pipes and URLs get the contents of a temporary one.
     /// If it replaces a file, that one is locked from
     /// now on; call this before reading it.
     pub(crate) fn begin(path: &Path, if_exists: IfExists) -> Result<Draft, CliError> {
-        remote::reject_output(path)?;
         ArrayPath::from(path.as_os_str().to_owned()).reject_member()?;
+        let overwrites = matches!(if_exists, IfExists::Replace(_));
+        let upload = remote::upload(path, overwrites).map_err(CliError::with_path(path))?;
+        if let Some(upload) = upload {
+            let target = Target::Object(temporary(path)?, Box::new(upload));
+            return Ok(Draft { target, path: path.to_owned() });
+        }
         if stream::is_standard(path) || platform::is_stream(path) {
             if stream::is_standard(path) && io::stdout().is_terminal() {
                 return Err(CliError::Rejected { path: path.to_owned(), reason: TERMINAL });
             }
-            let file = tempfile::tempfile().map_err(CliError::io(path, "create a copy of"))?;
-            return Ok(Draft { target: Target::Stream(file), path: path.to_owned() });
+            return Ok(Draft { target: Target::Stream(temporary(path)?), path: path.to_owned() });
         }
         Draft::begin_at(path, if_exists)
     }
@@ -81,7 +87,7 @@ impl Draft {
     pub(crate) fn file(&self) -> &File {
         match &self.target {
             Target::Named(new) => new.file(),
-            Target::Stream(file) => file,
+            Target::Stream(file) | Target::Object(file, _) => file,
         }
     }
 
@@ -89,12 +95,13 @@ impl Draft {
         &self.path
     }
 
-    /// Waits until the data is on disk and gives the file its name. A stream
-    /// gets all of it at once.
+    /// Waits until the data is on disk and gives the file its name. A stream or a
+    /// store gets all of it at once.
     pub(crate) fn commit(self) -> Result<(), CliError> {
         match self.target {
             Target::Named(new) => new.commit_sync().map(drop),
             Target::Stream(file) => return send(file, &self.path),
+            Target::Object(file, upload) => remote::finish(*upload, file),
         }
         .map_err(CliError::with_path(&self.path))
     }
@@ -104,9 +111,15 @@ impl Draft {
         match self.target {
             Target::Named(new) => new.commit().map(drop),
             Target::Stream(file) => return send(file, &self.path),
+            Target::Object(file, upload) => remote::finish(*upload, file),
         }
         .map_err(CliError::with_path(&self.path))
     }
+}
+
+/// A file without a name, whose contents go to `path`.
+fn temporary(path: &Path) -> Result<File, CliError> {
+    tempfile::tempfile().map_err(CliError::io(path, "create a copy of"))
 }
 
 const TERMINAL: &str =

@@ -61,7 +61,7 @@ impl EditOptions {
 
 /// Rejects standard input, pipes and URLs, which cannot be changed in place.
 pub(crate) fn reject_stream(target: &ArrayPath) -> Result<(), CliError> {
-    remote::reject_output(target.name())?;
+    remote::reject_change(target.name())?;
     if stream::is_standard(&target.path) || platform::is_stream(&target.path) {
         return Err(CliError::Rejected { path: target.name().to_owned(), reason: STREAM });
     }

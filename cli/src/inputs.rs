@@ -106,6 +106,7 @@ impl<'a> Inputs<'a> {
             AnyFile::Npz(npz) if member.is_none() => {
                 let mut inputs = Vec::new();
                 let members = reachable(npz);
+                npz.prefetch_headers().map_err(CliError::Library)?;
                 let would_be_lost = npz.len() > members.len() && self.is_replaced;
                 if let Some(name) = would_be_lost.then(|| unreachable(npz, &members)).flatten() {
                     return Err(self.loss_error(name));
@@ -138,6 +139,7 @@ impl<'a> Inputs<'a> {
             }
             AnyFile::Tar(shard) if member.is_none() => {
                 let mut inputs: Vec<Input<'_>> = Vec::new();
+                shard.prefetch_headers().map_err(CliError::Library)?;
                 for member in last_of_each_name(shard.members(), ShardMember::name) {
                     let name = member.name();
                     if member.is_ten().map_err(CliError::Library)? {

@@ -209,6 +209,9 @@ impl Inspector {
     ) -> Result<(), ListError> {
         let npz = open::npz(&path.path, self.max_header_len)?;
         let mut members = npz_members(&npz, path.member.as_deref())?.into_iter();
+        if path.member.is_none() {
+            npz.prefetch_headers()?;
+        }
         parallel::pipeline(
             self.digest_threads.map_or(1, NonZero::get),
             || Ok(members.next()),
@@ -259,6 +262,9 @@ impl Inspector {
     /// The entries of a tar file: each `.npy`, and each array of each `.ten`.
     fn tar_entries(self, shard: &Shard, requested: Option<&str>) -> Result<Vec<FileEntry>> {
         let mut entries = Vec::new();
+        if requested.is_none() {
+            shard.prefetch_headers()?;
+        }
         for member in select_members(shard, requested)? {
             let name = member.name().to_owned();
             if !member.is_ten()? {
@@ -325,6 +331,9 @@ impl Inspector {
     fn npz_texts(self, path: &ArrayPath) -> Result<Vec<Result<String>>> {
         let npz = open::npz(&path.path, self.max_header_len)?;
         let members = npz_members(&npz, path.member.as_deref())?;
+        if path.member.is_none() {
+            npz.prefetch_headers()?;
+        }
         let arrays = members.into_iter().filter(|member| !matches!(member.header(), Ok(None)));
         Ok(arrays.map(|member| self.npz_text(&member)).collect())
     }
@@ -337,6 +346,9 @@ impl Inspector {
         let shard = open::shard(&path.path)?;
         let requested = path.member.as_deref();
         let mut texts = Vec::new();
+        if requested.is_none() {
+            shard.prefetch_headers()?;
+        }
         for member in select_members(&shard, requested)? {
             if !member.is_ten()? {
                 texts.extend(self.tar_text(&path.path, &member).transpose());

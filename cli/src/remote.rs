@@ -1,13 +1,13 @@
-//! Inputs that are URLs: objects in stores and files on web servers.
+//! URLs: objects in stores and files on web servers.
 
 use std::path::Path;
 
 use crate::error::CliError;
 
 #[cfg(feature = "remote")]
-pub(crate) use crate::remote_object::{reader, selected_rows, source};
+pub(crate) use crate::remote_object::{Upload, finish, reader, selected_rows, source, upload};
 #[cfg(not(feature = "remote"))]
-pub(crate) use missing::{reader, selected_rows, source};
+pub(crate) use missing::{Upload, finish, reader, selected_rows, source, upload};
 
 const SCHEMES: [&str; 10] =
     ["s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "http", "https"];
@@ -18,12 +18,12 @@ pub(crate) fn is_url(path: &Path) -> bool {
     parts.is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
 }
 
-/// Rejects URLs where a file is written.
-pub(crate) fn reject_output(path: &Path) -> Result<(), CliError> {
+/// Rejects URLs where a file is changed.
+pub(crate) fn reject_change(path: &Path) -> Result<(), CliError> {
     if !is_url(path) {
         return Ok(());
     }
-    let reason = "URLs can only be read: write a file, and upload it";
+    let reason = "objects can't be changed, only replaced: write a new one";
     Err(CliError::Rejected { path: path.to_owned(), reason })
 }
 
@@ -38,7 +38,19 @@ mod missing {
     use crate::array_path::ArrayPath;
     use crate::selection::IndexArg;
 
-    const MISSING: &str = "this build of npymap reads no URLs: install it with `cargo install npymap-cli --features remote`";
+    /// There is none in these builds.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) enum Upload {}
+
+    pub(crate) fn upload(path: &Path, _: bool) -> Result<Option<Upload>> {
+        reject(path).map(|()| None)
+    }
+
+    pub(crate) fn finish(upload: Upload, _: File) -> Result<()> {
+        match upload {}
+    }
+
+    const MISSING: &str = "this build of npymap has no support for URLs: install it with `cargo install npymap-cli --features remote`";
 
     pub(crate) fn source(path: &Path) -> Result<Option<Source<MapMut>>> {
         reject(path).map(|()| None)

@@ -1,5 +1,6 @@
-//! Reads objects of stores and web servers.
+//! Reads objects of stores and web servers, and writes them to stores.
 
+use std::env;
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
@@ -7,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use npymap::any::Format;
-use npymap::source::remote::Remote;
+use npymap::source::remote::{Cache, Remote, RemoteOptions, RemoteWriter};
 use npymap::source::{MapMut, ReadAt as _};
-use npymap::{ArrayFile, MappedArray, OpenOptions, Order, Result, Source};
+use npymap::{ArrayFile, Error, ErrorKind, MappedArray, OpenOptions, Order, Result, Source};
 
 use crate::array_path::ArrayPath;
 use crate::open;
+use crate::progress::Progress;
 use crate::remote::is_url;
 use crate::selection::IndexArg;
 
@@ -26,10 +28,28 @@ fn open_url(path: &Path) -> Result<Option<Remote>> {
     if let Some((_, object)) = opened.iter().find(|(known, _)| known == path) {
         return Ok(Some(object.clone()));
     }
-    let object = Remote::open(url)?;
+    let object = options()?.open(url)?;
     opened.push((path.to_owned(), object.clone()));
     Ok(Some(object))
 }
+
+/// The options with which objects are opened, with the cache that the environment names.
+fn options() -> Result<RemoteOptions> {
+    let Some(directory) = env::var_os("NPYMAP_CACHE").filter(|value| !value.is_empty()) else {
+        return Ok(RemoteOptions::new());
+    };
+    let bytes = match env::var("NPYMAP_CACHE_BYTES") {
+        Ok(text) => text.parse().map_err(|_| {
+            let text = format!("NPYMAP_CACHE_BYTES='{}': expected a number", text.escape_debug());
+            Error::new(ErrorKind::InvalidInput, text)
+        })?,
+        Err(_) => CACHE_BYTES,
+    };
+    Ok(RemoteOptions::new().cache(&Cache::open(directory, bytes)?))
+}
+
+/// The size of the cache, by default.
+const CACHE_BYTES: u64 = 16 << 30;
 
 /// The source of a URL; `None` for other paths.
 pub(crate) fn source(path: &Path) -> Result<Option<Source<MapMut>>> {
@@ -39,6 +59,32 @@ pub(crate) fn source(path: &Path) -> Result<Option<Source<MapMut>>> {
 /// Reads a URL from its start; `None` for other paths.
 pub(crate) fn reader(path: &Path) -> Result<Option<Reader>> {
     Ok(open_url(path)?.map(|object| Reader { object, offset: 0 }))
+}
+
+/// An object that is written.
+pub(crate) type Upload = RemoteWriter;
+
+/// Starts to write to a URL; `None` for other paths.
+pub(crate) fn upload(path: &Path, overwrites: bool) -> Result<Option<Upload>> {
+    let Some(url) = path.to_str().filter(|_| is_url(path)) else { return Ok(None) };
+    RemoteOptions::new().overwrite(overwrites).create(url).map(Some)
+}
+
+/// Sends a complete file.
+pub(crate) fn finish(mut upload: Upload, mut file: File) -> Result<()> {
+    file.rewind()?;
+    let mut progress =
+        Progress::new(file.metadata().map_or(0, |file| usize::try_from(file.len()).unwrap_or(0)));
+    let mut bytes = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut bytes)? {
+            0 => return upload.finish(),
+            len => {
+                upload.write_all(bytes.get(..len).unwrap_or_default())?;
+                progress.add(len);
+            }
+        }
+    }
 }
 
 /// Reads an object from its start.

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::inspect::Inspector;
 use crate::json::JsonEntry;
 use crate::output_format::OutputFormat;
-use crate::{escape, platform, stream};
+use crate::{escape, platform, remote, stream};
 
 /// Whether to report what was written.
 #[derive(Clone, Copy, Debug, Args)]
@@ -24,10 +24,15 @@ pub(crate) struct ReportArgs {
 
 const STREAM: &str = "--json is for files: this output is a stream";
 
+const URL: &str = "--json is for files: this output is a URL";
+
 impl ReportArgs {
     /// Rejects a report of an output that cannot be read again, or that standard
     /// output gets itself.
     pub(crate) fn check(self, output: &Path) -> Result<(), CliError> {
+        if self.json && remote::is_url(output) {
+            return Err(CliError::Rejected { path: output.to_owned(), reason: URL });
+        }
         if self.json && (stream::is_standard(output) || platform::is_stream(output)) {
             return Err(CliError::Rejected { path: output.to_owned(), reason: STREAM });
         }

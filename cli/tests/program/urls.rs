@@ -5,28 +5,32 @@ use crate::run::npymap;
 use crate::run::{copy_penguins, run_err};
 
 #[test]
-fn urls_are_not_written_to() {
+fn objects_are_not_changed() {
     let directory = tempfile::tempdir().unwrap();
     let penguins = copy_penguins(directory.path());
     let penguins = penguins.to_str().unwrap();
     let url = "s3://bucket/a.npy";
-    for arguments in [
-        &["convert", penguins, url][..],
-        &["get", penguins, "-o", url],
-        &["create", url, "--shape", "(3,)"],
-        &["set", url, "0", "1"],
-        &["append", url, penguins],
-    ] {
-        let text = "s3://bucket/a.npy: URLs can only be read: write a file, and upload it";
+    for arguments in [&["set", url, "0", "1"][..], &["append", url, penguins]] {
+        let text = "s3://bucket/a.npy: objects can't be changed, only replaced: write a new one";
         let error = run_err(1, arguments);
         assert!(error.contains(text), "{arguments:?}: {error}");
     }
+    let error = run_err(1, ["convert", penguins, url, "--json"]);
+    assert!(error.contains("--json is for files: this output is a URL"), "{error}");
+    // Nothing is sent.
+    let error = run_err(1, ["convert", penguins, "http://127.0.0.1:1/a.npy"]);
+    let text = if cfg!(feature = "remote") {
+        "web servers can only be read: write to s3://, gs://, az:// or abfs://, or to a file"
+    } else {
+        "this build of npymap has no support for URLs"
+    };
+    assert!(error.contains(&format!("http://127.0.0.1:1/a.npy: {text}")), "{error}");
 }
 
 #[test]
 #[cfg(not(feature = "remote"))]
 fn urls_need_the_feature() {
-    let text = "this build of npymap reads no URLs: install it with `cargo install npymap-cli --features remote`";
+    let text = "this build of npymap has no support for URLs: install it with `cargo install npymap-cli --features remote`";
     for command in ["info", "ls", "head", "stats"] {
         let run = npymap([command, "https://example.com/a.npz"]);
         let message = format!("https://example.com/a.npz: {text}");
