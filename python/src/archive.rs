@@ -8,14 +8,15 @@ use npymap::npz::NpzOptions;
 use npymap::source::{AnySource, Map, MapMut};
 use npymap::tar::Shard;
 use npymap::ten::TenOptions;
-use npymap::{Mode, Order, Result, Source, npz, ten};
+use npymap::{Error, ErrorKind, Mode, Order, Result, npz, ten};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::errors::OrRaise;
 use crate::mapping::Mapping;
 use crate::memory;
 use crate::open::{absolute, parse_mode};
+use crate::place;
 
 /// An archive of either kind of source.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ macro_rules! open_array {
 fn source(path: &Path, mode: Option<Mode>) -> Result<AnySource> {
     match mode {
         Some(mode) => memory::map(&absolute(path), mode),
-        None => Source::read(absolute(path)).map(AnySource::Writable),
+        None => place::read(path).map(AnySource::Writable),
     }
 }
 
@@ -91,6 +92,22 @@ impl Npz {
         for_either!(&self.archive, npz => {
             npz.members().map(|member| member.full_name().to_owned()).collect()
         })
+    }
+
+    /// The shape of a member, its dtype's `descr` as text, and whether the order is
+    /// Fortran's.
+    fn header<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<(Bound<'py, PyTuple>, String, bool)> {
+        let header = py.detach(|| {
+            let header = for_either!(&self.archive, npz => npz.member(name)?.header())?;
+            header.ok_or_else(|| Error::new(ErrorKind::Damaged, "the member is not an array"))
+        });
+        let header = header.or_raise_for(py, &self.shown)?;
+        let shape = PyTuple::new(py, &header.shape)?;
+        Ok((shape, header.dtype.to_string(), header.order == Order::F))
     }
 
     /// Opens a member; None if it is not an array.

@@ -49,6 +49,12 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
         ErrorKind::NotFound if error.io_error().is_some() => {
             named_os_error(py, "ENOENT", fact, filename)?
         }
+        ErrorKind::Io if is_io(error, io::ErrorKind::PermissionDenied) => {
+            named_os_error(py, "EACCES", fact, filename)?
+        }
+        ErrorKind::Io if is_io(error, io::ErrorKind::TimedOut) => {
+            named_os_error(py, "ETIMEDOUT", fact, filename)?
+        }
         ErrorKind::Io | ErrorKind::Other => PyOSError::new_err(message(error, path, &fact)),
         ErrorKind::NotFound => PyKeyError::new_err(fact),
         ErrorKind::OutOfBounds => PyIndexError::new_err(fact),
@@ -63,6 +69,11 @@ fn exception(py: Python<'_>, error: &Error, path: Option<&Path>) -> PyResult<PyE
             PyErr::from_value(class.call1((text, filename, error.member(), kind))?)
         }
     })
+}
+
+/// Returns whether an error of a server corresponds to one of the system.
+fn is_io(error: &Error, kind: io::ErrorKind) -> bool {
+    error.io_error().is_some_and(|error| error.kind() == kind)
 }
 
 /// The system's number of an error, which a library may have wrapped.

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use npymap::npy::HeaderText;
-use npymap::{DType, Header, OpenOptions, Order, Source};
+use npymap::{DType, Header, OpenOptions, Order};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::errors::OrRaise;
 use crate::open::parse_version;
+use crate::place;
 
 /// Shape, `descr`, whether the order is Fortran's, version, offset of the elements.
 type Facts<'py> = (Bound<'py, PyTuple>, String, bool, (u8, u8), usize);
@@ -49,7 +50,7 @@ pub(crate) fn read_header(
     max_header_len: usize,
 ) -> PyResult<Facts<'_>> {
     let header = py.detach(|| {
-        let source = Source::read(&path)?;
+        let source = place::read(&path)?;
         OpenOptions::new().offset(at).max_header_len(max_header_len).header(&source)
     });
     facts(py, &header.or_raise_for(py, &path)?)

@@ -12,11 +12,14 @@ mod batches;
 mod errors;
 mod grow;
 mod header;
+mod locate;
 mod lock;
 mod mapping;
 mod memory;
 mod open;
+mod place;
 mod ragged;
+mod read_file;
 mod reader;
 mod recover;
 mod rows;
@@ -47,13 +50,17 @@ mod _core {
     #[pymodule_export]
     use crate::open::{create, map_elements, open_member, open_npy, open_raw, open_raw_descriptor};
     #[pymodule_export]
+    use crate::place::read_version;
+    #[pymodule_export]
     use crate::ragged::Ragged;
+    #[pymodule_export]
+    use crate::read_file::ReadFile;
     #[pymodule_export]
     use crate::reader::Reader;
     #[pymodule_export]
     use crate::recover::{Recovery, recover, resize};
     #[pymodule_export]
-    use crate::rows::{ReadFile, Rows, npy_stack_paths, rows_at, rows_of, stack_rows};
+    use crate::rows::{Rows, npy_stack_paths, rows_at, rows_of, stack_rows};
     #[pymodule_export]
     use crate::sampler::Sampler;
     #[pymodule_export]

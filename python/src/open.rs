@@ -35,11 +35,13 @@ impl<'py> FromPyObject<'_, 'py> for Elements {
 }
 
 impl Elements {
-    fn order(&self) -> Order {
+    /// The memory order.
+    pub(crate) fn order(&self) -> Order {
         if self.is_fortran { Order::F } else { Order::C }
     }
 
-    fn options(&self) -> Result<OpenOptions> {
+    /// Options that open the elements.
+    pub(crate) fn options(&self) -> Result<OpenOptions> {
         let raw = RawSpec::new(self.descr.parse()?).order(self.order()).offset(self.offset);
         Ok(OpenOptions::new().raw(match &self.shape {
             Some(shape) => raw.shape(shape),

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use npymap::{ArrayFile, OpenOptions, Order, Source};
+use npymap::{ArrayFile, OpenOptions, Order};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::OrRaise;
 use crate::header::has_longs;
 use crate::memory::BytesMut;
+use crate::place;
 
 /// A `.npy` file that is read, not mapped.
 #[pyclass(frozen, module = "npymap._core")]
@@ -29,7 +30,7 @@ impl Reader {
     fn new(py: Python<'_>, path: PathBuf, at: u64, max_header_len: usize) -> PyResult<Reader> {
         let options = OpenOptions::new().offset(at).max_header_len(max_header_len);
         let opened = py.detach(|| {
-            let source = Source::read(&path)?;
+            let source = place::read(&path)?;
             let text = options.header_text(&source)?;
             Ok((ArrayFile::new(source, options)?, has_longs(text.as_str().as_bytes())))
         });

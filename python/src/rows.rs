@@ -9,7 +9,7 @@ use npymap::element::Casting;
 use npymap::layout::TakeMode;
 use npymap::loader::{FieldRows, RowSource, Stacked, Windows};
 use npymap::source::AnySource;
-use npymap::{ArrayFile, DType, MappedArray, Mode, OpenOptions, Order, Result};
+use npymap::{ArrayFile, DType, MappedArray, Mode, Order, Result};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -83,6 +83,11 @@ impl Rows {
     /// As [`new`](Rows::new), of a source that is not mapped.
     pub(crate) fn other(source: impl RowSource + Send + Sync + 'static) -> Rows {
         Rows::new(Source::Other(Arc::new(source)))
+    }
+
+    /// The rows of a file that is read.
+    pub(crate) fn of_file(file: &Arc<ArrayFile>) -> Rows {
+        Rows::new(Source::Other(Arc::<ArrayFile>::clone(file)))
     }
 
     /// The dtype of the elements.
@@ -273,63 +278,6 @@ fn open_description(description: &Description) -> Result<Option<npymap::Rows>> {
             description.options().open(source)?.into_rows().map(Some)
         }
         _ => Ok(None),
-    }
-}
-
-/// A `.npy` file that is read, not mapped.
-#[pyclass(frozen, module = "npymap._core")]
-#[derive(Debug)]
-pub(crate) struct ReadFile {
-    file: Arc<ArrayFile>,
-    shown: PathBuf,
-}
-
-#[pymethods]
-impl ReadFile {
-    /// Opens a file and reads its header.
-    #[new]
-    fn new(py: Python<'_>, path: PathBuf, at: u64, max_header_len: usize) -> PyResult<ReadFile> {
-        let options = OpenOptions::new().offset(at).max_header_len(max_header_len);
-        let file = py.detach(|| ArrayFile::new(npymap::Source::read(absolute(&path))?, options));
-        Ok(ReadFile { file: Arc::new(file.or_raise_for(py, &path)?), shown: path })
-    }
-
-    /// The shape, and the dtype's `descr` as text.
-    #[getter]
-    fn facts<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, String)> {
-        Ok((PyTuple::new(py, self.file.shape())?, self.file.dtype().to_string()))
-    }
-
-    /// The rows.
-    #[getter]
-    fn rows(&self) -> Rows {
-        Rows::new(Source::Other(Arc::<ArrayFile>::clone(&self.file)))
-    }
-
-    /// Reads a range of rows into the memory of an array, in C order.
-    fn read_into(
-        &self,
-        py: Python<'_>,
-        start: usize,
-        stop: usize,
-        memory: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let mut memory = BytesMut::new(memory)?;
-        let out = memory.as_mut_slice();
-        let read = py.detach(|| self.file.read_ranges(std::slice::from_ref(&(start..stop)), out));
-        read.or_raise_for(py, &self.shown)
-    }
-
-    /// Reads all elements into the memory of an array, in the order of the file.
-    fn read_all_into(&self, py: Python<'_>, memory: &Bound<'_, PyAny>) -> PyResult<()> {
-        let mut memory = BytesMut::new(memory)?;
-        let out = memory.as_mut_slice();
-        py.detach(|| self.file.read_bytes(out)).or_raise_for(py, &self.shown)
-    }
-
-    /// Raises unless the path leads to the same file, which contains the array.
-    fn check(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.file.check()).or_raise_for(py, &self.shown)
     }
 }
 

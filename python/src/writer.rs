@@ -30,6 +30,12 @@ impl NewFile {
         Ok(NewFile { file: Mutex::new(Some(file)), shown: path })
     }
 
+    /// Reserves space on the disk for a file of `len` bytes.
+    fn reserve(&self, py: Python<'_>, len: u64) -> PyResult<()> {
+        let reserved = py.detach(|| lock(&self.file).as_ref().map(|file| file.reserve(len)));
+        reserved.ok_or_else(finished)?.or_raise(py)
+    }
+
     /// Writes bytes after those that were written before.
     fn write(&self, py: Python<'_>, bytes: &Bound<'_, PyAny>) -> PyResult<usize> {
         let bytes = Bytes::new(bytes)?;
@@ -44,10 +50,12 @@ impl NewFile {
         }
     }
 
-    /// Gives the file its name.
-    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+    /// Gives the file its name, and waits for the disk if `sync`.
+    #[pyo3(signature = (sync=false))]
+    fn commit(&self, py: Python<'_>, sync: bool) -> PyResult<()> {
         let file = lock(&self.file).take().ok_or_else(finished)?;
-        py.detach(|| file.commit()).map(drop).or_raise_for(py, &self.shown)
+        let committed = py.detach(|| if sync { file.commit_sync() } else { file.commit() });
+        committed.map(drop).or_raise_for(py, &self.shown)
     }
 
     /// Removes the file, unless it was committed.

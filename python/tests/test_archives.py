@@ -145,7 +145,7 @@ def test_ten_files_are_sequences(tmp_path):
     webdataset = pytest.importorskip("webdataset.tenbin")
     path = tmp_path / "a.ten"
     arrays = [np.arange(3, dtype="f4"), np.arange(6, dtype="i8").reshape(2, 3)]
-    webdataset.save(path, *arrays, infos=["x", "y"])
+    webdataset.save(str(path), *arrays, infos=["x", "y"])
     for mode in (None, "r", "c", "r+"):
         ten = npymap.Ten(path, mode)
         assert (len(ten), ten.infos) == (2, ["x", "y"])

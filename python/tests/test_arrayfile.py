@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import tarfile
 
 import numpy as np
 import pytest
@@ -109,6 +110,106 @@ def test_a_truncated_file_is_an_error_and_a_longer_one_is_reloaded(tmp_path):
         file.check()
     with pytest.raises(FileNotFoundError):
         npymap.ArrayFile(tmp_path / "none.npy")
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_parts_are_mapped(tmp_path, order):
+    array = np.arange(20 * 3 * 4, dtype=">i4").reshape(20, 3, 4)
+    np.save(tmp_path / "a.npy", np.asarray(array, order=order))
+    file = npymap.ArrayFile(tmp_path / "a.npy")
+    assert file.fortran_order == (order == "F")
+    for index in INDICES:
+        parts = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(part, (list, np.ndarray)) for part in parts):
+            with pytest.raises(IndexError, match="integers and slices"):
+                file.map(index)
+            continue
+        found = file.map(index)
+        assert type(found) is npymap.memmap and not found.flags.writeable
+        assert found.dtype == array.dtype and np.array_equal(found, array[index]), index
+        assert np.array_equal(pickle.loads(pickle.dumps(found)), found)
+    part = file.map(np.s_[3:5, :, 1:3] if order == "C" else np.s_[:, :, 1])
+    assert part.base.base.facts[0][0] <= 240
+    assert file.map(3).sum() == array[3].sum() and file.map((1, 2, 3)).shape == ()
+    for index in [20, (0, 0, 0, 0), None]:
+        with pytest.raises(IndexError):
+            file.map(index)
+    if order == "C":
+        rows = file.map(np.s_[4:9]).rows
+        assert np.array_equal(rows.take([2, 0]), array[[6, 4]])
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/io"), reason="counts what is read")
+@pytest.mark.parametrize("order, index", [("C", np.s_[:, 7]), ("F", np.s_[..., 5]), ("C", np.s_[8, 2:, 3])])
+def test_only_selected_elements_are_read(tmp_path, order, index):
+    array = np.arange(50 * 100 * 1000.0).reshape(50, 100, 1000)
+    np.save(tmp_path / "a.npy", np.asarray(array, order=order))
+    file = npymap.ArrayFile(tmp_path / "a.npy")
+    before = bytes_read()
+    assert np.array_equal(file[index], array[index])
+    assert bytes_read() - before < 1_000_000
+
+
+def bytes_read():
+    with open("/proc/self/io") as counters:
+        return int(counters.readline().split()[1])
+
+
+def test_a_replaced_file_is_never_mixed_with_the_new_one(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((9, 9)))
+    file = npymap.ArrayFile(tmp_path / "a.npy")
+    npymap.save(tmp_path / "a.npy", np.ones((9, 9)))
+    assert file[:].sum() == 0
+    with pytest.raises(npymap.FormatError, match="another file") as error:
+        file[:, 1]
+    assert error.value.kind == "Changed"
+
+
+def archives(path, array):
+    """Write an array to an archive of each kind, and yield its name there."""
+    npymap.savez(path / "a.npz", x=array, y=[1.0])
+    np.savez(path / "b.npz", y=[1.0], x=array)
+    yield path / "a.npz", "x"
+    yield path / "b.npz", "x.npy"
+    webdataset = pytest.importorskip("webdataset.tenbin")
+    webdataset.save(str(path / "a.ten"), array, array[1:], infos=["x", "y"])
+    yield path / "a.ten", 0
+    yield path / "a.ten", "x"
+    np.save(path / "x.npy", array)
+    with tarfile.open(path / "a.tar", "w") as tar:
+        for name in ["a.ten", "x.npy"]:
+            tar.add(path / name, name)
+    yield path / "a.tar", "x.npy"
+    yield path / "a.tar", "a.ten[x]"
+
+
+def test_members_of_archives(tmp_path):
+    array = np.arange(120, dtype="<f4").reshape(10, 3, 4)
+    for path, member in archives(tmp_path, array):
+        for mode in [None, "r"]:
+            file = npymap.ArrayFile(path, mode, member=member)
+            assert file.member == str(member) and file.shape == (10, 3, 4)
+            again = pickle.loads(pickle.dumps(file))
+            assert again == file and again[4, 1:, 2].tolist() == array[4, 1:, 2].tolist()
+            assert np.array_equal(file.take([9, 0]), array[[9, 0]])
+            assert np.array_equal(file, array) and np.array_equal(file.map((2, 1)), array[2, 1])
+        for wrong in ["none", "7", "x.npy[0]"]:
+            with pytest.raises((KeyError, npymap.FormatError)):
+                npymap.ArrayFile(path, member=wrong)
+        os.utime(path, ns=(0, os.stat(path).st_mtime_ns - 1_000_000_000))
+        with pytest.raises(npymap.FormatError, match="since the array was pickled"):
+            pickle.loads(pickle.dumps(again))[0]
+    with pytest.raises(KeyError):
+        npymap.ArrayFile(tmp_path / "x.npy", member="x")
+    with pytest.raises(ValueError, match="an offset"):
+        npymap.ArrayFile(tmp_path / "a.npz", member="x", at=8)
+
+
+def test_compressed_members_are_errors(tmp_path):
+    np.savez_compressed(tmp_path / "a.npz", x=np.zeros(100))
+    with pytest.raises(npymap.FormatError, match="use npymap.Npz") as error:
+        npymap.ArrayFile(tmp_path / "a.npz", member="x")
+    assert error.value.kind == "Unsupported" and error.value.member == "x"
 
 
 def test_dask_reads_blocks(tmp_path):

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.util
 import pkgutil
 
 import numpy as np
@@ -9,9 +10,12 @@ import pytest
 
 import npymap
 
+# Modules whose names are those of the packages they need.
+OPTIONAL = ["dask", "ray", "torch", "xarray"]
+MISSING = [name for name in OPTIONAL if importlib.util.find_spec(name) is None]
 MODULES = ["npymap"] + [
     f"npymap.{module.name}" for module in pkgutil.iter_modules(npymap.__path__)
-    if module.name not in ("_core", "torch")
+    if module.name not in ("_core", *MISSING)
 ]
 
 

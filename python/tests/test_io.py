@@ -2,6 +2,8 @@
 
 import io
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -42,6 +44,41 @@ def test_a_failed_save_leaves_the_old_file(npy):
             npymap.save(npy, values)
     assert npymap.load(npy).shape == (3, 4)
     assert os.listdir(npy.parent) == ["a.npy"]
+
+
+@pytest.mark.parametrize("sync", [False, True])
+def test_large_files_are_replaced_too(npy, sync):
+    array = np.arange(1 << 18, dtype="f8")
+    npymap.save(npy, array)
+    old = npymap.open(npy)
+    npymap.save(npy, array[::-1], sync=sync)
+    assert np.array_equal(np.load(npy), array[::-1])
+    assert np.array_equal(old, array)
+    size = os.stat(npy)
+    assert size.st_size == 128 + array.nbytes
+    assert size.st_blocks * 512 < 2 * array.nbytes
+    assert os.listdir(npy.parent) == ["a.npy"]
+
+
+def test_without_space_the_old_file_stays(npy):
+    code = f"""
+import resource, numpy as np, npymap
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+try:
+    npymap.save({str(npy)!r}, np.ones(1 << 18))
+except OSError as error:
+    assert error.filename == {str(npy)!r}, error
+else:
+    raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert npymap.load(npy).shape == (3, 4)
+    assert os.listdir(npy.parent) == ["a.npy"]
+
+
+def test_only_named_files_are_synced():
+    with pytest.raises(TypeError, match="named by a path"):
+        npymap.save(io.BytesIO(), np.ones(3), sync=True)
 
 
 def test_objects_are_pickled_by_numpy(tmp_path):

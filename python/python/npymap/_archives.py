@@ -12,7 +12,7 @@ from . import _core
 from ._errors import FormatError
 from ._memmap import to_mode, wrap
 from ._open import MAX_HEADER_SIZE
-from ._paths import to_path
+from ._paths import to_path, to_source
 
 # Smaller arrays are copied into memory of their own, without the rest of the page.
 _SMALL = 64 << 10
@@ -46,7 +46,8 @@ class _Bag:
 class Npz(NpzFile):
     """A `.npz` archive: a mapping of names to arrays, opened when they are asked for.
 
-    Without a mode, arrays are copies, and their CRC-32 is checked, as in NumPy. In
+    `path` may be a URL, of which the members that are used are read. Without a mode,
+    arrays are copies, and their CRC-32 is checked, as in NumPy. In
     mode "r" stored arrays are mapped, in "c" they are writable without changing the
     file; deflated ones are read into memory. Arrays outlive the archive. Members
     that are not arrays are returned as `bytes`.
@@ -56,8 +57,8 @@ class Npz(NpzFile):
 
     def __init__(self, path, mode=None, *, allow_pickle=False, pickle_kwargs=None,
                  max_header_size=MAX_HEADER_SIZE, max_inflated=None):
-        self._path = to_path(path)
-        self._zip = self._fid = None
+        self._core = self._zip = self._fid = None
+        self._path = to_source(path) if mode is None else to_path(path)
         if mode is not None:
             mode = to_mode(mode)
             if mode not in _MODES:
@@ -112,14 +113,14 @@ class Npz(NpzFile):
     def fid(self):
         """The open file, for programs that use NumPy's attribute."""
         if self._fid is None and self._core is not None:
-            self._fid = io.open(self._path, "rb")
+            self._fid = io.open(to_path(self._path), "rb")
         return self._fid
 
     @property
     def zip(self):
         """A `zipfile.ZipFile` of the archive, for programs that use NumPy's attribute."""
         if self._zip is None and self._core is not None:
-            self._zip = zipfile.ZipFile(self._path)
+            self._zip = zipfile.ZipFile(to_path(self._path))
         return self._zip
 
     def close(self):
@@ -142,7 +143,7 @@ class Tar(Mapping):
     """
 
     def __init__(self, path, mode=None):
-        self._core = _core.Tar(to_path(path), mode and to_mode(mode))
+        self._core = _core.Tar(to_source(path) if mode is None else to_path(path), mode and to_mode(mode))
         self.files = self._core.names()
 
     def __getitem__(self, name):
@@ -165,7 +166,7 @@ class Ten(Sequence):
     """
 
     def __init__(self, path, mode=None):
-        self._core = _core.Ten(to_path(path), mode and to_mode(mode))
+        self._core = _core.Ten(to_source(path) if mode is None else to_path(path), mode and to_mode(mode))
         self.infos = self._core.infos()
 
     def __getitem__(self, index):

@@ -1,6 +1,6 @@
 """Arrays that are read on request, and described in a few bytes."""
 
-import operator
+import functools
 import os
 
 import numpy as np
@@ -8,17 +8,19 @@ import numpy as np
 from . import _core
 from ._dtypes import from_descr
 from ._errors import FormatError
+from ._memmap import memmap
 from ._open import MAX_HEADER_SIZE, open
-from ._paths import to_path
-from ._rows import Rows, as_bytes, as_indices
+from ._paths import is_url, to_absolute
+from ._rows import Rows, as_bytes
+from ._select import expand, is_basic, is_integer, split, strides_of, to_numbers
 
 
 class ArrayFile:
-    """A `.npy` file by its path: rows are read on request, nothing is mapped.
+    """An array in a file by its path: elements are read on request, nothing is mapped.
 
     A file that is truncated meanwhile raises `FormatError`, where a map would end the
-    process. It pickles as path, shape and dtype, so schedulers send a few bytes, and
-    workers read what they need.
+    process. It pickles as path and layout, so schedulers send a few bytes, and workers
+    read what they need.
 
         >>> a = npymap.ArrayFile("a.npy")
         >>> a.shape, a.dtype
@@ -26,42 +28,96 @@ class ArrayFile:
         >>> a[1:, 2]
         array([ 6., 10.])
 
+    With `member`, the array is a member of a `.npz`, `.ten` or tar file, named as in
+    `npymap.open`. Members that are compressed raise `FormatError`. Without it, the file is
+    a `.npy`, which starts at the offset `at`.
+
     With `mode` "r" the file is mapped when elements are first used, once per process.
 
-    Dask: `dask.array.from_array(npymap.ArrayFile(path), chunks=…)`.
+    `path` may be a URL (`s3://`, `gs://`, `az://`, `https://`, `http://`): what an index
+    selects, or `take`, is requested at the same time. Credentials come from the environment
+    (`AWS_…`, `GOOGLE_…`, `AZURE_…`). An object is the version that was opened, also in
+    other processes: if it was replaced, reading raises `FormatError`.
     """
 
-    def __init__(self, path, mode=None, *, at=0, max_header_size=MAX_HEADER_SIZE):
+    def __init__(self, path, mode=None, *, member=None, at=0, max_header_size=MAX_HEADER_SIZE):
         if mode not in (None, "r"):
             raise ValueError(f"mode {mode!r}, expected None or 'r'")
-        self._path = os.path.abspath(to_path(path))
+        if member is not None and at != 0:
+            raise ValueError("both a member and an offset, expected one of them")
+        self._path = to_absolute(path)
+        self._is_remote = is_url(self._path)
+        if self._is_remote and mode is not None:
+            raise ValueError(f"{self._path}: a URL, which cannot be mapped: expected the mode None")
         self._mode = mode
+        self._member = None if member is None else str(member)
         self._at = at
         self._max_header_size = max_header_size
-        self._file = self._array = None
-        self._shape, self._dtype = self._open()
+        self._array = None
+        self._taken = None, None
+        self._open()
 
     def _open(self):
-        """Read the header, and return shape and dtype."""
-        self._file = _core.ReadFile(self._path, self._at, self._max_header_size)
-        shape, descr = self._file.facts
-        return shape, from_descr(descr)
+        """Find the array in the file."""
+        self._process = os.getpid()
+        if self._member is None:
+            self._file = _core.ReadFile(self._path, self._at, self._max_header_size)
+            self._version = self._file.version
+        else:
+            # Before the file is opened, so that a change meanwhile is seen later.
+            version = None if self._is_remote else _version(self._path)
+            self._file = _core.ReadFile.member(self._path, self._member)
+            if self._file is None:
+                text = (f"{self._path}[{self._member}]: a compressed member, of which no parts "
+                        "can be read: use npymap.Npz")
+                raise FormatError(text, self._path, self._member, "Unsupported")
+            self._version = self._file.version if self._is_remote else version
+        self._set_layout(self._file.facts)
+
+    def _set_layout(self, facts):
+        shape, descr, is_fortran, offset = facts
+        self._shape, self._dtype = shape, from_descr(descr)
+        self._elements = descr, shape, is_fortran, offset
 
     def _opened(self):
-        """Return the open file, which has the shape and dtype that were pickled."""
+        """Return the open file, which has the layout that was pickled."""
+        if self._is_remote and self._process != os.getpid():
+            # Connections do not survive a fork.
+            self._file = None
         if self._file is None:
-            found = self._open()
-            if found != (self._shape, self._dtype):
-                self._file = None
-                text = (f"{self._path}: has shape {found[0]} and dtype {found[1]}, but had "
-                        f"{self._shape} and {self._dtype} when it was pickled")
-                raise FormatError(text, self._path, None, "Changed")
+            self._open_again()
         return self._file
+
+    def _open_again(self):
+        self._process = os.getpid()
+        if self._is_remote:
+            place = self._path, self._at, self._max_header_size
+            self._file = _open_object(place, self._member, self._elements, self._version,
+                                      self._process)
+            return
+        if self._member is not None:
+            if _version(self._path) != self._version:
+                text = f"{self._path}: was changed since the array was pickled"
+                raise FormatError(text, self._path, self._member, "Changed")
+            self._file = _core.ReadFile.elements(self._path, self._elements)
+            return
+        file = _core.ReadFile(self._path, self._at, self._max_header_size)
+        shape, descr, is_fortran, offset = file.facts
+        if (descr, shape, is_fortran, offset) != self._elements:
+            text = (f"{self._path}: has shape {shape} and dtype {from_descr(descr)}, but had "
+                    f"{self._shape} and {self._dtype} when it was pickled")
+            raise FormatError(text, self._path, None, "Changed")
+        self._file = file
 
     @property
     def path(self):
         """The absolute path."""
         return self._path
+
+    @property
+    def member(self):
+        """The name of the member of an archive; None for a `.npy`."""
+        return self._member
 
     @property
     def shape(self):
@@ -72,6 +128,11 @@ class ArrayFile:
     def dtype(self):
         """The dtype of the elements."""
         return self._dtype
+
+    @property
+    def fortran_order(self):
+        """Whether the first axis varies fastest in the file."""
+        return self._elements[2]
 
     @property
     def ndim(self):
@@ -101,116 +162,158 @@ class ArrayFile:
         return self._shape[0]
 
     def __repr__(self):
-        return f"<npymap.ArrayFile {self._path!r}: shape {self._shape}, dtype {self._dtype}>"
+        name = self._path if self._member is None else f"{self._path}[{self._member}]"
+        return f"<npymap.ArrayFile {name!r}: shape {self._shape}, dtype {self._dtype}>"
 
     def take(self, indices, out=None, *, dtype=None, casting="same_kind", mode="raise"):
         """Read rows, as `Rows.take`."""
-        return self.rows.take(indices, out, dtype=dtype, casting=casting, mode=mode)
+        if self._mode is not None:
+            rows = self._mapped().rows
+        else:
+            file = self._opened()
+            if self._taken[0] is not file:
+                # Without this object as source, which would refer to itself.
+                self._taken = file, Rows(file.rows, None)
+            rows = self._taken[1]
+        return rows.take(indices, out, dtype=dtype, casting=casting, mode=mode)
 
     def read(self, start=0, stop=None):
         """Read the rows from `start` up to `stop`, by default all."""
-        return self[slice(start, stop)] if self._shape else self[()]
+        return self[slice(start, stop)] if self._shape else self._read([])
+
+    def map(self, index=()):
+        """Map the elements that integers and slices select, as a `memmap`. Not for URLs.
+
+        Only the bytes from the first to the last of them are mapped, until the array and
+        its views are gone. It is read-only, and pickles as its place in the file.
+
+            >>> part = npymap.ArrayFile("a.npy").map(np.s_[1:, 2])
+            >>> part
+            memmap([ 6., 10.])
+        """
+        if self._is_remote:
+            raise ValueError(f"{self._path}: a URL, which cannot be mapped: use read")
+        index = expand(index, self.ndim)
+        if not is_basic(index):
+            raise IndexError("elements are mapped by integers and slices; lists of them are read")
+        self._opened()
+        spans, inner = split(index, self._shape)
+        itemsize, (_, _, is_fortran, offset) = self._dtype.itemsize, self._elements
+        strides = strides_of(self._shape, itemsize, is_fortran)
+        shape = tuple(stop - start for start, stop in spans)
+        length = 0
+        if 0 not in shape:
+            offset += sum(start * stride for (start, _), stride in zip(spans, strides))
+            length = itemsize + sum((n - 1) * stride for n, stride in zip(shape, strides))
+        mapping = _core.map_elements(self._path, "r", offset, length)
+        array = np.ndarray.__new__(memmap, shape, self._dtype, mapping, 0, strides)
+        # With the ellipsis, a single element is an array, too.
+        return array[(*inner, ...)]
 
     def __getitem__(self, index):
         if self._mode is not None:
             return self._mapped()[index]
-        index = index if isinstance(index, tuple) else (index,)
         if not self._shape:
-            return self._read_all()[index]
-        index = _expand(index, self.ndim)
+            return self._read([])[index]
+        index = expand(index, self.ndim)
         first, rest = index[0], index[1:]
         if isinstance(first, slice):
-            start, stop, step = first.indices(len(self))
-            read = self._read(range(start, stop, step))
-            return read[(slice(None), *rest)] if rest else read
-        try:
-            row = operator.index(first)
-        except TypeError:
+            rows = range(*first.indices(len(self)))
+            if rows.step not in (1, -1):
+                read = self.take(np.arange(rows.start, rows.stop, rows.step))
+                return read[(slice(None), *rest)]
+        elif not is_integer(first):
             return self._read_list(first, rest)
-        read = self.take([row])[0]
-        return read[rest] if rest else read
+        spans, inner = split(index, self._shape)
+        return self._read(spans)[inner]
 
     def _read_list(self, first, rest):
         """Read the rows of a list or mask."""
-        first = np.asarray(first)
-        if first.dtype == bool and first.ndim == 1:
-            if len(first) != len(self):
-                text = f"mask of length {len(first)} for axis 0 of shape {self._shape}"
-                raise IndexError(text)
-            first = np.flatnonzero(first)
-        if first.dtype.kind not in "iu" and first.size or first.ndim != 1:
-            raise IndexError("an ArrayFile is indexed by integers, slices and lists of rows")
+        first = to_numbers(first, 0, len(self))
         read = self.take(first)
         if any(not isinstance(part, slice) and np.ndim(part) for part in rest):
             return read[(np.arange(len(first)), *rest)]
-        return read[(slice(None), *rest)] if rest else read
+        return read[(slice(None), *rest)]
 
-    def _read(self, rows):
-        """Read a range of rows."""
-        if rows.step in (1, -1) and rows:
-            low, high = min(rows[0], rows[-1]), max(rows[0], rows[-1]) + 1
-            out = np.empty((high - low, *self._shape[1:]), self._dtype)
-            self._opened().read_into(low, high, as_bytes(out))
-            return out if rows.step == 1 else out[::-1]
-        return self.take(as_indices(np.arange(rows.start, rows.stop, rows.step)))
-
-    def _read_all(self):
-        out = np.empty(self._shape, self._dtype)
-        self._opened().read_all_into(as_bytes(out))
+    def _read(self, spans):
+        """Read the elements in a range of each axis."""
+        shape = tuple(stop - start for start, stop in spans)
+        out = np.empty(shape, self._dtype, order="F" if self._elements[2] else "C")
+        # Transposed, elements in Fortran order are in C order.
+        self._opened().read_into(spans, as_bytes(out.T if self._elements[2] else out))
         return out
 
     def _mapped(self):
         if self._array is None:
-            self._array = open(self._path, self._mode, at=self._at,
+            self._opened()
+            self._array = open(self._path, self._mode, member=self._member, at=self._at,
                                max_header_size=self._max_header_size)
         return self._array
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:
             raise ValueError("an ArrayFile is not in memory: its elements must be copied")
-        array = self.read() if self._shape else self._read_all()
+        array = self.read()
         return array if dtype is None else array.astype(dtype, copy=False)
 
     def reload(self):
         """Read the header again, for files that others append to."""
         self._array = None
-        self._shape, self._dtype = self._open()
+        self._taken = None, None
+        self._open()
 
     def check(self):
         """Raise when the file got shorter, or its path leads to another file."""
         self._opened().check()
 
     def __dask_tokenize__(self):
-        stat = os.stat(self._path)
-        facts = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
-        return "npymap.ArrayFile", self._path, self._at, facts
+        facts = self._version if self._is_remote else file_facts(self._path)
+        return "npymap.ArrayFile", self._path, self._member, self._at, facts
 
     def __eq__(self, other):
         return isinstance(other, ArrayFile) and self.__getstate__() == other.__getstate__()
 
     def __hash__(self):
-        return hash((self._path, self._at))
+        return hash((self._path, self._member, self._at))
 
     def __getstate__(self):
-        return (self._path, self._mode, self._at, self._max_header_size, self._shape,
-                self._dtype)
+        descr, shape, is_fortran, offset = self._elements
+        return (self._path, self._mode, self._member, self._at, self._max_header_size,
+                self._version, (shape, descr, is_fortran, offset))
 
     def __setstate__(self, state):
-        self._path, self._mode, self._at, self._max_header_size = state[:4]
-        self._shape, self._dtype = state[4:]
+        self._path, self._mode, self._member, self._at, self._max_header_size = state[:5]
+        self._version = state[5]
+        self._set_layout(state[6])
+        self._is_remote = is_url(self._path)
+        self._process = None
         self._file = self._array = None
+        self._taken = None, None
 
 
-def _expand(index, ndim):
-    """Return an index whose first part is that of the first axis."""
-    if any(part is None for part in index):
-        raise IndexError("an ArrayFile is indexed without numpy.newaxis")
-    dots = [i for i, part in enumerate(index) if part is Ellipsis]
-    if len(dots) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    if len(index) - len(dots) > ndim:
-        raise IndexError(f"too many indices: {ndim} axes, but {len(index) - len(dots)} indices")
-    if not dots:
-        return index or (slice(None),)
-    before, after = index[:dots[0]], index[dots[0] + 1:]
-    return before + (slice(None),) * (ndim - len(before) - len(after)) + after
+@functools.lru_cache(maxsize=64)
+def _open_object(place, member, elements, version, process):
+    """Open an object of a URL once per process: each task has a description of its own."""
+    path, at, max_header_size = place
+    if member is None:
+        file = _core.ReadFile(path, at, max_header_size)
+        is_same = file.facts == (elements[1], elements[0], *elements[2:])
+    else:
+        file = _core.ReadFile.elements(path, elements)
+        is_same = True
+    if not is_same or file.version != version:
+        text = f"{path}: was replaced since the array was pickled"
+        raise FormatError(text, path, member, "Changed")
+    return file
+
+
+def file_facts(path):
+    """Return numbers that differ for another file, and for one that was changed."""
+    stat = os.stat(path)
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def _version(path):
+    """Return numbers that change when a file does."""
+    stat = os.stat(path)
+    return stat.st_size, stat.st_mtime_ns

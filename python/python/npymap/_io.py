@@ -10,7 +10,7 @@ from ._archives import Npz
 from ._dtypes import from_descr, is_pickled, to_descr
 from ._errors import FormatError
 from ._open import MAX_HEADER_SIZE, open_memmap, warn_longs, warn_version
-from ._paths import to_path
+from ._paths import is_url, to_path, to_source
 
 # NumPy's own functions, in case a program replaces them by ours.
 _load, _save, _savez, _savez_compressed = np.load, np.save, np.savez, np.savez_compressed
@@ -19,6 +19,9 @@ _write_array = np.lib.format.write_array
 # The level of zipfile, and so of NumPy.
 _LEVEL = 6
 _PIECE = 16 << 20
+# Files from this size on get their space before they are written. For smaller ones, that
+# takes longer than it saves.
+_RESERVED = 1 << 20
 
 
 def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="ASCII", *,
@@ -28,23 +31,28 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
     With `mmap_mode`, arrays are mapped, also those of archives, which NumPy reads:
     in the modes "r" and "c", if they are stored uncompressed. Pickles and file
     objects are loaded by NumPy.
+
+    `file` may be a URL: an archive if it ends in ".npz".
     """
     if encoding not in ("ASCII", "latin1", "bytes"):
         raise ValueError("encoding must be 'ASCII', 'latin1', or 'bytes'")
     options = {"allow_pickle": allow_pickle, "fix_imports": fix_imports, "encoding": encoding}
     if hasattr(file, "read"):
         return _load(file, mmap_mode, max_header_size=max_header_size, **options)
-    path = to_path(file)
+    path = to_path(file) if mmap_mode else to_source(file)
     limit = (1 << 63) - 1 if allow_pickle else max_header_size
+    pickle_kwargs = {"encoding": encoding, "fix_imports": fix_imports}
+    archive = {"allow_pickle": allow_pickle, "pickle_kwargs": pickle_kwargs,
+               "max_header_size": max_header_size}
+    if is_url(path):
+        return Npz(path, **archive) if path.endswith(".npz") else _read(path, limit)
     try:
         if mmap_mode:
             return open_memmap(file, mmap_mode, max_header_size=limit)
         return _read(path, limit)
     except FormatError as error:
         if _is_zip(path):
-            pickle_kwargs = {"encoding": encoding, "fix_imports": fix_imports}
-            return Npz(file, mmap_mode or None, allow_pickle=allow_pickle,
-                       pickle_kwargs=pickle_kwargs, max_header_size=max_header_size)
+            return Npz(file, mmap_mode or None, **archive)
         if mmap_mode is None and (error.kind == "Unsupported" or not _is_npy(path)):
             return _load(file, max_header_size=max_header_size, **options)
         raise
@@ -80,18 +88,21 @@ def _is_zip(path):
     return _start(path).startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
 
-def save(file, arr, allow_pickle=True):
+def save(file, arr, allow_pickle=True, *, sync=False):
     """Save an array as a `.npy` file: `numpy.save`.
 
     An existing file is replaced when the new one is complete, so arrays that map it
     stay valid, and no other program sees an incomplete file. Like NumPy, it does not
-    wait for the disk. File objects are written by NumPy.
+    wait for the disk; with `sync=True` it does, and after a loss of power there is the old
+    file or the new one. File objects are written by NumPy.
     """
     if hasattr(file, "write"):
+        if sync:
+            raise TypeError("only files that are named by a path are synced")
         return _save(file, arr, allow_pickle=allow_pickle)
     path = with_extension(file, ".npy")
     array = np.asanyarray(arr)
-    with NewFile(path) as new:
+    with NewFile(path, sync=sync) as new:
         if is_pickled(array.dtype):
             _write_array(new, array, allow_pickle=allow_pickle)
         else:
@@ -104,6 +115,8 @@ def _write(new, array):
     descr, is_fortran = to_descr(array.dtype), is_fortran_order(array)
     header, version = _core.encode_header(descr, array.shape, is_fortran, None)
     warn_version(version)
+    if array.nbytes >= _RESERVED:
+        new.reserve(len(header) + array.nbytes)
     new.write(header)
     for piece in pieces(array):
         new.write(piece)
@@ -129,11 +142,16 @@ def pieces(array):
 class NewFile(io.RawIOBase):
     """A file that replaces another one when the block is left without an error."""
 
-    def __init__(self, path):
+    def __init__(self, path, *, sync=False):
         self._file = _core.NewFile(path)
+        self._sync = sync
 
     def writable(self):
         return True
+
+    def reserve(self, length):
+        """Reserve space on the disk, so that a full disk is an error now."""
+        self._file.reserve(length)
 
     def write(self, data):
         return self._file.write(np.frombuffer(data, np.uint8))
@@ -143,7 +161,7 @@ class NewFile(io.RawIOBase):
 
     def __exit__(self, kind, *_):
         if kind is None:
-            self._file.commit()
+            self._file.commit(self._sync)
         else:
             self._file.discard()
 

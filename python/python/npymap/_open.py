@@ -8,7 +8,7 @@ import numpy as np
 from . import _core
 from ._dtypes import from_descr, to_descr
 from ._memmap import to_mode, wrap
-from ._paths import to_path, to_shape
+from ._paths import to_path, to_shape, to_source
 
 MAX_HEADER_SIZE = 10_000
 
@@ -119,7 +119,7 @@ def open_memmap(filename, mode="r+", dtype=None, shape=None, fortran_order=False
 
 def header(path, *, at=0, max_header_size=MAX_HEADER_SIZE):
     """Read the header of a `.npy` file, and check that the file has all elements."""
-    facts = _core.read_header(to_path(path), at, max_header_size)
+    facts = _core.read_header(to_source(path), at, max_header_size)
     shape, descr, is_fortran, version, offset = facts
     return Header(shape, from_descr(descr), is_fortran, version, offset)
 

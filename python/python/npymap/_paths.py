@@ -4,9 +4,33 @@ import operator
 import os
 
 
+_SCHEMES = ("s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "http", "https")
+
+
+def is_url(path):
+    """Return whether a text is a URL. A file of that name is `./http://…`."""
+    scheme, separator, _ = path.partition("://")
+    return bool(separator) and scheme in _SCHEMES
+
+
 def to_path(path):
-    """Return a path as text."""
+    """Return the path of a file as text."""
+    path = os.fsdecode(path)
+    if is_url(path):
+        raise ValueError(f"{path}: a URL, which load, ArrayFile, Npz, Tar, Ten and header read, "
+                         "without a mode; other functions need a file")
+    return path
+
+
+def to_source(path):
+    """Return the path of a file, or a URL, as text."""
     return os.fsdecode(path)
+
+
+def to_absolute(path):
+    """Return the absolute path of a file, or a URL, as text."""
+    path = os.fsdecode(path)
+    return path if is_url(path) else os.path.abspath(path)
 
 
 def to_shape(shape):

@@ -6,6 +6,7 @@ from . import _core
 from ._dtypes import from_descr, to_descr
 
 _MODES = ("raise", "wrap", "clip")
+_INT64 = np.dtype(np.int64)
 _INT64_MAX = np.iinfo(np.int64).max
 
 
@@ -18,6 +19,8 @@ def as_bytes(array):
 
 def as_indices(indices):
     """Return row numbers as a contiguous array of `int64`."""
+    if type(indices) is np.ndarray and indices.dtype is _INT64 and indices.flags.c_contiguous:
+        return indices
     indices = np.asarray(indices)
     if indices.dtype.kind not in "iu":
         if indices.size:
@@ -36,7 +39,8 @@ def output(shape, dtype, out):
         raise TypeError(f"out is a {type(out).__name__}, expected an array")
     if out.shape != shape:
         raise ValueError(f"out has shape {out.shape}, expected {shape}")
-    if not (out.flags.c_contiguous and out.flags.writeable):
+    flags = out.flags
+    if not (flags.c_contiguous and flags.writeable):
         raise ValueError("out must be writable and contiguous in C order")
     return out
 
@@ -96,7 +100,10 @@ class Rows:
         bounds raise `IndexError`; "wrap" and "clip" are those of `numpy.take`.
         """
         indices = as_indices(indices)
-        shape = indices.shape + self._shape[1:]
+        if indices.ndim != 1:
+            shape, indices = indices.shape + self._shape[1:], indices.reshape(-1)
+        else:
+            shape = (len(indices), *self._shape[1:])
         if dtype is not None:
             dtype = np.dtype(dtype)
             if isinstance(out, np.ndarray) and out.dtype != dtype:
@@ -107,9 +114,9 @@ class Rows:
             dtype = self._dtype
         out = output(shape, dtype, out)
         cast = None
-        if dtype != self._dtype:
+        if dtype is not self._dtype and dtype != self._dtype:
             cast = to_descr(dtype), casting
-        self._core.take_into(indices.reshape(-1), mode, as_bytes(out), cast)
+        self._core.take_into(indices, mode, as_bytes(out), cast)
         return out
 
     def __getitem__(self, index):

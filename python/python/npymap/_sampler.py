@@ -81,7 +81,9 @@ class Sampler:
 
         After the last ones, returns an empty array; `set_epoch` starts the next epoch.
         """
-        indices = np.empty(min(operator.index(count), self.remaining), np.int64)
+        count = operator.index(count)
+        # A few more places than indices do no harm, and asking takes time.
+        indices = np.empty(count if 0 <= count < 4096 else min(count, self.remaining), np.int64)
         return indices[:self._core.next_into(as_bytes(indices))]
 
     def __iter__(self):

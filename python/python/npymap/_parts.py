@@ -1,0 +1,125 @@
+"""Arrays that tasks in other processes read in parts: described in a few bytes."""
+
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from . import _core
+from ._archives import Npz
+from ._arrayfile import ArrayFile, file_facts
+from ._dtypes import from_descr
+from ._errors import FormatError
+from ._memmap import memmap, owner
+from ._open import MAX_HEADER_SIZE
+from ._paths import is_url, to_absolute, to_source
+from ._select import expand, is_basic
+
+_REQUESTS = 32
+
+
+def open_part(path, member, mode):
+    """Describe an array of a file: in mode "r", parts of it are mapped."""
+    if mode not in (None, "r"):
+        raise ValueError(f"mode {mode!r}, expected None or 'r'")
+    try:
+        return Part(ArrayFile(path, member=member), mode)
+    except FormatError as error:
+        if member is None or error.kind != "Unsupported":
+            raise
+    return Inflated(path, member)
+
+
+def open_all(paths, member, mode):
+    """Describe arrays of files; those of URLs, which take a request each, at the same time."""
+    if not any(is_url(to_source(path)) for path in paths):
+        return [open_part(path, member, mode) for path in paths]
+    with ThreadPoolExecutor(_REQUESTS) as pool:
+        return list(pool.map(lambda path: open_part(path, member, mode), paths))
+
+
+class Part:
+    """An array in a file. In mode "r", each index maps the elements that it selects.
+
+    They are in memory when it returns, so a file that is too short is an error. They stay
+    there only as long as the result is used: a worker that processes one part after
+    another maps one part at a time.
+    """
+
+    def __init__(self, file, mode):
+        self.file, self.mode = file, None if is_url(file.path) else mode
+        self.shape, self.dtype, self.ndim = file.shape, file.dtype, file.ndim
+
+    @property
+    def path(self):
+        """The absolute path, or the URL."""
+        return self.file.path
+
+    def __getitem__(self, index):
+        index = expand(index, self.ndim)
+        if self.mode is None or not is_basic(index):
+            return self.file[index]
+        part = self.file.map(index)
+        mapping = owner(part)
+        if 2 * part.nbytes < mapping.facts[0][0]:
+            # The elements are few, so the pages in between are not kept.
+            mapping.check()
+            return np.array(part)
+        mapping.populate()
+        return part
+
+    def contiguous_chunks(self, limit):
+        """Return the length of chunks along each axis, of elements that are adjacent in the file.
+
+        They have up to `limit` bytes.
+        """
+        chunks = [1] * self.ndim
+        nbytes = self.dtype.itemsize
+        axes = range(self.ndim)
+        for axis in axes if self.file.fortran_order else reversed(axes):
+            chunks[axis] = min(self.shape[axis], max(limit // max(nbytes, 1), 1))
+            nbytes *= self.shape[axis]
+            if nbytes > limit:
+                break
+        return tuple(max(length, 1) for length in chunks)
+
+    def __dask_tokenize__(self):
+        return self.file.__dask_tokenize__()
+
+    def __reduce__(self):
+        return Part, (self.file, self.mode)
+
+
+class Inflated:
+    """A compressed member of an archive, which each index reads whole."""
+
+    def __init__(self, path, member):
+        self.path, self.member = to_absolute(path), member
+        shape, descr, _ = _core.Npz(self.path, None, MAX_HEADER_SIZE, None).header(member)
+        self.shape, self.dtype, self.ndim = shape, from_descr(descr), len(shape)
+
+    def __getitem__(self, index):
+        with Npz(self.path) as archive:
+            return archive[self.member][index]
+
+    def contiguous_chunks(self, limit):
+        """Return the length of the only chunk along each axis."""
+        return (-1,) * self.ndim
+
+    def __dask_tokenize__(self):
+        version = _core.read_version(self.path) or file_facts(self.path)
+        return "npymap.Inflated", self.path, self.member, version
+
+
+def _send(array, context=None):
+    """Return what Dask's workers send for a mapped array: its place in the file."""
+    # As NumPy's arrays of objects, so that workers can load it without this module.
+    return {"pickle": True}, [pickle.dumps(array, protocol=5)]
+
+
+# Workers have imported it before they get a task.
+if "distributed" in sys.modules:
+    from distributed.protocol import dask_serialize
+
+    dask_serialize.register(memmap, _send)

@@ -1,0 +1,84 @@
+"""Indices of arrays in files: which elements they need."""
+
+import operator
+
+import numpy as np
+
+from ._rows import as_indices
+
+_EXPECTED = "an ArrayFile is indexed by integers, slices and lists of rows"
+
+
+def expand(index, ndim):
+    """Return an index with a part for each axis."""
+    index = index if isinstance(index, tuple) else (index,)
+    if any(part is None for part in index):
+        raise IndexError("an ArrayFile is indexed without numpy.newaxis")
+    dots = [i for i, part in enumerate(index) if part is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if len(index) - len(dots) > ndim:
+        raise IndexError(f"too many indices: {ndim} axes, but {len(index) - len(dots)} indices")
+    before, after = (index, ()) if not dots else (index[:dots[0]], index[dots[0] + 1:])
+    return before + (slice(None),) * (ndim - len(before) - len(after)) + after
+
+
+def is_basic(index):
+    """Return whether an index has only integers and slices, so that NumPy makes a view."""
+    return all(isinstance(part, slice) or is_integer(part) for part in index)
+
+
+def is_integer(part):
+    """Return whether a part of an index selects one element."""
+    return hasattr(part, "__index__") and not isinstance(part, bool) and np.ndim(part) == 0
+
+
+def split(index, shape):
+    """Return a range of each axis, and the index of the selected elements in these ranges."""
+    parts = [_split_axis(part, axis, shape[axis]) for axis, part in enumerate(index)]
+    return [span for span, _ in parts], tuple(inner for _, inner in parts)
+
+
+def _split_axis(part, axis, length):
+    if isinstance(part, slice):
+        selected = range(*part.indices(length))
+        if not selected:
+            return (0, 0), slice(None)
+        span = min(selected[0], selected[-1]), max(selected[0], selected[-1]) + 1
+        return span, slice(None, None, selected.step)
+    if is_integer(part):
+        number = operator.index(part)
+        if not -length <= number < length:
+            text = f"index {number} is out of bounds for axis {axis} with size {length}"
+            raise IndexError(text)
+        number %= length
+        return (number, number + 1), 0
+    numbers = to_numbers(part, axis, length)
+    if not len(numbers):
+        return (0, 0), numbers
+    if numbers.min() < -length or numbers.max() >= length:
+        raise IndexError(f"an index is out of bounds for axis {axis} with size {length}")
+    numbers = np.where(numbers < 0, numbers + length, numbers)
+    low, high = int(numbers.min()), int(numbers.max())
+    return (low, high + 1), numbers - low
+
+
+def to_numbers(part, axis, length):
+    """Return the numbers that a list or a mask selects along an axis."""
+    part = np.asarray(part)
+    if part.dtype == bool and part.ndim == 1:
+        if len(part) != length:
+            raise IndexError(f"mask of length {len(part)} for axis {axis} of length {length}")
+        part = np.flatnonzero(part)
+    if part.dtype.kind not in "iu" and part.size or part.ndim != 1:
+        raise IndexError(_EXPECTED)
+    return as_indices(part)
+
+
+def strides_of(shape, itemsize, is_fortran):
+    """Return the strides of an array in a file."""
+    strides, stride = [], itemsize
+    for length in shape if is_fortran else reversed(shape):
+        strides.append(stride)
+        stride *= length
+    return tuple(strides if is_fortran else reversed(strides))

@@ -1,0 +1,312 @@
+"""Arrays of Dask whose tasks open files by themselves.
+
+    >>> import npymap.dask
+    >>> x = npymap.dask.from_npy("a.npy", chunks=(2, 4))
+    >>> float(x.sum().compute())
+    66.0
+    >>> npymap.dask.to_npy(x.T, "transposed.npy")
+    >>> npymap.open("transposed.npy").shape
+    (4, 3)
+
+Graphs describe files: a path, a member, a layout and a range of each axis, about 300 bytes
+a task. Elements are never sent with them; workers map the part of the file that a task
+needs, and unmap it when the task's result is no longer used. So all workers of a machine
+share the pages that the system caches, and their own memory does not grow with the file.
+Where paths lead to the same files on several machines, the workers can be there.
+
+Needs `pip install npymap[dask]`.
+"""
+
+import errno
+import io
+import os
+import shutil
+import time
+from bisect import bisect
+from contextlib import suppress
+from itertools import accumulate
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.array.core import getter, normalize_chunks
+from dask.base import tokenize
+from dask.blockwise import blockwise
+from dask.highlevelgraph import HighLevelGraph
+from dask.layers import ArrayBlockIdDep, ArrayBlockwiseDep, ArraySliceDep
+from dask.utils import parse_bytes
+
+from . import _core
+from ._io import save
+from ._memmap import byte_bounds
+from ._open import create, open
+from ._parts import Inflated, open_all
+from ._paths import to_path, to_source
+from ._rows import as_bytes
+from ._stacks import finish_stack, new_stack, partial_name
+
+__all__ = ["from_npy", "to_npy", "to_npy_stack"]
+
+# How often, and after how many seconds, a directory is removed in which files appear.
+_ATTEMPTS = 20
+_PAUSE = 0.01
+
+
+def from_npy(paths, chunks="auto", *, member=None, mode="r"):
+    """Make an array of Dask of one file, or of several along the first axis.
+
+    `paths` is a path, a URL or a list of them, or the directory of a stack, as `to_npy_stack` and
+    Dask's function of that name write it. With `member`, arrays are members of `.npz`,
+    `.ten` or tar files. Only headers are read. All files must have the same dtype and the
+    same axes after the first.
+
+    `chunks` is what `dask.array.from_array` takes. "auto", and sizes such as "64 MiB", are
+    chunks that are contiguous in the file: of whole rows if a row is smaller. No chunk
+    has elements of two files.
+
+    Elements of files are mapped read-only; with `mode=None`, and of URLs, they are read
+    into memory.
+
+        >>> npymap.dask.from_npy(["a.npy", "a.npy"], chunks=2).chunks
+        ((2, 1, 2, 1), (2, 2))
+    """
+    files = open_all(_to_list(paths), member, mode)
+    _check_alike(files)
+    chunks, ends = _normalize(chunks, files)
+    name = f"from-npy-{tokenize(files, chunks, mode)}"
+    axes = tuple(range(files[0].ndim))
+    if len(files) == 1:
+        arguments = files[0], None, ArraySliceDep(chunks), axes
+    else:
+        arguments = _Files(chunks, files, ends), axes, _SlicesOfFiles(chunks, ends), axes
+    layer = blockwise(getter, name, axes, *arguments, numblocks={}, _data_producer=True)
+    graph = HighLevelGraph.from_collections(name, layer)
+    return da.Array(graph, name, chunks, meta=np.empty((0,) * len(axes), files[0].dtype))
+
+
+def _to_list(paths):
+    if isinstance(paths, (list, tuple)):
+        if not paths:
+            raise ValueError("no paths, expected at least one")
+        return paths
+    if os.path.isdir(to_source(paths)):
+        return _core.npy_stack_paths(to_path(paths))
+    return [paths]
+
+
+def _check_alike(files):
+    first = files[0]
+    for file in files[1:]:
+        if file.dtype != first.dtype or file.shape[1:] != first.shape[1:] or not file.shape:
+            raise ValueError(f"{_facts(file)} cannot follow {_facts(first)}: all files must have "
+                             "the same dtype and the same axes after the first")
+
+
+def _facts(file):
+    return f"an array of shape {file.shape} and dtype {file.dtype}"
+
+
+class _Files(ArrayBlockwiseDep):
+    """The file of each block."""
+
+    def __init__(self, chunks, files, ends):
+        super().__init__(chunks)
+        self.files, self.ends = files, ends
+
+    def __getitem__(self, index):
+        return self.files[bisect(self.ends, index[0])]
+
+
+class _SlicesOfFiles(ArraySliceDep):
+    """The elements of each block, in its file."""
+
+    def __init__(self, chunks, ends):
+        super().__init__(chunks)
+        self.ends = ends
+
+    def __getitem__(self, index):
+        rows, *rest = super().__getitem__(index)
+        number = bisect(self.ends, index[0])
+        first = self.starts[0][self.ends[number - 1]] if number else 0
+        return slice(rows.start - first, rows.stop - first, None), *rest
+
+
+def _normalize(chunks, files):
+    """Return the chunks, and the number of the block after those of each file."""
+    longest = max(files, key=lambda file: file.shape)
+    if isinstance(chunks, str):
+        limit = dask.config.get("array.chunk-size") if chunks == "auto" else chunks
+        chunks = longest.contiguous_chunks(parse_bytes(limit))
+    if len(files) == 1:
+        chunks = normalize_chunks(chunks, longest.shape, dtype=longest.dtype)
+        ends = (len(chunks[0]) if chunks else 1,)
+    else:
+        chunks, ends = _normalize_several(chunks, files, longest)
+    whole = ends == tuple(range(1, len(files) + 1)) and all(len(axis) == 1 for axis in chunks[1:])
+    if not whole and any(isinstance(file, Inflated) for file in files):
+        raise ValueError("compressed members can only be read whole: use chunks=-1, or store "
+                         "them by numpy.savez")
+    return chunks, ends
+
+
+def _normalize_several(chunks, files, longest):
+    lengths = [file.shape[0] for file in files]
+    shape = sum(lengths), *longest.shape[1:]
+    if _is_explicit(chunks, len(shape)):
+        chunks = normalize_chunks(chunks, shape, dtype=longest.dtype)
+        starts = list(accumulate(chunks[0], initial=0))
+        ends = list(accumulate(lengths))
+        if not set(ends) <= set(starts):
+            raise ValueError(f"chunks {chunks[0]} of the first axis, but files end at {ends}: "
+                             "no chunk can have rows of two files")
+        return chunks, tuple(bisect(starts, end) - 1 for end in ends)
+    one = normalize_chunks(chunks, longest.shape, dtype=longest.dtype)
+    each = [normalize_chunks((one[0][0],), (length,))[0] for length in lengths]
+    return (sum(each, ()), *one[1:]), tuple(accumulate(len(rows) for rows in each))
+
+
+def _is_explicit(chunks, ndim):
+    """Return whether chunks list the length of each block of the first axis."""
+    if isinstance(chunks, dict):
+        chunks = (chunks.get(0),)
+    if not isinstance(chunks, (tuple, list)) or not chunks:
+        return False
+    return isinstance(chunks[0], (tuple, list)) or ndim == 1 and len(chunks) > 1
+
+
+def to_npy(array, path, *, overwrite=False, compute=True):
+    """Write an array of Dask to one `.npy` file, in parallel.
+
+    Workers write their blocks to a file of the final size, which gets its name when it is
+    complete. If a block fails, nothing is left. An existing file raises `FileExistsError`,
+    or with `overwrite=True` is replaced: arrays that map it stay valid.
+
+    Arrays of unknown chunk sizes raise `ValueError`: `to_npy_stack` writes them. With
+    `compute=False` nothing is done yet, and a `dask.delayed.Delayed` is returned.
+    """
+    array, path = da.asarray(array), os.path.abspath(to_path(path))
+    if any(np.isnan(length) for axis in array.chunks for length in axis):
+        raise ValueError("the sizes of chunks are unknown: use array.compute_chunk_sizes() "
+                         "first, or to_npy_stack")
+    if not overwrite and os.path.exists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    partial = partial_name(path)
+    # A task could create it after another one failed, so it is created before all tasks.
+    facts = array.dtype, array.shape
+    created = partial if compute else dask.delayed(_create)(partial, *facts)
+    written = da.map_blocks(_write, array, created, ArraySliceDep(array.chunks), dtype="i8",
+                            chunks=tuple((1,) * count for count in array.numblocks),
+                            meta=np.empty((0,) * array.ndim, "i8"))
+    task = dask.delayed(_finish)(written.sum(), partial, path, overwrite)
+    return _compute(task, partial, _create, *facts) if compute else task
+
+
+def _compute(task, partial, create_partial, *facts):
+    try:
+        create_partial(partial, *facts)
+        task.compute()
+    except BaseException:
+        _remove(partial)
+        raise
+
+
+def _remove(partial):
+    """Remove an incomplete file or directory, to which other tasks may still write."""
+    with suppress(FileNotFoundError):
+        for _ in range(_ATTEMPTS):
+            if not os.path.isdir(partial):
+                return os.unlink(partial)
+            shutil.rmtree(partial, ignore_errors=True)
+            time.sleep(_PAUSE)
+
+
+def _create(path, dtype, shape):
+    try:
+        create(path, dtype, shape)
+    except FileExistsError:
+        # The task runs again, because a worker was lost. Other blocks may be written.
+        pass
+    return path
+
+
+def _write(block, path, index):
+    """Write a block of elements to a file."""
+    array = open(path, "r+")
+    part = array[(*index, ...)]
+    block = _to_elements(block, array.dtype)
+    if block.shape != part.shape:
+        raise ValueError(f"a block of shape {block.shape}, expected {part.shape}")
+    if part.flags.c_contiguous and part.nbytes:
+        # Stores would map each page first.
+        offset = array.offset + byte_bounds(part)[0] - byte_bounds(array)[0]
+        with io.open(path, "r+b", buffering=0) as file:
+            file.seek(offset)
+            write_all(file, as_bytes(np.ascontiguousarray(block)))
+    else:
+        part[...] = block
+    return np.ones((1,) * array.ndim, "i8")
+
+
+def _to_elements(block, dtype):
+    if isinstance(block, np.ma.MaskedArray):
+        raise NotImplementedError("masked arrays cannot be saved: save their data and mask")
+    return np.asarray(block).astype(dtype, casting="same_kind", copy=False)
+
+
+def write_all(file, data):
+    """Write all bytes to a file without a buffer."""
+    data = memoryview(data)
+    while data:
+        data = data[file.write(data):]
+
+
+def _finish(_written, partial, path, overwrite):
+    """Give a complete file its name."""
+    if overwrite:
+        os.replace(partial, path)
+    else:
+        # Unlike renaming, this never replaces a file.
+        os.link(partial, path)
+        os.unlink(partial)
+
+
+def to_npy_stack(array, directory, *, compute=True):
+    """Write the blocks of an array along the first axis to the files of a new directory.
+
+    `0.npy`, `1.npy`, … have the blocks, in the order of the rows; other axes are joined.
+    `from_npy`, `npymap.Stacked.npy_stack` and `dask.array.from_npy_stack` read it. The
+    directory gets its name when it is complete. The number of rows of a block may be
+    unknown, as after a selection by a mask.
+
+        >>> x = npymap.dask.from_npy("a.npy", chunks=(1, 4))
+        >>> npymap.dask.to_npy_stack(x[x[:, 0] > 3], "stack")
+        >>> npymap.Stacked.npy_stack("stack").shape
+        (2, 4)
+    """
+    array = da.asarray(array)
+    if not array.ndim:
+        raise ValueError("an array without axes: use to_npy")
+    directory, partial = new_stack(directory)
+    array = array.rechunk({axis: -1 for axis in range(1, array.ndim)})
+    created = partial if compute else dask.delayed(_create_directory)(partial)
+    lengths = da.map_blocks(_save, array, created, array.dtype, ArrayBlockIdDep(array.chunks),
+                            dtype="i8", drop_axis=list(range(1, array.ndim)),
+                            chunks=((1,) * array.numblocks[0],), meta=np.empty(0, "i8"))
+    task = dask.delayed(_finish_stack)(lengths, partial, directory, array.shape[1:], array.dtype)
+    return _compute(task, partial, _create_directory) if compute else task
+
+
+def _create_directory(path):
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def _save(block, directory, dtype, index):
+    """Write a block to a file of a directory, and return its length."""
+    block = _to_elements(block, dtype)
+    save(os.path.join(directory, f"{index[0]}.npy"), block)
+    return np.array([len(block)])
+
+
+def _finish_stack(lengths, partial, directory, shape, dtype):
+    finish_stack(partial, directory, [int(length) for length in lengths], shape, dtype)

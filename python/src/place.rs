@@ -1,0 +1,93 @@
+//! Files and URLs that arrays are read from.
+
+use std::path::{Path, PathBuf};
+
+use npymap::source::{FileId, MapMut};
+use npymap::{Error, ErrorKind, Result, Source};
+use pyo3::prelude::*;
+
+use crate::errors::OrRaise;
+use crate::open::absolute;
+
+#[cfg(feature = "remote")]
+use npymap::source::remote::Remote;
+
+/// Opens a file or a URL for reading.
+pub(crate) fn read(path: &Path) -> Result<Source<MapMut>> {
+    Place::open(path).map(|(_, source)| source)
+}
+
+/// A file or an object that was opened before, and is opened again as the same.
+#[derive(Debug)]
+pub(crate) enum Place {
+    File(PathBuf, Option<FileId>),
+    #[cfg(feature = "remote")]
+    Object(Remote),
+}
+
+impl Place {
+    /// Opens a file or a URL.
+    pub(crate) fn open(path: &Path) -> Result<(Place, Source<MapMut>)> {
+        if is_url(path) {
+            return open_url(path);
+        }
+        let source = Source::read(absolute(path))?;
+        Ok((Place::File(absolute(path), source.file_id()), source))
+    }
+
+    /// Opens the same file or object.
+    pub(crate) fn source(&self) -> Result<Source<MapMut>> {
+        match self {
+            Place::File(path, id) => {
+                let source = Source::read(path)?;
+                if source.file_id() != *id {
+                    let fact = "the path leads to another file now";
+                    return Err(Error::new(ErrorKind::Changed, fact));
+                }
+                Ok(source)
+            }
+            #[cfg(feature = "remote")]
+            Place::Object(object) => Ok(Source::remote(object)),
+        }
+    }
+
+    /// What identifies the version of an object; `None` for files.
+    pub(crate) fn version(&self) -> Option<String> {
+        match self {
+            Place::File(..) => None,
+            #[cfg(feature = "remote")]
+            Place::Object(object) => {
+                Some(object.e_tag().map_or_else(|| object.nbytes().to_string(), str::to_owned))
+            }
+        }
+    }
+}
+
+/// What identifies the version of an object at a URL; None for files.
+#[pyfunction]
+pub(crate) fn read_version(py: Python<'_>, path: PathBuf) -> PyResult<Option<String>> {
+    if !is_url(&path) {
+        return Ok(None);
+    }
+    let opened = py.detach(|| Ok(Place::open(&path)?.0.version()));
+    opened.or_raise_for(py, &path)
+}
+
+/// Returns whether a path is a URL, and not that of a file in a directory.
+fn is_url(path: &Path) -> bool {
+    let scheme = path.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
+#[cfg(feature = "remote")]
+fn open_url(path: &Path) -> Result<(Place, Source<MapMut>)> {
+    let object = Remote::open(&path.to_string_lossy())?;
+    let source = Source::remote(&object);
+    Ok((Place::Object(object), source))
+}
+
+#[cfg(not(feature = "remote"))]
+fn open_url(_: &Path) -> Result<(Place, Source<MapMut>)> {
+    let text = "this build of npymap reads no URLs: build it with the feature `remote`";
+    Err(Error::new(ErrorKind::Unsupported, text))
+}

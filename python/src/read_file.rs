@@ -1,0 +1,192 @@
+//! Arrays that are read on request: those of `.npy` files, and members of archives
+//! that are stored without compression.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use npymap::array::RawSpec;
+use npymap::loader::RowSource;
+use npymap::{ArrayFile, DType, OpenOptions, Order, Result};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors::OrRaise;
+use crate::locate::locate;
+use crate::memory::BytesMut;
+use crate::open::Elements;
+use crate::place::Place;
+use crate::rows::Rows;
+
+/// The shape, the dtype's `descr` as text, whether the order is Fortran's, and the
+/// offset of the elements in the file.
+type Facts<'py> = (Bound<'py, PyTuple>, String, bool, u64);
+
+/// An array in a file that is not mapped.
+#[pyclass(frozen, module = "npymap._core")]
+#[derive(Debug)]
+pub(crate) struct ReadFile {
+    file: Arc<ArrayFile>,
+    is_fortran: bool,
+    shown: PathBuf,
+    place: Place,
+    /// The elements as bytes, for parts of rows.
+    bytes: OnceLock<ArrayFile>,
+}
+
+impl ReadFile {
+    /// Opens the array that `options` describe. Without an order, it is that of the
+    /// header.
+    fn open(path: PathBuf, options: OpenOptions, order: Option<Order>) -> Result<ReadFile> {
+        let (place, source) = Place::open(&path)?;
+        let file = ArrayFile::new(source, options)?;
+        let order = order.or_else(|| file.header().map(|header| header.order));
+        Ok(ReadFile::of_file(place, file, order.unwrap_or(Order::C), path))
+    }
+
+    fn of_file(place: Place, file: ArrayFile, order: Order, shown: PathBuf) -> ReadFile {
+        let is_fortran = order == Order::F;
+        ReadFile { file: Arc::new(file), is_fortran, shown, place, bytes: OnceLock::new() }
+    }
+
+    /// Opens a member of an archive; `None` if it is compressed.
+    fn open_member(path: PathBuf, member: &str) -> Result<Option<ReadFile>> {
+        let (place, source) = Place::open(&path)?;
+        let Some((options, order)) = locate(source, member)? else { return Ok(None) };
+        let file = ArrayFile::new(place.source()?, options)?;
+        Ok(Some(ReadFile::of_file(place, file, order, path)))
+    }
+
+    /// The elements as an array of bytes.
+    fn bytes(&self) -> Result<&ArrayFile> {
+        if let Some(bytes) = self.bytes.get() {
+            return Ok(bytes);
+        }
+        let len = self.file.layout().nbytes();
+        let raw = RawSpec::new(DType::of::<u8>()).offset(self.file.data_offset()).shape(&[len]);
+        let bytes = ArrayFile::new(self.place.source()?, OpenOptions::new().raw(raw))?;
+        Ok(self.bytes.get_or_init(|| bytes))
+    }
+
+    /// Reads the elements in a range of each axis, in the order of the file.
+    fn read_ranges(&self, axes: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+        let shape = self.file.shape();
+        let rows = axes.first().filter(|_| !self.is_fortran && is_whole_rows(shape, axes));
+        match rows {
+            _ if out.is_empty() => Ok(()),
+            Some(rows) => self.file.read_ranges(std::slice::from_ref(rows), out),
+            None => {
+                let itemsize = self.file.dtype().itemsize();
+                let ranges = byte_ranges(shape, axes, self.is_fortran, itemsize);
+                self.bytes()?.read_ranges(&ranges, out)
+            }
+        }
+    }
+}
+
+/// Returns whether ranges of the axes are those of whole rows.
+fn is_whole_rows(shape: &[usize], axes: &[Range<usize>]) -> bool {
+    axes.iter().zip(shape).skip(1).all(|(range, &len)| *range == (0..len))
+}
+
+/// The ranges of bytes of the elements in a range of each axis, in the order of the
+/// file.
+fn byte_ranges(
+    shape: &[usize],
+    axes: &[Range<usize>],
+    is_fortran: bool,
+    itemsize: usize,
+) -> Vec<Range<usize>> {
+    let mut axes: Vec<_> = shape.iter().copied().zip(axes.iter().cloned()).collect();
+    if is_fortran {
+        axes.reverse();
+    }
+    // Ranges of numbers of lines, at first one line that is the whole array.
+    let mut lines: Vec<Range<usize>> = std::iter::once(0..1).collect();
+    for (len, range) in axes {
+        if range == (0..len) {
+            for line in &mut lines {
+                *line = line.start * len..line.end * len;
+            }
+        } else {
+            lines = (lines.into_iter().flatten())
+                .map(|line| line * len + range.start..line * len + range.end)
+                .collect();
+        }
+    }
+    lines.iter().map(|line| line.start * itemsize..line.end * itemsize).collect()
+}
+
+#[pymethods]
+impl ReadFile {
+    /// Opens a `.npy` file and reads its header.
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, at: u64, max_header_len: usize) -> PyResult<ReadFile> {
+        let options = OpenOptions::new().offset(at).max_header_len(max_header_len);
+        let shown = path.clone();
+        py.detach(|| ReadFile::open(path, options, None)).or_raise_for(py, &shown)
+    }
+
+    /// Finds a member of an archive; None if it is compressed.
+    #[staticmethod]
+    fn member(py: Python<'_>, path: PathBuf, member: &str) -> PyResult<Option<ReadFile>> {
+        let shown = path.clone();
+        let opened = py.detach(|| ReadFile::open_member(path, member));
+        opened.or_raise_for(py, &shown)
+    }
+
+    /// Opens elements that were found before.
+    #[staticmethod]
+    fn elements(py: Python<'_>, path: PathBuf, elements: Elements) -> PyResult<ReadFile> {
+        let shown = path.clone();
+        let order = Some(elements.order());
+        let opened = py.detach(|| ReadFile::open(path, elements.options()?, order));
+        opened.or_raise_for(py, &shown)
+    }
+
+    /// Facts about the array.
+    #[getter]
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Facts<'py>> {
+        let shape = PyTuple::new(py, self.file.shape())?;
+        Ok((shape, self.file.dtype().to_string(), self.is_fortran, self.file.data_offset()))
+    }
+
+    /// What identifies the version of a remote object; None for files.
+    #[getter]
+    fn version(&self) -> Option<String> {
+        self.place.version()
+    }
+
+    /// The rows.
+    #[getter]
+    fn rows(&self) -> Rows {
+        Rows::of_file(&self.file)
+    }
+
+    /// Reads the elements in a range of each axis into the memory of an array, in the
+    /// order of the file.
+    fn read_into(
+        &self,
+        py: Python<'_>,
+        axes: Vec<(usize, usize)>,
+        memory: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let shape = self.file.shape();
+        let mut inside = axes.iter().zip(shape).map(|(&(start, stop), &len)| (start, stop, len));
+        if axes.len() != shape.len()
+            || !inside.all(|(start, stop, len)| start <= stop && stop <= len)
+        {
+            return Err(PyIndexError::new_err(format!("ranges {axes:?} of the shape {shape:?}")));
+        }
+        let axes: Vec<_> = axes.into_iter().map(|(start, stop)| start..stop).collect();
+        let mut memory = BytesMut::new(memory)?;
+        let out = memory.as_mut_slice();
+        py.detach(|| self.read_ranges(&axes, out)).or_raise_for(py, &self.shown)
+    }
+
+    /// Raises unless the path leads to the same file, which contains the array.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.file.check()).or_raise_for(py, &self.shown)
+    }
+}

@@ -1,0 +1,60 @@
+"""A web server with ranges, for tests: files of a directory, with entity tags."""
+
+import re
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.server.requests.append(self.headers.get("Range"))
+        path = self.server.directory / self.path.lstrip("/")
+        if self.path == "/denied.npy" or not path.is_file():
+            return self.answer(403 if self.path == "/denied.npy" else 404, b"")
+        data = path.read_bytes()
+        tag = f'"{path.stat().st_mtime_ns:x}-{len(data):x}"'
+        if self.headers.get("If-Match", tag) != tag:
+            return self.answer(412, b"")
+        found = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
+        if found is None:
+            return self.answer(200, data, tag)
+        first, last = found.groups()
+        start = int(first) if first else max(len(data) - int(last), 0)
+        stop = min(int(last) + 1, len(data)) if first and last else len(data)
+        if start >= len(data):
+            return self.answer(416, b"", tag, f"bytes */{len(data)}")
+        self.answer(206, data[start:stop], tag, f"bytes {start}-{stop - 1}/{len(data)}")
+
+    do_HEAD = do_GET
+
+    def answer(self, status, data, tag=None, content_range=None):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Accept-Ranges", "bytes")
+        if tag is not None:
+            self.send_header("ETag", tag)
+        if content_range is not None:
+            self.send_header("Content-Range", content_range)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def serve(directory):
+    """Serve a directory, and yield its URL and the list of ranges that are requested."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.directory, server.requests, server.daemon_threads = directory, [], True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", server.requests
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,154 @@
+"""Arrays at URLs: what is selected is requested, and nothing else."""
+
+import os
+import pickle
+import tarfile
+
+import numpy as np
+import pytest
+from server import serve
+
+import npymap
+
+ARRAY = np.arange(400 * 3000, dtype="<f4").reshape(400, 3000)
+
+
+def has_feature():
+    try:
+        npymap.header("s3:///")
+    except npymap.FormatError as error:
+        return "feature `remote`" not in str(error)
+    except (ValueError, OSError):
+        return True
+
+
+pytestmark = pytest.mark.skipif(not has_feature(), reason="built without the feature `remote`")
+
+
+@pytest.fixture
+def web(tmp_path):
+    np.save(tmp_path / "a.npy", ARRAY)
+    np.save(tmp_path / "f.npy", np.asfortranarray(ARRAY[:, :700]))
+    npymap.savez(tmp_path / "a.npz", x=ARRAY, y=[1.0, 2.0])
+    np.savez_compressed(tmp_path / "c.npz", x=ARRAY, y=[1.0, 2.0])
+    with serve(tmp_path) as (url, requests):
+        yield tmp_path, url, requests
+
+
+def test_headers_and_whole_arrays(web):
+    directory, url, requests = web
+    assert npymap.header(f"{url}/a.npy").shape == (400, 3000)
+    assert len(requests) == 1
+    for name in ["a.npy", "f.npy"]:
+        found = npymap.load(f"{url}/{name}")
+        assert np.array_equal(found, np.load(directory / name)) and found.flags.writeable
+    with npymap.load(f"{url}/a.npz") as archive:
+        assert archive.files == ["x", "y"] and archive["y"].tolist() == [1, 2]
+        assert np.array_equal(archive["x"], ARRAY)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "f.npy"])
+def test_what_is_selected_is_requested(web, name):
+    directory, url, requests = web
+    array = np.load(directory / name)
+    file = npymap.ArrayFile(f"{url}/{name}")
+    assert file.path == f"{url}/{name}" and len(requests) == 1
+    for index in [3, np.s_[100:103], np.s_[200:, 5], np.s_[7, 8], [300, 2], np.s_[::-1, -1:], np.s_[::50]]:
+        assert np.array_equal(file[index], array[index]), index
+    assert np.array_equal(file.take([5, 399]), array[[5, 399]])
+    assert np.array_equal(npymap.ArrayFile(f"{url}/{name}")[:], array)
+
+
+def test_few_bytes_are_requested(web):
+    _, url, requests = web
+    file = npymap.ArrayFile(f"{url}/a.npy")
+    assert np.array_equal(file[200:203, 5:8], ARRAY[200:203, 5:8])
+    assert np.array_equal(file.take([300, 100]), ARRAY[[300, 100]])
+    sizes = [int(end) - int(start) + 1 for start, end in (text[6:].split("-") for text in requests)]
+    assert len(sizes) <= 4 and sum(sizes) < 400_000
+
+
+def test_descriptions_read_the_version_they_describe(web):
+    directory, url, requests = web
+    for file in [npymap.ArrayFile(f"{url}/a.npy"), npymap.ArrayFile(f"{url}/a.npz", member="x")]:
+        data = pickle.dumps(file)
+        assert len(data) < 400
+        requests.clear()
+        for _ in range(3):
+            assert np.array_equal(pickle.loads(data)[390], ARRAY[390])
+        # All descriptions in a process share what was opened.
+        assert requests.count("bytes=0-65535") <= 1
+        assert pickle.loads(data) == file
+        token = file.__dask_tokenize__()
+        assert token == npymap.ArrayFile(file.path, member=file.member).__dask_tokenize__()
+        path = directory / file.path.rsplit("/", 1)[1]
+        os.utime(path, ns=(0, 0))
+        with pytest.raises(npymap.FormatError) as error:
+            pickle.loads(data)[200]
+        assert error.value.kind == "Changed"
+        assert token != npymap.ArrayFile(file.path, member=file.member).__dask_tokenize__()
+
+
+def test_forked_processes_connect_again(web):
+    _, url, _ = web
+    file = npymap.ArrayFile(f"{url}/a.npy")
+    assert file[1, 1] == ARRAY[1, 1]
+    child = os.fork()
+    if child == 0:
+        is_same = False
+        try:
+            is_same = bool(np.array_equal(file[390], ARRAY[390]))
+        finally:
+            os._exit(0 if is_same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_other_archives(web):
+    directory, url, _ = web
+    with tarfile.open(directory / "a.tar", "w") as tar:
+        tar.add(directory / "a.npy", "x.npy")
+    assert np.array_equal(npymap.Tar(f"{url}/a.tar")["x.npy"], ARRAY)
+    file = npymap.ArrayFile(f"{url}/a.tar", member="x.npy")
+    assert np.array_equal(file[5:9], ARRAY[5:9])
+    with pytest.raises(KeyError):
+        npymap.ArrayFile(f"{url}/a.npz", member="none")
+
+
+def test_errors_are_pythons(web):
+    _, url, _ = web
+    with pytest.raises(FileNotFoundError) as error:
+        npymap.ArrayFile(f"{url}/none.npy")
+    assert error.value.filename == f"{url}/none.npy"
+    with pytest.raises(PermissionError):
+        npymap.ArrayFile(f"{url}/denied.npy")
+    with pytest.raises(ValueError, match="expected"):
+        npymap.ArrayFile("s3:///")
+    for call in [lambda: npymap.open(f"{url}/a.npy"), lambda: npymap.load(f"{url}/a.npy", "r"),
+                 lambda: npymap.Npz(f"{url}/a.npz", "r"), lambda: npymap.save(f"{url}/b.npy", [1]),
+                 lambda: npymap.ArrayFile(f"{url}/a.npy", "r"), lambda: npymap.Stacked([f"{url}/a.npy"]),
+                 lambda: npymap.ArrayFile(f"{url}/a.npy").map(3)]:
+        with pytest.raises(ValueError, match="a URL, which"):
+            call()
+
+
+def test_dask_and_xarray_read_urls(web):
+    directory, url, requests = web
+    pytest.importorskip("dask.array")
+    import npymap.dask
+
+    x = npymap.dask.from_npy(f"{url}/a.npy", (100, -1))
+    assert np.array_equal(x[150:250, :9].compute(), ARRAY[150:250, :9])
+    assert x.name == npymap.dask.from_npy(f"{url}/a.npy", (100, -1)).name
+    requests.clear()
+    several = npymap.dask.from_npy([f"{url}/a.npy"] * 4, (400, -1))
+    assert len(requests) == 4 and several.shape == (1600, 3000)
+    y = npymap.dask.from_npy(f"{url}/c.npz", member="x")
+    assert np.array_equal(y.compute(), ARRAY)
+    name = y.name
+    os.utime(directory / "c.npz", ns=(0, 0))
+    assert npymap.dask.from_npy(f"{url}/c.npz", member="x").name != name
+
+    xarray = pytest.importorskip("xarray")
+    for name in ["a.npz", "c.npz"]:
+        data = xarray.open_dataset(f"{url}/{name}", engine="npymap", drop_variables="y")
+        assert np.array_equal(data["x"][3:5, 7], ARRAY[3:5, 7])
