@@ -6,7 +6,8 @@
 //! `archives` and `disk` select groups of benchmarks, by default all.
 //! Options: `--quick` for fewer rounds; `--json` for JSON instead of a table;
 //! `--count N plain|fields` opens one file `N` times and measures nothing, for
-//! `instructions.sh`.
+//! `instructions.sh`; `--memory` measures only the memory in use during epochs of a
+//! file larger than memory, in a control group, and writes `memory.csv`.
 
 mod archives;
 mod bare;
@@ -15,6 +16,7 @@ mod disk;
 mod epochs;
 mod files;
 mod loads;
+mod memory;
 mod numpy;
 mod open;
 mod opening;
@@ -58,6 +60,8 @@ fn main() -> Result<()> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["--count", n, file] => open_repeatedly(n.parse()?, file),
+        ["--memory"] => memory::run(),
+        ["--epoch", arguments @ ..] => memory::epoch(arguments),
         arguments => {
             let known: Vec<&str> = GROUPS.into_iter().chain(OPTIONS).collect();
             if let Some(unknown) = arguments.iter().find(|argument| !known.contains(argument)) {

@@ -1,0 +1,204 @@
+//! The memory in use during epochs of a file that is twice as large as the memory of a
+//! control group. Needs the right to make one, as root has.
+#![allow(unsafe_code)]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use npymap::{MappedArray, Sampler};
+
+use crate::Result;
+use crate::epochs::write;
+use crate::files::{check_space, evict};
+
+/// Bytes of a row, rows of a batch, and rows of the file: 1 GiB.
+const ROW: usize = 4096;
+const BATCH: usize = 256;
+const ROWS: usize = 1 << 18;
+
+/// Bytes of memory that the process may use, with its page cache.
+const LIMIT: usize = 512 << 20;
+
+/// Rows of a block, and the number of blocks that are mixed: 64 MiB.
+const BLOCK: usize = 256;
+const BUFFER: usize = 64;
+
+/// How often memory is measured, and the longest that a process runs.
+const INTERVAL: Duration = Duration::from_millis(25);
+const LONGEST: Duration = Duration::from_secs(15);
+
+/// The most samples that are written for each epoch.
+const POINTS: usize = 60;
+
+/// The orders, and how rows are copied.
+const EPOCHS: [&str; 4] = ["sequential", "blocks", "shuffled", "shuffled, plain map"];
+
+/// The memory of a process at one time.
+struct Sample {
+    time: Duration,
+    /// Bytes of the process's resident set, and of these, what is not of files.
+    resident: u64,
+    anonymous: u64,
+    /// Bytes of the file in the page cache.
+    cache: u64,
+}
+
+/// Runs epochs in processes of their own, prints the most memory that each used, and
+/// writes samples to `memory.csv`.
+pub(crate) fn run() -> Result<()> {
+    let directory = tempfile::TempDir::with_prefix("npymap-benches-")?;
+    check_space(directory.path(), u64::try_from(ROWS * ROW)?)?;
+    let path = directory.path().join("epoch.npy");
+    write(&path, ROWS, ROW)?;
+    println!(
+        "Epochs of {} MiB in rows of {ROW} bytes, with {} MiB of memory:\n",
+        (ROWS * ROW) >> 20,
+        LIMIT >> 20
+    );
+    println!(
+        "| epoch | rows, % | time, s | resident, MiB | of these, not of the file | page cache, MiB | read, MiB |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|");
+    let mut series = "epoch,seconds,resident,anonymous,cache\n".to_owned();
+    for name in EPOCHS {
+        evict(&path)?;
+        let group = Group::create()?;
+        let progress = directory.path().join("progress");
+        let samples = measure(name, &path, &group, &progress)?;
+        let most = |bytes: fn(&Sample) -> u64| samples.iter().map(bytes).max().unwrap_or(0) >> 20;
+        let done = fs::read_to_string(&progress)?;
+        let (rows, read) = done.split_once(' ').ok_or("no progress")?;
+        println!(
+            "| {name} | {} | {:.1} | {} | {} | {} | {} |",
+            rows.parse::<usize>()? * 100 / ROWS,
+            samples.last().map_or(0.0, |last| last.time.as_secs_f64()),
+            most(|sample| sample.resident),
+            most(|sample| sample.anonymous),
+            most(|sample| sample.cache),
+            read.parse::<u64>()? >> 20,
+        );
+        let step = samples.len().div_ceil(POINTS).max(1);
+        for Sample { time, resident, anonymous, cache } in samples.iter().step_by(step) {
+            writeln!(
+                series,
+                "\"{name}\",{:.3},{resident},{anonymous},{cache}",
+                time.as_secs_f64()
+            )?;
+        }
+    }
+    Ok(fs::write("memory.csv", series)?)
+}
+
+/// Starts an epoch, and measures until it ends.
+fn measure(name: &str, path: &Path, group: &Group, progress: &Path) -> Result<Vec<Sample>> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(["--epoch", name])
+        .args([path, &group.directory, progress])
+        .spawn()?;
+    let start = Instant::now();
+    let mut samples = Vec::new();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return if status.success() {
+                Ok(samples)
+            } else {
+                Err(format!("{name}: {status}").into())
+            };
+        }
+        samples.extend(sample(&child, group, start.elapsed()));
+        thread::sleep(INTERVAL);
+    }
+}
+
+/// Measures a process, unless it has ended.
+fn sample(child: &Child, group: &Group, time: Duration) -> Option<Sample> {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let kib = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let stat = fs::read_to_string(group.directory.join("memory.stat")).ok()?;
+    let mut names = stat.lines().filter_map(|line| line.split_once(' '));
+    let cache = names.find(|(name, _)| *name == group.cache)?.1.parse().ok()?;
+    Some(Sample { time, resident: kib("VmRSS:")? << 10, anonymous: kib("RssAnon:")? << 10, cache })
+}
+
+/// Runs an epoch in a control group: `--epoch NAME PATH GROUP PROGRESS`. Writes the
+/// number of rows and of bytes that were read to a file.
+pub(crate) fn epoch(arguments: &[&str]) -> Result<()> {
+    let [name, path, group, progress] = arguments else {
+        return Err("expected a name, a path, a control group and a path".into());
+    };
+    fs::write(Path::new(group).join("cgroup.procs"), std::process::id().to_string())?;
+    // SAFETY: no other process writes to the file.
+    let array = unsafe { MappedArray::open(path) }?;
+    let (order, is_plain) = match name.split_once(',') {
+        Some((order, _)) => (order, true),
+        None => (*name, false),
+    };
+    let sampler = match order {
+        "sequential" => Sampler::sequential(ROWS),
+        "blocks" => Sampler::blocks(ROWS, BLOCK, 1).buffer(BUFFER)?,
+        _ => Sampler::shuffled(ROWS, 1),
+    };
+    let rows = array.rows()?;
+    let bytes: &[u8] = array.as_ref();
+    let mut out = vec![0_u8; BATCH * ROW];
+    let (start, mut count) = (Instant::now(), 0);
+    for batch in sampler.batches(BATCH).ahead(&rows) {
+        if start.elapsed() > LONGEST {
+            break;
+        }
+        if is_plain {
+            for (row, out) in batch.iter().zip(out.chunks_exact_mut(ROW)) {
+                out.copy_from_slice(bytes.get(row * ROW..(row + 1) * ROW).unwrap_or_default());
+            }
+        } else {
+            rows.take(&batch, &mut out)?;
+        }
+        black_box(&mut out);
+        count += batch.len();
+    }
+    let io = fs::read_to_string("/proc/self/io")?;
+    let read = io.lines().find_map(|line| line.strip_prefix("read_bytes: ")).unwrap_or("0");
+    Ok(fs::write(progress, format!("{count} {read}"))?)
+}
+
+/// A control group, which is removed when it is dropped.
+struct Group {
+    directory: PathBuf,
+    /// The name of the page cache in `memory.stat`.
+    cache: &'static str,
+}
+
+impl Group {
+    /// Makes a group below that of this process, with a limit of memory.
+    fn create() -> Result<Group> {
+        let groups = fs::read_to_string("/proc/self/cgroup")?;
+        let v1 = groups.lines().find_map(|line| line.split_once(":memory:"));
+        let v2 = groups.lines().find_map(|line| line.strip_prefix("0::"));
+        let (root, parent, limit, cache) = match (v1, v2) {
+            (Some((_, parent)), _) => {
+                ("/sys/fs/cgroup/memory", parent, "memory.limit_in_bytes", "cache")
+            }
+            (None, Some(parent)) => ("/sys/fs/cgroup", parent, "memory.max", "file"),
+            (None, None) => return Err("the system has no control groups for memory".into()),
+        };
+        let directory = PathBuf::from(format!("{root}{parent}/npymap-{}", std::process::id()));
+        fs::create_dir(&directory)?;
+        let group = Group { directory, cache };
+        fs::write(group.directory.join(limit), LIMIT.to_string())?;
+        Ok(group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        fs::remove_dir(&self.directory).ok();
+    }
+}
