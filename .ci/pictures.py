@@ -9,10 +9,12 @@ of the page, light or dark, and contain no empty line, which would end them in
 Markdown.
 """
 
+import csv
 import pathlib
 import sys
 
-GUIDE = pathlib.Path(__file__).resolve().parent.parent / "src/guide"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+GUIDE = ROOT / "src/guide"
 # Of fills, translucent so that they suit any background.
 HEADER, ELEMENTS, MARKED, ABSENT = "#e0a03060", "#4080d060", "#40b06090", "#80808020"
 
@@ -35,6 +37,10 @@ class Picture:
 
     def text(self, x, y, label, anchor="start"):
         self.lines.append(f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}">{label}</text>')
+
+    def curve(self, points, color, dash):
+        path = " ".join(f"{x:.0f},{y:.0f}" for x, y in points)
+        self.lines.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2" stroke-dasharray="{dash}"/>')
 
     def arrow(self, x1, y1, x2, y2):
         self.lines.append(
@@ -123,8 +129,32 @@ def epoch():
     return picture
 
 
+def memory():
+    """Memory in use during epochs, as `npymap-benches --memory` measured it."""
+    with open(ROOT / "benches/memory.csv") as file:
+        samples = list(csv.DictReader(file))
+    picture = Picture(720, 250, "Memory during epochs of 1 GiB with 512 MiB of memory")
+    for place, name in enumerate(["sequential", "blocks", "shuffled"]):
+        own = [sample for sample in samples if sample["epoch"] == name]
+        left, end = 60 + 225 * place, float(own[-1]["seconds"])
+        picture.text(left, 20, f"{name}, {end:.1f} s")
+        picture.box(left, 30, 200, 160, "none")
+        for column, fill, dash in [("cache", "#4080d0", "0"), ("resident", "#e0a030", "5 3"), ("anonymous", "#40b060", "0")]:
+            points = [(left + 200 * float(sample["seconds"]) / end, 190 - int(sample[column]) / 2**22) for sample in own]
+            picture.curve(points, fill, dash)
+    for mib in (0, 256, 512):
+        picture.text(52, 194 - mib / 4, str(mib), "end")
+    picture.text(52, 20, "MiB", "end")
+    for place, (label, fill, dash) in enumerate(
+        [("page cache of the group", "#4080d0", "0"), ("resident set", "#e0a030", "5 3"), ("resident, not of the file", "#40b060", "0")]
+    ):
+        picture.curve([(60 + 225 * place, 225), (85 + 225 * place, 225)], fill, dash)
+        picture.text(92 + 225 * place, 229, label)
+    return picture
+
+
 def main():
-    pictures = {"mapped": mapped, "views": views, "append": append, "epoch": epoch}
+    pictures = {"mapped": mapped, "views": views, "append": append, "epoch": epoch, "memory": memory}
     stale = []
     for name, draw in pictures.items():
         path, svg = GUIDE / f"{name}.svg", draw().svg()

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Reads arrays with the program from nginx and from an S3-compatible server (moto).
+"""Reads arrays with the program from nginx, an S3-compatible server (moto) and Azurite,
+and writes some with it and with a test of the library.
 
-    python3 .ci/remote.py NPYMAP PYTHON
+    python3 .ci/remote.py NPYMAP PYTHON AZURITE
 
-PYTHON has NumPy and moto. Every output is compared with that for the local file.
+PYTHON has NumPy, moto and azure-storage-blob. Every output is compared with that for the
+local file.
 """
 
 import contextlib
@@ -16,29 +18,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
-NPYMAP, PYTHON = sys.argv[1:3]
+NPYMAP, PYTHON, AZURITE = sys.argv[1:4]
 
-FILES = """
-import numpy as np, sys
-rng = np.random.default_rng(1)
-folder = sys.argv[1]
-big = rng.integers(0, 1000, (40_000, 50))
-np.save(folder + "/big.npy", big)
-np.save(folder + "/fortran.npy", np.asfortranarray(big[:2000]))
-np.savez(folder + "/many.npz", **{f"layers.{n}": np.full((8, 8), n) for n in range(1000)})
-np.savez_compressed(folder + "/packed.npz", a=big, b=np.arange(5.0))
-"""
-
-# Moto's server keeps files in memory; boto3 is one of its dependencies.
-UPLOAD = """
-import boto3, pathlib, sys
-s3 = boto3.client("s3", endpoint_url=sys.argv[2])
-s3.create_bucket(Bucket="bucket")
-for path in pathlib.Path(sys.argv[1]).glob("*.np[yz]"):
-    s3.upload_file(str(path), "bucket", "folder/" + path.name)
-"""
+STORES = pathlib.Path(__file__).with_name("stores.py")
 
 COMMANDS = [
     ["info", "{}/big.npy"],
@@ -68,6 +53,8 @@ def started(command, url):
         for _ in range(300):
             try:
                 urllib.request.urlopen(url, timeout=1).read(1)
+                break
+            except urllib.error.HTTPError:
                 break
             except OSError:
                 time.sleep(0.1)
@@ -131,29 +118,100 @@ def nginx(folder):
         time.sleep(0.2)
         requests = log.read_text().splitlines()
         assert requests == ["GET bytes=0-65535 206"], requests
+        cached(folder, url, log)
+        log.write_text("")
+        run(["ls", "{}/many.npz"], url)
+        time.sleep(0.2)
+        # The start, the end, and the headers of the members between.
+        assert log.read_text().count("GET") <= 3, log.read_text()
         whole = subprocess.run(
             [NPYMAP, "info", f"http://127.0.0.1:{without_ranges}/big.npy"], capture_output=True, text=True
         )
         assert "the server sends whole files only" in whole.stderr, whole.stderr
 
 
+def cached(folder, url, log):
+    """The second command transfers no bytes, and the file in the cache is the object."""
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["NPYMAP_CACHE"] = cache
+        time.sleep(0.2)
+        log.write_text("")
+        first, second = run(["stats", "{}/big.npy"], url), run(["stats", "{}/big.npy"], url)
+        os.environ["NPYMAP_CACHE_BYTES"] = "many"
+        failed = subprocess.run([NPYMAP, "info", f"{url}/big.npy"], capture_output=True, text=True)
+        assert "NPYMAP_CACHE_BYTES='many': expected a number" in failed.stderr, failed.stderr
+        del os.environ["NPYMAP_CACHE"], os.environ["NPYMAP_CACHE_BYTES"]
+        time.sleep(0.2)
+        requests = log.read_text().splitlines()
+        assert first == second and len(requests) > 5, requests
+        assert requests[-1] == "GET bytes=0-65535 304", requests
+        assert sum(request.endswith("304") for request in requests) == 1, requests
+        [data] = pathlib.Path(cache).glob("*.data")
+        assert data.read_bytes() == (folder / "big.npy").read_bytes()
+
+
+def written(folder, name, url, scheme):
+    """The store's own package and NumPy read what a test of the library wrote."""
+    test = "cargo test -p npymap -p npymap-cli --all-features -q --test remote objects_of_other_servers"
+    bucket = f"{scheme}://bucket"
+    os.environ["NPYMAP_TEST_WRITE"] = f"{bucket}/written"
+    subprocess.run(test.split(), check=True, stdout=subprocess.DEVNULL)
+    # The program writes an array and an archive; an object is only replaced if asked.
+    for file in ["big.npy", "big.npz"]:
+        run(["convert", "{}/big.npy", f"{bucket}/written/{file}"], f"{bucket}/folder")
+    again = [NPYMAP, "convert", f"{folder}/big.npy", f"{bucket}/written/big.npy"]
+    failed = subprocess.run(again, capture_output=True, text=True)
+    assert f"{bucket}/written/big.npy: already exists" in failed.stderr, failed.stderr
+    subprocess.run([*again, "--overwrite"], check=True)
+    stores("check", name, url, folder)
+
+
+def stores(*arguments):
+    subprocess.run([PYTHON, STORES, *arguments], check=True)
+
+
 def moto(folder):
     port = free_port()
     url = f"http://127.0.0.1:{port}"
+    account = folder / "account.json"
+    account.write_text(json.dumps({
+        "gcs_base_url": url,
+        "disable_oauth": True,
+        "client_email": "",
+        "private_key": "",
+        "private_key_id": "",
+    }))
     os.environ |= {
         "AWS_ACCESS_KEY_ID": "key",
         "AWS_SECRET_ACCESS_KEY": "secret",
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ENDPOINT": url,
         "AWS_ALLOW_HTTP": "true",
+        "GOOGLE_SERVICE_ACCOUNT": str(account),
+        "GOOGLE_ALLOW_HTTP": "true",
     }
     server = [PYTHON, "-c", f"from moto.server import main; main(['-p{port}'])"]
     with started(server, url + "/moto-api/"):
-        subprocess.run([PYTHON, "-c", UPLOAD, folder, url], check=True)
+        stores("upload", "s3", url, folder)
         compare(folder, "s3://bucket/folder", "moto")
+        written(folder, "s3", url, "s3")
+        # The XML interface of Google Cloud Storage answers reads as S3 does.
+        compare(folder, "gs://bucket/folder", "moto, for Google Cloud Storage")
+
+
+def azurite(folder):
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    os.environ |= {"AZURE_STORAGE_USE_EMULATOR": "true", "AZURITE_BLOB_STORAGE_URL": url}
+    server = [AZURITE, "--blobPort", str(port), "--inMemoryPersistence", "--silent", "--skipApiVersionCheck"]
+    with started(server, url):
+        stores("upload", "azure", url, folder)
+        compare(folder, "az://bucket/folder", "Azurite")
+        written(folder, "azure", url, "az")
 
 
 with tempfile.TemporaryDirectory() as name:
-    subprocess.run([PYTHON, "-c", FILES, name], check=True)
+    stores("files", name)
     nginx(pathlib.Path(name))
     moto(pathlib.Path(name))
+    azurite(pathlib.Path(name))
