@@ -53,7 +53,8 @@ impl NewFile {
     /// Gives the file its name, and waits for the disk if `sync`.
     #[pyo3(signature = (sync=false))]
     fn commit(&self, py: Python<'_>, sync: bool) -> PyResult<()> {
-        let file = lock(&self.file).take().ok_or_else(finished)?;
+        // Without the interpreter: another thread may be writing.
+        let file = py.detach(|| lock(&self.file).take()).ok_or_else(finished)?;
         let committed = py.detach(|| if sync { file.commit_sync() } else { file.commit() });
         committed.map(drop).or_raise_for(py, &self.shown)
     }

@@ -79,18 +79,20 @@ class Npz(NpzFile):
             name = self._files[key]
         except (KeyError, TypeError):
             raise KeyError(f"{key} is not a file in the archive") from None
+        # Another thread may close the archive meanwhile.
+        core = self._opened()
         try:
-            mapping = self._opened().get(name)
+            mapping = core.get(name)
         except FormatError as error:
             if error.kind != "Unsupported":
                 raise
-            return self._unpickle(name, error)
-        return self._core.read(name) if mapping is None else _to_array(mapping)
+            return self._unpickle(core, name, error)
+        return core.read(name) if mapping is None else _to_array(mapping)
 
-    def _unpickle(self, name, error):
+    def _unpickle(self, core, name, error):
         """Load an array of Python objects by NumPy."""
         try:
-            stream = io.BytesIO(self._core.read(name))
+            stream = io.BytesIO(core.read(name))
         except FormatError:
             raise error from None
         return np.lib.format.read_array(stream, allow_pickle=self.allow_pickle,
@@ -105,9 +107,10 @@ class Npz(NpzFile):
         self._opened().verify()
 
     def _opened(self):
-        if self._core is None:
+        core = self._core
+        if core is None:
             raise ValueError("the archive is closed")
-        return self._core
+        return core
 
     @property
     def fid(self):

@@ -59,20 +59,20 @@ class ArrayFile:
 
     def _open(self):
         """Find the array in the file."""
-        self._process = os.getpid()
         if self._member is None:
-            self._file = _core.ReadFile(self._path, self._at, self._max_header_size)
-            self._version = self._file.version
+            file = _core.ReadFile(self._path, self._at, self._max_header_size)
+            self._version = file.version
         else:
             # Before the file is opened, so that a change meanwhile is seen later.
             version = None if self._is_remote else _version(self._path)
-            self._file = _core.ReadFile.member(self._path, self._member)
-            if self._file is None:
+            file = _core.ReadFile.member(self._path, self._member)
+            if file is None:
                 text = (f"{self._path}[{self._member}]: a compressed member, of which no parts "
                         "can be read: use npymap.Npz")
                 raise FormatError(text, self._path, self._member, "Unsupported")
-            self._version = self._file.version if self._is_remote else version
-        self._set_layout(self._file.facts)
+            self._version = file.version if self._is_remote else version
+        self._set_layout(file.facts)
+        self._opened_file = file, os.getpid()
 
     def _set_layout(self, facts):
         shape, descr, is_fortran, offset = facts
@@ -81,33 +81,30 @@ class ArrayFile:
 
     def _opened(self):
         """Return the open file, which has the layout that was pickled."""
-        if self._is_remote and self._process != os.getpid():
+        # Attributes are read once: another thread may open the file meanwhile.
+        file, process = self._opened_file
+        if file is None or self._is_remote and process != os.getpid():
             # Connections do not survive a fork.
-            self._file = None
-        if self._file is None:
-            self._open_again()
-        return self._file
+            file = self._open_again()
+            self._opened_file = file, os.getpid()
+        return file
 
     def _open_again(self):
-        self._process = os.getpid()
         if self._is_remote:
             place = self._path, self._at, self._max_header_size
-            self._file = _open_object(place, self._member, self._elements, self._version,
-                                      self._process)
-            return
+            return _open_object(place, self._member, self._elements, self._version, os.getpid())
         if self._member is not None:
             if _version(self._path) != self._version:
                 text = f"{self._path}: was changed since the array was pickled"
                 raise FormatError(text, self._path, self._member, "Changed")
-            self._file = _core.ReadFile.elements(self._path, self._elements)
-            return
+            return _core.ReadFile.elements(self._path, self._elements)
         file = _core.ReadFile(self._path, self._at, self._max_header_size)
         shape, descr, is_fortran, offset = file.facts
         if (descr, shape, is_fortran, offset) != self._elements:
             text = (f"{self._path}: has shape {shape} and dtype {from_descr(descr)}, but had "
                     f"{self._shape} and {self._dtype} when it was pickled")
             raise FormatError(text, self._path, None, "Changed")
-        self._file = file
+        return file
 
     @property
     def path(self):
@@ -171,10 +168,11 @@ class ArrayFile:
             rows = self._mapped().rows
         else:
             file = self._opened()
-            if self._taken[0] is not file:
+            taken, rows = self._taken
+            if taken is not file:
                 # Without this object as source, which would refer to itself.
-                self._taken = file, Rows(file.rows, None)
-            rows = self._taken[1]
+                rows = Rows(file.rows, None)
+                self._taken = file, rows
         return rows.take(indices, out, dtype=dtype, casting=casting, mode=mode)
 
     def read(self, start=0, stop=None):
@@ -244,11 +242,13 @@ class ArrayFile:
         return out
 
     def _mapped(self):
-        if self._array is None:
+        array = self._array
+        if array is None:
             self._opened()
-            self._array = open(self._path, self._mode, member=self._member, at=self._at,
-                               max_header_size=self._max_header_size)
-        return self._array
+            array = open(self._path, self._mode, member=self._member, at=self._at,
+                         max_header_size=self._max_header_size)
+            self._array = array
+        return array
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:
@@ -286,9 +286,8 @@ class ArrayFile:
         self._version = state[5]
         self._set_layout(state[6])
         self._is_remote = is_url(self._path)
-        self._process = None
-        self._file = self._array = None
-        self._taken = None, None
+        self._array = None
+        self._opened_file = self._taken = None, None
 
 
 @functools.lru_cache(maxsize=64)

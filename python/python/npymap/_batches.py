@@ -1,5 +1,8 @@
 """Batches that are read ahead."""
 
+import os
+import threading
+
 import numpy as np
 
 from . import _core
@@ -32,7 +35,8 @@ class Batches:
     `Rows.take`; for several arrays, a list.
 
     Threads end with the batches, or with `close()`, or when the object is deleted. In a
-    forked process it raises; create it there.
+    forked process it raises; create it there. Threads of the program can share one object:
+    each batch goes to one of them.
     """
 
     def __init__(self, arrays, sampler, size=None, *, epochs=1, drop_last=False, threads=1,
@@ -68,12 +72,24 @@ class Batches:
             self._lists = iter(sampler)
         self._pending = []
         self._depth = ahead + threads
+        # Batches are yielded one at a time, each with its own indices and state.
+        self._lock = threading.RLock()
+        self._process = os.getpid()
         self._core = _core.Batches(plan, (threads, ahead), order)
 
     def __iter__(self):
         return self
 
     def __next__(self):
+        if os.getpid() != self._process:
+            # A thread of the other process may have held the lock.
+            text = ("the threads that read these batches are in the process that this one was "
+                    "forked from: start them after the fork")
+            raise ValueError(text)
+        with self._lock:
+            return self._next()
+
+    def _next(self):
         if self._lists is not None:
             self._push()
         found = self._core.next()
@@ -118,7 +134,8 @@ class Batches:
 
     def close(self):
         """Stop the threads, and wait until they have ended."""
-        self._core.close()
+        if os.getpid() == self._process:
+            self._core.close()
 
     def __enter__(self):
         return self
