@@ -280,3 +280,11 @@ for order in itertools.permutations(range(4)):
         assert taken[0][0, 0] == 10
 """
     subprocess.run([sys.executable, "-c", code, tmp_path / "a.npy"], check=True)
+
+
+def test_out_may_have_any_stride_along_an_axis_of_one_element(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(5.0).reshape(5, 1))
+    rows = npymap.open(tmp_path / "a.npy").rows
+    out = np.zeros((3, 2)).T[:, :1]
+    assert out.flags.c_contiguous and out.strides == (8, 16)
+    assert rows.take([4, 2], out).tolist() == out.tolist() == [[4], [2]]

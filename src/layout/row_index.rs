@@ -98,16 +98,20 @@ pub(crate) fn resolve<I: RowIndex>(
     axis: usize,
     shape: &[usize],
 ) -> Result<Vec<usize>> {
-    let resolved = indices.iter().map(|index| {
-        resolve_one(mode, index.to_i128(), dim).ok_or_else(|| {
+    let mut resolved = Vec::with_capacity(indices.len());
+    for index in indices {
+        // In all modes, an index in bounds is itself.
+        let inside = usize::try_from(index.to_i128()).ok().filter(|&index| index < dim);
+        let valid = inside.or_else(|| resolve_one(mode, index.to_i128(), dim));
+        resolved.push(valid.ok_or_else(|| {
             let (asked, shape) = (format!("index {index}"), tuple(shape));
-            ShapeError::Index { axis, asked, shape }.into()
-        })
-    });
-    resolved.collect()
+            ShapeError::Index { axis, asked, shape }
+        })?);
+    }
+    Ok(resolved)
 }
 
-#[inline]
+/// Resolves an index that is out of bounds.
 fn resolve_one(mode: TakeMode, index: i128, dim: usize) -> Option<usize> {
     let valid = match mode {
         TakeMode::FromEnd if index < 0 => index.checked_add(i128::try_from(dim).ok()?)?,

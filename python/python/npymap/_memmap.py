@@ -39,8 +39,8 @@ def wrap(mapping, kind=None, path=None):
     """
     shape, descr, is_fortran = mapping.facts
     order = "F" if is_fortran else "C"
-    array = np.ndarray.__new__(kind or memmap, shape, from_descr(descr), mapping, order=order)
-    if isinstance(path, os.PathLike):
+    array = np.ndarray.__new__(kind or memmap, shape, from_descr(descr), mapping, 0, None, order)
+    if hasattr(path, "__fspath__"):
         array.__dict__["_is_path"] = True
     return array
 

@@ -11,6 +11,7 @@ from ._memmap import to_mode, wrap
 from ._paths import to_path, to_shape, to_source
 
 MAX_HEADER_SIZE = 10_000
+_MODES = ("r", "r+", "c")
 
 
 class Header(NamedTuple):
@@ -40,7 +41,8 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
     Raises `FileNotFoundError` and other `OSError`, `KeyError` for members that do not
     exist, and `FormatError`.
     """
-    mode = to_mode(mode)
+    if mode not in _MODES:
+        mode = to_mode(mode)
     if mode == "w+":
         raise ValueError("mode 'w+' creates an array: use npymap.create")
     if member is not None:

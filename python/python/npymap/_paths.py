@@ -9,8 +9,7 @@ _SCHEMES = ("s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "http", "h
 
 def is_url(path):
     """Return whether a text is a URL. A file of that name is `./http://…`."""
-    scheme, separator, _ = path.partition("://")
-    return bool(separator) and scheme in _SCHEMES
+    return "://" in path and path.partition("://")[0] in _SCHEMES
 
 
 def to_path(path):

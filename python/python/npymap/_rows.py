@@ -7,6 +7,7 @@ from ._dtypes import from_descr, to_descr
 
 _MODES = ("raise", "wrap", "clip")
 _INT64 = np.dtype(np.int64)
+_UINT8 = np.dtype(np.uint8)
 _INT64_MAX = np.iinfo(np.int64).max
 
 
@@ -14,7 +15,11 @@ def as_bytes(array):
     """Return the bytes of an array that is contiguous in C order."""
     if array.nbytes == 0:
         return np.empty(0, np.uint8)
-    return array.reshape(-1).view(np.uint8)
+    try:
+        return array.view(_UINT8)
+    except ValueError:
+        # There is no last axis, or it has one element and any stride.
+        return array.reshape(-1).view(_UINT8)
 
 
 def as_indices(indices):

@@ -84,7 +84,8 @@ class Sampler:
         count = operator.index(count)
         # A few more places than indices do no harm, and asking takes time.
         indices = np.empty(count if 0 <= count < 4096 else min(count, self.remaining), np.int64)
-        return indices[:self._core.next_into(as_bytes(indices))]
+        found = self._core.next_into(as_bytes(indices))
+        return indices if found == count else indices[:found]
 
     def __iter__(self):
         """Yield the rest of this epoch, then start the next one."""
