@@ -197,6 +197,32 @@ fn windows_are_sliding_window_views() {
     ));
 }
 
+/// Booleans have no buffer of zeros, so blocks of them are decoded one after another into
+/// a list that grows.
+#[test]
+fn rows_of_booleans_longer_than_a_block_are_converted() {
+    let dir = directory();
+    for order in [Order::C, Order::F] {
+        let stored: Vec<u8> = match order {
+            Order::C => (0..3 * LONG).map(|i| boolean(i / LONG, i % LONG).into()).collect(),
+            Order::F => (0..3 * LONG).map(|i| boolean(i % 3, i / 3).into()).collect(),
+        };
+        let path = file(&dir, "a.npy", &npy("|b1", &[3, LONG], order, &stored));
+        let rows = open(&path).unwrap().into_rows().unwrap();
+        let mut out = vec![0_u8; 2 * LONG];
+        rows.take_with(&[2, 0], &mut out, |x: bool| 5 * u8::from(x)).unwrap();
+        let expected = [2, 0].into_iter().flat_map(|row| (0..LONG).map(move |i| boolean(row, i)));
+        assert!(out.into_iter().eq(expected.map(|x| 5 * u8::from(x))));
+    }
+}
+
+/// The length of a row of more than one block.
+const LONG: usize = 20_000;
+
+fn boolean(row: usize, column: usize) -> bool {
+    (row * LONG + column) % 7 < 3
+}
+
 /// Takes the same rows by every method of a source.
 fn all_methods(rows: &impl RowSource, expected: &[u32]) {
     let indices = [7_u8, 0, 7, 3];

@@ -205,22 +205,32 @@ impl AxisSlices {
         convert: &impl Fn(T) -> U,
     ) {
         let room = (BLOCK / size_of::<T>().max(1)).clamp(1, self.len.max(1));
-        let mut buffer = T::fast_path().zeros(room);
+        let mut buffer = T::fast_path().zeros(room).unwrap_or_default();
         let count = out.len() / self.len.max(1);
         let mut rest = out;
+        self.for_each_block(bytes, indices, count, room, &mut |block| {
+            let (own, after) = std::mem::take(&mut rest).split_at_mut(block.count);
+            kernel::convert(block.decode_into(bytes, codec, &mut buffer), own, convert);
+            rest = after;
+        });
+    }
+
+    /// Calls `f` with the runs of the first `count` slices, in blocks of at most `room`
+    /// elements; the surplus indices are only prefetched.
+    //
+    // Not generic: casts compile what calls it for each pair of types.
+    fn for_each_block(
+        &self,
+        bytes: &[u8],
+        indices: &[usize],
+        count: usize,
+        room: usize,
+        f: &mut dyn FnMut(Run),
+    ) {
         for mut run in self.prefetching(bytes, indices).take(count).flat_map(|i| self.runs(i)) {
             while run.count > 0 {
                 let block = Run { count: run.count.min(room), ..run };
-                let (own, after) = rest.split_at_mut(block.count);
-                if let Some(over) = buffer.as_mut().and_then(|all| all.get_mut(..block.count)) {
-                    block.decode_over(bytes, codec, over);
-                    kernel::convert(over, own, convert);
-                } else {
-                    let mut values = Vec::with_capacity(block.count);
-                    block.decode_onto(bytes, codec, &mut values);
-                    kernel::convert(&values, own, convert);
-                }
-                rest = after;
+                f(block);
                 run = run.without_first(block.count);
             }
         }

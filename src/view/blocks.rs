@@ -5,6 +5,7 @@ use std::fmt;
 use super::runs::Run;
 use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, decode_onto, decode_over};
+use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::layout::geometry::Geometry;
 
 /// The size of the buffer that elements are decoded into, in bytes: it fits the
@@ -159,6 +160,26 @@ impl Run {
             Some((bytes, stride)) => decode_onto(codec, bytes, stride, out),
             None => out.extend(self.elements(bytes, size).map(|element| T::decode(codec, element))),
         }
+    }
+
+    /// Decodes the run's elements into the start of `buffer`, and returns them. Values
+    /// in the buffer are overwritten.
+    //
+    // Casts call it for each type of the result; inlined, it would be most of their code.
+    #[inline(never)]
+    pub(super) fn decode_into<'b, T: Element>(
+        self,
+        bytes: &[u8],
+        codec: &T::Codec,
+        buffer: &'b mut Vec<T>,
+    ) -> &'b [T] {
+        if let Some(over) = buffer.get_mut(..self.count) {
+            self.decode_over(bytes, codec, over);
+        } else {
+            buffer.clear();
+            self.decode_onto(bytes, codec, buffer);
+        }
+        buffer.get(..self.count).invariant(IN_BUFFER)
     }
 
     /// Decodes the run's elements into `out`, which has the same length.
