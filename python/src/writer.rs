@@ -75,11 +75,15 @@ pub(crate) struct NpzWriter {
 
 #[pymethods]
 impl NpzWriter {
-    /// Starts an archive.
+    /// Starts an archive, for which space of `reserved` bytes is reserved on the disk.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<NpzWriter> {
+    #[pyo3(signature = (path, overwrite, reserved=0))]
+    fn new(py: Python<'_>, path: PathBuf, overwrite: bool, reserved: u64) -> PyResult<NpzWriter> {
         let file = py.detach(|| {
-            if overwrite { AtomicFile::create(&path) } else { AtomicFile::create_new(&path) }
+            let file =
+                if overwrite { AtomicFile::create(&path) } else { AtomicFile::create_new(&path) }?;
+            file.reserve(reserved)?;
+            Ok(file)
         });
         let file = file.or_raise_for(py, &path)?;
         Ok(NpzWriter { writer: Mutex::new(Some(Writer::new(file))), shown: path })

@@ -159,3 +159,13 @@ def test_other_threads_run_while_files_are_read(tmp_path):
         thread.join()
     assert results == [1 << 24] * 16
     assert_same(npymap.load(path), np.load(path))
+
+
+def test_archives_reserve_no_more_space_than_they_need(tmp_path):
+    array = np.random.default_rng(1).random(1 << 18)
+    for _ in range(2):
+        npymap.savez(tmp_path / "a.npz", a=array, b=array[:3])
+        status = os.stat(tmp_path / "a.npz")
+        np.testing.assert_array_equal(np.load(tmp_path / "a.npz")["a"], array)
+        assert 2 << 20 < status.st_size < (2 << 20) + 4096
+        assert 512 * status.st_blocks <= status.st_size + 16384

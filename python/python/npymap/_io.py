@@ -22,6 +22,8 @@ _PIECE = 16 << 20
 # Files from this size on get their space before they are written. For smaller ones, that
 # takes longer than it saves.
 _RESERVED = 1 << 20
+# Bytes of an archive for each member, and at the end, besides the elements: most have fewer.
+_MORE = 1 << 10
 
 
 def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="ASCII", *,
@@ -209,7 +211,11 @@ def _write_archive(file, args, kwds, level, allow_pickle):
     if has_pickles:
         with NewFile(path) as new:
             return by_numpy(new, **arrays)
-    writer = _core.NpzWriter(path, True)
+    nbytes = sum(array.nbytes for array in arrays.values())
+    # The size of compressed members is not known.
+    is_reserved = level is None and nbytes >= _RESERVED
+    reserved = nbytes + _MORE * (len(arrays) + 1) if is_reserved else 0
+    writer = _core.NpzWriter(path, True, reserved)
     try:
         for name, array in arrays.items():
             facts = to_descr(array.dtype), array.shape, is_fortran_order(array)
