@@ -279,8 +279,6 @@ benchmarks = {
     "npz-first": lambda: Timer(lambda: numpy.load(f"{directory}/stored.npz")["a"][0]),
     "npz-whole": lambda: Timer(lambda: numpy.load(f"{directory}/deflated.npz")["a"]),
     "cold-sum": Cold,
-    "cold-epoch-512": lambda: Epoch(512),
-    "cold-epoch-12288": lambda: Epoch(12288),
     "sparse": Sparse,
     "tokens": lambda: Windows(False),
     "tokens-cold": lambda: Windows(True),
@@ -299,6 +297,9 @@ for size in (256, 4096, 65536):
         benchmarks[f"{name}-{size}"] = lambda size=size, how=how: Rows(size, how)
     for name, how in (("ninja", "index"), ("cold-ninja", "cold")):
         benchmarks[f"{name}-{size}"] = lambda size=size, how=how: NinjaRows(size, how)
+
+for size in (256, 512, 4096, 12288, 614400):
+    benchmarks[f"cold-epoch-{size}"] = lambda size=size: Epoch(size)
 
 others = {"npy-append-array": npy_append_array, "mmap_ninja": ninja}
 words = [f"{'with' if module else 'without'} {name}" for name, module in others.items()]

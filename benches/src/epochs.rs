@@ -1,35 +1,57 @@
-//! Whole epochs of a file that is not in the page cache, against reading it.
-#![allow(unsafe_code)]
+//! Whole epochs of a file: cold, against reading it, and in memory, against copies.
 
 use std::fs::File;
 use std::hint::black_box;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
 
-use npymap::{Header, MappedArray, Order, Sampler};
+use npymap::loader::{RowSource, Share, Stacked};
+use npymap::{ArrayFile, BatchOptions, Header, Order, Sampler};
 
 use crate::Result;
-use crate::files::{check_space, evict};
+use crate::files::check_space;
 use crate::numpy::NumPy;
+use crate::reading::{by_populate, cold_once, fastest_read, open};
 use crate::rounds::{Batch, Benchmark, Peer};
 
-/// Rows of a batch.
+/// Rows of a batch, and the most bytes of it.
 const BATCH: usize = 256;
+const BATCH_BYTES: usize = 4 << 20;
 
 /// Bytes of each file.
 const FILE: usize = 512 << 20;
 const QUICK_FILE: usize = 64 << 20;
 
-/// How long to wait until a file is evicted, or read.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// Bytes of a block, and the number of blocks that are mixed.
 const BLOCK: usize = 1 << 20;
 const BUFFER: usize = 64;
 
-/// Bytes of a row, and the name of the benchmark in `numpy_peer.py`.
-const SIZES: [(usize, &str); 2] = [(512, "cold-epoch-512"), (12 << 10, "cold-epoch-12288")];
+/// Processes or threads that share a file.
+const WORLD: usize = 4;
+
+/// Bytes of a row, the name of the benchmark in `numpy_peer.py`, and whether it is read
+/// in every way.
+const SIZES: [(usize, &str, bool); 5] = [
+    (256, "cold-epoch-256", false),
+    (512, "cold-epoch-512", true),
+    (4 << 10, "cold-epoch-4096", false),
+    (12 << 10, "cold-epoch-12288", true),
+    (600 << 10, "cold-epoch-614400", false),
+];
+
+/// The rows of a file.
+#[derive(Clone)]
+struct Work {
+    path: PathBuf,
+    len: usize,
+    /// Bytes of a row.
+    size: usize,
+}
+
+/// A way to read an epoch.
+type Way = fn(&Work, &Sampler) -> Result<()>;
 
 pub(crate) fn benchmarks<'a>(
     directory: &'a Path,
@@ -37,42 +59,240 @@ pub(crate) fn benchmarks<'a>(
     numpy: Option<&'a NumPy>,
 ) -> Result<Vec<Benchmark<'a>>> {
     let nbytes = if quick { QUICK_FILE } else { FILE };
-    check_space(directory, u64::try_from(3 * nbytes)?)?;
+    check_space(directory, u64::try_from((SIZES.len() + 1) * nbytes)?)?;
     let mut benchmarks = Vec::new();
-    for (size, name) in SIZES {
-        let path = directory.join(format!("epoch-{size}.npy"));
+    for (size, name, is_whole) in SIZES {
         let len = nbytes / size;
-        write(&path, len, size)?;
-        let orders = [
-            ("shuffled", Sampler::shuffled(len, 1)),
-            ("sequential", Sampler::sequential(len)),
-            ("blocks", Sampler::blocks(len, BLOCK / size, 1).buffer(BUFFER)?),
-        ];
-        for (order, sampler) in orders {
-            let plain = cold(&path, with(&sampler, size, plain_epoch));
-            // In any order but the file's, rows can be copied only when it is in memory.
-            let (reading, fastest, target) = match order {
-                "sequential" => ("the fastest way to read the file", fastest_read(&path), 1.15),
-                _ => (
-                    "the fastest way to read the file, then copies from the plain map",
-                    read_then_copy(&path, &sampler, size),
-                    1.25,
-                ),
-            };
-            let mut peers = vec![
-                Peer::new(reading, Some(target), fastest),
-                Peer::new("copies from the plain map", None, plain),
-            ];
-            let numpy = numpy.filter(|_| order == "shuffled");
-            peers.extend(numpy.map(|numpy| numpy.peer(name, "`mm[idx]` batches", None)));
-            benchmarks.push(Benchmark {
-                name: format!("epoch of {} MiB, {order} rows of {size} bytes, cold", nbytes >> 20),
-                ours: cold(&path, with(&sampler, size, epoch)),
-                peers,
-            });
+        let work = Work { path: directory.join(format!("epoch-{size}.npy")), len, size };
+        write(&work.path, len, size)?;
+        let of = |what: &str| format!("epoch of {} MiB, {what} of {size} bytes", nbytes >> 20);
+        let numpy = numpy.map(|numpy| numpy.peer(name, "`mm[idx]` batches", None));
+        benchmarks.push(work.shuffled(&of("shuffled rows"), numpy));
+        if is_whole {
+            benchmarks.extend(work.in_order(of));
+            benchmarks.push(work.blocks(&of("blocks of rows"))?);
+            benchmarks.extend(work.shared(of));
+            benchmarks.extend(work.warm(of));
         }
     }
     Ok(benchmarks)
+}
+
+impl Work {
+    fn shuffled<'a>(&self, name: &str, numpy: Option<Peer<'a>>) -> Benchmark<'a> {
+        let sampler = Sampler::shuffled(self.len, 1);
+        let plain = self.cold(&sampler, plain);
+        let mut peers = vec![self.read_then_copy(&sampler), Peer::new(PLAIN, None, plain)];
+        peers.extend(numpy);
+        Benchmark { name: format!("{name}, cold"), ours: self.cold(&sampler, rows), peers }
+    }
+
+    fn in_order<'a>(&self, name: impl Fn(&str) -> String) -> [Benchmark<'a>; 3] {
+        let sampler = Sampler::sequential(self.len);
+        let ways: [(&str, Way); 3] =
+            [("rows", rows), ("`ArrayFile` rows", array_file), ("`Stacked` rows", stacked)];
+        ways.map(|(what, way)| Benchmark {
+            name: format!("{}, cold", name(&format!("sequential {what}"))),
+            ours: self.cold(&sampler, way),
+            peers: vec![
+                Peer::new("the fastest way to read the file", Some(1.15), fastest_read(&self.path)),
+                Peer::new(PLAIN, None, self.cold(&sampler, plain)),
+            ],
+        })
+    }
+
+    fn blocks<'a>(&self, name: &str) -> Result<Benchmark<'a>> {
+        let sampler = Sampler::blocks(self.len, BLOCK / self.size, 1).buffer(BUFFER)?;
+        let plain = self.cold(&sampler, plain);
+        Ok(Benchmark {
+            name: format!("{name}, cold"),
+            ours: self.cold(&sampler, rows),
+            peers: vec![self.read_then_copy(&sampler), Peer::new(PLAIN, None, plain)],
+        })
+    }
+
+    /// Several threads or processes that share an order.
+    fn shared<'a>(&self, name: impl Fn(&str) -> String) -> [Benchmark<'a>; 2] {
+        let sampler = Sampler::shuffled(self.len, 1);
+        let ways: [(&str, Way); 2] = [("threads", threads), ("processes", processes)];
+        ways.map(|(what, way)| Benchmark {
+            name: format!("{} by {WORLD} {what}, cold", name("shuffled rows")),
+            ours: self.cold(&sampler, way),
+            peers: vec![self.read_then_copy(&sampler)],
+        })
+    }
+
+    /// Epochs in memory, whose pages the map of the rows does not have yet.
+    fn warm<'a>(&self, name: impl Fn(&str) -> String) -> [Benchmark<'a>; 3] {
+        let sampler = Sampler::shuffled(self.len, 1);
+        let copies = || {
+            let (work, sampler) = (self.clone(), sampler.clone());
+            Peer::new("copies from a map that has its pages", Some(1.1), work.populated(sampler))
+        };
+        let one =
+            Peer::new("the same by one thread", Some(1.0), self.in_memory(&sampler, batches::<1>));
+        [
+            ("new `Rows`", rows as Way, copies()),
+            ("`Batches`, 1 thread", batches::<1>, copies()),
+            ("`Batches`, 2 threads", batches::<2>, one),
+        ]
+        .map(|(what, way, peer)| Benchmark {
+            name: format!("{}, in memory, {what}", name("shuffled rows")),
+            ours: self.in_memory(&sampler, way),
+            peers: vec![peer],
+        })
+    }
+
+    /// Runs an epoch after evicting the file.
+    fn cold<'a>(&self, sampler: &Sampler, way: Way) -> Batch<'a> {
+        let (work, sampler) = (self.clone(), sampler.clone());
+        let once = move |_: &Path| way(&work, &sampler);
+        let path = self.path.clone();
+        Box::new(move |times| (0..times).map(|_| cold_once(&path, &once)).sum())
+    }
+
+    /// Runs an epoch after reading the file.
+    fn in_memory<'a>(&self, sampler: &Sampler, way: Way) -> Batch<'a> {
+        let (work, sampler) = (self.clone(), sampler.clone());
+        Box::new(move |times| {
+            by_populate(&work.path)?;
+            let start = Instant::now();
+            for _ in 0..times {
+                way(&work, &sampler)?;
+            }
+            Ok(start.elapsed())
+        })
+    }
+
+    /// Copies the rows from a map that has its pages.
+    fn populated<'a>(self, sampler: Sampler) -> Batch<'a> {
+        Box::new(move |times| {
+            let array = open(&self.path)?;
+            array.populate(..)?;
+            let start = Instant::now();
+            for _ in 0..times {
+                self.copy(array.as_ref(), &sampler)?;
+            }
+            Ok(start.elapsed())
+        })
+    }
+
+    /// Reads the file, and copies its rows after that: in any order but the file's, they
+    /// can be copied only when it is in memory.
+    fn read_then_copy<'a>(&self, sampler: &Sampler) -> Peer<'a> {
+        let mut read = fastest_read(&self.path);
+        let mut copies = self.clone().populated(sampler.clone());
+        let batch = Box::new(move |times| Ok(read(times)? + copies(times)?));
+        Peer::new("the fastest way to read the file, then copies from memory", Some(1.25), batch)
+    }
+
+    fn copy(&self, bytes: &[u8], sampler: &Sampler) -> Result<()> {
+        let size = self.size;
+        let mut out = self.buffer();
+        for batch in sampler.batches(self.batch()) {
+            for (row, out) in batch.iter().zip(out.chunks_exact_mut(size)) {
+                let row = bytes.get(row * size..(row + 1) * size).ok_or("a row past the end")?;
+                out.copy_from_slice(row);
+            }
+            black_box(&mut out);
+        }
+        Ok(())
+    }
+
+    /// Rows of a batch.
+    fn batch(&self) -> usize {
+        BATCH.min(BATCH_BYTES / self.size)
+    }
+
+    fn buffer(&self) -> Vec<u8> {
+        vec![0; self.batch() * self.size]
+    }
+
+    /// Takes all rows.
+    fn take(&self, sampler: &Sampler, source: &impl RowSource) -> Result<()> {
+        let mut out = self.buffer();
+        for batch in sampler.batches(self.batch()).ahead(source) {
+            let out = out.get_mut(..batch.len() * self.size).unwrap_or_default();
+            source.take(&batch, out)?;
+            black_box(out);
+        }
+        Ok(())
+    }
+}
+
+const PLAIN: &str = "copies from the plain map";
+
+fn plain(work: &Work, sampler: &Sampler) -> Result<()> {
+    work.copy(open(&work.path)?.as_ref(), sampler)
+}
+
+fn rows(work: &Work, sampler: &Sampler) -> Result<()> {
+    work.take(sampler, &open(&work.path)?.rows()?)
+}
+
+fn array_file(work: &Work, sampler: &Sampler) -> Result<()> {
+    work.take(sampler, &ArrayFile::open(&work.path)?)
+}
+
+fn stacked(work: &Work, sampler: &Sampler) -> Result<()> {
+    work.take(sampler, &Stacked::new([open(&work.path)?])?)
+}
+
+fn batches<const THREADS: usize>(work: &Work, sampler: &Sampler) -> Result<()> {
+    let rows = open(&work.path)?.rows()?;
+    let read = move |indices: &[usize], out: &mut Vec<u8>| rows.take_vec(indices, out);
+    let options = BatchOptions::new().threads(THREADS);
+    for batch in options.start(sampler.batches(work.batch()), read)? {
+        black_box(batch?);
+    }
+    Ok(())
+}
+
+fn share(sampler: &Sampler, rank: usize) -> Result<Sampler> {
+    let share = Share { rank, world: WORLD, ..Share::default() };
+    Ok(sampler.clone().share(share)?)
+}
+
+fn threads(work: &Work, sampler: &Sampler) -> Result<()> {
+    let rows = open(&work.path)?.rows()?;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..WORLD)
+            .map(|rank| {
+                let rows = rows.clone();
+                let run = move || work.take(&share(sampler, rank)?, &rows);
+                scope.spawn(move || run().map_err(|error| error.to_string()))
+            })
+            .collect();
+        for thread in threads {
+            thread.join().map_err(|_| "a thread panicked")??;
+        }
+        Ok(())
+    })
+}
+
+fn processes(work: &Work, _: &Sampler) -> Result<()> {
+    let program = std::env::current_exe()?;
+    let children: std::io::Result<Vec<_>> = (0..WORLD)
+        .map(|rank| {
+            let numbers = [rank.to_string(), work.len.to_string(), work.size.to_string()];
+            Command::new(&program).arg("--share").args(numbers).arg(&work.path).spawn()
+        })
+        .collect();
+    for mut child in children? {
+        if !child.wait()?.success() {
+            return Err("a process failed".into());
+        }
+    }
+    Ok(())
+}
+
+/// One of the processes: `--share RANK LEN SIZE PATH`.
+pub(crate) fn run_share(arguments: &[&str]) -> Result<()> {
+    let [rank, len, size, path] = arguments else {
+        return Err("expected a rank, two numbers and a path".into());
+    };
+    let work = Work { path: path.into(), len: len.parse()?, size: size.parse()? };
+    rows(&work, &share(&Sampler::shuffled(work.len, 1), rank.parse()?)?)
 }
 
 /// Writes rows of bytes, without holes.
@@ -81,142 +301,12 @@ pub(crate) fn write(path: &Path, len: usize, size: usize) -> Result<()> {
     let header = Header::new("|u1".parse()?, &[len, size], Order::C)?;
     file.write_all(&header.encode(None)?.bytes)?;
     let row: Vec<u8> = (0..=250).cycle().take(size).collect();
-    for _ in 0..len {
-        file.write_all(&row)?;
+    let rows = row.repeat(((1 << 20) / size).max(1));
+    let mut left = len * size;
+    while left > 0 {
+        let part = rows.get(..left.min(rows.len())).unwrap_or_default();
+        file.write_all(part)?;
+        left -= part.len();
     }
     Ok(file.sync_all()?)
-}
-
-fn open(path: &Path) -> Result<MappedArray> {
-    // SAFETY: no other process uses the file, and no one writes to it.
-    Ok(unsafe { MappedArray::open(path) }?)
-}
-
-/// Runs a function on the file after evicting it.
-fn cold(path: &Path, once: impl Fn(&Path) -> Result<()> + 'static) -> Batch<'static> {
-    let path = path.to_owned();
-    Box::new(move |times| (0..times).map(|_| cold_once(&path, &once)).sum())
-}
-
-fn cold_once(path: &Path, once: impl Fn(&Path) -> Result<()>) -> Result<Duration> {
-    evict_all(path)?;
-    let start = Instant::now();
-    once(path)?;
-    Ok(start.elapsed())
-}
-
-/// Evicts a file. Pages that an earlier epoch still reads, or that its thread has
-/// mapped, stay in memory at first.
-fn evict_all(path: &Path) -> Result<()> {
-    let start = Instant::now();
-    while start.elapsed() < PATIENCE {
-        evict(path)?;
-        let array = open(path)?;
-        // The page of the header is in memory again.
-        if array.resident_bytes(..)?.is_none_or(|bytes| bytes <= array.nbytes() / 16) {
-            return Ok(());
-        }
-        drop(array);
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Err("the file could not be evicted from the page cache".into())
-}
-
-/// Passes a sampler and the size of a row to a function.
-fn with(
-    sampler: &Sampler,
-    size: usize,
-    epoch: fn(&Path, &Sampler, usize) -> Result<()>,
-) -> impl Fn(&Path) -> Result<()> + use<> {
-    let sampler = sampler.clone();
-    move |path| epoch(path, &sampler, size)
-}
-
-fn epoch(path: &Path, sampler: &Sampler, size: usize) -> Result<()> {
-    let rows = open(path)?.rows()?;
-    let mut out = vec![0_u8; BATCH * size];
-    for batch in sampler.batches(BATCH).ahead(&rows) {
-        let out = out.get_mut(..batch.len() * size).unwrap_or_default();
-        rows.take(&batch, out)?;
-        black_box(out);
-    }
-    Ok(())
-}
-
-fn plain_epoch(path: &Path, sampler: &Sampler, size: usize) -> Result<()> {
-    let array = open(path)?;
-    let bytes: &[u8] = array.as_ref();
-    let mut out = vec![0_u8; BATCH * size];
-    for batch in sampler.batches(BATCH) {
-        for (row, out) in batch.iter().zip(out.chunks_exact_mut(size)) {
-            let row = bytes.get(row * size..(row + 1) * size).ok_or("a row past the end")?;
-            out.copy_from_slice(row);
-        }
-        black_box(&mut out);
-    }
-    Ok(())
-}
-
-/// Reads the file in several ways, and counts the time of the fastest.
-fn fastest_read(path: &Path) -> Batch<'static> {
-    let path: PathBuf = path.to_owned();
-    let ways: [fn(&Path) -> Result<()>; 3] = [by_read, by_populate, by_prefetch];
-    Box::new(move |times| {
-        let mut sum = Duration::ZERO;
-        for _ in 0..times {
-            let found: Result<Vec<Duration>> =
-                ways.iter().map(|way| cold_once(&path, way)).collect();
-            sum += found?.into_iter().min().ok_or("no way to read")?;
-        }
-        Ok(sum)
-    })
-}
-
-/// Reads the file, and copies its rows after that.
-fn read_then_copy(path: &Path, sampler: &Sampler, size: usize) -> Batch<'static> {
-    let (path, sampler) = (path.to_owned(), sampler.clone());
-    let mut read = fastest_read(&path);
-    Box::new(move |times| {
-        let mut sum = read(times)?;
-        for _ in 0..times {
-            let start = Instant::now();
-            plain_epoch(&path, &sampler, size)?;
-            sum += start.elapsed();
-        }
-        Ok(sum)
-    })
-}
-
-/// Calls `read(2)` for 1 MiB at a time.
-fn by_read(path: &Path) -> Result<()> {
-    let mut file = File::open(path)?;
-    let mut block = vec![0; 1 << 20];
-    while file.read(&mut block)? > 0 {
-        black_box(&mut block);
-    }
-    Ok(())
-}
-
-/// Faults 16 MiB in at a time.
-fn by_populate(path: &Path) -> Result<()> {
-    let array = open(path)?;
-    let rows = array.shape().first().copied().unwrap_or(0);
-    let step = (16 << 20) * rows / array.nbytes().max(1);
-    for start in (0..rows).step_by(step.max(1)) {
-        array.populate(start..rows.min(start + step))?;
-    }
-    Ok(())
-}
-
-/// Reads ahead, waits until nearly all of it has arrived, and reads the rest, which the
-/// system may have dropped again.
-fn by_prefetch(path: &Path) -> Result<()> {
-    let array = open(path)?;
-    array.prefetch(..)?;
-    let (start, most) = (Instant::now(), array.nbytes() / 64 * 63);
-    while array.resident_bytes(..)?.is_some_and(|bytes| bytes < most) && start.elapsed() < PATIENCE
-    {
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    Ok(array.populate(..)?)
 }

@@ -21,6 +21,7 @@ mod numpy;
 mod open;
 mod opening;
 mod parallel;
+mod reading;
 mod report;
 mod rounds;
 mod sampling;
@@ -46,6 +47,9 @@ const QUICK_ROUNDS: usize = 3;
 /// Rounds of the benchmark that takes NumPy a minute; `--quick` skips it.
 const LONG_ROUNDS: usize = 3;
 
+/// Rounds of epochs; fewer with `--quick`.
+const EPOCH_ROUNDS: usize = 7;
+
 /// The options, besides `--count`.
 const OPTIONS: [&str; 2] = ["--quick", "--json"];
 
@@ -62,6 +66,7 @@ fn main() -> Result<()> {
         ["--count", n, file] => open_repeatedly(n.parse()?, file),
         ["--memory"] => memory::run(),
         ["--epoch", arguments @ ..] => memory::epoch(arguments),
+        ["--share", arguments @ ..] => epochs::run_share(arguments),
         arguments => {
             let known: Vec<&str> = GROUPS.into_iter().chain(OPTIONS).collect();
             if let Some(unknown) = arguments.iter().find(|argument| !known.contains(argument)) {
@@ -105,7 +110,11 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
                 match *group {
                     "writes" => measured(writes::benchmarks(directory, quick, numpy)?, rounds),
                     "sampling" => measured(sampling::benchmarks(directory, numpy)?, rounds),
-                    "epochs" => measured(epochs::benchmarks(directory, quick, numpy)?, rounds),
+                    "epochs" => {
+                        let benchmarks = epochs::benchmarks(directory, quick, numpy)?;
+                        let rounds = rounds.min(EPOCH_ROUNDS);
+                        measured_by(rounds::measure_long, benchmarks, rounds)
+                    }
                     "sparse" => sparse(directory, numpy.filter(|_| !quick), &mut growths),
                     "archives" => measured(archives::benchmarks(directory, numpy)?, rounds),
                     _ => measured(disk::benchmarks(directory, quick, numpy)?, rounds),
@@ -122,12 +131,21 @@ fn compare(rounds: usize, groups: &[&str], json: bool) -> Result<()> {
     Ok(())
 }
 
-/// Runs the benchmarks one after the other.
 fn measured(benchmarks: Vec<Benchmark<'_>>, rounds: usize) -> Result<Vec<Row>> {
+    measured_by(rounds::measure, benchmarks, rounds)
+}
+
+/// Runs the benchmarks one after the other, and prints the results of each as progress.
+fn measured_by(
+    measure: fn(Benchmark<'_>, usize) -> Result<Vec<Row>>,
+    benchmarks: Vec<Benchmark<'_>>,
+    rounds: usize,
+) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for benchmark in benchmarks {
-        eprintln!("{}", benchmark.name());
-        rows.extend(rounds::measure(benchmark, rounds)?);
+        let found = measure(benchmark, rounds)?;
+        found.iter().for_each(|row| eprintln!("{}", report::line(row)));
+        rows.extend(found);
     }
     Ok(rows)
 }

@@ -48,7 +48,7 @@ fn growth_line(growth: &Growth) -> String {
     )
 }
 
-fn line(row: &Row) -> String {
+pub(crate) fn line(row: &Row) -> String {
     let Spread { min, median, max } = row.ratio;
     format!(
         "| {} | {} | {:.2} | {:.2} | {min:.3} / **{median:.3}** / {max:.3} | {} | {} |",

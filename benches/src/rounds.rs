@@ -51,12 +51,6 @@ impl<'a> Peer<'a> {
     }
 }
 
-impl Benchmark<'_> {
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-}
-
 /// Makes a batch from a function that runs the benchmark once.
 pub(crate) fn batch<'a, T, E>(mut once: impl FnMut() -> Result<T, E> + 'a) -> Batch<'a>
 where
@@ -83,11 +77,17 @@ pub(crate) fn measure(mut benchmark: Benchmark<'_>, rounds: usize) -> Result<Vec
     compare(benchmark, rounds, ours, &counts)
 }
 
-/// As [`measure`], for benchmarks that take a minute: they run once per round,
-/// without warming up.
-pub(crate) fn measure_long(benchmark: Benchmark<'_>, rounds: usize) -> Result<Vec<Row>> {
-    let counts = vec![1; benchmark.peers.len()];
-    compare(benchmark, rounds, 1, &counts)
+/// As [`measure`], for benchmarks that take a second or longer: in each round, ours and
+/// all peers run once, one after the other, without warming up.
+pub(crate) fn measure_long(mut benchmark: Benchmark<'_>, rounds: usize) -> Result<Vec<Row>> {
+    let mut pairs = vec![Vec::with_capacity(rounds); benchmark.peers.len()];
+    for _ in 0..rounds {
+        let ours = nanoseconds(&mut benchmark.ours, 1)?;
+        for (peer, pairs) in benchmark.peers.iter_mut().zip(&mut pairs) {
+            pairs.push((ours, nanoseconds(&mut peer.batch, 1)?));
+        }
+    }
+    Ok(rows(benchmark, &pairs))
 }
 
 /// Compares `npymap` with each peer, in batches of the given sizes.
@@ -105,15 +105,22 @@ fn compare(
             pairs.push((ours, theirs));
         }
     }
-    let rows = benchmark.peers.into_iter().zip(pairs).map(|(peer, pairs)| Row {
-        benchmark: benchmark.name.clone(),
-        peer: peer.name,
-        ours_ns: spread(pairs.iter().map(|(ours, _)| *ours)),
-        theirs_ns: spread(pairs.iter().map(|(_, theirs)| *theirs)),
-        ratio: spread(pairs.iter().map(|(ours, theirs): &(f64, f64)| ours / theirs)),
-        target: peer.target,
-    });
-    Ok(rows.collect())
+    Ok(rows(benchmark, &pairs))
+}
+
+/// One row for each peer, from its pairs of times.
+fn rows(benchmark: Benchmark<'_>, pairs: &[Vec<(f64, f64)>]) -> Vec<Row> {
+    let peers = benchmark.peers.into_iter().zip(pairs);
+    peers
+        .map(|(peer, pairs)| Row {
+            benchmark: benchmark.name.clone(),
+            peer: peer.name,
+            ours_ns: spread(pairs.iter().map(|(ours, _)| *ours)),
+            theirs_ns: spread(pairs.iter().map(|(_, theirs)| *theirs)),
+            ratio: spread(pairs.iter().map(|(ours, theirs)| ours / theirs)),
+            target: peer.target,
+        })
+        .collect()
 }
 
 /// The number of iterations in a batch, measured after a few that warm up. Long

@@ -108,11 +108,13 @@ impl Batches {
             PyResult::Ok((rows, cast))
         });
         let plan = Plan(plan.collect::<PyResult<_>>()?);
+        let sources: Vec<Rows> = plan.0.iter().map(|(rows, _)| rows.clone()).collect();
         let options = BatchOptions::new().threads(options.0).ahead(options.1);
         let read = move |indices: &[usize], blocks: &mut Vec<Block>| plan.read(indices, blocks);
         let (source, sender) = if let Some((sampler, epochs, size, drops_last)) = order {
             let batches = sampler.order().epochs(epochs).flat_map(move |epoch| {
                 let batches = epoch.batches(size);
+                let batches = sources.iter().fold(batches, |batches, rows| rows.announce(batches));
                 if drops_last { batches.drop_last() } else { batches }
             });
             (options.start(batches, read).map(Source::Sampler), None)

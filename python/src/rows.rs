@@ -7,7 +7,7 @@ use std::sync::Arc;
 use npymap::array::{AnyArray, Description};
 use npymap::element::Casting;
 use npymap::layout::TakeMode;
-use npymap::loader::{FieldRows, RowSource, Stacked, Windows};
+use npymap::loader::{FieldRows, IndexBatches, RowSource, Stacked, Windows};
 use npymap::source::AnySource;
 use npymap::{ArrayFile, DType, MappedArray, Mode, Order, Result};
 use pyo3::buffer::PyBuffer;
@@ -98,6 +98,14 @@ impl Rows {
     /// The number of elements of a row.
     pub(crate) fn row_len(&self) -> usize {
         for_source!(&self.source, rows => RowSource::row_len(rows))
+    }
+
+    /// Announces batches to the source, which can then read ahead.
+    pub(crate) fn announce(&self, batches: IndexBatches) -> IndexBatches {
+        if self.first > 0 {
+            return batches; // Their numbers are not those of the source.
+        }
+        for_source!(&self.source, rows => batches.ahead(&**rows))
     }
 
     /// Copies rows, cast if there is a dtype.

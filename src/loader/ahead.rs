@@ -1,5 +1,6 @@
 //! Reads blocks of rows ahead of the batches that need them.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +11,14 @@ use super::sampler::Sampler;
 use crate::error::invariant::to_u64;
 use crate::layout::geometry::Geometry;
 use crate::source::platform::HAS_READ_AHEAD;
-use crate::source::read_ahead::{ReadAhead, Use};
+use crate::source::read_ahead::ReadAhead;
+
+/// The size of a page. On systems with larger ones, the array is dense sooner.
+const PAGE: u64 = 4096;
+
+/// Reading single pages takes a disk about this many times as long as reading them in
+/// sequence.
+const DENSE: u64 = 4;
 
 /// The places of a source's rows in files, for reading ahead. Clones share the
 /// threads.
@@ -34,6 +42,8 @@ struct Part {
     /// The number of bytes from the first to the last one of a row.
     span: u64,
     read_ahead: Arc<ReadAhead>,
+    /// Whether the whole array is read when batches have to wait for the disk.
+    is_streamed: bool,
 }
 
 /// A file and where an array is in it.
@@ -88,7 +98,8 @@ impl RowsAhead {
             return RowsAhead::default();
         }
         let [start, step, span] = [span.start, step, span.len()].map(to_u64);
-        let part = Part { rows: 0..count, place, start, step, span, read_ahead };
+        let (rows, is_streamed) = (0..count, false);
+        let part = Part { rows, place, start, step, span, read_ahead, is_streamed };
         RowsAhead { parts: vec![part], extra: 0 }
     }
 
@@ -108,24 +119,45 @@ impl RowsAhead {
         RowsAhead { extra: self.extra + len.saturating_sub(1), ..self }
     }
 
-    /// Queues ranges of rows to be read. Does nothing where that is impossible,
-    /// because it affects speed only.
-    fn queue(&self, ranges: &[Range<usize>]) {
-        if !HAS_READ_AHEAD {
-            return;
+    /// Announces that `count` rows in another order than that of the files will be read.
+    /// If they are on a large part of an array's pages, and the array fits into memory,
+    /// all of it is read after the first batch that has to wait for the disk.
+    fn expect(&mut self, count: u64) {
+        let len = self.parts.iter().map(|part| to_u64(part.rows.len())).sum::<u64>();
+        for part in &mut self.parts {
+            let Place::Mapped(rows) = &part.place else { continue };
+            let each = part.span.max(PAGE);
+            let is_much = count.saturating_mul(each) >= len.saturating_mul(part.step) / DENSE;
+            part.is_streamed = is_much && rows.expect_epoch();
         }
-        for part in &self.parts {
+    }
+
+    /// Queues ranges of rows to be read. Does nothing where that is impossible,
+    /// because it affects speed only. Returns what to wait for until they are read.
+    fn queue(&self, ranges: &[Range<usize>]) -> Vec<Queued> {
+        let mut queued = Vec::new();
+        for part in self.parts.iter().filter(|part| !part.is_streamed && HAS_READ_AHEAD) {
             let bytes = part.bytes(ranges, self.extra);
             if bytes.is_empty() {
                 continue;
             }
             let Some((file, offset)) = part.place.open() else { continue };
-            let bytes = bytes.into_iter().map(|range| {
-                offset.saturating_add(to_u64(range.start))..offset.saturating_add(to_u64(range.end))
-            });
-            part.read_ahead.add(&file, bytes, Use::Scattered);
+            let in_file = |at: usize| offset.saturating_add(to_u64(at));
+            let bytes: Vec<Range<u64>> =
+                bytes.iter().map(|range| in_file(range.start)..in_file(range.end)).collect();
+            let added = part.read_ahead.add(&file, &bytes);
+            queued.push(Queued { read_ahead: Arc::clone(&part.read_ahead), added });
         }
+        queued
     }
+}
+
+/// Ranges in the queue of a thread that reads ahead.
+#[derive(Clone, Debug)]
+struct Queued {
+    read_ahead: Arc<ReadAhead>,
+    /// The number of bytes that were added up to the last range.
+    added: u64,
 }
 
 impl Part {
@@ -164,8 +196,13 @@ impl Place {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ahead {
     sources: Vec<RowsAhead>,
+    /// Whether the sources know that an epoch follows.
+    is_announced: bool,
     /// The position in the epoch up to which blocks have been queued.
     queued: u64,
+    /// The groups of blocks that were queued and are not needed yet: where they start in
+    /// the epoch, and what to wait for.
+    groups: VecDeque<(u64, Vec<Queued>)>,
 }
 
 impl Ahead {
@@ -175,17 +212,31 @@ impl Ahead {
 
     /// Queues the blocks of the next row of a sampler and those that are mixed with
     /// them, and the same number of blocks after these, unless they have been queued.
+    /// Then waits until the first ones have been read: requesting their pages one by one
+    /// would delay them.
     pub(super) fn advance(&mut self, sampler: &Sampler) {
         if self.sources.is_empty() {
             return;
         }
-        for blocks in self.next_blocks(sampler) {
-            self.sources.iter().for_each(|source| source.queue(&blocks));
+        if !std::mem::replace(&mut self.is_announced, true) && !sampler.is_sequential() {
+            self.sources.iter_mut().for_each(|source| source.expect(sampler.remaining()));
+        }
+        for (start, blocks) in self.next_blocks(sampler) {
+            let queued = self.sources.iter().flat_map(|source| source.queue(&blocks));
+            self.groups.push_back((start, queued.collect()));
+        }
+        let Some((_, positions)) = sampler.positions_left() else { return };
+        while self.groups.front().is_some_and(|(start, _)| *start <= positions.start) {
+            let group = self.groups.pop_front();
+            for Queued { read_ahead, added } in group.into_iter().flat_map(|(_, queued)| queued) {
+                read_ahead.wait_for(added);
+            }
         }
     }
 
-    /// The blocks to queue, as ranges of rows.
-    fn next_blocks(&mut self, sampler: &Sampler) -> Vec<Vec<Range<usize>>> {
+    /// The blocks to queue, as ranges of rows, and the position of the first row that
+    /// needs them.
+    fn next_blocks(&mut self, sampler: &Sampler) -> Vec<(u64, Vec<Range<usize>>)> {
         let Some((order, positions)) = sampler.positions_left() else { return Vec::new() };
         let mut found = Vec::new();
         let mut next = positions.start;
@@ -196,7 +247,7 @@ impl Ahead {
             let Some((end, blocks)) = order.group_blocks(next) else { break };
             if end > self.queued {
                 self.queued = end;
-                found.push(blocks);
+                found.push((next, blocks));
             }
             next = end;
         }
@@ -215,16 +266,19 @@ mod tests {
     fn rows_ahead(sampler: &Sampler, size: usize) -> Vec<usize> {
         let mut ahead = Ahead::default();
         let (mut queued, mut taken, mut waiting) = (Vec::new(), 0, Vec::new());
+        let mut starts = Vec::new();
         let mut sampler = sampler.clone();
         while sampler.remaining() > 0 {
-            for block in ahead.next_blocks(&sampler).into_iter().flatten() {
-                queued.extend(block);
+            for (start, blocks) in ahead.next_blocks(&sampler) {
+                starts.push(start);
+                blocks.into_iter().for_each(|block| queued.extend(block));
             }
             let batch = sampler.next_batch(size);
             assert!(batch.iter().all(|row| queued.contains(row)), "{batch:?}");
             waiting.push(queued.len() - taken);
             taken += batch.len();
         }
+        assert!(starts.is_sorted(), "{starts:?}");
         let count = queued.len();
         queued.sort_unstable();
         queued.dedup();

@@ -10,7 +10,7 @@ use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::source::map::Map;
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::{self, Advice};
-use crate::source::read_ahead::{ReadAhead, Use};
+use crate::source::read_ahead::ReadAhead;
 
 /// The number of ranges that are sorted together.
 const MAX_RANGES: usize = 1 << 16;
@@ -62,6 +62,12 @@ impl Background {
     ) -> Background {
         let (planner, extent) = (Planner::new(reading), self.extent.clone());
         Background { planner, extent, working_set, read_ahead }
+    }
+
+    /// Announces that batches will need much of the array. Returns whether all of it is
+    /// going to be read, in order, if they have to wait for the disk.
+    pub(super) fn expect_epoch(&self) -> bool {
+        self.planner.expect_epoch(to_u64(self.working_set), platform::available_memory())
     }
 
     /// Waits, before a batch, if reading the whole array is faster than reading its
@@ -145,15 +151,12 @@ impl Disk for MappedFile<'_> {
             return false;
         };
         let [start, end] = [range.start, range.end].map(|at| offset.saturating_add(to_u64(at)));
-        self.background.read_ahead.add(&Arc::new(file), std::iter::once(start..end), Use::InOrder);
+        self.background.read_ahead.add(&Arc::new(file), std::slice::from_ref(&(start..end)));
         true
     }
 
-    /// Blocks that were announced arrive first, so batches of them do not wait for more.
     fn wait(&self) {
-        if !self.background.read_ahead.is_announced() {
-            self.background.read_ahead.wait();
-        }
+        self.background.read_ahead.wait();
     }
 
     fn resident(&self) -> Option<usize> {

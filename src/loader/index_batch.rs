@@ -118,19 +118,21 @@ impl IndexBatches {
         IndexBatches { drops_last: true, ..self }
     }
 
-    /// Has the system read whole blocks of a sampler in
-    /// [`blocks`](Sampler::blocks) from the files of a source of rows, in the
-    /// background: those of the next batch, with all that its
-    /// [`buffer`](Sampler::buffer) mixes, and the same number of blocks after these.
-    /// So the disk reads in sequence while you use the rows.
+    /// Tells a source of rows which batches follow, so that it reads their files in
+    /// sequence, in the background, while you use the rows. Call it for each source.
     ///
-    /// Up to twice the number of blocks in a buffer are in memory, which must have
-    /// room for them. Use this for arrays that are larger than memory; an array that
-    /// fits is read whole anyway. To read several sources, call it for each.
+    /// - A mapped array that fits into memory is read whole after the first batch that
+    ///   has to wait for the disk, if the batches need much of it;
+    ///   [`Reading`](crate::loader::Reading) has the details.
+    /// - Of other arrays and files, the blocks of a sampler in
+    ///   [`blocks`](Sampler::blocks) are read: those of the next batch, with all that its
+    ///   [`buffer`](Sampler::buffer) mixes, and the same number of blocks after these. The
+    ///   next batch is yielded when its own blocks have been read. Up to twice the number
+    ///   of blocks in a buffer are in memory, which must have room for them.
     ///
-    /// Other orders have no blocks, so nothing is read ahead for them, nor for rows
-    /// in Fortran order, for buffers of more than 65,536 blocks, or on systems other
-    /// than Linux.
+    /// Nothing is read ahead for other orders of arrays that do not fit, for rows in
+    /// Fortran order, for buffers of more than 65,536 blocks, or on systems other than
+    /// Linux.
     ///
     /// # Examples
     ///

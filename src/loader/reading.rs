@@ -14,7 +14,7 @@
 //! - Reading continues only while batches are taken: each one allows a limited
 //!   number of bytes to be queued. After a batch that had to wait for the disk, the
 //!   next one first waits until these are read: requesting its pages one by one would
-//!   delay them by more than it gains.
+//!   delay them by more than it gains, and the system can use no huge pages around them.
 //! - If batches follow each other in the array, the bytes after them are read,
 //!   whether or not the array fits.
 //!
@@ -43,7 +43,9 @@ pub enum Reading {
     /// - An array that fits into three quarters of the available memory (that of
     ///   the machine or of the control group, whichever is less) is read as with
     ///   [`Stream`](Reading::Stream), once batches that had to wait for the disk
-    ///   have requested 1/64 of its pages.
+    ///   have requested 1/64 of its pages, or after the first of them if the batches
+    ///   that follow are known:
+    ///   [`IndexBatches::ahead`](crate::loader::IndexBatches::ahead).
     /// - After consecutive batches, the next 32 MiB are read ahead.
     #[default]
     Auto,
@@ -52,7 +54,7 @@ pub enum Reading {
     Pages,
     /// Reads the whole array in sequence, in the background, from the first batch
     /// that has to wait for the disk. Batches that are requested sooner than the disk
-    /// reads wait for it, up to a quarter of a second each, then read their rows.
+    /// reads wait for it, up to half a second each, then read their rows.
     /// Reading pauses when no batches are taken, and ends when the rows are dropped.
     /// Use it for a single epoch of an array that fits into memory.
     Stream,
@@ -68,7 +70,7 @@ const FRACTION: usize = 64;
 const SPARSE: usize = 16;
 
 /// The number of bytes that may be queued when a batch has been taken.
-const CREDIT: usize = 256 << 20;
+const CREDIT: usize = 1 << 30;
 
 /// The number of bytes to read after consecutive batches.
 const WINDOW: usize = 32 << 20;
@@ -143,6 +145,8 @@ impl Request {
 #[derive(Debug, Default)]
 pub(super) struct Planner {
     reading: Reading,
+    /// Whether much of an array that fits into memory is going to be needed.
+    is_expected: AtomicBool,
     /// Whether reading ahead is in progress, so that batches in memory count, too.
     is_active: AtomicBool,
     /// Whether the whole array is being read and the last batch was not in memory.
@@ -181,6 +185,19 @@ impl Planner {
         Planner { reading, ..Planner::default() }
     }
 
+    /// Announces that batches will need much of the array. Returns whether it fits into
+    /// the available memory, so that all of it is read after a batch that has to wait for
+    /// the disk.
+    pub(super) fn expect_epoch(&self, working_set: u64, available: Option<u64>) -> bool {
+        let is_streamed = match self.reading {
+            Reading::Pages => false,
+            Reading::Stream => true,
+            Reading::Auto => available.is_some_and(|available| fits(working_set, available)),
+        };
+        self.is_expected.store(is_streamed, Ordering::Relaxed);
+        is_streamed
+    }
+
     /// The longest gap between rows of a batch that is read, too.
     pub(super) fn gap(&self) -> usize {
         if self.reading == Reading::Pages { 0 } else { super::runs::GAP }
@@ -205,7 +222,8 @@ impl Planner {
     /// process was forked meanwhile, that thread is not in it.
     pub(super) fn update(&self, request: &Request, disk: &impl Disk) {
         let Some(mut state) = try_lock(&self.state) else { return };
-        state.mode = state.next_mode(self.reading, request, disk);
+        let is_expected = request.is_cold && self.is_expected.swap(false, Ordering::Relaxed);
+        state.mode = state.next_mode(self.reading, is_expected, request, disk);
         let is_active = matches!(state.mode, Mode::Stream { .. } | Mode::Sequence { .. });
         self.is_active.store(is_active, Ordering::Relaxed);
         let is_behind = request.is_cold && matches!(state.mode, Mode::Stream { .. });
@@ -214,7 +232,13 @@ impl Planner {
 }
 
 impl State {
-    fn next_mode(&mut self, reading: Reading, request: &Request, disk: &impl Disk) -> Mode {
+    fn next_mode(
+        &mut self,
+        reading: Reading,
+        is_expected: bool,
+        request: &Request,
+        disk: &impl Disk,
+    ) -> Mode {
         let is_consecutive = self.is_consecutive(request);
         self.last = request.span.clone();
         // A single batch that is near the last one can be so by chance.
@@ -225,7 +249,7 @@ impl State {
             Mode::Never => Mode::Never,
             Mode::Stream { next, remaining } => stream(next, remaining, disk),
             Mode::Sequence { end } if is_consecutive => read_after(request, end, disk),
-            Mode::Pages if self.is_worth_streaming(reading, request, disk) => {
+            Mode::Pages if is_expected || self.is_worth_streaming(reading, request, disk) => {
                 self.start_stream(request, disk)
             }
             Mode::Pages if is_sequence => read_after(request, request.span.end, disk),
@@ -285,8 +309,13 @@ impl State {
         self.requested = 0;
         let working_set = to_u64(disk.working_set());
         reading == Reading::Stream
-            || disk.available().is_some_and(|available| working_set <= available / 4 * 3)
+            || disk.available().is_some_and(|available| fits(working_set, available))
     }
+}
+
+/// Whether arrays fit into the available memory, with room for other data.
+fn fits(working_set: u64, available: u64) -> bool {
+    working_set <= available / 4 * 3
 }
 
 /// Queues more of the array, from `next` on, and then from the start. Ends when all

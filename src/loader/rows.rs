@@ -105,6 +105,12 @@ impl Rows {
         self.background.nbytes()
     }
 
+    /// Announces that much of the array will be read. Returns whether all of it is read
+    /// once batches have to wait for the disk.
+    pub(super) fn expect_epoch(&self) -> bool {
+        self.background.expect_epoch()
+    }
+
     /// The same rows, used together with others: `working_set` is the number of
     /// bytes of all.
     pub(super) fn read_with_others(

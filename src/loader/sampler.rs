@@ -295,6 +295,11 @@ impl Sampler {
         self.share_len().saturating_sub(self.position)
     }
 
+    /// Returns whether the rows are in the order of the array.
+    pub(super) fn is_sequential(&self) -> bool {
+        matches!(self.current, EpochOrder::Sequential)
+    }
+
     /// The order of blocks of this epoch, and the positions in it that are left in
     /// this share; `None` in other orders.
     pub(super) fn positions_left(&self) -> Option<(&BlockOrder, Range<u64>)> {

@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::Range;
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -22,20 +21,10 @@ use crate::source::{file, platform};
 const PIECE: u64 = 8 << 20;
 
 /// The longest that a caller waits for the disk.
-const PATIENCE: Duration = Duration::from_millis(250);
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// How often to try to lock the queue.
 const ATTEMPTS: usize = 100;
-
-/// How a range is used while it is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
-    /// From its start on, or not at all.
-    InOrder,
-    /// Single pages of it are read at the same time. Requests for them are answered
-    /// sooner if huge pages are not used, and no piece is waited for.
-    Scattered,
-}
 
 /// A queue of ranges of files to read ahead. Reading stops when it is dropped.
 #[derive(Debug, Default)]
@@ -43,13 +32,13 @@ pub(crate) struct ReadAhead {
     queue: Mutex<Queue>,
     /// Notified when a piece was taken from the queue.
     has_advanced: Condvar,
-    /// Whether a caller knows what it needs next, and has added it.
-    is_announced: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    ranges: VecDeque<(Arc<File>, Range<u64>, Use)>,
+    ranges: VecDeque<(Arc<File>, Range<u64>)>,
+    /// The number of bytes that have ever been added.
+    added: u64,
     /// The process that runs the reading thread. A forked child does not inherit
     /// its parent's threads.
     reader: Option<u32>,
@@ -63,30 +52,37 @@ impl Queue {
 
     /// The number of bytes of the ranges.
     fn nbytes(&self) -> u64 {
-        self.ranges.iter().map(|(_, range, _)| range.end.saturating_sub(range.start)).sum()
+        nbytes(self.ranges.iter().map(|(_, range)| range))
     }
+
+    /// The number of bytes that have been taken from the queue.
+    fn taken(&self) -> u64 {
+        self.added.saturating_sub(self.nbytes())
+    }
+}
+
+/// The number of bytes of ranges.
+fn nbytes<'a>(ranges: impl Iterator<Item = &'a Range<u64>>) -> u64 {
+    ranges.map(|range| range.end.saturating_sub(range.start)).sum()
 }
 
 impl ReadAhead {
     /// Adds ranges of a file, and starts a thread unless one is running. If
     /// that fails, or the queue stays locked, nothing is read ahead.
-    pub(crate) fn add(
-        self: &Arc<ReadAhead>,
-        file: &Arc<File>,
-        ranges: impl IntoIterator<Item = Range<u64>>,
-        usage: Use,
-    ) {
-        if usage == Use::Scattered {
-            self.is_announced.store(true, Ordering::Relaxed);
-        }
-        let Some(mut queue) = self.lock_soon() else { return };
+    ///
+    /// Returns the number of bytes that have been added up to the end of the last range,
+    /// for [`wait_for`](ReadAhead::wait_for).
+    pub(crate) fn add(self: &Arc<ReadAhead>, file: &Arc<File>, ranges: &[Range<u64>]) -> u64 {
+        let Some(mut queue) = self.lock_soon() else { return 0 };
         let is_read = queue.is_read();
         if !is_read {
             queue.ranges.clear();
         }
-        queue.ranges.extend(ranges.into_iter().map(|range| (Arc::clone(file), range, usage)));
+        queue.ranges.extend(ranges.iter().map(|range| (Arc::clone(file), range.clone())));
+        queue.added += nbytes(ranges.iter());
+        let added = queue.added;
         if is_read {
-            return;
+            return added;
         }
         queue.reader = Some(process::id());
         drop(queue);
@@ -95,6 +91,7 @@ impl ReadAhead {
         if thread.spawn(move || read(&ranges)).is_err() {
             self.lock().reader = None;
         }
+        added
     }
 
     /// The number of bytes that are not being read yet; `u64::MAX` if another
@@ -102,11 +99,6 @@ impl ReadAhead {
     pub(crate) fn queued(&self) -> u64 {
         let Some(queue) = try_lock(&self.queue) else { return u64::MAX };
         if queue.is_read() { queue.nbytes() } else { 0 }
-    }
-
-    /// Returns whether ranges with [`Use::Scattered`] were ever added.
-    pub(crate) fn is_announced(&self) -> bool {
-        self.is_announced.load(Ordering::Relaxed)
     }
 
     /// Waits until nothing is queued, no longer than [`PATIENCE`].
@@ -118,11 +110,30 @@ impl ReadAhead {
         );
     }
 
+    /// Waits until this many of the bytes that were added are being read, as long as
+    /// another piece is read within [`PATIENCE`].
+    pub(crate) fn wait_for(&self, added: u64) {
+        let Some(mut queue) = self.lock_soon() else { return };
+        loop {
+            let taken = queue.taken();
+            if !queue.is_read() || taken >= added {
+                return;
+            }
+            let same = |queue: &mut Queue| queue.is_read() && queue.taken() == taken;
+            let waited = self.has_advanced.wait_timeout_while(queue, PATIENCE, same);
+            let (after, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            if timeout.timed_out() {
+                return;
+            }
+            queue = after;
+        }
+    }
+
     /// Returns the next piece. Without one, the calling thread must end.
-    fn next_piece(&self) -> Option<(Arc<File>, Range<u64>, Use)> {
+    fn next_piece(&self) -> Option<(Arc<File>, Range<u64>)> {
         let mut queue = self.lock();
-        while let Some((file, range, usage)) = queue.ranges.front_mut() {
-            let (file, usage) = (Arc::clone(file), *usage);
+        while let Some((file, range)) = queue.ranges.front_mut() {
+            let file = Arc::clone(file);
             let piece = range.start..range.end.min(range.start.saturating_add(PIECE));
             range.start = piece.end;
             self.has_advanced.notify_all();
@@ -130,7 +141,7 @@ impl ReadAhead {
                 queue.ranges.pop_front();
             }
             if !piece.is_empty() {
-                return Some((file, piece, usage));
+                return Some((file, piece));
             }
         }
         queue.reader = None;
@@ -168,10 +179,10 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 /// Reads pieces until there are none left or the queue is dropped.
 fn read(ranges: &Weak<ReadAhead>) {
     let mut last = None;
-    while let Some((file, piece, usage)) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
+    while let Some((file, piece)) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
         let len = piece.end - piece.start;
-        let is_long = usage == Use::InOrder && len == PIECE;
-        if is_long && platform::read_in(&file, piece.start, to_usize_saturating(len)).is_ok() {
+        // More than a short piece would be read.
+        if len == PIECE && platform::read_in(&file, piece.start, to_usize_saturating(len)).is_ok() {
             continue;
         }
         // Read-ahead only affects speed, so errors are ignored.
@@ -188,6 +199,7 @@ fn read(ranges: &Weak<ReadAhead>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::invariant::to_u64;
 
     #[test]
     #[cfg(target_os = "linux")]
@@ -195,7 +207,7 @@ mod tests {
         let ahead = ReadAhead::default();
         let ranges = [3..3, 10..PIECE + 11, 5..6];
         let file = Arc::new(tempfile::tempfile().unwrap());
-        ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(&file), range, Use::Scattered)));
+        ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(&file), range)));
         assert_eq!(ahead.queued(), 0, "nobody reads them");
         ahead.lock().reader = Some(process::id());
         assert_eq!(ahead.queued(), PIECE + 2);
@@ -206,15 +218,30 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn only_scattered_ranges_were_announced() {
-        let (ahead, file) = (Arc::new(ReadAhead::default()), tempfile::tempfile().unwrap());
-        let file = Arc::new(file);
-        for (usage, expected) in
-            [(Use::InOrder, false), (Use::Scattered, true), (Use::InOrder, true)]
+    fn ranges_are_waited_for_but_not_those_after_them() {
+        let ahead = ReadAhead::default();
+        let file = Arc::new(tempfile::tempfile().unwrap());
         {
-            ahead.add(&file, std::iter::once(0..1), usage);
-            assert_eq!(ahead.is_announced(), expected, "{usage:?}");
+            let mut queue = ahead.lock();
+            queue.reader = Some(process::id());
+            queue.ranges.extend([0..2 * PIECE, 0..PIECE].map(|range| (Arc::clone(&file), range)));
+            queue.added = 3 * PIECE;
         }
+        let (arrived, arrives) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                ahead.wait_for(2 * PIECE);
+                arrived.send(ahead.lock().taken()).unwrap();
+            });
+            while ahead.next_piece().is_some() {
+                // Between pieces, a disk takes less than the patience of a waiting thread.
+                thread::sleep(Duration::from_millis(2));
+            }
+        });
+        assert!(arrives.recv().unwrap() >= 2 * PIECE);
+        // Nobody reads any more.
+        ahead.lock().added = 9 * PIECE;
+        ahead.wait_for(9 * PIECE);
     }
 
     #[test]
@@ -224,11 +251,7 @@ mod tests {
         let ahead = Arc::new(ReadAhead::default());
         let held = ahead.lock();
         assert_eq!(ahead.queued(), u64::MAX);
-        ahead.add(
-            &Arc::new(tempfile::tempfile().unwrap()),
-            std::iter::once(0..PIECE),
-            Use::InOrder,
-        );
+        assert_eq!(ahead.add(&Arc::new(tempfile::tempfile().unwrap()), &[0..PIECE]), 0);
         assert!(held.ranges.is_empty() && held.reader.is_none());
     }
 
@@ -240,13 +263,12 @@ mod tests {
         for file in &files {
             file.set_len(3 * PIECE).unwrap();
         }
-        for _ in 0..2 {
-            for file in &files {
-                ahead.add(
-                    &Arc::new(file.try_clone().unwrap()),
-                    std::iter::once(0..3 * PIECE),
-                    Use::InOrder,
-                );
+        for round in 1..=2 {
+            for (number, file) in files.iter().enumerate() {
+                let file = Arc::new(file.try_clone().unwrap());
+                let added = ahead.add(&file, &[0..3 * PIECE]);
+                let before = (round - 1) * 2 + to_u64(number);
+                assert_eq!(added, (before + 1) * 3 * PIECE);
             }
             while ahead.lock().reader.is_some() {
                 thread::yield_now();

@@ -11,6 +11,8 @@
 //!   of at least 16 pages that took longer than pages in memory can take turn advice
 //!   on, for the rest of the batch and for later batches. One page alone can take as
 //!   long because the processor was interrupted.
+//! - Rows of at least 64 KiB are touched before a group of them is copied, and one that
+//!   is slow turns advice on.
 //! - While advice is on, a batch starts by touching four of its rows. If all of
 //!   them are fast, advice is turned off. The clock is more reliable than asking
 //!   the system whether pages are in memory (`mincore`), which gives the wrong
@@ -38,6 +40,10 @@ const PLACE: Duration = Duration::from_micros(20);
 
 /// The size of a page. On systems with larger ones, too many are counted.
 const PAGE: usize = 4096;
+
+/// The number of bytes of a row that is touched before it is copied. Advice for it costs
+/// little, compared with the copy.
+const LARGE: usize = GROUP * PAGE;
 
 /// The number of bytes by which advice may be ahead of the copy. More could be
 /// evicted from memory before it is used.
@@ -88,6 +94,8 @@ impl Strategy {
         let (mut first, mut before) = (0, batch.now());
         for start in (0..count).step_by(GROUP) {
             let end = count.min(start + GROUP);
+            // The pages of one large row would take long enough.
+            advises = advises || (nbytes >= LARGE && !is_fast(start, batch));
             if advises {
                 let until = count.min(end.saturating_add(ahead));
                 batch.advise(next_row.max(start)..until);
@@ -121,11 +129,14 @@ fn time_limit(places: usize, bytes: usize) -> Duration {
 /// Touches a few rows of a batch and returns whether all of them were fast.
 fn is_in_memory(count: usize, batch: &impl RowReader) -> bool {
     let step = (count / PROBES).max(1);
-    (0..count).step_by(step).take(PROBES).all(|row| {
-        let before = batch.now();
-        batch.touch(row);
-        batch.now().saturating_sub(before) <= PLACE
-    })
+    (0..count).step_by(step).take(PROBES).all(|row| is_fast(row, batch))
+}
+
+/// Touches a row and returns whether it was fast.
+fn is_fast(row: usize, batch: &impl RowReader) -> bool {
+    let before = batch.now();
+    batch.touch(row);
+    batch.now().saturating_sub(before) <= PLACE
 }
 
 #[cfg(test)]
@@ -227,6 +238,18 @@ mod tests {
         assert_eq!(rows(&|_| true, 8).run(&strategy), 8);
         // One slow page of many does not count.
         assert_eq!(rows(&|row| row == 9, 256).run(&Strategy::default()), 0);
+    }
+
+    #[test]
+    fn large_rows_are_advised_before_the_first_is_copied() {
+        let large = |cold: &dyn Fn(usize) -> bool| {
+            let mut fake = Fake::new((0..40).map(cold));
+            let advises = Strategy::default().run(40, LARGE, &mut fake);
+            (advises, fake.advised.into_inner().len())
+        };
+        assert_eq!(large(&|_| true), (true, 40));
+        assert_eq!(large(&|_| false), (false, 0));
+        assert_eq!(large(&|row| row >= 16), (true, 24));
     }
 
     #[test]

@@ -125,6 +125,34 @@ fn an_array_that_fits_is_streamed_once_enough_was_requested() {
 }
 
 #[test]
+fn an_array_is_streamed_at_once_if_an_epoch_is_expected() {
+    let cold = |planner: &Planner, available: usize| {
+        let disk = Fake::new(512 * MIB, available);
+        let expected = planner.expect_epoch(to_u64(disk.working_set()), disk.available());
+        let warm = Request { is_cold: false, ..scattered(&disk) };
+        planner.update(&warm, &disk);
+        assert_eq!(disk.queued(), 0, "nothing has to be read");
+        (expected, batches_until_queued(planner, &disk))
+    };
+    assert_eq!(cold(&Planner::default(), 1024 * MIB), (true, Some(1)));
+    assert_eq!(cold(&Planner::default(), 600 * MIB), (false, None));
+    assert_eq!(cold(&Planner::new(Reading::Stream), 0), (true, Some(1)));
+    let pages = Planner::new(Reading::Pages);
+    assert!(!pages.expect_epoch(1, Some(1 << 30)) && !pages.is_interested(true));
+    // Only the first time: after that, pages were evicted.
+    let (planner, disk) = (Planner::default(), Fake::new(512 * MIB, 1024 * MIB));
+    planner.expect_epoch(to_u64(disk.nbytes), disk.available);
+    for expected in [1, 16] {
+        assert_eq!(batches_until_queued(&planner, &disk), Some(expected));
+        while planner.is_interested(false) {
+            disk.read();
+            planner.update(&scattered(&disk), &disk);
+        }
+        disk.read();
+    }
+}
+
+#[test]
 fn an_array_that_does_not_fit_is_not_streamed() {
     let small = Fake::new(512 * MIB, 600 * MIB);
     assert_eq!(batches_until_queued(&Planner::default(), &small), None);
@@ -159,7 +187,7 @@ fn each_way_can_be_forced() {
 
 #[test]
 fn streaming_stops_when_no_batches_are_taken_and_continues_with_them() {
-    let disk = Fake::new(512 * MIB, 1024 * MIB);
+    let disk = Fake::new(4096 * MIB, 8192 * MIB);
     let planner = Planner::new(Reading::Stream);
     planner.update(&scattered(&disk), &disk);
     assert_eq!(disk.queued(), CREDIT);
@@ -180,9 +208,9 @@ fn waits(planner: &Planner, disk: &Fake, is_cold: bool) -> usize {
 
 #[test]
 fn batches_wait_while_the_array_is_read_unless_they_are_in_memory() {
-    let disk = Fake::new(512 * MIB, 1024 * MIB);
+    let disk = Fake::new(2048 * MIB, 4096 * MIB);
     let planner = Planner::default();
-    for number in 1..=8 {
+    for number in 1..=32 {
         assert_eq!(waits(&planner, &disk, true), 0, "{number}");
     }
     assert_eq!(disk.queued(), CREDIT);
@@ -321,7 +349,7 @@ fn rows_of_a_block_are_not_a_sequence() {
 #[test]
 fn a_planner_that_is_in_use_is_not_waited_for() {
     // As in a process that was forked meanwhile.
-    let disk = Fake::new(512 * MIB, 1024 * MIB);
+    let disk = Fake::new(2048 * MIB, 4096 * MIB);
     let planner = Planner::new(Reading::Stream);
     let held = planner.state.lock().unwrap();
     planner.update(&scattered(&disk), &disk);
