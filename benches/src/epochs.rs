@@ -2,18 +2,18 @@
 
 use std::fs::File;
 use std::hint::black_box;
-use std::io::Write as _;
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use npymap::loader::{RowSource, Share, Stacked};
-use npymap::{ArrayFile, BatchOptions, Header, Order, Sampler};
+use npymap::{ArrayFile, BatchOptions, Sampler};
 
 use crate::Result;
 use crate::files::check_space;
 use crate::numpy::NumPy;
-use crate::reading::{by_populate, cold_once, fastest_read, open};
+use crate::reading::{by_populate, cold_once, create, fastest_read, open};
 use crate::rounds::{Batch, Benchmark, Peer};
 
 /// Rows of a batch, and the most bytes of it.
@@ -295,11 +295,11 @@ pub(crate) fn run_share(arguments: &[&str]) -> Result<()> {
     rows(&work, &share(&Sampler::shuffled(work.len, 1), rank.parse()?)?)
 }
 
-/// Writes rows of bytes, without holes.
+/// Writes rows of bytes, without holes, that start on a page of their own.
 pub(crate) fn write(path: &Path, len: usize, size: usize) -> Result<()> {
-    let mut file = File::create(path)?;
-    let header = Header::new("|u1".parse()?, &[len, size], Order::C)?;
-    file.write_all(&header.encode(None)?.bytes)?;
+    let offset = create(path, len, size)?;
+    let mut file = File::options().write(true).open(path)?;
+    file.seek(SeekFrom::Start(offset))?;
     let row: Vec<u8> = (0..=250).cycle().take(size).collect();
     let rows = row.repeat(((1 << 20) / size).max(1));
     let mut left = len * size;

@@ -23,6 +23,7 @@ mod opening;
 mod parallel;
 mod reading;
 mod report;
+mod ring;
 mod rounds;
 mod sampling;
 mod sparse;

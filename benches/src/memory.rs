@@ -15,6 +15,8 @@ use npymap::{MappedArray, Sampler};
 use crate::Result;
 use crate::epochs::write;
 use crate::files::{check_space, evict};
+use crate::reading::by_read;
+use crate::ring::read_pages;
 
 /// Bytes of a row, rows of a batch, and rows of the file: 1 GiB.
 const ROW: usize = 4096;
@@ -35,8 +37,15 @@ const LONGEST: Duration = Duration::from_secs(15);
 /// The most samples that are written for each epoch.
 const POINTS: usize = 60;
 
-/// The orders, and how rows are copied.
-const EPOCHS: [&str; 4] = ["sequential", "blocks", "shuffled", "shuffled, plain map"];
+/// The orders, and how rows are copied; two only read the bytes, as fast as the disk can.
+const EPOCHS: [&str; 6] = [
+    "sequential",
+    "sequential, read(2)",
+    "blocks",
+    "shuffled",
+    "shuffled, io_uring",
+    "shuffled, plain map",
+];
 
 /// The memory of a process at one time.
 struct Sample {
@@ -137,15 +146,31 @@ pub(crate) fn epoch(arguments: &[&str]) -> Result<()> {
     fs::write(Path::new(group).join("cgroup.procs"), std::process::id().to_string())?;
     // SAFETY: no other process writes to the file.
     let array = unsafe { MappedArray::open(path) }?;
-    let (order, is_plain) = match name.split_once(',') {
-        Some((order, _)) => (order, true),
-        None => (*name, false),
-    };
+    let (order, way) = name.split_once(", ").unwrap_or((*name, ""));
     let sampler = match order {
         "sequential" => Sampler::sequential(ROWS),
         "blocks" => Sampler::blocks(ROWS, BLOCK, 1).buffer(BUFFER)?,
         _ => Sampler::shuffled(ROWS, 1),
     };
+    let start = Instant::now();
+    let offset = array.data_offset().ok_or("the array is not in a file")?;
+    let count = match way {
+        "read(2)" => by_read(Path::new(path)).map(|()| ROWS)?,
+        "io_uring" => {
+            let rows = sampler.batches(BATCH).flat_map(|batch| batch.indices().to_vec());
+            read_pages(Path::new(path), usize::try_from(offset)?, rows, || {
+                start.elapsed() < LONGEST
+            })?
+        }
+        _ => take_all(&array, &sampler, way == "plain map")?,
+    };
+    let io = fs::read_to_string("/proc/self/io")?;
+    let read = io.lines().find_map(|line| line.strip_prefix("read_bytes: ")).unwrap_or("0");
+    Ok(fs::write(progress, format!("{count} {read}"))?)
+}
+
+/// Takes rows until the time is over, and returns how many.
+fn take_all(array: &MappedArray, sampler: &Sampler, is_plain: bool) -> Result<usize> {
     let rows = array.rows()?;
     let bytes: &[u8] = array.as_ref();
     let mut out = vec![0_u8; BATCH * ROW];
@@ -164,9 +189,7 @@ pub(crate) fn epoch(arguments: &[&str]) -> Result<()> {
         black_box(&mut out);
         count += batch.len();
     }
-    let io = fs::read_to_string("/proc/self/io")?;
-    let read = io.lines().find_map(|line| line.strip_prefix("read_bytes: ")).unwrap_or("0");
-    Ok(fs::write(progress, format!("{count} {read}"))?)
+    Ok(count)
 }
 
 /// A control group, which is removed when it is dropped.

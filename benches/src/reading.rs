@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use npymap::MappedArray;
+use npymap::{CreateOptions, DType, MappedArray};
 
 use crate::Result;
 use crate::files::evict;
@@ -19,6 +19,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) fn open(path: &Path) -> Result<MappedArray> {
     // SAFETY: no other process uses the file, and no one writes to it.
     Ok(unsafe { MappedArray::open(path) }?)
+}
+
+/// Creates an array of `u1` without values. Returns where the elements start, which is the
+/// start of a page.
+pub(crate) fn create(path: &Path, len: usize, size: usize) -> Result<u64> {
+    let options = CreateOptions::new().page_aligned(true).sparse(true);
+    // SAFETY: as in `open`.
+    let array = unsafe { MappedArray::create(path, &DType::of::<u8>(), &[len, size], &options) }?;
+    Ok(array.data_offset().ok_or("the array is not in a file")?)
 }
 
 /// Runs a function on the file after evicting it, and returns its time.
