@@ -138,9 +138,11 @@ fn blocks_of_the_next_batches_are_brought_into_memory() {
     let stacked = {
         // SAFETY: nobody else uses the file.
         let again = unsafe { MappedArray::open(array.path().unwrap()) }.unwrap();
-        Stacked::new([again]).unwrap()
+        Stacked::new([again]).unwrap().reading(Reading::Pages)
     };
-    let (rows, windows) = (array.rows().unwrap(), array.rows().unwrap().windows(2).unwrap());
+    // Otherwise all of the array would be read, because it fits.
+    let rows = array.rows().unwrap().reading(Reading::Pages);
+    let windows = rows.windows(2).unwrap();
     let sources: [&dyn RowSource; 4] = [&rows, &windows, &stacked, &file];
     for source in sources {
         array.drop_cache(..).unwrap();

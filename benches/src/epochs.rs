@@ -131,12 +131,12 @@ impl Work {
         };
         let one =
             Peer::new("the same by one thread", Some(1.0), self.in_memory(&sampler, batches::<1>));
-        [
-            ("new `Rows`", rows as Way, copies()),
+        let ways: [(&str, Way, Peer<'a>); 3] = [
+            ("new `Rows`", rows, copies()),
             ("`Batches`, 1 thread", batches::<1>, copies()),
             ("`Batches`, 2 threads", batches::<2>, one),
-        ]
-        .map(|(what, way, peer)| Benchmark {
+        ];
+        ways.map(|(what, way, peer)| Benchmark {
             name: format!("{}, in memory, {what}", name("shuffled rows")),
             ours: self.in_memory(&sampler, way),
             peers: vec![peer],

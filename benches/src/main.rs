@@ -145,7 +145,9 @@ fn measured_by(
     let mut rows = Vec::new();
     for benchmark in benchmarks {
         let found = measure(benchmark, rounds)?;
-        found.iter().for_each(|row| eprintln!("{}", report::line(row)));
+        for row in &found {
+            eprintln!("{}", report::line(row));
+        }
         rows.extend(found);
     }
     Ok(rows)

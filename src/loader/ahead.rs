@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::rows::Rows;
 use super::runs;
 use super::sampler::Sampler;
 use crate::error::invariant::to_u64;
 use crate::layout::geometry::Geometry;
-use crate::source::platform::HAS_READ_AHEAD;
+use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
 use crate::source::read_ahead::ReadAhead;
 
 /// The size of a page. On systems with larger ones, the array is dense sooner.
@@ -19,6 +20,10 @@ const PAGE: u64 = 4096;
 /// Reading single pages takes a disk about this many times as long as reading them in
 /// sequence.
 const DENSE: u64 = 4;
+
+/// The most time that a request for a row in memory takes, and for each page of it more.
+const IN_MEMORY: Duration = Duration::from_nanos(1500);
+const IN_MEMORY_PAGE: Duration = Duration::from_nanos(100);
 
 /// The places of a source's rows in files, for reading ahead. Clones share the
 /// threads.
@@ -124,12 +129,41 @@ impl RowsAhead {
     /// all of it is read after the first batch that has to wait for the disk.
     fn expect(&mut self, count: u64) {
         let len = self.parts.iter().map(|part| to_u64(part.rows.len())).sum::<u64>();
+        let available = platform::available_memory();
         for part in &mut self.parts {
             let Place::Mapped(rows) = &part.place else { continue };
             let each = part.span.max(PAGE);
             let is_much = count.saturating_mul(each) >= len.saturating_mul(part.step) / DENSE;
-            part.is_streamed = is_much && rows.expect_epoch();
+            part.is_streamed = is_much && rows.expect_epoch(available);
         }
+    }
+
+    /// Returns whether rows that are read page by page were on the disk.
+    fn was_cold(&self) -> bool {
+        self.parts.iter().filter_map(|part| part.single_rows()).any(Rows::was_cold)
+    }
+
+    /// Requests rows, one by one. Returns the longest time that this takes if all are in
+    /// memory. Does nothing for rows that don't exist, which are an error later.
+    fn request(&self, mut indices: Vec<usize>) -> Duration {
+        if self.extra > 0 {
+            return Duration::ZERO;
+        }
+        indices.sort_unstable();
+        let (mut longest, mut rest) = (Duration::ZERO, &indices[..]);
+        while let Some(first) = rest.first() {
+            let number = self.parts.partition_point(|part| part.rows.end <= *first);
+            let Some(part) = self.parts.get(number) else { break };
+            let (own, after) = rest.split_at(rest.partition_point(|row| *row < part.rows.end));
+            rest = after;
+            let Some(rows) = part.single_rows() else { continue };
+            let own: Vec<usize> = own.iter().map(|row| row - part.rows.start).collect();
+            rows.prefetch(&own).ok();
+            let pages = u32::try_from(part.span / PAGE).unwrap_or(u32::MAX);
+            let each = IN_MEMORY.saturating_add(IN_MEMORY_PAGE.saturating_mul(pages));
+            longest += each.saturating_mul(u32::try_from(own.len()).unwrap_or(u32::MAX));
+        }
+        longest
     }
 
     /// Queues ranges of rows to be read. Does nothing where that is impossible,
@@ -161,6 +195,14 @@ struct Queued {
 }
 
 impl Part {
+    /// The rows, unless they are read whole, or can't be requested one by one.
+    fn single_rows(&self) -> Option<&Rows> {
+        match &self.place {
+            Place::Mapped(rows) if !self.is_streamed => Some(rows),
+            _ => None,
+        }
+    }
+
     /// The bytes of those of the rows that are in this part, relative to its place.
     fn bytes(&self, ranges: &[Range<usize>], extra: usize) -> Vec<Range<usize>> {
         let own = ranges.iter().map(|range| {
@@ -203,6 +245,8 @@ pub(super) struct Ahead {
     /// The groups of blocks that were queued and are not needed yet: where they start in
     /// the epoch, and what to wait for.
     groups: VecDeque<(u64, Vec<Queued>)>,
+    /// Whether rows are requested one batch ahead, because they are on the disk.
+    requests_rows: bool,
 }
 
 impl Ahead {
@@ -214,7 +258,9 @@ impl Ahead {
     /// them, and the same number of blocks after these, unless they have been queued.
     /// Then waits until the first ones have been read: requesting their pages one by one
     /// would delay them.
-    pub(super) fn advance(&mut self, sampler: &Sampler) {
+    ///
+    /// In other orders than blocks, requests the batch that follows the next `size` rows.
+    pub(super) fn advance(&mut self, sampler: &Sampler, size: usize) {
         if self.sources.is_empty() {
             return;
         }
@@ -225,13 +271,30 @@ impl Ahead {
             let queued = self.sources.iter().flat_map(|source| source.queue(&blocks));
             self.groups.push_back((start, queued.collect()));
         }
-        let Some((_, positions)) = sampler.positions_left() else { return };
+        let Some((_, positions)) = sampler.positions_left() else {
+            return self.request_rows(sampler, size);
+        };
         while self.groups.front().is_some_and(|(start, _)| *start <= positions.start) {
             let group = self.groups.pop_front();
             for Queued { read_ahead, added } in group.into_iter().flat_map(|(_, queued)| queued) {
                 read_ahead.wait_for(added);
             }
         }
+    }
+
+    /// Requests the rows of the batch that follows the next one, as long as this takes
+    /// longer than for rows in memory.
+    fn request_rows(&mut self, sampler: &Sampler, size: usize) {
+        self.requests_rows |= self.sources.iter().any(RowsAhead::was_cold);
+        if !self.requests_rows || sampler.is_sequential() {
+            return;
+        }
+        let mut next = sampler.clone();
+        next.seek(sampler.position() + to_u64(size));
+        let (indices, start) = (next.next_batch(size), Clock::now());
+        let requests = self.sources.iter().map(|source| source.request(indices.clone()));
+        let longest: Duration = requests.sum();
+        self.requests_rows = start.elapsed() > longest;
     }
 
     /// The blocks to queue, as ranges of rows, and the position of the first row that
@@ -258,7 +321,8 @@ impl Ahead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::{Share, Tail};
+    use crate::dtype::DType;
+    use crate::loader::{RowSource as _, Share, Tail};
 
     /// Takes all batches of a sampler, and checks that their rows were queued
     /// before, in blocks that are queued once. Returns the numbers of rows that
@@ -316,6 +380,37 @@ mod tests {
         let huge = Sampler::blocks(usize::MAX, 1, 1).buffer(usize::MAX).unwrap();
         for sampler in [Sampler::shuffled(100, 1), Sampler::sequential(100), huge] {
             assert!(Ahead::default().next_blocks(&sampler).is_empty());
+        }
+    }
+
+    #[test]
+    fn rows_are_requested_from_the_array_that_has_them() {
+        let array = |len: usize| {
+            let array = crate::MappedArray::anonymous(&DType::of::<u8>(), &[len, 4]).unwrap();
+            array.into_read_only().unwrap().rows().unwrap().rows_ahead()
+        };
+        let mut stacked = RowsAhead::stacked([(0, array(10)), (10, array(1)), (11, array(9))]);
+        let each = IN_MEMORY;
+        assert_eq!(stacked.request(vec![19, 0, 10, 9, 11, 30]), 5 * each);
+        stacked.parts[2].is_streamed = true;
+        assert_eq!(stacked.request(vec![19, 0, 10, 9, 11]), 3 * each);
+        assert_eq!(stacked.request(vec![]), Duration::ZERO);
+        assert_eq!(stacked.windows(2).request(vec![0]), Duration::ZERO);
+        assert!(!array(1).was_cold());
+    }
+
+    #[test]
+    fn epochs_are_announced_if_they_need_much_of_an_array() {
+        let array = crate::MappedArray::anonymous(&DType::of::<u8>(), &[64, 1024]).unwrap();
+        let rows = array.into_read_only().unwrap().rows().unwrap();
+        for (count, expected) in [(64, true), (4, true), (3, false), (0, false)] {
+            let mut ahead = rows.rows_ahead();
+            ahead.expect(count);
+            assert_eq!(
+                ahead.parts[0].is_streamed,
+                expected && cfg!(target_os = "linux"),
+                "{count}"
+            );
         }
     }
 

@@ -66,8 +66,8 @@ impl Background {
 
     /// Announces that batches will need much of the array. Returns whether all of it is
     /// going to be read, in order, if they have to wait for the disk.
-    pub(super) fn expect_epoch(&self) -> bool {
-        self.planner.expect_epoch(to_u64(self.working_set), platform::available_memory())
+    pub(super) fn expect_epoch(&self, available: Option<u64>) -> bool {
+        self.planner.expect_epoch(to_u64(self.working_set), available)
     }
 
     /// Waits, before a batch, if reading the whole array is faster than reading its

@@ -130,9 +130,11 @@ impl IndexBatches {
     ///   next batch is yielded when its own blocks have been read. Up to twice the number
     ///   of blocks in a buffer are in memory, which must have room for them.
     ///
-    /// Nothing is read ahead for other orders of arrays that do not fit, for rows in
-    /// Fortran order, for buffers of more than 65,536 blocks, or on systems other than
-    /// Linux.
+    /// - Of other mapped arrays in shuffled orders, the rows of the following batch are
+    ///   requested when a batch is yielded.
+    ///
+    /// Nothing is read ahead for rows in Fortran order, for buffers of more than 65,536
+    /// blocks, or on systems other than Linux.
     ///
     /// # Examples
     ///
@@ -172,7 +174,7 @@ impl Iterator for IndexBatches {
             return None;
         }
         let number = self.sampler.position() / to_u64(self.size);
-        self.ahead.advance(&self.sampler);
+        self.ahead.advance(&self.sampler, self.size);
         let indices = self.sampler.next_batch(self.size);
         let state = SamplerState { position: self.sampler.position(), ..self.start };
         Some(IndexBatch { indices, number, state })

@@ -107,8 +107,13 @@ impl Rows {
 
     /// Announces that much of the array will be read. Returns whether all of it is read
     /// once batches have to wait for the disk.
-    pub(super) fn expect_epoch(&self) -> bool {
-        self.background.expect_epoch()
+    pub(super) fn expect_epoch(&self, available: Option<u64>) -> bool {
+        self.background.expect_epoch(available)
+    }
+
+    /// Returns whether some rows of the last batch had to be read from the disk.
+    pub(super) fn was_cold(&self) -> bool {
+        self.strategy.was_cold()
     }
 
     /// The same rows, used together with others: `working_set` is the number of

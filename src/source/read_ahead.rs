@@ -200,6 +200,7 @@ fn read(ranges: &Weak<ReadAhead>) {
 mod tests {
     use super::*;
     use crate::error::invariant::to_u64;
+    use std::slice;
 
     #[test]
     #[cfg(target_os = "linux")]
@@ -251,7 +252,8 @@ mod tests {
         let ahead = Arc::new(ReadAhead::default());
         let held = ahead.lock();
         assert_eq!(ahead.queued(), u64::MAX);
-        assert_eq!(ahead.add(&Arc::new(tempfile::tempfile().unwrap()), &[0..PIECE]), 0);
+        let file = Arc::new(tempfile::tempfile().unwrap());
+        assert_eq!(ahead.add(&file, slice::from_ref(&(0..PIECE))), 0);
         assert!(held.ranges.is_empty() && held.reader.is_none());
     }
 
@@ -266,7 +268,7 @@ mod tests {
         for round in 1..=2 {
             for (number, file) in files.iter().enumerate() {
                 let file = Arc::new(file.try_clone().unwrap());
-                let added = ahead.add(&file, &[0..3 * PIECE]);
+                let added = ahead.add(&file, slice::from_ref(&(0..3 * PIECE)));
                 let before = (round - 1) * 2 + to_u64(number);
                 assert_eq!(added, (before + 1) * 3 * PIECE);
             }

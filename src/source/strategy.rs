@@ -75,6 +75,11 @@ pub(crate) trait RowReader {
 }
 
 impl Strategy {
+    /// Returns whether some rows of the last batch had to be read from the disk.
+    pub(crate) fn was_cold(&self) -> bool {
+        self.advises.load(Ordering::Relaxed)
+    }
+
     /// Copies `count` rows of `nbytes` each. Returns whether some had to be read
     /// from the disk.
     pub(crate) fn run(&self, count: usize, nbytes: usize, batch: &mut impl RowReader) -> bool {
