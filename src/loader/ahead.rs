@@ -335,7 +335,7 @@ mod tests {
         while sampler.remaining() > 0 {
             for (start, blocks) in ahead.next_blocks(&sampler) {
                 starts.push(start);
-                blocks.into_iter().for_each(|block| queued.extend(block));
+                queued.extend(blocks.into_iter().flatten());
             }
             let batch = sampler.next_batch(size);
             assert!(batch.iter().all(|row| queued.contains(row)), "{batch:?}");

@@ -228,18 +228,18 @@ mod tests {
             queue.ranges.extend([0..2 * PIECE, 0..PIECE].map(|range| (Arc::clone(&file), range)));
             queue.added = 3 * PIECE;
         }
-        let (arrived, arrives) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         thread::scope(|scope| {
             scope.spawn(|| {
                 ahead.wait_for(2 * PIECE);
-                arrived.send(ahead.lock().taken()).unwrap();
+                sender.send(ahead.lock().taken()).unwrap();
             });
             while ahead.next_piece().is_some() {
                 // Between pieces, a disk takes less than the patience of a waiting thread.
                 thread::sleep(Duration::from_millis(2));
             }
         });
-        assert!(arrives.recv().unwrap() >= 2 * PIECE);
+        assert!(receiver.recv().unwrap() >= 2 * PIECE);
         // Nobody reads any more.
         ahead.lock().added = 9 * PIECE;
         ahead.wait_for(9 * PIECE);
