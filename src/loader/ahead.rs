@@ -321,6 +321,7 @@ impl Ahead {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::array::MappedArray;
     use crate::dtype::DType;
     use crate::loader::{RowSource as _, Share, Tail};
 
@@ -386,7 +387,7 @@ mod tests {
     #[test]
     fn rows_are_requested_from_the_array_that_has_them() {
         let array = |len: usize| {
-            let array = crate::MappedArray::anonymous(&DType::of::<u8>(), &[len, 4]).unwrap();
+            let array = MappedArray::anonymous(&DType::of::<u8>(), &[len, 4]).unwrap();
             array.into_read_only().unwrap().rows().unwrap().rows_ahead()
         };
         let mut stacked = RowsAhead::stacked([(0, array(10)), (10, array(1)), (11, array(9))]);
@@ -401,7 +402,7 @@ mod tests {
 
     #[test]
     fn epochs_are_announced_if_they_need_much_of_an_array() {
-        let array = crate::MappedArray::anonymous(&DType::of::<u8>(), &[64, 1024]).unwrap();
+        let array = MappedArray::anonymous(&DType::of::<u8>(), &[64, 1024]).unwrap();
         let rows = array.into_read_only().unwrap().rows().unwrap();
         for (count, expected) in [(64, true), (4, true), (3, false), (0, false)] {
             let mut ahead = rows.rows_ahead();
