@@ -33,7 +33,7 @@ BATCH, WIDTH = 256, 1024
 THREADS = [1, 2, 4, 8]
 # Batches that are warm, and cold: enough for some time, and few enough that the file is not
 # worth reading whole. NumPy reads cold rows one by one, and a hundred times more than these.
-WARM, COLD, NUMPY_COLD = 1000, 64, 2
+WARM, COLD, NUMPY_COLD = 1000, 24, 2
 FACTS = """import sys, sysconfig
 print(sys.version.split()[0], sysconfig.get_config_var("Py_GIL_DISABLED") or 0)"""
 
@@ -41,7 +41,7 @@ print(sys.version.split()[0], sysconfig.get_config_var("Py_GIL_DISABLED") or 0)"
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pythons", nargs="*", metavar="PYTHON", default=[sys.executable])
-    parser.add_argument("--mib", type=int, default=2048)
+    parser.add_argument("--mib", type=int, default=4096)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--directory", help="on the disk to measure")
     parser.add_argument("--file", help=argparse.SUPPRESS)

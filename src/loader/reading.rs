@@ -46,7 +46,7 @@ pub enum Reading {
     ///   have requested 1/64 of its pages, or after the first of them if the batches
     ///   that follow are known:
     ///   [`IndexBatches::ahead`](crate::loader::IndexBatches::ahead).
-    /// - After consecutive batches, the next 32 MiB are read ahead.
+    /// - After consecutive batches, the next 64 MiB are read ahead.
     #[default]
     Auto,
     /// Reads only pages that contain requested rows. Use it for a few rows of many
@@ -73,10 +73,10 @@ const SPARSE: usize = 16;
 const CREDIT: usize = 1 << 30;
 
 /// The number of bytes to read after consecutive batches.
-const WINDOW: usize = 32 << 20;
+const WINDOW: usize = 64 << 20;
 
 /// The smallest number of bytes to queue, unless the array ends.
-const PIECE: usize = 8 << 20;
+const PIECE: usize = 32 << 20;
 
 /// The size of a page. On systems with larger ones, more is read than is counted.
 const PAGE: usize = 4096;

@@ -17,8 +17,11 @@ use crate::error::invariant::to_usize_saturating;
 use crate::source::{file, platform};
 
 /// The size of a piece in bytes. At most two pieces are in flight, which keeps
-/// the disk busy without delaying other reads for long, and whole pieces one by one.
-const PIECE: u64 = 8 << 20;
+/// the disk busy without delaying other reads for long, and long pieces one by one.
+const PIECE: u64 = 32 << 20;
+
+/// The least bytes of a piece that is read in huge pages: more is read with it.
+const LONG: u64 = 8 << 20;
 
 /// The longest that a caller waits for the disk.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -181,8 +184,7 @@ fn read(ranges: &Weak<ReadAhead>) {
     let mut last = None;
     while let Some((file, piece)) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
         let len = piece.end - piece.start;
-        // More than a short piece would be read.
-        if len == PIECE && platform::read_in(&file, piece.start, to_usize_saturating(len)).is_ok() {
+        if len >= LONG && platform::read_in(&file, piece.start, to_usize_saturating(len)).is_ok() {
             continue;
         }
         // Read-ahead only affects speed, so errors are ignored.
