@@ -26,9 +26,9 @@ const ROWS: usize = 1 << 18;
 /// Bytes of memory that the process may use, with its page cache.
 const LIMIT: usize = 512 << 20;
 
-/// Rows of a block, and the number of blocks that are mixed: 64 MiB.
+/// Rows of a block of 1 MiB, and of the blocks that are mixed.
 const BLOCK: usize = 256;
-const BUFFER: usize = 64;
+const BUFFER: usize = 64 * BLOCK;
 
 /// How often memory is measured, and the longest that a process runs.
 const INTERVAL: Duration = Duration::from_millis(25);
@@ -38,10 +38,11 @@ const LONGEST: Duration = Duration::from_secs(15);
 const POINTS: usize = 60;
 
 /// The orders, and how rows are copied; two only read the bytes, as fast as the disk can.
-const EPOCHS: [&str; 6] = [
+const EPOCHS: [&str; 7] = [
     "sequential",
     "sequential, read(2)",
     "blocks",
+    "blocks, 8 MiB",
     "shuffled",
     "shuffled, io_uring",
     "shuffled, plain map",
@@ -149,7 +150,10 @@ pub(crate) fn epoch(arguments: &[&str]) -> Result<()> {
     let (order, way) = name.split_once(", ").unwrap_or((*name, ""));
     let sampler = match order {
         "sequential" => Sampler::sequential(ROWS),
-        "blocks" => Sampler::blocks(ROWS, BLOCK, 1).buffer(BUFFER)?,
+        "blocks" => {
+            let block = if way == "8 MiB" { 8 * BLOCK } else { BLOCK };
+            Sampler::blocks(ROWS, block, 1).buffer(BUFFER / block)?
+        }
         _ => Sampler::shuffled(ROWS, 1),
     };
     let start = Instant::now();

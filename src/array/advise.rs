@@ -14,6 +14,7 @@ use crate::source::file;
 use crate::source::lock::FileLock;
 use crate::source::pages::Mapping;
 use crate::source::platform::{self, Advice, FileId, FileStat, LockKind};
+use crate::source::read_ahead::Next;
 
 /// The size of the reads on systems that cannot populate a map, in bytes.
 const READ_LEN: usize = 1 << 20;
@@ -76,7 +77,7 @@ impl<D: Mapping> MappedArray<D> {
             if let Ok((file, _)) = self.reopen() {
                 let range = self.file_offset(range.start)..self.file_offset(range.end);
                 let read_ahead = self.origin.read_ahead.get_or_init(Arc::default);
-                read_ahead.add(&Arc::new(file), std::slice::from_ref(&range));
+                read_ahead.add(&Arc::new(file), std::slice::from_ref(&range), Next::After);
                 return Ok(());
             }
         }

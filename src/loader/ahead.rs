@@ -12,7 +12,7 @@ use super::sampler::Sampler;
 use crate::error::invariant::to_u64;
 use crate::layout::geometry::Geometry;
 use crate::source::platform::{self, Clock, HAS_READ_AHEAD};
-use crate::source::read_ahead::ReadAhead;
+use crate::source::read_ahead::{Next, ReadAhead};
 
 /// The size of a page. On systems with larger ones, the array is dense sooner.
 const PAGE: u64 = 4096;
@@ -179,7 +179,7 @@ impl RowsAhead {
             let in_file = |at: usize| offset.saturating_add(to_u64(at));
             let bytes: Vec<Range<u64>> =
                 bytes.iter().map(|range| in_file(range.start)..in_file(range.end)).collect();
-            let added = part.read_ahead.add(&file, &bytes);
+            let added = part.read_ahead.add(&file, &bytes, Next::Elsewhere);
             queued.push(Queued { read_ahead: Arc::clone(&part.read_ahead), added });
         }
         queued

@@ -10,7 +10,7 @@ use crate::error::invariant::{to_u64, to_usize_saturating};
 use crate::source::map::Map;
 use crate::source::pages::sealed::Pages as _;
 use crate::source::platform::{self, Advice};
-use crate::source::read_ahead::ReadAhead;
+use crate::source::read_ahead::{Next, ReadAhead};
 
 /// The number of ranges that are sorted together.
 const MAX_RANGES: usize = 1 << 16;
@@ -151,7 +151,11 @@ impl Disk for MappedFile<'_> {
             return false;
         };
         let [start, end] = [range.start, range.end].map(|at| offset.saturating_add(to_u64(at)));
-        self.background.read_ahead.add(&Arc::new(file), std::slice::from_ref(&(start..end)));
+        self.background.read_ahead.add(
+            &Arc::new(file),
+            std::slice::from_ref(&(start..end)),
+            Next::After,
+        );
         true
     }
 

@@ -4,8 +4,11 @@
 //! Sources are trait objects here, so that the loops are compiled once for each pair
 //! of types instead of once for each type of source, too.
 
+use std::io;
 use std::ops::Range;
 
+use bytemuck::allocation::try_zeroed_vec;
+use bytemuck::cast_slice_mut;
 use ndarray::{ArrayD, IxDyn};
 
 use super::row_source::{RowCopy, RowSource};
@@ -16,10 +19,9 @@ use crate::element::Element;
 use crate::element::cast::{Casting, Number, check_cast};
 use crate::element::fast_path::FastPath as _;
 use crate::error::invariant::{IN_BUFFER, Invariant};
-use crate::error::{DTypeError, Error, Result, ShapeError};
+use crate::error::{DTypeError, Error, Result, ShapeError, SystemError};
 use crate::layout::row_index::{RowIndex, TakeMode, resolve};
 use crate::layout::{Layout, Order, check_unbacked};
-use crate::source::map::MapMut;
 use crate::view::{AxisSlices, SliceCast, check_assign, check_len, field_geometry, number_cast};
 
 /// The most bytes that are read before they are decoded, unless one row has more.
@@ -68,16 +70,26 @@ pub(super) fn visit_stored(
             AxisSlices::rows(&geometry, 0, dtype.itemsize())?
         }
     };
-    let mut block = MapMut::anonymous(room * nbytes)?;
+    let mut block = allocate(room * nbytes)?;
+    let block: &mut [u8] = cast_slice_mut(&mut block);
     for (number, starts) in starts.chunks(room).enumerate() {
         let ranges: Vec<Range<usize>> = starts.iter().map(|&start| start..start + len).collect();
-        let bytes = block.as_mut().get_mut(..starts.len() * nbytes).invariant(IN_BUFFER);
+        let bytes = block.get_mut(..starts.len() * nbytes).invariant(IN_BUFFER);
         from.read_ranges(&ranges, bytes)?;
         let rows: Vec<usize> = (0..starts.len()).collect();
         let first = number * room;
         copy.call(&parts, bytes, &rows, first..first + rows.len());
     }
     Ok(())
+}
+
+/// Allocates at least `len` zero bytes, aligned for the elements of any dtype. For a
+/// few rows, the heap is faster than a map.
+fn allocate(len: usize) -> Result<Vec<u128>> {
+    try_zeroed_vec(len.div_ceil(size_of::<u128>())).map_err(|()| {
+        let error = SystemError::map("allocate", len);
+        error(io::ErrorKind::OutOfMemory.into()).into()
+    })
 }
 
 /// Checks that ranges of rows exist, and that `len` is their length in bytes.

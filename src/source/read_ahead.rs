@@ -20,7 +20,7 @@ use crate::source::{file, platform};
 /// the disk busy without delaying other reads for long, and long pieces one by one.
 const PIECE: u64 = 32 << 20;
 
-/// The least bytes of a piece that is read in huge pages: more is read with it.
+/// The least bytes of a piece that is read in huge pages.
 const LONG: u64 = 8 << 20;
 
 /// The longest that a caller waits for the disk.
@@ -28,6 +28,15 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// How often to try to lock the queue.
 const ATTEMPTS: usize = 100;
+
+/// What is read after a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The bytes after it, so it can be read in huge pages, with up to 4 MiB more.
+    After,
+    /// Any other bytes.
+    Elsewhere,
+}
 
 /// A queue of ranges of files to read ahead. Reading stops when it is dropped.
 #[derive(Debug, Default)]
@@ -39,7 +48,7 @@ pub(crate) struct ReadAhead {
 
 #[derive(Debug, Default)]
 struct Queue {
-    ranges: VecDeque<(Arc<File>, Range<u64>)>,
+    ranges: VecDeque<(Arc<File>, Range<u64>, Next)>,
     /// The number of bytes that have ever been added.
     added: u64,
     /// The process that runs the reading thread. A forked child does not inherit
@@ -55,7 +64,7 @@ impl Queue {
 
     /// The number of bytes of the ranges.
     fn nbytes(&self) -> u64 {
-        nbytes(self.ranges.iter().map(|(_, range)| range))
+        nbytes(self.ranges.iter().map(|(_, range, _)| range))
     }
 
     /// The number of bytes that have been taken from the queue.
@@ -75,13 +84,18 @@ impl ReadAhead {
     ///
     /// Returns the number of bytes that have been added up to the end of the last range,
     /// for [`wait_for`](ReadAhead::wait_for).
-    pub(crate) fn add(self: &Arc<ReadAhead>, file: &Arc<File>, ranges: &[Range<u64>]) -> u64 {
+    pub(crate) fn add(
+        self: &Arc<ReadAhead>,
+        file: &Arc<File>,
+        ranges: &[Range<u64>],
+        next: Next,
+    ) -> u64 {
         let Some(mut queue) = self.lock_soon() else { return 0 };
         let is_read = queue.is_read();
         if !is_read {
             queue.ranges.clear();
         }
-        queue.ranges.extend(ranges.iter().map(|range| (Arc::clone(file), range.clone())));
+        queue.ranges.extend(ranges.iter().map(|range| (Arc::clone(file), range.clone(), next)));
         queue.added += nbytes(ranges.iter());
         let added = queue.added;
         if is_read {
@@ -133,10 +147,10 @@ impl ReadAhead {
     }
 
     /// Returns the next piece. Without one, the calling thread must end.
-    fn next_piece(&self) -> Option<(Arc<File>, Range<u64>)> {
+    fn next_piece(&self) -> Option<(Arc<File>, Range<u64>, Next)> {
         let mut queue = self.lock();
-        while let Some((file, range)) = queue.ranges.front_mut() {
-            let file = Arc::clone(file);
+        while let Some((file, range, next)) = queue.ranges.front_mut() {
+            let (file, next) = (Arc::clone(file), *next);
             let piece = range.start..range.end.min(range.start.saturating_add(PIECE));
             range.start = piece.end;
             self.has_advanced.notify_all();
@@ -144,7 +158,7 @@ impl ReadAhead {
                 queue.ranges.pop_front();
             }
             if !piece.is_empty() {
-                return Some((file, piece));
+                return Some((file, piece, next));
             }
         }
         queue.reader = None;
@@ -182,9 +196,10 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 /// Reads pieces until there are none left or the queue is dropped.
 fn read(ranges: &Weak<ReadAhead>) {
     let mut last = None;
-    while let Some((file, piece)) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
+    while let Some((file, piece, next)) = ranges.upgrade().and_then(|ranges| ranges.next_piece()) {
         let len = piece.end - piece.start;
-        if len >= LONG && platform::read_in(&file, piece.start, to_usize_saturating(len)).is_ok() {
+        let is_long = next == Next::After && len >= LONG;
+        if is_long && platform::read_in(&file, piece.start, to_usize_saturating(len)).is_ok() {
             continue;
         }
         // Read-ahead only affects speed, so errors are ignored.
@@ -210,7 +225,7 @@ mod tests {
         let ahead = ReadAhead::default();
         let ranges = [3..3, 10..PIECE + 11, 5..6];
         let file = Arc::new(tempfile::tempfile().unwrap());
-        ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(&file), range)));
+        ahead.lock().ranges.extend(ranges.map(|range| (Arc::clone(&file), range, Next::After)));
         assert_eq!(ahead.queued(), 0, "nobody reads them");
         ahead.lock().reader = Some(process::id());
         assert_eq!(ahead.queued(), PIECE + 2);
@@ -227,7 +242,8 @@ mod tests {
         {
             let mut queue = ahead.lock();
             queue.reader = Some(process::id());
-            queue.ranges.extend([0..2 * PIECE, 0..PIECE].map(|range| (Arc::clone(&file), range)));
+            let ranges = [0..2 * PIECE, 0..PIECE];
+            queue.ranges.extend(ranges.map(|range| (Arc::clone(&file), range, Next::Elsewhere)));
             queue.added = 3 * PIECE;
         }
         let (sender, receiver) = std::sync::mpsc::channel();
@@ -255,7 +271,7 @@ mod tests {
         let held = ahead.lock();
         assert_eq!(ahead.queued(), u64::MAX);
         let file = Arc::new(tempfile::tempfile().unwrap());
-        assert_eq!(ahead.add(&file, slice::from_ref(&(0..PIECE))), 0);
+        assert_eq!(ahead.add(&file, slice::from_ref(&(0..PIECE)), Next::After), 0);
         assert!(held.ranges.is_empty() && held.reader.is_none());
     }
 
@@ -270,7 +286,7 @@ mod tests {
         for round in 1..=2 {
             for (number, file) in files.iter().enumerate() {
                 let file = Arc::new(file.try_clone().unwrap());
-                let added = ahead.add(&file, slice::from_ref(&(0..3 * PIECE)));
+                let added = ahead.add(&file, slice::from_ref(&(0..3 * PIECE)), Next::After);
                 let before = (round - 1) * 2 + to_u64(number);
                 assert_eq!(added, (before + 1) * 3 * PIECE);
             }
