@@ -86,10 +86,8 @@ pub(super) fn visit_stored(
 /// Allocates at least `len` zero bytes, aligned for the elements of any dtype. For a
 /// few rows, the heap is faster than a map.
 fn allocate(len: usize) -> Result<Vec<u128>> {
-    try_zeroed_vec(len.div_ceil(size_of::<u128>())).map_err(|()| {
-        let error = SystemError::map("allocate", len);
-        error(io::ErrorKind::OutOfMemory.into()).into()
-    })
+    try_zeroed_vec(len.div_ceil(size_of::<u128>()))
+        .map_err(|()| SystemError::map("allocate", len)(io::ErrorKind::OutOfMemory.into()))
 }
 
 /// Checks that ranges of rows exist, and that `len` is their length in bytes.
