@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::reading;
 use super::rows::Rows;
 use super::runs;
 use super::sampler::Sampler;
@@ -47,7 +48,8 @@ struct Part {
     /// The number of bytes from the first to the last one of a row.
     span: u64,
     read_ahead: Arc<ReadAhead>,
-    /// Whether the whole array is read when batches have to wait for the disk.
+    /// Whether the whole array is read: of a map, when batches have to wait for the disk,
+    /// of a file at once.
     is_streamed: bool,
 }
 
@@ -124,17 +126,37 @@ impl RowsAhead {
         RowsAhead { extra: self.extra + len.saturating_sub(1), ..self }
     }
 
-    /// Announces that `count` rows in another order than that of the files will be read.
-    /// If they are on a large part of an array's pages, and the array fits into memory,
-    /// all of it is read after the first batch that has to wait for the disk.
-    fn expect(&mut self, count: u64) {
+    /// Announces that `count` rows will be read. If they are on a large part of an array's
+    /// pages, and the array fits into memory, all of it is read.
+    ///
+    /// A map reads ahead of consecutive batches by itself, whether or not the array fits.
+    fn expect(&mut self, count: u64, is_sequential: bool) {
         let len = self.parts.iter().map(|part| to_u64(part.rows.len())).sum::<u64>();
         let available = platform::available_memory();
         for part in &mut self.parts {
-            let Place::Mapped(rows) = &part.place else { continue };
-            let each = part.span.max(PAGE);
-            let is_much = count.saturating_mul(each) >= len.saturating_mul(part.step) / DENSE;
-            part.is_streamed = is_much && rows.expect_epoch(available);
+            let nbytes = len.saturating_mul(part.step);
+            if count.saturating_mul(part.span.max(PAGE)) < nbytes / DENSE {
+                continue;
+            }
+            part.is_streamed = match &part.place {
+                Place::Mapped(rows) => !is_sequential && rows.expect_epoch(available),
+                Place::Opened(file, offset) => {
+                    let fits = available.is_some_and(|available| reading::fits(nbytes, available));
+                    if fits && HAS_READ_AHEAD {
+                        part.read_ahead.add(file, &[part.place_in_file(*offset)], Next::After);
+                    }
+                    fits
+                }
+            };
+        }
+    }
+
+    /// Waits until files that are read whole have been read, for a limited time.
+    fn wait(&self) {
+        for part in self.parts.iter().filter(|part| part.is_streamed) {
+            if let Place::Opened(..) = part.place {
+                part.read_ahead.wait();
+            }
         }
     }
 
@@ -203,6 +225,13 @@ impl Part {
         }
     }
 
+    /// The bytes of all rows in a file that contains the array at an offset.
+    fn place_in_file(&self, offset: u64) -> Range<u64> {
+        let start = offset.saturating_add(self.start);
+        let last = to_u64(self.rows.len()).saturating_sub(1).saturating_mul(self.step);
+        start..start.saturating_add(last).saturating_add(self.span)
+    }
+
     /// The bytes of those of the rows that are in this part, relative to its place.
     fn bytes(&self, ranges: &[Range<usize>], extra: usize) -> Vec<Range<usize>> {
         let own = ranges.iter().map(|range| {
@@ -264,8 +293,11 @@ impl Ahead {
         if self.sources.is_empty() {
             return;
         }
-        if !std::mem::replace(&mut self.is_announced, true) && !sampler.is_sequential() {
-            self.sources.iter_mut().for_each(|source| source.expect(sampler.remaining()));
+        let (count, is_sequential) = (sampler.remaining(), sampler.is_sequential());
+        if !std::mem::replace(&mut self.is_announced, true) {
+            self.sources.iter_mut().for_each(|source| source.expect(count, is_sequential));
+        } else if !is_sequential {
+            self.sources.iter().for_each(RowsAhead::wait);
         }
         for (start, blocks) in self.next_blocks(sampler) {
             let queued = self.sources.iter().flat_map(|source| source.queue(&blocks));
@@ -406,13 +438,37 @@ mod tests {
         let rows = array.into_read_only().unwrap().rows().unwrap();
         for (count, expected) in [(64, true), (4, true), (3, false), (0, false)] {
             let mut ahead = rows.rows_ahead();
-            ahead.expect(count);
-            assert_eq!(
-                ahead.parts[0].is_streamed,
-                expected && cfg!(target_os = "linux"),
-                "{count}"
-            );
+            ahead.expect(count, false);
+            let expected = expected && cfg!(target_os = "linux");
+            assert_eq!(ahead.parts[0].is_streamed, expected, "{count}");
         }
+        let mut ahead = rows.rows_ahead();
+        ahead.expect(64, true);
+        assert!(!ahead.parts[0].is_streamed);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn files_that_fit_are_read_whole() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        let geometry = Geometry {
+            offset: 0,
+            shape: [1000, 100].into_iter().collect(),
+            strides: [400, 4].into_iter().collect(),
+        };
+        let mut ahead = RowsAhead::opened(file, 128, &geometry, 4);
+        ahead.expect(10, false);
+        assert!(!ahead.parts[0].is_streamed, "few rows");
+        assert_eq!(ahead.parts[0].place_in_file(128), 128..400_128);
+        for is_sequential in [false, true] {
+            ahead.expect(1000, is_sequential);
+            assert!(ahead.parts[0].is_streamed);
+            ahead.wait();
+            assert_eq!(ahead.parts[0].read_ahead.queued(), 0);
+        }
+        let all = 0..1000;
+        assert!(ahead.queue(std::slice::from_ref(&all)).is_empty(), "no block is read again");
     }
 
     #[test]

@@ -314,7 +314,7 @@ impl State {
 }
 
 /// Whether arrays fit into the available memory, with room for other data.
-fn fits(working_set: u64, available: u64) -> bool {
+pub(super) fn fits(working_set: u64, available: u64) -> bool {
     working_set <= available / 4 * 3
 }
 

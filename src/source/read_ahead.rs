@@ -75,7 +75,8 @@ impl Queue {
 
 /// The number of bytes of ranges.
 fn nbytes<'a>(ranges: impl Iterator<Item = &'a Range<u64>>) -> u64 {
-    ranges.map(|range| range.end.saturating_sub(range.start)).sum()
+    let sizes = ranges.map(|range| range.end.saturating_sub(range.start));
+    sizes.fold(0, u64::saturating_add)
 }
 
 impl ReadAhead {
@@ -96,7 +97,7 @@ impl ReadAhead {
             queue.ranges.clear();
         }
         queue.ranges.extend(ranges.iter().map(|range| (Arc::clone(file), range.clone(), next)));
-        queue.added += nbytes(ranges.iter());
+        queue.added = queue.added.saturating_add(nbytes(ranges.iter()));
         let added = queue.added;
         if is_read {
             return added;
