@@ -146,18 +146,16 @@ def test_blocks_are_mapped_while_they_are_used(files):
         npymap.dask.from_npy(path, mode="r+")
 
 
-def test_files_that_get_shorter_are_errors(files):
-    for mode in ["r", None]:
-        for path, member in files:
-            npymap.save(files[0][0], ARRAY)
-            x = npymap.dask.from_npy(files[0][0], 100, mode=mode)
-            y = npymap.dask.from_npy(path, 100, member=member, mode=mode)
-            os.truncate(files[0][0], 10_000)
-            assert y.dtype == ARRAY.dtype
-            with pytest.raises(npymap.FormatError):
-                x[900:].compute()
-            with pytest.raises(npymap.FormatError):
-                x[:, 0].compute()
+@pytest.mark.parametrize("mode", ["r", None])
+@pytest.mark.parametrize("index", [np.s_[900:], np.s_[:, 0]], ids=str)
+def test_files_that_get_shorter_are_errors(tmp_path, mode, index):
+    # Each case has a file of its own: after the first error Dask's other threads go on, and
+    # a file that got longer and shorter again under their maps would end the process.
+    np.save(tmp_path / "a.npy", ARRAY)
+    x = npymap.dask.from_npy(tmp_path / "a.npy", 100, mode=mode)
+    os.truncate(tmp_path / "a.npy", 10_000)
+    with pytest.raises(npymap.FormatError):
+        x[index].compute()
 
 
 @pytest.mark.parametrize("chunks", [(100, 60), (100, 7), -1])
