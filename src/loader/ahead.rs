@@ -130,7 +130,10 @@ impl RowsAhead {
     /// pages, and the array fits into memory, all of it is read.
     ///
     /// A map reads ahead of consecutive batches by itself, whether or not the array fits.
-    fn expect(&mut self, count: u64, is_sequential: bool) {
+    /// `share` is the number of the share of an epoch that these rows are, and the number of
+    /// all. The others read the rest, beginning at other places.
+    fn expect(&mut self, count: u64, is_sequential: bool, share: (usize, usize)) {
+        let count = count.saturating_mul(to_u64(share.1));
         let len = self.parts.iter().map(|part| to_u64(part.rows.len())).sum::<u64>();
         let available = platform::available_memory();
         for part in &mut self.parts {
@@ -139,11 +142,13 @@ impl RowsAhead {
                 continue;
             }
             part.is_streamed = match &part.place {
-                Place::Mapped(rows) => !is_sequential && rows.expect_epoch(available),
+                Place::Mapped(rows) => !is_sequential && rows.expect_epoch(available, share),
                 Place::Opened(file, offset) => {
                     let fits = available.is_some_and(|available| reading::fits(nbytes, available));
                     if fits && HAS_READ_AHEAD {
-                        part.read_ahead.add(file, &[part.place_in_file(*offset)], Next::After);
+                        let Range { start, end } = part.place_in_file(*offset);
+                        let from = start + (end - start) / to_u64(share.1) * to_u64(share.0);
+                        part.read_ahead.add(file, &[from..end, start..from], Next::After);
                     }
                     fits
                 }
@@ -295,7 +300,9 @@ impl Ahead {
         }
         let (count, is_sequential) = (sampler.remaining(), sampler.is_sequential());
         if !std::mem::replace(&mut self.is_announced, true) {
-            self.sources.iter_mut().for_each(|source| source.expect(count, is_sequential));
+            let share = sampler.number_of_share();
+            let expect = |source: &mut RowsAhead| source.expect(count, is_sequential, share);
+            self.sources.iter_mut().for_each(expect);
         } else if !is_sequential {
             self.sources.iter().for_each(RowsAhead::wait);
         }
@@ -438,12 +445,12 @@ mod tests {
         let rows = array.into_read_only().unwrap().rows().unwrap();
         for (count, expected) in [(64, true), (4, true), (3, false), (0, false)] {
             let mut ahead = rows.rows_ahead();
-            ahead.expect(count, false);
+            ahead.expect(count, false, (0, 1));
             let expected = expected && cfg!(target_os = "linux");
             assert_eq!(ahead.parts[0].is_streamed, expected, "{count}");
         }
         let mut ahead = rows.rows_ahead();
-        ahead.expect(64, true);
+        ahead.expect(64, true, (0, 1));
         assert!(!ahead.parts[0].is_streamed);
     }
 
@@ -458,11 +465,11 @@ mod tests {
             strides: [400, 4].into_iter().collect(),
         };
         let mut ahead = RowsAhead::opened(file, 128, &geometry, 4);
-        ahead.expect(10, false);
+        ahead.expect(10, false, (0, 1));
         assert!(!ahead.parts[0].is_streamed, "few rows");
         assert_eq!(ahead.parts[0].place_in_file(128), 128..400_128);
         for is_sequential in [false, true] {
-            ahead.expect(1000, is_sequential);
+            ahead.expect(1000, is_sequential, (0, 1));
             assert!(ahead.parts[0].is_streamed);
             ahead.wait();
             assert_eq!(ahead.parts[0].read_ahead.queued(), 0);

@@ -19,6 +19,9 @@ const MAX_RANGES: usize = 1 << 16;
 /// this few bytes does not block. So thousands of small arrays need no threads.
 const MAX_UNTHREADED: usize = 4 << 20;
 
+/// The number of pages by which to tell whether an array is in memory.
+const SAMPLE: usize = 64;
+
 /// Reads parts of an array besides the requested rows.
 #[derive(Debug)]
 pub(super) struct Background {
@@ -65,9 +68,21 @@ impl Background {
     }
 
     /// Announces that batches will need much of the array. Returns whether all of it is
-    /// going to be read, in order, if they have to wait for the disk.
-    pub(super) fn expect_epoch(&self, available: Option<u64>) -> bool {
-        self.planner.expect_epoch(to_u64(self.working_set), available)
+    /// going to be read, in order, if they have to wait for the disk; at once if the epoch
+    /// has several shares.
+    pub(super) fn expect_epoch(
+        &self,
+        (map, path): (&Map, Option<&Path>),
+        available: Option<u64>,
+        (share, shares): (usize, usize),
+    ) -> bool {
+        let is_streamed = self.planner.expect_epoch(to_u64(self.working_set), available);
+        if is_streamed && shares > 1 {
+            // Where processes read the same bytes at the same time, they get no huge pages.
+            self.planner
+                .start(self.nbytes() / shares * share, &MappedFile { map, path, background: self });
+        }
+        is_streamed
     }
 
     /// Waits, before a batch, if reading the whole array is faster than reading its
@@ -165,6 +180,12 @@ impl Disk for MappedFile<'_> {
 
     fn resident(&self) -> Option<usize> {
         self.map.resident(self.background.extent.clone()).ok().flatten()
+    }
+
+    fn is_in_memory(&self) -> bool {
+        let Range { start, end } = self.background.extent;
+        let mut sample = (start..end).step_by((end - start).div_ceil(SAMPLE).max(1));
+        sample.all(|at| self.map.resident(at..at + 1).ok().flatten() == Some(1))
     }
 
     fn drop_pages(&self) {

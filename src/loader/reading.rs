@@ -43,8 +43,7 @@ pub enum Reading {
     /// - An array that fits into three quarters of the available memory (that of
     ///   the machine or of the control group, whichever is less) is read as with
     ///   [`Stream`](Reading::Stream), once batches that had to wait for the disk
-    ///   have requested 1/64 of its pages, or after the first of them if the batches
-    ///   that follow are known:
+    ///   have requested 1/64 of its pages; sooner if the batches that follow are known:
     ///   [`IndexBatches::ahead`](crate::loader::IndexBatches::ahead).
     /// - After consecutive batches, the next 64 MiB are read ahead.
     #[default]
@@ -108,6 +107,9 @@ pub(super) trait Disk {
     /// The number of bytes of the array that are in memory, if the system reports it.
     /// For files of other users it reports all.
     fn resident(&self) -> Option<usize>;
+
+    /// Whether a sample of the array's pages is in memory.
+    fn is_in_memory(&self) -> bool;
 
     /// Drops the pages that were read for batches.
     fn drop_pages(&self);
@@ -196,6 +198,18 @@ impl Planner {
         };
         self.is_expected.store(is_streamed, Ordering::Relaxed);
         is_streamed
+    }
+
+    /// Starts to read an expected array before the first batch, unless it is in memory;
+    /// from a byte on, then from the start.
+    ///
+    /// If several processes share an epoch, the first batch of one would otherwise request
+    /// single pages while another one already reads the array, which delays both.
+    pub(super) fn start(&self, from: usize, disk: &impl Disk) {
+        if !disk.is_in_memory() {
+            let span = from..from;
+            self.update(&Request { span, is_cold: true, ..Request::default() }, disk);
+        }
     }
 
     /// The longest gap between rows of a batch that is read, too.

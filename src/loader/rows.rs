@@ -106,9 +106,11 @@ impl Rows {
     }
 
     /// Announces that much of the array will be read. Returns whether all of it is read
-    /// once batches have to wait for the disk.
-    pub(super) fn expect_epoch(&self, available: Option<u64>) -> bool {
-        self.background.expect_epoch(available)
+    /// once batches have to wait for the disk, or at once if the epoch has
+    /// several shares.
+    pub(super) fn expect_epoch(&self, available: Option<u64>, share: (usize, usize)) -> bool {
+        let Rows { map, path, background, .. } = self;
+        background.expect_epoch((map, path.as_deref()), available, share)
     }
 
     /// Returns whether some rows of the last batch had to be read from the disk.

@@ -290,6 +290,13 @@ impl Sampler {
         self.position
     }
 
+    /// The number of this share, and the number of all shares.
+    pub(super) fn number_of_share(&self) -> (usize, usize) {
+        let Share { rank, world, worker, workers } = self.share;
+        let first = rank.saturating_mul(workers);
+        (first.saturating_add(worker), world.saturating_mul(workers))
+    }
+
     /// The number of this share's rows that are left in this epoch.
     pub(super) fn remaining(&self) -> u64 {
         self.share_len().saturating_sub(self.position)

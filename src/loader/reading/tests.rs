@@ -71,6 +71,10 @@ impl Disk for Fake {
         self.resident.get()
     }
 
+    fn is_in_memory(&self) -> bool {
+        self.resident() == Some(self.nbytes)
+    }
+
     fn drop_pages(&self) {
         self.drops.set(self.drops.get() + 1);
     }
@@ -150,6 +154,26 @@ fn an_array_is_streamed_at_once_if_an_epoch_is_expected() {
         }
         disk.read();
     }
+}
+
+#[test]
+fn a_shared_epoch_begins_at_the_place_of_its_share() {
+    let disk = Fake::new(512 * MIB, 1024 * MIB);
+    let planner = Planner::default();
+    planner.expect_epoch(to_u64(disk.nbytes), disk.available);
+    planner.start(128 * MIB, &disk);
+    assert_eq!(*disk.queue.borrow(), [128 * MIB..512 * MIB, 0..128 * MIB]);
+    assert_eq!(waits(&planner, &disk, true), 1, "also the first batch");
+    // Threads of a process have the same rows.
+    planner.start(256 * MIB, &disk);
+    assert_eq!(disk.queued_or_read(), 512 * MIB);
+    // What is in memory is not read again.
+    disk.read();
+    disk.resident.set(Some(disk.nbytes));
+    let planner = Planner::default();
+    planner.expect_epoch(to_u64(disk.nbytes), disk.available);
+    planner.start(0, &disk);
+    assert!(disk.queued() == 0 && !planner.is_interested(false));
 }
 
 #[test]
