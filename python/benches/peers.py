@@ -4,8 +4,8 @@
     python python/benches/peers.py [--quick] [--mib N] [--rounds N] [--directory D] [CASE…]
 
 Cases are open, calls, rows, member, append, save and epoch; default: all. Needs npymap and
-NumPy, and Linux. mmap_ninja, mmnpz, npy-append-array, safetensors, datasets and torch are
-compared if they are installed, and named if they are not. `calls` needs the program
+NumPy, and Linux. mmap_ninja, mmnpz, npy-append-array, safetensors, datasets, webdataset and
+torch are compared if they are installed, and named if they are not. `calls` needs the program
 `calls`:
 
     cargo build --release --manifest-path benches/Cargo.toml --bin calls
@@ -177,6 +177,43 @@ class Datasets:
     @staticmethod
     def take(array, indices):
         return array[indices]["a"]
+
+
+class WebDataset:
+    """Shards of rows without headers, which are read in order, through a shuffle buffer.
+
+    Not all orders are possible, as they are with the others: only epochs are compared.
+    """
+
+    name, module = "webdataset", "webdataset"
+    SHARDS, SHUFFLED = 16, 1000
+
+    @staticmethod
+    def create(directory, count, width):
+        import webdataset
+
+        path = directory / "shards"
+        path.mkdir()
+        array = np.load(OfNpy.create(directory, count, width), mmap_mode="r")
+        size = -(-count // WebDataset.SHARDS)
+        for start in range(0, count, size):
+            with webdataset.TarWriter(str(path / f"{start:09}.tar")) as shard:
+                for number in range(start, min(start + size, count)):
+                    shard.write({"__key__": f"{number:09}", "row": array[number].tobytes()})
+        return path
+
+    @staticmethod
+    def open(path):
+        import webdataset
+
+        shards = sorted(map(str, path.iterdir()))
+        data = webdataset.WebDataset(shards, shardshuffle=len(shards), empty_check=False)
+        data = data.shuffle(WebDataset.SHUFFLED).map(WebDataset.decode)
+        return data.batched(BATCH, collation_fn=np.stack)
+
+    @staticmethod
+    def decode(sample):
+        return np.frombuffer(sample["row"], "f4")
 
 
 PEERS = [Npymap, NumPy, MmapNinja, Mmnpz, Safetensors, Datasets]
@@ -373,6 +410,8 @@ def epoch_case(options, directory):
             sampler = npymap.Sampler(count, seed=1)
             return npymap.torch.DataLoader(data, sampler, BATCH, num_workers=workers)
         data = peer.open(path)
+        if peer is WebDataset:
+            return torch.utils.data.DataLoader(data, None, num_workers=workers)
         data = data.with_format("torch") if peer is Datasets else Dataset(data)
         return torch.utils.data.DataLoader(data, BATCH, shuffle=True, num_workers=workers)
 
@@ -391,17 +430,24 @@ def epoch_case(options, directory):
             sys.exit(f"{peer.name}: other rows than expected")
         return elapsed
 
-    peers = [peer for peer in installed(PEERS) if peer is not Mmnpz]
+    peers = [peer for peer in installed([*PEERS, WebDataset]) if peer is not Mmnpz]
     paths = {peer: peer.create(directory, count, width) for peer in peers}
+    rates = {}
     for workers, is_cold in itertools.product((0, 2, 4), (True, False)):
         calls = {
             peer.name: lambda p=peer, path=path, w=workers, c=is_cold: epoch(p, path, w, c)
             for peer, path in paths.items()
         }
         found = rounds(max(options.rounds // 3, 1), calls, warm_up=False)
-        state = "cold" if is_cold else "warm"
-        report(f"epoch of {options.epoch_mib} MiB, rows of 4 KiB, {workers} workers, {state}",
-               found)
+        case = f"{workers} workers, {'cold' if is_cold else 'warm'}"
+        report(f"epoch of {options.epoch_mib} MiB, rows of 4 KiB, {case}", found)
+        rates[case] = {name: [count / seconds for seconds in times] for name, times in found.items()}
+    print("\n| rows per second; GB/s |", " | ".join(rates), "|")
+    print("|---|" + "--:|" * len(rates))
+    for peer in peers:
+        medians = [statistics.median(rates[case][peer.name]) for case in rates]
+        cells = [f"{rate:,.0f}; {rate * width * 4 / 1e9:.2f}" for rate in medians]
+        print(f"| {peer.name} |", " | ".join(cells), "|")
 
 
 def calls_case(options, directory):
@@ -502,7 +548,8 @@ def main():
         options.mib, options.epoch_mib, options.rounds = 64, 64, 3
     warnings.filterwarnings("ignore", message=".*not writable.*")
     os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
-    names = ["numpy", "mmap_ninja", "mmnpz", "npy_append_array", "safetensors", "datasets", "torch"]
+    names = ["numpy", "mmap_ninja", "mmnpz", "npy_append_array", "safetensors", "datasets",
+             "webdataset", "torch"]
     found = {name: is_installed(name) for name in names}
     from importlib.metadata import version
 

@@ -119,7 +119,9 @@ impl Npz {
             Ok(Some((array, header.order)))
         });
         match opened.or_raise_for(py, &self.shown)? {
-            Some((array, order)) => Mapping::create(py, array, order, Some(&self.shown)).map(Some),
+            Some((array, order)) => {
+                Mapping::create(py, array, order, Some(self.shown.as_path().into())).map(Some)
+            }
             None => Ok(None),
         }
     }
@@ -175,7 +177,7 @@ impl Ten {
     /// Opens an array.
     fn get(&self, py: Python<'_>, index: usize) -> PyResult<Py<Mapping>> {
         let array = py.detach(|| open_array!(&self.list, ten => ten.get(index)));
-        Mapping::from_result(py, array, Some(Order::C), Some(&self.shown))
+        Mapping::from_result(py, array, Some(Order::C), Some(self.shown.as_path().into()))
     }
 }
 
@@ -212,6 +214,6 @@ impl Tar {
     /// Opens a `.npy` member.
     fn get(&self, py: Python<'_>, name: &str) -> PyResult<Py<Mapping>> {
         let array = py.detach(|| open_array!(&self.shard, tar => tar.get(name)));
-        Mapping::from_result(py, array, None, Some(&self.shown))
+        Mapping::from_result(py, array, None, Some(self.shown.as_path().into()))
     }
 }

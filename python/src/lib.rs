@@ -17,6 +17,7 @@ mod lock;
 mod mapping;
 mod memory;
 mod open;
+mod path;
 mod place;
 mod ragged;
 mod read_file;
@@ -24,6 +25,7 @@ mod reader;
 mod recover;
 mod rows;
 mod sampler;
+mod to_numpy;
 mod writer;
 
 /// The native part of npymap: see the package `npymap`.

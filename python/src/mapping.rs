@@ -3,35 +3,37 @@
 
 use std::ffi::OsString;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 
 use npymap::array::AnyArray;
 use npymap::source::{Advice, LockKind};
 use npymap::{Mode, Order, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyTuple, PyType};
 
 use crate::errors::OrRaise;
 use crate::lock::Lock;
 use crate::memory::Memory;
+use crate::path::FilePath;
+use crate::to_numpy::to_array;
 
 /// Evaluates an expression for an array of either kind.
 macro_rules! for_any {
     ($any:expr, $array:ident => $value:expr) => {
         match $any {
-            AnyArray::ReadOnly($array) => $value,
-            AnyArray::Writable($array) => $value,
+            npymap::array::AnyArray::ReadOnly($array) => $value,
+            npymap::array::AnyArray::Writable($array) => $value,
         }
     };
 }
+pub(crate) use for_any;
 
 /// An open array. Its memory is that of the base class.
 #[pyclass(frozen, extends = Memory, module = "npymap._core")]
 #[derive(Debug)]
 pub(crate) struct Mapping {
     /// The path as the caller gave it, for errors.
-    shown: Option<PathBuf>,
+    shown: Option<FilePath>,
     is_fortran: bool,
 }
 
@@ -41,10 +43,9 @@ impl Mapping {
         py: Python<'_>,
         array: AnyArray,
         order: Order,
-        shown: Option<&Path>,
+        shown: Option<FilePath>,
     ) -> PyResult<Py<Mapping>> {
         let memory = Memory::new(array).or_raise(py)?;
-        let shown = shown.map(Path::to_owned);
         let own = Mapping { shown, is_fortran: order == Order::F };
         Py::new(py, PyClassInitializer::from(memory).add_subclass(own))
     }
@@ -54,14 +55,19 @@ impl Mapping {
         py: Python<'_>,
         array: Result<AnyArray>,
         order: Option<Order>,
-        shown: Option<&Path>,
+        shown: Option<FilePath>,
     ) -> PyResult<Py<Mapping>> {
-        let array = match shown {
-            Some(path) => array.or_raise_for(py, path)?,
+        let array = match &shown {
+            Some(path) => array.or_raise_for(py, path.as_path())?,
             None => array.or_raise(py)?,
         };
         let order = order.unwrap_or_else(|| for_any!(&array, array => order_of(array)));
         Mapping::create(py, array, order, shown)
+    }
+
+    /// Whether the order is Fortran's.
+    pub(crate) fn is_fortran(&self) -> bool {
+        self.is_fortran
     }
 
     /// Calls a function of the library without the interpreter, and makes an
@@ -74,7 +80,7 @@ impl Mapping {
         let array = slf.as_super().get().array();
         let result = py.detach(|| call(array));
         match &slf.get().shown {
-            Some(path) => result.or_raise_for(py, path),
+            Some(path) => result.or_raise_for(py, path.as_path()),
             None => result.or_raise(py),
         }
     }
@@ -120,6 +126,20 @@ impl Mapping {
             let shape = PyTuple::new(slf.py(), array.shape())?;
             Ok((shape, array.dtype().to_string(), is_fortran))
         })
+    }
+
+    /// Makes an array of a class, which keeps this object.
+    fn to_array<'py>(
+        slf: &Bound<'py, Self>,
+        class: &Bound<'py, PyType>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        to_array(slf, class)
+    }
+
+    /// Whether the path was given as an object: a `pathlib.Path`.
+    #[getter]
+    fn is_path_object(&self) -> bool {
+        self.shown.as_ref().is_some_and(FilePath::is_object)
     }
 
     /// The path, absolute; None if the array was not opened by path.

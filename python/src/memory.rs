@@ -142,6 +142,11 @@ unsafe fn fill(
     (address, len, is_read_only): (usize, usize, bool),
     flags: c_int,
 ) -> PyResult<()> {
+    // NumPy asks for writable memory first, each time: this costs less than fetching the
+    // exception of `PyBuffer_FillInfo`.
+    if is_read_only && flags & ffi::PyBUF_WRITABLE != 0 {
+        return Err(PyBufferError::new_err("Object is not writable."));
+    }
     let len = isize::try_from(len).map_err(PyBufferError::new_err_from_display)?;
     let start = with_exposed_provenance_mut(address);
     let read_only = c_int::from(is_read_only);

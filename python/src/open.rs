@@ -1,6 +1,7 @@
 //! Opening and creating files that are mapped.
 
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+use std::path::Path;
 
 use npymap::any::open_any;
 use npymap::array::{AnyArray, Description, RawSpec};
@@ -13,6 +14,8 @@ use pyo3::prelude::*;
 use crate::errors::OrRaise;
 use crate::mapping::{Mapping, parse_advice};
 use crate::memory;
+use crate::path::FilePath;
+use crate::to_numpy::to_memmap;
 
 /// The arguments of `numpy.memmap` that describe the elements.
 #[derive(Debug)]
@@ -50,22 +53,22 @@ impl Elements {
     }
 }
 
-/// Opens a `.npy` file.
+/// Opens a `.npy` file as a `memmap`.
 #[pyfunction]
 #[pyo3(signature = (path, mode, at, max_header_len, advice))]
-pub(crate) fn open_npy(
-    py: Python<'_>,
-    path: PathBuf,
+pub(crate) fn open_npy<'py>(
+    py: Python<'py>,
+    path: FilePath,
     mode: &str,
     at: u64,
     max_header_len: usize,
     advice: &str,
-) -> PyResult<Py<Mapping>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let mode = mode.parse().or_raise(py)?;
     let options = OpenOptions::new().offset(at).max_header_len(max_header_len);
     let options = options.advice(parse_advice(advice)?);
-    let array = py.detach(|| options.open_mode(memory::map(&absolute(&path), mode)?));
-    Mapping::from_result(py, array, None, Some(&path))
+    let array = py.detach(|| options.open_mode(memory::map(&absolute(path.as_path()), mode)?));
+    to_memmap(Mapping::from_result(py, array, None, Some(path))?.bind(py))
 }
 
 /// Opens raw binary: `numpy.memmap`. In mode `r+` the file is extended if it is
@@ -73,13 +76,14 @@ pub(crate) fn open_npy(
 #[pyfunction]
 pub(crate) fn open_raw(
     py: Python<'_>,
-    path: PathBuf,
+    path: FilePath,
     mode: &str,
     elements: Elements,
 ) -> PyResult<Py<Mapping>> {
     let mode = mode.parse().or_raise(py)?;
-    let array = py.detach(|| elements.options()?.open_mode(memory::map(&absolute(&path), mode)?));
-    Mapping::from_result(py, array, Some(elements.order()), Some(&path))
+    let array =
+        py.detach(|| elements.options()?.open_mode(memory::map(&absolute(path.as_path()), mode)?));
+    Mapping::from_result(py, array, Some(elements.order()), Some(path))
 }
 
 /// As [`open_raw`], for a descriptor that `os.dup` returned, which is closed.
@@ -101,7 +105,7 @@ pub(crate) fn open_raw_descriptor(
 #[pyfunction]
 pub(crate) fn map_elements(
     py: Python<'_>,
-    path: PathBuf,
+    path: FilePath,
     mode: &str,
     offset: u64,
     len: usize,
@@ -109,13 +113,13 @@ pub(crate) fn map_elements(
     let mode = mode.parse().or_raise(py)?;
     let array = py.detach(|| {
         let (dtype, shape, order) = ("|u1".parse()?, vec![len], Order::C);
-        let path = path.clone();
+        let path = path.as_path().to_owned();
         let (file_id, file_len) = (None, 0);
         let description =
             Description { path, offset, dtype, shape, order, mode, file_id, file_len };
         description.options().open_mode(memory::map(&description.path, mode)?)
     });
-    Mapping::from_result(py, array, Some(Order::C), Some(&path))
+    Mapping::from_result(py, array, Some(Order::C), Some(path))
 }
 
 /// Opens an array of a file of any format: the one called `member`, or the only
@@ -124,18 +128,18 @@ pub(crate) fn map_elements(
 #[pyo3(signature = (path, mode, member))]
 pub(crate) fn open_member(
     py: Python<'_>,
-    path: PathBuf,
+    path: FilePath,
     mode: &str,
     member: Option<&str>,
 ) -> PyResult<Py<Mapping>> {
     let mode = mode.parse().or_raise(py)?;
     let array = py.detach(|| {
-        Ok(match memory::map(&absolute(&path), mode)? {
+        Ok(match memory::map(&absolute(path.as_path()), mode)? {
             AnySource::ReadOnly(source) => AnyArray::ReadOnly(open_any(source)?.get(member)?),
             AnySource::Writable(source) => AnyArray::Writable(open_any(source)?.get(member)?),
         })
     });
-    Mapping::from_result(py, array, None, Some(&path))
+    Mapping::from_result(py, array, None, Some(path))
 }
 
 /// Options of [`create`].
@@ -173,16 +177,16 @@ impl Creation {
 #[pyfunction]
 pub(crate) fn create(
     py: Python<'_>,
-    path: PathBuf,
+    path: FilePath,
     elements: Elements,
     creation: Creation,
 ) -> PyResult<Py<Mapping>> {
     let options = creation.options(&elements);
     let dtype: DType = elements.descr.parse().or_raise(py)?;
     let shape = elements.shape.as_deref().unwrap_or_default();
-    let array = py.detach(|| memory::create(&absolute(&path), &dtype, shape, &options));
+    let array = py.detach(|| memory::create(&absolute(path.as_path()), &dtype, shape, &options));
     let array = array.map(AnyArray::Writable);
-    Mapping::from_result(py, array, Some(elements.order()), Some(&path))
+    Mapping::from_result(py, array, Some(elements.order()), Some(path))
 }
 
 /// Finds the version of the format with these two numbers.
@@ -200,8 +204,11 @@ pub(crate) fn parse_version(version: (u8, u8)) -> PyResult<Version> {
 
 /// The path in a form that does not depend on the working directory, which may
 /// change while the file is mapped.
-pub(crate) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+pub(crate) fn absolute(path: &Path) -> Cow<'_, Path> {
+    if path.is_absolute() {
+        return Cow::Borrowed(path);
+    }
+    std::path::absolute(path).map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
 /// The mode to open a file in whose arrays are copies, if there is none.

@@ -32,7 +32,7 @@ impl Place {
             return open_url(path);
         }
         let source = Source::read(absolute(path))?;
-        Ok((Place::File(absolute(path), source.file_id()), source))
+        Ok((Place::File(absolute(path).into_owned(), source.file_id()), source))
     }
 
     /// Opens the same file or object.

@@ -1,7 +1,4 @@
-"""Loops for JAX and Grain, where they are installed.
-
-The stage of the continuous integration does not install them, because that takes too long.
-"""
+"""Loops for JAX and Grain, where they are installed."""
 
 import numpy as np
 import pytest

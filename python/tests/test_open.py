@@ -220,3 +220,43 @@ def test_header_of_100_fields_opens(tmp_path):
     dtype = np.dtype([(f"field{number}", "<f4") for number in range(100)])
     np.save(tmp_path / "a.npy", np.zeros(3, dtype))
     assert npymap.open(Path(tmp_path, "a.npy")).dtype == dtype
+
+
+def test_paths_are_text_bytes_or_objects(npy):
+    class Text(str):
+        pass
+
+    for path in (npy, str(npy), os.fsencode(npy), Text(npy)):
+        array = npymap.open(path)
+        assert array.filename == (npy if path is npy else str(npy))
+        assert array[1:].view().filename == array.filename
+    for path in (1, None, [str(npy)]):
+        with pytest.raises(TypeError, match="expected str, bytes or os.PathLike object"):
+            npymap.open(path)
+    for url in ("s3://bucket/a.npy", b"s3://bucket/a.npy"):
+        with pytest.raises(ValueError, match="a URL, which"):
+            npymap.open(url)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file names are bytes")
+def test_paths_need_not_be_utf_8(tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff.npy"
+    np.save(os.fsdecode(path), np.arange(3))
+    for name in (path, os.fsdecode(path), Path(os.fsdecode(path))):
+        assert npymap.open(name).tolist() == [0, 1, 2]
+
+
+def test_names_of_fields_can_be_set_in_one_array(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.zeros(3, [("x", "f4"), ("y", "i2")]))
+    array = npymap.open(path)
+    array.dtype.names = "a", "b"
+    assert npymap.open(path).dtype.names == ("x", "y")
+    assert npymap.header(path).dtype.names == ("x", "y")
+
+
+def test_many_dtypes_are_opened_in_turn(tmp_path):
+    for _ in range(2):
+        for length in range(1, 12):
+            np.save(tmp_path / f"{length}.npy", np.full(2, "a" * length, f"S{length}"))
+            assert npymap.open(tmp_path / f"{length}.npy").dtype == np.dtype(f"S{length}")

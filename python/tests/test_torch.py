@@ -1,7 +1,4 @@
-"""Datasets and loaders for PyTorch, where it is installed.
-
-The stage of the continuous integration does not install it, because that takes too long.
-"""
+"""Datasets and loaders for PyTorch, where it is installed."""
 
 import pickle
 

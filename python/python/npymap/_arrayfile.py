@@ -164,16 +164,22 @@ class ArrayFile:
 
     def take(self, indices, out=None, *, dtype=None, casting="same_kind", mode="raise"):
         """Read rows, as `Rows.take`."""
-        if self._mode is not None:
-            rows = self._mapped().rows
-        else:
-            file = self._opened()
-            taken, rows = self._taken
-            if taken is not file:
-                # Without this object as source, which would refer to itself.
-                rows = Rows(file.rows, None)
-                self._taken = file, rows
+        # Attributes are read once: another thread may open the file meanwhile.
+        file, rows = self._taken
+        if file is None or file is not self._opened_file[0] or self._is_remote:
+            rows = self._rows_to_take()
         return rows.take(indices, out, dtype=dtype, casting=casting, mode=mode)
+
+    def _rows_to_take(self):
+        if self._mode is not None:
+            return self._mapped().rows
+        file = self._opened()
+        taken, rows = self._taken
+        if taken is not file:
+            # Without this object as source, which would refer to itself.
+            rows = Rows(file.rows, None)
+            self._taken = file, rows
+        return rows
 
     def read(self, start=0, stop=None):
         """Read the rows from `start` up to `stop`, by default all."""

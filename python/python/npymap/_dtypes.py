@@ -2,14 +2,23 @@
 
 import ast
 import functools
+import pickle
 
 import numpy as np
 
 
-@functools.lru_cache(maxsize=512)
 def from_descr(text):
     """Return the dtype of the text of a `descr`."""
-    return np.lib.format.descr_to_dtype(ast.literal_eval(text))
+    dtype, pickled = _parse(text)
+    # The names of fields can be set, which must not change the dtype of other arrays.
+    return dtype if pickled is None else pickle.loads(pickled)
+
+
+@functools.lru_cache(maxsize=512)
+def _parse(text):
+    dtype = np.lib.format.descr_to_dtype(ast.literal_eval(text))
+    is_immutable = dtype.names is None and dtype.subdtype is None
+    return dtype, None if is_immutable else pickle.dumps(dtype)
 
 
 def to_descr(dtype):

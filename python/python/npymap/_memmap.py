@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from . import _core
-from ._dtypes import from_descr, to_descr
+from ._dtypes import to_descr
 from ._errors import FormatError
-from ._paths import to_path, to_shape
+from ._paths import to_shape
 from ._rows import Rows, mapped_rows, take_mapped
 
 _MODES = {"readonly": "r", "readwrite": "r+", "write": "w+", "copyonwrite": "c"}
@@ -32,17 +32,9 @@ def owner(array):
     return base if isinstance(base, _core.Mapping) else None
 
 
-def wrap(mapping, kind=None, path=None):
-    """Return an array of the elements of a mapping, without copying.
-
-    `path` is the path as the caller gave it.
-    """
-    shape, descr, is_fortran = mapping.facts
-    order = "F" if is_fortran else "C"
-    array = np.ndarray.__new__(kind or memmap, shape, from_descr(descr), mapping, 0, None, order)
-    if hasattr(path, "__fspath__"):
-        array.__dict__["_is_path"] = True
-    return array
+def wrap(mapping, kind=None):
+    """Return an array of the elements of a mapping, without copying."""
+    return mapping.to_array(kind or memmap)
 
 
 class memmap(np.memmap):
@@ -76,13 +68,12 @@ class memmap(np.memmap):
         if hasattr(filename, "read"):
             mapping = _map_open_file(filename, mode, elements)
         else:
-            path = to_path(filename)
             if mode == "w+":
                 # As in NumPy, pages that are never written take no space.
-                mapping = _core.create(path, elements, (None, True, True, False, True))
+                mapping = _core.create(filename, elements, (None, True, True, False, True))
             else:
-                mapping = _map_path(path, mode, elements)
-        self = wrap(mapping, cls, filename)
+                mapping = _map_path(filename, mode, elements)
+        self = wrap(mapping, cls)
         if hasattr(filename, "read"):
             name = getattr(filename, "name", None)
             self.__dict__["_filename"] = os.path.abspath(name) if isinstance(name, str) else None
@@ -110,8 +101,9 @@ class memmap(np.memmap):
             return None
         if mapping.path is None:
             return self._find("_filename", None)
-        is_path = self._find("_is_path", False)
-        return Path(mapping.path).resolve() if is_path else os.path.abspath(mapping.path)
+        if mapping.is_path_object:
+            return Path(mapping.path).resolve()
+        return os.path.abspath(mapping.path)
 
     @property
     def mode(self):
@@ -315,7 +307,7 @@ def _map_path(path, mode, elements):
         return _core.open_raw(path, mode, elements)
     except FormatError as error:
         if mode != "r+" and os.path.getsize(path) == 0:
-            raise _empty(path) from None
+            raise _empty(os.fsdecode(path)) from None
         raise error
 
 

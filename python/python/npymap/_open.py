@@ -43,15 +43,12 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
     """
     if mode not in _MODES:
         mode = to_mode(mode)
-    if mode == "w+":
-        raise ValueError("mode 'w+' creates an array: use npymap.create")
-    if member is not None:
-        mapping = _core.open_member(to_path(path), mode, str(member))
-        if mapping.mode is None:
-            return wrap(mapping, np.ndarray)
-    else:
-        mapping = _core.open_npy(to_path(path), mode, at, max_header_size, advice)
-    return wrap(mapping, path=path)
+        if mode == "w+":
+            raise ValueError("mode 'w+' creates an array: use npymap.create")
+    if member is None:
+        return _core.open_npy(path, mode, at, max_header_size, advice)
+    mapping = _core.open_member(path, mode, str(member))
+    return wrap(mapping, np.ndarray if mapping.mode is None else None)
 
 
 def create(path, dtype, shape, *, order="C", overwrite=False, sparse=False,
@@ -72,10 +69,10 @@ def _create(path, dtype, shape, is_fortran, creation):
     if dtype.hasobject:
         raise ValueError("Array can't be memory-mapped: Python objects in dtype.")
     elements = to_descr(dtype), shape, is_fortran, 0
-    mapping = _core.create(to_path(path), elements, creation)
+    mapping = _core.create(path, elements, creation)
     if creation[0] is None:
         warn_version(mapping.version)
-    array = wrap(mapping, path=path)
+    array = wrap(mapping)
     array.__dict__["_mode"] = "r+"
     return array
 
@@ -109,8 +106,7 @@ def open_memmap(filename, mode="r+", dtype=None, shape=None, fortran_order=False
                          "  Memmap cannot use existing file handles.")
     mode = to_mode(mode)
     if mode != "w+":
-        mapping = _core.open_npy(to_path(filename), mode, 0, max_header_size, "normal")
-        return wrap(mapping, path=filename)
+        return _core.open_npy(filename, mode, 0, max_header_size, "normal")
     if shape is None:
         raise ValueError("shape must be given if mode == 'w+'")
     # As in NumPy, pages that are never written take no space.

@@ -1,0 +1,62 @@
+//! Paths of files as callers give them.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+/// The path of a file, which is not a URL.
+#[derive(Debug)]
+pub(crate) struct FilePath {
+    path: PathBuf,
+    /// Whether it was a `pathlib.Path` or the like, not text.
+    is_object: bool,
+}
+
+impl FilePath {
+    /// The path.
+    pub(crate) fn as_path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the caller gave a `pathlib.Path` or the like, not text.
+    pub(crate) fn is_object(&self) -> bool {
+        self.is_object
+    }
+}
+
+impl From<&Path> for FilePath {
+    fn from(path: &Path) -> FilePath {
+        FilePath { path: path.to_owned(), is_object: false }
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for FilePath {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        // The usual case, without a call of Python's.
+        if let Ok(text) = object.cast_exact::<PyString>()
+            && let Ok(text) = text.to_str()
+            && !text.contains("://")
+        {
+            return Ok(FilePath { path: text.into(), is_object: false });
+        }
+        let py = object.py();
+        let is_object = object.hasattr(intern!(py, "__fspath__"))?;
+        if is_object
+            && let Ok(path) = object.extract::<PathBuf>()
+            && !may_be_url(&path)
+        {
+            return Ok(FilePath { path, is_object });
+        }
+        let text = py.import("npymap._paths")?.call_method1("to_path", (object,))?;
+        Ok(FilePath { path: text.extract()?, is_object })
+    }
+}
+
+/// Returns whether a path may be a URL, which `to_path` of `npymap/_paths.py` decides.
+fn may_be_url(path: &Path) -> bool {
+    path.to_str().is_none_or(|text| text.contains("://"))
+}
