@@ -55,7 +55,7 @@ def build():
     (PACKAGE / "Cargo.lock").write_bytes((ROOT / "Cargo.lock").read_bytes())
     for _, name, match in programs():
         (sources / f"{name}.rs").write_text(match[1])
-    command = ["cargo", "build", "-q", "--manifest-path", PACKAGE / "Cargo.toml", "--target-dir", PACKAGE / "target"]
+    command = ["cargo", "build", "-q", "--manifest-path", PACKAGE / "Cargo.toml", "--target-dir", ROOT / "target"]
     subprocess.run(command, check=True)
 
 
@@ -91,7 +91,7 @@ def main():
     build()
     failed, outputs = False, {}
     for page, name, match in programs():
-        done = subprocess.run([PACKAGE / "target/debug" / name], cwd=ROOT, capture_output=True, text=True)
+        done = subprocess.run([ROOT / "target/debug" / name], cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{page.name}: {name} failed: {done.stderr}")
         outputs.setdefault(page, []).append(done.stdout)
