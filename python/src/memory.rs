@@ -14,7 +14,7 @@ use std::fs::File;
 #[cfg(unix)]
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
-use std::ptr::with_exposed_provenance_mut;
+use std::ptr::{self, with_exposed_provenance_mut};
 use std::sync::Arc;
 
 use npymap::array::{AnyArray, MappedArrayMut};
@@ -145,6 +145,9 @@ unsafe fn fill(
     // NumPy asks for writable memory first, each time: this costs less than fetching the
     // exception of `PyBuffer_FillInfo`.
     if is_read_only && flags & ffi::PyBUF_WRITABLE != 0 {
+        // SAFETY: the caller promises that the view can be filled in. A view without an
+        // owner is how the protocol reports that there is none.
+        unsafe { (*view).obj = ptr::null_mut() };
         return Err(PyBufferError::new_err("Object is not writable."));
     }
     let len = isize::try_from(len).map_err(PyBufferError::new_err_from_display)?;
