@@ -21,11 +21,12 @@
 //! This module does no I/O; its tests use a fake disk and fake memory.
 
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 use crate::error::invariant::to_u64;
-use crate::source::read_ahead::try_lock;
+use crate::source::read_ahead::{lock_within, try_lock};
 
 /// How rows are read from the disk: [`Rows::reading`](crate::Rows::reading).
 ///
@@ -76,6 +77,9 @@ const WINDOW: usize = 64 << 20;
 
 /// The smallest number of bytes to queue, unless the array ends.
 const PIECE: usize = 32 << 20;
+
+/// The longest that a thread waits for another one that starts to read an array.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The size of a page. On systems with larger ones, more is read than is counted.
 const PAGE: usize = 4096;
@@ -206,9 +210,13 @@ impl Planner {
     /// If several processes share an epoch, the first batch of one would otherwise request
     /// single pages while another one already reads the array, which delays both.
     pub(super) fn start(&self, from: usize, disk: &impl Disk) {
-        if !disk.is_in_memory() {
+        if disk.is_in_memory() {
+            return;
+        }
+        // Another thread may be starting, whose pages this one's would be among.
+        if let Some(state) = lock_within(&self.state, PATIENCE) {
             let span = from..from;
-            self.update(&Request { span, is_cold: true, ..Request::default() }, disk);
+            self.plan(state, &Request { span, is_cold: true, ..Request::default() }, disk);
         }
     }
 
@@ -235,7 +243,12 @@ impl Planner {
     /// another thread does this: it may be waiting for the system, and if the
     /// process was forked meanwhile, that thread is not in it.
     pub(super) fn update(&self, request: &Request, disk: &impl Disk) {
-        let Some(mut state) = try_lock(&self.state) else { return };
+        if let Some(state) = try_lock(&self.state) {
+            self.plan(state, request, disk);
+        }
+    }
+
+    fn plan(&self, mut state: MutexGuard<'_, State>, request: &Request, disk: &impl Disk) {
         let is_expected = request.is_cold && self.is_expected.swap(false, Ordering::Relaxed);
         state.mode = state.next_mode(self.reading, is_expected, request, disk);
         let is_active = matches!(state.mode, Mode::Stream { .. } | Mode::Sequence { .. });

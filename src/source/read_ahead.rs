@@ -194,6 +194,19 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
+/// Locks a mutex that another thread may hold for some milliseconds. In a process that was
+/// forked meanwhile, it stays locked.
+pub(crate) fn lock_within<T>(mutex: &Mutex<T>, patience: Duration) -> Option<MutexGuard<'_, T>> {
+    let start = platform::Clock::now();
+    loop {
+        let guard = try_lock(mutex);
+        if guard.is_some() || start.elapsed() > patience {
+            return guard;
+        }
+        thread::sleep(Duration::from_micros(200));
+    }
+}
+
 /// Reads pieces until there are none left or the queue is dropped.
 fn read(ranges: &Weak<ReadAhead>) {
     let mut last = None;

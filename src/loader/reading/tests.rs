@@ -377,6 +377,7 @@ fn a_planner_that_is_in_use_is_not_waited_for() {
     let planner = Planner::new(Reading::Stream);
     let held = planner.state.lock().unwrap();
     planner.update(&scattered(&disk), &disk);
+    planner.start(0, &disk);
     assert_eq!(disk.queued(), 0);
     drop(held);
     planner.update(&scattered(&disk), &disk);
