@@ -211,7 +211,7 @@ fn each_way_can_be_forced() {
 
 #[test]
 fn streaming_stops_when_no_batches_are_taken_and_continues_with_them() {
-    let disk = Fake::new(4096 * MIB, 8192 * MIB);
+    let disk = Fake::new(3072 * MIB, 0);
     let planner = Planner::new(Reading::Stream);
     planner.update(&scattered(&disk), &disk);
     assert_eq!(disk.queued(), CREDIT);
@@ -232,7 +232,7 @@ fn waits(planner: &Planner, disk: &Fake, is_cold: bool) -> usize {
 
 #[test]
 fn batches_wait_while_the_array_is_read_unless_they_are_in_memory() {
-    let disk = Fake::new(2048 * MIB, 4096 * MIB);
+    let disk = Fake::new(2048 * MIB, 3072 * MIB);
     let planner = Planner::default();
     for number in 1..=32 {
         assert_eq!(waits(&planner, &disk, true), 0, "{number}");
@@ -373,7 +373,7 @@ fn rows_of_a_block_are_not_a_sequence() {
 #[test]
 fn a_planner_that_is_in_use_is_not_waited_for() {
     // As in a process that was forked meanwhile.
-    let disk = Fake::new(2048 * MIB, 4096 * MIB);
+    let disk = Fake::new(2048 * MIB, 3072 * MIB);
     let planner = Planner::new(Reading::Stream);
     let held = planner.state.lock().unwrap();
     planner.update(&scattered(&disk), &disk);
